@@ -9,7 +9,7 @@ use super::term::{install_panic_hook, Term};
 use super::title::Title;
 use super::widgets::toast::Level;
 use super::widgets::Toast;
-use gristmill_core::{Failure, Outcome, PreparePlan};
+use gristmill_core::{Failure, Outcome};
 use gristmill_ops::engine::browse::TokenView;
 use gristmill_ops::operations::AnyPlan;
 use ratatui::layout::Rect;
@@ -23,8 +23,6 @@ use std::time::{Duration, Instant};
 pub enum Start {
     /// The home screen, on a folder (`None`: the current one).
     Home(Option<PathBuf>),
-    /// The guided prepare of a data set, with the answers already given; the home screen is below it.
-    Prepare(PathBuf, Box<PreparePlan>),
     /// The editor of the splits and excludes of a prepared data set; the home screen is below it.
     Splits(PathBuf),
     /// The browser on a data set, at a sample, with this view of packed tokens; the home screen is below it.
@@ -97,11 +95,6 @@ fn build(start: Start, env: &UiEnv) -> App {
     let open = super::screens::open_prepare;
     match start {
         Start::Home(folder) => App::new(env.clone(), Box::new(Home::new(folder, env.clone())), Box::new(open)),
-        Start::Prepare(path, plan) => {
-            let mut app = above_home(&path, env);
-            app.push(super::screens::open_prepare_with(path, *plan, env.clone()));
-            app
-        }
         Start::Splits(path) => {
             let mut app = above_home(&path, env);
             app.push(super::screens::splits::open(path, env.clone()));

@@ -5,6 +5,7 @@ use super::super::exit::{Done, Finished};
 use super::super::screen::screen;
 use crate::tui::Start;
 use gristmill_core::PreparePlan;
+use gristmill_ops::operations::{erase, Prepare};
 use serde_json::Map;
 
 /// Asks the open questions of a plan, then runs it.
@@ -16,6 +17,5 @@ pub fn guided(plan: PreparePlan, context: &Context) -> Finished {
         };
         return super::execute(plan, Some(scan), context);
     }
-    let path = std::path::PathBuf::from(&plan.path);
-    screen(Start::Prepare(path, Box::new(plan)), context)
+    screen(Start::Form(erase::<Prepare>(plan)), context)
 }

@@ -9,15 +9,16 @@ use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::JobRequest;
 use crate::tui::widgets::page::{failure_lines, waiting, wrapped};
 use crate::tui::widgets::report::report_lines;
-use crate::tui::widgets::ListState;
+use crate::tui::widgets::{ListState, Toast};
 use crate::tui::work::Stoppable;
 use gristmill_core::{Failure, Outcome, Problem, RunOptions};
 use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::AnyPlan;
-use ratatui::crossterm::event::KeyEvent;
+use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::Frame;
+use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,7 +62,7 @@ pub struct Columns {
 }
 
 /// What a form shows and proposes in addition to the options of its operation. Slow work is done by workers.
-pub trait Guide {
+pub trait Guide: Any {
     /// Prepares a new form: its lists, and first proposals.
     fn begin(&mut self, form: &mut Form) {
         let _ = form;
@@ -77,13 +78,13 @@ pub trait Guide {
     /// Returns whether a worker is busy.
     fn is_busy(&self) -> bool;
     /// Returns what is done in the background, in a few words.
-    fn status(&self) -> Option<&'static str>;
+    fn status(&self) -> Option<String>;
     /// Returns the problems of the preview of these answers, or its failure, once it is known.
     fn preview(&self, form: &Form) -> Option<Result<&[Problem], &Failure>>;
     /// Returns the preview as lines, once it is known.
     fn preview_lines(&self, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>>;
-    /// Discards the preview: a run may have changed the files.
-    fn discard_preview(&mut self);
+    /// Discards the preview: the form is on the screen again, and a run may have changed the files.
+    fn resume(&mut self, form: &mut Form);
     /// Returns the request to run the plan. The workers stop.
     fn request(&mut self, form: &Form) -> JobRequest;
 
@@ -92,8 +93,39 @@ pub trait Guide {
         "checking"
     }
     /// Returns where keys are looked up.
-    fn contexts(&self) -> Contexts {
+    fn contexts(&self, form: &Form) -> Contexts {
+        let _ = form;
         Contexts::default()
+    }
+    /// Returns the lines that are shown instead of the form as long as the data are not open, or cannot be opened.
+    fn opening_lines(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+        let _ = (columns, ui);
+        Vec::new()
+    }
+    /// Returns whether the data are open, so that there is a form.
+    fn is_open(&self) -> bool {
+        true
+    }
+    /// Returns a message above every step.
+    fn message(&self, form: &Form) -> Option<String> {
+        let _ = form;
+        None
+    }
+    /// Takes the notices that are to be shown.
+    fn take_notices(&mut self) -> Vec<Toast> {
+        Vec::new()
+    }
+    /// Returns whether the user has changed an answer; `None` if a change of the plan is one.
+    fn is_changed(&self) -> Option<bool> {
+        None
+    }
+    /// Returns the typed answers that are not in the plan, as one line of a draft.
+    fn unchosen(&self) -> Option<String> {
+        None
+    }
+    /// Restores what [`unchosen`](Self::unchosen) returned.
+    fn restore_unchosen(&mut self, line: &str) {
+        let _ = line;
     }
     /// Returns the columns of the parts.
     fn columns(&self) -> Columns {
@@ -102,6 +134,10 @@ pub trait Guide {
     /// Returns the fields of the step on the screen.
     fn fields(&self, form: &Form) -> Vec<Field> {
         form.option_fields()
+    }
+    /// Returns whether the checks of the plan count at the end of the steps; otherwise [`blocker`](Self::blocker) has them.
+    fn checks_plan(&self) -> bool {
+        true
     }
     /// Returns why a step cannot be completed, for reasons beyond its own answers.
     fn blocker(&self, form: &Form, step: usize) -> Option<String> {
@@ -130,6 +166,20 @@ pub trait Guide {
     /// Handles a click on the selected row of a list, at a column of it.
     fn click(&mut self, form: &mut Form, list: &str, column: usize, is_double: bool) {
         let _ = (form, list, column, is_double);
+    }
+    /// Handles the mouse in a step that draws its own fields. Returns `false` where none of them is.
+    fn mouse(&mut self, form: &mut Form, mouse: MouseEvent) -> bool {
+        let _ = (form, mouse);
+        false
+    }
+    /// Returns whether a field of the guide is a text.
+    fn wants_text(&self, form: &Form) -> bool {
+        let _ = form;
+        false
+    }
+    /// Handles a text that is pasted where there is no text field.
+    fn paste(&mut self, form: &mut Form, text: &str) {
+        let _ = (form, text);
     }
     /// Handles a key that is typed where there is no text field.
     fn key(&mut self, form: &mut Form, key: &KeyEvent) {
@@ -256,8 +306,8 @@ impl Guide for PreviewGuide {
         self.worker.is_waiting()
     }
 
-    fn status(&self) -> Option<&'static str> {
-        self.is_busy().then_some("checking")
+    fn status(&self) -> Option<String> {
+        self.is_busy().then(|| "checking".to_owned())
     }
 
     fn preview(&self, form: &Form) -> Option<Result<&[Problem], &Failure>> {
@@ -289,7 +339,7 @@ impl Guide for PreviewGuide {
         true
     }
 
-    fn discard_preview(&mut self) {
+    fn resume(&mut self, _: &mut Form) {
         (self.asked, self.known) = (None, None);
     }
 

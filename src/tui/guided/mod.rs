@@ -8,6 +8,7 @@
 mod field;
 pub mod frame;
 pub mod guide;
+mod save;
 mod screen;
 mod state;
 mod steps;
@@ -30,10 +31,11 @@ use crate::tui::screens::media::preview::draw_preview as draw_media;
 use crate::tui::screens::mix::MixGuide;
 use crate::tui::screens::mixture::MixtureGuide;
 use crate::tui::screens::pack::PackGuide;
+use crate::tui::screens::prepare::PrepareGuide;
 use gristmill_core::mix::{MixKind, MixPlan};
-use gristmill_core::{DedupPlan, PackPlan, PrepareMediaPlan};
+use gristmill_core::{DedupPlan, PackPlan, PrepareMediaPlan, PreparePlan};
 use gristmill_ops::engine::nanosets::mixture::MixtureIndexPlan;
-use gristmill_ops::operations::{erase, AnyPlan, MixNew};
+use gristmill_ops::operations::{erase, AnyPlan, MixNew, Operation, Prepare};
 use std::path::{Path, PathBuf};
 
 /// Opens the form of a plan, which may be incomplete. Nothing is read on this thread.
@@ -72,6 +74,9 @@ fn guide_of(plan: &dyn AnyPlan, env: &UiEnv) -> Box<dyn Guide> {
     }
     if let Some(plan) = plan.typed::<MixtureIndexPlan>() {
         return Box::new(MixtureGuide::start(plan, env));
+    }
+    if let Some(plan) = plan.typed::<PreparePlan>().filter(|plan| Prepare::asks_always(plan)) {
+        return Box::new(PrepareGuide::start(plan, env));
     }
     let is_media = plan.typed::<PrepareMediaPlan>().is_some();
     let draw: guide::Draw = if is_media { draw_media } else { draw_printed };

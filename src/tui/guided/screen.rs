@@ -3,6 +3,7 @@
 use super::field::{Field, FieldKind};
 use super::frame::jump_of;
 use super::guide::Guide;
+use super::save::SavePlan;
 use super::state::Form;
 use super::steps::{act, blocker, click, first_blocker, stopped_run, wheel};
 use super::{guide_of, view};
@@ -14,10 +15,8 @@ use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::run::{JobRequest, RunScreen};
 use crate::tui::widgets::{Gesture, Level, TextField, Toast};
 use gristmill_core::options::Answer;
-use gristmill_core::{Outcome, Problem};
+use gristmill_core::Problem;
 use gristmill_ops::operations::{interrupted_run, read_plan, AnyPlan};
-use gristmill_storage::fs::RealFs;
-use gristmill_storage::publish::write_file;
 use gristmill_storage::run_folder::RunFolder;
 use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::Rect;
@@ -25,7 +24,10 @@ use ratatui::Frame;
 use std::path::{Path, PathBuf};
 
 /// A larger draft was not written by this program.
-const MAX_DRAFT_BYTES: u64 = 1 << 20;
+const MAX_DRAFT_BYTES: u64 = 64 << 20;
+/// Starts the line of a draft with typed answers that are not in the plan.
+const UNCHOSEN: &str = "# unchosen: ";
+
 /// The screen.
 pub struct FormScreen {
     env: UiEnv,
@@ -58,13 +60,14 @@ impl FormScreen {
         let mut form = Form::new(plan.boxed_clone());
         guide.begin(&mut form);
         let given = form.plan().boxed_clone();
-        if let Some((mut saved, step, age)) = found {
+        if let Some(Draft { plan: mut saved, step, age, unchosen }) = found {
             // An output given now replaces that of the draft.
             if plan.get("output") != Answer::Unset && saved.set("output", &plan.get("output")).is_err() {
                 tracing::warn!("the output of the draft could not be replaced");
             }
             form = Form::new(saved);
             guide.begin(&mut form);
+            guide.restore_unchosen(&unchosen);
             form.go_to(&step);
             form.draft = Some(age);
         }
@@ -79,18 +82,42 @@ impl FormScreen {
     pub fn resume(plan: Box<dyn AnyPlan>, scratch: Option<PathBuf>, env: &UiEnv) -> Self {
         let mut env = env.clone();
         env.options.scratch = scratch.or(env.options.scratch);
-        let mut screen = Self::new(plan, env);
-        screen.form.keep_as_given();
-        screen.form.stopped = Some(screen.form.command());
-        screen.form.go(screen.form.review());
-        screen.ask();
-        screen
+        Self::new(plan, env).resumed_run()
+    }
+
+    /// Shows the review of these answers, of which a run was stopped.
+    pub fn resumed_run(mut self) -> Self {
+        self.form.keep_as_given();
+        self.form.stopped = Some(self.form.command());
+        self.form.go(self.form.review());
+        self.ask();
+        self
     }
 
     /// Returns the form, for tests.
     #[cfg(test)]
-    pub(super) fn form(&self) -> &Form {
+    pub fn form(&self) -> &Form {
         &self.form
+    }
+
+    /// Returns the guide, for tests.
+    #[cfg(test)]
+    pub fn guide<G: Guide>(&self) -> &G {
+        (&*self.guide as &dyn std::any::Any).downcast_ref().unwrap()
+    }
+
+    /// Returns the guide, for tests.
+    #[cfg(test)]
+    pub fn guide_mut<G: Guide>(&mut self) -> &mut G {
+        (&mut *self.guide as &mut dyn std::any::Any).downcast_mut().unwrap()
+    }
+
+    /// Changes guide and form as the workers would, for tests.
+    #[cfg(test)]
+    pub fn with_guide_of<G: Guide>(&mut self, change: impl FnOnce(&mut G, &mut Form)) {
+        let guide = (&mut *self.guide as &mut dyn std::any::Any).downcast_mut().unwrap();
+        change(guide, &mut self.form);
+        self.ask();
     }
 
     fn ask(&mut self) {
@@ -107,9 +134,15 @@ impl FormScreen {
     fn complete_step(&mut self) -> Vec<Effect> {
         let step = self.form.step;
         match (self.form.rail, self.blocker(step)) {
-            (Some(step), _) => self.form.go(step),
-            (None, Some(why)) => return warning(why),
-            (None, None) => self.form.go(step + 1),
+            (Some(step), _) => match self.form.skipped.get(&step) {
+                Some(why) => return warning((*why).to_owned()),
+                None => self.form.go(step),
+            },
+            (None, Some(why)) => {
+                self.form.mark_tried(step);
+                return warning(why);
+            }
+            (None, None) => self.form.go(self.form.neighbour(true).unwrap_or(step)),
         }
         Vec::new()
     }
@@ -168,29 +201,40 @@ impl FormScreen {
         if self.form.rail.take().is_some() {
             return Vec::new();
         }
-        match self.form.step.checked_sub(1) {
+        match self.form.neighbour(false) {
             Some(step) => {
                 self.form.go(step);
                 Vec::new()
             }
-            None => {
-                self.keep_draft();
-                vec![Effect::Pop]
+            None if self.keep_draft() => {
+                let kept = Toast::new(Level::Info, "your answers are kept as a draft");
+                vec![Effect::Pop, Effect::Toast(kept)]
             }
+            None => vec![Effect::Pop],
         }
     }
 
-    /// Saves the answers, unless there are none or they were run.
-    fn keep_draft(&mut self) {
+    /// Returns whether the user has changed an answer.
+    fn is_changed(&self) -> bool {
         let is_first = self.form.step == 0 && !self.form.is_answered(0);
-        let is_unchanged = is_first || self.form.plan().is_same(&*self.given);
-        if !self.was_run && (self.form.draft.is_some() || !is_unchanged) {
+        let is_unchanged = || is_first || self.form.plan().is_same(&*self.given);
+        self.guide.is_changed().unwrap_or_else(|| !is_unchanged())
+    }
+
+    /// Saves the answers, unless there are none or they were run. Returns whether new ones were saved.
+    fn keep_draft(&self) -> bool {
+        let is_changed = self.is_changed();
+        let is_kept = !self.was_run && (self.form.draft.is_some() || is_changed);
+        if is_kept {
             self.write_draft();
         }
+        is_kept && is_changed
     }
 
     fn write_draft(&self) {
-        let saved = self.form.plan().to_yaml().and_then(|text| drafts::save(&self.draft, self.form.step_id(), &text));
+        let unchosen = self.guide.unchosen().map(|line| format!("{UNCHOSEN}{line}\n")).unwrap_or_default();
+        let text = self.form.plan().to_yaml().map(|plan| unchosen + &plan);
+        let saved = text.and_then(|text| drafts::save(&self.draft, self.form.step_id(), &text));
         if let Err(failure) = saved {
             tracing::warn!(%failure, "the draft could not be saved");
         }
@@ -204,6 +248,9 @@ impl FormScreen {
     }
 
     fn act(&mut self, action: Action) -> Vec<Effect> {
+        if !self.guide.is_open() {
+            return if action == Action::Close { vec![Effect::Pop] } else { Vec::new() };
+        }
         self.was_run = false;
         self.asked_about_stopped = false;
         if let Some(effects) = self.guide.act(action, &mut self.form, &self.env) {
@@ -214,14 +261,21 @@ impl FormScreen {
             Action::Run => return self.run(),
             Action::BeginAnew => return self.begin_again(),
             Action::Close => return self.close(),
-            Action::SavePlan => return vec![save_plan(self.form.plan(), &self.env)],
+            Action::SavePlan => {
+                let popup = SavePlan::new(self.form.plan().boxed_clone(), self.env.clone());
+                return vec![Effect::Push(Box::new(popup))];
+            }
             Action::Copy => {
                 let copied = Effect::Toast(Toast::new(Level::Ok, "copied"));
                 return vec![Effect::Copy(self.form.command()), copied];
             }
-            Action::StartAfresh => self.start_afresh(),
+            Action::StartAfresh => {
+                self.start_afresh();
+                let notice = Toast::new(Level::Info, "started afresh; nothing of the draft is kept");
+                return vec![Effect::Toast(notice)];
+            }
             Action::NextField if self.complete_path() => {}
-            action => match jump_of(action) {
+            action => match jump_of(action).filter(|step| !self.form.skipped.contains_key(step)) {
                 Some(step) => self.form.go(step),
                 None => act(&mut self.form, &mut *self.guide, action),
             },
@@ -253,6 +307,9 @@ impl FormScreen {
     }
 
     fn mouse(&mut self, mouse: MouseEvent) {
+        if self.guide.mouse(&mut self.form, mouse) {
+            return;
+        }
         match self.form.places.gesture(mouse) {
             Some(Gesture::Wheel { rows, on }) => wheel(&mut self.form, &mut *self.guide, on, rows),
             Some(Gesture::Click { on, line, column }) => {
@@ -273,40 +330,31 @@ fn has_answers(plan: &dyn AnyPlan) -> bool {
     others.any(|row| plan.get(row.info.name) != Answer::Unset)
 }
 
-type DraftPlan = (Box<dyn AnyPlan>, String, std::time::Duration);
+/// A draft that was read.
+struct Draft {
+    plan: Box<dyn AnyPlan>,
+    step: String,
+    age: std::time::Duration,
+    unchosen: String,
+}
 
-fn load_draft(place: &Path, operation: &str) -> Option<DraftPlan> {
+fn load_draft(place: &Path, operation: &str) -> Option<Draft> {
     let saved = drafts::load(place, MAX_DRAFT_BYTES)?;
-    let plan = read_plan(&saved.answers).ok()?;
-    (plan.operation().name() == operation).then_some((plan, saved.step, saved.age))
+    let divided = saved.answers.strip_prefix(UNCHOSEN).and_then(|rest| rest.split_once('\n'));
+    let (unchosen, text) = divided.unwrap_or(("", &saved.answers));
+    let plan = read_plan(text).ok().filter(|plan| plan.operation().name() == operation)?;
+    Some(Draft { plan, step: saved.step, age: saved.age, unchosen: unchosen.to_owned() })
 }
 
 fn warning(why: String) -> Vec<Effect> {
     vec![Effect::Toast(Toast::new(Level::Warn, why))]
 }
 
-/// Saves a plan in the current folder under an unused name.
-fn save_plan(plan: &dyn AnyPlan, env: &UiEnv) -> Effect {
-    let command = plan.operation().file_name();
-    let name = |number: u32| match number {
-        1 => env.save_dir.join(format!("{command}-plan.yaml")),
-        number => env.save_dir.join(format!("{command}-plan-{number}.yaml")),
-    };
-    let path = (1..1_000).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(1_000));
-    match write_plan(plan, &path) {
-        Ok(()) => Effect::Toast(Toast::new(Level::Ok, format!("saved as {}", env.short_path(&path)))),
-        Err(failure) => Effect::failure(&failure),
-    }
-}
-
-fn write_plan(plan: &dyn AnyPlan, path: &Path) -> Outcome<()> {
-    write_file(&RealFs, path, plan.to_yaml()?.as_bytes(), 0o644)
-}
-
 impl Screen for FormScreen {
     fn context(&self) -> Context {
-        let contexts = self.guide.contexts();
+        let contexts = self.guide.contexts(&self.form);
         match () {
+            () if !self.guide.is_open() => Context::Page,
             () if self.form.rail.is_some() => contexts.rail,
             () if self.form.is_review() => contexts.review,
             () if self.form.wants_text() => contexts.text,
@@ -322,23 +370,34 @@ impl Screen for FormScreen {
     }
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
+        let step = self.form.step;
         let mut effects = Vec::new();
         match input {
             Input::Action(action) => effects = self.act(action),
+            _ if !self.guide.is_open() => {}
             Input::Key(key) if self.form.wants_text() => self.edit(|field| field.key(key)),
             Input::Key(key) => {
                 self.was_run = false;
                 self.guide.key(&mut self.form, &key);
             }
-            Input::Paste(text) => self.edit(|field| field.paste(&text)),
+            Input::Paste(text) if self.form.wants_text() => self.edit(|field| field.paste(&text)),
+            Input::Paste(text) => {
+                self.was_run = false;
+                self.guide.paste(&mut self.form, &text);
+            }
             Input::Mouse(mouse) => self.mouse(mouse),
         }
         self.ask();
+        // A connection that is cut later costs no answer.
+        if self.form.step != step && !self.was_run && self.is_changed() {
+            self.write_draft();
+        }
         effects
     }
 
-    fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
+    fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
         let is_changed = self.guide.take(&mut self.form);
+        effects.extend(self.guide.take_notices().into_iter().map(Effect::Toast));
         if is_changed {
             self.ask();
         }
@@ -353,11 +412,11 @@ impl Screen for FormScreen {
     }
 
     fn wants_text(&self) -> bool {
-        self.form.wants_text()
+        self.guide.is_open() && (self.form.wants_text() || self.guide.wants_text(&self.form))
     }
 
     fn status_right(&self) -> Option<String> {
-        self.guide.status().map(str::to_owned)
+        self.guide.status()
     }
 
     fn bar_right(&self) -> Option<String> {
@@ -382,6 +441,12 @@ impl Screen for FormScreen {
     fn why_disabled(&self, action: Action) -> Option<String> {
         let form = &self.form;
         let kind = form.field().filter(|_| form.rail.is_none()).map(|field| form.kind(field));
+        if kind == Some(FieldKind::Stop)
+            && !matches!(action, Action::Next | Action::StartAfresh)
+            && jump_of(action).is_none()
+        {
+            return self.guide.why_disabled(action, form);
+        }
         let changes_row = matches!(form.field(), Some(Field::List(list)) if self.guide.changes_rows(list));
         let is_advanced = |id: &str| form.table.rows().iter().any(|row| row.step == id && row.info.is_advanced);
         match action {
@@ -398,9 +463,12 @@ impl Screen for FormScreen {
                 Some("no run of another plan was stopped at the output".into())
             }
             Action::Next if form.is_review() => Some("this is the last step".into()),
-            Action::StartAfresh if form.draft.is_none() => Some("there is no draft".into()),
+            Action::StartAfresh if form.draft.is_none() && form.stopped.is_none() && !self.is_changed() => {
+                Some("nothing was answered yet".into())
+            }
             action => match jump_of(action) {
                 Some(step) if step >= form.steps().len() => Some("there is no such step".into()),
+                Some(step) if form.skipped.contains_key(&step) => form.skipped.get(&step).map(|why| (*why).to_owned()),
                 _ => self.guide.why_disabled(action, form),
             },
         }
@@ -411,7 +479,7 @@ impl Screen for FormScreen {
     }
 
     fn resumed(&mut self) {
-        self.guide.discard_preview();
+        self.guide.resume(&mut self.form);
         self.ask();
     }
 

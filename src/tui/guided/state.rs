@@ -48,6 +48,8 @@ pub struct Form {
     pub draft: Option<Duration>,
     /// Command of the stopped run that the answers resume.
     pub stopped: Option<String>,
+    /// Steps without a question for these answers, and why.
+    pub skipped: BTreeMap<usize, &'static str>,
     answered: BTreeSet<usize>,
     /// Options with an answer of the user, for which nothing is proposed.
     given: BTreeSet<&'static str>,
@@ -76,6 +78,7 @@ impl Form {
             places: Places::default(),
             draft: None,
             stopped: None,
+            skipped: BTreeMap::new(),
             answered: BTreeSet::new(),
             given,
             proposes: true,
@@ -100,6 +103,11 @@ impl Form {
     /// Returns the plan.
     pub fn plan(&self) -> &dyn AnyPlan {
         &*self.plan
+    }
+
+    /// Replaces the plan by one that the guide has made of answers of its own.
+    pub fn set_plan(&mut self, plan: Box<dyn AnyPlan>) {
+        self.plan = plan;
     }
 
     /// Returns the plan with its type, which the guide of its operation knows.
@@ -141,6 +149,11 @@ impl Form {
     pub fn step_of(&self, field: Field) -> Option<usize> {
         let id = self.table.step(field)?;
         self.steps.iter().position(|step| step.id == id)
+    }
+
+    /// Counts a step as completed, so that the list of steps shows whether its answers are wrong.
+    pub fn mark_tried(&mut self, step: usize) {
+        self.answered.insert(step);
     }
 
     /// Returns the options of the step on the screen as fields.
@@ -287,7 +300,7 @@ impl Form {
         match field {
             Field::Option(name) => self.plan.get(name) == Answer::On,
             Field::Choice(name, value) => self.chosen(name).iter().any(|chosen| chosen == value),
-            Field::List(_) | Field::Page(_) | Field::Path(_) => false,
+            Field::List(_) | Field::Page(_) | Field::Path(_) | Field::Stop(_) => false,
         }
     }
 
@@ -312,7 +325,7 @@ impl Form {
                 }
                 self.answer(name, &Answer::List(chosen));
             }
-            Field::List(_) | Field::Page(_) | Field::Path(_) => {}
+            Field::List(_) | Field::Page(_) | Field::Path(_) | Field::Stop(_) => {}
         }
     }
 
@@ -399,6 +412,15 @@ impl Form {
         (self.step, self.focus, self.offset, self.rail) = (step, 0, 0, None);
     }
 
+    /// Returns the next step with questions, or the previous one.
+    pub fn neighbour(&self, is_forward: bool) -> Option<usize> {
+        let is_asked = |step: &usize| !self.skipped.contains_key(step);
+        match is_forward {
+            true => (self.step + 1..self.steps.len()).find(is_asked),
+            false => (0..self.step).rfind(is_asked),
+        }
+    }
+
     /// Goes to the step of this name.
     pub fn go_to(&mut self, id: &str) {
         if let Some(step) = self.steps.iter().position(|step| step.id == id) {
@@ -426,6 +448,8 @@ impl Form {
             match action {
                 Action::Up => self.rail = Some(rail.saturating_sub(1)),
                 Action::Down => self.rail = Some((rail + 1).min(self.review())),
+                Action::First => self.rail = Some(0),
+                Action::Last => self.rail = Some(self.review()),
                 Action::NextField | Action::NextPane => self.step_focus(true),
                 Action::PreviousField | Action::PreviousPane => self.step_focus(false),
                 _ => {}
@@ -462,14 +486,14 @@ impl Form {
     pub fn click(&mut self, on: MouseTarget, line: usize) {
         match on {
             MouseTarget::Below => {}
-            MouseTarget::Rail if line < self.steps.len() => self.go(line),
+            MouseTarget::Rail if line < self.steps.len() && !self.skipped.contains_key(&line) => self.go(line),
             MouseTarget::Rail => {}
             MouseTarget::Field(field) => {
                 self.focus_on(field);
                 match self.kind(field) {
                     FieldKind::Switch => self.toggle(field),
                     FieldKind::Choice => self.step_choice(field, true),
-                    FieldKind::Text | FieldKind::List | FieldKind::Page => {}
+                    FieldKind::Text | FieldKind::List | FieldKind::Page | FieldKind::Stop => {}
                 }
             }
         }

@@ -54,7 +54,8 @@ pub(super) fn wheel(form: &mut Form, guide: &mut dyn Guide, on: MouseTarget, row
 pub(super) fn blocker(form: &Form, guide: &dyn Guide, step: usize) -> Option<String> {
     form.blocker(step).or_else(|| guide.blocker(form, step)).or_else(|| {
         // What no single step shows is known at the end of the last one with questions.
-        let is_last = step + 1 == form.review() && (0..step).all(|step| form.blocker(step).is_none());
+        let is_last =
+            guide.checks_plan() && step + 1 == form.review() && (0..step).all(|step| form.blocker(step).is_none());
         is_last.then(|| form.plan().check(false).into_iter().next()).flatten().map(|problem| problem.message)
     })
 }

@@ -1,7 +1,7 @@
 //! Draws a form: the list of steps, the fields of a step, and the review.
 
 use super::field::{Field, FieldKind};
-use super::frame::{age, divide, draft_line, draw_pane, draw_rail, narrow_title, RailRow, StepMark};
+use super::frame::{age, divide, draft_line, draw_pane, draw_rail, narrow_title, RailRow, StepMark, JUMPS};
 use super::guide::Guide;
 use super::state::{Form, MouseTarget};
 use super::steps::{blocker, first_blocker, solution};
@@ -12,6 +12,9 @@ use crate::tui::widgets::page::{
     command_lines, draw_more, draw_scrolled, failure_lines, fitted, trouble_lines, waiting, wrapped,
 };
 use crate::tui::widgets::text;
+use gristmill_core::options::Step;
+use gristmill_core::text::count;
+use gristmill_core::Severity;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -22,7 +25,11 @@ const INDENT: u16 = 4;
 /// Draws everything.
 pub(super) fn draw(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: Rect, ui: &Ui) {
     form.places.clear();
-    let contexts = guide.contexts();
+    if !guide.is_open() {
+        let lines = guide.opening_lines(usize::from(area.width).saturating_sub(2), ui);
+        return draw_lines(frame.buffer_mut(), below(area, 1), lines);
+    }
+    let contexts = guide.contexts(form);
     let (rail, pane) = divide(area, guide.columns().rail);
     let shown = form.rail.unwrap_or(form.step);
     let title_of = |step: usize| form.steps().get(step).map_or("", |step| step.title);
@@ -39,11 +46,14 @@ pub(super) fn draw(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, ar
         form.places.put(place, MouseTarget::Rail);
     }
     let mut inner = draw_pane(frame, pane, &title, form.rail.is_none(), ui);
-    if let Some(draft) = form.draft.filter(|_| !form.is_review()) {
+    let draft = form.draft.filter(|_| !form.is_review()).map(|draft| {
         let words = format!("the answers of {} were restored.", age(draft));
         // In a text field a letter is typed.
         let context = if form.wants_text() { contexts.text } else { contexts.step };
-        let line = draft_line(&words, ui.key(context, Action::StartAfresh), ui);
+        draft_line(&words, ui.key(context, Action::StartAfresh), ui)
+    });
+    let message = guide.message(form).map(|message| Line::from(format!("{} {message}", ui.glyphs.arrow)));
+    if let Some(line) = message.or(draft) {
         draw_lines(frame.buffer_mut(), inner, [line]);
         inner = below(inner, 1);
     }
@@ -60,33 +70,41 @@ fn rail_rows(form: &Form, guide: &dyn Guide) -> Vec<RailRow> {
         match (step == form.step, is_broken) {
             (true, true) => StepMark::HereBroken,
             (true, false) => StepMark::Here,
+            (false, _) if form.skipped.contains_key(&step) => StepMark::Skipped,
             (false, true) => StepMark::Broken,
             (false, false) if form.is_answered(step) => StepMark::Answered,
             (false, false) => StepMark::Open,
         }
     };
     let rows = form.steps().iter().enumerate();
-    rows.map(|(number, step)| RailRow { title: step.title, standing: standing(number), is_disabled: false }).collect()
+    let row = |(number, step): (usize, &Step)| {
+        let is_disabled = form.skipped.contains_key(&number);
+        RailRow { title: step.title, standing: standing(number), is_disabled }
+    };
+    rows.map(row).collect()
 }
 
 /// Draws the review: the reason why the plan cannot be run, or the preview, and the command.
 fn draw_review(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
-    let context = guide.contexts().review;
+    let context = guide.contexts(form).review;
     let mut lines = Vec::new();
     match first_blocker(form, guide) {
         Some((step, why)) => {
             let title = form.steps().get(step).map_or("", |step| step.title);
             lines.extend(trouble_lines(&format!("{title}: {why}"), columns, ui));
             lines.extend(solution(form, guide).iter().flat_map(|way| wrapped(way, columns, ui.theme.muted)));
+            if let Some(jump) = JUMPS.get(step).filter(|_| step != form.review()) {
+                let key = Span::styled(ui.key(context, *jump), ui.theme.key);
+                lines.push(Line::from(vec![key, Span::styled(format!(" goes to {title}"), ui.theme.muted)]));
+            }
+            if matches!(guide.preview(form), Some(Ok(_))) {
+                lines.push(Line::default());
+                lines.extend(guide.preview_lines(form, columns, ui));
+            }
         }
         None => {
-            let key = ui.key(context, Action::Run);
-            let words = match form.stopped == Some(form.command()) {
-                true => format!("{} a run of these answers was stopped; {key} resumes it", ui.glyphs.check),
-                false => format!("{} everything is answered; {key} runs it", ui.glyphs.check),
-            };
-            lines.push(Line::from(Span::styled(words, ui.theme.ok)));
+            lines.push(ready_line(form, guide, &ui.key(context, Action::Run), ui));
             lines.push(Line::default());
             lines.extend(match guide.preview(form) {
                 None => vec![waiting(guide.waits_for(), ui)],
@@ -96,8 +114,23 @@ fn draw_review(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, area: 
         }
     }
     lines.push(Line::default());
-    lines.extend(command_lines(&form.command(), &ui.key(context, Action::Copy), columns, ui));
+    lines.extend(command_lines(&form.plan().command_line(), &ui.key(context, Action::Copy), columns, ui));
     draw_below(form, frame, area, lines, ui);
+}
+
+/// Returns the line that says that the plan can be run, with how many problems.
+fn ready_line(form: &Form, guide: &dyn Guide, key: &str, ui: &Ui) -> Line<'static> {
+    let problems = guide.preview(form).and_then(Result::ok).unwrap_or_default();
+    let found = problems.iter().filter(|problem| problem.severity == Severity::Problem).count() as u64;
+    let (sign, with, style) = match found {
+        0 => (ui.glyphs.check, String::new(), ui.theme.ok),
+        found => (ui.glyphs.warn, format!(", with {}", count(found, "problem")), ui.theme.warn),
+    };
+    let words = match form.stopped == Some(form.command()) {
+        true => format!("{sign} a run of these answers was stopped{with}; {key} resumes it"),
+        false => format!("{sign} everything is answered{with}; {key} runs it"),
+    };
+    Line::from(Span::styled(words, style))
 }
 
 /// Draws lines below the fields; page keys and the wheel scroll them.
@@ -156,7 +189,7 @@ fn draw_field(form: &mut Form, label_columns: u16, frame: &mut Frame, place: Rec
             let value = Rect { x: place.x + taken, width: place.width - taken, ..place };
             form.inputs.entry(field).or_default().draw(frame, value, focused, note, ui);
         }
-        FieldKind::List | FieldKind::Page => {}
+        FieldKind::List | FieldKind::Page | FieldKind::Stop => {}
     }
 }
 

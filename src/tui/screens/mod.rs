@@ -22,10 +22,13 @@ pub use home::Home;
 pub use jobs::JobsPanel;
 pub use page::{Page, PageLine, Tone};
 pub use picker::Picker;
-pub use prepare::PrepareScreen;
 
+use super::guided::{self, FormScreen};
 use super::screen::{Screen, UiEnv};
 use gristmill_core::PreparePlan;
+use gristmill_ops::operations::{erase, interrupted_run, Prepare};
+use gristmill_storage::run_folder::RunFolder;
+use prepare::PrepareGuide;
 use std::path::PathBuf;
 
 /// Returns the page that lists what is wrong with the settings and how to repair it; shown before any other screen.
@@ -44,15 +47,16 @@ pub fn settings_page(mistakes: &[(String, Option<String>)]) -> Page {
 
 /// Opens the guided prepare of a data set.
 pub fn open_prepare(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
-    Box::new(PrepareScreen::new(path, env))
+    guided::open(erase::<Prepare>(PreparePlan::new(path.to_string_lossy())), env)
 }
 
 /// Opens the guided prepare of a data set whose preparation was interrupted, with the answers of that run.
 pub fn resume_prepare(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
-    Box::new(PrepareScreen::resuming(path, env))
-}
-
-/// Opens the guided prepare of a data set, with the answers in `plan` filled in.
-pub fn open_prepare_with(path: PathBuf, plan: PreparePlan, env: UiEnv) -> Box<dyn Screen> {
-    Box::new(PrepareScreen::with_plan(path, plan, env))
+    if let Some(run) = interrupted_run(&RunFolder::for_webdataset(&path)) {
+        return guided::resume(run.plan, run.scratch, &env);
+    }
+    let plan = PreparePlan::new(path.to_string_lossy());
+    let notice = "the answers of the interrupted run are not known: give them again; what fits is taken over";
+    let guide = PrepareGuide::start(&plan, &env).with_notice(notice);
+    Box::new(FormScreen::with_guide(erase::<Prepare>(plan), Box::new(guide), env))
 }

@@ -4,6 +4,7 @@ use super::layout::{draw_lines, heading};
 use super::text;
 use crate::tui::screen::Ui;
 use gristmill_core::Failure;
+use gristmill_ops::engine::plan::{shell_quote, CommandLine};
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -36,14 +37,52 @@ pub fn failure_lines(failure: &Failure, columns: usize, ui: &Ui) -> Vec<Line<'st
     lines
 }
 
-/// Returns the equivalent command under its heading; `key` copies it.
-pub fn command_lines(command: &str, key: &str, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+/// Returns the equivalent command under its heading, on several lines that can be pasted, and its files; `key` copies it.
+pub fn command_lines(command: &CommandLine, key: &str, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let mut head = heading("The same as a command", ui);
     head.spans.push(Span::styled(format!("   {key} copies it"), ui.theme.muted));
     let mut lines = vec![head];
-    let command = text::wrap(command, columns.saturating_sub(2)).into_iter();
-    lines.extend(command.map(|line| Line::from(Span::styled(format!("  {line}"), ui.theme.accent))));
+    // The indent and the sign that the command goes on.
+    let columns = columns.saturating_sub(6);
+    let parts = command_parts(command, columns);
+    let last = parts.len().saturating_sub(1);
+    for (at, part) in parts.into_iter().enumerate() {
+        let indent = if at == 0 { "  " } else { "    " };
+        let end = if at == last { "" } else { " \\" };
+        let shown = text::wrap(&part, columns).join(&format!("\n{indent}"));
+        let shown = format!("{indent}{shown}{end}");
+        lines.extend(shown.lines().map(|line| Line::from(Span::styled(line.to_owned(), ui.theme.accent))));
+    }
+    for (name, _) in &command.files {
+        let words = format!("with {name} holding what is too long for a flag; a saved plan needs no other file");
+        lines.extend(wrapped(&words, columns, ui.theme.muted));
+    }
     lines
+}
+
+/// Divides a command between a flag and the next, and where that is too long between arguments, into parts of at most this many columns
+/// unless an argument is longer.
+fn command_parts(command: &CommandLine, columns: usize) -> Vec<String> {
+    let mut groups: Vec<Vec<String>> = Vec::new();
+    for argument in &command.arguments {
+        let quoted = text::safe(&shell_quote(argument));
+        match groups.last_mut() {
+            Some(last) if !argument.starts_with("--") => last.push(quoted),
+            _ => groups.push(vec![quoted]),
+        }
+    }
+    let mut parts: Vec<String> = Vec::new();
+    for group in groups {
+        let whole = group.join(" ");
+        let pieces = if text::width(&whole) <= columns { vec![whole] } else { group };
+        for piece in pieces {
+            match parts.last_mut() {
+                Some(last) if text::width(last) + text::width(&piece) < columns => last.push_str(&format!(" {piece}")),
+                _ => parts.push(piece),
+            }
+        }
+    }
+    parts
 }
 
 /// Draws lines, possibly more than fit, from the one at `offset` on, with signs on the right edge if lines are out of view. Keeps `offset`

@@ -144,10 +144,10 @@ impl Guide for DedupGuide {
         self.workers.is_busy()
     }
 
-    fn status(&self) -> Option<&'static str> {
+    fn status(&self) -> Option<String> {
         match () {
-            () if self.workers.is_listing() => Some("looking for files"),
-            () if self.workers.is_busy() => Some("estimating"),
+            () if self.workers.is_listing() => Some("looking for files".to_owned()),
+            () if self.workers.is_busy() => Some("estimating".to_owned()),
             () => None,
         }
     }
@@ -163,7 +163,7 @@ impl Guide for DedupGuide {
         }
     }
 
-    fn discard_preview(&mut self) {
+    fn resume(&mut self, _: &mut Form) {
         (self.asked, self.known.review) = (None, None);
         self.known.estimates.is_stopped = false;
     }
@@ -177,7 +177,7 @@ impl Guide for DedupGuide {
         "reading a sample of the documents"
     }
 
-    fn contexts(&self) -> Contexts {
+    fn contexts(&self, _: &Form) -> Contexts {
         Contexts { step: Context::Dedup, rail: Context::DedupRail, review: Context::DedupReview, ..Contexts::default() }
     }
 

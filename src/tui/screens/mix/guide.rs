@@ -234,9 +234,9 @@ impl Guide for MixGuide {
         self.search.is_waiting() || self.preview.is_busy()
     }
 
-    fn status(&self) -> Option<&'static str> {
+    fn status(&self) -> Option<String> {
         match self.search.is_waiting() {
-            true => Some("searching for data sets"),
+            true => Some("searching for data sets".to_owned()),
             false => self.preview.status(),
         }
     }
@@ -249,15 +249,15 @@ impl Guide for MixGuide {
         self.preview.preview_lines(form, columns, ui)
     }
 
-    fn discard_preview(&mut self) {
-        self.preview.discard_preview();
+    fn resume(&mut self, form: &mut Form) {
+        self.preview.resume(form);
     }
 
     fn request(&mut self, form: &Form) -> JobRequest {
         self.preview.request(form)
     }
 
-    fn contexts(&self) -> Contexts {
+    fn contexts(&self, _: &Form) -> Contexts {
         Contexts { step: Context::Weights, ..Contexts::default() }
     }
 

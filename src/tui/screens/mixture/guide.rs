@@ -279,9 +279,9 @@ impl Guide for MixtureGuide {
         self.finder.is_waiting() || self.adder.is_waiting() || self.preview.is_busy()
     }
 
-    fn status(&self) -> Option<&'static str> {
+    fn status(&self) -> Option<String> {
         match self.finder.is_waiting() || self.adder.is_waiting() {
-            true => Some("searching for token folders"),
+            true => Some("searching for token folders".to_owned()),
             false => self.preview.status(),
         }
     }
@@ -294,8 +294,8 @@ impl Guide for MixtureGuide {
         self.preview.preview_lines(form, columns, ui)
     }
 
-    fn discard_preview(&mut self) {
-        self.preview.discard_preview();
+    fn resume(&mut self, form: &mut Form) {
+        self.preview.resume(form);
     }
 
     fn request(&mut self, form: &Form) -> JobRequest {
@@ -306,7 +306,7 @@ impl Guide for MixtureGuide {
         }
     }
 
-    fn contexts(&self) -> Contexts {
+    fn contexts(&self, _: &Form) -> Contexts {
         Contexts { step: Context::Weights, ..Contexts::default() }
     }
 

@@ -266,11 +266,11 @@ impl Guide for PackGuide {
         self.workers.is_busy()
     }
 
-    fn status(&self) -> Option<&'static str> {
+    fn status(&self) -> Option<String> {
         match () {
-            () if self.workers.is_listing() => Some("looking for files"),
-            () if self.workers.is_loading() => Some("loading the tokenizer"),
-            () if self.workers.is_busy() => Some("reading"),
+            () if self.workers.is_listing() => Some("looking for files".to_owned()),
+            () if self.workers.is_loading() => Some("loading the tokenizer".to_owned()),
+            () if self.workers.is_busy() => Some("reading".to_owned()),
             () => None,
         }
     }
@@ -286,7 +286,7 @@ impl Guide for PackGuide {
         }
     }
 
-    fn discard_preview(&mut self) {
+    fn resume(&mut self, _: &mut Form) {
         (self.asked.preview, self.known.preview) = (None, None);
     }
 

@@ -6,9 +6,8 @@ use gristmill_core::{
 };
 use gristmill_ops::engine::plan::fields::{self, DecodedSample};
 use gristmill_ops::engine::plan::splits::{self, PatternMatches, Resolved};
-use gristmill_ops::engine::plan::{self, suggest, CommandLine};
+use gristmill_ops::engine::plan::{self, suggest};
 use gristmill_ops::job::prepare::no_access;
-use gristmill_ops::operations::prepare::command_line;
 use gristmill_pycompat::braces;
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -62,8 +61,6 @@ pub struct Derived {
     pub suggested_types: Vec<SuggestedType>,
     /// A field map for the class that is chosen now, whether it is among the suggestions or not.
     pub suggested_fields: Vec<FieldExpr>,
-    /// The plan as a command.
-    pub command: CommandLine,
     left_out: Vec<bool>,
 }
 
@@ -107,7 +104,6 @@ impl Derived {
             suggested_splits,
             suggested_fields: suggested_fields(plan, facts, samples),
             suggested_types: suggested_types(facts, samples),
-            command: command_line(plan),
             resolved,
             left_out,
         }

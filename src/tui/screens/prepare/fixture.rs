@@ -1,25 +1,31 @@
 //! Data sets and screens for the tests of the guided prepare: fixed, without disk or clock.
 
 use super::derive::Derived;
-use super::draw::{self, DrawContext};
 use super::field_map::samples::{Results, SampleResult};
-use super::spots::ClickTargets;
-use super::state::Wizard;
-use super::step::{Ask, Step};
-use crate::tui::keymap::Action;
+use super::step::Step;
+use super::steps::PrepareSteps;
+use super::PrepareGuide;
+use crate::tui::drafts;
+use crate::tui::guided::{Form, FormScreen};
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Input, Screen, UiEnv};
 use crate::tui::screens::media::seen::MediaTally;
 use crate::tui::testing;
 use gristmill_core::{
     DatasetFacts, DatasetKind, FileStamp, ImageFacts, Loading, MediaFacts, MediaFilter, MediaPlan, MediaType,
-    PartFacts, PreparedFacts, Problem, ProblemKind, SampleSketch, ShardFacts, ShardState, Subject,
+    PartFacts, PreparePlan, PreparedFacts, Problem, ProblemKind, RunOptions, SampleSketch, ShardFacts, ShardState,
+    Subject,
 };
 use gristmill_ops::engine::plan::fields::{check_in, DecodedSample};
+use gristmill_ops::engine::plan::file;
 use gristmill_ops::job::prepare::preview;
+use gristmill_ops::operations::{erase, Prepare};
 use gristmill_ops::preview::cells::Depth;
 use gristmill_ops::preview::picture::Picture;
 use gristmill_ops::preview::Drawable;
 use gristmill_ops::source::decode::{decode_part, Value};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use std::path::Path;
 use std::sync::Arc;
 
 /// 20 scanned shards `shard_0000.tar` … with jpg, txt and json.
@@ -128,33 +134,161 @@ pub fn samples(facts: &DatasetFacts) -> Vec<DecodedSample> {
     facts.sketches.iter().zip(captions).map(sample).collect()
 }
 
-/// A wizard over facts, with everything worked out as the workers would.
-pub fn wizard(facts: DatasetFacts) -> Wizard {
-    let earlier = facts.prepared.as_ref().and_then(|p| p.plan.as_deref().cloned());
-    let mut wizard = Wizard::new("/data/coco", Arc::new(facts));
-    wizard.is_scanning = !wizard.answers.facts.scan_complete;
-    if let Some(earlier) = earlier {
-        wizard.remember_earlier(earlier);
+/// The form of a data set, in a state folder of its own.
+pub struct PrepareForm {
+    screen: FormScreen,
+    state: tempfile::TempDir,
+}
+
+impl std::ops::Deref for PrepareForm {
+    type Target = PrepareSteps;
+
+    fn deref(&self) -> &PrepareSteps {
+        &self.guide().steps
     }
-    settle(&mut wizard);
-    wizard
+}
+
+impl std::ops::DerefMut for PrepareForm {
+    fn deref_mut(&mut self) -> &mut PrepareSteps {
+        &mut self.screen.guide_mut::<PrepareGuide>().steps
+    }
+}
+
+impl PrepareForm {
+    /// Opens the form with a plan; `is_stopped` if it is that of a run to be resumed.
+    pub fn open(plan: PreparePlan, is_stopped: bool, facts: DatasetFacts) -> Self {
+        Self::open_in(tempfile::tempdir().unwrap(), plan, is_stopped, facts)
+    }
+
+    /// Opens the form where these answers were kept as a draft, at this step.
+    pub fn with_draft(plan: &PreparePlan, step: Step, facts: DatasetFacts) -> Self {
+        let state = tempfile::tempdir().unwrap();
+        let place = drafts::place(state.path(), "prepare-", [Path::new(&plan.path)]);
+        let step =
+            erase::<Prepare>(plan.clone()).operation().steps().get(step.index()).map_or("review", |step| step.id);
+        drafts::save(&place, step, &file::to_yaml(plan).unwrap()).unwrap();
+        Self::open_in(state, PreparePlan::new(&plan.path), false, facts)
+    }
+
+    /// Closes the form, which keeps a draft, and opens it again.
+    pub fn reopen(mut self, facts: DatasetFacts) -> Self {
+        self.screen.closing();
+        let plan = PreparePlan::new(&self.answers.plan.path);
+        Self::open_in(self.state, plan, false, facts)
+    }
+
+    fn open_in(state: tempfile::TempDir, plan: PreparePlan, is_stopped: bool, facts: DatasetFacts) -> Self {
+        let env = UiEnv::new(RunOptions::default(), state.path().to_owned());
+        let guide = Box::new(PrepareGuide::new(&plan, &env));
+        let screen = FormScreen::with_guide(erase::<Prepare>(plan), guide, env);
+        let screen = if is_stopped { screen.resumed_run() } else { screen };
+        let mut form = Self { screen, state };
+        form.see(facts);
+        form
+    }
+
+    /// Takes new facts, and what the workers make of them.
+    pub fn see(&mut self, facts: DatasetFacts) {
+        self.see_alone(facts);
+        settle(self);
+    }
+
+    /// Takes new facts before the workers know them.
+    pub fn see_alone(&mut self, facts: DatasetFacts) {
+        self.screen.with_guide_of(|guide: &mut PrepareGuide, form| {
+            guide.steps.is_scanning = !facts.scan_complete;
+            guide.see(Arc::new(facts));
+            guide.update(form);
+        });
+    }
+
+    /// Returns the guide.
+    pub fn guide(&self) -> &PrepareGuide {
+        self.screen.guide()
+    }
+
+    /// Changes the guide.
+    pub fn change_guide(&mut self, change: impl FnOnce(&mut PrepareGuide, &mut Form)) {
+        self.screen.with_guide_of(change);
+    }
+
+    /// Returns the form.
+    pub fn form(&self) -> &Form {
+        self.screen.form()
+    }
+
+    /// Returns the step on the screen.
+    pub fn step(&self) -> Step {
+        Step::at(self.form().step)
+    }
+
+    /// Goes to a step.
+    pub fn go(&mut self, step: Step) {
+        self.change_guide(|_, form| form.go(step.index()));
+        settle(self);
+    }
+
+    /// Does an action; the workers do not keep up.
+    pub fn act(&mut self, action: Action) -> Vec<Effect> {
+        self.screen.handle(Input::Action(action))
+    }
+
+    /// Presses a key that is typed.
+    pub fn key(&mut self, key: KeyEvent) {
+        self.screen.handle(Input::Key(key));
+    }
+
+    /// Pastes a text.
+    pub fn paste(&mut self, text: &str) {
+        self.screen.handle(Input::Paste(text.to_owned()));
+    }
+
+    /// Returns the context of keys.
+    pub fn context(&self) -> Context {
+        self.screen.context()
+    }
+
+    /// Returns why an action is not possible.
+    pub fn why_disabled(&self, action: Action) -> Option<String> {
+        self.screen.why_disabled(action)
+    }
+
+    /// Returns the equivalent command.
+    pub fn command(&self) -> String {
+        self.form().command()
+    }
+
+    /// Returns why the step cannot be completed, as the list of steps shows it.
+    pub fn is_broken(&self, step: Step) -> bool {
+        use crate::tui::guided::Guide;
+        self.guide().blocker(self.form(), step.index()).is_some()
+    }
+}
+
+/// Returns the form of facts, with everything worked out as the workers would.
+pub fn prepare(facts: DatasetFacts) -> PrepareForm {
+    PrepareForm::open(PreparePlan::new("/data/coco"), false, facts)
 }
 
 /// Does what the workers would do, until nothing changes.
-pub fn settle(wizard: &mut Wizard) {
-    for _ in 0..4 {
-        let facts = Arc::clone(&wizard.answers.facts);
-        let samples = samples(&facts);
-        wizard.learn(Arc::new(Derived::of(&wizard.answers.plan, &facts, &samples)));
-        wizard.field_map.results = Arc::new(results(wizard, &samples));
-    }
-    if let Some(plan) = wizard.answers.plan.media.clone().filter(|_| wizard.step == Step::Media) {
-        let seen = tally(&plan, &wizard.answers.facts);
-        wizard.media.seen = Some((plan, Arc::new(seen)));
-    }
-    if wizard.step == Step::Review {
-        wizard.review.preview = Some(Arc::new(preview(&wizard.answers.plan, &wizard.answers.facts)));
-    }
+pub fn settle(form: &mut PrepareForm) {
+    form.change_guide(|guide, form| {
+        for _ in 0..4 {
+            let facts = Arc::clone(&guide.steps.answers.facts);
+            let samples = samples(&facts);
+            guide.steps.learn(Arc::new(Derived::of(&guide.steps.answers.plan, &facts, &samples)));
+            guide.steps.field_map.results = Arc::new(results(&guide.steps, &samples));
+        }
+        let step = Step::at(form.step);
+        if let Some(plan) = guide.steps.answers.plan.media.clone().filter(|_| step == Step::Media) {
+            let seen = tally(&plan, &guide.steps.answers.facts);
+            guide.steps.media.seen = Some((plan, Arc::new(seen)));
+        }
+        if step == Step::Review {
+            guide.preview = Some(Arc::new(preview(&guide.steps.answers.plan, &guide.steps.answers.facts)));
+        }
+        guide.update(form);
+    });
 }
 
 /// What answers about media would record of the fixture.
@@ -181,10 +315,10 @@ fn tally(plan: &MediaPlan, facts: &DatasetFacts) -> MediaTally {
     }
 }
 
-fn results(wizard: &Wizard, samples: &[DecodedSample]) -> Results {
-    let Loading::FieldMap { sample_type, fields } = &wizard.answers.plan.loading else { return Results::default() };
+fn results(steps: &PrepareSteps, samples: &[DecodedSample]) -> Results {
+    let Loading::FieldMap { sample_type, fields } = &steps.answers.plan.loading else { return Results::default() };
     let class = gristmill_core::sample_type::find(sample_type);
-    let checks = check_in(fields, class, samples, &wizard.answers.facts);
+    let checks = check_in(fields, class, samples, &steps.answers.facts);
     let mut results = super::field_map::samples::evaluated(fields, &checks, samples);
     for (at, sample) in samples.iter().enumerate().take(3) {
         let fields = checks.iter().map(|check| match &check.results[at] {
@@ -207,38 +341,44 @@ fn picture(seed: u32) -> Picture {
 }
 
 /// Does actions one after the other, the workers keeping up.
-pub fn act(wizard: &mut Wizard, actions: &[Action]) -> Vec<Ask> {
-    let mut asks = Vec::new();
+pub fn act(form: &mut PrepareForm, actions: &[Action]) -> Vec<Effect> {
+    let mut effects = Vec::new();
     for action in actions {
-        asks.extend(wizard.act(*action));
-        settle(wizard);
+        effects.extend(form.act(*action));
+        settle(form);
     }
-    asks
+    effects
+}
+
+/// Returns the notices among effects.
+pub fn notices(effects: &[Effect]) -> Vec<&str> {
+    let text = |effect| match effect {
+        &Effect::Toast(ref toast) => Some(toast.text.as_str()),
+        _ => None,
+    };
+    effects.iter().filter_map(text).collect()
 }
 
 /// Types a text.
-pub fn type_text(wizard: &mut Wizard, text: &str) {
+pub fn type_text(form: &mut PrepareForm, text: &str) {
     for c in text.chars() {
-        wizard.key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE));
+        form.key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE));
     }
-    settle(wizard);
+    settle(form);
 }
 
 /// Empties the field in focus.
-pub fn clear(wizard: &mut Wizard) {
-    wizard.key(KeyEvent::new(KeyCode::Char('e'), KeyModifiers::CONTROL));
+pub fn clear(form: &mut PrepareForm) {
+    form.key(KeyEvent::new(KeyCode::Char('e'), KeyModifiers::CONTROL));
     for _ in 0..200 {
-        wizard.key(KeyEvent::new(KeyCode::Backspace, KeyModifiers::NONE));
+        form.key(KeyEvent::new(KeyCode::Backspace, KeyModifiers::NONE));
     }
-    settle(wizard);
+    settle(form);
 }
 
-/// The wizard as drawn: one line of text per row.
-pub fn screen(wizard: &mut Wizard, width: u16, height: u16, ascii: bool) -> String {
-    let depth = if ascii { Depth::Ascii } else { Depth::Shades };
+/// Returns the form as drawn: one line of text per row.
+pub fn screen(form: &mut PrepareForm, width: u16, height: u16, ascii: bool) -> String {
+    form.change_guide(|guide, _| guide.depth = if ascii { Depth::Ascii } else { Depth::Shades });
     // The frame's title line and bottom bar take a row each.
-    testing::shown((width, height - 2, ascii), |frame, area, ui| {
-        let look = DrawContext { ui, focused: true, is_scanning: false, depth, spots: &ClickTargets::default() };
-        draw::draw(wizard, frame, area, &look);
-    })
+    testing::shown((width, height - 2, ascii), |frame, area, ui| form.screen.draw(frame, area, ui))
 }

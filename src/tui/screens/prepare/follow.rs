@@ -1,64 +1,49 @@
 //! Takes the results of the scan that the guided prepare starts when it opens.
 
-use super::opening::has_answers;
 use super::workers::Opened;
-use super::{recorded, PrepareScreen};
-use crate::tui::screen::Effect;
-use crate::tui::widgets::{Level, Toast};
+use super::{recorded, PrepareGuide};
+use crate::tui::widgets::Toast;
 use gristmill_core::text::duration;
-use gristmill_core::DatasetFacts;
+use gristmill_core::{DatasetFacts, PreparePlan};
 use std::sync::Arc;
 
-impl PrepareScreen {
+impl PrepareGuide {
     /// Takes the scan that was started; what it finds follows.
     pub(super) fn opened(&mut self, opened: Opened) {
         self.scan = Some(opened.scan);
         self.failure = None;
-        // Opened again after a run, the answers are there already.
-        if !self.is_open {
-            self.found = opened.draft;
-            self.interrupted = opened.interrupted;
-        }
+        self.interrupted = opened.interrupted;
     }
 
     /// Takes the first facts with the shards in them: only now answers that name shards can be taken over.
-    fn begin(&mut self, facts: Arc<DatasetFacts>) {
+    fn open(&mut self, facts: Arc<DatasetFacts>) {
         self.is_open = true;
         let earlier = facts.prepared.as_ref().and_then(|p| p.plan.as_deref().cloned());
-        self.wizard.see(facts);
+        self.steps.see(facts);
         if let Some(earlier) = earlier {
-            self.wizard.remember_earlier(earlier);
+            self.steps.remember_earlier(earlier);
         }
-        if std::mem::take(&mut self.resumes) {
-            if let Some(interrupted) = self.interrupted.take() {
-                return self.wizard.continue_run(interrupted);
-            }
-            let words = "the answers of the interrupted run are not known: give them again; what fits is taken over";
-            self.notice = Some(Toast::new(Level::Warn, words));
+        if let Some(given) = self.given.take().filter(|given| *given != PreparePlan::new(given.path.clone())) {
+            self.steps.adopt(&given);
         }
-        self.wizard.interrupted = self.interrupted.take();
-        match (self.given.take(), self.found.take()) {
-            (Some(given), _) if has_answers(&given) => self.wizard.adopt(&given),
-            (_, Some(draft)) => {
-                self.wizard.take_draft(&draft.plan, draft.step, draft.age);
-                self.wizard.take_alternatives(&draft.splits);
-            }
-            _ => {}
+        if let Some(unchosen) = self.unchosen.take().and_then(|line| serde_json::from_str(&line).ok()) {
+            self.steps.take_alternatives(&unchosen);
         }
     }
 
-    pub(super) fn follow_scan(&mut self, effects: &mut Vec<Effect>) -> bool {
+    /// Takes what the scan has found. Returns whether anything is new.
+    pub(super) fn follow_scan(&mut self) -> bool {
         let Some(scan) = &self.scan else {
-            self.wizard.is_scanning = false;
+            self.steps.is_scanning = false;
             return false;
         };
         let facts = scan.facts();
         let failure = scan.failure().filter(|f| !f.is_cancelled());
-        self.wizard.is_scanning = !scan.is_finished();
-        self.wizard.review.time = scan.rate().1.map(duration);
+        self.steps.is_scanning = !scan.is_finished();
+        self.time = scan.rate().1.map(duration);
         if let Some(failure) = failure.filter(|f| self.failure.as_ref() != Some(f)) {
             if self.is_open {
-                effects.push(Effect::failure(&failure));
+                self.notices.push(Toast::failure(&failure));
             }
             self.failure = Some(failure);
             return true;
@@ -68,7 +53,7 @@ impl PrepareScreen {
             return false;
         }
         // A scan that was started again knows less than is on the screen until its shards are found.
-        if facts.shards.len() < self.wizard.answers.facts.shards.len() && self.wizard.is_scanning {
+        if facts.shards.len() < self.steps.answers.facts.shards.len() && self.steps.is_scanning {
             return false;
         }
         self.see(facts);
@@ -80,9 +65,9 @@ impl PrepareScreen {
         self.seen = Some(Arc::clone(&facts));
         let facts = recorded::with_recorded_counts(facts);
         if self.is_open {
-            self.wizard.see(facts);
+            self.steps.see(facts);
         } else {
-            self.begin(facts);
+            self.open(facts);
         }
     }
 }

@@ -1,9 +1,7 @@
 //! Requests of the guided prepare to its workers, and the use of their results.
 
 use super::step::Step;
-use super::PrepareScreen;
-use crate::tui::screen::Effect;
-use crate::tui::widgets::Toast;
+use super::PrepareGuide;
 use gristmill_core::{DatasetFacts, Loading, PreparePlan};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,13 +9,13 @@ use std::time::{Duration, Instant};
 /// Between two checks of a plan against growing facts.
 const DERIVE_EVERY: Duration = Duration::from_millis(300);
 
-impl PrepareScreen {
+impl PrepareGuide {
     /// Asks the workers whatever is not answered for the present state.
     pub(super) fn ask_workers(&mut self) {
         if !self.is_open {
             return;
         }
-        let now = (self.wizard.answers.plan.clone(), Arc::clone(&self.wizard.answers.facts));
+        let now = (self.steps.answers.plan.clone(), Arc::clone(&self.steps.answers.facts));
         self.ask_derive(&now);
         self.ask_evaluate(&now);
         self.ask_preview(&now);
@@ -40,7 +38,7 @@ impl PrepareScreen {
 
     fn ask_evaluate(&mut self, now: &(PreparePlan, Arc<DatasetFacts>)) {
         let Loading::FieldMap { sample_type, fields } = &now.0.loading else { return };
-        if now.1.sketches.is_empty() || self.wizard.step < Step::SampleType {
+        if now.1.sketches.is_empty() || self.step < Step::SampleType {
             return;
         }
         let same = self.evaluated_for.as_ref().is_some_and(|(loading, facts)| {
@@ -56,37 +54,37 @@ impl PrepareScreen {
 
     /// Asks what the answers about media would record: while they are on the screen, and not more often than plans are checked.
     fn ask_media(&mut self, now: &(PreparePlan, Arc<DatasetFacts>)) {
-        let Some(media) = now.0.media.as_ref().filter(|_| self.wizard.step == Step::Media) else { return };
-        let (same_filter, same_facts) = match &self.looked_for {
+        let Some(media) = now.0.media.as_ref().filter(|_| self.step == Step::Media) else { return };
+        let (same_filter, same_facts) = match &self.media_for {
             Some((plan, facts)) => (plan.filter == media.filter, Arc::ptr_eq(facts, &now.1)),
             None => (false, false),
         };
-        let is_soon = self.looked_at.is_some_and(|at| at.elapsed() < DERIVE_EVERY);
+        let is_soon = self.media_at.is_some_and(|at| at.elapsed() < DERIVE_EVERY);
         // Growing facts do not take a question back that is being answered: it would never be.
         let waits = self.workers.is_looking() || is_soon && !now.1.scan_complete;
         if same_filter && (same_facts || waits) {
             return;
         }
-        self.looked_at = Some(Instant::now());
-        self.looked_for = Some((media.clone(), Arc::clone(&now.1)));
+        self.media_at = Some(Instant::now());
+        self.media_for = Some((media.clone(), Arc::clone(&now.1)));
         self.workers.request_media(media.clone(), Arc::clone(&now.1));
     }
 
     fn ask_preview(&mut self, now: &(PreparePlan, Arc<DatasetFacts>)) {
-        if self.wizard.step != Step::Review {
+        if self.step != Step::Review {
             return;
         }
         let same = self.previewed_for.as_ref().is_some_and(|(plan, facts)| {
             *plan == now.0 && (Arc::ptr_eq(facts, &now.1) || self.workers.is_previewing())
         });
-        if !same || self.wizard.review.preview.is_none() && !self.workers.is_previewing() {
+        if !same || self.preview.is_none() && !self.workers.is_previewing() {
             self.previewed_for = Some(now.clone());
             self.workers.preview(now.0.clone(), Arc::clone(&now.1));
         }
     }
 
     /// Takes whatever the workers brought. Returns whether anything changed.
-    pub(super) fn take_answers(&mut self, effects: &mut Vec<Effect>) -> bool {
+    pub(super) fn take_answers(&mut self) -> bool {
         let mut changed = false;
         if let Some(outcome) = self.workers.take_opened() {
             changed = true;
@@ -96,27 +94,23 @@ impl PrepareScreen {
             }
         }
         if let Some(derived) = self.workers.take_derived() {
-            self.wizard.learn(derived);
+            self.steps.learn(derived);
             changed = true;
         }
         if let Some(results) = self.workers.take_results() {
-            self.wizard.field_map.results = results;
+            self.steps.field_map.results = results;
             changed = true;
         }
         if let Some(preview) = self.workers.take_preview() {
-            self.wizard.review.preview = Some(preview);
+            self.preview = Some(preview);
             changed = true;
         }
         if let Some(seen) = self.workers.take_seen() {
-            self.wizard.media.seen = Some(seen);
+            self.steps.media.seen = Some(seen);
             changed = true;
         }
         if let Some(encoded) = self.workers.take_encoded() {
-            self.wizard.field_map.pixels.put(encoded);
-            changed = true;
-        }
-        if let Some((level, words)) = self.workers.take_saved() {
-            effects.push(Effect::Toast(Toast::new(level, words)));
+            self.steps.field_map.pixels.put(encoded);
             changed = true;
         }
         changed

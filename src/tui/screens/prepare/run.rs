@@ -32,7 +32,7 @@ pub fn request(answers: &Answers, scan: Option<LiveScan>) -> JobRequest {
     let path = PathBuf::from(&plan.path);
     // A relative path such as `.` has no name of its own.
     let name = text::safe(&last_name(&absolute(&answers.facts.root)));
-    let command = command_line(&plan).text();
+    let command = command_line(&plan);
     let overview = PrepareOverview { plan: plan.clone(), facts: Arc::clone(&answers.facts) };
     let scan = RefCell::new(scan);
     JobRequest {

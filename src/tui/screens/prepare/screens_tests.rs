@@ -1,63 +1,54 @@
 //! Whole screens of every step, as text.
 
-use super::fixture::{
-    act, clear, facts, facts_half_scanned, facts_of, facts_prepared, screen, settle, type_text, wizard,
-};
-use super::state::Wizard;
-use super::step::{Ask, Step};
+use super::fixture::PrepareForm;
+use super::fixture::{act, clear, facts, facts_half_scanned, facts_of, facts_prepared, prepare, screen, type_text};
+use super::step::Step;
 use crate::tui::keymap::Action;
+use crate::tui::screen::Effect;
 use crate::tui::testing;
-use crate::tui::widgets::Level;
 use gristmill_core::{Problem, ProblemKind, Subject};
 use gristmill_ops::job::prepare::{OutputFile, SplitSummary};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Compares a screen in the sizes that matter, and without colours and boxes.
-fn compare(name: &str, wizard: &mut Wizard) {
+fn compare(name: &str, form: &mut PrepareForm) {
     testing::compare(&format!("prepare_{name}"), &testing::WINDOWS, |(columns, rows, ascii)| {
-        screen(wizard, columns, rows, ascii)
+        screen(form, columns, rows, ascii)
     });
 }
 
-fn at(step: Step) -> Wizard {
-    let mut wizard = wizard(facts());
-    for before in Step::ALL.iter().take(step.index()) {
-        wizard.answered[before.index()] = true;
-    }
-    wizard.step = step;
-    settle(&mut wizard);
-    wizard
+fn at(step: Step) -> PrepareForm {
+    let mut form = prepare(facts());
+    form.go(step);
+    form
 }
 
 #[test]
 fn source_while_the_scan_runs() {
-    let mut wizard = wizard(facts_half_scanned());
-    act(&mut wizard, &[Action::Down, Action::Exclude]);
-    compare("source_scanning", &mut wizard);
+    let mut form = prepare(facts_half_scanned());
+    act(&mut form, &[Action::Down, Action::Exclude]);
+    compare("source_scanning", &mut form);
 }
 
 #[test]
 fn source_with_a_pattern_that_cannot_be_used() {
-    let mut wizard = wizard(facts());
-    act(&mut wizard, &[Action::NextField]);
-    type_text(&mut wizard, "shard_[0");
-    compare("source_bad_pattern", &mut wizard);
+    let mut form = prepare(facts());
+    act(&mut form, &[Action::NextField]);
+    type_text(&mut form, "shard_[0");
+    compare("source_bad_pattern", &mut form);
 }
 
 #[test]
 fn source_of_a_prepared_data_set() {
-    let mut wizard = wizard(facts_prepared());
-    compare("source_prepared", &mut wizard);
+    let mut form = prepare(facts_prepared());
+    compare("source_prepared", &mut form);
 }
 
 #[test]
 fn source_with_a_draft_found() {
-    let plan = wizard(facts()).answers.plan;
-    let mut wizard = wizard(facts());
-    wizard.take_draft(&plan, Step::Source, Duration::from_secs(300));
-    settle(&mut wizard);
-    compare("source_draft", &mut wizard);
+    let plan = prepare(facts()).answers.plan.clone();
+    let mut form = PrepareForm::with_draft(&plan, Step::Source, facts());
+    compare("source_draft", &mut form);
 }
 
 #[test]
@@ -67,39 +58,39 @@ fn splits_by_ratio() {
 
 #[test]
 fn splits_by_ratio_with_too_few_shards() {
-    let mut wizard = wizard(facts_of(&["a.tar", "b.tar"]));
-    wizard.step = Step::Splits;
-    clear(&mut wizard);
-    type_text(&mut wizard, "8,1,1");
-    compare("splits_ratio_empty", &mut wizard);
+    let mut form = prepare(facts_of(&["a.tar", "b.tar"]));
+    form.go(Step::Splits);
+    clear(&mut form);
+    type_text(&mut form, "8,1,1");
+    compare("splits_ratio_empty", &mut form);
 }
 
 #[test]
 fn splits_by_pattern_with_a_glob() {
-    let mut wizard = at(Step::Splits);
-    act(&mut wizard, &[Action::Down, Action::NextField]);
-    type_text(&mut wizard, "train");
-    act(&mut wizard, &[Action::NextField]);
-    type_text(&mut wizard, "shard_000.*");
-    act(&mut wizard, &[Action::NextField]);
-    type_text(&mut wizard, "val");
-    act(&mut wizard, &[Action::NextField]);
-    type_text(&mut wizard, "*_001?.tar");
-    compare("splits_pattern", &mut wizard);
+    let mut form = at(Step::Splits);
+    act(&mut form, &[Action::Down, Action::NextField]);
+    type_text(&mut form, "train");
+    act(&mut form, &[Action::NextField]);
+    type_text(&mut form, "shard_000.*");
+    act(&mut form, &[Action::NextField]);
+    type_text(&mut form, "val");
+    act(&mut form, &[Action::NextField]);
+    type_text(&mut form, "*_001?.tar");
+    compare("splits_pattern", &mut form);
 }
 
 #[test]
 fn splits_by_hand() {
-    let mut wizard = at(Step::Splits);
-    act(&mut wizard, &[Action::Down, Action::Down, Action::NextField, Action::Down, Action::Mark, Action::Down]);
-    compare("splits_hand", &mut wizard);
+    let mut form = at(Step::Splits);
+    act(&mut form, &[Action::Down, Action::Down, Action::NextField, Action::Down, Action::Mark, Action::Down]);
+    compare("splits_hand", &mut form);
 }
 
 #[test]
 fn splits_of_an_update() {
-    let mut wizard = wizard(facts_prepared());
-    wizard.step = Step::Splits;
-    compare("splits_update", &mut wizard);
+    let mut form = prepare(facts_prepared());
+    form.go(Step::Splits);
+    compare("splits_update", &mut form);
 }
 
 #[test]
@@ -109,11 +100,11 @@ fn sample_types() {
 
 #[test]
 fn sample_type_crude() {
-    let mut wizard = at(Step::SampleType);
-    while wizard.sample_type.choice != super::sample_type::Choice::Crude {
-        act(&mut wizard, &[Action::Down]);
+    let mut form = at(Step::SampleType);
+    while form.sample_type.choice != super::sample_type::Choice::Crude {
+        act(&mut form, &[Action::Down]);
     }
-    compare("sample_type_crude", &mut wizard);
+    compare("sample_type_crude", &mut form);
 }
 
 #[test]
@@ -123,20 +114,20 @@ fn the_field_map() {
 
 #[test]
 fn the_field_map_with_an_error() {
-    let mut wizard = at(Step::FieldMap);
-    act(&mut wizard, &[Action::Down]);
-    clear(&mut wizard);
-    type_text(&mut wizard, "json[caption][lnog]");
-    compare("field_map_error", &mut wizard);
+    let mut form = at(Step::FieldMap);
+    act(&mut form, &[Action::Down]);
+    clear(&mut form);
+    type_text(&mut form, "json[caption][lnog]");
+    compare("field_map_error", &mut form);
 }
 
 #[test]
 fn the_field_map_while_completing() {
-    let mut wizard = at(Step::FieldMap);
-    act(&mut wizard, &[Action::Down]);
-    clear(&mut wizard);
-    act(&mut wizard, &[Action::Complete]);
-    compare("field_map_complete", &mut wizard);
+    let mut form = at(Step::FieldMap);
+    act(&mut form, &[Action::Down]);
+    clear(&mut form);
+    act(&mut form, &[Action::Complete]);
+    compare("field_map_complete", &mut form);
 }
 
 #[test]
@@ -146,39 +137,39 @@ fn media_when_nothing_is_recorded() {
 
 #[test]
 fn media_by_extension() {
-    let mut wizard = at(Step::Media);
-    act(&mut wizard, &[Action::Down]);
-    compare("media_extension", &mut wizard);
+    let mut form = at(Step::Media);
+    act(&mut form, &[Action::Down]);
+    compare("media_extension", &mut form);
 }
 
 #[test]
 fn media_by_header_while_the_scan_runs() {
-    let mut wizard = wizard(facts_half_scanned());
-    wizard.step = Step::Media;
-    act(&mut wizard, &[Action::Down, Action::Down, Action::NextField, Action::Toggle]);
-    compare("media_header_scanning", &mut wizard);
+    let mut form = prepare(facts_half_scanned());
+    form.go(Step::Media);
+    act(&mut form, &[Action::Down, Action::Down, Action::NextField, Action::Toggle]);
+    compare("media_header_scanning", &mut form);
 }
 
 #[test]
 fn media_by_a_glob_that_matches_nothing() {
-    let mut wizard = at(Step::Media);
-    act(&mut wizard, &[Action::Last, Action::NextField]);
-    type_text(&mut wizard, "*.webp");
-    act(&mut wizard, &[Action::Next]);
-    compare("media_glob_nothing", &mut wizard);
+    let mut form = at(Step::Media);
+    act(&mut form, &[Action::Last, Action::NextField]);
+    type_text(&mut form, "*.webp");
+    act(&mut form, &[Action::Next]);
+    compare("media_glob_nothing", &mut form);
 }
 
 #[test]
 fn media_that_are_being_looked_at() {
-    let mut wizard = at(Step::Media);
-    wizard.act(Action::Down);
-    compare("media_looking", &mut wizard);
+    let mut form = at(Step::Media);
+    form.act(Action::Down);
+    compare("media_looking", &mut form);
 }
 
 #[test]
 fn the_review() {
-    let mut wizard = at(Step::Review);
-    let mut preview = (**wizard.review.preview.as_ref().unwrap()).clone();
+    let mut form = at(Step::Review);
+    let mut preview = (**form.guide().preview.as_ref().unwrap()).clone();
     // What a preview lists is the job's business; here it is fixed.
     let file = |name: &str, bytes: u64, replaces: bool| OutputFile { name: name.into(), bytes, replaces };
     let mut files: Vec<_> = (0..20).map(|i| file(&format!("shard_{i:04}.tar.idx"), 80_008, false)).collect();
@@ -190,30 +181,30 @@ fn the_review() {
         .into();
     preview.differences = vec!["2 shards are new: shard_0018.tar, shard_0019.tar".into()];
     preview.problems = Vec::new();
-    wizard.review.preview = Some(Arc::new(preview));
-    compare("review", &mut wizard);
+    form.change_guide(|guide, _| guide.preview = Some(Arc::new(preview)));
+    compare("review", &mut form);
 }
 
 #[test]
 fn the_review_of_a_plan_that_cannot_run() {
-    let mut wizard = at(Step::Splits);
-    type_text(&mut wizard, ",1");
-    act(&mut wizard, &[Action::GoStep6]);
-    wizard.review.preview = None;
-    compare("review_refused", &mut wizard);
+    let mut form = at(Step::Splits);
+    type_text(&mut form, ",1");
+    act(&mut form, &[Action::GoStep6]);
+    form.change_guide(|guide, _| guide.preview = None);
+    compare("review_refused", &mut form);
 }
 
 #[test]
 fn no_screen_breaks_in_any_size() {
-    let mut screens: Vec<Wizard> = Step::ALL.into_iter().map(at).collect();
-    screens.push(wizard(facts_prepared()));
+    let mut screens: Vec<PrepareForm> = Step::ALL.into_iter().map(at).collect();
+    screens.push(prepare(facts_prepared()));
     let mut hand = at(Step::Splits);
     act(&mut hand, &[Action::Down, Action::Down, Action::NextField, Action::AddSplit]);
     screens.push(hand);
-    screens.push(wizard(gristmill_core::DatasetFacts::new("/x".into(), gristmill_core::DatasetKind::PlainFolder)));
-    for wizard in &mut screens {
+    screens.push(prepare(gristmill_core::DatasetFacts::new("/x".into(), gristmill_core::DatasetKind::PlainFolder)));
+    for form in &mut screens {
         for (width, height) in [(1, 3), (2, 4), (10, 5), (39, 10), (40, 10), (71, 12), (72, 9), (200, 60)] {
-            screen(wizard, width, height, false);
+            screen(form, width, height, false);
         }
     }
 }
@@ -223,24 +214,23 @@ fn names_from_the_data_cannot_reach_the_terminal_raw() {
     let mut facts = facts_of(&["a\u{1b}[31m.tar", "b\u{202e}.tar"]);
     facts.parts.insert("x\u{9b}y".into(), gristmill_core::PartFacts { samples: 5, bytes: 5 });
     for step in Step::ALL {
-        let mut wizard = wizard(facts.clone());
-        wizard.step = step;
-        settle(&mut wizard);
-        let shown = screen(&mut wizard, 100, 30, false);
-        assert!(!shown.contains(['\u{1b}', '\u{202e}', '\u{9b}']), "{}", step.title());
+        let mut form = prepare(facts.clone());
+        form.go(step);
+        let shown = screen(&mut form, 100, 30, false);
+        assert!(!shown.contains(['\u{1b}', '\u{202e}', '\u{9b}']), "{step:?}");
     }
 }
 
-/// A wizard in which the folder may not be written to, at a step.
-fn without_access(step: Step) -> Wizard {
-    let mut wizard = at(step);
+/// A form in which the folder may not be written to, at a step.
+fn without_access(step: Step) -> PrepareForm {
+    let mut form = at(step);
     let subject = Subject::path("/data/coco");
     let problem = Problem::refusal(ProblemKind::Other, subject, "nothing can be written here: permission denied");
     let hint = "gristmill writes next to the data; ask for write access, or link the shards into a folder of your own";
-    let derived = Arc::get_mut(&mut wizard.answers.derived).unwrap();
+    let derived = Arc::get_mut(&mut form.answers.derived).unwrap();
     derived.problems.push(problem.clone().with_hint(hint));
     derived.no_access = Some(problem.with_hint(hint));
-    wizard
+    form
 }
 
 #[test]
@@ -249,7 +239,6 @@ fn a_folder_without_write_access_is_named_at_source_and_at_review() {
     compare("source_without_access", &mut source);
     let mut review = without_access(Step::Review);
     compare("review_without_access", &mut review);
-    let asked = review.act(Action::Run);
-    assert!(matches!(asked.as_slice(), [Ask::Say(Level::Error, why)] if why.contains("nothing can be written here")));
-    assert!(!asked.contains(&Ask::Start));
+    let effects = review.act(Action::Run);
+    assert!(matches!(effects.as_slice(), [Effect::Toast(why)] if why.text.contains("nothing can be written here")));
 }

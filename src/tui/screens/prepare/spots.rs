@@ -1,8 +1,10 @@
 //! Areas of the fields of a step as drawn last, and the effects of the mouse on them.
 
-use super::state::Wizard;
+use super::step::{Answers, StepState};
 use crate::tui::keymap::Action;
+use crate::tui::screen::Ui;
 use crate::tui::widgets::{Gesture, ListState, Places};
+use gristmill_ops::preview::cells::Depth;
 use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::Rect;
 use std::cell::RefCell;
@@ -16,10 +18,10 @@ pub enum ClickTarget {
     Choice(usize, usize),
     /// A switch.
     Switch(usize),
-    /// The rows of a list, and which list of the field it is.
-    Rows(usize, usize),
     /// A page that scrolls.
     Page,
+    /// The rows of a list, and which list of the field it is.
+    Rows(usize, usize),
 }
 
 /// An effect of the mouse on a list.
@@ -68,37 +70,46 @@ impl ClickTargets {
     }
 }
 
-impl Wizard {
-    /// Does what the mouse did to the step on the screen.
-    pub fn point(&mut self, gesture: Gesture<ClickTarget>) {
-        let before = self.answers.plan.clone();
-        let (spot, line, wheel) = match gesture {
-            Gesture::Click { on, line, .. } | Gesture::DoubleClick { on, line, .. } => (on, line, None),
-            Gesture::Wheel { on, rows } => (on, 0, Some(rows)),
-        };
-        if wheel.is_none() {
-            self.rail = None;
+/// Values that drawing needs in addition to the state of a step.
+#[derive(Clone, Copy)]
+pub struct DrawContext<'a> {
+    /// Styles, glyphs, keys.
+    pub ui: &'a Ui<'a>,
+    /// The step has the focus, not the list of steps.
+    pub focused: bool,
+    /// Shards are being read at this moment.
+    pub is_scanning: bool,
+    /// The colours of pictures in cells.
+    pub depth: Depth,
+    /// Areas of the fields, for the mouse.
+    pub spots: &'a ClickTargets,
+}
+
+/// Does what the mouse did to a step.
+pub fn point(state: &mut dyn StepState, answers: &Answers, gesture: Gesture<ClickTarget>) {
+    let (spot, pointed) = match gesture {
+        Gesture::Click { on, line, .. } | Gesture::DoubleClick { on, line, .. } => (on, Pointed::Line(line)),
+        Gesture::Wheel { on, rows } => (on, Pointed::Wheel(rows)),
+    };
+    match (spot, pointed) {
+        (ClickTarget::Rows(..), Pointed::Wheel(_)) => state.point(spot, pointed, answers),
+        (ClickTarget::Page, Pointed::Wheel(rows)) => {
+            let action = if rows < 0 { Action::Up } else { Action::Down };
+            for _ in 0..rows.unsigned_abs() {
+                // Moving has no notice.
+                let _ = state.act(action, answers);
+            }
         }
-        let (state, answers) = self.current();
-        match (spot, wheel) {
-            (ClickTarget::Page, Some(rows)) => {
-                let action = if rows < 0 { Action::Up } else { Action::Down };
-                for _ in 0..rows.unsigned_abs() {
-                    state.act(action, answers);
-                }
-            }
-            (ClickTarget::Rows(..), Some(rows)) => state.point(spot, Pointed::Wheel(rows), answers),
-            (ClickTarget::Page, None) | (_, Some(_)) => {}
-            (ClickTarget::Field(stop), None) => state.set_focus(stop),
-            (ClickTarget::Switch(stop), None) => {
-                state.set_focus(stop);
-                state.act(Action::Toggle, answers);
-            }
-            (ClickTarget::Choice(stop, _) | ClickTarget::Rows(stop, _), None) => {
-                state.set_focus(stop);
-                state.point(spot, Pointed::Line(line), answers);
-            }
+        (ClickTarget::Page, _) | (_, Pointed::Wheel(_)) => {}
+        (ClickTarget::Field(stop), _) => state.set_focus(stop),
+        (ClickTarget::Switch(stop), _) => {
+            state.set_focus(stop);
+            // A switch has no notice.
+            let _ = state.act(Action::Toggle, answers);
         }
-        self.settle(&before);
+        (ClickTarget::Choice(stop, _) | ClickTarget::Rows(stop, _), _) => {
+            state.set_focus(stop);
+            state.point(spot, pointed, answers);
+        }
     }
 }

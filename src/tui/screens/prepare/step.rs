@@ -2,12 +2,10 @@
 
 use super::derive::Derived;
 use super::spots::{ClickTarget, Pointed};
-use crate::tui::guided::frame::{jump_of, JUMPS};
 use crate::tui::keymap::{Action, Context};
-use crate::tui::widgets::Level;
+use crate::tui::widgets::Toast;
 use gristmill_core::{DatasetFacts, PreparePlan, Problem, ProblemKind, Rerun, ShardFacts, ShardState};
 use ratatui::crossterm::event::KeyEvent;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// One step, in order.
@@ -32,43 +30,14 @@ impl Step {
     pub const ALL: [Self; 6] =
         [Self::Source, Self::Splits, Self::SampleType, Self::FieldMap, Self::Media, Self::Review];
 
-    /// Its name on the rail.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Source => "Source",
-            Self::Splits => "Splits",
-            Self::SampleType => "Sample type",
-            Self::FieldMap => "Field map",
-            Self::Media => "Media",
-            Self::Review => "Review",
-        }
-    }
-
-    /// Its place, counted from 0.
+    /// Returns its number in the form, from 0.
     pub fn index(self) -> usize {
         self as usize
     }
 
-    /// Its stable name in a draft.
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::Source => "source",
-            Self::Splits => "splits",
-            Self::SampleType => "sample-type",
-            Self::FieldMap => "field-map",
-            Self::Media => "media",
-            Self::Review => "review",
-        }
-    }
-
-    /// Returns the step that an action jumps to.
-    pub fn of_action(action: Action) -> Option<Self> {
-        Self::ALL.get(jump_of(action)?).copied()
-    }
-
-    /// Returns the action that jumps to it.
-    pub fn action(self) -> Action {
-        JUMPS[self.index()]
+    /// Returns the step with this number in the form.
+    pub fn at(number: usize) -> Self {
+        Self::ALL.get(number).copied().unwrap_or(Self::Review)
     }
 }
 
@@ -118,27 +87,6 @@ impl Answers {
     }
 }
 
-/// A request of a step to the screen around it. Its result comes back as a change of the state.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Ask {
-    /// Puts answers into a plan file.
-    SavePlan(PathBuf),
-    /// Starts the run.
-    Start,
-    /// Draws how what was scanned is distributed.
-    Facts,
-    /// Edit the splits that are on disk.
-    Splits,
-    /// Puts text into the clipboard.
-    Copy(String),
-    /// Forgets the draft.
-    ForgetDraft,
-    /// Leaves the guided prepare.
-    Leave,
-    /// Shows a notice.
-    Say(Level, String),
-}
-
 /// The answers and the focus of one step. Pure: no terminal, no file, no thread.
 pub trait StepState {
     /// Returns the number of fields that can have the focus.
@@ -149,8 +97,8 @@ pub trait StepState {
     fn set_focus(&mut self, stop: usize);
     /// Returns the context of keys.
     fn context(&self, answers: &Answers) -> Context;
-    /// Does what a key means here.
-    fn act(&mut self, action: Action, answers: &Answers) -> Vec<Ask>;
+    /// Does what a key means here. Returns a notice for the user.
+    fn act(&mut self, action: Action, answers: &Answers) -> Option<Toast>;
     /// Types into the field in focus.
     fn key(&mut self, key: KeyEvent, answers: &Answers) {
         let _ = (key, answers);
@@ -167,8 +115,6 @@ pub trait StepState {
     fn write(&self, answers: &Answers, plan: &mut PreparePlan);
     /// Takes its answers from a plan: a draft, or the plan of the last run.
     fn adopt(&mut self, plan: &PreparePlan, answers: &Answers);
-    /// The equivalent flags.
-    fn flags(&self, answers: &Answers) -> String;
     /// Why the next step cannot be gone to yet, in one sentence.
     fn blocker(&self, answers: &Answers) -> Option<String>;
     /// Takes a click on an option or on a row of a list, or the wheel over a list. A click has set the focus already.

@@ -1,24 +1,17 @@
 //! The workers of the guided prepare: each answers one kind of question, and only the newest.
 
 use super::derive::Derived;
-use super::draft::{self, Draft};
 use super::field_map::samples::{Bench, Question, Results, SampleStore};
 use super::interrupted::{self, Interrupted};
-use super::splits::Alternatives;
-use super::step::Step;
 use crate::tui::graphics::encode::Graphics;
 use crate::tui::screen::UiEnv;
 use crate::tui::screens::media::seen::MediaTally;
 use crate::tui::widgets::preview::{Encoded, PictureRequest, Pixels};
-use crate::tui::widgets::Level;
 use crate::tui::work::Latest;
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::{DatasetFacts, MediaPlan, Outcome, PreparePlan};
-use gristmill_ops::engine::plan::file;
 use gristmill_ops::job::prepare::{preview, Preview};
 use gristmill_ops::job::scan::LiveScan;
-use gristmill_storage::fs::RealFs;
-use gristmill_storage::publish::write_file;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -26,30 +19,20 @@ use std::sync::Arc;
 pub struct Opened {
     /// The scan that was started.
     pub scan: LiveScan,
-    /// Answers that were kept.
-    pub draft: Option<Draft>,
     /// A run that was interrupted.
     pub interrupted: Option<Interrupted>,
 }
 
 type Case = (PreparePlan, Arc<DatasetFacts>);
 
-/// A request about a draft.
-enum DraftWork {
-    Save(PathBuf, Box<PreparePlan>, Step, Alternatives),
-    Forget(PathBuf),
-}
-
 /// All workers. Dropping them ends their threads.
 pub struct Workers {
-    open: Latest<(PathBuf, PathBuf), Outcome<Opened>>,
+    open: Latest<PathBuf, Outcome<Opened>>,
     derive: Latest<Case, Arc<Derived>>,
     evaluate: Latest<Question, Arc<Results>>,
     preview: Latest<Case, Arc<Preview>>,
     media: Latest<(MediaPlan, Arc<DatasetFacts>), (MediaPlan, Arc<MediaTally>)>,
-    draft: Latest<DraftWork, ()>,
     pixels: Latest<Vec<PictureRequest>, Vec<Encoded>>,
-    plan: Latest<(PathBuf, PreparePlan), (Level, String)>,
 }
 
 impl Workers {
@@ -60,9 +43,9 @@ impl Workers {
         let mut bench = Bench::new(store.clone());
         let wake = || env.wake.clone();
         Self {
-            open: Latest::start("open", wake(), move |(path, place): (PathBuf, PathBuf)| {
+            open: Latest::start("open", wake(), move |path: PathBuf| {
                 let scan = LiveScan::start(&path, &options)?;
-                Ok(Opened { scan, draft: draft::load(&place), interrupted: interrupted::find(&path) })
+                Ok(Opened { scan, interrupted: interrupted::find(&path) })
             }),
             derive: Latest::start("derive", wake(), move |(plan, facts): Case| {
                 Arc::new(Derived::of(&plan, &facts, &store.all(&facts)))
@@ -73,15 +56,13 @@ impl Workers {
                 let seen = MediaTally::of_facts(&facts, &plan);
                 (plan, Arc::new(seen))
             }),
-            draft: Latest::start("draft", wake(), keep_draft),
             pixels: Latest::start("pixels", wake(), move |wanted| Pixels::work(wanted, graphics, cell)),
-            plan: Latest::start("plan", wake(), |(file, plan)| save_plan(file, &plan)),
         }
     }
 
-    /// Opens a data set and looks for a draft.
-    pub fn open(&mut self, path: PathBuf, draft: PathBuf) {
-        self.open.ask((path, draft));
+    /// Opens a data set.
+    pub fn open(&mut self, path: PathBuf) {
+        self.open.ask(path);
     }
     /// Returns the result of opening.
     pub fn take_opened(&mut self) -> Option<Outcome<Opened>> {
@@ -139,50 +120,8 @@ impl Workers {
     pub fn take_encoded(&mut self) -> Option<Vec<Encoded>> {
         self.pixels.take()
     }
-    /// Keeps a draft.
-    pub fn save_draft(&mut self, place: PathBuf, plan: PreparePlan, step: Step, splits: Alternatives) {
-        self.draft.ask(DraftWork::Save(place, Box::new(plan), step, splits));
-    }
-    /// Forgets a draft.
-    pub fn forget_draft(&mut self, place: PathBuf) {
-        self.draft.ask(DraftWork::Forget(place));
-    }
-    /// Writes a plan file.
-    pub fn save_plan(&mut self, file: PathBuf, plan: PreparePlan) {
-        self.plan.ask((file, plan));
-    }
-    /// Returns the result of writing a plan file as a message.
-    pub fn take_saved(&mut self) -> Option<(Level, String)> {
-        self.plan.take()
-    }
     /// Whether an answer that the screen shows is still open.
     pub fn is_waiting(&self) -> bool {
         self.derive.is_waiting() || self.evaluate.is_waiting() || self.preview.is_waiting() || self.media.is_waiting()
-    }
-}
-
-fn keep_draft(work: DraftWork) {
-    match work {
-        DraftWork::Forget(place) => draft::forget(&place),
-        DraftWork::Save(place, plan, step, splits) => {
-            if let Err(failure) = draft::save(&place, &plan, step, &splits) {
-                tracing::warn!(%failure, "the draft could not be kept");
-            }
-        }
-    }
-}
-
-/// Writes a plan file; one that is there already is left alone.
-fn save_plan(path: PathBuf, plan: &PreparePlan) -> (Level, String) {
-    let shown = gristmill_core::text::display_safe(&path.to_string_lossy()).into_owned();
-    if path.exists() {
-        return (Level::Warn, format!("{shown} is there already; choose another name"));
-    }
-    // Relative to where the program was started, as any path a person types.
-    let whole = std::env::current_dir().map(|here| here.join(&path)).unwrap_or(path);
-    let written = file::to_yaml(plan).and_then(|text| write_file(&RealFs, &whole, text.as_bytes(), 0o644));
-    match written {
-        Ok(()) => (Level::Ok, format!("saved; replay it with: gristmill run {shown}")),
-        Err(failure) => (Level::Error, failure.to_string()),
     }
 }

@@ -6,8 +6,8 @@ use super::{JobOutput, JobRequest};
 use crate::tui::{recent, widgets::text};
 use gristmill_core::options::Answer;
 use gristmill_core::{DedupPlan, PackFormat, PackPlan, PreparePlan};
-use gristmill_ops::engine::plan::flags::SKIP_BAD_LINES;
-use gristmill_ops::engine::plan::shell_quote;
+use gristmill_ops::engine::plan::{shell_quote, CommandLine};
+use gristmill_ops::operations::prepare::command_line;
 use gristmill_ops::operations::{erase, AnyPlan, Dedup, Pack};
 use gristmill_ops::source::kind::packed_files;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ fn argument(path: &Path) -> String {
 }
 
 /// Returns a request with defaults: one screen to close, no output to view. Callers override what differs.
-fn order(crumb: &str, name: &str, words: RunTexts, command: String, start: Start) -> JobRequest {
+fn order(crumb: &str, name: &str, words: RunTexts, command: CommandLine, start: Start) -> JobRequest {
     let crumbs = vec![crumb.to_owned(), name.to_owned()];
     JobRequest {
         crumbs,
@@ -59,15 +59,14 @@ pub fn jsonl(path: &Path) -> JobRequest {
 /// Returns the request to index a copy of a JSONL file without its bad lines; without bad lines, the file itself is indexed.
 pub fn jsonl_without_bad_lines(path: &Path) -> JobRequest {
     let plan = PreparePlan { skip_bad_lines: true, ..PreparePlan::new(path.to_string_lossy()) };
-    let order = lines(plan, path);
-    JobRequest { command: format!("{} {SKIP_BAD_LINES}", order.command), ..order }
+    lines(plan, path)
 }
 
 fn lines(plan: PreparePlan, path: &Path) -> JobRequest {
     let name = name_of(path);
     let ends = ["is ready to train on", "is indexed", "was indexed like this already"];
+    let command = command_line(&plan);
     let start: Start = Box::new(move |env| env.jobs.start_jsonl(plan.clone(), env.options.clone()));
-    let command = format!("gristmill prepare {}", argument(path));
     JobRequest {
         next: vec![format!("To check it again: gristmill lint {}", argument(path))],
         browse: Some(JobOutput::Samples(path.to_owned())),
@@ -80,7 +79,7 @@ pub fn metadataset(path: &Path) -> JobRequest {
     let (name, file) = (name_of(path), path.to_owned());
     let ends = ["is ready to train on", "can be read", "is ready to train on; nothing was to be written"];
     let start: Start = Box::new(move |env| env.jobs.start_metadataset(file.clone(), env.options.clone()));
-    let command = format!("gristmill prepare {}", argument(path));
+    let command = command_line(&PreparePlan::new(path.to_string_lossy()));
     JobRequest {
         next: vec![format!("Check the mixture: gristmill mix check {}", argument(path))],
         ..order("prepare", &name, run_texts(&name, ends, "the list"), command, start)
@@ -155,7 +154,7 @@ impl JobRequest {
             env.jobs.start_plan(Arc::clone(&shared), options)
         });
         let browse = plan.recent().map(JobOutput::Samples);
-        Self { depth: 2, browse, ..order(command, &name, words, plan.command_line().text(), start) }
+        Self { depth: 2, browse, ..order(command, &name, words, plan.command_line(), start) }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::tui::widgets::mouse::{wheel, Gesture, Places};
 use crate::tui::widgets::page::{command_lines, wrapped};
 use crate::tui::widgets::{panel, Level, Toast};
 use gristmill_core::{DatasetFacts, DedupPlan, Outcome};
+use gristmill_ops::engine::plan::CommandLine;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::Frame;
@@ -27,8 +28,8 @@ pub struct JobRequest {
     pub crumbs: Vec<String>,
     /// The texts about its end.
     pub words: RunTexts,
-    /// The equivalent command, quoted for a shell.
-    pub command: String,
+    /// The equivalent command.
+    pub command: CommandLine,
     /// The next steps, shown below the summary; may come from the data.
     pub next: Vec<String>,
     /// Starts the job.
@@ -228,7 +229,7 @@ impl RunScreen {
             Some(RunAsk::Copy) => {
                 let copied = Effect::Toast(Toast::new(Level::Ok, "copied"));
                 let overview = self.order.overview.as_ref();
-                let text = overview.map_or_else(|| self.order.command.clone(), |overview| overview.copied_text());
+                let text = overview.map_or_else(|| self.order.command.text(), |overview| overview.copied_text());
                 vec![Effect::Copy(text), copied]
             }
             None => Vec::new(),

@@ -14,7 +14,7 @@ use super::{command_line_of, missing, ObsoleteFlag, Operation, Plan};
 use crate::engine::plan::{file, media_without_database, shell_quote, CommandLine};
 use crate::job::prepare::run_prepare;
 use crate::job::task::TaskContext;
-use gristmill_core::options::Group;
+use gristmill_core::options::{Group, Step};
 use gristmill_core::{Outcome, PreparePlan, Problem, ProblemKind, Subject};
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
@@ -36,6 +36,7 @@ impl Operation for Prepare {
     const ABOUT: &'static str = "Prepare a folder of tar shards (guided in a terminal), a .jsonl file or a metadataset";
     const DOING: &'static str = "preparing";
     const PLAN_OF: &'static str = "a preparation";
+    const STEPS: &'static [Step] = options::STEPS;
     const GROUPS: &'static [Group<Self::Plan>] = options::GROUPS;
     const OBSOLETE_FLAGS: &'static [ObsoleteFlag] =
         &[ObsoleteFlag { name: "media-metadata", needs_one_of: options::MEDIA_FILTERS }];

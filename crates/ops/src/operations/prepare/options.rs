@@ -3,7 +3,7 @@
 use super::super::media_filters::{self, MediaAnswers};
 use super::texts::{exclude_lines, field_map, field_texts, sort_in_class_order, split_patterns, yaml_name};
 use crate::formats::energon::split_yaml::SplitFile;
-use gristmill_core::options::{Access, AnswerFile, Choice, Group, OptionSpec};
+use gristmill_core::options::{Access, AnswerFile, Choice, Group, OptionSpec, Step};
 use gristmill_core::plan::{SplitList, DATASET_YAML};
 use gristmill_core::sample_type::CRUDE_CLASS;
 use gristmill_core::{
@@ -24,17 +24,27 @@ const SPLITS_FILE: &str = "splits.yaml";
 /// The name of the file with many excludes in the printed command.
 const EXCLUDES_FILE: &str = "excludes.txt";
 
+pub(super) const STEPS: &[Step] = &[
+    Step { id: "source", title: "Source" },
+    Step { id: "splits", title: "Splits" },
+    Step { id: "sample-type", title: "Sample type" },
+    Step { id: "field-map", title: "Field map" },
+    Step { id: "media", title: "Media" },
+];
+
 pub(super) const GROUPS: &[Group<PreparePlan>] = &[
-    Group::new("", "settings", PATH),
-    Group::new("Second run", "settings", SECOND_RUN).listed_last(),
-    Group::new("Index", "settings", SCOPE).listed_last(),
-    Group::new("Splits", "settings", SPLITS),
-    Group::new("Excludes", "settings", EXCLUDES),
-    Group::new("Loading", "settings", LOADING),
-    Group::new("Index", "settings", SHARDS),
-    Group::new("Media metadata", "settings", &media_filters::filters()),
-    Group::new("Media metadata", "settings", DECODE),
-    Group::new("", "settings", COMPAT),
+    Group::new("", "source", PATH),
+    Group::new("Second run", "source", SECOND_RUN).listed_last(),
+    Group::new("Index", "source", SCOPE).listed_last(),
+    Group::new("Splits", "splits", SPLITS),
+    Group::new("Excludes", "source", EXCLUDES),
+    Group::new("Loading", "sample-type", SAMPLE_TYPE),
+    Group::new("Loading", "field-map", FIELD_MAP),
+    Group::new("Loading", "sample-type", LOADER),
+    Group::new("Index", "source", SHARDS),
+    Group::new("Media metadata", "media", &media_filters::filters()),
+    Group::new("Media metadata", "media", DECODE),
+    Group::new("", "source", COMPAT),
 ];
 
 const PATH: &[Spec] =
@@ -244,40 +254,40 @@ fn excludes_file(plan: &PreparePlan) -> Option<AnswerFile> {
     Some(AnswerFile { name: EXCLUDES_FILE, text })
 }
 
-const LOADING: &[Spec] = &[
-    Spec::new(
-        "sample-type",
-        "NAME",
-        "Sample type: a class name, module:Class, or CrudeWebdataset",
-        Access::Text {
-            get: |plan| match &plan.loading {
-                Loading::Unset | Loading::NoDatasetYaml => None,
-                Loading::Crude { .. } => Some(CRUDE_CLASS.to_owned()),
-                Loading::FieldMap { sample_type, .. } | Loading::SampleLoader { sample_type } => {
-                    Some(sample_type.clone())
-                }
-            },
-            set: set_sample_type,
+const SAMPLE_TYPE: &[Spec] = &[Spec::new(
+    "sample-type",
+    "NAME",
+    "Sample type: a class name, module:Class, or CrudeWebdataset",
+    Access::Text {
+        get: |plan| match &plan.loading {
+            Loading::Unset | Loading::NoDatasetYaml => None,
+            Loading::Crude { .. } => Some(CRUDE_CLASS.to_owned()),
+            Loading::FieldMap { sample_type, .. } | Loading::SampleLoader { sample_type } => Some(sample_type.clone()),
         },
-    )
-    .conflicts(&["skip-dataset-yaml"]),
-    Spec::new(
-        "field-map",
-        "JSON|FIELD=EXPR",
-        "Which part fills which field (repeat): caption=json[text],txt",
-        Access::List {
-            separator: None,
-            get: |plan| match &plan.loading {
-                Loading::FieldMap { fields, .. } => field_texts(fields),
-                _ => Vec::new(),
-            },
-            set: set_field_map,
+        set: set_sample_type,
+    },
+)
+.conflicts(&["skip-dataset-yaml"])];
+
+const FIELD_MAP: &[Spec] = &[Spec::new(
+    "field-map",
+    "JSON|FIELD=EXPR",
+    "Which part fills which field (repeat): caption=json[text],txt",
+    Access::List {
+        separator: None,
+        get: |plan| match &plan.loading {
+            Loading::FieldMap { fields, .. } => field_texts(fields),
+            _ => Vec::new(),
         },
-    )
-    .example("image=jpg")
-    .needs("sample-type")
-    .conflicts(&["sample-loader", "cooker"])
-    .applies("a --sample-type that is not crude", has_fields),
+        set: set_field_map,
+    },
+)
+.example("image=jpg")
+.needs("sample-type")
+.conflicts(&["sample-loader", "cooker"])
+.applies("a --sample-type that is not crude", has_fields)];
+
+const LOADER: &[Spec] = &[
     Spec::new(
         "sample-loader",
         "",

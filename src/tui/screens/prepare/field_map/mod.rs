@@ -4,10 +4,10 @@ pub mod complete;
 pub mod samples;
 pub(super) mod view;
 
-use super::step::{Answers, Ask, StepState};
+use super::step::{Answers, StepState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::preview::Pixels;
-use crate::tui::widgets::TextField;
+use crate::tui::widgets::{TextField, Toast};
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::sample_type;
 use gristmill_core::{Loading, PreparePlan, Problem, ProblemKind, Severity};
@@ -240,7 +240,7 @@ impl StepState for FieldMapStep {
         }
     }
 
-    fn act(&mut self, action: Action, answers: &Answers) -> Vec<Ask> {
+    fn act(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
         let step = if self.is_own { 2 } else { 1 };
         match action {
             Action::Complete => self.complete(answers),
@@ -262,7 +262,7 @@ impl StepState for FieldMapStep {
             }
             _ => {}
         }
-        Vec::new()
+        None
     }
 
     fn key(&mut self, key: KeyEvent, _: &Answers) {
@@ -315,23 +315,6 @@ impl StepState for FieldMapStep {
         self.rows.clear();
         let with_plan = Answers { plan: plan.clone(), ..answers.clone() };
         self.follow_class(&with_plan);
-    }
-
-    fn flags(&self, answers: &Answers) -> String {
-        if !matches!(answers.plan.loading, Loading::FieldMap { .. }) {
-            return String::new();
-        }
-        let quote = |text: &str| {
-            let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ',' | '-' | '='));
-            if plain {
-                text.to_owned()
-            } else {
-                format!("'{text}'")
-            }
-        };
-        let flags = self.expressions();
-        let flags = flags.iter().map(|f| format!("--field-map {}", quote(&format!("{}={}", f.field, f.expr))));
-        flags.collect::<Vec<_>>().join(" ")
     }
 
     fn blocker(&self, answers: &Answers) -> Option<String> {

@@ -1,113 +1,112 @@
-use super::super::fixture::{act, clear, facts, settle, type_text, wizard};
-use super::super::state::Wizard;
+use super::super::fixture::PrepareForm;
+use super::super::fixture::{act, clear, facts, prepare, type_text};
 use super::super::step::Step;
 use super::*;
 
-fn at_fields() -> Wizard {
-    let mut wizard = wizard(facts());
-    wizard.step = Step::FieldMap;
-    settle(&mut wizard);
-    wizard
+fn at_fields() -> PrepareForm {
+    let mut form = prepare(facts());
+    form.go(Step::FieldMap);
+    form
 }
 
-fn expressions(wizard: &Wizard) -> Vec<(String, String)> {
-    wizard.field_map.expressions().into_iter().map(|f| (f.field, f.expr)).collect()
+fn expressions(form: &PrepareForm) -> Vec<(String, String)> {
+    form.field_map.expressions().into_iter().map(|f| (f.field, f.expr)).collect()
 }
 
 #[test]
 fn every_field_is_proposed_from_the_parts_seen() {
-    let wizard = at_fields();
-    let fields = expressions(&wizard);
+    let form = at_fields();
+    let fields = expressions(&form);
     assert_eq!(fields[0], ("image".into(), "jpg".into()));
     assert_eq!(fields[1].0, "caption");
-    assert_eq!(wizard.context(), Context::PrepareExpression);
-    assert_eq!(wizard.field_map.blocker(&wizard.answers), None);
+    assert_eq!(form.context(), Context::PrepareExpression);
+    assert_eq!(form.field_map.blocker(&form.answers), None);
 }
 
 #[test]
 fn an_expression_that_no_sample_resolves_is_an_error_at_its_field() {
-    let mut wizard = at_fields();
-    act(&mut wizard, &[Action::Down]);
-    clear(&mut wizard);
-    type_text(&mut wizard, "json[caption][lnog]");
-    let problem = wizard.field_map.row_problem(1, &wizard.answers).unwrap();
+    let mut form = at_fields();
+    act(&mut form, &[Action::Down]);
+    clear(&mut form);
+    type_text(&mut form, "json[caption][lnog]");
+    let problem = form.field_map.row_problem(1, &form.answers).unwrap();
     assert_eq!(problem.severity, Severity::Refusal);
     assert!(problem.message.contains("lnog"), "{}", problem.message);
-    assert_eq!(wizard.field_map.row_problem(0, &wizard.answers), None);
-    act(&mut wizard, &[Action::Next]);
-    assert_eq!(wizard.step, Step::FieldMap);
-    clear(&mut wizard);
-    type_text(&mut wizard, "json[caption][long]");
-    act(&mut wizard, &[Action::Next]);
-    assert_eq!(wizard.step, Step::Media);
-    assert_eq!(expressions(&wizard)[1].1, "json[caption][long]");
+    assert_eq!(form.field_map.row_problem(0, &form.answers), None);
+    act(&mut form, &[Action::Next]);
+    assert_eq!(form.step(), Step::FieldMap);
+    clear(&mut form);
+    type_text(&mut form, "json[caption][long]");
+    act(&mut form, &[Action::Next]);
+    assert_eq!(form.step(), Step::Media);
+    assert_eq!(expressions(&form)[1].1, "json[caption][long]");
 }
 
 #[test]
 fn a_required_field_that_is_empty_is_said_to_be_required() {
-    let mut wizard = at_fields();
-    act(&mut wizard, &[Action::DropRow]);
-    let problem = wizard.field_map.row_problem(0, &wizard.answers).unwrap();
+    let mut form = at_fields();
+    act(&mut form, &[Action::DropRow]);
+    let problem = form.field_map.row_problem(0, &form.answers).unwrap();
     assert_eq!(problem.kind, ProblemKind::MissingField);
-    act(&mut wizard, &[Action::Next]);
-    assert_eq!(wizard.step, Step::FieldMap);
+    act(&mut form, &[Action::Next]);
+    assert_eq!(form.step(), Step::FieldMap);
 }
 
 #[test]
 fn tab_cycles_through_parts_and_keys_and_then_moves_on() {
-    let mut wizard = at_fields();
-    act(&mut wizard, &[Action::Down]);
-    clear(&mut wizard);
-    type_text(&mut wizard, "json[cap");
-    act(&mut wizard, &[Action::Complete]);
-    assert_eq!(wizard.field_map.rows[1].expr.value(), "json[caption]");
-    type_text(&mut wizard, "[");
-    act(&mut wizard, &[Action::Complete]);
-    assert_eq!(wizard.field_map.rows[1].expr.value(), "json[caption][lang]");
-    act(&mut wizard, &[Action::Complete]);
-    assert_eq!(wizard.field_map.rows[1].expr.value(), "json[caption][long]");
-    act(&mut wizard, &[Action::Up, Action::Complete]);
-    assert_eq!(wizard.field_map.row_at_focus(), 1, "jpg has nothing to complete, so Tab goes on");
+    let mut form = at_fields();
+    act(&mut form, &[Action::Down]);
+    clear(&mut form);
+    type_text(&mut form, "json[cap");
+    act(&mut form, &[Action::Complete]);
+    assert_eq!(form.field_map.rows[1].expr.value(), "json[caption]");
+    type_text(&mut form, "[");
+    act(&mut form, &[Action::Complete]);
+    assert_eq!(form.field_map.rows[1].expr.value(), "json[caption][lang]");
+    act(&mut form, &[Action::Complete]);
+    assert_eq!(form.field_map.rows[1].expr.value(), "json[caption][long]");
+    act(&mut form, &[Action::Up, Action::Complete]);
+    assert_eq!(form.field_map.row_at_focus(), 1, "jpg has nothing to complete, so Tab goes on");
 }
 
 #[test]
 fn what_was_typed_for_a_type_comes_back_with_it() {
-    let mut wizard = at_fields();
-    act(&mut wizard, &[Action::Down]);
-    clear(&mut wizard);
-    type_text(&mut wizard, "json[caption][long],txt");
-    wizard.step = Step::SampleType;
-    wizard.sample_type.set_focus(0);
-    act(&mut wizard, &[Action::Last, Action::First]);
-    assert_eq!(expressions(&wizard)[1].1, "json[caption][long],txt");
+    let mut form = at_fields();
+    act(&mut form, &[Action::Down]);
+    clear(&mut form);
+    type_text(&mut form, "json[caption][long],txt");
+    form.go(Step::SampleType);
+    form.sample_type.set_focus(0);
+    act(&mut form, &[Action::Last, Action::First]);
+    assert_eq!(expressions(&form)[1].1, "json[caption][long],txt");
 }
 
 #[test]
 fn a_class_of_ones_own_has_names_to_type_too() {
-    let mut wizard = at_fields();
-    wizard.step = Step::SampleType;
-    act(&mut wizard, &[Action::Last, Action::Up, Action::NextField]);
-    type_text(&mut wizard, "my.code:Page");
-    act(&mut wizard, &[Action::Next]);
-    assert!(wizard.field_map.is_own);
-    act(&mut wizard, &[Action::Next]);
-    assert_eq!(wizard.step, Step::FieldMap, "a class needs at least one field");
-    type_text(&mut wizard, "page");
-    act(&mut wizard, &[Action::NextField]);
-    type_text(&mut wizard, "jpg");
-    assert_eq!(expressions(&wizard), [("page".into(), "jpg".into())]);
-    assert_eq!(wizard.field_map.rows.len(), 2, "there is room for one more");
-    act(&mut wizard, &[Action::Down]);
-    assert_eq!(wizard.field_map.row_at_focus(), 1);
-    act(&mut wizard, &[Action::Up, Action::PreviousField]);
-    assert!(wizard.field_map.name_has_focus(0));
+    let mut form = at_fields();
+    form.go(Step::SampleType);
+    act(&mut form, &[Action::Last, Action::Up, Action::NextField]);
+    type_text(&mut form, "my.code:Page");
+    act(&mut form, &[Action::Next]);
+    assert!(form.field_map.is_own);
+    act(&mut form, &[Action::Next]);
+    assert_eq!(form.step(), Step::FieldMap, "a class needs at least one field");
+    type_text(&mut form, "page");
+    act(&mut form, &[Action::NextField]);
+    type_text(&mut form, "jpg");
+    assert_eq!(expressions(&form), [("page".into(), "jpg".into())]);
+    assert_eq!(form.field_map.rows.len(), 2, "there is room for one more");
+    act(&mut form, &[Action::Down]);
+    assert_eq!(form.field_map.row_at_focus(), 1);
+    act(&mut form, &[Action::Up, Action::PreviousField]);
+    assert!(form.field_map.name_has_focus(0));
 }
 
 #[test]
 fn flags_are_quoted_for_a_shell() {
-    let mut wizard = at_fields();
-    act(&mut wizard, &[Action::Down]);
-    clear(&mut wizard);
-    type_text(&mut wizard, "json[caption][long],txt");
-    assert_eq!(wizard.flags(), "--field-map image=jpg --field-map 'caption=json[caption][long],txt'");
+    let mut form = at_fields();
+    act(&mut form, &[Action::Down]);
+    clear(&mut form);
+    type_text(&mut form, "json[caption][long],txt");
+    assert!(form.command().contains("--field-map image=jpg --field-map 'caption=json[caption][long],txt'"));
 }

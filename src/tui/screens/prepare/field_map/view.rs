@@ -1,7 +1,6 @@
 //! Draws step Field map: the rows, and three real samples through them.
 
-use super::super::draw::DrawContext;
-use super::super::spots::ClickTarget;
+use super::super::spots::{ClickTarget, DrawContext};
 use super::super::step::Answers;
 use super::samples::SampleResult;
 use super::FieldMapStep;

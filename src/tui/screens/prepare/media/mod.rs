@@ -3,10 +3,11 @@
 pub(super) mod view;
 
 use super::spots::{ClickTarget, Pointed};
-use super::step::{Answers, Ask, StepState};
+use super::step::{Answers, StepState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screens::media::form::{is_typed, media_parts, MediaForm, Strategy};
 use crate::tui::screens::media::seen::MediaTally;
+use crate::tui::widgets::Toast;
 use gristmill_core::text::count;
 use gristmill_core::{MediaPlan, PreparePlan};
 use gristmill_ops::engine::plan::fields::Share;
@@ -103,7 +104,7 @@ impl StepState for MediaStep {
         }
     }
 
-    fn act(&mut self, action: Action, answers: &Answers) -> Vec<Ask> {
+    fn act(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
         match (self.stop(), action) {
             (FocusStop::Strategy, Action::Up) => {
                 self.form.step(false, Strategy::None);
@@ -123,7 +124,7 @@ impl StepState for MediaStep {
             }
             _ => {}
         }
-        Vec::new()
+        None
     }
 
     fn point(&mut self, spot: ClickTarget, _: Pointed, _: &Answers) {
@@ -159,10 +160,6 @@ impl StepState for MediaStep {
 
     fn adopt(&mut self, plan: &PreparePlan, _: &Answers) {
         self.form.adopt(plan.media.as_ref());
-    }
-
-    fn flags(&self, _: &Answers) -> String {
-        self.form.flags()
     }
 
     fn blocker(&self, answers: &Answers) -> Option<String> {

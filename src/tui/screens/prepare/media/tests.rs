@@ -1,84 +1,81 @@
-use super::super::fixture::{act, facts, facts_half_scanned, facts_prepared, screen, settle, type_text, wizard};
-use super::super::state::Wizard;
+use super::super::fixture::PrepareForm;
+use super::super::fixture::{act, facts, facts_half_scanned, facts_prepared, prepare, screen, type_text};
 use super::super::step::Step;
 use super::*;
 use gristmill_core::{MediaFilter, Severity};
 
-fn at_media() -> Wizard {
-    let mut wizard = wizard(facts());
-    wizard.step = Step::Media;
-    settle(&mut wizard);
-    wizard
+fn at_media() -> PrepareForm {
+    let mut form = prepare(facts());
+    form.go(Step::Media);
+    form
 }
 
 #[test]
 fn nothing_is_recorded_unless_it_is_asked_for_and_what_could_be_is_said() {
-    let mut wizard = at_media();
-    assert_eq!(wizard.answers.plan.media, None);
-    assert_eq!(wizard.flags(), "");
-    let shown = screen(&mut wizard, 100, 30, false);
+    let mut form = at_media();
+    assert_eq!(form.answers.plan.media, None);
+    assert!(form.command().contains(""));
+    let shown = screen(&mut form, 100, 30, false);
     assert!(shown.contains("jpg in 100 % of samples: by extension would record 201,330 rows"), "{shown}");
     let mut several = facts();
     let jpg = several.parts.remove("jpg").unwrap();
     let of = |samples| gristmill_core::PartFacts { samples, bytes: 0 };
     several.parts.extend([("jpg".into(), of(jpg.samples / 2)), ("png".into(), of(jpg.samples / 2))]);
-    let mut several = super::super::fixture::wizard(several);
-    several.step = Step::Media;
-    settle(&mut several);
+    let mut several = super::super::fixture::prepare(several);
+    several.go(Step::Media);
     let shown = screen(&mut several, 100, 30, false);
     assert!(shown.contains("jpg and 1 more in 50–100 % of samples: by extension would record 201,330"), "{shown}");
-    let mut half = super::super::fixture::wizard(facts_half_scanned());
-    half.step = Step::Media;
-    settle(&mut half);
+    let mut half = super::super::fixture::prepare(facts_half_scanned());
+    half.go(Step::Media);
     assert!(screen(&mut half, 100, 30, false).contains("would record about"));
 }
 
 #[test]
 fn each_way_of_picking_goes_into_the_plan_and_the_flags() {
-    let mut wizard = at_media();
-    act(&mut wizard, &[Action::Down]);
-    assert_eq!(wizard.answers.plan.media, Some(MediaPlan { filter: MediaFilter::Extension, decode: false }));
-    assert_eq!(wizard.flags(), "--media-metadata-by-extension");
-    assert!(wizard.is_dirty);
-    act(&mut wizard, &[Action::NextField, Action::Toggle]);
-    assert_eq!(wizard.flags(), "--media-metadata-by-extension --decode");
-    act(&mut wizard, &[Action::PreviousField, Action::Down]);
-    assert_eq!(wizard.flags(), "--media-metadata-by-header --decode");
-    act(&mut wizard, &[Action::Down, Action::NextField]);
-    assert_eq!(wizard.context(), Context::PrepareText);
-    type_text(&mut wizard, "*.jpg, *.png");
+    let mut form = at_media();
+    act(&mut form, &[Action::Down]);
+    assert_eq!(form.answers.plan.media, Some(MediaPlan { filter: MediaFilter::Extension, decode: false }));
+    assert!(form.command().contains("--media-metadata-by-extension"));
+    assert!(form.is_dirty);
+    act(&mut form, &[Action::NextField, Action::Toggle]);
+    assert!(form.command().contains("--media-metadata-by-extension --decode"));
+    act(&mut form, &[Action::PreviousField, Action::Down]);
+    assert!(form.command().contains("--media-metadata-by-header --decode"));
+    act(&mut form, &[Action::Down, Action::NextField]);
+    assert_eq!(form.context(), Context::PrepareText);
+    type_text(&mut form, "*.jpg, *.png");
     let globs = MediaFilter::Glob(vec!["*.jpg".into(), "*.png".into()]);
-    assert_eq!(wizard.answers.plan.media, Some(MediaPlan { filter: globs, decode: true }));
-    assert_eq!(wizard.flags(), "--media-metadata-by-glob '*.jpg,*.png' --decode");
-    act(&mut wizard, &[Action::Next]);
-    assert_eq!(wizard.step, Step::Review);
-    assert_eq!(wizard.answers.derived.problems.iter().filter(|p| p.severity == Severity::Refusal).count(), 0);
+    assert_eq!(form.answers.plan.media, Some(MediaPlan { filter: globs, decode: true }));
+    assert!(form.command().contains("--media-metadata-by-glob '*.jpg,*.png' --decode"));
+    act(&mut form, &[Action::Next]);
+    assert_eq!(form.step(), Step::Review);
+    assert_eq!(form.answers.derived.problems.iter().filter(|p| p.severity == Severity::Refusal).count(), 0);
 }
 
 #[test]
 fn patterns_that_are_missing_or_match_nothing_are_not_accepted() {
-    let mut wizard = at_media();
-    act(&mut wizard, &[Action::Last, Action::NextField, Action::Next]);
-    assert_eq!(wizard.step, Step::Media, "a pattern is needed");
-    assert!(wizard.is_broken(Step::Media));
-    type_text(&mut wizard, "*.webp");
-    act(&mut wizard, &[Action::Next]);
-    assert_eq!(wizard.step, Step::Media, "it matches nothing");
-    assert!(screen(&mut wizard, 80, 24, false).contains("no entry seen is picked"));
-    act(&mut wizard, &[Action::DropRow]);
-    type_text(&mut wizard, "*.jpg");
-    act(&mut wizard, &[Action::Next]);
-    assert_eq!(wizard.step, Step::Review);
+    let mut form = at_media();
+    act(&mut form, &[Action::Last, Action::NextField, Action::Next]);
+    assert_eq!(form.step(), Step::Media, "a pattern is needed");
+    assert!(form.is_broken(Step::Media));
+    type_text(&mut form, "*.webp");
+    act(&mut form, &[Action::Next]);
+    assert_eq!(form.step(), Step::Media, "it matches nothing");
+    assert!(screen(&mut form, 80, 24, false).contains("no entry seen is picked"));
+    act(&mut form, &[Action::DropRow]);
+    type_text(&mut form, "*.jpg");
+    act(&mut form, &[Action::Next]);
+    assert_eq!(form.step(), Step::Review);
 }
 
 #[test]
 fn an_answer_that_changes_forgets_what_the_old_one_would_record() {
-    let mut wizard = at_media();
-    act(&mut wizard, &[Action::Down]);
-    assert!(wizard.media.seen_now().is_some());
-    wizard.act(Action::Down);
-    assert!(wizard.media.seen_now().is_none());
-    assert!(screen(&mut wizard, 80, 24, false).contains("looking"));
+    let mut form = at_media();
+    act(&mut form, &[Action::Down]);
+    assert!(form.media.seen_now().is_some());
+    form.act(Action::Down);
+    assert!(form.media.seen_now().is_none());
+    assert!(screen(&mut form, 80, 24, false).contains("looking"));
 }
 
 #[test]
@@ -86,15 +83,13 @@ fn the_answer_comes_back_from_a_draft_and_from_the_plan_of_the_last_run() {
     let mut first = at_media();
     act(&mut first, &[Action::Down]);
     let plan = first.answers.plan.clone();
-    let mut second = wizard(facts());
-    second.take_draft(&plan, Step::Media, std::time::Duration::from_secs(9));
-    settle(&mut second);
-    assert_eq!((second.step, second.answers.plan), (Step::Media, plan.clone()));
+    let second = PrepareForm::with_draft(&plan, Step::Media, facts());
+    assert_eq!((second.step(), &second.answers.plan), (Step::Media, &plan));
     let mut facts = facts_prepared();
     if let Some(earlier) = facts.prepared.as_mut().and_then(|p| p.plan.as_mut()) {
         earlier.media = plan.media.clone();
     }
-    let third = wizard(facts);
+    let third = prepare(facts);
     assert_eq!(third.answers.plan.media, plan.media);
 }
 

@@ -1,4 +1,4 @@
-use super::super::fixture::{facts, facts_half_scanned, wizard};
+use super::super::fixture::{facts, facts_half_scanned, prepare};
 use super::*;
 use crate::tui::keymap::{Keymap, Meaning};
 use crate::tui::screen::{Effect, Input, Screen, UiEnv};
@@ -21,7 +21,7 @@ fn running() -> RunState {
 /// Returns the screen of a run in this state.
 fn screen_of(facts: DatasetFacts, run: RunState) -> RunScreen {
     let env = UiEnv::new(RunOptions::default(), PathBuf::from("/nowhere"));
-    RunScreen::with_state(request(&wizard(facts).answers, None), env, run)
+    RunScreen::with_state(request(&prepare(facts).answers, None), env, run)
 }
 
 fn shown(run: RunState, size: (u16, u16, bool)) -> String {
@@ -137,12 +137,12 @@ fn a_failed_run_is_retried_or_returns_to_the_answers() {
 
 #[test]
 fn duplicate_keys_found_by_a_run_open_their_question() {
-    let mut wizard = wizard(facts());
-    wizard.step = super::super::step::Step::Review;
-    wizard.learn_from_run(&[(Severity::Refusal, ProblemKind::DuplicateKey, 72)]);
-    assert_eq!(wizard.step, super::super::step::Step::Source);
-    super::super::fixture::act(&mut wizard, &[Action::Down]);
-    assert_eq!(wizard.answers.plan.duplicates, gristmill_core::Duplicates::KeepFirst);
+    let mut form = prepare(facts());
+    form.go(super::super::step::Step::Review);
+    form.change_guide(|guide, form| guide.learn_from_run(&[(Severity::Refusal, ProblemKind::DuplicateKey, 72)], form));
+    assert_eq!(form.step(), super::super::step::Step::Source);
+    super::super::fixture::act(&mut form, &[Action::Down]);
+    assert_eq!(form.answers.plan.duplicates, gristmill_core::Duplicates::KeepFirst);
 }
 
 #[test]

@@ -3,9 +3,9 @@
 pub(super) mod view;
 
 use super::spots::{ClickTarget, Pointed};
-use super::step::{Answers, Ask, StepState};
+use super::step::{Answers, StepState};
 use crate::tui::keymap::{Action, Context};
-use crate::tui::widgets::{ListState, TextField};
+use crate::tui::widgets::{ListState, TextField, Toast};
 use gristmill_core::sample_type::{self, SampleType, SAMPLE_TYPES};
 use gristmill_core::{Loading, PreparePlan};
 use ratatui::crossterm::event::KeyEvent;
@@ -195,7 +195,7 @@ impl StepState for TypeStep {
         }
     }
 
-    fn act(&mut self, action: Action, answers: &Answers) -> Vec<Ask> {
+    fn act(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
         match (self.stop(), action) {
             // The option at the cursor is the chosen one.
             (FocusStop::List | FocusStop::Filler, Action::Toggle) => self.touched = true,
@@ -212,7 +212,7 @@ impl StepState for TypeStep {
             }
             _ => {}
         }
-        Vec::new()
+        None
     }
 
     fn point(&mut self, spot: ClickTarget, pointed: Pointed, _: &Answers) {
@@ -307,17 +307,6 @@ impl StepState for TypeStep {
             (None, _) => Choice::Crude,
         };
         self.select(choice);
-    }
-
-    fn flags(&self, _: &Answers) -> String {
-        match (self.choice, self.filler) {
-            (Choice::Crude, _) if self.cooker => "--sample-type CrudeWebdataset --cooker".into(),
-            (Choice::Crude, _) => "--sample-type CrudeWebdataset".into(),
-            (Choice::NoYaml, _) => "--skip-dataset-yaml".into(),
-            (Choice::Keep, _) => "--update".into(),
-            (_, Filler::FieldMap) => format!("--sample-type {}", self.class().unwrap_or_default()),
-            (_, Filler::Loader) => format!("--sample-type {} --sample-loader", self.class().unwrap_or_default()),
-        }
     }
 
     fn blocker(&self, _: &Answers) -> Option<String> {

@@ -1,70 +1,69 @@
-use super::super::fixture::{act, facts, facts_prepared, settle, type_text, wizard};
-use super::super::state::Wizard;
+use super::super::fixture::PrepareForm;
+use super::super::fixture::{act, facts, facts_prepared, prepare, type_text};
 use super::super::step::Step;
 use super::*;
 
-fn at_types() -> Wizard {
-    let mut wizard = wizard(facts());
-    wizard.step = Step::SampleType;
-    settle(&mut wizard);
-    wizard
+fn at_types() -> PrepareForm {
+    let mut form = prepare(facts());
+    form.go(Step::SampleType);
+    form
 }
 
-fn choose(wizard: &mut Wizard, choice: Choice) {
-    let row = wizard.sample_type.rows.iter().position(|r| *r == choice).unwrap();
-    act(wizard, &[Action::First]);
+fn choose(form: &mut PrepareForm, choice: Choice) {
+    let row = form.sample_type.rows.iter().position(|r| *r == choice).unwrap();
+    act(form, &[Action::First]);
     for _ in 0..row {
-        act(wizard, &[Action::Down]);
+        act(form, &[Action::Down]);
     }
 }
 
 #[test]
 fn the_best_guess_stands_first_and_is_chosen() {
-    let wizard = at_types();
-    assert_eq!(wizard.sample_type.class().as_deref(), Some("CaptioningSample"));
-    assert_eq!(wizard.sample_type.list.selected, 0);
-    assert_eq!(wizard.sample_type.rows.len(), SAMPLE_TYPES.len() + 3);
-    assert_eq!(wizard.flags(), "--sample-type CaptioningSample");
+    let form = at_types();
+    assert_eq!(form.sample_type.class().as_deref(), Some("CaptioningSample"));
+    assert_eq!(form.sample_type.list.selected, 0);
+    assert_eq!(form.sample_type.rows.len(), SAMPLE_TYPES.len() + 3);
+    assert!(form.command().contains("--sample-type CaptioningSample"));
 }
 
 #[test]
 fn moving_in_the_list_chooses() {
-    let mut wizard = at_types();
-    choose(&mut wizard, Choice::NoYaml);
-    assert_eq!(wizard.answers.plan.loading, Loading::NoDatasetYaml);
-    choose(&mut wizard, Choice::Crude);
-    assert_eq!(wizard.answers.plan.loading, Loading::Crude { cooker: true });
-    act(&mut wizard, &[Action::NextField, Action::Toggle]);
-    assert_eq!(wizard.answers.plan.loading, Loading::Crude { cooker: false });
-    act(&mut wizard, &[Action::Up]);
-    assert_eq!(wizard.sample_type.stop(), FocusStop::List);
+    let mut form = at_types();
+    choose(&mut form, Choice::NoYaml);
+    assert_eq!(form.answers.plan.loading, Loading::NoDatasetYaml);
+    choose(&mut form, Choice::Crude);
+    assert_eq!(form.answers.plan.loading, Loading::Crude { cooker: true });
+    act(&mut form, &[Action::NextField, Action::Toggle]);
+    assert_eq!(form.answers.plan.loading, Loading::Crude { cooker: false });
+    act(&mut form, &[Action::Up]);
+    assert_eq!(form.sample_type.stop(), FocusStop::List);
 }
 
 #[test]
 fn the_older_way_is_an_option_of_every_type() {
-    let mut wizard = at_types();
-    act(&mut wizard, &[Action::NextField, Action::Down]);
-    assert_eq!(wizard.flags(), "--sample-type CaptioningSample --sample-loader");
-    assert!(!wizard.sample_type.wants_field_map());
-    act(&mut wizard, &[Action::Up]);
-    assert!(wizard.sample_type.wants_field_map());
-    act(&mut wizard, &[Action::Toggle, Action::Toggle]);
-    assert!(wizard.sample_type.wants_field_map());
+    let mut form = at_types();
+    act(&mut form, &[Action::NextField, Action::Down]);
+    assert!(form.command().contains("--sample-type CaptioningSample --sample-loader"));
+    assert!(!form.sample_type.wants_field_map());
+    act(&mut form, &[Action::Up]);
+    assert!(form.sample_type.wants_field_map());
+    act(&mut form, &[Action::Toggle, Action::Toggle]);
+    assert!(form.sample_type.wants_field_map());
 }
 
 #[test]
 fn a_class_of_ones_own_needs_module_and_class() {
-    let mut wizard = at_types();
-    choose(&mut wizard, Choice::Own);
-    act(&mut wizard, &[Action::NextField]);
-    assert_eq!(wizard.context(), Context::PrepareText);
-    type_text(&mut wizard, "MySample");
-    act(&mut wizard, &[Action::Next]);
-    assert_eq!(wizard.step, Step::SampleType);
-    act(&mut wizard, &[Action::DropRow]);
-    type_text(&mut wizard, "my.code:MySample");
-    act(&mut wizard, &[Action::Next]);
-    assert_eq!(wizard.step, Step::FieldMap);
+    let mut form = at_types();
+    choose(&mut form, Choice::Own);
+    act(&mut form, &[Action::NextField]);
+    assert_eq!(form.context(), Context::PrepareText);
+    type_text(&mut form, "MySample");
+    act(&mut form, &[Action::Next]);
+    assert_eq!(form.step(), Step::SampleType);
+    act(&mut form, &[Action::DropRow]);
+    type_text(&mut form, "my.code:MySample");
+    act(&mut form, &[Action::Next]);
+    assert_eq!(form.step(), Step::FieldMap);
     for bad in ["", "a", "1a:B", "a:", ":B", "a b:C", "a:B-C"] {
         assert!(own_class_problem(bad).is_some(), "{bad}");
     }
@@ -72,10 +71,10 @@ fn a_class_of_ones_own_needs_module_and_class() {
 
 #[test]
 fn an_update_keeps_the_dataset_yaml_unless_something_else_is_chosen() {
-    let mut wizard = wizard(facts_prepared());
-    wizard.step = Step::SampleType;
-    assert_eq!(wizard.sample_type.choice, Choice::Keep);
-    act(&mut wizard, &[Action::Down]);
-    assert_ne!(wizard.sample_type.choice, Choice::Keep);
-    assert_ne!(wizard.answers.plan.loading, Loading::Unset);
+    let mut form = prepare(facts_prepared());
+    form.go(Step::SampleType);
+    assert_eq!(form.sample_type.choice, Choice::Keep);
+    act(&mut form, &[Action::Down]);
+    assert_ne!(form.sample_type.choice, Choice::Keep);
+    assert_ne!(form.answers.plan.loading, Loading::Unset);
 }

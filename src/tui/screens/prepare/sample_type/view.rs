@@ -1,7 +1,6 @@
 //! Draws step Sample type.
 
-use super::super::draw::DrawContext;
-use super::super::spots::ClickTarget;
+use super::super::spots::{ClickTarget, DrawContext};
 use super::super::step::Answers;
 use super::{own_class_problem, Choice, Filler, FocusStop, TypeStep};
 use crate::tui::widgets::layout::{draw_lines, heading, row, stack, OptionLine, Section};

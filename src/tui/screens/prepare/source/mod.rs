@@ -3,9 +3,9 @@
 pub(super) mod view;
 
 use super::spots::{ClickTarget, Pointed};
-use super::step::{Answers, Ask, StepState};
+use super::step::{Answers, StepState};
 use crate::tui::keymap::{Action, Context};
-use crate::tui::widgets::{ListState, TextField};
+use crate::tui::widgets::{ListState, TextField, Toast};
 use gristmill_core::text::count;
 use gristmill_core::{Duplicates, PreparePlan, Rerun, Tgz};
 use gristmill_ops::engine::plan::splits;
@@ -229,7 +229,7 @@ impl StepState for SourceStep {
         }
     }
 
-    fn act(&mut self, action: Action, answers: &Answers) -> Vec<Ask> {
+    fn act(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
         let stop = self.stop(answers);
         if self.shows_detail {
             match action {
@@ -238,7 +238,7 @@ impl StepState for SourceStep {
                 }
                 _ => self.shows_detail = false,
             }
-            return Vec::new();
+            return None;
         }
         match action {
             Action::Exclude if stop == FocusStop::Shards => self.toggle_shard(answers),
@@ -254,7 +254,7 @@ impl StepState for SourceStep {
             Action::Left | Action::Right => {}
             moving => self.move_in(moving, answers),
         }
-        Vec::new()
+        None
     }
 
     fn point(&mut self, spot: ClickTarget, pointed: Pointed, answers: &Answers) {
@@ -331,30 +331,6 @@ impl StepState for SourceStep {
                 None => self.more_patterns.push(pattern.clone()),
             }
         }
-    }
-
-    fn flags(&self, answers: &Answers) -> String {
-        let mut flags: Vec<String> = Vec::new();
-        match answers.plan.rerun {
-            Rerun::Update => flags.push("--update".into()),
-            Rerun::Overwrite => flags.push("--force-overwrite".into()),
-            Rerun::Refuse => {}
-        }
-        if answers.plan.reset_excludes {
-            flags.push("--reset-excludes".into());
-        }
-        match answers.plan.exclude_shards.as_slice() {
-            [] => {}
-            [one] => flags.push(format!("--exclude '{one}'")),
-            many => flags.push(format!("--exclude … ({})", many.len())),
-        }
-        if self.tgz == Tgz::Rewrite {
-            flags.push("--tgz rewrite".into());
-        }
-        if self.duplicates == Duplicates::KeepFirst {
-            flags.push("--duplicates keep-first".into());
-        }
-        flags.join(" ")
     }
 
     fn blocker(&self, answers: &Answers) -> Option<String> {

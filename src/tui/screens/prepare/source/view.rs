@@ -1,7 +1,6 @@
 //! Draws step Source.
 
-use super::super::draw::DrawContext;
-use super::super::spots::ClickTarget;
+use super::super::spots::{ClickTarget, DrawContext};
 use super::super::step::Answers;
 use super::{FocusStop, SourceStep};
 use crate::tui::screen::Ui;

@@ -5,9 +5,9 @@ mod recorded;
 pub(super) mod view;
 
 use super::spots::{ClickTarget, Pointed};
-use super::step::{Answers, Ask, StepState};
+use super::step::{Answers, StepState};
 use crate::tui::keymap::{Action, Context};
-use crate::tui::widgets::{Level, TextField};
+use crate::tui::widgets::{Level, TextField, Toast};
 use gristmill_core::plan::{SplitList, SplitPattern};
 use gristmill_core::{PreparePlan, ProblemKind, Severity, SplitPlan};
 use hand::Hand;
@@ -260,7 +260,7 @@ impl SplitsStep {
         self.new_to = next.checked_sub(1).and_then(|i| names.get(i).cloned());
     }
 
-    fn act_in_columns(&mut self, action: Action) -> Vec<Ask> {
+    fn act_in_columns(&mut self, action: Action) -> Option<Toast> {
         self.touched = true;
         match action {
             Action::MoveToNextSplit => {
@@ -273,12 +273,12 @@ impl SplitsStep {
             Action::AddSplit => self.naming = Some(TextField::default()),
             Action::DropSplit => {
                 if self.hand.drop_split().is_none() {
-                    return vec![Ask::Say(Level::Info, "this column holds the shards of no split; it stays".into())];
+                    return Some(Toast::new(Level::Info, "this column holds the shards of no split; it stays"));
                 }
             }
             Action::Undo => {
                 if !self.hand.undo() {
-                    return vec![Ask::Say(Level::Info, "nothing to take back".into())];
+                    return Some(Toast::new(Level::Info, "nothing to take back"));
                 }
             }
             Action::Redo => {
@@ -290,22 +290,22 @@ impl SplitsStep {
                 }
             }
         }
-        Vec::new()
+        None
     }
 
-    fn act_naming(&mut self, action: Action) -> Vec<Ask> {
+    fn act_naming(&mut self, action: Action) -> Option<Toast> {
         match action {
             Action::Next | Action::Accept => {
                 let name = self.naming.as_ref().map(|f| f.value().to_owned()).unwrap_or_default();
                 if let Err(why) = self.hand.add(&name) {
-                    return vec![Ask::Say(Level::Warn, why)];
+                    return Some(Toast::new(Level::Warn, why));
                 }
                 self.naming = None;
             }
             Action::Close => self.naming = None,
             _ => {}
         }
-        Vec::new()
+        None
     }
 }
 
@@ -334,7 +334,7 @@ impl StepState for SplitsStep {
         }
     }
 
-    fn act(&mut self, action: Action, answers: &Answers) -> Vec<Ask> {
+    fn act(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
         self.wants_hand = None;
         if self.naming.is_some() {
             return self.act_naming(action);
@@ -362,7 +362,7 @@ impl StepState for SplitsStep {
             (FocusStop::Mode, Action::Toggle) => self.touched = true,
             _ => {}
         }
-        Vec::new()
+        None
     }
 
     fn point(&mut self, spot: ClickTarget, pointed: Pointed, answers: &Answers) {
@@ -465,23 +465,6 @@ impl StepState for SplitsStep {
             }
         }
         self.touched = true;
-    }
-
-    fn flags(&self, answers: &Answers) -> String {
-        if answers.is_update() {
-            let new_to = self.new_to.as_ref().filter(|_| has_new_shards(answers));
-            return new_to.map(|n| format!("--update --new-to {n}")).unwrap_or("--update".into());
-        }
-        let shuffle = if self.shuffle && self.mode != Mode::Hand { " --shuffle-tars" } else { "" };
-        match self.mode {
-            Mode::Ratio => format!("--split-ratio {}{shuffle}", self.ratio.value().trim()),
-            Mode::Patterns => match self.patterns().as_slice() {
-                [] => "--split-parts NAME:REGEX".into(),
-                [one] => format!("--split-parts '{}:{}'{shuffle}", one.name, one.pattern),
-                many => format!("--split-parts … ({}){shuffle}", many.len()),
-            },
-            Mode::Hand => "--splits-from FILE".into(),
-        }
     }
 
     fn blocker(&self, answers: &Answers) -> Option<String> {

@@ -1,8 +1,7 @@
 //! Draws step Splits.
 
 use super::super::derive::written_name;
-use super::super::draw::DrawContext;
-use super::super::spots::ClickTarget;
+use super::super::spots::{ClickTarget, DrawContext};
 use super::super::step::Answers;
 use super::recorded::{has_rule, recorded_rule, recorded_splits};
 use super::{FocusStop, Mode, SplitsStep};

@@ -1,0 +1,98 @@
+//! Asks for the name of a plan file and writes it.
+
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::widgets::layout::draw_lines;
+use crate::tui::widgets::{popup, Level, TextField, Toast};
+use gristmill_core::Outcome;
+use gristmill_ops::operations::AnyPlan;
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::publish::write_file;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+use std::path::Path;
+
+/// The popup.
+pub struct SavePlan {
+    env: UiEnv,
+    plan: Box<dyn AnyPlan>,
+    name: TextField,
+}
+
+impl SavePlan {
+    /// Proposes an unused name in the current folder.
+    pub fn new(plan: Box<dyn AnyPlan>, env: UiEnv) -> Self {
+        let command = plan.operation().file_name();
+        let name = |number: u32| match number {
+            1 => format!("{command}-plan.yaml"),
+            number => format!("{command}-plan-{number}.yaml"),
+        };
+        let unused = (1..1_000).map(name).find(|name| !env.save_dir.join(name).exists());
+        let name = TextField::new(&unused.unwrap_or_else(|| name(1_000)));
+        Self { env, plan, name }
+    }
+
+    /// Writes the plan. A file that exists is kept.
+    fn save(&self) -> Vec<Effect> {
+        let name = self.name.value().trim();
+        let path = self.env.save_dir.join(name);
+        let shown = self.env.short_path(&path);
+        let toast = |level, text: String| Effect::Toast(Toast::new(level, text));
+        if name.is_empty() {
+            return vec![toast(Level::Warn, "the plan needs a file name".to_owned())];
+        }
+        if path.exists() {
+            return vec![toast(Level::Warn, format!("{shown} exists; choose another name"))];
+        }
+        match write(&*self.plan, &path) {
+            Ok(()) => vec![Effect::Pop, toast(Level::Ok, format!("saved; run it with: gristmill run {shown}"))],
+            Err(failure) => vec![Effect::failure(&failure)],
+        }
+    }
+}
+
+fn write(plan: &dyn AnyPlan, path: &Path) -> Outcome<()> {
+    write_file(&RealFs, path, plan.to_yaml()?.as_bytes(), 0o644)
+}
+
+impl Screen for SavePlan {
+    fn context(&self) -> Context {
+        Context::GuidedText
+    }
+
+    fn is_popup(&self) -> bool {
+        true
+    }
+
+    fn wants_text(&self) -> bool {
+        true
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Action(Action::Close) => return vec![Effect::Pop],
+            Input::Action(Action::Next | Action::Accept) => return self.save(),
+            Input::Action(Action::DropRow) => self.name.clear(),
+            Input::Key(key) => {
+                self.name.key(key);
+            }
+            Input::Paste(text) => {
+                self.name.paste(&text);
+            }
+            Input::Action(_) | Input::Mouse(_) => {}
+        }
+        Vec::new()
+    }
+
+    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let inner = popup(frame, area, area.width.min(60), 5, "Save the plan as", ui);
+        let row = |y: u16| {
+            Rect { x: inner.x + 1, y: inner.y + y, width: inner.width.saturating_sub(2), height: 1 }.intersection(inner)
+        };
+        self.name.draw(frame, row(1), true, "plan.yaml", ui);
+        let key = ui.key(Context::GuidedText, Action::Next);
+        let text = Span::styled(format!("{key} saves; `gristmill run FILE` runs it"), ui.theme.muted);
+        draw_lines(frame.buffer_mut(), row(2), [Line::from(text)]);
+    }
+}

@@ -1,0 +1,208 @@
+//! The answers of all steps of the guided prepare over one plan. Pure.
+
+use super::derive::Derived;
+use super::field_map::FieldMapStep;
+use super::media::MediaStep;
+use super::sample_type::TypeStep;
+use super::source::SourceStep;
+use super::splits::{Alternatives, SplitsStep};
+use super::step::{Answers, Step, StepState};
+use gristmill_core::{DatasetFacts, Loading, PreparePlan, ProblemKind, Rerun, Severity};
+use std::sync::Arc;
+
+/// The answers of all steps.
+#[derive(Clone, Debug)]
+pub struct PrepareSteps {
+    /// The plan, the data, and what the one does to the other.
+    pub answers: Answers,
+    /// Step Source.
+    pub source: SourceStep,
+    /// Step Splits.
+    pub splits: SplitsStep,
+    /// Step Sample type.
+    pub sample_type: TypeStep,
+    /// Step Field map.
+    pub field_map: FieldMapStep,
+    /// Step Media.
+    pub media: MediaStep,
+    /// Shards are being read at this moment.
+    pub is_scanning: bool,
+    /// Whether the user has changed an answer.
+    pub is_dirty: bool,
+}
+
+impl PrepareSteps {
+    /// Creates the steps of a plan with nothing but a path, and of what was seen there first.
+    pub fn new(path: &str, facts: Arc<DatasetFacts>) -> Self {
+        let answers =
+            Answers { plan: PreparePlan::new(path), facts, derived: Arc::new(Derived::default()), earlier: None };
+        let mut steps = Self {
+            answers,
+            source: SourceStep::default(),
+            splits: SplitsStep::default(),
+            sample_type: TypeStep::default(),
+            field_map: FieldMapStep::default(),
+            media: MediaStep::default(),
+            is_scanning: false,
+            is_dirty: false,
+        };
+        steps.refresh();
+        steps
+    }
+
+    /// Takes answers over from a plan: a draft, or the plan of the last run.
+    pub fn adopt(&mut self, plan: &PreparePlan) {
+        let rerun = plan.rerun.clone();
+        self.source.adopt(plan, &self.answers);
+        // Later steps depend on whether this is an update.
+        self.answers.plan.rerun = rerun;
+        self.splits.adopt(plan, &self.answers);
+        self.sample_type.adopt(plan, &self.answers);
+        self.field_map.adopt(plan, &self.answers);
+        self.media.adopt(plan, &self.answers);
+        self.answers.plan.excludes.clone_from(&plan.excludes);
+        self.answers.plan.dataset_yaml_name.clone_from(&plan.dataset_yaml_name);
+        self.answers.plan.compat = plan.compat;
+        self.answers.plan.scope = plan.scope;
+        self.refresh();
+    }
+
+    /// Takes the plan of the last run as what untouched answers stay at.
+    pub fn remember_earlier(&mut self, plan: PreparePlan) {
+        let mut plan = plan;
+        // What to do about an earlier preparation is a new question each time.
+        plan.rerun = Rerun::Refuse;
+        plan.new_to = None;
+        self.adopt(&plan);
+        if plan.loading != Loading::Unset {
+            self.sample_type.only_propose();
+        }
+        self.answers.earlier = Some(Arc::new(plan));
+        self.refresh();
+    }
+
+    /// Brings back the ways to divide that were typed and are not chosen.
+    pub fn take_alternatives(&mut self, kept: &Alternatives) {
+        self.splits.take_alternatives(kept, &self.answers);
+        self.refresh();
+    }
+
+    /// Takes new facts.
+    pub fn see(&mut self, facts: Arc<DatasetFacts>) {
+        self.answers.facts = facts;
+        self.refresh();
+    }
+
+    /// Takes what was worked out.
+    pub fn learn(&mut self, derived: Arc<Derived>) {
+        self.answers.derived = derived;
+        self.refresh();
+    }
+
+    /// Lets every step take notice of the others and makes the plan of all answers again.
+    fn refresh(&mut self) {
+        // Each step reads the plan with the answers of the steps before it.
+        self.source.refresh(&self.answers);
+        self.rebuild_plan();
+        self.splits.refresh(&self.answers);
+        self.sample_type.refresh(&self.answers);
+        self.rebuild_plan();
+        self.field_map.refresh(&self.answers);
+        self.media.refresh(&self.answers);
+        self.rebuild_plan();
+    }
+
+    fn rebuild_plan(&mut self) {
+        let mut plan = self.answers.plan.clone();
+        self.source.write(&self.answers, &mut plan);
+        self.answers.plan.rerun = plan.rerun.clone();
+        self.splits.write(&self.answers, &mut plan);
+        self.sample_type.write(&self.answers, &mut plan);
+        self.field_map.write(&self.answers, &mut plan);
+        self.media.write(&self.answers, &mut plan);
+        self.answers.plan = plan;
+    }
+
+    /// Removes every answer and begins with what the data suggest. What was read from the data is kept.
+    pub fn clear(&mut self) {
+        let answers = self.answers.clone();
+        let is_scanning = self.is_scanning;
+        let (pixels, results) = (std::mem::take(&mut self.field_map.pixels), Arc::clone(&self.field_map.results));
+        *self = Self::new(&answers.plan.path, Arc::clone(&answers.facts));
+        self.field_map.pixels = pixels;
+        self.field_map.results = results;
+        self.is_scanning = is_scanning;
+        self.answers.derived = answers.derived;
+        if let Some(earlier) = answers.earlier {
+            self.remember_earlier((*earlier).clone());
+        }
+        self.refresh();
+    }
+
+    /// Returns the state of a step with questions.
+    pub fn state(&self, step: Step) -> Option<&dyn StepState> {
+        Some(match step {
+            Step::Source => &self.source,
+            Step::Splits => &self.splits,
+            Step::SampleType => &self.sample_type,
+            Step::FieldMap => &self.field_map,
+            Step::Media => &self.media,
+            Step::Review => return None,
+        })
+    }
+
+    /// Returns the state of a step with questions, and the answers.
+    pub fn state_mut(&mut self, step: Step) -> Option<(&mut dyn StepState, &Answers)> {
+        let state: &mut dyn StepState = match step {
+            Step::Source => &mut self.source,
+            Step::Splits => &mut self.splits,
+            Step::SampleType => &mut self.sample_type,
+            Step::FieldMap => &mut self.field_map,
+            Step::Media => &mut self.media,
+            Step::Review => return None,
+        };
+        Some((state, &self.answers))
+    }
+
+    /// Returns why a step has no question for these answers.
+    pub fn why_skipped(&self, step: Step) -> Option<&'static str> {
+        let is_skipped = step == Step::FieldMap && !self.sample_type.wants_field_map();
+        is_skipped.then_some("the sample type chosen needs no field map")
+    }
+
+    /// Returns why the plan cannot be run, as far as the answers of this step are the reason.
+    pub fn refusal(&self, step: Step) -> Option<String> {
+        let is_here = |problem: &&gristmill_core::Problem| {
+            problem.severity == Severity::Refusal && self.answers.step_of(problem) == step
+        };
+        self.answers.derived.problems.iter().find(is_here).map(|problem| problem.message.clone())
+    }
+
+    /// Updates the plan after an action of the user. Returns whether it was changed.
+    pub fn settle(&mut self, before: &PreparePlan) -> bool {
+        self.refresh();
+        let is_changed = self.answers.plan != *before;
+        self.is_dirty |= is_changed;
+        is_changed
+    }
+
+    /// Accepts the answers of all steps before a run, so that a stopped run resumes with the same answers.
+    pub fn accept_all(&mut self) {
+        for step in Step::ALL {
+            if let Some((state, _)) = self.state_mut(step) {
+                state.accept();
+            }
+        }
+    }
+
+    /// Takes the counts of problems that a failed run found. Returns whether duplicate keys are among them, which are a question of the
+    /// first step.
+    pub fn learn_from_run(&mut self, counts: &[(Severity, ProblemKind, u64)]) -> bool {
+        self.source.saw_duplicates |= counts.iter().any(|(_, kind, _)| *kind == ProblemKind::DuplicateKey);
+        self.refresh();
+        self.source.saw_duplicates
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,338 @@
+use super::super::fixture::{act, clear, facts, facts_prepared, prepare, settle, type_text};
+use super::super::fixture::{notices, screen, PrepareForm};
+use super::super::interrupted::{self, Interrupted};
+use super::*;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::Effect;
+use gristmill_core::{Loading, SplitPlan};
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+
+#[test]
+fn next_walks_through_every_step_with_what_the_data_suggests() {
+    let mut form = prepare(facts());
+    let mut seen = vec![form.step()];
+    for _ in 0..5 {
+        assert!(act(&mut form, &[Action::Next]).is_empty());
+        seen.push(form.step());
+    }
+    assert_eq!(seen, [Step::Source, Step::Splits, Step::SampleType, Step::FieldMap, Step::Media, Step::Review]);
+    assert_eq!(form.answers.plan.splits, SplitPlan::Ratio("8,1,1".into()));
+    let Loading::FieldMap { sample_type, fields } = &form.answers.plan.loading else { panic!() };
+    assert_eq!(sample_type, "CaptioningSample");
+    assert_eq!(fields.iter().map(|f| f.field.as_str()).collect::<Vec<_>>(), ["image", "caption"]);
+    assert!(!form.is_dirty, "nothing was answered yet, everything is a proposal");
+}
+
+#[test]
+fn the_run_starts_from_review_and_only_there() {
+    let mut form = prepare(facts());
+    form.go(Step::Review);
+    assert!(matches!(form.act(Action::Run).as_slice(), [Effect::Push(_)]));
+    assert!(form.act(Action::DryRun).is_empty(), "a dry run starts nothing");
+    assert!(form.guide().is_dry_run);
+}
+
+#[test]
+fn a_step_with_a_bad_answer_is_not_left_by_next_but_can_be_jumped_from() {
+    let mut form = prepare(facts());
+    act(&mut form, &[Action::Next]);
+    clear(&mut form);
+    type_text(&mut form, "8,1");
+    let effects = act(&mut form, &[Action::Next]);
+    assert!(matches!(effects.as_slice(), [Effect::Toast(_)]));
+    assert_eq!(form.step(), Step::Splits);
+    act(&mut form, &[Action::GoStep6]);
+    assert_eq!(form.step(), Step::Review);
+    let effects = form.act(Action::Run);
+    assert!(matches!(effects.as_slice(), [Effect::Toast(_)]));
+    assert_eq!(form.step(), Step::Splits, "where it can be changed");
+}
+
+#[test]
+fn going_back_loses_nothing() {
+    let mut form = prepare(facts());
+    act(&mut form, &[Action::Next]);
+    clear(&mut form);
+    type_text(&mut form, "6,2,2");
+    act(&mut form, &[Action::Next, Action::Close, Action::Close]);
+    assert_eq!(form.step(), Step::Source);
+    assert!(matches!(form.act(Action::Close).first(), Some(Effect::Pop)));
+    act(&mut form, &[Action::Next]);
+    assert_eq!(form.splits.ratio.value(), "6,2,2");
+    assert_eq!(form.answers.plan.splits, SplitPlan::Ratio("6,2,2".into()));
+    assert!(form.is_dirty);
+}
+
+#[test]
+fn the_rail_is_reached_by_tab_and_jumps() {
+    let mut form = prepare(facts());
+    act(&mut form, &[Action::PreviousField]);
+    assert_eq!(form.form().rail, Some(0));
+    assert_eq!(form.context(), Context::PrepareRail);
+    act(&mut form, &[Action::Down, Action::Down, Action::Accept]);
+    assert_eq!((form.step(), form.form().rail), (Step::SampleType, None));
+    let stops = form.sample_type.stop_list().len();
+    for _ in 0..stops {
+        act(&mut form, &[Action::NextField]);
+    }
+    assert_eq!(form.form().rail, Some(Step::SampleType.index()));
+    act(&mut form, &[Action::First, Action::Last]);
+    assert_eq!(form.form().rail, Some(Step::Review.index()));
+    act(&mut form, &[Action::Close]);
+    assert_eq!(form.form().rail, None);
+    act(&mut form, &[Action::PreviousField, Action::PreviousField, Action::PreviousField]);
+    assert!(form.form().rail.is_none_or(|rail| rail == Step::SampleType.index()));
+}
+
+#[test]
+fn the_field_map_is_left_out_where_nothing_is_to_be_mapped() {
+    let mut form = prepare(facts());
+    form.go(Step::SampleType);
+    form.sample_type.filler = super::super::sample_type::Filler::Loader;
+    settle(&mut form);
+    act(&mut form, &[Action::Next]);
+    assert_eq!(form.step(), Step::Media);
+    assert!(matches!(form.answers.plan.loading, Loading::SampleLoader { .. }));
+    assert!(form.why_disabled(Action::GoStep4).is_some());
+    act(&mut form, &[Action::GoStep4]);
+    assert_eq!(form.step(), Step::Media);
+    act(&mut form, &[Action::Close]);
+    assert_eq!(form.step(), Step::SampleType);
+}
+
+#[test]
+fn a_draft_brings_answers_and_step_back_and_can_be_thrown_away() {
+    let mut first = prepare(facts());
+    act(&mut first, &[Action::Exclude, Action::Next]);
+    clear(&mut first);
+    type_text(&mut first, "2,1,1");
+    let plan = first.answers.plan.clone();
+
+    let mut second = first.reopen(facts());
+    assert_eq!(second.answers.plan, plan);
+    assert_eq!(second.step(), Step::Splits);
+    assert!(second.form().draft.is_some() && !second.is_dirty);
+    act(&mut second, &[Action::GoStep1, Action::StartAfresh]);
+    assert_eq!((second.form().draft, second.step()), (None, Step::Source));
+    assert_eq!(second.answers.plan, prepare(facts()).answers.plan);
+}
+
+#[test]
+fn every_plan_that_the_screens_make_comes_back_from_a_draft() {
+    use gristmill_core::plan::{FieldExpr, SplitList, SplitPattern};
+    let listed = |name: &str, shards: &[&str]| SplitList {
+        name: name.into(),
+        shards: shards.iter().map(|s| (*s).to_owned()).collect(),
+    };
+    let pattern = SplitPattern { name: "train".into(), pattern: "shard_00.*".into() };
+    let splits = [
+        SplitPlan::Ratio("1,1,1".into()),
+        SplitPlan::Patterns(vec![pattern]),
+        SplitPlan::Listed(vec![listed("train", &["shard_0000.tar", "shard_0002.tar"]), listed("dev", &[])]),
+    ];
+    let field = |f: &str, e: &str| FieldExpr { field: f.into(), expr: e.into() };
+    let loadings = [
+        Loading::NoDatasetYaml,
+        Loading::Crude { cooker: false },
+        Loading::SampleLoader { sample_type: "TextSample".into() },
+        Loading::FieldMap { sample_type: "my.code:Page".into(), fields: vec![field("page", "jpg")] },
+        Loading::FieldMap {
+            sample_type: "VQASample".into(),
+            fields: vec![field("image", "jpg"), field("context", "json[caption][long],txt")],
+        },
+    ];
+    for split in &splits {
+        for loading in &loadings {
+            let mut plan = PreparePlan::new("/data/coco");
+            plan.splits = split.clone();
+            plan.loading = loading.clone();
+            plan.exclude_shards = vec!["0003".into(), "^shard_0007\\.tar$".into()];
+            plan.excludes = vec!["shard_0001.tar/000032".into()];
+            let form = PrepareForm::with_draft(&plan, Step::Review, facts());
+            assert_eq!(form.answers.plan, plan);
+        }
+    }
+}
+
+#[test]
+fn a_prepared_data_set_is_updated_unless_overwriting_is_chosen() {
+    let mut form = prepare(facts_prepared());
+    assert_eq!(form.answers.plan.rerun, Rerun::Update);
+    assert_eq!(form.answers.plan.splits, SplitPlan::Unset);
+    assert_eq!(form.answers.plan.loading, Loading::Unset, "an update keeps the dataset.yaml that is there");
+    act(&mut form, &[Action::Down]);
+    assert_eq!(form.answers.plan.rerun, Rerun::Overwrite);
+    assert_eq!(form.answers.plan.splits, SplitPlan::Ratio("8,1,1".into()), "the recorded answer is the proposal");
+    assert_eq!(form.answers.plan.loading, Loading::Crude { cooker: false });
+}
+
+#[test]
+fn paste_goes_into_the_field_in_focus() {
+    let mut form = prepare(facts());
+    act(&mut form, &[Action::NextField]);
+    form.paste("shard_000[12]\n");
+    settle(&mut form);
+    assert_eq!(form.answers.plan.exclude_shards, ["shard_000[12]"]);
+}
+
+#[test]
+fn what_is_typed_on_the_list_of_steps_reaches_no_field() {
+    let mut form = prepare(facts());
+    act(&mut form, &[Action::NextField]);
+    type_text(&mut form, "0003");
+    act(&mut form, &[Action::NextField]);
+    assert_eq!(form.form().rail, Some(0));
+    type_text(&mut form, "xyz");
+    form.paste("pasted");
+    assert_eq!(form.source.pattern.value(), "0003");
+    act(&mut form, &[Action::GoStep2, Action::PreviousField]);
+    assert_eq!(form.form().rail, Some(Step::Splits.index()));
+    type_text(&mut form, "9");
+    assert_eq!(form.splits.ratio.value(), "8,1,1");
+}
+
+#[test]
+fn a_pattern_that_excludes_nothing_is_not_accepted_even_right_after_typing_it() {
+    for (pattern, why) in [("nothing_like_it", "matches none of 20 shards"), ("shard_[0", "cannot be used")] {
+        let mut form = prepare(facts());
+        act(&mut form, &[Action::NextField]);
+        for c in pattern.chars() {
+            form.key(KeyEvent::from(KeyCode::Char(c)));
+        }
+        // Nothing was worked out since the last key.
+        let effects = form.act(Action::Next);
+        assert!(notices(&effects)[0].contains(why));
+        assert_eq!((form.step(), form.is_broken(Step::Source)), (Step::Source, true));
+        settle(&mut form);
+        act(&mut form, &[Action::GoStep6]);
+        assert!(form.is_broken(Step::Source));
+        assert!(screen(&mut form, 80, 24, false).contains("Alt-1 goes to Source"));
+        act(&mut form, &[Action::GoStep1, Action::DropRow]);
+        assert!(!form.is_broken(Step::Source));
+        act(&mut form, &[Action::Next]);
+        assert_eq!((form.step(), form.form().is_answered(0)), (Step::Splits, true));
+    }
+}
+
+#[test]
+fn a_refused_review_names_the_step_and_its_key() {
+    let mut form = prepare(facts());
+    act(&mut form, &[Action::Next]);
+    clear(&mut form);
+    type_text(&mut form, "8,1");
+    act(&mut form, &[Action::GoStep6]);
+    assert!(screen(&mut form, 80, 24, false).contains("Alt-2 goes to Splits"));
+}
+
+#[test]
+fn an_interrupted_run_opens_at_review_with_its_answers_and_says_what_is_done() {
+    let mut plan = PreparePlan::new("/elsewhere/coco");
+    plan.splits = SplitPlan::Ratio("2,1,1".into());
+    plan.loading = Loading::Crude { cooker: false };
+    let hash = interrupted::hash(&plan, None);
+    let mut form = PrepareForm::open(plan.clone(), true, facts());
+    form.change_guide(|guide, _| guide.interrupted = Some(Interrupted { plan: plan.clone(), done: 12, hash }));
+    assert_eq!(form.step(), Step::Review);
+    assert_eq!(form.answers.plan.splits, plan.splits);
+    assert!(screen(&mut form, 80, 24, false).contains("an interrupted run is continued: 12 shards are done"));
+    assert!(matches!(form.act(Action::Run).as_slice(), [Effect::Push(_)]));
+    act(&mut form, &[Action::GoStep2]);
+    clear(&mut form);
+    type_text(&mut form, "1,1,1");
+    let shown = screen(&mut form, 80, 24, false);
+    assert!(shown.contains("it begins anew"), "other answers do not fit what was done: {shown}");
+    assert_eq!(form.why_disabled(Action::StartAfresh), None);
+}
+
+#[test]
+fn a_stopped_run_of_the_same_answers_is_told_in_review_to_whoever_did_not_ask_for_it() {
+    let mut form = prepare(facts());
+    let plan = form.answers.plan.clone();
+    let hash = interrupted::hash(&plan, None);
+    form.change_guide(|guide, _| guide.interrupted = Some(Interrupted { plan, done: 12, hash }));
+    assert!(!screen(&mut form, 80, 24, false).contains("interrupted"));
+    act(&mut form, &[Action::GoStep6]);
+    assert!(screen(&mut form, 80, 24, false).contains("an interrupted run is continued: 12 shards are done"));
+    act(&mut form, &[Action::GoStep2]);
+    clear(&mut form);
+    type_text(&mut form, "1,1,1");
+    act(&mut form, &[Action::GoStep6]);
+    assert!(!screen(&mut form, 80, 24, false).contains("interrupted"), "nobody asked for it");
+}
+
+#[test]
+fn what_was_scanned_can_be_looked_at_from_every_step() {
+    let mut form = prepare(facts());
+    form.go(Step::Media);
+    assert_eq!(form.why_disabled(Action::Facts), None);
+    assert!(matches!(form.act(Action::Facts).as_slice(), [Effect::Push(_)]));
+    let empty =
+        super::super::fixture::prepare(DatasetFacts::new("/x".into(), gristmill_core::DatasetKind::PlainFolder));
+    assert!(empty.why_disabled(Action::Facts).is_some());
+}
+
+/// Whoever is faster than the scan accepts what is shown before anything is known of the data.
+#[test]
+fn what_was_accepted_is_not_changed_by_what_the_scan_finds_later() {
+    let known = facts();
+    let mut unknown = known.clone();
+    unknown.sketches.clear();
+    unknown.parts.clear();
+    unknown.samples_seen = 0;
+    unknown.scan_complete = false;
+    let mut early = prepare(unknown.clone());
+    act(&mut early, &[Action::GoStep3]);
+    let shown = early.sample_type.choice;
+    act(&mut early, &[Action::Next]);
+    early.see(known.clone());
+    assert_eq!(early.sample_type.choice, shown);
+    assert_eq!(early.sample_type.rows[early.sample_type.list.selected], shown);
+    // Not yet accepted, it follows what is found; and a run that was started keeps its answers.
+    let mut waiting = prepare(unknown);
+    act(&mut waiting, &[Action::GoStep3]);
+    assert_eq!(waiting.sample_type.choice, shown);
+    waiting.see(known);
+    assert_ne!(waiting.sample_type.choice, shown);
+    let plan = waiting.answers.plan.clone();
+    waiting.accept_all();
+    let mut less = facts();
+    less.sketches.clear();
+    less.parts.clear();
+    less.shards.truncate(1);
+    waiting.see(less);
+    assert_eq!(waiting.answers.plan, plan);
+}
+
+#[test]
+fn the_space_bar_leaves_every_choice_as_the_cursor_chose_it() {
+    let mut form = prepare(facts_prepared());
+    act(&mut form, &[Action::Down]);
+    assert_eq!(form.answers.plan.rerun, Rerun::Overwrite);
+    let mut forms = vec![form];
+    for step in [Step::Splits, Step::SampleType, Step::Media] {
+        let mut form = super::super::fixture::prepare(facts());
+        form.go(step);
+        act(&mut form, &[Action::Down]);
+        forms.push(form);
+    }
+    for mut form in forms {
+        let (plan, focus) = (form.answers.plan.clone(), form.state(form.step()).map(StepState::focus));
+        act(&mut form, &[Action::Toggle, Action::Toggle]);
+        assert_eq!(form.answers.plan, plan, "{:?}", form.step());
+        assert_eq!(form.state(form.step()).map(StepState::focus), focus, "{:?}: the cursor stays", form.step());
+    }
+}
+
+#[test]
+fn digits_typed_on_an_answer_jump_nowhere() {
+    use crate::tui::keymap::{Keymap, Meaning};
+    let keymap = Keymap::default();
+    let digit = KeyEvent::from(KeyCode::Char('3'));
+    for step in [Step::Source, Step::Splits, Step::SampleType, Step::FieldMap, Step::Media, Step::Review] {
+        let mut form = prepare(facts());
+        form.go(step);
+        assert_eq!(keymap.meaning(form.context(), &[digit]), Meaning::Nothing, "{step:?}");
+        form.change_guide(|_, form| form.rail = Some(step.index()));
+        assert_eq!(keymap.meaning(form.context(), &[digit]), Meaning::Do(Action::GoStep3), "{step:?}");
+    }
+}
