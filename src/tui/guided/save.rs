@@ -23,10 +23,13 @@ pub struct SavePlan {
 impl SavePlan {
     /// Proposes an unused name in the current folder.
     pub fn new(plan: Box<dyn AnyPlan>, env: UiEnv) -> Self {
-        let command = plan.operation().file_name();
+        let inputs = plan.inputs();
+        let input = inputs.first().and_then(|input| Path::new(input).file_name()).map(|name| name.to_string_lossy());
+        let stem = input.as_deref().and_then(|name| name.split('.').next()).filter(|stem| !stem.is_empty());
+        let stem = stem.map(|stem| format!("{stem}-")).unwrap_or_default() + &plan.operation().file_name();
         let name = |number: u32| match number {
-            1 => format!("{command}-plan.yaml"),
-            number => format!("{command}-plan-{number}.yaml"),
+            1 => format!("{stem}-plan.yaml"),
+            number => format!("{stem}-plan-{number}.yaml"),
         };
         let unused = (1..1_000).map(name).find(|name| !env.save_dir.join(name).exists());
         let name = TextField::new(&unused.unwrap_or_else(|| name(1_000)));

@@ -420,9 +420,11 @@ impl Screen for FormScreen {
     }
 
     fn bar_right(&self) -> Option<String> {
-        let command = self.form.command();
-        let start = format!("gristmill {} ", self.form.plan().operation().name());
-        Some(command.strip_prefix(&start).map(str::to_owned).unwrap_or(command))
+        let flags = match self.form.is_review() {
+            true => self.form.command(),
+            false => self.form.plan().step_flags(self.form.step_id()),
+        };
+        Some(flags).filter(|flags| self.guide.is_open() && !flags.is_empty())
     }
 
     fn label(&self, action: Action) -> &'static str {

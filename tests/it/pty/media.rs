@@ -34,7 +34,11 @@ fn the_guided_prepare_records_media_by_extension() {
     story.wait_for("12 samples").keys("alt-5").wait_for("jpg in 100 % of samples: by extension would record 12 rows");
     story.keys("down").wait_for("(•) by extension").wait_for("--media-metadata-by-ex");
     story.wait_for("Would be looked into: 12 entries").wait_for("000000.jpg").wait_for("1×1 PNG RGBA");
-    story.keys("enter").wait_for("Media metadata").wait_for("ready").wait_for("--media-metadata-by-extension");
+    story
+        .keys("enter")
+        .wait_for("Media metadata")
+        .wait_for("everything is answered")
+        .wait_for("--media-metadata-by-extension");
     story.keys("enter").wait_for("coco is ready to train on");
     let found = rows(&house.data().join("coco"));
     assert_eq!(found.len(), 12);

@@ -42,7 +42,7 @@ fn prepare_by_ratio_with_what_the_data_suggests() {
     story.wait_for("000000").wait_for("a cat");
     next(&mut story, MEDIA);
     next(&mut story, REVIEW);
-    story.wait_for("ready").wait_for("gristmill prepare coco");
+    story.wait_for("everything is answered").wait_for("gristmill prepare coco");
     story.keys("enter").wait_for("coco is ready to train on").wait_for("get_train_dataset");
     assert!(read(&meta(&house, "split.yaml")).contains("shard_{0000..0001}.tar"));
     assert!(read(&meta(&house, "dataset.yaml")).contains("CaptioningSample"));
@@ -66,7 +66,7 @@ fn the_way_to_the_splits_is_one_key_from_everywhere() {
         .keys("g g up up")
         .wait_for("(•) by pattern");
     story.keys("up").wait_for("(•) by ratio").keys("tab s").wait_for("(•) by hand").keys("alt-6").wait_for(REVIEW);
-    story.wait_for("ready").keys("enter").wait_for("coco is ready to train on").wait_for("s splits");
+    story.wait_for("everything is answered").keys("enter").wait_for("coco is ready to train on").wait_for("s splits");
     story.keys("s").wait_for("▸ splits ▸ coco").wait_for("Excluded  nothing").keys("esc");
     story.wait_gone("Excluded  nothing").wait_for("coco is ready to train on").keys("q");
     assert_eq!(story.exit_code(), 0);
@@ -126,8 +126,8 @@ fn answers_are_kept_as_a_draft_and_found_again() {
     story.wait_for("corpus.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);
     let mut story = Start::new(&house).arguments(&["prepare", "coco"]).run();
-    story.wait_for("your answers of just now are back").keys("enter").wait_for(SPLITS).wait_for("1,1,2");
-    story.keys("esc").wait_for("parts").keys("N").wait_gone("are back");
+    story.wait_for("the answers of just now were restored").keys("enter").wait_for(SPLITS).wait_for("1,1,2");
+    story.keys("esc").wait_for("parts").keys("N").wait_gone("were restored");
     next(&mut story, SPLITS);
     story.wait_for("2,1,1").wait_gone("1,1,2");
 }
@@ -159,7 +159,7 @@ fn a_run_is_cancelled_and_the_next_one_goes_on() {
     let arguments = ["prepare", "coco", "--threads", "1", "--split-ratio", "4,1,1", "--sample-type", "TextSample"];
     let mut story = Start::new(&house).arguments(&arguments).run();
     // The first x only asks; both follow at once, since the run is short.
-    story.wait_for("shard_0005.tar").keys("alt-6").wait_for("ready").keys("enter x x");
+    story.wait_for("shard_0005.tar").keys("alt-6").wait_for("everything is answered").keys("enter x x");
     story.wait_for("nothing was published").wait_for("tries again");
     assert!(!meta(&house, ".info.json").exists());
     story.keys("r").wait_for("coco is ready to train on");
@@ -209,7 +209,7 @@ fn a_dry_run_writes_nothing_and_comes_back() {
     story
         .keys("alt-6")
         .wait_for(REVIEW)
-        .wait_for("ready")
+        .wait_for("everything is answered")
         .keys("d")
         .wait_for("dry run: nothing prevents the run; 4 shards read");
     story.keys("J").wait_for("no job runs, and none was interrupted").keys("esc").wait_for(REVIEW);
@@ -227,9 +227,10 @@ fn the_plan_is_saved_under_a_name_and_never_over_another_file() {
         .keys("s")
         .wait_for("Save the plan as")
         .keys("enter")
-        .wait_for("saved; replay it");
-    assert!(read(&house.data().join("coco.plan.yaml")).contains("ratio"));
-    story.keys("s").wait_for("Save the plan as").keys("enter").wait_for("is there already");
+        .wait_for("saved; run it with");
+    assert!(read(&house.data().join("coco-prepare-plan.yaml")).contains("ratio"));
+    story.keys("s").wait_for("coco-prepare-plan-2.yaml").keys("ctrl-x").type_text("coco-prepare-plan.yaml");
+    story.keys("enter").wait_for("exists; choose another name");
 }
 
 #[test]
@@ -337,11 +338,11 @@ fn a_folder_that_may_not_be_written_to_is_named_before_any_question() {
     let mut story = Start::new(&house).arguments(&["prepare", "coco"]).without_rights().run();
     story.wait_for("Source").wait_for("12 samples");
     story.wait_for("nothing can be written here: permission denied");
-    story.keys("alt-6").wait_for(REVIEW).wait_for("nothing can be written here").wait_for("it cannot run as it is");
-    story.keys("enter").wait_for("goes to Source: nothing can be written here");
+    story.keys("alt-6").wait_for(REVIEW).wait_for("nothing can be written here").wait_for("Alt-1 goes to Source");
+    story.keys("enter").wait_for("shard_0003.tar").wait_for("nothing can be written here");
     // No run was started.
     assert!(!coco.join(".nv-meta").exists());
-    story.keys("alt-1").wait_for("shard_0003.tar").keys("esc").wait_for("corpus.jsonl").keys("q");
+    story.keys("esc").wait_for("corpus.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();
     allow(0o755);

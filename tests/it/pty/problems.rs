@@ -57,7 +57,7 @@ fn write_both(story: &mut Story, house: &House) {
 fn a_bad_sample_of_a_run_is_opened_excluded_and_written_from_the_list() {
     let house = damaged();
     let mut story = Start::new(&house).arguments(&ANSWERS).run();
-    story.wait_for("12 samples").keys("alt-6").wait_for("ready").keys("enter");
+    story.wait_for("12 samples").keys("alt-6").wait_for("everything is answered").keys("enter");
     story.wait_for("coco is prepared, with 2 problems").wait_for("Enter shows them").keys("enter");
     // The keys of the list are in the bar as soon as the targets of the problems are known.
     story.wait_for("▸ ! shard_0001.tar, '000101.jpg'").wait_for("Enter open").wait_for("x exclude");
@@ -134,7 +134,7 @@ fn exclude_all(story: &mut Story, house: &House) {
 fn all_problems_of_a_kind_are_excluded_those_included_that_are_not_listed() {
     let house = with_pictures(500, |index| index < 1_500);
     let mut story = Start::new(&house).arguments(&ANSWERS).run();
-    story.wait_for("2,000 samples").keys("alt-6").wait_for("ready").keys("enter");
+    story.wait_for("2,000 samples").keys("alt-6").wait_for("everything is answered").keys("enter");
     story.wait_for("coco is prepared, with 1,500 problems").wait_for("Enter shows them").keys("enter");
     story.wait_for("X excludes all 1,500 of this kind").wait_for("x exclude");
     let before = split(&house);
@@ -162,7 +162,7 @@ fn while_a_run_goes_on_x_stops_it_and_does_nothing_else() {
     let arguments = ["prepare", "coco", "--threads", "1", "--split-ratio", "4,1,1", "--sample-type", "TextSample"];
     let mut story = Start::new(&house).arguments(&arguments).run();
     // The problems are shown while it runs; the first x only asks, and all keys follow at once, since the run is short.
-    story.wait_for("shard_0005.tar").keys("alt-6").wait_for("ready").keys("enter enter x x");
+    story.wait_for("shard_0005.tar").keys("alt-6").wait_for("everything is answered").keys("enter enter x x");
     story.wait_for("nothing was published").wait_for("shard_0000.tar");
     assert!(!house.data().join("coco/.nv-meta/split.yaml").exists());
     story.keys("l").wait_for("opening the data set").wait_for("l close log").keys("l").wait_for("the file is empty");
@@ -179,7 +179,7 @@ fn a_line_of_text_is_opened_and_x_says_why_it_cannot_be_excluded() {
     house.file("web/a.jsonl", lines.as_bytes());
     let mut story = Start::new(&house).arguments(&["dedup", "web", "--minlen", "100"]).run();
     story.wait_for("1 file").keys("alt-4").wait_for("everything is answered").keys("enter");
-    story.wait_for("with 1 problem").keys("J").wait_for("dedup web").keys("enter");
+    story.wait_for("is written, with 1 problem").keys("J").wait_for("dedup web").keys("enter");
     story.wait_for("line 5").wait_for("Enter open").keys("x").wait_for("has no splits");
     // Two of the lines are blank, and therefore no samples.
     story.keys("enter").wait_for("▸ browse ▸ a.jsonl").wait_for("Samples  #2");

@@ -356,6 +356,8 @@ pub trait AnyPlan: Debug + Send + Sync {
     fn is_expressible(&self) -> bool;
     /// Returns the command that is equivalent to this plan, if [flags can express it](Self::is_expressible).
     fn command_line(&self) -> CommandLine;
+    /// Returns the flags of a step in the equivalent command, quoted for a shell.
+    fn step_flags(&self, step: &str) -> String;
     /// Returns the command that is equivalent to this plan after it was carried out: it may use files that the run wrote.
     fn command_after_run(&self) -> String;
     /// Returns the plan as a file that can be run from any folder.
@@ -636,6 +638,13 @@ impl<O: Operation> AnyPlan for TypedPlan<O> {
 
     fn command_line(&self) -> CommandLine {
         command_line_of::<O>(&self.0)
+    }
+
+    fn step_flags(&self, step: &str) -> String {
+        let mut line = CommandLine::default();
+        let options = O::GROUPS.iter().filter(|group| group.step == step).flat_map(|group| group.options);
+        options.filter(|option| !option.info.is_positional).for_each(|option| add_to_line(&mut line, option, &self.0));
+        line.text()
     }
 
     fn command_after_run(&self) -> String {

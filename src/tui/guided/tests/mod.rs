@@ -179,7 +179,7 @@ fn a_plan_is_saved_under_an_unused_name() {
     let folder = Folder::new();
     let mut screen = folder.open();
     type_text(&mut screen, "t.json");
-    for name in ["", "count-plan-2.yaml"] {
+    for name in ["", "a-count-plan-2.yaml"] {
         let Some(Effect::Push(mut popup)) = act(&mut screen, &[Action::SavePlan]).pop() else { panic!() };
         let shown = testing::shown((100, 22, false), |frame, area, ui| popup.draw(frame, area, ui));
         assert!(shown.contains(name), "{shown}");
@@ -189,13 +189,13 @@ fn a_plan_is_saved_under_an_unused_name() {
         let text = std::fs::read_to_string(folder.0.path().join(name)).unwrap();
         read_plan(&text).unwrap()
     };
-    assert!(saved("count-plan.yaml").is_same(&*saved("count-plan-2.yaml")));
-    assert_eq!(saved("count-plan.yaml").get("tokenizer"), Answer::Text("t.json".into()));
+    assert!(saved("a-count-plan.yaml").is_same(&*saved("a-count-plan-2.yaml")));
+    assert_eq!(saved("a-count-plan.yaml").get("tokenizer"), Answer::Text("t.json".into()));
     let Some(Effect::Push(mut popup)) = act(&mut screen, &[Action::SavePlan]).pop() else { panic!() };
     popup.handle(Input::Action(Action::DropRow));
     let refused = popup.handle(Input::Action(Action::Next));
     assert!(matches!(refused.as_slice(), [Effect::Toast(_)]), "a name is needed");
-    popup.handle(Input::Paste("count-plan.yaml".into()));
+    popup.handle(Input::Paste("a-count-plan.yaml".into()));
     let refused = popup.handle(Input::Action(Action::Next));
     assert!(matches!(refused.as_slice(), [Effect::Toast(_)]), "the file exists");
 }
