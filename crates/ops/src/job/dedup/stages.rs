@@ -18,7 +18,7 @@ use super::write::{write_files, WrittenFile, WrittenParts};
 use super::{DedupReport, Figures, FileReport, RepeatedPassage};
 use crate::job::overall::Forecast;
 use crate::job::pool::run_units;
-use crate::job::prepare::OutputFile;
+use crate::job::report::OutputFile;
 use crate::job::Phase;
 use crate::source::dedup::Position;
 use gristmill_core::{text, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RecordedProblems, Subject};

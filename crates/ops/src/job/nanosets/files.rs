@@ -5,7 +5,7 @@ use crate::engine::nanosets::merge::inputs;
 use crate::engine::nanosets::{listing, merge, shuffle_windows, FinishedFile, MergePlan, WindowsPlan};
 use crate::formats::nanosets::names::merged_total;
 use crate::job::exclusive_output::ExclusiveOutput;
-use crate::job::prepare::OutputFile;
+use crate::job::report::OutputFile;
 use crate::job::report::{Report, ReportLine};
 use crate::job::task::TaskContext;
 use crate::job::Phase;

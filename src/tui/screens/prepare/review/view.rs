@@ -11,7 +11,7 @@ use gristmill_core::text::{bytes, count, grouped};
 use gristmill_core::{MediaFilter, Problem, Severity, ShardState};
 use gristmill_ops::engine::plan::fields::percent;
 use gristmill_ops::engine::plan::{shell_quote, CommandLine};
-use gristmill_ops::job::prepare::OutputFile;
+use gristmill_ops::job::report::OutputFile;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
