@@ -117,7 +117,7 @@ fn draw_summary(
 
 /// Why there is nothing to train on; nothing where there is something, or no split at all.
 fn lack(report: &PrepareReport) -> Option<&'static str> {
-    match report.splits.iter().find(|split| split.name == TRAINING) {
+    match report.splits.iter().find(|split| *split.name == *TRAINING) {
         _ if report.splits.is_empty() => None,
         Some(split) => (split.samples == 0).then_some("has no sample"),
         None => Some("is not there"),
