@@ -88,8 +88,8 @@ pub struct BuiltIndex {
     pub bytes: u64,
 }
 
-/// State shared by the steps of a build.
-pub(in crate::engine) struct BuildContext<'a> {
+/// Where and within which limits rows are sorted.
+pub(in crate::engine) struct SortContext<'a> {
     pub(in crate::engine) fs: &'a dyn Fs,
     pub(in crate::engine) scratch: &'a Path,
     pub(in crate::engine) cancel: &'a Cancel,

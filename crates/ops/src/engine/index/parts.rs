@@ -2,7 +2,7 @@
 
 use super::bytes::SpoolWriter;
 use super::runs::{reduce, remove_temporary, Merge, Run, RunSource, Sorter};
-use super::BuildContext;
+use super::SortContext;
 use gristmill_core::Outcome;
 
 /// Name of the file used to sort a very large sample.
@@ -20,7 +20,7 @@ impl PartsByName {
         Self { sorter: Sorter::new(memory), overflow: None }
     }
 
-    pub(super) fn push(&mut self, name: &[u8], numbers: [u64; 3], around: &BuildContext<'_>) -> Outcome<()> {
+    pub(super) fn push(&mut self, name: &[u8], numbers: [u64; 3], around: &SortContext<'_>) -> Outcome<()> {
         if self.sorter.is_full_for(name.len()) {
             self.spill(around)?;
         }
@@ -28,7 +28,7 @@ impl PartsByName {
         Ok(())
     }
 
-    fn spill(&mut self, around: &BuildContext<'_>) -> Outcome<()> {
+    fn spill(&mut self, around: &SortContext<'_>) -> Outcome<()> {
         let (file, runs) = match &mut self.overflow {
             Some(overflow) => overflow,
             empty => empty.insert((SpoolWriter::create(around.fs, around.scratch, FILE.to_owned())?, Vec::new())),
@@ -40,7 +40,7 @@ impl PartsByName {
     /// Passes on all parts in order and empties the sorter.
     pub(super) fn drain(
         &mut self,
-        around: &BuildContext<'_>,
+        around: &SortContext<'_>,
         mut take: impl FnMut(&[u8], [u64; 3]) -> Outcome<()>,
     ) -> Outcome<()> {
         if self.overflow.is_none() {

@@ -3,7 +3,7 @@
 //! An entry is a text and a fixed count of numbers; the order is by text (bytes), then by numbers.
 
 use super::bytes::{push_int, push_text, SpoolReader, SpoolWriter};
-use super::BuildContext;
+use super::SortContext;
 use gristmill_core::Outcome;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::read::{open_read, ReadFile};
@@ -224,7 +224,7 @@ impl<const N: usize> Merge<N> {
 /// Merges runs into longer ones until all can be open at once; each step merges no more than necessary. New files in the scratch folder
 /// begin with `name`.
 pub(in crate::engine) fn reduce<const N: usize>(
-    around: &BuildContext<'_>,
+    around: &SortContext<'_>,
     sources: Vec<RunSource>,
     name: &str,
 ) -> Outcome<Vec<RunSource>> {

@@ -4,7 +4,7 @@ use super::duplicates::RowSet;
 use super::runs::{reduce, remove_temporary, Merge, CANCEL_EVERY};
 use super::scattered::{each_scattered, have_common_part};
 use super::spool::SpooledShard;
-use super::{BuildContext, BuildOptions};
+use super::{BuildOptions, SortContext};
 use gristmill_core::{Cancel, DuplicateKeys, Outcome};
 use gristmill_storage::fs::Fs;
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ pub struct KeyGroups {
 pub fn same_keys(fs: &dyn Fs, shards: &[(u32, &SpooledShard)], scratch: &Path, cancel: &Cancel) -> Outcome<KeyGroups> {
     let options = BuildOptions::default();
     let around =
-        BuildContext { fs, scratch, cancel, merge_width: options.merge_width, sort_memory: options.sort_memory };
+        SortContext { fs, scratch, cancel, merge_width: options.merge_width, sort_memory: options.sort_memory };
     let mut firsts = Vec::with_capacity(shards.len());
     let mut runs = Vec::new();
     let mut next = 0;

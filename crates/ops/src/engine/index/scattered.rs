@@ -6,7 +6,7 @@ use super::duplicates::RowSet;
 use super::rows::Record;
 use super::runs::{reduce, remove_temporary, Merge, Run, RunSource, Sorter, CANCEL_EVERY};
 use super::spool::SpooledShard;
-use super::BuildContext;
+use super::SortContext;
 use gristmill_core::Outcome;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ pub(super) fn have_common_part(shards: &[(u32, &SpooledShard)]) -> bool {
 ///
 /// `firsts` are the row numbers of the first sample of each shard. Memory does not grow with the number of rows.
 pub(super) fn each_scattered(
-    around: &BuildContext<'_>,
+    around: &SortContext<'_>,
     shards: &[(u32, &SpooledShard)],
     firsts: &[u64],
     doubled: &RowSet,
@@ -78,7 +78,7 @@ struct PartNames {
 impl PartNames {
     fn add_shard(
         &mut self,
-        around: &BuildContext<'_>,
+        around: &SortContext<'_>,
         spool: &SpooledShard,
         first: u64,
         doubled: &RowSet,
@@ -111,7 +111,7 @@ impl PartNames {
         Ok(())
     }
 
-    fn spill(&mut self, around: &BuildContext<'_>) -> Outcome<()> {
+    fn spill(&mut self, around: &SortContext<'_>) -> Outcome<()> {
         let (file, runs) = match &mut self.file {
             Some(file) => file,
             empty => empty.insert((SpoolWriter::create(around.fs, around.scratch, FILE.to_owned())?, Vec::new())),
@@ -121,7 +121,7 @@ impl PartNames {
     }
 
     /// Returns the file and its runs; `None` if no sample with a duplicate key has a part.
-    fn finish(mut self, around: &BuildContext<'_>) -> Outcome<Option<(PathBuf, Vec<Run>)>> {
+    fn finish(mut self, around: &SortContext<'_>) -> Outcome<Option<(PathBuf, Vec<Run>)>> {
         self.spill(around)?;
         let Some((file, runs)) = self.file else { return Ok(None) };
         Ok(Some((around.scratch.join(file.finish()?.name), runs)))

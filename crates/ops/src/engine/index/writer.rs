@@ -5,7 +5,7 @@ use super::rows::Record;
 use super::runs::{reduce, remove_temporary, Merge, RunSource, CANCEL_EVERY};
 use super::spool::SpooledShard;
 use super::tables::{SamplePosition, Span, Tables};
-use super::{BuildContext, BuildOptions, BuiltIndex};
+use super::{BuildOptions, BuiltIndex, SortContext};
 use gristmill_core::{Cancel, Duplicates, Failure, Handles, Outcome, Progress, ShardId, Subject};
 use gristmill_storage::fs::Fs;
 use std::path::{Path, PathBuf};
@@ -235,6 +235,6 @@ fn place(shards: &[ShardRows], row: u64) -> (ShardId, u64) {
     (ShardId(shard as u32), row - shards.get(shard).map_or(row, |shard| shard.first_row))
 }
 
-fn surroundings<'a>(fs: &'a dyn Fs, scratch: &'a Path, options: &BuildOptions, cancel: &'a Cancel) -> BuildContext<'a> {
-    BuildContext { fs, scratch, cancel, merge_width: options.merge_width, sort_memory: options.sort_memory }
+fn surroundings<'a>(fs: &'a dyn Fs, scratch: &'a Path, options: &BuildOptions, cancel: &'a Cancel) -> SortContext<'a> {
+    SortContext { fs, scratch, cancel, merge_width: options.merge_width, sort_memory: options.sort_memory }
 }

@@ -7,7 +7,7 @@ use super::{Leak, LeakKind, LeakOptions, LeakPlace, Leaks, SplitLayout};
 use crate::engine::check::Prepared;
 use crate::engine::index::bytes::SpoolWriter;
 use crate::engine::index::runs::{reduce, remove_temporary, Merge, RunSource, Sorter, CANCEL_EVERY};
-use crate::engine::index::BuildContext;
+use crate::engine::index::SortContext;
 use crate::source::compressed_start;
 use crate::source::tar::scan_shard;
 use gristmill_core::{
@@ -367,8 +367,7 @@ impl LeakSearch {
         }
         handles.progress.restart(records, 0);
         let memory = usize::try_from(options.memory_bytes).unwrap_or(usize::MAX);
-        let around =
-            BuildContext { fs, scratch, cancel: handles.cancel, merge_width: MERGE_WIDTH, sort_memory: memory };
+        let around = SortContext { fs, scratch, cancel: handles.cancel, merge_width: MERGE_WIDTH, sort_memory: memory };
         let mut found = Grouped::default();
         merge(&around, name_runs, "names-merged", handles.progress, &mut names::Names::default(), &mut found)?;
         merge(&around, content_runs, "contents-merged", handles.progress, &mut Contents, &mut found)?;
@@ -450,7 +449,7 @@ fn excludes(items: &[Arc<str>], ids: &HashMap<&str, u32>) -> (HashSet<u32>, Hash
 }
 
 fn merge<const N: usize>(
-    around: &BuildContext<'_>,
+    around: &SortContext<'_>,
     runs: Vec<RunSource>,
     name: &str,
     progress: &Progress,

@@ -5,7 +5,7 @@
 use super::join_plan::{JoinInput, JoinPlan};
 use crate::engine::index::bytes::SpoolWriter;
 use crate::engine::index::runs::{reduce, Merge, Run, RunSource, Sorter};
-use crate::engine::index::BuildContext;
+use crate::engine::index::SortContext;
 use crate::formats::energon::join_idx::{Cell, JoinIdxWriter, CELL};
 use crate::formats::energon::tables::{failure, open_readonly};
 use gristmill_core::mix::Nonmatch;
@@ -61,7 +61,7 @@ pub struct JoinCounts {
 /// Makes the index of a join in the new file `path`. It is a failure if a member with `nonmatch: error` lacks samples (the failure counts
 /// them and names the first), or if the join has no rows. Adds one item to the progress per sample read and per row.
 pub fn build(plan: &JoinPlan, path: &Path, work: &JoinWork<'_>, handles: &Handles<'_>) -> Outcome<JoinCounts> {
-    let around = BuildContext {
+    let around = SortContext {
         fs: work.fs,
         scratch: work.scratch,
         cancel: handles.cancel,
@@ -86,7 +86,7 @@ pub fn build(plan: &JoinPlan, path: &Path, work: &JoinWork<'_>, handles: &Handle
 fn sort_keys(
     input: &JoinInput,
     column: usize,
-    around: &BuildContext<'_>,
+    around: &SortContext<'_>,
     compat: bool,
     handles: &Handles<'_>,
 ) -> Outcome<Vec<RunSource>> {
@@ -207,7 +207,7 @@ impl Keys {
 
 /// Joined rows, sorted by the first member's shard position and number in the shard.
 struct Rows<'a> {
-    around: &'a BuildContext<'a>,
+    around: &'a SortContext<'a>,
     sorter: Sorter<0>,
     out: SpoolWriter,
     runs: Vec<Run>,
@@ -215,7 +215,7 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn create(around: &'a BuildContext<'a>, columns: usize) -> Outcome<Self> {
+    fn create(around: &'a SortContext<'a>, columns: usize) -> Outcome<Self> {
         Ok(Self {
             around,
             sorter: Sorter::new(around.sort_memory),
@@ -390,7 +390,7 @@ fn write(
     sources: Vec<RunSource>,
     plan: &JoinPlan,
     path: &Path,
-    around: &BuildContext<'_>,
+    around: &SortContext<'_>,
     handles: &Handles<'_>,
     counts: &mut JoinCounts,
 ) -> Outcome<()> {
