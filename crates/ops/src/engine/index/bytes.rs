@@ -68,7 +68,7 @@ impl SpoolWriter {
     }
 
     /// Returns the bytes written so far.
-    pub(in crate::engine) fn len(&self) -> u64 {
+    pub(in crate::engine) fn position(&self) -> u64 {
         self.written + self.waiting.len() as u64
     }
 

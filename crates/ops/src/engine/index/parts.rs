@@ -56,7 +56,7 @@ impl PartsByName {
         let sources = runs.into_iter().map(|run| RunSource { path: path.clone(), run, base: 0, temporary: false });
         let sources = reduce::<3>(around, sources.collect(), FILE)?;
         let mut merge = Merge::<3>::open(&sources)?;
-        while let Some((name, numbers)) = merge.next()? {
+        while let Some((name, numbers)) = merge.next_entry()? {
             take(name, numbers)?;
         }
         drop(merge);

@@ -77,13 +77,13 @@ impl<const N: usize> Sorter<N> {
 
     /// Writes everything collected as one run and empties the sorter.
     pub(in crate::engine) fn spill(&mut self, out: &mut SpoolWriter) -> Outcome<Run> {
-        let offset = out.len();
+        let offset = out.position();
         let mut before = Vec::new();
         for (text, numbers) in self.sorted() {
             write_entry(out, &mut before, text, numbers)?;
         }
         self.clear();
-        Ok(Run { offset, bytes: out.len() - offset })
+        Ok(Run { offset, bytes: out.position() - offset })
     }
 }
 
@@ -191,7 +191,7 @@ impl<const N: usize> Merge<N> {
     }
 
     /// Returns the next entry in order.
-    pub(in crate::engine) fn next(&mut self) -> Outcome<Option<(&[u8], [u64; N])>> {
+    pub(in crate::engine) fn next_entry(&mut self) -> Outcome<Option<(&[u8], [u64; N])>> {
         if self.readers.is_empty() {
             return Ok(None);
         }
@@ -237,7 +237,7 @@ pub(in crate::engine) fn reduce<const N: usize>(
         let mut before = Vec::new();
         let mut merge = Merge::<N>::open(&taken)?;
         let mut count = 0;
-        while let Some((text, numbers)) = merge.next()? {
+        while let Some((text, numbers)) = merge.next_entry()? {
             write_entry(&mut out, &mut before, text, numbers)?;
             count += 1;
             if count % CANCEL_EVERY == 0 {

@@ -49,7 +49,7 @@ pub fn same_keys(fs: &dyn Fs, shards: &[(u32, &SpooledShard)], scratch: &Path, c
     let (mut same, mut doubled) = (Groups::default(), RowSet::default());
     let (mut key, mut rows): (Vec<u8>, Vec<u64>) = (Vec::new(), Vec::new());
     let mut count = 0;
-    while let Some((next, [row])) = merge.next()? {
+    while let Some((next, [row])) = merge.next_entry()? {
         count += 1;
         if count % CANCEL_EVERY == 0 {
             cancel.check()?;

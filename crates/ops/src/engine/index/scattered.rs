@@ -52,7 +52,7 @@ pub(super) fn each_scattered(
     let mut merge = Merge::<2>::open(&sources)?;
     let mut pieces = Pieces::default();
     let mut count = 0;
-    while let Some((key, [row, part])) = merge.next()? {
+    while let Some((key, [row, part])) = merge.next_entry()? {
         count += 1;
         if count % CANCEL_EVERY == 0 {
             around.cancel.check()?;

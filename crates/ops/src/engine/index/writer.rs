@@ -164,7 +164,7 @@ impl<'a> IndexWriter<'a> {
         let mut merge = Merge::<1>::open(&sources)?;
         let mut before: Option<(Vec<u8>, u64)> = None;
         let mut count = 0;
-        while let Some((key, [row])) = merge.next()? {
+        while let Some((key, [row])) = merge.next_entry()? {
             count += 1;
             if count % CANCEL_EVERY == 0 {
                 handles.cancel.check()?;

@@ -459,7 +459,7 @@ fn merge<const N: usize>(
     let runs = reduce::<N>(around, runs, name)?;
     let mut merge = Merge::<N>::open(&runs)?;
     let (mut before, mut group, mut count) = (Vec::new(), Group::default(), 0);
-    while let Some((text, numbers)) = merge.next()? {
+    while let Some((text, numbers)) = merge.next_entry()? {
         if count > 0 && !matcher.is_same(&before, text) {
             matcher.end(&group, found);
             group.clear();

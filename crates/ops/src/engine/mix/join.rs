@@ -175,7 +175,7 @@ impl Keys {
 
     /// Advances to the next key. A key that occurs twice is a failure: it is unknown which sample is meant.
     fn advance(&mut self) -> Outcome<()> {
-        match self.merge.next()? {
+        match self.merge.next_entry()? {
             None => self.is_done = true,
             Some((key, numbers)) => {
                 if self.is_started && key == self.key.as_slice() {
@@ -398,7 +398,7 @@ fn write(
     let mut writer = JoinIdxWriter::new(around.fs.create_file(path)?, columns)?;
     let mut merge = Merge::<0>::open(&sources)?;
     let mut rows = 0u64;
-    while let Some((row, [])) = merge.next()? {
+    while let Some((row, [])) = merge.next_entry()? {
         rows += 1;
         if rows.is_multiple_of(STEP) {
             handles.cancel.check()?;
