@@ -1,9 +1,8 @@
 //! The parts of one sample, ordered by name. Few samples have more than a handful; one with millions is sorted on disk.
 
-use super::bytes::SpoolWriter;
-use super::runs::{reduce, remove_temporary, Merge, Run, RunSource, Sorter};
-use super::SortContext;
 use gristmill_core::Outcome;
+use gristmill_storage::sort::bytes::SpoolWriter;
+use gristmill_storage::sort::{reduce, remove_temporary, Merge, Run, RunSource, SortContext, Sorter};
 
 /// Name of the file used to sort a very large sample.
 const FILE: &str = "parts";

@@ -1,12 +1,12 @@
 //! Keys shared by several samples, found among scanned shards without any table, and which of these samples are pieces of one.
 
 use super::duplicates::RowSet;
-use super::runs::{reduce, remove_temporary, Merge, CANCEL_EVERY};
 use super::scattered::{each_scattered, have_common_part};
 use super::spool::SpooledShard;
-use super::{BuildOptions, SortContext};
+use super::BuildOptions;
 use gristmill_core::{Cancel, DuplicateKeys, Outcome};
 use gristmill_storage::fs::Fs;
+use gristmill_storage::sort::{reduce, remove_temporary, Merge, SortContext, CANCEL_EVERY};
 use std::collections::HashMap;
 use std::path::Path;
 

@@ -1,13 +1,12 @@
 //! Samples of one key that are pieces of one sample: a later one has no part in common with those before it. This happens when parts of a
 //! sample are not adjacent in a shard, or are in two shards.
 
-use super::bytes::SpoolWriter;
 use super::duplicates::RowSet;
 use super::rows::Record;
-use super::runs::{reduce, remove_temporary, Merge, Run, RunSource, Sorter, CANCEL_EVERY};
 use super::spool::SpooledShard;
-use super::SortContext;
 use gristmill_core::Outcome;
+use gristmill_storage::sort::bytes::SpoolWriter;
+use gristmill_storage::sort::{reduce, remove_temporary, Merge, Run, RunSource, SortContext, Sorter, CANCEL_EVERY};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use xxhash_rust::xxh3::xxh3_64;

@@ -1,10 +1,10 @@
 //! The six b-trees of `samples` and `sample_parts`, filled row by row.
 
 use super::parts::PartsByName;
-use super::SortContext;
 use crate::formats::energon::tables::{CREATE_SAMPLE_INDEXES, CREATE_SAMPLE_TABLES};
 use crate::formats::sqlite::{IndexTree, PageWriter, Record, SchemaEntry, TableTree, Value};
 use gristmill_core::{Failure, Outcome};
+use gristmill_storage::sort::SortContext;
 use std::path::Path;
 
 /// The position of a sample: its shard's number in the index, and its own inside the shard.

@@ -2,12 +2,12 @@
 
 use super::duplicates::{DuplicateKey, RowSet};
 use super::rows::Record;
-use super::runs::{reduce, remove_temporary, Merge, RunSource, CANCEL_EVERY};
 use super::spool::SpooledShard;
 use super::tables::{SamplePosition, Span, Tables};
-use super::{BuildOptions, BuiltIndex, SortContext};
+use super::{BuildOptions, BuiltIndex};
 use gristmill_core::{Cancel, Duplicates, Failure, Handles, Outcome, Progress, ShardId, Subject};
 use gristmill_storage::fs::Fs;
+use gristmill_storage::sort::{reduce, remove_temporary, Merge, RunSource, SortContext, CANCEL_EVERY};
 use std::path::{Path, PathBuf};
 
 /// Writes `index.sqlite` while shards are still being scanned: [`add_shard`](Self::add_shard) takes each finished spool in index order,

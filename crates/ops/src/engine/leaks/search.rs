@@ -5,9 +5,6 @@ use super::names;
 use super::sample_hasher::{bit, PartRef, SampleHasher};
 use super::{Leak, LeakKind, LeakOptions, LeakPlace, Leaks, SplitLayout};
 use crate::engine::check::Prepared;
-use crate::engine::index::bytes::SpoolWriter;
-use crate::engine::index::runs::{reduce, remove_temporary, Merge, RunSource, Sorter, CANCEL_EVERY};
-use crate::engine::index::SortContext;
 use crate::source::compressed_start;
 use crate::source::tar::scan_shard;
 use gristmill_core::{
@@ -16,6 +13,8 @@ use gristmill_core::{
 use gristmill_pycompat::braces;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::read::open_read;
+use gristmill_storage::sort::bytes::SpoolWriter;
+use gristmill_storage::sort::{reduce, remove_temporary, Merge, Run, RunSource, SortContext, Sorter, CANCEL_EVERY};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -127,7 +126,7 @@ pub struct RecordBuffer {
 struct Side<const N: usize> {
     sorter: Sorter<N>,
     out: Option<SpoolWriter>,
-    runs: Vec<crate::engine::index::Run>,
+    runs: Vec<Run>,
     records: u64,
 }
 

@@ -3,14 +3,13 @@
 //! Memory holds only buffers of bounded size, whatever the number of samples.
 
 use super::join_plan::{JoinInput, JoinPlan};
-use crate::engine::index::bytes::SpoolWriter;
-use crate::engine::index::runs::{reduce, Merge, Run, RunSource, Sorter};
-use crate::engine::index::SortContext;
 use crate::formats::energon::join_idx::{Cell, JoinIdxWriter, CELL};
 use crate::formats::energon::tables::{failure, open_readonly};
 use gristmill_core::mix::Nonmatch;
 use gristmill_core::{Failure, Handles, Outcome, Subject};
 use gristmill_storage::fs::Fs;
+use gristmill_storage::sort::bytes::SpoolWriter;
+use gristmill_storage::sort::{reduce, Merge, Run, RunSource, SortContext, Sorter};
 use rusqlite::types::ValueRef;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
