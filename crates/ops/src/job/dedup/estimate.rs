@@ -3,11 +3,12 @@
 
 use super::held::SearchBudget;
 use super::inputs::{self, Inputs};
+use super::job::journal_key;
 use super::layout::{settled, Layout};
 use super::likely::settle;
 use super::no_text::wrong_field;
 use super::record::{decide, Decision};
-use super::run::{journal_key, scratch_needed};
+use super::run::scratch_needed;
 use super::sample::Sample;
 use super::split::{anchors, Division, Memory};
 use super::{DedupEstimate, DedupReport, LengthEstimate};

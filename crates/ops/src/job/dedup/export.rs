@@ -1,10 +1,10 @@
 //! Last stage before publication: the data that the reference keeps, written shard by shard (docs/formats/bsade.md §3 and §5).
 
 use super::forecast;
+use super::job::Job;
 use super::merge::{Ranges, UnitRanges};
 use super::notes::Notes;
 use super::read::FileFacts;
-use super::run::Job;
 use super::source::{each_line, Line, LineRange};
 use super::spool::ScratchSpool;
 use crate::engine::dedup::export::{shards_that_fit, write_table, RangesExport, ShardExport};

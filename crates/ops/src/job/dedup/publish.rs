@@ -1,8 +1,8 @@
 //! Publishes all files in one publication.
 
+use super::job::Job;
 use super::layout::with_output;
 use super::record::Recorded;
-use super::run::Job;
 use super::DedupReport;
 use crate::engine::plan::file::dedup_to_yaml;
 use crate::job::publish::{remove_old, stage_report, FinishedFile, Folders, RECORD_MODE};

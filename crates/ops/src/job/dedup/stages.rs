@@ -3,6 +3,7 @@
 use super::export::{check_table, export_all, PlacedFile, PlacedPart};
 use super::find::find_all;
 use super::forecast;
+use super::job::Job;
 use super::merge::{merge_unit, UnitRanges};
 use super::no_text::wrong_field;
 use super::notes::Notes;
@@ -10,7 +11,7 @@ use super::publish::publish;
 use super::read::{read_all, FileFacts, ReadUnit};
 use super::record::Recorded;
 use super::removed;
-use super::run::{text_of, Job};
+use super::run::text_of;
 use super::source::LineRange;
 use super::spill_buffer::OpenFiles;
 use super::texts::Texts;
