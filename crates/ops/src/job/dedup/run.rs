@@ -7,7 +7,7 @@ use super::layout::{settled, with_output, Layout};
 use super::leftover;
 use super::publish::make_folder;
 use super::record::{decide, Decision};
-use super::split::{anchors, Division, Memory};
+use super::split::{scratch_needed, Division, KNOWN};
 use super::stages::run_stages;
 use super::{DedupReport, Figures, Tuning};
 use crate::engine::plan::dedup::plan_hash;
@@ -26,10 +26,6 @@ use gristmill_storage::space;
 
 /// Permission bits of missing folders above the output.
 const FOLDER_MODE: u32 = 0o755;
-/// Share of the memory that caches earlier results when text does not fit into memory, as one in this many bytes: each avoids reading
-/// several hundred bytes back.
-const KNOWN: u64 = 16;
-
 /// A run before it has the lock.
 struct Opened<'a> {
     context: &'a TaskContext,
@@ -272,38 +268,6 @@ impl<'a> Opened<'a> {
         }
         Ok(())
     }
-}
-
-/// Returns the approximate scratch space of a run, in bytes: text and records that do not fit into memory.
-pub(super) fn scratch_needed(
-    rule: &Rule,
-    input_bytes: u64,
-    text_bytes: u64,
-    memory: &Memory,
-    division: &Division,
-) -> u64 {
-    let records = anchors(rule, text_bytes).saturating_mul(super::anchors::record_bytes(division.narrow) as u64);
-    let all = text_bytes.saturating_add(records);
-    // The repeated intervals also need space.
-    let all = all.saturating_add(records / 2);
-    if all <= memory.piles {
-        return 0;
-    }
-    // Other data in memory reduces the memory for spill buffers.
-    let lists = division.lists(rule, input_bytes, text_bytes, memory).min(memory.piles / 2);
-    all.saturating_sub(memory.piles - memory.piles / KNOWN - lists)
-}
-
-/// Returns the whole characters of a piece of text.
-pub(super) fn text_of(bytes: &[u8]) -> String {
-    let is_inside = |byte: &&u8| **byte & 0xc0 == 0x80;
-    let start = bytes.iter().take_while(is_inside).count();
-    let rest = bytes.get(start..).unwrap_or_default();
-    let whole = match std::str::from_utf8(rest) {
-        Ok(text) => text,
-        Err(error) => std::str::from_utf8(rest.get(..error.valid_up_to()).unwrap_or_default()).unwrap_or_default(),
-    };
-    whole.to_owned()
 }
 
 /// Finishes an earlier publication that was interrupted.

@@ -11,7 +11,7 @@ use super::publish::publish;
 use super::read::{read_all, FileFacts, ReadUnit};
 use super::record::Recorded;
 use super::removed;
-use super::run::text_of;
+use super::shown::text_of;
 use super::source::LineRange;
 use super::spill_buffer::OpenFiles;
 use super::texts::Texts;
