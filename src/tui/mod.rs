@@ -25,6 +25,7 @@ pub mod term;
 mod testing;
 pub mod theme;
 mod title;
+pub mod ui;
 mod waker;
 pub mod widgets;
 pub mod work;

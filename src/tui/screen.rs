@@ -7,7 +7,7 @@
 use super::config::PICTURES;
 use super::jobs::{JobId, Jobs};
 use super::keymap::{Action, Context, Keymap};
-use super::theme::{ColourMode, Glyphs, Theme};
+use super::theme::{ColourMode, Theme};
 use super::widgets::Toast;
 use super::work::Wake;
 use gristmill_core::RunOptions;
@@ -18,31 +18,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What drawing needs in addition to a screen's own state.
-#[derive(Clone, Copy)]
-pub struct Ui<'a> {
-    /// Styles by role.
-    pub theme: &'a Theme,
-    /// Characters by role.
-    pub glyphs: &'a Glyphs,
-    /// The key bindings, for hints inside screens.
-    pub keymap: &'a Keymap,
-    /// Incremented with every tick (ten per second) while something runs; drives spinners.
-    pub frame_count: u64,
-}
-
-impl Ui<'_> {
-    /// Returns the current spinner character.
-    pub fn spinner(&self) -> &'static str {
-        let frames = self.glyphs.spinner;
-        // Half the tick rate: one step per 0.2 s does not distract.
-        frames[(self.frame_count / 2) as usize % frames.len()]
-    }
-    /// Returns the display form of the key for `action` in `context`: `Ctrl-d`.
-    pub fn key(&self, context: Context, action: Action) -> String {
-        self.keymap.key_for(context, action).map(|k| k.label_in(self.glyphs.ascii)).unwrap_or_default()
-    }
-}
+pub use super::ui::Ui;
 
 /// The environment of the terminal UI; cheap to clone, shared by all screens.
 #[derive(Clone)]

@@ -11,5 +11,6 @@ pub mod publish;
 pub mod read;
 pub mod run_folder;
 pub mod scratch;
+pub mod sort;
 pub mod space;
 pub mod xdg;

@@ -4,7 +4,7 @@ use gristmill_core::text::{agree, bytes, count, display_safe, duration};
 use gristmill_ops::engine::plan::shell_quote;
 use gristmill_ops::job::jsonl::{clean_path, JsonlReport};
 use gristmill_ops::job::metadataset::{JoinReport, MetadatasetReport};
-use gristmill_ops::job::prepare::OutputFile;
+use gristmill_ops::job::report::OutputFile;
 use gristmill_ops::job::report::{problem_table, Report, ReportLine};
 use std::path::Path;
 

@@ -4,8 +4,8 @@ use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity};
 use gristmill_ops::job::jsonl::JsonlReport;
 use gristmill_ops::job::leaks::LeakReport;
 use gristmill_ops::job::metadataset::MetadatasetReport;
-use gristmill_ops::job::prepare::{OutputFile, PrepareReport};
-use gristmill_ops::job::report;
+use gristmill_ops::job::prepare::PrepareReport;
+use gristmill_ops::job::report::{self, OutputFile};
 use std::sync::Arc;
 
 /// The report of an operation in the table.

@@ -1,7 +1,7 @@
 //! Distributions drawn as small bars.
 
 use super::{split_bar, text};
-use crate::tui::screen::Ui;
+use crate::tui::ui::Ui;
 use gristmill_core::text::{bytes, grouped};
 use gristmill_ops::engine::jsonl::Lengths;
 use gristmill_ops::engine::media::OTHERS;

@@ -1,7 +1,7 @@
 //! A one-line text field.
 
 use super::text::{fit_end, safe, suffix, width};
-use crate::tui::screen::Ui;
+use crate::tui::ui::Ui;
 use ratatui::crossterm::event::{Event, KeyEvent};
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};

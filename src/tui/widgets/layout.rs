@@ -2,7 +2,7 @@
 
 use super::list::draw_selection;
 use super::text;
-use crate::tui::screen::Ui;
+use crate::tui::ui::Ui;
 use gristmill_core::{Problem, Severity, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

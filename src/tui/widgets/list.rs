@@ -1,8 +1,8 @@
 //! A list that draws only visible rows: rows are requested from the caller one by one, however many there are.
 
 use crate::tui::keymap::Action;
-use crate::tui::screen::Ui;
 use crate::tui::theme::BAR;
+use crate::tui::ui::Ui;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};

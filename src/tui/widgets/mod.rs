@@ -1,4 +1,4 @@
-//! Small widgets. They take a [`Ui`](crate::tui::screen::Ui) and plain values, and must not contain logic of any screen.
+//! Small widgets. They take a [`Ui`](crate::tui::ui::Ui) and plain values, and must not contain logic of any screen.
 //!
 //! Text from the data goes through [`text::safe`] before it becomes a span; the helpers here that take names do so themselves, and document
 //! it.

@@ -2,7 +2,7 @@
 
 use super::layout::{draw_lines, heading};
 use super::text;
-use crate::tui::screen::Ui;
+use crate::tui::ui::Ui;
 use gristmill_core::Failure;
 use gristmill_ops::engine::plan::{shell_quote, CommandLine};
 use ratatui::layout::Rect;

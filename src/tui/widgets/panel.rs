@@ -1,7 +1,7 @@
 //! A bordered pane with a title.
 
 use super::text::safe;
-use crate::tui::screen::Ui;
+use crate::tui::ui::Ui;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders};

@@ -1,7 +1,7 @@
 //! A box over everything else.
 
 use super::panel::panel;
-use crate::tui::screen::Ui;
+use crate::tui::ui::Ui;
 use ratatui::layout::Rect;
 use ratatui::widgets::Clear;
 use ratatui::Frame;

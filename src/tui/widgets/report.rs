@@ -3,7 +3,7 @@
 use super::layout::{heading, problem_lines};
 use super::page::wrapped;
 use super::text;
-use crate::tui::screen::Ui;
+use crate::tui::ui::Ui;
 use gristmill_core::{Failure, Problem, ProblemKind, Severity};
 use gristmill_ops::job::report::{LineTone, Report};
 use ratatui::text::{Line, Span};

@@ -1,7 +1,7 @@
 //! The position in lines that do not all fit.
 
 use crate::tui::keymap::Action;
-use crate::tui::screen::Ui;
+use crate::tui::ui::Ui;
 use ratatui::layout::Rect;
 use ratatui::Frame;
 

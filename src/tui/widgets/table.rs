@@ -2,7 +2,7 @@
 
 use super::list::{draw_list, ListState};
 use super::text::{fit_end, fit_middle, pad_end, pad_start, width};
-use crate::tui::screen::Ui;
+use crate::tui::ui::Ui;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;

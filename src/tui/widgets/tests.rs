@@ -102,7 +102,7 @@ fn a_selection_changes_neither_bars_nor_leaves_slabs_of_colour() {
     let themes = BUILT_IN.iter().filter_map(|(name, _)| Some((*name, Theme::built_in(name)?)));
     for ((name, theme), ascii) in themes.flat_map(|theme| [(theme.clone(), false), (theme, true)]) {
         let (glyphs, keymap) = (Glyphs::new(ascii), crate::tui::keymap::Keymap::default());
-        let ui = crate::tui::screen::Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
+        let ui = crate::tui::ui::Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
         let row = |_, _| {
             Line::from(vec![
                 Span::styled("! warn ", theme.warn),

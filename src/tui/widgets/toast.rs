@@ -1,7 +1,7 @@
 //! A short notice in place of the bottom bar. The frame shows it, and removes it with the next key.
 
 use super::text::{fit_end, width};
-use crate::tui::screen::Ui;
+use crate::tui::ui::Ui;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;

@@ -1,8 +1,9 @@
-//! Steps that jobs with a record share when they publish: removing new folders after a failure, removing files of an earlier run, and
-//! writing the report.
+//! Steps that jobs with a record share when they publish: staging finished files, removing new folders after a failure, removing files of
+//! an earlier run, and writing the report.
 
-use super::record::{Recorded, RecordedPlan};
-use gristmill_core::Outcome;
+use super::record::{Recorded, RecordedOutput, RecordedPlan};
+use super::report::OutputFile;
+use gristmill_core::{Failure, Outcome};
 use gristmill_storage::fs::{BufferedFile, Fs};
 use gristmill_storage::publish::Publication;
 use gristmill_storage::run_folder::RunFolder;
@@ -13,6 +14,35 @@ use std::path::{Path, PathBuf};
 
 /// Permission bits of our own record.
 pub(super) const RECORD_MODE: u32 = 0o644;
+
+/// A file that is ready for publication.
+#[derive(Debug)]
+pub(super) struct FinishedFile {
+    pub(super) written: PathBuf,
+    pub(super) target: PathBuf,
+    pub(super) bytes: u64,
+    /// Whether it comes last because readers need it to see the files that it belongs to.
+    pub(super) completes: bool,
+}
+
+impl FinishedFile {
+    /// Takes a file as it is on the disk.
+    pub(super) fn of(written: PathBuf, target: PathBuf) -> Outcome<Self> {
+        let facts = std::fs::metadata(&written).map_err(|error| Failure::io("publishing", &written, &error))?;
+        Ok(Self { written, target, bytes: facts.len(), completes: false })
+    }
+
+    /// Returns the file as one that comes last.
+    pub(super) fn completing(self) -> Self {
+        Self { completes: true, ..self }
+    }
+
+    /// Returns the entry of the report.
+    pub(super) fn output(&self) -> OutputFile {
+        let replaces = self.target.symlink_metadata().is_ok();
+        OutputFile { name: self.target.to_string_lossy().into_owned(), bytes: self.bytes, replaces }
+    }
+}
 
 /// Folders created for a publication.
 pub(super) struct Folders<'a> {
@@ -51,6 +81,18 @@ impl<'a> Folders<'a> {
     /// Creates the missing folders above a file.
     pub(super) fn make_parents(&mut self, target: &Path) -> Outcome<()> {
         target.parent().map_or(Ok(()), |parent| self.make(parent))
+    }
+
+    /// Stages a file, and adds it to the record.
+    pub(super) fn stage<P>(
+        &mut self,
+        file: &FinishedFile,
+        publication: &mut Publication<'_>,
+        recorded: &mut Recorded<P>,
+    ) -> Outcome<()> {
+        self.make_parents(&file.target)?;
+        recorded.outputs.push(RecordedOutput { path: file.target.clone(), bytes: file.bytes });
+        publication.stage_file(&file.target, file.written.clone(), self.file_mode)
     }
 }
 

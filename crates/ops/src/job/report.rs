@@ -1,9 +1,9 @@
 //! Result of a run, as every front end prints it.
 
-use super::prepare::OutputFile;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{bytes, display_safe, grouped};
 use gristmill_core::{Failure, Problem, ProblemKind, Severity};
+use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 use std::any::Any;
 
@@ -108,6 +108,17 @@ impl From<String> for ReportLine {
     fn from(text: String) -> Self {
         Self::plain(text)
     }
+}
+
+/// A file that a run writes or has written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputFile {
+    /// Path relative to the root of the data set.
+    pub name: String,
+    /// Size in bytes; an estimate before the run.
+    pub bytes: u64,
+    /// Whether an earlier version is replaced.
+    pub replaces: bool,
 }
 
 /// Returns a heading, with an empty line before it, and lines below it; nothing if there are no lines.

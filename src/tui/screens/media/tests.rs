@@ -9,7 +9,7 @@ use gristmill_core::options::Answer;
 use gristmill_core::{Failure, ImageFacts, MediaFacts, MediaType, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_ops::engine::media::MediaOutlook;
 use gristmill_ops::job::media::MediaPreview;
-use gristmill_ops::job::prepare::OutputFile;
+use gristmill_ops::job::report::OutputFile;
 use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::operation;
 

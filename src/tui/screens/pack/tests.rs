@@ -9,7 +9,7 @@ use gristmill_core::options::Answer;
 use gristmill_core::pack::{EndToken, TextField};
 use gristmill_core::{Cancel, Failure, PackFormat, PackPlan, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_ops::job::pack::{PackPreview, PackSample, Skipped, TargetPreview};
-use gristmill_ops::job::prepare::OutputFile;
+use gristmill_ops::job::report::OutputFile;
 use gristmill_ops::operations::{erase, Pack};
 use gristmill_ops::source::text::Packing;
 use gristmill_tokenizer::Tokenizer;

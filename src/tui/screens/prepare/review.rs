@@ -8,7 +8,8 @@ use crate::tui::widgets::text;
 use gristmill_core::text::{bytes, count, grouped};
 use gristmill_core::{MediaFilter, Problem, Severity, ShardState};
 use gristmill_ops::engine::plan::fields::percent;
-use gristmill_ops::job::prepare::{OutputFile, Preview};
+use gristmill_ops::job::prepare::Preview;
+use gristmill_ops::job::report::OutputFile;
 use ratatui::text::{Line, Span};
 
 /// Problems shown in full; more are counted.

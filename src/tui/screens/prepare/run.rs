@@ -202,7 +202,7 @@ impl PrepareOverview {
 
 /// Returns what the training split lacks; `None` if it has samples, or if there is no split.
 fn missing_training(report: &PrepareReport) -> Option<&'static str> {
-    match report.splits.iter().find(|split| split.name == TRAINING) {
+    match report.splits.iter().find(|split| &*split.name == TRAINING) {
         _ if report.splits.is_empty() => None,
         Some(split) => (split.samples == 0).then_some("has no sample"),
         None => Some("is not there"),

@@ -7,7 +7,8 @@ use crate::tui::keymap::Action;
 use crate::tui::screen::Effect;
 use crate::tui::testing;
 use gristmill_core::{Problem, ProblemKind, Subject};
-use gristmill_ops::job::prepare::{OutputFile, SplitSummary};
+use gristmill_ops::engine::splits::SplitSummary;
+use gristmill_ops::job::report::OutputFile;
 use std::sync::Arc;
 
 /// Compares a screen in the sizes that matter, and without colours and boxes.

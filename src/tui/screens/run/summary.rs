@@ -12,7 +12,7 @@ use gristmill_ops::job::jsonl::JsonlReport;
 use gristmill_ops::job::leaks::LeakReport;
 use gristmill_ops::job::metadataset::MetadatasetReport;
 use gristmill_ops::job::pack::PackReport;
-use gristmill_ops::job::prepare::OutputFile;
+use gristmill_ops::job::report::OutputFile;
 use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::Planned;
 use ratatui::text::{Line, Span};

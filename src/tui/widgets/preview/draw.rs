@@ -2,7 +2,7 @@
 
 use super::rows::{piece_indent, Shows};
 use super::{Pixels, PreviewState};
-use crate::tui::screen::Ui;
+use crate::tui::ui::Ui;
 use crate::tui::widgets::layout::{below, draw_lines};
 use crate::tui::widgets::{draw_selection, text};
 use gristmill_ops::preview::cells::{fit, Depth};

@@ -1,25 +1,15 @@
 //! The splits and excludes of `split.yaml` by shard and sample, built for ten thousand lookups a second.
 
 use super::{BrowseSample, Groups};
+use crate::engine::splits::SplitSummary;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Number of shards and samples of one split, without those of excluded shards.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SplitCount {
-    /// The split's name.
-    pub name: Arc<str>,
-    /// The number of shards in the split.
-    pub shards: u64,
-    /// The number of samples in those shards.
-    pub samples: u64,
-}
-
 /// Splits and excludes of one data set. A value is immutable: an edit makes a new one, and the user interface replaces the old one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    splits: Vec<SplitCount>,
+    splits: Vec<SplitSummary>,
     loose_shards: u64,
     groups: Vec<GroupMarks>,
     excluded_shards: u64,
@@ -54,7 +44,7 @@ impl Marks {
 
     fn take_splits<S: AsRef<str>>(&mut self, splits: &[(Arc<str>, Vec<S>)], known: &HashMap<&str, u32>) {
         for (position, (name, shards)) in (0u16..).zip(splits) {
-            self.splits.push(SplitCount { name: Arc::clone(name), shards: 0, samples: 0 });
+            self.splits.push(SplitSummary { name: Arc::clone(name), shards: 0, samples: 0 });
             let unique: HashSet<u32> = shards.iter().filter_map(|shard| known.get(shard.as_ref()).copied()).collect();
             for group in unique {
                 if let Some(group) = self.groups.get_mut(group as usize) {
@@ -96,7 +86,7 @@ impl Marks {
     }
 
     /// Returns all splits, in the order of the file.
-    pub fn splits(&self) -> &[SplitCount] {
+    pub fn splits(&self) -> &[SplitSummary] {
         &self.splits
     }
 

@@ -27,7 +27,7 @@ pub mod tokens;
 
 pub use filter::{SampleFilter, SplitChoice};
 pub use groups::{Group, Groups};
-pub use marks::{Marks, SplitCount};
+pub use marks::Marks;
 pub use matches::Matches;
 pub use places::SubjectLocation;
 pub use problems::{ProblemList, SampleProblem};

@@ -117,7 +117,7 @@ pub fn shards_that_fit(files: &[u64], shards: u32, memory: u64) -> Option<u32> {
 
 /// Builds the table of a shard whose `tokenized` is written, in at most `memory` bytes, and writes it next to that file. Refused when it
 /// needs more.
-pub fn write_table(fs: &dyn Fs, folder: &Path, memory: u64, cancel: &Cancel) -> Outcome<u64> {
+pub fn write_table(fs: &dyn Fs, folder: &Path, memory: u64, cancel: &Cancel) -> Outcome<()> {
     let file = open_read(&folder.join(TOKENIZED))?;
     let needed = table_memory(file.len());
     let refused = |why: String| {
@@ -142,5 +142,5 @@ pub fn write_table(fs: &dyn Fs, folder: &Path, memory: u64, cancel: &Cancel) -> 
         }
         out.write_all(table_entry(u64::from(*place)).get(..width).unwrap_or_default())?;
     }
-    out.finish()
+    out.finish().map(drop)
 }

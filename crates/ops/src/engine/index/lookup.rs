@@ -1,9 +1,9 @@
 //! Checks exclude items against the finished tables: whether the samples they name exist.
 
-use super::runs::CANCEL_EVERY;
 use crate::formats::energon::tables::{self, open_readonly};
 use gristmill_core::{Cancel, Duplicates, Outcome};
 use gristmill_pycompat::braces;
+use gristmill_storage::sort::CANCEL_EVERY;
 use rusqlite::{OptionalExtension as _, Statement};
 use std::collections::HashMap;
 use std::path::Path;

@@ -5,7 +5,6 @@
 //! yields them in order for the index that keeps them unique, and makes duplicates adjacent. Memory holds only buffers of bounded size, and
 //! the file's bytes depend on the shards alone, not on the number of workers or their memory.
 
-pub(in crate::engine) mod bytes;
 mod duplicates;
 mod entries;
 mod lookup;
@@ -13,7 +12,6 @@ mod media;
 mod parts;
 mod respool;
 mod rows;
-pub(in crate::engine) mod runs;
 mod same_keys;
 mod scattered;
 mod spool;
@@ -22,23 +20,19 @@ mod tables;
 mod tests;
 mod writer;
 
-pub use bytes::SpoolFile;
 pub use duplicates::{DuplicateKey, UnusedSamples};
 pub use entries::{Entries, Entry};
 pub use lookup::{unmatched_excludes, LostExclude};
 pub(in crate::engine) use media::sql_failure;
 pub use media::{carry_media_tables, CarriedMedia};
 pub use respool::{respool_unit, OldIndex};
-pub use runs::Run;
 pub use same_keys::{same_keys, scattered_samples, KeyGroups};
 pub use spool::SpooledShard;
 pub use writer::IndexWriter;
 
 use crate::source::tar::{scan_shard, ScanSink};
 use gristmill_core::handles::KEPT_PROBLEMS;
-use gristmill_core::{
-    Cancel, Duplicates, Handles, HiddenSample, Outcome, PartRow, Progress, SampleRow, Shard, ShardId,
-};
+use gristmill_core::{Duplicates, Handles, HiddenSample, Outcome, PartRow, Progress, SampleRow, Shard, ShardId};
 use gristmill_storage::fs::Fs;
 use spool::SpoolSink;
 use std::path::{Path, PathBuf};
@@ -86,15 +80,6 @@ pub struct BuiltIndex {
     pub parts: u64,
     /// Size of the database in bytes; 0 if there is none.
     pub bytes: u64,
-}
-
-/// State shared by the steps of a build.
-pub(in crate::engine) struct BuildContext<'a> {
-    pub(in crate::engine) fs: &'a dyn Fs,
-    pub(in crate::engine) scratch: &'a Path,
-    pub(in crate::engine) cancel: &'a Cancel,
-    pub(in crate::engine) merge_width: usize,
-    pub(in crate::engine) sort_memory: usize,
 }
 
 /// Scans one shard into spool files in `spool_dir`, which must exist. `id` only names the files.

@@ -1,9 +1,8 @@
 //! The parts of one sample, ordered by name. Few samples have more than a handful; one with millions is sorted on disk.
 
-use super::bytes::SpoolWriter;
-use super::runs::{reduce, remove_temporary, Merge, Run, RunSource, Sorter};
-use super::BuildContext;
 use gristmill_core::Outcome;
+use gristmill_storage::sort::bytes::SpoolWriter;
+use gristmill_storage::sort::{reduce, remove_temporary, Merge, Run, RunSource, SortContext, Sorter};
 
 /// Name of the file used to sort a very large sample.
 const FILE: &str = "parts";
@@ -20,7 +19,7 @@ impl PartsByName {
         Self { sorter: Sorter::new(memory), overflow: None }
     }
 
-    pub(super) fn push(&mut self, name: &[u8], numbers: [u64; 3], around: &BuildContext<'_>) -> Outcome<()> {
+    pub(super) fn push(&mut self, name: &[u8], numbers: [u64; 3], around: &SortContext<'_>) -> Outcome<()> {
         if self.sorter.is_full_for(name.len()) {
             self.spill(around)?;
         }
@@ -28,7 +27,7 @@ impl PartsByName {
         Ok(())
     }
 
-    fn spill(&mut self, around: &BuildContext<'_>) -> Outcome<()> {
+    fn spill(&mut self, around: &SortContext<'_>) -> Outcome<()> {
         let (file, runs) = match &mut self.overflow {
             Some(overflow) => overflow,
             empty => empty.insert((SpoolWriter::create(around.fs, around.scratch, FILE.to_owned())?, Vec::new())),
@@ -40,7 +39,7 @@ impl PartsByName {
     /// Passes on all parts in order and empties the sorter.
     pub(super) fn drain(
         &mut self,
-        around: &BuildContext<'_>,
+        around: &SortContext<'_>,
         mut take: impl FnMut(&[u8], [u64; 3]) -> Outcome<()>,
     ) -> Outcome<()> {
         if self.overflow.is_none() {
@@ -56,7 +55,7 @@ impl PartsByName {
         let sources = runs.into_iter().map(|run| RunSource { path: path.clone(), run, base: 0, temporary: false });
         let sources = reduce::<3>(around, sources.collect(), FILE)?;
         let mut merge = Merge::<3>::open(&sources)?;
-        while let Some((name, numbers)) = merge.next()? {
+        while let Some((name, numbers)) = merge.next_entry()? {
             take(name, numbers)?;
         }
         drop(merge);

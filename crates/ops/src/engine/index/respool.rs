@@ -1,7 +1,5 @@
 //! Rebuilds a shard's spool from an earlier index, so that a second run need not read an unchanged shard again.
 
-use super::bytes::SpoolReader;
-use super::runs::CANCEL_EVERY;
 use super::spool::{discard, SpoolSink, SpooledShard};
 use crate::formats::energon::tables::open_readonly;
 use crate::source::tar::{is_sketched, keep_sketch, ScanSink, ShardScan, PART_NAMES_KEPT};
@@ -10,6 +8,8 @@ use gristmill_core::{
 };
 use gristmill_storage::fs::Fs;
 use gristmill_storage::read::open_read;
+use gristmill_storage::sort::bytes::SpoolReader;
+use gristmill_storage::sort::CANCEL_EVERY;
 use rusqlite::{Connection, Row, Rows};
 use std::path::Path;
 use std::sync::Arc;

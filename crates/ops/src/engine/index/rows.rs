@@ -3,9 +3,9 @@
 //! A record begins with a number: 0 is a sample, 1 a sample without a key, 2 a part with its name, 3 the same where the name also gets the
 //! next number, and from 4 on a part whose name has that number less 4. Offsets are differences to the previous end.
 
-use super::bytes::{push_delta, push_int, push_text, SpoolFile, SpoolReader, SpoolWriter};
-use super::runs::{Run, Sorter};
 use gristmill_core::{HiddenSample, Outcome, PartRow, SampleRow};
+use gristmill_storage::sort::bytes::{push_delta, push_int, push_text, SpoolFile, SpoolReader, SpoolWriter};
+use gristmill_storage::sort::{Run, Sorter};
 use std::collections::HashMap;
 
 const SAMPLE: u64 = 0;

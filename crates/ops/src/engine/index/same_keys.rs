@@ -1,12 +1,12 @@
 //! Keys shared by several samples, found among scanned shards without any table, and which of these samples are pieces of one.
 
 use super::duplicates::RowSet;
-use super::runs::{reduce, remove_temporary, Merge, CANCEL_EVERY};
 use super::scattered::{each_scattered, have_common_part};
 use super::spool::SpooledShard;
-use super::{BuildContext, BuildOptions};
+use super::BuildOptions;
 use gristmill_core::{Cancel, DuplicateKeys, Outcome};
 use gristmill_storage::fs::Fs;
+use gristmill_storage::sort::{reduce, remove_temporary, Merge, SortContext, CANCEL_EVERY};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -31,7 +31,7 @@ pub struct KeyGroups {
 pub fn same_keys(fs: &dyn Fs, shards: &[(u32, &SpooledShard)], scratch: &Path, cancel: &Cancel) -> Outcome<KeyGroups> {
     let options = BuildOptions::default();
     let around =
-        BuildContext { fs, scratch, cancel, merge_width: options.merge_width, sort_memory: options.sort_memory };
+        SortContext { fs, scratch, cancel, merge_width: options.merge_width, sort_memory: options.sort_memory };
     let mut firsts = Vec::with_capacity(shards.len());
     let mut runs = Vec::new();
     let mut next = 0;
@@ -49,7 +49,7 @@ pub fn same_keys(fs: &dyn Fs, shards: &[(u32, &SpooledShard)], scratch: &Path, c
     let (mut same, mut doubled) = (Groups::default(), RowSet::default());
     let (mut key, mut rows): (Vec<u8>, Vec<u64>) = (Vec::new(), Vec::new());
     let mut count = 0;
-    while let Some((next, [row])) = merge.next()? {
+    while let Some((next, [row])) = merge.next_entry()? {
         count += 1;
         if count % CANCEL_EVERY == 0 {
             cancel.check()?;

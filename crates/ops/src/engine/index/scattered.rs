@@ -1,13 +1,12 @@
 //! Samples of one key that are pieces of one sample: a later one has no part in common with those before it. This happens when parts of a
 //! sample are not adjacent in a shard, or are in two shards.
 
-use super::bytes::SpoolWriter;
 use super::duplicates::RowSet;
 use super::rows::Record;
-use super::runs::{reduce, remove_temporary, Merge, Run, RunSource, Sorter, CANCEL_EVERY};
 use super::spool::SpooledShard;
-use super::BuildContext;
 use gristmill_core::Outcome;
+use gristmill_storage::sort::bytes::SpoolWriter;
+use gristmill_storage::sort::{reduce, remove_temporary, Merge, Run, RunSource, SortContext, Sorter, CANCEL_EVERY};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use xxhash_rust::xxh3::xxh3_64;
@@ -34,7 +33,7 @@ pub(super) fn have_common_part(shards: &[(u32, &SpooledShard)]) -> bool {
 ///
 /// `firsts` are the row numbers of the first sample of each shard. Memory does not grow with the number of rows.
 pub(super) fn each_scattered(
-    around: &BuildContext<'_>,
+    around: &SortContext<'_>,
     shards: &[(u32, &SpooledShard)],
     firsts: &[u64],
     doubled: &RowSet,
@@ -52,7 +51,7 @@ pub(super) fn each_scattered(
     let mut merge = Merge::<2>::open(&sources)?;
     let mut pieces = Pieces::default();
     let mut count = 0;
-    while let Some((key, [row, part])) = merge.next()? {
+    while let Some((key, [row, part])) = merge.next_entry()? {
         count += 1;
         if count % CANCEL_EVERY == 0 {
             around.cancel.check()?;
@@ -78,7 +77,7 @@ struct PartNames {
 impl PartNames {
     fn add_shard(
         &mut self,
-        around: &BuildContext<'_>,
+        around: &SortContext<'_>,
         spool: &SpooledShard,
         first: u64,
         doubled: &RowSet,
@@ -111,7 +110,7 @@ impl PartNames {
         Ok(())
     }
 
-    fn spill(&mut self, around: &BuildContext<'_>) -> Outcome<()> {
+    fn spill(&mut self, around: &SortContext<'_>) -> Outcome<()> {
         let (file, runs) = match &mut self.file {
             Some(file) => file,
             empty => empty.insert((SpoolWriter::create(around.fs, around.scratch, FILE.to_owned())?, Vec::new())),
@@ -121,7 +120,7 @@ impl PartNames {
     }
 
     /// Returns the file and its runs; `None` if no sample with a duplicate key has a part.
-    fn finish(mut self, around: &BuildContext<'_>) -> Outcome<Option<(PathBuf, Vec<Run>)>> {
+    fn finish(mut self, around: &SortContext<'_>) -> Outcome<Option<(PathBuf, Vec<Run>)>> {
         self.spill(around)?;
         let Some((file, runs)) = self.file else { return Ok(None) };
         Ok(Some((around.scratch.join(file.finish()?.name), runs)))

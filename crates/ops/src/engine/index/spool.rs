@@ -1,12 +1,12 @@
 //! The result of scanning one shard: `.tar.idx`, the rows, and the keys in sorted runs.
 
-use super::bytes::{SpoolFile, SpoolReader, SpoolWriter};
 use super::rows::{RowReader, RowWriter};
-use super::runs::{Run, RunSource, Sorter};
 use crate::source::tar::{ScanSink, ShardScan};
 use gristmill_core::{HiddenSample, Outcome, PartRow, RecordedProblems, SampleRow, ShardId};
 use gristmill_storage::fs::Fs;
 use gristmill_storage::read::open_read;
+use gristmill_storage::sort::bytes::{SpoolFile, SpoolReader, SpoolWriter};
+use gristmill_storage::sort::{Run, RunSource, Sorter};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! The six b-trees of `samples` and `sample_parts`, filled row by row.
 
 use super::parts::PartsByName;
-use super::BuildContext;
 use crate::formats::energon::tables::{CREATE_SAMPLE_INDEXES, CREATE_SAMPLE_TABLES};
 use crate::formats::sqlite::{IndexTree, PageWriter, Record, SchemaEntry, TableTree, Value};
 use gristmill_core::{Failure, Outcome};
+use gristmill_storage::sort::SortContext;
 use std::path::Path;
 
 /// The position of a sample: its shard's number in the index, and its own inside the shard.
@@ -38,7 +38,7 @@ pub(super) struct Tables {
 
 impl Tables {
     /// Creates the database file, replacing one that a killed run left.
-    pub(super) fn create(around: &BuildContext<'_>, database: &Path) -> Outcome<Self> {
+    pub(super) fn create(around: &SortContext<'_>, database: &Path) -> Outcome<Self> {
         around.fs.remove_file(database)?;
         Ok(Self {
             pages: PageWriter::create(around.fs, database)?,
@@ -61,7 +61,7 @@ impl Tables {
         place: SamplePosition,
         name: &[u8],
         span: Span,
-        around: &BuildContext<'_>,
+        around: &SortContext<'_>,
     ) -> Outcome<()> {
         let (shard, index) = place.values()?;
         let (offset, size) = span.values()?;
@@ -81,7 +81,7 @@ impl Tables {
         rowid: u64,
         key: &[u8],
         span: Span,
-        around: &BuildContext<'_>,
+        around: &SortContext<'_>,
     ) -> Outcome<()> {
         let (shard, index) = place.values()?;
         let (offset, size) = span.values()?;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::formats::energon::tables::open_readonly;
 use crate::source::tar::{ScanSink as _, ShardScan};
-use gristmill_core::{HiddenSample, PartRow, ProblemLog, SampleRow};
+use gristmill_core::{Cancel, HiddenSample, PartRow, ProblemLog, SampleRow};
 use gristmill_storage::fs::fault::{Fault, FaultFs};
 use gristmill_storage::fs::RealFs;
 use proptest::prelude::*;

@@ -2,12 +2,12 @@
 
 use super::duplicates::{DuplicateKey, RowSet};
 use super::rows::Record;
-use super::runs::{reduce, remove_temporary, Merge, RunSource, CANCEL_EVERY};
 use super::spool::SpooledShard;
 use super::tables::{SamplePosition, Span, Tables};
-use super::{BuildContext, BuildOptions, BuiltIndex};
+use super::{BuildOptions, BuiltIndex};
 use gristmill_core::{Cancel, Duplicates, Failure, Handles, Outcome, Progress, ShardId, Subject};
 use gristmill_storage::fs::Fs;
+use gristmill_storage::sort::{reduce, remove_temporary, Merge, RunSource, SortContext, CANCEL_EVERY};
 use std::path::{Path, PathBuf};
 
 /// Writes `index.sqlite` while shards are still being scanned: [`add_shard`](Self::add_shard) takes each finished spool in index order,
@@ -164,7 +164,7 @@ impl<'a> IndexWriter<'a> {
         let mut merge = Merge::<1>::open(&sources)?;
         let mut before: Option<(Vec<u8>, u64)> = None;
         let mut count = 0;
-        while let Some((key, [row])) = merge.next()? {
+        while let Some((key, [row])) = merge.next_entry()? {
             count += 1;
             if count % CANCEL_EVERY == 0 {
                 handles.cancel.check()?;
@@ -235,6 +235,6 @@ fn place(shards: &[ShardRows], row: u64) -> (ShardId, u64) {
     (ShardId(shard as u32), row - shards.get(shard).map_or(row, |shard| shard.first_row))
 }
 
-fn surroundings<'a>(fs: &'a dyn Fs, scratch: &'a Path, options: &BuildOptions, cancel: &'a Cancel) -> BuildContext<'a> {
-    BuildContext { fs, scratch, cancel, merge_width: options.merge_width, sort_memory: options.sort_memory }
+fn surroundings<'a>(fs: &'a dyn Fs, scratch: &'a Path, options: &BuildOptions, cancel: &'a Cancel) -> SortContext<'a> {
+    SortContext { fs, scratch, cancel, merge_width: options.merge_width, sort_memory: options.sort_memory }
 }

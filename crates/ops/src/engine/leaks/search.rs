@@ -5,9 +5,6 @@ use super::names;
 use super::sample_hasher::{bit, PartRef, SampleHasher};
 use super::{Leak, LeakKind, LeakOptions, LeakPlace, Leaks, SplitLayout};
 use crate::engine::check::Prepared;
-use crate::engine::index::bytes::SpoolWriter;
-use crate::engine::index::runs::{reduce, remove_temporary, Merge, RunSource, Sorter, CANCEL_EVERY};
-use crate::engine::index::BuildContext;
 use crate::source::compressed_start;
 use crate::source::tar::scan_shard;
 use gristmill_core::{
@@ -16,6 +13,8 @@ use gristmill_core::{
 use gristmill_pycompat::braces;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::read::open_read;
+use gristmill_storage::sort::bytes::SpoolWriter;
+use gristmill_storage::sort::{reduce, remove_temporary, Merge, Run, RunSource, SortContext, Sorter, CANCEL_EVERY};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -127,7 +126,7 @@ pub struct RecordBuffer {
 struct Side<const N: usize> {
     sorter: Sorter<N>,
     out: Option<SpoolWriter>,
-    runs: Vec<crate::engine::index::Run>,
+    runs: Vec<Run>,
     records: u64,
 }
 
@@ -367,8 +366,7 @@ impl LeakSearch {
         }
         handles.progress.restart(records, 0);
         let memory = usize::try_from(options.memory_bytes).unwrap_or(usize::MAX);
-        let around =
-            BuildContext { fs, scratch, cancel: handles.cancel, merge_width: MERGE_WIDTH, sort_memory: memory };
+        let around = SortContext { fs, scratch, cancel: handles.cancel, merge_width: MERGE_WIDTH, sort_memory: memory };
         let mut found = Grouped::default();
         merge(&around, name_runs, "names-merged", handles.progress, &mut names::Names::default(), &mut found)?;
         merge(&around, content_runs, "contents-merged", handles.progress, &mut Contents, &mut found)?;
@@ -450,7 +448,7 @@ fn excludes(items: &[Arc<str>], ids: &HashMap<&str, u32>) -> (HashSet<u32>, Hash
 }
 
 fn merge<const N: usize>(
-    around: &BuildContext<'_>,
+    around: &SortContext<'_>,
     runs: Vec<RunSource>,
     name: &str,
     progress: &Progress,
@@ -460,7 +458,7 @@ fn merge<const N: usize>(
     let runs = reduce::<N>(around, runs, name)?;
     let mut merge = Merge::<N>::open(&runs)?;
     let (mut before, mut group, mut count) = (Vec::new(), Group::default(), 0);
-    while let Some((text, numbers)) = merge.next()? {
+    while let Some((text, numbers)) = merge.next_entry()? {
         if count > 0 && !matcher.is_same(&before, text) {
             matcher.end(&group, found);
             group.clear();

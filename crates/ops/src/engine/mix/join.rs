@@ -3,14 +3,13 @@
 //! Memory holds only buffers of bounded size, whatever the number of samples.
 
 use super::join_plan::{JoinInput, JoinPlan};
-use crate::engine::index::bytes::SpoolWriter;
-use crate::engine::index::runs::{reduce, Merge, Run, RunSource, Sorter};
-use crate::engine::index::BuildContext;
 use crate::formats::energon::join_idx::{Cell, JoinIdxWriter, CELL};
 use crate::formats::energon::tables::{failure, open_readonly};
 use gristmill_core::mix::Nonmatch;
 use gristmill_core::{Failure, Handles, Outcome, Subject};
 use gristmill_storage::fs::Fs;
+use gristmill_storage::sort::bytes::SpoolWriter;
+use gristmill_storage::sort::{reduce, Merge, Run, RunSource, SortContext, Sorter};
 use rusqlite::types::ValueRef;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -61,7 +60,7 @@ pub struct JoinCounts {
 /// Makes the index of a join in the new file `path`. It is a failure if a member with `nonmatch: error` lacks samples (the failure counts
 /// them and names the first), or if the join has no rows. Adds one item to the progress per sample read and per row.
 pub fn build(plan: &JoinPlan, path: &Path, work: &JoinWork<'_>, handles: &Handles<'_>) -> Outcome<JoinCounts> {
-    let around = BuildContext {
+    let around = SortContext {
         fs: work.fs,
         scratch: work.scratch,
         cancel: handles.cancel,
@@ -86,7 +85,7 @@ pub fn build(plan: &JoinPlan, path: &Path, work: &JoinWork<'_>, handles: &Handle
 fn sort_keys(
     input: &JoinInput,
     column: usize,
-    around: &BuildContext<'_>,
+    around: &SortContext<'_>,
     compat: bool,
     handles: &Handles<'_>,
 ) -> Outcome<Vec<RunSource>> {
@@ -175,7 +174,7 @@ impl Keys {
 
     /// Advances to the next key. A key that occurs twice is a failure: it is unknown which sample is meant.
     fn advance(&mut self) -> Outcome<()> {
-        match self.merge.next()? {
+        match self.merge.next_entry()? {
             None => self.is_done = true,
             Some((key, numbers)) => {
                 if self.is_started && key == self.key.as_slice() {
@@ -207,7 +206,7 @@ impl Keys {
 
 /// Joined rows, sorted by the first member's shard position and number in the shard.
 struct Rows<'a> {
-    around: &'a BuildContext<'a>,
+    around: &'a SortContext<'a>,
     sorter: Sorter<0>,
     out: SpoolWriter,
     runs: Vec<Run>,
@@ -215,7 +214,7 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn create(around: &'a BuildContext<'a>, columns: usize) -> Outcome<Self> {
+    fn create(around: &'a SortContext<'a>, columns: usize) -> Outcome<Self> {
         Ok(Self {
             around,
             sorter: Sorter::new(around.sort_memory),
@@ -390,7 +389,7 @@ fn write(
     sources: Vec<RunSource>,
     plan: &JoinPlan,
     path: &Path,
-    around: &BuildContext<'_>,
+    around: &SortContext<'_>,
     handles: &Handles<'_>,
     counts: &mut JoinCounts,
 ) -> Outcome<()> {
@@ -398,7 +397,7 @@ fn write(
     let mut writer = JoinIdxWriter::new(around.fs.create_file(path)?, columns)?;
     let mut merge = Merge::<0>::open(&sources)?;
     let mut rows = 0u64;
-    while let Some((row, [])) = merge.next()? {
+    while let Some((row, [])) = merge.next_entry()? {
         rows += 1;
         if rows.is_multiple_of(STEP) {
             handles.cancel.check()?;

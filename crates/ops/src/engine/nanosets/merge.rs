@@ -3,7 +3,7 @@
 
 use super::copy::{changed, fill};
 use super::listing::{files, TokenFile};
-use super::output::{CompanionFiles, FinishedFile, OutputOptions, Writer};
+use super::output::{CompanionFiles, FinishedTokenFile, OutputOptions, Writer};
 use crate::formats::nanosets::{index_path, loss_path, names, Metadata, Shard, TokenSize};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{Failure, FileStamp, Handles, Outcome, Problem, ProblemKind, Subject};
@@ -75,7 +75,7 @@ impl MergePlan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
     /// The files, in order.
-    pub files: Vec<FinishedFile>,
+    pub files: Vec<FinishedTokenFile>,
     /// Their totals.
     pub total: Metadata,
     /// Documents or chunks taken.

@@ -17,7 +17,7 @@ pub mod windows;
 
 pub use folder::{folder_facts, FileFacts, FolderFacts};
 pub use merge::{merge, MergePlan, Merged};
-pub use output::FinishedFile;
+pub use output::FinishedTokenFile;
 pub use shuffle::{shuffle, ShuffleOptions, Shuffled, Source};
 pub use windows::{shuffle_windows, WindowsPlan};
 

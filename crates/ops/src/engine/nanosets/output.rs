@@ -46,7 +46,7 @@ pub struct Writer<'a> {
 
 /// A finished data file that is not visible yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FinishedFile {
+pub struct FinishedTokenFile {
     /// Its name: `X.ds`.
     pub name: String,
     /// Its current path; its companion files are next to it.
@@ -115,7 +115,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Closes the files. They are made durable on publication.
-    pub fn finish(self) -> Outcome<FinishedFile> {
+    pub fn finish(self) -> Outcome<FinishedTokenFile> {
         let metadata = Metadata {
             tokenizer: self.shape.tokenizer.to_owned(),
             token_size: self.shape.token_size,
@@ -125,7 +125,7 @@ impl<'a> Writer<'a> {
         for file in [self.index, self.loss].into_iter().flatten() {
             file.close()?;
         }
-        Ok(FinishedFile {
+        Ok(FinishedTokenFile {
             path: self.shape.folder.join(&self.name),
             name: self.name,
             tokens: self.tokens,
@@ -137,7 +137,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-impl FinishedFile {
+impl FinishedTokenFile {
     /// Adds all files to a set that is made visible as one, in `folder`. The metadata files are last.
     pub fn stage(&self, publication: &mut Publication<'_>, folder: &Path, mode: u32) -> Outcome<()> {
         let target = folder.join(&self.name);

@@ -5,7 +5,7 @@
 
 use super::copy::{changed, Copier};
 use super::numbers::Numbers;
-use super::output::{CompanionFiles, FinishedFile, OutputOptions, Writer};
+use super::output::{CompanionFiles, FinishedTokenFile, OutputOptions, Writer};
 use crate::formats::nanosets::{Index, TokenSize};
 use gristmill_core::{Failure, Handles, Outcome, Subject};
 use gristmill_pycompat::numpy_random::{Generator, Order};
@@ -43,7 +43,7 @@ pub struct ShuffleOptions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shuffled {
     /// The files, in order. The last is empty if the one before it ended with the last document.
-    pub files: Vec<FinishedFile>,
+    pub files: Vec<FinishedTokenFile>,
     /// Tokens at the end that filled no chunk.
     pub dropped_tokens: u64,
 }
@@ -106,7 +106,7 @@ struct Parts<'a> {
     shape: OutputOptions<'a>,
     name: &'a dyn Fn(u64) -> String,
     max_tokens: Option<u64>,
-    made: Vec<FinishedFile>,
+    made: Vec<FinishedTokenFile>,
 }
 
 impl<'a> Parts<'a> {
@@ -123,7 +123,7 @@ impl<'a> Parts<'a> {
         self.begin()
     }
 
-    fn end(mut self, writer: Writer<'a>) -> Outcome<Vec<FinishedFile>> {
+    fn end(mut self, writer: Writer<'a>) -> Outcome<Vec<FinishedTokenFile>> {
         self.made.push(writer.finish()?);
         Ok(self.made)
     }

@@ -65,7 +65,7 @@ fn documents(case: &str, rank: usize, tasks: usize) -> Vec<Vec<u32>> {
 }
 
 /// Returns every file made, by name, with its bytes.
-fn bytes_of(made: &[FinishedFile]) -> BTreeMap<String, Vec<u8>> {
+fn bytes_of(made: &[FinishedTokenFile]) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     for file in made {
         for (name, bytes) in file.files() {
@@ -161,7 +161,7 @@ fn folder_of(folder: &Path, files: &[Vec<Vec<u32>>], has_loss: bool) {
 }
 
 /// Reads the documents of a finished file, by its index.
-fn read_back(made: &FinishedFile) -> Vec<Vec<u32>> {
+fn read_back(made: &FinishedTokenFile) -> Vec<Vec<u32>> {
     let shard = Shard::open(&made.path, TokenSize::Two).unwrap();
     let index = Index::open(&index_path(&made.path)).unwrap();
     assert_eq!(index.last_end().unwrap(), made.tokens);

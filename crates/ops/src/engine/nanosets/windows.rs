@@ -3,7 +3,7 @@
 use super::copy::Copier;
 use super::folder::metadata_problems;
 use super::listing::files;
-use super::output::{CompanionFiles, FinishedFile, OutputOptions, Writer};
+use super::output::{CompanionFiles, FinishedTokenFile, OutputOptions, Writer};
 use crate::formats::nanosets::{Shard, TokenSize};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
@@ -45,7 +45,7 @@ pub fn shuffle_windows(
     plan: &WindowsPlan,
     (fs, folder): (&dyn Fs, &Path),
     handles: &Handles<'_>,
-) -> Outcome<(Vec<FinishedFile>, u64)> {
+) -> Outcome<(Vec<FinishedTokenFile>, u64)> {
     if plan.window == 0 {
         let failure = Failure::usage("shuffling windows", "a window has at least one token");
         return Err(failure.on(Subject::field("--window")));

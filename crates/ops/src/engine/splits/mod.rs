@@ -22,7 +22,7 @@ pub use diff::{diff_of, DiffKind, DiffLine};
 pub use edit::{Edit, ExcludeItem, Meaning};
 pub use editor::{Draft, NotApplied, SplitEditor};
 pub use matching::matching;
-pub use view::{Applied, ExcludeTotals, ExcludeView, Matches, Names, ShardView, SplitView};
+pub use view::{Applied, ExcludeTotals, ExcludeView, Matches, Names, ShardView, SplitSummary, SplitView};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,19 @@
-//! The views of the editor: splits with their shards, and excludes with what they name.
+//! The views of the editor: splits with their shards, and excludes with what they name. Other modules share [`SplitSummary`].
 
 use gristmill_core::Problem;
+use serde::Serialize;
 use std::sync::Arc;
+
+/// Shards and samples of a split.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SplitSummary {
+    /// The split's name.
+    pub name: Arc<str>,
+    /// The number of its shards, without excluded ones.
+    pub shards: u64,
+    /// The number of samples in those shards, including individually excluded samples.
+    pub samples: u64,
+}
 
 /// A shard in a split, or in none.
 #[derive(Clone, Debug, PartialEq)]

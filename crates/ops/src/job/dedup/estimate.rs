@@ -3,13 +3,13 @@
 
 use super::held::SearchBudget;
 use super::inputs::{self, Inputs};
+use super::job::journal_key;
 use super::layout::{settled, Layout};
 use super::likely::settle;
 use super::no_text::wrong_field;
 use super::record::{decide, Decision};
-use super::run::{journal_key, scratch_needed};
 use super::sample::Sample;
-use super::split::{anchors, Division, Memory};
+use super::split::{anchors, scratch_needed, Division, Memory};
 use super::{DedupEstimate, DedupReport, LengthEstimate};
 use crate::engine::plan::dedup::plan_hash;
 use crate::job::journal::Journal;

@@ -1,11 +1,10 @@
 //! Last stage before publication: the data that the reference keeps, written shard by shard (docs/formats/bsade.md §3 and §5).
 
 use super::forecast;
+use super::job::Job;
 use super::merge::{Ranges, UnitRanges};
 use super::notes::Notes;
-use super::publish::FinishedFile;
 use super::read::FileFacts;
-use super::run::Job;
 use super::source::{each_line, Line, LineRange};
 use super::spool::ScratchSpool;
 use crate::engine::dedup::export::{shards_that_fit, write_table, RangesExport, ShardExport};
@@ -16,11 +15,12 @@ use crate::formats::bsade::{
     TOKENIZED,
 };
 use crate::job::pool::run_units;
+use crate::job::publish::FinishedFile;
 use crate::job::Phase;
 use crate::source::dedup::Kind;
 use gristmill_core::{text, Failure, Outcome, Subject};
 use gristmill_storage::fs::PRIVATE_FOLDER;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Lines between two progress updates.
@@ -96,9 +96,9 @@ pub(super) fn export_all(job: &Job<'_>, files: &[PlacedFile]) -> Outcome<Vec<Fin
         // One at a time, as each may use all the memory.
         for shard in shards {
             let folder = job.layout.shard(shard);
-            let bytes = write_table(&*context.fs, &folder, context.options.memory_bytes, &context.cancel)?;
+            write_table(&*context.fs, &folder, context.options.memory_bytes, &context.cancel)?;
             let (written, target) = (folder.join(TABLE), shard_folder(index, shard).join(TABLE));
-            made.push(FinishedFile { written, target, bytes });
+            made.push(FinishedFile::of(written, target)?);
         }
     }
     Ok(made)
@@ -152,9 +152,7 @@ fn export(job: &Job<'_>, shard: u32, files: &[PlacedFile]) -> Outcome<Vec<Finish
     ranges.finish(fs, &folder)?;
     let mut made = Vec::new();
     let mut add = |name: &str, target: PathBuf| -> Outcome<()> {
-        let written = folder.join(name);
-        let bytes = size(&written)?;
-        made.push(FinishedFile { written, target: target.join(name), bytes });
+        made.push(FinishedFile::of(folder.join(name), target.join(name))?);
         Ok(())
     };
     if let (Some(index), Some(to)) = (index, &job.layout.index) {
@@ -170,8 +168,4 @@ fn export(job: &Job<'_>, shard: u32, files: &[PlacedFile]) -> Outcome<Vec<Finish
         }
     }
     Ok(made)
-}
-
-fn size(path: &Path) -> Outcome<u64> {
-    std::fs::metadata(path).map(|facts| facts.len()).map_err(|error| Failure::io("exporting", path, &error))
 }

@@ -1,8 +1,8 @@
 //! Second stage: all records of one part of the keys become removable intervals.
 
 use super::anchors::{interval_bytes, interval_of, Collected, Collector, INTERVAL};
+use super::job::Job;
 use super::read::ReadUnit;
-use super::run::Job;
 use super::spill_buffer::{Mark, OpenFiles, SpillBuffer, Stored};
 use super::texts::Texts;
 use crate::job::pool::run_units;

@@ -1,6 +1,6 @@
 //! Forecasts for the stages of a dedup.
 
-use super::run::Job;
+use super::job::Job;
 use crate::job::overall::{cost, Forecast};
 
 /// Seconds for sorting a byte of text to find repeats.

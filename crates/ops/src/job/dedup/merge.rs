@@ -3,8 +3,8 @@
 use super::anchors::{interval_bytes, INTERVAL};
 use super::budget::Budget;
 use super::find::{Cursor, FoundPart};
+use super::job::Job;
 use super::read::ReadUnit;
-use super::run::Job;
 use super::spill_buffer::{Mark, OpenFiles, SpillBuffer, Stored};
 use crate::formats::bsade::Range;
 use gristmill_core::Outcome;

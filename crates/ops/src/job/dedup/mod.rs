@@ -14,6 +14,7 @@ mod find;
 mod forecast;
 mod held;
 mod inputs;
+mod job;
 mod layout;
 mod leftover;
 mod likely;

@@ -1,8 +1,8 @@
 //! The output of one file: pieces are made in parallel and written in order.
 
 use super::export::{PlacedFile, PlacedPart};
+use super::job::Job;
 use super::output::Hash;
-use super::run::Job;
 use super::source::{Line, LineRange};
 use super::write::{PlaceInLine, WrittenFile, WrittenParts, WrittenRanges};
 use super::Figures;

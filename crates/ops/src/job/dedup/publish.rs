@@ -1,23 +1,16 @@
 //! Publishes all files in one publication.
 
+use super::job::Job;
 use super::layout::with_output;
-use super::record::{Recorded, RecordedOutput};
-use super::run::Job;
+use super::record::Recorded;
 use super::DedupReport;
 use crate::engine::plan::file::dedup_to_yaml;
-use crate::job::publish::{remove_old, stage_report, Folders, RECORD_MODE};
+use crate::job::publish::{remove_old, stage_report, FinishedFile, Folders, RECORD_MODE};
 use gristmill_core::Outcome;
 use gristmill_storage::publish::Publication;
 use std::path::{Path, PathBuf};
 
 pub(super) use crate::job::publish::make_folder;
-
-/// A file that is finished and not yet visible.
-pub(super) struct FinishedFile {
-    pub(super) written: PathBuf,
-    pub(super) target: PathBuf,
-    pub(super) bytes: u64,
-}
 
 /// Stages all files and the ranges for viewing removed text, and publishes them; the report comes last.
 pub(super) fn publish(
@@ -38,9 +31,7 @@ pub(super) fn publish(
         folders.make(&layout.output)?;
         for file in made {
             context.cancel.check()?;
-            folders.make_parents(&file.target)?;
-            recorded.outputs.push(RecordedOutput { path: file.target.clone(), bytes: file.bytes });
-            publication.stage_file(&file.target, file.written.clone(), folders.file_mode)?;
+            folders.stage(file, &mut publication, &mut recorded)?;
         }
         let places: Vec<&Path> = layout.places().collect();
         remove_old(&layout.own, &recorded, &places, &mut publication)?;

@@ -2,8 +2,8 @@
 
 use super::anchors::{Collected, Collector, Run};
 use super::find::{noted_passages, passages_of, NotedPassage};
+use super::job::Job;
 use super::notes::Notes;
-use super::run::Job;
 use super::source::{each_line, Line, LineRange};
 use super::spill_buffer::{Mark, SpillBuffer, Stored};
 use super::spool::ScratchSpool;

@@ -7,7 +7,7 @@ use crate::job::record::{self, refuse, RecordedInput, RecordedPlan};
 use gristmill_core::{DedupPlan, Outcome};
 use std::path::Path;
 
-pub(super) use crate::job::record::{Decision, RecordedOutput};
+pub(super) use crate::job::record::Decision;
 
 /// The part of `report.json` that later runs read.
 pub(super) type Recorded = record::Recorded<DedupPlan>;

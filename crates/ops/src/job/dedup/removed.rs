@@ -1,6 +1,6 @@
 //! The ranges of all files in one file next to the report, for viewing what was removed.
 
-use super::run::Job;
+use super::job::Job;
 use super::stages::Merged;
 use super::write::WrittenParts;
 use crate::engine::dedup::removed::{end, Directory, KnownPassage, RangesOfFile, Source, MAGIC};

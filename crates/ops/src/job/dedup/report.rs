@@ -1,6 +1,6 @@
 //! What a run of `dedup` did, or would do.
 
-use crate::job::prepare::OutputFile;
+use crate::job::report::OutputFile;
 use gristmill_core::{text, Problem, ProblemKind, Severity};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

@@ -2,85 +2,30 @@
 
 use super::budget::Budget;
 use super::inputs::{self, Inputs};
+use super::job::{journal_key, note, noted, Job};
 use super::layout::{settled, with_output, Layout};
 use super::leftover;
 use super::publish::make_folder;
 use super::record::{decide, Decision};
-use super::split::{anchors, Division, Memory};
+use super::split::{scratch_needed, Division, KNOWN};
 use super::stages::run_stages;
 use super::{DedupReport, Figures, Tuning};
 use crate::engine::plan::dedup::plan_hash;
 use crate::engine::plan::file::dedup_to_yaml;
-use crate::job::journal::{DoneUnit, Journal, SpoolDigest};
+use crate::job::journal::Journal;
 use crate::job::layouts;
 use crate::job::record::{check_running, report_before, report_earlier, RecordedPlan as _};
 use crate::job::task::TaskContext;
 use crate::job::Phase;
-use gristmill_core::{
-    text, DedupPlan, ExitClass, Failure, FileStamp, Outcome, Problem, ProblemKind, ProblemSink as _, Subject,
-};
+use gristmill_core::{text, DedupPlan, ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
 use gristmill_dedup::Rule;
 use gristmill_storage::fs::PRIVATE_FOLDER;
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::publish::{recover as recover_publish, recover_at_start, write_file};
 use gristmill_storage::space;
-use serde::de::DeserializeOwned;
-use serde::Serialize;
-use std::sync::Arc;
-use xxhash_rust::xxh3::xxh3_128;
 
 /// Permission bits of missing folders above the output.
 const FOLDER_MODE: u32 = 0o755;
-/// Increased when different places of the text become anchors: records of different versions cannot be combined.
-const ANCHOR_VERSION: u32 = 2;
-/// Share of the memory that caches earlier results when text does not fit into memory, as one in this many bytes: each avoids reading
-/// several hundred bytes back.
-const KNOWN: u64 = 16;
-/// Units in the journal are identified by name; the state of their inputs is part of the key of the journal.
-const NO_STAMP: FileStamp = FileStamp { bytes: 0, modified_ns: 0, inode: 0 };
-
-/// Everything that is decided before the text is read.
-pub(super) struct Job<'a> {
-    pub(super) context: &'a TaskContext,
-    pub(super) plan: &'a DedupPlan,
-    pub(super) layout: &'a Layout,
-    pub(super) inputs: &'a Inputs,
-    pub(super) rule: Rule,
-    pub(super) memory: Memory,
-    pub(super) division: Division,
-    pub(super) budget: Arc<Budget>,
-    /// Bytes for the cache of what was found in text on scratch.
-    pub(super) known_bytes: u64,
-    journal: Journal,
-}
-
-impl Job<'_> {
-    /// Returns what a stopped run recorded about a unit.
-    pub(super) fn noted<T: DeserializeOwned>(&self, unit: &str) -> Option<T> {
-        noted(&self.journal, unit)
-    }
-
-    /// Records that a unit is done.
-    pub(super) fn note(&self, unit: &str, notes: &impl Serialize) -> Outcome<()> {
-        note(&self.journal, unit, notes)
-    }
-}
-
-fn noted<T: DeserializeOwned>(journal: &Journal, unit: &str) -> Option<T> {
-    let done = journal.finished(unit, &NO_STAMP)?;
-    serde_json::from_str(&done.notes).ok()
-}
-
-fn note(journal: &Journal, unit: &str, notes: &impl Serialize) -> Outcome<()> {
-    let notes = serde_json::to_string(notes).map_err(|error| Failure::environment("the journal", error.to_string()))?;
-    journal.record(&DoneUnit { unit: unit.to_owned(), input: NO_STAMP, spool: SpoolDigest::default(), notes })
-}
-
-/// Returns the key of the journal: the plan and the state of the files.
-pub(super) fn journal_key(hash: &str, inputs: &Inputs) -> String {
-    format!("{:032x}", xxh3_128(format!("{ANCHOR_VERSION} {hash} {}", inputs.fingerprint()).as_bytes()))
-}
-
 /// A run before it has the lock.
 struct Opened<'a> {
     context: &'a TaskContext,
@@ -325,38 +270,6 @@ impl<'a> Opened<'a> {
         }
         Ok(())
     }
-}
-
-/// Returns the approximate scratch space of a run, in bytes: text and records that do not fit into memory.
-pub(super) fn scratch_needed(
-    rule: &Rule,
-    input_bytes: u64,
-    text_bytes: u64,
-    memory: &Memory,
-    division: &Division,
-) -> u64 {
-    let records = anchors(rule, text_bytes).saturating_mul(super::anchors::record_bytes(division.narrow) as u64);
-    let all = text_bytes.saturating_add(records);
-    // The repeated intervals also need space.
-    let all = all.saturating_add(records / 2);
-    if all <= memory.piles {
-        return 0;
-    }
-    // Other data in memory reduces the memory for spill buffers.
-    let lists = division.lists(rule, input_bytes, text_bytes, memory).min(memory.piles / 2);
-    all.saturating_sub(memory.piles - memory.piles / KNOWN - lists)
-}
-
-/// Returns the whole characters of a piece of text.
-pub(super) fn text_of(bytes: &[u8]) -> String {
-    let is_inside = |byte: &&u8| **byte & 0xc0 == 0x80;
-    let start = bytes.iter().take_while(is_inside).count();
-    let rest = bytes.get(start..).unwrap_or_default();
-    let whole = match std::str::from_utf8(rest) {
-        Ok(text) => text,
-        Err(error) => std::str::from_utf8(rest.get(..error.valid_up_to()).unwrap_or_default()).unwrap_or_default(),
-    };
-    whole.to_owned()
 }
 
 /// Finishes an earlier publication that was interrupted.

@@ -2,7 +2,6 @@
 
 use super::inputs::Inputs;
 use super::report::RepeatedPassage;
-use super::run::text_of;
 use super::source::{each_line, LineRange};
 use crate::engine::dedup::write_back::Pieces as _;
 use crate::source::dedup::{line_around, lines_before, Kind, Position};
@@ -72,4 +71,16 @@ pub(super) fn show(
         Ok(true)
     })?;
     Ok(shown)
+}
+
+/// Returns the whole characters of a piece of text.
+pub(super) fn text_of(bytes: &[u8]) -> String {
+    let is_inside = |byte: &&u8| **byte & 0xc0 == 0x80;
+    let start = bytes.iter().take_while(is_inside).count();
+    let rest = bytes.get(start..).unwrap_or_default();
+    let whole = match std::str::from_utf8(rest) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(rest.get(..error.valid_up_to()).unwrap_or_default()).unwrap_or_default(),
+    };
+    whole.to_owned()
 }

@@ -30,6 +30,9 @@ const OF_A_FILE: u64 = 2 << 10;
 const FEW_FILES: u64 = 2 << 20;
 /// Approximate limit of units.
 const MAX_UNITS: u64 = 2_048;
+/// Share of the memory that caches earlier results when text does not fit into memory, as one in this many bytes: each avoids reading
+/// several hundred bytes back.
+pub(super) const KNOWN: u64 = 16;
 
 /// The memory of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +142,26 @@ pub(super) fn anchors(rule: &Rule, text_bytes: u64) -> u64 {
     }
     let piece = (length / 2).min(64);
     (text_bytes / (length - piece + 2)).saturating_mul(2).saturating_add(1)
+}
+
+/// Returns the approximate scratch space of a run, in bytes: text and records that do not fit into memory.
+pub(super) fn scratch_needed(
+    rule: &Rule,
+    input_bytes: u64,
+    text_bytes: u64,
+    memory: &Memory,
+    division: &Division,
+) -> u64 {
+    let records = anchors(rule, text_bytes).saturating_mul(super::anchors::record_bytes(division.narrow) as u64);
+    let all = text_bytes.saturating_add(records);
+    // The repeated intervals also need space.
+    let all = all.saturating_add(records / 2);
+    if all <= memory.piles {
+        return 0;
+    }
+    // Other data in memory reduces the memory for spill buffers.
+    let lists = division.lists(rule, input_bytes, text_bytes, memory).min(memory.piles / 2);
+    all.saturating_sub(memory.piles - memory.piles / KNOWN - lists)
 }
 
 #[cfg(test)]

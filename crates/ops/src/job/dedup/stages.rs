@@ -3,14 +3,15 @@
 use super::export::{check_table, export_all, PlacedFile, PlacedPart};
 use super::find::find_all;
 use super::forecast;
+use super::job::Job;
 use super::merge::{merge_unit, UnitRanges};
 use super::no_text::wrong_field;
 use super::notes::Notes;
-use super::publish::{publish, FinishedFile};
+use super::publish::publish;
 use super::read::{read_all, FileFacts, ReadUnit};
 use super::record::Recorded;
 use super::removed;
-use super::run::{text_of, Job};
+use super::shown::text_of;
 use super::source::LineRange;
 use super::spill_buffer::OpenFiles;
 use super::texts::Texts;
@@ -18,7 +19,7 @@ use super::write::{write_files, WrittenFile, WrittenParts};
 use super::{DedupReport, Figures, FileReport, RepeatedPassage};
 use crate::job::overall::Forecast;
 use crate::job::pool::run_units;
-use crate::job::prepare::OutputFile;
+use crate::job::publish::FinishedFile;
 use crate::job::Phase;
 use crate::source::dedup::Position;
 use gristmill_core::{text, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RecordedProblems, Subject};
@@ -110,7 +111,7 @@ pub(super) fn run_stages(
     };
     let first = job.inputs.own().first().map(|file| file.path.as_path());
     let mut all = finished_files(job, &written)?;
-    report.exported = exported.iter().map(outputs_of).collect();
+    report.exported = exported.iter().map(FinishedFile::output).collect();
     all.extend(exported);
     publish(job, &all, ranges, recorded, &report, first)?;
     report.elapsed = job.context.elapsed();
@@ -337,11 +338,6 @@ fn passages(job: &Job<'_>, merged: &Merged, written: &[WrittenParts]) -> Vec<Rep
     merged.passages.iter().map(of).collect()
 }
 
-fn outputs_of(made: &FinishedFile) -> OutputFile {
-    let replaces = made.target.symlink_metadata().is_ok();
-    OutputFile { name: made.target.to_string_lossy().into_owned(), bytes: made.bytes, replaces }
-}
-
 /// Returns the files to publish. The content of an index is not trusted: two of its shards may name the same file.
 fn finished_files(job: &Job<'_>, written: &[WrittenParts]) -> Outcome<Vec<FinishedFile>> {
     let mut names = HashSet::new();
@@ -352,9 +348,9 @@ fn finished_files(job: &Job<'_>, written: &[WrittenParts]) -> Outcome<Vec<Finish
                 .on(Subject::path(&file.name))
                 .with_hint("`gristmill verify` reports what else is wrong with an index"));
         }
-        if let Some(mark) = file.mark {
+        if file.mark.is_some() {
             let written = job.layout.staged(job.inputs.earlier + number, part);
-            made.push(FinishedFile { written, target: job.layout.target(&file.name), bytes: mark.bytes });
+            made.push(FinishedFile::of(written, job.layout.target(&file.name))?);
         }
     }
     Ok(made)

@@ -1,9 +1,9 @@
 //! Fourth stage: reads a file again and writes it without repeated text, or with a list of it.
 
 use super::export::PlacedFile;
+use super::job::Job;
 use super::merge::Ranges;
 use super::ordered_output::{OrderedOutput, OutputState};
-use super::run::Job;
 use super::source::{each_noted_line, Line, LineRange};
 use super::spill_buffer::Mark;
 use super::spool::ScratchSpool;

@@ -6,7 +6,7 @@ use crate::formats::forager::{file_location, FILE_LOCATION, INDEX_FOLDER, SAMPLE
 use crate::job::exclusive_output::{folder_of, ExclusiveOutput};
 use crate::job::in_order::InOrder;
 use crate::job::pool::run_units;
-use crate::job::prepare::OutputFile;
+use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use crate::source::text::{list, Selection, TextFile};

@@ -9,7 +9,7 @@ pub use forager::{run as run_forager, ForagerIndexPlan};
 pub use raw::{run as run_raw, start as start_raw, ExistingFile, RawIndexPlan};
 
 use super::as_seconds;
-use super::prepare::OutputFile;
+use super::report::OutputFile;
 use gristmill_core::{Problem, ProblemKind, Severity};
 use serde::Serialize;
 use std::path::PathBuf;

@@ -6,7 +6,7 @@ use crate::formats::modalities::raw_index::default_path;
 use crate::job::exclusive_output::{folder_of, still_the_same, ExclusiveOutput};
 use crate::job::in_order::InOrder;
 use crate::job::pool::run_units;
-use crate::job::prepare::OutputFile;
+use crate::job::report::OutputFile;
 use crate::job::task::{Task, TaskContext};
 use crate::job::Phase;
 use gristmill_core::text::bytes as size;

@@ -5,7 +5,7 @@ use super::JsonlReport;
 use crate::engine::jsonl::{clean_lines, has_bad_line, open, CleanLines};
 use crate::formats::energon::jsonl_idx::index_path;
 use crate::job::exclusive_output::{folder_of, still_the_same, ExclusiveOutput};
-use crate::job::prepare::OutputFile;
+use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};

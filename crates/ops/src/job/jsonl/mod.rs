@@ -10,7 +10,7 @@ mod tests;
 pub use check::{run_lint, run_verify};
 pub use clean::clean_path;
 
-use super::prepare::OutputFile;
+use super::report::OutputFile;
 use super::task::Task;
 use gristmill_core::{Outcome, PreparePlan, Problem, ProblemKind, Rerun, RunOptions, Severity};
 use gristmill_storage::fs::{Fs, RealFs};

@@ -5,7 +5,7 @@ use super::JsonlReport;
 use crate::engine::jsonl::{blank_lines, cr_only, open, refusal, report_bad, Counts};
 use crate::formats::energon::jsonl_idx::index_path;
 use crate::job::exclusive_output::{folder_of, ExclusiveOutput};
-use crate::job::prepare::OutputFile;
+use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::{text, Outcome, ProblemSink};

@@ -4,7 +4,7 @@
 mod tests;
 
 use super::pool::run_units;
-use super::prepare::OutputFile;
+use super::report::OutputFile;
 use super::task::{Task, TaskContext};
 use super::{as_seconds, Phase};
 use crate::engine::leaks::{LeakOptions, LeakSearch, Leaks, RecordBuffer, ShardTotals, SplitLayout};

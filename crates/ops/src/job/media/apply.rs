@@ -6,7 +6,7 @@ use crate::engine::media::{is_in_samples, write_rows, MediaRows, OldRows, RowSta
 use crate::formats::energon::layout;
 use crate::formats::energon::tables::{failure, open_readonly, Tables};
 use crate::job::overall::{cost, Forecast};
-use crate::job::prepare::OutputFile;
+use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use crate::source::media_folder::FileList;

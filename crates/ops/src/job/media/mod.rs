@@ -10,7 +10,7 @@ mod target;
 pub use lines::{outlook_lines, summary_line};
 pub use preview::{preview, MediaPreview};
 
-use super::prepare::OutputFile;
+use super::report::OutputFile;
 use super::task::{Task, TaskContext};
 use gristmill_core::{Outcome, PrepareMediaPlan, Problem, ProblemKind, RunOptions, Severity};
 use gristmill_storage::fs::{Fs, RealFs};

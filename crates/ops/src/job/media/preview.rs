@@ -3,8 +3,8 @@
 use super::target::{self, Target};
 use crate::engine::media::{facts_of, of_files, outlook, MediaOutlook};
 use crate::formats::energon::layout;
-use crate::job::prepare::OutputFile;
 use crate::job::recover::before_looking;
+use crate::job::report::OutputFile;
 use crate::job::scan::LiveScan;
 use gristmill_core::{Cancel, Handles, Outcome, PrepareMediaPlan, Problem, ProblemLog, Progress, RunOptions};
 use serde::Serialize;

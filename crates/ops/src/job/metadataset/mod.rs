@@ -4,7 +4,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-use super::prepare::OutputFile;
+use super::report::OutputFile;
 use super::task::Task;
 use gristmill_core::{Outcome, Problem, ProblemKind, RunOptions, Severity};
 use gristmill_storage::fs::{Fs, RealFs};

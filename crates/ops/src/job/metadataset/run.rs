@@ -7,7 +7,7 @@ use crate::engine::mix::{joins, unreadable_rows, Joins};
 use crate::formats::energon::join_idx::JoinIdx;
 use crate::job::exclusive_output::ExclusiveOutput;
 use crate::job::overall::{cost, Forecast};
-use crate::job::prepare::OutputFile;
+use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::text::count;

@@ -3,7 +3,7 @@
 use super::rewrite::make_parent;
 use crate::engine::modalities::repair::{write_repaired, Repair};
 use crate::job::exclusive_output::ExclusiveOutput;
-use crate::job::prepare::OutputFile;
+use crate::job::report::OutputFile;
 use crate::job::task::{Task, TaskContext};
 use crate::job::Phase;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Severity, Subject};

@@ -6,7 +6,7 @@ use crate::engine::modalities::filter::Keep;
 use crate::engine::modalities::merge::{list, merge};
 use crate::engine::modalities::source::Source;
 use crate::job::exclusive_output::ExclusiveOutput;
-use crate::job::prepare::OutputFile;
+use crate::job::report::OutputFile;
 use crate::job::task::{Task, TaskContext};
 use crate::job::Phase;
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject};

@@ -2,10 +2,10 @@
 
 use super::{absolute, check_room, make_folder, names_there, publish, PreviousOutput};
 use crate::engine::nanosets::merge::inputs;
-use crate::engine::nanosets::{listing, merge, shuffle_windows, FinishedFile, MergePlan, WindowsPlan};
+use crate::engine::nanosets::{listing, merge, shuffle_windows, FinishedTokenFile, MergePlan, WindowsPlan};
 use crate::formats::nanosets::names::merged_total;
 use crate::job::exclusive_output::ExclusiveOutput;
-use crate::job::prepare::OutputFile;
+use crate::job::report::OutputFile;
 use crate::job::report::{Report, ReportLine};
 use crate::job::task::TaskContext;
 use crate::job::Phase;
@@ -161,7 +161,7 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
         context.phase_of(Phase::Publish, "file", "making the result visible");
         let is_published = publish(context, &place, &before, |publication, mode| {
             // The files of the new merge replace old ones; further old ones are removed.
-            let new: Vec<String> = done.files.iter().flat_map(FinishedFile::files).map(|(name, _)| name).collect();
+            let new: Vec<String> = done.files.iter().flat_map(FinishedTokenFile::files).map(|(name, _)| name).collect();
             for name in before.names.iter().filter(|name| !new.contains(name) && output.join(name) != total) {
                 publication.remove(&output.join(name))?;
             }
@@ -171,7 +171,7 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
         })?;
         report.nothing_to_do = !is_published;
         let total = (merged_total(&plan.name), done.total.to_text().len() as u64);
-        report.files = outputs(done.files.iter().flat_map(FinishedFile::files).chain([total]), &before.names);
+        report.files = outputs(done.files.iter().flat_map(FinishedTokenFile::files).chain([total]), &before.names);
     } else {
         before.report_kept(context)?;
     }
@@ -220,7 +220,7 @@ pub(crate) fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskCo
         let (made, dropped) = shuffle_windows(plan, (fs, &place.own.work()), &context.handles())?;
         report.tokens = made.iter().map(|made| made.tokens).sum();
         report.left_tokens = dropped;
-        report.files = outputs(made.iter().flat_map(FinishedFile::files), &before.names);
+        report.files = outputs(made.iter().flat_map(FinishedTokenFile::files), &before.names);
         context.phase_of(Phase::Publish, "file", "making the result visible");
         let is_published = publish(context, &place, &before, |publication, mode| {
             made.iter().try_for_each(|made| made.stage(publication, output, mode))?;

@@ -5,7 +5,7 @@ use crate::engine::nanosets::mixture::{
     build, resolve, warnings, FolderTokenizer, MixtureIndex, MixtureIndexPlan, Outlook,
 };
 use crate::job::exclusive_output::ExclusiveOutput;
-use crate::job::prepare::OutputFile;
+use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 pub use crate::source::kind::{DATASET_INDEX, SAMPLE_INDEX};

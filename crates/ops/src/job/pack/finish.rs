@@ -9,6 +9,7 @@ use super::tasks;
 use crate::engine::pack::{EncodingSpec, Kind};
 use crate::formats::modalities::packed::{Header, HEADER_BYTES};
 use crate::job::pool::run_units;
+use crate::job::publish::FinishedFile;
 use crate::job::task::TaskContext;
 use gristmill_core::pack::{PackPlan, SampleSize};
 use gristmill_core::{Failure, Outcome, PackFormat, Subject};
@@ -19,15 +20,6 @@ use std::path::{Path, PathBuf};
 
 /// Bytes buffered before they are written.
 const BUFFER: usize = 1 << 20;
-
-/// A file that is ready for publication.
-#[derive(Debug)]
-pub(super) struct FinishedFile {
-    pub(super) written: PathBuf,
-    pub(super) target: PathBuf,
-    /// Whether it comes last because readers need it to see the files that it belongs to.
-    pub(super) completes: bool,
-}
 
 /// Totals of the files of a format.
 #[derive(Debug, Default)]
@@ -108,7 +100,7 @@ impl Finishing<'_> {
         for ((written, documents, tokens), name) in done.into_iter().zip(&self.inputs.pbins) {
             sums.documents += documents;
             sums.tokens += tokens;
-            made.push(FinishedFile { written, target: self.layout.pbin(name), completes: true });
+            made.push(FinishedFile::of(written, self.layout.pbin(name))?.completing());
         }
         Ok((made, sums))
     }
@@ -159,22 +151,18 @@ impl Finishing<'_> {
                 names.push_str(&listed_name(sample_file)?);
                 listed += 1;
             }
-            made.push(FinishedFile { written, target: self.layout.samples(sample_file), completes: false });
+            made.push(FinishedFile::of(written, self.layout.samples(sample_file))?);
             self.context.progress.add(1, 0);
         }
         rows.close()?;
-        made.push(FinishedFile {
-            written: locations,
-            target: self.layout.index(self.plan, "sample_locations.bin"),
-            completes: true,
-        });
+        let target = |name: &str| self.layout.index(self.plan, name);
+        made.push(FinishedFile::of(locations, target("sample_locations.bin"))?.completing());
         if let (Some(SampleSize::Fixed(size)), Kind::Parts(_)) = (size, &spec.kind) {
             let written = self.write("sample_schema.json", schema(size, spec).as_bytes())?;
-            let target = self.layout.index(self.plan, "sample_schema.json");
-            made.push(FinishedFile { written, target, completes: true });
+            made.push(FinishedFile::of(written, target("sample_schema.json"))?.completing());
         }
         let written = self.write("file_location.txt", names.as_bytes())?;
-        made.push(FinishedFile { written, target: self.layout.index(self.plan, "file_location.txt"), completes: true });
+        made.push(FinishedFile::of(written, target("file_location.txt"))?.completing());
         Ok((made, sums))
     }
 

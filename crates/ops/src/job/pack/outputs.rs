@@ -1,12 +1,12 @@
 //! The list of the files of a run and their states.
 
 use super::assemble::name;
-use super::finish::FinishedFile;
 use super::inputs::Inputs;
 use super::layout::Layout;
 use crate::engine::pack::{EncodingSpec, Kind};
 use crate::formats::nanosets::{index_path, loss_path, metadata_path, names};
 use crate::job::outputs::{LeftOver, OutputBoard};
+use crate::job::publish::FinishedFile;
 use gristmill_core::pack::NanosetsTarget;
 use gristmill_core::{PackFormat, PackPlan};
 use std::path::Path;
@@ -52,8 +52,7 @@ fn task(layout: &Layout, spec: &EncodingSpec, target: &NanosetsTarget, rank: u32
 
 /// Lists the files that are ready for publication.
 pub(super) fn complete(board: &OutputBoard, layout: &Layout, made: &[Vec<FinishedFile>]) {
-    let bytes = |made: &FinishedFile| std::fs::metadata(&made.written).map_or(0, |facts| facts.len());
-    board.complete(made.iter().flatten().map(|made| (shown(layout, &made.target), bytes(made))));
+    board.complete(made.iter().flatten().map(|made| (shown(layout, &made.target), made.bytes)));
 }
 
 /// Records what an unsuccessful run left for the next one.

@@ -3,7 +3,7 @@
 use super::inputs::Inputs;
 use super::layout::Layout;
 use crate::formats::nanosets::names;
-use crate::job::prepare::OutputFile;
+use crate::job::report::OutputFile;
 use crate::source::text::TextFile;
 use gristmill_core::{PackFormat, PackPlan};
 use std::path::Path;

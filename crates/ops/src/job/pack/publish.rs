@@ -1,15 +1,13 @@
 //! Publishes all files in one publication.
 
-use super::finish::FinishedFile;
 use super::inputs::Inputs;
 use super::layout::Layout;
-use super::record::{goes_by_ranks, settled, Recorded, RecordedOutput};
+use super::record::{goes_by_ranks, settled, Recorded};
 use super::PackReport;
 use crate::engine::plan::file::pack_to_yaml;
-use crate::job::prepare::OutputFile;
-use crate::job::publish::{remove_old, stage_report, Folders, RECORD_MODE};
+use crate::job::publish::{remove_old, stage_report, FinishedFile, Folders, RECORD_MODE};
 use crate::job::task::TaskContext;
-use gristmill_core::{Failure, Outcome, PackPlan};
+use gristmill_core::{Outcome, PackPlan};
 use gristmill_storage::publish::Publication;
 use std::path::{Path, PathBuf};
 
@@ -72,14 +70,8 @@ fn stage(
     for (made, target) in outputs.made.iter().zip(&mut report.targets) {
         for file in made {
             context.cancel.check()?;
-            folders.make_parents(&file.target)?;
-            let bytes = std::fs::metadata(&file.written)
-                .map_err(|error| Failure::io("publishing", &file.written, &error))?
-                .len();
-            let name = file.target.to_string_lossy().into_owned();
-            target.outputs.push(OutputFile { name, bytes, replaces: file.target.symlink_metadata().is_ok() });
-            recorded.outputs.push(RecordedOutput { path: file.target.clone(), bytes });
-            publication.stage_file(&file.target, file.written.clone(), mode)?;
+            target.outputs.push(file.output());
+            folders.stage(file, &mut publication, &mut recorded)?;
             if file.completes {
                 last.push(&file.target);
             }

@@ -10,7 +10,7 @@ use gristmill_core::text::display_safe;
 use gristmill_core::{Outcome, PackFormat};
 use std::path::{Path, PathBuf};
 
-pub(super) use crate::job::record::{Decision, RecordedOutput};
+pub(super) use crate::job::record::Decision;
 
 /// The part of `report.json` that later runs read. Its hash covers the plan and the tokenizer.
 pub(super) type Recorded = record::Recorded<PackPlan>;

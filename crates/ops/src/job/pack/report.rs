@@ -1,6 +1,6 @@
 //! What a run of `pack` did, or would do.
 
-use crate::job::prepare::OutputFile;
+use crate::job::report::OutputFile;
 use gristmill_core::{text, PackFormat, Problem, ProblemKind, Severity};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

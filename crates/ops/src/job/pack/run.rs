@@ -2,7 +2,7 @@
 
 use super::assemble::{Assembler, COMMIT_BYTES};
 use super::feed::Feed;
-use super::finish::{FinishedFile, Finishing, Sums};
+use super::finish::{Finishing, Sums};
 use super::inputs::{find, Inputs};
 use super::journal::{Begin, Journal, Record, Totals};
 use super::layout::Layout;
@@ -17,6 +17,7 @@ use crate::job::layouts;
 use crate::job::outputs::OutputState;
 use crate::job::overall::{cost, Forecast};
 use crate::job::pool::together;
+use crate::job::publish::FinishedFile;
 use crate::job::record::{check_running, report_before, report_earlier, RecordedPlan as _};
 use crate::job::task::TaskContext;
 use crate::job::Phase;

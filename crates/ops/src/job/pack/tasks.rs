@@ -1,13 +1,14 @@
 //! Finishes tasks of Nanosets: pads, shuffles and describes them.
 
 use super::assemble::name;
-use super::finish::{FinishedFile, Finishing, Sums};
+use super::finish::{Finishing, Sums};
 use super::journal::LengthChange;
 use super::spool::each_chunk;
 use crate::engine::nanosets::{shuffle, ShuffleOptions, Source};
 use crate::engine::pack::{EncodingSpec, Kind};
 use crate::formats::nanosets::{index_path, loss_path, metadata_path, names, Metadata, TokenSize};
 use crate::job::pool::run_units;
+use crate::job::publish::FinishedFile;
 use gristmill_core::pack::{DocumentShuffle, NanosetsTarget};
 use gristmill_core::Outcome;
 use gristmill_tokenizer::{Padding, PaddingLength, Side};
@@ -63,7 +64,7 @@ impl Task<'_> {
             let name = names::unshuffled(self.target.prefix.as_deref(), self.rank);
             let metadata = self.metadata(tokens).to_text();
             let metadata = self.finishing.write(&format!("{name}.metadata"), metadata.as_bytes())?;
-            let made = self.trio(&name, data, index, has_loss.then_some(loss), metadata);
+            let made = self.trio(&name, data, index, has_loss.then_some(loss), metadata)?;
             return Ok((made, Sums { documents, tokens, padded, dropped: 0 }));
         }
         let source = Source {
@@ -92,7 +93,7 @@ impl Task<'_> {
             let loss = file.beside.loss.then(|| loss_path(&file.path));
             let metadata = file.metadata.to_text();
             let metadata = self.finishing.write(&format!("{}.metadata", file.name), metadata.as_bytes())?;
-            made.extend(self.trio(&file.name, file.path.clone(), index_path(&file.path), loss, metadata));
+            made.extend(self.trio(&file.name, file.path.clone(), index_path(&file.path), loss, metadata)?);
         }
         Ok((made, sums))
     }
@@ -104,13 +105,12 @@ impl Task<'_> {
         index: PathBuf,
         loss: Option<PathBuf>,
         metadata: PathBuf,
-    ) -> Vec<FinishedFile> {
+    ) -> Outcome<Vec<FinishedFile>> {
         let target = self.finishing.layout.task(name);
-        let one = |written, target, completes| FinishedFile { written, target, completes };
-        let mut made = vec![one(data, target.clone(), false), one(index, index_path(&target), false)];
-        made.extend(loss.map(|loss| one(loss, loss_path(&target), false)));
-        made.push(one(metadata, metadata_path(&target), true));
-        made
+        let mut made = vec![FinishedFile::of(data, target.clone())?, FinishedFile::of(index, index_path(&target))?];
+        made.extend(loss.map(|loss| FinishedFile::of(loss, loss_path(&target))).transpose()?);
+        made.push(FinishedFile::of(metadata, metadata_path(&target))?.completing());
+        Ok(made)
     }
 
     fn spool(&self, end: &str) -> PathBuf {

@@ -16,40 +16,20 @@ mod tests;
 pub use preview::{no_access, preview, Preview};
 
 use super::overall::Forecast;
+use super::report::OutputFile;
 use super::scan::{LiveScan, Shared};
 use super::status::StatusBoard;
 use super::task::TaskContext;
 use super::{JobState, JobStatus, Phase};
+use crate::engine::splits::SplitSummary;
 use gristmill_core::{text, DatasetFacts, Failure, Outcome, PreparePlan, Problem, ProblemKind, RunOptions, Severity};
 use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::scratch::Scratch;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
-
-/// A file that a run writes or has written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OutputFile {
-    /// Path relative to the root of the data set.
-    pub name: String,
-    /// Size in bytes; an estimate before the run.
-    pub bytes: u64,
-    /// Whether an earlier version is replaced.
-    pub replaces: bool,
-}
-
-/// A split as it will be or was written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SplitSummary {
-    /// Name of the split.
-    pub name: String,
-    /// Shards in it, without excluded ones.
-    pub shards: u64,
-    /// Samples in the shards scanned so far, including individually excluded samples.
-    pub samples: u64,
-}
 
 /// Result of describing the media in a data set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -2,12 +2,13 @@
 
 use super::rerun;
 use super::summary::{selected_facts, shard_names, summaries};
-use super::{OutputFile, SplitSummary};
 use crate::engine::outputs;
 use crate::engine::plan::inherit::recorded;
 use crate::engine::plan::{inherited, resolve_in, same_keys, unusable_samples, validate};
 use crate::engine::select::select;
+use crate::engine::splits::SplitSummary;
 use crate::formats::energon::layout;
+use crate::job::report::OutputFile;
 use gristmill_core::shard::index_name;
 use gristmill_core::{
     text, DatasetFacts, Duplicates, Failure, PreparePlan, Problem, ProblemKind, Rerun, Scope, Severity, ShardFacts,

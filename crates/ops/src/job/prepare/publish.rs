@@ -1,12 +1,13 @@
 //! Publishes everything in one publication: indexes, database, texts, and our own record of the run.
 
 use super::collect::Selection;
-use super::{rerun, Context, OutputFile, PrepareReport};
+use super::{rerun, Context, PrepareReport};
 use crate::engine::index::{BuiltIndex, SpooledShard};
 use crate::engine::outputs::{self, Text};
 use crate::engine::plan::file as plan_file;
 use crate::engine::recorded::{Recorded, RecordedShard};
 use crate::formats::energon::layout;
+use crate::job::report::OutputFile;
 use gristmill_core::{Failure, Outcome, Rerun, Scope, Shard};
 use gristmill_storage::publish::Publication;
 use gristmill_storage::run_folder::RunFolder;

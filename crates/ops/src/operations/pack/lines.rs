@@ -2,7 +2,7 @@
 
 use crate::engine::plan::shell_quote;
 use crate::job::pack::{PackPreview, PackReport, Skipped, TargetReport};
-use crate::job::prepare::OutputFile;
+use crate::job::report::OutputFile;
 use crate::job::report::{file_lines, problem_table, section, Report, ReportLine};
 use crate::source::kind::kind_of;
 use gristmill_core::table::{Align, Table};

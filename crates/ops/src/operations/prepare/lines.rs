@@ -3,8 +3,9 @@
 use crate::engine::media::{outlook, MediaOutlook};
 use crate::engine::plan::fields::try_out;
 use crate::engine::plan::shell_quote;
+use crate::engine::splits::SplitSummary;
 use crate::job::media::{outlook_lines, summary_line};
-use crate::job::prepare::{preview, PrepareReport, Preview, SplitSummary};
+use crate::job::prepare::{preview, PrepareReport, Preview};
 use crate::job::report::{file_lines, problem_table, section, Report, ReportLine};
 use crate::job::scan::LiveScan;
 use crate::job::times;

@@ -1,9 +1,9 @@
 //! Byte-level access to spool files: a writer that hashes what it writes, a reader that validates what it reads, and short integers.
 
+use crate::fs::{Fs, WriteFile};
+use crate::read::{open_read, ReadFile};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
-use gristmill_storage::fs::{Fs, WriteFile};
-use gristmill_storage::read::{open_read, ReadFile};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl SpoolFile {
 }
 
 /// A new file; small writes are collected and hashed.
-pub(in crate::engine) struct SpoolWriter {
+pub struct SpoolWriter {
     file: Box<dyn WriteFile>,
     name: String,
     waiting: Vec<u8>,
@@ -56,7 +56,7 @@ pub(in crate::engine) struct SpoolWriter {
 
 impl SpoolWriter {
     /// Creates the file, replacing one that a killed run left.
-    pub(in crate::engine) fn create(fs: &dyn Fs, dir: &Path, name: String) -> Outcome<Self> {
+    pub fn create(fs: &dyn Fs, dir: &Path, name: String) -> Outcome<Self> {
         let path = dir.join(&name);
         if path.symlink_metadata().is_ok() {
             fs.remove_file(&path)?;
@@ -68,17 +68,20 @@ impl SpoolWriter {
     }
 
     /// Returns the bytes written so far.
-    pub(in crate::engine) fn len(&self) -> u64 {
+    #[inline]
+    pub fn position(&self) -> u64 {
         self.written + self.waiting.len() as u64
     }
 
     /// Returns the buffer for the next bytes; call [`check`](Self::check) after each record.
-    pub(in crate::engine) fn buffer(&mut self) -> &mut Vec<u8> {
+    #[inline]
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.waiting
     }
 
     /// Writes the collected bytes once there are enough.
-    pub(in crate::engine) fn check(&mut self) -> Outcome<()> {
+    #[inline]
+    pub fn check(&mut self) -> Outcome<()> {
         if self.waiting.len() >= WRITE_BYTES {
             self.flush()?;
         }
@@ -94,7 +97,7 @@ impl SpoolWriter {
     }
 
     /// Closes the file without waiting for the disk: its hash is checked before another run uses it.
-    pub(in crate::engine) fn finish(mut self) -> Outcome<SpoolFile> {
+    pub fn finish(mut self) -> Outcome<SpoolFile> {
         self.flush()?;
         self.file.close()?;
         Ok(SpoolFile { name: self.name, bytes: self.written, xxh3: self.hash.digest() })
@@ -102,7 +105,7 @@ impl SpoolWriter {
 }
 
 /// Reads a range of a spool file sequentially.
-pub(in crate::engine) struct SpoolReader {
+pub struct SpoolReader {
     file: Arc<ReadFile>,
     buffer: Vec<u8>,
     at: usize,
@@ -112,12 +115,13 @@ pub(in crate::engine) struct SpoolReader {
 
 impl SpoolReader {
     /// Reads `bytes` bytes from `offset` on, `chunk` bytes at a time.
-    pub(in crate::engine) fn new(file: Arc<ReadFile>, offset: u64, bytes: u64, chunk: usize) -> Self {
+    pub fn new(file: Arc<ReadFile>, offset: u64, bytes: u64, chunk: usize) -> Self {
         Self { file, buffer: Vec::with_capacity(chunk.max(64)), at: 0, offset, end: offset.saturating_add(bytes) }
     }
 
     /// Whether everything was read.
-    pub(in crate::engine) fn at_end(&self) -> bool {
+    #[inline]
+    pub fn at_end(&self) -> bool {
         self.at == self.buffer.len() && self.offset >= self.end
     }
 
@@ -136,12 +140,13 @@ impl SpoolReader {
     }
 
     /// Returns the failure for a spool that breaks its own format.
-    pub(in crate::engine) fn damaged(&self) -> Failure {
+    pub fn damaged(&self) -> Failure {
         Failure::environment("reading the spool", "its content is not what was written")
             .on(Subject::path(self.file.path()).at(self.offset))
             .with_hint("run again with --restart; if it comes back, the disk or the memory is failing")
     }
 
+    #[inline]
     fn byte(&mut self) -> Outcome<u8> {
         if self.at == self.buffer.len() {
             self.refill()?;
@@ -152,7 +157,8 @@ impl SpoolReader {
     }
 
     /// Reads what [`push_int`] wrote.
-    pub(in crate::engine) fn int(&mut self) -> Outcome<u64> {
+    #[inline]
+    pub fn int(&mut self) -> Outcome<u64> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -165,14 +171,16 @@ impl SpoolReader {
     }
 
     /// Reads what [`push_delta`] wrote against the same `expected`.
-    pub(in crate::engine) fn delta(&mut self, expected: u64) -> Outcome<u64> {
+    #[inline]
+    pub fn delta(&mut self, expected: u64) -> Outcome<u64> {
         let code = self.int()?;
         let difference = (code >> 1) ^ (code & 1).wrapping_neg();
         Ok(expected.wrapping_add(difference))
     }
 
     /// Appends `count` bytes to `out`.
-    pub(in crate::engine) fn take(&mut self, count: u64, out: &mut Vec<u8>) -> Outcome<()> {
+    #[inline]
+    pub fn take(&mut self, count: u64, out: &mut Vec<u8>) -> Outcome<()> {
         let left = (self.buffer.len() - self.at) as u64 + (self.end - self.offset);
         if count > left {
             return Err(self.damaged());
@@ -191,7 +199,8 @@ impl SpoolReader {
     }
 
     /// Reads what [`push_text`] wrote into `text`, which must still hold the previous text.
-    pub(in crate::engine) fn text(&mut self, text: &mut Vec<u8>) -> Outcome<()> {
+    #[inline]
+    pub fn text(&mut self, text: &mut Vec<u8>) -> Outcome<()> {
         let shared = self.int()?;
         if shared > text.len() as u64 {
             return Err(self.damaged());
@@ -203,7 +212,8 @@ impl SpoolReader {
 }
 
 /// Appends an integer: 7 bits per byte, least significant first.
-pub(in crate::engine) fn push_int(out: &mut Vec<u8>, mut value: u64) {
+#[inline]
+pub fn push_int(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -212,13 +222,15 @@ pub(in crate::engine) fn push_int(out: &mut Vec<u8>, mut value: u64) {
 }
 
 /// Appends an integer as its signed difference from the expected value.
-pub(in crate::engine) fn push_delta(out: &mut Vec<u8>, expected: u64, value: u64) {
+#[inline]
+pub fn push_delta(out: &mut Vec<u8>, expected: u64, value: u64) {
     let difference = value.wrapping_sub(expected) as i64;
     push_int(out, ((difference << 1) ^ (difference >> 63)) as u64);
 }
 
 /// Appends a text as its difference from the previous text.
-pub(in crate::engine) fn push_text(out: &mut Vec<u8>, before: &[u8], text: &[u8]) {
+#[inline]
+pub fn push_text(out: &mut Vec<u8>, before: &[u8], text: &[u8]) {
     let shared = before.iter().zip(text).take_while(|(a, b)| a == b).count();
     push_int(out, shared as u64);
     push_int(out, (text.len() - shared) as u64);

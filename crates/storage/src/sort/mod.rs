@@ -2,11 +2,12 @@
 //!
 //! An entry is a text and a fixed count of numbers; the order is by text (bytes), then by numbers.
 
-use super::bytes::{push_int, push_text, SpoolReader, SpoolWriter};
-use super::BuildContext;
-use gristmill_core::Outcome;
-use gristmill_storage::fs::Fs;
-use gristmill_storage::read::{open_read, ReadFile};
+pub mod bytes;
+
+use crate::fs::Fs;
+use crate::read::{open_read, ReadFile};
+use bytes::{push_int, push_text, SpoolReader, SpoolWriter};
+use gristmill_core::{Cancel, Outcome};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -16,7 +17,21 @@ use std::sync::Arc;
 /// Bytes of a spool that a merge reads at a time, per run.
 const MERGE_CHUNK: usize = 32 * 1024;
 /// Entries between two checks of the cancel flag.
-pub(in crate::engine) const CANCEL_EVERY: u64 = 1024;
+pub const CANCEL_EVERY: u64 = 1024;
+
+/// Where and within which limits rows are sorted.
+pub struct SortContext<'a> {
+    /// Writes the files.
+    pub fs: &'a dyn Fs,
+    /// Folder of the files.
+    pub scratch: &'a Path,
+    /// Ends the steps.
+    pub cancel: &'a Cancel,
+    /// Maximum number of sorted runs open at once.
+    pub merge_width: usize,
+    /// Memory limit for sorting, in bytes.
+    pub sort_memory: usize,
+}
 
 /// A sorted run inside a spool file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +50,7 @@ struct Entry<const N: usize> {
 }
 
 /// Collects entries up to a bound, and returns them in order or writes them as a run.
-pub(in crate::engine) struct Sorter<const N: usize> {
+pub struct Sorter<const N: usize> {
     texts: Vec<u8>,
     entries: Vec<Entry<N>>,
     limit: usize,
@@ -43,30 +58,32 @@ pub(in crate::engine) struct Sorter<const N: usize> {
 
 impl<const N: usize> Sorter<N> {
     /// Returns a sorter that is full at `limit` bytes; texts are addressed with 32 bits, so at most 2 GiB are used.
-    pub(in crate::engine) fn new(limit: usize) -> Self {
+    pub fn new(limit: usize) -> Self {
         Self { texts: Vec::new(), entries: Vec::new(), limit: limit.min(1 << 31) }
     }
 
     /// Whether the collected entries should be written before an entry with a text of `text` bytes is added. An empty sorter takes any
     /// entry.
-    pub(in crate::engine) fn is_full_for(&self, text: usize) -> bool {
+    pub fn is_full_for(&self, text: usize) -> bool {
         let used = self.texts.len() + self.entries.len() * size_of::<Entry<N>>();
         !self.entries.is_empty() && used + text + size_of::<Entry<N>>() > self.limit
     }
 
-    pub(in crate::engine) fn push(&mut self, text: &[u8], numbers: [u64; N]) {
+    /// Adds an entry.
+    pub fn push(&mut self, text: &[u8], numbers: [u64; N]) {
         let (start, len) = (self.texts.len() as u32, text.len() as u32);
         self.texts.extend_from_slice(text);
         self.entries.push(Entry { start, len, numbers });
     }
 
-    pub(in crate::engine) fn clear(&mut self) {
+    /// Removes all entries.
+    pub fn clear(&mut self) {
         self.texts.clear();
         self.entries.clear();
     }
 
     /// Returns everything collected, in order.
-    pub(in crate::engine) fn sorted(&mut self) -> impl Iterator<Item = (&[u8], [u64; N])> + '_ {
+    pub fn sorted(&mut self) -> impl Iterator<Item = (&[u8], [u64; N])> + '_ {
         let texts = &self.texts;
         let text = |e: &Entry<N>| &texts[e.start as usize..][..e.len as usize];
         let before = |a: &Entry<N>, b: &Entry<N>| text(a).cmp(text(b)).then(a.numbers.cmp(&b.numbers));
@@ -76,14 +93,14 @@ impl<const N: usize> Sorter<N> {
     }
 
     /// Writes everything collected as one run and empties the sorter.
-    pub(in crate::engine) fn spill(&mut self, out: &mut SpoolWriter) -> Outcome<Run> {
-        let offset = out.len();
+    pub fn spill(&mut self, out: &mut SpoolWriter) -> Outcome<Run> {
+        let offset = out.position();
         let mut before = Vec::new();
         for (text, numbers) in self.sorted() {
             write_entry(out, &mut before, text, numbers)?;
         }
         self.clear();
-        Ok(Run { offset, bytes: out.len() - offset })
+        Ok(Run { offset, bytes: out.position() - offset })
     }
 }
 
@@ -103,13 +120,15 @@ fn write_entry<const N: usize>(
 
 /// A run and the base of its first numbers.
 #[derive(Clone, Debug)]
-pub(in crate::engine) struct RunSource {
-    pub(in crate::engine) path: PathBuf,
-    pub(in crate::engine) run: Run,
+pub struct RunSource {
+    /// The spool file.
+    pub path: PathBuf,
+    /// The run in it.
+    pub run: Run,
     /// Added to each first number.
-    pub(in crate::engine) base: u64,
+    pub base: u64,
     /// Whether the file is removed once it is merged.
-    pub(in crate::engine) temporary: bool,
+    pub temporary: bool,
 }
 
 struct RunReader<const N: usize> {
@@ -144,7 +163,7 @@ impl<const N: usize> RunReader<N> {
 }
 
 /// Merges runs with a tree of losers: one comparison per level and entry.
-pub(in crate::engine) struct Merge<const N: usize> {
+pub struct Merge<const N: usize> {
     readers: Vec<RunReader<N>>,
     /// `losers[0]` is the overall winner; `losers[n]` lost the match at inner node n.
     losers: Vec<usize>,
@@ -153,7 +172,7 @@ pub(in crate::engine) struct Merge<const N: usize> {
 
 impl<const N: usize> Merge<N> {
     /// Opens all runs at once; neighbours in one file share its handle.
-    pub(in crate::engine) fn open(sources: &[RunSource]) -> Outcome<Self> {
+    pub fn open(sources: &[RunSource]) -> Outcome<Self> {
         let mut readers: Vec<RunReader<N>> = Vec::with_capacity(sources.len());
         let mut last: Option<(&Path, Arc<ReadFile>)> = None;
         for source in sources {
@@ -191,7 +210,7 @@ impl<const N: usize> Merge<N> {
     }
 
     /// Returns the next entry in order.
-    pub(in crate::engine) fn next(&mut self) -> Outcome<Option<(&[u8], [u64; N])>> {
+    pub fn next_entry(&mut self) -> Outcome<Option<(&[u8], [u64; N])>> {
         if self.readers.is_empty() {
             return Ok(None);
         }
@@ -223,8 +242,8 @@ impl<const N: usize> Merge<N> {
 
 /// Merges runs into longer ones until all can be open at once; each step merges no more than necessary. New files in the scratch folder
 /// begin with `name`.
-pub(in crate::engine) fn reduce<const N: usize>(
-    around: &BuildContext<'_>,
+pub fn reduce<const N: usize>(
+    around: &SortContext<'_>,
     sources: Vec<RunSource>,
     name: &str,
 ) -> Outcome<Vec<RunSource>> {
@@ -237,7 +256,7 @@ pub(in crate::engine) fn reduce<const N: usize>(
         let mut before = Vec::new();
         let mut merge = Merge::<N>::open(&taken)?;
         let mut count = 0;
-        while let Some((text, numbers)) = merge.next()? {
+        while let Some((text, numbers)) = merge.next_entry()? {
             write_entry(&mut out, &mut before, text, numbers)?;
             count += 1;
             if count % CANCEL_EVERY == 0 {
@@ -255,7 +274,7 @@ pub(in crate::engine) fn reduce<const N: usize>(
 }
 
 /// Removes the files of merged runs.
-pub(in crate::engine) fn remove_temporary(fs: &dyn Fs, sources: &[RunSource]) -> Outcome<()> {
+pub fn remove_temporary(fs: &dyn Fs, sources: &[RunSource]) -> Outcome<()> {
     for source in sources.iter().filter(|s| s.temporary) {
         fs.remove_file(&source.path)?;
     }
