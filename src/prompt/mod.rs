@@ -4,7 +4,6 @@
 //! `engine::plan`. For screen readers, logs, and terminals that can do no more.
 
 mod ask;
-mod dedup;
 mod excludes;
 mod fields;
 mod keys;
@@ -12,16 +11,13 @@ mod loading;
 mod media;
 mod next_action;
 mod options;
-mod pack;
 mod plain;
 mod rerun;
 mod review;
 mod splits;
 
 pub use ask::Ask;
-use dedup::dedup;
 pub use options::plan;
-use pack::pack;
 
 use gristmill_core::text::{bytes, count, display_safe};
 use gristmill_core::{

@@ -35,7 +35,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("media", 13_530),
     ("operations", 4_976),
     ("preview", 3_530),
-    ("prompt", 1_650),
+    ("prompt", 1_286),
     ("pycompat", 4_285),
     ("source", 7_385),
     ("storage", 2_235),
