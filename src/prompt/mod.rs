@@ -26,7 +26,7 @@ use gristmill_core::{
 use gristmill_ops::job::scan::LiveScan;
 use gristmill_ops::preview::text::cut_end;
 use gristmill_ops::source::decode::Value;
-use next_action::LastLook as _;
+use next_action::Review as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

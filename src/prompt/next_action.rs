@@ -1,67 +1,70 @@
-//! The question at the end of every guide: write it, save the plan, change an answer, or leave it.
+//! The review at the end of every dialogue: what a run would do, then write it, save the plan, change an answer, or leave it.
 
 use super::ask::Ask;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Outcome, Problem, Severity};
+use gristmill_ops::job::report::Report;
+use gristmill_ops::operations::AnyPlan;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use std::path::Path;
 
-/// A choice in addition to writing and leaving.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Choice<C> {
-    /// Save the plan into a file.
-    Save,
-    /// Answer something again.
-    Change(C),
-}
-
-/// A guide whose questions are answered.
-pub(super) trait LastLook {
+/// A dialogue whose questions are answered.
+pub(super) trait Review {
     /// Answers that can be changed.
-    type Change: Copy + 'static;
-    /// Choices between writing and leaving, in order.
-    fn choices(&self) -> Vec<(Choice<Self::Change>, &'static str)>;
+    type Change: Copy;
 
-    /// The prompt.
+    /// Returns the prompt.
     fn ask(&self) -> &Ask;
-    /// Returns the problems of the answers alone.
-    fn wrong(&self) -> Vec<Problem> {
-        Vec::new()
-    }
-    /// Shows the preview; returns `false` if a problem prevents the run.
-    fn show(&self) -> Outcome<bool>;
-    /// The text of a plan file.
-    fn to_yaml(&self) -> Outcome<String>;
+    /// Returns the plan with the answers.
+    fn plan(&self) -> Box<dyn AnyPlan>;
+    /// Returns what a run would do.
+    fn preview(&self) -> Outcome<Box<dyn Report>>;
+    /// Returns the answers that can be changed now, with their descriptions.
+    fn changes(&self) -> Vec<(Self::Change, &'static str)>;
     /// Asks for something again.
     fn change(&mut self, what: Self::Change) -> Outcome<()>;
 
     /// Shows the preview and asks what to do; returns `false` if nothing is to be written.
     fn review(&mut self) -> Outcome<bool> {
         loop {
-            let wrong = self.wrong();
-            report_each_problem(self.ask(), &wrong);
-            let allowed = wrong.is_empty() && self.show()?;
-            let first = allowed.then_some("write it").into_iter();
-            let choices = self.choices();
-            let words = first.chain(choices.iter().map(|(_, words)| *words)).chain(["leave, write nothing"]);
-            let words: Vec<String> = words.map(str::to_owned).collect();
+            let plan = self.plan();
+            let preview = || show(self.ask(), &*plan, self.preview());
+            let allowed = !report_each_problem(self.ask(), &plan.check(false)) && preview()?;
+            let changes = self.changes();
+            let first = if allowed { &["write it", "save the plan"][..] } else { &["save the plan"] };
+            let words = first.iter().copied().chain(changes.iter().map(|(_, words)| *words));
+            let words: Vec<String> = words.chain(["leave, write nothing"]).map(str::to_owned).collect();
             let chosen = self.ask().choose("What now?", &words, 0)?;
-            let chosen = match chosen.checked_sub(usize::from(allowed)) {
-                None => return Ok(true),
-                Some(number) => choices.get(number).map(|(choice, _)| *choice),
-            };
-            match chosen {
-                Some(Choice::Save) => save(self.ask(), self.to_yaml())?,
-                Some(Choice::Change(what)) => self.change(what)?,
-                None => return Ok(false),
+            match chosen.checked_sub(first.len()).map(|number| changes.get(number)) {
+                None if allowed && chosen == 0 => return Ok(true),
+                None => save(self.ask(), plan.to_yaml())?,
+                Some(Some((what, _))) => self.change(*what)?,
+                Some(None) => return Ok(false),
             }
         }
     }
 }
 
+/// Prints a preview; returns whether the plan can run.
+fn show(ask: &Ask, plan: &dyn AnyPlan, preview: Outcome<Box<dyn Report>>) -> Outcome<bool> {
+    let Some(preview) = ask.or_refuse(preview)? else { return Ok(false) };
+    for line in preview.lines(true) {
+        ask.print(line.lead + &line.rest);
+    }
+    let is_refused = report_each_problem(ask, preview.findings().0);
+    if plan.is_expressible() {
+        let command = plan.command_line();
+        ask.print(format!("The same by flags: {}", command.text()));
+        for (name, _) in &command.files {
+            ask.print(format!("  {} contains the lists of this plan; a saved plan has them", display_safe(name)));
+        }
+    }
+    Ok(!is_refused)
+}
+
 /// Prints problems. Returns whether one of them prevents the run.
-pub(super) fn report_each_problem(ask: &Ask, problems: &[Problem]) -> bool {
+fn report_each_problem(ask: &Ask, problems: &[Problem]) -> bool {
     for problem in problems {
         let word = match problem.severity {
             Severity::Note => "Note",

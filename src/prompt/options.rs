@@ -1,10 +1,11 @@
 //! The dialogue of every operation: the options without which a plan cannot run are asked for, and all can be changed as a numbered list.
 
 use super::ask::Ask;
-use super::next_action::{report_each_problem, Choice, LastLook};
+use super::next_action::Review;
 use gristmill_core::options::{self, Answer, OptionRow, ValueKind};
 use gristmill_core::text::display_safe;
-use gristmill_core::{Outcome, Problem, RunOptions};
+use gristmill_core::{Outcome, RunOptions};
+use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::{Advice, AnyPlan, Need};
 
 /// The answer that removes a typed one.
@@ -47,18 +48,16 @@ impl Dialogue {
         let mut is_refused = false;
         while self.plan.applies(option) {
             let need = self.advice.need(&*self.plan, row);
-            let proposed = self.advice.propose(&*self.plan, option);
-            if is_refused || self.is_open(row) && (need != Need::Optional || proposed.is_some()) {
-                let question = Question { proposed, need, ..self.question(row) };
-                ask_option(&self.ask, row, &question, &mut *self.plan)?;
-                if self.is_open(row) {
-                    match need {
-                        Need::Required => continue,
-                        Need::Asked | Need::Optional => return Ok(()),
-                    }
-                }
+            let is_wanted = || need != Need::Optional || self.advice.propose(&*self.plan, option).is_some();
+            let is_asked = is_refused || self.is_open(row) && is_wanted();
+            if is_asked && !ask_option(&self.ask, row, &self.question(row, need), &mut *self.plan)? {
+                continue;
             }
-            if self.check(option)? {
+            let is_left_open = self.is_open(row);
+            if is_left_open && need == Need::Required {
+                continue;
+            }
+            if self.check(option)? || is_asked && is_left_open {
                 return Ok(());
             }
             is_refused = true;
@@ -67,13 +66,25 @@ impl Dialogue {
         Ok(())
     }
 
-    /// Returns the question for an option without an answer.
-    fn question(&self, row: &OptionRow) -> Question {
-        let words = self.advice.question(&*self.plan, row.info.name).unwrap_or(row.info.help);
+    /// Returns the question for an option without an answer, with the other ways to answer it.
+    fn question(&self, row: &OptionRow, need: Need) -> Question {
         let rows = self.plan.operation().options().into_iter();
         let is_other = |other: &OptionRow| row.info.conflicts.contains(&other.info.name) && other.kind.is_stored();
-        let alternatives = rows.filter(|other| is_other(other) && self.plan.applies(other.info.name)).collect();
-        Question { words: format!("{}: {words}", name(row)), alternatives, ..Question::about(row) }
+        let alternatives: Vec<OptionRow> =
+            rows.filter(|other| is_other(other) && self.plan.applies(other.info.name)).collect();
+        let others = alternatives.iter().map(|other| format!("or {}", other.info.usage()));
+        let none = (need != Need::Required).then(|| match unset(row) {
+            "" => format!("{EMPTY} for none"),
+            meaning => format!("{EMPTY} for {meaning}"),
+        });
+        let ways: Vec<String> = others.chain(none).collect();
+        let words = self.advice.question(&*self.plan, row.info.name).unwrap_or(row.info.help);
+        let words = match ways.is_empty() {
+            true => format!("{}: {words}", name(row)),
+            false => format!("{}: {words} ({})", name(row), ways.join("; ")),
+        };
+        let proposed = self.advice.propose(&*self.plan, row.info.name);
+        Question { words, proposed, need, alternatives }
     }
 
     /// Whether neither an option nor one that excludes it has an answer.
@@ -114,38 +125,27 @@ impl Dialogue {
     }
 }
 
-impl LastLook for Dialogue {
+impl Review for Dialogue {
     type Change = ();
-
-    fn choices(&self) -> Vec<(Choice<()>, &'static str)> {
-        vec![(Choice::Save, "save the plan"), (Choice::Change(()), "change settings")]
-    }
 
     fn ask(&self) -> &Ask {
         &self.ask
     }
 
-    fn to_yaml(&self) -> Outcome<String> {
-        self.plan.to_yaml()
+    fn plan(&self) -> Box<dyn AnyPlan> {
+        self.plan.boxed_clone()
+    }
+
+    fn preview(&self) -> Outcome<Box<dyn Report>> {
+        self.plan.start(true, self.options.clone())?.wait()
+    }
+
+    fn changes(&self) -> Vec<((), &'static str)> {
+        vec![((), "change settings")]
     }
 
     fn change(&mut self, (): ()) -> Outcome<()> {
         self.change_options()
-    }
-
-    fn wrong(&self) -> Vec<Problem> {
-        self.plan.check(false)
-    }
-
-    fn show(&self) -> Outcome<bool> {
-        let preview = self.plan.start(true, self.options.clone())?.wait();
-        let Some(preview) = self.ask.or_refuse(preview)? else { return Ok(false) };
-        for line in preview.lines(true) {
-            self.ask.print(line.lead + &line.rest);
-        }
-        let is_refused = report_each_problem(&self.ask, preview.findings().0);
-        self.ask.print(format!("The same by flags: {}", self.plan.command_line().text()));
-        Ok(!is_refused)
     }
 }
 
@@ -225,20 +225,20 @@ impl Question {
     }
 }
 
-/// Asks which option of a group is to be given.
+/// Asks which option of a group is to be given, and for its answer.
 fn ask_one_of(ask: &Ask, group: &[OptionRow], plan: &mut dyn AnyPlan) -> Outcome<()> {
     let lines: Vec<String> = group.iter().map(|row| format!("{}: {}", row.info.label(), row.info.help)).collect();
     let heading = group.first().map_or("", |row| row.heading);
     match group.get(ask.choose(heading, &lines, 0)?) {
         Some(row) if row.kind == ValueKind::Switch => set(ask, plan, row, &Answer::On),
         Some(row) => ask_option(ask, row, &Question::about(row), plan)?,
-        None => {}
-    }
+        None => false,
+    };
     Ok(())
 }
 
-/// Asks for the answer to an option, and stores it.
-fn ask_option(ask: &Ask, row: &OptionRow, question: &Question, plan: &mut dyn AnyPlan) -> Outcome<()> {
+/// Asks for the answer to an option, and stores it; returns `false` if it is not valid.
+fn ask_option(ask: &Ask, row: &OptionRow, question: &Question, plan: &mut dyn AnyPlan) -> Outcome<bool> {
     let before = plan.get(row.info.name);
     let answer = match row.kind {
         ValueKind::Switch => match ask.yes(&question.words, before == Answer::On)? {
@@ -261,30 +261,18 @@ fn ask_option(ask: &Ask, row: &OptionRow, question: &Question, plan: &mut dyn An
         }
         _ => {
             let (row, answer) = ask_text(ask, row, question, plan)?;
-            set(ask, plan, &row, &answer);
-            return Ok(());
+            return Ok(set(ask, plan, &row, &answer));
         }
     };
-    set(ask, plan, row, &answer);
-    Ok(())
+    Ok(set(ask, plan, row, &answer))
 }
 
 /// Asks for an answer that is typed. Returns it, with the option that it belongs to: this one or an alternative.
 fn ask_text(ask: &Ask, row: &OptionRow, question: &Question, plan: &dyn AnyPlan) -> Outcome<(OptionRow, Answer)> {
-    let others = question.alternatives.iter().map(|other| format!("or {}", other.info.usage()));
-    let none = (question.need != Need::Required).then(|| match unset(row) {
-        "" => format!("{EMPTY} for none"),
-        meaning => format!("{EMPTY} for {meaning}"),
-    });
-    let ways: Vec<String> = others.chain(none).collect();
-    let words = match ways.is_empty() {
-        true => question.words.clone(),
-        false => format!("{} ({})", question.words, ways.join("; ")),
-    };
     let before = plan.get(row.info.name);
     let shown = row.text(&before);
     let default = Some(shown.as_str()).filter(|text| !text.is_empty()).or(question.proposed.as_deref());
-    let typed = ask.text(&words, default, question.need != Need::Required)?;
+    let typed = ask.text(&question.words, default, question.need != Need::Required)?;
     if typed == shown {
         // Several paths are shown in one line, from which they cannot be read back.
         return Ok((*row, before));
@@ -299,10 +287,13 @@ fn ask_text(ask: &Ask, row: &OptionRow, question: &Question, plan: &dyn AnyPlan)
     Ok(other.unwrap_or_else(own))
 }
 
-fn set(ask: &Ask, plan: &mut dyn AnyPlan, row: &OptionRow, answer: &Answer) {
-    if let Err(why) = plan.set(row.info.name, answer) {
+/// Stores an answer; returns `false` if it is not valid, after printing why.
+fn set(ask: &Ask, plan: &mut dyn AnyPlan, row: &OptionRow, answer: &Answer) -> bool {
+    let stored = plan.set(row.info.name, answer);
+    if let Err(why) = &stored {
         ask.print(format!("Not possible: {why}"));
     }
+    stored.is_ok()
 }
 
 #[cfg(test)]

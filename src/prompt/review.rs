@@ -1,13 +1,13 @@
-//! The last look before anything is written.
+//! The review of the guided prepare.
 
 use super::ask::Ask;
-use super::next_action::{report_each_problem, Choice, LastLook};
+use super::next_action::Review;
 use super::Guide;
-use gristmill_core::text::{bytes, display_safe};
 use gristmill_core::{Loading, Outcome, Rerun, SplitPlan};
-use gristmill_ops::engine::plan::{file, same_keys};
-use gristmill_ops::job::prepare::preview;
-use gristmill_ops::operations::prepare::command_line;
+use gristmill_ops::engine::plan::same_keys;
+use gristmill_ops::job::report::Report;
+use gristmill_ops::operations::prepare::PreparePreview;
+use gristmill_ops::operations::{erase, AnyPlan, Prepare};
 use gristmill_ops::source::decode::{part_class, PartClass};
 
 /// Answers that can be changed.
@@ -20,32 +20,35 @@ pub(super) enum Change {
     Media,
 }
 
-impl LastLook for Guide {
+impl Review for Guide {
     type Change = Change;
-
-    fn choices(&self) -> Vec<(Choice<Change>, &'static str)> {
-        let mut choices = vec![
-            (Choice::Save, "save the plan"),
-            (Choice::Change(Change::Splits), "change the splits"),
-            (Choice::Change(Change::Loading), "change the sample type and its fields"),
-            (Choice::Change(Change::Excludes), "leave out other shards and samples"),
-        ];
-        let facts = self.facts();
-        if same_keys(&self.plan, &facts).is_some() {
-            choices.push((Choice::Change(Change::Duplicates), "decide about keys that name several samples"));
-        }
-        if facts.parts.keys().any(|name| matches!(part_class(name), PartClass::Image | PartClass::Media)) {
-            choices.push((Choice::Change(Change::Media), "change what is recorded about media"));
-        }
-        choices
-    }
 
     fn ask(&self) -> &Ask {
         &self.ask
     }
 
-    fn to_yaml(&self) -> Outcome<String> {
-        file::to_yaml(&self.plan)
+    fn plan(&self) -> Box<dyn AnyPlan> {
+        erase::<Prepare>(self.plan.clone())
+    }
+
+    fn preview(&self) -> Outcome<Box<dyn Report>> {
+        Ok(Box::new(PreparePreview::of(&self.plan, &self.facts())))
+    }
+
+    fn changes(&self) -> Vec<(Change, &'static str)> {
+        let mut changes = vec![
+            (Change::Splits, "change the splits"),
+            (Change::Loading, "change the sample type and its fields"),
+            (Change::Excludes, "leave out other shards and samples"),
+        ];
+        let facts = self.facts();
+        if same_keys(&self.plan, &facts).is_some() {
+            changes.push((Change::Duplicates, "decide about keys that name several samples"));
+        }
+        if facts.parts.keys().any(|name| matches!(part_class(name), PartClass::Image | PartClass::Media)) {
+            changes.push((Change::Media, "change what is recorded about media"));
+        }
+        changes
     }
 
     fn change(&mut self, what: Change) -> Outcome<()> {
@@ -73,20 +76,5 @@ impl LastLook for Guide {
                 self.media()
             }
         }
-    }
-
-    fn show(&self) -> Outcome<bool> {
-        let preview = preview(&self.plan, &self.facts());
-        self.ask.print("These files will be written:");
-        for file in &preview.files {
-            let replaced = if file.replaces { ", replaces the one there" } else { "" };
-            self.ask.print(format!("  {} ({}{replaced})", display_safe(&file.name), bytes(file.bytes)));
-        }
-        for difference in &preview.differences {
-            self.ask.print(format!("Change: {}", display_safe(difference)));
-        }
-        let refused = report_each_problem(&self.ask, &preview.problems);
-        self.ask.print(format!("The same by flags: {}", command_line(&self.plan).text()));
-        Ok(!refused)
     }
 }
