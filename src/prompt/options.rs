@@ -1,7 +1,7 @@
 //! The dialogue of every operation: the options without which a plan cannot run are asked for, and all can be changed as a numbered list.
 
 use super::ask::Ask;
-use super::next_action::Review;
+use super::review::Review;
 use gristmill_core::options::{self, Answer, OptionRow, ValueKind};
 use gristmill_core::text::display_safe;
 use gristmill_core::{Outcome, RunOptions};

@@ -1,6 +1,7 @@
 //! Asks how the shards are divided.
 
-use super::ask::read_numbers;
+use super::super::ask::read_numbers;
+use super::super::review::report_each_problem;
 use super::Guide;
 use gristmill_core::plan::{SplitList, SplitPattern};
 use gristmill_core::text::{count, display_safe};
@@ -156,14 +157,7 @@ impl Guide {
             let number = count(resolved.unassigned.len() as u64, "shard");
             self.ask.print(format!("  in no split: {number}{}", self.first_and_last(&resolved.unassigned)));
         }
-        for problem in &resolved.problems {
-            let word = if problem.severity == Severity::Refusal { "Not possible" } else { "Note" };
-            self.ask.print(format!("{word}: {problem}"));
-            if let Some(hint) = &problem.hint {
-                self.ask.print(format!("  {}", display_safe(hint)));
-            }
-        }
-        !resolved.is_refused()
+        !report_each_problem(&self.ask, &resolved.problems)
     }
 
     fn first_and_last(&self, shards: &[ShardId]) -> String {
