@@ -6,6 +6,7 @@ use dialoguer::theme::SimpleTheme;
 use dialoguer::Input;
 use gristmill_core::text::{display_safe, display_safe_lines};
 use gristmill_core::{Failure, Outcome};
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 
 /// Asks on the terminal: questions go to stderr, answers come from stdin.
@@ -80,10 +81,7 @@ impl Ask {
 
     /// One of several, by its number from 1.
     pub fn choose(&self, question: &str, choices: &[String], default: usize) -> Outcome<usize> {
-        self.print(question);
-        for (i, choice) in choices.iter().enumerate() {
-            self.print(format!("  {}  {}", i + 1, display_safe(choice)));
-        }
+        self.print_choices(question, choices);
         let first = (default + 1).to_string();
         loop {
             let answer = self.text("Number", Some(&first), false)?;
@@ -93,6 +91,49 @@ impl Ask {
             }
         }
     }
+
+    /// One or more of several, by their numbers from 1, like `1,3`.
+    pub(super) fn choose_several(&self, question: &str, choices: &[String], chosen: &[bool]) -> Outcome<Vec<usize>> {
+        self.print_choices(question, choices);
+        let known: Vec<String> =
+            (1..).zip(chosen).filter(|(_, is_chosen)| **is_chosen).map(|(n, _)| n.to_string()).collect();
+        let known = Some(known.join(",")).filter(|known| !known.is_empty());
+        loop {
+            let answer = self.text("Numbers, like 1 or 1,2", known.as_deref(), false)?;
+            match read_numbers(&answer, choices.len()) {
+                Ok(numbers) if !numbers.is_empty() => {
+                    return Ok(numbers.into_iter().map(|number| number - 1).collect())
+                }
+                Ok(_) => self.print("At least one number is needed."),
+                Err(why) => self.print(why),
+            }
+        }
+    }
+
+    fn print_choices(&self, question: &str, choices: &[String]) {
+        self.print(question);
+        for (i, choice) in choices.iter().enumerate() {
+            self.print(format!("  {}  {}", i + 1, display_safe(choice)));
+        }
+    }
+}
+
+/// `1-5,8` → numbers from 1 to `most`, each once, in order.
+pub(super) fn read_numbers(text: &str, most: usize) -> Result<Vec<usize>, String> {
+    let mut numbers = BTreeSet::new();
+    let number = |text: &str| match text.trim().parse::<usize>() {
+        Ok(number) if (1..=most).contains(&number) => Ok(number),
+        _ => Err(format!("'{}' is not a number from 1 to {most}.", display_safe(text.trim()))),
+    };
+    for piece in text.split([',', ' ']).filter(|piece| !piece.is_empty()) {
+        match piece.split_once('-') {
+            Some((first, last)) => numbers.extend(number(first)?..=number(last)?),
+            None => {
+                numbers.insert(number(piece)?);
+            }
+        }
+    }
+    Ok(numbers.into_iter().collect())
 }
 
 fn lost(error: dialoguer::Error) -> Failure {
@@ -101,4 +142,18 @@ fn lost(error: dialoguer::Error) -> Failure {
         return Failure::cancelled();
     }
     Failure::environment("asking a question", error.to_string()).with_hint("add --yes and answer by flags")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_are_chosen_by_numbers_and_ranges() {
+        assert_eq!(read_numbers("1-3, 7", 9), Ok(vec![1, 2, 3, 7]));
+        assert_eq!(read_numbers("2,2,1", 9), Ok(vec![1, 2]));
+        assert!(read_numbers("0", 9).is_err());
+        assert!(read_numbers("8-10", 9).is_err());
+        assert!(read_numbers("x", 9).is_err());
+    }
 }

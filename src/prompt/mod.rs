@@ -1,48 +1,25 @@
-//! The guided prepare as plain prompts: the same questions as the full screen, one line per state change.
+//! The guided commands as plain prompts: the same questions as the full screen, one line per state change.
 //!
-//! Owns questions and their order. Decides nothing itself: every answer goes into the plan, and what it means comes from
-//! `engine::plan`. For screen readers, logs, and terminals that can do no more.
+//! Owns questions and their order. Decides nothing itself: every answer is stored in the plan. What a plan means, and what the data say about
+//! it, comes from `operations`. For screen readers, logs, and terminals without a full screen.
 
 mod ask;
-mod dedup;
-mod excludes;
-mod fields;
-mod keys;
-mod loading;
-mod media;
-mod next_action;
 mod options;
-mod pack;
 mod plain;
-mod rerun;
+mod prepare;
 mod review;
-mod splits;
 
 pub use ask::Ask;
-use dedup::dedup;
 pub use options::plan;
-use pack::pack;
+pub use prepare::prepare;
 
-use gristmill_core::text::{bytes, count, display_safe};
-use gristmill_core::{
-    DatasetFacts, Failure, Loading, Outcome, PreparePlan, Rerun, RunOptions, Scope, Severity, SplitPlan,
-};
-use gristmill_ops::job::scan::LiveScan;
+use gristmill_core::text::display_safe;
+use gristmill_core::Outcome;
 use gristmill_ops::preview::text::cut_end;
 use gristmill_ops::source::decode::Value;
-use next_action::LastLook as _;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// A shown value is cut here, in columns.
 const SHOWN_COLUMNS: usize = 100;
-
-/// Findings that are listed before the first question.
-const MAX_FINDINGS: usize = 20;
-
-/// A plan with every answer, and the scan that ran while it was asked for.
-pub type Answered = (PreparePlan, LiveScan);
 
 /// Asks one question that is answered by yes or no.
 pub fn confirm(question: &str, default: bool) -> Outcome<bool> {
@@ -58,97 +35,4 @@ pub fn value_line(value: &Value) -> String {
         other => other.describe(),
     };
     cut_end(&display_safe(&text), SHOWN_COLUMNS)
-}
-
-/// The questions, the scan, and the plan with the answers so far.
-struct Guide {
-    ask: Ask,
-    scan: LiveScan,
-    plan: PreparePlan,
-}
-
-/// Asks for everything that the plan leaves open; `None` when the person decides to leave it.
-pub fn prepare(plan: PreparePlan, options: &RunOptions) -> Outcome<Option<Answered>> {
-    let ask = Ask::new()?;
-    let scan = LiveScan::start(Path::new(&plan.path), options)?;
-    let mut guide = Guide { ask, scan, plan };
-    guide.introduce()?;
-    if !guide.ask_rerun()? {
-        return Ok(None);
-    }
-    if guide.needs_answers() {
-        guide.compressed()?;
-        guide.excludes()?;
-        if guide.plan.splits == SplitPlan::Unset {
-            guide.splits()?;
-        }
-        if guide.is_loading_open() {
-            guide.loading()?;
-        }
-        if guide.plan.media.is_none() {
-            guide.media()?;
-        }
-    }
-    guide.duplicates()?;
-    Ok(guide.review()?.then_some((guide.plan, guide.scan)))
-}
-
-impl Guide {
-    /// Returns the facts so far.
-    fn facts(&self) -> Arc<DatasetFacts> {
-        self.scan.facts()
-    }
-
-    /// Returns the facts as soon as `enough` holds, the scan is done, or `most` has passed.
-    fn facts_when(&self, most: Duration, enough: impl Fn(&DatasetFacts) -> bool) -> Arc<DatasetFacts> {
-        let start = Instant::now();
-        loop {
-            let facts = self.facts();
-            if self.scan.is_finished() || enough(&facts) || start.elapsed() >= most {
-                return facts;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    fn introduce(&self) -> Outcome<()> {
-        let facts = self.scan.wait_opened()?;
-        self.ask.print(format!(
-            "{}: {}, {}, {}",
-            display_safe(&self.plan.path),
-            facts.kind.title(),
-            count(facts.shards.len() as u64, "shard"),
-            bytes(facts.total_bytes())
-        ));
-        let (Some(first), Some(last)) = (facts.shards.first(), facts.shards.last()) else {
-            return Err(Failure::data("finding shards", "there is no .tar below this folder")
-                .on(gristmill_core::Subject::path(&self.plan.path))
-                .with_hint("give the folder that holds the tar shards"));
-        };
-        self.ask.print(format!("From {} to {}", display_safe(&first.name), display_safe(&last.name)));
-        let serious: Vec<_> = facts.findings.iter().filter(|finding| finding.severity > Severity::Note).collect();
-        for finding in serious.iter().take(MAX_FINDINGS) {
-            self.ask.print(format!("Warning: {finding}"));
-            if let Some(hint) = &finding.hint {
-                self.ask.print(format!("  {hint}"));
-            }
-        }
-        if let Some(more) = serious.len().checked_sub(MAX_FINDINGS).filter(|more| *more > 0) {
-            self.ask.print(format!("  … and {}", count(more as u64, "more warning")));
-        }
-        Ok(())
-    }
-
-    /// An update and a repair of the index keep the answers that are there.
-    fn needs_answers(&self) -> bool {
-        self.plan.rerun != Rerun::Update && self.plan.scope != Scope::TarIndexOnly
-    }
-
-    fn is_loading_open(&self) -> bool {
-        match &self.plan.loading {
-            Loading::Unset => true,
-            Loading::FieldMap { fields, .. } => fields.is_empty(),
-            _ => false,
-        }
-    }
 }

@@ -1,75 +1,151 @@
-//! The options of a plan as plain prompts: the missing ones are asked, and all can be changed as a numbered list.
+//! The dialogue of every operation: the options without which a plan cannot run are asked for, and all can be changed as a numbered list.
 
 use super::ask::Ask;
-use super::next_action::{report_each_problem, Choice, LastLook};
+use super::review::Review;
 use gristmill_core::options::{self, Answer, OptionRow, ValueKind};
 use gristmill_core::text::display_safe;
-use gristmill_core::{DedupPlan, Outcome, PackPlan, Problem, RunOptions};
-use gristmill_ops::operations::{erase, AnyPlan, Dedup, Pack};
+use gristmill_core::{Outcome, RunOptions};
+use gristmill_ops::job::report::Report;
+use gristmill_ops::operations::{Advice, AnyPlan, Need};
 
 /// The answer that removes a typed one.
 const EMPTY: &str = "-";
 
-struct Guide {
+/// The plan with the answers so far, and what the data say about them.
+struct Dialogue {
     ask: Ask,
     plan: Box<dyn AnyPlan>,
+    advice: Box<dyn Advice>,
     options: RunOptions,
 }
 
-/// Asks for the required options that a plan leaves open, then what to do; `None` if nothing is to be written.
+/// Asks for the options that a plan leaves open, then what to do; `None` if nothing is to be written.
 pub fn plan(plan: Box<dyn AnyPlan>, options: &RunOptions) -> Outcome<Option<Box<dyn AnyPlan>>> {
-    if let Some(pack) = plan.typed::<PackPlan>() {
-        return Ok(super::pack(pack.clone(), options)?.map(erase::<Pack>));
+    let advice = plan.operation().advice(options);
+    let mut dialogue = Dialogue { ask: Ask::new()?, plan, advice, options: options.clone() };
+    let rows = dialogue.plan.operation().options();
+    for row in in_order(&rows, dialogue.advice.order()) {
+        dialogue.ask_open(row)?;
     }
-    if let Some(dedup) = plan.typed::<DedupPlan>() {
-        return Ok(super::dedup(dedup.clone(), options)?.map(erase::<Dedup>));
-    }
-    let mut guide = Guide { ask: Ask::new()?, plan, options: options.clone() };
-    for row in guide.plan.operation().options().into_iter().filter(|row| row.info.is_required) {
-        while guide.plan.applies(row.info.name) && guide.plan.get(row.info.name) == Answer::Unset {
-            ask_option(&guide.ask, &row, &mut *guide.plan)?;
+    for group in options::one_of_groups(&rows) {
+        while group.iter().all(|row| dialogue.plan.get(row.info.name) == Answer::Unset) {
+            ask_one_of(&dialogue.ask, &group, &mut *dialogue.plan)?;
         }
     }
-    for group in options::one_of_groups(&guide.plan.operation().options()) {
-        while group.iter().all(|row| guide.plan.get(row.info.name) == Answer::Unset) {
-            ask_one_of(&guide.ask, &group, &mut *guide.plan)?;
-        }
-    }
-    Ok(guide.review()?.then_some(guide.plan))
+    Ok(dialogue.review()?.then_some(dialogue.plan))
 }
 
-impl LastLook for Guide {
-    type Change = ();
+/// Returns the rows with these names in their order, then the others that are required.
+fn in_order<'a>(rows: &'a [OptionRow], names: &'a [&str]) -> impl Iterator<Item = &'a OptionRow> {
+    let first = names.iter().filter_map(|name| rows.iter().find(|row| row.info.name == *name));
+    first.chain(rows.iter().filter(|row| row.info.is_required && !names.contains(&row.info.name)))
+}
 
-    fn choices(&self) -> Vec<(Choice<()>, &'static str)> {
-        vec![(Choice::Save, "save the plan"), (Choice::Change(()), "change settings")]
+impl Dialogue {
+    /// Asks for an option if it is open, and again while its answer cannot be used.
+    fn ask_open(&mut self, row: &OptionRow) -> Outcome<()> {
+        let option = row.info.name;
+        let mut is_refused = false;
+        while self.plan.applies(option) {
+            let need = self.advice.need(&*self.plan, row);
+            let is_wanted = || need != Need::Optional || self.advice.propose(&*self.plan, option).is_some();
+            let is_asked = is_refused || self.is_open(row) && is_wanted();
+            if is_asked && !ask_option(&self.ask, row, &self.question(row, need), &mut *self.plan)? {
+                continue;
+            }
+            let is_left_open = self.is_open(row);
+            if is_left_open && need == Need::Required {
+                continue;
+            }
+            if self.check(option)? || is_asked && is_left_open {
+                return Ok(());
+            }
+            is_refused = true;
+            self.clear(row);
+        }
+        Ok(())
     }
+
+    /// Returns the question for an option without an answer, with the other ways to answer it.
+    fn question(&self, row: &OptionRow, need: Need) -> Question {
+        let rows = self.plan.operation().options().into_iter();
+        let is_other = |other: &OptionRow| row.info.conflicts.contains(&other.info.name) && other.kind.is_stored();
+        let alternatives: Vec<OptionRow> =
+            rows.filter(|other| is_other(other) && self.plan.applies(other.info.name)).collect();
+        let others = alternatives.iter().map(|other| format!("or {}", other.info.usage()));
+        let none = (need != Need::Required).then(|| match unset(row) {
+            "" => format!("{EMPTY} for none"),
+            meaning => format!("{EMPTY} for {meaning}"),
+        });
+        let ways: Vec<String> = others.chain(none).collect();
+        let words = self.advice.question(&*self.plan, row.info.name).unwrap_or(row.info.help);
+        let words = match ways.is_empty() {
+            true => format!("{}: {words}", name(row)),
+            false => format!("{}: {words} ({})", name(row), ways.join("; ")),
+        };
+        let proposed = self.advice.propose(&*self.plan, row.info.name);
+        Question { words, proposed, need, alternatives }
+    }
+
+    /// Whether neither an option nor one that excludes it has an answer.
+    fn is_open(&self, row: &OptionRow) -> bool {
+        let mut names = std::iter::once(&row.info.name).chain(row.info.conflicts);
+        names.all(|name| self.plan.get(name) == Answer::Unset)
+    }
+
+    /// Removes the answer to an option, or to the one that is given in its place.
+    fn clear(&mut self, row: &OptionRow) {
+        for name in std::iter::once(&row.info.name).chain(row.info.conflicts) {
+            // No answer is valid for every option.
+            let _ = self.plan.set(name, &Answer::Unset);
+        }
+    }
+
+    /// Prints what the data say about an answer; returns whether it can be used.
+    fn check(&mut self, option: &str) -> Outcome<bool> {
+        let lines = self.advice.check(&*self.plan, option);
+        let lines = self.ask.or_refuse(lines)?;
+        lines.iter().flatten().for_each(|line| self.ask.print(line));
+        Ok(lines.is_some())
+    }
+
+    /// Asks for options until no more are to be changed.
+    fn change_options(&mut self) -> Outcome<()> {
+        self.ask.print(format!("A single {EMPTY} clears an answer that is typed."));
+        loop {
+            let rows = offered(&*self.plan);
+            let lines = rows.iter().map(|row| format!("{}: {}", name(row), shown(row, &*self.plan)));
+            let lines: Vec<String> = lines.chain(["no more".to_owned()]).collect();
+            let chosen = self.ask.choose("Which setting?", &lines, rows.len())?;
+            let Some(row) = rows.get(chosen) else { return Ok(()) };
+            ask_option(&self.ask, row, &Question::about(row), &mut *self.plan)?;
+            // The review reports an answer that cannot be used.
+            self.check(row.info.name)?;
+        }
+    }
+}
+
+impl Review for Dialogue {
+    type Change = ();
 
     fn ask(&self) -> &Ask {
         &self.ask
     }
 
-    fn to_yaml(&self) -> Outcome<String> {
-        self.plan.to_yaml()
+    fn plan(&self) -> Box<dyn AnyPlan> {
+        self.plan.boxed_clone()
+    }
+
+    fn preview(&self) -> Outcome<Box<dyn Report>> {
+        self.plan.start(true, self.options.clone())?.wait()
+    }
+
+    fn changes(&self) -> Vec<((), &'static str)> {
+        vec![((), "change settings")]
     }
 
     fn change(&mut self, (): ()) -> Outcome<()> {
-        change_options(&self.ask, &mut *self.plan)
-    }
-
-    fn wrong(&self) -> Vec<Problem> {
-        self.plan.check(false)
-    }
-
-    fn show(&self) -> Outcome<bool> {
-        let preview = self.plan.start(true, self.options.clone())?.wait();
-        let Some(preview) = self.ask.or_refuse(preview)? else { return Ok(false) };
-        for line in preview.lines(true) {
-            self.ask.print(line.lead + &line.rest);
-        }
-        let is_refused = report_each_problem(&self.ask, preview.findings().0);
-        self.ask.print(format!("The same by flags: {}", self.plan.command_line().text()));
-        Ok(!is_refused)
+        self.change_options()
     }
 }
 
@@ -80,21 +156,6 @@ fn offered(plan: &dyn AnyPlan) -> Vec<OptionRow> {
     rows.filter(|row| is_offered(row) && plan.applies(row.info.name)).collect()
 }
 
-/// Asks for options until no more are to be changed.
-pub(super) fn change_options(ask: &Ask, plan: &mut dyn AnyPlan) -> Outcome<()> {
-    ask.print(format!("A single {EMPTY} clears an answer that is typed."));
-    loop {
-        let rows = offered(plan);
-        let lines = rows.iter().map(|row| format!("{}: {}", name(row), shown(row, plan)));
-        let lines: Vec<String> = lines.chain(["no more".to_owned()]).collect();
-        let chosen = ask.choose("Which setting?", &lines, rows.len())?;
-        match rows.get(chosen) {
-            Some(row) => ask_option(ask, row, plan)?,
-            None => return Ok(()),
-        }
-    }
-}
-
 fn name(row: &OptionRow) -> String {
     match row.needs {
         "" => row.info.label(),
@@ -102,12 +163,18 @@ fn name(row: &OptionRow) -> String {
     }
 }
 
-/// Returns what counts as long as an option has no answer.
-fn note(row: &OptionRow) -> &'static str {
-    match (row.info.default, row.info.unset) {
-        ("", "") => row.info.help,
-        ("", meaning) | (meaning, _) => meaning,
+/// Returns what counts as long as an option has no answer; empty if nothing does.
+fn unset(row: &OptionRow) -> &'static str {
+    if row.info.default.is_empty() {
+        row.info.unset
+    } else {
+        row.info.default
     }
+}
+
+/// Returns what counts as long as an option has no answer, or its effect.
+fn note(row: &OptionRow) -> &'static str {
+    Some(unset(row)).filter(|meaning| !meaning.is_empty()).unwrap_or(row.info.help)
 }
 
 /// Returns the present answer.
@@ -135,61 +202,98 @@ fn line_of(choice: &options::Choice) -> String {
     }
 }
 
-/// Asks which option of a group is to be given.
+/// How an option is asked for.
+struct Question {
+    words: String,
+    /// The answer that is proposed if there is none.
+    proposed: Option<String>,
+    need: Need,
+    /// Options that can be answered in its place, as they are typed on the command line.
+    alternatives: Vec<OptionRow>,
+}
+
+impl Question {
+    /// Returns the question for an option that is to be changed.
+    fn about(row: &OptionRow) -> Self {
+        let words = match row.kind {
+            ValueKind::Choice(_) | ValueKind::Choices(_) => name(row),
+            ValueKind::Switch => format!("{}: {}", name(row), row.info.help),
+            _ => format!("{} ({})", name(row), note(row)),
+        };
+        let need = if row.info.is_required { Need::Required } else { Need::Optional };
+        Self { words, proposed: None, need, alternatives: Vec::new() }
+    }
+}
+
+/// Asks which option of a group is to be given, and for its answer.
 fn ask_one_of(ask: &Ask, group: &[OptionRow], plan: &mut dyn AnyPlan) -> Outcome<()> {
     let lines: Vec<String> = group.iter().map(|row| format!("{}: {}", row.info.label(), row.info.help)).collect();
     let heading = group.first().map_or("", |row| row.heading);
     match group.get(ask.choose(heading, &lines, 0)?) {
-        Some(row) if row.kind == ValueKind::Switch => {
-            if let Err(why) = plan.set(row.info.name, &Answer::On) {
-                ask.print(format!("Not possible: {why}"));
-            }
-            Ok(())
-        }
-        Some(row) => ask_option(ask, row, plan),
-        None => Ok(()),
-    }
+        Some(row) if row.kind == ValueKind::Switch => set(ask, plan, row, &Answer::On),
+        Some(row) => ask_option(ask, row, &Question::about(row), plan)?,
+        None => false,
+    };
+    Ok(())
 }
 
-fn ask_option(ask: &Ask, row: &OptionRow, plan: &mut dyn AnyPlan) -> Outcome<()> {
-    let option = row.info.name;
-    let before = plan.get(option);
+/// Asks for the answer to an option, and stores it; returns `false` if it is not valid.
+fn ask_option(ask: &Ask, row: &OptionRow, question: &Question, plan: &mut dyn AnyPlan) -> Outcome<bool> {
+    let before = plan.get(row.info.name);
     let answer = match row.kind {
-        ValueKind::Switch => match ask.yes(&format!("{}: {}", name(row), row.info.help), before == Answer::On)? {
+        ValueKind::Switch => match ask.yes(&question.words, before == Answer::On)? {
             true => Answer::On,
             false => Answer::Unset,
         },
         ValueKind::Choice(choices) => {
             let lines: Vec<String> = choices.iter().map(line_of).collect();
             let chosen = choices.iter().position(|choice| choice.name == row.text(&before)).unwrap_or(0);
-            let number = ask.choose(&name(row), &lines, chosen)?;
+            let number = ask.choose(&question.words, &lines, chosen)?;
             choices.get(number).map_or(Answer::Unset, |choice| Answer::Text(choice.name.to_owned()))
         }
         ValueKind::Choices(choices) => {
-            let known = match &before {
-                Answer::List(names) => names.clone(),
-                _ => Vec::new(),
-            };
-            let mut chosen = Vec::new();
-            for choice in choices {
-                if ask.yes(&line_of(choice), known.iter().any(|name| name == choice.name))? {
-                    chosen.push(choice.name.to_owned());
-                }
-            }
-            Answer::List(chosen)
+            let lines: Vec<String> = choices.iter().map(line_of).collect();
+            let is_chosen = |name: &str| matches!(&before, Answer::List(names) if names.iter().any(|one| one == name));
+            let chosen: Vec<bool> = choices.iter().map(|choice| is_chosen(choice.name)).collect();
+            let numbers = ask.choose_several(&question.words, &lines, &chosen)?;
+            let names = numbers.into_iter().filter_map(|number| choices.get(number));
+            Answer::List(names.map(|choice| choice.name.to_owned()).collect())
         }
         _ => {
-            let question = format!("{} ({})", name(row), note(row));
-            let text = row.text(&before);
-            let typed =
-                ask.text(&question, Some(text.as_str()).filter(|text| !text.is_empty()), !row.info.is_required)?;
-            row.answer(if typed == EMPTY { "" } else { &typed })
+            let (row, answer) = ask_text(ask, row, question, plan)?;
+            return Ok(set(ask, plan, &row, &answer));
         }
     };
-    if let Err(why) = plan.set(option, &answer) {
+    Ok(set(ask, plan, row, &answer))
+}
+
+/// Asks for an answer that is typed. Returns it, with the option that it belongs to: this one or an alternative.
+fn ask_text(ask: &Ask, row: &OptionRow, question: &Question, plan: &dyn AnyPlan) -> Outcome<(OptionRow, Answer)> {
+    let before = plan.get(row.info.name);
+    let shown = row.text(&before);
+    let default = Some(shown.as_str()).filter(|text| !text.is_empty()).or(question.proposed.as_deref());
+    let typed = ask.text(&question.words, default, question.need != Need::Required)?;
+    if typed == shown {
+        // Several paths are shown in one line, from which they cannot be read back.
+        return Ok((*row, before));
+    }
+    let flag = typed.strip_prefix("--").map(|flag| flag.split_once([' ', '=']).unwrap_or((flag, "")));
+    let other = flag.and_then(|(name, value)| {
+        let other = question.alternatives.iter().find(|other| other.info.name == name)?;
+        let is_switch = other.kind == ValueKind::Switch;
+        Some((*other, if is_switch { Answer::On } else { other.answer(value.trim()) }))
+    });
+    let own = || (*row, if typed == EMPTY { Answer::Unset } else { row.answer(&typed) });
+    Ok(other.unwrap_or_else(own))
+}
+
+/// Stores an answer; returns `false` if it is not valid, after printing why.
+fn set(ask: &Ask, plan: &mut dyn AnyPlan, row: &OptionRow, answer: &Answer) -> bool {
+    let stored = plan.set(row.info.name, answer);
+    if let Err(why) = &stored {
         ask.print(format!("Not possible: {why}"));
     }
-    Ok(())
+    stored.is_ok()
 }
 
 #[cfg(test)]

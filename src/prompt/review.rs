@@ -1,92 +1,91 @@
-//! The last look before anything is written.
+//! The review at the end of every dialogue: what a run would do, then write it, save the plan, change an answer, or leave it.
 
 use super::ask::Ask;
-use super::next_action::{report_each_problem, Choice, LastLook};
-use super::Guide;
-use gristmill_core::text::{bytes, display_safe};
-use gristmill_core::{Loading, Outcome, Rerun, SplitPlan};
-use gristmill_ops::engine::plan::{file, same_keys};
-use gristmill_ops::job::prepare::preview;
-use gristmill_ops::operations::prepare::command_line;
-use gristmill_ops::source::decode::{part_class, PartClass};
+use gristmill_core::text::display_safe;
+use gristmill_core::{Outcome, Problem, Severity};
+use gristmill_ops::job::report::Report;
+use gristmill_ops::operations::AnyPlan;
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::publish::write_file;
+use std::path::Path;
 
-/// Answers that can be changed.
-#[derive(Clone, Copy)]
-pub(super) enum Change {
-    Splits,
-    Loading,
-    Excludes,
-    Duplicates,
-    Media,
+/// A dialogue whose questions are answered.
+pub(super) trait Review {
+    /// Answers that can be changed.
+    type Change: Copy;
+
+    /// Returns the prompt.
+    fn ask(&self) -> &Ask;
+    /// Returns the plan with the answers.
+    fn plan(&self) -> Box<dyn AnyPlan>;
+    /// Returns what a run would do.
+    fn preview(&self) -> Outcome<Box<dyn Report>>;
+    /// Returns the answers that can be changed now, with their descriptions.
+    fn changes(&self) -> Vec<(Self::Change, &'static str)>;
+    /// Asks for something again.
+    fn change(&mut self, what: Self::Change) -> Outcome<()>;
+
+    /// Shows the preview and asks what to do; returns `false` if nothing is to be written.
+    fn review(&mut self) -> Outcome<bool> {
+        loop {
+            let plan = self.plan();
+            let preview = || show(self.ask(), &*plan, self.preview());
+            let allowed = !report_each_problem(self.ask(), &plan.check(false)) && preview()?;
+            let changes = self.changes();
+            let first = if allowed { &["write it", "save the plan"][..] } else { &["save the plan"] };
+            let words = first.iter().copied().chain(changes.iter().map(|(_, words)| *words));
+            let words: Vec<String> = words.chain(["leave, write nothing"]).map(str::to_owned).collect();
+            let chosen = self.ask().choose("What now?", &words, 0)?;
+            match chosen.checked_sub(first.len()).map(|number| changes.get(number)) {
+                None if allowed && chosen == 0 => return Ok(true),
+                None => save(self.ask(), plan.to_yaml())?,
+                Some(Some((what, _))) => self.change(*what)?,
+                Some(None) => return Ok(false),
+            }
+        }
+    }
 }
 
-impl LastLook for Guide {
-    type Change = Change;
-
-    fn choices(&self) -> Vec<(Choice<Change>, &'static str)> {
-        let mut choices = vec![
-            (Choice::Save, "save the plan"),
-            (Choice::Change(Change::Splits), "change the splits"),
-            (Choice::Change(Change::Loading), "change the sample type and its fields"),
-            (Choice::Change(Change::Excludes), "leave out other shards and samples"),
-        ];
-        let facts = self.facts();
-        if same_keys(&self.plan, &facts).is_some() {
-            choices.push((Choice::Change(Change::Duplicates), "decide about keys that name several samples"));
-        }
-        if facts.parts.keys().any(|name| matches!(part_class(name), PartClass::Image | PartClass::Media)) {
-            choices.push((Choice::Change(Change::Media), "change what is recorded about media"));
-        }
-        choices
+/// Prints a preview; returns whether the plan can run.
+fn show(ask: &Ask, plan: &dyn AnyPlan, preview: Outcome<Box<dyn Report>>) -> Outcome<bool> {
+    let Some(preview) = ask.or_refuse(preview)? else { return Ok(false) };
+    for line in preview.lines(true) {
+        ask.print(line.lead + &line.rest);
     }
-
-    fn ask(&self) -> &Ask {
-        &self.ask
-    }
-
-    fn to_yaml(&self) -> Outcome<String> {
-        file::to_yaml(&self.plan)
-    }
-
-    fn change(&mut self, what: Change) -> Outcome<()> {
-        match what {
-            Change::Splits if self.plan.rerun == Rerun::Update => {
-                let facts = self.facts();
-                facts.prepared.as_ref().map_or(Ok(()), |prepared| self.new_to(prepared))
-            }
-            Change::Splits => {
-                self.plan.splits = SplitPlan::Unset;
-                self.splits()
-            }
-            Change::Loading => {
-                self.plan.loading = Loading::Unset;
-                self.loading()
-            }
-            Change::Excludes => {
-                self.plan.exclude_shards.clear();
-                self.plan.excludes.clear();
-                self.excludes()
-            }
-            Change::Duplicates => self.ask_duplicates(),
-            Change::Media => {
-                self.plan.media = None;
-                self.media()
-            }
+    let is_refused = report_each_problem(ask, preview.findings().0);
+    if plan.is_expressible() {
+        let command = plan.command_line();
+        ask.print(format!("The same by flags: {}", command.text()));
+        for (name, _) in &command.files {
+            ask.print(format!("  {} contains the lists of this plan; a saved plan has them", display_safe(name)));
         }
     }
+    Ok(!is_refused)
+}
 
-    fn show(&self) -> Outcome<bool> {
-        let preview = preview(&self.plan, &self.facts());
-        self.ask.print("These files will be written:");
-        for file in &preview.files {
-            let replaced = if file.replaces { ", replaces the one there" } else { "" };
-            self.ask.print(format!("  {} ({}{replaced})", display_safe(&file.name), bytes(file.bytes)));
+/// Prints problems. Returns whether one of them prevents the run.
+pub(super) fn report_each_problem<'a>(ask: &Ask, problems: impl IntoIterator<Item = &'a Problem>) -> bool {
+    let mut is_refused = false;
+    for problem in problems {
+        is_refused |= problem.severity == Severity::Refusal;
+        let word = match problem.severity {
+            Severity::Note => "Note",
+            Severity::Problem => "Warning",
+            Severity::Refusal => "Not possible",
+        };
+        ask.print(format!("{word}: {problem}"));
+        if let Some(hint) = &problem.hint {
+            ask.print(format!("  {}", display_safe(hint)));
         }
-        for difference in &preview.differences {
-            self.ask.print(format!("Change: {}", display_safe(difference)));
-        }
-        let refused = report_each_problem(&self.ask, &preview.problems);
-        self.ask.print(format!("The same by flags: {}", command_line(&self.plan).text()));
-        Ok(!refused)
     }
+    is_refused
+}
+
+fn save(ask: &Ask, plan: Outcome<String>) -> Outcome<()> {
+    let name = ask.text("File", Some("plan.yaml"), false)?;
+    match plan.and_then(|text| write_file(&RealFs, Path::new(&name), text.as_bytes(), 0o644)) {
+        Ok(()) => ask.print(format!("Saved to {}.", display_safe(&name))),
+        Err(failure) => ask.print(format!("Not saved: {failure}")),
+    }
+    Ok(())
 }

@@ -312,13 +312,19 @@ fn packing_is_asked_for_and_looked_at_before_it_runs() {
     sandbox.write("a.jsonl", "{\"body\": \"The first one.\"}\n{\"body\": \"straße 東京\"}\n");
     let tokenizer = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/modalities/tokenizers/bpe1k");
     let mut dialogue = Dialogue::start(&sandbox, "pack a.jsonl --plain", "xterm-256color");
-    dialogue.expect("No text there").expect("body").expect("Key of the text").answer("body");
-    dialogue.expect("The first one.").expect("For which framework?").expect("Number").answer("2");
-    dialogue.expect("Tokenizer").answer("nowhere.json");
-    dialogue.expect("Not possible").expect("Tokenizer").answer(&tokenizer.to_string_lossy());
-    dialogue.expect("BPE").expect("Token that ends a document").answer("</nothing>");
-    dialogue.expect("Not possible").expect("Token that ends a document").answer("");
-    dialogue.expect("is token 0").expect("Folder for the tokens").answer("out");
+    dialogue
+        .expect("1 file")
+        .expect("text key: Key of the text (or --jq EXPR")
+        .expect("[body]")
+        .answer("--jq .summary");
+    dialogue.expect("Not possible").expect("the lines have the keys: body").expect("[body]").answer("");
+    dialogue.expect("The first one.").expect("format: For which framework").expect("Numbers").answer("4");
+    dialogue.expect("'4' is not a number from 1 to 3").expect("Numbers").answer("2");
+    dialogue.expect("tokenizer: ").answer("nowhere.json");
+    dialogue.expect("Not possible").expect("tokenizer: ").answer(&tokenizer.to_string_lossy());
+    dialogue.expect("BPE").expect("end token: Token that ends each document").answer("</nothing>");
+    dialogue.expect("Not possible").expect("Token that ends each document").answer("");
+    dialogue.expect("is token 0").expect("output: ").expect("[a-tokens]").answer("out");
     dialogue.expect("about 2 documents").expect("The same by flags: gristmill pack a.jsonl").expect("What now?");
     dialogue.expect("Number").answer("");
     dialogue.ends(0);
@@ -334,7 +340,7 @@ fn a_list_of_paths_asks_for_the_folder_that_they_start_from() {
     let flags = format!("--paths-file list.txt --format nanosets --tokenizer {} --output out", tokenizer.display());
     let mut dialogue = Dialogue::start(&sandbox, &format!("pack {flags} --plain"), "xterm-256color");
     dialogue.expect("Folder that the listed paths start from").answer("");
-    dialogue.expect("1 file").expect("The first one.").expect("Token that ends a document").answer("");
+    dialogue.expect("1 file").expect("The first one.").expect("Token that ends each document").answer("");
     dialogue.expect("What now?").expect("Number").answer("");
     dialogue.ends(0);
     assert!(sandbox.has("out/00000_unshuffled.ds.metadata"));
@@ -356,8 +362,8 @@ fn the_prompts_of_packing_give_every_setting_that_the_screens_have() {
     let tokenizer = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/modalities/tokenizers/bpe1k");
     let flags = format!("--format nanosets --eos-id 0 --tokenizer {}", tokenizer.display());
     let mut dialogue = Dialogue::start(&sandbox, &format!("pack a.jsonl --plain {flags}"), "xterm-256color");
-    dialogue.expect("Folder for the tokens").answer("out");
-    dialogue.expect("What now?").expect("4  change other settings").expect("Number").answer("4");
+    dialogue.expect("output: ").answer("out");
+    dialogue.expect("What now?").expect("3  change settings").expect("Number").answer("3");
     pick(&mut dialogue, "Nanosets, tasks: ");
     dialogue.expect("Nanosets, tasks (one for each file").answer("many").expect("'many' is not a number");
     pick(&mut dialogue, "Nanosets, tasks: ");
@@ -366,7 +372,7 @@ fn the_prompts_of_packing_give_every_setting_that_the_screens_have() {
     dialogue.expect("documents: All documents of a task permuted").expect("Number").answer("2");
     assert!(!dialogue.text().contains("Forager, token type"));
     pick(&mut dialogue, "format: nanosets");
-    dialogue.expect("modalities: .pbin").answer("n").expect("nanosets: ").answer("y").expect("forager: ").answer("y");
+    dialogue.expect("modalities: .pbin").expect("Numbers").expect("[2]").answer("2,3");
     pick(&mut dialogue, "Forager, sample size: ");
     dialogue.expect("Forager, sample size (").answer("4");
     pick(&mut dialogue, "Forager, token type: auto");
@@ -386,8 +392,8 @@ fn the_prompts_of_deduplicating_give_every_setting_that_the_screens_have() {
     let sandbox = Sandbox::new();
     sandbox.write("in/a.jsonl", "{\"text\": \"The first one.\"}\n{\"text\": \"The first one.\"}\n");
     let mut dialogue = Dialogue::start(&sandbox, "dedup in --minlen 10 --plain", "xterm-256color");
-    dialogue.expect("Folder for the result").answer("out");
-    dialogue.expect("What now?").expect("5  change other settings").expect("Number").answer("5");
+    dialogue.expect("output: ").answer("out");
+    dialogue.expect("What now?").expect("3  change settings").expect("Number").answer("3");
     assert!(!dialogue.text().contains("annotate key"));
     pick(&mut dialogue, "mode: remove");
     dialogue.expect("annotate: Leave the text").expect("Number").answer("2");
@@ -402,4 +408,36 @@ fn the_prompts_of_deduplicating_give_every_setting_that_the_screens_have() {
     dialogue.expect("What now?").expect("Number").answer("1");
     dialogue.ends(0);
     assert!(sandbox.text("out/a.jsonl").contains("\"a\""));
+}
+
+#[test]
+fn deduplicating_is_asked_for_with_what_each_length_removes() {
+    let sandbox = Sandbox::new();
+    let line = format!("{{\"text\": \"{}\"}}\n", "a sentence of some length that is there twice ".repeat(3));
+    sandbox.write("in/a.jsonl", &(line.clone() + &line));
+    let mut dialogue = Dialogue::start(&sandbox, "dedup --plain", "xterm-256color");
+    dialogue.expect("dir: JSONL file").answer("nowhere").expect("Not possible").expect("no such file");
+    dialogue.expect("dir: JSONL file").answer("in").expect("1 file");
+    dialogue.expect("at a minimum length of 50 bytes: ").expect("% removed");
+    dialogue.expect("minimum length: ").expect("[500]").answer("0").expect("'0' is not a number from 1 on");
+    dialogue.expect("minimum length: ").answer("100").expect("output: ").expect("[in-dedup]").answer("");
+    dialogue.expect("Would deduplicate 1 file").expect("--minlen 100 --output in-dedup").expect("What now?");
+    dialogue.expect("Number").answer("1");
+    dialogue.ends(0);
+    assert!(sandbox.has("in-dedup/a.jsonl"));
+}
+
+#[test]
+fn the_size_of_samples_is_asked_for_and_replaced_by_its_alternative() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", "{\"text\": \"The first one.\"}\n");
+    let tokenizer = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/modalities/tokenizers/bpe1k");
+    let flags = format!("--format forager --eos-token nowhere --output out --tokenizer {}", tokenizer.display());
+    let mut dialogue = Dialogue::start(&sandbox, &format!("pack a.jsonl --plain {flags}"), "xterm-256color");
+    dialogue.expect("Not possible").expect("end token: ").expect("(or --eos-id N)").answer("--eos-id 0");
+    dialogue.expect("Forager, sample size: ").expect("(or --variable)").expect("[4096]").answer("--variable");
+    dialogue.expect("The same by flags").expect("--eos-id 0").expect("--variable").expect("What now?");
+    dialogue.expect("Number").answer("4");
+    dialogue.expect("Nothing was written");
+    dialogue.ends(0);
 }

@@ -29,18 +29,18 @@ const BUDGETS: &[(&str, usize)] = &[
     ("cli", 7_345),
     ("core", 2_730),
     ("dedup", 2_735),
-    ("engine", 28_200),
+    ("engine", 28_178),
     ("formats", 6_195),
     ("job", 16_102),
     ("media", 13_530),
-    ("operations", 4_510),
+    ("operations", 4_979),
     ("preview", 3_530),
-    ("prompt", 1_650),
+    ("prompt", 1_267),
     ("pycompat", 4_285),
     ("source", 7_385),
     ("storage", 2_235),
     ("tokenizer", 6_470),
-    ("tui", 32_221),
+    ("tui", 32_040),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
@@ -50,14 +50,14 @@ const LONG_FILES: usize = 0;
 const LONG_FUNCTIONS: usize = 6;
 
 /// Maximum number of modules that depend on each other in a circle, other than parents and children.
-const MODULES_IN_CYCLES: usize = 148;
+const MODULES_IN_CYCLES: usize = 146;
 
 /// Maximum number of files outside the folders of a token format that name it.
-const FORMAT_NAMES: &[(&str, usize)] = &[("forager", 53), ("modalities", 56), ("nanosets", 68)];
+const FORMAT_NAMES: &[(&str, usize)] = &[("forager", 47), ("modalities", 54), ("nanosets", 55)];
 
 /// Maximum number of files that name a flag, without `media/`, where a sample is one of sound or of a track.
 const FLAG_NAMES: &[(&str, usize)] =
-    &[("truncate-to", 14), ("max-tokens-per-file", 14), ("min-count", 14), ("sample-size", 25)];
+    &[("truncate-to", 9), ("max-tokens-per-file", 9), ("min-count", 11), ("sample-size", 21)];
 
 /// Words that messages, help and labels must not use, and the maximum number of texts that still use each.
 const UNWANTED_WORDS: &[(&str, usize)] = &[

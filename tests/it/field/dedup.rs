@@ -119,8 +119,8 @@ fn one_file_is_deduplicated_by_prompts_without_a_home_folder() {
     is_clean(&sandbox.say("dedup one.jsonl --minlen 50 --output EXPECTED --json"));
     let home = Path::new("/proc/none");
     let mut dialogue = Dialogue::start_in(&sandbox, "dedup one.jsonl --plain", "xterm", home);
-    dialogue.expect("1 file").expect("Shortest repeat").answer("50");
-    dialogue.expect("Folder for the result").answer("OUT");
+    dialogue.expect("1 file").expect("The shortest repeat").answer("50");
+    dialogue.expect("output: ").answer("OUT");
     dialogue.expect("The same by flags: gristmill dedup one.jsonl").expect("What now?").expect("Number").answer("1");
     let text = dialogue.ends(0);
     assert!(!text.contains("/proc/none"), "{text}");

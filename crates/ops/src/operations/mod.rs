@@ -47,6 +47,7 @@ macro_rules! paths {
     };
 }
 
+mod advice;
 mod count;
 mod dedup;
 mod index;
@@ -57,11 +58,11 @@ mod modalities;
 mod modalities_instruction;
 mod nanosets_merge;
 mod nanosets_shuffle;
-mod pack;
+pub mod pack;
 pub mod prepare;
 mod prepare_media;
 
-pub use crate::engine::plan::pack::FIRST_SAMPLE_SIZE;
+pub use advice::{Advice, Need};
 pub use count::Count;
 pub use dedup::lines::{passages, Planned};
 pub use dedup::Dedup;
@@ -209,6 +210,11 @@ pub trait Operation: Sized + Send + Sync + 'static {
         let _ = (plan, options, cancel);
         Ok(None)
     }
+    /// Returns what data say about answers, for front ends that ask for one option after another.
+    fn advice(options: &RunOptions) -> Box<dyn Advice> {
+        let _ = options;
+        Box::new(advice::NoAdvice)
+    }
     /// Returns the command that is equivalent to a plan that was carried out.
     fn command_after_run(plan: &Self::Plan) -> String {
         command_line_of::<Self>(plan).text()
@@ -305,6 +311,8 @@ pub trait AnyOperation: Sync {
     fn uses_spare_memory(&self) -> bool;
     /// Whether progress names the current phase in place of [`doing`](Self::doing).
     fn shows_phases(&self) -> bool;
+    /// Returns what data say about answers, for front ends that ask for one option after another.
+    fn advice(&self, options: &RunOptions) -> Box<dyn Advice>;
     /// Returns a plan without any answer.
     fn blank(&self) -> Box<dyn AnyPlan>;
     /// Parses a plan file of this operation.
@@ -556,6 +564,10 @@ impl<O: Operation> AnyOperation for Entry<O> {
 
     fn shows_phases(&self) -> bool {
         O::SHOWS_PHASES
+    }
+
+    fn advice(&self, options: &RunOptions) -> Box<dyn Advice> {
+        O::advice(options)
     }
 
     fn blank(&self) -> Box<dyn AnyPlan> {

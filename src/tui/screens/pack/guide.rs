@@ -9,14 +9,14 @@ use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::{orders, JobRequest};
 use crate::tui::widgets::ListState;
 use gristmill_core::options::Answer;
-use gristmill_core::pack::{SampleSize, TextField};
+use gristmill_core::pack::TextField;
 use gristmill_core::{Failure, Outcome, PackFormat, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_ops::job::pack::PackPreview;
-use gristmill_ops::operations::FIRST_SAMPLE_SIZE;
+use gristmill_ops::operations::pack::PROPOSED_OPTIONS;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::Frame;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The keys of real documents.
@@ -100,32 +100,21 @@ impl PackGuide {
 
     /// Proposes the answers that follow from the data and from other answers.
     pub(super) fn propose(&mut self, form: &mut Form) {
-        let text = |value: String| if value.is_empty() { Answer::Unset } else { Answer::Text(value) };
-        let has_usual_key = self.known.keys.iter().any(|key| key.name == "text");
-        if !self.known.keys.is_empty() && !has_usual_key && !form.is_given("jq") {
-            let texts = || self.known.keys.iter().filter(|key| key.is_text);
-            let longest = texts().max_by_key(|key| (key.documents, key.example.len()));
-            if let Some(key) = texts().find(|key| key.name == "content").or(longest) {
-                form.propose("text-key", Answer::Text(key.name.clone()));
+        for row in form.plan().operation().options().iter().filter(|row| PROPOSED_OPTIONS.contains(&row.info.name)) {
+            if !row.info.conflicts.iter().any(|other| form.is_given(other)) {
+                let plan = plan_of(form);
+                let answer = self.known.data(&plan).propose(&plan, row.info.name);
+                form.propose(row.info.name, answer.map_or(Answer::Unset, Answer::Text));
             }
         }
-        let plan = plan_of(form);
-        if !form.is_given("eos-id") {
-            form.propose("eos-token", text(self.known.usual_end(&plan.tokenizer).unwrap_or_default()));
-        }
-        let is_open = plan.forager.as_ref().is_some_and(|target| target.sample_size == SampleSize::Fixed(0));
-        if is_open && !form.is_given("variable") {
-            form.propose("sample-size", Answer::Text(FIRST_SAMPLE_SIZE.to_string()));
-        }
-        form.propose("output", text(output_of(&plan, self.known.is_one_file())));
     }
 
     /// Updates the rows of the lists, and puts the cursors on the chosen ones.
     pub(super) fn update_lists(&mut self, form: &Form) {
-        self.keys.set_len(self.known.keys.len() + 1);
+        self.keys.set_len(self.known.keys().len() + 1);
         let row = match plan_of(form).text {
-            TextField::Key(name) if !self.is_program => self.known.keys.iter().position(|key| key.name == name),
-            _ => Some(self.known.keys.len()),
+            TextField::Key(name) if !self.is_program => self.known.keys().iter().position(|key| key.name == name),
+            _ => Some(self.known.keys().len()),
         };
         if let Some(row) = row {
             self.keys.select(row);
@@ -162,7 +151,7 @@ impl PackGuide {
     }
 
     fn select_key(&mut self, form: &mut Form) {
-        match self.known.keys.get(self.keys.selected) {
+        match self.known.keys().get(self.keys.selected) {
             Some(key) => {
                 self.is_program = false;
                 form.answer("text-key", &Answer::Text(key.name.clone()));
@@ -172,23 +161,6 @@ impl PackGuide {
                 form.apply_typed(JQ);
             }
         }
-    }
-}
-
-/// Returns the usual output: next to the input.
-fn output_of(plan: &PackPlan, is_one_file: bool) -> String {
-    let Some(input) = plan.inputs.first() else { return String::new() };
-    let path = Path::new(input);
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_else(|| "text".to_owned());
-    let stem = match (is_one_file, name.find(".jsonl")) {
-        (true, Some(at)) if at > 0 => name.get(..at).unwrap_or(&name).to_owned(),
-        _ => name,
-    };
-    let is_one_packed = is_one_file && plan.formats() == [PackFormat::Modalities];
-    let name = if is_one_packed { format!("{stem}.pbin") } else { format!("{stem}-tokens") };
-    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        Some(parent) => parent.join(name).to_string_lossy().into_owned(),
-        None => name,
     }
 }
 
@@ -233,7 +205,6 @@ impl Guide for PackGuide {
             is_changed = true;
         }
         if let Some(documents) = self.workers.take_documents() {
-            self.known.keys.clone_from(&documents.keys);
             self.known.documents = Some(documents);
             is_changed = true;
         }

@@ -1,148 +1,21 @@
-//! Finding out what is known: reads files and loads tokenizers, so it runs on workers.
+//! Facts about tokenizers: finds and loads them, so it runs on workers.
 
-use super::known::{Documents, Extracted, Files, KeySeen, TokenizerLook, SHOWN_FILES};
-use gristmill_core::pack::{EndToken, TextField};
+use super::known::TokenizerLook;
+use gristmill_core::pack::EndToken;
 use gristmill_core::text::{count, display_safe, grouped};
-use gristmill_core::{Cancel, Outcome, PackFormat, PackPlan};
+use gristmill_core::{Outcome, PackPlan};
+use gristmill_ops::operations::pack::usual_end;
 use gristmill_ops::preview::tokens::{TokenText, TokenTone};
-use gristmill_ops::source::text::{self, keys_of, Blocks, Extractor, Position, Selection, TextFile, Verdict};
 use gristmill_tokenizer::{TokenSpan, Tokenizer};
-use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-/// Files that documents are taken from.
-const LOOKED_INTO: usize = 4;
-/// Documents that are taken from each.
-const DOCUMENTS_EACH: usize = 32;
-/// Bytes of a block that documents are taken from.
-const BLOCK: usize = 256 << 10;
-/// A longer document is left alone.
-const MAX_DOCUMENT_BYTES: usize = 1 << 20;
-/// Bytes of a text that are kept to be shown, and encoded.
-const SHOWN_TEXT: usize = 20_000;
-/// Characters of an example.
-const EXAMPLE: usize = 200;
 /// Maximum number of special tokens that are listed.
 const MAX_SPECIALS: usize = 12;
 /// Tokenizers that are offered.
 const MAX_TOKENIZERS: usize = 50;
-/// Spellings of tokens that end documents.
-const ENDS: [&str; 6] = ["<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|eos|>", "[SEP]"];
 
-/// Finds the files of a plan, by the rules of each format.
-pub fn files(plan: &PackPlan, cancel: &Cancel) -> Outcome<Files> {
-    let inputs: Vec<PathBuf> = plan.inputs.iter().map(PathBuf::from).collect();
-    let mut found = Files { is_one_file: matches!(inputs.as_slice(), [one] if one.is_file()), ..Files::default() };
-    let mut first_failure = None;
-    for format in PackFormat::ALL {
-        cancel.check()?;
-        match text::list(&inputs, Selection::of(plan), format, cancel) {
-            Ok(listing) => {
-                let bytes = listing.files.iter().map(|file| file.bytes).sum();
-                found.by_format.push((format, Ok((listing.files.len() as u64, bytes))));
-                let is_asked = plan.formats().first().is_none_or(|first| *first == format);
-                if found.shown.is_empty() || is_asked && found.total < listing.files.len() as u64 {
-                    (found.total, found.bytes) = (listing.files.len() as u64, bytes);
-                    found.shown = listing.files.into_iter().take(SHOWN_FILES).collect();
-                    found.problems = listing.problems;
-                }
-            }
-            Err(failure) if failure.is_cancelled() => return Err(failure),
-            Err(failure) => {
-                found.by_format.push((format, Err(failure.why.clone())));
-                first_failure.get_or_insert(failure);
-            }
-        }
-    }
-    match first_failure {
-        Some(failure) if found.shown.is_empty() => Err(failure),
-        _ => Ok(found),
-    }
-}
-
-/// Real documents of the first few files, and their keys.
-pub fn documents(files: &[TextFile], cancel: &Cancel) -> Documents {
-    let mut found = Documents::default();
-    for file in files.iter().filter(|file| file.bytes > 0).take(LOOKED_INTO) {
-        if let Err(failure) = documents_of(file, &mut found, cancel) {
-            if failure.is_cancelled() {
-                return found;
-            }
-            found.troubles.push(failure.to_string());
-        }
-    }
-    let mut seen: HashMap<String, KeySeen> = HashMap::new();
-    for (_, _, line) in &found.lines {
-        for name in keys_of(line) {
-            let known = seen.entry(name.clone()).or_insert_with(|| {
-                let (example, is_text) = example(line, &name);
-                KeySeen { name, documents: 0, example, is_text }
-            });
-            known.documents += 1;
-        }
-    }
-    found.keys = seen.into_values().collect();
-    found.keys.sort_by(|a, b| {
-        (!a.is_text, std::cmp::Reverse(a.documents), &a.name).cmp(&(
-            !b.is_text,
-            std::cmp::Reverse(b.documents),
-            &b.name,
-        ))
-    });
-    found
-}
-
-fn documents_of(file: &TextFile, found: &mut Documents, cancel: &Cancel) -> Outcome<()> {
-    let mut blocks = Blocks::open(file, BLOCK, Position::default(), cancel)?;
-    let name: Arc<str> = Arc::from(file.name.as_str());
-    if let Some(block) = blocks.next(Vec::new())? {
-        let whole = |line: &text::Line<'_>| !line.is_overlong() && line.bytes.len() <= MAX_DOCUMENT_BYTES;
-        let filled = |line: &text::Line<'_>| !line.bytes.trim_ascii().is_empty();
-        for line in block.lines().filter(whole).filter(filled).take(DOCUMENTS_EACH) {
-            found.lines.push((Arc::clone(&name), line.number + 1, Arc::from(line.bytes)));
-        }
-    }
-    found.troubles.extend(blocks.damage().map(|damage| damage.problem(file).message));
-    Ok(())
-}
-
-/// Returns the value of a key, and whether it is text.
-fn example(line: &[u8], name: &str) -> (String, bool) {
-    match text::value_of(line, &[name]) {
-        Some(serde_json::Value::String(words)) => (words.chars().take(EXAMPLE).collect(), true),
-        Some(value) => (value.to_string().chars().take(EXAMPLE).collect(), false),
-        None => (String::new(), false),
-    }
-}
-
-/// Returns the values of a field in documents, by the rules of the first selected format.
-pub fn extract(field: &TextField, documents: &Documents, format: PackFormat) -> Extracted {
-    let mut found = Extracted { field: field.clone(), ..Extracted::default() };
-    let mut extractor = match Extractor::new(field) {
-        Ok(extractor) => extractor,
-        Err(failure) => {
-            found.failure = Some(failure);
-            return found;
-        }
-    };
-    for (_, _, line) in &documents.lines {
-        let document = extractor.document(line);
-        found.texts.push(match document.verdict(format) {
-            Verdict::Take(text) => Ok(Arc::from(clipped(text))),
-            Verdict::Skip(why) | Verdict::Refuse(why) => Err(why.to_owned()),
-        });
-    }
-    found
-}
-
-fn clipped(text: &str) -> &str {
-    let end = (0..=SHOWN_TEXT.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    text.get(..end).unwrap_or_default()
-}
-
-/// Tokenizers that lie near the inputs, and those of the local hub cache.
+/// Finds tokenizers near the inputs, and those of the local hub cache.
 pub fn tokenizers(inputs: &[PathBuf], hubs: &[PathBuf]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut add = |path: PathBuf| {
@@ -195,7 +68,6 @@ pub fn probe_tokenizer(tokenizer: &Tokenizer, document: Option<&str>, plan: &Pac
         ids.iter().map(|id| tokenizer.token_of(*id).unwrap_or_else(|| format!("#{id}"))).collect()
     };
     let template = tokenizer.template()?;
-    let usual_end = ENDS.iter().find(|end| tokenizer.id_of(end).is_some()).map(|end| (*end).to_owned());
     let specials = facts.added.iter().filter(|token| token.is_special).map(|token| token.text.clone());
     let mut unknown_end = None;
     let mut warnings: Vec<String> = facts.warnings.iter().map(|words| display_safe(words).into_owned()).collect();
@@ -215,7 +87,7 @@ pub fn probe_tokenizer(tokenizer: &Tokenizer, document: Option<&str>, plan: &Pac
         warnings.push("nothing ends a document: neither an end token nor the template".to_owned());
     }
     let mut look = TokenizerLook {
-        usual_end,
+        usual_end: usual_end(tokenizer),
         specials: specials.take(MAX_SPECIALS).collect(),
         template: (spelled(&template.prefix), spelled(&template.suffix)),
         facts,

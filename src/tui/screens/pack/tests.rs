@@ -1,5 +1,4 @@
 use super::guide::{plan_of, PackGuide, FILES, FOUND, JQ, TOKENIZER as TOKENIZER_FIELD};
-use super::known::{Extracted, Files};
 use super::probe;
 use crate::tui::guided::testing::FormTest;
 use crate::tui::guided::{Field, Guide as _};
@@ -10,6 +9,7 @@ use gristmill_core::pack::{EndToken, TextField};
 use gristmill_core::{Cancel, Failure, PackFormat, PackPlan, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_ops::job::pack::{PackPreview, PackSample, Skipped, TargetPreview};
 use gristmill_ops::job::report::OutputFile;
+use gristmill_ops::operations::pack::{extract_texts, find_files, read_documents, DocumentTexts, InputFiles};
 use gristmill_ops::operations::{erase, Pack};
 use gristmill_ops::source::text::Packing;
 use gristmill_tokenizer::Tokenizer;
@@ -57,13 +57,12 @@ fn with_documents(plan: PackPlan, lines: &str) -> Test {
     let path = folder.path().join("corpus.jsonl");
     gristmill_storage::publish::write_file(&gristmill_storage::fs::RealFs, &path, lines.as_bytes(), 0o644).unwrap();
     let real = PackPlan { inputs: vec![path.display().to_string()], ..plan.clone() };
-    let mut files = probe::files(&real, &Cancel::default()).unwrap();
-    let documents = Arc::new(probe::documents(&files.shown, &Cancel::default()));
+    let mut files = find_files(&real, &Cancel::default()).unwrap();
+    let documents = Arc::new(read_documents(&files.shown, &Cancel::default()));
     for file in &mut files.shown {
         file.path = "/data/corpus.jsonl".into();
     }
     let mut test = open(plan);
-    test.guide.known.keys.clone_from(&documents.keys);
     test.guide.known.files = Some(Arc::new(Ok(files)));
     test.guide.known.documents = Some(documents);
     update(&mut test);
@@ -75,7 +74,7 @@ fn extract(test: &mut Test) {
     let documents = test.guide.known.documents.clone().unwrap();
     let plan = plan(test);
     let format = plan.formats().first().copied().unwrap_or(PackFormat::Nanosets);
-    test.guide.known.extracted = Some(Arc::new(probe::extract(&plan.text, &documents, format)));
+    test.guide.known.extracted = Some(Arc::new(extract_texts(&plan.text, &documents, format)));
 }
 
 fn given() -> PackPlan {
@@ -192,7 +191,8 @@ fn keys_of_real_documents_are_offered_with_their_share() {
     let mut test = with_documents(given(), LINES);
     test.go_to("text");
     compare("text", &mut test);
-    let keys: Vec<(&str, usize)> = test.guide.known.keys.iter().map(|key| (key.name.as_str(), key.documents)).collect();
+    let keys: Vec<(&str, usize)> =
+        test.guide.known.keys().iter().map(|key| (key.name.as_str(), key.documents)).collect();
     assert_eq!(keys, [("text", 4), ("summary", 2), ("id", 5), ("meta", 2)]);
     assert_eq!(test.blocker("text"), None);
     test.act(Action::Down);
@@ -325,7 +325,7 @@ fn hostile_documents_are_shown_safely_and_bound() {
     test.go_to("text");
     let drawn = test.shown((80, 22, false));
     assert!(!drawn.contains('\u{1b}') && !drawn.contains('\u{7}'), "{drawn}");
-    let extracted: &Extracted = test.guide.known.extracted.as_ref().unwrap();
+    let extracted: &DocumentTexts = test.guide.known.extracted.as_ref().unwrap();
     assert_eq!((extracted.with_text(), extracted.texts.len()), (2, 3));
     assert!(extracted.texts[1].as_ref().unwrap().len() <= 20_000);
 }
@@ -349,7 +349,7 @@ fn nothing_is_proposed_for_a_run_that_is_resumed() {
 fn a_format_that_finds_nothing_to_read_states_it_and_where_that_is_changed() {
     let mut test = with_documents(given(), LINES);
     let by_format = vec![(PackFormat::Forager, Err("there is no file whose name ends in .jsonl".into()))];
-    test.guide.known.files = Some(Arc::new(Ok(Files { by_format, ..Files::default() })));
+    test.guide.known.files = Some(Arc::new(Ok(InputFiles { by_format, ..InputFiles::default() })));
     test.type_into("tokenizer", "tokenizer.json");
     set_formats(&mut test, &["forager"]);
     test.form.answer("variable", &Answer::On);

@@ -1,12 +1,15 @@
 //! Background work of the guided pack; the newest request of each kind wins.
 
-use super::known::{Documents, Extracted, Files, TokenizerLook};
+use super::known::TokenizerLook;
 use super::probe;
 use crate::tui::screen::UiEnv;
 use crate::tui::work::Latest;
 use gristmill_core::pack::TextField;
 use gristmill_core::{Cancel, Outcome, PackFormat, PackPlan, RunOptions};
 use gristmill_ops::job::pack::PackPreview;
+use gristmill_ops::operations::pack::{
+    extract_texts, find_files, read_documents, DocumentTexts, FirstDocuments, InputFiles,
+};
 use gristmill_ops::source::text::TextFile;
 use gristmill_tokenizer::Tokenizer;
 use std::path::PathBuf;
@@ -26,9 +29,9 @@ type Previewed = (PackPlan, Arc<Outcome<PackPreview>>);
 
 /// The workers.
 pub struct Workers {
-    files: Latest<(PackPlan, Cancel), Arc<Outcome<Files>>>,
-    documents: Latest<(Vec<TextFile>, Cancel), Arc<Documents>>,
-    extract: Latest<(TextField, Arc<Documents>, PackFormat), Arc<Extracted>>,
+    files: Latest<(PackPlan, Cancel), Arc<Outcome<InputFiles>>>,
+    documents: Latest<(Vec<TextFile>, Cancel), Arc<FirstDocuments>>,
+    extract: Latest<(TextField, Arc<FirstDocuments>, PackFormat), Arc<DocumentTexts>>,
     tokenizer: Latest<TokenizerQuestion, (String, Arc<Outcome<TokenizerLook>>)>,
     found: Latest<Vec<PathBuf>, Vec<String>>,
     preview: Latest<(PackPlan, Cancel), Previewed>,
@@ -45,16 +48,16 @@ impl Workers {
         let mut loaded: Option<(String, Tokenizer)> = None;
         Self {
             files: Latest::start("pack-files", wake(), |(plan, cancel): (PackPlan, Cancel)| {
-                Arc::new(probe::files(&plan, &cancel))
+                Arc::new(find_files(&plan, &cancel))
             }),
             documents: Latest::start("pack-documents", wake(), |(files, cancel): (Vec<TextFile>, Cancel)| {
-                Arc::new(probe::documents(&files, &cancel))
+                Arc::new(read_documents(&files, &cancel))
             }),
             extract: Latest::start(
                 "pack-text",
                 wake(),
-                |(field, documents, format): (TextField, Arc<Documents>, _)| {
-                    Arc::new(probe::extract(&field, &documents, format))
+                |(field, documents, format): (TextField, Arc<FirstDocuments>, _)| {
+                    Arc::new(extract_texts(&field, &documents, format))
                 },
             ),
             tokenizer: Latest::start("pack-tokenizer", wake(), move |asked: TokenizerQuestion| {
@@ -90,7 +93,7 @@ impl Workers {
     }
 
     /// Takes the text out of documents.
-    pub fn extract(&mut self, field: TextField, documents: Arc<Documents>, format: PackFormat) {
+    pub fn extract(&mut self, field: TextField, documents: Arc<FirstDocuments>, format: PackFormat) {
         self.extract.ask((field, documents, format));
     }
 
@@ -112,17 +115,17 @@ impl Workers {
     }
 
     /// The files, once.
-    pub fn take_files(&mut self) -> Option<Arc<Outcome<Files>>> {
+    pub fn take_files(&mut self) -> Option<Arc<Outcome<InputFiles>>> {
         self.files.take()
     }
 
     /// The documents, once.
-    pub fn take_documents(&mut self) -> Option<Arc<Documents>> {
+    pub fn take_documents(&mut self) -> Option<Arc<FirstDocuments>> {
         self.documents.take()
     }
 
     /// Returns the values of the text field, once.
-    pub fn take_extracted(&mut self) -> Option<Arc<Extracted>> {
+    pub fn take_extracted(&mut self) -> Option<Arc<DocumentTexts>> {
         self.extract.take()
     }
 

@@ -1,9 +1,10 @@
 //! `dedup`: a folder of JSONL as the same files without repeated text.
 
+mod advice;
 pub mod lines;
 mod options;
 
-use super::{Operation, Plan};
+use super::{Advice, Operation, Plan};
 use crate::engine::plan::dedup::{open_questions, refusals};
 use crate::job::dedup::{estimate, needs, run_dedup, DedupEstimate, DedupReport, SampleBudget};
 use crate::job::task::TaskContext;
@@ -66,6 +67,10 @@ impl Operation for Dedup {
             )
         };
         Ok((needs.scratch_bytes > 0).then(line))
+    }
+
+    fn advice(options: &RunOptions) -> Box<dyn Advice> {
+        Box::new(advice::DedupAdvice { options: options.clone() })
     }
 
     fn preview(plan: &DedupPlan, context: &TaskContext) -> Outcome<Self::Preview> {

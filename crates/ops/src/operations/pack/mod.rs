@@ -1,20 +1,27 @@
 //! `pack`: JSONL text as the token files of one or several frameworks.
 
+mod advice;
 mod config;
 mod lines;
 mod options;
+mod source;
 mod targets;
 #[cfg(test)]
 mod tests;
 
-use super::{Operation, Plan};
+pub use source::{
+    extract_texts, find_files, read_documents, usual_end, DataFacts, DocumentKey, DocumentTexts, FirstDocuments,
+    InputFiles, PROPOSED_OPTIONS,
+};
+
+use super::{Advice, Operation, Plan};
 use crate::engine::plan::pack::{missing_or_wrong, notes};
 use crate::job::index::{start_raw, RawIndexPlan};
 use crate::job::pack::{preview, run_pack, PackPreview, PackReport};
 use crate::job::pool::together;
 use crate::job::task::TaskContext;
 use gristmill_core::options::{Group, Step};
-use gristmill_core::{Outcome, PackFormat, PackPlan, Problem};
+use gristmill_core::{Outcome, PackFormat, PackPlan, Problem, RunOptions};
 use gristmill_tokenizer::Tokenizer;
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
@@ -71,6 +78,10 @@ impl Operation for Pack {
 
     fn recent(plan: &PackPlan) -> Option<PathBuf> {
         Some(PathBuf::from(&plan.output))
+    }
+
+    fn advice(_: &RunOptions) -> Box<dyn Advice> {
+        Box::new(advice::PackAdvice::default())
     }
 
     fn preview(plan: &PackPlan, context: &TaskContext) -> Outcome<PackPreview> {

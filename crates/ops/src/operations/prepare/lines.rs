@@ -11,7 +11,7 @@ use crate::job::scan::LiveScan;
 use crate::job::times;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{count, display_safe, duration, grouped};
-use gristmill_core::{Cancel, Outcome, PreparePlan, Problem, ProblemKind, Rerun, RunOptions, Severity};
+use gristmill_core::{Cancel, DatasetFacts, Outcome, PreparePlan, Problem, ProblemKind, Rerun, RunOptions, Severity};
 use std::path::Path;
 use std::time::Duration;
 
@@ -37,11 +37,16 @@ impl PreparePreview {
             std::thread::sleep(POLL_INTERVAL);
         }
         let facts = scan.wait()?;
-        let mut preview = preview(plan, &facts);
-        preview.problems.extend(try_out(plan, &facts));
+        Ok(Self::of(plan, &facts))
+    }
+
+    /// Works out what a plan would do to the shards, as far as they are scanned.
+    pub fn of(plan: &PreparePlan, facts: &DatasetFacts) -> Self {
+        let mut preview = preview(plan, facts);
+        preview.problems.extend(try_out(plan, facts));
         let is_refused = preview.problems.iter().any(|problem| problem.severity == Severity::Refusal);
-        let media = plan.media.as_ref().filter(|_| !is_refused).map(|media| outlook(&facts, media));
-        Ok(Self { path: plan.path.clone(), preview, media })
+        let media = plan.media.as_ref().filter(|_| !is_refused).map(|media| outlook(facts, media));
+        Self { path: plan.path.clone(), preview, media }
     }
 }
 

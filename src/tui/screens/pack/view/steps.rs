@@ -134,7 +134,7 @@ pub fn draw_text_field(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame
 fn draw_keys(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, documents: usize, ui: &Ui) {
     form.places.put(area, MouseTarget::Field(KEYS));
     let focused = form.is_focused(KEYS);
-    let keys = guide.known.keys.clone();
+    let keys = guide.known.keys().to_vec();
     let widest = keys.iter().map(|key| text::width(&text::safe(&key.name))).max().unwrap_or(4).clamp(4, 24);
     let chosen = match plan_of(form).text {
         TextField::Key(name) if !guide.is_program => keys.iter().position(|key| key.name == name),

@@ -13,11 +13,6 @@ fn missing(what: &str, hint: &str) -> Problem {
     Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), what).with_hint(hint)
 }
 
-/// Returns everything that is missing or wrong in the plan alone: open questions, then refusals.
-pub fn missing_or_wrong(plan: &DedupPlan) -> Vec<Problem> {
-    open_questions(plan).into_iter().chain(refusals(plan)).collect()
-}
-
 /// Returns one refusal per question that the plan leaves open; its hint names the flag.
 pub fn open_questions(plan: &DedupPlan) -> Vec<Problem> {
     let mut open = Vec::new();

@@ -1,4 +1,4 @@
-//! The flags of `dedup`, each named once: the printed command writes them, hints name them.
+//! The flags of `dedup` that problems and hints name, each once.
 
 /// `--output DIR`.
 pub const OUTPUT: &str = "--output";
@@ -12,8 +12,6 @@ pub const VARIANT: &str = "--variant";
 pub const ANNOTATE_KEY: &str = "--annotate-key";
 /// `--text-key KEY`.
 pub const TEXT_KEY: &str = "--text-key";
-/// `--keep first|none`.
-pub const KEEP: &str = "--keep";
 /// `--min-count N`.
 pub const MIN_COUNT: &str = "--min-count";
 /// `--against DIR`.

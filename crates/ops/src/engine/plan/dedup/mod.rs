@@ -5,7 +5,7 @@ mod answers;
 pub mod flags;
 mod identity;
 
-pub use answers::{missing_or_wrong, open_questions, refusals};
+pub use answers::{open_questions, refusals};
 pub use identity::{differences, plan_hash};
 
 #[cfg(test)]

@@ -1,13 +1,9 @@
-//! The flags of `pack`, each named once: the printed command writes them, hints name them.
+//! The flags of `pack` that problems and hints name, each once.
 
 /// `--format NAME`.
 pub const FORMAT: &str = "--format";
 /// `--tokenizer FILE`.
 pub const TOKENIZER: &str = "--tokenizer";
-/// `--tokenizer-name TEXT`.
-pub const TOKENIZER_NAME: &str = "--tokenizer-name";
-/// `--special-token TEXT`.
-pub const SPECIAL_TOKEN: &str = "--special-token";
 /// `--output PATH`.
 pub const OUTPUT: &str = "--output";
 /// `--text-key KEY`.
@@ -20,21 +16,13 @@ pub const GLOB: &str = "--glob";
 pub const EOS_TOKEN: &str = "--eos-token";
 /// `--eos-id N`.
 pub const EOS_ID: &str = "--eos-id";
-/// `--seed N`.
-pub const SEED: &str = "--seed";
 /// `--limit-tokens N`.
 pub const LIMIT_TOKENS: &str = "--limit-tokens";
 /// `--force-overwrite`.
 pub const FORCE_OVERWRITE: &str = "--force-overwrite";
-/// `--loss-masks`, of Nanosets and Forager.
-pub const LOSS_MASKS: &str = "--loss-masks";
 
-/// `--eod-token TEXT`, of Modalities.
-pub const EOD_TOKEN: &str = "--eod-token";
 /// `--index FILE`, of Modalities.
 pub const INDEX: &str = "--index";
-/// `--config FILE`, of Modalities.
-pub const CONFIG: &str = "--config";
 /// `--skip-bad-lines`, of Modalities.
 pub const SKIP_BAD_LINES: &str = "--skip-bad-lines";
 /// `--truncate-to N`, of Modalities.
@@ -58,27 +46,15 @@ pub const CHUNK_SIZE: &str = "--chunk-size";
 pub const MAX_TOKENS_PER_FILE: &str = "--max-tokens-per-file";
 /// `--prefix P`, of Nanosets.
 pub const PREFIX: &str = "--prefix";
-/// `--names modern|classic`, of Nanosets.
-pub const NAMES: &str = "--names";
-/// `--paths-file FILE`, of Nanosets.
-pub const PATHS_FILE: &str = "--paths-file";
 /// `--skip N`, of Nanosets.
 pub const SKIP: &str = "--skip";
 /// `--limit N`, of Nanosets.
 pub const LIMIT: &str = "--limit";
-/// `--logging-dir DIR`, of Nanosets.
-pub const LOGGING_DIR: &str = "--logging-dir";
 
 /// `--sample-size N`, of Forager.
 pub const SAMPLE_SIZE: &str = "--sample-size";
 /// `--variable`, of Forager.
 pub const VARIABLE: &str = "--variable";
-/// `--dtype TYPE`, of Forager.
-pub const DTYPE: &str = "--dtype";
-/// `--mask-parts A,B`, of Forager.
-pub const MASK_PARTS: &str = "--mask-parts";
-/// `--mask-eos`, of Forager.
-pub const MASK_EOS: &str = "--mask-eos";
 /// `--file-suffix TEXT`, of Forager.
 pub const FILE_SUFFIX: &str = "--file-suffix";
 /// `--index-folder NAME`, of Forager.

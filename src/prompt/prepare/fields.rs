@@ -1,6 +1,7 @@
 //! The field map, each answer checked on real samples as it is given.
 
-use super::{value_line, Guide};
+use super::super::value_line;
+use super::Guide;
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::sample_type::{Field, SampleType};
 use gristmill_core::text::display_safe;

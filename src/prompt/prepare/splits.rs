@@ -1,12 +1,13 @@
 //! Asks how the shards are divided.
 
+use super::super::ask::read_numbers;
+use super::super::review::report_each_problem;
 use super::Guide;
 use gristmill_core::plan::{SplitList, SplitPattern};
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{Outcome, ProblemKind, Severity, ShardId, SplitPlan};
 use gristmill_ops::engine::plan::splits::resolve_in;
 use gristmill_ops::engine::plan::suggest;
-use std::collections::BTreeSet;
 
 /// Shards are listed one by one up to this many.
 const MAX_LISTED_SHARDS: usize = 60;
@@ -156,14 +157,7 @@ impl Guide {
             let number = count(resolved.unassigned.len() as u64, "shard");
             self.ask.print(format!("  in no split: {number}{}", self.first_and_last(&resolved.unassigned)));
         }
-        for problem in &resolved.problems {
-            let word = if problem.severity == Severity::Refusal { "Not possible" } else { "Note" };
-            self.ask.print(format!("{word}: {problem}"));
-            if let Some(hint) = &problem.hint {
-                self.ask.print(format!("  {}", display_safe(hint)));
-            }
-        }
-        !resolved.is_refused()
+        !report_each_problem(&self.ask, &resolved.problems)
     }
 
     fn first_and_last(&self, shards: &[ShardId]) -> String {
@@ -174,37 +168,5 @@ impl Guide {
             (Some(first), _) => format!(", {first}"),
             _ => String::new(),
         }
-    }
-}
-
-/// `1-5,8` → numbers from 1 to `most`, each once, in order.
-fn read_numbers(text: &str, most: usize) -> Result<Vec<usize>, String> {
-    let mut numbers = BTreeSet::new();
-    let number = |text: &str| match text.trim().parse::<usize>() {
-        Ok(number) if (1..=most).contains(&number) => Ok(number),
-        _ => Err(format!("'{}' is not a number from 1 to {most}.", display_safe(text.trim()))),
-    };
-    for piece in text.split([',', ' ']).filter(|piece| !piece.is_empty()) {
-        match piece.split_once('-') {
-            Some((first, last)) => numbers.extend(number(first)?..=number(last)?),
-            None => {
-                numbers.insert(number(piece)?);
-            }
-        }
-    }
-    Ok(numbers.into_iter().collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shards_are_chosen_by_numbers_and_ranges() {
-        assert_eq!(read_numbers("1-3, 7", 9), Ok(vec![1, 2, 3, 7]));
-        assert_eq!(read_numbers("2,2,1", 9), Ok(vec![1, 2]));
-        assert!(read_numbers("0", 9).is_err());
-        assert!(read_numbers("8-10", 9).is_err());
-        assert!(read_numbers("x", 9).is_err());
     }
 }

@@ -1,0 +1,82 @@
+//! The advice of `dedup`: lists the files, and estimates what each minimum length removes.
+
+use crate::job::dedup::{estimates, SampleBudget};
+use crate::operations::{Advice, AnyPlan, Need};
+use crate::source::dedup::list;
+use gristmill_core::dedup::{Mode, SHOWN_LENGTHS, USUAL_MIN_LENGTH};
+use gristmill_core::options::OptionRow;
+use gristmill_core::text::{bytes, count};
+use gristmill_core::{Cancel, DedupPlan, Outcome, RunOptions};
+use std::path::Path;
+
+/// The advice of `dedup`.
+pub(super) struct DedupAdvice {
+    pub(super) options: RunOptions,
+}
+
+impl Advice for DedupAdvice {
+    fn order(&self) -> &'static [&'static str] {
+        &["dir", "minlen", "output"]
+    }
+
+    fn need(&self, plan: &dyn AnyPlan, row: &OptionRow) -> Need {
+        let has_index = plan.typed::<DedupPlan>().is_some_and(|plan| plan.from_index.is_some());
+        match row.info.name {
+            "dir" if has_index => Need::Optional,
+            "dir" | "minlen" => Need::Required,
+            _ if row.info.is_required => Need::Required,
+            _ => Need::Optional,
+        }
+    }
+
+    fn propose(&self, plan: &dyn AnyPlan, option: &str) -> Option<String> {
+        match option {
+            "minlen" => Some(USUAL_MIN_LENGTH.to_string()),
+            "output" => Some(plan.typed::<DedupPlan>()?.proposed_output()).filter(|output| !output.is_empty()),
+            _ => None,
+        }
+    }
+
+    fn check(&mut self, plan: &dyn AnyPlan, option: &str) -> Outcome<Vec<String>> {
+        let Some(plan) = plan.typed::<DedupPlan>().filter(|_| option == "dir") else { return Ok(Vec::new()) };
+        let mut lines = Vec::new();
+        if plan.from_index.is_none() {
+            let found = list(Path::new(&plan.input), plan.compat, &Cancel::default())?;
+            let size = found.files.iter().map(|file| file.bytes).sum();
+            lines.push(format!("{}, {}", count(found.files.len() as u64, "file"), bytes(size)));
+            lines.extend(found.problems.iter().map(|problem| format!("Warning: {problem}")));
+        }
+        if plan.min_length.is_none() {
+            lines.extend(self.shares(plan)?);
+        }
+        Ok(lines)
+    }
+}
+
+impl DedupAdvice {
+    /// Returns the share of the text that each minimum length removes, from a first sample of the text; nothing if it cannot be estimated.
+    fn shares(&self, plan: &DedupPlan) -> Outcome<Vec<String>> {
+        let found = match estimates(plan, &SHOWN_LENGTHS, &self.options, SampleBudget::FIRST, &Cancel::default()) {
+            Ok(found) => found,
+            Err(failure) if failure.is_cancelled() => return Err(failure),
+            // The preview of the plan reports it.
+            Err(_) => return Ok(Vec::new()),
+        };
+        let verb = match plan.mode {
+            Mode::Remove => "removed",
+            Mode::Annotate => "listed",
+        };
+        let lengths = found.iter().flat_map(|estimate| &estimate.lengths);
+        let shares = lengths.map(|length| {
+            let (about, bounds) = match length.most_share.filter(|_| !length.is_exact) {
+                Some(most) => {
+                    ("about ", format!(" (likely {:.0} to {:.0} %)", length.least_share * 100.0, most * 100.0))
+                }
+                None => ("", String::new()),
+            };
+            let share = length.share * 100.0;
+            format!("  at a minimum length of {}: {about}{share:.1} % {verb}{bounds}", count(length.min_length, "byte"))
+        });
+        Ok(shares.collect())
+    }
+}

@@ -1,0 +1,137 @@
+//! The advice of `pack`: lists the files, shows the text of documents, and loads the tokenizer.
+
+use super::source::{extract_texts, find_files, read_documents, usual_end, DataFacts, FirstDocuments, InputFiles};
+use crate::operations::{Advice, AnyPlan, Need};
+use crate::preview::text::cut_end;
+use gristmill_core::options::OptionRow;
+use gristmill_core::pack::{EndToken, SampleSize};
+use gristmill_core::text::{bytes, count, display_safe, grouped};
+use gristmill_core::{Cancel, Failure, Outcome, PackFormat, PackPlan};
+use gristmill_tokenizer::Tokenizer;
+
+/// Documents that are shown.
+const SHOWN_DOCUMENTS: usize = 3;
+/// Columns that are shown of a document.
+const DOCUMENT_COLUMNS: usize = 100;
+
+/// The advice of `pack`.
+#[derive(Default)]
+pub(super) struct PackAdvice {
+    files: InputFiles,
+    documents: FirstDocuments,
+    tokenizer: Option<Tokenizer>,
+}
+
+impl Advice for PackAdvice {
+    fn order(&self) -> &'static [&'static str] {
+        &["path", "text-key", "format", "tokenizer", "eos-token", "sample-size", "output"]
+    }
+
+    fn need(&self, plan: &dyn AnyPlan, row: &OptionRow) -> Need {
+        let Some(plan) = plan.typed::<PackPlan>() else { return Need::Optional };
+        match row.info.name {
+            "path" | "format" | "sample-size" => Need::Required,
+            "eos-token" if needs_end(plan) => Need::Required,
+            "eos-token" if plan.nanosets.is_some() => Need::Asked,
+            _ if row.info.is_required => Need::Required,
+            _ => Need::Optional,
+        }
+    }
+
+    fn question(&self, plan: &dyn AnyPlan, option: &str) -> Option<&'static str> {
+        let has_list = plan.typed::<PackPlan>().is_some_and(|plan| plan.paths_file.is_some());
+        (option == "path" && has_list).then_some("Folder that the listed paths start from")
+    }
+
+    fn propose(&self, plan: &dyn AnyPlan, option: &str) -> Option<String> {
+        let plan = plan.typed::<PackPlan>()?;
+        let facts = DataFacts {
+            keys: &self.documents.keys,
+            is_one_file: self.files.is_one_file,
+            usual_end: self.tokenizer.as_ref().and_then(usual_end),
+        };
+        match option {
+            "path" => plan.paths_file.is_some().then(|| ".".to_owned()),
+            // Only the formats that have one ask for it.
+            "eos-token" if !needs_end(plan) && plan.nanosets.is_none() => None,
+            _ => facts.propose(plan, option),
+        }
+    }
+
+    fn check(&mut self, plan: &dyn AnyPlan, option: &str) -> Outcome<Vec<String>> {
+        let Some(plan) = plan.typed::<PackPlan>() else { return Ok(Vec::new()) };
+        match option {
+            "path" | "glob" | "paths-file" => self.list_files(plan),
+            "text-key" | "jq" => self.show_documents(plan),
+            "tokenizer" => self.load_tokenizer(plan),
+            "eos-token" => self.find_end(plan),
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Whether a format of the plan needs an end token and has no own one.
+fn needs_end(plan: &PackPlan) -> bool {
+    let of_modalities = plan.modalities.as_ref().is_some_and(|target| target.eod_token.is_none());
+    let of_forager = plan.forager.as_ref().is_some_and(|target| target.sample_size != SampleSize::Variable);
+    of_modalities || of_forager
+}
+
+impl PackAdvice {
+    fn list_files(&mut self, plan: &PackPlan) -> Outcome<Vec<String>> {
+        self.files = find_files(plan, &Cancel::default())?;
+        self.documents = read_documents(&self.files.shown, &Cancel::default());
+        let mut lines = vec![format!("{}, {}", count(self.files.total, "file"), bytes(self.files.bytes))];
+        for (format, listed) in &self.files.by_format {
+            match listed {
+                Ok((files, _)) if *files == self.files.total => {}
+                Ok((files, size)) => {
+                    lines.push(format!("  for {}: {}, {}", format.word(), count(*files, "file"), bytes(*size)));
+                }
+                Err(why) => lines.push(format!("  for {}: {why}", format.word())),
+            }
+        }
+        lines.extend(self.files.problems.iter().map(|problem| format!("Warning: {problem}")));
+        lines.extend(self.documents.troubles.iter().map(|why| format!("Warning: {why}")));
+        Ok(lines)
+    }
+
+    fn show_documents(&self, plan: &PackPlan) -> Outcome<Vec<String>> {
+        // Before a format is selected, by the rules of the one that accepts most.
+        let format = plan.formats().first().copied().unwrap_or(PackFormat::Nanosets);
+        let texts = extract_texts(&plan.text, &self.documents, format);
+        if let Some(failure) = texts.failure {
+            return Err(failure);
+        }
+        if let Some(why) = self.documents.text_blocker(&texts) {
+            return Err(Failure::data("finding the text", why));
+        }
+        let shown = texts.texts.iter().flatten().filter(|text| !text.is_empty()).take(SHOWN_DOCUMENTS);
+        Ok(shown.map(|text| format!("  {}", cut_end(&display_safe(text), DOCUMENT_COLUMNS))).collect())
+    }
+
+    fn load_tokenizer(&mut self, plan: &PackPlan) -> Outcome<Vec<String>> {
+        self.tokenizer = None;
+        let tokenizer = self.tokenizer.insert(Tokenizer::load(&plan.tokenizer)?);
+        let facts = tokenizer.facts();
+        let figures = format!(
+            "{}: {}, {} in the model, {} with those added",
+            display_safe(&plan.tokenizer),
+            facts.model,
+            count(facts.base_size, "token"),
+            grouped(facts.full_size)
+        );
+        let warnings = facts.warnings.iter().map(|warning| format!("Note: {warning}"));
+        Ok(std::iter::once(figures).chain(warnings).collect())
+    }
+
+    fn find_end(&self, plan: &PackPlan) -> Outcome<Vec<String>> {
+        let (Some(EndToken::Text(text)), Some(tokenizer)) = (&plan.end, &self.tokenizer) else { return Ok(Vec::new()) };
+        match tokenizer.expect_id(text) {
+            Ok(id) => Ok(vec![format!("{} is token {id}.", display_safe(text))]),
+            // Modalities then uses the unknown token.
+            Err(_) if plan.compat => Ok(Vec::new()),
+            Err(failure) => Err(failure),
+        }
+    }
+}

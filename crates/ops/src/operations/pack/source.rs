@@ -1,0 +1,295 @@
+//! The files and first documents that a run would read, as forms and prompts show them before it, and the answers that they propose.
+
+use crate::engine::plan::pack::FIRST_SAMPLE_SIZE;
+use crate::source::text::{self, keys_of, Blocks, Extractor, Position, Selection, TextFile, Verdict};
+use gristmill_core::pack::{EndToken, SampleSize, TextField};
+use gristmill_core::text::display_safe;
+use gristmill_core::{Cancel, Failure, Outcome, PackFormat, PackPlan, Problem};
+use gristmill_tokenizer::Tokenizer;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Files that are listed.
+const SHOWN_FILES: usize = 1_000;
+/// Files that documents are taken from.
+const SAMPLED_FILES: usize = 4;
+/// Documents that are taken from each.
+const DOCUMENTS_EACH: usize = 32;
+/// Size of the block that documents are taken from, in bytes.
+const BLOCK: usize = 256 << 10;
+/// Maximum size of a document that is shown, in bytes.
+const MAX_DOCUMENT_BYTES: usize = 1 << 20;
+/// Bytes of a text that are kept to be shown, and encoded.
+const SHOWN_TEXT: usize = 20_000;
+/// Characters of an example.
+const EXAMPLE: usize = 200;
+/// Keys that a message lists.
+const SHOWN_KEYS: usize = 8;
+/// Spellings of tokens that end documents, the most likely first.
+const END_TOKENS: [&str; 9] =
+    ["<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|eos|>", "<|eot_id|>", "<|im_end|>", "<eod>", "[SEP]"];
+/// The key of texts by default.
+const USUAL_KEY: &str = "text";
+
+/// The options to which the data can propose an answer.
+pub const PROPOSED_OPTIONS: [&str; 4] = ["text-key", "eos-token", "sample-size", "output"];
+
+/// Files and their bytes, or why there are none.
+pub type FilesAndBytes = Result<(u64, u64), String>;
+
+/// The files that a run would read.
+#[derive(Clone, Debug, Default)]
+pub struct InputFiles {
+    /// Files and bytes by the rules of each format, or why there are none.
+    pub by_format: Vec<(PackFormat, FilesAndBytes)>,
+    /// Those of the first format that finds any, at most 1,000.
+    pub shown: Vec<TextFile>,
+    /// Their number.
+    pub total: u64,
+    /// Their size on disk, in bytes.
+    pub bytes: u64,
+    /// Whether the only input is a file.
+    pub is_one_file: bool,
+    /// Files that look like data and are left out.
+    pub problems: Vec<Problem>,
+}
+
+/// A key of the first documents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentKey {
+    /// Its name; raw.
+    pub name: String,
+    /// Number of documents that have it.
+    pub documents: usize,
+    /// The beginning of its value in the first of them; raw.
+    pub example: String,
+    /// Whether that value is text.
+    pub is_text: bool,
+}
+
+/// The first documents of the first files.
+#[derive(Clone, Debug, Default)]
+pub struct FirstDocuments {
+    /// Their lines: name of the file, number of the line from 1, bytes.
+    pub lines: Vec<(Arc<str>, u64, Arc<[u8]>)>,
+    /// The keys of those that are objects: those with text first, then by frequency.
+    pub keys: Vec<DocumentKey>,
+    /// Failures and damage met while they were read.
+    pub troubles: Vec<String>,
+}
+
+/// The texts of the first documents.
+#[derive(Clone, Debug, Default)]
+pub struct DocumentTexts {
+    /// The field that they are read from.
+    pub field: TextField,
+    /// Why the field cannot be read from any document: a program that does not compile.
+    pub failure: Option<Failure>,
+    /// For each document its text, or why it has none; raw.
+    pub texts: Vec<Result<Arc<str>, String>>,
+}
+
+impl DocumentTexts {
+    /// Returns the number of documents with text.
+    pub fn with_text(&self) -> usize {
+        self.texts.iter().filter(|text| text.as_ref().is_ok_and(|text| !text.is_empty())).count()
+    }
+}
+
+/// Finds the files of a plan, by the rules of each format.
+///
+/// # Errors
+/// No format finds a file, or an input cannot be read.
+pub fn find_files(plan: &PackPlan, cancel: &Cancel) -> Outcome<InputFiles> {
+    let inputs: Vec<PathBuf> = plan.inputs.iter().map(PathBuf::from).collect();
+    let mut found =
+        InputFiles { is_one_file: matches!(inputs.as_slice(), [one] if one.is_file()), ..InputFiles::default() };
+    let mut first_failure = None;
+    for format in PackFormat::ALL {
+        cancel.check()?;
+        match text::list(&inputs, Selection::of(plan), format, cancel) {
+            Ok(listing) => {
+                let bytes = listing.files.iter().map(|file| file.bytes).sum();
+                found.by_format.push((format, Ok((listing.files.len() as u64, bytes))));
+                let is_asked = plan.formats().first().is_none_or(|first| *first == format);
+                if found.shown.is_empty() || is_asked && found.total < listing.files.len() as u64 {
+                    (found.total, found.bytes) = (listing.files.len() as u64, bytes);
+                    found.shown = listing.files.into_iter().take(SHOWN_FILES).collect();
+                    found.problems = listing.problems;
+                }
+            }
+            Err(failure) if failure.is_cancelled() => return Err(failure),
+            Err(failure) => {
+                found.by_format.push((format, Err(failure.why.clone())));
+                first_failure.get_or_insert(failure);
+            }
+        }
+    }
+    match first_failure {
+        Some(failure) if found.shown.is_empty() => Err(failure),
+        _ => Ok(found),
+    }
+}
+
+/// Reads the first documents of the first files.
+pub fn read_documents(files: &[TextFile], cancel: &Cancel) -> FirstDocuments {
+    let mut found = FirstDocuments::default();
+    for file in files.iter().filter(|file| file.bytes > 0).take(SAMPLED_FILES) {
+        if let Err(failure) = documents_of(file, &mut found, cancel) {
+            if failure.is_cancelled() {
+                return found;
+            }
+            found.troubles.push(failure.to_string());
+        }
+    }
+    let mut seen: HashMap<String, DocumentKey> = HashMap::new();
+    for (_, _, line) in &found.lines {
+        for name in keys_of(line) {
+            let known = seen.entry(name.clone()).or_insert_with(|| {
+                let (example, is_text) = example(line, &name);
+                DocumentKey { name, documents: 0, example, is_text }
+            });
+            known.documents += 1;
+        }
+    }
+    found.keys = seen.into_values().collect();
+    found.keys.sort_by(|a, b| {
+        (!a.is_text, std::cmp::Reverse(a.documents), &a.name).cmp(&(
+            !b.is_text,
+            std::cmp::Reverse(b.documents),
+            &b.name,
+        ))
+    });
+    found
+}
+
+fn documents_of(file: &TextFile, found: &mut FirstDocuments, cancel: &Cancel) -> Outcome<()> {
+    let mut blocks = Blocks::open(file, BLOCK, Position::default(), cancel)?;
+    let name: Arc<str> = Arc::from(file.name.as_str());
+    if let Some(block) = blocks.next(Vec::new())? {
+        let whole = |line: &text::Line<'_>| !line.is_overlong() && line.bytes.len() <= MAX_DOCUMENT_BYTES;
+        let filled = |line: &text::Line<'_>| !line.bytes.trim_ascii().is_empty();
+        for line in block.lines().filter(whole).filter(filled).take(DOCUMENTS_EACH) {
+            found.lines.push((Arc::clone(&name), line.number + 1, Arc::from(line.bytes)));
+        }
+    }
+    found.troubles.extend(blocks.damage().map(|damage| damage.problem(file).message));
+    Ok(())
+}
+
+/// Returns the value of a key, and whether it is text.
+fn example(line: &[u8], name: &str) -> (String, bool) {
+    match text::value_of(line, &[name]) {
+        Some(serde_json::Value::String(words)) => (words.chars().take(EXAMPLE).collect(), true),
+        Some(value) => (value.to_string().chars().take(EXAMPLE).collect(), false),
+        None => (String::new(), false),
+    }
+}
+
+/// Returns the texts of documents, by the rules of a format.
+pub fn extract_texts(field: &TextField, documents: &FirstDocuments, format: PackFormat) -> DocumentTexts {
+    let mut found = DocumentTexts { field: field.clone(), ..DocumentTexts::default() };
+    let mut extractor = match Extractor::new(field) {
+        Ok(extractor) => extractor,
+        Err(failure) => {
+            found.failure = Some(failure);
+            return found;
+        }
+    };
+    for (_, _, line) in &documents.lines {
+        let document = extractor.document(line);
+        found.texts.push(match document.verdict(format) {
+            Verdict::Take(text) => Ok(Arc::from(clipped(text))),
+            Verdict::Skip(why) | Verdict::Refuse(why) => Err(why.to_owned()),
+        });
+    }
+    found
+}
+
+fn clipped(text: &str) -> &str {
+    let end = (0..=SHOWN_TEXT.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    text.get(..end).unwrap_or_default()
+}
+
+impl FirstDocuments {
+    /// Returns the names of the most important keys, raw, separated by commas; empty if no document is a JSON object.
+    pub fn key_names(&self) -> String {
+        let names: Vec<&str> = self.keys.iter().take(SHOWN_KEYS).map(|key| key.name.as_str()).collect();
+        names.join(", ")
+    }
+
+    /// Returns why the text field gives nothing to pack; `None` if it gives something, or there is no document.
+    pub fn text_blocker(&self, texts: &DocumentTexts) -> Option<String> {
+        if let Some(failure) = &texts.failure {
+            return Some(failure.to_string());
+        }
+        if texts.texts.is_empty() || texts.with_text() > 0 {
+            return None;
+        }
+        Some(match self.keys.is_empty() {
+            true => "no document has text there, and none is a JSON object".to_owned(),
+            false => {
+                format!("no document has text there; the lines have the keys: {}", display_safe(&self.key_names()))
+            }
+        })
+    }
+}
+
+/// Returns the token that usually ends documents: the first entry of the vocabulary with a known spelling.
+pub fn usual_end(tokenizer: &Tokenizer) -> Option<&'static str> {
+    END_TOKENS.into_iter().find(|text| tokenizer.id_of(text).is_some())
+}
+
+/// What is known about the data of a plan.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DataFacts<'a> {
+    /// The keys of the first documents; empty while they are not known.
+    pub keys: &'a [DocumentKey],
+    /// Whether the only input is a file.
+    pub is_one_file: bool,
+    /// The token of the tokenizer that usually ends documents.
+    pub usual_end: Option<&'a str>,
+}
+
+impl DataFacts<'_> {
+    /// Returns the answer that the data and other answers propose to an option.
+    pub fn propose(&self, plan: &PackPlan, option: &str) -> Option<String> {
+        match option {
+            "text-key" if matches!(plan.text, TextField::Key(_)) => self.text_key().map(str::to_owned),
+            "eos-token" if !matches!(plan.end, Some(EndToken::Id(_))) => self.usual_end.map(str::to_owned),
+            "sample-size" => {
+                let has_size = plan.forager.as_ref().is_some_and(|target| target.sample_size != SampleSize::Variable);
+                has_size.then(|| FIRST_SAMPLE_SIZE.to_string())
+            }
+            "output" => self.output(plan),
+            _ => None,
+        }
+    }
+
+    /// Returns the key of the text, if it is not the usual one.
+    fn text_key(&self) -> Option<&str> {
+        if self.keys.iter().any(|key| key.name == USUAL_KEY) {
+            return None;
+        }
+        let texts = || self.keys.iter().filter(|key| key.is_text);
+        let longest = texts().max_by_key(|key| (key.documents, key.example.len()));
+        texts().find(|key| key.name == "content").or(longest).map(|key| key.name.as_str())
+    }
+
+    /// Returns the usual output: next to the input.
+    fn output(&self, plan: &PackPlan) -> Option<String> {
+        let path = Path::new(plan.inputs.first()?);
+        let name = path.file_name().map_or_else(|| "text".to_owned(), |name| name.to_string_lossy().into_owned());
+        let stem = match (self.is_one_file, name.find(".jsonl")) {
+            (true, Some(at)) if at > 0 => name.get(..at).unwrap_or(&name).to_owned(),
+            _ => name,
+        };
+        let is_one_packed = self.is_one_file && plan.formats() == [PackFormat::Modalities];
+        let name = if is_one_packed { format!("{stem}.pbin") } else { format!("{stem}-tokens") };
+        Some(match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            Some(parent) => parent.join(name).to_string_lossy().into_owned(),
+            None => name,
+        })
+    }
+}

@@ -1,0 +1,112 @@
+//! The guided prepare as plain prompts: the same questions as the full screen, guided by the scan.
+
+mod excludes;
+mod fields;
+mod keys;
+mod loading;
+mod media;
+mod rerun;
+mod review;
+mod splits;
+
+use super::ask::Ask;
+use super::review::{report_each_problem, Review as _};
+use gristmill_core::text::{bytes, count, display_safe};
+use gristmill_core::{
+    DatasetFacts, Failure, Loading, Outcome, PreparePlan, Rerun, RunOptions, Scope, Severity, SplitPlan,
+};
+use gristmill_ops::job::scan::LiveScan;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Findings that are listed before the first question.
+const MAX_FINDINGS: usize = 20;
+
+/// The questions, the scan, and the plan with the answers so far.
+struct Guide {
+    ask: Ask,
+    scan: LiveScan,
+    plan: PreparePlan,
+}
+
+/// Asks for everything that the plan leaves open. Returns the plan and the scan that ran meanwhile; `None` if nothing is to be written.
+pub fn prepare(plan: PreparePlan, options: &RunOptions) -> Outcome<Option<(PreparePlan, LiveScan)>> {
+    let ask = Ask::new()?;
+    let scan = LiveScan::start(Path::new(&plan.path), options)?;
+    let mut guide = Guide { ask, scan, plan };
+    guide.introduce()?;
+    if !guide.ask_rerun()? {
+        return Ok(None);
+    }
+    if guide.needs_answers() {
+        guide.compressed()?;
+        guide.excludes()?;
+        if guide.plan.splits == SplitPlan::Unset {
+            guide.splits()?;
+        }
+        if guide.is_loading_open() {
+            guide.loading()?;
+        }
+        if guide.plan.media.is_none() {
+            guide.media()?;
+        }
+    }
+    guide.duplicates()?;
+    Ok(guide.review()?.then_some((guide.plan, guide.scan)))
+}
+
+impl Guide {
+    /// Returns the facts so far.
+    fn facts(&self) -> Arc<DatasetFacts> {
+        self.scan.facts()
+    }
+
+    /// Returns the facts as soon as `enough` holds, the scan is done, or `most` has passed.
+    fn facts_when(&self, most: Duration, enough: impl Fn(&DatasetFacts) -> bool) -> Arc<DatasetFacts> {
+        let start = Instant::now();
+        loop {
+            let facts = self.facts();
+            if self.scan.is_finished() || enough(&facts) || start.elapsed() >= most {
+                return facts;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn introduce(&self) -> Outcome<()> {
+        let facts = self.scan.wait_opened()?;
+        self.ask.print(format!(
+            "{}: {}, {}, {}",
+            display_safe(&self.plan.path),
+            facts.kind.title(),
+            count(facts.shards.len() as u64, "shard"),
+            bytes(facts.total_bytes())
+        ));
+        let (Some(first), Some(last)) = (facts.shards.first(), facts.shards.last()) else {
+            return Err(Failure::data("finding shards", "there is no .tar below this folder")
+                .on(gristmill_core::Subject::path(&self.plan.path))
+                .with_hint("give the folder that holds the tar shards"));
+        };
+        self.ask.print(format!("From {} to {}", display_safe(&first.name), display_safe(&last.name)));
+        let serious: Vec<_> = facts.findings.iter().filter(|finding| finding.severity > Severity::Note).collect();
+        report_each_problem(&self.ask, serious.iter().copied().take(MAX_FINDINGS));
+        if let Some(more) = serious.len().checked_sub(MAX_FINDINGS).filter(|more| *more > 0) {
+            self.ask.print(format!("  … and {}", count(more as u64, "more warning")));
+        }
+        Ok(())
+    }
+
+    /// An update and a repair of the index keep the answers that are there.
+    fn needs_answers(&self) -> bool {
+        self.plan.rerun != Rerun::Update && self.plan.scope != Scope::TarIndexOnly
+    }
+
+    fn is_loading_open(&self) -> bool {
+        match &self.plan.loading {
+            Loading::Unset => true,
+            Loading::FieldMap { fields, .. } => fields.is_empty(),
+            _ => false,
+        }
+    }
+}

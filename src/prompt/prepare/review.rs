@@ -1,0 +1,80 @@
+//! The review of the guided prepare.
+
+use super::super::ask::Ask;
+use super::super::review::Review;
+use super::Guide;
+use gristmill_core::{Loading, Outcome, Rerun, SplitPlan};
+use gristmill_ops::engine::plan::same_keys;
+use gristmill_ops::job::report::Report;
+use gristmill_ops::operations::prepare::PreparePreview;
+use gristmill_ops::operations::{erase, AnyPlan, Prepare};
+use gristmill_ops::source::decode::{part_class, PartClass};
+
+/// Answers that can be changed.
+#[derive(Clone, Copy)]
+pub(super) enum Change {
+    Splits,
+    Loading,
+    Excludes,
+    Duplicates,
+    Media,
+}
+
+impl Review for Guide {
+    type Change = Change;
+
+    fn ask(&self) -> &Ask {
+        &self.ask
+    }
+
+    fn plan(&self) -> Box<dyn AnyPlan> {
+        erase::<Prepare>(self.plan.clone())
+    }
+
+    fn preview(&self) -> Outcome<Box<dyn Report>> {
+        Ok(Box::new(PreparePreview::of(&self.plan, &self.facts())))
+    }
+
+    fn changes(&self) -> Vec<(Change, &'static str)> {
+        let mut changes = vec![
+            (Change::Splits, "change the splits"),
+            (Change::Loading, "change the sample type and its fields"),
+            (Change::Excludes, "leave out other shards and samples"),
+        ];
+        let facts = self.facts();
+        if same_keys(&self.plan, &facts).is_some() {
+            changes.push((Change::Duplicates, "decide about keys that name several samples"));
+        }
+        if facts.parts.keys().any(|name| matches!(part_class(name), PartClass::Image | PartClass::Media)) {
+            changes.push((Change::Media, "change what is recorded about media"));
+        }
+        changes
+    }
+
+    fn change(&mut self, what: Change) -> Outcome<()> {
+        match what {
+            Change::Splits if self.plan.rerun == Rerun::Update => {
+                let facts = self.facts();
+                facts.prepared.as_ref().map_or(Ok(()), |prepared| self.new_to(prepared))
+            }
+            Change::Splits => {
+                self.plan.splits = SplitPlan::Unset;
+                self.splits()
+            }
+            Change::Loading => {
+                self.plan.loading = Loading::Unset;
+                self.loading()
+            }
+            Change::Excludes => {
+                self.plan.exclude_shards.clear();
+                self.plan.excludes.clear();
+                self.excludes()
+            }
+            Change::Duplicates => self.ask_duplicates(),
+            Change::Media => {
+                self.plan.media = None;
+                self.media()
+            }
+        }
+    }
+}
