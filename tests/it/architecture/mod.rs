@@ -26,21 +26,21 @@ const LAYERS: &[&[&str]] = &[
 
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
-    ("cli", 7_345),
-    ("core", 2_730),
+    ("cli", 7_325),
+    ("core", 2_728),
     ("dedup", 2_735),
-    ("engine", 28_178),
+    ("engine", 27_772),
     ("formats", 6_195),
-    ("job", 16_102),
+    ("job", 16_104),
     ("media", 13_530),
-    ("operations", 4_979),
-    ("preview", 3_530),
+    ("operations", 4_995),
+    ("preview", 3_528),
     ("prompt", 1_267),
-    ("pycompat", 4_285),
+    ("pycompat", 4_281),
     ("source", 7_385),
-    ("storage", 2_235),
-    ("tokenizer", 6_470),
-    ("tui", 32_040),
+    ("storage", 2_642),
+    ("tokenizer", 6_467),
+    ("tui", 31_630),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
