@@ -353,7 +353,7 @@ pub fn act(form: &mut PrepareForm, actions: &[Action]) -> Vec<Effect> {
 /// Returns the notices among effects.
 pub fn notices(effects: &[Effect]) -> Vec<&str> {
     let text = |effect| match effect {
-        &Effect::Toast(ref toast) => Some(toast.text.as_str()),
+        Effect::Toast(toast) => Some(toast.text.as_str()),
         _ => None,
     };
     effects.iter().filter_map(text).collect()
