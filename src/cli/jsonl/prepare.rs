@@ -10,7 +10,6 @@ use super::flags::given;
 use crate::prompt::confirm;
 use gristmill_core::text::{agree, bytes, count, display_safe, duration};
 use gristmill_core::{Failure, Outcome, PreparePlan, Rerun, Subject};
-use gristmill_ops::engine::plan::flags::{FORCE_OVERWRITE, SKIP_BAD_LINES};
 use gristmill_ops::engine::plan::shell_quote;
 use gristmill_ops::job::jsonl::{clean_path, look_plan, start_plan, JsonlReport};
 use std::path::Path;
@@ -40,7 +39,7 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
 
 /// Asks, if questions are allowed, whether to skip the bad lines for which a run was refused.
 fn may_leave_out(plan: &PreparePlan, failures: &[Failure], context: &Context) -> Outcome<bool> {
-    let is_refusal = |failure: &&Failure| failure.hint.as_ref().is_some_and(|hint| hint.contains(SKIP_BAD_LINES));
+    let is_refusal = |failure: &&Failure| failure.hint.as_ref().is_some_and(|hint| hint.contains("--skip-bad-lines"));
     let Some(failure) = failures.iter().find(is_refusal) else { return Ok(false) };
     if plan.skip_bad_lines || context.globals.drop_in || context.globals.dry_run || !context.may_ask() {
         return Ok(false);
@@ -78,9 +77,9 @@ pub fn refuse_flags(plan: &PreparePlan, what: &str, context: &Context) -> Outcom
 fn command(plan: &PreparePlan) -> String {
     let mut line = format!("gristmill prepare {}", shell_quote(&plan.path));
     if plan.skip_bad_lines {
-        line = format!("{line} {SKIP_BAD_LINES}");
+        line = format!("{line} --skip-bad-lines");
         if plan.rerun == Rerun::Overwrite {
-            line = format!("{line} {FORCE_OVERWRITE}");
+            line = format!("{line} --force-overwrite");
         }
     }
     line

@@ -7,7 +7,6 @@ use super::next_action::LastLook as _;
 use gristmill_core::dedup::{Mode, USUAL_MIN_LENGTH};
 use gristmill_core::text::{bytes, count};
 use gristmill_core::{Cancel, DedupPlan, Outcome, RunOptions};
-use gristmill_ops::engine::plan::dedup::flags as d;
 use gristmill_ops::source::dedup::list;
 use std::path::Path;
 
@@ -61,9 +60,9 @@ impl Guide {
     fn output(&mut self) -> Outcome<()> {
         if self.plan.output.is_empty() {
             let proposed = self.plan.proposed_output();
-            let question = format!("Folder for the result ({} says the same)", d::OUTPUT);
+            let question = "Folder for the result (--output says the same)";
             self.plan.output =
-                self.ask.text(&question, Some(proposed.as_str()).filter(|name| !name.is_empty()), false)?;
+                self.ask.text(question, Some(proposed.as_str()).filter(|name| !name.is_empty()), false)?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use super::next_action::LastLook as _;
 use gristmill_core::pack::{EndToken, ForagerTarget, ModalitiesTarget, NanosetsTarget, SampleSize};
 use gristmill_core::text::{count, display_safe, grouped};
 use gristmill_core::{Outcome, PackFormat, PackPlan, RunOptions};
-use gristmill_ops::engine::plan::pack::{flags as p, FIRST_SAMPLE_SIZE};
+use gristmill_ops::engine::plan::pack::FIRST_SAMPLE_SIZE;
 use gristmill_tokenizer::Tokenizer;
 
 /// Spellings of end tokens, the likeliest first.
@@ -143,7 +143,7 @@ impl Guide {
             [_] => ("Folder for the tokens", format!("{stem}-tokens")),
             _ => ("Folder for the tokens, with a folder for each format", format!("{stem}-tokens")),
         };
-        let hint = format!("{question} ({} says the same)", p::OUTPUT);
+        let hint = format!("{question} (--output says the same)");
         self.plan.output = self.ask.text(&hint, Some(&proposed), false)?;
         Ok(())
     }

@@ -7,7 +7,6 @@ use crate::tui::{recent, widgets::text};
 use gristmill_core::options::Answer;
 use gristmill_core::{DedupPlan, PackFormat, PackPlan, PreparePlan};
 use gristmill_ops::engine::nanosets::mixture::MixtureIndexPlan;
-use gristmill_ops::engine::plan::flags::SKIP_BAD_LINES;
 use gristmill_ops::engine::plan::shell_quote;
 use gristmill_ops::operations::{erase, AnyPlan, Dedup, MixIndex, Pack};
 use gristmill_ops::source::kind::packed_files;
@@ -50,7 +49,7 @@ pub fn jsonl(path: &Path) -> JobRequest {
 pub fn jsonl_without_bad_lines(path: &Path) -> JobRequest {
     let plan = PreparePlan { skip_bad_lines: true, ..PreparePlan::new(path.to_string_lossy()) };
     let order = lines(plan, path);
-    JobRequest { command: format!("{} {SKIP_BAD_LINES}", order.command), ..order }
+    JobRequest { command: format!("{} --skip-bad-lines", order.command), ..order }
 }
 
 fn lines(plan: PreparePlan, path: &Path) -> JobRequest {

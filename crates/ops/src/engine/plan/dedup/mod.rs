@@ -2,7 +2,6 @@
 //! bytes.
 
 mod answers;
-pub mod flags;
 mod identity;
 
 pub use answers::{missing_or_wrong, open_questions, refusals};
