@@ -26,21 +26,21 @@ const LAYERS: &[&[&str]] = &[
 
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
-    ("cli", 7_500),
+    ("cli", 7_490),
     ("core", 2_730),
     ("dedup", 2_735),
-    ("engine", 28_185),
+    ("engine", 27_660),
     ("formats", 6_195),
-    ("job", 16_090),
+    ("job", 16_085),
     ("media", 13_530),
     ("operations", 4_520),
     ("preview", 3_530),
-    ("prompt", 1_650),
+    ("prompt", 1_649),
     ("pycompat", 4_285),
     ("source", 7_385),
-    ("storage", 2_235),
+    ("storage", 2_642),
     ("tokenizer", 6_470),
-    ("tui", 32_865),
+    ("tui", 32_864),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
@@ -50,14 +50,14 @@ const LONG_FILES: usize = 0;
 const LONG_FUNCTIONS: usize = 6;
 
 /// Maximum number of modules that depend on each other in a circle, other than parents and children.
-const MODULES_IN_CYCLES: usize = 148;
+const MODULES_IN_CYCLES: usize = 132;
 
 /// Maximum number of files outside the folders of a token format that name it.
 const FORMAT_NAMES: &[(&str, usize)] = &[("forager", 53), ("modalities", 56), ("nanosets", 68)];
 
 /// Maximum number of files that name a flag, without `media/`, where a sample is one of sound or of a track.
 const FLAG_NAMES: &[(&str, usize)] =
-    &[("truncate-to", 14), ("max-tokens-per-file", 14), ("min-count", 14), ("sample-size", 25)];
+    &[("truncate-to", 8), ("max-tokens-per-file", 8), ("min-count", 10), ("sample-size", 21)];
 
 /// Words that messages, help and labels must not use, and the maximum number of texts that still use each.
 const UNWANTED_WORDS: &[(&str, usize)] = &[
