@@ -85,9 +85,7 @@ impl UiEnv {
             wake: Wake::default(),
         }
     }
-}
 
-impl UiEnv {
     /// Returns the options for running a dedup.
     pub fn dedup_options(&self) -> RunOptions {
         RunOptions { memory_bytes: self.dedup_memory, ..self.options.clone() }

@@ -2,7 +2,9 @@
 
 use clap::Args;
 use gristmill_core::{Failure, MediaFilter, Outcome};
-use gristmill_ops::engine::plan::flags::{MEDIA_BY_GLOB, MEDIA_FILTERS};
+
+/// The flags of which one can be given.
+const FILTERS: &str = "--media-metadata-by-extension, --media-metadata-by-header, --media-metadata-by-glob";
 
 /// The flags that select media.
 #[derive(Args, Debug)]
@@ -27,7 +29,7 @@ impl FilterArgs {
         let glob = match self.media_metadata_by_glob.as_deref() {
             Some(text) => Some(MediaFilter::of_patterns(text).ok_or_else(|| {
                 Failure::data("reading the flags", "no pattern is given")
-                    .with_hint(format!("for example {MEDIA_BY_GLOB} '*.jpg,*.png'"))
+                    .with_hint("for example --media-metadata-by-glob '*.jpg,*.png'")
             })?),
             None => None,
         };
@@ -36,7 +38,7 @@ impl FilterArgs {
         let mut given = [by_extension, by_header, glob].into_iter().flatten();
         match (given.next(), given.next()) {
             (Some(_), Some(_)) => {
-                Err(Failure::data("reading the flags", format!("only one of {MEDIA_FILTERS} can be given"))
+                Err(Failure::data("reading the flags", format!("only one of {FILTERS} can be given"))
                     .with_hint("run prepare-media a second time for another way: rows of both stay"))
             }
             (None, _) if self.media_metadata => Err(no_filter()),
@@ -47,5 +49,5 @@ impl FilterArgs {
 
 /// Returns the failure for a missing filter.
 pub(super) fn no_filter() -> Failure {
-    Failure::data("picking media", "nothing says how").with_hint(format!("one of {MEDIA_FILTERS} PATTERNS"))
+    Failure::data("picking media", "nothing says how").with_hint(format!("one of {FILTERS} PATTERNS"))
 }

@@ -8,7 +8,6 @@ use super::super::task::follow;
 use crate::prompt::confirm;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, PreparePlan};
-use gristmill_ops::engine::plan::flags::SKIP_BAD_LINES;
 use gristmill_ops::job::jsonl::{clean_path, preview_plan, start_plan};
 use gristmill_ops::operations::{erase, Prepare};
 use std::path::Path;
@@ -30,7 +29,7 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
 
 /// Asks, if questions are allowed, whether to skip the bad lines for which a run was refused.
 fn may_leave_out(plan: &PreparePlan, failures: &[Failure], context: &Context) -> Outcome<bool> {
-    let is_refusal = |failure: &&Failure| failure.hint.as_ref().is_some_and(|hint| hint.contains(SKIP_BAD_LINES));
+    let is_refusal = |failure: &&Failure| failure.hint.as_ref().is_some_and(|hint| hint.contains("--skip-bad-lines"));
     let Some(failure) = failures.iter().find(is_refusal) else { return Ok(false) };
     if plan.skip_bad_lines || context.globals.drop_in || context.globals.dry_run || !context.may_ask() {
         return Ok(false);

@@ -5,7 +5,6 @@ use super::super::operation::save_plan;
 use crate::tui::recent;
 use gristmill_core::text::agree;
 use gristmill_core::{Failure, Outcome, PreparePlan, Rerun, Subject};
-use gristmill_ops::engine::plan::flags::{FORCE_OVERWRITE, SKIP_BAD_LINES};
 use gristmill_ops::operations::prepare::command_line;
 use gristmill_ops::operations::{erase, Prepare};
 use gristmill_storage::xdg;
@@ -16,8 +15,8 @@ fn meaningless_flags(plan: &PreparePlan) -> Vec<String> {
     let has_lines = plan.path.ends_with(".jsonl");
     let has_effect = |flag: &str| match flag {
         // An index is replaced in any case.
-        "--yes" | "--compat" | FORCE_OVERWRITE => true,
-        _ => flag == SKIP_BAD_LINES && has_lines,
+        "--yes" | "--compat" | "--force-overwrite" => true,
+        _ => flag == "--skip-bad-lines" && has_lines,
     };
     let words = command_line(plan).arguments.into_iter().filter(|word| word.starts_with("--"));
     let flags = words.map(|word| word.split('=').next().unwrap_or_default().to_owned());

@@ -225,6 +225,23 @@ fn texts_use_plain_words() {
     assert!(over.is_empty(), "unwanted words in texts\n{}", over.join("\n"));
 }
 
+#[test]
+fn messages_name_flags_that_exist() {
+    let help = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/commands.md")).unwrap();
+    let pattern = regex::Regex::new("--[a-z]+(-[a-z]+)*").unwrap();
+    // `--sort` is an option of tar, in a command that a hint proposes.
+    let known: BTreeSet<&str> = pattern.find_iter(&help).map(|flag| flag.as_str()).chain(["--sort"]).collect();
+    let literals = FILES
+        .iter()
+        .filter(|file| file.path.starts_with("engine/plan/"))
+        .flat_map(|file| file.literals.iter().map(move |(text, line)| (file, text, line)));
+    let unknown: Vec<String> = literals
+        .filter(|(_, text, _)| pattern.find_iter(text).any(|flag| !known.contains(flag.as_str())))
+        .map(|(file, text, line)| format!("{}:{line}: {text}", file.path))
+        .collect();
+    assert!(unknown.is_empty(), "{unknown:#?}");
+}
+
 /// Whether a name or a string literal in the file contains this name in one of its spellings: `a-b`, `a_b`, `AB`.
 fn names(file: &SourceFile, wanted: &str) -> bool {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");

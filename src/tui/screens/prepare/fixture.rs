@@ -352,10 +352,12 @@ pub fn act(form: &mut PrepareForm, actions: &[Action]) -> Vec<Effect> {
 
 /// Returns the notices among effects.
 pub fn notices(effects: &[Effect]) -> Vec<&str> {
-    let text = |effect| match effect {
-        Effect::Toast(toast) => Some(toast.text.as_str()),
-        _ => None,
-    };
+    fn text(effect: &Effect) -> Option<&str> {
+        match effect {
+            Effect::Toast(toast) => Some(&toast.text),
+            _ => None,
+        }
+    }
     effects.iter().filter_map(text).collect()
 }
 

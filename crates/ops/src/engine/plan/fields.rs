@@ -1,6 +1,5 @@
 //! Evaluates a field map on real samples: the value of each field, or the exact reason why it has none.
 
-use super::flags;
 use crate::source::contents;
 use crate::source::decode::{self, DecodedPart, FieldError, PartClass, Value};
 use gristmill_core::field_map::FieldExpression;
@@ -197,8 +196,7 @@ fn failing(plan: &PreparePlan, tried: &FieldCheck, required: bool, samples: &[De
         (false, true) => Problem::refusal,
         (false, false) => Problem::problem,
     };
-    let hint =
-        format!("{} {}=EXPR names a part and the way into it, as in json[caption][0]", flags::FIELD_MAP, tried.field);
+    let hint = format!("--field-map {}=EXPR names a part and the way into it, as in json[caption][0]", tried.field);
     Some(make(ProblemKind::FieldFails, subject, message).with_hint(hint))
 }
 

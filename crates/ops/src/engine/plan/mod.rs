@@ -10,7 +10,6 @@ pub mod compare;
 pub mod dedup;
 pub mod fields;
 pub mod file;
-pub mod flags;
 pub mod inherit;
 pub mod pack;
 pub mod splits;

@@ -10,8 +10,6 @@ use gristmill_core::Outcome;
 use gristmill_storage::publish::Publication;
 use std::path::{Path, PathBuf};
 
-pub(super) use crate::job::publish::make_folder;
-
 /// Stages all files and the ranges for viewing removed text, and publishes them; the report comes last.
 pub(super) fn publish(
     job: &Job<'_>,

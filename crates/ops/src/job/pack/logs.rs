@@ -3,8 +3,9 @@
 //! distinguished from one that never began.
 
 use super::inputs::Inputs;
-use super::publish::{make_folder, Text};
+use super::publish::Text;
 use super::stats::{folder, to_json};
+use crate::job::publish::make_folder;
 use crate::job::task::TaskContext;
 use gristmill_core::pack::{EndToken, TextField};
 use gristmill_core::{text, utc, Failure, Outcome, PackPlan, Subject};

@@ -11,8 +11,6 @@ use gristmill_core::{Outcome, PackPlan};
 use gristmill_storage::publish::Publication;
 use std::path::{Path, PathBuf};
 
-pub(super) use crate::job::publish::make_folder;
-
 /// File in which Forager's index describes samples with masks.
 const SCHEMA: &str = "sample_schema.json";
 

@@ -2,7 +2,7 @@
 
 use super::{command_line, Prepare};
 use crate::engine::plan::file::{from_yaml, hash, read_typed, to_yaml};
-use crate::engine::plan::{flags as f, shell_quote};
+use crate::engine::plan::shell_quote;
 use crate::formats::energon::split_yaml::SplitFile;
 use crate::operations::{read_plan, Operation};
 use gristmill_core::plan::{FieldExpr, SplitList, SplitPattern};
@@ -174,15 +174,15 @@ fn read_back(words: &[String], files: &[(String, String)]) -> PreparePlan {
         match flag {
             "--" => only_paths = true,
             "--yes" => {}
-            f::UPDATE => plan.rerun = Rerun::Update,
-            f::FORCE_OVERWRITE => plan.rerun = Rerun::Overwrite,
-            f::NEW_TO => plan.new_to = Some(value()),
-            f::SKIP_BAD_LINES => plan.skip_bad_lines = true,
-            f::RESET_EXCLUDES => plan.reset_excludes = true,
-            f::TAR_INDEX_ONLY => plan.scope = Scope::TarIndexOnly,
-            f::SKIP_SAMPLE_TABLES => plan.scope = Scope::WithoutSampleTables,
-            f::SPLIT_RATIO => plan.splits = SplitPlan::Ratio(value()),
-            f::SPLIT_PARTS => {
+            "--update" => plan.rerun = Rerun::Update,
+            "--force-overwrite" => plan.rerun = Rerun::Overwrite,
+            "--new-to" => plan.new_to = Some(value()),
+            "--skip-bad-lines" => plan.skip_bad_lines = true,
+            "--reset-excludes" => plan.reset_excludes = true,
+            "--tar-index-only" => plan.scope = Scope::TarIndexOnly,
+            "--skip-sample-tables" => plan.scope = Scope::WithoutSampleTables,
+            "--split-ratio" => plan.splits = SplitPlan::Ratio(value()),
+            "--split-parts" => {
                 let text = value();
                 let (name, pattern) = text.split_once(':').unwrap();
                 let one = SplitPattern { name: name.into(), pattern: pattern.into() };
@@ -191,22 +191,22 @@ fn read_back(words: &[String], files: &[(String, String)]) -> PreparePlan {
                     other => *other = SplitPlan::Patterns(vec![one]),
                 }
             }
-            f::SPLITS_FROM => {
+            "--splits-from" => {
                 let read = SplitFile::parse(&file(&value())).unwrap();
                 let lists = read.split_parts.into_iter().map(|(name, shards)| SplitList { name, shards });
                 plan.splits = SplitPlan::Listed(lists.collect());
                 plan.excludes = read.exclude;
             }
             "--shuffle-tars" => plan.shuffle_tars = true,
-            f::ALLOW_EMPTY_SPLITS => plan.allow_empty_splits = true,
-            f::EXCLUDE => plan.exclude_shards.push(value()),
-            f::EXCLUDE_SAMPLE => plan.excludes.push(value()),
-            f::EXCLUDE_FROM => plan.excludes.extend(file(&value()).split_terminator('\n').map(str::to_owned)),
-            f::SKIP_DATASET_YAML => plan.loading = Loading::NoDatasetYaml,
-            f::SAMPLE_TYPE => class = Some(value()),
-            f::SAMPLE_LOADER => loader = true,
+            "--allow-empty-splits" => plan.allow_empty_splits = true,
+            "--exclude" => plan.exclude_shards.push(value()),
+            "--exclude-sample" => plan.excludes.push(value()),
+            "--exclude-from" => plan.excludes.extend(file(&value()).split_terminator('\n').map(str::to_owned)),
+            "--skip-dataset-yaml" => plan.loading = Loading::NoDatasetYaml,
+            "--sample-type" => class = Some(value()),
+            "--sample-loader" => loader = true,
             "--cooker" => cooker = true,
-            f::FIELD_MAP => {
+            "--field-map" => {
                 let text = value();
                 if text.starts_with('{') {
                     let json: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&text).unwrap();
@@ -218,12 +218,12 @@ fn read_back(words: &[String], files: &[(String, String)]) -> PreparePlan {
                     map.push(FieldExpr { field: field.into(), expr: expr.into() });
                 }
             }
-            f::DATASET_YAML_NAME => plan.dataset_yaml_name = value(),
-            f::DUPLICATES => {
+            "--dataset-yaml-name" => plan.dataset_yaml_name = value(),
+            "--duplicates" => {
                 plan.duplicates = if value() == "keep-first" { Duplicates::KeepFirst } else { Duplicates::Fail }
             }
-            f::TGZ => plan.tgz = if value() == "rewrite" { Tgz::Rewrite } else { Tgz::Skip },
-            f::COMPAT => plan.compat = true,
+            "--tgz" => plan.tgz = if value() == "rewrite" { Tgz::Rewrite } else { Tgz::Skip },
+            "--compat" => plan.compat = true,
             other => panic!("{other}"),
         }
     }

@@ -1,7 +1,6 @@
 //! Checks of the plan alone: missing answers, and answers that are wrong for any data.
 
 use super::super::pack::places::settled;
-use super::flags as d;
 use gristmill_core::dedup::{Mode, Variant, ANNOTATE_KEY, LEAST_COUNT, TEXT_KEY};
 use gristmill_core::{DedupPlan, Problem, ProblemKind, Subject};
 use std::path::{Path, PathBuf};
@@ -17,15 +16,15 @@ fn missing(what: &str, hint: &str) -> Problem {
 pub fn open_questions(plan: &DedupPlan) -> Vec<Problem> {
     let mut open = Vec::new();
     if plan.source().is_empty() {
-        let hint = format!("name a folder of .jsonl files, or {} DIR", d::FROM_INDEX);
-        open.push(missing("no folder is given", &hint));
+        let hint = "name a folder of .jsonl files, or --from-index DIR";
+        open.push(missing("no folder is given", hint));
     }
     if plan.output.is_empty() {
-        open.push(missing("nothing says where the result goes", &format!("{} DIR", d::OUTPUT)));
+        open.push(missing("nothing says where the result goes", "--output DIR"));
     }
     if plan.min_length.is_none() {
-        let hint = format!("{} N, in bytes: 500 is usual for web text", d::MINLEN);
-        open.push(missing("nothing says how long a repeat has to be", &hint));
+        let hint = "--minlen N, in bytes: 500 is usual for web text";
+        open.push(missing("nothing says how long a repeat has to be", hint));
     }
     open
 }
@@ -38,14 +37,14 @@ fn wrong(flag: &str, why: impl Into<String>) -> Problem {
 pub fn refusals(plan: &DedupPlan) -> Vec<Problem> {
     let mut found = Vec::new();
     if plan.min_length == Some(0) {
-        found.push(wrong(d::MINLEN, "at least 1 is needed"));
+        found.push(wrong("--minlen", "at least 1 is needed"));
     }
     if plan.min_count < LEAST_COUNT {
         let hint = format!("{LEAST_COUNT} is the least: a passage that occurs once is no repeat");
-        found.push(wrong(d::MIN_COUNT, format!("{} is too small", plan.min_count)).with_hint(hint));
+        found.push(wrong("--min-count", format!("{} is too small", plan.min_count)).with_hint(hint));
     }
     if plan.text_key.is_empty() {
-        found.push(wrong(d::TEXT_KEY, "it is empty"));
+        found.push(wrong("--text-key", "it is empty"));
     }
     found.extend(of_annotations(plan));
     found.extend(of_exports(plan));
@@ -58,19 +57,19 @@ fn of_annotations(plan: &DedupPlan) -> Vec<Problem> {
     let mut found = Vec::new();
     if plan.annotate_key != ANNOTATE_KEY {
         if plan.mode != Mode::Annotate {
-            let hint = format!("add {} annotate, or leave it out", d::MODE);
-            found.push(wrong(d::ANNOTATE_KEY, "it counts only where ranges are annotated").with_hint(hint));
+            let hint = "add --mode annotate, or leave it out";
+            found.push(wrong("--annotate-key", "it counts only where ranges are annotated").with_hint(hint));
         } else if plan.variant == Variant::B {
-            let why = format!("it belongs to {} a; variant b has a field of its own", d::VARIANT);
-            found.push(wrong(d::ANNOTATE_KEY, why));
+            let why = "it belongs to --variant a; variant b has a field of its own";
+            found.push(wrong("--annotate-key", why));
         }
     }
     let first = plan.annotate_key.split('.').next().unwrap_or_default();
     if plan.annotate_key.split('.').any(str::is_empty) {
         let why = "between its dots, and around them, there has to be a name";
-        found.push(wrong(d::ANNOTATE_KEY, why).with_hint(format!("the default is {ANNOTATE_KEY}")));
+        found.push(wrong("--annotate-key", why).with_hint(format!("the default is {ANNOTATE_KEY}")));
     } else if plan.mode == Mode::Annotate && plan.variant == Variant::A && first == plan.text_key {
-        found.push(wrong(d::ANNOTATE_KEY, "it would take the place of the text"));
+        found.push(wrong("--annotate-key", "it would take the place of the text"));
     }
     found
 }
@@ -78,14 +77,14 @@ fn of_annotations(plan: &DedupPlan) -> Vec<Problem> {
 fn of_exports(plan: &DedupPlan) -> Vec<Problem> {
     let mut found = Vec::new();
     if plan.shards == 0 || plan.shards > MAX_SHARDS {
-        found.push(wrong(d::SHARDS, format!("a number from 1 to {MAX_SHARDS} is needed")));
+        found.push(wrong("--shards", format!("a number from 1 to {MAX_SHARDS} is needed")));
     }
     if plan.shards != 1 && plan.export_index.is_none() && plan.export_ranges.is_none() {
-        let why = format!("shards are of what {} or {} writes", d::EXPORT_INDEX, d::EXPORT_RANGES);
-        found.push(wrong(d::SHARDS, why));
+        let why = "shards are of what --export-index or --export-ranges writes";
+        found.push(wrong("--shards", why));
     }
     if plan.table && plan.export_index.is_none() {
-        found.push(wrong(d::TABLE, format!("the suffix table is part of what {} DIR writes", d::EXPORT_INDEX)));
+        found.push(wrong("--table", "the suffix table is part of what --export-index DIR writes"));
     }
     found
 }
@@ -97,16 +96,16 @@ fn of_index(plan: &DedupPlan) -> Vec<Problem> {
     }
     if !plan.input.is_empty() {
         let why = "an index holds the text and the records: no other folder can be read with it";
-        found.push(wrong(d::FROM_INDEX, why).with_hint("leave out the folder, or the flag"));
+        found.push(wrong("--from-index", why).with_hint("leave out the folder, or the flag"));
     }
     if plan.export_index.is_some() {
-        found.push(wrong(d::EXPORT_INDEX, format!("what {} names is an index already", d::FROM_INDEX)));
+        found.push(wrong("--export-index", "what --from-index names is an index already"));
     }
     if plan.shards != 1 {
-        found.push(wrong(d::SHARDS, format!("the shards are those of {}", d::FROM_INDEX)));
+        found.push(wrong("--shards", "the shards are those of --from-index"));
     }
     if plan.text_key != TEXT_KEY {
-        found.push(wrong(d::TEXT_KEY, "an index does not say how the field of the text was called"));
+        found.push(wrong("--text-key", "an index does not say how the field of the text was called"));
     }
     found
 }
@@ -129,11 +128,11 @@ fn overlaps(plan: &DedupPlan) -> Vec<Problem> {
     let (index, ranges) = (given(&plan.export_index), given(&plan.export_ranges));
     let places = [
         place("the input", "the input", &plan.input, false),
-        place(d::FROM_INDEX, "the index that is read", &from, false),
-        place(d::AGAINST, "the earlier set", &against, false),
-        place(d::OUTPUT, "the output", &output, true),
-        place(d::EXPORT_INDEX, "the index that is written", &index, true),
-        place(d::EXPORT_RANGES, "the ranges that are written", &ranges, true),
+        place("--from-index", "the index that is read", &from, false),
+        place("--against", "the earlier set", &against, false),
+        place("--output", "the output", &output, true),
+        place("--export-index", "the index that is written", &index, true),
+        place("--export-ranges", "the ranges that are written", &ranges, true),
     ];
     let named: Vec<(&PlanFolder<'_>, PathBuf)> = places
         .iter()

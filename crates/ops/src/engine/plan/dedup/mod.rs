@@ -2,7 +2,6 @@
 //! bytes.
 
 mod answers;
-pub mod flags;
 mod identity;
 
 pub use answers::{open_questions, refusals};

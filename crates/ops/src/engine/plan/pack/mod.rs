@@ -1,7 +1,6 @@
 //! A plan of packing before any work: open questions, wrong answers, and the equivalent command.
 
 mod answers;
-pub mod flags;
 mod notes;
 pub(super) mod places;
 

@@ -1,6 +1,5 @@
 //! Notes on the combination of a tokenizer and a plan that the user should read before the run; none of them prevents it.
 
-use super::flags as p;
 use crate::engine::pack::{unknown_end, unknown_end_note};
 use gristmill_core::pack::{EndToken, SampleSize};
 use gristmill_core::{PackFormat, PackPlan, Problem, ProblemKind, Subject};
@@ -16,8 +15,7 @@ pub fn notes(plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
         let is_fixed = matches!(target.sample_size, SampleSize::Fixed(_));
         if is_fixed && target.special_tokens && end.is_some() && template.suffix.last().copied() == end {
             let why = "the tokenizer ends each text with the end token, and Forager puts it once more";
-            notes
-                .push(note(PackFormat::Forager, why).with_hint(format!("{} leaves out its own", p::NO_SPECIAL_TOKENS)));
+            notes.push(note(PackFormat::Forager, why).with_hint("--no-special-tokens leaves out its own"));
         }
         if tokenizer.padding().is_some() {
             notes.push(note(PackFormat::Forager, "the tokenizer file asks for padding, and texts are filled up by it"));
@@ -37,7 +35,7 @@ pub fn notes(plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
         let set = tokenizer.padding().is_some() || tokenizer.truncation().is_some();
         if set && tokenizer.kind() == TokenizerKind::Json {
             let why = "padding and truncation of the tokenizer file are left out, as Modalities does";
-            let hint = format!("{} N and {} N set them", p::TRUNCATE_TO, p::PAD_TO);
+            let hint = "--truncate-to N and --pad-to N set them";
             notes.push(note(PackFormat::Modalities, why).with_hint(hint));
         }
     }
@@ -55,12 +53,12 @@ fn of_nanosets(plan: &PackPlan, tokenizer: &Tokenizer, template: &Template) -> V
     match &plan.end {
         None if template.suffix.is_empty() => {
             let why = "no token ends a document: models cannot see where the next one begins";
-            notes.push(note(PackFormat::Nanosets, why).with_hint(format!("{} TEXT puts one", p::EOS_TOKEN)));
+            notes.push(note(PackFormat::Nanosets, why).with_hint("--eos-token TEXT puts one"));
         }
         Some(_) if !template.is_empty() => {
             let left_out = spelled(tokenizer, template);
             let why = format!("the end token takes the place of the tokenizer's template: {left_out} will not be put");
-            notes.push(note(PackFormat::Nanosets, &why).with_hint(format!("without {} it is", p::EOS_TOKEN)));
+            notes.push(note(PackFormat::Nanosets, &why).with_hint("without --eos-token it is"));
         }
         _ => {}
     }

@@ -1,6 +1,5 @@
 //! Detects outputs that are inputs.
 
-use super::flags as p;
 use crate::formats::modalities::raw_index::default_path;
 use gristmill_core::{PackPlan, Problem, ProblemKind, Subject};
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ pub fn overlaps(plan: &PackPlan) -> Vec<Problem> {
         return Vec::new();
     }
     let index = plan.modalities.as_ref().and_then(|target| target.index.as_deref());
-    let written = [(p::OUTPUT, Some(plan.output.as_str())), (p::INDEX, index)];
+    let written = [("--output", Some(plan.output.as_str())), ("--index", index)];
     let mut found = Vec::new();
     for input in &plan.inputs {
         let path = settled(Path::new(input));
@@ -32,7 +31,7 @@ pub fn overlaps(plan: &PackPlan) -> Vec<Problem> {
     let others = [(Some(PathBuf::from(&plan.tokenizer)), "the tokenizer"), (tables, "the raw index of the text")];
     for (path, what) in others {
         if path.is_some_and(|path| path.is_file() && settled(&path) == output) {
-            let subject = Subject::field(p::OUTPUT);
+            let subject = Subject::field("--output");
             found.push(Problem::refusal(ProblemKind::BadName, subject, format!("{} is {what}", plan.output)));
         }
     }

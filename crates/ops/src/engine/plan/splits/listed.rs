@@ -1,6 +1,6 @@
 //! Division by hand: shards by name, as a `split.yaml` lists them.
 
-use super::{check_split_names, flags, last_wins, Candidates, LeftOutReason};
+use super::{check_split_names, last_wins, Candidates, LeftOutReason};
 use crate::engine::plan::nearest;
 use gristmill_core::plan::SplitList;
 use gristmill_core::text::{agree, count};
@@ -100,11 +100,9 @@ fn unknown_shards(
     match nearest(&unknown[0], known.iter().copied().take(10_000)) {
         Some(near) => problem.with_hint(format!("did you mean '{near}'?")),
         None if plan.splits == gristmill_core::SplitPlan::Unset => problem,
-        None => problem.with_hint(format!(
-            "names are relative to {}; correct the list, or use {}",
-            plan.path,
-            flags::SPLIT_RATIO
-        )),
+        None => {
+            problem.with_hint(format!("names are relative to {}; correct the list, or use --split-ratio", plan.path))
+        }
     }
 }
 

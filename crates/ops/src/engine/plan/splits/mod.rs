@@ -14,7 +14,6 @@ pub(crate) use patterns::Compiled;
 pub use patterns::{exclude_matches, pattern_matches, preview_patterns, PatternMatches, PatternsPreview};
 pub use ratio::fixing_ratio;
 
-use super::flags;
 use gristmill_core::{
     DatasetFacts, PreparePlan, Problem, ProblemKind, Rerun, ShardFacts, ShardId, ShardState, SplitPlan, Subject, Tgz,
 };
@@ -246,7 +245,7 @@ pub(crate) fn check_split_names<'n>(names: impl Iterator<Item = &'n str>, proble
             let message = format!("split '{name}' is given more than once; the last one is used");
             problems.push(
                 Problem::note(ProblemKind::Other, subject(), message)
-                    .with_hint(format!("join the patterns: {} '{name}:(?:A|B)'", flags::SPLIT_PARTS)),
+                    .with_hint(format!("join the patterns: --split-parts '{name}:(?:A|B)'")),
             );
         }
     }

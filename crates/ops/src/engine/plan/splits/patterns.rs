@@ -1,6 +1,6 @@
 //! Division by patterns: braces expanded, each result a regular expression that is matched at the start of the shard name.
 
-use super::{check_split_names, first_and_last, flags, last_wins, listed, Candidates};
+use super::{check_split_names, first_and_last, last_wins, listed, Candidates};
 use gristmill_core::plan::SplitPattern;
 use gristmill_core::{PreparePlan, Problem, ProblemKind, ShardFacts, ShardId, Subject};
 use gristmill_pycompat::braces;
@@ -217,6 +217,6 @@ fn matches_nothing(plan: &PreparePlan, name: &str, pattern: &str, candidates: &C
     if let Some(names) = first_and_last(&eligible, candidates.shards) {
         hint.push_str(&format!("; shards are named {names}"));
     }
-    hint.push_str(&format!("; {} accepts it", flags::ALLOW_EMPTY_SPLITS));
+    hint.push_str("; --allow-empty-splits accepts it");
     Problem::refusal(ProblemKind::MatchesNothing, Subject::field(name), message).with_hint(hint)
 }

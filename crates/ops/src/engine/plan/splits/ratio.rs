@@ -1,6 +1,6 @@
 //! Division by ratio: whole shards, in order, to train, val and test.
 
-use super::{flags, Candidates};
+use super::Candidates;
 use crate::formats::energon::ratio::{allot, parse, Allotment, PARTS};
 use gristmill_core::text::count;
 use gristmill_core::{PreparePlan, Problem, ProblemKind, ShardId, Subject};
@@ -36,7 +36,7 @@ pub(super) fn divide(
 pub(super) fn checked(text: &str) -> Result<[f64; 3], Problem> {
     parse(text).map_err(|why| {
         Problem::refusal(ProblemKind::BadRatio, Subject::field(text), why)
-            .with_hint(format!("for example {} 8,1,1: eight parts train, one val, one test", flags::SPLIT_RATIO))
+            .with_hint("for example --split-ratio 8,1,1: eight parts train, one val, one test")
     })
 }
 
@@ -54,7 +54,7 @@ fn note_rounding(text: &str, allotment: &Allotment, compat: bool, problems: &mut
             Subject::field(text),
             format!("rounding leaves the last {shards} in no split, as the reference program does"),
         )
-        .with_hint(format!("leave {} out to keep them", flags::COMPAT)),
+        .with_hint("leave --compat out to keep them"),
     };
     problems.push(problem);
 }
@@ -68,13 +68,12 @@ fn note_empty(text: &str, ratio: &[f64; 3], allotment: &Allotment, total: usize,
     let message = format!("{} over {} leaves {} empty", text.trim(), count(total as u64, "shard"), empty.join(" and "));
     let problem = Problem::note(ProblemKind::EmptySplit, Subject::field(empty[0]), message);
     problems.push(match fixing_ratio(ratio, total) {
-        Some(fix) => problem.with_hint(format!("{} {fix} gives each of them at least one shard", flags::SPLIT_RATIO)),
+        Some(fix) => problem.with_hint(format!("--split-ratio {fix} gives each of them at least one shard")),
         None => {
             let parts = ratio.iter().filter(|r| **r > 0.0).count();
             let fewer = if total == 1 { "1,0,0" } else { "1,1,0" };
             problem.with_hint(format!(
-                "{parts} splits need at least {parts} shards; {} {fewer} uses what is there",
-                flags::SPLIT_RATIO
+                "{parts} splits need at least {parts} shards; --split-ratio {fewer} uses what is there"
             ))
         }
     });

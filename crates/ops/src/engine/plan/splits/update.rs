@@ -2,7 +2,7 @@
 
 use super::listed::some;
 use super::patterns::Compiled;
-use super::{flags, ratio, Candidates, Resolved};
+use super::{ratio, Candidates, Resolved};
 use crate::formats::energon::ratio::PARTS;
 use gristmill_core::text::count;
 use gristmill_core::{PreparePlan, PreparedFacts, Problem, ProblemKind, ShardFacts, ShardId, SplitPlan, Subject};
@@ -127,11 +127,8 @@ fn no_rule(why: &str, new: &[ShardId], splits: &Splits, problems: &mut Vec<Probl
     let names: Vec<&str> = splits.iter().map(|(name, _)| name.as_str()).collect();
     let example = names.first().copied().unwrap_or("train");
     problems.push(
-        Problem::refusal(ProblemKind::MissingAnswer, Subject::field(flags::NEW_TO), message).with_hint(format!(
-            "{} {example} (splits: {})",
-            flags::NEW_TO,
-            names.join(", ")
-        )),
+        Problem::refusal(ProblemKind::MissingAnswer, Subject::field("--new-to"), message)
+            .with_hint(format!("--new-to {example} (splits: {})", names.join(", "))),
     );
 }
 
@@ -140,7 +137,7 @@ fn find_split(split: &str, splits: &Splits, problems: &mut Vec<Problem>) -> Opti
     if place.is_none() {
         let names: Vec<&str> = splits.iter().map(|(name, _)| name.as_str()).collect();
         let message = format!("there is no split '{split}'; there are {}", names.join(", "));
-        problems.push(Problem::refusal(ProblemKind::MatchesNothing, Subject::field(flags::NEW_TO), message));
+        problems.push(Problem::refusal(ProblemKind::MatchesNothing, Subject::field("--new-to"), message));
     }
     place
 }

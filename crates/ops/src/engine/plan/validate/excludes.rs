@@ -1,6 +1,6 @@
 //! Detects excludes that would silently match nothing.
 
-use crate::engine::plan::{flags, nearest, splits};
+use crate::engine::plan::{nearest, splits};
 use gristmill_core::{DatasetFacts, PreparePlan, Problem, ProblemKind, Subject};
 use gristmill_pycompat::{braces, pattern::Pattern};
 use std::collections::HashSet;
@@ -22,8 +22,7 @@ pub(super) fn check_shard_patterns(plan: &PreparePlan, facts: &DatasetFacts, pro
             continue;
         }
         let message = format!(
-            "{} '{pattern}' matches 0 of {}",
-            flags::EXCLUDE,
+            "--exclude '{pattern}' matches 0 of {}",
             gristmill_core::text::count(matches.total as u64, "shard")
         );
         if plan.compat {
@@ -33,10 +32,9 @@ pub(super) fn check_shard_patterns(plan: &PreparePlan, facts: &DatasetFacts, pro
         let problem = Problem::refusal(ProblemKind::MatchesNothing, Subject::field(pattern), message);
         problems.push(match matches.meant {
             Some(meant) => problem.with_hint(format!("{}; did you mean '{}'?", meant.why, meant.pattern)),
-            None => problem.with_hint(format!(
-                "patterns are regular expressions on shard names, found anywhere; single samples go by {}",
-                flags::EXCLUDE_SAMPLE
-            )),
+            None => problem.with_hint(
+                "patterns are regular expressions on shard names, found anywhere; single samples go by --exclude-sample",
+            ),
         });
     }
 }
@@ -67,7 +65,7 @@ pub(super) fn check_items(plan: &PreparePlan, facts: &DatasetFacts, problems: &m
             "{} no shard of this data set",
             gristmill_core::text::count_verb((lost - MAX_NAMED_ITEMS) as u64, "more exclude", "names", "name")
         );
-        problems.push(Problem::refusal(ProblemKind::MatchesNothing, Subject::field(flags::EXCLUDE_FROM), message));
+        problems.push(Problem::refusal(ProblemKind::MatchesNothing, Subject::field("--exclude-from"), message));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Checks for duplicate keys, and for samples that other entries of a shard separate.
 
-use crate::engine::plan::{flags, splits};
+use crate::engine::plan::splits;
 use gristmill_core::{
     text, AppleDouble, DatasetFacts, DuplicateKeys, Duplicates, PreparePlan, Problem, ProblemKind, Scope, Subject,
 };
@@ -12,8 +12,7 @@ pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec
         return;
     }
     let Some(same) = same_keys(plan, facts).filter(|_| plan.duplicates == Duplicates::Fail) else { return };
-    let hint =
-        format!("{} keep-first, {} a shard, or {}", flags::DUPLICATES, flags::EXCLUDE, flags::SKIP_SAMPLE_TABLES);
+    let hint = "--duplicates keep-first, --exclude a shard, or --skip-sample-tables";
     problems.push(Problem::refusal(ProblemKind::DuplicateKey, same.subject, same.message).with_hint(hint));
 }
 

@@ -1,7 +1,7 @@
 //! Checks sample type and field map against the content of the data set.
 
 use crate::engine::plan::fields::percent;
-use crate::engine::plan::{classes, flags, nearest};
+use crate::engine::plan::{classes, nearest};
 use gristmill_core::field_map::FieldExpression;
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::sample_type::SampleType;
@@ -16,15 +16,13 @@ pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec
         Loading::Unset => problems.push(
             Problem::refusal(
                 ProblemKind::MissingAnswer,
-                Subject::field(flags::SAMPLE_TYPE),
+                Subject::field("--sample-type"),
                 "what the trainer makes of a sample is not answered",
             )
-            .with_hint(format!(
-                "{0} CaptioningSample with {1} image=jpg and so on, {0} CrudeWebdataset, or {2}",
-                flags::SAMPLE_TYPE,
-                flags::FIELD_MAP,
-                flags::SKIP_DATASET_YAML
-            )),
+            .with_hint(
+                "--sample-type CaptioningSample with --field-map image=jpg and so on, --sample-type CrudeWebdataset, \
+                 or --skip-dataset-yaml",
+            ),
         ),
         Loading::NoDatasetYaml | Loading::Crude { .. } => {}
         Loading::SampleLoader { sample_type } => {
@@ -50,7 +48,7 @@ fn check_names(typed: &str, class: Option<&SampleType>, fields: &[FieldExpr], pr
         let name = field.field.as_str();
         if !seen.insert(name) {
             let message = format!("field '{name}' is given more than once");
-            let hint = format!("alternatives go into one expression: {} {name}=A,B", flags::FIELD_MAP);
+            let hint = format!("alternatives go into one expression: --field-map {name}=A,B");
             problems.push(Problem::refusal(ProblemKind::UnknownField, Subject::field(name), message).with_hint(hint));
         }
         if BASE_FIELDS.contains(&name) {
@@ -69,11 +67,8 @@ fn check_names(typed: &str, class: Option<&SampleType>, fields: &[FieldExpr], pr
     for field in missing {
         let message = format!("{typed} needs its field '{}' ({})", field.name, field.field_type.python());
         problems.push(
-            Problem::refusal(ProblemKind::MissingField, Subject::field(field.name), message).with_hint(format!(
-                "{} {}=PART",
-                flags::FIELD_MAP,
-                field.name
-            )),
+            Problem::refusal(ProblemKind::MissingField, Subject::field(field.name), message)
+                .with_hint(format!("--field-map {}=PART", field.name)),
         );
     }
 }

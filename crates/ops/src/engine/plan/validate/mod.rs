@@ -10,7 +10,7 @@ mod tests;
 pub use keys::{same_keys, scattered_problem, unusable_samples};
 pub use rerun::{already_prepared, unreadable_splits};
 
-use super::{flags, splits};
+use super::splits;
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::text;
 use gristmill_core::{
@@ -60,7 +60,7 @@ pub fn validate(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
         let message =
             "no index.sqlite is written: training works; access by name, use as an auxiliary data set and mounting \
                        do not, and keys that occur twice are not looked for";
-        problems.push(Problem::note(ProblemKind::Other, Subject::field(flags::SKIP_SAMPLE_TABLES), message));
+        problems.push(Problem::note(ProblemKind::Other, Subject::field("--skip-sample-tables"), message));
     }
     problems.sort_by_key(|p| std::cmp::Reverse(p.severity));
     problems
@@ -71,8 +71,8 @@ pub fn media_without_database(plan: &PreparePlan) -> Option<Problem> {
     let flag = match plan.scope {
         _ if plan.media.is_none() => return None,
         Scope::Full => return None,
-        Scope::TarIndexOnly => flags::TAR_INDEX_ONLY,
-        Scope::WithoutSampleTables => flags::SKIP_SAMPLE_TABLES,
+        Scope::TarIndexOnly => "--tar-index-only",
+        Scope::WithoutSampleTables => "--skip-sample-tables",
     };
     let message = format!(
         "media metadata cannot be made together with {flag}: it is written to the database of the sample tables"
@@ -88,7 +88,7 @@ fn media(plan: &PreparePlan, problems: &mut Vec<Problem>) {
     let is_blank = |pattern: &String| pattern.trim().is_empty();
     if matches!(&media.filter, MediaFilter::Glob(patterns) if patterns.iter().all(is_blank)) {
         let message = "no pattern is given";
-        let problem = Problem::refusal(ProblemKind::BadPattern, Subject::field(flags::MEDIA_BY_GLOB), message);
+        let problem = Problem::refusal(ProblemKind::BadPattern, Subject::field("--media-metadata-by-glob"), message);
         problems.push(problem.with_hint("for example --media-metadata-by-glob '*.jpg,*.png'"));
     }
 }
@@ -154,7 +154,7 @@ fn source(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>)
         return false;
     }
     if splits::excluded(&plan.exclude_shards, &facts.shards).iter().all(|out| *out) {
-        let message = format!("{} leaves out every shard", flags::EXCLUDE);
+        let message = "--exclude leaves out every shard";
         problems.push(Problem::refusal(ProblemKind::NoShards, root(), message));
     }
     true
@@ -237,15 +237,10 @@ fn check_splits(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Pro
         problems.push(
             Problem::refusal(
                 ProblemKind::MissingAnswer,
-                Subject::field(flags::SPLIT_RATIO),
+                Subject::field("--split-ratio"),
                 "how the shards are divided into train, val and test is not answered",
             )
-            .with_hint(format!(
-                "{} 8,1,1, {} NAME:REGEX, or {} FILE",
-                flags::SPLIT_RATIO,
-                flags::SPLIT_PARTS,
-                flags::SPLITS_FROM
-            )),
+            .with_hint("--split-ratio 8,1,1, --split-parts NAME:REGEX, or --splits-from FILE"),
         );
         return;
     }
@@ -295,6 +290,6 @@ fn dataset_yaml_name(plan: &PreparePlan, problems: &mut Vec<Problem>) {
     };
     problems.push(
         Problem::refusal(ProblemKind::BadName, Subject::field(name), why)
-            .with_hint(format!("for example {} captions.yaml", flags::DATASET_YAML_NAME)),
+            .with_hint("for example --dataset-yaml-name captions.yaml"),
     );
 }

@@ -1,6 +1,6 @@
 //! Checks a plan against an earlier preparation.
 
-use crate::engine::plan::{compare, file, flags};
+use crate::engine::plan::{compare, file};
 use gristmill_core::text::{agree, count_verb};
 use gristmill_core::{
     DatasetFacts, PreparePlan, PreparedFacts, Problem, ProblemKind, Rerun, Scope, SplitPlan, Subject,
@@ -9,32 +9,31 @@ use gristmill_core::{
 pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
     let root = || Subject::path(&facts.root);
     if plan.new_to.is_some() && plan.rerun != Rerun::Update {
-        let message = format!("{} only means something together with {}", flags::NEW_TO, flags::UPDATE);
-        problems.push(Problem::refusal(ProblemKind::MissingAnswer, Subject::field(flags::NEW_TO), message));
+        let message = "--new-to only means something together with --update";
+        problems.push(Problem::refusal(ProblemKind::MissingAnswer, Subject::field("--new-to"), message));
     }
     if plan.skip_bad_lines {
-        let message = format!("{} is for .jsonl files, and this is a folder of shards", flags::SKIP_BAD_LINES);
-        let subject = Subject::field(flags::SKIP_BAD_LINES);
+        let message = "--skip-bad-lines is for .jsonl files, and this is a folder of shards";
+        let subject = Subject::field("--skip-bad-lines");
         problems.push(Problem::refusal(ProblemKind::MissingAnswer, subject, message).with_hint("leave it out"));
     }
     if plan.reset_excludes && plan.rerun != Rerun::Overwrite {
-        let message =
-            format!("{} only means something together with {}", flags::RESET_EXCLUDES, flags::FORCE_OVERWRITE);
-        problems.push(Problem::refusal(ProblemKind::MissingAnswer, Subject::field(flags::RESET_EXCLUDES), message));
+        let message = "--reset-excludes only means something together with --force-overwrite";
+        problems.push(Problem::refusal(ProblemKind::MissingAnswer, Subject::field("--reset-excludes"), message));
     }
     let Some(prepared) = &facts.prepared else {
         if plan.scope == Scope::TarIndexOnly {
             let message = "only a prepared data set can be indexed again; .info.json is missing";
             problems.push(
                 Problem::refusal(ProblemKind::MissingFile, root(), message)
-                    .with_hint(format!("leave {} out to prepare it", flags::TAR_INDEX_ONLY)),
+                    .with_hint("leave --tar-index-only out to prepare it"),
             );
         }
         return;
     };
     if plan.scope == Scope::TarIndexOnly && prepared.shard_counts.is_empty() {
         let message = "only what .info.json lists can be indexed again, and it lists nothing";
-        let hint = format!("{} makes everything again", flags::FORCE_OVERWRITE);
+        let hint = "--force-overwrite makes everything again";
         problems.push(Problem::refusal(ProblemKind::BadFile, root(), message).with_hint(hint));
     }
     if plan.rerun == Rerun::Update && plan.scope != Scope::TarIndexOnly {
@@ -42,7 +41,7 @@ pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec
         let is_other = |old: &PreparePlan| plan.splits != old.splits && old.splits != SplitPlan::Unset;
         if prepared.plan.as_deref().is_some_and(is_other) {
             let message = "an update leaves shards in the splits that they are in; how to divide counts for new ones";
-            let hint = format!("{} divides all of them anew", flags::FORCE_OVERWRITE);
+            let hint = "--force-overwrite divides all of them anew";
             problems.push(Problem::note(ProblemKind::Other, root(), message).with_hint(hint));
         }
     }
@@ -57,10 +56,9 @@ pub fn unreadable_splits(facts: &DatasetFacts) -> Option<Problem> {
     let is_bad = |found: &&Problem| matches!(found.kind, ProblemKind::BadFile | ProblemKind::BadBraces);
     let broken = facts.findings.iter().find(is_bad)?;
     let message = format!("it cannot be read, and an update keeps its content: {}", broken.message);
-    Some(Problem::refusal(ProblemKind::BadFile, broken.subject.clone(), message).with_hint(format!(
-        "correct the file, or make it again with {} (the old split.yaml is kept next to the new one)",
-        flags::FORCE_OVERWRITE
-    )))
+    Some(Problem::refusal(ProblemKind::BadFile, broken.subject.clone(), message).with_hint(
+        "correct the file, or make it again with --force-overwrite (the old split.yaml is kept next to the new one)",
+    ))
 }
 
 /// Returns the problem of a data set that is already prepared when the plan has no rerun mode.
@@ -90,16 +88,11 @@ pub fn already_prepared(prepared: &PreparedFacts, how: &str) -> Problem {
         facts => format!("it is prepared already, {}", facts.join(", and ")),
     };
     let hint = match prepared.new_shards.len() as u64 {
-        0 => format!(
-            "{} takes in new and changed shards, {} does everything again; excludes stay either way",
-            flags::UPDATE,
-            flags::FORCE_OVERWRITE
-        ),
+        0 => "--update takes in new and changed shards, --force-overwrite does everything again; excludes stay either way"
+            .to_owned(),
         new => format!(
-            "{} takes {} in and keeps splits and excludes; {} with all answers does everything again",
-            flags::UPDATE,
-            agree(new, "it", "them"),
-            flags::FORCE_OVERWRITE
+            "--update takes {} in and keeps splits and excludes; --force-overwrite with all answers does everything again",
+            agree(new, "it", "them")
         ),
     };
     Problem::refusal(ProblemKind::AlreadyPrepared, Subject::default(), message).with_hint(hint)
