@@ -129,8 +129,8 @@ pub fn check(fields: &[FieldExpr], samples: &[DecodedSample]) -> Vec<FieldCheck>
 
 /// Returns the problems of field expressions of a plan that fail on samples of the data set. Reads the samples that the scan kept whole.
 ///
-/// A field that fails on every sample is refused when the type needs it, since the trainer could load nothing; any other failure is a
-/// problem, and with `--compat` everything is a note. Missing parts are not reported here: [`validate`](super::validate) covers all
+/// A field that fails on every sample is refused, since the trainer evaluates it and could load nothing; any other failure is a problem,
+/// and with `--compat` everything is a note. Missing parts are not reported here: [`validate`](super::validate) covers all
 /// samples.
 pub fn try_out(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
     if plan.scope == Scope::TarIndexOnly || !matches!(plan.loading, Loading::FieldMap { .. }) {
@@ -144,11 +144,11 @@ pub fn try_out(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
 pub fn try_on(plan: &PreparePlan, samples: &[DecodedSample]) -> Vec<Problem> {
     let Loading::FieldMap { fields, sample_type } = &plan.loading else { return Vec::new() };
     let class = super::classes::resolve(sample_type).ok().and_then(|class| class.known);
-    let is_required =
-        |name: &str| class.is_some_and(|class| class.fields.iter().any(|f| f.name == name && f.default.is_none()));
+    let is_optional =
+        |name: &str| class.is_some_and(|class| class.fields.iter().any(|f| f.name == name && f.default.is_some()));
     let tried = check(fields, samples);
     let mut problems: Vec<Problem> =
-        tried.iter().filter_map(|tried| failing(plan, tried, is_required(&tried.field), samples)).collect();
+        tried.iter().filter_map(|tried| failing(plan, tried, is_optional(&tried.field), samples)).collect();
     problems.extend(misfits(class, &tried, samples));
     problems
 }
@@ -173,7 +173,7 @@ pub fn misfits(class: Option<&SampleType>, tried: &[FieldCheck], samples: &[Deco
     told.collect()
 }
 
-fn failing(plan: &PreparePlan, tried: &FieldCheck, required: bool, samples: &[DecodedSample]) -> Option<Problem> {
+fn failing(plan: &PreparePlan, tried: &FieldCheck, is_optional: bool, samples: &[DecodedSample]) -> Option<Problem> {
     let errors =
         tried.results.iter().zip(samples).filter_map(|(result, sample)| Some((result.as_ref().err()?, sample)));
     let errors: Vec<_> = errors.filter(|(error, _)| !matches!(error, FieldError::NoPart { .. })).collect();
@@ -191,12 +191,17 @@ fn failing(plan: &PreparePlan, tried: &FieldCheck, required: bool, samples: &[De
     };
     let subject =
         Subject { key: Some(sample.key.clone()), shard: Some(sample.shard.clone()), ..Subject::field(&tried.field) };
-    let make = match (plan.compat, all && required) {
+    let make = match (plan.compat, all) {
         (true, _) => Problem::note,
         (false, true) => Problem::refusal,
         (false, false) => Problem::problem,
     };
-    let hint = format!("--field-map {}=EXPR names a part and the way into it, as in json[caption][0]", tried.field);
+    let hint = match is_optional {
+        true => "leave this field out, or correct its expression".to_owned(),
+        false => {
+            format!("--field-map {}=EXPR names a part and the way into it, as in json[caption][0],txt", tried.field)
+        }
+    };
     Some(make(ProblemKind::FieldFails, subject, message).with_hint(hint))
 }
 
