@@ -425,7 +425,7 @@ impl App {
                 }
                 Effect::ResumePath(path) => {
                     super::recent::remember(&self.env.state_dir, &path);
-                    self.push(super::screens::resume_prepare(path, self.env.clone()));
+                    self.push(super::form::resume_prepare(path, self.env.clone()));
                 }
                 Effect::Toast(toast) => self.notify(toast),
                 Effect::RunInTerminal(program) => self.requests.push(Request::Run(program)),

@@ -6,9 +6,10 @@
 pub mod app;
 pub mod config;
 mod drafts;
+pub mod form;
 mod grapheme_backend;
 pub mod graphics;
-pub mod guided;
+pub mod guides;
 mod input;
 pub mod jobs;
 pub mod keymap;

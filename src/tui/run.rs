@@ -92,7 +92,7 @@ fn terminal_failure(error: &std::io::Error) -> Failure {
 }
 
 fn build(start: Start, env: &UiEnv) -> App {
-    let open = super::screens::open_prepare;
+    let open = super::form::open_prepare;
     match start {
         Start::Home(folder) => App::new(env.clone(), Box::new(Home::new(folder, env.clone())), Box::new(open)),
         Start::Splits(path) => {
@@ -108,7 +108,7 @@ fn build(start: Start, env: &UiEnv) -> App {
         Start::Form(plan) => {
             let first = plan.inputs().into_iter().next().map_or_else(|| PathBuf::from("."), PathBuf::from);
             let mut app = above_home(&first, env);
-            app.push(super::guided::open(plan, env.clone()));
+            app.push(super::form::open(plan, env.clone()));
             app
         }
     }
@@ -119,7 +119,7 @@ fn above_home(path: &Path, env: &UiEnv) -> App {
     let parent = path.parent().map(Path::to_path_buf);
     let home = Home::new(parent.filter(|p| !p.as_os_str().is_empty()), env.clone());
     super::recent::remember(&env.state_dir, path);
-    App::new(env.clone(), Box::new(home), Box::new(super::screens::open_prepare))
+    App::new(env.clone(), Box::new(home), Box::new(super::form::open_prepare))
 }
 
 struct Loop<'a> {

@@ -5,7 +5,7 @@
 //! ```
 
 use gristmill::tui::app::{App, Event};
-use gristmill::tui::guided;
+use gristmill::tui::form;
 use gristmill::tui::screen::{Screen, UiEnv};
 use gristmill::tui::screens::{self, Home};
 use gristmill::tui::svg::{self, Palette};
@@ -68,7 +68,7 @@ impl Stage {
             env.variables.push((name.to_owned(), value.to_owned()));
         }
         let home = Home::new(Some(demo.dir.path().to_owned()), env.clone());
-        let mut app = App::new(env.clone(), Box::new(home), Box::new(screens::open_prepare));
+        let mut app = App::new(env.clone(), Box::new(home), Box::new(form::open_prepare));
         app.push(open(demo.path(), env));
         Self { app }
     }
@@ -137,7 +137,7 @@ fn blocks(text: &str) -> usize {
 #[test]
 fn the_picture_of_the_guided_prepare_is_up_to_date() {
     let demo = Demo::raw();
-    let mut stage = Stage::new(&demo, screens::open_prepare);
+    let mut stage = Stage::new(&demo, form::open_prepare);
     let is_scanned = |text: &str| !text.contains("scanning") && text.contains("samples");
     stage.when("the scan ends", |text| is_scanned(text) && text.contains("▸ Source"));
     for step in ["▸ Splits", "▸ Sample type", "▸ Field map"] {
@@ -171,7 +171,7 @@ fn the_picture_of_the_guided_pack_is_up_to_date() {
     // Paths of the repository, so that the picture contains no paths of this machine.
     let inputs = vec!["tests/golden/modalities/pack_bpe/input/data.jsonl".to_owned()];
     let plan = PackPlan::new(inputs, "", "");
-    let mut stage = Stage::new(&demo, |_, env| guided::open(erase::<Pack>(plan), env));
+    let mut stage = Stage::new(&demo, |_, env| form::open(erase::<Pack>(plan), env));
     stage.when("the files are found", |text| text.contains("1 file"));
     stage.key(KeyCode::Enter);
     stage.when("documents are read", |text| text.contains("documents have text there"));

@@ -1,7 +1,7 @@
 //! The actions on the selected entry: which are available, why others are not, and their effects.
 
 use super::{begun, Entry, EntryFacts, Focus, Home, InfoPage, PaneContent, State};
-use crate::tui::guided;
+use crate::tui::form;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::question::{DialogChoice, Question};
 use crate::tui::screen::{Effect, TerminalProgram};
@@ -143,7 +143,7 @@ impl Home {
         crate::tui::recent::remember(&self.env.state_dir, path);
         let inputs = vec![path.to_string_lossy().into_owned()];
         let plan = operations::operation(operation).map(|operation| operation.plan_for(inputs));
-        plan.map(|plan| Effect::Push(guided::open(plan, self.env.clone()))).into_iter().collect()
+        plan.map(|plan| Effect::Push(form::open(plan, self.env.clone()))).into_iter().collect()
     }
 
     fn resume(&self, path: PathBuf) -> Vec<Effect> {
@@ -203,14 +203,14 @@ impl Home {
         if seen.is_some_and(|seen| seen.kind == DatasetKind::TokenFolder) {
             let members = vec![Member::Folder(entry.path.clone())];
             let plan = MixtureIndexPlan { members, ..MixtureIndexPlan::blank() };
-            return vec![Effect::Push(guided::open(erase::<MixIndex>(plan), self.env.clone()))];
+            return vec![Effect::Push(form::open(erase::<MixIndex>(plan), self.env.clone()))];
         }
         let inside = seen.is_some_and(|l| l.kind != DatasetKind::PreparedWebDataset && l.members > 0);
         let (folder, chosen) = match (inside, entry.path.parent()) {
             (false, Some(parent)) => (parent.to_owned(), Some(entry.path.clone())),
             _ => (entry.path.clone(), None),
         };
-        vec![Effect::Push(guided::open_mix(folder, chosen, self.env.clone()))]
+        vec![Effect::Push(form::open_mix(folder, chosen, self.env.clone()))]
     }
 
     /// Returns the label of an action for the selected entry, where the default label does not fit.

@@ -2,7 +2,7 @@
 //! output that is not visible yet is listed for that run.
 
 use super::look::{name_of, Entry, EntryFacts, State};
-use crate::tui::guided;
+use crate::tui::form;
 use crate::tui::screen::{Effect, UiEnv};
 
 use gristmill_core::DatasetKind;
@@ -59,6 +59,6 @@ pub(super) fn add_state(path: &Path, seen: EntryFacts) -> EntryFacts {
 
 /// Opens the review of a stopped run, from which it is resumed.
 pub fn resume(begun: &InterruptedRun, env: &UiEnv) -> Vec<Effect> {
-    let screen = guided::resume(begun.plan.boxed_clone(), begun.scratch.clone(), env);
+    let screen = form::resume(begun.plan.boxed_clone(), begun.scratch.clone(), env);
     vec![Effect::Push(screen)]
 }

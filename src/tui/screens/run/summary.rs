@@ -1,8 +1,8 @@
 //! Summarizes the output of a job in a few lines.
 
+use crate::tui::guides::dedup::passage_lines;
 use crate::tui::jobs::JobResult;
 use crate::tui::screen::Ui;
-use crate::tui::screens::dedup::passage_lines;
 use crate::tui::widgets::page::{fitted, wrapped};
 use crate::tui::widgets::report::report_lines;
 use crate::tui::widgets::text;

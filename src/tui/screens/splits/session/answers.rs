@@ -4,7 +4,7 @@ use super::super::choice::{Choice, Offer};
 use super::super::work::{Opened, Rework, Reworked, WriteEnd};
 use super::super::{conflict, draft, text_edit};
 use super::SplitSession;
-use crate::tui::guided::frame::age;
+use crate::tui::form::frame::age;
 use crate::tui::screen::{Effect, Screen};
 use gristmill_core::text::{agree, count};
 use gristmill_ops::engine::splits::Draft;

@@ -1,0 +1,13 @@
+//! The guide of dedup: what each minimum length removes is estimated from the data while the form is open.
+//!
+//! [`workers`] find out what is [`known`]; [`guide`] brings it into the form.
+
+mod guide;
+mod known;
+#[cfg(test)]
+mod tests;
+mod view;
+mod workers;
+
+pub use guide::DedupGuide;
+pub(in crate::tui) use view::passage_lines;

@@ -1,0 +1,413 @@
+//! The guide of `mix index`: finds token folders, keeps their weights as typed, and writes them into the plan.
+
+use super::folders::{find, open, TokenFolder};
+use super::view;
+use crate::tui::form::guide::PreviewGuide;
+use crate::tui::form::{plan_path, Columns, Contexts, Field, Form, Guide};
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Ui, UiEnv};
+use crate::tui::screens::run::{orders, JobRequest};
+use crate::tui::widgets::ListState;
+use crate::tui::work::Latest;
+use gristmill_core::options::Answer;
+use gristmill_core::{Failure, Problem};
+use gristmill_ops::engine::nanosets::mixture::{Member, MixtureIndexPlan};
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+use ratatui::Frame;
+use std::path::{Path, PathBuf};
+
+/// The token folders.
+pub(super) const FOLDERS: Field = Field::List("folders");
+/// The path of a folder to add.
+pub(super) const ADD: Field = Field::Path("add a folder");
+/// The options that the list replaces.
+const IN_LIST: [Field; 3] = [Field::Option("folder"), Field::Option("lengths"), Field::Option("weights")];
+/// Step of a weight by a key.
+const WEIGHT_STEP: f64 = 0.05;
+/// Maximum length of a typed weight.
+const MAX_WEIGHT_CHARS: usize = 12;
+/// The sequence length that is proposed, in tokens.
+const USUAL_LENGTH: &str = "2048";
+
+/// A row of the list.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    /// The folder.
+    pub(super) folder: TokenFolder,
+    /// Its path in the plan.
+    path: String,
+    /// Whether it is mixed.
+    pub(super) is_chosen: bool,
+    /// Its weight as typed; empty if each folder counts by its windows.
+    pub(super) weight: String,
+}
+
+/// The guide.
+pub struct MixtureGuide {
+    folder: PathBuf,
+    finder: Latest<(PathBuf, Vec<PathBuf>), Result<Vec<TokenFolder>, String>>,
+    adder: Latest<PathBuf, Result<TokenFolder, String>>,
+    /// Whether the search has ended, or why it failed.
+    pub(super) found: Option<Result<(), String>>,
+    pub(super) rows: Vec<Row>,
+    pub(super) folders: ListState,
+    pub(super) preview: PreviewGuide,
+}
+
+/// Returns the absolute path of a folder, without `.` components.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).components().collect()
+}
+
+/// Returns the folders of a plan.
+fn folders_of(plan: &MixtureIndexPlan) -> impl Iterator<Item = &PathBuf> {
+    plan.members.iter().filter_map(|member| match member {
+        Member::Folder(path) => Some(path),
+        Member::Windows(_) => None,
+    })
+}
+
+/// Returns whether the plan has numbers of windows in place of folders, so that there is nothing to list.
+fn has_lengths(form: &Form) -> bool {
+    form.plan().get("lengths") != Answer::Unset
+}
+
+impl MixtureGuide {
+    /// Starts the search for token folders next to the first one of a plan, otherwise in the current folder.
+    pub fn start(plan: &MixtureIndexPlan, env: &UiEnv) -> Self {
+        let given: Vec<PathBuf> = folders_of(plan).map(|path| absolute(path)).collect();
+        let folder =
+            given.first().and_then(|first| first.parent()).map_or_else(|| absolute(Path::new(".")), Path::to_owned);
+        let search = |(folder, given): (PathBuf, Vec<PathBuf>)| find(&folder, &given);
+        let mut finder = Latest::start("mixture-folders", env.wake.clone(), search);
+        finder.ask((folder.clone(), given));
+        let base = folder.clone();
+        let adder = Latest::start("mixture-folder", env.wake.clone(), move |path: PathBuf| open(&base, path));
+        Self {
+            folder,
+            finder,
+            adder,
+            found: None,
+            rows: Vec::new(),
+            folders: ListState::default(),
+            preview: PreviewGuide::new(view::draw_report, env),
+        }
+    }
+
+    /// Returns the folders that are mixed.
+    pub(super) fn chosen(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| row.is_chosen)
+    }
+
+    /// Returns whether each folder counts by its windows.
+    fn is_by_windows(&self) -> bool {
+        self.chosen().all(|row| row.weight.is_empty())
+    }
+
+    /// Sets what the search has found. Without folders in the plan, all that can be used are chosen.
+    pub(super) fn set_found(&mut self, found: Result<Vec<TokenFolder>, String>, form: &mut Form) {
+        let found = match found {
+            Ok(found) => found,
+            Err(why) => {
+                self.found = Some(Err(why));
+                return;
+            }
+        };
+        self.found = Some(Ok(()));
+        let row = |folder: TokenFolder| {
+            let path = plan_path(&folder.path);
+            Row { folder, path, is_chosen: false, weight: String::new() }
+        };
+        self.rows = found.into_iter().map(row).collect();
+        self.take_over(form);
+        if self.chosen().next().is_none() && !has_lengths(form) {
+            self.rows.iter_mut().for_each(|row| row.is_chosen = row.folder.trouble.is_none());
+            self.apply(form);
+        }
+        form.focus_on(FOLDERS);
+        self.propose(form);
+    }
+
+    /// Updates the rows from the folders and weights of the plan.
+    fn take_over(&mut self, form: &Form) {
+        let Some(plan) = form.plan_of::<MixtureIndexPlan>() else { return };
+        let weights = plan.weights.iter().flatten().map(f64::to_string);
+        let given: Vec<(&PathBuf, String)> =
+            folders_of(plan).zip(weights.chain(std::iter::repeat(String::new()))).collect();
+        for row in &mut self.rows {
+            let member = given.iter().find(|(path, _)| absolute(path) == row.folder.path);
+            row.is_chosen = member.is_some() && row.folder.trouble.is_none();
+            row.weight = member.map(|(_, weight)| weight.clone()).unwrap_or_default();
+            if let Some((path, _)) = member {
+                row.path = path.to_string_lossy().into_owned();
+            }
+        }
+        self.folders.set_len(self.rows.len());
+    }
+
+    /// Adds a folder to the list and chooses it, as well as one that is in the list.
+    pub(super) fn add(&mut self, folder: TokenFolder, form: &mut Form) {
+        let known = self.rows.iter().position(|row| row.folder.path == folder.path);
+        let index = known.unwrap_or_else(|| {
+            let weight = if self.is_by_windows() { "" } else { "1" };
+            let path = plan_path(&folder.path);
+            self.rows.push(Row { folder, path, is_chosen: false, weight: weight.to_owned() });
+            self.rows.len() - 1
+        });
+        self.folders.set_len(self.rows.len());
+        self.folders.select(index);
+        form.inputs.remove(&ADD);
+        self.change(form, |row| row.is_chosen = row.folder.trouble.is_none());
+    }
+
+    /// Writes the chosen rows into the plan.
+    fn apply(&self, form: &mut Form) {
+        let folders = self.chosen().map(|row| row.path.clone()).collect();
+        form.answer("folder", &Answer::List(folders));
+        let weights = self.chosen().map(|row| row.weight.clone()).collect();
+        form.answer("weights", &if self.is_by_windows() { Answer::Unset } else { Answer::List(weights) });
+        self.propose(form);
+    }
+
+    /// Proposes the sequence length, the windows of an epoch as the samples, and an output.
+    fn propose(&self, form: &mut Form) {
+        form.propose("sequence-length", Answer::Text(USUAL_LENGTH.to_owned()));
+        form.propose("output", Answer::Text(plan_path(&self.folder.join("mixture-index"))));
+        let length = form.plan_of::<MixtureIndexPlan>().and_then(|plan| plan.sequence_length);
+        if let (Some(length), Some(_)) = (length, self.chosen().next()) {
+            let windows = self.chosen().map(|row| row.folder.windows(length)).fold(0, u64::saturating_add);
+            form.propose("samples", Answer::Text(windows.max(1).to_string()));
+        }
+    }
+
+    /// Changes the selected row and writes it into the plan.
+    fn change(&mut self, form: &mut Form, change: impl FnOnce(&mut Row)) {
+        if let Some(row) = self.folders.get().and_then(|selected| self.rows.get_mut(selected)) {
+            change(row);
+            self.apply(form);
+        }
+    }
+
+    /// Replaces windows by weights: the shares of the windows.
+    fn make_weights(&mut self, form: &Form) {
+        if !self.is_by_windows() {
+            return;
+        }
+        let length = form.plan_of::<MixtureIndexPlan>().and_then(|plan| plan.sequence_length).unwrap_or(1);
+        let all: u64 = self.chosen().map(|row| row.folder.windows(length)).sum();
+        for row in &mut self.rows {
+            let share = if row.is_chosen { row.folder.windows(length) as f64 / all.max(1) as f64 } else { 1.0 };
+            row.weight = weight_text(share);
+        }
+    }
+
+    /// Changes the weight of the selected folder by a step.
+    fn step_weight(&mut self, form: &mut Form, is_more: bool) {
+        self.make_weights(form);
+        self.change(form, |row| {
+            let step = if is_more { WEIGHT_STEP } else { -WEIGHT_STEP };
+            row.weight = weight_text((row.weight.parse::<f64>().unwrap_or(0.0) + step).max(0.0));
+        });
+    }
+
+    /// Appends a digit to the weight of the selected folder; the first one replaces the share of its windows.
+    fn type_weight(&mut self, form: &mut Form, digit: char) {
+        let begins = self.is_by_windows();
+        self.make_weights(form);
+        self.change(form, |row| {
+            if begins {
+                row.weight.clear();
+            }
+            if row.weight.len() < MAX_WEIGHT_CHARS {
+                row.weight.push(digit);
+            }
+        });
+    }
+
+    /// Adds the folder whose path is typed, if one is. Returns whether one is.
+    fn add_typed(&mut self, form: &mut Form) -> bool {
+        let typed = form.value(ADD);
+        form.mistakes.remove(&ADD);
+        if !typed.is_empty() {
+            self.adder.ask(absolute(&self.folder.join(typed)));
+        }
+        !form.value(ADD).is_empty()
+    }
+}
+
+/// Returns a weight with at most three decimals.
+fn weight_text(weight: f64) -> String {
+    let text = format!("{weight:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+impl Guide for MixtureGuide {
+    fn begin(&mut self, form: &mut Form) {
+        self.take_over(form);
+        self.propose(form);
+    }
+
+    fn sources(&self) -> Vec<PathBuf> {
+        vec![self.folder.clone()]
+    }
+
+    fn ask(&mut self, form: &mut Form) {
+        self.propose(form);
+        self.preview.ask(form);
+    }
+
+    fn take(&mut self, form: &mut Form) -> bool {
+        let found = self.finder.take();
+        let added = self.adder.take();
+        let is_changed = found.is_some() || added.is_some();
+        if let Some(found) = found {
+            self.set_found(found, form);
+        }
+        match added {
+            Some(Ok(folder)) => self.add(folder, form),
+            Some(Err(why)) => {
+                form.mistakes.insert(ADD, why);
+            }
+            None => {}
+        }
+        self.preview.take(form) || is_changed
+    }
+
+    fn is_busy(&self) -> bool {
+        self.finder.is_waiting() || self.adder.is_waiting() || self.preview.is_busy()
+    }
+
+    fn status(&self) -> Option<String> {
+        match self.finder.is_waiting() || self.adder.is_waiting() {
+            true => Some("searching for token folders".to_owned()),
+            false => self.preview.status(),
+        }
+    }
+
+    fn preview(&self, form: &Form) -> Option<Result<&[Problem], &Failure>> {
+        self.preview.preview(form)
+    }
+
+    fn preview_lines(&self, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+        self.preview.preview_lines(form, columns, ui)
+    }
+
+    fn resume(&mut self, form: &mut Form) {
+        self.preview.resume(form);
+    }
+
+    fn request(&mut self, form: &Form) -> JobRequest {
+        let request = self.preview.request(form);
+        match form.plan_of::<MixtureIndexPlan>() {
+            Some(plan) => JobRequest { words: orders::mixture_texts(&plan.output), ..request },
+            None => request,
+        }
+    }
+
+    fn contexts(&self, _: &Form) -> Contexts {
+        Contexts { step: Context::Weights, ..Contexts::default() }
+    }
+
+    fn columns(&self) -> Columns {
+        Columns { rail: 13, label: 19 }
+    }
+
+    fn fields(&self, form: &Form) -> Vec<Field> {
+        let mut fields = form.option_fields();
+        if form.step_id() == "settings" && !has_lengths(form) {
+            fields.retain(|field| !IN_LIST.contains(field));
+            fields.splice(0..0, [FOLDERS, ADD]);
+        }
+        fields
+    }
+
+    fn blocker(&self, form: &Form, step: usize) -> Option<String> {
+        let is_settings = form.steps().get(step).is_some_and(|step| step.id == "settings");
+        let is_empty = form.plan_of::<MixtureIndexPlan>().is_none_or(|plan| plan.members.is_empty());
+        (is_settings && is_empty).then(|| "choose the token folders of the mixture with Space".to_owned())
+    }
+
+    fn draw_step(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) -> bool {
+        let has_list = form.fields().contains(&FOLDERS);
+        if has_list {
+            view::draw_settings(self, form, frame, area, ui);
+        }
+        has_list || self.preview.draw_step(form, frame, area, ui)
+    }
+
+    fn list(&mut self, name: &str) -> Option<&mut ListState> {
+        (name == "folders").then_some(&mut self.folders)
+    }
+
+    fn changes_rows(&self, list: &str) -> bool {
+        list == "folders"
+    }
+
+    fn scrolls_by_wheel(&self, list: &str) -> bool {
+        list == "folders"
+    }
+
+    fn click(&mut self, form: &mut Form, list: &str, column: usize, is_double: bool) {
+        /// Columns of a row up to the end of its box.
+        const BOX_COLUMNS: usize = 6;
+        if list == "folders" && (is_double || column < BOX_COLUMNS) {
+            self.change(form, |row| row.is_chosen = !row.is_chosen && row.folder.trouble.is_none());
+        }
+    }
+
+    fn key(&mut self, form: &mut Form, key: &KeyEvent) {
+        if !form.is_focused(FOLDERS) {
+            return;
+        }
+        match key.code {
+            KeyCode::Char(digit @ ('0'..='9' | '.')) => self.type_weight(form, digit),
+            KeyCode::Backspace => self.change(form, |row| {
+                row.weight.pop();
+            }),
+            _ => {}
+        }
+    }
+
+    fn act(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
+        if form.is_focused(ADD) {
+            return (action == Action::Next && self.add_typed(form)).then(Vec::new);
+        }
+        if !form.is_focused(FOLDERS) {
+            return None;
+        }
+        match action {
+            Action::Toggle => {
+                self.change(form, |row| row.is_chosen = !row.is_chosen && row.folder.trouble.is_none());
+            }
+            Action::Left | Action::Right => self.step_weight(form, action == Action::Right),
+            Action::DropRow => {
+                self.rows.iter_mut().for_each(|row| row.weight.clear());
+                self.apply(form);
+            }
+            _ => return None,
+        }
+        Some(Vec::new())
+    }
+
+    fn label(&self, action: Action) -> Option<&'static str> {
+        match action {
+            Action::DropRow => Some("by windows"),
+            Action::Left => Some("less"),
+            Action::Right => Some("more"),
+            _ => None,
+        }
+    }
+
+    fn why_disabled(&self, action: Action, form: &Form) -> Option<String> {
+        let is_on_folders = form.is_focused(FOLDERS) && !self.rows.is_empty();
+        match action {
+            Action::DropRow if form.wants_text() => None,
+            Action::Toggle | Action::Left | Action::Right | Action::DropRow if !is_on_folders => {
+                Some("no folder is selected".into())
+            }
+            _ => None,
+        }
+    }
+}

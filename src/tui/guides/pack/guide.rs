@@ -1,0 +1,361 @@
+//! The guide of pack: lists files, shows real documents through the text field and the tokenizer, and estimates the result.
+
+use super::known::PackFacts;
+use super::view;
+use super::workers::{TokenizerQuestion, Workers};
+use crate::tui::form::{Columns, Field, Form, Guide};
+use crate::tui::keymap::Action;
+use crate::tui::screen::{Effect, Ui, UiEnv};
+use crate::tui::screens::run::{orders, JobRequest};
+use crate::tui::widgets::ListState;
+use gristmill_core::options::Answer;
+use gristmill_core::pack::TextField;
+use gristmill_core::{Failure, Outcome, PackFormat, PackPlan, Problem, ProblemKind, Subject};
+use gristmill_ops::job::pack::PackPreview;
+use gristmill_ops::operations::pack::PROPOSED_OPTIONS;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+use ratatui::Frame;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The keys of real documents.
+pub(super) const KEYS: Field = Field::List("keys");
+/// The jq program that replaces a key.
+pub(super) const JQ: Field = Field::Option("jq");
+/// The tokenizer.
+pub(super) const TOKENIZER: Field = Field::Option("tokenizer");
+/// The tokenizers that were found.
+pub(super) const FOUND: Field = Field::List("found");
+/// The input, where it is not known.
+const INPUT: Field = Field::Option("path");
+/// The pattern of files.
+const GLOB: Field = Field::Option("glob");
+/// The list of files.
+pub(super) const FILES: Field = Field::Page("files");
+
+/// Inputs, glob, list of paths, and formats.
+type FilesRequest = (Vec<String>, Option<String>, Option<String>, Vec<PackFormat>);
+
+/// The last requests to the workers, so that none is repeated.
+#[derive(Default)]
+struct LastRequests {
+    files: Option<FilesRequest>,
+    extract: Option<(TextField, PackFormat, usize)>,
+    tokenizer: Option<(String, Option<Arc<str>>, PackPlan)>,
+    preview: Option<PackPlan>,
+}
+
+/// The guide.
+pub struct PackGuide {
+    workers: Workers,
+    asked: LastRequests,
+    /// The keys of documents; the last row is for a program.
+    pub(super) keys: ListState,
+    /// The tokenizers that were found.
+    pub(super) found: ListState,
+    /// Whether a program replaces the key.
+    pub(super) is_program: bool,
+    /// Facts about the data.
+    pub(super) known: PackFacts,
+}
+
+/// Returns the plan of the form.
+pub(super) fn plan_of(form: &Form) -> PackPlan {
+    form.plan_of().cloned().unwrap_or_else(|| PackPlan::new(Vec::new(), "", ""))
+}
+
+impl PackGuide {
+    /// Starts the workers, which look for tokenizers.
+    pub fn start(plan: &PackPlan, env: &UiEnv) -> Self {
+        let mut workers = Workers::start(env);
+        let folders = |input: &String| std::path::absolute(input).unwrap_or_else(|_| PathBuf::from(input));
+        workers.find_tokenizers(plan.inputs.iter().map(folders).collect());
+        Self {
+            workers,
+            asked: LastRequests::default(),
+            keys: ListState::new(0),
+            found: ListState::new(0),
+            is_program: false,
+            known: PackFacts::default(),
+        }
+    }
+
+    fn ask_tokenizer(&mut self, form: &Form, plan: &PackPlan) {
+        let is_reached = !matches!(form.step_id(), "source" | "text");
+        if plan.tokenizer.is_empty() || !is_reached {
+            return;
+        }
+        let texts = self.known.extracted.as_ref().map(|extracted| extracted.texts.iter());
+        let document =
+            texts.and_then(|mut texts| texts.find_map(|text| text.clone().ok().filter(|text| !text.is_empty())));
+        // Only the end token, and the program that made the text, change what is shown.
+        let relevant = PackPlan { end: plan.end.clone(), ..PackPlan::new(Vec::new(), "", "") };
+        let asked = (plan.tokenizer.clone(), document.clone(), relevant);
+        if self.asked.tokenizer.as_ref() != Some(&asked) {
+            self.asked.tokenizer = Some(asked);
+            self.workers.tokenizer(TokenizerQuestion { name: plan.tokenizer.clone(), document, plan: plan.clone() });
+        }
+    }
+
+    /// Proposes the answers that follow from the data and from other answers.
+    pub(super) fn propose(&mut self, form: &mut Form) {
+        for row in form.plan().operation().options().iter().filter(|row| PROPOSED_OPTIONS.contains(&row.info.name)) {
+            if !row.info.conflicts.iter().any(|other| form.is_given(other)) {
+                let plan = plan_of(form);
+                let answer = self.known.data(&plan).propose(&plan, row.info.name);
+                form.propose(row.info.name, answer.map_or(Answer::Unset, Answer::Text));
+            }
+        }
+    }
+
+    /// Updates the rows of the lists, and puts the cursors on the chosen ones.
+    pub(super) fn update_lists(&mut self, form: &Form) {
+        self.keys.set_len(self.known.keys().len() + 1);
+        let row = match plan_of(form).text {
+            TextField::Key(name) if !self.is_program => self.known.keys().iter().position(|key| key.name == name),
+            _ => Some(self.known.keys().len()),
+        };
+        if let Some(row) = row {
+            self.keys.select(row);
+        }
+        self.found.set_len(self.known.tokenizers.len());
+    }
+
+    /// Returns the preview of these answers.
+    pub(super) fn pack_preview(&self, form: &Form) -> Option<&Outcome<PackPreview>> {
+        let plan = form.plan_of::<PackPlan>()?;
+        self.known.preview.as_ref().filter(|(of, _)| of == plan).map(|(_, preview)| preview.as_ref())
+    }
+
+    /// Returns a problem for one of the formats that finds nothing to read.
+    pub(super) fn format_without_files(&self, plan: &PackPlan) -> Option<Problem> {
+        let formats = plan.formats();
+        let (format, why) = formats.iter().find_map(|format| Some((*format, self.known.files_blocker(*format)?)))?;
+        let message = format!("nothing to read for {}: {why}", format.word());
+        let problem = Problem::problem(ProblemKind::NothingToDo, Subject::default(), message);
+        Some(problem.with_hint("'only files' in the step Source names others, as in **/*.jsonl.gz"))
+    }
+
+    /// Whether completing the step selects the marked tokenizer: in the list, and in the field while nothing is typed.
+    pub(super) fn offers_found(&self, form: &Form) -> bool {
+        form.is_focused(FOUND) || form.is_focused(TOKENIZER) && form.plan().get("tokenizer") == Answer::Unset
+    }
+
+    /// Selects the tokenizer at the cursor. Returns `false` if it is selected already.
+    fn select_found(&mut self, form: &mut Form) -> bool {
+        let found = self.found.get().and_then(|row| self.known.tokenizers.get(row));
+        let Some(name) = found.filter(|name| plan_of(form).tokenizer != **name) else { return false };
+        form.type_into("tokenizer", name);
+        true
+    }
+
+    fn select_key(&mut self, form: &mut Form) {
+        match self.known.keys().get(self.keys.selected) {
+            Some(key) => {
+                self.is_program = false;
+                form.answer("text-key", &Answer::Text(key.name.clone()));
+            }
+            None => {
+                self.is_program = true;
+                form.apply_typed(JQ);
+            }
+        }
+    }
+}
+
+impl Guide for PackGuide {
+    fn begin(&mut self, form: &mut Form) {
+        self.is_program = matches!(plan_of(form).text, TextField::Jq(_));
+        self.propose(form);
+        self.update_lists(form);
+    }
+
+    fn ask(&mut self, form: &mut Form) {
+        self.propose(form);
+        let plan = plan_of(form);
+        let files = (plan.inputs.clone(), plan.glob.clone(), plan.paths_file.clone(), plan.formats());
+        if !plan.inputs.is_empty() && self.asked.files.as_ref() != Some(&files) {
+            self.asked.files = Some(files);
+            self.workers.files(plan.clone());
+        }
+        if let Some(documents) = self.known.documents.clone() {
+            // The rules of this format count for the documents that are shown.
+            let format = plan.formats().first().copied().unwrap_or(PackFormat::Nanosets);
+            let extract = (plan.text.clone(), format, Arc::as_ptr(&documents) as usize);
+            if self.asked.extract.as_ref() != Some(&extract) {
+                self.asked.extract = Some(extract.clone());
+                self.workers.extract(extract.0, documents, format);
+            }
+        }
+        self.ask_tokenizer(form, &plan);
+        if form.is_review() && form.plan().check(false).is_empty() && self.asked.preview.as_ref() != Some(&plan) {
+            self.asked.preview = Some(plan.clone());
+            self.workers.preview(plan);
+        }
+    }
+
+    fn take(&mut self, form: &mut Form) -> bool {
+        let mut is_changed = false;
+        if let Some(files) = self.workers.take_files() {
+            if let Ok(found) = files.as_ref() {
+                self.workers.documents(found.shown.clone());
+            }
+            self.known.files = Some(files);
+            is_changed = true;
+        }
+        if let Some(documents) = self.workers.take_documents() {
+            self.known.documents = Some(documents);
+            is_changed = true;
+        }
+        if let Some(extracted) = self.workers.take_extracted().filter(|found| found.field == plan_of(form).text) {
+            self.known.extracted = Some(extracted);
+            is_changed = true;
+        }
+        if let Some(found) = self.workers.take_found() {
+            self.known.tokenizers = found;
+            is_changed = true;
+        }
+        if let Some(tokenizer) = self.workers.take_tokenizer() {
+            self.known.tokenizer = Some(tokenizer);
+            is_changed = true;
+        }
+        if let Some((plan, preview)) = self.workers.take_preview() {
+            if !matches!(preview.as_ref(), Err(failure) if failure.is_cancelled()) {
+                self.known.preview = Some((plan, preview));
+                is_changed = true;
+            }
+        }
+        if is_changed {
+            self.propose(form);
+            self.update_lists(form);
+        }
+        is_changed
+    }
+
+    fn is_busy(&self) -> bool {
+        self.workers.is_busy()
+    }
+
+    fn status(&self) -> Option<String> {
+        match () {
+            () if self.workers.is_listing() => Some("looking for files".to_owned()),
+            () if self.workers.is_loading() => Some("loading the tokenizer".to_owned()),
+            () if self.workers.is_busy() => Some("reading".to_owned()),
+            () => None,
+        }
+    }
+
+    fn preview(&self, form: &Form) -> Option<Result<&[Problem], &Failure>> {
+        self.pack_preview(form).map(|preview| preview.as_ref().map(|preview| preview.problems.as_slice()))
+    }
+
+    fn preview_lines(&self, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+        match self.pack_preview(form) {
+            Some(Ok(preview)) => view::preview_lines(preview, &plan_of(form).output, columns, ui),
+            _ => Vec::new(),
+        }
+    }
+
+    fn resume(&mut self, _: &mut Form) {
+        (self.asked.preview, self.known.preview) = (None, None);
+    }
+
+    fn request(&mut self, form: &Form) -> JobRequest {
+        orders::pack(plan_of(form))
+    }
+
+    fn waits_for(&self) -> &'static str {
+        "reading a sample of the documents"
+    }
+
+    fn columns(&self) -> Columns {
+        Columns { rail: 16, label: 22 }
+    }
+
+    fn fields(&self, form: &Form) -> Vec<Field> {
+        let fields = form.option_fields();
+        match form.step_id() {
+            // The files have the focus, so that letters are typed only in a field; an input that is not known is asked for first.
+            "source" if plan_of(form).inputs.is_empty() || fields.contains(&INPUT) => {
+                fields.into_iter().chain([FILES]).collect()
+            }
+            "source" => [FILES].into_iter().chain(fields).collect(),
+            "text" => {
+                let own = [Field::Option("text-key"), JQ];
+                let program = self.is_program.then_some(JQ);
+                let others = fields.into_iter().filter(|field| !own.contains(field));
+                [KEYS].into_iter().chain(program).chain(others).collect()
+            }
+            "tokenizer" => {
+                let found = (!self.known.tokenizers.is_empty()).then_some(FOUND);
+                let others = fields.into_iter().filter(|field| *field != TOKENIZER);
+                [TOKENIZER].into_iter().chain(found).chain(others).collect()
+            }
+            _ => fields,
+        }
+    }
+
+    fn blocker(&self, form: &Form, step: usize) -> Option<String> {
+        let plan = plan_of(form);
+        match form.steps().get(step)?.id {
+            "source" if plan.inputs.is_empty() => Some("a path is needed".into()),
+            "source" => self.known.listing_failure(),
+            "text" if self.is_program && matches!(plan.text, TextField::Key(_)) => {
+                Some("a jq program is needed".into())
+            }
+            "text" => self.known.text_blocker(),
+            "tokenizer" => self.known.tokenizer_blocker(&plan.tokenizer, plan.end.as_ref()),
+            "formats" if plan.formats().is_empty() => Some("choose at least one format".into()),
+            "formats" => self.format_without_files(&plan).map(|problem| problem.message),
+            _ => None,
+        }
+    }
+
+    fn draw_step(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) -> bool {
+        match form.step_id() {
+            "source" => view::draw_source(self, form, frame, area, ui),
+            "text" => view::draw_text_field(self, form, frame, area, ui),
+            "tokenizer" => view::draw_tokenizer(self, form, frame, area, ui),
+            _ => return false,
+        }
+        true
+    }
+
+    fn foot(&self, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+        view::formats_foot(self, form, columns, ui)
+    }
+
+    fn list(&mut self, name: &str) -> Option<&mut ListState> {
+        match name {
+            "keys" => Some(&mut self.keys),
+            "found" => Some(&mut self.found),
+            _ => None,
+        }
+    }
+
+    fn select(&mut self, form: &mut Form, list: &str) {
+        match list {
+            "keys" => self.select_key(form),
+            _ => {
+                self.select_found(form);
+            }
+        }
+    }
+
+    fn scrolls_by_wheel(&self, list: &str) -> bool {
+        list == "found"
+    }
+
+    /// On a tokenizer that was found, completing the step selects it first. The pattern of files is above the files.
+    fn act(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
+        match action {
+            Action::Next | Action::Accept if self.offers_found(form) => return self.select_found(form).then(Vec::new),
+            Action::Up if form.is_focused(FILES) && form.offset == 0 => form.focus_on(GLOB),
+            Action::Down if form.is_focused(GLOB) => form.focus_on(FILES),
+            Action::Up if form.is_focused(GLOB) => {}
+            _ => return None,
+        }
+        Some(Vec::new())
+    }
+}

@@ -1,0 +1,243 @@
+//! Draws the steps with questions.
+
+use crate::tui::form::{draw_below, draw_fields, from_row, Field, Form, Guide as _, MouseTarget};
+use crate::tui::guides::pack::guide::{plan_of, PackGuide, FILES, FOUND, JQ, KEYS, TOKENIZER};
+use crate::tui::guides::pack::known::TokenizerLook;
+use crate::tui::guides::pack::probe::{size_words, template_words};
+use crate::tui::guides::text_files::{file_line, listing_lines};
+use crate::tui::screen::Ui;
+use crate::tui::widgets::layout::{draw_lines, heading, problem_lines};
+use crate::tui::widgets::list::draw_list;
+use crate::tui::widgets::page::{failure_lines, trouble_lines, waiting, wrapped};
+use crate::tui::widgets::preview::token_line;
+use crate::tui::widgets::text;
+use gristmill_core::pack::TextField;
+use gristmill_core::text::{agree, bytes, count, grouped};
+use gristmill_ops::preview::text::wrap_ranges;
+use gristmill_ops::preview::tokens::TokenText;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// Documents that are shown through the text field.
+const SHOWN_DOCUMENTS: usize = 3;
+/// Lines of each of them.
+const DOCUMENT_LINES: usize = 3;
+/// Tokenizers that are listed at a time.
+const FOUND_ROWS: usize = 5;
+/// Keys that are listed at a time.
+const KEY_ROWS: usize = 8;
+
+/// Draws the fields of the source, and the files.
+pub fn draw_source(guide: &PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let columns = usize::from(area.width);
+    let fields: Vec<Field> = form.fields().iter().copied().filter(|field| *field != FILES).collect();
+    let line = draw_fields(form, guide.columns().label, frame, area, 0, &fields, ui) + 1;
+    let files = guide.known.files.clone();
+    let lines = listing_lines(files.as_deref(), columns, ui, |found| {
+        let words = format!("{} {} {}", count(found.total, "file"), ui.glyphs.dot, bytes(found.bytes));
+        let mut lines = vec![heading(&words, ui)];
+        for (format, listed) in &found.by_format {
+            let words = match listed {
+                Ok((files, _)) if *files == found.total => continue,
+                Ok((files, size)) => format!("{}: {}, {}", format.word(), count(*files, "file"), bytes(*size)),
+                Err(why) => format!("{}: {why}", format.word()),
+            };
+            lines.extend(wrapped(&format!("  for {words}"), columns, ui.theme.muted));
+        }
+        lines.extend(found.problems.iter().take(8).flat_map(|problem| problem_lines(problem, columns, ui)));
+        lines.push(Line::default());
+        lines.extend(found.shown.iter().map(|file| file_line(file, columns, ui)));
+        if let Some(more) = found.total.checked_sub(found.shown.len() as u64).filter(|more| *more > 0) {
+            lines.push(Line::from(Span::styled(format!("and {} more", grouped(more)), ui.theme.muted)));
+        }
+        lines
+    });
+    draw_below(form, frame, from_row(area, line), lines, ui);
+}
+
+/// Draws the keys of real documents, and the text of some.
+pub fn draw_text_field(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let Some(documents) = guide.known.documents.clone() else {
+        let words = match guide.known.files.as_deref() {
+            Some(Err(_)) => "there are no files to look into".to_owned(),
+            _ => format!("{} reading the first files", ui.spinner()),
+        };
+        return draw_lines(frame.buffer_mut(), area, [Line::from(Span::styled(words, ui.theme.muted))]);
+    };
+    let columns = usize::from(area.width);
+    let words = format!("The text of a document is  ({} looked at)", count(documents.lines.len() as u64, "document"));
+    draw_lines(frame.buffer_mut(), area, [heading(&words, ui)]);
+    let height = guide.keys.len.min(KEY_ROWS).min(usize::from(area.height / 2));
+    let place = Rect { height: u16::try_from(height).unwrap_or(0), ..from_row(area, 1) };
+    draw_keys(guide, form, frame, place, documents.lines.len(), ui);
+    let mut line = height + 1;
+    if form.fields().contains(&JQ) {
+        line = draw_fields(form, guide.columns().label, frame, area, line, &[JQ], ui);
+    }
+    let mut lines = Vec::new();
+    for why in &documents.troubles {
+        lines.extend(wrapped(&format!("{} {why}", ui.glyphs.warn), columns, ui.theme.warn));
+    }
+    match guide.known.extracted.clone().filter(|found| found.field == plan_of(form).text) {
+        None => lines.push(Line::from(Span::styled(format!("{} reading", ui.spinner()), ui.theme.muted))),
+        Some(found) => {
+            if let Some(failure) = &found.failure {
+                lines.extend(failure_lines(failure, columns, ui));
+            } else {
+                let (with, all) = (found.with_text(), found.texts.len());
+                let style = if with == 0 {
+                    ui.theme.error
+                } else if with < all {
+                    ui.theme.warn
+                } else {
+                    ui.theme.ok
+                };
+                lines.push(Line::from(Span::styled(
+                    format!(
+                        "{with} of {} {} text there",
+                        count(all as u64, "document"),
+                        agree(with as u64, "has", "have")
+                    ),
+                    style,
+                )));
+                if let Some(why) = guide.known.text_blocker() {
+                    lines.extend(trouble_lines(&why, columns, ui));
+                }
+                // Those without text come first: they need attention.
+                let mut order: Vec<usize> = (0..all).collect();
+                order.sort_by_key(|at| found.texts.get(*at).is_some_and(Result::is_ok));
+                order.rotate_left((all - with).saturating_sub(1).min(all));
+                for at in order.into_iter().take(SHOWN_DOCUMENTS) {
+                    let (Some((file, number, _)), Some(extracted)) = (documents.lines.get(at), found.texts.get(at))
+                    else {
+                        continue;
+                    };
+                    lines.push(Line::from(Span::styled(format!("{}:{number}", text::safe(file)), ui.theme.title)));
+                    match extracted {
+                        Ok(words) => {
+                            let shown: String = words.chars().take(columns * DOCUMENT_LINES + 8).collect();
+                            let shown = text::wrap(&shown.replace('\n', " "), columns.saturating_sub(2));
+                            lines.extend(shown.into_iter().take(DOCUMENT_LINES).map(|l| Line::from(format!("  {l}"))));
+                        }
+                        Err(why) => {
+                            lines.push(Line::from(Span::styled(format!("  {} {why}", ui.glyphs.cross), ui.theme.warn)));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    draw_below(form, frame, from_row(area, line + 1), lines, ui);
+}
+
+fn draw_keys(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, documents: usize, ui: &Ui) {
+    form.places.put(area, MouseTarget::Field(KEYS));
+    let focused = form.is_focused(KEYS);
+    let keys = guide.known.keys().to_vec();
+    let widest = keys.iter().map(|key| text::width(&text::safe(&key.name))).max().unwrap_or(4).clamp(4, 24);
+    let chosen = match plan_of(form).text {
+        TextField::Key(name) if !guide.is_program => keys.iter().position(|key| key.name == name),
+        _ => Some(keys.len()),
+    };
+    draw_list(frame.buffer_mut(), area, &mut guide.keys, focused, ui, |index, columns| {
+        let sign = if chosen == Some(index) { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
+        let Some(key) = keys.get(index) else {
+            let words = "a jq program's first output";
+            return Line::from(vec![Span::raw(format!("{sign} ")), Span::styled(words, ui.theme.text)]);
+        };
+        let name = text::pad_end(&text::fit_end(&key.name, widest, ui.glyphs), widest);
+        let share = format!("{:>4} %", key.documents * 100 / documents.max(1));
+        let room = columns.saturating_sub(widest + 14);
+        let example = if key.is_text { format!("\"{}", key.example) } else { key.example.clone() };
+        let example = text::fit_end(&example.replace('\n', " "), room, ui.glyphs);
+        let style = if key.is_text { ui.theme.text } else { ui.theme.muted };
+        Line::from(vec![
+            Span::styled(format!("{sign} {name}"), style),
+            Span::styled(format!(" {share}  {example}"), ui.theme.muted),
+        ])
+    });
+}
+
+/// Draws the tokenizer, those that were found, and a real document token by token.
+pub fn draw_tokenizer(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let columns = usize::from(area.width);
+    let label = guide.columns().label;
+    let mut line = draw_fields(form, label, frame, area, 0, &[TOKENIZER], ui);
+    let rows = guide.found.len.min(FOUND_ROWS).min(usize::from(area.height / 4));
+    if rows > 0 {
+        let place = Rect { height: u16::try_from(rows).unwrap_or(0), ..from_row(area, line) };
+        let indent = label.saturating_sub(2).min(place.width);
+        let place = Rect { x: place.x + indent, width: place.width - indent, ..place };
+        draw_found(guide, form, frame, place, ui);
+        line += rows;
+    }
+    let is_drawn = |field: &Field| [TOKENIZER, FOUND].contains(field);
+    let others: Vec<Field> = form.fields().iter().copied().filter(|field| !is_drawn(field)).collect();
+    line = draw_fields(form, label, frame, area, line, &others, ui) + 1;
+    let mut lines = Vec::new();
+    let name = plan_of(form).tokenizer;
+    match guide.known.tokenizer_of(&name) {
+        None if name.is_empty() => {
+            let words =
+                "Type a path or a name, or choose one that was found; a real document is then shown token by token.";
+            lines.extend(wrapped(words, columns, ui.theme.muted));
+        }
+        None => lines.push(waiting("loading", ui)),
+        Some(Err(failure)) => lines = failure_lines(failure, columns, ui),
+        Some(Ok(look)) => lines = tokenizer_lines(look, columns, ui),
+    }
+    draw_below(form, frame, from_row(area, line), lines, ui);
+}
+
+fn draw_found(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
+    form.places.put(area, MouseTarget::Field(FOUND));
+    let focused = form.is_focused(FOUND);
+    let names = guide.known.tokenizers.clone();
+    let chosen = plan_of(form).tokenizer;
+    draw_list(frame.buffer_mut(), area, &mut guide.found, focused, ui, |index, columns| {
+        let name = names.get(index).map(String::as_str).unwrap_or_default();
+        let style = if name == chosen { ui.theme.ok } else { ui.theme.muted };
+        Line::from(Span::styled(text::fit_middle(name, columns, ui.glyphs), style))
+    });
+}
+
+fn tokenizer_lines(look: &TokenizerLook, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::from(text::fit_end(&size_words(look), columns, ui.glyphs))];
+    let template = text::safe(&format!("template: {}", template_words(&look.template)));
+    lines.extend(wrapped(&template, columns, ui.theme.text));
+    if !look.specials.is_empty() {
+        let words = text::fit_end(&format!("special tokens: {}", look.specials.join(" ")), columns, ui.glyphs);
+        lines.push(Line::from(Span::styled(words, ui.theme.muted)));
+    }
+    for warning in &look.warnings {
+        lines.extend(wrapped(&format!("{} {warning}", ui.glyphs.warn), columns, ui.theme.warn));
+    }
+    let Some(shown) = &look.text else { return lines };
+    lines.push(Line::default());
+    let (tokens, characters) = look.size;
+    let words = format!("A real document: {}, {}", count(tokens, "token"), count(characters, "character"));
+    lines.push(heading(&words, ui));
+    lines.extend(token_lines(shown, columns, 5, ui));
+    if let Some(ids) = &look.ids {
+        lines.push(heading("Its ids", ui));
+        lines.extend(token_lines(ids, columns, 40, ui));
+    }
+    lines
+}
+
+fn token_lines(tokens: &TokenText, columns: usize, most: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let ranges = wrap_ranges(&tokens.text, columns);
+    ranges.into_iter().take(most).map(|range| token_line(tokens, range, &[], ui)).collect()
+}
+
+/// Returns the lines below the fields of the formats: what is wrong with the answers.
+pub fn formats_foot(guide: &PackGuide, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let plan = plan_of(form);
+    let mut wrong = match plan.formats().is_empty() {
+        true => Vec::new(),
+        false => form.plan().check(false),
+    };
+    wrong.extend(guide.format_without_files(&plan));
+    wrong.iter().take(2).flat_map(|problem| problem_lines(problem, columns, ui)).collect()
+}

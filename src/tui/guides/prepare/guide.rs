@@ -1,0 +1,513 @@
+//! Connects the steps of `prepare` with the form, the scan and the workers.
+
+use super::interrupted::{self, Interrupted};
+use super::review::Review;
+use super::run::request;
+use super::spots::{point, ClickTargets, DrawContext};
+use super::step::{Answers, Step, StepState};
+use super::steps::PrepareSteps;
+use super::workers::Workers;
+use super::{field_map, media, sample_type, source, splits};
+use crate::tui::form::frame::jump_of;
+use crate::tui::form::{Columns, Contexts, Field, Form, Guide};
+use crate::tui::graphics::graphics_of;
+use crate::tui::jobs::JobId;
+use crate::tui::keymap::{Action, Context, Keymap, Meaning};
+use crate::tui::screen::{Effect, Ui, UiEnv};
+use crate::tui::screens::run::JobRequest;
+use crate::tui::screens::{facts, splits as splits_screen};
+use crate::tui::theme::ColourMode;
+use crate::tui::widgets::page::{failure_lines, waiting};
+use crate::tui::widgets::preview::Pixels;
+use crate::tui::widgets::{Level, Toast};
+use gristmill_core::text::{bytes, count, duration, inflect};
+use gristmill_core::{
+    DatasetFacts, DatasetKind, Failure, Loading, MediaPlan, PreparePlan, Problem, ProblemKind, Severity, ShardState,
+};
+use gristmill_ops::job::prepare::Preview;
+use gristmill_ops::job::scan::LiveScan;
+use gristmill_ops::operations::{erase, Prepare};
+use gristmill_ops::preview::cells::Depth;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseEvent};
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+use std::cell::Cell;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The guide.
+pub struct PrepareGuide {
+    pub(super) path: PathBuf,
+    env: UiEnv,
+    /// The answers of all steps.
+    pub(super) steps: PrepareSteps,
+    /// The step on the screen.
+    pub(super) step: Step,
+    pub(super) workers: Workers,
+    pub(super) scan: Option<LiveScan>,
+    /// The run on the screen above the form, once it has started.
+    started: Rc<Cell<Option<JobId>>>,
+    /// Whether that screen is open.
+    is_run_shown: bool,
+    /// Answers that are taken over as soon as the data are open.
+    pub(super) given: Option<PreparePlan>,
+    /// Typed answers of a draft that are not in the plan, for the same moment.
+    pub(super) unchosen: Option<String>,
+    /// The interrupted run of the data set.
+    pub(super) interrupted: Option<Interrupted>,
+    /// The preview of the run; `None` until it is known.
+    pub(super) preview: Option<Arc<Preview>>,
+    /// A dry run was requested: its result waits for the last shard.
+    pub(super) is_dry_run: bool,
+    /// The remaining time of the scan, as text.
+    pub(super) time: Option<String>,
+    pub(super) notices: Vec<Toast>,
+    /// The newest facts as they came.
+    pub(super) seen: Option<Arc<DatasetFacts>>,
+    pub(super) failure: Option<Failure>,
+    /// Whether the shards are known.
+    pub(super) is_open: bool,
+    pub(super) depth: Depth,
+    spots: ClickTargets,
+    pub(super) derived_at: Option<Instant>,
+    pub(super) derived_for: Option<(PreparePlan, Arc<DatasetFacts>)>,
+    pub(super) evaluated_for: Option<(Loading, Arc<DatasetFacts>)>,
+    pub(super) previewed_for: Option<(PreparePlan, Arc<DatasetFacts>)>,
+    pub(super) media_for: Option<(MediaPlan, Arc<DatasetFacts>)>,
+    pub(super) media_at: Option<Instant>,
+}
+
+impl PrepareGuide {
+    /// Starts to open the data set of a plan.
+    pub fn start(plan: &PreparePlan, env: &UiEnv) -> Self {
+        let mut guide = Self::new(plan, env);
+        guide.workers.open(guide.path.clone());
+        guide
+    }
+
+    /// Creates a guide that opens nothing.
+    pub(super) fn new(plan: &PreparePlan, env: &UiEnv) -> Self {
+        let path = PathBuf::from(&plan.path);
+        let facts = Arc::new(DatasetFacts::new(path.clone(), DatasetKind::RawWebDataset));
+        let (graphics, cell) = graphics_of(env);
+        let variable = |name: &str| env.variable(name);
+        let colours = env.colour != ColourMode::None;
+        let depth = Depth::detect(colours, env.ascii, variable("TERM").as_deref(), variable("COLORTERM").as_deref());
+        let mut steps = PrepareSteps::new(&plan.path, facts);
+        steps.field_map.pixels = Pixels::new(graphics, cell);
+        Self {
+            path,
+            env: env.clone(),
+            steps,
+            step: Step::Source,
+            workers: Workers::start(env, graphics, cell),
+            scan: None,
+            started: Rc::default(),
+            is_run_shown: false,
+            given: None,
+            unchosen: None,
+            interrupted: None,
+            preview: None,
+            is_dry_run: false,
+            time: None,
+            notices: Vec::new(),
+            seen: None,
+            failure: None,
+            is_open: false,
+            depth,
+            spots: ClickTargets::default(),
+            derived_at: None,
+            derived_for: None,
+            evaluated_for: None,
+            previewed_for: None,
+            media_for: None,
+            media_at: None,
+        }
+    }
+
+    /// Adds a notice that is shown when the form opens.
+    pub fn with_notice(mut self, notice: &str) -> Self {
+        self.notices.push(Toast::new(Level::Warn, notice));
+        self
+    }
+
+    /// Writes the answers into the form: the plan, the fields of the step, and the focus.
+    pub(super) fn update(&self, form: &mut Form) {
+        let plan = &self.steps.answers.plan;
+        if form.plan_of::<PreparePlan>() != Some(plan) {
+            form.set_plan(erase::<Prepare>(plan.clone()));
+        }
+        for step in Step::ALL {
+            match self.steps.why_skipped(step) {
+                Some(why) => form.skipped.insert(step.index(), why),
+                None => form.skipped.remove(&step.index()),
+            };
+        }
+        form.set_fields(self.fields(form));
+        if let Some(state) = self.steps.state(Step::at(form.step)).filter(|_| form.rail.is_none()) {
+            form.focus_on(Field::Stop(state.focus()));
+        }
+    }
+
+    /// Lets an action of the user change the step on the screen.
+    fn change<T>(&mut self, form: &mut Form, act: impl FnOnce(&mut dyn StepState, &Answers) -> T) -> Option<T> {
+        let before = self.steps.answers.plan.clone();
+        let (state, answers) = self.steps.state_mut(Step::at(form.step))?;
+        let result = act(state, answers);
+        if self.steps.settle(&before) {
+            (self.preview, self.is_dry_run) = (None, false);
+        }
+        self.update(form);
+        Some(result)
+    }
+
+    fn act_in_step(&mut self, action: Action, form: &mut Form) -> Vec<Effect> {
+        let notice = self.change(form, |state, answers| state.act(action, answers)).flatten();
+        notice.map(Effect::Toast).into_iter().collect()
+    }
+
+    /// Returns the action that a letter typed into the ratio means: no ratio contains it, so that j and k select another way to divide.
+    pub(super) fn action_of(&self, key: &KeyEvent, keymap: &Keymap) -> Option<Action> {
+        let is_ratio = self.step == Step::Splits && self.steps.splits.is_typing_ratio(&self.steps.answers);
+        let is_letter = matches!(key.code, KeyCode::Char(c) if key.modifiers.is_empty() && !splits::is_ratio_char(c));
+        match keymap.meaning(Context::Prepare, &[*key]) {
+            Meaning::Do(action @ (Action::Up | Action::Down)) if is_ratio && is_letter => Some(action),
+            _ => None,
+        }
+    }
+
+    /// Divides the shards one by one: in the step Splits, or in the editor where an update leaves the recorded splits as they are.
+    fn divide_by_hand(&mut self, form: &mut Form) -> Vec<Effect> {
+        if self.steps.answers.is_update() {
+            return vec![Effect::Push(splits_screen::open(self.path.clone(), self.env.clone()))];
+        }
+        form.go(Step::Splits.index());
+        self.steps.splits.by_hand(&self.steps.answers);
+        self.change(form, |_, _| ());
+        Vec::new()
+    }
+
+    /// Accepts the answers of the step before it is left, or moves the focus to a pattern that prevents that.
+    fn accept_step(&mut self, form: &mut Form) {
+        let answers = &self.steps.answers;
+        let is_blocked = self.steps.state(self.step).is_some_and(|state| state.blocker(answers).is_some());
+        if is_blocked && self.step == Step::Source && self.steps.source.has_fault() {
+            self.steps.source.focus_on(source::FocusStop::Pattern, answers);
+            self.update(form);
+        }
+        if let Some((state, _)) = self.steps.state_mut(self.step).filter(|_| !is_blocked) {
+            state.accept();
+        }
+    }
+
+    /// Returns what the next run keeps of the interrupted one, as a message.
+    fn resumed_work(&self, form: &Form) -> Option<String> {
+        let is_resumed = form.stopped.is_some();
+        let interrupted = self.interrupted.as_ref().filter(|_| is_resumed || form.is_review())?;
+        let answers = &self.steps.answers;
+        let is_same = interrupted::hash(&answers.plan, answers.facts.prepared.as_ref()) == interrupted.hash;
+        match (is_same, interrupted.done) {
+            // If it was not requested, a message says where it makes a difference.
+            (true, 0) if !is_resumed => None,
+            (true, 1) => Some("an interrupted run is continued: 1 shard is done".into()),
+            (true, done) => Some(format!("an interrupted run is continued: {} are done", count(done, "shard"))),
+            (false, _) => is_resumed.then(|| "changed since the interrupted run: it begins anew".into()),
+        }
+    }
+
+    /// Takes the findings of a run that failed or was stopped. A new scan replaces the one that the run took over, unless all shards were
+    /// read.
+    fn return_from_run(&mut self, form: &mut Form) {
+        if !std::mem::take(&mut self.is_run_shown) {
+            return;
+        }
+        if let Some(id) = self.started.take() {
+            match (self.env.jobs.result(id), self.env.jobs.view(id)) {
+                (Some(result), Some(view)) if !result.is_ok() => {
+                    if let Some(facts) = self.env.jobs.facts(id).filter(|facts| facts.opened) {
+                        self.see(facts);
+                    }
+                    self.learn_from_run(&view.status.counts, form);
+                }
+                // It runs in the background, or succeeded: the form closes.
+                _ => return,
+            }
+        }
+        if self.scan.is_none() && !self.steps.answers.facts.scan_complete {
+            self.workers.open(self.path.clone());
+        }
+    }
+
+    /// Takes the counts of problems that a failed run found. Duplicate keys are a question of the first step, which is shown then.
+    pub(super) fn learn_from_run(&mut self, counts: &[(Severity, ProblemKind, u64)], form: &mut Form) {
+        if self.steps.learn_from_run(counts) {
+            form.go(Step::Source.index());
+            self.steps.source.focus_on(source::FocusStop::Duplicates, &self.steps.answers);
+        }
+        self.update(form);
+    }
+
+    /// Returns the progress of the scan while it runs.
+    fn scan_status(&self) -> Option<String> {
+        let facts = &self.steps.answers.facts;
+        let scan = self.scan.as_ref().filter(|_| self.steps.is_scanning)?;
+        let progress = scan.progress();
+        let (rate, left) = scan.rate();
+        let total = if progress.items_total > 0 { progress.items_total } else { facts.shards.len() as u64 };
+        let mut status = format!("scanning {}/{total} {}", progress.items_done, inflect(total, "shard"));
+        if rate >= 1.0 {
+            status.push_str(&format!("  {}/s", bytes(rate as u64)));
+        }
+        if let Some(left) = left {
+            status.push_str(&format!("  {} left", duration(left)));
+        }
+        Some(status)
+    }
+}
+
+impl Guide for PrepareGuide {
+    fn begin(&mut self, form: &mut Form) {
+        let Some(plan) = form.plan_of::<PreparePlan>().cloned() else { return };
+        if !self.is_open {
+            self.given = Some(plan);
+            return;
+        }
+        self.steps.clear();
+        self.preview = None;
+        self.update(form);
+    }
+
+    fn ask(&mut self, form: &mut Form) {
+        self.step = Step::at(form.step);
+        if let (Some(Field::Stop(stop)), Some((state, _))) = (form.field(), self.steps.state_mut(self.step)) {
+            // Setting it anew would end a completion.
+            if state.focus() != stop {
+                state.set_focus(stop);
+            }
+        }
+        self.ask_workers();
+    }
+
+    fn take(&mut self, form: &mut Form) -> bool {
+        let is_changed = self.take_answers() | self.follow_scan();
+        if is_changed && self.is_open {
+            self.update(form);
+        }
+        is_changed
+    }
+
+    fn is_busy(&self) -> bool {
+        !self.is_open && self.failure.is_none() || self.steps.is_scanning || self.workers.is_waiting()
+    }
+
+    fn status(&self) -> Option<String> {
+        if !self.is_open {
+            return None;
+        }
+        let of_all = || {
+            let shards = &self.steps.answers.facts.shards;
+            let damaged = shards.iter().filter(|shard| shard.state == ShardState::Failed).count();
+            let samples = count(shards.iter().map(|shard| shard.samples).sum(), "sample");
+            if damaged == 0 {
+                samples
+            } else {
+                format!("{samples}  {damaged} unreadable")
+            }
+        };
+        Some(self.scan_status().unwrap_or_else(of_all))
+    }
+
+    fn preview(&self, _: &Form) -> Option<Result<&[Problem], &Failure>> {
+        self.preview.as_ref().map(|preview| Ok(preview.problems.as_slice()))
+    }
+
+    fn preview_lines(&self, _: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+        let Some(preview) = &self.preview else { return Vec::new() };
+        let review = Review {
+            preview,
+            answers: &self.steps.answers,
+            is_dry_run: self.is_dry_run,
+            is_scanning: self.steps.is_scanning,
+            time: self.time.as_deref(),
+        };
+        review.lines(columns, ui)
+    }
+
+    fn resume(&mut self, form: &mut Form) {
+        self.return_from_run(form);
+    }
+
+    fn request(&mut self, _: &Form) -> JobRequest {
+        self.steps.accept_all();
+        let request = request(&self.steps.answers, self.scan.take());
+        let (started, start) = (Rc::clone(&self.started), request.start);
+        let start = Box::new(move |env: &UiEnv| start(env).inspect(|id| started.set(Some(*id))));
+        self.is_run_shown = true;
+        JobRequest { start, ..request }
+    }
+
+    fn waits_for(&self) -> &'static str {
+        "working out what will be written"
+    }
+
+    fn contexts(&self, form: &Form) -> Contexts {
+        let state = self.steps.state(Step::at(form.step));
+        let step = state.map_or(Context::PrepareReview, |state| state.context(&self.steps.answers));
+        Contexts { step, text: Context::PrepareText, rail: Context::PrepareRail, review: Context::PrepareReview }
+    }
+
+    fn opening_lines(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+        let Some(failure) = &self.failure else { return vec![waiting("opening", ui)] };
+        let mut lines = failure_lines(failure, columns, ui);
+        lines.push(Line::default());
+        let key = ui.key(Context::Page, Action::Close);
+        lines.push(Line::from(Span::styled(format!("{key} goes back"), ui.theme.muted)));
+        lines
+    }
+
+    fn is_open(&self) -> bool {
+        self.steps.answers.facts.opened
+    }
+
+    fn message(&self, form: &Form) -> Option<String> {
+        self.resumed_work(form)
+    }
+
+    fn take_notices(&mut self) -> Vec<Toast> {
+        std::mem::take(&mut self.notices)
+    }
+
+    fn is_changed(&self) -> Option<bool> {
+        Some(self.steps.is_dirty)
+    }
+
+    fn unchosen(&self) -> Option<String> {
+        serde_json::to_string(&self.steps.splits.alternatives()).ok()
+    }
+
+    fn restore_unchosen(&mut self, line: &str) {
+        self.unchosen = Some(line.to_owned());
+    }
+
+    fn columns(&self) -> Columns {
+        Columns { rail: 18, label: 24 }
+    }
+
+    fn fields(&self, form: &Form) -> Vec<Field> {
+        let state = self.steps.state(Step::at(form.step));
+        let stops = state.map_or(0, |state| state.focus_count(&self.steps.answers));
+        (0..stops).map(Field::Stop).collect()
+    }
+
+    fn checks_plan(&self) -> bool {
+        false
+    }
+
+    fn blocker(&self, form: &Form, step: usize) -> Option<String> {
+        let (is_shown, step) = (form.step == step, Step::at(step));
+        if self.steps.why_skipped(step).is_some() {
+            return None;
+        }
+        let of_answers = self.steps.state(step)?.blocker(&self.steps.answers);
+        // The check of the data comes after the typed answer: it does not keep an answer that was corrected from being accepted.
+        of_answers.or_else(|| self.steps.refusal(step).filter(|_| !is_shown))
+    }
+
+    fn draw_step(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) -> bool {
+        self.spots.clear();
+        let look = DrawContext {
+            ui,
+            focused: form.rail.is_none(),
+            is_scanning: self.steps.is_scanning,
+            depth: self.depth,
+            spots: &self.spots,
+        };
+        let answers = self.steps.answers.clone();
+        let steps = &mut self.steps;
+        match Step::at(form.step) {
+            Step::Source => source::view::draw(&mut steps.source, frame, area, &answers, &look),
+            Step::Splits => splits::view::draw(&mut steps.splits, frame, area, &answers, &look),
+            Step::SampleType => sample_type::view::draw(&mut steps.sample_type, frame, area, &answers, &look),
+            Step::FieldMap => field_map::view::draw(&mut steps.field_map, frame, area, &answers, &look),
+            Step::Media => media::view::draw(&mut steps.media, frame, area, &answers, &look),
+            Step::Review => return false,
+        }
+        // Only drawing determines which pictures are wanted in which size.
+        if !self.workers.is_encoding() {
+            let wanted = self.steps.field_map.pixels.take_wanted();
+            if !wanted.is_empty() {
+                self.workers.encode(wanted);
+            }
+        }
+        true
+    }
+
+    fn mouse(&mut self, form: &mut Form, mouse: MouseEvent) -> bool {
+        let gesture = if form.is_review() { None } else { self.spots.gesture(mouse) };
+        let Some(gesture) = gesture else { return false };
+        if !matches!(gesture, crate::tui::widgets::Gesture::Wheel { .. }) {
+            form.rail = None;
+        }
+        self.change(form, |state, answers| point(state, answers, gesture));
+        true
+    }
+
+    fn wants_text(&self, form: &Form) -> bool {
+        let is_text = matches!(self.contexts(form).step, Context::PrepareText | Context::PrepareExpression);
+        is_text && form.rail.is_none() && !form.is_review()
+    }
+
+    fn paste(&mut self, form: &mut Form, text: &str) {
+        // The list of steps has no text; what is typed there must not reach a field that is not in focus.
+        if form.rail.is_none() {
+            self.change(form, |state, answers| state.paste(text, answers));
+        }
+    }
+
+    fn key(&mut self, form: &mut Form, key: &KeyEvent) {
+        if form.rail.is_some() {
+            return;
+        }
+        let keymap = Arc::clone(&self.env.keymap);
+        match self.action_of(key, &keymap) {
+            // No notice comes of moving.
+            Some(action) => drop(self.act_in_step(action, form)),
+            None => drop(self.change(form, |state, answers| state.key(*key, answers))),
+        }
+    }
+
+    fn act(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
+        if form.rail.is_some() {
+            return None;
+        }
+        if self.steps.state(self.step).is_some_and(StepState::has_inner) {
+            return Some(self.act_in_step(action, form));
+        }
+        match action {
+            Action::Facts => return Some(vec![Effect::Push(facts::of_scan(&self.steps.answers.facts))]),
+            Action::Splits => return Some(self.divide_by_hand(form)),
+            Action::DryRun => {
+                self.is_dry_run = true;
+                form.offset = 0;
+                return Some(Vec::new());
+            }
+            Action::Next => self.accept_step(form),
+            Action::Close | Action::NextField | Action::PreviousField | Action::NextPane | Action::PreviousPane => {}
+            Action::SavePlan | Action::StartAfresh | Action::Run | Action::BeginAnew => {}
+            action if jump_of(action).is_some() || form.is_review() => {}
+            action => return Some(self.act_in_step(action, form)),
+        }
+        None
+    }
+
+    fn why_disabled(&self, action: Action, _: &Form) -> Option<String> {
+        match action {
+            Action::Facts if self.steps.answers.facts.samples_seen == 0 => Some("no sample was read yet".into()),
+            Action::Undo | Action::Redo if self.step != Step::Splits => Some("nothing to take back here".into()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Step Media: whether pictures, sounds and videos are described, and which.
+
+pub(super) mod view;
+
+use super::spots::{ClickTarget, Pointed};
+use super::step::{Answers, StepState};
+use crate::tui::guides::media::form::{is_typed, media_parts, MediaForm, Strategy};
+use crate::tui::guides::media::seen::MediaTally;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::widgets::Toast;
+use gristmill_core::text::count;
+use gristmill_core::{MediaPlan, PreparePlan};
+use gristmill_ops::engine::plan::fields::Share;
+use ratatui::crossterm::event::KeyEvent;
+use std::sync::Arc;
+
+/// A field of this step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FocusStop {
+    /// Which entries.
+    Strategy,
+    /// Shell patterns.
+    Patterns,
+    /// Decode each picture whole.
+    Decode,
+}
+
+/// Answers of the step.
+#[derive(Clone, Debug, Default)]
+pub struct MediaStep {
+    /// The answers.
+    pub form: MediaForm,
+    /// What the answers would record, and the answers that this is of; follows them after a moment.
+    pub seen: Option<(MediaPlan, Arc<MediaTally>)>,
+    focus: usize,
+}
+
+impl MediaStep {
+    /// The fields that are there now, in order.
+    pub fn stop_list(&self) -> Vec<FocusStop> {
+        match self.form.strategy {
+            Strategy::None => vec![FocusStop::Strategy],
+            Strategy::Glob => vec![FocusStop::Strategy, FocusStop::Patterns, FocusStop::Decode],
+            Strategy::Extension | Strategy::Header => vec![FocusStop::Strategy, FocusStop::Decode],
+        }
+    }
+
+    /// The field in focus.
+    pub fn stop(&self) -> FocusStop {
+        let stops = self.stop_list();
+        stops.get(self.focus).or(stops.last()).copied().unwrap_or(FocusStop::Strategy)
+    }
+
+    /// Returns what the answers would record, unless they were changed since.
+    pub fn seen_now(&self) -> Option<&MediaTally> {
+        let plan = self.form.plan()?;
+        self.seen.as_ref().filter(|(of, _)| of.filter == plan.filter).map(|(_, seen)| seen.as_ref())
+    }
+
+    /// One line that says that there are media, where nothing is to be recorded.
+    pub fn proposal(&self, answers: &Answers) -> Option<String> {
+        let parts = media_parts(&answers.facts);
+        let first = parts.first()?;
+        let share = Share::of_any(parts.iter().map(|part| part.name.as_str()), &answers.facts).text();
+        let rows: u64 = parts.iter().map(|p| p.samples).sum();
+        let more = match parts.len() {
+            1 => String::new(),
+            n => format!(" and {} more", n - 1),
+        };
+        let about = if answers.is_counting() { "about " } else { "" };
+        let name = &first.name;
+        Some(format!("{name}{more} in {share} of samples: by extension would record {about}{}", count(rows, "row")))
+    }
+
+    /// Selects the next strategy; after the last one, the focus moves on.
+    fn next_strategy(&mut self, behind_last: impl FnOnce(&mut Self)) {
+        if !self.form.step(true, Strategy::None) {
+            behind_last(self);
+        }
+    }
+
+    fn matches_nothing(&self, answers: &Answers) -> bool {
+        !answers.is_counting() && self.seen_now().is_some_and(|seen| seen.candidates == 0 && !seen.is_counting)
+    }
+}
+
+impl StepState for MediaStep {
+    fn focus_count(&self, _: &Answers) -> usize {
+        self.stop_list().len()
+    }
+
+    fn focus(&self) -> usize {
+        self.focus
+    }
+
+    fn set_focus(&mut self, stop: usize) {
+        self.focus = stop;
+    }
+
+    fn context(&self, _: &Answers) -> Context {
+        match self.stop() {
+            FocusStop::Patterns => Context::PrepareText,
+            _ => Context::Prepare,
+        }
+    }
+
+    fn act(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
+        match (self.stop(), action) {
+            (FocusStop::Strategy, Action::Up) => {
+                self.form.step(false, Strategy::None);
+            }
+            (FocusStop::Strategy, Action::Down) => self.next_strategy(|step| {
+                step.focus_next(answers);
+            }),
+            (FocusStop::Strategy, Action::First) => self.form.strategy = Strategy::None,
+            (FocusStop::Strategy, Action::Last) => self.form.strategy = Strategy::Glob,
+            (FocusStop::Decode, Action::Toggle) => self.form.decode = !self.form.decode,
+            (FocusStop::Patterns, Action::DropRow) => self.form.patterns.clear(),
+            (_, Action::Up) => {
+                self.focus_previous();
+            }
+            (_, Action::Down) => {
+                self.focus_next(answers);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn point(&mut self, spot: ClickTarget, _: Pointed, _: &Answers) {
+        if let ClickTarget::Choice(_, option) = spot {
+            self.form.strategy = Strategy::ALL.get(option).copied().unwrap_or_default();
+        }
+    }
+
+    fn key(&mut self, key: KeyEvent, _: &Answers) {
+        // Where patterns are wanted and none is there, what is typed is one.
+        if self.stop() == FocusStop::Strategy && self.form.blocker().is_some() && is_typed(&key) {
+            self.set_focus(1);
+        }
+        if self.stop() == FocusStop::Patterns {
+            self.form.patterns.key(key);
+        }
+    }
+
+    fn paste(&mut self, text: &str, _: &Answers) {
+        if self.stop() == FocusStop::Patterns {
+            self.form.patterns.paste(text);
+        }
+    }
+
+    fn refresh(&mut self, _: &Answers) {
+        self.focus = self.focus.min(self.stop_list().len().saturating_sub(1));
+    }
+
+    fn write(&self, _: &Answers, plan: &mut PreparePlan) {
+        // Patterns that are still being typed are no answer yet, and none is no answer by accident: see `blocker`.
+        plan.media = self.form.plan();
+    }
+
+    fn adopt(&mut self, plan: &PreparePlan, _: &Answers) {
+        self.form.adopt(plan.media.as_ref());
+    }
+
+    fn blocker(&self, answers: &Answers) -> Option<String> {
+        if let Some(why) = self.form.blocker() {
+            return Some(why);
+        }
+        let globs = self.form.strategy == Strategy::Glob && self.matches_nothing(answers);
+        globs.then(|| "the patterns match no entry seen; they are matched against whole names".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! Draws step Media.
+
+use super::super::spots::{ClickTarget, DrawContext};
+use super::super::step::Answers;
+use super::{FocusStop, MediaStep};
+use crate::tui::guides::media::form::Strategy;
+use crate::tui::guides::media::seen::{count_lines, probed_lines};
+use crate::tui::widgets::layout::{draw_lines, heading, row, stack, OptionLine, Section};
+use crate::tui::widgets::text;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// Rows of the heading.
+const HEADING: usize = 2;
+
+/// Draws the step.
+pub fn draw(step: &mut MediaStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
+    let columns = usize::from(area.width);
+    let counts = counts(step, answers, columns, look);
+    let probed = probed(step, columns, usize::from(area.height), look);
+    let options = option_rows(step);
+    let sections = [
+        Section::fixed(HEADING, 1),
+        Section::fixed(options, Section::FOCUS),
+        Section::fixed(1, 0),
+        Section::growing(u16::try_from(counts.len().min(2)).unwrap_or(2), counts.len(), 4),
+        Section::fixed(usize::from(!probed.is_empty()), 0),
+        Section::growing(u16::try_from(probed.len().min(2)).unwrap_or(2), probed.len(), 3),
+    ];
+    let places = stack(area, &sections);
+    let about = "sizes and durations, for the loader to know without a read";
+    let about = Line::from(Span::styled(text::fit_end(about, columns, look.ui.glyphs), look.ui.theme.muted));
+    let title = heading("Record what pictures, sounds and videos are?", look.ui);
+    draw_lines(frame.buffer_mut(), places[0], [title, about]);
+    draw_options(step, frame, places[1], look);
+    draw_lines(frame.buffer_mut(), places[3], counts);
+    draw_lines(frame.buffer_mut(), places[5], probed);
+}
+
+fn option_rows(step: &MediaStep) -> usize {
+    Strategy::ALL.len() + step.stop_list().len() - 1
+}
+
+fn draw_options(step: &MediaStep, frame: &mut Frame, area: Rect, look: &DrawContext) {
+    let ui = look.ui;
+    let at = step.stop();
+    let mut line = 0;
+    for (option, strategy) in Strategy::ALL.into_iter().enumerate() {
+        look.spots.put(row(area, line), ClickTarget::Choice(0, option));
+        let on = step.form.strategy == strategy;
+        let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
+        let focused = on && at == FocusStop::Strategy;
+        OptionLine { sign, label: strategy.label(), note: strategy.note(), focused, label_columns: 13 }.draw(
+            frame.buffer_mut(),
+            row(area, line),
+            look.focused,
+            ui,
+        );
+        line += 1;
+        if strategy == Strategy::Glob && on {
+            look.spots.put(row(area, line), ClickTarget::Field(1));
+            draw_patterns(step, frame, row(area, line), look);
+            line += 1;
+        }
+    }
+    if step.form.strategy == Strategy::None {
+        return;
+    }
+    let sign = if step.form.decode { ui.glyphs.box_on } else { ui.glyphs.box_off };
+    let note = "read pictures whole: finds damage";
+    let focused = at == FocusStop::Decode;
+    look.spots.put(row(area, line), ClickTarget::Switch(step.stop_list().len().saturating_sub(1)));
+    OptionLine { sign, label: "decode", note, focused, label_columns: 13 }.draw(
+        frame.buffer_mut(),
+        row(area, line),
+        look.focused,
+        ui,
+    );
+}
+
+fn draw_patterns(step: &MediaStep, frame: &mut Frame, place: Rect, look: &DrawContext) {
+    let typing = look.focused && step.stop() == FocusStop::Patterns;
+    let style = if typing { look.ui.theme.accent } else { look.ui.theme.muted };
+    draw_lines(frame.buffer_mut(), place, [Line::from(Span::styled("     patterns", style))]);
+    let field = Rect { x: place.x.saturating_add(20), width: place.width.saturating_sub(21), ..place };
+    step.form.patterns.draw(frame, field.intersection(place), typing, "*.jpg,*.png", look.ui);
+}
+
+/// Returns the entries that would be inspected, or that could be.
+fn counts(step: &MediaStep, answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
+    let ui = look.ui;
+    let muted = |words: &str| Line::from(Span::styled(text::fit_end(words, columns, ui.glyphs), ui.theme.muted));
+    if step.form.strategy == Strategy::None {
+        let mut lines = match step.proposal(answers) {
+            Some(words) => {
+                let wrapped = text::wrap(&format!("{} {words}", ui.glyphs.arrow), columns).into_iter();
+                wrapped.map(|l| Line::from(Span::styled(l, ui.theme.accent))).collect()
+            }
+            None => vec![muted("no part seen is a picture, a sound or a video by its name")],
+        };
+        if answers.is_update() {
+            lines.push(muted("an update keeps what was recorded before"));
+        }
+        return lines;
+    }
+    if let Some(why) = step.form.blocker() {
+        return vec![muted(&why)];
+    }
+    let Some(seen) = step.seen_now() else { return vec![muted("looking")] };
+    if step.matches_nothing(answers) {
+        let words = format!("{} no entry seen is picked like this: no row would be recorded", ui.glyphs.warn);
+        return text::wrap(&words, columns).into_iter().map(|l| Line::from(Span::styled(l, ui.theme.warn))).collect();
+    }
+    count_lines(seen, columns, ui)
+}
+
+fn probed(step: &MediaStep, columns: usize, height: usize, look: &DrawContext) -> Vec<Line<'static>> {
+    match step.seen_now() {
+        Some(seen) => probed_lines(seen, columns, height > 24, look.ui),
+        None => Vec::new(),
+    }
+}

@@ -1,0 +1,127 @@
+//! The workers of the guided prepare: each answers one kind of question, and only the newest.
+
+use super::derive::Derived;
+use super::field_map::samples::{Bench, Question, Results, SampleStore};
+use super::interrupted::{self, Interrupted};
+use crate::tui::graphics::encode::Graphics;
+use crate::tui::guides::media::seen::MediaTally;
+use crate::tui::screen::UiEnv;
+use crate::tui::widgets::preview::{Encoded, PictureRequest, Pixels};
+use crate::tui::work::Latest;
+use gristmill_core::plan::FieldExpr;
+use gristmill_core::{DatasetFacts, MediaPlan, Outcome, PreparePlan};
+use gristmill_ops::job::prepare::{preview, Preview};
+use gristmill_ops::job::scan::LiveScan;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The result of opening a data set.
+pub struct Opened {
+    /// The scan that was started.
+    pub scan: LiveScan,
+    /// A run that was interrupted.
+    pub interrupted: Option<Interrupted>,
+}
+
+type Case = (PreparePlan, Arc<DatasetFacts>);
+
+/// All workers. Dropping them ends their threads.
+pub struct Workers {
+    open: Latest<PathBuf, Outcome<Opened>>,
+    derive: Latest<Case, Arc<Derived>>,
+    evaluate: Latest<Question, Arc<Results>>,
+    preview: Latest<Case, Arc<Preview>>,
+    media: Latest<(MediaPlan, Arc<DatasetFacts>), (MediaPlan, Arc<MediaTally>)>,
+    pixels: Latest<Vec<PictureRequest>, Vec<Encoded>>,
+}
+
+impl Workers {
+    /// Starts them; they sleep until they are asked.
+    pub fn start(env: &UiEnv, graphics: Graphics, cell: Option<(u16, u16)>) -> Self {
+        let options = env.options.clone();
+        let store = SampleStore::default();
+        let mut bench = Bench::new(store.clone());
+        let wake = || env.wake.clone();
+        Self {
+            open: Latest::start("open", wake(), move |path: PathBuf| {
+                let scan = LiveScan::start(&path, &options)?;
+                Ok(Opened { scan, interrupted: interrupted::find(&path) })
+            }),
+            derive: Latest::start("derive", wake(), move |(plan, facts): Case| {
+                Arc::new(Derived::of(&plan, &facts, &store.all(&facts)))
+            }),
+            evaluate: Latest::start("samples", wake(), move |question| Arc::new(bench.answer(&question))),
+            preview: Latest::start("preview", wake(), |(plan, facts): Case| Arc::new(preview(&plan, &facts))),
+            media: Latest::start("media", wake(), |(plan, facts): (MediaPlan, Arc<DatasetFacts>)| {
+                let seen = MediaTally::of_facts(&facts, &plan);
+                (plan, Arc::new(seen))
+            }),
+            pixels: Latest::start("pixels", wake(), move |wanted| Pixels::work(wanted, graphics, cell)),
+        }
+    }
+
+    /// Opens a data set.
+    pub fn open(&mut self, path: PathBuf) {
+        self.open.ask(path);
+    }
+    /// Returns the result of opening.
+    pub fn take_opened(&mut self) -> Option<Outcome<Opened>> {
+        self.open.take()
+    }
+    /// Checks a plan against the data.
+    pub fn derive(&mut self, plan: PreparePlan, facts: Arc<DatasetFacts>) {
+        self.derive.ask((plan, facts));
+    }
+    /// Returns the result of checking.
+    pub fn take_derived(&mut self) -> Option<Arc<Derived>> {
+        self.derive.take()
+    }
+    /// Runs real samples through a field map.
+    pub fn evaluate(&mut self, class: String, fields: Vec<FieldExpr>, facts: Arc<DatasetFacts>) {
+        self.evaluate.ask(Question { class, fields, facts });
+    }
+    /// Returns the result of evaluating samples.
+    pub fn take_results(&mut self) -> Option<Arc<Results>> {
+        self.evaluate.take()
+    }
+    /// Works out what a run would do.
+    pub fn preview(&mut self, plan: PreparePlan, facts: Arc<DatasetFacts>) {
+        self.preview.ask((plan, facts));
+    }
+    /// Returns the preview of the run.
+    pub fn take_preview(&mut self) -> Option<Arc<Preview>> {
+        self.preview.take()
+    }
+    /// Whether that is being worked out.
+    pub fn is_previewing(&self) -> bool {
+        self.preview.is_waiting()
+    }
+    /// Looks at what answers about media would record.
+    pub fn request_media(&mut self, plan: MediaPlan, facts: Arc<DatasetFacts>) {
+        self.media.ask((plan, facts));
+    }
+    /// Whether that is being looked at.
+    pub fn is_looking(&self) -> bool {
+        self.media.is_waiting()
+    }
+    /// Returns what the answers would record, and the answers.
+    pub fn take_seen(&mut self) -> Option<(MediaPlan, Arc<MediaTally>)> {
+        self.media.take()
+    }
+    /// Encodes pictures for the terminal.
+    pub fn encode(&mut self, wanted: Vec<PictureRequest>) {
+        self.pixels.ask(wanted);
+    }
+    /// Whether pictures are being encoded: another question would take their place.
+    pub fn is_encoding(&self) -> bool {
+        self.pixels.is_waiting()
+    }
+    /// Pictures that were encoded.
+    pub fn take_encoded(&mut self) -> Option<Vec<Encoded>> {
+        self.pixels.take()
+    }
+    /// Whether an answer that the screen shows is still open.
+    pub fn is_waiting(&self) -> bool {
+        self.derive.is_waiting() || self.evaluate.is_waiting() || self.preview.is_waiting() || self.media.is_waiting()
+    }
+}
