@@ -26,12 +26,12 @@ const LAYERS: &[&[&str]] = &[
 
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
-    ("cli", 7_325),
+    ("cli", 7_289),
     ("core", 2_728),
     ("dedup", 2_735),
-    ("engine", 27_772),
+    ("engine", 27_671),
     ("formats", 6_195),
-    ("job", 16_104),
+    ("job", 16_103),
     ("media", 13_530),
     ("operations", 4_995),
     ("preview", 3_528),
@@ -40,7 +40,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("source", 7_385),
     ("storage", 2_642),
     ("tokenizer", 6_467),
-    ("tui", 31_630),
+    ("tui", 31_623),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
@@ -50,14 +50,14 @@ const LONG_FILES: usize = 0;
 const LONG_FUNCTIONS: usize = 6;
 
 /// Maximum number of modules that depend on each other in a circle, other than parents and children.
-const MODULES_IN_CYCLES: usize = 146;
+const MODULES_IN_CYCLES: usize = 134;
 
 /// Maximum number of files outside the folders of a token format that name it.
 const FORMAT_NAMES: &[(&str, usize)] = &[("forager", 47), ("modalities", 54), ("nanosets", 55)];
 
 /// Maximum number of files that name a flag, without `media/`, where a sample is one of sound or of a track.
 const FLAG_NAMES: &[(&str, usize)] =
-    &[("truncate-to", 9), ("max-tokens-per-file", 9), ("min-count", 11), ("sample-size", 21)];
+    &[("truncate-to", 8), ("max-tokens-per-file", 8), ("min-count", 10), ("sample-size", 20)];
 
 /// Words that messages, help and labels must not use, and the maximum number of texts that still use each.
 const UNWANTED_WORDS: &[(&str, usize)] = &[
