@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Samples printed if none is named.
-const PRINTED: usize = 10;
+const DEFAULT_SAMPLES: usize = 10;
 /// How often the state of a scan is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -138,7 +138,7 @@ fn print(path: &Path, start: &At, view: &TokenView, context: &Context) -> Finish
     let catalog = gristmill_ops::job::browse::open_tokens(path, view)?;
     let cancel = Cancel::default();
     let (from, wanted) = match start {
-        At::First => (SampleAt::default(), PRINTED),
+        At::First => (SampleAt::default(), DEFAULT_SAMPLES),
         At::Number(number) => (numbered(catalog.as_ref(), *number)?, 1),
         At::Key(key) => (keyed(catalog.as_ref(), key, &cancel)?, 1),
         At::Subject(subject) => (placed(catalog.as_ref(), subject, &cancel)?, 1),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// Permission bits of a draft.
-const MODE: u32 = 0o600;
+const DRAFT_PERMISSIONS: u32 = 0o600;
 const STEP_LINE: &str = "# step: ";
 
 /// The content of a draft file.
@@ -52,7 +52,7 @@ pub fn save(place: &Path, step: &str, answers: &str) -> Outcome<()> {
     if let Some(folder) = place.parent() {
         create_folders(folder)?;
     }
-    write_file(&RealFs, place, format!("{STEP_LINE}{step}\n{answers}").as_bytes(), MODE)
+    write_file(&RealFs, place, format!("{STEP_LINE}{step}\n{answers}").as_bytes(), DRAFT_PERMISSIONS)
 }
 
 /// Deletes a draft.

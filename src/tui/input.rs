@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long to wait for bytes that are known to be available.
-const SOON: Duration = Duration::from_millis(50);
+const AVAILABLE_TIMEOUT: Duration = Duration::from_millis(50);
 /// How long a pause waits for the reader, which may be inside a sequence that does not end.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -149,7 +149,7 @@ fn wait_for_event(bell: &Waker) -> std::io::Result<bool> {
     // Setting the terminal modes again, unchanged, makes the kernel report the waiting bytes again.
     let modes = rustix::termios::tcgetattr(stdin)?;
     rustix::termios::tcsetattr(stdin, rustix::termios::OptionalActions::Now, &modes)?;
-    event::poll(SOON)
+    event::poll(AVAILABLE_TIMEOUT)
 }
 
 /// Returns the events that the frame handles: no key releases, of the mouse only presses and the wheel.

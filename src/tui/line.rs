@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Bytes written at once: at 1 KB/s a discard takes effect within half a second.
-const CHUNK: usize = 512;
+const CHUNK_BYTES: usize = 512;
 /// How long exiting waits for a terminal that accepts no more output.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Ends a sequence that was cut in the middle: CAN, then the string terminator for terminals that ignore CAN.
@@ -149,7 +149,7 @@ fn send(shared: &Shared, mut out: impl Write, wake: &Wake) {
 
 fn write_out(shared: &Shared, out: &mut impl Write, bytes: &[u8]) -> (usize, Option<io::Error>) {
     let mut written = 0;
-    for chunk in bytes.chunks(CHUNK) {
+    for chunk in bytes.chunks(CHUNK_BYTES) {
         if shared.drop_it.load(Ordering::SeqCst) {
             break;
         }
@@ -218,7 +218,7 @@ mod tests {
         line.write_all(&[7; 100_000]).unwrap();
         line.flush().unwrap();
         allow.send(()).unwrap();
-        assert_eq!(seen.recv_timeout(LONG).unwrap().len(), CHUNK);
+        assert_eq!(seen.recv_timeout(LONG).unwrap().len(), CHUNK_BYTES);
         let helper = std::thread::spawn(move || {
             // One chunk may already be in progress.
             let _ = allow.send(());

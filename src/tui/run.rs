@@ -32,15 +32,15 @@ pub enum Start {
 }
 
 /// Time between two ticks while something runs.
-const TICK: Duration = Duration::from_millis(100);
+const TICK_INTERVAL: Duration = Duration::from_millis(100);
 /// Minimum time between two frames.
-const FRAME: Duration = Duration::from_millis(16);
+const MIN_FRAME_INTERVAL: Duration = Duration::from_millis(16);
 /// Time between two checks of a program that has the terminal.
 const LOOK_AGAIN: Duration = Duration::from_millis(30);
 /// How long a terminating signal may take to arrive after the program was continued.
 const LAST_WORD: Duration = Duration::from_millis(200);
 /// How long ending jobs may take to clean up when the UI has to end.
-const GRACE: Duration = Duration::from_secs(5);
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Many terminals truncate copied text near this many bytes.
 const CLIPBOARD_LIMIT: usize = 50_000;
@@ -80,7 +80,7 @@ pub fn run(start: Start, env: UiEnv) -> Outcome<u8> {
     term.leave();
     if app.jobs().running() > 0 {
         app.jobs().cancel_all();
-        app.jobs().wait_all(GRACE);
+        app.jobs().wait_all(CLEANUP_TIMEOUT);
     }
     drop(signals);
     Ok(code)
@@ -141,7 +141,7 @@ struct Loop<'a> {
 impl Loop<'_> {
     fn run(&mut self) -> Outcome<u8> {
         let mut last_draw: Option<Instant> = None;
-        let mut next_tick = Instant::now() + TICK;
+        let mut next_tick = Instant::now() + TICK_INTERVAL;
         let mut failures = 0_u32;
         loop {
             // An exit or a request may have arrived while the last frame was delayed.
@@ -153,7 +153,7 @@ impl Loop<'_> {
             if let Some(code) = self.app.exit_code() {
                 return Ok(code);
             }
-            let due = last_draw.map_or(Instant::now(), |at| at + FRAME);
+            let due = last_draw.map_or(Instant::now(), |at| at + MIN_FRAME_INTERVAL);
             if !self.app.is_changed() || !self.term.is_free() {
                 continue;
             }
@@ -213,8 +213,8 @@ impl Loop<'_> {
         }
         if self.app.needs_tick() {
             let now = Instant::now();
-            if *next_tick > now + TICK {
-                *next_tick = now + TICK;
+            if *next_tick > now + TICK_INTERVAL {
+                *next_tick = now + TICK_INTERVAL;
             }
             match self.events.recv_timeout(next_tick.saturating_duration_since(now)) {
                 Ok(event) => self.app.handle(event),
@@ -222,7 +222,7 @@ impl Loop<'_> {
             }
             if Instant::now() >= *next_tick {
                 self.app.tick();
-                *next_tick = Instant::now() + TICK;
+                *next_tick = Instant::now() + TICK_INTERVAL;
             }
         } else if let Some(until) = self.app.notice_ends().into_iter().chain(self.title.due).min() {
             match self.events.recv_timeout(until.saturating_duration_since(Instant::now())) {
@@ -241,7 +241,7 @@ impl Loop<'_> {
 
     /// Handles waiting events, but no longer than a frame may take: a flood of keys must not block drawing.
     fn drain(&mut self) {
-        let end = Instant::now() + FRAME;
+        let end = Instant::now() + MIN_FRAME_INTERVAL;
         while self.app.exit_code().is_none() && self.app.has_no_requests() && Instant::now() < end {
             match self.events.try_recv() {
                 Ok(event) => self.app.handle(event),
@@ -350,7 +350,7 @@ impl Loop<'_> {
                 // An error means that it has already exited.
                 let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
             }
-            let end = Instant::now() + GRACE;
+            let end = Instant::now() + CLEANUP_TIMEOUT;
             while child.try_wait()?.is_none() && Instant::now() < end {
                 std::thread::park_timeout(LOOK_AGAIN);
             }

@@ -243,7 +243,7 @@ pub struct NanosetsTarget {
     /// Number of tasks that the files are distributed to; `None` means one per file, at most 64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<u32>,
-    /// Runs only the task with this number.
+    /// The only task that is run, from 0 on; `None` runs all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
     /// Whether documents are shuffled.

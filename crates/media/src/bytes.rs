@@ -68,9 +68,9 @@ impl ByteSource for Part<'_> {
 }
 
 /// Length of the first read of an entry, in bytes: enough for the header of most images.
-const FIRST: usize = 4 << 10;
+const FIRST_READ_BYTES: usize = 4 << 10;
 /// Length of later reads, in bytes.
-const NEXT: usize = 32 << 10;
+const READ_BYTES: usize = 32 << 10;
 /// The maximum number of bytes returned by one call.
 pub const MAX_READ_BYTES: usize = 1 << 20;
 /// Bytes read from one entry before reading fails: a malicious file may cause a reader to jump back and forth.
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
     }
 
     fn fill(&mut self, offset: u64, count: usize) -> Result<(), ProbeError> {
-        let ahead = if self.read == 0 { FIRST } else { NEXT };
+        let ahead = if self.read == 0 { FIRST_READ_BYTES } else { READ_BYTES };
         self.fill_with(offset, count, ahead)
     }
 

@@ -66,7 +66,7 @@ fn fold(c: char, out: &mut String) {
     let moved = |by: u32| char::from_u32(u32::from(c) - by).unwrap_or(c);
     match c {
         'ẞ' => out.push_str("ss"),
-        // The upper case of these characters is shared with others, or is their folded form.
+        // Python keeps these: by its upper case `ı` would become `i`, and letters of Cherokee fold to upper case.
         'ı' | '\u{13a0}'..='\u{13f5}' => out.push(c),
         '\u{13f8}'..='\u{13fd}' => out.push(moved(8)),
         '\u{ab70}'..='\u{abbf}' => out.push(moved(0xab70 - 0x13a0)),

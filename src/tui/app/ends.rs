@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// How long a notice of an end stays if no key is pressed.
 const NOTICE_TIME: Duration = Duration::from_secs(20);
 /// How long a notice is shown before typing into a text field may dismiss it.
-const READ: Duration = Duration::from_secs(2);
+const NOTICE_READING_TIME: Duration = Duration::from_secs(2);
 /// Maximum columns of a job's name in the title.
 const TITLE_COLUMNS: usize = 60;
 /// The title if nothing runs, and its suffix otherwise.
@@ -108,7 +108,7 @@ impl App {
 
     /// Dismisses the notice after typing into a text field, but not while it is too new to have been read.
     pub(super) fn dismiss_by_typing(&mut self) {
-        let is_new = self.ends.since.is_some_and(|since| since.elapsed() < READ);
+        let is_new = self.ends.since.is_some_and(|since| since.elapsed() < NOTICE_READING_TIME);
         if self.toast.is_some() || !is_new {
             self.dismiss();
         }

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// How long to wait for a reply of the terminal.
 pub(super) const REPLY_TIMEOUT: Duration = Duration::from_millis(100);
 /// How much longer to wait for the rest of an answer that has begun.
-const REST: Duration = Duration::from_millis(30);
+const REPLY_REST_TIMEOUT: Duration = Duration::from_millis(30);
 /// How often the terminal is checked for a reply.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
@@ -143,7 +143,7 @@ fn listen_to(
             continue;
         }
         let is_over = attributes.is_some() || now - started >= patience;
-        if is_over && (!sieve.has_rest() || now - last >= REST) {
+        if is_over && (!sieve.has_rest() || now - last >= REPLY_REST_TIMEOUT) {
             break;
         }
         std::thread::sleep(POLL_INTERVAL);

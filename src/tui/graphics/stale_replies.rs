@@ -5,9 +5,9 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::time::{Duration, Instant};
 
 /// How long after the query an answer may arrive.
-const WINDOW: Duration = Duration::from_secs(10);
+const REPLY_WINDOW: Duration = Duration::from_secs(10);
 /// Maximum time between two keys of one answer.
-const GAP: Duration = Duration::from_millis(100);
+const MAX_KEY_GAP: Duration = Duration::from_millis(100);
 
 /// Drops late answers about kitty's graphics: `ESC _ … ESC \`, which arrive as Alt-_, letters, Alt-\. The answers to the other queries
 /// never become keys.
@@ -22,13 +22,13 @@ pub(in crate::tui) struct StaleReplies {
 impl StaleReplies {
     /// Starts right after the wait; `is_inside` if an answer had begun already.
     pub(in crate::tui) fn after(is_inside: bool, now: Instant) -> Self {
-        Self { until: Some(now + WINDOW), inside: is_inside.then_some(now) }
+        Self { until: Some(now + REPLY_WINDOW), inside: is_inside.then_some(now) }
     }
 
     /// Returns the event unless it is part of an answer.
     pub(in crate::tui) fn pass(&mut self, event: Event, now: Instant) -> Option<Event> {
         let Event::Key(key) = event else { return Some(event) };
-        if self.inside.is_some_and(|last| now.saturating_duration_since(last) <= GAP) {
+        if self.inside.is_some_and(|last| now.saturating_duration_since(last) <= MAX_KEY_GAP) {
             self.inside = (!is(&key, '\\')).then_some(now);
             return None;
         }
@@ -75,8 +75,8 @@ mod tests {
         let now = Instant::now();
         let mut late = StaleReplies::after(false, now);
         assert!(late.pass(alt('_'), now).is_none());
-        assert!(late.pass(plain('q'), now + GAP * 2).is_some(), "a pause ends an answer");
-        assert!(late.pass(alt('_'), now + WINDOW).is_some(), "much later it is a key");
+        assert!(late.pass(plain('q'), now + MAX_KEY_GAP * 2).is_some(), "a pause ends an answer");
+        assert!(late.pass(alt('_'), now + REPLY_WINDOW).is_some(), "much later it is a key");
         assert!(StaleReplies::default().pass(alt('_'), now).is_some());
     }
 }

@@ -29,7 +29,7 @@ use ratatui::layout::{Position, Rect};
 use std::time::{Duration, Instant};
 
 /// Two clicks within this time are a double click.
-const DOUBLE: Duration = Duration::from_millis(500);
+const DOUBLE_CLICK_TIME: Duration = Duration::from_millis(500);
 /// Rows that one step of the wheel moves.
 const WHEEL_ROWS: isize = 3;
 
@@ -110,7 +110,7 @@ impl<T: Clone> Places<T> {
                 let before = self.pressed.take();
                 let (area, on) = found?;
                 let (line, column) = (usize::from(at.y - area.y), usize::from(at.x - area.x));
-                if before.is_some_and(|(when, place)| place == at && now.duration_since(when) <= DOUBLE) {
+                if before.is_some_and(|(when, place)| place == at && now.duration_since(when) <= DOUBLE_CLICK_TIME) {
                     return Some(Gesture::DoubleClick { on, line, column });
                 }
                 self.pressed = Some((now, at));

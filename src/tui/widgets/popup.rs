@@ -14,7 +14,7 @@ pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
 }
 
 /// If fewer columns than this remain next to a box, the box takes them too: only fragments of frames would be visible there.
-const SLIVER: u16 = 8;
+const MIN_SIDE_COLUMNS: u16 = 8;
 
 /// Clears a box of at most `width` × `height` in the middle of `area`, frames it, and returns its inside. It is slightly wider if almost no
 /// columns would remain next to it.
@@ -40,7 +40,7 @@ pub fn text_columns(area: Rect, width: u16) -> usize {
 }
 
 fn broad(area: Rect, width: u16) -> u16 {
-    if area.width.saturating_sub(width) < SLIVER {
+    if area.width.saturating_sub(width) < MIN_SIDE_COLUMNS {
         area.width
     } else {
         width

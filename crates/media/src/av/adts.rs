@@ -6,22 +6,22 @@ use crate::{ProbeError, Reader};
 use gristmill_core::AvFacts;
 
 /// Length of a header without checksum, in bytes.
-const HEADER: usize = 7;
+const HEADER_BYTES: usize = 7;
 /// Samples per channel of one block.
-const BLOCK: u64 = 1024;
+const SAMPLES_PER_BLOCK: u64 = 1024;
 /// Ticks per second of FFmpeg's time base for ADTS: a multiple of every sample rate.
-const TICKS: i64 = 28_224_000;
+const TICKS_PER_SECOND: i64 = 28_224_000;
 /// Sample rates by their code.
 const RATES: [u32; 13] =
     [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350];
 /// Bytes that are searched for the next frame after invalid data.
-const JUNK: u64 = 5_000_000;
+const MAX_JUNK_BYTES: u64 = 5_000_000;
 /// The longest frame, in bytes.
 const MAX_FRAME_BYTES: usize = 8191;
 /// Number of frames at the beginning that are checked for spectral band replication.
-const ASKED: u64 = 8;
+const SBR_FRAMES: u64 = 8;
 /// The number of consecutive frames that must have it, unless there are fewer: a single frame can match accidentally.
-const SURE: u64 = 3;
+const MIN_SBR_FRAMES: u64 = 3;
 
 /// The fields of a frame header.
 #[derive(Clone, Copy, Debug)]
@@ -53,19 +53,19 @@ impl Header {
             channels,
             len: ((d & 3) << 11 | e << 3 | f >> 5) as usize,
             blocks: u64::from(g & 3) + 1,
-            content: if b & 1 == 1 { HEADER } else { HEADER + 2 },
+            content: if b & 1 == 1 { HEADER_BYTES } else { HEADER_BYTES + 2 },
         })
     }
 }
 
 /// Whether these first bytes are a frame, followed by another one as far as the bytes reach.
 pub fn matches(first: &[u8]) -> bool {
-    let is_header = |bytes: &[u8]| bytes.len() >= HEADER && bytes[0] == 0xff && bytes[1] & 0xf6 == 0xf0;
+    let is_header = |bytes: &[u8]| bytes.len() >= HEADER_BYTES && bytes[0] == 0xff && bytes[1] & 0xf6 == 0xf0;
     if !is_header(first) {
         return false;
     }
-    let Some(header) = Header::parse(first).filter(|header| header.len >= HEADER) else { return false };
-    first.get(header.len..).is_none_or(|rest| rest.len() < HEADER || is_header(rest) || rest.starts_with(b"ID3"))
+    let Some(header) = Header::parse(first).filter(|header| header.len >= HEADER_BYTES) else { return false };
+    first.get(header.len..).is_none_or(|rest| rest.len() < HEADER_BYTES || is_header(rest) || rest.starts_with(b"ID3"))
 }
 
 /// The state collected from the frames so far.
@@ -78,7 +78,7 @@ struct Walk {
     /// Of the last frame, which the reference program reports.
     channels: u32,
     /// Number of blocks in each of the checked frames.
-    asked_blocks: [u64; ASKED as usize],
+    asked_blocks: [u64; SBR_FRAMES as usize],
     /// Which of the checked frames contain data for twice the sample rate: one bit per frame.
     doubling: u8,
 }
@@ -86,9 +86,9 @@ struct Walk {
 impl Walk {
     /// Returns the number of frames before the first one that contains data for twice the rate; all frames if none does.
     fn plain_frames(&self) -> u64 {
-        let asked = self.frames.min(ASKED);
+        let asked = self.frames.min(SBR_FRAMES);
         let all = |from: u64| (from..asked).all(|frame| self.doubling >> frame & 1 == 1);
-        (0..asked).find(|from| (*from == 0 || asked - from >= SURE) && all(*from)).unwrap_or(self.frames)
+        (0..asked).find(|from| (*from == 0 || asked - from >= MIN_SBR_FRAMES) && all(*from)).unwrap_or(self.frames)
     }
 
     /// Returns the number of blocks in the first `frames` frames, limited to the checked ones.
@@ -111,7 +111,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
             break;
         }
         let head = reader.up_to(at, 10)?;
-        if head.len() < HEADER {
+        if head.len() < HEADER_BYTES {
             return Err(ProbeError::broken(
                 format!("{} too few for a frame", gristmill_core::text::count_verb(left, "byte", "is", "are")),
                 at,
@@ -127,7 +127,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
         let header = Header::parse(head)
             .filter(|header| header.len >= header.content)
             .ok_or_else(|| ProbeError::broken("a frame's header makes no sense", at))?;
-        if left == HEADER as u64 && header.len > HEADER {
+        if left == HEADER_BYTES as u64 && header.len > HEADER_BYTES {
             remarks.push("it is cut short after the header of a frame".to_owned());
             break;
         }
@@ -148,10 +148,10 @@ fn frame(reader: &mut Reader, at: u64, header: Header, walk: &mut Walk) -> Resul
     if walk.frames == 0 {
         walk.rate = header.rate;
     }
-    if walk.frames < ASKED || header.channels == 0 {
+    if walk.frames < SBR_FRAMES || header.channels == 0 {
         let bytes = reader.up_to(at, header.len.min(MAX_FRAME_BYTES))?;
         let content = bytes.get(header.content..).unwrap_or_default();
-        if walk.frames < ASKED {
+        if walk.frames < SBR_FRAMES {
             walk.doubling |= u8::from(doubles(content)) << walk.frames;
         }
         if header.channels > 0 {
@@ -176,15 +176,15 @@ fn facts(walk: &Walk) -> AvFacts {
     let plain = walk.plain_frames();
     let doubled = plain < walk.frames;
     let rate = i64::from(walk.rate);
-    let each = rescale(BLOCK as i64, TICKS, rate, Rounding::Near);
+    let each = rescale(SAMPLES_PER_BLOCK as i64, TICKS_PER_SECOND, rate, Rounding::Near);
     let end = each.saturating_mul(i64::try_from(walk.frames).unwrap_or(i64::MAX));
     AvFacts {
-        audio_duration: Some(seconds(end, Rational::new(1, TICKS))),
+        audio_duration: Some(seconds(end, Rational::new(1, TICKS_PER_SECOND))),
         // With one channel, the decoder outputs two as soon as parametric stereo is possible.
         audio_channels: Some(if doubled && walk.channels == 1 { 2 } else { walk.channels }),
         audio_sample_rate: Some(if plain == 0 { walk.rate * 2 } else { walk.rate }),
         audio_num_samples: Some(
-            if doubled { walk.blocks * 2 - walk.blocks_before(plain) } else { walk.blocks } * BLOCK,
+            if doubled { walk.blocks * 2 - walk.blocks_before(plain) } else { walk.blocks } * SAMPLES_PER_BLOCK,
         ),
         ..AvFacts::default()
     }
@@ -203,7 +203,7 @@ fn behind_junk(reader: &mut Reader, at: u64) -> Result<Option<u64>, ProbeError> 
     }
     // The ten bytes that were examined are not searched.
     let mut from = at + 10;
-    let end = from.saturating_add(JUNK);
+    let end = from.saturating_add(MAX_JUNK_BYTES);
     while from < end {
         let bytes = reader.up_to(from, 32 << 10)?;
         if bytes.len() < 2 {

@@ -3,15 +3,15 @@
 use super::rational::{Rational, INT_MAX};
 
 /// Number of candidate rates.
-const TRIED: usize = 30 * 12 + 30 + 3 + 6;
+const CANDIDATE_RATES: usize = 30 * 12 + 30 + 3 + 6;
 /// Number of intervals between frames that are evaluated; twice as many if ticks are longer than 0.5 ms.
 const LOOKED_AT: u64 = 20;
 /// After this number of frames, a minimum duration also ends the estimation.
-const MANY: u64 = 30;
+const MIN_FRAMES: u64 = 30;
 /// That duration, in seconds.
-const LONG: f64 = 5.0;
+const MIN_SECONDS: f64 = 5.0;
 /// Rates are counted in frames per 12 × 1001 s.
-const UNIT: f64 = 12.0 * 1001.0;
+const RATE_UNIT_SECONDS: f64 = 12.0 * 1001.0;
 
 /// Collects time stamps and determines the standard rate that fits them.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ fn rate(index: usize) -> i64 {
 
 /// Returns all candidate rates.
 pub fn standard() -> impl Iterator<Item = Rational> {
-    (0..TRIED).map(|index| Rational::new(rate(index), 12 * 1001))
+    (0..CANDIDATE_RATES).map(|index| Rational::new(rate(index), 12 * 1001))
 }
 
 impl FrameRateEstimator {
@@ -54,7 +54,7 @@ impl FrameRateEstimator {
             enough: false,
             steps: 0,
             sum: 0,
-            errors: vec![[[0.0; 2]; 2]; TRIED],
+            errors: vec![[[0.0; 2]; 2]; CANDIDATE_RATES],
         }
     }
 
@@ -71,7 +71,7 @@ impl FrameRateEstimator {
         if let Some(step) = self.last.and_then(|last| time.checked_sub(last)).filter(|step| *step > 0) {
             let seconds = time as f64 * self.base.as_f64();
             for (index, errors) in self.errors.iter_mut().enumerate() {
-                let beats = seconds * rate(index) as f64 / UNIT;
+                let beats = seconds * rate(index) as f64 / RATE_UNIT_SECONDS;
                 for (half, error) in errors.iter_mut().enumerate() {
                     let shift = half as f64 * 0.5;
                     let off = beats - (beats + shift).round_ties_even() + shift;
@@ -85,7 +85,8 @@ impl FrameRateEstimator {
         self.last = Some(time);
         let tick = self.base.as_f64();
         let wanted = if tick > 0.0005 { 2 * LOOKED_AT } else { LOOKED_AT };
-        let long = self.frames > MANY && time.saturating_sub(self.first.unwrap_or(time)) as f64 * tick >= LONG;
+        let long =
+            self.frames > MIN_FRAMES && time.saturating_sub(self.first.unwrap_or(time)) as f64 * tick >= MIN_SECONDS;
         self.enough = self.steps >= wanted || long;
     }
 
@@ -109,8 +110,8 @@ impl FrameRateEstimator {
         let (mut best, mut found) = (0.01, None);
         for (index, errors) in self.errors.iter().enumerate() {
             let rate = rate(index);
-            let too_slow = self.base.as_f64() * self.sum as f64 / steps < UNIT * 0.8 / rate as f64;
-            if (rate as f64) < UNIT || too_slow {
+            let too_slow = self.base.as_f64() * self.sum as f64 / steps < RATE_UNIT_SECONDS * 0.8 / rate as f64;
+            if (rate as f64) < RATE_UNIT_SECONDS || too_slow {
                 continue;
             }
             for error in errors {

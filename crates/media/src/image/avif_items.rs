@@ -17,7 +17,7 @@ type Property<'a> = ([u8; 4], &'a [u8]);
 /// The maximum number of top-level boxes that are visited.
 const MAX_BOXES: usize = 1000;
 /// Length of the prefix of a versioned box in bytes: the version, and three bytes of flags.
-const FULL: usize = 4;
+const FULL_BOX_PREFIX_BYTES: usize = 4;
 /// Properties that libavif supports; others must not be essential.
 const KNOWN: [&[u8; 4]; 13] = [
     b"ispe", b"auxC", b"colr", b"av1C", b"pasp", b"clap", b"irot", b"imir", b"pixi", b"a1op", b"lsel", b"a1lx", b"clli",
@@ -98,11 +98,11 @@ struct Items<'a> {
 impl<'a> Items<'a> {
     fn read(meta: &'a [u8], file: u64) -> Result<Self, ReadEnd> {
         unversioned(meta)?;
-        let meta = meta.get(FULL..).unwrap_or_default();
+        let meta = meta.get(FULL_BOX_PREFIX_BYTES..).unwrap_or_default();
         fill(meta)?;
         handler(find(meta, b"hdlr")?)?;
         let primary = find(meta, b"pitm")?;
-        let primary = item(primary, FULL, byte(primary, 0)? != 0)?;
+        let primary = item(primary, FULL_BOX_PREFIX_BYTES, byte(primary, 0)? != 0)?;
         let properties = find(meta, b"iprp")?;
         let mut kinds = kinds(find(meta, b"iinf")?)?;
         let list: Vec<Property> = boxes(find(properties, b"ipco")?).collect();
@@ -174,8 +174,11 @@ impl<'a> Items<'a> {
             _ => 8,
         };
         if let Some(planes) = self.property(id, b"pixi") {
-            let count = usize::from(byte(planes, FULL)?);
-            if planes.get(FULL + 1..FULL + 1 + count).is_none_or(|depths| depths.iter().any(|of| *of != depth)) {
+            let count = usize::from(byte(planes, FULL_BOX_PREFIX_BYTES)?);
+            if planes
+                .get(FULL_BOX_PREFIX_BYTES + 1..FULL_BOX_PREFIX_BYTES + 1 + count)
+                .is_none_or(|depths| depths.iter().any(|of| *of != depth))
+            {
                 return Err(wrong("whose properties contradict each other"));
             }
         }
@@ -208,7 +211,7 @@ fn unversioned(content: &[u8]) -> Result<(), ReadEnd> {
 
 fn handler(content: &[u8]) -> Result<(), ReadEnd> {
     unversioned(content)?;
-    let is_picture = be32(content, FULL)? == 0 && content.get(8..12) == Some(b"pict");
+    let is_picture = be32(content, FULL_BOX_PREFIX_BYTES)? == 0 && content.get(8..12) == Some(b"pict");
     match content.get(24..) {
         Some(name) if is_picture && name.contains(&0) => Ok(()),
         _ => Err(wrong("whose description is not one of pictures")),
@@ -218,7 +221,7 @@ fn handler(content: &[u8]) -> Result<(), ReadEnd> {
 /// Returns the type of each item.
 fn kinds(iinf: &[u8]) -> Result<BTreeMap<u32, [u8; 4]>, ReadEnd> {
     let long = byte(iinf, 0)? != 0;
-    let count = item(iinf, FULL, long)?;
+    let count = item(iinf, FULL_BOX_PREFIX_BYTES, long)?;
     let mut rest = iinf.get(if long { 8 } else { 6 }..).unwrap_or_default();
     let mut kinds = BTreeMap::new();
     for _ in 0..count {
@@ -229,7 +232,7 @@ fn kinds(iinf: &[u8]) -> Result<BTreeMap<u32, [u8; 4]>, ReadEnd> {
         if !matches!(version, 2 | 3) {
             return Err(wrong("with an item of an unknown version"));
         }
-        let id = item(entry, FULL, version == 3)?;
+        let id = item(entry, FULL_BOX_PREFIX_BYTES, version == 3)?;
         kinds.insert(id, piece(entry, if version == 3 { 10 } else { 8 })?);
         rest = rest.get(len..).unwrap_or_default();
     }
@@ -244,14 +247,16 @@ fn property(kind: &[u8; 4], content: &[u8]) -> Result<(), ReadEnd> {
         }
         b"auxC" => {
             unversioned(content)?;
-            if !content.get(FULL..).unwrap_or_default().contains(&0) {
+            if !content.get(FULL_BOX_PREFIX_BYTES..).unwrap_or_default().contains(&0) {
                 return Err(wrong("with a name that does not end"));
             }
         }
         b"pixi" => {
             unversioned(content)?;
-            let count = usize::from(byte(content, FULL)?);
-            let depths = content.get(FULL + 1..FULL + 1 + count).filter(|_| (1..=4).contains(&count));
+            let count = usize::from(byte(content, FULL_BOX_PREFIX_BYTES)?);
+            let depths = content
+                .get(FULL_BOX_PREFIX_BYTES + 1..FULL_BOX_PREFIX_BYTES + 1 + count)
+                .filter(|_| (1..=4).contains(&count));
             let depths = depths.ok_or_else(|| wrong("with an unknown number of planes"))?;
             if depths.iter().any(|depth| Some(depth) != depths.first()) {
                 return Err(wrong("whose planes differ in depth"));
@@ -335,7 +340,7 @@ fn tracks(moov: &[u8]) -> Result<Vec<Spans>, ReadEnd> {
             Err(_) => u64::from_be_bytes(piece(find(table, b"co64")?, 8)?),
         };
         let sizes = find(table, b"stsz")?;
-        let size = match be32(sizes, FULL)? {
+        let size = match be32(sizes, FULL_BOX_PREFIX_BYTES)? {
             0 => be32(sizes, 12)?,
             size => size,
         };

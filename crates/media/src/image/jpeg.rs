@@ -10,7 +10,7 @@ pub(super) fn accepts(first: &[u8]) -> bool {
 /// The maximum number of Exif and XMP segments that are searched for a gain map.
 const APP1_KEPT: usize = 64;
 /// The maximum number of bytes skipped between segments.
-const RUBBISH: u64 = 1 << 20;
+const MAX_SKIPPED_BYTES: u64 = 1 << 20;
 
 const SOS: u8 = 0xda;
 const DQT: u8 = 0xdb;
@@ -60,7 +60,7 @@ fn walk(reader: &mut Reader) -> Result<Walk, ReadEnd> {
         at += 1;
         if byte != 0xff {
             rubbish += 1;
-            if rubbish > RUBBISH {
+            if rubbish > MAX_SKIPPED_BYTES {
                 return Err(ReadEnd::other("a JPEG file with too much rubbish between its segments"));
             }
             continue;

@@ -32,7 +32,7 @@ use gristmill_core::{ImageFacts, MediaFacts};
 /// Number of pixels above which Pillow refuses an image.
 const PILLOW_LIMIT: u64 = 2 * 89_478_485;
 /// Bytes at the end of an image that are searched for its end marker: some programs append a little data.
-const TAIL: usize = 1024;
+const TAIL_BYTES: usize = 1024;
 
 /// Why a reader returns no facts.
 #[derive(Debug)]
@@ -142,7 +142,7 @@ const FORMATS: &[Format] = &[
 ];
 
 /// Number of bytes that Pillow passes to its format checks.
-const PREFIX: usize = 16;
+const FORMAT_CHECK_BYTES: usize = 16;
 
 /// Reads the facts of an image from its header. Nothing after the header is read, except the last bytes.
 pub fn probe(reader: &mut Reader) -> Result<Probed, ProbeError> {
@@ -156,8 +156,8 @@ pub fn probe(reader: &mut Reader) -> Result<Probed, ProbeError> {
 }
 
 fn identify(reader: &mut Reader) -> Result<Picture, ProbeError> {
-    let mut first = [0; PREFIX];
-    let got = reader.up_to(0, PREFIX)?;
+    let mut first = [0; FORMAT_CHECK_BYTES];
+    let got = reader.up_to(0, FORMAT_CHECK_BYTES)?;
     let count = got.len();
     first[..count].copy_from_slice(got);
     let first = &first[..count];
@@ -178,10 +178,10 @@ fn identify(reader: &mut Reader) -> Result<Picture, ProbeError> {
 /// The remark for an image whose pixels extend past the end of the entry.
 const CUT: &str = "cut short after a good header: its pixels reach beyond its end";
 
-/// Whether `mark` is among the last [`TAIL`] bytes of the entry.
+/// Whether `mark` is among the last [`TAIL_BYTES`] bytes of the entry.
 fn ends_with(reader: &mut Reader, mark: &[u8]) -> Result<bool, ProbeError> {
-    let from = reader.len().saturating_sub(TAIL as u64);
-    Ok(memchr::memmem::find(reader.up_to(from, TAIL)?, mark).is_some())
+    let from = reader.len().saturating_sub(TAIL_BYTES as u64);
+    Ok(memchr::memmem::find(reader.up_to(from, TAIL_BYTES)?, mark).is_some())
 }
 
 #[cfg(test)]

@@ -10,11 +10,11 @@ use memchr::memchr_iter;
 /// The name of the operation in error messages.
 pub const WHAT: &str = "making the index";
 /// Bytes of one range.
-const UNIT: u64 = 1 << 20;
+const RANGE_BYTES: u64 = 1 << 20;
 /// Bytes read at a time: fits into the cache of one core.
-const PIECE: usize = 256 << 10;
+const READ_BYTES: usize = 256 << 10;
 /// Rows passed to the sink at a time.
-const ROWS: usize = 4 << 10;
+const ROWS_PER_CALL: usize = 4 << 10;
 
 /// A range of one of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,19 +48,23 @@ pub fn listed(files: Vec<TextFile>, handles: &Handles<'_>) -> Outcome<Vec<TextFi
 pub fn units(files: &[TextFile]) -> Vec<FileUnit> {
     let of = |(file, text): (usize, &TextFile)| {
         let bytes = text.bytes;
-        jsonl::units(bytes, UNIT).into_iter().map(move |range| FileUnit { file, range, is_last: range.end >= bytes })
+        jsonl::units(bytes, RANGE_BYTES).into_iter().map(move |range| FileUnit {
+            file,
+            range,
+            is_last: range.end >= bytes,
+        })
     };
     files.iter().enumerate().flat_map(of).collect()
 }
 
 /// Returns the ends of lines in a range: positions after each `\n`, counted from the beginning of the range.
 pub fn line_ends(file: &ReadFile, unit: FileUnit, memory: &mut Vec<u8>, handles: &Handles<'_>) -> Outcome<Vec<u32>> {
-    memory.resize(PIECE, 0);
+    memory.resize(READ_BYTES, 0);
     let mut ends = Vec::new();
     let mut at = unit.range.start;
     while at < unit.range.end {
         handles.cancel.check()?;
-        let wanted = usize::try_from(unit.range.end - at).unwrap_or(usize::MAX).min(PIECE);
+        let wanted = usize::try_from(unit.range.end - at).unwrap_or(usize::MAX).min(READ_BYTES);
         let space = memory.get_mut(..wanted).unwrap_or_default();
         let count = file.read_at(space, at).map_err(|error| Failure::io(WHAT, file.path(), &error))?;
         if count == 0 {
@@ -76,7 +80,7 @@ pub fn line_ends(file: &ReadFile, unit: FileUnit, memory: &mut Vec<u8>, handles:
     Ok(ends)
 }
 
-/// Joins ranges in order, and passes the rows to a sink.
+/// Joins the scanned ranges of a file in order, with the lines that their ends divide, and passes the rows of the index to a sink.
 pub struct Merge<S> {
     sink: S,
     rows: Vec<u8>,
@@ -88,7 +92,7 @@ pub struct Merge<S> {
 impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
     /// Returns a merge without any range.
     pub fn new(sink: S) -> Self {
-        Self { sink, rows: Vec::with_capacity(ROWS * ROW), samples: 0, start: 0 }
+        Self { sink, rows: Vec::with_capacity(ROWS_PER_CALL * ROW), samples: 0, start: 0 }
     }
 
     /// Takes the next range.
@@ -110,7 +114,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
         self.rows.extend_from_slice(&row.to_bytes());
         self.samples += 1;
         self.start = end;
-        if self.rows.len() >= ROWS * ROW {
+        if self.rows.len() >= ROWS_PER_CALL * ROW {
             (self.sink)(&self.rows)?;
             self.rows.clear();
         }

@@ -13,11 +13,11 @@ use std::path::Path;
 /// The name of the operation in error messages.
 pub const WHAT: &str = "making the raw index";
 /// Bytes of one range: fits into the cache of one core.
-const UNIT: u64 = 512 << 10;
+const RANGE_BYTES: u64 = 512 << 10;
 /// A line longer than this is checked while it is read, in bytes.
-const LONG: usize = 4 << 20;
+const LONG_LINE_BYTES: usize = 4 << 20;
 /// Bytes of such a line read at a time.
-const PIECE: usize = 256 << 10;
+const READ_BYTES: usize = 256 << 10;
 
 /// Opens a source. An empty or a packed one is refused: an empty file cannot be read through an index, and offsets in a packed file are
 /// meaningless.
@@ -38,7 +38,7 @@ pub fn open(path: &Path) -> Outcome<ReadFile> {
 
 /// Returns the ranges of a file.
 pub fn units(len: u64) -> Vec<Unit> {
-    plain_units(len, UNIT)
+    plain_units(len, RANGE_BYTES)
 }
 
 /// A line that is not JSON.
@@ -90,7 +90,7 @@ impl UnitIndex {
 
 /// Reads and checks one range. `memory` is reused.
 pub fn index_unit(file: &ReadFile, unit: Unit, memory: &mut Vec<u8>, handles: &Handles<'_>) -> Outcome<UnitIndex> {
-    let text = unit_text(file, unit, LONG, memory, handles.cancel)?;
+    let text = unit_text(file, unit, LONG_LINE_BYTES, memory, handles.cancel)?;
     let mut index = UnitIndex { base: unit.start, ..UnitIndex::default() };
     let start = text.start;
     python_lines(text.bytes, |from, bytes, fault| index.line(start + from as u64, bytes as u64, fault));
@@ -98,7 +98,7 @@ pub fn index_unit(file: &ReadFile, unit: Unit, memory: &mut Vec<u8>, handles: &H
         let fault = judge_long(file, line, handles.cancel)?;
         index.line(line.start, line.bytes, fault);
     }
-    if memory.len() > LONG {
+    if memory.len() > LONG_LINE_BYTES {
         *memory = Vec::new();
     }
     handles.progress.add(0, unit.end - unit.start);
@@ -108,11 +108,11 @@ pub fn index_unit(file: &ReadFile, unit: Unit, memory: &mut Vec<u8>, handles: &H
 /// Checks a line that is too long to be held. A UTF-16 line of that size counts as bad, unlike in the reference.
 fn judge_long(file: &ReadFile, line: Overlong, cancel: &Cancel) -> Outcome<Option<NotJson>> {
     let mut judge = LineJudge::default();
-    let mut piece = vec![0; PIECE];
+    let mut piece = vec![0; READ_BYTES];
     let mut at = 0;
     while at < line.bytes {
         cancel.check()?;
-        let wanted = usize::try_from(line.bytes - at).unwrap_or(usize::MAX).min(PIECE);
+        let wanted = usize::try_from(line.bytes - at).unwrap_or(usize::MAX).min(READ_BYTES);
         let space = piece.get_mut(..wanted).unwrap_or_default();
         file.read_exact_at(space, line.start + at).map_err(|error| Failure::io(WHAT, file.path(), &error))?;
         judge.take(space);

@@ -11,7 +11,7 @@ use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
 /// Attempts to create a run folder that another run is removing at the same time.
-const TRIES: u32 = 5;
+const MAX_TRIES: u32 = 5;
 
 /// Returns the folder that contains a path.
 pub(super) fn folder_of(path: &Path) -> &Path {
@@ -51,7 +51,7 @@ impl<'a> ExclusiveOutput<'a> {
             tries += 1;
             match DatasetLock::acquire(fs, &own, options.break_lock) {
                 // The previous holder has just removed the folder.
-                Err(_) if !own.exists() && tries < TRIES && folder_of(target).is_dir() => {}
+                Err(_) if !own.exists() && tries < MAX_TRIES && folder_of(target).is_dir() => {}
                 Ok(lock) => break lock,
                 Err(failure) => {
                     // Removes a folder that was only created for this failed attempt. The folder of a running job is not empty and stays.

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Increased when the meaning of a journal or of the spools changes.
-const FORMAT: u32 = 1;
+const JOURNAL_VERSION: u32 = 1;
 /// The largest journal that is read back, in bytes; a line has about 300 bytes.
 const MAX_JOURNAL_BYTES: u64 = 1 << 30;
 /// Minimum interval between syncs of the journal. Without it, each of thousands of small shards would wait for the disk.
@@ -53,7 +53,7 @@ pub(super) struct Header {
 impl Header {
     /// Returns the header for the plan with this hash.
     pub(super) fn of(plan_hash: &str) -> Self {
-        Self { journal: FORMAT, plan: plan_hash.to_owned() }
+        Self { journal: JOURNAL_VERSION, plan: plan_hash.to_owned() }
     }
 }
 

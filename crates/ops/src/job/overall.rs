@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 /// Largest share reported before the job has ended.
 const MAX_SHARE: f64 = 0.999;
 /// No remaining time is shown before this time has passed.
-const HIDDEN: Duration = Duration::from_secs(3);
+const MIN_ELAPSED: Duration = Duration::from_secs(3);
 /// The speed of a stage is unknown before this time has passed.
-const MEASURED: Duration = Duration::from_secs(1);
+const MIN_STAGE_TIME: Duration = Duration::from_secs(1);
 /// Time constant of the smoothing of the remaining time, in seconds: after it, two thirds of a change are shown.
-const SMOOTHED: f64 = 2.0;
+const SMOOTHING_SECONDS: f64 = 2.0;
 /// Smallest remaining time that is shown, in seconds.
 const LEAST_LEFT: f64 = 0.5;
 
@@ -110,7 +110,7 @@ impl Overall {
         self.share.get_or_insert(0.0);
         let stage_began = *self.stage_began.get_or_insert(now);
         self.began.get_or_insert(now);
-        if now.duration_since(stage_began) >= MEASURED {
+        if now.duration_since(stage_began) >= MIN_STAGE_TIME {
             let pace = self.rate.seconds_left(reading).map(|left| left / (1.0 - done));
             self.pace = pace.filter(|pace| pace.is_finite()).or(self.pace);
         }
@@ -142,7 +142,7 @@ impl Overall {
             Some((then, left)) => {
                 let passed = now.duration_since(then).as_secs_f64();
                 let expected = (left - passed).max(0.0);
-                expected + (new - expected) * (1.0 - (-passed / SMOOTHED).exp())
+                expected + (new - expected) * (1.0 - (-passed / SMOOTHING_SECONDS).exp())
             }
             None => new,
         };
@@ -157,7 +157,7 @@ impl Overall {
     /// Returns the remaining time of the whole job; `None` in the first seconds and while it is unknown.
     pub(super) fn remaining(&self) -> Option<Duration> {
         let (now, left) = self.left?;
-        let is_shown = now.duration_since(self.began?) >= HIDDEN && (LEAST_LEFT..1e9).contains(&left);
+        let is_shown = now.duration_since(self.began?) >= MIN_ELAPSED && (LEAST_LEFT..1e9).contains(&left);
         is_shown.then(|| Duration::from_secs_f64(left))
     }
 

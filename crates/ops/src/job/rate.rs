@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// Time span of the moving rate.
-const WINDOW: Duration = Duration::from_secs(8);
+const RATE_WINDOW: Duration = Duration::from_secs(8);
 /// No remaining time is reported before this time has passed.
-const HIDDEN: Duration = Duration::from_secs(3);
+const MIN_ELAPSED: Duration = Duration::from_secs(3);
 
 /// Moving rate computed from readings of a progress.
 #[derive(Debug, Default)]
@@ -28,7 +28,8 @@ impl Rate {
             self.started = Some(now);
         }
         self.seen.push_back((now, reading.items_done, own_bytes, reading.tokens_done));
-        while self.seen.len() > 2 && self.seen.front().is_some_and(|(then, ..)| now.duration_since(*then) > WINDOW) {
+        while self.seen.len() > 2 && self.seen.front().is_some_and(|(then, ..)| now.duration_since(*then) > RATE_WINDOW)
+        {
             self.seen.pop_front();
         }
     }
@@ -46,7 +47,7 @@ impl Rate {
     /// Returns the time left, by bytes if their total is known, otherwise by items. `None` in the first three seconds.
     pub fn remaining(&self, reading: ProgressReading) -> Option<Duration> {
         let last = self.seen.back()?.0;
-        if last.duration_since(self.started?) < HIDDEN {
+        if last.duration_since(self.started?) < MIN_ELAPSED {
             return None;
         }
         self.seconds_left(reading).filter(|seconds| *seconds < 1e9).map(Duration::from_secs_f64)

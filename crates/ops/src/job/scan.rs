@@ -30,7 +30,7 @@ const SNAPSHOT_EVERY: Duration = Duration::from_millis(90);
 /// Samples read before the scan begins, so that questions can be shown early.
 const FIRST_SKETCHES: usize = 8;
 /// Samples kept for questions and field maps, from shards across the whole data set.
-const SKETCHES: usize = 48;
+const MAX_SKETCHES: usize = 48;
 /// Limit of text in a sample, in bytes. A larger sample is only kept if it is one of the first.
 const SKETCH_BYTES: u64 = 1 << 20;
 
@@ -321,12 +321,12 @@ fn add_parts(into: &mut Parts, from: &Parts) {
 /// at the beginning of the data set. They are in the order of the data set, regardless of the order of scanning.
 fn spread_sketches(state: &mut State, position: usize, found: &[SampleSketch]) {
     let shards = state.shards.len().max(1);
-    let chosen = shards.min(SKETCHES);
+    let chosen = shards.min(MAX_SKETCHES);
     let is_chosen = position == 0 || position * chosen / shards != (position - 1) * chosen / shards;
     if !is_chosen && !state.facts.sketches.is_empty() {
         return;
     }
-    let each = (SKETCHES / chosen).clamp(1, found.len().max(1));
+    let each = (MAX_SKETCHES / chosen).clamp(1, found.len().max(1));
     // Later samples of a shard are more typical of the rest of it.
     let wanted = found.get(found.len() - each.min(found.len())..).unwrap_or_default();
     let small = wanted.iter().filter(|sketch| text_bytes(sketch) <= SKETCH_BYTES);

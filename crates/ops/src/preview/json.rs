@@ -219,7 +219,7 @@ impl<'a> Reader<'a> {
             if rest[stop] == b'"' {
                 break;
             }
-            let c = match self.escape() {
+            let c = match self.read_escape() {
                 Ok(c) => c,
                 Err(stop) => {
                     self.cut = out;
@@ -240,7 +240,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the character of an escape after its backslash. An unpaired surrogate becomes the replacement character.
-    fn escape(&mut self) -> Result<char, ReadEnd> {
+    fn read_escape(&mut self) -> Result<char, ReadEnd> {
         let byte = *self.bytes.get(self.at).ok_or(ReadEnd::End)?;
         self.at += 1;
         Ok(match byte {
@@ -287,7 +287,7 @@ pub(super) fn take_escape(raw: &[u8], is_end: bool, out: &mut Vec<u8>) -> Option
         return None;
     }
     let mut reader = Reader { bytes: raw, at: 1, base: 0, cut: String::new() };
-    match reader.escape() {
+    match reader.read_escape() {
         Ok(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
         Err(ReadEnd::End) if !is_end => return None,
         Err(_) => {

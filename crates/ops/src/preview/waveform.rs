@@ -15,7 +15,7 @@ use symphonia::core::io::{MediaSource, MediaSourceStream};
 use symphonia::core::meta::MetadataOptions;
 
 /// Maximum time for decoding; the result until then is shown.
-const TIME: Duration = Duration::from_millis(1_500);
+const MAX_DECODING_TIME: Duration = Duration::from_millis(1_500);
 /// Maximum seconds of sound that are decoded.
 const MAX_SECONDS: f64 = 1_200.0;
 /// Maximum number of peaks; more than any screen has columns.
@@ -79,7 +79,7 @@ pub struct AudioPreview {
 
 /// Decodes the first sound track. Takes at most 1.5 seconds, unless reading takes longer.
 pub fn listen(suffix: &str, bytes: &dyn PartBytes, cancel: &Cancel) -> AudioPreview {
-    let stream = Stream { bytes, at: 0, cancel, until: Instant::now() + TIME };
+    let stream = Stream { bytes, at: 0, cancel, until: Instant::now() + MAX_DECODING_TIME };
     let until = stream.until;
     let mut heard = AudioPreview::default();
     let source = MediaSourceStream::new(Box::new(stream), Default::default());

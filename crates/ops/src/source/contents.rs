@@ -6,7 +6,7 @@ use gristmill_storage::read::{open_read, ReadFile};
 use std::sync::Arc;
 
 /// Bytes unpacked at a time before a part of a compressed shard.
-const STRIDE: usize = 256 << 10;
+const UNPACK_BYTES: usize = 256 << 10;
 
 /// Reads the first `limit` bytes (at most `size`) of the content at `offset` of the (decompressed) archive.
 ///
@@ -39,12 +39,12 @@ fn read_plain(file: &ReadFile, offset: u64, wanted: usize) -> Outcome<Option<Vec
 }
 
 fn read_compressed(mut stream: Decompressed, offset: u64, wanted: usize) -> Outcome<Option<Vec<u8>>> {
-    let mut buffer = vec![0; STRIDE];
+    let mut buffer = vec![0; UNPACK_BYTES];
     let mut before = offset;
     let mut content = Vec::new();
     while content.len() < wanted {
         let most = if before > 0 { before } else { (wanted - content.len()) as u64 };
-        let most = usize::try_from(most).unwrap_or(STRIDE).min(STRIDE);
+        let most = usize::try_from(most).unwrap_or(UNPACK_BYTES).min(UNPACK_BYTES);
         let read = stream.read(&mut buffer[..most])?;
         if read == 0 {
             return Ok(None);

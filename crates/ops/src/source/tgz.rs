@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Bytes unpacked and written at a time.
-const STRIDE: usize = 1 << 20;
+const UNPACK_BYTES: usize = 1 << 20;
 
 /// Unpacks the archive of a shard to `target`, durable and with the shard's mode. A shard that is not compressed is copied.
 ///
@@ -63,7 +63,7 @@ fn write_draft(fs: &dyn Fs, shard: &Shard, draft: &Path, cancel: &Cancel) -> Out
 
 fn unpack(shard: &Shard, out: &mut dyn WriteFile, cancel: &Cancel) -> Outcome<()> {
     let file = open_read(&shard.path)?;
-    let mut buffer = vec![0; STRIDE];
+    let mut buffer = vec![0; UNPACK_BYTES];
     let Some(kind) = Compression::of(&file)? else {
         let mut offset = 0;
         loop {

@@ -4,13 +4,13 @@ use super::PROTO;
 use gristmill_core::Outcome;
 
 /// A frame is closed before the next value once it has this many bytes.
-const FRAME: usize = 65_536;
+const MAX_FRAME_BYTES: usize = 65_536;
 /// Frames with fewer bytes are written without their header.
-const SHORTEST_FRAME: usize = 4;
+const MIN_FRAME_BYTES: usize = 4;
 /// Number of items in one append operation.
-const GROUP: u64 = 1_000;
+const ITEMS_PER_APPEND: u64 = 1_000;
 /// Item count of a list with an unknown number of items, more than one.
-const SEVERAL: u64 = u64::MAX;
+const UNKNOWN_COUNT: u64 = u64::MAX;
 /// The protocol that is written.
 const PROTOCOL: u8 = 4;
 
@@ -39,28 +39,28 @@ pub struct IndexWriter {
 impl IndexWriter {
     /// Creates a writer for a list of `count` items: a list of one item is written differently from all others.
     pub fn new(count: u64) -> Self {
-        let mut frame = Vec::with_capacity(FRAME + 64);
+        let mut frame = Vec::with_capacity(MAX_FRAME_BYTES + 64);
         frame.extend_from_slice(&[0x5d, 0x94]);
         Self { frame, count, written: 0 }
     }
 
     /// Creates a writer for a list of at least two items whose number is not known in advance.
     pub fn of_several() -> Self {
-        Self::new(SEVERAL)
+        Self::new(UNKNOWN_COUNT)
     }
 
     /// Adds a pair.
     pub fn push(&mut self, offset: u64, length: u64, out: &mut dyn FnMut(&[u8]) -> Outcome<()>) -> Outcome<()> {
         if self.written == 0 {
             out(&[PROTO, PROTOCOL])?;
-        } else if self.count > 1 && self.written.is_multiple_of(GROUP) {
+        } else if self.count > 1 && self.written.is_multiple_of(ITEMS_PER_APPEND) {
             self.frame.push(0x65);
         }
-        if self.count > 1 && self.written.is_multiple_of(GROUP) {
+        if self.count > 1 && self.written.is_multiple_of(ITEMS_PER_APPEND) {
             self.frame.push(b'(');
         }
         for number in [offset, length] {
-            if self.frame.len() >= FRAME {
+            if self.frame.len() >= MAX_FRAME_BYTES {
                 self.flush(out)?;
             }
             put_number(&mut self.frame, number);
@@ -73,7 +73,7 @@ impl IndexWriter {
     /// Ends the list.
     pub fn finish(mut self, out: &mut dyn FnMut(&[u8]) -> Outcome<()>) -> Outcome<()> {
         debug_assert!(
-            self.written == self.count || (self.count == SEVERAL && self.written > 1),
+            self.written == self.count || (self.count == UNKNOWN_COUNT && self.written > 1),
             "as many items as were announced"
         );
         match (self.written, self.count) {
@@ -86,7 +86,7 @@ impl IndexWriter {
     }
 
     fn flush(&mut self, out: &mut dyn FnMut(&[u8]) -> Outcome<()>) -> Outcome<()> {
-        if self.frame.len() >= SHORTEST_FRAME {
+        if self.frame.len() >= MIN_FRAME_BYTES {
             let mut head = [0x95; 9];
             head[1..].copy_from_slice(&(self.frame.len() as u64).to_le_bytes());
             out(&head)?;

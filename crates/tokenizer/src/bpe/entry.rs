@@ -27,7 +27,7 @@ pub(super) trait Entry: Pod {
     /// Maximum number of ids that fit.
     const FIT: usize;
 
-    /// Returns the word; `None` for an empty slot.
+    /// Returns the key of the pre-token in this slot of the cache; `None` for an empty slot.
     fn key(&self) -> Option<Self::Key>;
 
     /// Whether the slot is empty.

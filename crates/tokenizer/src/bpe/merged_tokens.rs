@@ -54,7 +54,7 @@ impl MergedTokens {
         self.0.get(id as usize)?.as_ref()
     }
 
-    /// Whether a token is one of these.
+    /// Whether a token results from joining its bytes.
     pub(super) fn has(&self, id: u32) -> bool {
         self.get(id).is_some()
     }

@@ -57,7 +57,7 @@ fn draw_folders(guide: &mut MixtureGuide, form: &mut Form, frame: &mut Frame, ar
     if !lines.is_empty() {
         return draw_lines(frame.buffer_mut(), area, lines);
     }
-    draw_lines(frame.buffer_mut(), area, [head(columns, ui)]);
+    draw_lines(frame.buffer_mut(), area, [table_header(columns, ui)]);
     let body = below(area, 1);
     form.places.put(body, MouseTarget::Field(FOLDERS));
     let length = form.plan_of::<MixtureIndexPlan>().and_then(|plan| plan.sequence_length);
@@ -83,7 +83,7 @@ fn report_of<'a>(guide: &'a MixtureGuide, form: &Form) -> Option<&'a MixtureInde
     guide.preview.report(form)?.as_ref().ok()?.typed()
 }
 
-fn head(columns: usize, ui: &Ui) -> Line<'static> {
+fn table_header(columns: usize, ui: &Ui) -> Line<'static> {
     let name = text::pad_end("       folder", columns.saturating_sub(FIGURE_COLUMNS));
     let figures = format!("{:>11} {:>7} {:>8} {:>8} {:>8}", "windows", "weight", "share", "repeats", "unread");
     Line::from(Span::styled(format!("{name}{figures}"), ui.theme.muted))

@@ -34,9 +34,9 @@ pub struct TokenizerLook {
 /// All facts.
 #[derive(Default)]
 pub struct PackFacts {
-    /// The files.
+    /// The input files that were found, in the order in which they are packed.
     pub files: Option<Arc<Outcome<InputFiles>>>,
-    /// Documents of them.
+    /// The first documents of the input files.
     pub documents: Option<Arc<FirstDocuments>>,
     /// Values of the text field.
     pub extracted: Option<Arc<DocumentTexts>>,

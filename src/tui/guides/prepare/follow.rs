@@ -27,7 +27,7 @@ impl PrepareGuide {
             self.steps.adopt(&given);
         }
         if let Some(unchosen) = self.unchosen.take().and_then(|line| serde_json::from_str(&line).ok()) {
-            self.steps.take_alternatives(&unchosen);
+            self.steps.restore_alternatives(&unchosen);
         }
     }
 

@@ -82,8 +82,8 @@ impl PrepareSteps {
     }
 
     /// Brings back the ways to divide that were typed and are not chosen.
-    pub fn take_alternatives(&mut self, kept: &Alternatives) {
-        self.splits.take_alternatives(kept, &self.answers);
+    pub fn restore_alternatives(&mut self, kept: &Alternatives) {
+        self.splits.restore_alternatives(kept, &self.answers);
         self.refresh();
     }
 

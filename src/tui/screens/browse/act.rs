@@ -218,7 +218,7 @@ impl BrowseScreen {
             }
             Action::FindText => self.prompt = Some(Prompt::new(PromptKind::Words, "")),
             Action::FindNext | Action::FindPrevious if self.is_in_found_text() => {
-                return self.step_words(action == Action::FindNext);
+                return self.go_to_match(action == Action::FindNext);
             }
             Action::CopyValue => return self.copy_of_preview(PreviewState::selected_value, "the value"),
             Action::CopyField => return self.copy_of_preview(PreviewState::selected_path, "the path"),

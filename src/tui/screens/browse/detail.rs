@@ -13,13 +13,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Bytes read of another part to show its first line.
-const PEEKED: usize = 400;
+const FIRST_LINE_BYTES: usize = 400;
 /// Maximum number of parts whose first line is shown.
 const MAX_PEEKS: usize = 12;
 /// Time limit for reading one sample.
 const READ_TIMEOUT: Duration = Duration::from_secs(8);
 /// Interval between checks for cancellation.
-const STEP: Duration = Duration::from_millis(20);
+const CANCEL_CHECK_EVERY: Duration = Duration::from_millis(20);
 /// Maximum number of reads in progress or abandoned at a time; beyond it no read is started.
 const MAX_LEFT: usize = 16;
 
@@ -124,7 +124,7 @@ pub fn read_detail(catalog: &Arc<dyn Catalog>, question: Question) -> Detail {
     }
     let end = Instant::now() + READ_TIMEOUT;
     loop {
-        match came.recv_timeout(STEP) {
+        match came.recv_timeout(CANCEL_CHECK_EVERY) {
             Ok(body) => return Detail { look, body },
             Err(RecvTimeoutError::Disconnected) => return note(look, "the decoder failed; the bytes may be damaged"),
             Err(RecvTimeoutError::Timeout) if question.cancel.is_cancelled() => return note(look, "stopped"),
@@ -196,7 +196,7 @@ fn part_of(catalog: &dyn Catalog, question: &Question) -> Body {
     for (index, part) in sample.parts.iter().enumerate().take(MAX_PEEKS) {
         let is_shown = index == question.part;
         let is_text = is_text(&part.name) && !is_shown && !question.cancel.is_cancelled();
-        let read = is_text.then(|| catalog.read(sample, index, 0, PEEKED).ok()).flatten();
+        let read = is_text.then(|| catalog.read(sample, index, 0, FIRST_LINE_BYTES).ok()).flatten();
         peeks.push(match read {
             Some(start) => first_line(&start),
             None => bytes(part.byte_size),

@@ -20,9 +20,9 @@ use std::sync::Arc;
 /// Maximum number of samples excluded in one change; beyond it, whole shards are to be excluded instead.
 pub(super) const MAX_MARKED_SAMPLES: u64 = 20_000;
 /// Samples read between two checks for cancellation.
-const PIECE: usize = 1_024;
+const CANCEL_CHECK_EVERY: usize = 1_024;
 /// Exclude items in one edit of a change.
-const TOGETHER: usize = 50;
+const EXCLUDES_PER_EDIT: usize = 50;
 
 /// A request to read the keys of the marked samples.
 struct Question {
@@ -90,7 +90,7 @@ pub(super) fn each_sample(
         let (mut from, mut left) = (span.from, span.count);
         while left > 0 {
             cancel.check()?;
-            let samples = catalog.samples(from, left.min(PIECE), cancel)?;
+            let samples = catalog.samples(from, left.min(CANCEL_CHECK_EVERY), cancel)?;
             let Some(last) = samples.last() else { break };
             left = left.saturating_sub(samples.len());
             let groups = catalog.groups();
@@ -119,7 +119,7 @@ fn items(shard: &str, keys: &[String]) -> Vec<ExcludeItem> {
 
 /// Combines many exclude items into one change.
 fn together(title: String, items: Vec<ExcludeItem>) -> Edit {
-    let edits = items.chunks(TOGETHER).map(|items| Edit::Exclude { items: items.to_vec() }).collect();
+    let edits = items.chunks(EXCLUDES_PER_EDIT).map(|items| Edit::Exclude { items: items.to_vec() }).collect();
     Edit::Many { title, edits }
 }
 

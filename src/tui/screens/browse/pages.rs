@@ -13,7 +13,7 @@ const CODE_LINES: usize = 200;
 /// Maximum number of lines shown in total.
 const MAX_LINES: usize = 4_000;
 /// Bytes in a row of a hex dump.
-const ROW: usize = 8;
+const HEX_ROW_BYTES: usize = 8;
 
 fn line(tone: Tone, text: impl Into<String>) -> PageLine {
     PageLine::new(tone, text)
@@ -148,14 +148,14 @@ fn header_lines(header: &HeaderView) -> Vec<PageLine> {
         let defect = field.defect.map(|why| format!("  ! {why}")).unwrap_or_default();
         lines.push(PageLine::labelled(tone, label, format!("{}{defect}", field.value)));
     }
-    for (index, row) in header.bytes.chunks(ROW).enumerate() {
+    for (index, row) in header.bytes.chunks(HEX_ROW_BYTES).enumerate() {
         // Most rows of a header are all zero bytes; they are left out.
         if row.iter().all(|byte| *byte == 0) {
             continue;
         }
         let digits: String = row.iter().map(|byte| format!("{byte:02x} ")).collect();
         let shown: String = row.iter().map(|b| if (0x20..0x7f).contains(b) { char::from(*b) } else { '.' }).collect();
-        lines.push(line(Tone::Muted, format!("  {:>3}  {digits:24} {shown}", index * ROW)));
+        lines.push(line(Tone::Muted, format!("  {:>3}  {digits:24} {shown}", index * HEX_ROW_BYTES)));
     }
     lines
 }

@@ -27,7 +27,7 @@ pub enum PromptKind {
 pub struct Prompt {
     /// What the prompt asks for.
     pub asked: PromptKind,
-    /// The text field.
+    /// What the user has typed.
     pub field: TextField,
     /// Why the input is invalid. Raw.
     pub trouble: Option<String>,

@@ -113,13 +113,13 @@ impl BrowseScreen {
             return Vec::new();
         }
         if found == 0 && self.preview.is_reading() {
-            return self.step_words(true);
+            return self.go_to_match(true);
         }
         self.report_places()
     }
 
     /// Goes to the next or previous match.
-    pub(super) fn step_words(&mut self, forward: bool) -> Vec<Effect> {
+    pub(super) fn go_to_match(&mut self, forward: bool) -> Vec<Effect> {
         if let Some((at, of)) = self.preview.find_in_pages(forward) {
             return vec![Effect::Toast(Toast::new(Level::Info, format!("{at} of {of}{}", self.page_words())))];
         }

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Rows of one piece.
-const PIECE: u64 = 32;
+const ROWS_PER_BLOCK: u64 = 32;
 /// Number of kept rows above which those far from the view are dropped.
 const MAX_KEPT_ROWS: usize = 4_096;
 
@@ -108,15 +108,15 @@ impl Rows {
         let len = listing.len(groups);
         let height = view.end.saturating_sub(view.start).max(1);
         let around = view.start.saturating_sub(height)..view.end.saturating_add(height).min(len);
-        let mut pieces: Vec<u64> = (around.start / PIECE..around.end.div_ceil(PIECE)).collect();
-        let middle = (view.start + view.end) / 2 / PIECE;
-        let in_view = |piece: u64| piece * PIECE < view.end && (piece + 1) * PIECE > view.start;
+        let mut pieces: Vec<u64> = (around.start / ROWS_PER_BLOCK..around.end.div_ceil(ROWS_PER_BLOCK)).collect();
+        let middle = (view.start + view.end) / 2 / ROWS_PER_BLOCK;
+        let in_view = |piece: u64| piece * ROWS_PER_BLOCK < view.end && (piece + 1) * ROWS_PER_BLOCK > view.start;
         pieces.sort_by_key(|&piece| (!in_view(piece), piece.abs_diff(middle)));
         let round = self.round;
         let wanted: Vec<RowRequest> = pieces
             .into_iter()
             .filter_map(|piece| {
-                let rows = piece * PIECE..((piece + 1) * PIECE).min(len);
+                let rows = piece * ROWS_PER_BLOCK..((piece + 1) * ROWS_PER_BLOCK).min(len);
                 let spans = self.missing(rows, listing, groups);
                 (!spans.is_empty()).then_some(RowRequest { round, spans })
             })

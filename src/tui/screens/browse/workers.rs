@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// Interval at which a search wakes the screen.
 const WAKE_EVERY: Duration = Duration::from_millis(60);
 /// Number of matches after which they are passed on at once.
-const BATCH: usize = 4_096;
+const MATCHES_PER_BATCH: usize = 4_096;
 
 /// A request to open a data set.
 pub struct ToOpen {
@@ -40,7 +40,7 @@ pub struct Opened {
 pub type Opener = Latest<ToOpen, Outcome<Opened>>;
 
 /// How long to wait for the listing of documents in order to find the requested one.
-const SETTLING: Duration = Duration::from_millis(400);
+const LISTING_TIMEOUT: Duration = Duration::from_millis(400);
 
 /// Starts the worker that opens data sets.
 pub fn opener(wake: Wake) -> Opener {
@@ -54,7 +54,7 @@ pub fn opener(wake: Wake) -> Opener {
 /// Returns the row of packed tokens that holds a byte of a file.
 fn row_of(catalog: &dyn Catalog, group: u32, byte: u64) -> Option<SampleAt> {
     let set = catalog.tokens()?;
-    let end = Instant::now() + SETTLING;
+    let end = Instant::now() + LISTING_TIMEOUT;
     while !catalog.groups().is_complete && Instant::now() < end {
         std::thread::park_timeout(Duration::from_millis(5));
     }
@@ -388,7 +388,7 @@ fn go_hunting(catalog: &dyn Catalog, hunt: &SearchJob, caught: &Mutex<Caught>, w
     let result = catalog.find(&hunt.query, &hunt.cancel, &mut |at| {
         batch.push(at);
         // The first match is passed on at once, because it is selected.
-        if batch.len() >= BATCH || told.is_none_or(|at| at.elapsed() >= WAKE_EVERY) {
+        if batch.len() >= MATCHES_PER_BATCH || told.is_none_or(|at| at.elapsed() >= WAKE_EVERY) {
             told = Some(Instant::now());
             return tell(&mut batch, None) && !hunt.cancel.is_cancelled();
         }

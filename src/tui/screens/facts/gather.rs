@@ -16,9 +16,9 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Maximum number of parts with a chart of their own.
-const PARTS: usize = 6;
+const MAX_PARTS: usize = 6;
 /// Maximum number of texts with a chart of their own.
-const TEXTS: usize = 4;
+const MAX_TEXTS: usize = 4;
 
 /// A group of facts that is gathered in one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +140,7 @@ fn of_dataset(spread: &DatasetSpread) -> FactsSheet {
     sheet.charts.extend(Chart::of_shares("samples that lack a part", &missing, spread.looked_at));
     // Text parts are skipped: their charts count characters and are gathered by [`FactsTask::Texts`].
     let is_text = |name: &str| part_class(name) == PartClass::Text;
-    for part in spread.parts.iter().filter(|part| !is_text(&part.name)).take(PARTS) {
+    for part in spread.parts.iter().filter(|part| !is_text(&part.name)).take(MAX_PARTS) {
         sheet.charts.extend(Chart::of_lengths(&format!("bytes of {}", part.name), &part.bytes, Unit::Bytes));
     }
     sheet
@@ -200,7 +200,7 @@ fn of_texts(path: &Path, cancel: &Cancel) -> Outcome<FactsSheet> {
     }
     let lengths = text_lengths(opening.catalog.as_ref(), cancel)?;
     let mut sheet = FactsSheet::default();
-    for spread in lengths.texts.iter().take(TEXTS) {
+    for spread in lengths.texts.iter().take(MAX_TEXTS) {
         let chart = Chart::of_lengths(&length_title(&spread.name), &spread.characters, Unit::Characters);
         sheet.charts.extend(chart);
     }

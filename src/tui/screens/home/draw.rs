@@ -90,9 +90,9 @@ impl Home {
         self.list = list;
     }
 
-    /// Whether most names are wider than `columns`; measures the first [`MEASURED`] names.
+    /// Whether most names are wider than `columns`; measures the first [`MAX_MEASURED_NAMES`] names.
     fn has_long_names(&self, columns: usize) -> bool {
-        let rows = self.shown.len().min(MEASURED);
+        let rows = self.shown.len().min(MAX_MEASURED_NAMES);
         let is_long = |row: &usize| self.entry(*row).is_some_and(|entry| text::width(&self.name(entry)) > columns);
         2 * (0..rows).filter(is_long).count() > rows
     }
@@ -240,7 +240,7 @@ impl Home {
 /// Columns of a narrow list that are not available for the name: sign, kind, size, state and gaps.
 const BESIDE_NAME: usize = 30;
 /// Maximum number of names that are measured.
-const MEASURED: usize = 2_000;
+const MAX_MEASURED_NAMES: usize = 2_000;
 
 /// How much the list shows of an entry.
 #[derive(Clone, Copy)]

@@ -23,7 +23,7 @@ use ratatui::Frame;
 use std::path::{Path, PathBuf};
 
 /// Number of records of a JSONL file that are examined.
-const RECORDS: u64 = 1_000;
+const MAX_RECORDS: u64 = 1_000;
 
 /// The page opened with `i`.
 pub struct InfoPage {
@@ -82,7 +82,7 @@ fn read(path: &Path, kind: DatasetKind, prepare: &str, glyphs: &Glyphs, cancel: 
     let (progress, log) = (Progress::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel, problems: &log };
     match kind {
-        DatasetKind::Jsonl => facts_of(path, RECORDS).map(|facts| lines::jsonl(&facts, prepare)),
+        DatasetKind::Jsonl => facts_of(path, MAX_RECORDS).map(|facts| lines::jsonl(&facts, prepare)),
         DatasetKind::PackedTokens => facts_of_packed(path, &handles).map(|facts| tokens::packed(&facts)),
         DatasetKind::PackedFolder => packed_folder(path, &handles).map(|facts| tokens::packed_folder(&facts)),
         DatasetKind::TokenFolder => {

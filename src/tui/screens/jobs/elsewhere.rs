@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Interval between two searches.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// Interval between two searches for runs of other processes.
+const SEARCH_INTERVAL: Duration = Duration::from_secs(2);
 
 /// A run of another process, or an interrupted one.
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ impl ProcessWatcher {
         if let Some(found) = found {
             self.found = found;
         }
-        if !self.worker.is_waiting() && self.asked.elapsed() >= LOOK_EVERY {
+        if !self.worker.is_waiting() && self.asked.elapsed() >= SEARCH_INTERVAL {
             self.asked = Instant::now();
             self.worker.ask(());
         }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Maximum number of characters of a problem that become the note of its exclude.
 const MAX_NOTE_CHARS: usize = 160;
 /// Number of excludes per edit; a worker applies several edits.
-const TOGETHER: usize = 50;
+const EXCLUDES_PER_EDIT: usize = 50;
 
 /// The target of an exclude and its note.
 pub struct NotedTarget {
@@ -221,7 +221,7 @@ impl ProblemTable {
         };
         let title = format!("exclude {}: {}{rest}", what.join(" and "), kind.title());
         // The notice of an edit with one part names that part instead of the title.
-        let size = if items.len() <= TOGETHER { 1 } else { TOGETHER };
+        let size = if items.len() <= EXCLUDES_PER_EDIT { 1 } else { EXCLUDES_PER_EDIT };
         let edits = items.chunks(size).map(|items| Edit::Exclude { items: items.to_vec() }).collect();
         Ok(Edit::Many { title, edits })
     }

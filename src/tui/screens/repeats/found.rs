@@ -23,7 +23,7 @@ const LENGTHS: [u64; 9] = [20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000];
 const MAX_TEXT: u64 = 512 << 20;
 const LEAST_TEXT: u64 = 16 << 20;
 /// Divisor of the memory limit that gives the share of the text: the repeats found in it need memory, too.
-const SHARE: u64 = 4;
+const MEMORY_DIVISOR: u64 = 4;
 
 /// What is searched for, and where.
 #[derive(Clone)]
@@ -50,7 +50,7 @@ pub struct FoundRepeats {
 impl FoundRepeats {
     /// Starts the search in a target by the rules of a plan.
     pub fn new(target: Target, plan: &DedupPlan, env: UiEnv) -> Self {
-        let most = (env.dedup_memory / SHARE).clamp(LEAST_TEXT, MAX_TEXT);
+        let most = (env.dedup_memory / MEMORY_DIVISOR).clamp(LEAST_TEXT, MAX_TEXT);
         let asked = SearchRequest {
             is_whole_folder: matches!(target, Target::Folder(_)),
             target,

@@ -11,9 +11,9 @@ use ratatui::Frame;
 use std::ops::Range;
 
 /// Maximum number of bytes of a document that are drawn at a time.
-const WINDOW: usize = 64 << 10;
+const MAX_WINDOW_BYTES: usize = 64 << 10;
 /// Number of bytes shown before the place in focus.
-const BEFORE: usize = 8 << 10;
+const CONTEXT_BYTES: usize = 8 << 10;
 
 /// The kind of a marked piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ pub fn shown(text: &str, marks: &[(Range<usize>, Mark)], focus: usize, ascii: bo
 
 /// Returns the range of a text to draw, cut at character boundaries.
 fn window(text: &str, focus: usize) -> Range<usize> {
-    if text.len() <= WINDOW {
+    if text.len() <= MAX_WINDOW_BYTES {
         return 0..text.len();
     }
     let boundary = |mut at: usize| {
@@ -114,8 +114,8 @@ fn window(text: &str, focus: usize) -> Range<usize> {
         }
         at
     };
-    let from = boundary(focus.saturating_sub(BEFORE));
-    from..boundary(from + WINDOW)
+    let from = boundary(focus.saturating_sub(CONTEXT_BYTES));
+    from..boundary(from + MAX_WINDOW_BYTES)
 }
 
 /// Scroll position of a text.
@@ -216,7 +216,7 @@ mod tests {
         let seen = shown(&text, &[(120_000..120_010, Mark::Here)], 120_000, false);
         assert!(seen.text.starts_with("(109.2 KiB before)\n"), "{}", &seen.text[..40]);
         assert!(seen.text.ends_with(" more)") && seen.text.contains("⟦äääää⟧"));
-        assert!(seen.text.len() < 2 * WINDOW);
+        assert!(seen.text.len() < 2 * MAX_WINDOW_BYTES);
         assert_eq!(shown("", &[], 0, false), Shown::default());
     }
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Maximum number of jumps that can be undone.
-const JUMPS: usize = 100;
+const MAX_JUMPS: usize = 100;
 
 /// A part of the screen that the mouse can point at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,7 +214,7 @@ impl<R: Ranges> RangesPage<R> {
         }
         let of: Arc<str> = Arc::from(text.text.get(range).unwrap_or_default());
         let copy = Some(CopyShown { from, length: of.len(), of, what: R::COPY });
-        if self.jumps.len() == JUMPS {
+        if self.jumps.len() == MAX_JUMPS {
             self.jumps.remove(0);
         }
         self.jumps.push(spot);

@@ -16,11 +16,11 @@ use ratatui::Frame;
 /// Width in columns below which only one of list and text is drawn.
 const BOTH_FROM: u16 = 72;
 /// Maximum number of read problems shown when there is nothing else to show.
-const TROUBLES: usize = 8;
+const MAX_PROBLEMS: usize = 8;
 /// Maximum number of characters of a passage in a row.
-const BEGIN: usize = 200;
+const MAX_PASSAGE_CHARS: usize = 200;
 /// Minimum number of columns for the name of a file.
-const NAME: usize = 8;
+const MIN_NAME_COLUMNS: usize = 8;
 
 /// Draws the page.
 pub fn draw<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect, ui: &Ui) {
@@ -74,7 +74,7 @@ fn indented(area: Rect) -> Rect {
 
 fn nothing_lines(words: &str, troubles: &[String], columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let mut lines = wrapped(words, columns, ui.theme.text);
-    for trouble in troubles.iter().take(TROUBLES) {
+    for trouble in troubles.iter().take(MAX_PROBLEMS) {
         let words = format!("{} {}", ui.glyphs.warn, text::safe(trouble));
         lines.push(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.warn)));
     }
@@ -108,10 +108,10 @@ fn line(row: Row, columns: usize, ui: &Ui) -> Line<'static> {
     match row {
         Row::Document(name, line, removed) => {
             let size = text::pad_start(&bytes(removed), 10);
-            named(&format!("{name}:{line}"), NAME, format!(" {size}"), columns, ui)
+            named(&format!("{name}:{line}"), MIN_NAME_COLUMNS, format!(" {size}"), columns, ui)
         }
         Row::Passage(count, length, begin) => {
-            let begin: String = begin.chars().take(BEGIN).collect();
+            let begin: String = begin.chars().take(MAX_PASSAGE_CHARS).collect();
             let words: Vec<&str> = begin.split_whitespace().collect();
             let figures = format!("{:>7} x {:>9} ", grouped(count), bytes(length));
             let room = columns.saturating_sub(text::width(&figures));
@@ -185,7 +185,7 @@ fn title<R: Ranges>(page: &RangesPage<R>, columns: usize, ui: &Ui) -> String {
             format!(" {dot} {word} {number} of {}", grouped(all))
         }
     };
-    let room = columns.saturating_sub(text::width(&rest)).max(NAME);
+    let room = columns.saturating_sub(text::width(&rest)).max(MIN_NAME_COLUMNS);
     let name = place.map_or_else(String::new, |place| text::fit_middle(place.name, room, ui.glyphs));
     text::fit_end(&format!("{name}{rest}"), columns, ui.glyphs)
 }

@@ -10,7 +10,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 /// Columns of the state and the size of a file.
-const FIGURES: usize = 22;
+const FIGURE_COLUMNS: usize = 22;
 
 /// Returns one line per file, in order; empty if the run does not list its files.
 pub fn lines(status: &JobStatus, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
@@ -35,7 +35,7 @@ pub fn lines(status: &JobStatus, columns: usize, ui: &Ui) -> Vec<Line<'static>> 
 
 fn file_line(file: &OutputStatus, has_ended: bool, columns: usize, ui: &Ui) -> Line<'static> {
     let (word, style) = state_word(file.state, has_ended, ui);
-    let room = columns.saturating_sub(FIGURES + 2).max(8);
+    let room = columns.saturating_sub(FIGURE_COLUMNS + 2).max(8);
     let name = text::pad_end(&text::fit_middle(&file.name, room, ui.glyphs), room);
     let is_on_disk = !matches!(file.state, OutputState::Waiting | OutputState::Removed);
     let size = if is_on_disk { bytes(file.bytes) } else { String::new() };

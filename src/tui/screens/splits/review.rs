@@ -17,7 +17,7 @@ use ratatui::Frame;
 use std::sync::Arc;
 
 /// Maximum number of problems shown below the diff.
-const PROBLEMS: usize = 3;
+const MAX_PROBLEMS: usize = 3;
 
 /// The changes that are under review.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -226,8 +226,8 @@ pub fn draw_changes(
 /// Draws the problems of the splits at the bottom of an area. Returns the remaining area.
 fn draw_problems(problems: &[Problem], frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
     let columns = usize::from(area.width).saturating_sub(2);
-    let told = problems.iter().take(PROBLEMS).flat_map(|problem| problem_lines(problem, columns, ui));
-    let more = problems.len().checked_sub(PROBLEMS).filter(|more| *more > 0);
+    let told = problems.iter().take(MAX_PROBLEMS).flat_map(|problem| problem_lines(problem, columns, ui));
+    let more = problems.len().checked_sub(MAX_PROBLEMS).filter(|more| *more > 0);
     let more = more.map(|more| Line::from(Span::styled(format!("and {more} more"), ui.theme.muted)));
     at_bottom(told.chain(more).collect(), frame, area)
 }

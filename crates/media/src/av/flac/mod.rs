@@ -20,11 +20,11 @@ const PICTURE: u8 = 6;
 /// Length of the header block, in bytes.
 const STREAMINFO_LEN: u64 = 34;
 /// The maximum number of metadata blocks.
-const BLOCKS: u32 = 1 << 12;
+const MAX_BLOCKS: u32 = 1 << 12;
 /// Length of the first read in search of the last frame, in bytes.
-const TAIL: usize = 32 << 10;
+const TAIL_BYTES: usize = 32 << 10;
 /// The maximum number of samples that are skipped in search of the last frame.
-const WORK: u64 = 1 << 24;
+const MAX_SKIPPED_SAMPLES: u64 = 1 << 24;
 /// The shortest block of samples that a header may specify.
 const SHORTEST_BLOCK: u32 = 16;
 
@@ -104,7 +104,7 @@ fn layout(reader: &mut Reader, start: u64) -> Result<Layout, ProbeError> {
     }
     let mut at = start + 4;
     let (mut info, mut cover) = (None, None);
-    for _ in 0..BLOCKS {
+    for _ in 0..MAX_BLOCKS {
         let [kind, a, b, c] = reader.array(at)?;
         let len = u64::from(u32::from_be_bytes([0, a, b, c]));
         let content = at + 4;
@@ -199,7 +199,7 @@ struct Last {
 /// Finds the last frame; a single read suffices for typical files.
 fn last_frame(reader: &mut Reader, info: &Info, first: &Frame, frames_at: u64) -> Result<Last, ProbeError> {
     let len = reader.len();
-    let mut look = if info.longest_frame > 0 { info.longest_frame.saturating_add(1 << 10) } else { TAIL };
+    let mut look = if info.longest_frame > 0 { info.longest_frame.saturating_add(1 << 10) } else { TAIL_BYTES };
     loop {
         look = look.min(MAX_READ_BYTES);
         let at = len.saturating_sub(look as u64).max(frames_at);
@@ -222,7 +222,7 @@ fn chain(bytes: &[u8], info: &Info, first: &Frame) -> Option<Option<Last>> {
             == (first.channels, first.bits, first.rate, first.counts_samples)
             && frame.samples <= info.longest_block
     };
-    let (mut at, mut work) = (0, WORK);
+    let (mut at, mut work) = (0, MAX_SKIPPED_SAMPLES);
     let mut found: Option<Frame> = None;
     while let Some(rest) = next_frame(bytes, at) {
         let here = bytes.len() - rest.len();

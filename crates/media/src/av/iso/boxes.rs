@@ -54,7 +54,7 @@ pub struct WordReader {
 }
 
 /// Bytes of a table that are read at a time.
-const PIECE: u64 = 32 << 10;
+const READ_BYTES: u64 = 32 << 10;
 
 impl WordReader {
     /// Creates a reader of `count` words from `at`.
@@ -71,7 +71,7 @@ impl WordReader {
             return Ok(None);
         }
         if self.done + 4 > self.piece.len() {
-            let count = self.left.saturating_mul(4).min(PIECE);
+            let count = self.left.saturating_mul(4).min(READ_BYTES);
             let piece = reader.up_to(self.at, usize::try_from(count).unwrap_or(0))?;
             if piece.len() < 4 {
                 return Err(ProbeError::broken("a table of its header is cut short", self.at));

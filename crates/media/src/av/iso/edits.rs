@@ -7,7 +7,7 @@ use crate::av::rational::{rescale, Rounding};
 use crate::{ProbeError, Reader};
 
 /// The maximum number of samples that are visited for one track, over all its edits; exceeding it is an error.
-const STEPS: u64 = 10_000_000;
+const MAX_VISITED_SAMPLES: u64 = 10_000_000;
 
 /// The result of applying the edits of a track.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +57,7 @@ pub fn timeline(track: &Track, reader: &mut Reader) -> Result<Timeline, ProbeErr
         }
         line.beyond |= sample.size > 0 && sample.at >= reader.len();
         line.count += 1;
-        if line.count > STEPS {
+        if line.count > MAX_VISITED_SAMPLES {
             return Err(tangled());
         }
     }
@@ -247,7 +247,7 @@ impl<'a> Walk<'a> {
 
     fn step(&mut self) -> Result<(), ProbeError> {
         self.steps += 1;
-        if self.steps > STEPS {
+        if self.steps > MAX_VISITED_SAMPLES {
             Err(tangled())
         } else {
             Ok(())

@@ -7,7 +7,7 @@ use crate::av::codec::{AudioCodec, AudioSetup, VideoCodec};
 use crate::{ProbeError, Reader};
 
 /// The maximum number of bytes of a decoder configuration that are kept.
-const CONFIG: u64 = 64 << 10;
+const MAX_CONFIG_BYTES: u64 = 64 << 10;
 
 /// A sample description.
 #[derive(Clone, Debug)]
@@ -169,15 +169,15 @@ impl Entry {
 
     fn keep(&mut self, reader: &mut Reader, at: u64, len: u64) -> Result<(), ProbeError> {
         if self.config.len() <= 1 {
-            self.config = reader.up_to(at, usize::try_from(len.min(CONFIG)).unwrap_or(0))?.to_vec();
+            self.config = reader.up_to(at, usize::try_from(len.min(MAX_CONFIG_BYTES)).unwrap_or(0))?.to_vec();
         }
         Ok(())
     }
 
     /// Reads the object type and the configuration after it (ISO/IEC 14496-1 §7.2.6.5).
     fn elementary(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
-        let bytes =
-            reader.up_to(head.body + 4, usize::try_from(head.len().saturating_sub(4).min(CONFIG)).unwrap_or(0))?;
+        let bytes = reader
+            .up_to(head.body + 4, usize::try_from(head.len().saturating_sub(4).min(MAX_CONFIG_BYTES)).unwrap_or(0))?;
         let Some((object, config)) = descriptor(bytes) else { return Ok(()) };
         let config = config.to_vec();
         match object {

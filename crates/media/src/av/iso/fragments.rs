@@ -52,9 +52,9 @@ pub struct Fragments {
 }
 
 /// The maximum number of tracks whose fragments are read.
-const TRACKS: usize = 1024;
+const MAX_TRACKS: usize = 1024;
 /// The maximum number of samples of all fragments together.
-const SAMPLES: u64 = 10_000_000;
+const MAX_SAMPLES: u64 = 10_000_000;
 
 /// Passes the samples in all fragments of the track at `index` to `visitor`.
 pub fn visit(
@@ -113,7 +113,7 @@ impl Fragments {
 
     /// Reads `trex`.
     pub fn read_trex(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
-        if self.defaults.len() < TRACKS {
+        if self.defaults.len() < MAX_TRACKS {
             let at = head.body + 4;
             self.defaults.push(Defaults {
                 track: be32(reader, at)?,
@@ -250,7 +250,7 @@ impl Fragments {
             let shift = i64::from(field(reader, 0x800, 0)? as i32);
             track.early = track.early.max(-shift);
             track.rate_samples += 1;
-            if track.rate_samples as u64 > SAMPLES {
+            if track.rate_samples as u64 > MAX_SAMPLES {
                 return Err(ProbeError::broken("it has more samples than can be followed", head.at));
             }
             track.rate_ticks = track.rate_ticks.saturating_add(i64::from(duration));

@@ -55,9 +55,9 @@ pub struct Brand {
 }
 
 /// The maximum number of tracks of one file; real files have fewer.
-const TRACKS: usize = 1024;
+const MAX_TRACKS: usize = 1024;
 /// The maximum nesting depth of boxes.
-const DEPTH: usize = 11;
+const MAX_DEPTH: usize = 11;
 
 /// The header of a file.
 #[derive(Default)]
@@ -132,7 +132,7 @@ impl Movie {
             }
             let inside = stack.iter().any(|(kind, ..)| kind == b"trak");
             if let Some(start) = self.open(reader, &head, inside)? {
-                if stack.len() >= DEPTH {
+                if stack.len() >= MAX_DEPTH {
                     return Err(ProbeError::broken("its boxes are nested too deep", head.at));
                 }
                 stack.push((head.kind, start, head.end));
@@ -151,7 +151,7 @@ impl Movie {
         Ok(match &head.kind {
             b"moov" if self.found_header => None,
             b"trak" => {
-                if self.tracks.len() >= TRACKS {
+                if self.tracks.len() >= MAX_TRACKS {
                     return Err(ProbeError::broken("it has too many tracks", head.at));
                 }
                 self.tracks.push(Track::new());
@@ -289,7 +289,7 @@ impl Movie {
                 0x1b => "image/bmp",
                 _ => continue,
             };
-            if self.tracks.len() < TRACKS {
+            if self.tracks.len() < MAX_TRACKS {
                 let cover = Some((mime, data.body + 8, data.end));
                 self.tracks.push(Track { kind: Kind::Cover, cover, ..Track::default() });
             }

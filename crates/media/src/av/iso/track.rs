@@ -48,7 +48,7 @@ pub struct Edit {
 pub const UNTOLD: i64 = i64::MIN;
 
 /// The maximum number of edits of one track that are read; real files have fewer.
-const EDITS: u64 = 4096;
+const MAX_EDITS: u64 = 4096;
 
 /// A track, as described by its header.
 #[derive(Clone, Debug, Default)]
@@ -309,7 +309,7 @@ impl Track {
         let long = reader.array::<1>(head.body)? == [1];
         let count = head.len().saturating_sub(8) / if long { 20 } else { 12 };
         self.edits.clear();
-        let mut words = WordReader::new(head.body + 8, count.min(EDITS) * if long { 5 } else { 3 });
+        let mut words = WordReader::new(head.body + 8, count.min(MAX_EDITS) * if long { 5 } else { 3 });
         while let Some((first, second)) = words.pair(reader)? {
             let edit = if long {
                 let Some((high, low)) = words.pair(reader)? else { break };

@@ -32,9 +32,9 @@ pub type Visitor<'a> = dyn FnMut(&mut Reader, Frame) -> Result<bool, ProbeError>
 
 const CLUSTER: u32 = 0x1f43_b675;
 /// Payloads of at least this length are skipped without reading ahead, in bytes.
-const LARGE: u64 = 8 << 10;
+const LARGE_PAYLOAD_BYTES: u64 = 8 << 10;
 /// Bytes that are searched at a time for the next cluster.
-const STEP: usize = 64 << 10;
+const CLUSTER_SEARCH_BYTES: usize = 64 << 10;
 
 /// Passes the frames of all clusters from `at` to `end` to `visitor`. Returns whether no damage was found up to the end.
 pub fn visit(reader: &mut Reader, at: u64, end: u64, visitor: &mut Visitor) -> Result<bool, ProbeError> {
@@ -60,7 +60,7 @@ pub fn visit(reader: &mut Reader, at: u64, end: u64, visitor: &mut Visitor) -> R
         if behind > reader.len() {
             return Ok(false);
         }
-        large = behind - element.body >= LARGE;
+        large = behind - element.body >= LARGE_PAYLOAD_BYTES;
         let wanted = match element.id {
             0xe7 => {
                 cluster_time = element.unsigned(reader)?.and_then(|time| i64::try_from(time).ok()).unwrap_or(0);
@@ -93,7 +93,7 @@ fn is_known(element: &Element) -> bool {
 fn next_cluster(reader: &mut Reader, mut at: u64, end: u64) -> Result<Option<u64>, ProbeError> {
     let id = CLUSTER.to_be_bytes();
     while at < end {
-        let bytes = reader.up_to(at, STEP)?;
+        let bytes = reader.up_to(at, CLUSTER_SEARCH_BYTES)?;
         if let Some(found) = memchr::memmem::find(bytes, &id) {
             return Ok(Some(at + found as u64).filter(|found| *found < end));
         }
@@ -182,7 +182,7 @@ fn laces(reader: &mut Reader, body: u64, end: u64, lacing: u8) -> Result<Option<
     }
     let left = usize::try_from(end - body).unwrap_or(usize::MAX);
     // At most 255 lengths of up to eight bytes, or lengths of many bytes of 255; anything longer is damage.
-    let head = reader.up_to(body, left.min(STEP))?;
+    let head = reader.up_to(body, left.min(CLUSTER_SEARCH_BYTES))?;
     let Some((&count, rest)) = head.split_first() else { return Ok(None) };
     let known = match lacing {
         1 => xiph(rest, usize::from(count)),

@@ -21,9 +21,9 @@ const OTHER_VIDEO: [&str; 12] = [
 const OTHER_AUDIO: [&str; 6] = ["A_DTS", "A_MLP", "A_TRUEHD", "A_QUICKTIME", "A_REAL", "A_ATRAC"];
 
 /// Length of a bitmap header, in bytes; the codec configuration follows it.
-const BITMAP: usize = 40;
+const BITMAP_HEADER_BYTES: usize = 40;
 /// Length of a WAVEFORMATEX, in bytes; the codec configuration follows it.
-const WAVE: usize = 18;
+const WAVE_FORMAT_BYTES: usize = 18;
 
 /// Returns the video codec, and the offset of its configuration in the private data.
 pub fn video(id: &str, private: &[u8]) -> (VideoCodec, usize) {
@@ -37,7 +37,7 @@ pub fn video(id: &str, private: &[u8]) -> (VideoCodec, usize) {
         _ if id.starts_with("V_MPEG1") || id.starts_with("V_MPEG2") => VideoCodec::Mpeg2,
         _ if id.starts_with("V_MJPEG") => VideoCodec::Mjpeg,
         _ if id.starts_with("V_PRORES") => VideoCodec::Prores,
-        _ if id.starts_with("V_MS/VFW/FOURCC") => return (bitmap(private), BITMAP),
+        _ if id.starts_with("V_MS/VFW/FOURCC") => return (bitmap(private), BITMAP_HEADER_BYTES),
         _ if OTHER_VIDEO.iter().any(|known| id.starts_with(known)) => VideoCodec::Other,
         _ => VideoCodec::Unknown,
     };
@@ -75,7 +75,7 @@ pub fn audio(id: &str, private: &[u8], bits: u64) -> (AudioCodec, usize) {
         _ if id.starts_with("A_WAVPACK4") => AudioCodec::Wavpack,
         _ if id.starts_with("A_TTA1") => AudioCodec::Tta,
         "A_PCM/FLOAT/IEEE" | "A_PCM/INT/BIG" | "A_PCM/INT/LIT" => AudioCodec::Pcm(bytes),
-        _ if id.starts_with("A_MS/ACM") => return (wave(private), WAVE),
+        _ if id.starts_with("A_MS/ACM") => return (wave(private), WAVE_FORMAT_BYTES),
         _ if OTHER_AUDIO.iter().any(|known| id.starts_with(known)) => AudioCodec::Other,
         _ => AudioCodec::Unknown,
     };

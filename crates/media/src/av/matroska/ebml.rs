@@ -14,9 +14,9 @@ pub struct Element {
 }
 
 /// Bytes that are read of an element if elements are far apart: its header, and the header of a block.
-const APART: usize = 64;
+const HEADER_READ_BYTES: usize = 64;
 /// The longest element that is read as a whole, in bytes.
-const WHOLE: u64 = 1 << 20;
+const MAX_ELEMENT_BYTES: u64 = 1 << 20;
 
 impl Element {
     /// Reads the element at `at`, inside one that ends at `end`; `None` at the end or if the header is invalid.
@@ -27,7 +27,7 @@ impl Element {
 
     /// Like [`at`](Self::at), but without reading ahead: a large body is usually followed by another one.
     pub fn apart(reader: &mut Reader, at: u64, end: u64) -> Result<Option<Self>, ProbeError> {
-        let left = usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX).min(APART);
+        let left = usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX).min(HEADER_READ_BYTES);
         Ok(Self::parsed(reader.sparse(at, left)?, at))
     }
 
@@ -71,7 +71,7 @@ impl Element {
 
     /// Reads the body as far as it is present; empty if it is too long to be kept in memory.
     pub fn bytes(&self, reader: &mut Reader) -> Result<Vec<u8>, ProbeError> {
-        match self.size().filter(|size| *size <= WHOLE) {
+        match self.size().filter(|size| *size <= MAX_ELEMENT_BYTES) {
             Some(size) => Ok(reader.up_to(self.body, size as usize)?.to_vec()),
             None => Ok(Vec::new()),
         }

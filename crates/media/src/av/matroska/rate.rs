@@ -6,7 +6,7 @@ use crate::av::frame_rate::{standard, FrameRateEstimator};
 use crate::av::rational::{Rational, INT_MAX};
 
 /// Number of packets at the beginning whose durations are not counted.
-const PASSED: u64 = 2;
+const SKIPPED_PACKETS: u64 = 2;
 /// Maximum relative deviation from a standard rate.
 const NEAR: f64 = 0.01;
 
@@ -44,7 +44,7 @@ impl Analysis {
     pub fn add(&mut self, time: i64, told: Option<i64>) {
         if !self.guess.is_done() {
             let ticks = told.unwrap_or_else(|| self.by_headers());
-            if self.packets >= PASSED && ticks > 0 {
+            if self.packets >= SKIPPED_PACKETS && ticks > 0 {
                 self.counted += 1;
                 self.sum = self.sum.saturating_add(ticks);
             }

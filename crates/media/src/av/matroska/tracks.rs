@@ -7,7 +7,7 @@ use crate::av::rational::{Rational, INT_MAX};
 use crate::{ProbeError, Reader};
 
 /// Default nanoseconds per tick.
-const SCALE: u64 = 1_000_000;
+const DEFAULT_TICK_NS: u64 = 1_000_000;
 /// The maximum number of tracks; a malicious file may have any number.
 const MAX_TRACKS: usize = 1_000;
 /// The maximum number of bytes of a codec name.
@@ -70,7 +70,7 @@ pub struct Header {
 
 impl Default for Header {
     fn default() -> Self {
-        Self { scale: SCALE, duration: None, tracks: Vec::new(), cover: None }
+        Self { scale: DEFAULT_TICK_NS, duration: None, tracks: Vec::new(), cover: None }
     }
 }
 
@@ -110,7 +110,9 @@ impl Header {
     pub fn info(&mut self, reader: &mut Reader, info: &Element) -> Result<(), ProbeError> {
         children(reader, info, &mut |reader, element| {
             match element.id {
-                0x2a_d7b1 => self.scale = element.unsigned(reader)?.filter(|scale| *scale > 0).unwrap_or(SCALE),
+                0x2a_d7b1 => {
+                    self.scale = element.unsigned(reader)?.filter(|scale| *scale > 0).unwrap_or(DEFAULT_TICK_NS)
+                }
                 0x4489 => self.duration = element.float(reader)?.filter(|length| *length > 0.0),
                 _ => {}
             }

@@ -18,7 +18,7 @@ use pages::{Assembly, Packets, Page, Pages, FIRST};
 use timing::Timing;
 
 /// The maximum number of streams that are distinguished; real files have fewer.
-const STREAMS: usize = 64;
+const MAX_STREAMS: usize = 64;
 
 /// Whether these first bytes belong to an Ogg file.
 pub fn matches(first: &[u8]) -> bool {
@@ -70,7 +70,7 @@ fn headers(reader: &mut Reader, start: u64) -> Result<Vec<Stream>, ProbeError> {
         let known = streams.iter().position(|stream| stream.serial == page.serial);
         let at = known.unwrap_or(streams.len());
         if known.is_none() {
-            if streams.len() == STREAMS {
+            if streams.len() == MAX_STREAMS {
                 return Err(ProbeError::broken("it has too many streams", page.at));
             }
             let codec = Codec::of(&page);

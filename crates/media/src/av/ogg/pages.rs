@@ -9,11 +9,11 @@ const CONTINUED: u8 = 1;
 /// The longest page in bytes, which is also the range of the search for the next one.
 const MAX_PAGE_BYTES: usize = 65_307;
 /// Bytes before the segment lengths.
-const HEADER: usize = 27;
+const HEADER_BYTES: usize = 27;
 /// The longest header packet that is kept, in bytes; of longer ones, only the beginning is kept.
 const MAX_KEPT_HEADER_BYTES: usize = 1 << 19;
 /// Bytes that are kept of packets with sound or frames.
-const BEGINNING: usize = 32;
+const KEPT_PACKET_BYTES: usize = 32;
 
 /// A page with a valid checksum.
 #[derive(Debug)]
@@ -89,11 +89,11 @@ impl Pages {
 /// Reads a page: `None` if the file ends within it, an inner `None` if its checksum is wrong.
 fn read(reader: &mut Reader, at: u64) -> Result<Option<Option<(Page, u64)>>, ProbeError> {
     // Reading the header first avoids reading the maximum page length for each page of a file of short pages.
-    let segments = reader.up_to(at, HEADER)?.get(HEADER - 1).map_or(0, |count| usize::from(*count));
-    let lengths = reader.up_to(at + HEADER as u64, segments)?.iter().map(|length| usize::from(*length));
+    let segments = reader.up_to(at, HEADER_BYTES)?.get(HEADER_BYTES - 1).map_or(0, |count| usize::from(*count));
+    let lengths = reader.up_to(at + HEADER_BYTES as u64, segments)?.iter().map(|length| usize::from(*length));
     let length = lengths.sum::<usize>();
-    let bytes = reader.up_to(at, HEADER + segments + length)?;
-    let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() else { return Ok(None) };
+    let bytes = reader.up_to(at, HEADER_BYTES + segments + length)?;
+    let Some((header, rest)) = bytes.split_first_chunk::<HEADER_BYTES>() else { return Ok(None) };
     let Some((segments, rest)) = rest.split_at_checked(segments) else { return Ok(None) };
     let Some(content) = rest.get(..length) else { return Ok(None) };
     let number = |from: usize| {
@@ -113,7 +113,7 @@ fn read(reader: &mut Reader, at: u64) -> Result<Option<Option<(Page, u64)>>, Pro
         segments: segments.to_vec(),
         content: content.to_vec(),
     };
-    let end = at + (HEADER + segments.len() + length) as u64;
+    let end = at + (HEADER_BYTES + segments.len() + length) as u64;
     Ok(Some(Some((page, end))))
 }
 
@@ -163,7 +163,7 @@ pub(super) struct Packets {
 impl Assembly {
     /// Adds a page. Unless `headers` is set, only the beginning of packets is kept.
     pub(super) fn add(&mut self, page: &Page, headers: bool) -> Packets {
-        let kept = if headers { MAX_KEPT_HEADER_BYTES } else { BEGINNING };
+        let kept = if headers { MAX_KEPT_HEADER_BYTES } else { KEPT_PACKET_BYTES };
         let mut segments = page.segments.iter();
         let mut content = page.content.as_slice();
         let goes_on = page.flags & CONTINUED != 0 || self.unfinished;

@@ -5,7 +5,7 @@ use super::pages::{Packet, Page, LAST};
 use crate::ProbeError;
 
 /// Opus granules above this are refused.
-const HUGE: i64 = 1 << 62;
+const MAX_GRANULE: i64 = 1 << 62;
 
 /// The state of a stream's timing.
 #[derive(Debug, Default)]
@@ -130,7 +130,7 @@ impl Timing {
         self.ended |= last_page;
         self.packets += 1;
         let kind = codec.kind();
-        if kind == Kind::Opus && (page.granule < 0 || page.granule > HUGE) {
+        if kind == Kind::Opus && (page.granule < 0 || page.granule > MAX_GRANULE) {
             return Err(ProbeError::broken("a page has no time", page.at));
         }
         let begins = matches!(self.known, PacketTime::No | PacketTime::At(0)) && !last_page;

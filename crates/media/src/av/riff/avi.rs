@@ -19,7 +19,7 @@ const NAMES: [([u8; 4], [u8; 4]); 5] =
 /// Bytes that are read at a time in search of a chunk.
 const SEARCH_BYTES: usize = 4 << 10;
 /// The maximum length of a palette chunk in bytes.
-const PALETTE: u32 = 4 * 256 + 4;
+const MAX_PALETTE_BYTES: u32 = 4 * 256 + 4;
 
 /// Whether these first bytes belong to an AVI file.
 pub fn matches(first: &[u8]) -> bool {
@@ -217,7 +217,7 @@ impl<'a> Walk<'a> {
         if there == 0 {
             return Ok(next);
         }
-        if head[2..4] == *b"pc" && size <= PALETTE {
+        if head[2..4] == *b"pc" && size <= MAX_PALETTE_BYTES {
             let [first, count] = reader.array(at)?;
             let last = first.wrapping_add(count).wrapping_sub(1);
             let colours = u64::from(last.checked_sub(first).map_or(0, |more| u16::from(more) + 1));

@@ -7,7 +7,7 @@ use crate::av::rational::{rescale, Rational, Rounding};
 use crate::{ProbeError, Reader};
 
 /// The longest frame header that is parsed, in bytes.
-const HEAD: usize = 8;
+const MAX_FRAME_HEADER_BYTES: usize = 8;
 
 /// The maximum number of bytes outside of frames that are skipped.
 const MAX_JUNK: u64 = 16 << 20;
@@ -59,7 +59,7 @@ impl Frames {
         Some(Self {
             read,
             base,
-            head: Vec::with_capacity(HEAD),
+            head: Vec::with_capacity(MAX_FRAME_HEADER_BYTES),
             head_at: 0,
             head_stamp: None,
             left: 0,
@@ -81,7 +81,8 @@ impl Frames {
                 self.head_stamp = stamp;
                 begun_here = true;
             }
-            let wanted = (HEAD - self.head.len()).min(usize::try_from(len - done).unwrap_or(HEAD));
+            let wanted = (MAX_FRAME_HEADER_BYTES - self.head.len())
+                .min(usize::try_from(len - done).unwrap_or(MAX_FRAME_HEADER_BYTES));
             let bytes = reader.up_to(at + done, wanted)?;
             if bytes.is_empty() {
                 break;
@@ -89,7 +90,7 @@ impl Frames {
             let taken = bytes.len() as u64;
             self.head.extend_from_slice(bytes);
             done += taken;
-            if self.head.len() < HEAD {
+            if self.head.len() < MAX_FRAME_HEADER_BYTES {
                 break;
             }
             let Some((header, length)) = (self.read)(&self.head).and_then(|header| Some((header, header.bytes?)))
@@ -107,7 +108,7 @@ impl Frames {
                 stamp = None;
             }
             self.frame(header, length);
-            let beyond = u64::from(length).saturating_sub(HEAD as u64);
+            let beyond = u64::from(length).saturating_sub(MAX_FRAME_HEADER_BYTES as u64);
             self.head.clear();
             let skipped = beyond.min(len - done);
             done += skipped;

@@ -10,21 +10,21 @@ use crate::{ProbeError, Reader};
 use gristmill_core::AvFacts;
 
 /// Files are recognised only if there are more bytes than this.
-const SHORTEST: usize = 32;
+const MIN_FILE_BYTES: usize = 32;
 /// The GUIDs of Wave64 without their first four bytes, which are the chunk name as in RIFF (the outermost GUID has a different ending).
 const W64_RIFF: [u8; 16] = *b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\x00\x00";
 const W64_CHUNK: [u8; 12] = *b"\xf3\xac\xd3\x11\x8c\xd1\x00\xc0\x4f\x8e\xdb\x8a";
 /// The maximum number of chunks that are visited.
-const CHUNKS: u32 = 1 << 20;
+const MAX_CHUNKS: u32 = 1 << 20;
 /// The end of sound of unknown length.
-const UNKNOWN: u64 = i64::MAX as u64;
+const UNKNOWN_END: u64 = i64::MAX as u64;
 
 /// Whether these first bytes belong to a WAV file of any kind.
 pub fn matches(first: &[u8]) -> bool {
     if first.len() > 40 && first.starts_with(&W64_RIFF) && first[24..].starts_with(b"wave") {
         return first[28..40] == W64_CHUNK;
     }
-    first.len() > SHORTEST
+    first.len() > MIN_FILE_BYTES
         && first.get(8..12) == Some(b"WAVE")
         && match &first[..4] {
             b"RIFF" | b"RIFX" => true,
@@ -38,7 +38,7 @@ struct Header {
     format: Option<(SoundFormat, u64)>,
     /// Offset of the sound.
     data_at: Option<u64>,
-    /// End of the sound according to the header; [`UNKNOWN`] if not specified.
+    /// End of the sound according to the header; [`UNKNOWN_END`] if not specified.
     data_end: u64,
     /// Bytes of sound according to the header; 0 if not specified.
     data_size: u64,
@@ -57,10 +57,10 @@ impl Header {
     fn data_chunk(&mut self, content: u64, size: u64, sized64: bool) -> u64 {
         self.data_at = Some(content);
         self.data_end = if sized64 {
-            content.saturating_add(self.data_size).min(UNKNOWN)
+            content.saturating_add(self.data_size).min(UNKNOWN_END)
         } else if size == 0 || size == u64::from(u32::MAX) {
             self.data_size = 0;
-            UNKNOWN
+            UNKNOWN_END
         } else {
             self.data_size = size;
             content + size
@@ -87,7 +87,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     let ticks = counted.end.or(told);
     let mut remarks = counted.remarks;
     let there = reader.len().saturating_sub(data_at);
-    if header.data_end != UNKNOWN && header.data_end > reader.len() {
+    if header.data_end != UNKNOWN_END && header.data_end > reader.len() {
         remarks.push(format!(
             "it is cut short: its header announces {} of sound, the file has {there}",
             gristmill_core::text::count(header.data_end.saturating_sub(data_at), "byte")
@@ -117,7 +117,7 @@ fn riff_header(reader: &mut Reader) -> Result<Header, ProbeError> {
     if sized64 {
         at = ds64(reader, &mut header)?;
     }
-    let mut chunks = 0..CHUNKS;
+    let mut chunks = 0..MAX_CHUNKS;
     while let Some((id, size)) = chunk(reader, at, big_endian)? {
         if chunks.next().is_none() {
             return Err(ProbeError::broken("it has too many chunks", at));
@@ -167,7 +167,7 @@ fn ds64(reader: &mut Reader, header: &mut Header) -> Result<u64, ProbeError> {
     if &bytes[..4] != b"ds64" || size < 24 {
         return Err(ProbeError::broken("its ds64 chunk is missing or too short", 12));
     }
-    if data > UNKNOWN || samples > UNKNOWN {
+    if data > UNKNOWN_END || samples > UNKNOWN_END {
         return Err(ProbeError::broken("the sizes in its ds64 chunk are below zero", 28));
     }
     (header.data_size, header.samples) = (data, samples);
@@ -201,9 +201,9 @@ fn wave64_header(reader: &mut Reader) -> Result<Header, ProbeError> {
         return Err(ProbeError::broken("the file's own size is too small", 16));
     }
     let mut at = 40;
-    for _ in 0..CHUNKS {
+    for _ in 0..MAX_CHUNKS {
         let Some((name, size)) = wave64_chunk(reader, at)? else { return Ok(header) };
-        if size <= 24 || size > UNKNOWN - at {
+        if size <= 24 || size > UNKNOWN_END - at {
             return Err(ProbeError::broken(format!("{size} is no size of a chunk"), at + 16));
         }
         match name {
@@ -239,11 +239,11 @@ fn wave64_chunk<'a>(reader: &'a mut Reader, at: u64) -> Result<Wave64Chunk<'a>, 
 fn pieces(reader: &mut Reader, header: &Header, data_at: u64) -> Result<Vec<AudioRun>, ProbeError> {
     let mut pieces = vec![AudioRun::new(data_at, header.data_end.min(reader.len()).saturating_sub(data_at))];
     let mut at = header.data_end;
-    let mut chunks = 0..CHUNKS;
+    let mut chunks = 0..MAX_CHUNKS;
     while at < reader.len() && chunks.next().is_some() && pieces.len() < 1 << 12 {
         if header.wave64 {
             let Some((name, size)) = wave64_chunk(reader, at)? else { break };
-            if size <= 24 || size > UNKNOWN - 8 {
+            if size <= 24 || size > UNKNOWN_END - 8 {
                 break;
             }
             let end = if name == Some(b"data") { at.saturating_add(size) } else { 0 };
@@ -270,7 +270,7 @@ fn pieces(reader: &mut Reader, header: &Header, data_at: u64) -> Result<Vec<Audi
 /// Returns the length in samples according to the header.
 fn told_duration(header: &Header, format: &SoundFormat, file_len: u64) -> Option<i64> {
     let channels = u64::from(format.channels);
-    let data_size = if header.data_size > UNKNOWN >> 3 { 0 } else { header.data_size };
+    let data_size = if header.data_size > UNKNOWN_END >> 3 { 0 } else { header.data_size };
     let mut samples = header.samples;
     if header.wave64 {
         return i64::try_from(samples).ok().filter(|samples| *samples > 0);

@@ -7,12 +7,12 @@ use super::scans::Huffman;
 use crate::{ProbeError, Reader};
 
 /// Number of bits to which the buffer is filled near the end of the file.
-const AHEAD: u32 = 57;
+const FULL_BITS: u32 = 57;
 /// Far from the end of the file, [`FAR_BYTES`] bytes are read once at most this many bits are left.
 const REFILL_AT_BITS: u32 = 16;
 const FAR_BYTES: u32 = 6;
 /// Bytes per block of a unit that must remain for libjpeg to use its fast path.
-const FAR: u64 = 512;
+const FAST_PATH_BYTES: u64 = 512;
 
 /// A lookup table of codes by their length.
 struct Table {
@@ -74,7 +74,7 @@ impl Bits<'_, '_> {
     }
 
     /// Ensures that `count` bits (at most 16) are buffered.
-    fn need(&mut self, count: u32) -> Result<(), BitsError> {
+    fn ensure_bits(&mut self, count: u32) -> Result<(), BitsError> {
         if self.is_far {
             if self.left <= REFILL_AT_BITS {
                 for _ in 0..FAR_BYTES {
@@ -82,7 +82,7 @@ impl Bits<'_, '_> {
                 }
             }
         } else if self.left < count {
-            while self.left < AHEAD {
+            while self.left < FULL_BITS {
                 self.byte()?;
             }
         }
@@ -95,10 +95,10 @@ impl Bits<'_, '_> {
     }
 
     fn symbol(&mut self, table: &Table) -> Result<u8, BitsError> {
-        self.need(8)?;
+        self.ensure_bits(8)?;
         for (len, (end, add)) in (1_u32..).zip(table.ends.iter().skip(1)) {
             if len > 8 {
-                self.need(len)?;
+                self.ensure_bits(len)?;
             }
             let code = self.peek(len);
             if code < *end {
@@ -114,7 +114,7 @@ impl Bits<'_, '_> {
 
     fn skip(&mut self, count: u32) -> Result<(), BitsError> {
         if count > 0 {
-            self.need(count)?;
+            self.ensure_bits(count)?;
             self.left = self.left.saturating_sub(count);
         }
         Ok(())
@@ -149,7 +149,7 @@ pub(super) fn are_there(
     blocks: &[(Huffman, Huffman)],
 ) -> Result<bool, ProbeError> {
     let tables: Vec<_> = blocks.iter().map(|(first, other)| (Table::new(first), Table::new(other))).collect();
-    let far = FAR * tables.len() as u64;
+    let far = FAST_PATH_BYTES * tables.len() as u64;
     let mut bits = Bits { reader, at: from, buffer: 0, left: 0, is_far: false };
     for _ in 0..units {
         bits.is_far = bits.at + far <= bits.reader.len();

@@ -5,7 +5,7 @@ use super::{cut, error};
 use crate::{ProbeError, Reader};
 
 /// The number of codes of at most [`MAX_CODE_BITS`] bits.
-const CODES: usize = 4096;
+const MAX_CODES: usize = 4096;
 const MAX_CODE_BITS: u32 = 12;
 
 pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
@@ -21,7 +21,7 @@ pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
     let clear = 1_usize << frame.code_bits;
     let end = clear + 1;
     // The number of pixels of each code.
-    let mut lengths = vec![1_u32; CODES];
+    let mut lengths = vec![1_u32; MAX_CODES];
     let (mut next, mut size, mut last, mut done) = (clear + 2, frame.code_bits + 1, None, 0_u64);
     while done < pixels {
         let code = bits.take(size)?;
@@ -46,14 +46,14 @@ pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
         // A code that is not defined yet is the previous one followed by that one's first pixel.
         let longer = lengths[before].saturating_add(1);
         done += u64::from(if code == next { longer } else { lengths[code] });
-        if next < CODES {
+        if next < MAX_CODES {
             lengths[next] = longer;
             if next + 1 == 1 << size && size < MAX_CODE_BITS {
                 size += 1;
             }
             next += 1;
         }
-        last = Some(code.min(CODES - 1));
+        last = Some(code.min(MAX_CODES - 1));
     }
     Ok(())
 }

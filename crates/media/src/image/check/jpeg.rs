@@ -6,7 +6,7 @@ use super::scans::{Frame, Scans};
 use crate::{ProbeError, Reader};
 
 /// Bytes of a scan that are searched at a time.
-const PIECE: usize = 32 << 10;
+const SEARCH_BYTES: usize = 32 << 10;
 
 pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
     let mut scans = Scans::default();
@@ -107,7 +107,7 @@ fn next_marker(reader: &mut Reader, mut at: u64) -> Result<(u8, u64), WalkEnd> {
 }
 
 fn skip_to_mark(reader: &mut Reader, at: u64) -> Result<u64, ProbeError> {
-    let bytes = reader.up_to(at, PIECE)?;
+    let bytes = reader.up_to(at, SEARCH_BYTES)?;
     Ok(at + memchr::memchr(0xff, bytes).unwrap_or(bytes.len()) as u64)
 }
 
@@ -117,7 +117,7 @@ fn end_of_scan(reader: &mut Reader, start: u64, scans: &mut Scans) -> Result<u64
     // The end of the latest restart marker, and the number of restart markers.
     let (mut latest, mut marks) = (start, 0_u64);
     loop {
-        let bytes = reader.up_to(at, PIECE)?;
+        let bytes = reader.up_to(at, SEARCH_BYTES)?;
         if bytes.len() < 2 {
             return unfinished(reader, scans, latest, marks);
         }

@@ -6,7 +6,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 
 /// Bytes that are read, and bytes that are decompressed, at a time.
 const PIECE: usize = 64 << 10;
-const OUT: usize = 64 << 10;
+const DECOMPRESS_BYTES: usize = 64 << 10;
 
 /// Checks the image at `start`.
 pub(super) fn check(reader: &mut Reader, start: u64) -> Result<(), ProbeError> {
@@ -197,7 +197,7 @@ fn pixels(chunks: &mut Chunks, rows: Rows) -> Result<(), ProbeError> {
     let mut left = rows.bytes();
     let mut follow = RowTracker::new(rows);
     let mut inflate = Decompress::new(true);
-    let mut out = vec![0; OUT];
+    let mut out = vec![0; DECOMPRESS_BYTES];
     let wrong = |at: u64| ProbeError::broken("the data of the PNG picture do not decompress", at);
     while left > 0 {
         let at = chunks.at;
@@ -206,7 +206,7 @@ fn pixels(chunks: &mut Chunks, rows: Rows) -> Result<(), ProbeError> {
             return Err(cut(chunks.reader));
         }
         loop {
-            let room = usize::try_from(left).unwrap_or(OUT).min(OUT);
+            let room = usize::try_from(left).unwrap_or(DECOMPRESS_BYTES).min(DECOMPRESS_BYTES);
             let (in_before, out_before) = (inflate.total_in(), inflate.total_out());
             let status = inflate.decompress(bytes, &mut out[..room], FlushDecompress::None).map_err(|_| wrong(at))?;
             let used = usize::try_from(inflate.total_in() - in_before).unwrap_or(usize::MAX);

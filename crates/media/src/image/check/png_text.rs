@@ -10,7 +10,7 @@ const MAX_CHUNK_BYTES: u64 = 1 << 20;
 /// Longest content of all texts, in bytes, or in characters for an iTXt chunk.
 const MAX_TEXT_BYTES: u64 = 64 << 20;
 /// Bytes that are decompressed at a time.
-const OUT: usize = 64 << 10;
+const DECOMPRESS_BYTES: usize = 64 << 10;
 
 /// Counts the texts of an image.
 #[derive(Default)]
@@ -133,7 +133,7 @@ fn each_piece(
     take: &mut dyn FnMut(&[u8]) -> bool,
 ) -> Result<(), ProbeError> {
     while from < end {
-        let count = usize::try_from(end - from).unwrap_or(OUT).min(OUT).min(MAX_READ_BYTES);
+        let count = usize::try_from(end - from).unwrap_or(DECOMPRESS_BYTES).min(DECOMPRESS_BYTES).min(MAX_READ_BYTES);
         let bytes = reader.up_to(from, count)?;
         if bytes.is_empty() || !take(bytes) {
             break;
@@ -152,7 +152,7 @@ fn decompress(
     end: u64,
     take: &mut dyn FnMut(&[u8]),
 ) -> Result<u64, ProbeError> {
-    let (mut inflate, mut out) = (Decompress::new(true), vec![0; OUT]);
+    let (mut inflate, mut out) = (Decompress::new(true), vec![0; DECOMPRESS_BYTES]);
     let (mut is_damaged, mut is_too_long) = (false, false);
     each_piece(reader, from, end, &mut |mut bytes| loop {
         let (in_before, out_before) = (inflate.total_in(), inflate.total_out());
@@ -168,7 +168,7 @@ fn decompress(
         if is_too_long || status == Status::StreamEnd {
             return false;
         }
-        if used == 0 && made == 0 || bytes.is_empty() && made < OUT {
+        if used == 0 && made == 0 || bytes.is_empty() && made < DECOMPRESS_BYTES {
             return true;
         }
     })?;

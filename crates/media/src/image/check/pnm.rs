@@ -8,7 +8,7 @@ use gristmill_core::ImageFacts;
 /// Digits of the longest number.
 const MAX_DIGITS: usize = 10;
 /// Length of the blocks that Pillow reads and validates, in bytes.
-const BLOCK: u64 = 1 << 20;
+const BLOCK_BYTES: u64 = 1 << 20;
 
 pub(super) fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     let header = header(reader).map_err(error)?;
@@ -31,7 +31,7 @@ fn wrong(at: u64) -> ProbeError {
 /// Checks zeros and ones, with or without whitespace between them. The block that contains the last one is checked to its end.
 fn bits(reader: &mut Reader, start: u64, all: u64) -> Result<(), ProbeError> {
     let (mut at, mut done, mut is_comment) = (start, 0, false);
-    while done < all || !(at - start).is_multiple_of(BLOCK) {
+    while done < all || !(at - start).is_multiple_of(BLOCK_BYTES) {
         let Some(byte) = reader.up_to(at, 1)?.first().copied() else { break };
         match byte {
             b'\r' | b'\n' if is_comment => is_comment = false,
@@ -96,7 +96,7 @@ fn numbers(reader: &mut Reader, start: u64, all: u64, most: i64) -> Result<(), P
 
 /// Checks the length of a word at the end of the block that contains the last number: Pillow validates it before that number.
 fn last_word(reader: &mut Reader, start: u64, at: u64) -> Result<(), ProbeError> {
-    let end = (start + (at - start).next_multiple_of(BLOCK)).min(reader.len());
+    let end = (start + (at - start).next_multiple_of(BLOCK_BYTES)).min(reader.len());
     let longest = MAX_DIGITS as u64 + 1;
     if end < at + longest {
         return Ok(());

@@ -14,7 +14,7 @@ use std::io::Read;
 /// The maximum number of bytes of a strip, packed or not; of larger ones, only the location is checked.
 const MAX_STRIP_BYTES: u64 = 64 << 20;
 /// Memory limit of the LZMA decoder, in bytes.
-const DICTIONARY: u64 = 256 << 20;
+const MAX_LZMA_BYTES: u64 = 256 << 20;
 
 pub(super) fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     match pixels(reader) {
@@ -75,7 +75,7 @@ fn deflate(mut bytes: &[u8], out: &mut [u8]) -> bool {
 }
 
 fn lzma(mut bytes: &[u8], out: &mut [u8]) -> bool {
-    let Ok(mut stream) = Stream::new_stream_decoder(DICTIONARY, 0) else { return false };
+    let Ok(mut stream) = Stream::new_stream_decoder(MAX_LZMA_BYTES, 0) else { return false };
     let mut done = 0;
     while done < out.len() {
         let before = (stream.total_in(), stream.total_out());

@@ -6,7 +6,7 @@ use crate::{ProbeError, Reader};
 
 const ANIMATION: u8 = 0x02;
 /// Length of a frame's fields before its image, in bytes.
-const FRAME: u64 = 16;
+const FRAME_HEADER_BYTES: u64 = 16;
 
 /// Iterates over chunks.
 struct Walk<'r, 'a> {
@@ -53,10 +53,10 @@ pub(super) fn chunks(reader: &mut Reader) -> Result<(), ProbeError> {
                 walk.at += len;
             }
             b"ANMF" => {
-                if !begun || len < FRAME {
+                if !begun || len < FRAME_HEADER_BYTES {
                     return Err(wrong(start));
                 }
-                walk.at += FRAME;
+                walk.at += FRAME_HEADER_BYTES;
                 walk.picture()?;
                 if walk.at > start + 8 + len {
                     return Err(wrong(start));

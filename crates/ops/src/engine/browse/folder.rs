@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const WHAT: &str = "looking into the folder";
 /// The greatest depth of nested folders that is descended into.
-const DEEPEST: usize = 256;
+const MAX_DEPTH: usize = 256;
 /// Names between two checks for cancellation.
 const PROGRESS_EVERY: u64 = 512;
 
@@ -131,7 +131,7 @@ impl Shared {
                     .then(|| Arc::from(format!("left out: {entries} that {are} no file or whose name is not UTF-8")));
                 self.add(name, PackedNames::new(listing.names()), note);
             }
-            if folder.depth < DEEPEST {
+            if folder.depth < MAX_DEPTH {
                 let above = Arc::new(Above { identity, next: folder.above });
                 let below = |name: &OsString| PendingFolder {
                     relative: folder.relative.join(name),

@@ -7,7 +7,7 @@ use gristmill_storage::read::open_read;
 use std::sync::Arc;
 
 /// The most entries that are read for one window.
-const MAX_ENTRIES: usize = 400_000;
+const MAX_WINDOW_ENTRIES: usize = 400_000;
 
 /// Returns the samples `first..` of a shard, located at `spans` (first byte and end of each, in ascending order).
 ///
@@ -29,7 +29,7 @@ pub(super) fn window(
         return Ok(rows);
     };
     let file = Arc::new(open_read(&shard.path)?);
-    let mut left = MAX_ENTRIES;
+    let mut left = MAX_WINDOW_ENTRIES;
     let mut collector = Collector { rows: &mut rows, spans, at: 0, key: Vec::new(), is_open: false };
     each_entry(&file, from, to, cancel, &mut |item| {
         collector.take(item);

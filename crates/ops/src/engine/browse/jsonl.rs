@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes read at a time while searching for lines.
-const PIECE: usize = 256 << 10;
+const READ_BYTES: usize = 256 << 10;
 /// Offset in bytes after which lines are not parsed until they are viewed.
 const MAX_CHECKED: u64 = 4 << 30;
 /// Longest line in bytes that is parsed before it is viewed.
@@ -169,7 +169,7 @@ impl Shared {
     }
 
     fn scan(&self, source: &mut impl Bytes, cancel: &Cancel) -> Outcome<()> {
-        let mut buffer = vec![0; PIECE];
+        let mut buffer = vec![0; READ_BYTES];
         let (mut at, mut line) = (0u64, Line::default());
         let mut found = ListBatch { shared: self, begin: 0, batch: Vec::new() };
         loop {
@@ -347,7 +347,7 @@ impl Catalog for Jsonl {
 
     fn line_start(&self, line: u64, cancel: &Cancel) -> Outcome<Option<u64>> {
         let file = open_read(&self.shared.text)?;
-        let (mut piece, mut at, mut left) = (vec![0; PIECE], 0u64, line.saturating_sub(1));
+        let (mut piece, mut at, mut left) = (vec![0; READ_BYTES], 0u64, line.saturating_sub(1));
         while left > 0 {
             cancel.check()?;
             let read = match file.read_at(&mut piece, at) {

@@ -5,7 +5,7 @@ use super::SampleAt;
 use std::sync::Arc;
 
 /// Words between two counts.
-const BLOCK: usize = 8;
+const WORDS_PER_COUNT: usize = 8;
 
 /// The matches in one group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,12 +24,12 @@ pub(super) struct BitsBuilder {
 }
 
 /// The end of the positions that can match: a gigabyte of bits. Higher positions are ignored.
-const HIGHEST: u64 = 1 << 33;
+const POSITIONS_END: u64 = 1 << 33;
 
 impl BitsBuilder {
     /// Adds a position, usually a higher one than those before.
     pub(super) fn add(&mut self, index: u64) {
-        let Some(word) = usize::try_from(index / 64).ok().filter(|_| index < HIGHEST) else { return };
+        let Some(word) = usize::try_from(index / 64).ok().filter(|_| index < POSITIONS_END) else { return };
         if word >= self.words.len() {
             self.words.resize(word + 1, 0);
         }
@@ -41,9 +41,9 @@ impl BitsBuilder {
     }
 
     fn snapshot(&self) -> Bits {
-        let mut ranks = Vec::with_capacity(self.words.len() / BLOCK + 1);
+        let mut ranks = Vec::with_capacity(self.words.len() / WORDS_PER_COUNT + 1);
         let mut before = 0u32;
-        for block in self.words.chunks(BLOCK) {
+        for block in self.words.chunks(WORDS_PER_COUNT) {
             ranks.push(before);
             before = before.saturating_add(block.iter().map(|word| word.count_ones()).sum());
         }
@@ -75,9 +75,9 @@ impl Bits {
             Self::Some { words, ranks, count } => {
                 let at = usize::try_from(index / 64).unwrap_or(usize::MAX);
                 let Some(word) = words.get(at) else { return *count };
-                let block = at / BLOCK;
+                let block = at / WORDS_PER_COUNT;
                 let before = u64::from(ranks.get(block).copied().unwrap_or(0));
-                let between = words.get(block * BLOCK..at).unwrap_or_default();
+                let between = words.get(block * WORDS_PER_COUNT..at).unwrap_or_default();
                 let inside = word & ((1u64 << (index % 64)) - 1);
                 before
                     + between.iter().map(|word| u64::from(word.count_ones())).sum::<u64>()
@@ -96,7 +96,7 @@ impl Bits {
                 }
                 let block = ranks.partition_point(|&rank| u64::from(rank) <= k).checked_sub(1)?;
                 let mut left = k - u64::from(*ranks.get(block)?);
-                for (at, word) in words.iter().enumerate().skip(block * BLOCK) {
+                for (at, word) in words.iter().enumerate().skip(block * WORDS_PER_COUNT) {
                     let ones = u64::from(word.count_ones());
                     if left < ones {
                         let mut word = *word;
@@ -181,7 +181,7 @@ pub(super) struct MatchesBuilder {
 }
 
 /// The most failures that are kept.
-const FAILURES: usize = 100;
+const MAX_FAILURES: usize = 100;
 
 impl MatchesBuilder {
     /// Ends a group with these matches.
@@ -196,7 +196,7 @@ impl MatchesBuilder {
 
     /// Notes that the next group could not be searched.
     pub(super) fn failed(&mut self, group: u32, why: Arc<str>) {
-        if self.failures.len() < FAILURES {
+        if self.failures.len() < MAX_FAILURES {
             self.failures.push((group, why));
         }
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The most entries of one sample that are shown.
 const MAX_ENTRIES: usize = 256;
 /// Size of a header block in bytes.
-const BLOCK: usize = 512;
+const TAR_BLOCK_BYTES: usize = 512;
 
 /// The location of a sample according to one source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -210,7 +210,7 @@ impl OffsetView {
     fn compare(&mut self, sample: &BrowseSample) {
         let parts = || self.entries.iter().filter(|entry| entry.part.is_some());
         let end = parts().next_back().map(|entry| {
-            let padded = entry.size.checked_next_multiple_of(BLOCK as u64).unwrap_or(u64::MAX);
+            let padded = entry.size.checked_next_multiple_of(TAR_BLOCK_BYTES as u64).unwrap_or(u64::MAX);
             entry.content_offset.saturating_add(padded)
         });
         let found = parts().next().map(|entry| entry.offset).zip(end);
@@ -275,7 +275,7 @@ fn entry_view(file: &ReadFile, entry: &SpanEntry<'_>, is_compressed: bool) -> Ou
 }
 
 fn header_view(file: &ReadFile, offset: u64) -> Outcome<HeaderView> {
-    let mut block = [0; BLOCK];
+    let mut block = [0; TAR_BLOCK_BYTES];
     let mut filled = 0;
     while let Some(space) = block.get_mut(filled..).filter(|space| !space.is_empty()) {
         match file.read_at(space, offset.saturating_add(filled as u64)) {

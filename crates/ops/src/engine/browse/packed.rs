@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 /// Entries between two positions with random access.
-const STRIDE: u64 = 64;
+const ENTRIES_PER_MARK: u64 = 64;
 /// Bytes allocated at a time.
-const CHUNK: usize = 64 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 /// The longest encoding of one stride of offsets in bytes.
-const MAX_STRIDE_BYTES: usize = STRIDE as usize * 10;
+const MAX_STRIDE_BYTES: usize = ENTRIES_PER_MARK as usize * 10;
 
 /// Bytes in separate chunks, so that growing copies nothing.
 #[derive(Clone, Debug, Default)]
@@ -16,11 +16,11 @@ struct Pieces(Vec<Vec<u8>>);
 impl Pieces {
     /// Returns a position (chunk and offset in it) with `room` free bytes in one chunk.
     fn place(&mut self, room: usize) -> (u32, u32) {
-        if self.0.last().is_none_or(|last| last.len() + room > CHUNK) {
+        if self.0.last().is_none_or(|last| last.len() + room > CHUNK_BYTES) {
             if let Some(last) = self.0.last_mut() {
                 last.shrink_to_fit();
             }
-            self.0.push(Vec::with_capacity(if self.0.is_empty() { 0 } else { CHUNK }));
+            self.0.push(Vec::with_capacity(if self.0.is_empty() { 0 } else { CHUNK_BYTES }));
         }
         let piece = self.0.len().saturating_sub(1);
         (piece as u32, self.0.last().map_or(0, Vec::len) as u32)
@@ -75,7 +75,7 @@ impl PackedOffsets {
 
     /// Adds the next sample: its offset and its end so far.
     pub(super) fn push(&mut self, offset: u64, end: u64) {
-        if self.len.is_multiple_of(STRIDE) {
+        if self.len.is_multiple_of(ENTRIES_PER_MARK) {
             let place = self.pieces.place(MAX_STRIDE_BYTES);
             self.marks.push((offset, place));
         } else if let Some(bytes) = self.pieces.last() {
@@ -106,16 +106,16 @@ impl PackedOffsets {
         if first >= self.len {
             return;
         }
-        let stride = (first / STRIDE) as usize;
+        let stride = (first / ENTRIES_PER_MARK) as usize;
         let Some(&(mut offset, place)) = self.marks.get(stride) else { return };
         let mut bytes = self.pieces.from(place);
-        let mut index = first - first % STRIDE;
+        let mut index = first - first % ENTRIES_PER_MARK;
         loop {
             let next = index + 1;
             let behind = if next >= self.len {
                 self.end
-            } else if next.is_multiple_of(STRIDE) {
-                let Some(&(mark, place)) = self.marks.get((next / STRIDE) as usize) else { return };
+            } else if next.is_multiple_of(ENTRIES_PER_MARK) {
+                let Some(&(mark, place)) = self.marks.get((next / ENTRIES_PER_MARK) as usize) else { return };
                 bytes = self.pieces.from(place);
                 mark
             } else {
@@ -143,7 +143,7 @@ impl PackedOffsets {
     /// Returns the sample that contains an offset; `None` before the first one.
     pub(super) fn holding(&self, offset: u64) -> Option<u64> {
         let stride = self.marks.partition_point(|mark| mark.0 <= offset).checked_sub(1)?;
-        let mut index = stride as u64 * STRIDE;
+        let mut index = stride as u64 * ENTRIES_PER_MARK;
         let mut found = None;
         self.each(index, |from, to| {
             if from <= offset && offset < to {
@@ -177,7 +177,7 @@ impl PackedNames {
         let mut before: Vec<u8> = Vec::new();
         let mut stride = Vec::new();
         for name in names {
-            if packed.len.is_multiple_of(STRIDE) {
+            if packed.len.is_multiple_of(ENTRIES_PER_MARK) {
                 packed.store(&mut stride);
                 before.clear();
             }
@@ -218,13 +218,13 @@ impl PackedNames {
 
     /// Passes the names from `first` on to `take` until it returns false.
     pub(super) fn each(&self, first: u64, mut take: impl FnMut(u64, &[u8]) -> bool) {
-        let mut index = first - first % STRIDE;
+        let mut index = first - first % ENTRIES_PER_MARK;
         let mut name: Vec<u8> = Vec::new();
         let mut next: Vec<u8> = Vec::new();
         let mut bytes: &[u8] = &[];
         while index < self.len {
-            if index.is_multiple_of(STRIDE) {
-                let Some(&place) = self.marks.get((index / STRIDE) as usize) else { return };
+            if index.is_multiple_of(ENTRIES_PER_MARK) {
+                let Some(&place) = self.marks.get((index / ENTRIES_PER_MARK) as usize) else { return };
                 bytes = self.pieces.from(place);
                 name.clear();
             }

@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Samples added at a time.
-const BATCH: usize = 256;
+const SAMPLES_PER_BATCH: usize = 256;
 /// Concurrent scans: one long shard does not delay the one in view.
-const WORKERS: usize = 2;
+const MAX_SCANS: usize = 2;
 /// The most problems of one shard that are kept.
 const MAX_KEPT_PROBLEMS: usize = 1_000;
 
@@ -36,7 +36,7 @@ pub(super) fn open(root: &Path) -> Outcome<Opening> {
         finder.find_shards();
         finder.scan_all(cancel);
     })];
-    for _ in 1..WORKERS {
+    for _ in 1..MAX_SCANS {
         let helper = Arc::clone(&shared);
         background.push(Box::new(move |cancel| helper.scan_all(cancel)));
     }
@@ -114,7 +114,7 @@ impl Shared {
     fn scan(&self, group: u32, shard: &RawShard, findings: &Findings, cancel: &Cancel) -> Outcome<()> {
         let progress = Progress::default();
         let handles = Handles { progress: &progress, cancel, problems: findings };
-        let mut sink = OffsetSink { shard, group, state: &self.state, batch: Vec::with_capacity(BATCH) };
+        let mut sink = OffsetSink { shard, group, state: &self.state, batch: Vec::with_capacity(SAMPLES_PER_BATCH) };
         let scanned = scan_shard(&shard.shard, &mut sink, &handles);
         sink.flush();
         shard.offsets().shrink();
@@ -171,7 +171,7 @@ struct OffsetSink<'a> {
 impl OffsetSink<'_> {
     fn add(&mut self, offset: u64, size: u64) {
         self.batch.push((offset, offset.saturating_add(size)));
-        if self.batch.len() >= BATCH {
+        if self.batch.len() >= SAMPLES_PER_BATCH {
             self.flush();
         }
     }

@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 
 const WHAT: &str = "reading the index";
 /// Size of one row in bytes.
-const ROW: u64 = 24;
+const ROW_BYTES: u64 = 24;
 /// Rows read at a time.
-const PIECE: u64 = 1 << 16;
+const ROWS_PER_READ: u64 = 1 << 16;
 /// The largest list of files that is read, in bytes.
 const MAX_LIST: u64 = 64 << 20;
 /// The largest schema that is read, in bytes.
 const MAX_SCHEMA: u64 = 1 << 20;
 /// Findings of one kind in one file that are reported individually; the others are counted.
-const TOLD: u64 = 5;
+const MAX_REPORTED: u64 = 5;
 /// Default folder of token files.
 const SAMPLES_FOLDER: &str = "tokenized-samples";
 
@@ -87,21 +87,21 @@ pub fn forager_facts(root: &Path, handles: &Handles<'_>) -> Outcome<ForagerFacts
     let table = open_read(&folder.join("sample_locations.bin"))?;
     let mut files = listed(root, &folder.join("file_location.txt"), handles)?;
     let schema = schema(&folder.join("sample_schema.json"), handles)?;
-    let on = |row: u64| Subject::path(table.path()).at(row * ROW);
+    let on = |row: u64| Subject::path(table.path()).at(row * ROW_BYTES);
     let report = |kind, subject, message: String| handles.problems.report(Problem::problem(kind, subject, message));
-    if table.len() % ROW != 0 {
-        let message = format!("its size of {} is not a multiple of {ROW}", text::count(table.len(), "byte"));
+    if table.len() % ROW_BYTES != 0 {
+        let message = format!("its size of {} is not a multiple of {ROW_BYTES}", text::count(table.len(), "byte"));
         report(ProblemKind::BadFile, Subject::path(table.path()), message)?;
     }
-    let rows = table.len() / ROW;
+    let rows = table.len() / ROW_BYTES;
     handles.progress.restart(rows, table.len());
     let (mut shortest, mut longest, mut stray) = (u64::MAX, 0, 0);
     let (mut first, mut bytes) = (0, Vec::new());
     while first < rows {
         handles.cancel.check()?;
-        let count = PIECE.min(rows - first);
-        bytes.resize((count * ROW) as usize, 0);
-        table.read_exact_at(&mut bytes, first * ROW).map_err(|error| Failure::io(WHAT, table.path(), &error))?;
+        let count = ROWS_PER_READ.min(rows - first);
+        bytes.resize((count * ROW_BYTES) as usize, 0);
+        table.read_exact_at(&mut bytes, first * ROW_BYTES).map_err(|error| Failure::io(WHAT, table.path(), &error))?;
         let words = bytes.as_chunks::<8>().0.as_chunks::<3>().0;
         for (row, words) in (first..).zip(words) {
             let [number, offset, length] = words.map(u64::from_le_bytes);
@@ -120,7 +120,7 @@ pub fn forager_facts(root: &Path, handles: &Handles<'_>) -> Outcome<ForagerFacts
             let size = schema.as_ref().map(|schema| schema.total_bytes_per_sample);
             check_row(file, (row, offset, length), size, table.path(), handles)?;
         }
-        handles.progress.add(count, count * ROW);
+        handles.progress.add(count, count * ROW_BYTES);
         first += count;
     }
     after_rows(root, &files, handles)?;
@@ -151,7 +151,7 @@ fn check_row(
     let ForagerFile { name, bytes, samples, sample_bytes, told, .. } = file;
     let mut report = |message: &dyn Fn() -> String| {
         *told += 1;
-        report_finding(handles, *told, Subject::path(table).at(row * ROW), message)
+        report_finding(handles, *told, Subject::path(table).at(row * ROW_BYTES), message)
     };
     let end = offset.checked_add(length);
     if bytes.is_some_and(|size| end.is_none_or(|end| end > size)) {
@@ -188,7 +188,7 @@ fn report_finding(
     subject: Subject,
     message: impl FnOnce() -> String,
 ) -> Outcome<()> {
-    if number > TOLD {
+    if number > MAX_REPORTED {
         handles.problems.count_more(Severity::Problem, ProblemKind::IndexMismatch, 1);
         return Ok(());
     }

@@ -11,9 +11,9 @@ use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
 /// Bytes read at a time; a multiple of every id size.
-const PIECE: u64 = 1 << 20;
+const READ_BYTES: u64 = 1 << 20;
 /// Findings in one file that are reported individually; the others are counted.
-const TOLD: u64 = 5;
+const MAX_REPORTED: u64 = 5;
 const WHAT: &str = "reading the samples";
 
 /// Properties of all samples of a set.
@@ -160,7 +160,7 @@ struct FileFindings<'a> {
 impl FileFindings<'_> {
     fn report_at(&mut self, at: u64, message: impl FnOnce() -> String) -> Outcome<()> {
         self.number += 1;
-        if self.number > TOLD {
+        if self.number > MAX_REPORTED {
             self.handles.problems.count_more(Severity::Problem, ProblemKind::BadFile, 1);
             return Ok(());
         }
@@ -180,7 +180,7 @@ fn each_piece<'a>(
     let mut at = from;
     while at < to {
         found.handles.cancel.check()?;
-        let wanted = usize::try_from((to - at).min(PIECE)).unwrap_or(0);
+        let wanted = usize::try_from((to - at).min(READ_BYTES)).unwrap_or(0);
         bytes.resize(wanted, 0);
         match found.file.read_exact_at(&mut bytes, at) {
             Ok(()) => {}

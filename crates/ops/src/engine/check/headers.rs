@@ -12,9 +12,9 @@ use gristmill_storage::read::{open_read, ReadFile};
 use std::sync::Arc;
 
 /// Bytes read at a time while headers are close together.
-const WINDOW: usize = 32 << 10;
+const READ_BYTES: usize = 32 << 10;
 /// Bytes read where the next header is far from the previous one.
-const JUMP: usize = 4 << 10;
+const JUMP_READ_BYTES: usize = 4 << 10;
 /// Bytes of archive between two checks for cancellation.
 const CHECK_EVERY: u64 = 1 << 20;
 
@@ -36,15 +36,15 @@ struct Blocks {
 
 impl Blocks {
     fn open(shard: &Shard) -> Outcome<Self> {
-        Ok(Self { file: open_read(&shard.path)?, buffer: vec![0; WINDOW], start: 0, filled: 0 })
+        Ok(Self { file: open_read(&shard.path)?, buffer: vec![0; READ_BYTES], start: 0, filled: 0 })
     }
     /// Returns the block at `offset`; `None` after the end of the file.
     fn block(&mut self, offset: u64) -> Outcome<Option<&[u8; 512]>> {
         let size = BLOCK_BYTES as usize;
         let inside = offset >= self.start && offset - self.start + BLOCK_BYTES <= self.filled as u64;
         if !inside {
-            let near = offset.saturating_sub(self.start) < 2 * WINDOW as u64;
-            let wanted = if near { WINDOW } else { JUMP };
+            let near = offset.saturating_sub(self.start) < 2 * READ_BYTES as u64;
+            let wanted = if near { READ_BYTES } else { JUMP_READ_BYTES };
             let left = self.file.len().saturating_sub(offset).min(wanted as u64) as usize;
             if left < size {
                 return Ok(None);

@@ -125,7 +125,7 @@ pub struct MediaFolderInfo {
     pub media: MediaSpread,
 }
 
-/// Describes a folder of media. A folder without media tables is a failure.
+/// Describes a folder of media. Fails if its database has no tables of media metadata.
 pub fn media_folder_info(root: &Path) -> Outcome<MediaFolderInfo> {
     let path = layout::in_nv_meta(root, layout::INDEX_SQLITE);
     let Some(media) = facts_of(root)? else {

@@ -31,7 +31,7 @@ pub enum Depth {
 /// Rows between two checks for cancellation.
 const CANCEL_EVERY: u64 = 1024;
 /// Rows of one slice of a folder's table.
-const SLICE: i64 = 2048;
+const ROWS_PER_SLICE: i64 = 2048;
 const AGAIN: &str = "gristmill prepare-media PATH makes its row again";
 const PRUNE: &str = "gristmill prepare-media PATH --prune … removes such rows";
 
@@ -290,10 +290,10 @@ pub fn folder_slices(root: &Path, handles: &Handles<'_>) -> Outcome<Vec<Slice>> 
     let last: Option<i64> =
         connection.query_row("SELECT max(rowid) FROM media_metadata", [], |row| row.get(0)).map_err(failed)?;
     let last = last.unwrap_or(0).max(0);
-    let bounds = (0..=last).step_by(SLICE as usize).take_while(|after| *after < last);
+    let bounds = (0..=last).step_by(ROWS_PER_SLICE as usize).take_while(|after| *after < last);
     Ok(bounds
         .map(|after| {
-            let up_to = after.saturating_add(SLICE).min(last);
+            let up_to = after.saturating_add(ROWS_PER_SLICE).min(last);
             Slice { after, up_to, rows: up_to.abs_diff(after) }
         })
         .collect())

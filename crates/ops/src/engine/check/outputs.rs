@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Bytes of an index that are read at a time.
-const PIECE: usize = 1 << 20;
+const READ_BYTES: usize = 1 << 20;
 /// The most data sets of a mixture that are counted individually.
 const MAX_DATASETS: usize = 100_000;
 /// Size of each number in bytes.
@@ -124,11 +124,11 @@ pub fn mixture_facts(folder: &Path, limit: u64, handles: &Handles<'_>) -> Outcom
     }
     let samples = bytes / NUMBER_BYTES;
     let end = header + samples.min(limit) * NUMBER_BYTES;
-    let (mut at, mut buffer) = (header, vec![0; PIECE]);
+    let (mut at, mut buffer) = (header, vec![0; READ_BYTES]);
     let mut datasets = BTreeMap::new();
     while at < end {
         handles.cancel.check()?;
-        let count = usize::try_from(end - at).unwrap_or(PIECE).min(PIECE);
+        let count = usize::try_from(end - at).unwrap_or(READ_BYTES).min(READ_BYTES);
         let piece = buffer.get_mut(..count).unwrap_or_default();
         let read = file.read_at(piece, at).map_err(|error| Failure::io("reading the index", folder, &error))?;
         let read = read - read % NUMBER_BYTES as usize;

@@ -10,7 +10,7 @@ use gristmill_pycompat::json_text::{push_again, push_again_part, push_ascii};
 use gristmill_pycompat::json_walk::Kind;
 
 /// Bytes collected before they are passed on.
-const FULL: usize = 256 << 10;
+const FLUSH_BYTES: usize = 256 << 10;
 
 /// A line of output, collected and passed on in large pieces.
 pub(super) struct Out<'a> {
@@ -38,7 +38,7 @@ impl<'a> Out<'a> {
 
     /// Passes the collected bytes on when there are enough of them.
     pub(super) fn flush(&mut self) -> Outcome<()> {
-        if self.buffer.len() >= FULL {
+        if self.buffer.len() >= FLUSH_BYTES {
             self.handed += self.buffer.len() as u64;
             (self.take)(&self.buffer)?;
             self.buffer.clear();
@@ -101,7 +101,7 @@ impl Composer {
     }
 
     pub(super) fn give_buffer(&mut self, buffer: Vec<u8>) {
-        if buffer.capacity() <= 8 * FULL {
+        if buffer.capacity() <= 8 * FLUSH_BYTES {
             self.buffer = buffer;
         }
     }

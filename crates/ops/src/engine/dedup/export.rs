@@ -15,7 +15,7 @@ use gristmill_storage::read::open_read;
 use std::path::Path;
 
 /// Bytes collected before they are written.
-const BUFFER: usize = 256 << 10;
+const BUFFER_BYTES: usize = 256 << 10;
 
 /// Writes the documents of one shard, in order.
 pub struct ShardExport {
@@ -88,7 +88,7 @@ impl RangesExport {
     /// Also writes the lengths of the text kept between ranges, and closes both files.
     pub fn finish(self, fs: &dyn Fs, folder: &Path) -> Outcome<()> {
         self.ranges.close()?;
-        let mut lengths = BufferedFile::new(fs.create_file(&folder.join(KEPT_LENGTHS))?, BUFFER);
+        let mut lengths = BufferedFile::new(fs.create_file(&folder.join(KEPT_LENGTHS))?, BUFFER_BYTES);
         self.kept.write(|bytes| lengths.write_all(bytes))?;
         lengths.close()?;
         for name in [REMOVE_RANGES, KEPT_LENGTHS] {
@@ -135,7 +135,7 @@ pub fn write_table(fs: &dyn Fs, folder: &Path, memory: u64, cancel: &Cancel) -> 
     };
     drop(text);
     let width = table_width(file.len()) as usize;
-    let mut out = BufferedFile::new(fs.create_file(&folder.join(TABLE))?, BUFFER);
+    let mut out = BufferedFile::new(fs.create_file(&folder.join(TABLE))?, BUFFER_BYTES);
     for (number, place) in table.iter().enumerate() {
         if number % (1 << 20) == 0 {
             cancel.check()?;

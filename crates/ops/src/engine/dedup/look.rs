@@ -12,11 +12,11 @@ const SEPARATOR: u8 = 0xff;
 /// The longest line of a packed file that is read, in bytes.
 const MAX_LINE_BYTES: usize = 256 << 20;
 /// The most passages that are kept.
-const PASSAGES: usize = 200;
+const MAX_PASSAGES: usize = 200;
 /// The most listed ranges that are kept: for further records the ranges found are shown.
 const MAX_LISTED_RANGES: usize = 1 << 22;
 /// The most errors that are kept.
-const TROUBLES: usize = 100;
+const MAX_PROBLEMS: usize = 100;
 
 /// The files to examine, and the options.
 #[derive(Clone, Copy, Debug)]
@@ -136,7 +136,7 @@ impl Repeats {
         let (mut spare, mut told) = (String::new(), FileSeen { name: file.name.clone(), ..FileSeen::default() });
         while let Some(record) = lines.next()? {
             if record.kind != Kind::Document {
-                if let Some(problem) = record.problem(file).filter(|_| self.troubles.len() < TROUBLES) {
+                if let Some(problem) = record.problem(file).filter(|_| self.troubles.len() < MAX_PROBLEMS) {
                     self.troubles.push(format!("{}:{}: {}", file.name, record.line + 1, problem.message));
                 }
                 continue;
@@ -222,7 +222,7 @@ impl Repeats {
                 (document.first_range, document.ranges) = (first_range, ranges);
             }
         }
-        let heaviest = found.passages.shown(PASSAGES, min_length);
+        let heaviest = found.passages.shown(MAX_PASSAGES, min_length);
         let passage = |passage: &gristmill_dedup::Passage| {
             let (document, from) = self.locate(passage.at)?;
             let text = self.text_of(document);

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The longest line of metadata in bytes.
 pub const MAX_METADATA_BYTES: u64 = 64 << 20;
 /// Bytes of text read at a time.
-const PIECE: u64 = 256 << 10;
+const READ_BYTES: u64 = 256 << 10;
 /// The operation named in errors of reading.
 const WHAT: &str = "reading the index";
 
@@ -163,7 +163,7 @@ impl IndexedDocument<'_> {
         let mut at = self.place.start + 1;
         while at < self.place.end {
             self.cancel.check()?;
-            buffer.resize(usize::try_from((self.place.end - at).min(PIECE)).unwrap_or_default(), 0);
+            buffer.resize(usize::try_from((self.place.end - at).min(READ_BYTES)).unwrap_or_default(), 0);
             let read = self.tokenized.read_exact_at(&mut buffer, at);
             read.map_err(|error| Failure::io(WHAT, self.tokenized.path(), &error))?;
             take(&buffer)?;

@@ -12,9 +12,9 @@ use memchr::memchr_iter;
 use std::path::{Path, PathBuf};
 
 /// Bytes read at a time.
-const PIECE: u64 = 1 << 20;
+const READ_BYTES: u64 = 1 << 20;
 /// Findings of one kind that are reported for one shard.
-const TOLD: u64 = 20;
+const MAX_REPORTED: u64 = 20;
 /// Prefix of the names of the folders of ranges; the minimum length follows.
 const RANGES_FOLDER: &str = "dedup_minlen";
 
@@ -81,7 +81,7 @@ impl<'a> Findings<'a> {
     fn report(&mut self, file: &ReadFile, at: u64, message: impl Into<String>) -> Outcome<()> {
         self.count += 1;
         let problem = Problem::problem(self.kind, Subject::path(file.path()).at(at), message);
-        match self.count <= TOLD {
+        match self.count <= MAX_REPORTED {
             true => self.handles.problems.report(problem),
             false => {
                 self.handles.problems.count_more(problem.severity, problem.kind, 1);
@@ -132,7 +132,7 @@ fn separators(shard: &Shard, handles: Handles<'_>) -> Outcome<()> {
     let mut at = 0;
     while at < file.len() {
         handles.cancel.check()?;
-        buffer.resize(usize::try_from((file.len() - at).min(PIECE)).unwrap_or_default(), 0);
+        buffer.resize(usize::try_from((file.len() - at).min(READ_BYTES)).unwrap_or_default(), 0);
         file.read_exact_at(&mut buffer, at).map_err(|error| Failure::io("reading the index", file.path(), &error))?;
         for found in memchr_iter(SEPARATOR, &buffer).map(|place| at + place as u64) {
             while let Some(missing) = expected.filter(|place| *place < found) {
@@ -187,7 +187,7 @@ fn check_table(shard: &Shard, table: &ReadFile, memory: u64, handles: Handles<'_
     let (mut at, mut buffer) = (0, Vec::new());
     while at < table.len() {
         handles.cancel.check()?;
-        buffer.resize(usize::try_from((table.len() - at).min(PIECE * width)).unwrap_or_default(), 0);
+        buffer.resize(usize::try_from((table.len() - at).min(READ_BYTES * width)).unwrap_or_default(), 0);
         table.read_exact_at(&mut buffer, at).map_err(|error| failed(table, &error))?;
         entries.extend(buffer.chunks_exact(width.max(1) as usize).map(|entry| {
             let number = entry.iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
@@ -274,7 +274,7 @@ fn check_kept_lengths(folder: &Path, handles: Handles<'_>) -> Outcome<()> {
     let mut buffer = Vec::new();
     while at < file.len() {
         handles.cancel.check()?;
-        buffer.resize(usize::try_from((file.len() - at).min(PIECE)).unwrap_or_default(), 0);
+        buffer.resize(usize::try_from((file.len() - at).min(READ_BYTES)).unwrap_or_default(), 0);
         file.read_exact_at(&mut buffer, at).map_err(|error| Failure::io("reading the index", file.path(), &error))?;
         for (place, byte) in buffer.iter().enumerate() {
             let digit = byte.wrapping_sub(b'0');

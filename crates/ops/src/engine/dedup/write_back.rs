@@ -13,7 +13,7 @@ use gristmill_pycompat::json_text::push_ascii;
 const MAX_PARTS: usize = 32;
 
 /// Memory in bytes above which a buffer is released after a line.
-const LARGE: usize = 2 << 20;
+const MAX_KEPT_BYTES: usize = 2 << 20;
 
 /// The format of the lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -208,7 +208,7 @@ impl WriteBack {
     pub(super) fn written(&mut self, out: Out<'_>) -> Outcome<LineResult> {
         let (bytes, buffer) = out.finish()?;
         self.composer.give_buffer(buffer);
-        if self.spare.capacity() > LARGE {
+        if self.spare.capacity() > MAX_KEPT_BYTES {
             self.spare = String::new();
         }
         Ok(LineResult { removed: self.shortened.iter().map(|range| range.len()).sum(), bytes })

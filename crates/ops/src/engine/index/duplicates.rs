@@ -32,25 +32,29 @@ impl UnusedSamples {
 }
 
 /// Row numbers in one piece of a [`RowSet`].
-const PIECE: u64 = 1 << 16;
+const ROWS_PER_SET: u64 = 1 << 16;
 
 /// A set of row numbers: one bit each in the pieces that have members, so that even 10⁹ members take 125 MB.
 #[derive(Debug, Default)]
-pub(super) struct RowSet(HashMap<u64, Box<[u64; (PIECE / 64) as usize]>>);
+pub(super) struct RowSet(HashMap<u64, Box<[u64; (ROWS_PER_SET / 64) as usize]>>);
 
 impl RowSet {
     pub(super) fn insert(&mut self, row: u64) {
-        let piece = self.0.entry(row / PIECE).or_insert_with(|| Box::new([0; (PIECE / 64) as usize]));
-        piece[(row % PIECE / 64) as usize] |= 1 << (row % 64);
+        let piece = self.0.entry(row / ROWS_PER_SET).or_insert_with(|| Box::new([0; (ROWS_PER_SET / 64) as usize]));
+        piece[(row % ROWS_PER_SET / 64) as usize] |= 1 << (row % 64);
     }
 
     /// Whether a member may be among `count` rows from `first` on; `false` is certain.
     pub(super) fn has_any(&self, first: u64, count: u64) -> bool {
-        count > 0 && (first / PIECE..=(first + (count - 1)) / PIECE).any(|piece| self.0.contains_key(&piece))
+        count > 0
+            && (first / ROWS_PER_SET..=(first + (count - 1)) / ROWS_PER_SET).any(|piece| self.0.contains_key(&piece))
     }
 
     pub(super) fn contains(&self, row: u64) -> bool {
         !self.0.is_empty()
-            && self.0.get(&(row / PIECE)).is_some_and(|piece| piece[(row % PIECE / 64) as usize] >> (row % 64) & 1 == 1)
+            && self
+                .0
+                .get(&(row / ROWS_PER_SET))
+                .is_some_and(|piece| piece[(row % ROWS_PER_SET / 64) as usize] >> (row % 64) & 1 == 1)
     }
 }

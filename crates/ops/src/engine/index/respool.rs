@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Bytes of a `.tar.idx` read at a time.
-const CHUNK: usize = 64 * 1024;
+const READ_BYTES: usize = 64 * 1024;
 
 /// The files of an earlier index that describe a shard.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ pub fn respool_unit(
         return Ok(None);
     }
     let bytes = file.len();
-    let offsets = SpoolReader::new(Arc::new(file), 0, bytes, CHUNK);
+    let offsets = SpoolReader::new(Arc::new(file), 0, bytes, READ_BYTES);
     let scan = ShardScan { stamp: shard.stamp, compressed: shard.is_tgz, ..ShardScan::default() };
     let copied =
         SpoolSink::create(fs, spool_dir, (id, &shard.name), memory).map_err(CopyError::from).and_then(|mut sink| {

@@ -25,11 +25,11 @@ const KEPT_PROBLEMS: usize = 20;
 const KEPT_TEXT: usize = 16 << 10;
 
 /// Bytes of one value of an index.
-const WORD: u64 = jsonl_idx::WORD as u64;
+const VALUE_BYTES: u64 = jsonl_idx::WORD as u64;
 /// Values of an index read in one go.
-const STRETCH: u64 = 8 << 10;
+const VALUES_PER_READ: u64 = 8 << 10;
 /// Maximum number of such reads.
-const STRETCHES: u64 = 512;
+const MAX_READS: u64 = 512;
 
 /// One key of the records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -163,19 +163,22 @@ pub fn facts_of(path: &Path, sample_limit: u64) -> Outcome<JsonlFacts> {
 /// it.
 fn lengths_of_index(path: &Path) -> Outcome<Lengths> {
     let index = open_read(&jsonl_idx::index_path(path))?;
-    let words = index.len() / WORD;
-    let stretch = words.min(STRETCH);
-    let stretches = if words <= STRETCHES * STRETCH { words.div_ceil(STRETCH.max(1)) } else { STRETCHES };
+    let words = index.len() / VALUE_BYTES;
+    let stretch = words.min(VALUES_PER_READ);
+    let stretches =
+        if words <= MAX_READS * VALUES_PER_READ { words.div_ceil(VALUES_PER_READ.max(1)) } else { MAX_READS };
     let mut lengths = Lengths::default();
     let mut bytes = Vec::new();
     for number in 0..stretches {
-        let first = if stretches == STRETCHES { (words - stretch) / STRETCHES * number } else { number * STRETCH };
+        let first =
+            if stretches == MAX_READS { (words - stretch) / MAX_READS * number } else { number * VALUES_PER_READ };
         // One more value: the end of the last sample of the stretch.
         let count = (stretch + 1).min(words - first);
-        bytes.resize(usize::try_from(count * WORD).unwrap_or(0), 0);
+        bytes.resize(usize::try_from(count * VALUE_BYTES).unwrap_or(0), 0);
         let failed = |error: std::io::Error| Failure::io("reading the index", path, &error);
-        index.read_exact_at(&mut bytes, first * WORD).map_err(failed)?;
-        let values = bytes.chunks_exact(WORD as usize).map(|word| word.try_into().map(u64::from_le_bytes).unwrap_or(0));
+        index.read_exact_at(&mut bytes, first * VALUE_BYTES).map_err(failed)?;
+        let values =
+            bytes.chunks_exact(VALUE_BYTES as usize).map(|word| word.try_into().map(u64::from_le_bytes).unwrap_or(0));
         let mut before = None;
         for value in values {
             if let Some(before) = before.replace(value) {

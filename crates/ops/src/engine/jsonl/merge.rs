@@ -5,7 +5,7 @@ use gristmill_core::handles::KEPT_PROBLEMS;
 use gristmill_core::Outcome;
 
 /// Bytes passed to the sink at a time.
-const PIECE: usize = 64 << 10;
+const WRITE_BYTES: usize = 64 << 10;
 
 /// The line counts of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct Merge<S> {
 impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
     /// Returns a merge without any range.
     pub fn new(sink: S) -> Self {
-        Self { sink, waiting: Vec::with_capacity(PIECE + 8), counts: Counts::default(), start: 0, ends: None }
+        Self { sink, waiting: Vec::with_capacity(WRITE_BYTES + 8), counts: Counts::default(), start: 0, ends: None }
     }
 
     /// Takes the next range.
@@ -57,9 +57,9 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
                 starts = others;
             }
         }
-        for piece in starts.chunks(PIECE / 8) {
+        for piece in starts.chunks(WRITE_BYTES / 8) {
             self.waiting.extend(piece.iter().flat_map(|start| (unit.base + u64::from(*start)).to_le_bytes()));
-            self.hand_on(PIECE)?;
+            self.hand_on(WRITE_BYTES)?;
         }
         let lines = self.counts.line_ends;
         self.counts.blank += unit.blank;
@@ -109,7 +109,7 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
 
     fn word(&mut self, word: u64) -> Outcome<()> {
         self.waiting.extend_from_slice(&word.to_le_bytes());
-        self.hand_on(PIECE)
+        self.hand_on(WRITE_BYTES)
     }
 
     /// Passes the waiting bytes on once there are at least `enough`.

@@ -25,7 +25,7 @@ use gristmill_storage::read::ReadFile;
 /// The largest range read by one thread, in bytes.
 const MAX_RANGE_BYTES: u64 = 8 << 20;
 /// The smallest range, in bytes.
-const SMALLEST: u64 = 1 << 20;
+const MIN_RANGE_BYTES: u64 = 1 << 20;
 /// A range is assumed to need at most one line position per this many bytes: a line has at least three bytes, and a position takes four.
 const PLACE_SHARE: u64 = 2;
 
@@ -34,7 +34,7 @@ pub fn units(len: u64, threads: usize, memory_bytes: u64) -> Vec<Unit> {
     let threads = threads.max(1) as u64;
     // Ranges that wait for an earlier one are kept: at most one per thread.
     let fits = memory_bytes * PLACE_SHARE / (4 * threads);
-    jsonl::units(len, len.div_ceil(threads).min(fits).clamp(SMALLEST, MAX_RANGE_BYTES))
+    jsonl::units(len, len.div_ceil(threads).min(fits).clamp(MIN_RANGE_BYTES, MAX_RANGE_BYTES))
 }
 
 /// Scans one range. `buffer` is reused memory.

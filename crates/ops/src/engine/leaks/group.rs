@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// The most splits of one leak that are counted in the table of pairs.
 const PAIRED_SPLITS: usize = 8;
 /// The most repairs that are offered for one leak.
-const REPAIRS: usize = 4;
+const MAX_REPAIRS: usize = 4;
 
 /// One sample in one split, by numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,7 +196,8 @@ pub(super) fn repairs(kind: LeakKind, places: &[LeakPlace], sizes: &HashMap<Arc<
     if kind == LeakKind::Shard {
         return whole_shard(places, &splits);
     }
-    let mut repairs: Vec<Repair> = splits.iter().take(REPAIRS - 1).filter_map(|keep| exclude(places, keep)).collect();
+    let mut repairs: Vec<Repair> =
+        splits.iter().take(MAX_REPAIRS - 1).filter_map(|keep| exclude(places, keep)).collect();
     if let [large, small] = splits.as_slice() {
         repairs.extend(moved(places, large, small));
     }
@@ -206,7 +207,7 @@ pub(super) fn repairs(kind: LeakKind, places: &[LeakPlace], sizes: &HashMap<Arc<
 fn whole_shard(places: &[LeakPlace], splits: &[&Arc<str>]) -> Vec<Repair> {
     let Some(place) = places.first() else { return Vec::new() };
     let stay = |keep: &&Arc<str>| Repair::Move { shard: Arc::clone(&place.shard), to: Arc::clone(keep) };
-    splits.iter().take(REPAIRS).map(stay).collect()
+    splits.iter().take(MAX_REPAIRS).map(stay).collect()
 }
 
 /// Excludes every copy but those of one split.

@@ -9,7 +9,7 @@ use gristmill_storage::read::ReadFile;
 use std::collections::HashSet;
 
 /// Bytes of a content that are read at a time.
-const CHUNK: usize = 1 << 20;
+const READ_BYTES: usize = 1 << 20;
 /// Bytes of a hash that are kept: among 10⁹ contents two different ones have the same hash with a probability of one in 10¹¹.
 pub(super) const HASH: usize = 12;
 /// Parts whose contents are arrays, not text.
@@ -62,7 +62,7 @@ impl<'a> SampleHasher<'a> {
         cancel: &'a Cancel,
         sack: &'a mut RecordBuffer,
     ) -> Self {
-        let buffer = if file.is_some() { vec![0; CHUNK] } else { Vec::new() };
+        let buffer = if file.is_some() { vec![0; READ_BYTES] } else { Vec::new() };
         let (parts, samples, compared, met) = (Vec::new(), 0, 0, 0);
         Self { options, excluded, splits, shard, file, cancel, sack, samples, compared, met, parts, buffer }
     }
@@ -118,7 +118,7 @@ impl<'a> SampleHasher<'a> {
         let (mut at, mut left) = (offset, size);
         while left > 0 {
             self.cancel.check()?;
-            let now = usize::try_from(left).unwrap_or(CHUNK).min(CHUNK);
+            let now = usize::try_from(left).unwrap_or(READ_BYTES).min(READ_BYTES);
             let buffer = &mut self.buffer[..now];
             file.read_exact_at(buffer, at).map_err(|error| Failure::io("reading a part", file.path(), &error))?;
             hasher.update(buffer);

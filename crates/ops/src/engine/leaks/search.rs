@@ -27,7 +27,7 @@ const MAX_EXCLUDED: usize = 4_000_000;
 /// Sorted runs that are open at once.
 const MERGE_WIDTH: usize = 256;
 /// Rows of the sample table that are read at a time.
-const ROWS: u64 = 4_096;
+const ROWS_PER_READ: u64 = 4_096;
 /// Numbers of a content record: split, shard, sample, part, tag of the whole sample.
 pub(super) const CONTENT: usize = 5;
 /// Numbers of a name record: split, shard, sample.
@@ -329,7 +329,7 @@ impl LeakSearch {
         handles: &Handles<'_>,
     ) -> Outcome<Option<ShardTotals>> {
         let Some(tables) = self.prepared.tables()? else { return Ok(None) };
-        let rows = |from| tables.samples(id.0, from, ROWS);
+        let rows = |from| tables.samples(id.0, from, ROWS_PER_READ);
         let last = rows(count.saturating_sub(1))?;
         if count > 0 && (last.len() != 1 || last.iter().any(|row| row.sample_index + 1 != count)) {
             return Ok(None);

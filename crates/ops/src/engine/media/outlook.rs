@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Number of entries probed.
-const PROBED: usize = 3;
+const MAX_PROBED: usize = 3;
 /// Maximum number of entry kinds listed; the rest counts as one more.
 const MAX_LISTED_KINDS: usize = 40;
 
@@ -134,7 +134,7 @@ impl Sketched {
         })
     }
     fn of(facts: &DatasetFacts, part: &str) -> Vec<Self> {
-        Self::all(facts).filter(|entry| entry.part == part).take(PROBED).collect()
+        Self::all(facts).filter(|entry| entry.part == part).take(MAX_PROBED).collect()
     }
     /// Opens the archive, if it is a plain one.
     fn open(&self) -> Option<ReadFile> {
@@ -170,7 +170,7 @@ fn first_facts(facts: &DatasetFacts, plan: &MediaPlan, cancel: &Cancel) -> Vec<(
         let Some(file) = entry.open() else { continue };
         let content = Part::new(&file, entry.offset, entry.size);
         found.extend(probe_entry(&mut prober, entry.name, &content));
-        if found.len() == PROBED {
+        if found.len() == MAX_PROBED {
             break;
         }
     }
@@ -210,7 +210,7 @@ pub fn of_files(root: &Path, plan: &MediaPlan, files: &media_folder::FileList, c
         if let Some(kind) = type_by_extension(name) {
             counted.add(ending(name), kind, 1);
         }
-        if seen.probed.len() < PROBED {
+        if seen.probed.len() < MAX_PROBED {
             if let Ok(file) = open_read(&root.join(name)) {
                 seen.probed.extend(probe_entry(&mut prober, name.to_owned(), &file));
             }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Bytes of a spool read at a time.
-const CHUNK: usize = 64 * 1024;
+const READ_BYTES: usize = 64 * 1024;
 
 /// The rows found by one unit.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +41,7 @@ impl MediaRows {
             return Ok(None);
         }
         let file = Arc::new(open_read(&self.dir.join(&self.file.name))?);
-        Ok(Some(RowsReader { from: SpoolReader::new(file, 0, self.file.bytes, CHUNK), key: Vec::new() }))
+        Ok(Some(RowsReader { from: SpoolReader::new(file, 0, self.file.bytes, READ_BYTES), key: Vec::new() }))
     }
 }
 

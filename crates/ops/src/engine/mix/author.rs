@@ -20,7 +20,7 @@ const WHAT: &str = "writing the metadataset";
 /// Splits that trainers request.
 const USUAL: [&str; 3] = ["train", "val", "test"];
 /// Maximum depth of the search, in folders.
-const DEPTH: usize = 3;
+const MAX_DEPTH: usize = 3;
 /// Maximum number of entries inspected.
 const MAX_ENTRIES: usize = 10_000;
 
@@ -45,7 +45,8 @@ pub fn find_members(folder: &Path) -> Outcome<Vec<FoundMember>> {
     std::fs::read_dir(folder).map_err(|error| Failure::io("looking into", folder, &error))?;
     let mut found = Vec::new();
     let mut library = Library::default();
-    let mut walk = walkdir::WalkDir::new(folder).max_depth(DEPTH).follow_links(true).sort_by_file_name().into_iter();
+    let mut walk =
+        walkdir::WalkDir::new(folder).max_depth(MAX_DEPTH).follow_links(true).sort_by_file_name().into_iter();
     let mut looked = 0;
     while let Some(entry) = walk.next() {
         looked += 1;

@@ -19,7 +19,7 @@ const MAX_TEXTS: usize = 1_000;
 /// Longer texts are not treated as names, in bytes.
 const MAX_NAME_BYTES: usize = 1_024;
 /// Missing names kept as examples.
-const EXAMPLES: usize = 5;
+const MAX_EXAMPLES: usize = 5;
 
 /// A source that could be opened.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -129,7 +129,7 @@ pub(super) fn look_up(member: &WithAux, cancel: &Cancel) -> Outcome<Option<AuxLo
                 lookup.found += 1;
             } else if looks_like_media(text) {
                 lookup.missing += 1;
-                if lookup.examples.len() < EXAMPLES {
+                if lookup.examples.len() < MAX_EXAMPLES {
                     lookup.examples.push(text.to_owned());
                 }
             }

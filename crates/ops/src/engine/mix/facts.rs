@@ -49,7 +49,7 @@ pub struct MixNode {
     pub split_part: Option<String>,
     /// Names and targets of its aux sources, as written. Raw.
     pub aux: Vec<(String, String)>,
-    /// The nodes below it.
+    /// The nodes directly below this one, in the order of the file.
     pub children: Vec<MixNode>,
 }
 

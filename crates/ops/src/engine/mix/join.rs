@@ -20,9 +20,9 @@ const MERGE_WIDTH: usize = 64;
 /// Minimum memory for sorting, in bytes.
 const LEAST_MEMORY: usize = 1 << 20;
 /// Rows between two checks of the cancel flag and updates of the progress.
-const STEP: u64 = 4096;
+const CANCEL_CHECK_EVERY: u64 = 4096;
 /// Missing keys named in a message.
-const EXAMPLES: usize = 5;
+const MAX_EXAMPLES: usize = 5;
 /// Marks a shard outside of the member's split.
 const ELSEWHERE: u64 = u64::MAX;
 
@@ -103,9 +103,9 @@ fn sort_keys(
     let (mut runs, mut count): (Vec<Run>, u64) = (Vec::new(), 0);
     while let Some(row) = rows.next().map_err(|error| failed(&error))? {
         count += 1;
-        if count.is_multiple_of(STEP) {
+        if count.is_multiple_of(CANCEL_CHECK_EVERY) {
             handles.cancel.check()?;
-            handles.progress.add(STEP, 0);
+            handles.progress.add(CANCEL_CHECK_EVERY, 0);
         }
         let Sample { key, id, numbers } = Sample::of(row).map_err(|error| failed(&error))?;
         let is_out = !compat && input.excluded_shards.binary_search(&id).is_ok();
@@ -122,7 +122,7 @@ fn sort_keys(
         let [index, offset, size] = numbers;
         sorter.push(key, [place.unwrap_or(ELSEWHERE), index, offset, size]);
     }
-    handles.progress.add(count % STEP, 0);
+    handles.progress.add(count % CANCEL_CHECK_EVERY, 0);
     runs.push(sorter.spill(&mut out)?);
     let path = around.scratch.join(out.finish()?.name);
     let sources = runs.into_iter().map(|run| RunSource { path: path.clone(), run, base: 0, temporary: false });
@@ -272,9 +272,9 @@ impl<'a> Matching<'a> {
         primary.advance()?;
         while !primary.is_done {
             self.counts.samples += 1;
-            if self.counts.samples.is_multiple_of(STEP) {
+            if self.counts.samples.is_multiple_of(CANCEL_CHECK_EVERY) {
                 handles.cancel.check()?;
-                handles.progress.add(STEP, 0);
+                handles.progress.add(CANCEL_CHECK_EVERY, 0);
             }
             let [place, index, ..] = primary.numbers;
             if self.row(&primary.key, primary.numbers, others)? {
@@ -284,7 +284,7 @@ impl<'a> Matching<'a> {
             }
             primary.advance()?;
         }
-        handles.progress.add(self.counts.samples % STEP, 0);
+        handles.progress.add(self.counts.samples % CANCEL_CHECK_EVERY, 0);
         Ok(())
     }
 
@@ -320,7 +320,7 @@ impl<'a> Matching<'a> {
                     if let Some(missing) = self.missing.get_mut(column) {
                         missing.count += 1;
                         missing.elsewhere += u64::from(is_elsewhere);
-                        if missing.examples.len() < EXAMPLES {
+                        if missing.examples.len() < MAX_EXAMPLES {
                             missing.examples.push(String::from_utf8_lossy(key).into_owned());
                         }
                     }
@@ -399,13 +399,13 @@ fn write(
     let mut rows = 0u64;
     while let Some((row, [])) = merge.next_entry()? {
         rows += 1;
-        if rows.is_multiple_of(STEP) {
+        if rows.is_multiple_of(CANCEL_CHECK_EVERY) {
             handles.cancel.check()?;
-            handles.progress.add(STEP, 0);
+            handles.progress.add(CANCEL_CHECK_EVERY, 0);
         }
         writer.push(row.get(16..).unwrap_or_default())?;
     }
-    handles.progress.add(rows % STEP, 0);
+    handles.progress.add(rows % CANCEL_CHECK_EVERY, 0);
     counts.bytes = writer.finish()?;
     drop(merge);
     let used: Vec<PathBuf> = sources.into_iter().map(|source| source.path).collect();

@@ -11,7 +11,7 @@ use gristmill_storage::read::open_read;
 use std::path::Path;
 
 /// Records read, evenly spread.
-const RECORDS: u64 = 100;
+const MAX_RECORDS: u64 = 100;
 /// Longer records are left out, in bytes.
 const MAX_RECORD_BYTES: u64 = 1 << 20;
 
@@ -29,9 +29,9 @@ pub(super) fn some(
     }
 }
 
-/// Returns at most [`RECORDS`] numbers below `count`, evenly spread, 0 first.
+/// Returns at most [`MAX_RECORDS`] numbers below `count`, evenly spread, 0 first.
 fn spread(count: u64) -> impl Iterator<Item = u64> {
-    let taken = count.min(RECORDS);
+    let taken = count.min(MAX_RECORDS);
     (0..taken).map(move |n| (u128::from(n) * u128::from(count) / u128::from(taken.max(1))) as u64)
 }
 

@@ -17,7 +17,7 @@ use std::rc::Rc;
 mod joins;
 
 /// Maximum nesting of metadatasets.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 /// Maximum number of nodes that a file may resolve to.
 const MAX_NODES: usize = 100_000;
 /// Maximum number of samples in one epoch: the loader counts them with 64 bits.
@@ -452,8 +452,8 @@ impl<'a> Walk<'a> {
             self.refuse(place.file, reference.at, ProblemKind::BadMetadataset, why);
             return Ok(Mode::Plain);
         }
-        if self.open.len() >= DEEPEST {
-            let message = format!("metadatasets are nested deeper than {DEEPEST} files");
+        if self.open.len() >= MAX_DEPTH {
+            let message = format!("metadatasets are nested deeper than {MAX_DEPTH} files");
             self.refuse(place.file, reference.at, ProblemKind::BadMetadataset, Unusable::new(message));
             return Ok(Mode::Plain);
         }

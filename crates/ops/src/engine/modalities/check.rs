@@ -11,11 +11,11 @@ use serde::Serialize;
 use std::path::Path;
 
 /// Number of bytes read at once: a multiple of every token size, so that no token is cut.
-const PIECE: usize = 21_845 * 12;
+const READ_BYTES: usize = 21_845 * 12;
 /// Documents between two checks of the cancel flag.
 const CANCEL_CHECK_EVERY: u64 = 1 << 12;
 /// Findings of one kind reported individually.
-const TOLD: u64 = 20;
+const MAX_REPORTED: u64 = 20;
 
 /// The facts that `info` shows of a packed file.
 #[derive(Clone, Debug, Serialize)]
@@ -159,7 +159,7 @@ pub(super) fn verify_tokens(
 ) -> Outcome<()> {
     let layout = packed.layout();
     let mut ends = DocumentEnds::default();
-    let (mut above, mut document, mut buffer) = (0_u64, 0_u64, vec![0; PIECE]);
+    let (mut above, mut document, mut buffer) = (0_u64, 0_u64, vec![0; READ_BYTES]);
     let mut items = packed.items();
     while let Some((offset, length)) = items.next_item()? {
         if document % CANCEL_CHECK_EVERY == 0 {
@@ -170,7 +170,7 @@ pub(super) fn verify_tokens(
             ends.take(document, &tail);
             if let Some(vocabulary) = vocabulary.filter(|vocabulary| greatest > vocabulary.greatest) {
                 above += 1;
-                if above <= TOLD {
+                if above <= MAX_REPORTED {
                     let Vocabulary { name, greatest: most } = vocabulary;
                     let message =
                         format!("document {document} has the id {greatest}, but the greatest of {name} is {most}");
@@ -182,7 +182,11 @@ pub(super) fn verify_tokens(
         handles.progress.add(1, length);
         document += 1;
     }
-    handles.problems.count_more(gristmill_core::Severity::Problem, ProblemKind::BadFile, above.saturating_sub(TOLD));
+    handles.problems.count_more(
+        gristmill_core::Severity::Problem,
+        ProblemKind::BadFile,
+        above.saturating_sub(MAX_REPORTED),
+    );
     ends.report_ends(path, handles)
 }
 
@@ -197,11 +201,11 @@ fn scan(
     let (layout, end) = (packed.layout(), offset + length);
     let (mut at, mut greatest, mut tail) = (offset, 0, Vec::with_capacity(2));
     while at < end {
-        let wanted = usize::try_from(end - at).unwrap_or(PIECE).min(buffer.len());
+        let wanted = usize::try_from(end - at).unwrap_or(READ_BYTES).min(buffer.len());
         let Some(piece) = buffer.get_mut(..wanted) else { break };
         packed.read(at, piece)?;
         at += wanted as u64;
-        if wanted == PIECE {
+        if wanted == READ_BYTES {
             handles.cancel.check()?;
         }
         let size = usize::from(layout.token_bytes);
@@ -288,7 +292,7 @@ pub fn verify_index(path: &Path, source: &Path, handles: &Handles<'_>) -> Outcom
             None => left_out += 1,
             Some((at, long)) => {
                 wrong += 1;
-                if wrong <= TOLD {
+                if wrong <= MAX_REPORTED {
                     let message = format!(
                         "the index has a line of {} at byte {at}, but line {number} has {} at byte {offset}",
                         gristmill_core::text::count(long, "byte"),
@@ -308,7 +312,7 @@ pub fn verify_index(path: &Path, source: &Path, handles: &Handles<'_>) -> Outcom
     handles.problems.count_more(
         gristmill_core::Severity::Problem,
         ProblemKind::IndexMismatch,
-        wrong.saturating_sub(TOLD),
+        wrong.saturating_sub(MAX_REPORTED),
     );
     if let Some((at, _)) = wanted {
         let message = format!("the index speaks of byte {at}, where the file has no line");

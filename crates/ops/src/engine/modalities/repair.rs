@@ -12,7 +12,7 @@ use gristmill_storage::read::open_read;
 use std::path::Path;
 
 /// Bytes copied at a time.
-const PIECE: usize = 1 << 20;
+const COPY_BYTES: usize = 1 << 20;
 /// Documents between two checks of the cancel flag.
 const CANCEL_CHECK_EVERY: u64 = 1 << 14;
 
@@ -102,11 +102,11 @@ pub fn write_repaired(repair: &Repair, file: &mut BufferedFile, handles: &Handle
     let (source, layout) = (packed.file(), packed.layout());
     let total = layout.header_bytes + packed.data_bytes();
     handles.progress.restart(1, total);
-    let mut buffer = vec![0; PIECE];
+    let mut buffer = vec![0; COPY_BYTES];
     let mut at = 0;
     while at < total {
         handles.cancel.check()?;
-        let wanted = usize::try_from(total - at).unwrap_or(PIECE).min(PIECE);
+        let wanted = usize::try_from(total - at).unwrap_or(COPY_BYTES).min(COPY_BYTES);
         let Some(piece) = buffer.get_mut(..wanted) else { break };
         source.read_exact_at(piece, at).map_err(|error| Failure::io("reading tokens", source.path(), &error))?;
         file.write_all(piece)?;

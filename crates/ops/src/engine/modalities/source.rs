@@ -9,9 +9,9 @@ use std::ops::Range;
 use std::path::Path;
 
 /// Bytes copied at a time: whole tokens of any size.
-const PIECE: usize = 87_381 * 12;
+const COPY_BYTES: usize = 87_381 * 12;
 /// Bytes of one read when searching for line ends.
-const BLOCK: usize = 1 << 20;
+const SEARCH_BYTES: usize = 1 << 20;
 
 /// The kind of items that are copied.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Source {
         let file = open_read(path)?;
         let stamp = stamp_of(&file)?;
         let mut index = Index::default();
-        let mut block = vec![0; BLOCK];
+        let mut block = vec![0; SEARCH_BYTES];
         let (mut at, mut start) = (0, 0);
         loop {
             handles.cancel.check()?;
@@ -253,7 +253,7 @@ fn in_pieces(
 ) -> Outcome<()> {
     let mut at = span.start;
     while at < span.end {
-        let wanted = usize::try_from(span.end - at).unwrap_or(usize::MAX).min(PIECE);
+        let wanted = usize::try_from(span.end - at).unwrap_or(usize::MAX).min(COPY_BYTES);
         if buffer.len() < wanted {
             buffer.resize(wanted, 0);
         }

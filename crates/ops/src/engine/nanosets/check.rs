@@ -9,9 +9,9 @@ use gristmill_storage::read::open_read;
 use std::path::Path;
 
 /// Tokens read at a time.
-const PIECE: u64 = 256 << 10;
+const TOKENS_PER_READ: u64 = 256 << 10;
 /// Findings of one kind in one file reported individually; the others are counted.
-const TOLD: u64 = 5;
+const MAX_REPORTED: u64 = 5;
 
 /// The depth of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl<'a> FindingLimit<'a> {
     fn report(&mut self, subject: Subject, message: impl FnOnce() -> String) -> Outcome<()> {
         self.number += 1;
         match self.number {
-            0..=TOLD => self.handles.problems.report(Problem::problem(self.kind, subject, message())),
+            0..=MAX_REPORTED => self.handles.problems.report(Problem::problem(self.kind, subject, message())),
             _ => {
                 self.handles.problems.count_more(Severity::Problem, self.kind, 1);
                 Ok(())
@@ -149,7 +149,7 @@ fn tokens(
     let (mut at, mut ids) = (0, Vec::new());
     while at < file.file.tokens {
         handles.cancel.check()?;
-        let count = PIECE.min(file.file.tokens - at);
+        let count = TOKENS_PER_READ.min(file.file.tokens - at);
         let bytes = match shard.raw(at, count) {
             Err(failure) if failure.class == ExitClass::Data => {
                 told.report(Subject::path(&file.file.path), || "it grew shorter while it was read".to_owned())?;
@@ -183,7 +183,7 @@ fn masks(file: &FileFacts, handles: &Handles<'_>) -> Outcome<()> {
     let path = loss_path(&file.file.path);
     let loss = open_read(&path)?;
     let mut told = FindingLimit::new(ProblemKind::BadFile, handles);
-    let (mut at, mut bytes) = (0, vec![0; PIECE as usize]);
+    let (mut at, mut bytes) = (0, vec![0; TOKENS_PER_READ as usize]);
     loop {
         handles.cancel.check()?;
         let count =

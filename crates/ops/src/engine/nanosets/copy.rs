@@ -6,7 +6,7 @@ use gristmill_core::{Failure, Handles, Outcome, Subject};
 use gristmill_storage::read::ReadFile;
 
 /// Tokens copied at a time.
-const PIECE: u64 = 256 << 10;
+const TOKENS_PER_COPY: u64 = 256 << 10;
 
 /// Copies ranges of open files to a [`Writer`].
 pub(super) struct Copier<'a> {
@@ -28,7 +28,7 @@ impl<'a> Copier<'a> {
         let mut at = first;
         while at < end {
             handles.cancel.check()?;
-            let count = (end - at).min(PIECE);
+            let count = (end - at).min(TOKENS_PER_COPY);
             fill(self.data, at * size, count * size, &mut self.tokens)?;
             match self.loss {
                 Some(loss) => fill(loss, at, count, &mut self.masks)?,

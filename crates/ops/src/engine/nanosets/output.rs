@@ -7,7 +7,7 @@ use gristmill_storage::publish::Publication;
 use std::path::{Path, PathBuf};
 
 /// Bytes collected before a write.
-const BUFFER: usize = 1 << 20;
+const BUFFER_BYTES: usize = 1 << 20;
 
 /// The companion files of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl<'a> Writer<'a> {
     /// Creates a file.
     pub fn create(shape: OutputOptions<'a>, name: String) -> Outcome<Self> {
         let path = shape.folder.join(&name);
-        let open = |path: &Path| Ok(BufferedFile::new(shape.fs.create_file(path)?, BUFFER));
+        let open = |path: &Path| Ok(BufferedFile::new(shape.fs.create_file(path)?, BUFFER_BYTES));
         let when = |is_wanted: bool, path: PathBuf| if is_wanted { open(&path).map(Some) } else { Ok(None) };
         Ok(Self {
             data: open(&path)?,

@@ -12,7 +12,7 @@ use memchr::memchr;
 /// Documents between two checks of the cancel flag.
 const CANCEL_CHECK_EVERY: usize = 256;
 /// Documents are encoded in batches: this many, or as many as reach the byte limit below, whichever are fewer.
-const TOGETHER: usize = 64;
+const DOCUMENTS_PER_BATCH: usize = 64;
 const TOGETHER_BYTES: usize = 32 << 10;
 /// The reason for skipping a line that is not held in memory.
 const OVERLONG: &str = "the line is longer than 64 MiB";
@@ -304,7 +304,7 @@ impl<'a> Packer<'a> {
 
 impl PendingBatch<'_> {
     fn is_full(&self) -> bool {
-        self.documents.len() >= TOGETHER || self.bytes >= TOGETHER_BYTES
+        self.documents.len() >= DOCUMENTS_PER_BATCH || self.bytes >= TOGETHER_BYTES
     }
 }
 

@@ -119,12 +119,12 @@ pub struct ExcludeView {
     pub matches: Matches,
     /// Whether the exclude did not exist when the file was opened or last written.
     pub is_new: bool,
-    /// The shards that it excludes as a whole, by their position in `.info.json`.
+    /// The shards that this exclude leaves out as a whole, by their position in `.info.json`.
     pub(super) shards: Arc<[u32]>,
 }
 
 impl ExcludeView {
-    /// Returns the shards that it excludes as a whole, by their position in `.info.json`.
+    /// Returns the shards that this exclude leaves out as a whole, by their position in `.info.json`.
     pub fn whole_shards(&self) -> &[u32] {
         &self.shards
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 /// Bytes of one range in the file.
 pub const RANGE_BYTES: u64 = 16;
 /// Bytes collected before they are written, and read at a time; a multiple of [`RANGE_BYTES`].
-const BUFFER: usize = 64 << 10;
+const READ_BYTES: usize = 64 << 10;
 
 /// Bytes `[start, end)`, of a document's text or of a shard's `tokenized`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -97,7 +97,7 @@ pub struct RangesWriter(BufferedFile);
 impl RangesWriter {
     /// Creates the file, which must not exist.
     pub fn create(fs: &dyn Fs, path: &Path) -> Outcome<Self> {
-        Ok(Self(BufferedFile::new(fs.create_file(path)?, BUFFER)))
+        Ok(Self(BufferedFile::new(fs.create_file(path)?, READ_BYTES)))
     }
 
     /// Adds a range of offsets in the shard's `tokenized`.
@@ -151,7 +151,7 @@ impl RangesReader {
         }
         if self.used >= self.buffer.len() {
             cancel.check()?;
-            let wanted = usize::try_from(self.file.len() - self.at).unwrap_or(BUFFER).min(BUFFER);
+            let wanted = usize::try_from(self.file.len() - self.at).unwrap_or(READ_BYTES).min(READ_BYTES);
             self.buffer.resize(wanted, 0);
             self.used = 0;
             let read = self.file.read_exact_at(&mut self.buffer, self.at);

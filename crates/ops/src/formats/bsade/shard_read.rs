@@ -6,7 +6,7 @@ use gristmill_storage::read::{open_read, ReadFile};
 use std::path::{Path, PathBuf};
 
 /// Numbers read at a time.
-const NUMBERS: usize = 8 << 10;
+const NUMBERS_PER_READ: usize = 8 << 10;
 
 /// The open files of one shard, four or five.
 #[derive(Debug)]
@@ -104,7 +104,7 @@ impl Shard {
     }
 
     fn numbers(&self, file: &ReadFile, from: u64, out: &mut Vec<u64>) -> Outcome<()> {
-        let count = usize::try_from(self.documents() - from).unwrap_or(NUMBERS).min(NUMBERS);
+        let count = usize::try_from(self.documents() - from).unwrap_or(NUMBERS_PER_READ).min(NUMBERS_PER_READ);
         let mut bytes = vec![0; count * 8];
         file.read_exact_at(&mut bytes, from * 8)
             .map_err(|error| Failure::io("reading the index", file.path(), &error))?;

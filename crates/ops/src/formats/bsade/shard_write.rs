@@ -6,7 +6,7 @@ use gristmill_storage::fs::{BufferedFile, Fs};
 use std::path::Path;
 
 /// Bytes collected before they are written, for each file.
-const BUFFER: usize = 256 << 10;
+const BUFFER_BYTES: usize = 256 << 10;
 
 /// Size of a shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,10 +33,10 @@ impl ShardWriter {
     pub fn create(fs: &dyn Fs, folder: &Path) -> Outcome<Self> {
         let create = |name: &str, buffer| Ok(BufferedFile::new(fs.create_file(&folder.join(name))?, buffer));
         Ok(Self {
-            tokenized: create(TOKENIZED, BUFFER)?,
-            offset: create(OFFSET, BUFFER / 16)?,
-            metadata: create(METADATA, BUFFER)?,
-            metaoff: create(METAOFF, BUFFER / 16)?,
+            tokenized: create(TOKENIZED, BUFFER_BYTES)?,
+            offset: create(OFFSET, BUFFER_BYTES / 16)?,
+            metadata: create(METADATA, BUFFER_BYTES)?,
+            metaoff: create(METAOFF, BUFFER_BYTES / 16)?,
             documents: 0,
         })
     }

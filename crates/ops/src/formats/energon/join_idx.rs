@@ -19,7 +19,7 @@ pub const CELL: usize = 24;
 /// Maximum number of columns; no sensible file has more.
 const MAX_COLUMNS: u64 = 1 << 16;
 /// Bytes passed to the operating system at a time.
-const PIECE: usize = 256 << 10;
+const WRITE_BYTES: usize = 256 << 10;
 
 /// One column of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub struct JoinIdxWriter {
 impl JoinIdxWriter {
     /// Begins a file with this number of columns.
     pub fn new(file: Box<dyn WriteFile>, columns: usize) -> Outcome<Self> {
-        let mut file = BufferedFile::new(file, PIECE);
+        let mut file = BufferedFile::new(file, WRITE_BYTES);
         file.write_all(&header(columns))?;
         Ok(Self { file })
     }
@@ -152,7 +152,7 @@ impl JoinIdx {
         let row = self.columns * CELL;
         let (mut bytes, mut first, mut found) = (Vec::new(), 0, 0);
         while first < self.rows {
-            let count = ((PIECE / row).max(1) as u64).min(self.rows - first);
+            let count = ((WRITE_BYTES / row).max(1) as u64).min(self.rows - first);
             self.read_rows(first, count, &mut bytes)?;
             let is_nothing = |row: &[u8]| row.chunks_exact(CELL).any(|cell| Cell::from_bytes(cell) == Cell::NOTHING);
             found += bytes.chunks_exact(row).filter(|row| is_nothing(row)).count() as u64;
@@ -167,7 +167,7 @@ impl JoinIdx {
             return Ok(Some(0));
         }
         let row = self.columns * CELL;
-        let rows_at_once = (PIECE / row).max(1) as u64;
+        let rows_at_once = (WRITE_BYTES / row).max(1) as u64;
         let common = self.rows.min(other.rows);
         let (mut mine, mut theirs) = (Vec::new(), Vec::new());
         let mut first = 0;

@@ -184,7 +184,7 @@ pub struct PartRecord {
 }
 
 /// SQLite instructions between two checks for cancellation.
-const STEPS: i32 = 20_000;
+const CANCEL_CHECK_EVERY: i32 = 20_000;
 
 /// The tables of one data set, open for reading.
 pub struct Tables {
@@ -248,7 +248,7 @@ impl Tables {
     /// Makes a long query fail soon after cancellation was requested.
     pub fn stop_with(&mut self, cancel: &gristmill_core::Cancel) -> Outcome<()> {
         let cancel = cancel.clone();
-        let set = self.connection.progress_handler(STEPS, Some(move || cancel.is_cancelled()));
+        let set = self.connection.progress_handler(CANCEL_CHECK_EVERY, Some(move || cancel.is_cancelled()));
         set.map_err(|e| self.failed(&e))
     }
 

@@ -10,7 +10,7 @@ const WHAT: &str = "reading the sample offsets";
 /// Bytes of one offset.
 pub const WORD: usize = 8;
 /// Bytes of offsets that are read or written at a time.
-const PIECE: usize = 64 << 10;
+const WRITE_BYTES: usize = 64 << 10;
 
 /// Returns the content of a file: the offset of every sample, then `end`.
 pub fn encode(offsets: &[u64], end: u64) -> Vec<u8> {
@@ -31,7 +31,7 @@ pub struct TarIdxWriter<'a> {
 impl<'a> TarIdxWriter<'a> {
     /// Begins at the current end of `file`.
     pub fn new(file: &'a mut dyn WriteFile) -> Self {
-        Self { file, buffer: Vec::with_capacity(PIECE), samples: 0 }
+        Self { file, buffer: Vec::with_capacity(WRITE_BYTES), samples: 0 }
     }
     /// Adds the byte offset of the next sample.
     pub fn push(&mut self, byte_offset: u64) -> Outcome<()> {
@@ -40,7 +40,7 @@ impl<'a> TarIdxWriter<'a> {
     }
     fn word(&mut self, word: u64) -> Outcome<()> {
         self.buffer.extend_from_slice(&word.to_le_bytes());
-        if self.buffer.len() >= PIECE {
+        if self.buffer.len() >= WRITE_BYTES {
             self.file.write_all(&self.buffer)?;
             self.buffer.clear();
         }
@@ -131,10 +131,10 @@ impl TarIdx {
     }
     /// Passes every word to `take` in order, including the end; refuses decreasing words.
     pub fn each(&self, mut take: impl FnMut(u64) -> Outcome<()>) -> Outcome<()> {
-        let mut buffer = vec![0; PIECE];
+        let mut buffer = vec![0; WRITE_BYTES];
         let (mut at, mut last) = (0, 0);
         while at < self.file.len() {
-            let length = (self.file.len() - at).min(PIECE as u64) as usize;
+            let length = (self.file.len() - at).min(WRITE_BYTES as u64) as usize;
             self.file.read_exact_at(&mut buffer[..length], at).map_err(|e| Failure::io(WHAT, self.file.path(), &e))?;
             for index in 0..length / WORD {
                 let word = word_at(&buffer, index);

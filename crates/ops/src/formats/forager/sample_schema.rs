@@ -6,8 +6,8 @@ use gristmill_storage::read::read_whole;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Maximum size of a file that is read, in bytes.
-const LIMIT: u64 = 1 << 20;
+/// Maximum size of a schema, in bytes; a larger file is refused.
+const MAX_SCHEMA_BYTES: u64 = 1 << 20;
 /// Name of the array of tokens.
 const TOKENS: &str = "tokens";
 
@@ -54,7 +54,7 @@ impl SampleSchema {
 
     /// Reads the file; returns `None` when it is missing, a data failure when its content is invalid.
     pub fn read(path: &Path) -> Outcome<Option<Self>> {
-        let Some(bytes) = read_whole(path, LIMIT)? else { return Ok(None) };
+        let Some(bytes) = read_whole(path, MAX_SCHEMA_BYTES)? else { return Ok(None) };
         let schema: Self = serde_json::from_slice(&bytes)
             .map_err(|error| Failure::data("reading the sample schema", error.to_string()).on(Subject::path(path)))?;
         Ok(Some(schema))

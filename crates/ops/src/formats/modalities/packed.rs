@@ -20,7 +20,7 @@ const ERAS: [(u64, bool); 4] =
 /// Items between two checks for cancellation.
 const CANCEL_CHECK_EVERY: u64 = 1 << 16;
 
-/// Header before the tokens.
+/// The fields of the header before the tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Length of all documents together, in bytes.

@@ -9,7 +9,7 @@ const WHAT: &str = "reading the document index";
 /// Bytes of one entry.
 pub const WORD: u64 = 8;
 /// Entries that are read at a time.
-const PIECE: usize = 8 << 10;
+const ENTRIES_PER_READ: usize = 8 << 10;
 
 /// An index file open for reading. Ends are returned unchanged: the caller must not assume that they ascend or are within the data.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Index {
     pub fn each(&self, mut take: impl FnMut(u64) -> Outcome<()>) -> Outcome<()> {
         let mut first = 0;
         while first < self.documents {
-            let ends = self.ends(first, PIECE)?;
+            let ends = self.ends(first, ENTRIES_PER_READ)?;
             first += ends.len() as u64;
             ends.into_iter().try_for_each(&mut take)?;
         }

@@ -25,11 +25,11 @@ use gristmill_storage::space;
 use std::time::Duration;
 
 /// Number of times that a run reads each file.
-const READINGS: f64 = 2.0;
+const READS_PER_FILE: f64 = 2.0;
 /// Cost of holding and writing a byte, plus choosing anchors for it, as a multiple of the latter.
-const TIMES: f64 = 3.1;
+const COST_PER_BYTE: f64 = 3.1;
 /// Cost of a record until it is resolved, as a multiple of choosing anchors for a byte.
-const RECORD: f64 = 170.0;
+const COST_PER_RECORD: f64 = 170.0;
 /// Minimum write speed expected of the disk, in bytes per second.
 const TO_DISK: f64 = 1e9;
 /// Limit of the time spent on reading.
@@ -37,7 +37,7 @@ const MAX_READ_TIME: Duration = Duration::from_secs(4);
 /// Text that is searched so quickly that no preliminary estimate is needed, in bytes.
 const AT_ONCE: u64 = 8 << 20;
 /// Limit of reported passages.
-const PASSAGES: usize = 20;
+const MAX_PASSAGES: usize = 20;
 
 /// How much is read for an estimate.
 #[derive(Clone, Copy, Debug)]
@@ -137,7 +137,7 @@ pub fn estimates(
     let all_lengths: Vec<u64> = lengths.iter().copied().chain(others).collect();
     let mut sample = Sample::take(&checked.plan, &checked.inputs, rules_of(&all_lengths), options, effort, cancel)?;
     let estimator = Estimator::new(checked, &all_lengths, options, &sample, cancel)?;
-    let found = sample.estimates(PASSAGES, estimator.memory.threads, cancel)?;
+    let found = sample.estimates(MAX_PASSAGES, estimator.memory.threads, cancel)?;
     let mut all = Vec::new();
     for (index, (&min_length, found)) in all_lengths.iter().zip(found).enumerate() {
         all.push(estimator.at_length(min_length, sample.one_in[index], &found, &sample, cancel)?);
@@ -304,9 +304,9 @@ impl<'a> Estimator<'a> {
 
     /// Returns the seconds of a run that keeps this many records.
     fn seconds(&self, records: u64) -> f64 {
-        let for_records = RECORD * records as f64 / self.text_bytes.max(1) as f64;
-        self.reading * READINGS
-            + self.choosing * (TIMES + for_records + packing_of(&self.checked.inputs))
+        let for_records = COST_PER_RECORD * records as f64 / self.text_bytes.max(1) as f64;
+        self.reading * READS_PER_FILE
+            + self.choosing * (COST_PER_BYTE + for_records + packing_of(&self.checked.inputs))
             + self.checked.own_bytes() as f64 / TO_DISK
     }
 

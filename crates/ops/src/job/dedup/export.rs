@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Lines between two progress updates.
-const TOLD: u64 = 256;
+const PROGRESS_EVERY: u64 = 256;
 
 /// A file of the set.
 pub(super) struct PlacedFile {
@@ -140,7 +140,7 @@ fn export(job: &Job<'_>, shard: u32, files: &[PlacedFile]) -> Outcome<Vec<Finish
             }
             at += 1 + len;
             count += 1;
-            if count % TOLD == 0 {
+            if count % PROGRESS_EVERY == 0 {
                 job.context.progress.add(count - told.0, read.saturating_sub(told.1));
                 told = (count, read.max(told.1));
             }

@@ -18,10 +18,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Passages per part that are recorded for a later run.
 const NOTED_PASSAGES: usize = 64;
 /// Cells for counting keys that may have too many records.
-const CELLS: usize = 1 << 12;
+const COUNTER_CELLS: usize = 1 << 12;
 /// Limit of passes over what remains of hot keys. After it, contexts that each differ slightly from the previous one are held in memory and
 /// halved.
-const DEEPEST: u32 = 6;
+const MAX_HALVINGS: u32 = 6;
 /// Limit of parts of what remains of hot keys.
 const MAX_PARTS: u32 = 1 << 10;
 /// Records between two checks for cancellation.
@@ -156,7 +156,7 @@ impl Finding<'_> {
         let rounds = u32::try_from(rounds).unwrap_or(u32::MAX).min(u32::MAX / source.parts.max(1));
         // The usual number is allocated at once, because a growing vector leaves gaps in memory.
         let mut records = Vec::<R>::with_capacity(usize::try_from(count / u64::from(rounds)).unwrap_or_default());
-        let takes_hot = depth < DEEPEST;
+        let takes_hot = depth < MAX_HALVINGS;
         let many = usize::try_from(job.memory.part_bytes()).unwrap_or(usize::MAX) / 2 / R::BYTES;
         for round in 0..rounds {
             let slice = Slice { part, round, rounds };
@@ -181,8 +181,8 @@ impl Finding<'_> {
 
     /// Returns the keys with more than `many` records, in order.
     fn hot_keys<R: Record>(&self, source: &Source<'_>, slice: Slice, many: u64) -> Outcome<Vec<u64>> {
-        let cell = |key: u64| (key % CELLS as u64) as usize;
-        let mut cells = vec![0_u64; CELLS];
+        let cell = |key: u64| (key % COUNTER_CELLS as u64) as usize;
+        let mut cells = vec![0_u64; COUNTER_CELLS];
         self.each::<R>(source, slice, &mut |record| {
             if let Some(count) = cells.get_mut(cell(record.key())) {
                 *count += 1;

@@ -23,7 +23,7 @@ const NAME: &str = "scratch.json";
 /// The largest such file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 16;
 /// Permission bits of the file.
-const MODE: u32 = 0o600;
+const FILE_PERMISSIONS: u32 = 0o600;
 
 /// Content of the file.
 #[derive(Serialize, Deserialize)]
@@ -47,7 +47,7 @@ fn read(folder: &Path) -> Outcome<Option<Note>> {
 fn write(fs: &dyn Fs, folder: &Path, path: &Path) -> Outcome<()> {
     let note = Note { path: path.to_owned(), by: ProcessIdentity::current() };
     let text = serde_json::to_vec(&note).unwrap_or_default();
-    write_file(fs, &folder.join(NAME), &text, MODE)
+    write_file(fs, &folder.join(NAME), &text, FILE_PERMISSIONS)
 }
 
 /// Records the scratch folder of this run in both places. The folders must exist.

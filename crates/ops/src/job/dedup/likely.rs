@@ -4,8 +4,8 @@
 use super::LengthEstimate;
 
 /// Maximum distance between the bounds of a share, and minimum distance of each from it.
-const WIDEST: f64 = 0.25;
-const NEAREST: f64 = 0.04;
+const MAX_BOUND_DISTANCE: f64 = 0.25;
+const MIN_BOUND_DISTANCE: f64 = 0.04;
 /// Standard deviations between a share and its bounds.
 const DEVIATIONS: f64 = 4.0;
 
@@ -16,8 +16,8 @@ pub(super) fn settle(lengths: &mut [LengthEstimate], deviation: impl Fn(&LengthE
     let mut all: Vec<&mut LengthEstimate> = lengths.iter_mut().filter(|length| !length.is_exact).collect();
     all.sort_by_key(|length| length.min_length);
     let half = |length: &LengthEstimate| match length.most_share {
-        Some(_) => (DEVIATIONS * deviation(length)).clamp(NEAREST, WIDEST / 2.0),
-        None => WIDEST / 2.0,
+        Some(_) => (DEVIATIONS * deviation(length)).clamp(MIN_BOUND_DISTANCE, MAX_BOUND_DISTANCE / 2.0),
+        None => MAX_BOUND_DISTANCE / 2.0,
     };
     let bounds = |length: &LengthEstimate| {
         let half = half(length);
@@ -74,7 +74,7 @@ mod tests {
                     for (at, one) in lengths.iter().enumerate() {
                         let (least, most) = (one.least_share, one.most_share.unwrap());
                         assert!(0.0 <= least && least <= one.share && one.share <= most && most <= 1.0, "{one:?}");
-                        assert!(most - least < WIDEST + 1e-9, "{one:?}");
+                        assert!(most - least < MAX_BOUND_DISTANCE + 1e-9, "{one:?}");
                         let before = at.checked_sub(1).map_or(1.0, |at| lengths[at].share);
                         assert!(one.share <= before, "{lengths:?}");
                     }

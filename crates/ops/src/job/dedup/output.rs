@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Bytes that are buffered before they are written.
-const BUFFER: usize = 256 << 10;
+const BUFFER_BYTES: usize = 256 << 10;
 
 /// The hash of a file that is being written.
 #[derive(Clone, Default)]
@@ -19,7 +19,7 @@ impl Hash {
     pub(super) fn create(&self, fs: &dyn Fs, path: &Path) -> Outcome<BufferedFile> {
         fs.remove_file(path)?;
         let file = Hashed { inner: fs.create_file(path)?, hash: self.clone() };
-        Ok(BufferedFile::new(Box::new(file), BUFFER))
+        Ok(BufferedFile::new(Box::new(file), BUFFER_BYTES))
     }
 
     /// Closes the file and returns its mark.

@@ -20,9 +20,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Documents between two progress updates.
-const TOLD: u64 = 256;
+const PROGRESS_EVERY: u64 = 256;
 /// Bytes of a file between two possible boundaries of its output pieces, unless units are smaller.
-const SEAM: u64 = 2 << 20;
+const BOUNDARY_BYTES: u64 = 2 << 20;
 /// Precedes each document.
 const SEPARATOR: &[u8] = &[0xff];
 
@@ -191,7 +191,7 @@ impl<'a> Reading<'a> {
         let mut facts = FileFacts::default();
         let (base, mut told) = (self.text.len(), (0, stretch.from.offset));
         let is_divided = job.inputs.is_divided(stretch.file, &job.division);
-        let (mut seam, distance) = (stretch.from.offset, SEAM.min(job.division.unit_bytes));
+        let (mut seam, distance) = (stretch.from.offset, BOUNDARY_BYTES.min(job.division.unit_bytes));
         let (key, cancel) = (&job.plan.text_key, &context.cancel);
         let damage = each_line(job.inputs, stretch, key, Box::new(spool), cancel, &mut |line, read| {
             if is_divided && line.start() >= seam + distance {
@@ -219,7 +219,7 @@ impl<'a> Reading<'a> {
                 Kind::Blank => facts.blank += 1,
             }
             self.note(line, text_bytes)?;
-            if facts.documents - told.0 >= TOLD {
+            if facts.documents - told.0 >= PROGRESS_EVERY {
                 context.progress.add(facts.documents - told.0, read.saturating_sub(told.1));
                 told = (facts.documents, read.max(told.1));
             }

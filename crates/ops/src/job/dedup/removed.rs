@@ -11,7 +11,7 @@ use gristmill_storage::read::open_read;
 use std::path::{Path, PathBuf};
 
 /// Bytes copied at a time.
-const COPIED: usize = 256 << 10;
+const COPY_BYTES: usize = 256 << 10;
 
 fn source_of(file: &TextFile) -> Source {
     let (bytes, modified_ns) = (file.stamp.bytes, file.stamp.modified_ns);
@@ -25,7 +25,7 @@ pub(super) fn assemble(job: &Job<'_>, merged: &Merged, written: &[WrittenParts])
     }
     let (fs, path) = (&*job.context.fs, job.layout.all_ranges());
     fs.remove_file(&path)?;
-    let mut output = BufferedFile::new(fs.create_file(&path)?, COPIED);
+    let mut output = BufferedFile::new(fs.create_file(&path)?, COPY_BYTES);
     output.write_all(&MAGIC)?;
     let mut at = MAGIC.len() as u64;
     let mut directory = Directory::new(&job.plan.text_key, job.rule.min_length, job.plan.keep, job.plan.mode);
@@ -50,7 +50,7 @@ pub(super) fn assemble(job: &Job<'_>, merged: &Merged, written: &[WrittenParts])
 
 fn copy(path: &Path, output: &mut BufferedFile) -> Outcome<()> {
     let file = open_read(path)?;
-    let (mut buffer, mut at) = (vec![0; COPIED], 0);
+    let (mut buffer, mut at) = (vec![0; COPY_BYTES], 0);
     loop {
         let count = file.read_at(&mut buffer, at).map_err(|error| Failure::io("reading", path, &error))?;
         let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else { return Ok(()) };

@@ -49,7 +49,7 @@ pub struct Figures {
     pub ranges: u64,
     /// Bytes of the ranges, before they are cut to whole characters.
     pub range_bytes: u64,
-    /// Bytes of the ranges, cut to whole characters: what is removed or annotated.
+    /// Bytes of the repeated ranges after each is shrunk to whole characters: what is removed or annotated.
     pub removed_bytes: u64,
     /// Documents with at least one range.
     pub changed_documents: u64,

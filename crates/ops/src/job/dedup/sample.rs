@@ -20,31 +20,31 @@ use std::time::{Duration, Instant};
 /// Limit of the time for finding the passages that are shown.
 const MAX_EXAMPLES_TIME: Duration = Duration::from_millis(500);
 /// Bytes of a file that are examined together.
-const STRETCH: u64 = 1 << 20;
+const STRETCH_BYTES: u64 = 1 << 20;
 /// Limit of memory for places of windows, in bytes; they are sorted at the end, which also takes time.
 const MAX_PLACES: u64 = 192 << 20;
 /// Text that is searched in addition, as a limit in bytes and as a fraction of the memory. It certainly contains passages that repeat very
 /// often, while a sample of few keys may miss them.
 const SEARCHED_BESIDES: (u64, u64) = (32 << 20, 8);
 /// Bytes of a place of a window.
-const PLACE: u64 = 16;
+const PLACE_BYTES: u64 = 16;
 /// Windows of at most this many bytes have so few distinct keys, a few of which make up nearly all of the text, that a share of the keys
 /// does not represent the rest. All keys are examined, in less of the text.
 const ALL_KEYS: u64 = 3;
 /// Limit of text that can be read in the time, in bytes.
 const MAX_TEXT: u64 = 4 << 30;
 /// Limit of problems kept.
-const PROBLEMS: usize = 100;
+const MAX_PROBLEMS: usize = 100;
 /// Range of places reserved for the text of a compressed file, as a multiple of its size and as a minimum; it only keeps the places in
 /// order.
 const ROOM: (u64, u64) = (1 << 10, 1 << 32);
 /// Golden ratio, which orders the stretches so that those read within any time limit are evenly spread.
-const TURN: f64 = 0.618_033_988_749_895;
+const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
 
 /// Cost of hashing a byte of a sampled window, as a multiple of choosing anchors for a byte.
-const HASHING: f64 = 0.1;
+const HASHING_COST: f64 = 0.1;
 /// Cost of choosing anchors, as a multiple of reading plain files; used where text is searched, as it is not measured then.
-const CHOOSING: f64 = 1.8;
+const ANCHOR_COST: f64 = 1.8;
 
 /// Data collected from the sampled text.
 #[derive(Default)]
@@ -136,14 +136,14 @@ impl Sample {
             inputs,
             rules: &rules,
             starts: &starts,
-            one_in: one_in(&rules, text, memory / PLACE),
+            one_in: one_in(&rules, text, memory / PLACE_BYTES),
             search,
             held: AtomicU64::new(0),
             most_held: search.map_or(besides, |search| search.text_bytes),
             until: search.is_none().then(|| Instant::now() + effort.longest),
             kept: AtomicU64::new(0),
             // Random sampling keeps more places in some cases.
-            most: 2 * memory / PLACE,
+            most: 2 * memory / PLACE_BYTES,
             cancel,
         };
         let mut stretches = in_turn(stretches(inputs));
@@ -183,7 +183,7 @@ impl Sample {
                 sample.add(part, stretch.file >= inputs.earlier);
             }
         }
-        sample.problems.truncate(PROBLEMS);
+        sample.problems.truncate(MAX_PROBLEMS);
         sample.part = sample.input_bytes as f64 / inputs.bytes().max(1) as f64;
         (sample.rules, sample.starts) = (rules, starts);
         sample.settle_times();
@@ -209,7 +209,7 @@ impl Sample {
         self.choosing += part.sampling.as_secs_f64();
         // A compressed file is read from start to end; its content also counts as stretches.
         let (from, to) = part.places;
-        self.stretches.extend((from..=to).step_by(STRETCH as usize));
+        self.stretches.extend((from..=to).step_by(STRETCH_BYTES as usize));
         if is_own {
             self.own_input_bytes += part.read;
             self.own_text_bytes += part.text_bytes;
@@ -223,8 +223,8 @@ impl Sample {
         let hashed: u64 = self.rules.iter().zip(&self.samples).map(|(rule, some)| some.hashed(rule)).sum();
         let bytes = (self.text_bytes * self.rules.len() as u64).max(1) as f64;
         self.choosing = match self.search {
-            Some(_) => self.reading * CHOOSING,
-            None => self.choosing / (1.0 + HASHING * hashed as f64 / bytes) / self.rules.len().max(1) as f64,
+            Some(_) => self.reading * ANCHOR_COST,
+            None => self.choosing / (1.0 + HASHING_COST * hashed as f64 / bytes) / self.rules.len().max(1) as f64,
         };
     }
 
@@ -310,7 +310,7 @@ fn stretches(inputs: &Inputs) -> Vec<LineRange> {
     let mut all = Vec::new();
     for (number, file) in inputs.files.iter().enumerate() {
         let is_divided = file.packing.is_plain() && inputs.shard_of(number).is_none();
-        let step = if is_divided { STRETCH } else { u64::MAX };
+        let step = if is_divided { STRETCH_BYTES } else { u64::MAX };
         let mut at = 0_u64;
         loop {
             let to = at.saturating_add(step);
@@ -326,7 +326,7 @@ fn stretches(inputs: &Inputs) -> Vec<LineRange> {
 
 /// Reorders the stretches so that every prefix is spread over all of them.
 fn in_turn(stretches: Vec<LineRange>) -> Vec<LineRange> {
-    let turn = |number: usize| (number as f64 * TURN).fract();
+    let turn = |number: usize| (number as f64 * GOLDEN_RATIO).fract();
     let mut numbered: Vec<(usize, LineRange)> = stretches.into_iter().enumerate().collect();
     numbered.sort_by(|a, b| turn(a.0).total_cmp(&turn(b.0)));
     numbered.into_iter().map(|(_, stretch)| stretch).collect()
@@ -416,7 +416,7 @@ impl Reading<'_> {
                     self.kept.fetch_add(kept - told, Ordering::Relaxed);
                     told = kept;
                 }
-                Kind::Passed(_) if part.problems.len() < PROBLEMS => {
+                Kind::Passed(_) if part.problems.len() < MAX_PROBLEMS => {
                     // Line numbers are only known from the beginning of a file.
                     part.problems.extend(line.problem(file).filter(|_| from == 0));
                 }

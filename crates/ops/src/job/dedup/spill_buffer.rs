@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Bytes of a scratch file that are read at a time when it is checked.
-const CHECKED: usize = 1 << 20;
+const READ_BYTES: usize = 1 << 20;
 /// Limit of scratch files open for reading; together with the files that threads read and write this stays well below 256.
-const OPEN: usize = 96;
+const MAX_OPEN_FILES: usize = 96;
 
 /// Length and hash of a scratch file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ impl Mark {
         }
         let file = open_read(path)?;
         let mut hasher = Xxh3::new();
-        let mut buffer = vec![0; CHECKED];
+        let mut buffer = vec![0; READ_BYTES];
         let mut at = 0;
         loop {
             let count = file.read_at(&mut buffer, at).map_err(|error| Failure::io("reading", path, &error))?;
@@ -280,14 +280,14 @@ type OpenPlace = Mutex<Option<(usize, Arc<ReadFile>)>>;
 
 impl Default for OpenFiles {
     fn default() -> Self {
-        Self((0..OPEN).map(|_| Mutex::new(None)).collect())
+        Self((0..MAX_OPEN_FILES).map(|_| Mutex::new(None)).collect())
     }
 }
 
 impl OpenFiles {
     /// Returns a file, opening it if necessary.
     fn get(&self, path: &Path, number: usize) -> Outcome<Arc<ReadFile>> {
-        let Some(place) = self.0.get(number % OPEN) else { return open_read(path).map(Arc::new) };
+        let Some(place) = self.0.get(number % MAX_OPEN_FILES) else { return open_read(path).map(Arc::new) };
         let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
         match &*place {
             Some((known, file)) if *known == number => Ok(Arc::clone(file)),
@@ -366,13 +366,13 @@ mod tests {
     fn few_scratch_files_are_open_at_a_time() {
         let dir = tempfile::tempdir().unwrap();
         let open = OpenFiles::default();
-        for number in 0..3 * OPEN {
+        for number in 0..3 * MAX_OPEN_FILES {
             let path = dir.path().join(number.to_string());
             write_file(&RealFs, &path, number.to_string().as_bytes(), 0o600).unwrap();
             assert_eq!(open.get(&path, number).unwrap().path(), path);
         }
         let last = open.0.iter().filter_map(|place| place.lock().unwrap().clone()).map(|(number, _)| number).min();
-        assert_eq!(last, Some(2 * OPEN));
+        assert_eq!(last, Some(2 * MAX_OPEN_FILES));
         let kept = open.get(&dir.path().join("0"), 0).unwrap();
         open.close();
         assert_eq!(kept.len(), 1);

@@ -23,7 +23,7 @@ const UNIT: (u64, u64) = (4 << 20, 256 << 20);
 /// Units per thread, if there is enough input.
 const UNITS_PER_THREAD: u64 = 8;
 /// Bytes of input for each of which a few bytes are kept.
-const MARKED: u64 = 64 << 10;
+const BYTES_PER_MARK: u64 = 64 << 10;
 /// Bytes kept for each file: its names, its results, its entry in the report.
 const OF_A_FILE: u64 = 2 << 10;
 /// File data up to this size, in bytes, does not require a minimum memory.
@@ -130,7 +130,7 @@ impl Division {
         let runs = records / memory.run_bytes(self.parts) as u64 + units;
         let of_runs = runs.saturating_mul(parts).saturating_mul(size_of::<u32>() as u64);
         let of_units = units.saturating_mul(parts).saturating_mul(size_of::<u64>() as u64);
-        of_runs.saturating_add(of_units).saturating_add(input_bytes / MARKED)
+        of_runs.saturating_add(of_units).saturating_add(input_bytes / BYTES_PER_MARK)
     }
 }
 

@@ -30,7 +30,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Limit of passages in the report.
-const PASSAGES: usize = 50;
+const MAX_PASSAGES: usize = 50;
 /// Bytes of a passage that are shown.
 const MAX_SHOWN_BYTES: u64 = 200;
 
@@ -130,7 +130,7 @@ fn still_there(job: &Job<'_>, merged: Merged) -> Outcome<Option<Merged>> {
     Ok(Some(merged))
 }
 
-/// Reads, finds and merges.
+/// Reads all documents, finds the ranges that repeat, and merges those that overlap.
 fn merge_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<Merged> {
     let context = job.context;
     let files = text::count(job.inputs.files.len() as u64, "file");
@@ -207,7 +207,7 @@ fn place(
     }
     let mut placed = Vec::new();
     let mut spare = Vec::new();
-    for passage in passages.shown(PASSAGES, job.plan.min_length.unwrap_or_default()) {
+    for passage in passages.shown(MAX_PASSAGES, job.plan.min_length.unwrap_or_default()) {
         // Files without documents have no length: of several files with the same start the last one contains the position.
         let known = starts.partition_point(|(start, _)| *start <= passage.at).saturating_sub(1);
         let Some(&(start, file)) = starts.get(known) else { continue };

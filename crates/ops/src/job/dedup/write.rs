@@ -19,11 +19,11 @@ use std::path::Path;
 use std::sync::MutexGuard;
 
 /// Lines between two progress updates.
-const TOLD: u64 = 256;
+const PROGRESS_EVERY: u64 = 256;
 /// Minimum and maximum bytes of output that wait to be written in order.
 const MAX_HELD: (usize, usize) = (256 << 10, 4 << 20);
 /// Bytes of ranges that are written together.
-const RANGES: usize = 64 << 10;
+const RANGE_BUFFER_BYTES: usize = 64 << 10;
 
 /// The line that contains a position in the text of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -229,7 +229,7 @@ impl<'a> Writing<'a> {
             if line.kind() == Kind::Document {
                 len = line.text_bytes(&mut spare)?;
                 walk.of_document(at + 1, len, &mut found)?;
-                self.place((in_file + at + 1, len), &line, line.file().unwrap_or(&file.name));
+                self.record_places((in_file + at + 1, len), &line, line.file().unwrap_or(&file.name));
                 if !found.is_empty() && !is_index {
                     self.note_ranges(&line, &found)?;
                 }
@@ -241,7 +241,7 @@ impl<'a> Writing<'a> {
             };
             self.count(&line, &found, (written.removed, len));
             lines += 1;
-            if lines % TOLD == 0 {
+            if lines % PROGRESS_EVERY == 0 {
                 context.progress.add(documents - told.0, read.saturating_sub(told.1));
                 told = (documents, read.max(told.1));
             }
@@ -285,7 +285,9 @@ impl<'a> Writing<'a> {
     fn note_ranges(&mut self, line: &Line<'_>, found: &[Range]) -> Outcome<()> {
         self.gathered.add(line.start(), line.number(), found);
         match &mut self.down {
-            Some(down) if self.gathered.len() >= RANGES => down.put_ranges(self.job, self.file, &mut self.gathered),
+            Some(down) if self.gathered.len() >= RANGE_BUFFER_BYTES => {
+                down.put_ranges(self.job, self.file, &mut self.gathered)
+            }
             _ => Ok(()),
         }
     }
@@ -312,7 +314,7 @@ impl<'a> Writing<'a> {
     }
 
     /// Records the line of wanted positions.
-    fn place(&mut self, (start, len): (u64, u64), line: &Line<'_>, name: &str) {
+    fn record_places(&mut self, (start, len): (u64, u64), line: &Line<'_>, name: &str) {
         while let Some(at) = self.wanted.last().copied().filter(|at| *at < start + len) {
             let offset = at.saturating_sub(start);
             let (number, begins) = (line.number() + 1, line.start());

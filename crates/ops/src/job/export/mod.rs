@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Bytes that are read and written at a time.
-const CHUNK: usize = 1 << 20;
+const COPY_BYTES: usize = 1 << 20;
 /// The longest name of a file, in bytes.
 const MAX_NAME_BYTES: usize = 255;
 /// Limit of nested folders in a key.
@@ -216,7 +216,7 @@ fn write_beside(
     let mut done = 0;
     while done < size {
         cancel.check()?;
-        let limit = usize::try_from(size - done).unwrap_or(CHUNK).min(CHUNK);
+        let limit = usize::try_from(size - done).unwrap_or(COPY_BYTES).min(COPY_BYTES);
         let bytes = catalog.read(sample, part, done, limit)?;
         if bytes.is_empty() {
             let why = format!("it ends after {done} of {size} bytes");

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// Bytes of rows that are written at a time.
-const PIECE: usize = 1 << 20;
+const WRITE_BYTES: usize = 1 << 20;
 
 /// The folder to index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: 
     list.set_mode(file_mode)?;
     list.finish()?;
     let rows = draft.join(SAMPLE_LOCATIONS);
-    let out = Mutex::new(BufferedFile::new(fs.create_file(&rows)?, PIECE));
+    let out = Mutex::new(BufferedFile::new(fs.create_file(&rows)?, WRITE_BYTES));
     let lock = || out.lock().unwrap_or_else(PoisonError::into_inner);
     let samples = scan(files, context, |piece| lock().write_all(piece))?;
     context.phase_of(Phase::Publish, "file", "writing the index");

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The index while it is being made.
 const DRAFT: &str = "index";
 /// Bytes of the index that are written at a time.
-const PIECE: usize = 1 << 20;
+const WRITE_BYTES: usize = 1 << 20;
 /// Permission bits of folders created for the index.
 const FOLDER_MODE: u32 = 0o755;
 
@@ -141,7 +141,7 @@ fn make(file: &ReadFile, plan: &RawIndexPlan, target: &Path, context: &TaskConte
     make_folders(fs, folder_of(target))?;
     let place = ExclusiveOutput::take(fs, target, &context.options)?;
     let draft = place.work().join(DRAFT);
-    let out = Mutex::new(BufferedFile::new(fs.create_file(&draft)?, PIECE));
+    let out = Mutex::new(BufferedFile::new(fs.create_file(&draft)?, WRITE_BYTES));
     let lock = || out.lock().unwrap_or_else(PoisonError::into_inner);
     let counts = judge(file, plan, context, |piece| lock().write_all(piece))?;
     context.phase_of(Phase::Publish, "file", "writing the index");

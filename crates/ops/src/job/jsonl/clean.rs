@@ -18,7 +18,7 @@ const DRAFTS: [&str; 2] = ["lines", "index"];
 const WHAT: &str = "leaving out the bad lines";
 
 /// Size of the write buffer for the lines, in bytes.
-const BUFFER: usize = 1 << 20;
+const BUFFER_BYTES: usize = 1 << 20;
 
 /// Returns the name of the copy: `NAME.clean.jsonl` for `NAME.jsonl`.
 pub fn clean_path(path: &Path) -> PathBuf {
@@ -83,10 +83,10 @@ fn write_lines(file: &ReadFile, draft: &Path, mode: u32, context: &TaskContext) 
     begin_scan(file, context);
     let before = file.stamp().map_err(|error| Failure::io("opening", file.path(), &error))?;
     let mut out = context.fs.create_file(draft)?;
-    let mut buffer = Vec::with_capacity(BUFFER);
+    let mut buffer = Vec::with_capacity(BUFFER_BYTES);
     let clean = clean_lines(file, &context.handles(), &mut |bytes| {
         buffer.extend_from_slice(bytes);
-        if buffer.len() >= BUFFER {
+        if buffer.len() >= BUFFER_BYTES {
             out.write_all(&buffer)?;
             buffer.clear();
         }

@@ -20,7 +20,7 @@ use std::path::{Component, Path, PathBuf};
 /// Size of the database in bytes from which the log mentions the size of the copy.
 const WORTH_TELLING: u64 = 256 << 20;
 /// Free space that must remain next to the copy, in bytes.
-const SPARE: u64 = 16 << 20;
+const MIN_FREE_BYTES: u64 = 16 << 20;
 
 /// Writes the rows into a copy of the database, and returns its path.
 pub(super) fn fill(
@@ -60,7 +60,7 @@ fn copy_old(context: &TaskContext, database: &Path, draft: &Path, rows: u64) -> 
     drop(connection);
     let bytes = facts.len();
     let free = space::free_bytes(draft)?;
-    if free < bytes.saturating_add(SPARE) {
+    if free < bytes.saturating_add(MIN_FREE_BYTES) {
         let why = format!("its copy takes {}, and {} are free", text::bytes(bytes), text::bytes(free));
         return Err(Failure::environment("copying the database", why)
             .on(Subject::path(database))

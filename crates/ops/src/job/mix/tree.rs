@@ -5,11 +5,11 @@ use crate::job::report::{LineTone, ReportLine};
 use gristmill_core::text::{count, display_safe, grouped};
 
 /// Width of a full bar in columns.
-const BAR: usize = 24;
+const BAR_COLUMNS: usize = 24;
 /// Maximum number of listed nodes per split.
 const MAX_LISTED_NODES: usize = 200;
 /// Width of a label in columns.
-const LABEL: usize = 36;
+const LABEL_COLUMNS: usize = 36;
 
 /// Returns all splits, each as a tree.
 pub fn lines(facts: &MixFacts) -> Vec<ReportLine> {
@@ -72,7 +72,7 @@ fn line(node: &MixNode, depth: usize) -> String {
     let indent = "  ".repeat(depth);
     let label = format!("{indent}{}{}", display_safe(&node.label), split_of(node));
     let width = unicode_width::UnicodeWidthStr::width(label.as_str());
-    let pad = " ".repeat(LABEL.saturating_sub(width));
+    let pad = " ".repeat(LABEL_COLUMNS.saturating_sub(width));
     let mut facts = vec![node.samples.map_or_else(|| "samples not known".to_owned(), |n| count(n, "sample"))];
     if node.kind == MixNodeKind::Unusable {
         facts = vec!["cannot be used".to_owned()];
@@ -93,11 +93,11 @@ fn line(node: &MixNode, depth: usize) -> String {
 /// Draws a bar of fixed width; any share above 0 has at least one cell.
 fn bar(share: f64) -> String {
     let share = share.clamp(0.0, 1.0);
-    let mut full = (share * BAR as f64).round() as usize;
+    let mut full = (share * BAR_COLUMNS as f64).round() as usize;
     if share > 0.0 {
         full = full.max(1);
     }
-    format!("{}{}", "█".repeat(full.min(BAR)), "░".repeat(BAR.saturating_sub(full)))
+    format!("{}{}", "█".repeat(full.min(BAR_COLUMNS)), "░".repeat(BAR_COLUMNS.saturating_sub(full)))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use std::time::Duration;
 /// Permission bits of written files.
 const FILE_MODE: u32 = 0o644;
 /// Bytes that are written at a time.
-const BUFFER: usize = 1 << 20;
+const WRITE_BYTES: usize = 1 << 20;
 
 /// Result of a run.
 #[derive(Clone, Debug, Serialize)]
@@ -161,7 +161,7 @@ fn write_lines(
     let mut written = Vec::new();
     for at in 0..settings.partitions().len() {
         // Kept in the page cache because they are packed next.
-        let file = BufferedFile::new(context.fs.create_file(&place.draft(at))?, BUFFER).kept_cached();
+        let file = BufferedFile::new(context.fs.create_file(&place.draft(at))?, WRITE_BYTES).kept_cached();
         written.push(PartitionFile { file, lengths: Vec::new() });
     }
     deal(settings, compat, &mut written, &context.handles())?;
@@ -175,7 +175,7 @@ fn write_lines(
 
 /// Makes the raw index of lines with known lengths.
 fn place_index(lines: &Path, lengths: &[u64], draft: &Path, context: &TaskContext) -> Outcome<()> {
-    let mut file = BufferedFile::new(context.fs.create_file(draft)?, BUFFER);
+    let mut file = BufferedFile::new(context.fs.create_file(draft)?, WRITE_BYTES);
     let mut offset = 0;
     let items = lengths.iter().map(|length| {
         let item = (offset, *length);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Bytes that are written at a time.
-const BUFFER: usize = 1 << 20;
+const WRITE_BYTES: usize = 1 << 20;
 
 /// Result of a repair.
 #[derive(Clone, Debug, Serialize)]
@@ -87,7 +87,7 @@ fn write(path: &Path, repair: &Repair, context: &TaskContext, report: &mut Repai
     make_parent(fs, &target)?;
     let place = ExclusiveOutput::take(fs, &target, &context.options)?;
     let draft = place.draft(0);
-    let mut file = BufferedFile::new(fs.create_file(&draft)?, BUFFER);
+    let mut file = BufferedFile::new(fs.create_file(&draft)?, WRITE_BYTES);
     write_repaired(repair, &mut file, &context.handles())?;
     let bytes = file.finish()?;
     context.cancel.check()?;

@@ -23,7 +23,7 @@ const FILE_MODE: u32 = 0o644;
 /// Permission bits of folders that are created.
 const FOLDER_MODE: u32 = PRIVATE_FOLDER | 0o055;
 /// Bytes that are written at a time.
-const BUFFER: usize = 1 << 20;
+const WRITE_BYTES: usize = 1 << 20;
 
 /// The operation.
 #[derive(Clone, Debug)]
@@ -103,7 +103,7 @@ pub(crate) fn run(plan: &RewritePlan, context: &TaskContext) -> Outcome<RewriteR
     let place = ExclusiveOutput::take(fs, &output, &context.options)?;
     let draft = place.draft(0);
     let written = {
-        let mut file = BufferedFile::new(fs.create_file(&draft)?, BUFFER);
+        let mut file = BufferedFile::new(fs.create_file(&draft)?, WRITE_BYTES);
         let written = write(plan, &mut file, &context.handles(), context)?;
         file.finish()?;
         written

@@ -10,7 +10,7 @@ use gristmill_core::{text, Failure, Outcome, PackPlan, Subject};
 use gristmill_storage::space::free_bytes;
 
 /// Generous ratio of text to the size of its compressed file.
-const UNPACKED: u64 = 24;
+const MAX_COMPRESSION_RATIO: u64 = 24;
 /// Possible overestimate of a sample, as a fraction.
 const ESTIMATE_MARGIN: f64 = 0.1;
 
@@ -67,6 +67,16 @@ impl Inputs {
     /// Returns the estimated bytes of the uncompressed text of all passes.
     fn text_bytes(&self) -> u64 {
         let files = self.passes.iter().flat_map(|pass| &pass.files);
-        files.map(|file| if file.packing.is_plain() { file.bytes } else { file.bytes.saturating_mul(UNPACKED) }).sum()
+        files
+            .map(
+                |file| {
+                    if file.packing.is_plain() {
+                        file.bytes
+                    } else {
+                        file.bytes.saturating_mul(MAX_COMPRESSION_RATIO)
+                    }
+                },
+            )
+            .sum()
     }
 }

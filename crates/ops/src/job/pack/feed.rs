@@ -53,7 +53,7 @@ enum OpenFile<'a> {
 }
 
 /// Bytes that are examined after the last item of an index.
-const BEHIND: usize = 1 << 16;
+const TAIL_BYTES: usize = 1 << 16;
 
 impl<'a> Feed<'a> {
     /// Starts at a position of this pass. `index` is the opened index of the pass.
@@ -160,7 +160,7 @@ fn is_older(index: &Path, text: &Path) -> bool {
 /// Reports text after the last item of an index: it was written after the index and is not packed.
 fn left_over(text: &ReadFile, end: u64) -> Outcome<Option<Problem>> {
     let left = text.len().saturating_sub(end);
-    let mut behind = vec![0; usize::try_from(left).unwrap_or(BEHIND).min(BEHIND)];
+    let mut behind = vec![0; usize::try_from(left).unwrap_or(TAIL_BYTES).min(TAIL_BYTES)];
     text.read_exact_at(&mut behind, end).map_err(|error| Failure::io("reading the text", text.path(), &error))?;
     if behind.iter().all(u8::is_ascii_whitespace) {
         return Ok(None);

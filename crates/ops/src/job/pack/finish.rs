@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Bytes buffered before they are written.
-const BUFFER: usize = 1 << 20;
+const BUFFER_BYTES: usize = 1 << 20;
 
 /// Totals of the files of a format.
 #[derive(Debug, Default)]
@@ -185,7 +185,7 @@ impl Finishing<'_> {
     pub(super) fn create(&self, path: &Path) -> Outcome<BufferedFile> {
         let fs = &*self.context.fs;
         fs.remove_file(path)?;
-        Ok(BufferedFile::new(fs.create_file(path)?, BUFFER))
+        Ok(BufferedFile::new(fs.create_file(path)?, BUFFER_BYTES))
     }
 
     pub(super) fn write(&self, name: &str, bytes: &[u8]) -> Outcome<PathBuf> {

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Interval at which a thread waiting for memory checks for cancellation.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Assumed total memory of a block as a multiple of its text, until it is known.
-const FACTOR: usize = 3;
+const MEMORY_PER_TEXT_BYTE: usize = 3;
 /// Buffers larger than this many blocks are freed.
 const MAX_KEPT_BLOCKS: usize = 4;
 
@@ -118,7 +118,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Pipeline<'_, '_> {
     fn work(&self, packer: &mut Packer<'_>, cancel: &Cancel, stop: &Cancel) -> Outcome<()> {
         loop {
-            let reserved = self.limits.block_bytes.saturating_mul(FACTOR);
+            let reserved = self.limits.block_bytes.saturating_mul(MEMORY_PER_TEXT_BYTE);
             let (bytes, mut packed) = self.wait_for_room(reserved, cancel, stop)?;
             let fed = {
                 let mut feed = locked(&self.feed);
@@ -144,7 +144,7 @@ impl Pipeline<'_, '_> {
             }
             let taken = fed.piece.block.bytes.capacity() + packed.memory_bytes();
             self.change(reserved, taken);
-            self.hand_in(number, fed, packed, taken)?;
+            self.submit_block(number, fed, packed, taken)?;
         }
     }
 
@@ -178,7 +178,7 @@ impl Pipeline<'_, '_> {
     }
 
     /// Stores a block, and assembles all blocks whose predecessors are done.
-    fn hand_in(&self, number: u64, fed: Fed, packed: PackedPiece, taken: usize) -> Outcome<()> {
+    fn submit_block(&self, number: u64, fed: Fed, packed: PackedPiece, taken: usize) -> Outcome<()> {
         let mut line = locked(&self.line);
         line.early.insert(number, (fed, packed, taken));
         loop {

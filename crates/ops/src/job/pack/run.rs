@@ -32,11 +32,11 @@ use gristmill_storage::read::open_read;
 use gristmill_tokenizer::Tokenizer;
 
 /// Text in a block, in bytes, unless memory is limited.
-const BLOCK: u64 = 512 << 10;
+const BLOCK_BYTES: u64 = 512 << 10;
 /// Minimum text in a block, in bytes.
-const LEAST_BLOCK: u64 = 64 << 10;
+const MIN_BLOCK_BYTES: u64 = 64 << 10;
 /// Memory of blocks per thread, in bytes; more would only accumulate after a slow block.
-const IN_FLIGHT: u64 = 32 << 20;
+const MAX_QUEUED_BYTES: u64 = 32 << 20;
 /// Permission bits of missing folders above the output.
 const FOLDER_MODE: u32 = 0o755;
 
@@ -231,11 +231,11 @@ impl<'a> Job<'a> {
         let options = &self.context.options;
         let threads = options.threads.max(1);
         let share = options.memory_bytes / (threads as u64 * 8);
-        let block = usize::try_from(share.clamp(LEAST_BLOCK, BLOCK)).unwrap_or(BLOCK as usize);
+        let block = usize::try_from(share.clamp(MIN_BLOCK_BYTES, BLOCK_BYTES)).unwrap_or(BLOCK_BYTES as usize);
         Limits {
             threads,
             block_bytes: self.tuning.block_bytes.unwrap_or(block),
-            memory: usize::try_from(options.memory_bytes.min(threads as u64 * IN_FLIGHT)).unwrap_or(usize::MAX),
+            memory: usize::try_from(options.memory_bytes.min(threads as u64 * MAX_QUEUED_BYTES)).unwrap_or(usize::MAX),
             words: usize::try_from(share).unwrap_or(usize::MAX),
         }
     }

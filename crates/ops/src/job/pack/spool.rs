@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Bytes read at a time.
-const CHUNK: usize = 1 << 20;
+const READ_BYTES: usize = 1 << 20;
 
 /// Length and hash of a spool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -154,7 +154,7 @@ pub(super) fn verify(path: &Path, mark: Mark, head: usize) -> Outcome<Option<Xxh
 /// Passes the bytes of a file from `from` to `to` to a callback, in chunks.
 pub(super) fn each_chunk(path: &Path, from: u64, to: u64, take: &mut dyn FnMut(&[u8]) -> Outcome<()>) -> Outcome<()> {
     let file = open_read(path)?;
-    let mut buffer = vec![0; CHUNK.min(usize::try_from(to.saturating_sub(from)).unwrap_or(CHUNK))];
+    let mut buffer = vec![0; READ_BYTES.min(usize::try_from(to.saturating_sub(from)).unwrap_or(READ_BYTES))];
     let mut at = from;
     while at < to {
         let wanted = usize::try_from(to - at).unwrap_or(usize::MAX).min(buffer.len());

@@ -15,7 +15,7 @@ use gristmill_tokenizer::{Padding, PaddingLength, Side};
 use std::path::PathBuf;
 
 /// Documents that are padded together (docs/formats/nanosets.md §2).
-const BATCH: usize = 10_000;
+const DOCUMENTS_PER_BATCH: usize = 10_000;
 
 /// Finishes all tasks.
 pub(super) fn finish(finishing: &Finishing<'_>, spec: &EncodingSpec) -> Outcome<(Vec<FinishedFile>, Sums)> {
@@ -147,7 +147,7 @@ impl Task<'_> {
         let pad = pad.get(..width).unwrap_or_default();
         let source = self.spool("ds");
         let (mut from, mut ended, mut padded) = (0_u64, 0_u64, LengthChange::default());
-        let mut batch: Vec<u64> = Vec::with_capacity(BATCH);
+        let mut batch: Vec<u64> = Vec::with_capacity(DOCUMENTS_PER_BATCH);
         let mut write = |batch: &mut Vec<u64>| -> Outcome<()> {
             self.finishing.context.cancel.check()?;
             let longest =
@@ -176,7 +176,7 @@ impl Task<'_> {
             let (whole, rest) = left.as_chunks::<8>();
             for end in whole {
                 batch.push(u64::from_le_bytes(*end));
-                if batch.len() == BATCH {
+                if batch.len() == DOCUMENTS_PER_BATCH {
                     write(&mut batch)?;
                 }
             }

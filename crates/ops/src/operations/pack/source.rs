@@ -17,13 +17,13 @@ const SAMPLED_FILES: usize = 4;
 /// Documents that are taken from each.
 const DOCUMENTS_EACH: usize = 32;
 /// Size of the block that documents are taken from, in bytes.
-const BLOCK: usize = 256 << 10;
+const BLOCK_BYTES: usize = 256 << 10;
 /// Maximum size of a document that is shown, in bytes.
 const MAX_DOCUMENT_BYTES: usize = 1 << 20;
 /// Bytes of a text that are kept to be shown, and encoded.
 const SHOWN_TEXT: usize = 20_000;
 /// Characters of an example.
-const EXAMPLE: usize = 200;
+const MAX_EXAMPLE_CHARS: usize = 200;
 /// Keys that a message lists.
 const SHOWN_KEYS: usize = 8;
 /// Spellings of tokens that end documents, the most likely first.
@@ -165,7 +165,7 @@ pub fn read_documents(files: &[TextFile], cancel: &Cancel) -> FirstDocuments {
 }
 
 fn documents_of(file: &TextFile, found: &mut FirstDocuments, cancel: &Cancel) -> Outcome<()> {
-    let mut blocks = Blocks::open(file, BLOCK, Position::default(), cancel)?;
+    let mut blocks = Blocks::open(file, BLOCK_BYTES, Position::default(), cancel)?;
     let name: Arc<str> = Arc::from(file.name.as_str());
     if let Some(block) = blocks.next(Vec::new())? {
         let whole = |line: &text::Line<'_>| !line.is_overlong() && line.bytes.len() <= MAX_DOCUMENT_BYTES;
@@ -181,8 +181,8 @@ fn documents_of(file: &TextFile, found: &mut FirstDocuments, cancel: &Cancel) ->
 /// Returns the value of a key, and whether it is text.
 fn example(line: &[u8], name: &str) -> (String, bool) {
     match text::value_of(line, &[name]) {
-        Some(serde_json::Value::String(words)) => (words.chars().take(EXAMPLE).collect(), true),
-        Some(value) => (value.to_string().chars().take(EXAMPLE).collect(), false),
+        Some(serde_json::Value::String(words)) => (words.chars().take(MAX_EXAMPLE_CHARS).collect(), true),
+        Some(value) => (value.to_string().chars().take(MAX_EXAMPLE_CHARS).collect(), false),
         None => (String::new(), false),
     }
 }

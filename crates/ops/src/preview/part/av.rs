@@ -14,11 +14,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Maximum bytes of a video that are searched for pictures.
-const SEARCHED: u64 = 16 << 20;
+const MAX_SEARCHED_BYTES: u64 = 16 << 20;
 /// Maximum bytes of one frame that are read.
 const FRAME_BYTES: usize = 8 << 20;
 /// Maximum number of picture beginnings that are tried.
-const TRIED: usize = 4;
+const MAX_TRIES: usize = 4;
 
 /// Adapter of a part for the header readers.
 struct Source<'a>(&'a dyn PartBytes);
@@ -179,7 +179,7 @@ impl PartReader<'_> {
             return Ok(None);
         }
         let (mut from, mut tried) = (0_u64, 0);
-        while from < self.bytes.len().min(SEARCHED) && !self.cancel.is_cancelled() {
+        while from < self.bytes.len().min(MAX_SEARCHED_BYTES) && !self.cancel.is_cancelled() {
             let block = self.bytes.read(from, BLOCK + 3)?;
             for at in memchr::memmem::find_iter(&block, b"\xff\xd8\xff") {
                 tried += 1;
@@ -188,7 +188,7 @@ impl PartReader<'_> {
                 if let Some(picture) = picture::decode(&frame).ok().filter(fits) {
                     return Ok(Some(picture));
                 }
-                if tried >= TRIED {
+                if tried >= MAX_TRIES {
                     return Ok(None);
                 }
             }

@@ -12,9 +12,9 @@ const MAX_ARRAYS: usize = 64;
 /// Maximum bytes of the list of contents that are read.
 const MAX_LIST: u64 = 8 << 20;
 /// Maximum bytes of one array that are unpacked, if there are several.
-const UNPACKED: usize = 256 << 10;
+const MAX_UNPACKED_BYTES: usize = 256 << 10;
 /// Length of the end of an archive with the longest comment, in bytes.
-const END: usize = 22 + 65_535;
+const MAX_END_BYTES: usize = 22 + 65_535;
 /// Signature of the end record with the offset of a list of contents that does not fit 32 bits.
 const END_64: &[u8] = b"PK\x06\x06";
 
@@ -24,8 +24,8 @@ pub type Views = (Vec<TensorView>, Vec<String>);
 /// Returns the arrays of an archive, and its problems. The inner error is for the user, safe to show.
 pub fn views(bytes: &dyn PartBytes) -> Outcome<Result<Views, String>> {
     let length = bytes.len();
-    let from = length.saturating_sub(END as u64);
-    let tail = bytes.read(from, END)?;
+    let from = length.saturating_sub(MAX_END_BYTES as u64);
+    let tail = bytes.read(from, MAX_END_BYTES)?;
     let Some((at, size, number)) = contents(&tail, from, bytes)? else {
         return Ok(Err("it is not a zip archive, or it is cut short".into()));
     };
@@ -48,7 +48,7 @@ pub fn views(bytes: &dyn PartBytes) -> Outcome<Result<Views, String>> {
     let mut views = Vec::new();
     for entry in &entries {
         let name = entry.name.strip_suffix(".npy").unwrap_or(&entry.name);
-        let unpacked = if entries.len() == 1 { NEEDED } else { UNPACKED };
+        let unpacked = if entries.len() == 1 { NEEDED } else { MAX_UNPACKED_BYTES };
         match entry.beginning(bytes, unpacked)?.and_then(|first| npy::view(name, &first, entry.size)) {
             Ok(view) => views.push(view),
             Err(why) => notes.push(format!("{name}: {why}")),
@@ -232,7 +232,7 @@ pub(in super::super) mod tests {
         assert!(bytes.len() < 200_000);
         let (views, _) = views(&bytes).unwrap().unwrap();
         assert_eq!(views[0].shape, [100_000_000]);
-        assert!(views[0].spread.as_ref().unwrap().seen <= UNPACKED as u64);
+        assert!(views[0].spread.as_ref().unwrap().seen <= MAX_UNPACKED_BYTES as u64);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use memchr::memchr;
 use std::sync::Arc;
 
 /// Bytes read at a time: small enough to be processed while they are in the cache.
-const STEP: usize = 128 << 10;
+const READ_BYTES: usize = 128 << 10;
 /// Message for bytes that are not UTF-8.
 const NOT_UTF8: &str = "a byte that is not UTF-8";
 
@@ -212,12 +212,12 @@ impl Documents {
             self.filled -= self.from;
             self.from = 0;
             // Release the memory that a longer line took.
-            if self.filled < STEP && self.buffer.len() > 8 * STEP {
-                self.buffer.truncate(2 * STEP);
+            if self.filled < READ_BYTES && self.buffer.len() > 8 * READ_BYTES {
+                self.buffer.truncate(2 * READ_BYTES);
                 self.buffer.shrink_to_fit();
             }
         }
-        let end = self.filled + STEP;
+        let end = self.filled + READ_BYTES;
         if self.buffer.len() < end {
             self.buffer.reserve_exact(end - self.buffer.len());
             self.buffer.resize(end, 0);

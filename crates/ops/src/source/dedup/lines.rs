@@ -5,7 +5,7 @@ use gristmill_storage::read::ReadFile;
 use memchr::{memchr, memchr_iter, memrchr};
 
 /// Bytes read at a time.
-const STEP: u64 = 64 << 10;
+const READ_BYTES: u64 = 64 << 10;
 
 /// Passes the bytes `[from, to)` of a file to `take` in pieces with their offsets, until it returns a value.
 fn read_pieces<T>(
@@ -14,11 +14,11 @@ fn read_pieces<T>(
     cancel: &Cancel,
     mut take: impl FnMut(u64, &[u8]) -> Option<T>,
 ) -> Outcome<Option<T>> {
-    let mut buffer = vec![0; STEP as usize];
+    let mut buffer = vec![0; READ_BYTES as usize];
     let mut at = from;
     while at < to {
         cancel.check()?;
-        let wanted = usize::try_from((to - at).min(STEP)).unwrap_or_default();
+        let wanted = usize::try_from((to - at).min(READ_BYTES)).unwrap_or_default();
         let space = buffer.get_mut(..wanted).unwrap_or_default();
         let count = file.read_at(space, at).map_err(|error| Failure::io("reading the text", file.path(), &error))?;
         let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else { break };
@@ -43,7 +43,7 @@ pub fn line_from(file: &ReadFile, from: u64, most: u64, cancel: &Cancel) -> Outc
 pub fn line_around(file: &ReadFile, at: u64, most: u64, cancel: &Cancel) -> Outcome<Option<u64>> {
     let mut end = at;
     while end > at.saturating_sub(most) {
-        let start = end.saturating_sub(STEP);
+        let start = end.saturating_sub(READ_BYTES);
         let mut last = None;
         read_pieces(file, (start, end), cancel, |place, bytes| -> Option<()> {
             last = memrchr(b'\n', bytes).map(|found| place + found as u64 + 1).or(last);
@@ -78,7 +78,7 @@ mod tests {
     fn beginnings_of_lines_are_found_from_every_byte() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x");
-        let long = "y".repeat(2 * STEP as usize);
+        let long = "y".repeat(2 * READ_BYTES as usize);
         for text in ["", "a", "a\n", "\n\nab\n\nc", &format!("{long}\n{long}\nz")] {
             write_file(&RealFs, &path, text.as_bytes(), 0o600).unwrap();
             let (file, cancel) = (open_read(&path).unwrap(), Cancel::default());
@@ -97,6 +97,6 @@ mod tests {
         }
         let file = open_read(&path).unwrap();
         assert_eq!(line_from(&file, 5, 10, &Cancel::default()).unwrap(), None);
-        assert_eq!(line_around(&file, STEP + 5, 10, &Cancel::default()).unwrap(), None);
+        assert_eq!(line_around(&file, READ_BYTES + 5, 10, &Cancel::default()).unwrap(), None);
     }
 }

@@ -7,7 +7,7 @@ use gristmill_storage::read::ReadFile;
 use std::sync::Arc;
 
 /// Bytes read at a time.
-const PIECE: usize = 256 << 10;
+const READ_BYTES: usize = 256 << 10;
 
 /// Storage for long lines of packed files while they are processed: scratch space provided by the caller.
 pub trait Spool: Send {
@@ -93,7 +93,7 @@ impl LongLine {
         while at < to || !chunk.is_empty() {
             self.cancel.check()?;
             let old = chunk.len();
-            let wanted = usize::try_from(to - at).unwrap_or(usize::MAX).min(PIECE);
+            let wanted = usize::try_from(to - at).unwrap_or(usize::MAX).min(READ_BYTES);
             chunk.resize(old + wanted, 0);
             let count = match wanted {
                 0 => 0,

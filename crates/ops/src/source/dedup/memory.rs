@@ -5,7 +5,7 @@ use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::open_read;
 
 /// Buffers for reading, without a line that is longer than them, in bytes.
-const BUFFERS: u64 = 1 << 20;
+const BUFFER_BYTES: u64 = 1 << 20;
 /// Memory of the gzip decoder, in bytes.
 const GZIP: u64 = 256 << 10;
 /// Memory of the bzip2 decoder, in bytes.
@@ -33,7 +33,7 @@ pub fn reading_memory(file: &TextFile) -> Outcome<u64> {
         Packing::Bzip2 => BZIP2,
         Packing::Xz | Packing::Lzma => (XZ + xz_window(&start_of(file)?).unwrap_or(USUAL_XZ_WINDOW)).min(MAX_XZ_BYTES),
     };
-    Ok(BUFFERS + decoder)
+    Ok(BUFFER_BYTES + decoder)
 }
 
 /// Returns the first bytes of a file, at most 40.

@@ -10,9 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The longest line that is held in memory, in bytes.
 pub const MAX_LINE_BYTES: usize = 64 << 20;
 /// Bytes read at a time.
-const CHUNK: usize = 256 << 10;
+const READ_BYTES: usize = 256 << 10;
 /// A line longer than this, in bytes, is held by only one thread at a time.
-const LONG: usize = 4 << 20;
+const LONG_LINE_BYTES: usize = 4 << 20;
 
 /// One line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub fn each_line(
             if waiting > longest || !window.fill()? {
                 break waiting;
             }
-            if waiting > LONG && held.is_none() {
+            if waiting > LONG_LINE_BYTES && held.is_none() {
                 held = Some(turn.lock().unwrap_or_else(PoisonError::into_inner));
             }
         };
@@ -126,7 +126,7 @@ impl<'a> Window<'a> {
         if left == 0 {
             return Ok(false);
         }
-        self.bytes.resize(old + CHUNK.max(old / 2).min(left), 0);
+        self.bytes.resize(old + READ_BYTES.max(old / 2).min(left), 0);
         let space = self.bytes.get_mut(old..).unwrap_or_default();
         let count = self.file.read_at(space, at).map_err(|error| self.failed(&error))?;
         self.bytes.truncate(old + count);

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Maximum nesting of objects and arrays.
-const DEEPEST: usize = 1_000;
+const MAX_DEPTH: usize = 1_000;
 /// Maximum digits of an integer that is certainly below 2⁵³.
 const SAFE_DIGITS: usize = 15;
 /// Maximum digits before the point of a number that is certainly finite as a float.
@@ -157,13 +157,13 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
             Some(b'{') => return self.open(true),
             Some(b'[') => return self.open(false),
             Some(b'0'..=b'9') => self.number()?,
-            Some(b'-') if self.line.get(self.at + 1) == Some(&b'I') => self.odd_word(b"-Infinity")?,
+            Some(b'-') if self.line.get(self.at + 1) == Some(&b'I') => self.expect_odd_literal(b"-Infinity")?,
             Some(b'-') => self.number()?,
-            Some(b't') => self.word(b"true")?,
-            Some(b'f') => self.word(b"false")?,
-            Some(b'n') => self.word(b"null")?,
-            Some(b'N') => self.odd_word(b"NaN")?,
-            Some(b'I') => self.odd_word(b"Infinity")?,
+            Some(b't') => self.expect_literal(b"true")?,
+            Some(b'f') => self.expect_literal(b"false")?,
+            Some(b'n') => self.expect_literal(b"null")?,
+            Some(b'N') => self.expect_odd_literal(b"NaN")?,
+            Some(b'I') => self.expect_odd_literal(b"Infinity")?,
             None => return self.wrong("the line ends where a value must come"),
             Some(b'\'') => return self.wrong("strings need double quotes"),
             Some(_) => return self.wrong("a value must come here"),
@@ -172,7 +172,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
     }
 
     fn open(&mut self, is_object: bool) -> Result<Next, JsonStop> {
-        if self.checker.open.len() >= DEEPEST {
+        if self.checker.open.len() >= MAX_DEPTH {
             return Err((self.at, Issue::TooDeep));
         }
         self.at += 1;
@@ -329,7 +329,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
         Ok(())
     }
 
-    fn word(&mut self, word: &[u8]) -> Result<(), JsonStop> {
+    fn expect_literal(&mut self, word: &[u8]) -> Result<(), JsonStop> {
         if self.line.get(self.at..).is_some_and(|rest| rest.starts_with(word)) {
             self.at += word.len();
             return Ok(());
@@ -337,9 +337,9 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
         self.wrong("a value must come here")
     }
 
-    fn odd_word(&mut self, word: &[u8]) -> Result<(), JsonStop> {
+    fn expect_odd_literal(&mut self, word: &[u8]) -> Result<(), JsonStop> {
         let at = self.at;
-        self.word(word)?;
+        self.expect_literal(word)?;
         self.report(at, Issue::NotFinite);
         Ok(())
     }

@@ -8,7 +8,7 @@ use memchr::memchr_iter;
 /// Maximum size of a range, in bytes: offsets in it are stored as 32-bit numbers.
 pub const MAX_UNIT_BYTES: u64 = 1 << 30;
 /// Bytes read at a time: fits into the cache of one core.
-const CHUNK: usize = 256 << 10;
+const READ_BYTES: usize = 256 << 10;
 /// Bad lines that a range stores with their location; more are only counted.
 const MAX_KEPT_PROBLEMS: usize = gristmill_core::handles::KEPT_PROBLEMS;
 
@@ -147,8 +147,8 @@ pub fn scan_unit(
     cancel: &Cancel,
     mut done: impl FnMut(u64),
 ) -> Outcome<UnitLines> {
-    if buffer.len() < CHUNK {
-        buffer.resize(CHUNK, 0);
+    if buffer.len() < READ_BYTES {
+        buffer.resize(READ_BYTES, 0);
     }
     let mut lines = UnitLines { base: unit.start, tail_start: unit.start, ..UnitLines::default() };
     let mut at = unit.start;

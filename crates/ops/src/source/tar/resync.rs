@@ -6,9 +6,9 @@ use super::window::Window;
 use gristmill_core::Outcome;
 
 /// Zero bytes at the end of a file that are checked to accept its end there.
-const TAIL: u64 = 1 << 20;
+const TAIL_BYTES: u64 = 1 << 20;
 /// Maximum number of damaged or distrusted headers that are skipped by their own size.
-const HOPS: usize = 40;
+const MAX_SKIPPED_HEADERS: usize = 40;
 
 /// Position after damage where the walk continues.
 pub(super) struct Resumed {
@@ -30,7 +30,7 @@ impl<W: Window> Walker<'_, W> {
 
     fn hop(&mut self, bad: u64) -> Outcome<Option<u64>> {
         let mut at = bad;
-        for _ in 0..HOPS {
+        for _ in 0..MAX_SKIPPED_HEADERS {
             let Some(block) = self.block(at)? else { return Ok(None) };
             let Some((target, sound)) = self.nearest_target(at, &block)? else { return Ok(None) };
             // The entry described by a lost extended header has a name or size that only that header contained.
@@ -95,8 +95,8 @@ impl<W: Window> Walker<'_, W> {
         if self.block(at)?.is_some_and(|b| b.iter().any(|&byte| byte != 0)) {
             return Ok(false);
         }
-        let rest = self.window.bytes(at, TAIL as usize + 1)?;
-        Ok(rest.len() as u64 <= TAIL && rest.iter().all(|&b| b == 0))
+        let rest = self.window.bytes(at, TAIL_BYTES as usize + 1)?;
+        Ok(rest.len() as u64 <= TAIL_BYTES && rest.iter().all(|&b| b == 0))
     }
 
     pub(super) fn block(&mut self, at: u64) -> Outcome<Option<[u8; BLOCK]>> {

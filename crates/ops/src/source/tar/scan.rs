@@ -14,11 +14,11 @@ use gristmill_storage::read::{open_any, ReadFile};
 use std::sync::Arc;
 
 /// Bytes after the end of the archive that are examined.
-const PEEK: u64 = 64 << 10;
+const TRAILER_BYTES: u64 = 64 << 10;
 /// Interval of progress updates and cancellation checks, in bytes of the archive.
 const PROGRESS_EVERY: u64 = 256 << 10;
 /// Maximum damaged places of one shard that are reported individually.
-const PLACES: u64 = 100;
+const MAX_DAMAGED_PLACES: u64 = 100;
 
 /// See [`super::scan_shard`].
 pub(super) fn scan(shard: &Shard, sink: &mut dyn ScanSink, handles: &Handles<'_>) -> Outcome<ShardScan> {
@@ -167,7 +167,7 @@ impl<'a, W: Window> Run<'a, W> {
     fn damaged(&mut self, from: u64, to: u64, kind: ProblemKind, why: &'static str) -> Outcome<()> {
         self.places += 1;
         let lost = to.saturating_sub(from);
-        if self.places > PLACES {
+        if self.places > MAX_DAMAGED_PLACES {
             let (_, sum) = self.folded.get_or_insert((from, 0));
             *sum = sum.saturating_add(lost);
             return Ok(());
@@ -179,12 +179,12 @@ impl<'a, W: Window> Run<'a, W> {
 
     fn report_folded(&self) -> Outcome<()> {
         let Some((from, lost)) = self.folded else { return Ok(()) };
-        let more = gristmill_core::text::count(self.places - PLACES, "more damaged place");
+        let more = gristmill_core::text::count(self.places - MAX_DAMAGED_PLACES, "more damaged place");
         self.report(ProblemKind::DamagedHeader, from, format!("{more}; {} skipped in them", bytes(lost)))
     }
 
     fn report_excluded(&self, keys: &[String]) -> Outcome<()> {
-        let listed = keys.len().min(PLACES as usize);
+        let listed = keys.len().min(MAX_DAMAGED_PLACES as usize);
         for (n, key) in keys[..listed].iter().enumerate() {
             let mut why = "it touches damage; prepare excludes it from training".to_owned();
             if n + 1 == listed && keys.len() > listed {
@@ -262,7 +262,7 @@ impl<'a, W: Window> Run<'a, W> {
     /// Bytes after the end blocks are ignored by readers, but a second archive there means samples that no reader finds.
     fn peek_behind(&mut self, closed: u64) -> Outcome<()> {
         let from = closed + BLOCK_BYTES;
-        let behind = self.walker.window.bytes(from, PEEK as usize)?;
+        let behind = self.walker.window.bytes(from, TRAILER_BYTES as usize)?;
         let Some(junk) = behind.iter().position(|&b| b != 0) else { return Ok(()) };
         let archive = behind
             .chunks_exact(BLOCK)

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The longest line that is held in memory, in bytes.
 pub const MAX_LINE_BYTES: usize = 64 << 20;
 /// Bytes read at a time.
-const STEP: usize = 1 << 20;
+const READ_BYTES: usize = 1 << 20;
 
 /// A position between two lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -257,7 +257,7 @@ impl Blocks {
     fn fill(&mut self, into: &mut Vec<u8>) -> Outcome<()> {
         self.cancel.check()?;
         let old = into.len();
-        let wanted = STEP.min(self.block_bytes.saturating_sub(old).max(STEP / 16));
+        let wanted = READ_BYTES.min(self.block_bytes.saturating_sub(old).max(READ_BYTES / 16));
         into.resize(old + wanted, 0);
         let count = self.input.read(into.get_mut(old..).unwrap_or_default())?;
         into.truncate(old + count);
@@ -298,7 +298,7 @@ impl Blocks {
 }
 
 fn skip(input: &mut Unpacked, mut left: u64, file: &TextFile, cancel: &Cancel) -> Outcome<()> {
-    let mut piece = vec![0; STEP];
+    let mut piece = vec![0; READ_BYTES];
     while left > 0 {
         cancel.check()?;
         let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());

@@ -8,7 +8,7 @@ use gristmill_storage::read::open_read;
 use std::sync::Arc;
 
 /// Bytes unpacked at a time.
-const STEP: usize = 16 << 10;
+const UNPACK_BYTES: usize = 16 << 10;
 /// Maximum text over several lines that is examined, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
@@ -66,7 +66,7 @@ impl<'a> Text<'a> {
     fn next(&mut self) -> Outcome<Option<u8>> {
         if self.at >= self.step.len() {
             self.cancel.check()?;
-            self.step.resize(STEP, 0);
+            self.step.resize(UNPACK_BYTES, 0);
             let count = self.input.read(&mut self.step)?;
             self.step.truncate(count);
             self.at = 0;

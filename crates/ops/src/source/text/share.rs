@@ -7,7 +7,7 @@ use gristmill_storage::read::open_read;
 use std::sync::Arc;
 
 /// Bytes unpacked at a time.
-const STEP: usize = 16 << 10;
+const UNPACK_BYTES: usize = 16 << 10;
 /// Maximum text that is unpacked, as a multiple of the bytes to read.
 const MAX_GIVEN: u64 = 32;
 
@@ -18,7 +18,7 @@ const MAX_GIVEN: u64 = 32;
 /// difference is about the same, so the amounts between two refills correspond; at the end of the file the totals do.
 pub fn unpacked_share(file: &TextFile, most: u64) -> Outcome<(u64, u64)> {
     let mut input = Unpacked::new(Arc::new(open_read(&file.path)?), file.packing)?.uncapped();
-    let (mut buffer, mut taken, mut given) = (vec![0; STEP], 0_u64, 0_u64);
+    let (mut buffer, mut taken, mut given) = (vec![0; UNPACK_BYTES], 0_u64, 0_u64);
     let (mut first, mut last) = (None, None);
     // Equal documents may unpack to thousands of times the bytes read.
     while (taken < most || last.is_none()) && given < MAX_GIVEN * most {

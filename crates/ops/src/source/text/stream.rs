@@ -113,15 +113,15 @@ impl Default for LineJudge {
 }
 
 /// Bytes of a string that are checked in one step.
-const STRIDE: usize = 64;
+const STRING_STEP_BYTES: usize = 64;
 
 /// Returns the number of bytes at the beginning that do not change the state inside a string, in whole strides: no quote, no backslash, no
 /// control character and no non-ASCII byte.
 fn plain_run(bytes: &[u8]) -> usize {
     let is_odd = |byte: u8| (byte == b'"') | (byte == b'\\') | !(b' '..0x80).contains(&byte);
     // A fold instead of a search, because it is vectorised.
-    let is_plain = |stride: &&[u8; STRIDE]| !stride.iter().fold(false, |found, byte| found | is_odd(*byte));
-    STRIDE * bytes.as_chunks::<STRIDE>().0.iter().take_while(is_plain).count()
+    let is_plain = |stride: &&[u8; STRING_STEP_BYTES]| !stride.iter().fold(false, |found, byte| found | is_odd(*byte));
+    STRING_STEP_BYTES * bytes.as_chunks::<STRING_STEP_BYTES>().0.iter().take_while(is_plain).count()
 }
 
 impl LineJudge {

@@ -7,9 +7,9 @@ use gristmill_storage::read::ReadFile;
 use memchr::{memchr, memrchr};
 
 /// Bytes read at a time.
-const STEP: usize = 256 << 10;
+const READ_BYTES: usize = 256 << 10;
 /// Bytes first read after the end of a range.
-const LITTLE: usize = 16 << 10;
+const FIRST_READ_BYTES: usize = 16 << 10;
 
 /// Divides a plain file of `len` bytes into ranges of `size` bytes. A line belongs to the range in which it begins.
 pub fn plain_units(len: u64, size: u64) -> Vec<Unit> {
@@ -95,7 +95,7 @@ impl ParsedLine<'_> {
         }
         while self.filled < wanted {
             self.cancel.check()?;
-            let space = self.memory.get_mut(self.filled..wanted.min(self.filled + STEP)).unwrap_or_default();
+            let space = self.memory.get_mut(self.filled..wanted.min(self.filled + READ_BYTES)).unwrap_or_default();
             self.filled += some(self.file, self.base + self.filled as u64, space)?;
         }
         Ok(())
@@ -105,7 +105,7 @@ impl ParsedLine<'_> {
     fn finish_line(&mut self, last: usize, longest: usize) -> Outcome<Option<Overlong>> {
         while self.filled - last <= longest && self.base + (self.filled as u64) < self.file.len() {
             let old = self.filled;
-            let step = LITTLE.max((old - last) / 2) as u64;
+            let step = FIRST_READ_BYTES.max((old - last) / 2) as u64;
             self.read_to(self.file.len().min(self.base + old as u64 + step))?;
             if let Some(end) = memchr(b'\n', self.bytes().get(old..).unwrap_or_default()) {
                 self.filled = old + end + 1;
@@ -120,10 +120,10 @@ impl ParsedLine<'_> {
         self.filled = last;
         let start = self.base + last as u64;
         if !is_ended {
-            let mut piece = vec![0; STEP];
+            let mut piece = vec![0; READ_BYTES];
             while start + bytes < self.file.len() {
                 self.cancel.check()?;
-                let left = usize::try_from(self.file.len() - start - bytes).unwrap_or(usize::MAX).min(STEP);
+                let left = usize::try_from(self.file.len() - start - bytes).unwrap_or(usize::MAX).min(READ_BYTES);
                 let count = some(self.file, start + bytes, piece.get_mut(..left).unwrap_or_default())?;
                 match memchr(b'\n', piece.get(..count).unwrap_or_default()) {
                     Some(end) => return Ok(Some(Overlong { start, bytes: bytes + end as u64 })),

@@ -8,7 +8,7 @@ use memchr::memmem::rfind;
 use std::io::{self, BufRead, Read, Take};
 
 /// Bytes of a local header before the name.
-const HEADER: usize = 30;
+const LOCAL_HEADER_BYTES: usize = 30;
 /// Flag: the member is encrypted.
 const ENCRYPTED: u16 = 1;
 /// Flag: checksum and sizes are stored only after the member.
@@ -39,7 +39,7 @@ pub(in crate::source) fn member_count(file: &ReadFile) -> Outcome<Option<u16>> {
 
 /// Skips the header of the first member and returns its content.
 pub(super) fn first_member(mut input: impl BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-    let mut header = [0u8; HEADER];
+    let mut header = [0u8; LOCAL_HEADER_BYTES];
     input.read_exact(&mut header)?;
     let short = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
     let long = |at: usize| u32::from(short(at)) | (u32::from(short(at + 2)) << 16);

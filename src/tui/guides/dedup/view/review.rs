@@ -14,9 +14,9 @@ use gristmill_ops::source::dedup::Listing;
 use ratatui::text::{Line, Span};
 
 /// Files that are listed.
-const FILES: usize = 6;
+const MAX_FILES: usize = 6;
 /// Passages that are listed.
-const PASSAGES: usize = 8;
+const MAX_PASSAGES: usize = 8;
 
 /// Returns what a run would do.
 pub fn review_lines(
@@ -32,7 +32,7 @@ pub fn review_lines(
     }
     if !found.passages.is_empty() {
         lines.push(heading("Repeated most", ui));
-        lines.extend(passage_lines(&found.passages, PASSAGES, columns, ui));
+        lines.extend(passage_lines(&found.passages, MAX_PASSAGES, columns, ui));
     }
     let problems = found.problems.iter().filter(|problem| problem.severity != Severity::Refusal);
     lines.extend(problems.take(12).flat_map(|problem| problem_lines(problem, columns, ui)));
@@ -98,14 +98,14 @@ fn file_lines(plan: &DedupPlan, listing: &Listing, columns: usize, ui: &Ui) -> V
     let output = plan.visible_output();
     let words = format!("Writes {}", count(listing.files.len() as u64, "file"));
     let mut lines = vec![heading(&words, ui)];
-    for file in listing.files.iter().take(FILES) {
+    for file in listing.files.iter().take(MAX_FILES) {
         let name = format!("  {}/{}", output.trim_end_matches('/'), file.name);
         let size = text::pad_start(&format!("of {}", bytes(file.bytes)), 14);
         let room = columns.saturating_sub(16).max(8);
         let name = text::pad_end(&text::fit_middle(&name, room, ui.glyphs), room);
         lines.push(Line::from(vec![Span::raw(name), Span::styled(size, ui.theme.muted)]));
     }
-    if let Some(more) = listing.files.len().checked_sub(FILES).filter(|more| *more > 0) {
+    if let Some(more) = listing.files.len().checked_sub(MAX_FILES).filter(|more| *more > 0) {
         lines.push(Line::from(Span::styled(format!("  and {more} more"), ui.theme.muted)));
     }
     for (what, place) in [("index", &plan.export_index), ("ranges", &plan.export_ranges)] {

@@ -22,7 +22,7 @@ use ratatui::Frame;
 /// Files that are listed.
 const SHOWN_FILES: usize = 1_000;
 /// Passages that are listed.
-const PASSAGES: usize = 12;
+const MAX_PASSAGES: usize = 12;
 /// Columns of a length and its sign.
 const LENGTH_COLUMNS: usize = 14;
 /// Columns of the text after a bar.
@@ -90,7 +90,7 @@ fn found_lines(found: &DedupEstimate, columns: usize, ui: &Ui) -> Vec<Line<'stat
     if !found.passages.is_empty() {
         lines.push(Line::default());
         lines.push(heading("Repeated most", ui));
-        lines.extend(passage_lines(&found.passages, PASSAGES, columns, ui));
+        lines.extend(passage_lines(&found.passages, MAX_PASSAGES, columns, ui));
     }
     lines.extend(found.problems.iter().take(8).flat_map(|problem| problem_lines(problem, columns, ui)));
     lines

@@ -12,7 +12,7 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
 /// Rows of the heading.
-const HEADING: usize = 2;
+const HEADING_ROWS: usize = 2;
 
 /// Draws the step.
 pub fn draw(step: &mut MediaStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
@@ -21,7 +21,7 @@ pub fn draw(step: &mut MediaStep, frame: &mut Frame, area: Rect, answers: &Answe
     let probed = probed(step, columns, usize::from(area.height), look);
     let options = option_rows(step);
     let sections = [
-        Section::fixed(HEADING, 1),
+        Section::fixed(HEADING_ROWS, 1),
         Section::fixed(options, Section::FOCUS),
         Section::fixed(1, 0),
         Section::growing(u16::try_from(counts.len().min(2)).unwrap_or(2), counts.len(), 4),

@@ -503,7 +503,7 @@ impl SplitsStep {
     }
 
     /// Brings back what was typed for the ways that are not chosen; the chosen one is in the plan.
-    pub fn take_alternatives(&mut self, kept: &Alternatives, answers: &Answers) {
+    pub fn restore_alternatives(&mut self, kept: &Alternatives, answers: &Answers) {
         if self.mode != Mode::Ratio {
             self.ratio.set(&kept.ratio);
         }

@@ -15,13 +15,13 @@ use std::time::Duration;
 /// Maximum number of names shown of one list.
 const MAX_SHOWN_NAMES: usize = 8;
 /// Maximum number of nodes listed of one split.
-const NODES: usize = 200;
+const MAX_NODES: usize = 200;
 /// Maximum number of record keys listed.
-const KEYS: usize = 50;
+const MAX_KEYS: usize = 50;
 /// Number of first records shown.
-const RECORDS: usize = 5;
+const SHOWN_RECORDS: usize = 5;
 /// Width in columns of the bar of a share.
-const BAR: usize = 14;
+const BAR_COLUMNS: usize = 14;
 
 pub(super) fn item(name: &str, value: impl AsRef<str>) -> PageLine {
     PageLine::labelled(Tone::Plain, format!("{name:<16}"), value.as_ref())
@@ -132,8 +132,8 @@ pub fn jsonl(facts: &JsonlFacts, prepare: &str) -> Vec<PageLine> {
     }
     if !facts.keys.is_empty() {
         heading(&mut lines, format!("Keys of {}", records(facts)));
-        lines.extend(facts.keys.iter().take(KEYS).map(|key| key_line(key, facts.looked_at)));
-        if let Some(more) = facts.keys.len().checked_sub(KEYS).filter(|more| *more > 0) {
+        lines.extend(facts.keys.iter().take(MAX_KEYS).map(|key| key_line(key, facts.looked_at)));
+        if let Some(more) = facts.keys.len().checked_sub(MAX_KEYS).filter(|more| *more > 0) {
             lines.push(PageLine::new(Tone::Muted, format!("and {more} more")));
         }
     }
@@ -143,7 +143,7 @@ pub fn jsonl(facts: &JsonlFacts, prepare: &str) -> Vec<PageLine> {
             facts
                 .records
                 .iter()
-                .take(RECORDS)
+                .take(SHOWN_RECORDS)
                 .map(|r| PageLine::labelled(Tone::Plain, format!("{:<4}", r.line), &*r.text)),
         );
     }
@@ -202,10 +202,10 @@ pub fn mixture(facts: &MixFacts, prepare: &str, glyphs: &Glyphs) -> Vec<PageLine
     problems(&facts.problems, &mut lines);
     for split in &facts.splits {
         heading(&mut lines, format!("{}: {}", split.name, summary(&split.root)));
-        let mut left = NODES;
+        let mut left = MAX_NODES;
         node(&split.root, 0, glyphs, &mut left, &mut lines);
         if left == 0 {
-            lines.push(PageLine::new(Tone::Muted, format!("only the first {NODES} are listed")));
+            lines.push(PageLine::new(Tone::Muted, format!("only the first {MAX_NODES} are listed")));
         }
     }
     lines
@@ -228,7 +228,7 @@ fn node(node: &MixNode, depth: usize, glyphs: &Glyphs, left: &mut usize, lines: 
     *left -= 1;
     let indent = "  ".repeat(depth.min(20));
     let part = node.split_part.as_ref().map_or_else(String::new, |split| format!(" [{split}]"));
-    let (share, bar) = (node.share * 100.0, split_bar(node.share, BAR, glyphs));
+    let (share, bar) = (node.share * 100.0, split_bar(node.share, BAR_COLUMNS, glyphs));
     let tone = if node.kind == MixNodeKind::Unusable { Tone::Error } else { Tone::Plain };
     lines.push(PageLine::new(tone, format!("{share:>5.1} % {bar} {indent}{}{part}", node.label)));
     lines.push(PageLine::labelled(Tone::Muted, format!("{:23}{indent}", ""), node_facts(node)));

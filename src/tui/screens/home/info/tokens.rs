@@ -11,7 +11,7 @@ use gristmill_ops::engine::modalities::folder::{PackedFile, PackedFolder};
 use gristmill_ops::engine::nanosets::FolderFacts;
 
 /// Maximum number of files listed.
-const FILES: usize = 50;
+const MAX_FILES: usize = 50;
 
 /// Returns the lines for a `.pbin` file.
 pub fn packed(facts: &PackedFacts) -> Vec<PageLine> {
@@ -127,8 +127,10 @@ pub fn samples(facts: &ForagerFacts, found: &[Problem]) -> Vec<PageLine> {
 
 fn push_list(files: impl Iterator<Item = (String, String)>, all: usize, lines: &mut Vec<PageLine>) {
     heading(lines, "Files");
-    lines.extend(files.take(FILES).map(|(name, facts)| PageLine::labelled(Tone::Plain, format!("{name}  "), &facts)));
-    if let Some(more) = all.checked_sub(FILES).filter(|more| *more > 0) {
+    lines.extend(
+        files.take(MAX_FILES).map(|(name, facts)| PageLine::labelled(Tone::Plain, format!("{name}  "), &facts)),
+    );
+    if let Some(more) = all.checked_sub(MAX_FILES).filter(|more| *more > 0) {
         lines.push(PageLine::new(Tone::Muted, format!("and {more} more")));
     }
 }

@@ -8,7 +8,7 @@ use crate::{ProbeError, Reader};
 /// The number of streams that two digits can identify.
 const MAX_STREAMS: usize = 100;
 /// The maximum number of chunks in the header.
-const CHUNKS: u32 = 1 << 14;
+const MAX_CHUNKS: u32 = 1 << 14;
 /// A longer header chunk is treated as the beginning of the data, in bytes.
 const MAX_CHUNK_BYTES: u32 = 1_000_000;
 
@@ -56,7 +56,7 @@ pub(super) struct Picture {
 }
 
 /// Bytes of the first packet that are searched for a size.
-const ASKED: u32 = 64 << 10;
+const SIZE_SEARCH_BYTES: u32 = 64 << 10;
 /// The first bytes of a PNG file, up to the width.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR";
 
@@ -64,7 +64,7 @@ impl Picture {
     /// Returns the size of the first frame, whose offset and length are `first`: from its own header, if it has one.
     pub fn size(&self, reader: &mut Reader, first: (u64, u32)) -> Result<(u32, u32), ProbeError> {
         let Some(codec) = self.codec() else { return Ok((self.width, self.height)) };
-        let count = usize::try_from(first.1.min(ASKED)).unwrap_or_default();
+        let count = usize::try_from(first.1.min(SIZE_SEARCH_BYTES)).unwrap_or_default();
         let packet = reader.up_to(first.0, count)?;
         let size = match codec {
             VideoCodec::Other => packet.strip_prefix(PNG).and_then(|rest| {
@@ -130,7 +130,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Header, ProbeError> {
     };
     let mut reading = Reading { streams: Vec::new(), kind: [0; 4], frame_period: 0, riff_end, file_len };
     let mut at = 12;
-    for _ in 0..CHUNKS {
+    for _ in 0..MAX_CHUNKS {
         let head: [u8; 8] = reader.array(at)?;
         let [a, b, c, d, size @ ..] = head;
         let size = u32::from_le_bytes(size);

@@ -9,7 +9,7 @@ use crate::av::riff::packets;
 use crate::{ProbeError, Reader};
 
 /// The maximum number of bytes of a decoder configuration that are read.
-const SETUP: usize = 64;
+const MAX_CONFIG_BYTES: usize = 64;
 /// Samples of uncompressed sound that are read at a time.
 const AT_ONCE: u64 = 1024;
 
@@ -50,7 +50,7 @@ impl Sound {
         let Track::Audio(format) = &stream.track else { return Ok(None) };
         let mut aac = AudioSetup::new(AudioCodec::Aac, format.rate, format.channels);
         if let (Coding::Aac, Some((at, len))) = (format.coding, format.setup) {
-            aac.configure(reader.up_to(at, usize::try_from(len).unwrap_or(SETUP).min(SETUP))?);
+            aac.configure(reader.up_to(at, usize::try_from(len).unwrap_or(MAX_CONFIG_BYTES).min(MAX_CONFIG_BYTES))?);
         }
         let sample_size = u64::from(stream.sample_size);
         let block = match format.coding {

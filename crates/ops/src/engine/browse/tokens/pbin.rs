@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Documents that are added at a time.
-const BATCH: usize = 4_096;
+const DOCUMENTS_PER_BATCH: usize = 4_096;
 
 /// Opens a file; returns it with the background work that lists its documents.
 pub(super) fn file(
@@ -111,11 +111,11 @@ fn walk(
     cancel: &Cancel,
 ) -> Outcome<bool> {
     let mut items = packed.items();
-    let mut batch: Vec<(u64, u64)> = Vec::with_capacity(BATCH);
+    let mut batch: Vec<(u64, u64)> = Vec::with_capacity(DOCUMENTS_PER_BATCH);
     loop {
         cancel.check()?;
         batch.clear();
-        while batch.len() < BATCH {
+        while batch.len() < DOCUMENTS_PER_BATCH {
             let Some(item) = items.next_item()? else { break };
             batch.push(item);
         }
@@ -126,7 +126,7 @@ fn walk(
         if let Some((state, group)) = state {
             state.grow(group, documents.len());
         }
-        if batch.len() < BATCH {
+        if batch.len() < DOCUMENTS_PER_BATCH {
             return Ok(true);
         }
     }

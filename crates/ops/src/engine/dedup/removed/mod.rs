@@ -37,7 +37,7 @@ pub const ROW: usize = 32;
 /// The version of the layout that is written, and the only one that is read.
 const VERSION: u32 = 1;
 /// The most ancestor folders of a file in which the folder of a result is searched for.
-const ABOVE: usize = 32;
+const MAX_ANCESTORS: usize = 32;
 
 /// The description of the run whose ranges are stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -118,7 +118,7 @@ pub struct KnownPassage {
 /// relative to that folder.
 pub fn beside(path: &Path) -> Option<(PathBuf, String)> {
     let path = std::path::absolute(path).ok()?;
-    path.ancestors().take(ABOVE).find_map(|folder| {
+    path.ancestors().take(MAX_ANCESTORS).find_map(|folder| {
         let ranges = gristmill_storage::run_folder::RunFolder::for_output(folder).ranges();
         let name = path.strip_prefix(folder).ok()?.to_string_lossy().into_owned();
         (folder.file_name().is_some() && ranges.is_file()).then_some((ranges, name))

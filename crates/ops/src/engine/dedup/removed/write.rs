@@ -6,7 +6,7 @@ use gristmill_core::{Failure, Outcome};
 use serde::{Deserialize, Serialize};
 
 /// The size in bytes at which a block ends, after the document that reaches it.
-const BLOCK: usize = 4 << 10;
+const BLOCK_BYTES: usize = 4 << 10;
 
 /// Finished and growing blocks.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub struct Gathered {
 impl Gathered {
     /// Adds a document with ranges, in order: offset of its line, number of the line from 0, and the ranges.
     pub fn add(&mut self, start: u64, line: u64, ranges: &[Range]) {
-        let is_full = self.blocks.last().is_none_or(|last| self.bytes.len() - last.0 >= BLOCK);
+        let is_full = self.blocks.last().is_none_or(|last| self.bytes.len() - last.0 >= BLOCK_BYTES);
         if is_full {
             self.blocks.push((self.bytes.len(), start, 0));
             self.last = (start, 0);

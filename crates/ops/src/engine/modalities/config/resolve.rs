@@ -8,7 +8,7 @@ use gristmill_pycompat::Node;
 use std::path::{Path, PathBuf};
 
 /// Maximum depth of references to references.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 /// Maximum number of values visited in total: a few lines of references to references could otherwise exhaust any memory.
 const MAX_STEPS: usize = 100_000;
 /// Maximum size of a composed text, in bytes.
@@ -73,7 +73,7 @@ impl Resolver<'_> {
 
     fn step(&mut self, depth: usize) -> Outcome<()> {
         self.steps += 1;
-        if self.steps > MAX_STEPS || depth > DEEPEST {
+        if self.steps > MAX_STEPS || depth > MAX_DEPTH {
             return Err(failure("its references lead on without end"));
         }
         Ok(())

@@ -19,7 +19,7 @@ use template::ChatTemplate;
 /// Maximum length of a line to render, in bytes.
 const MAX_LINE_BYTES: usize = 64 << 20;
 /// Bytes of one read.
-const BLOCK: usize = 1 << 20;
+const READ_BYTES: usize = 1 << 20;
 
 /// The file of one partition, while it is written.
 pub struct PartitionFile {
@@ -105,7 +105,7 @@ type EachLine<'a> = dyn FnMut(u64, Option<&[u8]>) -> Outcome<()> + 'a;
 
 /// Iterates over lines, counted from 1; one that is too long is passed as `None`. The last one needs no line end.
 fn each_line(file: &ReadFile, handles: &Handles<'_>, each: &mut EachLine<'_>) -> Outcome<()> {
-    let mut block = vec![0; BLOCK];
+    let mut block = vec![0; READ_BYTES];
     let mut line: Vec<u8> = Vec::new();
     let (mut at, mut number, mut is_long, mut is_open) = (0, 0, false, false);
     loop {

@@ -6,7 +6,7 @@ use gristmill_core::{Handles, Outcome};
 use gristmill_pycompat::numpy_random::RandomState;
 
 /// Samples passed on at a time.
-const PIECE: usize = 1 << 14;
+const SAMPLES_PER_CALL: usize = 1 << 14;
 
 /// An index. Keeps one epoch, four bytes per sample (eight beyond 2³² of them).
 pub struct MixtureIndex {
@@ -72,7 +72,7 @@ impl MixtureIndex {
 
     /// Passes on the index in pieces, in order: number of the data set and number of the window in it, for each sample.
     pub fn each(&self, mut take: impl FnMut(&[(u32, u64)]) -> Outcome<()>) -> Outcome<()> {
-        let mut piece = Vec::with_capacity(PIECE);
+        let mut piece = Vec::with_capacity(SAMPLES_PER_CALL);
         let mut left = self.samples;
         while left > 0 {
             let count = usize::try_from(left).unwrap_or(usize::MAX);
@@ -92,7 +92,7 @@ impl MixtureIndex {
         take: &mut impl FnMut(&[(u32, u64)]) -> Outcome<()>,
     ) -> Outcome<u64> {
         let ids = ids.get(..count).unwrap_or(ids);
-        for some in ids.chunks(PIECE) {
+        for some in ids.chunks(SAMPLES_PER_CALL) {
             piece.clear();
             piece.extend(some.iter().map(|id| self.place(id.number())));
             take(piece)?;

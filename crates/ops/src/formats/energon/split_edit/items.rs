@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 /// Maximum number of items per chunk. Small enough to be copied at every key press, large enough that 300,000 items are few chunks.
-const CHUNK: usize = 512;
+const ITEMS_PER_CHUNK: usize = 512;
 
 /// A list that is cloned in negligible time and changed in time proportional to the change.
 #[derive(Clone, Debug)]
@@ -112,7 +112,7 @@ impl<T: Clone> Shared<T> {
         let (mut at, mut skip, mut open) = (0, 0, Vec::new());
         for (number, chunk) in self.chunks.iter().enumerate() {
             let end = at + chunk.len();
-            let takes_more = number + 1 == self.chunks.len() && chunk.len() < CHUNK;
+            let takes_more = number + 1 == self.chunks.len() && chunk.len() < ITEMS_PER_CHUNK;
             let is_touched = skip > 0 || changes.peek().is_some_and(|next| next.at < end || takes_more);
             if !is_touched {
                 out.push(Arc::clone(chunk));
@@ -143,7 +143,7 @@ impl<T: Clone> Shared<T> {
 
 /// Splits the collected items into chunks of even size.
 fn close<T>(open: &mut Vec<T>, out: &mut Vec<Arc<Vec<T>>>) {
-    let parts = open.len().div_ceil(CHUNK);
+    let parts = open.len().div_ceil(ITEMS_PER_CHUNK);
     let mut items = std::mem::take(open).into_iter();
     for part in 0..parts {
         let size = items.len().div_ceil(parts - part);

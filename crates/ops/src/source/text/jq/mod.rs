@@ -19,7 +19,7 @@ const WHAT: &str = "reading the jq program";
 /// Maximum length of a program, in bytes.
 const MAX_PROGRAM_BYTES: usize = 4 << 10;
 /// Maximum nesting of brackets.
-const DEEPEST: usize = 100;
+const MAX_DEPTH: usize = 100;
 /// Words that a program must not contain, with the reason.
 const REFUSED: [(&str, &str); 24] = [
     ("def", ENDLESS),
@@ -156,7 +156,7 @@ fn too_deep(code: &str) -> Option<usize> {
             b')' | b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        depth > DEEPEST
+        depth > MAX_DEPTH
     })
 }
 

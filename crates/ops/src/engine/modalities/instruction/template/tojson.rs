@@ -7,7 +7,7 @@ use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Error, ErrorKind, Value};
 
 /// Maximum width of one indentation level, in spaces.
-const WIDEST: usize = 1 << 10;
+const MAX_INDENT: usize = 1 << 10;
 
 struct Writer {
     out: String,
@@ -30,7 +30,7 @@ pub(super) fn tojson(value: &Value, ensure_ascii: Option<bool>, arguments: Kwarg
     let indent = arguments.get::<Option<Value>>("indent")?.filter(|indent| !indent.is_none());
     let indent = indent.map(|indent| match indent.as_str() {
         Some(text) => text.to_owned(),
-        None => " ".repeat(indent.as_usize().unwrap_or(0).min(WIDEST)),
+        None => " ".repeat(indent.as_usize().unwrap_or(0).min(MAX_INDENT)),
     });
     let (comma, colon) = match arguments.get::<Option<Vec<String>>>("separators")? {
         None => ((if indent.is_some() { "," } else { ", " }).to_owned(), ": ".to_owned()),
