@@ -29,10 +29,10 @@ const BUDGETS: &[(&str, usize)] = &[
     ("cli", 7_289),
     ("core", 2_728),
     ("dedup", 2_735),
-    ("engine", 27_671),
+    ("engine", 27_688),
     ("formats", 6_195),
-    ("job", 16_103),
-    ("media", 13_530),
+    ("job", 16_116),
+    ("media", 13_539),
     ("operations", 4_995),
     ("preview", 3_528),
     ("prompt", 1_267),
@@ -40,7 +40,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("source", 7_385),
     ("storage", 2_642),
     ("tokenizer", 6_467),
-    ("tui", 31_623),
+    ("tui", 31_625),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
