@@ -111,18 +111,27 @@ impl Dialogue {
 
     /// Asks for options until no more are to be changed.
     fn change_options(&mut self) -> Outcome<()> {
-        self.ask.print(format!("A single {EMPTY} clears an answer that is typed."));
-        loop {
-            let rows = offered(&*self.plan);
-            let lines = rows.iter().map(|row| format!("{}: {}", name(row), shown(row, &*self.plan)));
-            let lines: Vec<String> = lines.chain(["no more".to_owned()]).collect();
-            let chosen = self.ask.choose("Which setting?", &lines, rows.len())?;
-            let Some(row) = rows.get(chosen) else { return Ok(()) };
-            ask_option(&self.ask, row, &Question::about(row), &mut *self.plan)?;
+        while let Some(option) = change_option(&self.ask, &mut *self.plan, |_| true)? {
             // The review reports an answer that cannot be used.
-            self.check(row.info.name)?;
+            self.check(option)?;
         }
+        Ok(())
     }
+}
+
+/// Asks which of the options that may be changed is to be, and for its answer. Returns its name; `None` if no more are to be changed.
+pub(super) fn change_option(
+    ask: &Ask,
+    plan: &mut dyn AnyPlan,
+    may_change: impl Fn(&OptionRow) -> bool,
+) -> Outcome<Option<&'static str>> {
+    let rows: Vec<OptionRow> = offered(plan).into_iter().filter(may_change).collect();
+    let lines = rows.iter().map(|row| format!("{}: {}", name(row), shown(row, plan)));
+    let lines: Vec<String> = lines.chain(["no more".to_owned()]).collect();
+    ask.print(format!("A single {EMPTY} clears an answer that is typed."));
+    let Some(row) = rows.get(ask.choose("Which setting?", &lines, rows.len())?) else { return Ok(None) };
+    ask_option(ask, row, &Question::about(row), plan)?;
+    Ok(Some(row.info.name))
 }
 
 impl Review for Dialogue {

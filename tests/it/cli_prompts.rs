@@ -122,12 +122,17 @@ fn a_data_set_is_prepared_by_plain_prompts() {
         .expect(".nv-meta/.info.json")
         .expect("The same by flags: gristmill prepare data")
         .expect("What now?")
+        .expect("6  change other settings")
         .expect("Number")
-        .answer("1");
+        .answer("6");
+    pick(&mut dialogue, "dataset yaml name: dataset.yaml");
+    dialogue.expect("dataset yaml name (").answer("train.yaml");
+    dialogue.expect("Which setting?").expect("dataset yaml name: train.yaml").expect("Number").answer("");
+    dialogue.expect("--dataset-yaml-name train.yaml").expect("What now?").expect("Number").answer("1");
     dialogue.expect("10 shards, 30 samples");
     let text = dialogue.ends(0);
     assert!(!text.contains('╭') && !text.contains("\x1b[?1049h"), "no boxes, no other screen");
-    assert!(sandbox.text("data/.nv-meta/dataset.yaml").contains("text: json[text],txt"));
+    assert!(sandbox.text("data/.nv-meta/train.yaml").contains("text: json[text],txt"));
 }
 
 #[test]
@@ -136,7 +141,7 @@ fn a_dumb_terminal_is_asked_by_prompts_and_leaving_writes_nothing() {
     sandbox.ten_shards();
     let mut dialogue = Dialogue::start(&sandbox, "prepare data --skip-dataset-yaml", "dumb");
     divided_by_ratio(&mut dialogue);
-    dialogue.expect("What now?").expect("6  leave, write nothing").expect("Number").answer("6");
+    dialogue.expect("What now?").expect("7  leave, write nothing").expect("Number").answer("7");
     dialogue.expect("Nothing was written");
     let text = dialogue.ends(0);
     assert!(!text.contains('\x1b'), "a dumb terminal gets no escape sequence:\n{text}");
@@ -202,7 +207,7 @@ fn samples_in_several_pieces_are_shown_and_cannot_be_written() {
     let mut dialogue = Dialogue::start(&sandbox, line, "xterm");
     dialogue.expect("Leave out shards").answer("").expect("Exclude one sample").answer("");
     dialogue.expect("Not possible").expect("not next to each other").expect("tar --sort=name");
-    dialogue.expect("What now?").expect("Number").answer("5");
+    dialogue.expect("What now?").expect("Number").answer("6");
     let text = dialogue.ends(0);
     assert!(!text.contains("write it") && !text.contains("keep-first"), "{text}");
     assert!(!sandbox.has("data/.nv-meta"));

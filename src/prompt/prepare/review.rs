@@ -1,9 +1,10 @@
 //! The review of the guided prepare.
 
 use super::super::ask::Ask;
+use super::super::options::change_option;
 use super::super::review::Review;
 use super::Guide;
-use gristmill_core::{Loading, Outcome, Rerun, SplitPlan};
+use gristmill_core::{Loading, Outcome, PreparePlan, Rerun, SplitPlan};
 use gristmill_ops::engine::plan::same_keys;
 use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::prepare::PreparePreview;
@@ -18,6 +19,7 @@ pub(super) enum Change {
     Excludes,
     Duplicates,
     Media,
+    Settings,
 }
 
 impl Review for Guide {
@@ -48,6 +50,7 @@ impl Review for Guide {
         if facts.parts.keys().any(|name| matches!(part_class(name), PartClass::Image | PartClass::Media)) {
             changes.push((Change::Media, "change what is recorded about media"));
         }
+        changes.push((Change::Settings, "change other settings"));
         changes
     }
 
@@ -74,6 +77,15 @@ impl Review for Guide {
             Change::Media => {
                 self.plan.media = None;
                 self.media()
+            }
+            Change::Settings => {
+                let mut plan = self.plan();
+                // The folder is being scanned.
+                while change_option(&self.ask, &mut *plan, |row| !row.info.is_positional)?.is_some() {}
+                if let Some(plan) = plan.typed::<PreparePlan>() {
+                    self.plan.clone_from(plan);
+                }
+                Ok(())
             }
         }
     }

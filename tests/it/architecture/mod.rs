@@ -35,7 +35,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("media", 13_539),
     ("operations", 4_995),
     ("preview", 3_528),
-    ("prompt", 1_267),
+    ("prompt", 1_285),
     ("pycompat", 4_281),
     ("source", 7_385),
     ("storage", 2_642),
