@@ -444,7 +444,7 @@ impl Screen for FormScreen {
         let form = &self.form;
         let kind = form.field().filter(|_| form.rail.is_none()).map(|field| form.kind(field));
         if kind == Some(FieldKind::Stop)
-            && !matches!(action, Action::Next | Action::StartAfresh)
+            && !matches!(action, Action::Next | Action::StartAfresh | Action::Advanced)
             && jump_of(action).is_none()
         {
             return self.guide.why_disabled(action, form);

@@ -33,14 +33,14 @@ const BUDGETS: &[(&str, usize)] = &[
     ("formats", 6_195),
     ("job", 16_116),
     ("media", 13_539),
-    ("operations", 4_995),
+    ("operations", 4_999),
     ("preview", 3_528),
     ("prompt", 1_285),
     ("pycompat", 4_281),
     ("source", 7_385),
     ("storage", 2_642),
     ("tokenizer", 6_467),
-    ("tui", 31_625),
+    ("tui", 31_655),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.

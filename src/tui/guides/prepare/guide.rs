@@ -9,7 +9,7 @@ use super::steps::PrepareSteps;
 use super::workers::Workers;
 use super::{field_map, media, sample_type, source, splits};
 use crate::tui::form::frame::jump_of;
-use crate::tui::form::{Columns, Contexts, Field, Form, Guide};
+use crate::tui::form::{draw_fields, from_row, Columns, Contexts, Field, Form, Guide};
 use crate::tui::graphics::graphics_of;
 use crate::tui::jobs::JobId;
 use crate::tui::keymap::{Action, Context, Keymap, Meaning};
@@ -147,7 +147,8 @@ impl PrepareGuide {
             };
         }
         form.set_fields(self.fields(form));
-        if let Some(state) = self.steps.state(Step::at(form.step)).filter(|_| form.rail.is_none()) {
+        let keeps_focus = form.rail.is_some() || is_setting(form);
+        if let Some(state) = self.steps.state(Step::at(form.step)).filter(|_| !keeps_focus) {
             form.focus_on(Field::Stop(state.focus()));
         }
     }
@@ -268,6 +269,21 @@ impl PrepareGuide {
     }
 }
 
+/// Returns the options of the step on the screen that no step draws: they are fields if all settings are shown.
+fn settings_of(form: &Form) -> Vec<Field> {
+    let is_setting = |field: &Field| match field {
+        Field::Option(name) => form.table.row(name).is_some_and(|row| row.info.is_advanced),
+        _ => false,
+    };
+    let fields = if form.advanced { form.option_fields() } else { Vec::new() };
+    fields.into_iter().filter(is_setting).collect()
+}
+
+/// Returns whether such an option has the focus.
+fn is_setting(form: &Form) -> bool {
+    matches!(form.field(), Some(Field::Option(_)))
+}
+
 impl Guide for PrepareGuide {
     fn begin(&mut self, form: &mut Form) {
         let Some(plan) = form.plan_of::<PreparePlan>().cloned() else { return };
@@ -282,6 +298,15 @@ impl Guide for PrepareGuide {
 
     fn ask(&mut self, form: &mut Form) {
         self.step = Step::at(form.step);
+        let settings = form.plan_of::<PreparePlan>().filter(|plan| self.is_open && **plan != self.steps.answers.plan);
+        if let Some(plan) = settings.cloned() {
+            // What the steps answer is written over it.
+            let before = std::mem::replace(&mut self.steps.answers.plan, plan);
+            if self.steps.settle(&before) {
+                (self.preview, self.is_dry_run) = (None, false);
+            }
+            self.update(form);
+        }
         if let (Some(Field::Stop(stop)), Some((state, _))) = (form.field(), self.steps.state_mut(self.step)) {
             // Setting it anew would end a completion.
             if state.focus() != stop {
@@ -354,8 +379,9 @@ impl Guide for PrepareGuide {
     }
 
     fn contexts(&self, form: &Form) -> Contexts {
-        let state = self.steps.state(Step::at(form.step));
-        let step = state.map_or(Context::PrepareReview, |state| state.context(&self.steps.answers));
+        let state = self.steps.state(Step::at(form.step)).filter(|_| !is_setting(form));
+        let of_step = if form.is_review() { Context::PrepareReview } else { Context::Prepare };
+        let step = state.map_or(of_step, |state| state.context(&self.steps.answers));
         Contexts { step, text: Context::PrepareText, rail: Context::PrepareRail, review: Context::PrepareReview }
     }
 
@@ -399,7 +425,7 @@ impl Guide for PrepareGuide {
     fn fields(&self, form: &Form) -> Vec<Field> {
         let state = self.steps.state(Step::at(form.step));
         let stops = state.map_or(0, |state| state.focus_count(&self.steps.answers));
-        (0..stops).map(Field::Stop).collect()
+        (0..stops).map(Field::Stop).chain(settings_of(form)).collect()
     }
 
     fn checks_plan(&self) -> bool {
@@ -418,9 +444,17 @@ impl Guide for PrepareGuide {
 
     fn draw_step(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) -> bool {
         self.spots.clear();
+        let settings = settings_of(form);
+        // A blank row is above the settings.
+        let rows = settings.len() + usize::from(!settings.is_empty());
+        let height = usize::from(area.height).saturating_sub(rows);
+        if !settings.is_empty() {
+            draw_fields(form, self.columns().label, frame, from_row(area, height + 1), 0, &settings, ui);
+        }
+        let area = Rect { height: u16::try_from(height).unwrap_or(area.height), ..area };
         let look = DrawContext {
             ui,
-            focused: form.rail.is_none(),
+            focused: form.rail.is_none() && !is_setting(form),
             is_scanning: self.steps.is_scanning,
             depth: self.depth,
             spots: &self.spots,
@@ -462,13 +496,13 @@ impl Guide for PrepareGuide {
 
     fn paste(&mut self, form: &mut Form, text: &str) {
         // The list of steps has no text; what is typed there must not reach a field that is not in focus.
-        if form.rail.is_none() {
+        if form.rail.is_none() && !is_setting(form) {
             self.change(form, |state, answers| state.paste(text, answers));
         }
     }
 
     fn key(&mut self, form: &mut Form, key: &KeyEvent) {
-        if form.rail.is_some() {
+        if form.rail.is_some() || is_setting(form) {
             return;
         }
         let keymap = Arc::clone(&self.env.keymap);
@@ -496,8 +530,8 @@ impl Guide for PrepareGuide {
             }
             Action::Next => self.accept_step(form),
             Action::Close | Action::NextField | Action::PreviousField | Action::NextPane | Action::PreviousPane => {}
-            Action::SavePlan | Action::StartAfresh | Action::Run | Action::BeginAnew => {}
-            action if jump_of(action).is_some() || form.is_review() => {}
+            Action::SavePlan | Action::StartAfresh | Action::Run | Action::BeginAnew | Action::Advanced => {}
+            action if jump_of(action).is_some() || form.is_review() || is_setting(form) => {}
             action => return Some(self.act_in_step(action, form)),
         }
         None

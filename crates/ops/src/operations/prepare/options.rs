@@ -97,13 +97,15 @@ const SCOPE: &[Spec] = &[
         "Rewrite .tar.idx, the database and the uuid; leave splits and dataset yaml alone",
         value!(scope, Scope::TarIndexOnly),
     )
+    .advanced()
     .conflicts(&["skip-sample-tables", "update", "force-overwrite"]),
     Spec::new(
         "skip-sample-tables",
         "",
         "Write no index.sqlite: enough for training, not for access by name",
         value!(scope, Scope::WithoutSampleTables),
-    ),
+    )
+    .advanced(),
     Spec::new(
         "skip-bad-lines",
         "",
@@ -203,7 +205,8 @@ const EXCLUDES: &[Spec] = &[
         "SHARD/KEY",
         "Exclude one sample (repeat); braces are expanded",
         Access::List { separator: None, get: printed_excludes, set: set_excludes },
-    ),
+    )
+    .advanced(),
     Spec::new(
         "exclude-from",
         "FILE",
@@ -336,7 +339,8 @@ const LOADER: &[Spec] = &[
             },
         },
     )
-    .default(DATASET_YAML),
+    .default(DATASET_YAML)
+    .advanced(),
 ];
 
 fn has_fields(plan: &PreparePlan) -> bool {

@@ -324,6 +324,23 @@ fn the_space_bar_leaves_every_choice_as_the_cursor_chose_it() {
 }
 
 #[test]
+fn options_that_no_step_draws_are_fields_among_all_settings() {
+    let mut form = prepare(facts());
+    assert!(!screen(&mut form, 100, 30, false).contains("skip sample tables"));
+    act(&mut form, &[Action::Advanced]);
+    assert!(screen(&mut form, 100, 30, false).contains("[ ] skip sample tables"));
+    act(&mut form, &[Action::NextField, Action::NextField, Action::NextField, Action::Toggle]);
+    assert_eq!(form.answers.plan.scope, gristmill_core::Scope::WithoutSampleTables, "{}", form.command());
+    act(&mut form, &[Action::NextField]);
+    type_text(&mut form, "shard_0001.tar/000032");
+    assert_eq!(form.answers.plan.excludes, ["shard_0001.tar/000032"]);
+    act(&mut form, &[Action::GoStep2, Action::Down]);
+    let plan = form.answers.plan.clone();
+    assert_eq!((plan.excludes.len(), plan.scope), (1, gristmill_core::Scope::WithoutSampleTables), "steps keep them");
+    assert!(form.why_disabled(Action::Advanced).is_some(), "the step draws everything");
+}
+
+#[test]
 fn digits_typed_on_an_answer_jump_nowhere() {
     use crate::tui::keymap::{Keymap, Meaning};
     let keymap = Keymap::default();
