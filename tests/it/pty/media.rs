@@ -38,6 +38,7 @@ fn the_guided_prepare_records_media_by_extension() {
         .keys("enter")
         .wait_for("Media metadata")
         .wait_for("everything is answered")
+        .keys("G")
         .wait_for("--media-metadata-by-extension");
     story.keys("enter").wait_for("coco is ready to train on");
     let found = rows(&house.data().join("coco"));

@@ -179,7 +179,7 @@ fn a_line_of_text_is_opened_and_x_says_why_it_cannot_be_excluded() {
     house.file("web/a.jsonl", lines.as_bytes());
     let mut story = Start::new(&house).arguments(&["dedup", "web", "--minlen", "100"]).run();
     story.wait_for("1 file").keys("alt-4").wait_for("everything is answered").keys("enter");
-    story.wait_for("is written, with 1 problem").keys("J").wait_for("dedup web").keys("enter");
+    story.wait_for("is deduplicated, with 1 problem").keys("J").wait_for("dedup web").keys("enter");
     story.wait_for("line 5").wait_for("Enter open").keys("x").wait_for("has no splits");
     // Two of the lines are blank, and therefore no samples.
     story.keys("enter").wait_for("▸ browse ▸ a.jsonl").wait_for("Samples  #2");

@@ -419,7 +419,7 @@ impl Guide for PrepareGuide {
     }
 
     fn columns(&self) -> Columns {
-        Columns { rail: 18, label: 24 }
+        Columns { rail: 18, label: 26 }
     }
 
     fn fields(&self, form: &Form) -> Vec<Field> {
