@@ -9,6 +9,7 @@ use gristmill_core::text::count;
 use gristmill_core::{ExitClass, Failure, Problem, ProblemKind, Severity};
 use gristmill_ops::job::report::counts_value;
 use gristmill_ops::job::task::Task;
+use gristmill_ops::job::JobStatus;
 use serde_json::{json, Map, Value};
 use std::time::Duration;
 
@@ -17,24 +18,35 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Runs a job to its end and shows its progress. If it failed, its findings are printed and added to the result.
 pub fn follow<R: Send + 'static>(task: Task<R>, verb: Option<&'static str>, context: &Context) -> Result<R, Stopped> {
+    show_progress(context, verb, || task.status(), || task.cancel(), |time| task.ends_within(time));
+    let (problems, counts) = task.findings();
+    task.wait().map_err(|failure| with_findings(failure, &problems, &counts, context))
+}
+
+/// Shows the progress of a job until it ends, and cancels it on request.
+pub fn show_progress(
+    context: &Context,
+    verb: Option<&'static str>,
+    status: impl Fn() -> JobStatus,
+    cancel: impl Fn(),
+    ends_within: impl Fn(Duration) -> bool,
+) {
     let stop = context.signals.listen();
     let mut view = match verb {
         Some(verb) => ProgressView::named(context, verb),
         None => ProgressView::new(context),
     };
     let mut asked = false;
-    view.update(&task.status());
-    while !task.ends_within(POLL_INTERVAL) {
+    view.update(&status());
+    while !ends_within(POLL_INTERVAL) {
         if stop.is_cancelled() && !asked {
             asked = true;
-            task.cancel();
+            cancel();
             context.printer.progress_line("stopping; once more ends at once");
         }
-        view.update(&task.status());
+        view.update(&status());
     }
     view.finish();
-    let (problems, counts) = task.findings();
-    task.wait().map_err(|failure| with_findings(failure, &problems, &counts, context))
 }
 
 /// Reports the findings of the run that made the output, if this run has nothing to do: they determine the exit code of this one, too.

@@ -3,7 +3,7 @@
 use super::super::context::Context;
 use super::super::exit::Finished;
 use super::super::operation::{finish, save_plan};
-use super::super::progress::ProgressView;
+use super::super::task::show_progress;
 use crate::tui::recent;
 use gristmill_core::{Failure, Outcome, PreparePlan, Problem, ProblemKind, Severity};
 use gristmill_ops::engine::dataset;
@@ -14,10 +14,6 @@ use gristmill_ops::operations::prepare::{differences, PreparePreview, PrepareRes
 use gristmill_ops::operations::{erase, Prepare};
 use gristmill_storage::xdg;
 use std::path::Path;
-use std::time::Duration;
-
-/// Interval at which the progress of the job is read.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Runs the plan with the global flags, and prints the result.
 pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> Finished {
@@ -40,21 +36,9 @@ pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> 
 
 /// Runs the job and shows its progress until it ends.
 fn work(plan: &PreparePlan, scan: Option<LiveScan>, context: &Context) -> Outcome<PrepareReport> {
-    let stop = context.signals.listen();
     recent::remember_now(&xdg::state_dir(), Path::new(&plan.path));
     let job = PrepareJob::start(plan.clone(), context.run_options(), scan)?;
-    let mut view = ProgressView::new(context);
-    let mut asked = false;
-    view.update(&job.status());
-    while !job.ends_within(POLL_INTERVAL) {
-        if stop.is_cancelled() && !asked {
-            asked = true;
-            job.cancel();
-            context.printer.progress_line("stopping; once more ends at once");
-        }
-        view.update(&job.status());
-    }
-    view.finish();
+    show_progress(context, None, || job.status(), || job.cancel(), |time| job.ends_within(time));
     job.wait()
 }
 
