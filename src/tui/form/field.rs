@@ -17,7 +17,7 @@ pub enum Field {
     /// A path that is typed for the guide.
     Path(&'static str),
     /// A field that the guide draws and answers itself, by its number in the step.
-    Stop(usize),
+    FocusStop(usize),
 }
 
 /// How a field is answered.
@@ -33,8 +33,8 @@ pub enum FieldKind {
     List,
     /// No answer.
     Page,
-    /// In a way of the guide.
-    Stop,
+    /// By the guide.
+    FocusStop,
 }
 
 /// The options of an operation as fields.
@@ -90,7 +90,7 @@ impl FieldTable {
     pub fn step(&self, field: Field) -> Option<&'static str> {
         match field {
             Field::Option(name) | Field::Choice(name, _) => self.row(name).map(|row| row.step),
-            Field::List(_) | Field::Page(_) | Field::Path(_) | Field::Stop(_) => None,
+            Field::List(_) | Field::Page(_) | Field::Path(_) | Field::FocusStop(_) => None,
         }
     }
 
@@ -99,7 +99,7 @@ impl FieldTable {
         match field {
             Field::List(_) => FieldKind::List,
             Field::Page(_) => FieldKind::Page,
-            Field::Stop(_) => FieldKind::Stop,
+            Field::FocusStop(_) => FieldKind::FocusStop,
             Field::Path(_) => FieldKind::Text,
             Field::Choice(..) => FieldKind::Switch,
             Field::Option(name) => match self.row(name).map(|row| row.kind) {
@@ -115,7 +115,7 @@ impl FieldTable {
         match field {
             Field::Choice(_, name) | Field::List(name) | Field::Page(name) | Field::Path(name) => name.to_owned(),
             Field::Option(name) => self.row(name).map(|row| row.info.label()).unwrap_or_default(),
-            Field::Stop(_) => String::new(),
+            Field::FocusStop(_) => String::new(),
         }
     }
 
@@ -165,7 +165,7 @@ impl FieldTable {
     fn row_of(&self, field: Field) -> Option<&OptionRow> {
         match field {
             Field::Option(name) | Field::Choice(name, _) => self.row(name),
-            Field::List(_) | Field::Page(_) | Field::Path(_) | Field::Stop(_) => None,
+            Field::List(_) | Field::Page(_) | Field::Path(_) | Field::FocusStop(_) => None,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! answers depend on its data has a [`Guide`] with workers and steps that draw themselves; for others, [`guide::PreviewGuide`] shows the
 //! preview.
 
+mod draft;
 mod field;
 pub mod frame;
 pub mod guide;

@@ -1,5 +1,6 @@
 //! The screen of a form: carries out keys and clicks, keeps drafts, and leads to the run.
 
+use super::draft::{Draft, DraftFile};
 use super::field::{Field, FieldKind};
 use super::frame::jump_of;
 use super::guide::Guide;
@@ -7,7 +8,6 @@ use super::save::SavePlan;
 use super::state::Form;
 use super::steps::{act, blocker, click, first_blocker, stopped_run, wheel};
 use super::{guide_of, view};
-use crate::tui::drafts;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::path_completer::PathCompleter;
 use crate::tui::question::{DialogChoice, Question};
@@ -16,17 +16,12 @@ use crate::tui::screens::run::{JobRequest, RunScreen};
 use crate::tui::widgets::{Gesture, Level, TextField, Toast};
 use gristmill_core::options::Answer;
 use gristmill_core::Problem;
-use gristmill_ops::operations::{interrupted_run, read_plan, AnyPlan};
+use gristmill_ops::operations::{interrupted_run, AnyPlan};
 use gristmill_storage::run_folder::RunFolder;
 use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::Rect;
 use ratatui::Frame;
 use std::path::{Path, PathBuf};
-
-/// A larger draft was not written by this program.
-const MAX_DRAFT_BYTES: u64 = 64 << 20;
-/// Starts the line of a draft with typed answers that are not in the plan.
-const UNCHOSEN: &str = "# unchosen: ";
 
 /// The screen.
 pub struct FormScreen {
@@ -34,7 +29,7 @@ pub struct FormScreen {
     guide: Box<dyn Guide>,
     form: Form,
     paths: PathCompleter,
-    draft: PathBuf,
+    draft: DraftFile,
     /// The answers given at the start, before a draft replaced them.
     given: Box<dyn AnyPlan>,
     /// Whether these answers were run, so that the run keeps their draft.
@@ -55,8 +50,8 @@ impl FormScreen {
         let operation = plan.operation();
         let sources: Vec<PathBuf> = plan.inputs().into_iter().map(PathBuf::from).chain(guide.sources()).collect();
         let kind = format!("{}-", operation.file_name());
-        let place = drafts::place(&env.state_dir, &kind, sources.iter().map(PathBuf::as_path));
-        let found = if has_answers(&*plan) { None } else { load_draft(&place, operation.name()) };
+        let draft = DraftFile::new(&kind, &sources, &env);
+        let found = if has_answers(&*plan) { None } else { draft.load(operation.name()) };
         let mut form = Form::new(plan.boxed_clone());
         guide.begin(&mut form);
         let given = form.plan().boxed_clone();
@@ -72,8 +67,7 @@ impl FormScreen {
             form.draft = Some(age);
         }
         let paths = PathCompleter::start(&env);
-        let mut screen =
-            Self { env, guide, form, paths, draft: place, given, was_run: false, asked_about_stopped: false };
+        let mut screen = Self { env, guide, form, paths, draft, given, was_run: false, asked_about_stopped: false };
         screen.ask();
         screen
     }
@@ -167,10 +161,10 @@ impl FormScreen {
 
     fn start_run(&mut self, env: &UiEnv) -> Vec<Effect> {
         // The draft is deleted when the run succeeds: one that fails, or is stopped with the program, keeps the answers.
-        self.write_draft();
+        self.draft.save(&self.form, &*self.guide);
         self.was_run = true;
         let request = self.guide.request(&self.form);
-        let request = JobRequest { draft: Some(self.draft.clone()), ..request };
+        let request = JobRequest { draft: Some(self.draft.path().to_owned()), ..request };
         vec![Effect::Push(Box::new(RunScreen::new(request, env.clone())))]
     }
 
@@ -222,27 +216,18 @@ impl FormScreen {
     }
 
     /// Saves the answers, unless there are none or they were run. Returns whether new ones were saved.
-    fn keep_draft(&self) -> bool {
+    fn keep_draft(&mut self) -> bool {
         let is_changed = self.is_changed();
         let is_kept = !self.was_run && (self.form.draft.is_some() || is_changed);
         if is_kept {
-            self.write_draft();
+            self.draft.save(&self.form, &*self.guide);
         }
         is_kept && is_changed
     }
 
-    fn write_draft(&self) {
-        let unchosen = self.guide.unchosen().map(|line| format!("{UNCHOSEN}{line}\n")).unwrap_or_default();
-        let text = self.form.plan().to_yaml().map(|plan| unchosen + &plan);
-        let saved = text.and_then(|text| drafts::save(&self.draft, self.form.step_id(), &text));
-        if let Err(failure) = saved {
-            tracing::warn!(%failure, "the draft could not be saved");
-        }
-    }
-
     /// Discards the draft and its answers.
     fn start_afresh(&mut self) {
-        drafts::forget(&self.draft);
+        self.draft.forget();
         self.form = Form::new(self.given.operation().plan_for(self.given.inputs()));
         self.guide.begin(&mut self.form);
     }
@@ -330,22 +315,6 @@ fn has_answers(plan: &dyn AnyPlan) -> bool {
     others.any(|row| plan.get(row.info.name) != Answer::Unset)
 }
 
-/// A draft that was read.
-struct Draft {
-    plan: Box<dyn AnyPlan>,
-    step: String,
-    age: std::time::Duration,
-    unchosen: String,
-}
-
-fn load_draft(place: &Path, operation: &str) -> Option<Draft> {
-    let saved = drafts::load(place, MAX_DRAFT_BYTES)?;
-    let divided = saved.answers.strip_prefix(UNCHOSEN).and_then(|rest| rest.split_once('\n'));
-    let (unchosen, text) = divided.unwrap_or(("", &saved.answers));
-    let plan = read_plan(text).ok().filter(|plan| plan.operation().name() == operation)?;
-    Some(Draft { plan, step: saved.step, age: saved.age, unchosen: unchosen.to_owned() })
-}
-
 fn warning(why: String) -> Vec<Effect> {
     vec![Effect::Toast(Toast::new(Level::Warn, why))]
 }
@@ -390,7 +359,7 @@ impl Screen for FormScreen {
         self.ask();
         // A connection that is cut later costs no answer.
         if self.form.step != step && !self.was_run && self.is_changed() {
-            self.write_draft();
+            self.draft.save_later(&self.form, &*self.guide);
         }
         effects
     }
@@ -443,7 +412,7 @@ impl Screen for FormScreen {
     fn why_disabled(&self, action: Action) -> Option<String> {
         let form = &self.form;
         let kind = form.field().filter(|_| form.rail.is_none()).map(|field| form.kind(field));
-        if kind == Some(FieldKind::Stop)
+        if kind == Some(FieldKind::FocusStop)
             && !matches!(action, Action::Next | Action::StartAfresh | Action::Advanced)
             && jump_of(action).is_none()
         {

@@ -300,7 +300,7 @@ impl Form {
         match field {
             Field::Option(name) => self.plan.get(name) == Answer::On,
             Field::Choice(name, value) => self.chosen(name).iter().any(|chosen| chosen == value),
-            Field::List(_) | Field::Page(_) | Field::Path(_) | Field::Stop(_) => false,
+            Field::List(_) | Field::Page(_) | Field::Path(_) | Field::FocusStop(_) => false,
         }
     }
 
@@ -325,7 +325,7 @@ impl Form {
                 }
                 self.answer(name, &Answer::List(chosen));
             }
-            Field::List(_) | Field::Page(_) | Field::Path(_) | Field::Stop(_) => {}
+            Field::List(_) | Field::Page(_) | Field::Path(_) | Field::FocusStop(_) => {}
         }
     }
 
@@ -493,7 +493,7 @@ impl Form {
                 match self.kind(field) {
                     FieldKind::Switch => self.toggle(field),
                     FieldKind::Choice => self.step_choice(field, true),
-                    FieldKind::Text | FieldKind::List | FieldKind::Page | FieldKind::Stop => {}
+                    FieldKind::Text | FieldKind::List | FieldKind::Page | FieldKind::FocusStop => {}
                 }
             }
         }

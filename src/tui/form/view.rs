@@ -126,7 +126,8 @@ fn ready_line(form: &Form, guide: &dyn Guide, key: &str, ui: &Ui) -> Line<'stati
         0 => (ui.glyphs.check, String::new(), ui.theme.ok),
         found => (ui.glyphs.warn, format!(", with {}", count(found, "problem")), ui.theme.warn),
     };
-    let words = match form.stopped == Some(form.command()) {
+    let is_stopped = form.stopped.as_ref().is_some_and(|stopped| *stopped == form.command());
+    let words = match is_stopped {
         true => format!("{sign} a run of these answers was stopped{with}; {key} resumes it"),
         false => format!("{sign} everything is answered{with}; {key} runs it"),
     };
@@ -189,7 +190,7 @@ fn draw_field(form: &mut Form, label_columns: u16, frame: &mut Frame, place: Rec
             let value = Rect { x: place.x + taken, width: place.width - taken, ..place };
             form.inputs.entry(field).or_default().draw(frame, value, focused, note, ui);
         }
-        FieldKind::List | FieldKind::Page | FieldKind::Stop => {}
+        FieldKind::List | FieldKind::Page | FieldKind::FocusStop => {}
     }
 }
 

@@ -179,7 +179,7 @@ fn a_plan_is_saved_under_an_unused_name() {
     let folder = Folder::new();
     let mut screen = folder.open();
     type_text(&mut screen, "t.json");
-    for name in ["", "a-count-plan-2.yaml"] {
+    for name in ["a-count-plan.yaml", "a-count-plan-2.yaml"] {
         let Some(Effect::Push(mut popup)) = act(&mut screen, &[Action::SavePlan]).pop() else { panic!() };
         let shown = testing::shown((100, 22, false), |frame, area, ui| popup.draw(frame, area, ui));
         assert!(shown.contains(name), "{shown}");

@@ -258,7 +258,7 @@ impl PrepareForm {
         self.form().command()
     }
 
-    /// Returns why the step cannot be completed, as the list of steps shows it.
+    /// Returns whether the answers of a step are wrong, as the list of steps shows it.
     pub fn is_broken(&self, step: Step) -> bool {
         use crate::tui::form::Guide;
         self.guide().blocker(self.form(), step.index()).is_some()

@@ -12,7 +12,7 @@ use crate::tui::form::frame::jump_of;
 use crate::tui::form::{draw_fields, from_row, Columns, Contexts, Field, Form, Guide};
 use crate::tui::graphics::graphics_of;
 use crate::tui::jobs::JobId;
-use crate::tui::keymap::{Action, Context, Keymap, Meaning};
+use crate::tui::keymap::{Action, Context, Meaning};
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::JobRequest;
 use crate::tui::screens::{facts, splits as splits_screen};
@@ -44,8 +44,6 @@ pub struct PrepareGuide {
     env: UiEnv,
     /// The answers of all steps.
     pub(super) steps: PrepareSteps,
-    /// The step on the screen.
-    pub(super) step: Step,
     pub(super) workers: Workers,
     pub(super) scan: Option<LiveScan>,
     /// The run on the screen above the form, once it has started.
@@ -102,7 +100,6 @@ impl PrepareGuide {
             path,
             env: env.clone(),
             steps,
-            step: Step::Source,
             workers: Workers::start(env, graphics, cell),
             scan: None,
             started: Rc::default(),
@@ -149,7 +146,7 @@ impl PrepareGuide {
         form.set_fields(self.fields(form));
         let keeps_focus = form.rail.is_some() || is_setting(form);
         if let Some(state) = self.steps.state(Step::at(form.step)).filter(|_| !keeps_focus) {
-            form.focus_on(Field::Stop(state.focus()));
+            form.focus_on(Field::FocusStop(state.focus()));
         }
     }
 
@@ -171,10 +168,10 @@ impl PrepareGuide {
     }
 
     /// Returns the action that a letter typed into the ratio means: no ratio contains it, so that j and k select another way to divide.
-    pub(super) fn action_of(&self, key: &KeyEvent, keymap: &Keymap) -> Option<Action> {
-        let is_ratio = self.step == Step::Splits && self.steps.splits.is_typing_ratio(&self.steps.answers);
+    pub(super) fn action_of(&self, key: &KeyEvent, form: &Form) -> Option<Action> {
+        let is_ratio = Step::at(form.step) == Step::Splits && self.steps.splits.is_typing_ratio(&self.steps.answers);
         let is_letter = matches!(key.code, KeyCode::Char(c) if key.modifiers.is_empty() && !splits::is_ratio_char(c));
-        match keymap.meaning(Context::Prepare, &[*key]) {
+        match self.env.keymap.meaning(Context::Prepare, &[*key]) {
             Meaning::Do(action @ (Action::Up | Action::Down)) if is_ratio && is_letter => Some(action),
             _ => None,
         }
@@ -193,13 +190,13 @@ impl PrepareGuide {
 
     /// Accepts the answers of the step before it is left, or moves the focus to a pattern that prevents that.
     fn accept_step(&mut self, form: &mut Form) {
-        let answers = &self.steps.answers;
-        let is_blocked = self.steps.state(self.step).is_some_and(|state| state.blocker(answers).is_some());
-        if is_blocked && self.step == Step::Source && self.steps.source.has_fault() {
+        let (step, answers) = (Step::at(form.step), &self.steps.answers);
+        let is_blocked = self.steps.state(step).is_some_and(|state| state.blocker(answers).is_some());
+        if is_blocked && step == Step::Source && self.steps.source.has_fault() {
             self.steps.source.focus_on(source::FocusStop::Pattern, answers);
             self.update(form);
         }
-        if let Some((state, _)) = self.steps.state_mut(self.step).filter(|_| !is_blocked) {
+        if let Some((state, _)) = self.steps.state_mut(step).filter(|_| !is_blocked) {
             state.accept();
         }
     }
@@ -297,7 +294,7 @@ impl Guide for PrepareGuide {
     }
 
     fn ask(&mut self, form: &mut Form) {
-        self.step = Step::at(form.step);
+        let step = Step::at(form.step);
         let settings = form.plan_of::<PreparePlan>().filter(|plan| self.is_open && **plan != self.steps.answers.plan);
         if let Some(plan) = settings.cloned() {
             // What the steps answer is written over it.
@@ -307,13 +304,13 @@ impl Guide for PrepareGuide {
             }
             self.update(form);
         }
-        if let (Some(Field::Stop(stop)), Some((state, _))) = (form.field(), self.steps.state_mut(self.step)) {
+        if let (Some(Field::FocusStop(stop)), Some((state, _))) = (form.field(), self.steps.state_mut(step)) {
             // Setting it anew would end a completion.
             if state.focus() != stop {
                 state.set_focus(stop);
             }
         }
-        self.ask_workers();
+        self.ask_workers(step);
     }
 
     fn take(&mut self, form: &mut Form) -> bool {
@@ -425,7 +422,7 @@ impl Guide for PrepareGuide {
     fn fields(&self, form: &Form) -> Vec<Field> {
         let state = self.steps.state(Step::at(form.step));
         let stops = state.map_or(0, |state| state.focus_count(&self.steps.answers));
-        (0..stops).map(Field::Stop).chain(settings_of(form)).collect()
+        (0..stops).map(Field::FocusStop).chain(settings_of(form)).collect()
     }
 
     fn checks_plan(&self) -> bool {
@@ -459,14 +456,14 @@ impl Guide for PrepareGuide {
             depth: self.depth,
             spots: &self.spots,
         };
-        let answers = self.steps.answers.clone();
         let steps = &mut self.steps;
+        let answers = &steps.answers;
         match Step::at(form.step) {
-            Step::Source => source::view::draw(&mut steps.source, frame, area, &answers, &look),
-            Step::Splits => splits::view::draw(&mut steps.splits, frame, area, &answers, &look),
-            Step::SampleType => sample_type::view::draw(&mut steps.sample_type, frame, area, &answers, &look),
-            Step::FieldMap => field_map::view::draw(&mut steps.field_map, frame, area, &answers, &look),
-            Step::Media => media::view::draw(&mut steps.media, frame, area, &answers, &look),
+            Step::Source => source::view::draw(&mut steps.source, frame, area, answers, &look),
+            Step::Splits => splits::view::draw(&mut steps.splits, frame, area, answers, &look),
+            Step::SampleType => sample_type::view::draw(&mut steps.sample_type, frame, area, answers, &look),
+            Step::FieldMap => field_map::view::draw(&mut steps.field_map, frame, area, answers, &look),
+            Step::Media => media::view::draw(&mut steps.media, frame, area, answers, &look),
             Step::Review => return false,
         }
         // Only drawing determines which pictures are wanted in which size.
@@ -505,8 +502,7 @@ impl Guide for PrepareGuide {
         if form.rail.is_some() || is_setting(form) {
             return;
         }
-        let keymap = Arc::clone(&self.env.keymap);
-        match self.action_of(key, &keymap) {
+        match self.action_of(key, form) {
             // No notice comes of moving.
             Some(action) => drop(self.act_in_step(action, form)),
             None => drop(self.change(form, |state, answers| state.key(*key, answers))),
@@ -517,7 +513,7 @@ impl Guide for PrepareGuide {
         if form.rail.is_some() {
             return None;
         }
-        if self.steps.state(self.step).is_some_and(StepState::has_inner) {
+        if self.steps.state(Step::at(form.step)).is_some_and(StepState::has_inner) {
             return Some(self.act_in_step(action, form));
         }
         match action {
@@ -537,10 +533,12 @@ impl Guide for PrepareGuide {
         None
     }
 
-    fn why_disabled(&self, action: Action, _: &Form) -> Option<String> {
+    fn why_disabled(&self, action: Action, form: &Form) -> Option<String> {
         match action {
             Action::Facts if self.steps.answers.facts.samples_seen == 0 => Some("no sample was read yet".into()),
-            Action::Undo | Action::Redo if self.step != Step::Splits => Some("nothing to take back here".into()),
+            Action::Undo | Action::Redo if Step::at(form.step) != Step::Splits => {
+                Some("nothing to take back here".into())
+            }
             _ => None,
         }
     }

@@ -11,15 +11,15 @@ const DERIVE_EVERY: Duration = Duration::from_millis(300);
 
 impl PrepareGuide {
     /// Asks the workers whatever is not answered for the present state.
-    pub(super) fn ask_workers(&mut self) {
+    pub(super) fn ask_workers(&mut self, step: Step) {
         if !self.is_open {
             return;
         }
         let now = (self.steps.answers.plan.clone(), Arc::clone(&self.steps.answers.facts));
         self.ask_derive(&now);
-        self.ask_evaluate(&now);
-        self.ask_preview(&now);
-        self.ask_media(&now);
+        self.ask_evaluate(step, &now);
+        self.ask_preview(step, &now);
+        self.ask_media(step, &now);
     }
 
     fn ask_derive(&mut self, now: &(PreparePlan, Arc<DatasetFacts>)) {
@@ -36,9 +36,9 @@ impl PrepareGuide {
         self.workers.derive(now.0.clone(), Arc::clone(&now.1));
     }
 
-    fn ask_evaluate(&mut self, now: &(PreparePlan, Arc<DatasetFacts>)) {
+    fn ask_evaluate(&mut self, step: Step, now: &(PreparePlan, Arc<DatasetFacts>)) {
         let Loading::FieldMap { sample_type, fields } = &now.0.loading else { return };
-        if now.1.sketches.is_empty() || self.step < Step::SampleType {
+        if now.1.sketches.is_empty() || step < Step::SampleType {
             return;
         }
         let same = self.evaluated_for.as_ref().is_some_and(|(loading, facts)| {
@@ -53,8 +53,8 @@ impl PrepareGuide {
     }
 
     /// Asks what the answers about media would record: while they are on the screen, and not more often than plans are checked.
-    fn ask_media(&mut self, now: &(PreparePlan, Arc<DatasetFacts>)) {
-        let Some(media) = now.0.media.as_ref().filter(|_| self.step == Step::Media) else { return };
+    fn ask_media(&mut self, step: Step, now: &(PreparePlan, Arc<DatasetFacts>)) {
+        let Some(media) = now.0.media.as_ref().filter(|_| step == Step::Media) else { return };
         let (same_filter, same_facts) = match &self.media_for {
             Some((plan, facts)) => (plan.filter == media.filter, Arc::ptr_eq(facts, &now.1)),
             None => (false, false),
@@ -70,8 +70,8 @@ impl PrepareGuide {
         self.workers.request_media(media.clone(), Arc::clone(&now.1));
     }
 
-    fn ask_preview(&mut self, now: &(PreparePlan, Arc<DatasetFacts>)) {
-        if self.step != Step::Review {
+    fn ask_preview(&mut self, step: Step, now: &(PreparePlan, Arc<DatasetFacts>)) {
+        if step != Step::Review {
             return;
         }
         let same = self.previewed_for.as_ref().is_some_and(|(plan, facts)| {

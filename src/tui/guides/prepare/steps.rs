@@ -81,7 +81,7 @@ impl PrepareSteps {
         self.refresh();
     }
 
-    /// Brings back the ways to divide that were typed and are not chosen.
+    /// Restores the ways to divide that were typed and are not chosen.
     pub fn restore_alternatives(&mut self, kept: &Alternatives) {
         self.splits.restore_alternatives(kept, &self.answers);
         self.refresh();

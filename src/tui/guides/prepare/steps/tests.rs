@@ -271,7 +271,7 @@ fn what_was_scanned_can_be_looked_at_from_every_step() {
     assert!(empty.why_disabled(Action::Facts).is_some());
 }
 
-/// Whoever is faster than the scan accepts what is shown before anything is known of the data.
+/// A user who is faster than the scan accepts what is shown before anything is known of the data.
 #[test]
 fn what_was_accepted_is_not_changed_by_what_the_scan_finds_later() {
     let known = facts();

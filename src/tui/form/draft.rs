@@ -1,0 +1,128 @@
+//! The draft of a form: its answers in the state folder until they are run.
+
+use super::guide::Guide;
+use super::state::Form;
+use crate::tui::drafts;
+use crate::tui::screen::UiEnv;
+use crate::tui::work::Latest;
+use gristmill_ops::operations::{read_plan, AnyPlan};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A larger draft was not written by this program.
+const MAX_DRAFT_BYTES: u64 = 64 << 20;
+/// Starts the line of a draft with typed answers that are not in the plan.
+const UNCHOSEN: &str = "# unchosen: ";
+
+/// A draft that was read.
+pub(super) struct Draft {
+    pub(super) plan: Box<dyn AnyPlan>,
+    pub(super) step: String,
+    pub(super) age: Duration,
+    /// Typed answers that are not in the plan, as the guide wrote them.
+    pub(super) unchosen: String,
+}
+
+/// Answers to be saved. Of two requests the one with the higher number is newer.
+struct Request {
+    number: u64,
+    step: &'static str,
+    answers: String,
+}
+
+/// The file of a draft. While the form is open a worker writes it, since a disk may be slow.
+pub(super) struct DraftFile {
+    place: PathBuf,
+    next: u64,
+    /// The number of the newest request that was carried out: an older one that comes later has no effect.
+    newest: Arc<Mutex<u64>>,
+    worker: Latest<Request, ()>,
+}
+
+impl DraftFile {
+    /// Returns the file for a kind of draft and the paths that it concerns.
+    pub(super) fn new(kind: &str, sources: &[PathBuf], env: &UiEnv) -> Self {
+        let place = drafts::place(&env.state_dir, kind, sources.iter().map(PathBuf::as_path));
+        let newest = Arc::new(Mutex::new(0));
+        let (of_worker, path) = (Arc::clone(&newest), place.clone());
+        let worker = Latest::start("draft", env.wake.clone(), move |request| save(&path, &request, &of_worker));
+        Self { place, next: 0, newest, worker }
+    }
+
+    /// Returns the path of the file.
+    pub(super) fn path(&self) -> &Path {
+        &self.place
+    }
+
+    /// Reads the draft of an operation, if there is one.
+    pub(super) fn load(&self, operation: &str) -> Option<Draft> {
+        let saved = drafts::load(&self.place, MAX_DRAFT_BYTES)?;
+        let divided = saved.answers.strip_prefix(UNCHOSEN).and_then(|rest| rest.split_once('\n'));
+        let (unchosen, text) = divided.unwrap_or(("", &saved.answers));
+        let plan = read_plan(text).ok().filter(|plan| plan.operation().name() == operation)?;
+        Some(Draft { plan, step: saved.step, age: saved.age, unchosen: unchosen.to_owned() })
+    }
+
+    /// Saves the answers of a form on this thread.
+    pub(super) fn save(&mut self, form: &Form, guide: &dyn Guide) {
+        if let Some(request) = self.request(form, guide) {
+            save(&self.place, &request, &self.newest);
+        }
+    }
+
+    /// Saves the answers of a form in the background.
+    pub(super) fn save_later(&mut self, form: &Form, guide: &dyn Guide) {
+        if let Some(request) = self.request(form, guide) {
+            self.worker.ask(request);
+        }
+    }
+
+    /// Deletes the file; answers that are still to be saved are not.
+    pub(super) fn forget(&mut self) {
+        self.next += 1;
+        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = self.next;
+        drafts::forget(&self.place);
+    }
+
+    fn request(&mut self, form: &Form, guide: &dyn Guide) -> Option<Request> {
+        self.next += 1;
+        let unchosen = guide.unchosen().map(|line| format!("{UNCHOSEN}{line}\n")).unwrap_or_default();
+        let plan = form.plan().to_yaml();
+        let plan = plan.map_err(|failure| tracing::warn!(%failure, "the draft could not be made")).ok()?;
+        Some(Request { number: self.next, step: form.step_id(), answers: unchosen + &plan })
+    }
+}
+
+/// Carries out a request, unless a newer one was.
+fn save(place: &Path, request: &Request, newest: &Mutex<u64>) {
+    let mut newest = newest.lock().unwrap_or_else(PoisonError::into_inner);
+    if request.number <= *newest {
+        return;
+    }
+    *newest = request.number;
+    if let Err(failure) = drafts::save(place, request.step, &request.answers) {
+        tracing::warn!(%failure, "the draft could not be saved");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_that_comes_late_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("draft.yaml");
+        let newest = Mutex::new(0);
+        let request = |number, answers: &str| Request { number, step: "source", answers: answers.to_owned() };
+        save(&place, &request(2, "newer"), &newest);
+        save(&place, &request(1, "older"), &newest);
+        assert_eq!(drafts::load(&place, 99).unwrap().answers, "newer");
+        // Number 3 deleted it.
+        *newest.lock().unwrap() = 3;
+        drafts::forget(&place);
+        save(&place, &request(2, "newer"), &newest);
+        assert!(!place.exists());
+    }
+}
