@@ -1,10 +1,12 @@
-//! Takes the results of the scan that the guided prepare starts when it opens.
+//! Takes the results of the scan that the guided prepare starts when it opens, and of a run.
 
+use super::step::Step;
 use super::workers::Opened;
-use super::{recorded, PrepareGuide};
+use super::{recorded, source, PrepareGuide};
+use crate::tui::form::Form;
 use crate::tui::widgets::Toast;
-use gristmill_core::text::duration;
-use gristmill_core::{DatasetFacts, PreparePlan};
+use gristmill_core::text::{bytes, duration, inflect};
+use gristmill_core::{DatasetFacts, PreparePlan, ProblemKind, Severity};
 use std::sync::Arc;
 
 impl PrepareGuide {
@@ -69,5 +71,54 @@ impl PrepareGuide {
         } else {
             self.open(facts);
         }
+    }
+
+    /// Takes the findings of a run that failed or was stopped. A new scan replaces the one that the run took over, unless all shards were
+    /// read.
+    pub(super) fn return_from_run(&mut self, form: &mut Form) {
+        if !std::mem::take(&mut self.is_run_shown) {
+            return;
+        }
+        if let Some(id) = self.started.take() {
+            match (self.env.jobs.result(id), self.env.jobs.view(id)) {
+                (Some(result), Some(view)) if !result.is_ok() => {
+                    if let Some(facts) = self.env.jobs.facts(id).filter(|facts| facts.opened) {
+                        self.see(facts);
+                    }
+                    self.learn_from_run(&view.status.counts, form);
+                }
+                // It runs in the background, or succeeded: the form closes.
+                _ => return,
+            }
+        }
+        if self.scan.is_none() && !self.steps.answers.facts.scan_complete {
+            self.workers.open(self.path.clone());
+        }
+    }
+
+    /// Takes the counts of problems that a failed run found. Duplicate keys are a question of the first step, which is shown then.
+    pub(super) fn learn_from_run(&mut self, counts: &[(Severity, ProblemKind, u64)], form: &mut Form) {
+        if self.steps.learn_from_run(counts) {
+            form.go(Step::Source.index());
+            self.steps.source.focus_on(source::FocusStop::Duplicates, &self.steps.answers);
+        }
+        self.update(form);
+    }
+
+    /// Returns the progress of the scan while it runs.
+    pub(super) fn scan_status(&self) -> Option<String> {
+        let facts = &self.steps.answers.facts;
+        let scan = self.scan.as_ref().filter(|_| self.steps.is_scanning)?;
+        let progress = scan.progress();
+        let (rate, left) = scan.rate();
+        let total = if progress.items_total > 0 { progress.items_total } else { facts.shards.len() as u64 };
+        let mut status = format!("scanning {}/{total} {}", progress.items_done, inflect(total, "shard"));
+        if rate >= 1.0 {
+            status.push_str(&format!("  {}/s", bytes(rate as u64)));
+        }
+        if let Some(left) = left {
+            status.push_str(&format!("  {} left", duration(left)));
+        }
+        Some(status)
     }
 }

@@ -20,10 +20,8 @@ use crate::tui::theme::ColourMode;
 use crate::tui::widgets::page::{failure_lines, waiting};
 use crate::tui::widgets::preview::Pixels;
 use crate::tui::widgets::{Level, Toast};
-use gristmill_core::text::{bytes, count, duration, inflect};
-use gristmill_core::{
-    DatasetFacts, DatasetKind, Failure, Loading, MediaPlan, PreparePlan, Problem, ProblemKind, Severity, ShardState,
-};
+use gristmill_core::text::count;
+use gristmill_core::{DatasetFacts, DatasetKind, Failure, Loading, MediaPlan, PreparePlan, Problem, ShardState};
 use gristmill_ops::job::prepare::Preview;
 use gristmill_ops::job::scan::LiveScan;
 use gristmill_ops::operations::{erase, Prepare};
@@ -41,15 +39,15 @@ use std::time::Instant;
 /// The guide.
 pub struct PrepareGuide {
     pub(super) path: PathBuf,
-    env: UiEnv,
+    pub(super) env: UiEnv,
     /// The answers of all steps.
     pub(super) steps: PrepareSteps,
     pub(super) workers: Workers,
     pub(super) scan: Option<LiveScan>,
     /// The run on the screen above the form, once it has started.
-    started: Rc<Cell<Option<JobId>>>,
+    pub(super) started: Rc<Cell<Option<JobId>>>,
     /// Whether that screen is open.
-    is_run_shown: bool,
+    pub(super) is_run_shown: bool,
     /// Answers that are taken over as soon as the data are open.
     pub(super) given: Option<PreparePlan>,
     /// Typed answers of a draft that are not in the plan, for the same moment.
@@ -214,55 +212,6 @@ impl PrepareGuide {
             (true, done) => Some(format!("an interrupted run is continued: {} are done", count(done, "shard"))),
             (false, _) => is_resumed.then(|| "changed since the interrupted run: it begins anew".into()),
         }
-    }
-
-    /// Takes the findings of a run that failed or was stopped. A new scan replaces the one that the run took over, unless all shards were
-    /// read.
-    fn return_from_run(&mut self, form: &mut Form) {
-        if !std::mem::take(&mut self.is_run_shown) {
-            return;
-        }
-        if let Some(id) = self.started.take() {
-            match (self.env.jobs.result(id), self.env.jobs.view(id)) {
-                (Some(result), Some(view)) if !result.is_ok() => {
-                    if let Some(facts) = self.env.jobs.facts(id).filter(|facts| facts.opened) {
-                        self.see(facts);
-                    }
-                    self.learn_from_run(&view.status.counts, form);
-                }
-                // It runs in the background, or succeeded: the form closes.
-                _ => return,
-            }
-        }
-        if self.scan.is_none() && !self.steps.answers.facts.scan_complete {
-            self.workers.open(self.path.clone());
-        }
-    }
-
-    /// Takes the counts of problems that a failed run found. Duplicate keys are a question of the first step, which is shown then.
-    pub(super) fn learn_from_run(&mut self, counts: &[(Severity, ProblemKind, u64)], form: &mut Form) {
-        if self.steps.learn_from_run(counts) {
-            form.go(Step::Source.index());
-            self.steps.source.focus_on(source::FocusStop::Duplicates, &self.steps.answers);
-        }
-        self.update(form);
-    }
-
-    /// Returns the progress of the scan while it runs.
-    fn scan_status(&self) -> Option<String> {
-        let facts = &self.steps.answers.facts;
-        let scan = self.scan.as_ref().filter(|_| self.steps.is_scanning)?;
-        let progress = scan.progress();
-        let (rate, left) = scan.rate();
-        let total = if progress.items_total > 0 { progress.items_total } else { facts.shards.len() as u64 };
-        let mut status = format!("scanning {}/{total} {}", progress.items_done, inflect(total, "shard"));
-        if rate >= 1.0 {
-            status.push_str(&format!("  {}/s", bytes(rate as u64)));
-        }
-        if let Some(left) = left {
-            status.push_str(&format!("  {} left", duration(left)));
-        }
-        Some(status)
     }
 }
 

@@ -1,0 +1,183 @@
+//! How the answers of a form are proposed, typed, switched and selected.
+
+use super::super::field::{Field, FieldKind};
+use super::Form;
+use crate::tui::widgets::TextField;
+use gristmill_core::options::{Answer, OptionRow, ValueKind};
+use std::collections::BTreeSet;
+
+impl Form {
+    /// Returns whether the user has answered an option.
+    pub fn is_given(&self, option: &str) -> bool {
+        self.given.contains(option)
+    }
+
+    /// Stops proposals: an option without an answer is meant to have its default.
+    pub fn keep_as_given(&mut self) {
+        self.proposes = false;
+    }
+
+    /// Sets the answer to an option, unless the user has given one.
+    pub fn propose(&mut self, option: &'static str, answer: Answer) {
+        if self.proposes && !self.is_given(option) && self.plan.get(option) != answer {
+            self.set(option, &answer);
+            // Nothing is being typed: a number is shown as the plan has it.
+            self.update_inputs(None);
+        }
+    }
+
+    /// Sets an answer of the user.
+    pub fn answer(&mut self, option: &'static str, answer: &Answer) {
+        self.given.insert(option);
+        self.set(option, answer);
+    }
+
+    pub(super) fn set(&mut self, option: &'static str, answer: &Answer) {
+        let field = Field::Option(option);
+        self.mistakes.remove(&field);
+        let before = self.applying();
+        if let Err(why) = self.plan.set(option, answer) {
+            self.mistakes.insert(field, format!("{}: {why}", self.table.label(field)));
+            return;
+        }
+        self.apply_again(&before);
+        self.update_inputs(Some(field));
+    }
+
+    fn applying(&self) -> BTreeSet<&'static str> {
+        let names = self.table.rows().iter().map(|row| row.info.name);
+        names.filter(|name| self.plan.applies(name)).collect()
+    }
+
+    /// Sets the typed answers of options that have a meaning again.
+    fn apply_again(&mut self, before: &BTreeSet<&'static str>) {
+        for row in self.table.rows().to_vec() {
+            let text = self.value(Field::Option(row.info.name));
+            let is_back = !before.contains(row.info.name) && self.plan.applies(row.info.name);
+            if is_back && !text.is_empty() && self.plan.set(row.info.name, &row.answer(&text)).is_err() {
+                self.inputs.remove(&Field::Option(row.info.name));
+            }
+        }
+    }
+
+    /// Writes the answers of the plan into the text fields, except the one that is being typed into.
+    pub(super) fn update_inputs(&mut self, typed: Option<Field>) {
+        for row in self.table.rows().to_vec() {
+            let field = Field::Option(row.info.name);
+            let is_text = self.kind(field) == FieldKind::Text;
+            if !is_text || !self.plan.applies(row.info.name) || self.mistakes.contains_key(&field) {
+                continue;
+            }
+            let text = row.text(&self.plan.get(row.info.name));
+            if typed == Some(field) && (text.is_empty() || self.is_same_answer(&row, &text)) {
+                continue;
+            }
+            if self.value(field) != text {
+                self.inputs.insert(field, TextField::new(&text));
+            }
+        }
+    }
+
+    fn is_same_answer(&self, row: &OptionRow, text: &str) -> bool {
+        let typed = self.value(Field::Option(row.info.name));
+        self.typed_answer(row.info.name, &typed) == self.typed_answer(row.info.name, text)
+            || matches!(row.kind, ValueKind::Number(..))
+    }
+
+    fn typed_answer(&self, option: &str, text: &str) -> Answer {
+        self.table.row(option).map_or(Answer::Unset, |row| row.answer(text))
+    }
+
+    /// Applies the typed text of a field to the plan.
+    pub fn apply_typed(&mut self, field: Field) {
+        if let Field::Option(option) = field {
+            let answer = self.typed_answer(option, &self.value(field));
+            self.answer(option, &answer);
+        }
+    }
+
+    /// Writes a text into a field and applies it.
+    pub fn type_into(&mut self, option: &'static str, text: &str) {
+        self.inputs.insert(Field::Option(option), TextField::new(text));
+        self.apply_typed(Field::Option(option));
+    }
+
+    /// Returns whether a switch is on.
+    pub fn is_on(&self, field: Field) -> bool {
+        match field {
+            Field::Option(name) => self.plan.get(name) == Answer::On,
+            Field::Choice(name, value) => self.chosen(name).iter().any(|chosen| chosen == value),
+            Field::List(_) | Field::Page(_) | Field::Path(_) | Field::FocusStop(_) => false,
+        }
+    }
+
+    fn chosen(&self, option: &str) -> Vec<String> {
+        match self.plan.get(option) {
+            Answer::List(values) => values,
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn toggle(&mut self, field: Field) {
+        let is_on = self.is_on(field);
+        match field {
+            // The way to switch it off is to select another one.
+            Field::Option(_) if is_on && self.table.is_exclusive(field) => {}
+            Field::Option(name) => self.answer(name, if is_on { &Answer::Unset } else { &Answer::On }),
+            Field::Choice(name, value) => {
+                let mut chosen = self.chosen(name);
+                match is_on {
+                    true => chosen.retain(|known| known != value),
+                    false => chosen.push(value.to_owned()),
+                }
+                self.answer(name, &Answer::List(chosen));
+            }
+            Field::List(_) | Field::Page(_) | Field::Path(_) | Field::FocusStop(_) => {}
+        }
+    }
+
+    /// Returns the selected value of a choice and its meaning. If a value is required and none is selected, an empty one and all values.
+    pub fn choice(&self, field: Field) -> (&'static str, String) {
+        let (choices, chosen) = self.choices(field);
+        match chosen.and_then(|chosen| choices.get(chosen)) {
+            Some(choice) => (choice.name, choice.help.to_owned()),
+            None => {
+                let names: Vec<&str> = choices.iter().map(|choice| choice.name).collect();
+                ("", format!("one of {}", names.join(", ")))
+            }
+        }
+    }
+
+    fn choices(&self, field: Field) -> (&'static [gristmill_core::options::Choice], Option<usize>) {
+        let Field::Option(name) = field else { return (&[], None) };
+        let Some((ValueKind::Choice(choices), info)) = self.table.row(name).map(|row| (row.kind, row.info)) else {
+            return (&[], None);
+        };
+        let chosen = match self.plan.get(name) {
+            Answer::Text(value) => choices.iter().position(|choice| choice.name == value),
+            _ => (!info.is_required).then_some(0),
+        };
+        (choices, chosen)
+    }
+
+    pub(super) fn step_choice(&mut self, field: Field, is_forward: bool) {
+        let (choices, chosen) = self.choices(field);
+        let last = choices.len().saturating_sub(1);
+        let next = match (chosen, is_forward) {
+            (None, true) => 0,
+            (Some(chosen), true) if chosen < last => chosen + 1,
+            (Some(_), true) => 0,
+            (None | Some(0), false) => last,
+            (Some(chosen), false) => chosen - 1,
+        };
+        let next = choices.get(next);
+        if let (Field::Option(name), Some(next)) = (field, next) {
+            self.answer(name, &Answer::Text(next.name.to_owned()));
+        }
+    }
+
+    pub(super) fn clear(&mut self, field: Field) {
+        self.inputs.insert(field, TextField::default());
+        self.apply_typed(field);
+    }
+}
