@@ -319,4 +319,16 @@ mod tests {
             assert!(!names.is_empty(), "{}", operation.name());
         }
     }
+
+    #[test]
+    fn what_is_asked_first_is_an_option() {
+        let options = RunOptions::default();
+        for operation in OPERATIONS {
+            let rows = operation.options();
+            let advice = operation.advice(&options);
+            let unknown: Vec<_> =
+                advice.order().iter().filter(|name| rows.iter().all(|row| row.info.name != **name)).collect();
+            assert!(unknown.is_empty(), "{}: {unknown:?}", operation.name());
+        }
+    }
 }

@@ -27,7 +27,7 @@ pub struct TokenizerLook {
     pub size: (u64, u64),
     /// Notes, safe to be displayed.
     pub warnings: Vec<String>,
-    /// The end token that it was looked at with, where the vocabulary has none like it.
+    /// The end token of the plan, if the vocabulary does not contain it.
     pub unknown_end: Option<String>,
 }
 

@@ -398,7 +398,7 @@ impl Guide for PrepareGuide {
             draw_fields(form, self.columns().label, frame, from_row(area, height + 1), 0, &settings, ui);
         }
         let area = Rect { height: u16::try_from(height).unwrap_or(area.height), ..area };
-        let look = DrawContext {
+        let context = DrawContext {
             ui,
             focused: form.rail.is_none() && !is_setting(form),
             is_scanning: self.steps.is_scanning,
@@ -408,11 +408,11 @@ impl Guide for PrepareGuide {
         let steps = &mut self.steps;
         let answers = &steps.answers;
         match Step::at(form.step) {
-            Step::Source => source::view::draw(&mut steps.source, frame, area, answers, &look),
-            Step::Splits => splits::view::draw(&mut steps.splits, frame, area, answers, &look),
-            Step::SampleType => sample_type::view::draw(&mut steps.sample_type, frame, area, answers, &look),
-            Step::FieldMap => field_map::view::draw(&mut steps.field_map, frame, area, answers, &look),
-            Step::Media => media::view::draw(&mut steps.media, frame, area, answers, &look),
+            Step::Source => source::view::draw(&mut steps.source, frame, area, answers, &context),
+            Step::Splits => splits::view::draw(&mut steps.splits, frame, area, answers, &context),
+            Step::SampleType => sample_type::view::draw(&mut steps.sample_type, frame, area, answers, &context),
+            Step::FieldMap => field_map::view::draw(&mut steps.field_map, frame, area, answers, &context),
+            Step::Media => media::view::draw(&mut steps.media, frame, area, answers, &context),
             Step::Review => return false,
         }
         // Only drawing determines which pictures are wanted in which size.

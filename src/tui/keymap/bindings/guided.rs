@@ -101,7 +101,7 @@ const PREPARE: &[Binding] = &[
     key(C::Prepare, A::Toggle, &["space"]),
     key(C::Prepare, A::Left, &["left", "h"]),
     key(C::Prepare, A::Right, &["right", "l"]),
-    key(C::Prepare, A::Advanced, &["a"]),
+    bar(C::Prepare, A::Advanced, &["a"]),
     key(C::Prepare, A::Details, &["i"]),
     key(C::Prepare, A::Facts, &["f"]),
     key(C::Prepare, A::Splits, &["s", "S"]),

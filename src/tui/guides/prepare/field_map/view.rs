@@ -17,8 +17,8 @@ use ratatui::Frame;
 use std::sync::Arc;
 
 /// Draws the step.
-pub fn draw(step: &mut FieldMapStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
-    let ui = look.ui;
+pub fn draw(step: &mut FieldMapStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
+    let ui = context.ui;
     let Loading::FieldMap { sample_type, .. } = &answers.plan.loading else {
         let words = "The sample type chosen needs no field map.";
         return draw_lines(frame.buffer_mut(), area, [Line::from(Span::styled(words, ui.theme.muted))]);
@@ -39,9 +39,9 @@ pub fn draw(step: &mut FieldMapStep, frame: &mut Frame, area: Rect, answers: &An
     let mut head = heading(&question, ui);
     head.spans.extend(has_room.then(|| Span::styled(grammar, ui.theme.muted)));
     draw_lines(frame.buffer_mut(), places[0], [head]);
-    draw_rows(step, frame, places[1], &row_lines, answers, look);
-    draw_lines(frame.buffer_mut(), places[2], [candidates_line(step, answers, usize::from(area.width), look)]);
-    draw_samples(step, frame.buffer_mut(), places[3], answers, look);
+    draw_rows(step, frame, places[1], &row_lines, answers, context);
+    draw_lines(frame.buffer_mut(), places[2], [candidates_line(step, answers, usize::from(area.width), context)]);
+    draw_samples(step, frame.buffer_mut(), places[3], answers, context);
 }
 
 /// Lines of an error below its row: all that it takes in the row in focus, one elsewhere.
@@ -81,9 +81,9 @@ fn draw_rows(
     area: Rect,
     heights: &[usize],
     answers: &Answers,
-    look: &DrawContext,
+    context: &DrawContext,
 ) {
-    let ui = look.ui;
+    let ui = context.ui;
     let at = step.row_at_focus();
     // The row in focus stays in view.
     let mut first = 0;
@@ -105,7 +105,7 @@ fn draw_rows(
             break;
         }
         let place = Rect { y, height: 1, ..area };
-        draw_row(step, frame, place, index, name_width, answers, look);
+        draw_row(step, frame, place, index, name_width, answers, context);
         let (severity, words) = problem_words(step, index, answers, usize::from(area.width));
         let (sign, style) = severity_sign(severity, ui);
         let sign = if severity == Severity::Note { ui.glyphs.warn } else { sign };
@@ -127,13 +127,13 @@ fn draw_row(
     index: usize,
     name_width: u16,
     answers: &Answers,
-    look: &DrawContext,
+    context: &DrawContext,
 ) {
-    let ui = look.ui;
+    let ui = context.ui;
     let Some(row) = step.rows.get(index) else { return };
     let on_row = step.row_at_focus() == index;
-    let typing_name = look.focused && step.name_has_focus(index);
-    let typing = look.focused && on_row && !step.name_has_focus(index);
+    let typing_name = context.focused && step.name_has_focus(index);
+    let typing = context.focused && on_row && !step.name_has_focus(index);
     let marker = if on_row { ui.glyphs.marker } else { " " };
     draw_lines(frame.buffer_mut(), place, [Line::from(Span::styled(format!(" {marker} "), ui.theme.accent))]);
     let name = Rect { x: place.x + 3, width: name_width, ..place }.intersection(place);
@@ -143,7 +143,7 @@ fn draw_row(
         let style = if on_row { ui.theme.title } else { ui.theme.text };
         draw_lines(frame.buffer_mut(), name, [Line::from(Span::styled(row.name.value().to_owned(), style))]);
     }
-    let state = row_state(step, index, answers, look);
+    let state = row_state(step, index, answers, context);
     let state_width = text::width(&state.0);
     let x = place.x + 3 + name_width + 1;
     let room = place.right().saturating_sub(x);
@@ -156,9 +156,9 @@ fn draw_row(
     };
     let stops = if step.is_own { 2 } else { 1 };
     if step.is_own {
-        look.spots.put(name, ClickTarget::Field(index * stops));
+        context.spots.put(name, ClickTarget::Field(index * stops));
     }
-    look.spots.put(field, ClickTarget::Field(index * stops + stops - 1));
+    context.spots.put(field, ClickTarget::Field(index * stops + stops - 1));
     row.expr.draw(frame, field, typing, &hint, ui);
     let end = Rect { x: place.right().saturating_sub(state_room), width: state_room, ..place };
     let words = text::fit_end(&state.0, usize::from(state_room), ui.glyphs);
@@ -166,8 +166,8 @@ fn draw_row(
 }
 
 /// Returns the right end of a row: the share of samples that resolve, or a mark for a problem.
-fn row_state(step: &FieldMapStep, index: usize, answers: &Answers, look: &DrawContext) -> (String, Style) {
-    let ui = look.ui;
+fn row_state(step: &FieldMapStep, index: usize, answers: &Answers, context: &DrawContext) -> (String, Style) {
+    let ui = context.ui;
     let Some(row) = step.rows.get(index) else { return (String::new(), ui.theme.muted) };
     if row.expr.is_empty() {
         return match row.default {
@@ -188,8 +188,8 @@ fn row_state(step: &FieldMapStep, index: usize, answers: &Answers, look: &DrawCo
 }
 
 /// The candidates being cycled through, or what can be typed.
-fn candidates_line(step: &FieldMapStep, answers: &Answers, columns: usize, look: &DrawContext) -> Line<'static> {
-    let ui = look.ui;
+fn candidates_line(step: &FieldMapStep, answers: &Answers, columns: usize, context: &DrawContext) -> Line<'static> {
+    let ui = context.ui;
     if let Some(cycle) = &step.cycle {
         let mut spans = vec![Span::styled("   Tab: ", ui.theme.muted)];
         let first = cycle.at.saturating_sub(3);
@@ -212,13 +212,13 @@ fn candidates_line(step: &FieldMapStep, answers: &Answers, columns: usize, look:
     Line::from(Span::styled(words, ui.theme.muted))
 }
 
-fn draw_samples(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, answers: &Answers, look: &DrawContext) {
-    let ui = look.ui;
+fn draw_samples(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, answers: &Answers, context: &DrawContext) {
+    let ui = context.ui;
     if area.height < 2 {
         return;
     }
     if step.results.samples.is_empty() {
-        let words = if !look.is_scanning && answers.facts.sketches.is_empty() {
+        let words = if !context.is_scanning && answers.facts.sketches.is_empty() {
             "no sample to show"
         } else {
             "reading the first samples"
@@ -232,13 +232,13 @@ fn draw_samples(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, answer
     for (place, sample) in results.samples.iter().take(fit).enumerate() {
         let x = area.x + width * u16::try_from(place).unwrap_or(0);
         let column = Rect { x, width: width.saturating_sub(2), ..area }.intersection(area);
-        draw_sample(step, buffer, column, sample, look);
+        draw_sample(step, buffer, column, sample, context);
     }
 }
 
 /// One sample: its key, then its fields, pictures as high as there is room.
-fn draw_sample(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, sample: &SampleResult, look: &DrawContext) {
-    let ui = look.ui;
+fn draw_sample(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, sample: &SampleResult, context: &DrawContext) {
+    let ui = context.ui;
     let columns = usize::from(area.width);
     let key = text::fit_middle(&sample.key, columns, ui.glyphs);
     draw_lines(buffer, area, [Line::from(Span::styled(key, ui.theme.accent))]);
@@ -267,9 +267,9 @@ fn draw_sample(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, sample:
             continue;
         }
         let name = results.fields.get(at).map(|f| f.field.clone()).unwrap_or_default();
-        draw_field(buffer, place, &name, result, is_focus(at), look);
+        draw_field(buffer, place, &name, result, is_focus(at), context);
         if let Ok(Drawable::Picture(picture)) = result {
-            step.pixels.draw(buffer, below(place, 1), picture, look.depth);
+            step.pixels.draw(buffer, below(place, 1), picture, context.depth);
         }
     }
 }
@@ -280,9 +280,9 @@ fn draw_field(
     name: &str,
     result: &Result<Drawable, String>,
     focused: bool,
-    look: &DrawContext,
+    context: &DrawContext,
 ) {
-    let ui = look.ui;
+    let ui = context.ui;
     let (columns, rows) = (usize::from(area.width), usize::from(area.height));
     let name_style = if focused { ui.theme.title } else { ui.theme.muted };
     let facts = match result {

@@ -15,10 +15,10 @@ use ratatui::Frame;
 const HEADING_ROWS: usize = 2;
 
 /// Draws the step.
-pub fn draw(step: &mut MediaStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
+pub fn draw(step: &mut MediaStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
     let columns = usize::from(area.width);
-    let counts = counts(step, answers, columns, look);
-    let probed = probed(step, columns, usize::from(area.height), look);
+    let counts = counts(step, answers, columns, context);
+    let probed = probed(step, columns, usize::from(area.height), context);
     let options = option_rows(step);
     let sections = [
         Section::fixed(HEADING_ROWS, 1),
@@ -30,10 +30,10 @@ pub fn draw(step: &mut MediaStep, frame: &mut Frame, area: Rect, answers: &Answe
     ];
     let places = stack(area, &sections);
     let about = "sizes and durations, for the loader to know without a read";
-    let about = Line::from(Span::styled(text::fit_end(about, columns, look.ui.glyphs), look.ui.theme.muted));
-    let title = heading("Record what pictures, sounds and videos are?", look.ui);
+    let about = Line::from(Span::styled(text::fit_end(about, columns, context.ui.glyphs), context.ui.theme.muted));
+    let title = heading("Record what pictures, sounds and videos are?", context.ui);
     draw_lines(frame.buffer_mut(), places[0], [title, about]);
-    draw_options(step, frame, places[1], look);
+    draw_options(step, frame, places[1], context);
     draw_lines(frame.buffer_mut(), places[3], counts);
     draw_lines(frame.buffer_mut(), places[5], probed);
 }
@@ -42,25 +42,25 @@ fn option_rows(step: &MediaStep) -> usize {
     Strategy::ALL.len() + step.stop_list().len() - 1
 }
 
-fn draw_options(step: &MediaStep, frame: &mut Frame, area: Rect, look: &DrawContext) {
-    let ui = look.ui;
+fn draw_options(step: &MediaStep, frame: &mut Frame, area: Rect, context: &DrawContext) {
+    let ui = context.ui;
     let at = step.stop();
     let mut line = 0;
     for (option, strategy) in Strategy::ALL.into_iter().enumerate() {
-        look.spots.put(row(area, line), ClickTarget::Choice(0, option));
+        context.spots.put(row(area, line), ClickTarget::Choice(0, option));
         let on = step.form.strategy == strategy;
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
         let focused = on && at == FocusStop::Strategy;
         OptionLine { sign, label: strategy.label(), note: strategy.note(), focused, label_columns: 13 }.draw(
             frame.buffer_mut(),
             row(area, line),
-            look.focused,
+            context.focused,
             ui,
         );
         line += 1;
         if strategy == Strategy::Glob && on {
-            look.spots.put(row(area, line), ClickTarget::Field(1));
-            draw_patterns(step, frame, row(area, line), look);
+            context.spots.put(row(area, line), ClickTarget::Field(1));
+            draw_patterns(step, frame, row(area, line), context);
             line += 1;
         }
     }
@@ -70,26 +70,26 @@ fn draw_options(step: &MediaStep, frame: &mut Frame, area: Rect, look: &DrawCont
     let sign = if step.form.decode { ui.glyphs.box_on } else { ui.glyphs.box_off };
     let note = "read pictures whole: finds damage";
     let focused = at == FocusStop::Decode;
-    look.spots.put(row(area, line), ClickTarget::Switch(step.stop_list().len().saturating_sub(1)));
+    context.spots.put(row(area, line), ClickTarget::Switch(step.stop_list().len().saturating_sub(1)));
     OptionLine { sign, label: "decode", note, focused, label_columns: 13 }.draw(
         frame.buffer_mut(),
         row(area, line),
-        look.focused,
+        context.focused,
         ui,
     );
 }
 
-fn draw_patterns(step: &MediaStep, frame: &mut Frame, place: Rect, look: &DrawContext) {
-    let typing = look.focused && step.stop() == FocusStop::Patterns;
-    let style = if typing { look.ui.theme.accent } else { look.ui.theme.muted };
+fn draw_patterns(step: &MediaStep, frame: &mut Frame, place: Rect, context: &DrawContext) {
+    let typing = context.focused && step.stop() == FocusStop::Patterns;
+    let style = if typing { context.ui.theme.accent } else { context.ui.theme.muted };
     draw_lines(frame.buffer_mut(), place, [Line::from(Span::styled("     patterns", style))]);
     let field = Rect { x: place.x.saturating_add(20), width: place.width.saturating_sub(21), ..place };
-    step.form.patterns.draw(frame, field.intersection(place), typing, "*.jpg,*.png", look.ui);
+    step.form.patterns.draw(frame, field.intersection(place), typing, "*.jpg,*.png", context.ui);
 }
 
 /// Returns the entries that would be inspected, or that could be.
-fn counts(step: &MediaStep, answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
-    let ui = look.ui;
+fn counts(step: &MediaStep, answers: &Answers, columns: usize, context: &DrawContext) -> Vec<Line<'static>> {
+    let ui = context.ui;
     let muted = |words: &str| Line::from(Span::styled(text::fit_end(words, columns, ui.glyphs), ui.theme.muted));
     if step.form.strategy == Strategy::None {
         let mut lines = match step.proposal(answers) {
@@ -115,9 +115,9 @@ fn counts(step: &MediaStep, answers: &Answers, columns: usize, look: &DrawContex
     count_lines(seen, columns, ui)
 }
 
-fn probed(step: &MediaStep, columns: usize, height: usize, look: &DrawContext) -> Vec<Line<'static>> {
+fn probed(step: &MediaStep, columns: usize, height: usize, context: &DrawContext) -> Vec<Line<'static>> {
     match step.seen_now() {
-        Some(seen) => probed_lines(seen, columns, height > 24, look.ui),
+        Some(seen) => probed_lines(seen, columns, height > 24, context.ui),
         None => Vec::new(),
     }
 }

@@ -12,10 +12,10 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
 /// Draws the step.
-pub fn draw(step: &mut TypeStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
-    let ui = look.ui;
+pub fn draw(step: &mut TypeStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
+    let ui = context.ui;
     let at = step.stop();
-    let about = about(step, answers, usize::from(area.width), look);
+    let about = about(step, answers, usize::from(area.width), context);
     let options = match step.choice {
         Choice::Known(_) => 3,
         Choice::Own => 5,
@@ -33,19 +33,19 @@ pub fn draw(step: &mut TypeStep, frame: &mut Frame, area: Rect, answers: &Answer
     let places = stack(area, &sections);
     draw_lines(frame.buffer_mut(), places[0], [heading("What is a sample to the trainer?", ui)]);
     let rows = step.rows.clone();
-    let focused = look.focused && at == FocusStop::List;
-    look.spots.put(places[1], ClickTarget::Rows(0, 0));
+    let focused = context.focused && at == FocusStop::List;
+    context.spots.put(places[1], ClickTarget::Rows(0, 0));
     let mut list = step.list.clone();
     draw_list(frame.buffer_mut(), places[1], &mut list, focused, ui, |row, columns| {
-        rows.get(row).map(|choice| choice_line(*choice, row, answers, columns, look)).unwrap_or_default()
+        rows.get(row).map(|choice| choice_line(*choice, row, answers, columns, context)).unwrap_or_default()
     });
     step.list = list;
     draw_lines(frame.buffer_mut(), places[3], about);
-    draw_options(step, frame, places[4], look);
+    draw_options(step, frame, places[4], context);
 }
 
-fn choice_line(choice: Choice, row: usize, answers: &Answers, columns: usize, look: &DrawContext) -> Line<'static> {
-    let ui = look.ui;
+fn choice_line(choice: Choice, row: usize, answers: &Answers, columns: usize, context: &DrawContext) -> Line<'static> {
+    let ui = context.ui;
     let (name, what) = match choice {
         Choice::Known(t) => (t.class, t.what),
         Choice::Crude => (CRUDE_CLASS, "a plain map of parts; your code makes the sample"),
@@ -72,8 +72,8 @@ fn choice_line(choice: Choice, row: usize, answers: &Answers, columns: usize, lo
 }
 
 /// Returns the meaning of the selected row, with its fields.
-fn about(step: &TypeStep, answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
-    let ui = look.ui;
+fn about(step: &TypeStep, answers: &Answers, columns: usize, context: &DrawContext) -> Vec<Line<'static>> {
+    let ui = context.ui;
     let muted = |words: String| Line::from(Span::styled(words, ui.theme.muted));
     let wrapped = |words: &str| text::wrap(words, columns).into_iter().map(Line::from).collect::<Vec<_>>();
     match step.choice {
@@ -123,14 +123,14 @@ fn about(step: &TypeStep, answers: &Answers, columns: usize, look: &DrawContext)
     }
 }
 
-fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, look: &DrawContext) {
-    let ui = look.ui;
+fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, context: &DrawContext) {
+    let ui = context.ui;
     let at = step.stop();
     let mut line = 0;
     if step.choice == Choice::Own {
         let place = row(area, line);
-        let typing = look.focused && at == FocusStop::OwnClass;
-        look.spots.put(place, ClickTarget::Field(step.number_of(FocusStop::OwnClass)));
+        let typing = context.focused && at == FocusStop::OwnClass;
+        context.spots.put(place, ClickTarget::Field(step.number_of(FocusStop::OwnClass)));
         let label_style = if typing { ui.theme.accent } else { ui.theme.text };
         draw_lines(frame.buffer_mut(), place, [Line::from(Span::styled(" class ", label_style))]);
         let field = Rect { x: place.x + 8, width: place.width.saturating_sub(8), ..place };
@@ -149,14 +149,14 @@ fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, look: &DrawConte
         ];
         for (option, (value, label, note)) in options.into_iter().enumerate() {
             line += 1;
-            look.spots.put(row(area, line), ClickTarget::Choice(step.number_of(FocusStop::Filler), option));
+            context.spots.put(row(area, line), ClickTarget::Choice(step.number_of(FocusStop::Filler), option));
             let on = step.filler == value;
             let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
             let focused = at == FocusStop::Filler && on;
             OptionLine { sign, label, note, focused, label_columns: 17 }.draw(
                 frame.buffer_mut(),
                 row(area, line),
-                look.focused,
+                context.focused,
                 ui,
             );
         }
@@ -165,11 +165,11 @@ fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, look: &DrawConte
         let sign = if step.cooker { ui.glyphs.box_on } else { ui.glyphs.box_off };
         let note = "a skeleton with your parts, ready to be filled in";
         let focused = at == FocusStop::Cooker;
-        look.spots.put(row(area, 1), ClickTarget::Switch(step.number_of(FocusStop::Cooker)));
+        context.spots.put(row(area, 1), ClickTarget::Switch(step.number_of(FocusStop::Cooker)));
         OptionLine { sign, label: "write cooker.py", note, focused, label_columns: 17 }.draw(
             frame.buffer_mut(),
             row(area, 1),
-            look.focused,
+            context.focused,
             ui,
         );
     }

@@ -15,19 +15,19 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
 /// Draws the step.
-pub fn draw(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
+pub fn draw(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
     let facts = &answers.facts;
     let at = step.stop(answers);
     let stops = step.stop_list(answers);
     let rank = |of: &[FocusStop], otherwise: u8| if of.contains(&at) { Section::FOCUS } else { otherwise };
     let has = |stop: FocusStop| stops.contains(&stop);
-    let mut info = info_lines(facts, usize::from(area.width), look);
-    info.extend(refusal_lines(answers.derived.no_access.as_ref(), usize::from(area.width), look));
+    let mut info = info_lines(facts, usize::from(area.width), context);
+    info.extend(refusal_lines(answers.derived.no_access.as_ref(), usize::from(area.width), context));
     let rerun_rows = if has(FocusStop::Rerun) { 4 + usize::from(has(FocusStop::ResetExcludes)) } else { 0 };
     let findings = facts.findings.len();
-    let wrong = pattern_lines(step, answers, usize::from(area.width), look);
-    let doubled = duplicates_title(answers, usize::from(area.width), look);
-    let unusable = refusal_lines(answers.derived.unusable_samples.as_ref(), usize::from(area.width), look);
+    let wrong = pattern_lines(step, answers, usize::from(area.width), context);
+    let doubled = duplicates_title(answers, usize::from(area.width), context);
+    let unusable = refusal_lines(answers.derived.unusable_samples.as_ref(), usize::from(area.width), context);
     let key_lines = if has(FocusStop::Duplicates) { 2 + doubled.len() } else { unusable.len() };
     let sections = [
         // What keeps every run from writing is shown on the smallest screen, too.
@@ -42,42 +42,42 @@ pub fn draw(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answ
     let places = stack(area, if findings > 0 { &sections } else { &sections[..6] });
     let buffer = frame.buffer_mut();
     draw_lines(buffer, places[0], info);
-    draw_rerun(step, frame, places[1], answers, look);
-    draw_shards(step, frame, places[2], answers, look);
-    draw_pattern(step, frame, places[3], wrong, answers, look);
-    draw_tgz(step, frame, places[4], answers, look);
+    draw_rerun(step, frame, places[1], answers, context);
+    draw_shards(step, frame, places[2], answers, context);
+    draw_pattern(step, frame, places[3], wrong, answers, context);
+    draw_tgz(step, frame, places[4], answers, context);
     if has(FocusStop::Duplicates) {
-        draw_duplicates(step, frame, places[5], doubled, answers, look);
+        draw_duplicates(step, frame, places[5], doubled, answers, context);
     } else {
         draw_lines(frame.buffer_mut(), places[5], unusable);
     }
     if let Some(place) = places.get(6) {
-        draw_findings(step, frame, *place, answers, look);
+        draw_findings(step, frame, *place, answers, context);
     }
     if step.shows_detail {
-        draw_detail(step, frame, area, answers, look);
+        draw_detail(step, frame, area, answers, context);
     }
 }
 
 /// Kind, counts, and the parts with their shares.
-fn info_lines(facts: &DatasetFacts, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
-    let ui = look.ui;
+fn info_lines(facts: &DatasetFacts, columns: usize, context: &DrawContext) -> Vec<Line<'static>> {
+    let ui = context.ui;
     let dot = ui.glyphs.dot;
-    let samples = if look.is_scanning { " so far" } else { "" };
+    let samples = if context.is_scanning { " so far" } else { "" };
     let counted: u64 = facts.shards.iter().map(|s| s.samples).sum();
     let mut summary = vec![facts.kind.title().to_owned(), count(facts.shards.len() as u64, "shard")];
     summary.push(bytes(facts.total_bytes()));
     summary.push(format!("{}{samples}", count(counted, "sample")));
     let mut lines = vec![Line::from(summary.join(&format!(" {dot} ")))];
-    lines.extend(part_lines(facts, columns, look));
+    lines.extend(part_lines(facts, columns, context));
     lines
 }
 
-fn part_lines(facts: &DatasetFacts, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
-    let ui = look.ui;
+fn part_lines(facts: &DatasetFacts, columns: usize, context: &DrawContext) -> Vec<Line<'static>> {
+    let ui = context.ui;
     if facts.parts.is_empty() {
         let words = match facts.sketches.first() {
-            _ if look.is_scanning => "looking into the first shards".to_owned(),
+            _ if context.is_scanning => "looking into the first shards".to_owned(),
             None => "no sample has any part".to_owned(),
             Some(sketch) => {
                 let names: Vec<&str> = sketch.parts.iter().map(|(name, _, _)| name.as_str()).collect();
@@ -112,9 +112,9 @@ fn part_lines(facts: &DatasetFacts, columns: usize, look: &DrawContext) -> Vec<L
     lines.into_iter().map(Line::from).collect()
 }
 
-fn draw_rerun(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
+fn draw_rerun(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
     let Some(prepared) = answers.facts.prepared.as_ref().filter(|_| !area.is_empty()) else { return };
-    let ui = look.ui;
+    let ui = context.ui;
     let by = if prepared.by_gristmill { "by gristmill" } else { "by another program" };
     let samples: u64 = prepared.shard_counts.iter().map(|(_, n)| n).sum();
     let what = format!(
@@ -140,11 +140,11 @@ fn draw_rerun(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answer
         let on = step.rerun == value;
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
         let place = row(area, line + 1);
-        look.spots.put(place, ClickTarget::Choice(step.number_of(FocusStop::Rerun, answers), line));
+        context.spots.put(place, ClickTarget::Choice(step.number_of(FocusStop::Rerun, answers), line));
         OptionLine { sign, label, note, focused: focused && on, label_columns: 9 }.draw(
             buffer,
             place,
-            look.focused,
+            context.focused,
             ui,
         );
     }
@@ -152,19 +152,19 @@ fn draw_rerun(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answer
         let sign = if step.reset_excludes { ui.glyphs.box_on } else { ui.glyphs.box_off };
         let note = format!("{} of the last preparation", count(prepared.excludes.len() as u64, "exclude"));
         let focused = step.stop(answers) == FocusStop::ResetExcludes;
-        look.spots.put(row(area, 3), ClickTarget::Switch(step.number_of(FocusStop::ResetExcludes, answers)));
+        context.spots.put(row(area, 3), ClickTarget::Switch(step.number_of(FocusStop::ResetExcludes, answers)));
         OptionLine { sign, label: "forget excludes", note: &note, focused, label_columns: 15 }.draw(
             buffer,
             row(area, 3),
-            look.focused,
+            context.focused,
             ui,
         );
     }
 }
 
-fn draw_shards(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
-    let ui = look.ui;
-    let focused = look.focused && step.stop(answers) == FocusStop::Shards;
+fn draw_shards(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
+    let ui = context.ui;
+    let focused = context.focused && step.stop(answers) == FocusStop::Shards;
     let left_out = |at: usize, s: &ShardFacts| step.is_left_out(at, &s.name, answers);
     let shards = &answers.facts.shards;
     let columns = [
@@ -173,12 +173,12 @@ fn draw_shards(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &A
         Column { title: "samples", width: Constraint::Length(13), align: Align::Number },
     ];
     if shards.is_empty() {
-        let words = if look.is_scanning { "looking for shards" } else { "no shards here" };
+        let words = if context.is_scanning { "looking for shards" } else { "no shards here" };
         draw_lines(frame.buffer_mut(), area, [Line::from(Span::styled(words, ui.theme.muted))]);
         return;
     }
     let heading_rows = u16::from(area.height > 1);
-    look.spots.put(below(area, heading_rows), ClickTarget::Rows(step.number_of(FocusStop::Shards, answers), 0));
+    context.spots.put(below(area, heading_rows), ClickTarget::Rows(step.number_of(FocusStop::Shards, answers), 0));
     let mut state = step.shards.clone();
     let spinner = ui.spinner();
     draw_table(frame.buffer_mut(), area, &mut state, &columns, focused, ui, |at| {
@@ -208,16 +208,16 @@ fn draw_pattern(
     area: Rect,
     below_it: Vec<Line<'static>>,
     answers: &Answers,
-    look: &DrawContext,
+    context: &DrawContext,
 ) {
     if area.is_empty() {
         return;
     }
-    let ui = look.ui;
-    let focused = look.focused && step.stop(answers) == FocusStop::Pattern;
+    let ui = context.ui;
+    let focused = context.focused && step.stop(answers) == FocusStop::Pattern;
     let label = "leave out, by pattern: ";
     let line = row(area, 0);
-    look.spots.put(line, ClickTarget::Field(step.number_of(FocusStop::Pattern, answers)));
+    context.spots.put(line, ClickTarget::Field(step.number_of(FocusStop::Pattern, answers)));
     let label_style = if focused { ui.theme.accent } else { ui.theme.text };
     draw_lines(frame.buffer_mut(), line, [Line::from(Span::styled(label, label_style))]);
     let indent = u16::try_from(text::width(label)).unwrap_or(0).min(line.width);
@@ -227,8 +227,8 @@ fn draw_pattern(
 }
 
 /// Returns the shards that the pattern leaves out, or its mistake.
-fn pattern_lines(step: &SourceStep, answers: &Answers, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
-    let ui = look.ui;
+fn pattern_lines(step: &SourceStep, answers: &Answers, columns: usize, context: &DrawContext) -> Vec<Line<'static>> {
+    let ui = context.ui;
     let shards = &answers.facts.shards;
     let wrong = |words: &str| {
         let lines = text::wrap(words, columns.saturating_sub(4)).into_iter().take(3).enumerate();
@@ -263,28 +263,28 @@ fn draw_pair(
     title: Vec<String>,
     options: [(bool, &str, &str); 2],
     (stop, focused): (usize, bool),
-    look: &DrawContext,
+    context: &DrawContext,
 ) {
     if area.is_empty() {
         return;
     }
-    let ui = look.ui;
+    let ui = context.ui;
     let buffer = frame.buffer_mut();
     let below = title.len();
     draw_lines(buffer, area, title.iter().map(|line| heading(line, ui)));
     for (line, (on, label, note)) in (below..).zip(options) {
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
-        look.spots.put(row(area, line), ClickTarget::Choice(stop, line - below));
+        context.spots.put(row(area, line), ClickTarget::Choice(stop, line - below));
         OptionLine { sign, label, note, focused: focused && on, label_columns: 10 }.draw(
             buffer,
             row(area, line),
-            look.focused,
+            context.focused,
             ui,
         );
     }
 }
 
-fn draw_tgz(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
+fn draw_tgz(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
     let compressed = answers.facts.shards.iter().filter(|s| s.is_tgz).count();
     let title = format!("{} compressed (.tgz); the loader cannot read them", count(compressed as u64, "shard"));
     let options = [
@@ -292,12 +292,12 @@ fn draw_tgz(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers,
         (step.tgz == Tgz::Rewrite, "rewrite", "make a plain .tar next to each and use that"),
     ];
     let focus = (step.number_of(FocusStop::Tgz, answers), step.stop(answers) == FocusStop::Tgz);
-    draw_pair(frame, area, vec![title], options, focus, look);
+    draw_pair(frame, area, vec![title], options, focus, context);
 }
 
 /// Returns the problems that no answer of this step changes, with their hints.
-fn refusal_lines(problem: Option<&Problem>, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
-    let ui = look.ui;
+fn refusal_lines(problem: Option<&Problem>, columns: usize, context: &DrawContext) -> Vec<Line<'static>> {
+    let ui = context.ui;
     let Some(problem) = problem else { return Vec::new() };
     let message = text::wrap(&format!("{} {}", ui.glyphs.cross, problem.message), columns);
     let hint = text::wrap(problem.hint.as_deref().unwrap_or_default(), columns.saturating_sub(2));
@@ -307,11 +307,11 @@ fn refusal_lines(problem: Option<&Problem>, columns: usize, look: &DrawContext) 
 }
 
 /// Returns facts about keys that name two samples, in two lines at most.
-fn duplicates_title(answers: &Answers, columns: usize, look: &DrawContext) -> Vec<String> {
+fn duplicates_title(answers: &Answers, columns: usize, context: &DrawContext) -> Vec<String> {
     let found = answers.derived.same_keys.as_ref();
     let words = found.map_or("Some keys name two samples; keys must be unique", |problem| problem.message.as_str());
-    let lines = text::wrap(&format!("{} {words}", look.ui.glyphs.warn), columns);
-    lines.into_iter().take(2).map(|line| text::fit_end(&line, columns, look.ui.glyphs)).collect()
+    let lines = text::wrap(&format!("{} {words}", context.ui.glyphs.warn), columns);
+    lines.into_iter().take(2).map(|line| text::fit_end(&line, columns, context.ui.glyphs)).collect()
 }
 
 fn draw_duplicates(
@@ -320,29 +320,29 @@ fn draw_duplicates(
     area: Rect,
     title: Vec<String>,
     answers: &Answers,
-    look: &DrawContext,
+    context: &DrawContext,
 ) {
     let options = [
         (step.duplicates == Duplicates::Fail, "stop", "publish nothing; leave a shard out"),
         (step.duplicates == Duplicates::KeepFirst, "keep first", "later copies are left out of the tables"),
     ];
     let focus = (step.number_of(FocusStop::Duplicates, answers), step.stop(answers) == FocusStop::Duplicates);
-    draw_pair(frame, area, title, options, focus, look);
+    draw_pair(frame, area, title, options, focus, context);
 }
 
-fn draw_findings(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
+fn draw_findings(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
     if area.is_empty() {
         return;
     }
-    let ui = look.ui;
-    let focused = look.focused && step.stop(answers) == FocusStop::Findings;
+    let ui = context.ui;
+    let focused = context.focused && step.stop(answers) == FocusStop::Findings;
     let findings = &answers.facts.findings;
     let title = count(findings.len() as u64, "finding");
     let mut line = heading(&title, ui);
     line.spans.push(Span::styled("   i shows one in full", ui.theme.muted));
     let list_area = Rect { y: area.y + 1, height: area.height.saturating_sub(2), ..area };
     draw_lines(frame.buffer_mut(), area, [line]);
-    look.spots.put(list_area, ClickTarget::Rows(step.number_of(FocusStop::Findings, answers), 0));
+    context.spots.put(list_area, ClickTarget::Rows(step.number_of(FocusStop::Findings, answers), 0));
     let mut state = step.findings.clone();
     draw_list(frame.buffer_mut(), list_area, &mut state, focused, ui, |at, columns| {
         let Some(problem) = findings.get(at) else { return Line::default() };
@@ -360,11 +360,11 @@ fn draw_findings(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: 
     step.findings = state;
 }
 
-fn draw_detail(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
-    let ui = look.ui;
+fn draw_detail(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
+    let ui = context.ui;
     let Some(problem) = step.findings.get().and_then(|at| answers.facts.findings.get(at)) else { return };
-    look.spots.clear();
-    look.spots.put(area, ClickTarget::Page);
+    context.spots.clear();
+    context.spots.put(area, ClickTarget::Page);
     let columns = usize::from(area.width.saturating_sub(8));
     let mut lines = vec![heading(problem.kind.title(), ui), Line::default()];
     if !problem.subject.is_empty() {

@@ -18,14 +18,14 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Draws the step.
-pub fn draw(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
+pub fn draw(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
     if answers.is_update() {
-        return draw_update(step, frame, area, answers, look);
+        return draw_update(step, frame, area, answers, context);
     }
     let at = step.stop(answers);
     let columns = usize::from(area.width);
     let problems: Vec<Line<'static>> =
-        answers.derived.split_problems().flat_map(|p| split_problem(p, columns, look)).take(8).collect();
+        answers.derived.split_problems().flat_map(|p| split_problem(p, columns, context)).take(8).collect();
     let focus = |on: bool, otherwise: u8| if on { Section::FOCUS } else { otherwise };
     let in_rows = matches!(at, FocusStop::Name(_) | FocusStop::Pattern(_));
     let details = match step.mode {
@@ -51,26 +51,26 @@ pub fn draw(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answ
     ];
     let places = stack(area, &sections);
     let question = format!("How should the {} be divided?", count(super::usable_shards(answers).len() as u64, "shard"));
-    draw_lines(frame.buffer_mut(), places[0], [heading(&question, look.ui)]);
-    draw_modes(step, frame, places[1], answers, look);
-    let why = text::fit_end(&format!("     {}", step.why), columns, look.ui.glyphs);
-    draw_lines(frame.buffer_mut(), places[2], [Line::from(Span::styled(why, look.ui.theme.muted))]);
+    draw_lines(frame.buffer_mut(), places[0], [heading(&question, context.ui)]);
+    draw_modes(step, frame, places[1], answers, context);
+    let why = text::fit_end(&format!("     {}", step.why), columns, context.ui.glyphs);
+    draw_lines(frame.buffer_mut(), places[2], [Line::from(Span::styled(why, context.ui.theme.muted))]);
     match step.mode {
         Mode::Ratio => {}
-        Mode::Patterns => draw_rows(step, frame, places[4], answers, look),
-        Mode::Hand => draw_columns(step, frame, places[4], answers, look),
+        Mode::Patterns => draw_rows(step, frame, places[4], answers, context),
+        Mode::Hand => draw_columns(step, frame, places[4], answers, context),
     }
-    draw_switches(step, frame, places[5], answers, look);
-    draw_bars(frame, places[7], answers, look);
+    draw_switches(step, frame, places[5], answers, context);
+    draw_bars(frame, places[7], answers, context);
     draw_lines(frame.buffer_mut(), places[9], problems);
     if let Some(naming) = &step.naming {
-        look.spots.clear();
-        let inner = popup(frame, area, 44, 5, "Name of the new split", look.ui);
+        context.spots.clear();
+        let inner = popup(frame, area, 44, 5, "Name of the new split", context.ui);
         let field = Rect { x: inner.x + 1, y: inner.y + 1, width: inner.width.saturating_sub(2), height: 1 };
-        naming.draw(frame, field.intersection(inner), true, "holdout", look.ui);
-        let key = |action| look.ui.key(Context::PrepareText, action);
+        naming.draw(frame, field.intersection(inner), true, "holdout", context.ui);
+        let key = |action| context.ui.key(Context::PrepareText, action);
         let words = format!("  {} adds it, {} does not", key(Action::Next), key(Action::Close));
-        let keys = Span::styled(words, look.ui.theme.muted);
+        let keys = Span::styled(words, context.ui.theme.muted);
         draw_lines(
             frame.buffer_mut(),
             Rect { y: inner.y + 2, height: 1, ..inner }.intersection(inner),
@@ -80,12 +80,12 @@ pub fn draw(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answ
 }
 
 /// A split without shards is the worst surprise of all: it is shown as an error even where it is allowed.
-fn split_problem(problem: &Problem, columns: usize, look: &DrawContext) -> Vec<Line<'static>> {
-    let mut lines = problem_lines(problem, columns, look.ui);
+fn split_problem(problem: &Problem, columns: usize, context: &DrawContext) -> Vec<Line<'static>> {
+    let mut lines = problem_lines(problem, columns, context.ui);
     if problem.kind == ProblemKind::EmptySplit {
-        let error = look.ui.theme.error;
+        let error = context.ui.theme.error;
         for (at, line) in lines.iter_mut().enumerate() {
-            let sign = if at == 0 { look.ui.glyphs.warn } else { " " };
+            let sign = if at == 0 { context.ui.glyphs.warn } else { " " };
             if let Some(first) = line.spans.first_mut() {
                 let words: String = first.content.chars().skip(1).collect();
                 *first = Span::styled(format!("{sign}{words}"), error);
@@ -95,8 +95,8 @@ fn split_problem(problem: &Problem, columns: usize, look: &DrawContext) -> Vec<L
     lines
 }
 
-fn draw_modes(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
-    let ui = look.ui;
+fn draw_modes(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
+    let ui = context.ui;
     let focused = step.stop(answers) == FocusStop::Mode && step.naming.is_none();
     for (line, mode) in Mode::ALL.into_iter().enumerate() {
         let on = step.mode == mode;
@@ -108,17 +108,17 @@ fn draw_modes(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answer
         };
         let place = row(area, line);
         let marks = focused && on && mode != Mode::Ratio;
-        look.spots.put(place, ClickTarget::Choice(step.number_of(FocusStop::Mode, answers), line));
+        context.spots.put(place, ClickTarget::Choice(step.number_of(FocusStop::Mode, answers), line));
         OptionLine { sign, label, note, focused: marks, label_columns: 11 }.draw(
             frame.buffer_mut(),
             place,
-            look.focused,
+            context.focused,
             ui,
         );
         if mode == Mode::Ratio && !place.is_empty() {
             let x = place.x + 18;
             let field = Rect { x, width: 20, ..place }.intersection(place);
-            let typing = focused && on && look.focused;
+            let typing = focused && on && context.focused;
             step.ratio.draw(frame, field, typing, "such as 8,1,1", ui);
             if typing {
                 let sign = Rect { width: 17.min(place.width), ..place };
@@ -132,8 +132,8 @@ fn broken_rows(answers: &Answers) -> usize {
     answers.derived.patterns.iter().filter(|p| p.as_ref().map_or(true, |m| m.shards.is_empty())).count()
 }
 
-fn draw_rows(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
-    let ui = look.ui;
+fn draw_rows(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
+    let ui = context.ui;
     let at = step.stop(answers);
     let name_width = 10u16;
     let figure_width = 14u16.min(area.width / 4);
@@ -164,12 +164,21 @@ fn draw_rows(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers
         let name = Rect { x: place.x + 3, width: name_width, ..place };
         let pattern = Rect { x: name.right() + 2, width: pattern_width, ..place };
         let figure = Rect { x: pattern.right() + 1, width: figure_width, ..place };
-        look.spots.put(name.intersection(place), ClickTarget::Field(step.number_of(FocusStop::Name(index), answers)));
-        look.spots
+        context
+            .spots
+            .put(name.intersection(place), ClickTarget::Field(step.number_of(FocusStop::Name(index), answers)));
+        context
+            .spots
             .put(pattern.intersection(place), ClickTarget::Field(step.number_of(FocusStop::Pattern(index), answers)));
         let hint = if index + 1 == step.rows.len() { "one more" } else { "name" };
-        pattern_row.name.draw(frame, name.intersection(place), look.focused && at == FocusStop::Name(index), hint, ui);
-        let typing = look.focused && at == FocusStop::Pattern(index);
+        pattern_row.name.draw(
+            frame,
+            name.intersection(place),
+            context.focused && at == FocusStop::Name(index),
+            hint,
+            ui,
+        );
+        let typing = context.focused && at == FocusStop::Pattern(index);
         pattern_row.pattern.draw(frame, pattern.intersection(place), typing, "train/.*", ui);
         let (words, style, below) = match result {
             None => (String::new(), ui.theme.muted, None),
@@ -192,10 +201,10 @@ fn draw_rows(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers
     }
 }
 
-fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
+fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
     use crate::tui::widgets::{list::draw_list, panel};
-    let ui = look.ui;
-    let focused = look.focused && step.stop(answers) == FocusStop::Columns && step.naming.is_none();
+    let ui = context.ui;
+    let focused = context.focused && step.stop(answers) == FocusStop::Columns && step.naming.is_none();
     let stop = step.number_of(FocusStop::Columns, answers);
     let hand = &mut step.hand;
     let fit = usize::from((area.width / 18).max(1)).min(hand.columns.len().max(1));
@@ -224,7 +233,7 @@ fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &
         let block = panel(&title, is_focused, ui);
         let inner = block.inner(rect);
         frame.render_widget(block, rect);
-        look.spots.put(inner, ClickTarget::Rows(stop, index));
+        context.spots.put(inner, ClickTarget::Rows(stop, index));
         if column.shards.is_empty() {
             let words = Span::styled(" no shards", ui.theme.muted);
             draw_lines(frame.buffer_mut(), inner, [Line::from(words)]);
@@ -250,19 +259,19 @@ fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &
     }
 }
 
-fn draw_switches(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
-    let ui = look.ui;
+fn draw_switches(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
+    let ui = context.ui;
     let at = step.stop(answers);
     let mut line = 0;
     if step.mode != Mode::Hand {
         let sign = if step.shuffle { ui.glyphs.box_on } else { ui.glyphs.box_off };
         let note = "with a fixed seed, before they are divided";
         let focused = at == FocusStop::Shuffle;
-        look.spots.put(row(area, line), ClickTarget::Switch(step.number_of(FocusStop::Shuffle, answers)));
+        context.spots.put(row(area, line), ClickTarget::Switch(step.number_of(FocusStop::Shuffle, answers)));
         OptionLine { sign, label: "shuffle shards", note, focused, label_columns: 15 }.draw(
             frame.buffer_mut(),
             row(area, line),
-            look.focused,
+            context.focused,
             ui,
         );
         line += 1;
@@ -271,11 +280,11 @@ fn draw_switches(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Ans
         let sign = if step.allow_empty { ui.glyphs.box_on } else { ui.glyphs.box_off };
         let note = "a pattern without shards is meant so";
         let focused = at == FocusStop::AllowEmpty;
-        look.spots.put(row(area, line), ClickTarget::Switch(step.number_of(FocusStop::AllowEmpty, answers)));
+        context.spots.put(row(area, line), ClickTarget::Switch(step.number_of(FocusStop::AllowEmpty, answers)));
         OptionLine { sign, label: "allow empty", note, focused, label_columns: 15 }.draw(
             frame.buffer_mut(),
             row(area, line),
-            look.focused,
+            context.focused,
             ui,
         );
     }
@@ -291,8 +300,8 @@ struct Bar {
 }
 
 /// One bar per split, by samples once all are counted, by bytes before.
-pub(in super::super) fn draw_bars(frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
-    let ui = look.ui;
+pub(in super::super) fn draw_bars(frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
+    let ui = context.ui;
     let facts = &answers.facts;
     let resolved = &answers.derived.resolved;
     let all = resolved.splits.iter().map(|(name, ids)| (name.as_str(), ids.as_slice()));
@@ -316,12 +325,12 @@ pub(in super::super) fn draw_bars(frame: &mut Frame, area: Rect, answers: &Answe
     let bars: Vec<Bar> = bars.collect();
     let columns = usize::from(area.width);
     let name_columns = bars.iter().map(|b| text::width(&b.name)).max().unwrap_or(5).clamp(5, 14);
-    let lines = bars.iter().map(|bar| bar_line(bar, name_columns, columns, is_counted, look));
+    let lines = bars.iter().map(|bar| bar_line(bar, name_columns, columns, is_counted, context));
     draw_lines(frame.buffer_mut(), area, lines);
 }
 
-fn bar_line(bar: &Bar, name_columns: usize, columns: usize, is_counted: bool, look: &DrawContext) -> Line<'static> {
-    let ui = look.ui;
+fn bar_line(bar: &Bar, name_columns: usize, columns: usize, is_counted: bool, context: &DrawContext) -> Line<'static> {
+    let ui = context.ui;
     let about = if is_counted { "" } else { "~" };
     let share = text::pad_start(&format!("{about}{} %", percent(bar.share)), 8);
     let wide = columns >= name_columns + 48;
@@ -344,8 +353,8 @@ fn bar_line(bar: &Bar, name_columns: usize, columns: usize, is_counted: bool, lo
 }
 
 /// In an update the splits stay; only the new shards need a place.
-fn draw_update(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &DrawContext) {
-    let ui = look.ui;
+fn draw_update(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, context: &DrawContext) {
+    let ui = context.ui;
     let names = recorded_splits(answers);
     let new = answers.facts.prepared.as_ref().map_or(0, |p| p.new_shards.len());
     let columns = usize::from(area.width);
@@ -378,18 +387,18 @@ fn draw_update(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answe
         let on = step.new_to.as_ref() == value && (value.is_some() || has_rule);
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
         let place = row(places[1], line);
-        look.spots.put(place, ClickTarget::Choice(step.number_of(FocusStop::NewTo, answers), line));
+        context.spots.put(place, ClickTarget::Choice(step.number_of(FocusStop::NewTo, answers), line));
         OptionLine { sign, label, note, focused: on, label_columns: 21 }.draw(
             frame.buffer_mut(),
             place,
-            look.focused,
+            context.focused,
             ui,
         );
         if value.is_none() && !has_rule && !on {
             frame.buffer_mut().set_style(place, ui.theme.disabled);
         }
     }
-    draw_bars(frame, places[3], answers, look);
+    draw_bars(frame, places[3], answers, context);
     draw_lines(frame.buffer_mut(), places[4], problems);
 }
 
