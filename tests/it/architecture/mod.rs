@@ -26,7 +26,7 @@ const LAYERS: &[&[&str]] = &[
 
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
-    ("cli", 7_289),
+    ("cli", 7_285),
     ("core", 2_728),
     ("dedup", 2_735),
     ("engine", 27_688),
@@ -40,7 +40,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("source", 7_385),
     ("storage", 2_642),
     ("tokenizer", 6_467),
-    ("tui", 31_655),
+    ("tui", 31_728),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
