@@ -189,7 +189,7 @@ fn every_relative_link_of_the_documents_names_a_file() {
     assert!(count > 10, "only {count} links were found");
 }
 
-/// Returns the code paths of a document, such as `job::pack::pipeline`, that begin with a crate or a module.
+/// Returns the code paths of a document, such as `tokens::pack::pipeline`, that begin with a crate or a module.
 fn code_paths(text: &str) -> BTreeSet<&str> {
     let is_path = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
     let words = text.split(|c| !is_path(c)).map(|word| word.trim_end_matches(':'));

@@ -1,6 +1,6 @@
 //! What Gristmill does, below its front ends.
 //!
-//! The layers, from the top down; each imports only from layers below it: `operations` → `job` → `engine` → `preview` → `source` → `formats`.
+//! The layers, from the top down; each imports only from layers below it: `operations` → `tokens` → `job` → `engine` → `preview` → `source` → `formats`.
 
 pub mod engine;
 pub mod formats;
@@ -8,3 +8,4 @@ pub mod job;
 pub mod operations;
 pub mod preview;
 pub mod source;
+pub mod tokens;

@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 const MAX_TRIES: u32 = 5;
 
 /// Returns the folder that contains a path.
-pub(super) fn folder_of(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Fails if a file that was read has since been written to, removed or replaced.
-pub(super) fn still_the_same(file: &ReadFile, before: FileStamp, problems: &dyn ProblemSink) -> Outcome<()> {
+pub(crate) fn still_the_same(file: &ReadFile, before: FileStamp, problems: &dyn ProblemSink) -> Outcome<()> {
     let now = file.stamp().map_err(|error| Failure::io("opening", file.path(), &error))?;
     let why = match stamp_at(file.path()) {
         _ if now != before || now.bytes != file.len() => "it was written to while it was read",
@@ -36,15 +36,15 @@ pub(super) fn still_the_same(file: &ReadFile, before: FileStamp, problems: &dyn 
 }
 
 /// Locked run folder at an output. Removed at the end, unless a publication was interrupted in it.
-pub(super) struct ExclusiveOutput<'a> {
+pub(crate) struct ExclusiveOutput<'a> {
     fs: &'a dyn Fs,
-    pub(super) own: RunFolder,
+    pub(crate) own: RunFolder,
     lock: Option<DatasetLock>,
 }
 
 impl<'a> ExclusiveOutput<'a> {
     /// Creates and locks the run folder of `target`, whose parent folder must exist, and finishes an interrupted publication.
-    pub(super) fn take(fs: &'a dyn Fs, target: &Path, options: &RunOptions) -> Outcome<Self> {
+    pub(crate) fn take(fs: &'a dyn Fs, target: &Path, options: &RunOptions) -> Outcome<Self> {
         let own = RunFolder::for_output(target);
         let mut tries = 0;
         let lock = loop {
@@ -83,12 +83,12 @@ impl<'a> ExclusiveOutput<'a> {
     }
 
     /// Returns the folder for work in progress, usually on the file system of the output.
-    pub(super) fn work(&self) -> PathBuf {
+    pub(crate) fn work(&self) -> PathBuf {
         self.own.work()
     }
 
     /// Returns the path at which one of several outputs is made.
-    pub(super) fn draft(&self, number: usize) -> PathBuf {
+    pub(crate) fn draft(&self, number: usize) -> PathBuf {
         self.work().join(format!("join-{number}"))
     }
 }

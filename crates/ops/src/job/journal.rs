@@ -45,14 +45,14 @@ pub struct DoneUnit {
 
 /// The first line: the format and the plan of the journal.
 #[derive(Serialize, Deserialize, PartialEq, Eq)]
-pub(super) struct Header {
+pub(crate) struct Header {
     journal: u32,
     plan: String,
 }
 
 impl Header {
     /// Returns the header for the plan with this hash.
-    pub(super) fn of(plan_hash: &str) -> Self {
+    pub(crate) fn of(plan_hash: &str) -> Self {
         Self { journal: JOURNAL_VERSION, plan: plan_hash.to_owned() }
     }
 }
@@ -127,13 +127,13 @@ impl Journal {
 }
 
 /// Returns a journal line: checksum and JSON.
-pub(super) fn line(entry: &impl Serialize) -> Outcome<Vec<u8>> {
+pub(crate) fn line(entry: &impl Serialize) -> Outcome<Vec<u8>> {
     let json = serde_json::to_string(entry).map_err(|error| Failure::environment("the journal", error.to_string()))?;
     Ok(format!("{:016x} {json}\n", xxh3_64(json.as_bytes())).into_bytes())
 }
 
 /// Returns the JSON of a line whose checksum is correct.
-pub(super) fn checked(line: &[u8]) -> Option<&[u8]> {
+pub(crate) fn checked(line: &[u8]) -> Option<&[u8]> {
     let sum = std::str::from_utf8(line.get(..16)?).ok()?;
     let json = line.get(17..)?;
     (u64::from_str_radix(sum, 16).ok()? == xxh3_64(json)).then_some(json)

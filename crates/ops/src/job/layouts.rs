@@ -8,7 +8,7 @@ use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 
 /// Checks the beginning of each file. Returns a note for each empty file. Fails at the first file that does not contain lines, with a hint that
 /// names the command for converting it.
-pub(super) fn check(files: &[&TextFile], what: &str, threads: usize, cancel: &Cancel) -> Outcome<Vec<Problem>> {
+pub(crate) fn check(files: &[&TextFile], what: &str, threads: usize, cancel: &Cancel) -> Outcome<Vec<Problem>> {
     let layouts = run_units(files, threads, cancel, |file| layout_of(file, cancel))?;
     let with = |wanted: fn(Layout) -> bool| {
         files.iter().zip(&layouts).filter(move |(_, layout)| wanted(**layout)).map(|(file, layout)| (*file, *layout))
@@ -24,7 +24,7 @@ pub(super) fn check(files: &[&TextFile], what: &str, threads: usize, cancel: &Ca
 }
 
 /// Does the same for the first files in a preview: what would end a run is returned as a refusal among the problems.
-pub(super) fn preview(files: &[&TextFile], what: &str, threads: usize, cancel: &Cancel) -> Outcome<Vec<Problem>> {
+pub(crate) fn preview(files: &[&TextFile], what: &str, threads: usize, cancel: &Cancel) -> Outcome<Vec<Problem>> {
     /// Limit of files checked.
     const MAX_FILES: usize = 64;
     match check(files.get(..MAX_FILES).unwrap_or(files), what, threads, cancel) {

@@ -4,14 +4,14 @@ pub mod browse;
 pub mod check;
 pub mod count;
 pub mod dedup;
-mod exclusive_output;
+pub(crate) mod exclusive_output;
 pub mod export;
 pub mod figures;
 mod in_order;
 pub mod index;
 pub mod journal;
 pub mod jsonl;
-mod layouts;
+pub(crate) mod layouts;
 pub mod leaks;
 pub mod media;
 pub mod metadataset;
@@ -19,14 +19,13 @@ pub mod mix;
 pub mod modalities;
 pub mod nanosets;
 pub mod outputs;
-mod overall;
-pub mod pack;
+pub(crate) mod overall;
 pub mod poll;
 pub mod pool;
 pub mod prepare;
-mod publish;
+pub(crate) mod publish;
 mod rate;
-mod record;
+pub(crate) mod record;
 pub mod recover;
 pub mod report;
 pub mod scan;
@@ -155,6 +154,6 @@ impl JobStatus {
 }
 
 /// Serializes a time in seconds, rounded to milliseconds, as in reports.
-fn as_seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn as_seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((time.as_secs_f64() * 1000.0).round() / 1000.0)
 }

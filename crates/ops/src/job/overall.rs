@@ -21,21 +21,21 @@ const LEAST_LEFT: f64 = 0.5;
 
 /// Estimated time of a stage and of all later ones, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Forecast {
+pub(crate) struct Forecast {
     /// Time of the stage that begins.
-    pub(super) stage: f64,
+    pub(crate) stage: f64,
     /// Time of all later stages.
-    pub(super) later: f64,
+    pub(crate) later: f64,
 }
 
 impl Forecast {
     /// Creates a forecast for a stage and those after it.
-    pub(super) fn new(stage: f64, later: f64) -> Self {
+    pub(crate) fn new(stage: f64, later: f64) -> Self {
         Self { stage, later }
     }
 
     /// Forecast for publishing this many files, followed only by cleaning up.
-    pub(super) fn publishing(files: u64) -> Self {
+    pub(crate) fn publishing(files: u64) -> Self {
         let stage = files as f64 * cost::FILE_PUBLISHED;
         Self { stage, later: cost::publishing(files) - stage }
     }
@@ -43,43 +43,43 @@ impl Forecast {
 
 /// Estimated costs of pieces of work in seconds, on an ordinary disk with two threads. They only have to show which stages are long; the
 /// real speed is measured during the run.
-pub(super) mod cost {
+pub(crate) mod cost {
     /// Opening a file and recording that it was read.
-    pub(in super::super) const FILE_READ: f64 = 1.5e-3;
+    pub(crate) const FILE_READ: f64 = 1.5e-3;
     /// Reading and examining a byte.
-    pub(in super::super) const BYTE_READ: f64 = 2e-9;
+    pub(crate) const BYTE_READ: f64 = 2e-9;
     /// Copying a byte.
-    pub(in super::super) const BYTE_COPIED: f64 = 4e-9;
+    pub(crate) const BYTE_COPIED: f64 = 4e-9;
     /// Writing a row of a table, including sorting its key.
-    pub(in super::super) const ROW: f64 = 6e-6;
+    pub(crate) const ROW: f64 = 6e-6;
     /// Making a file durable and moving it to its place.
-    pub(in super::super) const FILE_PUBLISHED: f64 = 4e-3;
+    pub(crate) const FILE_PUBLISHED: f64 = 4e-3;
     /// Turning a byte of text into tokens.
-    pub(in super::super) const BYTE_PACKED: f64 = 1e-7;
+    pub(crate) const BYTE_PACKED: f64 = 1e-7;
     /// Reading the header of an image, audio or video file.
-    pub(in super::super) const MEDIUM: f64 = 1e-4;
+    pub(crate) const MEDIUM: f64 = 1e-4;
 
-    pub(in super::super) fn reading(files: u64, bytes: u64) -> f64 {
+    pub(crate) fn reading(files: u64, bytes: u64) -> f64 {
         files as f64 * FILE_READ + bytes as f64 * BYTE_READ
     }
 
-    pub(in super::super) fn copying(bytes: u64) -> f64 {
+    pub(crate) fn copying(bytes: u64) -> f64 {
         bytes as f64 * BYTE_COPIED
     }
 
-    pub(in super::super) fn rows(rows: u64) -> f64 {
+    pub(crate) fn rows(rows: u64) -> f64 {
         rows as f64 * ROW
     }
 
     /// Publishing files, including cleaning up.
-    pub(in super::super) fn publishing(files: u64) -> f64 {
+    pub(crate) fn publishing(files: u64) -> f64 {
         files as f64 * FILE_PUBLISHED * 1.03 + 0.02
     }
 }
 
 /// Progress of a job.
 #[derive(Debug, Default)]
-pub(super) struct Overall {
+pub(crate) struct Overall {
     forecast: Forecast,
     rate: Rate,
     /// Share of the whole job; `None` while nothing is known.
@@ -95,7 +95,7 @@ pub(super) struct Overall {
 
 impl Overall {
     /// Begins a stage; the previous one is complete.
-    pub(super) fn enter(&mut self, forecast: Forecast) {
+    pub(crate) fn enter(&mut self, forecast: Forecast) {
         if self.share.is_some() {
             self.advance(1.0);
         }
@@ -104,7 +104,7 @@ impl Overall {
     }
 
     /// Takes a reading of the stage. `part` is the completed fraction, if it cannot be computed from items and bytes.
-    pub(super) fn observe(&mut self, now: Instant, reading: ProgressReading, part: Option<f64>) {
+    pub(crate) fn observe(&mut self, now: Instant, reading: ProgressReading, part: Option<f64>) {
         self.rate.observe(now, reading);
         let Some(done) = part.or_else(|| reading.fraction()) else { return };
         self.share.get_or_insert(0.0);
@@ -150,19 +150,19 @@ impl Overall {
     }
 
     /// Returns the completed share of the job, below 1; `None` while nothing is known.
-    pub(super) fn share(&self) -> Option<f64> {
+    pub(crate) fn share(&self) -> Option<f64> {
         self.share
     }
 
     /// Returns the remaining time of the whole job; `None` in the first seconds and while it is unknown.
-    pub(super) fn remaining(&self) -> Option<Duration> {
+    pub(crate) fn remaining(&self) -> Option<Duration> {
         let (now, left) = self.left?;
         let is_shown = now.duration_since(self.began?) >= MIN_ELAPSED && (LEAST_LEFT..1e9).contains(&left);
         is_shown.then(|| Duration::from_secs_f64(left))
     }
 
     /// Returns the bytes and tokens per second of the stage.
-    pub(super) fn rates(&self) -> (f64, f64) {
+    pub(crate) fn rates(&self) -> (f64, f64) {
         (self.rate.bytes_per_second(), self.rate.tokens_per_second())
     }
 }

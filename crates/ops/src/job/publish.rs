@@ -13,48 +13,48 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// Permission bits of our own record.
-pub(super) const RECORD_MODE: u32 = 0o644;
+pub(crate) const RECORD_MODE: u32 = 0o644;
 
 /// A file that is ready for publication.
 #[derive(Debug)]
-pub(super) struct FinishedFile {
-    pub(super) written: PathBuf,
-    pub(super) target: PathBuf,
-    pub(super) bytes: u64,
+pub(crate) struct FinishedFile {
+    pub(crate) written: PathBuf,
+    pub(crate) target: PathBuf,
+    pub(crate) bytes: u64,
     /// Whether it comes last because readers need it to see the files that it belongs to.
-    pub(super) completes: bool,
+    pub(crate) completes: bool,
 }
 
 impl FinishedFile {
     /// Takes a file as it is on the disk.
-    pub(super) fn of(written: PathBuf, target: PathBuf) -> Outcome<Self> {
+    pub(crate) fn of(written: PathBuf, target: PathBuf) -> Outcome<Self> {
         let facts = std::fs::metadata(&written).map_err(|error| Failure::io("publishing", &written, &error))?;
         Ok(Self { written, target, bytes: facts.len(), completes: false })
     }
 
     /// Returns the file as one that comes last.
-    pub(super) fn completing(self) -> Self {
+    pub(crate) fn completing(self) -> Self {
         Self { completes: true, ..self }
     }
 
     /// Returns the entry of the report.
-    pub(super) fn output(&self) -> OutputFile {
+    pub(crate) fn output(&self) -> OutputFile {
         let replaces = self.target.symlink_metadata().is_ok();
         OutputFile { name: self.target.to_string_lossy().into_owned(), bytes: self.bytes, replaces }
     }
 }
 
 /// Folders created for a publication.
-pub(super) struct Folders<'a> {
+pub(crate) struct Folders<'a> {
     fs: &'a dyn Fs,
     /// Permission bits of new files: those of the first input, plus read and write for the owner.
-    pub(super) file_mode: u32,
+    pub(crate) file_mode: u32,
     made: Vec<PathBuf>,
 }
 
 impl<'a> Folders<'a> {
     /// Runs `publish`; if it fails, removes the folders that were created for it.
-    pub(super) fn with<T>(
+    pub(crate) fn with<T>(
         fs: &'a dyn Fs,
         first_input: Option<&Path>,
         publish: impl FnOnce(&mut Self) -> Outcome<T>,
@@ -73,18 +73,18 @@ impl<'a> Folders<'a> {
     }
 
     /// Creates a folder and its missing parents. Everyone who may read the files may enter them.
-    pub(super) fn make(&mut self, folder: &Path) -> Outcome<()> {
+    pub(crate) fn make(&mut self, folder: &Path) -> Outcome<()> {
         let mode = (self.file_mode | (self.file_mode & 0o444) >> 2) | 0o700;
         make_folder(self.fs, folder, mode, &mut self.made)
     }
 
     /// Creates the missing folders above a file.
-    pub(super) fn make_parents(&mut self, target: &Path) -> Outcome<()> {
+    pub(crate) fn make_parents(&mut self, target: &Path) -> Outcome<()> {
         target.parent().map_or(Ok(()), |parent| self.make(parent))
     }
 
     /// Stages a file, and adds it to the record.
-    pub(super) fn stage<P>(
+    pub(crate) fn stage<P>(
         &mut self,
         file: &FinishedFile,
         publication: &mut Publication<'_>,
@@ -97,7 +97,7 @@ impl<'a> Folders<'a> {
 }
 
 /// Creates a folder and its missing parents; those created are appended to `made`.
-pub(super) fn make_folder(fs: &dyn Fs, folder: &Path, mode: u32, made: &mut Vec<PathBuf>) -> Outcome<()> {
+pub(crate) fn make_folder(fs: &dyn Fs, folder: &Path, mode: u32, made: &mut Vec<PathBuf>) -> Outcome<()> {
     let missing: Vec<&Path> = folder.ancestors().take_while(|path| !path.is_dir()).collect();
     for path in missing.into_iter().rev() {
         fs.create_dir(path, mode)?;
@@ -110,7 +110,7 @@ pub(super) fn make_folder(fs: &dyn Fs, folder: &Path, mode: u32, made: &mut Vec<
 }
 
 /// Removes files that an earlier run made in `places` and that are not in `new`.
-pub(super) fn remove_old<P: RecordedPlan>(
+pub(crate) fn remove_old<P: RecordedPlan>(
     own: &RunFolder,
     new: &Recorded<P>,
     places: &[&Path],
@@ -136,7 +136,7 @@ struct Saved<'a, P, R> {
     result: &'a R,
 }
 
-pub(super) fn stage_report<P: Serialize, R: Serialize>(
+pub(crate) fn stage_report<P: Serialize, R: Serialize>(
     publication: &mut Publication<'_>,
     own: &RunFolder,
     recorded: &Recorded<P>,

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// A plan whose runs are recorded.
-pub(super) trait RecordedPlan: Clone + Serialize + DeserializeOwned {
+pub(crate) trait RecordedPlan: Clone + Serialize + DeserializeOwned {
     /// What a run does, as used in failures: `packing`.
     const DOING: &'static str;
     /// The command in plan files.
@@ -28,26 +28,26 @@ pub(super) trait RecordedPlan: Clone + Serialize + DeserializeOwned {
 
 /// The part of `report.json` that later runs read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Recorded<P> {
+pub(crate) struct Recorded<P> {
     /// Hash of the plan and of everything it depends on.
-    pub(super) plan_hash: String,
-    pub(super) plan: P,
-    pub(super) inputs: Vec<RecordedInput>,
-    pub(super) outputs: Vec<RecordedOutput>,
+    pub(crate) plan_hash: String,
+    pub(crate) plan: P,
+    pub(crate) inputs: Vec<RecordedInput>,
+    pub(crate) outputs: Vec<RecordedOutput>,
 }
 
 /// A file that was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct RecordedInput {
-    pub(super) path: PathBuf,
-    pub(super) stamp: FileStamp,
+pub(crate) struct RecordedInput {
+    pub(crate) path: PathBuf,
+    pub(crate) stamp: FileStamp,
 }
 
 /// A file that was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct RecordedOutput {
-    pub(super) path: PathBuf,
-    pub(super) bytes: u64,
+pub(crate) struct RecordedOutput {
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: u64,
 }
 
 /// The report stored in `report.json`.
@@ -58,10 +58,10 @@ struct SavedReport<R> {
 
 /// Findings of a finished run that are more than notes.
 #[derive(Default, Deserialize)]
-pub(super) struct Findings {
+pub(crate) struct Findings {
     /// The first ones, as far as they were kept.
     #[serde(default)]
-    pub(super) problems: Vec<Problem>,
+    pub(crate) problems: Vec<Problem>,
     /// Counts of all of them.
     #[serde(default)]
     counts: Vec<(Severity, ProblemKind, u64)>,
@@ -69,7 +69,7 @@ pub(super) struct Findings {
 
 impl Findings {
     /// Keeps the problems that still hold. If one of them does not, the counts of unlisted problems are dropped as unknown.
-    pub(super) fn retain(&mut self, holds: impl Fn(&Problem) -> bool) {
+    pub(crate) fn retain(&mut self, holds: impl Fn(&Problem) -> bool) {
         let before = self.problems.len();
         self.problems.retain(holds);
         if self.problems.len() < before {
@@ -78,7 +78,7 @@ impl Findings {
     }
 
     /// Reports them to `log`, except those that it already has.
-    pub(super) fn report_to(self, log: &ProblemLog) -> Outcome<()> {
+    pub(crate) fn report_to(self, log: &ProblemLog) -> Outcome<()> {
         let reported = log.to_vec();
         for (severity, kind, count) in self.counts {
             let kept = self.problems.iter().filter(|problem| (problem.severity, problem.kind) == (severity, kind));
@@ -92,7 +92,7 @@ impl Findings {
 /// Reports again what was found by the finished run, which may not have processed everything: a repeated run that has nothing to do must
 /// not present its result as complete. A finding about a path that no longer exists is dropped, unless the path is among `inputs`, the
 /// files under the paths of this run.
-pub(super) fn report_earlier<'a, P: RecordedPlan>(
+pub(crate) fn report_earlier<'a, P: RecordedPlan>(
     own: &RunFolder,
     inputs: impl Iterator<Item = &'a Path>,
     context: &TaskContext,
@@ -109,7 +109,7 @@ pub(super) fn report_earlier<'a, P: RecordedPlan>(
 
 /// Returns the findings of the finished run that are more than notes, and its notes about excluded files. Returns nothing if the report is
 /// larger than `largest` bytes.
-pub(super) fn findings_before(own: &RunFolder, largest: u64) -> Outcome<Findings> {
+pub(crate) fn findings_before(own: &RunFolder, largest: u64) -> Outcome<Findings> {
     let mut found: Findings = report_before(own, largest)?.unwrap_or_default();
     let is_kept =
         |severity: Severity, kind: ProblemKind| severity >= Severity::Problem || kind == ProblemKind::AppleDouble;
@@ -119,14 +119,14 @@ pub(super) fn findings_before(own: &RunFolder, largest: u64) -> Outcome<Findings
 }
 
 /// Returns the report of the finished run, if it can be parsed and is at most `largest` bytes.
-pub(super) fn report_before<R: DeserializeOwned>(own: &RunFolder, largest: u64) -> Outcome<Option<R>> {
+pub(crate) fn report_before<R: DeserializeOwned>(own: &RunFolder, largest: u64) -> Outcome<Option<R>> {
     let bytes = read_whole(&own.report(), largest)?;
     Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).map(|saved: SavedReport<R>| saved.result))
 }
 
 /// Whether there is anything to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Decision {
+pub(crate) enum Decision {
     /// Everything.
     Run,
     /// Nothing; the same plan has already finished.
@@ -135,42 +135,42 @@ pub(super) enum Decision {
 
 impl<P: RecordedPlan> Recorded<P> {
     /// Returns the record of the last finished run, if it can be parsed.
-    pub(super) fn read(own: &RunFolder) -> Outcome<Option<Self>> {
+    pub(crate) fn read(own: &RunFolder) -> Outcome<Option<Self>> {
         let bytes = read_whole(&own.report(), P::MAX_RECORD_BYTES)?;
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
 
     /// Returns the record of the last finished run, if at least one of its files still exists.
-    pub(super) fn of_what_is_there(own: &RunFolder) -> Outcome<Option<Self>> {
+    pub(crate) fn of_what_is_there(own: &RunFolder) -> Outcome<Option<Self>> {
         let is_there = |known: &Self| known.outputs.iter().any(|output| output.path.symlink_metadata().is_ok());
         Ok(Self::read(own)?.filter(is_there))
     }
 
     /// Whether all of its files exist with the recorded lengths.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.outputs.iter().all(|output| std::fs::metadata(&output.path).is_ok_and(|facts| facts.len() == output.bytes))
     }
 
     /// Whether it wrote this file.
-    pub(super) fn has(&self, path: &Path) -> bool {
+    pub(crate) fn has(&self, path: &Path) -> bool {
         self.outputs.iter().any(|output| output.path == path)
     }
 
     /// Describes how another plan differs from the recorded one, as a sentence.
-    pub(super) fn other_plan(&self, now: &P) -> Option<String> {
+    pub(crate) fn other_plan(&self, now: &P) -> Option<String> {
         let differ = P::differences(&self.plan, now);
         (!differ.is_empty()).then(|| format!("it was made by another plan: {}", differ.join("; ")))
     }
 
     /// Describes how the recorded inputs differ from the current ones, as a sentence.
-    pub(super) fn other_input(&self, now: &[RecordedInput]) -> Option<String> {
+    pub(crate) fn other_input(&self, now: &[RecordedInput]) -> Option<String> {
         let differ = (self.inputs != now).then(|| changed_input(&self.inputs, now));
         differ.map(|changed| format!("the input changed since it was made: {changed}"))
     }
 }
 
 /// Returns a failure that refuses to overwrite existing output.
-pub(super) fn refuse<P: RecordedPlan>(place: &Path, why: String, hint: &str) -> Failure {
+pub(crate) fn refuse<P: RecordedPlan>(place: &Path, why: String, hint: &str) -> Failure {
     let problem = Problem::refusal(ProblemKind::AlreadyPrepared, Subject::path(place), why);
     let mut failure = problem.with_hint(hint).into_failure();
     P::DOING.clone_into(&mut failure.what);
@@ -196,7 +196,7 @@ fn changed_input(old: &[RecordedInput], new: &[RecordedInput]) -> String {
 }
 
 /// Returns a problem if a stopped run of another plan at an output can be resumed. Its subject is the output of the run folder.
-pub(super) fn stopped_run<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome<Option<Problem>> {
+pub(crate) fn stopped_run<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome<Option<Problem>> {
     let has_journal = own.journal().exists();
     let Some(bytes) = read_whole(&own.running_plan(), P::MAX_RECORD_BYTES)?.filter(|_| has_journal) else {
         return Ok(None);
@@ -213,7 +213,7 @@ pub(super) fn stopped_run<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome
 }
 
 /// Refuses to discard the work of a stopped run of another plan.
-pub(super) fn check_running<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome<()> {
+pub(crate) fn check_running<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome<()> {
     let Some(problem) = stopped_run(plan, own)? else { return Ok(()) };
     let mut failure = problem.into_failure();
     P::DOING.clone_into(&mut failure.what);

@@ -59,7 +59,7 @@ impl TaskContext {
         self.stage(phase, item, phase.forecast(), line);
     }
     /// Like [`phase_of`](Self::phase_of), with a known forecast.
-    pub(super) fn stage(&self, phase: Phase, item: &'static str, forecast: Forecast, line: impl Into<String>) {
+    pub(crate) fn stage(&self, phase: Phase, item: &'static str, forecast: Forecast, line: impl Into<String>) {
         self.board.enter(Some(&self.progress), phase, item, forecast);
         self.board.log(line);
     }
@@ -69,7 +69,7 @@ impl TaskContext {
         self.board.log(line);
     }
     /// Shows the progress of another job that does the work of this phase.
-    pub(super) fn show(&self, status: &JobStatus) {
+    pub(crate) fn show(&self, status: &JobStatus) {
         self.board.done_in_part(status.share);
         self.progress.restart(status.progress.items_total, status.progress.bytes_total);
         self.progress.add(status.progress.items_done, status.progress.bytes_done);

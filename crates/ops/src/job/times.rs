@@ -37,14 +37,14 @@ pub fn open(root: &Path, threads: usize, cancel: &Cancel) -> Outcome<Opened> {
 }
 
 /// Returns the state of each existing shard.
-pub(super) fn states(prepared: &Prepared) -> HashMap<String, FileStamp> {
+pub(crate) fn states(prepared: &Prepared) -> HashMap<String, FileStamp> {
     let shards = (0..prepared.shard_count()).filter_map(|id| prepared.shard(ShardId(id)).ok());
     shards.map(|shard| (shard.name, shard.stamp)).collect()
 }
 
 /// Records the states of verified shards that still match. The record of a data set that cannot be written to, or that another run works
 /// on, stays unchanged.
-pub(super) fn record(root: &Path, mut verified: HashMap<String, FileStamp>, problems: &dyn ProblemSink) -> Outcome<()> {
+pub(crate) fn record(root: &Path, mut verified: HashMap<String, FileStamp>, problems: &dyn ProblemSink) -> Outcome<()> {
     verified.retain(|name, stamp| stamp_at(&root.join(name)).is_ok_and(|now| now == *stamp));
     let own = RunFolder::for_webdataset(root);
     let changed = || -> Outcome<Option<Vec<u8>>> {

@@ -2,9 +2,9 @@
 
 use super::{Operation, Plan};
 use crate::engine::modalities::instruction::Settings;
-use crate::job::modalities::{run_instruction, InstructionReport};
 use crate::job::report::{problem_table, Report, ReportLine};
 use crate::job::task::TaskContext;
+use crate::tokens::{run_instruction, InstructionReport};
 use gristmill_core::options::{Access, Group, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::text::{count, display_safe, duration};

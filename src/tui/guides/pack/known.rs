@@ -2,9 +2,9 @@
 
 use gristmill_core::pack::EndToken;
 use gristmill_core::{Outcome, PackFormat, PackPlan};
-use gristmill_ops::job::pack::PackPreview;
 use gristmill_ops::operations::pack::{DataFacts, DocumentKey, DocumentTexts, FirstDocuments, InputFiles};
 use gristmill_ops::preview::tokens::TokenText;
+use gristmill_ops::tokens::pack::PackPreview;
 use gristmill_tokenizer::TokenizerFacts;
 use std::sync::Arc;
 

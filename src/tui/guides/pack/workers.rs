@@ -6,11 +6,11 @@ use crate::tui::screen::UiEnv;
 use crate::tui::work::Latest;
 use gristmill_core::pack::TextField;
 use gristmill_core::{Cancel, Outcome, PackFormat, PackPlan, RunOptions};
-use gristmill_ops::job::pack::PackPreview;
 use gristmill_ops::operations::pack::{
     extract_texts, find_files, read_documents, DocumentTexts, FirstDocuments, InputFiles,
 };
 use gristmill_ops::source::text::TextFile;
+use gristmill_ops::tokens::pack::PackPreview;
 use gristmill_tokenizer::Tokenizer;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ impl Workers {
                 probe::tokenizers(&inputs, &hubs)
             }),
             preview: Latest::start("pack-preview", wake(), move |(plan, cancel): (PackPlan, Cancel)| {
-                let found = gristmill_ops::job::pack::preview(&plan, &options, &cancel);
+                let found = gristmill_ops::tokens::pack::preview(&plan, &options, &cancel);
                 (plan, Arc::new(found))
             }),
             leaving: Cancel::default(),

@@ -11,10 +11,10 @@ use gristmill_ops::job::dedup::{DedupReport, FileReport};
 use gristmill_ops::job::jsonl::JsonlReport;
 use gristmill_ops::job::leaks::LeakReport;
 use gristmill_ops::job::metadataset::MetadatasetReport;
-use gristmill_ops::job::pack::PackReport;
 use gristmill_ops::job::report::OutputFile;
 use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::Planned;
+use gristmill_ops::tokens::pack::PackReport;
 use ratatui::text::{Line, Span};
 
 /// Returns the lines of a job that succeeded; empty for any other job.
@@ -229,7 +229,7 @@ mod tests {
     use gristmill_core::DedupPlan;
     use gristmill_core::PackFormat;
     use gristmill_ops::job::dedup::Figures;
-    use gristmill_ops::job::pack::TargetReport;
+    use gristmill_ops::tokens::pack::TargetReport;
     use std::time::Duration;
 
     #[test]

@@ -154,7 +154,7 @@ fn refuse_source(plan: &RewritePlan, output: &Path) -> Outcome<()> {
 }
 
 /// Creates the folder of an output and its missing parents.
-pub(super) fn make_parent(fs: &dyn Fs, output: &Path) -> Outcome<()> {
+pub(crate) fn make_parent(fs: &dyn Fs, output: &Path) -> Outcome<()> {
     let mut missing = Vec::new();
     let mut folder = output.parent();
     while let Some(path) = folder.filter(|path| !path.as_os_str().is_empty() && !path.exists()) {

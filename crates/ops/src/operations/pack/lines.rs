@@ -1,10 +1,10 @@
 //! The printed lines of `pack`.
 
 use crate::engine::plan::shell_quote;
-use crate::job::pack::{PackPreview, PackReport, Skipped, TargetReport};
 use crate::job::report::OutputFile;
 use crate::job::report::{file_lines, problem_table, section, Report, ReportLine};
 use crate::source::kind::kind_of;
+use crate::tokens::pack::{PackPreview, PackReport, Skipped, TargetReport};
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{agree, bytes, count, display_safe, duration, grouped};
 use gristmill_core::{DatasetKind, PackFormat, Problem, ProblemKind, Severity};

@@ -17,9 +17,9 @@ pub use source::{
 use super::{Advice, Operation, Plan};
 use crate::engine::plan::pack::{missing_or_wrong, notes};
 use crate::job::index::{start_raw, RawIndexPlan};
-use crate::job::pack::{preview, run_pack, PackPreview, PackReport};
 use crate::job::pool::together;
 use crate::job::task::TaskContext;
+use crate::tokens::pack::{preview, run_pack, PackPreview, PackReport};
 use gristmill_core::options::{Group, Step};
 use gristmill_core::{Outcome, PackFormat, PackPlan, Problem, RunOptions};
 use gristmill_tokenizer::Tokenizer;

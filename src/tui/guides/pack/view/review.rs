@@ -6,7 +6,7 @@ use crate::tui::widgets::page::wrapped;
 use crate::tui::widgets::text;
 use gristmill_core::text::{bytes, count, duration};
 use gristmill_core::Severity;
-use gristmill_ops::job::pack::PackPreview;
+use gristmill_ops::tokens::pack::PackPreview;
 use ratatui::text::{Line, Span};
 
 /// Files of one format that are listed.

@@ -2,8 +2,8 @@
 
 use super::Assembler;
 use crate::engine::pack::{EncodingSpec, Finding, PackedPiece};
-use crate::job::pack::inputs::Pass;
 use crate::source::text::{mark_hint, TextFile, BYTE_ORDER_MARK};
+use crate::tokens::pack::inputs::Pass;
 use gristmill_core::handles::KEPT_PROBLEMS;
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 

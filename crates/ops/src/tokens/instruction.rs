@@ -1,12 +1,12 @@
 //! Prepares instruction data: applies a chat template to conversations and distributes them to partitions, each indexed and packed.
 
-use super::rewrite::make_parent;
+use super::pack::{self, PackReport};
 use crate::engine::modalities::config::{take_unknown_end, PackConfig};
 use crate::engine::modalities::instruction::{deal, Partition, PartitionFile, Settings};
 use crate::formats::modalities::{with_suffix, INDEX_SUFFIX};
 use crate::job::exclusive_output::ExclusiveOutput;
+use crate::job::modalities::make_parent;
 use crate::job::overall::{cost, Forecast};
-use crate::job::pack::{self, PackReport};
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::{Failure, Outcome, PackPlan, Problem, ProblemKind, ProblemSink as _, Severity, Subject};

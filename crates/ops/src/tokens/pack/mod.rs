@@ -32,7 +32,7 @@ pub use preview::preview;
 pub use record::settled;
 pub use report::{InputFile, PackPreview, PackReport, PackSample, Skipped, TargetPreview, TargetReport};
 
-use super::task::{Task, TaskContext};
+use crate::job::task::{Task, TaskContext};
 use gristmill_core::{Outcome, PackPlan, RunOptions};
 use gristmill_storage::fs::{Fs, RealFs};
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 impl Assembler<'_> {
     /// Whether every format of the pass has as many tokens as the plan allows.
-    pub(in crate::job::pack) fn is_full(&self) -> bool {
+    pub(in crate::tokens::pack) fn is_full(&self) -> bool {
         let Some((limit, pass)) = self.plan.limit_tokens.zip(self.pass) else { return false };
         let written = |number: &usize| self.totals.targets.get(*number).map_or(0, |totals| totals.written);
         pass.specs.iter().all(|number| written(number) >= limit)

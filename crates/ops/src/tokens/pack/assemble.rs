@@ -26,22 +26,22 @@ const COMMIT_EVERY: Duration = Duration::from_secs(2);
 
 /// Names of spools in the work folder.
 pub(super) mod name {
-    pub(in crate::job::pack) fn pbin(number: usize) -> String {
+    pub(in crate::tokens::pack) fn pbin(number: usize) -> String {
         format!("m{number}.pbin")
     }
-    pub(in crate::job::pack) fn pbin_lengths(number: usize) -> String {
+    pub(in crate::tokens::pack) fn pbin_lengths(number: usize) -> String {
         format!("m{number}.lengths")
     }
-    pub(in crate::job::pack) fn task(rank: u32, end: &str) -> String {
+    pub(in crate::tokens::pack) fn task(rank: u32, end: &str) -> String {
         format!("n{rank}.{end}")
     }
-    pub(in crate::job::pack) fn samples(number: usize) -> String {
+    pub(in crate::tokens::pack) fn samples(number: usize) -> String {
         format!("f{number}.tokens")
     }
-    pub(in crate::job::pack) fn samples_mask(number: usize) -> String {
+    pub(in crate::tokens::pack) fn samples_mask(number: usize) -> String {
         format!("f{number}.mask")
     }
-    pub(in crate::job::pack) fn samples_lengths(number: usize) -> String {
+    pub(in crate::tokens::pack) fn samples_lengths(number: usize) -> String {
         format!("f{number}.lengths")
     }
 }

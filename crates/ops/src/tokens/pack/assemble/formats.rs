@@ -2,8 +2,8 @@
 
 use super::{name, Assembler};
 use crate::engine::pack::{EncodedBlock, EncodingSpec, Kind};
-use crate::job::pack::spool::{each_chunk, Snapshot, Spool};
 use crate::source::text::TextFile;
+use crate::tokens::pack::spool::{each_chunk, Snapshot, Spool};
 use gristmill_core::pack::SampleSize;
 use gristmill_core::{Failure, Outcome, PackFormat, ProblemKind, Severity, Subject};
 use std::ops::Range;
