@@ -35,7 +35,7 @@ pub use handles::{
 };
 pub use media::{AvFacts, ImageFacts, MediaFacts, MediaFilter, MediaPlan, MediaType};
 pub use mix::{MixKind, MixMember, MixPlan};
-pub use pack::{PackFormat, PackPlan};
+pub use pack::PackPlan;
 pub use plan::{Duplicates, Loading, PrepareMediaPlan, PreparePlan, Rerun, Scope, SplitPlan, Tgz};
 pub use problem::{Problem, ProblemKind, Severity, Subject};
 pub use run_options::RunOptions;

@@ -194,6 +194,14 @@ pub struct Group<P: 'static> {
     pub options: &'static [OptionSpec<P>],
 }
 
+impl<P> Clone for Group<P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for Group<P> {}
+
 impl<P> Group<P> {
     /// Creates a group that always applies.
     pub const fn new(title: &'static str, step: &'static str, options: &'static [OptionSpec<P>]) -> Self {

@@ -118,52 +118,6 @@ impl PackPlan {
     pub fn follows_reference(&self) -> bool {
         self.compat || self.nanosets.as_ref().is_some_and(|target| target.names == NameProfile::Classic)
     }
-
-    /// Returns the requested formats, in the order in which they are made and listed.
-    pub fn formats(&self) -> Vec<PackFormat> {
-        [
-            self.modalities.is_some().then_some(PackFormat::Modalities),
-            self.nanosets.is_some().then_some(PackFormat::Nanosets),
-            self.forager.is_some().then_some(PackFormat::Forager),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
-    }
-}
-
-/// A framework whose files `pack` makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PackFormat {
-    /// `.pbin`.
-    Modalities,
-    /// `.ds` with `.ds.index` and `.ds.metadata`.
-    Nanosets,
-    /// `tokenized-samples/` and `index/`.
-    Forager,
-}
-
-impl PackFormat {
-    /// All formats, in the order of a plan.
-    pub const ALL: [Self; 3] = [Self::Modalities, Self::Nanosets, Self::Forager];
-
-    /// Returns the value of `--format`, which is also the folder's name if there are several formats.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Modalities => "modalities",
-            Self::Nanosets => "nanosets",
-            Self::Forager => "forager",
-        }
-    }
-
-    /// Returns the noun, in the singular, for the items that its files consist of.
-    pub fn item(self) -> &'static str {
-        match self {
-            Self::Modalities | Self::Nanosets => "document",
-            Self::Forager => "sample",
-        }
-    }
 }
 
 /// Options of the Modalities output: one `.pbin` per file (docs/formats/modalities.md §3 and §4).

@@ -59,7 +59,7 @@ actions! {
     Recent, "recent", "recent", "Shows the data sets that were opened last.";
     Prepare, "prepare", "prepare", "Guides through preparing the data set for training.";
     Resume, "resume", "resume", "Goes on with the run that was interrupted.";
-    Pack, "pack", "pack tokens", "Guides through packing text into tokens for Modalities, Nanosets and Forager.";
+    Pack, "pack", "pack tokens", "Guides through packing text into tokens for training frameworks.";
     Dedup, "dedup", "dedup", "Guides through removing repeated text: each minimum length is estimated from the data.";
     Media, "media", "media metadata", "Records the sizes and durations of pictures, sounds and videos.";
     Facts, "facts", "facts", "Draws how sizes, formats, durations and lengths are distributed.";

@@ -28,21 +28,21 @@ const LAYERS: &[&[&str]] = &[
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
     ("cli", 7_285),
-    ("core", 2_728),
+    ("core", 2_701),
     ("dedup", 2_735),
-    ("engine", 27_688),
+    ("engine", 27_218),
     ("formats", 6_195),
-    ("job", 12_180),
+    ("job", 12_174),
     ("media", 13_539),
-    ("operations", 4_999),
+    ("operations", 4_502),
     ("preview", 3_528),
     ("prompt", 1_285),
     ("pycompat", 4_281),
-    ("source", 7_385),
+    ("source", 7_419),
     ("storage", 2_642),
     ("tokenizer", 6_467),
-    ("tokens", 3_942),
-    ("tui", 31_728),
+    ("tokens", 3_277),
+    ("tui", 31_733),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
@@ -52,14 +52,14 @@ const LONG_FILES: usize = 0;
 const LONG_FUNCTIONS: usize = 6;
 
 /// Maximum number of modules that depend on each other in a circle, other than parents and children.
-const MODULES_IN_CYCLES: usize = 134;
+const MODULES_IN_CYCLES: usize = 130;
 
 /// Maximum number of files outside the folders of a token format that name it.
-const FORMAT_NAMES: &[(&str, usize)] = &[("forager", 47), ("modalities", 55), ("nanosets", 55)];
+const FORMAT_NAMES: &[(&str, usize)] = &[("forager", 25), ("modalities", 29), ("nanosets", 29)];
 
 /// Maximum number of files that name a flag, without `media/`, where a sample is one of sound or of a track.
 const FLAG_NAMES: &[(&str, usize)] =
-    &[("truncate-to", 8), ("max-tokens-per-file", 8), ("min-count", 10), ("sample-size", 20)];
+    &[("truncate-to", 3), ("max-tokens-per-file", 3), ("min-count", 10), ("sample-size", 10)];
 
 /// Words that messages, help and labels must not use, and the maximum number of texts that still use each.
 const UNWANTED_WORDS: &[(&str, usize)] = &[

@@ -5,13 +5,11 @@ use crate::formats::forager::INDEX_FOLDER;
 use crate::job::index::{run_forager, run_raw, start_raw, ExistingFile, ForagerIndexPlan, IndexReport, RawIndexPlan};
 use crate::job::report::{counts_value, problem_table, Report, ReportLine};
 use crate::job::task::TaskContext;
-use crate::source::text::{list, Selection};
+use crate::source::text::{list_jsonl, Selection};
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::text::{agree, bytes, count, display_safe, duration};
-use gristmill_core::{
-    ExitClass, Failure, Outcome, PackFormat, Problem, ProblemKind, ProblemSink as _, Severity, Subject,
-};
+use gristmill_core::{ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
 use std::path::PathBuf;
@@ -241,7 +239,7 @@ fn make(plan: &IndexPlan, is_dry: bool, context: &TaskContext) -> Outcome<IndexR
         }
         (Some(IndexFormat::Modalities), paths) => {
             let selection = Selection { follows_reference: true, ..Selection::default() };
-            let listing = list(paths, selection, PackFormat::Modalities, &context.cancel)?;
+            let listing = list_jsonl(paths, selection, &context.cancel)?;
             listing.problems.into_iter().try_for_each(|problem| context.problems.report(problem))?;
             for file in listing.files {
                 if !file.packing.is_plain() {

@@ -2,7 +2,7 @@
 
 use super::discover::{is_shard_name, walk};
 use crate::formats::modalities::packed::is_packed;
-use gristmill_core::{DatasetKind, Failure, Outcome, PackFormat};
+use gristmill_core::{DatasetKind, Failure, Outcome};
 use std::path::{Path, PathBuf};
 
 /// File of a mixture index: number of the data set of each sample, u64.
@@ -80,21 +80,20 @@ pub fn output_folder_kind(path: &Path) -> Option<DatasetKind> {
 /// Whether there are two folders named like formats, at least one of which has the files of its format.
 fn has_packed_formats(path: &Path) -> bool {
     let formats = packed_formats(path);
-    let is_packed = |(format, path): &(PackFormat, PathBuf)| {
-        let kind = match format {
-            PackFormat::Modalities => DatasetKind::PackedFolder,
-            PackFormat::Nanosets => DatasetKind::TokenFolder,
-            PackFormat::Forager => DatasetKind::ForagerSamples,
-        };
-        token_folder_kind(path) == Some(kind)
-    };
-    formats.len() > 1 && formats.iter().any(is_packed)
+    formats.len() > 1 && formats.iter().any(|(_, kind, path)| token_folder_kind(path) == Some(*kind))
 }
 
-/// Returns the direct subfolders that are named like formats of `pack`.
-pub fn packed_formats(path: &Path) -> Vec<(PackFormat, PathBuf)> {
-    let all = [PackFormat::Modalities, PackFormat::Nanosets, PackFormat::Forager];
-    all.into_iter().map(|format| (format, path.join(format.word()))).filter(|(_, path)| path.is_dir()).collect()
+/// Names of the folders of formats, with the kind of each.
+const PACKED_FORMATS: &[(&str, DatasetKind)] = &[
+    ("modalities", DatasetKind::PackedFolder),
+    ("nanosets", DatasetKind::TokenFolder),
+    ("forager", DatasetKind::ForagerSamples),
+];
+
+/// Returns the direct subfolders that are named like formats of `pack`, with the kind that each should have.
+pub fn packed_formats(path: &Path) -> Vec<(&'static str, DatasetKind, PathBuf)> {
+    let all = PACKED_FORMATS.iter().map(|(format, kind)| (*format, *kind, path.join(format)));
+    all.filter(|(.., path)| path.is_dir()).collect()
 }
 
 /// Returns the `.pbin` files of a folder, at any depth and sorted; `None` if there are none, or if there are other files. Hidden files, and

@@ -1,6 +1,15 @@
 //! From text to token files: packing, and the formats.
 
+pub mod check;
+mod format;
+pub mod formats;
 mod instruction;
+mod names;
+mod options;
+mod overlaps;
 pub mod pack;
+mod spool;
+mod spools;
 
+pub(crate) use format::{EndTokenNeed, TokenFormat};
 pub use instruction::{run_instruction, InstructionReport, PartitionReport};

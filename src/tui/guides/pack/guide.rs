@@ -10,8 +10,10 @@ use crate::tui::screens::run::{orders, JobRequest};
 use crate::tui::widgets::ListState;
 use gristmill_core::options::Answer;
 use gristmill_core::pack::TextField;
-use gristmill_core::{Failure, Outcome, PackFormat, PackPlan, Problem, ProblemKind, Subject};
+use gristmill_core::{Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_ops::operations::pack::PROPOSED_OPTIONS;
+use gristmill_ops::source::text::DocumentRules;
+use gristmill_ops::tokens::formats;
 use gristmill_ops::tokens::pack::PackPreview;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -35,13 +37,13 @@ const GLOB: Field = Field::Option("glob");
 pub(super) const FILES: Field = Field::Page("files");
 
 /// Inputs, glob, list of paths, and formats.
-type FilesRequest = (Vec<String>, Option<String>, Option<String>, Vec<PackFormat>);
+type FilesRequest = (Vec<String>, Option<String>, Option<String>, Vec<&'static str>);
 
 /// The last requests to the workers, so that none is repeated.
 #[derive(Default)]
 struct LastRequests {
     files: Option<FilesRequest>,
-    extract: Option<(TextField, PackFormat, usize)>,
+    extract: Option<(TextField, DocumentRules, usize)>,
     tokenizer: Option<(String, Option<Arc<str>>, PackPlan)>,
     preview: Option<PackPlan>,
 }
@@ -130,9 +132,9 @@ impl PackGuide {
 
     /// Returns a problem for one of the formats that finds nothing to read.
     pub(super) fn format_without_files(&self, plan: &PackPlan) -> Option<Problem> {
-        let formats = plan.formats();
-        let (format, why) = formats.iter().find_map(|format| Some((*format, self.known.files_blocker(*format)?)))?;
-        let message = format!("nothing to read for {}: {why}", format.word());
+        let formats = formats::names(plan);
+        let (format, why) = formats.iter().find_map(|format| Some((format, self.known.files_blocker(format)?)))?;
+        let message = format!("nothing to read for {format}: {why}");
         let problem = Problem::problem(ProblemKind::NothingToDo, Subject::default(), message);
         Some(problem.with_hint("'only files' in the step Source names others, as in **/*.jsonl.gz"))
     }
@@ -174,18 +176,18 @@ impl Guide for PackGuide {
     fn ask(&mut self, form: &mut Form) {
         self.propose(form);
         let plan = plan_of(form);
-        let files = (plan.inputs.clone(), plan.glob.clone(), plan.paths_file.clone(), plan.formats());
+        let files = (plan.inputs.clone(), plan.glob.clone(), plan.paths_file.clone(), formats::names(&plan));
         if !plan.inputs.is_empty() && self.asked.files.as_ref() != Some(&files) {
             self.asked.files = Some(files);
             self.workers.files(plan.clone());
         }
         if let Some(documents) = self.known.documents.clone() {
             // The rules of this format count for the documents that are shown.
-            let format = plan.formats().first().copied().unwrap_or(PackFormat::Nanosets);
-            let extract = (plan.text.clone(), format, Arc::as_ptr(&documents) as usize);
+            let rules = formats::document_rules(&plan);
+            let extract = (plan.text.clone(), rules, Arc::as_ptr(&documents) as usize);
             if self.asked.extract.as_ref() != Some(&extract) {
                 self.asked.extract = Some(extract.clone());
-                self.workers.extract(extract.0, documents, format);
+                self.workers.extract(extract.0, documents, rules);
             }
         }
         self.ask_tokenizer(form, &plan);
@@ -306,7 +308,7 @@ impl Guide for PackGuide {
             }
             "text" => self.known.text_blocker(),
             "tokenizer" => self.known.tokenizer_blocker(&plan.tokenizer, plan.end.as_ref()),
-            "formats" if plan.formats().is_empty() => Some("choose at least one format".into()),
+            "formats" if formats::names(&plan).is_empty() => Some("choose at least one format".into()),
             "formats" => self.format_without_files(&plan).map(|problem| problem.message),
             _ => None,
         }

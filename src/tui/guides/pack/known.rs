@@ -1,7 +1,7 @@
 //! Facts about the data, from the workers.
 
 use gristmill_core::pack::EndToken;
-use gristmill_core::{Outcome, PackFormat, PackPlan};
+use gristmill_core::{Outcome, PackPlan};
 use gristmill_ops::operations::pack::{DataFacts, DocumentKey, DocumentTexts, FirstDocuments, InputFiles};
 use gristmill_ops::preview::tokens::TokenText;
 use gristmill_ops::tokens::pack::PackPreview;
@@ -69,7 +69,7 @@ impl PackFacts {
     }
 
     /// Why a format finds no files to read.
-    pub fn files_blocker(&self, format: PackFormat) -> Option<&str> {
+    pub fn files_blocker(&self, format: &str) -> Option<&str> {
         let files = self.files.as_ref()?.as_ref().as_ref().ok()?;
         files.by_format.iter().find(|(of, _)| *of == format)?.1.as_ref().err().map(String::as_str)
     }

@@ -6,7 +6,7 @@ use crate::tui::keymap::Action;
 use crate::tui::screen::UiEnv;
 use gristmill_core::options::Answer;
 use gristmill_core::pack::{EndToken, TextField};
-use gristmill_core::{Cancel, Failure, PackFormat, PackPlan, Problem, ProblemKind, RunOptions, Subject};
+use gristmill_core::{Cancel, Failure, PackPlan, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_ops::job::report::OutputFile;
 use gristmill_ops::operations::pack::{extract_texts, find_files, read_documents, DocumentTexts, InputFiles};
 use gristmill_ops::operations::{erase, Pack};
@@ -73,8 +73,8 @@ fn with_documents(plan: PackPlan, lines: &str) -> Test {
 fn extract(test: &mut Test) {
     let documents = test.guide.known.documents.clone().unwrap();
     let plan = plan(test);
-    let format = plan.formats().first().copied().unwrap_or(PackFormat::Nanosets);
-    test.guide.known.extracted = Some(Arc::new(extract_texts(&plan.text, &documents, format)));
+    let rules = gristmill_ops::tokens::formats::document_rules(&plan);
+    test.guide.known.extracted = Some(Arc::new(extract_texts(&plan.text, &documents, rules)));
 }
 
 fn given() -> PackPlan {
@@ -109,8 +109,8 @@ fn set_formats(test: &mut Test, formats: &[&str]) {
 
 fn preview() -> PackPreview {
     let output = |name: &str, bytes, replaces| OutputFile { name: name.into(), bytes, replaces };
-    let target = |format, path: &str, outputs| TargetPreview {
-        format,
+    let target = |format: &str, path: &str, outputs| TargetPreview {
+        format: format.to_owned(),
         path: path.into(),
         outputs,
         documents: 1_204_331,
@@ -131,13 +131,9 @@ fn preview() -> PackPreview {
             bytes_per_second: 6e7,
         },
         targets: vec![
+            target("modalities", "/data/out/modalities", vec![output("modalities/corpus.pbin", 1_624_008_236, false)]),
             target(
-                PackFormat::Modalities,
-                "/data/out/modalities",
-                vec![output("modalities/corpus.pbin", 1_624_008_236, false)],
-            ),
-            target(
-                PackFormat::Nanosets,
+                "nanosets",
                 "/data/out/nanosets",
                 vec![
                     output("nanosets/00000_unshuffled.ds", 1_624_008_236, true),
@@ -172,9 +168,9 @@ fn files_are_listed_with_what_each_format_makes_of_them() {
         files.shown.extend(added);
         files.total = 3;
         files.by_format = vec![
-            (PackFormat::Modalities, Ok((3, files.bytes))),
-            (PackFormat::Nanosets, Ok((5, files.bytes * 2))),
-            (PackFormat::Forager, Err("there is no file whose name ends in .jsonl".into())),
+            ("modalities", Ok((3, files.bytes))),
+            ("nanosets", Ok((5, files.bytes * 2))),
+            ("forager", Err("there is no file whose name ends in .jsonl".into())),
         ];
         test.guide.known.files = Some(Arc::new(Ok(files)));
     }
@@ -348,7 +344,7 @@ fn nothing_is_proposed_for_a_run_that_is_resumed() {
 #[test]
 fn a_format_that_finds_nothing_to_read_states_it_and_where_that_is_changed() {
     let mut test = with_documents(given(), LINES);
-    let by_format = vec![(PackFormat::Forager, Err("there is no file whose name ends in .jsonl".into()))];
+    let by_format = vec![("forager", Err("there is no file whose name ends in .jsonl".into()))];
     test.guide.known.files = Some(Arc::new(Ok(InputFiles { by_format, ..InputFiles::default() })));
     test.type_into("tokenizer", "tokenizer.json");
     set_formats(&mut test, &["forager"]);

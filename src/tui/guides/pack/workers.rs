@@ -5,10 +5,11 @@ use super::probe;
 use crate::tui::screen::UiEnv;
 use crate::tui::work::Latest;
 use gristmill_core::pack::TextField;
-use gristmill_core::{Cancel, Outcome, PackFormat, PackPlan, RunOptions};
+use gristmill_core::{Cancel, Outcome, PackPlan, RunOptions};
 use gristmill_ops::operations::pack::{
     extract_texts, find_files, read_documents, DocumentTexts, FirstDocuments, InputFiles,
 };
+use gristmill_ops::source::text::DocumentRules;
 use gristmill_ops::source::text::TextFile;
 use gristmill_ops::tokens::pack::PackPreview;
 use gristmill_tokenizer::Tokenizer;
@@ -31,7 +32,7 @@ type Previewed = (PackPlan, Arc<Outcome<PackPreview>>);
 pub struct Workers {
     files: Latest<(PackPlan, Cancel), Arc<Outcome<InputFiles>>>,
     documents: Latest<(Vec<TextFile>, Cancel), Arc<FirstDocuments>>,
-    extract: Latest<(TextField, Arc<FirstDocuments>, PackFormat), Arc<DocumentTexts>>,
+    extract: Latest<(TextField, Arc<FirstDocuments>, DocumentRules), Arc<DocumentTexts>>,
     tokenizer: Latest<TokenizerQuestion, (String, Arc<Outcome<TokenizerLook>>)>,
     found: Latest<Vec<PathBuf>, Vec<String>>,
     preview: Latest<(PackPlan, Cancel), Previewed>,
@@ -93,8 +94,8 @@ impl Workers {
     }
 
     /// Takes the text out of documents.
-    pub fn extract(&mut self, field: TextField, documents: Arc<FirstDocuments>, format: PackFormat) {
-        self.extract.ask((field, documents, format));
+    pub fn extract(&mut self, field: TextField, documents: Arc<FirstDocuments>, rules: DocumentRules) {
+        self.extract.ask((field, documents, rules));
     }
 
     /// Loads a tokenizer and encodes a document.

@@ -89,9 +89,9 @@ pub fn tokens(path: &Path, look: EntryFacts) -> EntryFacts {
 /// Returns the facts about tokens packed in several formats, or about the index of a mixture.
 pub fn outputs(path: &Path, look: EntryFacts) -> EntryFacts {
     if look.kind == DatasetKind::PackedFormats {
-        let looked = packed_formats(path).into_iter().map(|(format, path)| match token_folder_kind(&path) {
-            Some(kind) => (format.word(), tokens(&path, EntryFacts { state: State::Prepared, ..EntryFacts::of(kind) })),
-            None => (format.word(), EntryFacts::of(DatasetKind::PlainFolder)),
+        let looked = packed_formats(path).into_iter().map(|(format, _, path)| match token_folder_kind(&path) {
+            Some(kind) => (format, tokens(&path, EntryFacts { state: State::Prepared, ..EntryFacts::of(kind) })),
+            None => (format, EntryFacts::of(DatasetKind::PlainFolder)),
         });
         let formats: Vec<_> = looked.collect();
         let lacks = formats.iter().find(|(_, look)| look.state != State::Prepared);

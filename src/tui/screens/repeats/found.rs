@@ -8,7 +8,7 @@ use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::Stoppable;
 use gristmill_core::dedup::{ANNOTATE_KEY, FIELD_OF_VARIANT_B, USUAL_MIN_LENGTH};
 use gristmill_core::text::{bytes, count};
-use gristmill_core::{Cancel, DedupPlan, Failure, Outcome, PackFormat};
+use gristmill_core::{Cancel, DedupPlan, Failure, Outcome};
 use gristmill_dedup::Rule;
 use gristmill_ops::engine::dedup::look::{look, Repeats, Scope};
 use gristmill_ops::source::dedup::list;
@@ -105,7 +105,7 @@ impl SearchRequest {
     /// Lists the files, reads them and searches for repeats.
     fn answer(&self, read: &AtomicU64, cancel: &Cancel) -> Outcome<Repeats> {
         let files = match self.lone_file() {
-            Some(file) => texts::list(&[file.to_owned()], Selection::default(), PackFormat::Modalities, cancel)?.files,
+            Some(file) => texts::list_jsonl(&[file.to_owned()], Selection::default(), cancel)?.files,
             None => list(self.folder(), false, cancel)?.files,
         };
         let listed_under = [self.plan.annotate_key.as_str(), ANNOTATE_KEY, FIELD_OF_VARIANT_B];

@@ -5,11 +5,12 @@ use super::view::RunTexts;
 use super::{JobOutput, JobRequest};
 use crate::tui::{recent, widgets::text};
 use gristmill_core::options::Answer;
-use gristmill_core::{DedupPlan, PackFormat, PackPlan, PreparePlan};
+use gristmill_core::{DedupPlan, PackPlan, PreparePlan};
 use gristmill_ops::engine::plan::{shell_quote, CommandLine};
 use gristmill_ops::operations::prepare::command_line;
 use gristmill_ops::operations::{erase, AnyPlan, Dedup, Pack};
 use gristmill_ops::source::kind::packed_files;
+use gristmill_ops::tokens::formats;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -90,13 +91,13 @@ pub fn metadataset(path: &Path) -> JobRequest {
 pub fn pack(plan: PackPlan) -> JobRequest {
     let path = PathBuf::from(&plan.output);
     let name = name_of(&path);
-    let formats = plan.formats();
+    let formats = formats::names(&plan);
     // With several formats, each is written to a folder of its own.
     let outputs: Vec<PathBuf> = match formats.as_slice() {
         // The format of a single file is not recognized without the usual extension.
-        [PackFormat::Modalities] => Some(path.clone()).filter(|_| is_known(&plan)).into_iter().collect(),
+        [_] if formats::has_single_files(&plan) => Some(path.clone()).filter(|_| is_known(&plan)).into_iter().collect(),
         [_] => vec![path.clone()],
-        _ => formats.iter().map(|format| path.join(format.word())).collect(),
+        _ => formats.iter().map(|format| path.join(format)).collect(),
     };
     let ends = ["is ready to train on", "is packed", "was packed like this already"];
     JobRequest {
@@ -107,7 +108,7 @@ pub fn pack(plan: PackPlan) -> JobRequest {
     }
 }
 
-/// Whether the output of a plan for Modalities alone will be recognized: a `.pbin` file, or a folder of them.
+/// Whether the output of a plan for packed files alone will be recognized: a `.pbin` file, or a folder of them.
 fn is_known(plan: &PackPlan) -> bool {
     let output = Path::new(&plan.output);
     let several = plan.inputs.len() > 1 || plan.inputs.iter().any(|input| Path::new(input).is_dir());

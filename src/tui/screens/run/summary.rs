@@ -14,6 +14,7 @@ use gristmill_ops::job::metadataset::MetadatasetReport;
 use gristmill_ops::job::report::OutputFile;
 use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::Planned;
+use gristmill_ops::tokens::formats;
 use gristmill_ops::tokens::pack::PackReport;
 use ratatui::text::{Line, Span};
 
@@ -114,7 +115,7 @@ fn pack(report: &PackReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         lines.extend(wrapped(&words, columns, ui.theme.warn));
     }
     for target in &report.targets {
-        let documents = format!("{}: {}", target.format.word(), count(target.documents, target.format.item()));
+        let documents = format!("{}: {}", target.format, count(target.documents, formats::item(&target.format)));
         let tokens = format!("{} of {}", count(target.tokens, "token"), count(u64::from(target.token_bytes), "byte"));
         lines.extend(wrapped(&format!("{documents} {dot} {tokens}"), columns, ui.theme.title));
         if target.dropped_tokens > 0 {
@@ -227,15 +228,14 @@ mod tests {
     use super::*;
     use crate::tui::testing;
     use gristmill_core::DedupPlan;
-    use gristmill_core::PackFormat;
     use gristmill_ops::job::dedup::Figures;
     use gristmill_ops::tokens::pack::TargetReport;
     use std::time::Duration;
 
     #[test]
     fn the_vocabulary_size_that_training_needs_is_shown() {
-        let target = |format, vocab_size| TargetReport {
-            format,
+        let target = |format: &str, vocab_size| TargetReport {
+            format: format.to_owned(),
             path: "/data/web-tokens".into(),
             outputs: Vec::new(),
             documents: 2,
@@ -250,7 +250,7 @@ mod tests {
             documents: 2,
             tokens: 8,
             bytes: 30,
-            targets: vec![target(PackFormat::Nanosets, Some(50_257)), target(PackFormat::Modalities, None)],
+            targets: vec![target("nanosets", Some(50_257)), target("modalities", None)],
             nothing_to_do: false,
             resumed_bytes: 0,
             switched_to_reference: None,

@@ -42,7 +42,7 @@ pub struct FormatFacts {
 /// Describes each format of a folder; what is wrong with them is among the problems.
 pub fn format_facts(folder: &Path, handles: &Handles<'_>) -> Outcome<(Vec<FormatFacts>, Vec<Problem>)> {
     let (mut all, mut problems) = (Vec::new(), Vec::new());
-    for (format, path) in packed_formats(folder) {
+    for (format, _, path) in packed_formats(folder) {
         let log = ProblemLog::default();
         let own = Handles { problems: &log, ..*handles };
         let mut state = "packed";
@@ -61,7 +61,7 @@ pub fn format_facts(folder: &Path, handles: &Handles<'_>) -> Outcome<(Vec<Format
         if state == "packed" && problems.iter().any(is_damaged) {
             state = "has problems";
         }
-        all.push(FormatFacts { format: format.word(), path, files, items, bytes, state });
+        all.push(FormatFacts { format, path, files, items, bytes, state });
     }
     Ok((all, problems))
 }

@@ -5,6 +5,7 @@ pub mod assembly;
 pub mod check;
 pub mod chunk;
 pub mod config;
+mod end_token;
 pub mod filter;
 pub mod folder;
 pub mod index_checker;
@@ -12,3 +13,5 @@ pub mod instruction;
 pub mod merge;
 pub mod repair;
 pub mod source;
+
+pub(crate) use end_token::{unknown_end, unknown_end_note};

@@ -1,13 +1,9 @@
 //! How a format transforms the raw ids of a text.
 
-use crate::formats::modalities::token_bytes;
-use crate::formats::nanosets::TokenSize;
-use gristmill_core::pack::{
-    EndToken, ForagerTarget, MaskedParts, ModalitiesTarget, NanosetsTarget, SampleSize, TokenType,
-};
-use gristmill_core::text::display_safe;
-use gristmill_core::{Failure, Outcome, PackFormat, PackPlan, Problem, ProblemKind, Subject};
-use gristmill_tokenizer::{PaddingLength, Side, Template, Tokenizer, TokenizerKind, Truncation};
+use crate::source::text::DocumentRules;
+use gristmill_core::pack::{EndToken, MaskedParts, TokenType};
+use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_tokenizer::{Side, Template, Tokenizer, Truncation};
 
 /// The end token of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +41,10 @@ pub enum Kind {
 /// How a format transforms the raw ids of a text.
 #[derive(Clone, Debug)]
 pub struct EncodingSpec {
-    /// The format, whose rules apply to lines.
-    pub format: PackFormat,
+    /// The name of the format.
+    pub format: &'static str,
+    /// Which lines are refused.
+    pub rules: DocumentRules,
     /// Ids added around the text's own.
     pub template: Template,
     /// The maximum length of documents.
@@ -65,192 +63,50 @@ pub struct EncodingSpec {
     pub may_overflow: bool,
     /// Whether reasons are needed line by line, as are the lines of documents: the losses of the reference are reproduced.
     pub wants_lines: bool,
+    /// Whether truncation and padding are answers of the plan, and not of the tokenizer file.
+    pub is_length_planned: bool,
     /// Whether the lengths of the texts in characters are needed, for statistics.
     pub wants_chars: bool,
 }
 
-/// Returns the specs of a plan, in the order of its formats. Fails if an end token is missing from the plan or the vocabulary, or does
-/// not fit into a token.
-pub fn specs(plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<Vec<EncodingSpec>> {
-    let mut specs = Vec::new();
-    if let Some(target) = &plan.modalities {
-        specs.push(of_modalities(plan, target, tokenizer)?);
-    }
-    if let Some(target) = &plan.nanosets {
-        specs.push(of_nanosets(plan, target, tokenizer)?);
-    }
-    if let Some(target) = &plan.forager {
-        specs.push(of_forager(plan, target, tokenizer)?);
-    }
-    if specs.is_empty() {
-        return Err(
-            Failure::usage("packing", "no format is chosen").with_hint("--format modalities, nanosets or forager")
-        );
-    }
-    Ok(specs)
-}
-
-fn of_modalities(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
-    let end = match (&target.eod_token, &plan.end) {
-        (Some(token), _) => modalities_end(plan, tokenizer, token)?,
-        (None, Some(EndToken::Text(token))) => modalities_end(plan, tokenizer, token)?,
-        (None, Some(EndToken::Id(id))) => known_id(tokenizer, *id)?,
-        (None, None) => return Err(no_end("every document of a .pbin ends with one")),
-    };
-    let fill = match target.pad_to {
-        Some(length) => Some(Fill {
-            length: as_length(length),
-            id: match &target.pad_token {
-                Some(token) => tokenizer.expect_id(token)?,
-                None => tokenizer.padding().map(|padding| padding.id).ok_or_else(|| {
-                    Failure::usage("filling documents up", "the tokenizer does not say which token to put")
-                        .with_hint("name it with --pad-token, or as pad_token below special_tokens of a configuration")
-                })?,
-            },
-            side: tokenizer.padding().map_or(Side::Right, |padding| padding.side),
-        }),
-        None => None,
-    };
-    let truncation = target.truncate_to.map(|length| Truncation {
-        max_length: as_length(length),
-        side: tokenizer.truncation().map_or(Side::Right, |stored| stored.side),
-    });
-    let token = match token_bytes(tokenizer.base_size()) {
-        1 => TokenType::U8,
-        2 => TokenType::U16,
-        _ => TokenType::U32,
-    };
-    // SentencePiece adds nothing around a text.
-    let template = match tokenizer.kind() {
-        TokenizerKind::SentencePiece => Template::default(),
-        TokenizerKind::Json => tokenizer.template()?,
-    };
-    let spec = EncodingSpec {
-        truncation,
-        fill,
-        end: End::UnlessThere(end),
-        needs_tokens: true,
-        wants_lines: plan.compat,
-        ..EncodingSpec::new(PackFormat::Modalities, template, token, tokenizer)
-    };
-    spec.checked()
-}
-
-/// Returns the unknown token, which the reference program uses for an end token that is not in the vocabulary; `None` if the token exists
-/// or the tokenizer has no unknown token.
-pub fn unknown_end(tokenizer: &Tokenizer, token: &str) -> Option<u32> {
-    let is_missing = tokenizer.kind() == TokenizerKind::Json && tokenizer.id_of(token).is_none();
-    tokenizer.unknown().filter(|_| is_missing)
-}
-
-/// Returns the note that the unknown token `id` ends documents.
-pub fn unknown_end_note(token: &str, id: u32) -> Problem {
-    let token = display_safe(token);
-    let why = format!(
-        "the end token `{token}` is not in the tokenizer's vocabulary: the unknown token (id {id}) ends each document, as in Modalities"
-    );
-    Problem::note(ProblemKind::Other, Subject::field(PackFormat::Modalities.word()), why)
-}
-
-/// Returns the end token. With `--compat` the unknown token replaces a missing one.
-fn modalities_end(plan: &PackPlan, tokenizer: &Tokenizer, token: &str) -> Outcome<u32> {
-    match (tokenizer.expect_id(token), unknown_end(tokenizer, token)) {
-        (Err(_), Some(id)) if plan.compat => Ok(id),
-        (Err(failure), Some(id)) => {
-            let near = failure.hint.as_ref().map_or_else(String::new, |near| format!("{near} "));
-            let hint = format!("{near}--eos-id {id} or --compat takes the unknown token, as Modalities does");
-            Err(failure.with_hint(hint))
-        }
-        (Ok(id), _) if tokenizer.kind() == TokenizerKind::SentencePiece && Some(id) == tokenizer.unknown() => {
-            Err(Failure::usage("looking up the end token", format!("`{token}` is the unknown piece of the tokenizer")))
-        }
-        (found, _) => found,
-    }
-}
-fn of_nanosets(plan: &PackPlan, target: &NanosetsTarget, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
-    // An end token replaces the whole template.
-    let template = match &plan.end {
-        Some(end) => Template { prefix: Vec::new(), suffix: vec![end_id(tokenizer, end)?] },
-        None => tokenizer.template()?,
-    };
-    let token = match TokenSize::of_vocabulary(tokenizer.full_size()) {
-        TokenSize::Two => TokenType::U16,
-        TokenSize::Four => TokenType::U32,
-    };
-    if target.loss_masks && tokenizer.padding().is_some() {
-        return Err(Failure::usage("loss masks", "the tokenizer file fills texts up, and masks say nothing of that")
-            .with_hint("take the padding out of the tokenizer file: set \"padding\" to null"));
-    }
-    let spec = EncodingSpec {
-        truncation: tokenizer.truncation(),
-        kind: if target.loss_masks { Kind::LossMask } else { Kind::Plain },
-        wants_chars: target.logging_dir.is_some(),
-        ..EncodingSpec::new(PackFormat::Nanosets, template, token, tokenizer)
-    };
-    spec.checked()
-}
-
-fn of_forager(plan: &PackPlan, target: &ForagerTarget, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
-    let end = match (target.sample_size, &plan.end) {
-        (SampleSize::Variable, _) => End::Never,
-        (SampleSize::Fixed(_), Some(end)) => End::Always(end_id(tokenizer, end)?),
-        (SampleSize::Fixed(_), None) => return Err(no_end("samples of a fixed length need one between documents")),
-    };
-    match (target.sample_size, &target.masks) {
-        (SampleSize::Fixed(0), _) => return Err(Failure::usage("the sample size", "it has to be at least 1")),
-        (SampleSize::Variable, Some(_)) => {
-            return Err(Failure::usage("loss masks of Forager", "they need samples of a fixed length")
-                .with_hint("give --sample-size"));
-        }
-        _ => {}
-    }
-    let template = if target.special_tokens { tokenizer.template()? } else { Template::default() };
-    let fill = tokenizer.padding().and_then(|padding| match padding.length {
-        PaddingLength::Fixed(length) => {
-            let multiple = padding.multiple_of.filter(|multiple| *multiple > 0).unwrap_or(1);
-            let length = length.div_ceil(multiple).saturating_mul(multiple);
-            Some(Fill { length, id: padding.id, side: padding.side })
-        }
-        // The longest of one document adds nothing.
-        PaddingLength::Longest => None,
-    });
-    let spec = EncodingSpec {
-        truncation: tokenizer.truncation(),
-        fill,
-        end,
-        kind: target.masks.clone().map_or(Kind::Plain, Kind::Parts),
-        ..EncodingSpec::new(PackFormat::Forager, template, target.token_type(), tokenizer)
-    };
-    spec.checked()
-}
-
-fn no_end(why: &str) -> Failure {
+/// Returns the failure that an end token is missing, with the reason why one is needed.
+pub fn no_end(why: &str) -> Failure {
     Failure::usage("the end token", format!("none is given, and {why}"))
         .with_hint("name it: --eos-token '<|endoftext|>'")
 }
 
-fn end_id(tokenizer: &Tokenizer, end: &EndToken) -> Outcome<u32> {
+/// Returns the id of an end token; fails if the vocabulary has none.
+pub fn end_id(tokenizer: &Tokenizer, end: &EndToken) -> Outcome<u32> {
     match end {
         EndToken::Text(token) => tokenizer.expect_id(token),
         EndToken::Id(id) => known_id(tokenizer, *id),
     }
 }
 
-fn known_id(tokenizer: &Tokenizer, id: u32) -> Outcome<u32> {
+/// Returns an id that the tokenizer has; fails if it has none.
+pub fn known_id(tokenizer: &Tokenizer, id: u32) -> Outcome<u32> {
     match tokenizer.token_of(id) {
         Some(_) => Ok(id),
         None => Err(Failure::usage("the end token", format!("the tokenizer has no token {id}"))),
     }
 }
 
-fn as_length(length: u32) -> usize {
+/// Returns a number of tokens as a length in memory.
+pub fn as_length(length: u32) -> usize {
     usize::try_from(length).unwrap_or(usize::MAX)
 }
 
 impl EncodingSpec {
-    fn new(format: PackFormat, template: Template, token: TokenType, tokenizer: &Tokenizer) -> Self {
+    /// Returns the encoding of a format without truncation, padding, end token and masks.
+    pub fn new(
+        (format, rules): (&'static str, DocumentRules),
+        template: Template,
+        token: TokenType,
+        tokenizer: &Tokenizer,
+    ) -> Self {
         Self {
             format,
+            rules,
             template,
             truncation: None,
             fill: None,
@@ -260,6 +116,7 @@ impl EncodingSpec {
             needs_tokens: false,
             may_overflow: u64::from(tokenizer.facts().greatest_id) > token.greatest(),
             wants_lines: false,
+            is_length_planned: false,
             wants_chars: false,
         }
     }
@@ -273,7 +130,10 @@ impl EncodingSpec {
     }
 
     /// Refuses a spec that no document could be packed with.
-    fn checked(self) -> Outcome<Self> {
+    ///
+    /// # Errors
+    /// A token does not fit, or truncation leaves no room for the template.
+    pub fn checked(self) -> Outcome<Self> {
         let end = match self.end {
             End::Never => None,
             End::Always(id) | End::UnlessThere(id) => Some(id),
@@ -281,7 +141,7 @@ impl EncodingSpec {
         let around = self.template.prefix.iter().chain(&self.template.suffix).chain(&end);
         if let Some(id) = around.copied().find(|id| u64::from(*id) > self.token.greatest()) {
             let why = format!("token {id} does not fit into {} bytes", self.token.bytes());
-            let failure = Failure::usage(format!("packing for {}", self.format.word()), why);
+            let failure = Failure::usage(format!("packing for {}", self.format), why);
             return Err(failure.on(Subject::field("--eos-token")));
         }
         if let Some(truncation) = &self.truncation {

@@ -9,10 +9,8 @@ mod identity;
 mod masks;
 mod packed;
 mod packer;
-mod places;
 
-pub use encoding_spec::{specs, unknown_end, unknown_end_note, EncodingSpec, End, Fill, Kind};
+pub use encoding_spec::{as_length, end_id, known_id, no_end, EncodingSpec, End, Fill, Kind};
 pub use identity::{differences, plan_hash};
 pub use packed::{EncodedBlock, Finding, PackedPiece, SkipCount, SpecialTokenCounts, KEPT_FINDINGS};
 pub use packer::{FileBlock, Packer};
-pub use places::{forager_names, pbin_names};

@@ -5,7 +5,7 @@ use super::masks;
 use super::packed::{Finding, PackedPiece};
 use crate::source::text::{cr_lines, keys_of, Block, Document, Extractor, ParsedLine, Text, Verdict};
 use gristmill_core::pack::TextField;
-use gristmill_core::{Cancel, Outcome, PackFormat, ProblemKind};
+use gristmill_core::{Cancel, Outcome, ProblemKind};
 use gristmill_tokenizer::{Batch, Encoder, ParityCheck, SpecialTokenFinder, Tokenizer};
 use memchr::memchr;
 
@@ -322,8 +322,8 @@ impl NewlineMode {
 fn verdict<'t>(spec: &EncodingSpec, document: &Document<'t>) -> Verdict<'t> {
     match document.text {
         // The spec decides whether an empty text has tokens, at least those of a template.
-        Text::Is("") if spec.needs_tokens && !document.quirks.is_refused_by(spec.format) => Verdict::Take(""),
-        _ => document.verdict(spec.format),
+        Text::Is("") if spec.needs_tokens && !document.quirks.is_refused_by(spec.rules) => Verdict::Take(""),
+        _ => document.verdict(spec.rules),
     }
 }
 
@@ -338,7 +338,7 @@ fn document_number(file: usize, line: u64) -> u64 {
 }
 
 fn ends_lines_at_cr(spec: &EncodingSpec) -> bool {
-    spec.format == PackFormat::Nanosets
+    spec.rules.cr_ends_lines
 }
 
 fn kind_of(document: &Document<'_>) -> ProblemKind {

@@ -11,7 +11,7 @@ pub mod dedup;
 pub mod fields;
 pub mod file;
 pub mod inherit;
-pub mod pack;
+mod paths;
 pub mod splits;
 pub mod suggest;
 mod validate;
@@ -20,6 +20,7 @@ pub use command::{shell_quote, CommandLine};
 pub use compare::differences;
 pub use gristmill_core::did_you_mean::nearest;
 pub use inherit::inherited;
+pub(crate) use paths::settled;
 pub use splits::{pattern_matches, resolve, resolve_in, Resolved};
 pub use validate::{
     already_prepared, cut_names, many_shards, media_without_database, same_keys, scattered_problem, unreadable_splits,

@@ -9,9 +9,9 @@ use crate::job::pool::run_units;
 use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
-use crate::source::text::{list, Selection, TextFile};
+use crate::source::text::{list, InputRules, Selection, TextFile};
 use gristmill_core::text::{bytes as size, count};
-use gristmill_core::{Failure, Outcome, PackFormat, Subject};
+use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::read::{open_read, stamp_at, ReadFile};
 use std::os::unix::fs::MetadataExt as _;
@@ -63,7 +63,7 @@ pub fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexRepor
     }
     let handles = context.handles();
     let selection = Selection { follows_reference: true, ..Selection::default() };
-    let listing = list(std::slice::from_ref(&plan.base), selection, PackFormat::Forager, handles.cancel)?;
+    let listing = list(std::slice::from_ref(&plan.base), selection, &InputRules::PLAIN_JSON_LINES, handles.cancel)?;
     for problem in listing.problems {
         handles.problems.report(problem)?;
     }

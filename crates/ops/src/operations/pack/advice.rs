@@ -3,10 +3,11 @@
 use super::source::{extract_texts, find_files, read_documents, usual_end, DataFacts, FirstDocuments, InputFiles};
 use crate::operations::{Advice, AnyPlan, Need};
 use crate::preview::text::cut_end;
+use crate::tokens::{formats, EndTokenNeed};
 use gristmill_core::options::OptionRow;
-use gristmill_core::pack::{EndToken, SampleSize};
+use gristmill_core::pack::EndToken;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
-use gristmill_core::{Cancel, Failure, Outcome, PackFormat, PackPlan};
+use gristmill_core::{Cancel, Failure, Outcome, PackPlan};
 use gristmill_tokenizer::Tokenizer;
 
 /// Documents that are shown.
@@ -31,8 +32,8 @@ impl Advice for PackAdvice {
         let Some(plan) = plan.typed::<PackPlan>() else { return Need::Optional };
         match row.info.name {
             "path" | "format" | "sample-size" => Need::Required,
-            "eos-token" if needs_end(plan) => Need::Required,
-            "eos-token" if plan.nanosets.is_some() => Need::Asked,
+            "eos-token" if formats::end_token(plan) == EndTokenNeed::Required => Need::Required,
+            "eos-token" if formats::end_token(plan) == EndTokenNeed::Useful => Need::Asked,
             _ if row.info.is_required => Need::Required,
             _ => Need::Optional,
         }
@@ -53,7 +54,7 @@ impl Advice for PackAdvice {
         match option {
             "path" => plan.paths_file.is_some().then(|| ".".to_owned()),
             // Only the formats that have one ask for it.
-            "eos-token" if !needs_end(plan) && plan.nanosets.is_none() => None,
+            "eos-token" if formats::end_token(plan) == EndTokenNeed::Unused => None,
             _ => facts.propose(plan, option),
         }
     }
@@ -70,13 +71,6 @@ impl Advice for PackAdvice {
     }
 }
 
-/// Whether a format of the plan needs an end token and has no own one.
-fn needs_end(plan: &PackPlan) -> bool {
-    let of_modalities = plan.modalities.as_ref().is_some_and(|target| target.eod_token.is_none());
-    let of_forager = plan.forager.as_ref().is_some_and(|target| target.sample_size != SampleSize::Variable);
-    of_modalities || of_forager
-}
-
 impl PackAdvice {
     fn list_files(&mut self, plan: &PackPlan) -> Outcome<Vec<String>> {
         self.files = find_files(plan, &Cancel::default())?;
@@ -86,9 +80,9 @@ impl PackAdvice {
             match listed {
                 Ok((files, _)) if *files == self.files.total => {}
                 Ok((files, size)) => {
-                    lines.push(format!("  for {}: {}, {}", format.word(), count(*files, "file"), bytes(*size)));
+                    lines.push(format!("  for {format}: {}, {}", count(*files, "file"), bytes(*size)));
                 }
-                Err(why) => lines.push(format!("  for {}: {why}", format.word())),
+                Err(why) => lines.push(format!("  for {format}: {why}")),
             }
         }
         lines.extend(self.files.problems.iter().map(|problem| format!("Warning: {problem}")));
@@ -97,9 +91,7 @@ impl PackAdvice {
     }
 
     fn show_documents(&self, plan: &PackPlan) -> Outcome<Vec<String>> {
-        // Before a format is selected, by the rules of the one that accepts most.
-        let format = plan.formats().first().copied().unwrap_or(PackFormat::Nanosets);
-        let texts = extract_texts(&plan.text, &self.documents, format);
+        let texts = extract_texts(&plan.text, &self.documents, formats::document_rules(plan));
         if let Some(failure) = texts.failure {
             return Err(failure);
         }

@@ -4,10 +4,11 @@ use crate::engine::plan::shell_quote;
 use crate::job::report::OutputFile;
 use crate::job::report::{file_lines, problem_table, section, Report, ReportLine};
 use crate::source::kind::kind_of;
+use crate::tokens::formats;
 use crate::tokens::pack::{PackPreview, PackReport, Skipped, TargetReport};
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{agree, bytes, count, display_safe, duration, grouped};
-use gristmill_core::{DatasetKind, PackFormat, Problem, ProblemKind, Severity};
+use gristmill_core::{DatasetKind, Problem, ProblemKind, Severity};
 use std::path::Path;
 
 /// Maximum number of listed files per format.
@@ -33,13 +34,14 @@ impl Report for PackReport {
                 lines.push(words.into());
             }
         }
-        let rows = self.targets.iter().map(|t| (t.format, t.documents, t.tokens, t.token_bytes, t.path.as_str()));
+        let rows =
+            self.targets.iter().map(|t| (t.format.as_str(), t.documents, t.tokens, t.token_bytes, t.path.as_str()));
         lines.extend(target_lines(rows));
         for target in &self.targets {
-            lines.extend(skipped_lines(target.format, &target.skipped));
+            lines.extend(skipped_lines(&target.format, &target.skipped));
             lines.extend(detail_lines(target));
             if !self.nothing_to_do {
-                lines.extend(written(&format!("Written for {}", target.format.word()), &target.outputs));
+                lines.extend(written(&format!("Written for {}", target.format), &target.outputs));
             }
         }
         if let Some(why) = &self.switched_to_reference {
@@ -71,13 +73,13 @@ impl Report for PackPreview {
             let words = format!("A stopped run would be resumed: {} are done.", bytes(self.resumable_bytes));
             lines.push(words.into());
         }
-        let rows = self.targets.iter().map(|t| (t.format, t.documents, t.tokens, t.token_bytes, t.path.as_str()));
+        let rows =
+            self.targets.iter().map(|t| (t.format.as_str(), t.documents, t.tokens, t.token_bytes, t.path.as_str()));
         lines.extend(target_lines(rows));
         for target in &self.targets {
-            lines.extend(skipped_lines(target.format, &target.skipped));
+            lines.extend(skipped_lines(&target.format, &target.skipped));
             if !self.nothing_to_do {
-                lines
-                    .extend(written(&format!("Would be written for {}, about", target.format.word()), &target.outputs));
+                lines.extend(written(&format!("Would be written for {}, about", target.format), &target.outputs));
             }
         }
         if !self.nothing_to_do {
@@ -109,9 +111,9 @@ impl Report for PackPreview {
 /// Returns the lines of tokens that were left out, and of the size of the vocabulary.
 fn detail_lines(target: &TargetReport) -> Vec<ReportLine> {
     let mut lines = Vec::new();
-    let format = target.format.word();
+    let format = &target.format;
     if target.dropped_tokens > 0 {
-        let unit = if target.format == PackFormat::Nanosets { "chunk" } else { "sample" };
+        let unit = formats::named(format).map_or("sample", |format| format.unit());
         let tokens = count(target.dropped_tokens, "token");
         let fill = agree(target.dropped_tokens, "fills", "fill");
         let are = agree(target.dropped_tokens, "is", "are");
@@ -127,7 +129,8 @@ fn detail_lines(target: &TargetReport) -> Vec<ReportLine> {
 fn next_path(target: &TargetReport) -> &str {
     let is_data =
         !Path::new(&target.path).is_dir() || kind_of(Path::new(&target.path)).is_ok_and(DatasetKind::is_tokens);
-    let first = target.outputs.first().filter(|_| !is_data && target.format == PackFormat::Modalities);
+    let has_single_files = formats::named(&target.format).is_some_and(|format| format.has_single_files());
+    let first = target.outputs.first().filter(|_| !is_data && has_single_files);
     first.map_or(&target.path, |file| &file.name)
 }
 
@@ -148,7 +151,7 @@ fn speed(report: &PackReport) -> String {
     format!(" ({}/s, {tokens} tokens/s)", bytes((done as f64 / seconds) as u64))
 }
 
-fn target_lines<'a>(targets: impl Iterator<Item = (PackFormat, u64, u64, u8, &'a str)>) -> Vec<ReportLine> {
+fn target_lines<'a>(targets: impl Iterator<Item = (&'a str, u64, u64, u8, &'a str)>) -> Vec<ReportLine> {
     let mut table = Table::new(&[
         ("format", Align::Left),
         ("holds", Align::Right),
@@ -158,20 +161,20 @@ fn target_lines<'a>(targets: impl Iterator<Item = (PackFormat, u64, u64, u8, &'a
     ]);
     for (format, documents, tokens, token_bytes, path) in targets {
         let path = display_safe(path).into_owned();
-        let held = count(documents, format.item());
-        table.row([format.word().to_owned(), held, grouped(tokens), token_bytes.to_string(), path]);
+        let held = count(documents, formats::item(format));
+        table.row([format.to_owned(), held, grouped(tokens), token_bytes.to_string(), path]);
     }
     let lines = table.lines().into_iter().map(ReportLine::from);
     std::iter::once(ReportLine::default()).chain(lines).collect()
 }
 
-fn skipped_lines(format: PackFormat, skipped: &[Skipped]) -> Vec<ReportLine> {
+fn skipped_lines(format: &str, skipped: &[Skipped]) -> Vec<ReportLine> {
     let mut table = Table::new(&[("", Align::Right), ("", Align::Left), ("", Align::Left)]);
     for skip in skipped {
         let also = if skip.is_by_design { "as the reference program does" } else { "" };
         table.row([grouped(skip.documents), display_safe(&skip.reason).into_owned(), also.to_owned()]);
     }
-    section(&format!("Not in the output for {}:", format.word()), table.lines())
+    section(&format!("Not in the output for {format}:"), table.lines())
 }
 
 fn written(title: &str, files: &[OutputFile]) -> Vec<ReportLine> {

@@ -1,11 +1,9 @@
 //! `pack`: JSONL text as the token files of one or several frameworks.
 
 mod advice;
-mod config;
 mod lines;
 mod options;
 mod source;
-mod targets;
 #[cfg(test)]
 mod tests;
 
@@ -15,16 +13,16 @@ pub use source::{
 };
 
 use super::{Advice, Operation, Plan};
-use crate::engine::plan::pack::{missing_or_wrong, notes};
-use crate::job::index::{start_raw, RawIndexPlan};
 use crate::job::pool::together;
 use crate::job::task::TaskContext;
+use crate::tokens::check::{missing_or_wrong, notes};
+use crate::tokens::formats;
 use crate::tokens::pack::{preview, run_pack, PackPreview, PackReport};
 use gristmill_core::options::{Group, Step};
-use gristmill_core::{Outcome, PackFormat, PackPlan, Problem, RunOptions};
+use gristmill_core::{Outcome, PackPlan, Problem, RunOptions};
 use gristmill_tokenizer::Tokenizer;
 use std::mem::ManuallyDrop;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The `pack` operation.
 pub struct Pack;
@@ -40,7 +38,7 @@ impl Operation for Pack {
     type Preview = PackPreview;
     type Report = PackReport;
     const NAME: &'static str = "pack";
-    const ABOUT: &'static str = "Turn JSONL text into tokens for Modalities, Nanosets and Forager";
+    const ABOUT: &'static str = "Turn JSONL text into the token files of training frameworks";
     const DOING: &'static str = "packing";
     const PLAN_OF: &'static str = "packing text into tokens";
     const STEPS: &'static [Step] = &[
@@ -51,17 +49,11 @@ impl Operation for Pack {
     ];
     const GROUPS: &'static [Group<Self::Plan>] = options::GROUPS;
 
-    /// Forager alone reads its samples next to the text.
     fn complete(plan: &mut PackPlan) {
-        let ([input], [PackFormat::Forager], "") = (&plan.inputs[..], &plan.formats()[..], plan.output.as_str()) else {
-            return;
-        };
-        let path = Path::new(input);
-        plan.output = match path.parent().map(|parent| parent.to_string_lossy().into_owned()) {
-            _ if path.is_dir() => input.clone(),
-            Some(parent) if !parent.is_empty() => parent,
-            _ => ".".into(),
-        };
+        if plan.output.is_empty() {
+            let default = formats::only(plan).and_then(|format| format.default_output(plan));
+            plan.output = default.unwrap_or_default();
+        }
     }
 
     fn check(plan: &PackPlan, _: bool) -> Vec<Problem> {
@@ -89,21 +81,7 @@ impl Operation for Pack {
     }
 
     fn run(plan: &PackPlan, context: &TaskContext) -> Outcome<PackReport> {
-        make_index(plan, context)?;
+        formats::chosen(plan).into_iter().try_for_each(|format| format.before_run(plan, context))?;
         run_pack(context, plan)
     }
-}
-
-/// Writes the raw index of `--index` if it does not exist. Without the flag the lines themselves are read.
-fn make_index(plan: &PackPlan, context: &TaskContext) -> Outcome<()> {
-    let Some(target) = &plan.modalities else { return Ok(()) };
-    let (Some(index), [input]) = (&target.index, plan.inputs.as_slice()) else { return Ok(()) };
-    if Path::new(index).exists() || Path::new(input).is_dir() {
-        return Ok(());
-    }
-    let raw =
-        RawIndexPlan { index: Some(index.into()), skip_bad_lines: target.skip_bad_lines, ..RawIndexPlan::new(input) };
-    context.run_part(start_raw(raw, context.options.clone())?)?;
-    context.log(format!("wrote the index {index}"));
-    Ok(())
 }

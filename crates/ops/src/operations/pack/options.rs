@@ -1,14 +1,29 @@
 //! The options of `pack`.
 
-use super::targets::{FORAGER, MODALITIES, NANOSETS};
-use crate::engine::plan::pack::MASKED_BY_DEFAULT;
-use gristmill_core::options::{Access, Choice, Group, OptionSpec};
-use gristmill_core::pack::{EndToken, ForagerTarget, MaskedParts, SampleSize, TextField, DEFAULT_SEED};
-use gristmill_core::{PackFormat, PackPlan};
+use crate::tokens::formats;
+use gristmill_core::options::{Access, Group, OptionSpec};
+use gristmill_core::pack::{EndToken, TextField, DEFAULT_SEED};
+use gristmill_core::PackPlan;
 
 type Spec = OptionSpec<PackPlan>;
 
-pub(super) const GROUPS: &[Group<PackPlan>] = &[
+/// All groups: those of all formats, then those of each format.
+pub(super) const GROUPS: &[Group<PackPlan>] = &{
+    const SHARED_GROUPS: usize = COMMON.len();
+    let mut groups = [GLOBAL; SHARED_GROUPS + formats::GROUPS.len() + 1];
+    let mut at = 0;
+    while at < SHARED_GROUPS {
+        groups[at] = COMMON[at];
+        at += 1;
+    }
+    while at < SHARED_GROUPS + formats::GROUPS.len() {
+        groups[at] = formats::GROUPS[at - SHARED_GROUPS];
+        at += 1;
+    }
+    groups
+};
+
+const COMMON: &[Group<PackPlan>] = &[
     Group::new("", "source", INPUTS),
     Group::new("", "formats", FORMATS),
     Group::new("", "tokenizer", TOKENIZER),
@@ -17,10 +32,6 @@ pub(super) const GROUPS: &[Group<PackPlan>] = &[
     Group::new("Documents", "source", FILES),
     Group::new("Documents", "tokenizer", END),
     Group::new("Documents", "formats", SHARED),
-    Group::new("Modalities", "formats", MODALITIES).needs("--format modalities", |plan| plan.modalities.is_some()),
-    Group::new("Nanosets", "formats", NANOSETS).needs("--format nanosets", |plan| plan.nanosets.is_some()),
-    Group::new("Forager", "formats", FORAGER).needs("--format forager", |plan| plan.forager.is_some()),
-    Group::new("", "formats", GLOBAL),
 ];
 
 const INPUTS: &[Spec] = &[Spec::new(
@@ -35,15 +46,7 @@ const FORMATS: &[Spec] = &[Spec::new(
     "format",
     "NAME",
     "For which framework (repeat): one pass makes all of them",
-    Access::Choices {
-        choices: &[
-            Choice { name: "modalities", help: ".pbin: a file for each input file" },
-            Choice { name: "nanosets", help: "A folder of .ds with .ds.index and .ds.metadata" },
-            Choice { name: "forager", help: "tokenized-samples/ and index/" },
-        ],
-        get: |plan| plan.formats().into_iter().map(PackFormat::word).collect(),
-        set: set_formats,
-    },
+    Access::Choices { choices: formats::CHOICES, get: formats::names, set: set_formats },
 )];
 
 const TOKENIZER: &[Spec] = &[Spec::new(
@@ -68,7 +71,7 @@ const OUTPUT: &[Spec] = &[
     Spec::new(
         "output",
         "PATH",
-        "Modalities: a file for one input, else a folder; Nanosets, Forager: a folder; several formats: a folder with one for each",
+        "File or folder, as the format writes one or several files; with several formats a folder with one for each",
         Access::Path {
             get: |plan| Some(plan.output.clone()).filter(|path| !path.is_empty()),
             set: |plan, path| plan.output = path.unwrap_or_default(),
@@ -76,7 +79,10 @@ const OUTPUT: &[Spec] = &[
     )
     .short('o')
     .required(),
-    Spec::new("force-overwrite", "", "Replace what is there", switch!(overwrite)).replaces("").label("overwrite").advanced(),
+    Spec::new("force-overwrite", "", "Replace what is there", switch!(overwrite))
+        .replaces("")
+        .label("overwrite")
+        .advanced(),
 ];
 
 const TEXT: &[Spec] = &[
@@ -215,25 +221,15 @@ const SHARED: &[Spec] = &[
     Spec::new(
         "loss-masks",
         "NAME",
-        "Write loss masks; of several formats for one only: --loss-masks=NAME. Forager reads them from lines of the form \
-         {\"parts\":[{\"type\":\"prompt\",\"text\":\"…\"},{\"type\":\"response\",\"text\":\"…\"}]}",
-        Access::Choice {
-            choices: &[
-                Choice { name: "none", help: "No loss masks" },
-                Choice { name: "all", help: "Each format that is asked for and has them" },
-                Choice { name: "nanosets", help: ".ds.loss, from no_loss_ranges" },
-                Choice { name: "forager", help: "In the samples, from lines of parts" },
-            ],
-            get: loss_masks,
-            set: set_loss_masks,
-        },
+        "Write loss masks; of several formats for one only: --loss-masks=NAME",
+        Access::Choice { choices: formats::LOSS_MASKS, get: loss_masks, set: set_loss_masks },
     )
     .bare("all")
-    .applies("--format nanosets or --format forager", |plan| plan.nanosets.is_some() || plan.forager.is_some())
+    .applies("a format with loss masks", |plan| masks_of(plan).next().is_some())
     .advanced(),
 ];
 
-const GLOBAL: &[Spec] = &[Spec::new("compat", "", "", switch!(compat)).global()];
+const GLOBAL: Group<PackPlan> = Group::new("", "formats", &[Spec::new("compat", "", "", switch!(compat)).global()]);
 
 fn usual_key() -> String {
     match TextField::default() {
@@ -241,42 +237,29 @@ fn usual_key() -> String {
     }
 }
 
-pub(super) fn usual_forager() -> ForagerTarget {
-    ForagerTarget::new(SampleSize::Fixed(0))
+/// Adds and removes formats; the answers to those that stay are kept.
+fn set_formats(plan: &mut PackPlan, chosen: &[&'static str]) {
+    for format in formats::TOKEN_FORMATS {
+        format.choose(plan, chosen.contains(&format.name()));
+    }
 }
 
-pub(super) fn usual_parts() -> Vec<String> {
-    MASKED_BY_DEFAULT.map(str::to_owned).to_vec()
-}
-
-pub(super) fn has_masked_parts(plan: &PackPlan) -> bool {
-    plan.forager.as_ref().is_some_and(|target| target.masks.is_some())
-}
-
-/// Adds and removes targets; the settings of those that stay are kept.
-fn set_formats(plan: &mut PackPlan, formats: &[&'static str]) {
-    let is_chosen = |format: PackFormat| formats.contains(&format.word());
-    plan.modalities = is_chosen(PackFormat::Modalities).then(|| plan.modalities.take().unwrap_or_default());
-    plan.nanosets = is_chosen(PackFormat::Nanosets).then(|| plan.nanosets.take().unwrap_or_default());
-    plan.forager = is_chosen(PackFormat::Forager).then(|| plan.forager.take().unwrap_or_else(usual_forager));
+/// Returns the formats of a plan that have loss masks, and whether these are written.
+fn masks_of(plan: &PackPlan) -> impl Iterator<Item = (&'static str, bool)> + use<'_> {
+    formats::chosen(plan).into_iter().filter_map(|format| Some((format.name(), format.loss_masks(plan)?)))
 }
 
 fn loss_masks(plan: &PackPlan) -> Option<&'static str> {
-    let of_nanosets = plan.nanosets.as_ref().is_some_and(|target| target.loss_masks);
-    match (of_nanosets, has_masked_parts(plan)) {
-        (true, true) => Some("all"),
-        (true, false) => Some("nanosets"),
-        (false, true) => Some("forager"),
-        (false, false) => None,
+    let with: Vec<&str> = masks_of(plan).filter(|(_, is_on)| *is_on).map(|(name, _)| name).collect();
+    match with.as_slice() {
+        [] => None,
+        [one] => Some(*one),
+        _ => Some("all"),
     }
 }
 
-fn set_loss_masks(plan: &mut PackPlan, formats: &'static str) {
-    if let Some(target) = &mut plan.nanosets {
-        target.loss_masks = matches!(formats, "all" | "nanosets");
-    }
-    if let Some(target) = &mut plan.forager {
-        let usual = || MaskedParts { parts: usual_parts(), mask_end: false };
-        target.masks = matches!(formats, "all" | "forager").then(|| target.masks.take().unwrap_or_else(usual));
+fn set_loss_masks(plan: &mut PackPlan, wanted: &'static str) {
+    for format in formats::chosen(plan) {
+        format.set_loss_masks(plan, wanted == "all" || wanted == format.name());
     }
 }

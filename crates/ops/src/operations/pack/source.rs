@@ -1,10 +1,10 @@
 //! The files and first documents that a run would read, as forms and prompts show them before it, and the answers that they propose.
 
-use crate::engine::plan::pack::FIRST_SAMPLE_SIZE;
-use crate::source::text::{self, keys_of, Blocks, Extractor, Position, Selection, TextFile, Verdict};
-use gristmill_core::pack::{EndToken, SampleSize, TextField};
+use crate::source::text::{self, keys_of, Blocks, DocumentRules, Extractor, Position, Selection, TextFile, Verdict};
+use crate::tokens::formats;
+use gristmill_core::pack::{EndToken, TextField};
 use gristmill_core::text::display_safe;
-use gristmill_core::{Cancel, Failure, Outcome, PackFormat, PackPlan, Problem};
+use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem};
 use gristmill_tokenizer::Tokenizer;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ pub type FilesAndBytes = Result<(u64, u64), String>;
 #[derive(Clone, Debug, Default)]
 pub struct InputFiles {
     /// Files and bytes by the rules of each format, or why there are none.
-    pub by_format: Vec<(PackFormat, FilesAndBytes)>,
+    pub by_format: Vec<(&'static str, FilesAndBytes)>,
     /// Those of the first format that finds any, at most 1,000.
     pub shown: Vec<TextFile>,
     /// Their number.
@@ -106,13 +106,13 @@ pub fn find_files(plan: &PackPlan, cancel: &Cancel) -> Outcome<InputFiles> {
     let mut found =
         InputFiles { is_one_file: matches!(inputs.as_slice(), [one] if one.is_file()), ..InputFiles::default() };
     let mut first_failure = None;
-    for format in PackFormat::ALL {
+    for format in formats::TOKEN_FORMATS {
         cancel.check()?;
-        match text::list(&inputs, Selection::of(plan), format, cancel) {
+        match text::list(&inputs, Selection::of(plan), format.input_rules(), cancel) {
             Ok(listing) => {
                 let bytes = listing.files.iter().map(|file| file.bytes).sum();
-                found.by_format.push((format, Ok((listing.files.len() as u64, bytes))));
-                let is_asked = plan.formats().first().is_none_or(|first| *first == format);
+                found.by_format.push((format.name(), Ok((listing.files.len() as u64, bytes))));
+                let is_asked = formats::names(plan).first().is_none_or(|first| *first == format.name());
                 if found.shown.is_empty() || is_asked && found.total < listing.files.len() as u64 {
                     (found.total, found.bytes) = (listing.files.len() as u64, bytes);
                     found.shown = listing.files.into_iter().take(SHOWN_FILES).collect();
@@ -121,7 +121,7 @@ pub fn find_files(plan: &PackPlan, cancel: &Cancel) -> Outcome<InputFiles> {
             }
             Err(failure) if failure.is_cancelled() => return Err(failure),
             Err(failure) => {
-                found.by_format.push((format, Err(failure.why.clone())));
+                found.by_format.push((format.name(), Err(failure.why.clone())));
                 first_failure.get_or_insert(failure);
             }
         }
@@ -188,7 +188,7 @@ fn example(line: &[u8], name: &str) -> (String, bool) {
 }
 
 /// Returns the texts of documents, by the rules of a format.
-pub fn extract_texts(field: &TextField, documents: &FirstDocuments, format: PackFormat) -> DocumentTexts {
+pub fn extract_texts(field: &TextField, documents: &FirstDocuments, rules: DocumentRules) -> DocumentTexts {
     let mut found = DocumentTexts { field: field.clone(), ..DocumentTexts::default() };
     let mut extractor = match Extractor::new(field) {
         Ok(extractor) => extractor,
@@ -199,7 +199,7 @@ pub fn extract_texts(field: &TextField, documents: &FirstDocuments, format: Pack
     };
     for (_, _, line) in &documents.lines {
         let document = extractor.document(line);
-        found.texts.push(match document.verdict(format) {
+        found.texts.push(match document.verdict(rules) {
             Verdict::Take(text) => Ok(Arc::from(clipped(text))),
             Verdict::Skip(why) | Verdict::Refuse(why) => Err(why.to_owned()),
         });
@@ -258,12 +258,8 @@ impl DataFacts<'_> {
         match option {
             "text-key" if matches!(plan.text, TextField::Key(_)) => self.text_key().map(str::to_owned),
             "eos-token" if !matches!(plan.end, Some(EndToken::Id(_))) => self.usual_end.map(str::to_owned),
-            "sample-size" => {
-                let has_size = plan.forager.as_ref().is_some_and(|target| target.sample_size != SampleSize::Variable);
-                has_size.then(|| FIRST_SAMPLE_SIZE.to_string())
-            }
             "output" => self.output(plan),
-            _ => None,
+            _ => formats::chosen(plan).into_iter().find_map(|format| format.propose(plan, option)),
         }
     }
 
@@ -285,8 +281,8 @@ impl DataFacts<'_> {
             (true, Some(at)) if at > 0 => name.get(..at).unwrap_or(&name).to_owned(),
             _ => name,
         };
-        let is_one_packed = self.is_one_file && plan.formats() == [PackFormat::Modalities];
-        let name = if is_one_packed { format!("{stem}.pbin") } else { format!("{stem}-tokens") };
+        let file_name = formats::only(plan).filter(|_| self.is_one_file).and_then(|format| format.file_name(&stem));
+        let name = file_name.unwrap_or_else(|| format!("{stem}-tokens"));
         Some(match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             Some(parent) => parent.join(name).to_string_lossy().into_owned(),
             None => name,

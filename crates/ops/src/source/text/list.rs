@@ -3,10 +3,10 @@
 use super::glob::Glob;
 use super::packing::packed_name;
 use super::set_aside::{finished_name, is_set_aside, SetAside};
-use super::{member_count, Packing, TextFile};
+use super::{member_count, InputRules, Packing, TextFile};
 use crate::formats::forager::{FILE_LOCATION, SAMPLE_LOCATIONS};
 use gristmill_core::text::display_safe_bytes;
-use gristmill_core::{Cancel, Failure, Outcome, PackFormat, PackPlan, Problem, ProblemKind, Subject};
+use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_pycompat::natural_order;
 use gristmill_storage::read::{open_read, read_whole};
 use gristmill_storage::run_folder::is_beside_output;
@@ -59,7 +59,12 @@ impl<'a> Selection<'a> {
 ///
 /// A missing input, a pattern that matches nothing, and a file that two inputs contain are usage errors; an entry inside a folder that
 /// cannot be examined is a problem.
-pub fn list(inputs: &[PathBuf], selection: Selection<'_>, format: PackFormat, cancel: &Cancel) -> Outcome<Listing> {
+pub fn list(
+    inputs: &[PathBuf],
+    selection: Selection<'_>,
+    rules: &'static InputRules,
+    cancel: &Cancel,
+) -> Outcome<Listing> {
     let glob = selection.glob.map(Glob::new).transpose()?;
     let mut listing = Listing::default();
     if let Some(paths_file) = selection.paths_file {
@@ -79,11 +84,11 @@ pub fn list(inputs: &[PathBuf], selection: Selection<'_>, format: PackFormat, ca
         let facts = std::fs::metadata(input).map_err(|error| missing(input, &error))?;
         if facts.is_dir() {
             let (first, first_problem) = (listing.files.len(), listing.problems.len());
-            let chooser = Chooser { glob: glob.as_ref(), format, follows_reference: selection.follows_reference };
+            let chooser = Chooser { glob: glob.as_ref(), rules, follows_reference: selection.follows_reference };
             let wants = |name: &str| chooser.wants(name);
             Walk { folder: input, wants: &wants, sees_hidden: chooser.sees_hidden(), listing: &mut listing, cancel }
                 .run()?;
-            sort(listing.files.get_mut(first..).unwrap_or_default(), format);
+            sort(listing.files.get_mut(first..).unwrap_or_default(), rules);
             let problems = listing.problems.get_mut(first_problem..).unwrap_or_default();
             problems.sort_by(|one, other| one.subject.path.cmp(&other.subject.path));
             let found = listing.files.get(first..).unwrap_or_default();
@@ -102,7 +107,10 @@ pub fn list(inputs: &[PathBuf], selection: Selection<'_>, format: PackFormat, ca
         let subject = inputs.first().map_or_else(Subject::default, Subject::path);
         let (why, hint) = match listing.problems.iter().find(|problem| problem.hint.as_deref() == Some(CHOOSE)) {
             Some(aside) => (aside.message.as_str(), CHOOSE),
-            None => nothing(glob.is_some(), format),
+            None if glob.is_some() => {
+                ("--glob fits no file", "* stays within a folder: **/*.jsonl looks into all of them")
+            }
+            None => (rules.nothing, rules.nothing_hint),
         };
         return Err(Failure::usage(WHAT, why).on(subject).with_hint(hint));
     }
@@ -112,7 +120,7 @@ pub fn list(inputs: &[PathBuf], selection: Selection<'_>, format: PackFormat, ca
 
 /// Lists files like [`list`], for no format: those whose names end in `.jsonl`, unless a pattern is given.
 pub fn list_jsonl(inputs: &[PathBuf], selection: Selection<'_>, cancel: &Cancel) -> Outcome<Listing> {
-    list(inputs, selection, PackFormat::Modalities, cancel)
+    list(inputs, selection, &InputRules::JSON_LINES, cancel)
 }
 
 /// Reports zip archives that are read only in part.
@@ -145,18 +153,6 @@ fn none_twice(files: &[TextFile], ends: &[usize]) -> Outcome<()> {
         }
     }
     Ok(())
-}
-
-fn nothing(has_glob: bool, format: PackFormat) -> (&'static str, &'static str) {
-    match (has_glob, format) {
-        (true, _) => ("--glob fits no file", "* stays within a folder: **/*.jsonl looks into all of them"),
-        (false, PackFormat::Nanosets) => ("there is no file", "name the folder or the file that holds the documents"),
-        (false, PackFormat::Forager) => (
-            "there is no file whose name ends in .jsonl",
-            "name the files, or say which: --glob '**/*.jsonl.gz' finds packed ones",
-        ),
-        (false, _) => ("there is no file whose name ends in .jsonl", "name the files, or say which with --glob"),
-    }
 }
 
 fn missing(path: &Path, error: &std::io::Error) -> Failure {
@@ -205,23 +201,21 @@ fn named(folder: &Path, paths_file: &Path, listing: &mut Listing, cancel: &Cance
     }
 }
 
-fn sort(found: &mut [TextFile], format: PackFormat) {
-    match format {
-        PackFormat::Forager => {
-            // The plain path breaks ties between equal keys.
-            found.sort_by_cached_key(|file| {
-                let path = file.path.to_string_lossy().into_owned();
-                (natural_order::key(&path), file.path.clone())
-            });
-        }
-        _ => found.sort_by(|a, b| a.name.cmp(&b.name)),
+fn sort(found: &mut [TextFile], rules: &InputRules) {
+    if !rules.has_natural_order {
+        return found.sort_by(|a, b| a.name.cmp(&b.name));
     }
+    // The plain path breaks ties between equal keys.
+    found.sort_by_cached_key(|file| {
+        let path = file.path.to_string_lossy().into_owned();
+        (natural_order::key(&path), file.path.clone())
+    });
 }
 
 /// Selects names in a folder.
 struct Chooser<'a> {
     glob: Option<&'a Glob>,
-    format: PackFormat,
+    rules: &'static InputRules,
     follows_reference: bool,
 }
 
@@ -229,8 +223,8 @@ impl Chooser<'_> {
     /// Whether hidden files are examined: to read them, or to report that they are left out.
     fn sees_hidden(&self) -> bool {
         match self.glob {
-            Some(glob) => self.format == PackFormat::Nanosets || glob.has_hidden(),
-            None => self.format == PackFormat::Nanosets || !self.follows_reference,
+            Some(glob) => self.rules.reads_hidden || glob.has_hidden(),
+            None => self.rules.reads_hidden || !self.follows_reference,
         }
     }
 
@@ -239,29 +233,20 @@ impl Chooser<'_> {
             return if glob.fits(name) { FileChoice::Yes } else { FileChoice::No };
         }
         if !self.follows_reference && is_set_aside(name) {
-            let is_data = self.is_wanted(name) || is_text(finished_name(name));
+            let is_data = (self.rules.is_read)(name) || is_text(finished_name(name));
             return if is_data { FileChoice::SetAside } else { FileChoice::No };
         }
-        match self.is_wanted(name) {
+        match (self.rules.is_read)(name) {
             true if is_packed_already(name) => FileChoice::Ours(OURS),
             true => FileChoice::Yes,
             false if is_text(name) => FileChoice::Missed(MISSED),
             false => FileChoice::No,
         }
     }
-
-    /// Applies the program's own rule.
-    fn is_wanted(&self, name: &str) -> bool {
-        match self.format {
-            PackFormat::Nanosets => true,
-            PackFormat::Forager => name.ends_with(".jsonl") || name.ends_with(".JSONL"),
-            PackFormat::Modalities => is_text(name),
-        }
-    }
 }
 
 /// Whether a name denotes JSON lines, packed or not.
-fn is_text(name: &str) -> bool {
+pub(super) fn is_text(name: &str) -> bool {
     name.ends_with(".jsonl") || packed_name(name).is_some_and(|(rest, _)| rest.ends_with(".jsonl"))
 }
 

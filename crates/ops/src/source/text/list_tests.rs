@@ -1,7 +1,7 @@
 //! Listing by the rules of each program.
 
-use super::{list, Packing, Selection};
-use gristmill_core::{Cancel, ExitClass, PackFormat, ProblemKind};
+use super::{list, InputRules, Packing, Selection};
+use gristmill_core::{Cancel, ExitClass, ProblemKind};
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ fn put(root: &Path, name: &str) -> PathBuf {
     path
 }
 
-fn names(root: &Path, glob: Option<&str>, format: PackFormat) -> Vec<String> {
+fn names(root: &Path, glob: Option<&str>, rules: &'static InputRules) -> Vec<String> {
     let selection = Selection { glob, follows_reference: true, ..Selection::default() };
-    let listing = list(&[root.to_owned()], selection, format, &Cancel::default()).unwrap();
+    let listing = list(&[root.to_owned()], selection, rules, &Cancel::default()).unwrap();
     listing.files.into_iter().map(|file| file.name).collect()
 }
 
@@ -40,21 +40,24 @@ fn each_program_sees_its_own_files() {
     let every = ["q.jsonl.gz", "s/B.JSONL", "s/c.jsonl", "s/y.Jsonl", "z10.jsonl", "z9.jsonl"];
     let mut all = vec![".d/x.jsonl", ".h.jsonl", "a.txt", "b.jsonl"];
     all.extend(every);
-    assert_eq!(names(root, None, PackFormat::Nanosets), all);
-    assert_eq!(names(root, Some(".jsonl"), PackFormat::Nanosets), [".h.jsonl", "b.jsonl", "z10.jsonl", "z9.jsonl"]);
-    assert_eq!(names(root, None, PackFormat::Forager), ["b.jsonl", "s/B.JSONL", "s/c.jsonl", "z9.jsonl", "z10.jsonl"]);
+    assert_eq!(names(root, None, &InputRules::EVERY_FILE), all);
+    assert_eq!(names(root, Some(".jsonl"), &InputRules::EVERY_FILE), [".h.jsonl", "b.jsonl", "z10.jsonl", "z9.jsonl"]);
     assert_eq!(
-        names(root, None, PackFormat::Modalities),
+        names(root, None, &InputRules::PLAIN_JSON_LINES),
+        ["b.jsonl", "s/B.JSONL", "s/c.jsonl", "z9.jsonl", "z10.jsonl"]
+    );
+    assert_eq!(
+        names(root, None, &InputRules::JSON_LINES),
         ["b.jsonl", "q.jsonl.gz", "s/c.jsonl", "z10.jsonl", "z9.jsonl"]
     );
-    assert_eq!(names(root, Some("**/*.txt"), PackFormat::Modalities), ["a.txt"]);
+    assert_eq!(names(root, Some("**/*.txt"), &InputRules::JSON_LINES), ["a.txt"]);
 }
 
 #[test]
 fn files_given_by_name_keep_their_order_and_need_no_ending() {
     let folder = tempfile::tempdir().unwrap();
     let inputs = [put(folder.path(), "x10.txt"), put(folder.path(), "x9")];
-    let listing = list(&inputs, Selection::default(), PackFormat::Forager, &Cancel::default()).unwrap();
+    let listing = list(&inputs, Selection::default(), &InputRules::PLAIN_JSON_LINES, &Cancel::default()).unwrap();
     assert_eq!(listing.files.iter().map(|file| &*file.name).collect::<Vec<_>>(), ["x10.txt", "x9"]);
     assert_eq!(listing.files[0].packing, Packing::Plain);
 }
@@ -68,15 +71,16 @@ fn what_packing_wrote_is_no_text_for_a_program_that_reads_every_file() {
     for name in ours.into_iter().chain(["tokenized-samples/a-tokenized-samples.bin", "a.jsonl", "index/notes.txt"]) {
         put(root, name);
     }
-    assert_eq!(names(root, None, PackFormat::Nanosets), ["a.jsonl", "index/notes.txt"]);
-    let listing = list(&[root.to_path_buf()], Selection::default(), PackFormat::Nanosets, &Cancel::default()).unwrap();
+    assert_eq!(names(root, None, &InputRules::EVERY_FILE), ["a.jsonl", "index/notes.txt"]);
+    let listing =
+        list(&[root.to_path_buf()], Selection::default(), &InputRules::EVERY_FILE, &Cancel::default()).unwrap();
     assert_eq!(listing.problems.len(), 6);
     assert!(listing.problems.iter().all(|note| note.severity == gristmill_core::Severity::Note));
     assert!(listing.problems.is_sorted_by_key(|note| note.subject.path.clone()), "{:#?}", listing.problems);
     // An explicit selection is honoured.
-    assert_eq!(names(root, Some("*.idx"), PackFormat::Nanosets), ["a.jsonl.idx"]);
+    assert_eq!(names(root, Some("*.idx"), &InputRules::EVERY_FILE), ["a.jsonl.idx"]);
     let named =
-        list(&[root.join("a.jsonl.idx")], Selection::default(), PackFormat::Nanosets, &Cancel::default()).unwrap();
+        list(&[root.join("a.jsonl.idx")], Selection::default(), &InputRules::EVERY_FILE, &Cancel::default()).unwrap();
     assert_eq!(named.files.len(), 1);
 }
 
@@ -85,7 +89,7 @@ fn a_file_that_two_inputs_hold_is_refused_and_one_reached_twice_by_one_is_not() 
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     let (a, b) = (put(root, "s/a.jsonl"), put(root, "b.jsonl"));
-    let find = |inputs: &[PathBuf]| list(inputs, Selection::default(), PackFormat::Modalities, &Cancel::default());
+    let find = |inputs: &[PathBuf]| list(inputs, Selection::default(), &InputRules::JSON_LINES, &Cancel::default());
     for inputs in
         [vec![a.clone(), a.clone()], vec![root.to_path_buf(), b.clone()], vec![root.join("s"), root.join("s/../s")]]
     {
@@ -108,7 +112,7 @@ fn a_file_of_paths_decides_the_order_and_has_to_be_right() {
     write_file(&RealFs, &paths, b"sub/b\n  a \n\nc", 0o644).unwrap();
     let list = || {
         let selection = Selection { paths_file: Some(&paths), ..Selection::default() };
-        list(&[root.to_owned()], selection, PackFormat::Nanosets, &Cancel::default())
+        list(&[root.to_owned()], selection, &InputRules::EVERY_FILE, &Cancel::default())
     };
     assert_eq!(list().unwrap().files.iter().map(|file| &*file.name).collect::<Vec<_>>(), ["sub/b", "a", "c"]);
     write_file(&RealFs, &paths, b"a\nmissing\n", 0o644).unwrap();
@@ -120,7 +124,12 @@ fn a_file_of_paths_decides_the_order_and_has_to_be_right() {
 fn what_is_not_there_or_fits_nothing_is_a_usage_error() {
     let folder = tempfile::tempdir().unwrap();
     let list = |path: &Path, glob: Option<&str>| {
-        list(&[path.to_owned()], Selection { glob, ..Selection::default() }, PackFormat::Forager, &Cancel::default())
+        list(
+            &[path.to_owned()],
+            Selection { glob, ..Selection::default() },
+            &InputRules::PLAIN_JSON_LINES,
+            &Cancel::default(),
+        )
     };
     put(folder.path(), "a.txt");
     for failure in [
@@ -143,7 +152,7 @@ fn folders_that_links_lead_to_are_entered_and_circles_are_not() {
     std::os::unix::fs::symlink(&root, root.join("again")).unwrap();
     std::os::unix::fs::symlink("nowhere", root.join("dangling.jsonl")).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, root.join("fifo.jsonl"), rustix::fs::Mode::from_raw_mode(0o600)).unwrap();
-    let listing = list(&[root], Selection::default(), PackFormat::Forager, &Cancel::default()).unwrap();
+    let listing = list(&[root], Selection::default(), &InputRules::PLAIN_JSON_LINES, &Cancel::default()).unwrap();
     assert_eq!(listing.files.iter().map(|file| &*file.name).collect::<Vec<_>>(), ["a.jsonl", "link/b.jsonl"]);
     let mut kinds: Vec<ProblemKind> = listing.problems.iter().map(|problem| problem.kind).collect();
     kinds.sort();

@@ -2,7 +2,6 @@
 
 use super::*;
 use gristmill_core::pack::TextField;
-use gristmill_core::PackFormat;
 use proptest::prelude::*;
 
 fn unhex(text: &str) -> Vec<u8> {
@@ -70,9 +69,9 @@ fn each_peer_takes_and_refuses_what_its_reader_does() {
             let only_half = document.quirks.why(peer).is_none_or(|why| why.contains("in the text"));
             !bad && (only_half || !document.quirks.is_refused_by(peer))
         };
-        assert_eq!(is_parsed(PackFormat::Forager), case.forager, "forager: {shown}");
+        assert_eq!(is_parsed(DocumentRules::JQ), case.forager, "forager: {shown}");
         let nanosets = !matches!(document.text, Text::Invalid { .. } | Text::Blank)
-            && !document.quirks.is_refused_by(PackFormat::Nanosets);
+            && !document.quirks.is_refused_by(DocumentRules::ORJSON);
         assert_eq!(nanosets, case.nanosets, "nanosets: {shown}");
         if case.forager {
             let found = match document.text {
@@ -249,18 +248,18 @@ fn what_is_held_of_several_lines_is_what_each_says() {
 fn half_characters_elsewhere_do_not_stop_a_program() {
     let mut extractor = Extractor::new(&TextField::Jq(".a | .".into())).unwrap();
     let document = extractor.document(br#"{"a": "text", "b": "\ud800"}"#);
-    assert_eq!((document.text, document.verdict(PackFormat::Modalities)), (Text::Is("text"), Verdict::Take("text")));
+    assert_eq!((document.text, document.verdict(DocumentRules::PYTHON)), (Text::Is("text"), Verdict::Take("text")));
     let document = extractor.document(br#"{"a": "te\ud800xt"}"#);
-    assert!(matches!(document.verdict(PackFormat::Modalities), Verdict::Refuse(_)));
+    assert!(matches!(document.verdict(DocumentRules::PYTHON), Verdict::Refuse(_)));
     // A program and a path both read an unpaired second surrogate as the replacement character.
     for way in [".a | .", ".a"] {
         let mut extractor = Extractor::new(&TextField::Jq(way.into())).unwrap();
         let document = extractor.document(br#"{"a": "\udc00x\udfff"}"#);
-        assert_eq!(document.verdict(PackFormat::Modalities), Verdict::Take("\u{fffd}x\u{fffd}"));
-        assert!(matches!(document.verdict(PackFormat::Nanosets), Verdict::Refuse(_)));
-        assert!(matches!(document.verdict(PackFormat::Forager), Verdict::Refuse(_)));
+        assert_eq!(document.verdict(DocumentRules::PYTHON), Verdict::Take("\u{fffd}x\u{fffd}"));
+        assert!(matches!(document.verdict(DocumentRules::ORJSON), Verdict::Refuse(_)));
+        assert!(matches!(document.verdict(DocumentRules::JQ), Verdict::Refuse(_)));
         let document = extractor.document(br#"{"a": "\udc00\ud800"}"#);
-        assert!(matches!(document.verdict(PackFormat::Modalities), Verdict::Refuse(_)));
+        assert!(matches!(document.verdict(DocumentRules::PYTHON), Verdict::Refuse(_)));
     }
 }
 
@@ -269,7 +268,7 @@ fn verdicts_follow_each_format_page() {
     let mut extractor = Extractor::new(&TextField::default()).unwrap();
     let mut verdicts = |line: &[u8]| {
         let document = extractor.document(line);
-        PackFormat::ALL.map(|format| match document.verdict(format) {
+        [DocumentRules::PYTHON, DocumentRules::ORJSON, DocumentRules::JQ].map(|rules| match document.verdict(rules) {
             Verdict::Take(_) => 't',
             Verdict::Skip(_) => 's',
             Verdict::Refuse(_) => 'r',

@@ -1,8 +1,7 @@
 //! How each program treats a line.
 
 use super::extract::{Document, Text};
-use super::TextFile;
-use gristmill_core::PackFormat;
+use super::{DocumentRules, TextFile};
 
 /// Peculiarities of a line that Python's `json` accepts and strict readers refuse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -28,7 +27,7 @@ impl Quirks {
 
     /// Returns the union of both.
     #[must_use]
-    pub fn with(self, other: Self) -> Self {
+    pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
     /// Whether any of `other` is included.
@@ -40,30 +39,13 @@ impl Quirks {
         self.0 == 0
     }
 
-    /// Returns the peculiarities that a program refuses.
-    fn refused(format: PackFormat) -> Self {
-        match format {
-            // Forager's jq accepts NaN and a byte-order mark.
-            PackFormat::Modalities => Self::SURROGATE_IN_TEXT.with(Self::DEEP),
-            PackFormat::Forager => {
-                Self::SURROGATE_IN_TEXT.with(Self::SECOND_HALF_IN_TEXT).with(Self::DEEP).with(Self::BOM)
-            }
-            PackFormat::Nanosets => Self::NON_FINITE
-                .with(Self::OVERFLOW)
-                .with(Self::BOM)
-                .with(Self::SURROGATE_IN_TEXT)
-                .with(Self::SECOND_HALF_IN_TEXT)
-                .with(Self::SURROGATE_ELSEWHERE),
-        }
-    }
-
     /// Whether a program cannot tokenize a line because of one of them.
-    pub fn is_refused_by(self, format: PackFormat) -> bool {
-        self.has(Self::refused(format))
+    pub fn is_refused_by(self, rules: DocumentRules) -> bool {
+        self.has(rules.refused)
     }
 
     /// Returns the reason, for the user, of the first peculiarity that this program refuses.
-    pub fn why(self, format: PackFormat) -> Option<&'static str> {
+    pub fn why(self, rules: DocumentRules) -> Option<&'static str> {
         let told = [
             (Self::NON_FINITE, "a number that is not finite, as NaN, is no JSON for this target"),
             (Self::OVERFLOW, "a number is beyond what a float holds"),
@@ -73,7 +55,7 @@ impl Quirks {
             (Self::SURROGATE_ELSEWHERE, "half of a character (a lone surrogate) is in it"),
             (Self::DEEP, "more than 1,000 objects and arrays are in each other"),
         ];
-        let refused = Self(self.0 & Self::refused(format).0);
+        let refused = Self(self.0 & rules.refused.0);
         told.iter().find(|(quirk, _)| refused.has(*quirk)).map(|(_, why)| *why)
     }
 }
@@ -112,27 +94,26 @@ impl<'a> Document<'a> {
     pub fn usable_text(&self) -> Result<&'a str, &'static str> {
         match self.text {
             Text::Blank => Ok(""),
-            _ => match self.verdict(PackFormat::Modalities) {
+            _ => match self.verdict(DocumentRules::PYTHON) {
                 Verdict::Take(text) => Ok(text),
                 Verdict::Skip(why) | Verdict::Refuse(why) => Err(why),
             },
         }
     }
 
-    /// Returns how `format` treats the document.
-    pub fn verdict(&self, format: PackFormat) -> Verdict<'a> {
-        let skips = format == PackFormat::Nanosets;
-        let lacking = |why| if skips { Verdict::Skip(why) } else { Verdict::Refuse(why) };
+    /// Returns how a program with these rules treats the document.
+    pub fn verdict(&self, rules: DocumentRules) -> Verdict<'a> {
+        let lacking = |why| if rules.skips_missing { Verdict::Skip(why) } else { Verdict::Refuse(why) };
         match self.text {
             Text::Blank => return lacking("the line is blank"),
             Text::Invalid { why, .. } => return Verdict::Refuse(why),
             _ => {}
         }
-        if let Some(why) = self.quirks.why(format) {
+        if let Some(why) = self.quirks.why(rules) {
             return Verdict::Refuse(why);
         }
         match self.text {
-            Text::Is("") if format != PackFormat::Forager => lacking(EMPTY),
+            Text::Is("") if !rules.takes_empty => lacking(EMPTY),
             Text::Is(text) => Verdict::Take(text),
             Text::Missing => lacking("it has no text"),
             Text::Null => lacking("its text is null"),

@@ -1,11 +1,11 @@
 //! Checks before the work that there is enough space for what a run writes, so that the disk does not become full after hours.
 
+use super::super::formats;
 use super::inputs::Inputs;
 use super::layout::Layout;
 use super::outputs::bytes_in;
 use super::{preview, Tuning};
 use crate::job::task::TaskContext;
-use gristmill_core::pack::SampleSize;
 use gristmill_core::{text, Failure, Outcome, PackPlan, Subject};
 use gristmill_storage::space::free_bytes;
 
@@ -53,14 +53,8 @@ pub(super) fn check(
 
 /// Returns an upper bound of the space of a plan: a token and an index entry for each byte of text, all of it twice.
 fn worst(plan: &PackPlan, inputs: &Inputs) -> u64 {
-    let masks = plan.forager.as_ref().map_or(0, |target| u64::from(target.masks.is_some()));
-    let forager = plan.forager.as_ref().map_or(0, |target| match target.sample_size {
-        SampleSize::Fixed(_) => target.token_type().bytes() as u64 + masks,
-        SampleSize::Variable => target.token_type().bytes() as u64 + 32,
-    });
-    let nanosets = plan.nanosets.as_ref().map_or(0, |target| 4 + 8 + u64::from(target.loss_masks));
-    let modalities = plan.modalities.as_ref().map_or(0, |_| 4 + 20);
-    inputs.text_bytes().saturating_mul(2 * (forager + nanosets + modalities))
+    let most: u64 = formats::chosen(plan).into_iter().map(|format| format.max_bytes_per_text_byte(plan)).sum();
+    inputs.text_bytes().saturating_mul(2 * most)
 }
 
 impl Inputs {

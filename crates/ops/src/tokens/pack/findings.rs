@@ -1,27 +1,29 @@
 //! Findings that are only known after all texts are packed: documents that the tokenizer file truncates or pads, and special tokens in
 //! texts.
 
-use super::journal::{LengthChange, Totals};
+use super::super::format::LengthChange;
+use super::super::formats;
+use super::journal::Totals;
 use crate::engine::pack::EncodingSpec;
 use gristmill_core::text::{agree, count, count_verb, display_safe, grouped};
-use gristmill_core::{PackFormat, PackPlan, Problem, ProblemKind, Subject};
+use gristmill_core::{PackPlan, Problem, ProblemKind, Subject};
 use gristmill_tokenizer::Tokenizer;
 
 /// Limit of special tokens that are named.
 const MAX_NAMED: usize = 3;
 
 /// Returns the problems of a format whose documents the tokenizer file truncates or pads. Truncation and padding requested by the plan
-/// itself are not problems, as with Modalities, which ignores those of the tokenizer file.
+/// itself are not problems.
 pub(super) fn length_changes(
     plan: &PackPlan,
     spec: &EncodingSpec,
     truncated: LengthChange,
     padded: LengthChange,
 ) -> Vec<Problem> {
-    if spec.format == PackFormat::Modalities {
+    if spec.is_length_planned {
         return Vec::new();
     }
-    let of = if plan.formats().len() > 1 { format!(" of {}", spec.format.word()) } else { String::new() };
+    let of = if formats::only(plan).is_none() { format!(" of {}", spec.format) } else { String::new() };
     let are = |change: LengthChange| {
         format!("{}{of} {}", count(change.documents, "document"), agree(change.documents, "is", "are"))
     };

@@ -3,147 +3,92 @@
 //! Every format has its own rules for finding and ordering files. Formats that agree share one pass over the text; the others read it
 //! again.
 
-use crate::engine::pack::{forager_names, pbin_names};
+use super::super::format::{DealRequest, DealtFiles, ReadingOrder, TokenFormat, TokenOutput};
+use super::super::formats;
+use super::layout::Layout;
+use crate::engine::pack::EncodingSpec;
 use crate::source::text::{list, Listing, Selection, TextFile};
-use gristmill_core::{Cancel, Failure, Outcome, PackFormat, PackPlan, Problem, Subject};
+use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, Subject};
 use gristmill_storage::read::stamp_at;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
-
-/// Default limit of tasks.
-const MAX_TASKS: usize = 64;
 
 /// One pass over a list of files, for one or several formats.
 #[derive(Debug)]
 pub(super) struct Pass {
     /// In reading order.
     pub(super) files: Vec<TextFile>,
-    /// Indexes of the specs.
-    pub(super) specs: Vec<usize>,
+    /// For each format, by the index of its spec, the output of each file; parallel to `files`.
+    pub(super) slots: BTreeMap<usize, Vec<usize>>,
     /// Spans of this raw index are read instead of lines.
     pub(super) index: Option<PathBuf>,
-    /// Outputs of each file for each format; parallel to `files`.
-    pub(super) roles: Vec<Role>,
 }
 
-/// Outputs of a file for each format of its pass.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Role {
-    /// Index among the `.pbin` files.
-    pub(super) pbin: usize,
-    /// The task of Nanosets.
-    pub(super) rank: u32,
-    /// Index among the sample files of Forager.
-    pub(super) samples: usize,
+impl Pass {
+    /// Returns the indexes of the specs.
+    pub(super) fn specs(&self) -> impl Iterator<Item = usize> + '_ {
+        self.slots.keys().copied()
+    }
+
+    /// Returns the output of a file for the format of a spec.
+    pub(super) fn slot(&self, spec: usize, file: usize) -> Option<usize> {
+        self.slots.get(&spec)?.get(file).copied()
+    }
 }
 
 /// All files of a run.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Inputs {
     pub(super) passes: Vec<Pass>,
-    /// Relative names of the `.pbin` files.
-    pub(super) pbins: Vec<String>,
-    /// Ranks of Nanosets that this run processes.
-    pub(super) ranks: Vec<u32>,
-    /// Total number of tasks.
-    pub(super) tasks: u32,
-    /// Names of the sample files of Forager.
-    pub(super) samples: Vec<String>,
+    /// What each format writes, in the order of the specs.
+    pub(super) outputs: Vec<Box<dyn TokenOutput>>,
     /// Files that are left out although they look like data.
     pub(super) problems: Vec<Problem>,
     /// Folders that this program itself writes to.
     own: Vec<PathBuf>,
 }
 
-/// Finds all files of a plan and assigns them to passes. `is_done` reports which ranks of Nanosets have already finished.
+/// Finds all files of a plan and assigns them to passes.
 ///
-/// Files below one of `own` are never input, wherever the output is.
-pub(super) fn find(
-    plan: &PackPlan,
-    own: &[PathBuf],
-    is_done: &dyn Fn(u32) -> bool,
-    cancel: &Cancel,
-) -> Outcome<Inputs> {
-    let mut inputs = Inputs { own: own.to_vec(), ..Inputs::default() };
-    let formats = plan.formats();
-    let position = |wanted: PackFormat| formats.iter().position(|format| *format == wanted).unwrap_or(0);
-    // Forager has the strictest order: the end of one file is carried into the next.
-    if plan.forager.is_some() {
-        let files = inputs.listed(plan, PackFormat::Forager, cancel)?;
-        let target = plan.forager.as_ref();
-        let suffix = target.map_or("", |target| target.file_suffix.as_str());
-        inputs.samples = forager_names(&files, suffix, !plan.compat).ok_or_else(|| {
-            Failure::data("packing for forager", "two inputs have the same name, and their samples would too")
-                .with_hint("without --compat they get the names of their folders in front")
-        })?;
-        let roles = (0..files.len()).map(|samples| Role { samples, ..Role::default() }).collect();
-        inputs.passes.push(Pass { files, specs: vec![position(PackFormat::Forager)], index: None, roles });
-    }
-    if let Some(target) = &plan.nanosets {
-        let files = inputs.listed(plan, PackFormat::Nanosets, cancel)?;
-        let usual = files.len().clamp(1, MAX_TASKS);
-        inputs.tasks = target.tasks.unwrap_or(u32::try_from(usual).unwrap_or(1)).max(1);
-        let tasks = usize::try_from(inputs.tasks).unwrap_or(1);
-        let wanted = (0..inputs.tasks).filter(|rank| target.rank.is_none_or(|only| only == *rank));
-        inputs.ranks = wanted.filter(|rank| !is_done(*rank)).collect();
-        if let Some(rank) = target.rank.filter(|rank| *rank >= inputs.tasks) {
-            let tasks = gristmill_core::text::count_verb(u64::from(inputs.tasks), "task", "is", "are");
-            let why = format!("there is no task {rank}: {tasks} numbered from 0");
-            return Err(Failure::usage("packing for nanosets", why).on(Subject::field("--rank")));
-        }
-        let running: BTreeSet<u32> = inputs.ranks.iter().copied().collect();
-        let dealt = files.into_iter().enumerate().map(|(at, file)| (file, u32::try_from(at % tasks).unwrap_or(0)));
-        let (files, roles): (Vec<_>, Vec<_>) = dealt
-            .filter(|(_, rank)| running.contains(rank))
-            .map(|(file, rank)| (file, Role { rank, ..Role::default() }))
-            .unzip();
-        if !inputs.ranks.is_empty() {
-            let number = position(PackFormat::Nanosets);
-            inputs.add(number, files, roles, &|role, new| role.rank = new.rank, &follows_tasks);
+/// Files below one of the program's own folders are never input, wherever the output is.
+pub(super) fn find(plan: &PackPlan, layout: &Layout, specs: &[EncodingSpec], cancel: &Cancel) -> Outcome<Inputs> {
+    let mut inputs = Inputs { own: layout.own_places(plan), ..Inputs::default() };
+    let mut dealt = Vec::new();
+    for (number, (format, spec)) in formats::chosen(plan).into_iter().zip(specs).enumerate() {
+        let files = inputs.listed(plan, format, cancel)?;
+        let request = DealRequest { plan, spec, place: layout.place(plan, format), files };
+        let DealtFiles { files, slots, order, index, output } = format.deal(request)?;
+        let has_outputs = output.slots() > 0;
+        inputs.outputs.push(output);
+        if has_outputs {
+            dealt.push((order, number, files, slots, index));
         }
     }
-    if let Some(target) = &plan.modalities {
-        let files = inputs.listed(plan, PackFormat::Modalities, cancel)?;
-        inputs.pbins = pbin_names(&files);
-        let roles: Vec<Role> = (0..files.len()).map(|pbin| Role { pbin, ..Role::default() }).collect();
-        let number = position(PackFormat::Modalities);
-        match &target.index {
-            Some(index) => {
-                let [file] = files.as_slice() else {
-                    return Err(Failure::usage(
-                        "packing by an index",
-                        "one index is for one file, and there are several",
-                    )
-                    .on(Subject::field("--index"))
-                    .with_hint("without --index the lines themselves are read"));
-                };
-                if !file.packing.is_plain() {
-                    return Err(Failure::usage(
-                        "packing by an index",
-                        "the text is compressed, and an index is for plain text",
-                    )
-                    .on(Subject::path(&file.path)));
-                }
-                inputs.passes.push(Pass { files, specs: vec![number], index: Some(PathBuf::from(index)), roles });
-            }
-            None => inputs.add(number, files, roles, &|role, new| role.pbin = new.pbin, &|_, _| true),
-        }
+    dealt.sort_by_key(|(order, ..)| *order);
+    for (order, number, files, slots, index) in dealt {
+        inputs.add(number, files, slots, index, order);
     }
     Ok(inputs)
 }
 
-/// Whether reading in the order of `found` gives every task its files in its own order. `found` contains positions in the reading order, by
-/// file in the order of the format.
-fn follows_tasks(found: &[usize], roles: &[Role]) -> bool {
-    let mut last: HashMap<u32, usize> = HashMap::new();
-    found.iter().zip(roles).all(|(at, role)| last.insert(role.rank, *at).is_none_or(|before| before < *at))
+/// Whether reading in the order of `found` gives every output its files in its own order. `found` contains positions in the reading order,
+/// by file in the order of the format.
+fn suits(order: ReadingOrder, found: &[usize], slots: &[usize]) -> bool {
+    match order {
+        ReadingOrder::Exact => found.is_sorted(),
+        ReadingOrder::PerSlot => {
+            let mut last: HashMap<usize, usize> = HashMap::new();
+            found.iter().zip(slots).all(|(at, slot)| last.insert(*slot, *at).is_none_or(|before| before < *at))
+        }
+        ReadingOrder::Any => true,
+    }
 }
 
 impl Inputs {
-    fn listed(&mut self, plan: &PackPlan, format: PackFormat, cancel: &Cancel) -> Outcome<Vec<TextFile>> {
+    fn listed(&mut self, plan: &PackPlan, format: &dyn TokenFormat, cancel: &Cancel) -> Outcome<Vec<TextFile>> {
         let inputs: Vec<PathBuf> = plan.inputs.iter().map(PathBuf::from).collect();
-        let Listing { files, problems, .. } = list(&inputs, Selection::of(plan), format, cancel)?;
+        let Listing { files, problems, .. } = list(&inputs, Selection::of(plan), format.input_rules(), cancel)?;
         for problem in problems {
             if !self.problems.contains(&problem) {
                 self.problems.push(problem);
@@ -167,28 +112,29 @@ impl Inputs {
         &mut self,
         spec: usize,
         files: Vec<TextFile>,
-        roles: Vec<Role>,
-        take: &dyn Fn(&mut Role, &Role),
-        suits: &dyn Fn(&[usize], &[Role]) -> bool,
+        slots: Vec<usize>,
+        index: Option<PathBuf>,
+        order: ReadingOrder,
     ) {
-        for pass in self.passes.iter_mut().filter(|pass| pass.index.is_none() && pass.files.len() == files.len()) {
+        let is_alike = |pass: &&mut Pass| pass.index.is_none() && index.is_none() && pass.files.len() == files.len();
+        for pass in self.passes.iter_mut().filter(is_alike) {
             let places: HashMap<&Path, usize> =
                 pass.files.iter().enumerate().map(|(at, file)| (file.path.as_path(), at)).collect();
             // A file that is named twice has two positions, which a table cannot represent.
             let found: Vec<usize> = files.iter().filter_map(|file| places.get(file.path.as_path()).copied()).collect();
-            if places.len() != files.len() || found.len() != files.len() || !suits(&found, &roles) {
+            if places.len() != files.len() || found.len() != files.len() || !suits(order, &found, &slots) {
                 continue;
             }
-            for (at, role) in found.iter().zip(&roles) {
-                if let Some(known) = pass.roles.get_mut(*at) {
-                    take(known, role);
+            let mut ordered = vec![0; slots.len()];
+            for (at, slot) in found.iter().zip(&slots) {
+                if let Some(known) = ordered.get_mut(*at) {
+                    *known = *slot;
                 }
             }
-            pass.specs.push(spec);
-            pass.specs.sort_unstable();
+            pass.slots.insert(spec, ordered);
             return;
         }
-        self.passes.push(Pass { files, specs: vec![spec], index: None, roles });
+        self.passes.push(Pass { files, slots: BTreeMap::from([(spec, slots)]), index });
     }
 
     /// Returns every file once.
@@ -204,12 +150,9 @@ impl Inputs {
         passes.flat_map(|pass| &pass.files).filter(|file| seen.insert(&file.path)).collect()
     }
 
-    /// Returns the relative names of the files of a task of Nanosets, in its order.
-    pub(super) fn files_of_rank(&self, plan: &PackPlan, rank: u32) -> Vec<&str> {
-        let spec = plan.formats().iter().position(|format| *format == PackFormat::Nanosets);
-        let pass = spec.and_then(|spec| self.passes.iter().find(|pass| pass.specs.contains(&spec)));
-        let files = pass.into_iter().flat_map(|pass| pass.files.iter().zip(&pass.roles));
-        files.filter(|(_, role)| role.rank == rank).map(|(file, _)| file.name.as_str()).collect()
+    /// Returns the number of outputs of all formats, which are finished one by one.
+    pub(super) fn output_count(&self) -> u64 {
+        self.outputs.iter().map(|output| output.slots() as u64).sum()
     }
 
     /// Returns the bytes on disk that all passes read.
@@ -221,15 +164,17 @@ impl Inputs {
     pub(super) fn fingerprint(&self) -> String {
         let mut text = String::new();
         for pass in &self.passes {
-            text.push_str(&format!("{:?} {:?}\n", pass.specs, pass.index.as_deref().map(whole)));
-            for (file, role) in pass.files.iter().zip(&pass.roles) {
-                text.push_str(&format!("{:?} {:?} {:?} {role:?}\n", whole(&file.path), file.name, file.stamp));
+            text.push_str(&format!("{:?} {:?}\n", pass.slots, pass.index.as_deref().map(whole)));
+            for file in &pass.files {
+                text.push_str(&format!("{:?} {:?} {:?}\n", whole(&file.path), file.name, file.stamp));
             }
             if let Some(index) = &pass.index {
                 text.push_str(&format!("{:?}\n", stamp_at(index).ok()));
             }
         }
-        text.push_str(&format!("{:?} {}\n", self.ranks, self.tasks));
+        for output in &self.outputs {
+            text.push_str(&format!("{:?}\n", output.files().into_iter().map(|(spool, _)| spool).collect::<Vec<_>>()));
+        }
         format!("{:032x}", xxh3_128(text.as_bytes()))
     }
 

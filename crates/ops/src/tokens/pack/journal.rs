@@ -3,7 +3,8 @@
 //! The file and its lines have the same form as the journal of other jobs (a checksum and a JSON object; the first line identifies the
 //! plan), but its own records: each contains the changes since the previous one.
 
-use super::spool::Mark;
+use super::super::format::LengthChange;
+use super::super::spool::Mark;
 use crate::engine::pack::SpecialTokenCounts;
 use crate::job::journal::{checked, line, Header};
 use gristmill_core::{Outcome, Problem, ProblemKind, Severity};
@@ -11,6 +12,7 @@ use gristmill_storage::fs::{Fs, WriteFile, PRIVATE_FILE};
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::read_whole;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -41,8 +43,6 @@ pub(super) struct Totals {
     pub(super) bytes: u64,
     /// One entry per spec.
     pub(super) targets: Vec<TargetTotals>,
-    /// Forager: tokens after the last whole sample.
-    pub(super) dropped_samples: u64,
     /// Keys of the first line without the text.
     pub(super) keys: Vec<String>,
     /// Documents with special tokens in their texts.
@@ -51,21 +51,6 @@ pub(super) struct Totals {
     /// The first file that contains a document with special tokens in its text.
     #[serde(default)]
     pub(super) special_file: String,
-}
-
-/// Documents whose length the tokenizer file changes, and the number of tokens removed or added.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct LengthChange {
-    pub(super) documents: u64,
-    pub(super) tokens: u64,
-}
-
-impl LengthChange {
-    /// Adds documents by the number of tokens that each lost or gained.
-    pub(super) fn add(&mut self, tokens: &[u64]) {
-        self.documents += tokens.iter().filter(|tokens| **tokens > 0).count() as u64;
-        self.tokens += tokens.iter().sum::<u64>();
-    }
 }
 
 /// Counts of a spec: documents with text, and the tokens of their texts.
@@ -100,52 +85,17 @@ impl TargetTotals {
     }
 }
 
-/// Counts of a task of Nanosets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct TaskCounts {
-    /// Usable documents, including those left out by `skip` and `limit`.
-    pub(super) usable: u64,
-    /// Characters of the packed documents.
-    pub(super) chars: Spread,
-    /// Files that were begun.
-    pub(super) files: u64,
-    /// Documents of each finished file.
-    pub(super) documents: Spread,
-    /// Documents of the current file.
-    pub(super) in_file: u64,
-}
-
-/// Statistics of many values.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Spread {
-    pub(super) count: u64,
-    pub(super) total: u64,
-    pub(super) least: u64,
-    pub(super) most: u64,
-    pub(super) squares: f64,
-}
-
-impl Spread {
-    pub(super) fn add(&mut self, value: u64) {
-        self.least = if self.count == 0 { value } else { self.least.min(value) };
-        self.most = self.most.max(value);
-        self.count += 1;
-        self.total += value;
-        self.squares += (value as f64) * (value as f64);
-    }
-}
-
 /// A record. The whole state results from applying all records in order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) place: ResumePosition,
-    /// Spools that grew.
+    /// Spools that grew, as `FORMAT/SPOOL`.
     pub(super) marks: BTreeMap<String, Mark>,
     /// The complete totals.
     pub(super) totals: Totals,
-    /// Tasks that progressed.
+    /// The state of the writer of each format.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) tasks: BTreeMap<u32, TaskCounts>,
+    pub(super) states: BTreeMap<String, Value>,
     /// Problems found since the previous record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) problems: Vec<Problem>,
@@ -159,7 +109,7 @@ impl Record {
         self.place = later.place;
         self.marks.extend(later.marks);
         self.totals = later.totals;
-        self.tasks.extend(later.tasks);
+        self.states.extend(later.states);
         self.problems.extend(later.problems);
         self.more.extend(later.more);
     }

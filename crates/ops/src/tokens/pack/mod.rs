@@ -8,11 +8,9 @@ mod assemble;
 mod disk_space;
 mod feed;
 mod findings;
-mod finish;
 mod inputs;
 mod journal;
 mod layout;
-mod logs;
 mod outputs;
 mod pipeline;
 mod preview;
@@ -22,9 +20,6 @@ mod publish;
 mod record;
 mod report;
 mod run;
-mod spool;
-mod stats;
-mod tasks;
 #[cfg(test)]
 mod tests;
 

@@ -1,24 +1,21 @@
 //! Estimates what a plan would make, from documents spread over the inputs.
 
+use super::super::formats;
 use super::inputs::{find, Inputs, Pass};
 use super::journal::Journal;
 use super::layout::Layout;
-use super::logs::check_tasks;
-use super::preview_outputs::{expected, outputs, share, shown, task_names, MAX_LISTED};
+use super::preview_outputs::{expected, outputs, share, shown, MAX_LISTED};
 use super::preview_places::{places, stretch};
 use super::record::{decide, settled, Decision};
 use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
 use super::run::{no_text, wants_some, NO_TEXT_HINT};
-use super::stats;
-use crate::engine::pack::{plan_hash, specs, EncodedBlock, EncodingSpec, Kind, PackedPiece, Packer};
+use crate::engine::pack::{plan_hash, EncodedBlock, EncodingSpec, Kind, PackedPiece, Packer};
 use crate::job::layouts;
 use crate::job::pool::together;
 use crate::job::record::stopped_run;
 use crate::source::text::TextFile;
-use gristmill_core::pack::{NanosetsTarget, PackPlan, SampleSize};
-use gristmill_core::{
-    text, Cancel, ExitClass, Outcome, PackFormat, Problem, ProblemKind, RunOptions, Severity, Subject,
-};
+use gristmill_core::pack::PackPlan;
+use gristmill_core::{text, Cancel, ExitClass, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject};
 use gristmill_storage::space;
 use gristmill_tokenizer::Tokenizer;
 use std::collections::{BTreeMap, HashMap};
@@ -32,13 +29,11 @@ const MAX_PREVIEW_TIME: Duration = Duration::from_millis(1_200);
 ///
 /// A plan that must not run returns a preview with a refusal among its problems. Fails if no preview is possible.
 pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<PackPreview> {
-    let mut layout = Layout::of(plan)?;
+    let layout = Layout::of(plan)?;
     let tokenizer = Tokenizer::load_with_special(&plan.tokenizer, &plan.special_tokens, &together)?;
     tokenizer.verify_against_reference();
-    let specs = specs(plan, &tokenizer)?;
-    let inputs = find(plan, &layout.own_places(plan), &|rank| stats::is_done(plan, rank), cancel)?;
-    check_tasks(plan, inputs.tasks)?;
-    layout.settle(plan, &inputs)?;
+    let specs = formats::encodings(plan, &tokenizer)?;
+    let inputs = find(plan, &layout, &specs, cancel)?;
     let hash = plan_hash(&settled(plan), &tokenizer.facts().hash);
     let mut problems = inputs.problems.clone();
     let nothing_to_do = match decide(plan, &hash, &layout, &inputs) {
@@ -67,8 +62,8 @@ pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcom
         }
     }
     let targets: Vec<TargetPreview> =
-        specs.iter().enumerate().map(|(at, spec)| sampling.target(at, spec, plan, &layout, &inputs)).collect();
-    let (needed_bytes, free_bytes) = (needed(plan, &targets), space::free_bytes(&layout.output)?);
+        specs.iter().enumerate().map(|(at, spec)| sampling.target(at, spec, plan, &inputs)).collect();
+    let (needed_bytes, free_bytes) = (needed(&inputs, &targets), space::free_bytes(&layout.output)?);
     if free_bytes < needed_bytes && !nothing_to_do {
         let why = format!("about {} are needed, and {} are free", text::bytes(needed_bytes), text::bytes(free_bytes));
         problems.push(Problem::problem(ProblemKind::Other, Subject::path(&layout.output), why));
@@ -107,13 +102,9 @@ fn input_file(file: &TextFile) -> InputFile {
 }
 
 /// Returns the space for the output, plus the same again for what is sorted.
-fn needed(plan: &PackPlan, targets: &[TargetPreview]) -> u64 {
-    let is_sorted = plan.nanosets.as_ref().is_some_and(NanosetsTarget::is_shuffled) as u64;
-    let one = |target: &TargetPreview| match target.format {
-        PackFormat::Nanosets => target.bytes * (1 + is_sorted),
-        _ => target.bytes + target.documents * 8,
-    };
-    targets.iter().map(one).sum()
+fn needed(inputs: &Inputs, targets: &[TargetPreview]) -> u64 {
+    let targets = targets.iter().zip(&inputs.outputs);
+    targets.map(|(target, output)| target.bytes + output.scratch_bytes(target.bytes, target.documents)).sum()
 }
 
 /// Results of a spec in the sample.
@@ -235,7 +226,7 @@ impl Sampling {
         tokenizer: &Tokenizer,
         cancel: &Cancel,
     ) -> Outcome<()> {
-        let specs: Vec<EncodingSpec> = pass.specs.iter().filter_map(|number| all.get(*number)).cloned().collect();
+        let specs: Vec<EncodingSpec> = pass.specs().filter_map(|number| all.get(number)).cloned().collect();
         let mut packer = Packer::new(&specs, &plan.text, tokenizer, cancel)?;
         let mut packed = PackedPiece::default();
         let total: u64 = pass.files.iter().map(|file| file.bytes).sum();
@@ -277,8 +268,8 @@ impl Sampling {
             if self.keys.is_empty() {
                 self.keys.clone_from(&packed.keys);
             }
-            for (number, encoded) in pass.specs.iter().zip(&packed.encoded_blocks) {
-                if let Some(row) = self.rows.get_mut(*number) {
+            for (number, encoded) in pass.specs().zip(&packed.encoded_blocks) {
+                if let Some(row) = self.rows.get_mut(number) {
                     row.add(encoded);
                 }
             }
@@ -294,8 +285,8 @@ impl Sampling {
         }
         let text = if seen_on_disk == 0 { 0.0 } else { total as f64 * seen as f64 / seen_on_disk as f64 };
         self.text_bytes += text;
-        for number in &pass.specs {
-            if let Some(row) = self.rows.get_mut(*number) {
+        for number in pass.specs() {
+            if let Some(row) = self.rows.get_mut(number) {
                 (row.seen, row.text) = (seen, text.round() as u64);
             }
         }
@@ -341,64 +332,29 @@ impl Sampling {
         })
     }
 
-    fn target(
-        &self,
-        number: usize,
-        spec: &EncodingSpec,
-        plan: &PackPlan,
-        layout: &Layout,
-        inputs: &Inputs,
-    ) -> TargetPreview {
+    fn target(&self, number: usize, spec: &EncodingSpec, plan: &PackPlan, inputs: &Inputs) -> TargetPreview {
         let row = self.rows.get(number).cloned().unwrap_or_default();
+        let output = inputs.outputs.get(number);
         let (all, tokens) = (row.scaled(row.documents), row.scaled(row.tokens));
-        let documents = match (&plan.nanosets, spec.format) {
-            (Some(target), PackFormat::Nanosets) if wants_some(plan) => {
-                packed_documents(all, inputs.ranks.len() as u64, target.skip, target.limit)
-            }
-            _ => all,
-        };
+        let documents = output.map_or(all, |output| output.packed_documents(all));
         let (documents, tokens) = match plan.limit_tokens {
             Some(limit) if limit < tokens => (share(documents, limit, tokens), limit),
             _ => (documents, share(tokens, documents, all)),
         };
         let width = spec.token.bytes() as u64;
         let data = tokens * width + share(row.scaled(row.mask), documents, all);
-        let documents = match plan.forager.as_ref().map(|target| target.sample_size) {
-            Some(SampleSize::Fixed(size)) if spec.format == PackFormat::Forager => tokens / size.max(1),
-            _ => documents,
-        };
-        let (names, rest): (Vec<Vec<String>>, u64) = match spec.format {
-            // Two numbers and their opcodes.
-            PackFormat::Modalities => {
-                (inputs.pbins.iter().map(|name| vec![shown(&layout.pbin(name))]).collect(), documents * 10)
-            }
-            PackFormat::Nanosets => (task_names(plan, layout, inputs, tokens), documents * 8),
-            PackFormat::Forager => {
-                (inputs.samples.iter().map(|name| vec![shown(&layout.samples(name))]).collect(), documents * 24)
-            }
-        };
-        let bytes = data + rest;
-        let outputs = outputs(names, &expected(number, spec.format, inputs, &|file| self.expected(file)), bytes);
-        let place = match (spec.format, inputs.pbins.as_slice()) {
-            (PackFormat::Modalities, [one]) => layout.pbin(one),
-            (format, _) => layout.place(format),
-        };
+        let estimate = output.map(|output| output.estimate(documents, tokens)).unwrap_or_default();
+        let bytes = data + estimate.extra_bytes;
         debug_assert!(spec.kind == Kind::Plain || row.mask <= row.tokens);
         TargetPreview {
-            format: spec.format,
-            path: shown(&place),
-            outputs,
-            documents,
+            format: spec.format.to_owned(),
+            path: shown(&output.map(|output| output.path()).unwrap_or_default()),
+            outputs: outputs(estimate.files, &expected(number, inputs, &|file| self.expected(file)), bytes),
+            documents: estimate.items,
             tokens,
             bytes,
             token_bytes: u8::try_from(width).unwrap_or(u8::MAX),
             skipped: row.skipped,
         }
     }
-}
-
-/// Returns how many of these documents are packed when they are distributed to tasks with `skip` and `limit`.
-fn packed_documents(documents: u64, tasks: u64, skip: u64, limit: Option<u64>) -> u64 {
-    let tasks = tasks.max(1);
-    (documents / tasks).saturating_sub(skip).min(limit.unwrap_or(u64::MAX)).saturating_mul(tasks)
 }

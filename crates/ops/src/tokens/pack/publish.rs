@@ -1,31 +1,22 @@
 //! Publishes all files in one publication.
 
+use super::super::format::SideFile;
 use super::inputs::Inputs;
 use super::layout::Layout;
-use super::record::{goes_by_ranks, settled, Recorded};
+use super::record::{records_progress, settled, Recorded};
 use super::PackReport;
 use crate::engine::plan::file::pack_to_yaml;
 use crate::job::publish::{remove_old, stage_report, FinishedFile, Folders, RECORD_MODE};
 use crate::job::task::TaskContext;
 use gristmill_core::{Outcome, PackPlan};
 use gristmill_storage::publish::Publication;
-use std::path::{Path, PathBuf};
-
-/// File in which Forager's index describes samples with masks.
-const SCHEMA: &str = "sample_schema.json";
-
-/// A text file of the set, and whether it comes last.
-pub(super) struct Text {
-    pub(super) target: PathBuf,
-    pub(super) bytes: Vec<u8>,
-    pub(super) completes: bool,
-}
+use std::path::Path;
 
 /// Everything that is published together.
 pub(super) struct Outputs<'a> {
     /// Files of each format, in the order of the targets in the report.
     pub(super) made: &'a [Vec<FinishedFile>],
-    pub(super) texts: Vec<Text>,
+    pub(super) side_files: Vec<SideFile>,
     pub(super) plan_hash: &'a str,
 }
 
@@ -55,7 +46,7 @@ fn stage(
 ) -> Outcome<()> {
     let (fs, mode) = (&*context.fs, folders.file_mode);
     // Two more files: the report and the plan.
-    let expected = outputs.made.iter().map(Vec::len).sum::<usize>() + outputs.texts.len() + 2;
+    let expected = outputs.made.iter().map(Vec::len).sum::<usize>() + outputs.side_files.len() + 2;
     let publication = Publication::begin(fs, layout.root(), &layout.own)?;
     let mut publication = publication.counting(&context.progress, expected as u64);
     let mut recorded = Recorded {
@@ -75,22 +66,20 @@ fn stage(
             }
         }
     }
-    for text in &outputs.texts {
-        folders.make_parents(&text.target)?;
-        publication.stage_bytes(&text.target, &text.bytes, mode)?;
-        if text.completes {
-            last.push(&text.target);
+    for file in &outputs.side_files {
+        folders.make_parents(&file.target)?;
+        publication.stage_bytes(&file.target, &file.bytes, mode)?;
+        if file.completes {
+            last.push(&file.target);
         }
     }
-    if !goes_by_ranks(plan) {
+    if !records_progress(plan) {
         remove_old(&layout.own, &recorded, &[&layout.output], &mut publication)?;
     }
-    // An old schema describes samples of another shape.
-    let schema = layout.index(plan, SCHEMA);
-    let is_stale = plan.forager.is_some() && !recorded.outputs.iter().any(|output| output.path == schema);
-    if is_stale && schema.symlink_metadata().is_ok() {
-        publication.remove(&schema)?;
-        publication.mark_last(&schema);
+    let is_written = |path: &Path| recorded.outputs.iter().any(|output| output.path == path);
+    for stale in inputs.outputs.iter().flat_map(|output| output.stale_files(&is_written)) {
+        publication.remove(&stale)?;
+        publication.mark_last(&stale);
     }
     stage_report(&mut publication, &layout.own, &recorded, report)?;
     publication.stage_bytes(&layout.own.plan(), pack_to_yaml(&recorded.plan)?.as_bytes(), RECORD_MODE)?;

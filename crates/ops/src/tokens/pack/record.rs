@@ -1,14 +1,14 @@
 //! The record that a finished pack leaves, and how the next run uses it.
 
+use super::super::formats;
 use super::inputs::{whole, Inputs};
 use super::layout::Layout;
 use crate::engine::pack::differences;
-use crate::formats::nanosets::names;
 use crate::job::record::{self, refuse, RecordedInput, RecordedPlan};
-use gristmill_core::pack::{DocumentShuffle, PackPlan};
+use gristmill_core::pack::PackPlan;
 use gristmill_core::text::display_safe;
-use gristmill_core::{Outcome, PackFormat};
-use std::path::{Path, PathBuf};
+use gristmill_core::Outcome;
+use std::path::Path;
 
 pub(super) use crate::job::record::Decision;
 
@@ -37,9 +37,10 @@ pub fn settled(plan: &PackPlan) -> PackPlan {
             plan.tokenizer_name.get_or_insert(given);
         }
     }
-    let logs = plan.nanosets.as_mut().and_then(|target| target.logging_dir.as_mut());
-    let index = plan.modalities.as_mut().and_then(|target| target.index.as_mut());
-    let named = [Some(&mut plan.output), plan.paths_file.as_mut(), logs, index];
+    for format in formats::chosen(&plan) {
+        format.paths(&mut plan).into_iter().for_each(settle);
+    }
+    let named = [Some(&mut plan.output), plan.paths_file.as_mut()];
     plan.inputs.iter_mut().chain(named.into_iter().flatten()).for_each(settle);
     plan
 }
@@ -60,7 +61,7 @@ impl Recorded {
 
 /// Decides whether a plan may run on its output, and whether it has already run.
 pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inputs) -> Outcome<Decision> {
-    if inputs.passes.is_empty() && inputs.ranks.is_empty() {
+    if inputs.passes.is_empty() {
         return Ok(Decision::Nothing);
     }
     if plan.overwrite {
@@ -78,7 +79,7 @@ pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inpu
             return refuse("the tokenizer file changed since it was made".into(), "--force-overwrite makes it anew");
         }
         // Ranks that were left to other runs may be processed here.
-        if !goes_by_ranks(plan) {
+        if !records_progress(plan) {
             if let Some(why) = recorded.other_input(&Recorded::inputs_of(inputs)) {
                 return refuse(why, "--force-overwrite makes it anew");
             }
@@ -87,8 +88,8 @@ pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inpu
             }
         }
     }
-    let is_foreign = |path: &PathBuf| path.symlink_metadata().is_ok() && !recorded.iter().any(|known| known.has(path));
-    match existing(plan, layout, inputs, &is_foreign) {
+    let is_foreign = |path: &Path| path.symlink_metadata().is_ok() && !recorded.iter().any(|known| known.has(path));
+    match inputs.outputs.iter().find_map(|output| output.occupied(&is_foreign)) {
         Some(path) => refuse(
             format!("{} is there already", display_safe(&path.to_string_lossy())),
             "--force-overwrite replaces it; or name another output",
@@ -97,47 +98,9 @@ pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inpu
     }
 }
 
-/// Whether only completion files decide what is done.
-pub(super) fn goes_by_ranks(plan: &PackPlan) -> bool {
-    plan.formats() == [PackFormat::Nanosets]
-        && plan.nanosets.as_ref().is_some_and(|target| target.logging_dir.is_some())
-}
-
-/// Returns a foreign file at a path that would be written, if there is one.
-fn existing(
-    plan: &PackPlan,
-    layout: &Layout,
-    inputs: &Inputs,
-    is_foreign: &dyn Fn(&PathBuf) -> bool,
-) -> Option<PathBuf> {
-    let mut wanted: Vec<PathBuf> = inputs.pbins.iter().map(|name| layout.pbin(name)).collect();
-    wanted.extend(inputs.samples.iter().map(|name| layout.samples(name)));
-    if plan.forager.is_some() {
-        // An index of any files counts; an empty folder may have been left by a run that was killed during publication.
-        let index = layout.index(plan, "x");
-        let first =
-            index.parent().and_then(|folder| std::fs::read_dir(folder).ok()).and_then(|mut entries| entries.next());
-        wanted.extend(first.and_then(Result::ok).map(|entry| entry.path()));
-    }
-    if let Some(found) = wanted.into_iter().find(|path| is_foreign(path)) {
-        return Some(found);
-    }
-    // A rank without its completion file is processed again, regardless of the files it left.
-    let target = plan.nanosets.as_ref().filter(|target| target.logging_dir.is_none())?;
-    let folder = layout.place(PackFormat::Nanosets);
-    let is_shuffled = target.shuffle == DocumentShuffle::Documents || target.chunk_size.is_some();
-    let first = |rank: u32| {
-        let unshuffled = names::unshuffled(target.prefix.as_deref(), rank);
-        let step = if target.chunk_size.is_some() { names::Step::Chunks } else { names::Step::Documents };
-        let shuffled = names::shuffled(target.names, target.prefix.as_deref(), rank, 0, step);
-        if is_shuffled {
-            vec![unshuffled, shuffled]
-        } else {
-            vec![unshuffled]
-        }
-    };
-    let mut names = inputs.ranks.iter().flat_map(|rank| first(*rank));
-    names.find_map(|name| Some(folder.join(name)).filter(|path| is_foreign(path)))
+/// Whether the output itself records what is done.
+pub(super) fn records_progress(plan: &PackPlan) -> bool {
+    formats::only(plan).is_some_and(|format| format.records_progress(plan))
 }
 
 #[cfg(test)]

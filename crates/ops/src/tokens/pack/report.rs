@@ -1,7 +1,7 @@
 //! What a run of `pack` did, or would do.
 
 use crate::job::report::OutputFile;
-use gristmill_core::{text, PackFormat, Problem, ProblemKind, Severity};
+use gristmill_core::{text, Problem, ProblemKind, Severity};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub struct PackReport {
     pub tokens: u64,
     /// Bytes of uncompressed text read.
     pub bytes: u64,
-    /// One entry per format, in the order of [`PackPlan::formats`](gristmill_core::PackPlan::formats).
+    /// One entry per format, in the order of the plan.
     pub targets: Vec<TargetReport>,
     /// Everything existed already and nothing was written. The figures are those of the run that made it.
     pub nothing_to_do: bool,
@@ -37,21 +37,21 @@ pub struct PackReport {
 /// Result for one format.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TargetReport {
-    /// The format.
-    pub format: PackFormat,
-    /// The path that readers open: a folder, or the file if there is a single `.pbin`.
+    /// The name of the format.
+    pub format: String,
+    /// The path that readers open: a folder, or the file if there is a single one.
     pub path: String,
     /// Files as written, with the paths that readers open.
     pub outputs: Vec<OutputFile>,
-    /// Documents in them; for Forager, samples.
+    /// Items of the format in them: documents or samples.
     pub documents: u64,
     /// Tokens in them, including end tokens and other added tokens.
     pub tokens: u64,
-    /// Forager: tokens at the end that filled no sample. Nanosets: tokens that filled no chunk.
+    /// Tokens that filled no sample or chunk.
     pub dropped_tokens: u64,
     /// Size of a token in bytes.
     pub token_bytes: u8,
-    /// Nanosets: tokens of the tokenizer, including added ones. nanotron requires this number as the `vocab_size` of the model.
+    /// The `vocab_size` that the training configuration needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocab_size: Option<u64>,
     /// Documents that were left out, by reason.
@@ -134,13 +134,13 @@ pub struct PackSample {
 /// Estimate for one format.
 #[derive(Clone, Debug, Serialize)]
 pub struct TargetPreview {
-    /// The format.
-    pub format: PackFormat,
-    /// The path that readers open: a folder, or the file if there is a single `.pbin`.
+    /// The name of the format.
+    pub format: String,
+    /// The path that readers open: a folder, or the file if there is a single one.
     pub path: String,
     /// Files that would be written with approximate sizes; the first 1,000 of them.
     pub outputs: Vec<OutputFile>,
-    /// Approximate documents in them; for Forager, samples.
+    /// Approximate items of the format in them: documents or samples.
     pub documents: u64,
     /// Approximate tokens in them.
     pub tokens: u64,

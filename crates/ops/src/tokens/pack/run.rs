@@ -1,17 +1,16 @@
 //! The course of one `pack`, from opening to publication.
 
+use super::super::formats;
 use super::assemble::{Assembler, COMMIT_BYTES};
 use super::feed::Feed;
-use super::finish::{Finishing, Sums};
 use super::inputs::{find, Inputs};
 use super::journal::{Begin, Journal, Record, Totals};
 use super::layout::Layout;
-use super::logs::{check_tasks, Logs};
 use super::pipeline::{self, Limits, PassEnd};
 use super::publish::{publish, Outputs};
 use super::record::{decide, settled, Decision, Recorded};
-use super::{disk_space, findings, outputs, stats, PackReport, Skipped, TargetReport, Tuning};
-use crate::engine::pack::{plan_hash, specs, EncodingSpec};
+use super::{disk_space, findings, outputs, PackReport, Skipped, TargetReport, Tuning};
+use crate::engine::pack::{plan_hash, EncodingSpec};
 use crate::engine::plan::file::pack_to_yaml;
 use crate::job::layouts;
 use crate::job::outputs::OutputState;
@@ -22,9 +21,7 @@ use crate::job::record::{check_running, report_before, report_earlier, RecordedP
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::pack::TextField;
-use gristmill_core::{
-    text, ExitClass, Failure, Outcome, PackFormat, PackPlan, Problem, ProblemKind, ProblemSink as _, Subject,
-};
+use gristmill_core::{text, ExitClass, Failure, Outcome, PackPlan, Problem, ProblemKind, ProblemSink as _, Subject};
 use gristmill_storage::fs::Fs;
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::publish::{recover as recover_publish, recover_at_start, write_file};
@@ -81,14 +78,12 @@ pub(super) fn run(context: &TaskContext, plan: &PackPlan, tuning: Tuning) -> Out
 
 impl<'a> Job<'a> {
     fn open(context: &'a TaskContext, plan: &'a PackPlan, tuning: Tuning) -> Outcome<Self> {
-        let mut layout = Layout::of(plan)?;
+        let layout = Layout::of(plan)?;
         recover(context, &layout)?;
         // The tokenizer is verified while the first texts are packed.
         let tokenizer = Tokenizer::load_with_special(&plan.tokenizer, &plan.special_tokens, &together)?;
-        let specs = specs(plan, &tokenizer)?;
-        let inputs = find(plan, &layout.own_places(plan), &|rank| stats::is_done(plan, rank), &context.cancel)?;
-        layout.settle(plan, &inputs)?;
-        check_tasks(plan, inputs.tasks)?;
+        let specs = formats::encodings(plan, &tokenizer)?;
+        let inputs = find(plan, &layout, &specs, &context.cancel)?;
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;
         }
@@ -138,7 +133,7 @@ impl<'a> Job<'a> {
         check_running(self.plan, &self.layout.own)?;
         let result = self.work(&lock);
         if let Err(failure) = &result {
-            self.logs().failed(failure);
+            self.inputs.outputs.iter().for_each(|output| output.record_failure(context, failure));
         }
         // A run refused because of its data cannot be resumed, and a finished one needs nothing more.
         let is_over = match &result {
@@ -163,7 +158,7 @@ impl<'a> Job<'a> {
             fs.create_dir(&folder, 0o700)?;
         }
         write_file(fs, &self.layout.own.running_plan(), pack_to_yaml(&settled(self.plan))?.as_bytes(), 0o600)?;
-        self.logs().begin()?;
+        self.inputs.outputs.iter().try_for_each(|output| output.begin_run(context))?;
         let (mut journal, mut begin, mut record) = self.journal()?;
         disk_space::check(context, self.plan, &self.layout, &self.inputs, self.tuning)?;
         let resumed = record.as_ref().map_or(0, |record| record.totals.bytes);
@@ -172,16 +167,16 @@ impl<'a> Job<'a> {
             if begin.reference.is_some() {
                 self.tokenizer.use_reference();
             }
-            let dir = self.layout.spools();
             let commit_bytes = self.tuning.commit_bytes.unwrap_or(COMMIT_BYTES);
-            let opened = Assembler::new(context, self.plan, &self.specs, &dir, journal, record.take(), commit_bytes)?;
+            let places = (&self.layout, &self.inputs);
+            let opened = Assembler::new(context, self.plan, &self.specs, places, journal, record.take(), commit_bytes)?;
             let Some(mut assembler) = opened else {
                 context.log("what a stopped run left is damaged: it is begun again");
                 journal = self.begin_again(&begin)?;
                 continue;
             };
             assembler.suppress_problems_before(told);
-            outputs::expect(&context.outputs, self.plan, &self.layout, &self.inputs, &self.specs);
+            outputs::expect(&context.outputs, &self.layout, &self.inputs, &self.specs);
             match self.passes(&mut assembler)? {
                 PassEnd::Done => return self.finish(lock, &assembler, begin.reference, resumed),
                 PassEnd::Mismatch(mismatch) => {
@@ -194,10 +189,6 @@ impl<'a> Job<'a> {
                 }
             }
         }
-    }
-
-    fn logs(&self) -> Logs<'_> {
-        Logs::new(self.context, self.plan, &self.inputs)
     }
 
     /// Opens the journal and returns what a stopped run has done.
@@ -251,9 +242,7 @@ impl<'a> Job<'a> {
         context.progress.resume_from(assembler.totals().documents, bytes);
         for (number, pass) in self.inputs.passes.iter().enumerate().skip(start.pass) {
             assembler.enter(pass);
-            assembler.show_outputs();
-            let specs: Vec<EncodingSpec> =
-                pass.specs.iter().filter_map(|spec| self.specs.get(*spec)).cloned().collect();
+            let specs: Vec<EncodingSpec> = pass.specs().filter_map(|spec| self.specs.get(spec)).cloned().collect();
             let index = pass.index.as_deref().map(open_read).transpose()?;
             let limits = self.limits();
             debug_assert_eq!(number, assembler.place().pass);
@@ -261,7 +250,7 @@ impl<'a> Job<'a> {
             let field = &self.plan.text;
             let ended = pipeline::run(feed, assembler, &specs, field, &self.tokenizer, limits, &context.cancel);
             match ended {
-                Ok(PassEnd::Done) => assembler.leave(pass, &self.inputs.ranks)?,
+                Ok(PassEnd::Done) => assembler.leave(pass)?,
                 Ok(mismatch) => return Ok(mismatch),
                 Err(failure) => {
                     // Complete blocks need not be done again.
@@ -277,17 +266,12 @@ impl<'a> Job<'a> {
     /// Returns the forecast for packing and the later stages.
     fn forecast(&self, totals: &Totals) -> Forecast {
         let bytes = self.inputs.bytes().saturating_sub(totals.bytes);
-        Forecast::new(bytes as f64 * cost::BYTE_PACKED, self.finishing() + cost::publishing(self.made_files()))
+        Forecast::new(bytes as f64 * cost::BYTE_PACKED, self.finishing() + cost::publishing(self.inputs.output_count()))
     }
 
     /// Returns the seconds for finishing the files, assuming as many bytes of tokens as of text.
     fn finishing(&self) -> f64 {
-        cost::reading(self.made_files(), 0) + cost::copying(self.inputs.bytes())
-    }
-
-    /// Returns the number of files that are finished individually.
-    fn made_files(&self) -> u64 {
-        (self.inputs.pbins.len() + self.inputs.ranks.len() + self.inputs.samples.len()) as u64
+        cost::reading(self.inputs.output_count(), 0) + cost::copying(self.inputs.bytes())
     }
 
     /// Returns the bytes on disk before a position.
@@ -310,27 +294,22 @@ impl<'a> Job<'a> {
         self.inputs.check_unchanged()?;
         fs.remove_dir_all(&self.layout.finished())?;
         fs.create_dir(&self.layout.finished(), 0o700)?;
-        let files = self.made_files();
+        let files = self.inputs.output_count();
         let forecast = Forecast::new(self.finishing(), cost::publishing(files));
         context.stage(Phase::Tables, "file", forecast, "finishing the files");
         context.progress.expect(files, 0);
-        let finishing = Finishing {
-            context,
-            plan: self.plan,
-            layout: &self.layout,
-            inputs: &self.inputs,
-            marks: assembler.marks(),
-            totals,
-            padding: self.tokenizer.padding(),
-        };
         let mut made: Vec<Vec<FinishedFile>> = Vec::new();
+        let mut side_files = Vec::new();
         let mut report = self.report(totals, reference, resumed, false);
-        for (spec, target) in self.specs.iter().zip(&mut report.targets) {
-            let (files, Sums { documents, tokens, dropped, padded }) = finishing.run(spec)?;
-            (target.documents, target.tokens, target.dropped_tokens) = (documents, tokens, dropped);
-            made.push(files);
-            let before = totals.targets.get(made.len() - 1).cloned().unwrap_or_default();
-            let padded = if spec.format == PackFormat::Nanosets { padded } else { before.padded };
+        for (number, (spec, target)) in self.specs.iter().zip(&mut report.targets).enumerate() {
+            let finished = assembler.finish(number, &self.layout, self.tokenizer.padding())?;
+            (target.documents, target.tokens) = (finished.items, finished.tokens);
+            target.dropped_tokens = finished.dropped_tokens;
+            made.push(finished.files);
+            side_files.extend(finished.side_files);
+            let before = totals.targets.get(number).cloned().unwrap_or_default();
+            // Either while documents are packed or when their files are finished.
+            let padded = if finished.padded.documents > 0 { finished.padded } else { before.padded };
             for problem in findings::length_changes(self.plan, spec, before.truncated, padded) {
                 context.problems.report(problem)?;
             }
@@ -349,11 +328,10 @@ impl<'a> Job<'a> {
             return Err(Failure::environment("packing", "the lock of this run was removed")
                 .on(Subject::path(self.layout.own.lock())));
         }
-        let texts = stats::texts(self.plan, &self.inputs, assembler.tasks(), &finishing, &self.logs())?;
         report.problems = context.problems.to_vec();
         report.counts = context.problems.counts();
         report.elapsed = context.elapsed();
-        let outputs = Outputs { made: &made, texts, plan_hash: &self.hash };
+        let outputs = Outputs { made: &made, side_files, plan_hash: &self.hash };
         publish(context, self.plan, &self.layout, &self.inputs, outputs, &mut report)?;
         context.outputs.settle(OutputState::Published);
         report.elapsed = context.elapsed();
@@ -377,7 +355,7 @@ impl<'a> Job<'a> {
             TextField::Key(key) => totals.keys.is_empty() || totals.keys.contains(key),
             TextField::Jq(_) => totals.keys.is_empty(),
         };
-        if has_field && is_watched(self.plan) {
+        if has_field && may_be_empty(self.plan) {
             return Ok(());
         }
         let mut reasons: Vec<&(String, bool, u64)> = totals.targets.iter().flat_map(|target| &target.skipped).collect();
@@ -406,10 +384,7 @@ impl<'a> Job<'a> {
     fn report(&self, totals: &Totals, reference: Option<String>, resumed: u64, nothing: bool) -> PackReport {
         let (context, plan) = (self.context, self.plan);
         let target = |(number, spec): (usize, &EncodingSpec)| {
-            let place = match (spec.format, self.inputs.pbins.as_slice()) {
-                (PackFormat::Modalities, [one]) => self.layout.pbin(one),
-                (format, _) => self.layout.place(format),
-            };
+            let place = self.inputs.outputs.get(number).map(|output| output.path()).unwrap_or_default();
             let skipped = totals.targets.get(number).map_or(&[][..], |target| &target.skipped);
             let of = |(reason, is_by_design, documents): &(String, bool, u64)| Skipped {
                 reason: reason.clone(),
@@ -417,18 +392,18 @@ impl<'a> Job<'a> {
                 documents: *documents,
             };
             TargetReport {
-                format: spec.format,
+                format: spec.format.to_owned(),
                 path: place.to_string_lossy().into_owned(),
                 outputs: Vec::new(),
                 documents: 0,
                 tokens: 0,
                 dropped_tokens: 0,
                 token_bytes: u8::try_from(spec.token.bytes()).unwrap_or(u8::MAX),
-                vocab_size: (spec.format == PackFormat::Nanosets).then(|| self.tokenizer.full_size()),
+                vocab_size: formats::named(spec.format).and_then(|format| format.vocab_size(&self.tokenizer)),
                 skipped: skipped.iter().map(of).collect(),
             }
         };
-        debug_assert_eq!(self.specs.len(), plan.formats().len());
+        debug_assert_eq!(self.specs.len(), formats::chosen(plan).len());
         PackReport {
             files: self.inputs.files().len() as u64,
             // Text read for two formats is counted for both.
@@ -446,9 +421,9 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Whether a task may be empty: one of many tasks may have no input, and tools that watch tasks as datatrove does expect the files of each.
-fn is_watched(plan: &PackPlan) -> bool {
-    plan.nanosets.as_ref().is_some_and(|target| target.rank.is_some() || target.logging_dir.is_some())
+/// Whether a result without documents is accepted.
+fn may_be_empty(plan: &PackPlan) -> bool {
+    formats::chosen(plan).into_iter().any(|format| format.may_be_empty(plan))
 }
 
 /// Hint for a run without any text.
@@ -458,7 +433,7 @@ pub(super) const NO_TEXT_HINT: &str =
 /// Returns where and why a run without lines is refused; `None` if an empty result is allowed.
 pub(super) fn no_text(plan: &PackPlan, inputs: &Inputs) -> Option<(Subject, String)> {
     let files = inputs.line_files();
-    let first = files.first().filter(|_| !plan.follows_reference() && !is_watched(plan))?;
+    let first = files.first().filter(|_| !plan.follows_reference() && !may_be_empty(plan))?;
     let why = match files.len() {
         1 => "it has no document".to_owned(),
         more => format!("none of {} has a document", text::count(more as u64, "file")),
@@ -468,8 +443,7 @@ pub(super) fn no_text(plan: &PackPlan, inputs: &Inputs) -> Option<(Subject, Stri
 
 /// Whether only some documents are selected.
 pub(super) fn wants_some(plan: &PackPlan) -> bool {
-    let is_cut = plan.nanosets.as_ref().is_some_and(|target| target.skip > 0 || target.limit.is_some());
-    is_cut || plan.limit_tokens.is_some()
+    plan.limit_tokens.is_some() || formats::chosen(plan).into_iter().any(|format| format.takes_some(plan))
 }
 
 /// Finishes an earlier publication that was interrupted.

@@ -56,7 +56,7 @@ pub fn preview_lines(preview: &PackPreview, output: &str, columns: usize, ui: &U
     for target in &preview.targets {
         let figures = format!(
             "{}  {dot} ~{} of {} {dot} ~{}",
-            target.format.word(),
+            target.format,
             count(target.tokens, "token"),
             count(u64::from(target.token_bytes), "byte"),
             bytes(target.bytes)

@@ -40,8 +40,8 @@ pub fn draw_source(guide: &PackGuide, form: &mut Form, frame: &mut Frame, area: 
         for (format, listed) in &found.by_format {
             let words = match listed {
                 Ok((files, _)) if *files == found.total => continue,
-                Ok((files, size)) => format!("{}: {}, {}", format.word(), count(*files, "file"), bytes(*size)),
-                Err(why) => format!("{}: {why}", format.word()),
+                Ok((files, size)) => format!("{format}: {}, {}", count(*files, "file"), bytes(*size)),
+                Err(why) => format!("{format}: {why}"),
             };
             lines.extend(wrapped(&format!("  for {words}"), columns, ui.theme.muted));
         }
@@ -234,7 +234,7 @@ fn token_lines(tokens: &TokenText, columns: usize, most: usize, ui: &Ui) -> Vec<
 /// Returns the lines below the fields of the formats: what is wrong with the answers.
 pub fn formats_foot(guide: &PackGuide, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let plan = plan_of(form);
-    let mut wrong = match plan.formats().is_empty() {
+    let mut wrong = match gristmill_ops::tokens::formats::names(&plan).is_empty() {
         true => Vec::new(),
         false => form.plan().check(false),
     };

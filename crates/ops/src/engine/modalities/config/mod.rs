@@ -7,7 +7,7 @@ mod tokenizer;
 
 pub use resolve::{resolved, EnvVars};
 
-use crate::engine::pack::{unknown_end, unknown_end_note};
+use crate::engine::modalities::{unknown_end, unknown_end_note};
 use crate::formats::modalities::{raw_index, with_suffix, PACKED_SUFFIX};
 use gristmill_core::pack::{EndToken, ModalitiesTarget, TextField};
 use gristmill_core::problem::Subject;

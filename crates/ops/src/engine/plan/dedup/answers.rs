@@ -1,6 +1,6 @@
 //! Checks of the plan alone: missing answers, and answers that are wrong for any data.
 
-use super::super::pack::places::settled;
+use super::super::settled;
 use gristmill_core::dedup::{Mode, Variant, ANNOTATE_KEY, LEAST_COUNT, TEXT_KEY};
 use gristmill_core::{DedupPlan, Problem, ProblemKind, Subject};
 use std::path::{Path, PathBuf};

@@ -53,9 +53,9 @@ impl Assembler<'_> {
 fn problem_of(finding: &Finding, pass: &Pass, specs: &[EncodingSpec], input: &TextFile) -> Problem {
     let is_in = |at: usize| finding.specs & (1 << at) != 0;
     let mut words = Vec::new();
-    for (at, number) in pass.specs.iter().enumerate() {
-        if let Some(spec) = specs.get(*number).filter(|_| is_in(at)) {
-            words.push(spec.format.word());
+    for (at, number) in pass.specs().enumerate() {
+        if let Some(spec) = specs.get(number).filter(|_| is_in(at)) {
+            words.push(spec.format);
         }
     }
     let whom =

@@ -9,8 +9,8 @@ impl Assembler<'_> {
     /// Whether every format of the pass has as many tokens as the plan allows.
     pub(in crate::tokens::pack) fn is_full(&self) -> bool {
         let Some((limit, pass)) = self.plan.limit_tokens.zip(self.pass) else { return false };
-        let written = |number: &usize| self.totals.targets.get(*number).map_or(0, |totals| totals.written);
-        pass.specs.iter().all(|number| written(number) >= limit)
+        let written = |number: usize| self.totals.targets.get(number).map_or(0, |totals| totals.written);
+        pass.specs().all(|number| written(number) >= limit)
     }
 
     /// Returns the documents of a block up to the one that reaches the limit. The documents are counted in the order of the text, so that
@@ -36,7 +36,7 @@ impl Assembler<'_> {
         if totals.written >= limit && !was_full {
             let why =
                 format!("it has {} tokens: the limit is reached, and later documents are not packed", totals.written);
-            self.report(Problem::note(ProblemKind::Other, Subject::field(spec.format.word()), why))?;
+            self.report(Problem::note(ProblemKind::Other, Subject::field(spec.format), why))?;
         }
         Ok(match documents == block.lengths.len() && !was_full {
             true => Cow::Borrowed(block),

@@ -316,8 +316,8 @@ fn a_preview_is_about_what_comes_and_writes_nothing() {
     assert_eq!((seen.file_count, seen.documents, seen.tokens), (5, report.documents, report.tokens));
     for (before, after) in seen.targets.iter().zip(&report.targets) {
         assert_eq!(
-            (before.format, &before.path, before.skipped.len()),
-            (after.format, &after.path, after.skipped.len())
+            (&before.format, &before.path, before.skipped.len()),
+            (&after.format, &after.path, after.skipped.len())
         );
         assert!(before.tokens.abs_diff(after.tokens) < 60, "{} {}", before.tokens, after.tokens);
         assert!(!before.outputs.is_empty());

@@ -1,12 +1,10 @@
 //! The log folder of datatrove: the finished ranks and their counts (docs/formats/nanosets.md §10).
 
-use super::assemble::name;
-use super::finish::Finishing;
-use super::inputs::Inputs;
-use super::journal::{Spread, TaskCounts};
+use super::counts::{Spread, TaskCounts};
 use super::logs::Logs;
-use super::publish::Text;
-use super::spool::each_chunk;
+use super::output::{spool, TokenFolder};
+use crate::tokens::format::{Finishing, SideFile};
+use crate::tokens::spool::each_chunk;
 use gristmill_core::{Failure, Outcome, PackPlan};
 use serde::Serialize;
 use serde_json::{json, Map, Value};
@@ -34,31 +32,30 @@ fn completion(folder: &Path, rank: u32) -> PathBuf {
 }
 
 /// Returns the files of the log folder: the counts and completion of each rank, and the sum.
-pub(super) fn texts(
-    plan: &PackPlan,
-    inputs: &Inputs,
+pub(super) fn side_files(
+    output: &TokenFolder,
     tasks: &BTreeMap<u32, TaskCounts>,
     finishing: &Finishing<'_>,
-    logs: &Logs<'_>,
-) -> Outcome<Vec<Text>> {
-    let Some(folder) = folder(plan) else { return Ok(Vec::new()) };
+) -> Outcome<Vec<SideFile>> {
+    let Some(folder) = folder(&output.plan) else { return Ok(Vec::new()) };
+    let logs = Logs::new(finishing.context, output);
     let mut texts = Vec::new();
     let mut sum = Sum::default();
     let took = finishing.context.elapsed();
-    for rank in &inputs.ranks {
+    for rank in &output.ranks {
         let counts = tasks.get(rank).copied().unwrap_or_default();
         let tokens = tokens_of(finishing, *rank)?;
         let stats = steps(&counts, &tokens, took.as_secs_f64());
         let target = folder.join("stats").join(format!("{rank:05}.json"));
-        texts.push(Text { target, bytes: to_json(&stats)?, completes: false });
+        texts.push(SideFile { target, bytes: to_json(&stats)?, completes: false });
         texts.extend(logs.done(*rank, tokens.count, tokens.total));
         sum.add(&counts, &tokens);
     }
     let all = steps(&sum.counts, &sum.tokens, took.as_secs_f64());
-    texts.push(Text { target: folder.join("stats.json"), bytes: to_json(&all)?, completes: false });
+    texts.push(SideFile { target: folder.join("stats.json"), bytes: to_json(&all)?, completes: false });
     // A rank is finished when its completion file exists, so these come last.
-    for rank in &inputs.ranks {
-        texts.push(Text { target: completion(&folder, *rank), bytes: Vec::new(), completes: true });
+    for rank in &output.ranks {
+        texts.push(SideFile { target: completion(&folder, *rank), bytes: Vec::new(), completes: true });
     }
     Ok(texts)
 }
@@ -80,7 +77,7 @@ impl Sum {
 
 /// Returns the lengths of the documents of a task, in tokens.
 fn tokens_of(finishing: &Finishing<'_>, rank: u32) -> Outcome<Spread> {
-    let index = name::task(rank, "index");
+    let index = spool(rank, "index");
     let (mut spread, mut last, mut left) = (Spread::default(), 0, Vec::new());
     each_chunk(&finishing.spool(&index), 0, finishing.bytes(&index), &mut |bytes| {
         left.extend_from_slice(bytes);

@@ -1,15 +1,13 @@
 //! Finishes tasks of Nanosets: pads, shuffles and describes them.
 
-use super::assemble::name;
-use super::finish::{Finishing, Sums};
-use super::journal::LengthChange;
-use super::spool::each_chunk;
+use super::output::{spool, TokenFolder};
 use crate::engine::nanosets::{shuffle, ShuffleOptions, Source};
-use crate::engine::pack::{EncodingSpec, Kind};
 use crate::formats::nanosets::{index_path, loss_path, metadata_path, names, Metadata, TokenSize};
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
-use gristmill_core::pack::{DocumentShuffle, NanosetsTarget};
+use crate::tokens::format::{FinishedFormat, Finishing, LengthChange};
+use crate::tokens::spool::each_chunk;
+use gristmill_core::pack::DocumentShuffle;
 use gristmill_core::Outcome;
 use gristmill_tokenizer::{Padding, PaddingLength, Side};
 use std::path::PathBuf;
@@ -18,54 +16,50 @@ use std::path::PathBuf;
 const DOCUMENTS_PER_BATCH: usize = 10_000;
 
 /// Finishes all tasks.
-pub(super) fn finish(finishing: &Finishing<'_>, spec: &EncodingSpec) -> Outcome<(Vec<FinishedFile>, Sums)> {
-    let Some(target) = &finishing.plan.nanosets else { return Ok((Vec::new(), Sums::default())) };
+pub(super) fn finish(finishing: &Finishing<'_>, output: &TokenFolder) -> Outcome<FinishedFormat> {
     let context = finishing.context;
-    let done = run_units(&finishing.inputs.ranks, context.options.threads, &context.cancel, |rank| {
-        let task = Task { finishing, spec, target, rank: *rank };
-        let done = task.run()?;
+    let done = run_units(&output.ranks, context.options.threads, &context.cancel, |rank| {
+        let done = Task { finishing, output, rank: *rank }.run()?;
         context.progress.add(1, 0);
         Ok(done)
     })?;
-    let mut sums = Sums::default();
-    let mut made = Vec::new();
-    for (files, task) in done {
-        made.extend(files);
-        sums.documents += task.documents;
+    let mut sums = FinishedFormat::default();
+    for task in done {
+        sums.files.extend(task.files);
+        sums.items += task.items;
         sums.tokens += task.tokens;
-        sums.dropped += task.dropped;
+        sums.dropped_tokens += task.dropped_tokens;
         sums.padded.documents += task.padded.documents;
         sums.padded.tokens += task.padded.tokens;
     }
-    Ok((made, sums))
+    Ok(sums)
 }
 
 struct Task<'a> {
     finishing: &'a Finishing<'a>,
-    spec: &'a EncodingSpec,
-    target: &'a NanosetsTarget,
+    output: &'a TokenFolder,
     rank: u32,
 }
 
 impl Task<'_> {
-    fn run(&self) -> Outcome<(Vec<FinishedFile>, Sums)> {
+    fn run(&self) -> Outcome<FinishedFormat> {
         let mut data = self.spool("ds");
         let mut index = self.spool("index");
-        let width = self.spec.token.bytes() as u64;
+        let width = self.output.token_bytes as u64;
         let mut tokens = self.bytes("ds") / width;
         let documents = self.bytes("index") / 8;
         let mut padded = LengthChange::default();
         if let Some(padding) = self.finishing.padding {
             (data, index, tokens, padded) = self.fill_up(padding)?;
         }
-        let has_loss = self.spec.kind == Kind::LossMask;
+        let (has_loss, target) = (self.output.has_loss, &self.output.target);
         let loss = self.spool("loss");
-        if tokens == 0 || !self.target.is_shuffled() {
-            let name = names::unshuffled(self.target.prefix.as_deref(), self.rank);
+        if tokens == 0 || !target.is_shuffled() {
+            let name = names::unshuffled(target.prefix.as_deref(), self.rank);
             let metadata = self.metadata(tokens).to_text();
             let metadata = self.finishing.write(&format!("{name}.metadata"), metadata.as_bytes())?;
             let made = self.trio(&name, data, index, has_loss.then_some(loss), metadata)?;
-            return Ok((made, Sums { documents, tokens, padded, dropped: 0 }));
+            return Ok(FinishedFormat { files: made, items: documents, tokens, padded, ..FinishedFormat::default() });
         }
         let source = Source {
             data: &data,
@@ -74,28 +68,28 @@ impl Task<'_> {
             token_size: self.token_size(),
         };
         let options = ShuffleOptions {
-            documents: self.target.shuffle == DocumentShuffle::Documents,
-            chunk: self.target.chunk_size,
-            max_tokens: self.target.max_tokens_per_file,
-            seed: self.finishing.plan.seed,
+            documents: target.shuffle == DocumentShuffle::Documents,
+            chunk: target.chunk_size,
+            max_tokens: target.max_tokens_per_file,
+            seed: self.output.plan.seed,
         };
-        let step = if options.chunk.is_some() { names::Step::Chunks } else { names::Step::Documents };
-        let name = |sub: u64| names::shuffled(self.target.names, self.target.prefix.as_deref(), self.rank, sub, step);
-        let (fs, folder) = (&*self.finishing.context.fs, self.finishing.layout.finished());
+        let name = |number: u64| self.output.shuffled_name(self.rank, number);
+        let (fs, folder) = (&*self.finishing.context.fs, self.finishing.folder);
         // Its progress is in documents and chunks, that of this job in tasks.
         let progress = gristmill_core::Progress::default();
         let handles = gristmill_core::Handles { progress: &progress, ..self.finishing.context.handles() };
-        let shuffled = shuffle(&source, &options, self.tokenizer(), (fs, &folder), &name, &handles)?;
-        let mut sums = Sums { dropped: shuffled.dropped_tokens, documents, padded, tokens: 0 };
+        let shuffled = shuffle(&source, &options, self.tokenizer(), (fs, folder), &name, &handles)?;
+        let mut tokens = 0;
         let mut made = Vec::new();
         for file in shuffled.files {
-            sums.tokens += file.tokens;
+            tokens += file.tokens;
             let loss = file.beside.loss.then(|| loss_path(&file.path));
             let metadata = file.metadata.to_text();
             let metadata = self.finishing.write(&format!("{}.metadata", file.name), metadata.as_bytes())?;
             made.extend(self.trio(&file.name, file.path.clone(), index_path(&file.path), loss, metadata)?);
         }
-        Ok((made, sums))
+        let dropped_tokens = shuffled.dropped_tokens;
+        Ok(FinishedFormat { files: made, items: documents, tokens, padded, dropped_tokens, ..FinishedFormat::default() })
     }
 
     fn trio(
@@ -106,7 +100,7 @@ impl Task<'_> {
         loss: Option<PathBuf>,
         metadata: PathBuf,
     ) -> Outcome<Vec<FinishedFile>> {
-        let target = self.finishing.layout.task(name);
+        let target = self.output.place.join(name);
         let mut made = vec![FinishedFile::of(data, target.clone())?, FinishedFile::of(index, index_path(&target))?];
         made.extend(loss.map(|loss| FinishedFile::of(loss, loss_path(&target))).transpose()?);
         made.push(FinishedFile::of(metadata, metadata_path(&target))?.completing());
@@ -114,19 +108,19 @@ impl Task<'_> {
     }
 
     fn spool(&self, end: &str) -> PathBuf {
-        self.finishing.spool(&name::task(self.rank, end))
+        self.finishing.spool(&spool(self.rank, end))
     }
 
     fn bytes(&self, end: &str) -> u64 {
-        self.finishing.bytes(&name::task(self.rank, end))
+        self.finishing.bytes(&spool(self.rank, end))
     }
 
     fn tokenizer(&self) -> &str {
-        self.finishing.plan.tokenizer_name.as_deref().unwrap_or(&self.finishing.plan.tokenizer)
+        self.output.plan.tokenizer_name.as_deref().unwrap_or(&self.output.plan.tokenizer)
     }
 
     fn token_size(&self) -> TokenSize {
-        if self.spec.token.bytes() == 4 {
+        if self.output.token_bytes == 4 {
             TokenSize::Four
         } else {
             TokenSize::Two
@@ -139,10 +133,10 @@ impl Task<'_> {
 
     /// Pads the documents of each batch to one length. Returns the new files, the number of tokens, and what was padded.
     fn fill_up(&self, padding: Padding) -> Outcome<(PathBuf, PathBuf, u64, LengthChange)> {
-        let dir = self.finishing.layout.finished();
-        let [data, index] = ["ds", "index"].map(|end| dir.join(format!("filled-{}", name::task(self.rank, end))));
+        let dir = self.finishing.folder;
+        let [data, index] = ["ds", "index"].map(|end| dir.join(format!("filled-{}", spool(self.rank, end))));
         let (mut tokens_out, mut index_out) = (self.finishing.create(&data)?, self.finishing.create(&index)?);
-        let width = self.spec.token.bytes();
+        let width = self.output.token_bytes;
         let pad = padding.id.to_le_bytes();
         let pad = pad.get(..width).unwrap_or_default();
         let source = self.spool("ds");

@@ -13,15 +13,15 @@ const READ_BYTES: usize = 1 << 20;
 
 /// Length and hash of a spool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Mark {
+pub(crate) struct Mark {
     /// Bytes, including the head.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     /// XXH3 (64 bits) over the bytes after the head.
-    pub(super) xxh3: u64,
+    pub(crate) xxh3: u64,
 }
 
 /// A file that is appended to. Space is reserved for its head, whose content is only known at the end. It is only open while it is written.
-pub(super) struct Spool {
+pub(crate) struct Spool {
     path: PathBuf,
     file: Option<Box<dyn WriteFile>>,
     bytes: u64,
@@ -31,14 +31,14 @@ pub(super) struct Spool {
 
 /// An earlier state of a spool, which can be restored.
 #[derive(Clone)]
-pub(super) struct Snapshot {
+pub(crate) struct Snapshot {
     bytes: u64,
     hasher: Xxh3,
 }
 
 impl Snapshot {
     /// Returns the state of a spool without a head when it had this many bytes.
-    pub(super) fn of(path: &Path, bytes: u64) -> Outcome<Self> {
+    pub(crate) fn of(path: &Path, bytes: u64) -> Outcome<Self> {
         let mut hasher = Xxh3::new();
         each_chunk(path, 0, bytes, &mut |bytes| {
             hasher.update(bytes);
@@ -46,14 +46,14 @@ impl Snapshot {
         })?;
         Ok(Self { bytes, hasher })
     }
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 }
 
 impl Spool {
     /// Creates a new spool; one of the same name left by a stopped run is removed.
-    pub(super) fn create(fs: &dyn Fs, path: &Path, head: usize) -> Outcome<Self> {
+    pub(crate) fn create(fs: &dyn Fs, path: &Path, head: usize) -> Outcome<Self> {
         fs.remove_file(path)?;
         let mut file = fs.create_file(path)?;
         if head > 0 {
@@ -69,7 +69,7 @@ impl Spool {
     }
 
     /// Opens the spool of a stopped run, cut to its mark; `None` if it does not match the mark.
-    pub(super) fn resume(path: &Path, mark: Mark, head: usize) -> Outcome<Option<Self>> {
+    pub(crate) fn resume(path: &Path, mark: Mark, head: usize) -> Outcome<Option<Self>> {
         let hasher = verify(path, mark, head)?;
         Ok(hasher.map(|hasher| Self {
             path: path.to_owned(),
@@ -81,7 +81,7 @@ impl Spool {
     }
 
     /// Sets whether this run will read the spool again, so that it stays in the page cache ([`WriteFile::keep_in_page_cache`]).
-    pub(super) fn read_again(mut self, is_read_again: bool) -> Self {
+    pub(crate) fn read_again(mut self, is_read_again: bool) -> Self {
         self.is_read_again = is_read_again;
         if let Some(file) = self.file.as_mut().filter(|_| is_read_again) {
             file.keep_in_page_cache();
@@ -89,7 +89,7 @@ impl Spool {
         self
     }
 
-    pub(super) fn append(&mut self, fs: &dyn Fs, bytes: &[u8]) -> Outcome<()> {
+    pub(crate) fn append(&mut self, fs: &dyn Fs, bytes: &[u8]) -> Outcome<()> {
         if bytes.is_empty() {
             return Ok(());
         }
@@ -109,20 +109,20 @@ impl Spool {
         Ok(())
     }
 
-    pub(super) fn mark(&self) -> Mark {
+    pub(crate) fn mark(&self) -> Mark {
         Mark { bytes: self.bytes, xxh3: self.hasher.digest() }
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    pub(super) fn snapshot(&self) -> Snapshot {
+    pub(crate) fn snapshot(&self) -> Snapshot {
         Snapshot { bytes: self.bytes, hasher: self.hasher.clone() }
     }
 
     /// Discards what was appended since the snapshot.
-    pub(super) fn go_back(&mut self, to: Snapshot) -> Outcome<()> {
+    pub(crate) fn go_back(&mut self, to: Snapshot) -> Outcome<()> {
         self.rest()?;
         self.bytes = to.bytes;
         self.hasher = to.hasher;
@@ -130,13 +130,13 @@ impl Spool {
     }
 
     /// Closes the file until more is appended.
-    pub(super) fn rest(&mut self) -> Outcome<()> {
+    pub(crate) fn rest(&mut self) -> Outcome<()> {
         self.file.take().map_or(Ok(()), |file| file.close().map(drop))
     }
 }
 
 /// Reads and hashes the bytes covered by a mark; `None` if they are missing or changed.
-pub(super) fn verify(path: &Path, mark: Mark, head: usize) -> Outcome<Option<Xxh3>> {
+pub(crate) fn verify(path: &Path, mark: Mark, head: usize) -> Outcome<Option<Xxh3>> {
     // A second hard link means that it was published and must never be written to again.
     let is_ours = std::fs::symlink_metadata(path)
         .is_ok_and(|facts| facts.is_file() && facts.nlink() == 1 && facts.len() >= mark.bytes);
@@ -152,7 +152,7 @@ pub(super) fn verify(path: &Path, mark: Mark, head: usize) -> Outcome<Option<Xxh
 }
 
 /// Passes the bytes of a file from `from` to `to` to a callback, in chunks.
-pub(super) fn each_chunk(path: &Path, from: u64, to: u64, take: &mut dyn FnMut(&[u8]) -> Outcome<()>) -> Outcome<()> {
+pub(crate) fn each_chunk(path: &Path, from: u64, to: u64, take: &mut dyn FnMut(&[u8]) -> Outcome<()>) -> Outcome<()> {
     let file = open_read(path)?;
     let mut buffer = vec![0; READ_BYTES.min(usize::try_from(to.saturating_sub(from)).unwrap_or(READ_BYTES))];
     let mut at = from;

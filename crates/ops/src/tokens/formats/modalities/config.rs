@@ -1,6 +1,7 @@
 //! `pack --config`: the settings by which Modalities packs.
 
 use crate::engine::modalities::config;
+use crate::tokens::formats;
 use gristmill_core::pack::{EndToken, ModalitiesTarget, DEFAULT_BATCH_LINES};
 use gristmill_core::{Failure, Outcome, PackPlan, Subject};
 use std::path::Path;
@@ -19,7 +20,7 @@ pub(super) fn read_config(plan: &mut PackPlan, path: &Path) -> Outcome<()> {
             return refuse(flag, "it chooses files of a folder, and the configuration names one file", "leave it out");
         }
     }
-    let formats = plan.formats();
+    let formats = formats::chosen(plan);
     if formats.is_empty() {
         plan.modalities = Some(ModalitiesTarget::default());
     }
@@ -46,7 +47,7 @@ pub(super) fn read_config(plan: &mut PackPlan, path: &Path) -> Outcome<()> {
     if target.eod_token.is_none() && plan.end.is_none() {
         target.eod_token = by_file.eod_token.take();
         // The other formats have no default end token.
-        if plan.nanosets.is_some() || plan.forager.is_some() {
+        if formats.len() > 1 {
             plan.end = target.eod_token.take().map(EndToken::Text);
         }
     }

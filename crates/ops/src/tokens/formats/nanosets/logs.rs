@@ -2,12 +2,12 @@
 //! `logs/` the result of each (docs/formats/nanosets.md §10). Both are written before any text is read, so that a stopped run can be
 //! distinguished from one that never began.
 
-use super::inputs::Inputs;
-use super::publish::Text;
+use super::output::TokenFolder;
 use super::stats::{folder, to_json};
 use crate::job::publish::make_folder;
 use crate::job::task::TaskContext;
-use gristmill_core::pack::{EndToken, TextField};
+use crate::tokens::format::SideFile;
+use gristmill_core::pack::{DocumentShuffle, EndToken, TextField};
 use gristmill_core::{text, utc, Failure, Outcome, PackPlan, Subject};
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::read_whole;
@@ -25,8 +25,7 @@ const MAX_LISTED_FILES: usize = 1_000;
 /// The log folder of an active run; nothing is written without one.
 pub(super) struct Logs<'a> {
     context: &'a TaskContext,
-    plan: &'a PackPlan,
-    inputs: &'a Inputs,
+    output: &'a TokenFolder,
     folder: Option<PathBuf>,
 }
 
@@ -38,8 +37,8 @@ enum End<'a> {
 }
 
 impl<'a> Logs<'a> {
-    pub(super) fn new(context: &'a TaskContext, plan: &'a PackPlan, inputs: &'a Inputs) -> Self {
-        Self { context, plan, inputs, folder: folder(plan) }
+    pub(super) fn new(context: &'a TaskContext, output: &'a TokenFolder) -> Self {
+        Self { context, output, folder: folder(&output.plan) }
     }
 
     /// Records that the tasks have begun.
@@ -60,15 +59,15 @@ impl<'a> Logs<'a> {
     }
 
     /// Returns the log of a finished task, which is published with its statistics.
-    pub(super) fn done(&self, rank: u32, documents: u64, tokens: u64) -> Option<Text> {
+    pub(super) fn done(&self, rank: u32, documents: u64, tokens: u64) -> Option<SideFile> {
         let folder = self.folder.as_ref()?;
         let bytes = self.text(rank, &End::Done { documents, tokens }).into_bytes();
-        Some(Text { target: log(folder, rank), bytes, completes: false })
+        Some(SideFile { target: log(folder, rank), bytes, completes: false })
     }
 
     fn write(&self, folder: &Path, end: &End<'_>) -> Outcome<()> {
         let fs = &*self.context.fs;
-        let mut ranks = self.inputs.ranks.iter();
+        let mut ranks = self.output.ranks.iter();
         ranks.try_for_each(|rank| write_file(fs, &log(folder, *rank), self.text(*rank, end).as_bytes(), MODES.0))
     }
 
@@ -81,7 +80,8 @@ impl<'a> Logs<'a> {
         let now = SystemTime::now();
         let begun = now.checked_sub(self.context.elapsed()).unwrap_or(now);
         say(begun, "INFO", &format!("Launching pipeline for rank={rank}"));
-        let files: Vec<&str> = self.inputs.files_of_rank(self.plan, rank);
+        let slot = self.output.ranks.binary_search(&rank).ok();
+        let files = slot.and_then(|slot| self.output.file_names.get(slot)).map_or(&[][..], Vec::as_slice);
         for (number, name) in files.iter().enumerate().take(MAX_LISTED_FILES) {
             let name = text::display_safe(name);
             say(begun, "INFO", &format!("Reading input file {name}, {}/{}", number + 1, files.len()));
@@ -103,8 +103,7 @@ impl<'a> Logs<'a> {
 
     /// Returns the facts of the run under the names of datatrove; its tools read `world_size`.
     fn executor(&self, folder: &Path) -> Value {
-        let plan = self.plan;
-        let target = plan.nanosets.clone().unwrap_or_default();
+        let TokenFolder { plan, target, tasks, .. } = self.output;
         let place =
             |path: &str| format!("DataFolder(path='{}')", std::path::absolute(path).unwrap_or_default().display());
         let (text_key, jq) = match &plan.text {
@@ -135,7 +134,7 @@ impl<'a> Logs<'a> {
                     "eos_token": end,
                     "save_filename": target.prefix,
                     "save_loss_metadata": target.loss_masks,
-                    "shuffle_documents": target.shuffle == gristmill_core::pack::DocumentShuffle::Documents,
+                    "shuffle_documents": target.shuffle == DocumentShuffle::Documents,
                     "shuffle_chunk_size": target.chunk_size,
                     "max_tokens_per_file": target.max_tokens_per_file,
                     "seed": plan.seed,
@@ -143,11 +142,11 @@ impl<'a> Logs<'a> {
             ],
             "logging_dir": place(&folder.to_string_lossy()),
             "skip_completed": true,
-            "tasks": self.inputs.tasks,
+            "tasks": tasks,
             "workers": self.context.options.threads,
-            "local_tasks": if only { 1 } else { self.inputs.tasks },
+            "local_tasks": if only { 1 } else { *tasks },
             "local_rank_offset": target.rank.unwrap_or(0),
-            "world_size": self.inputs.tasks,
+            "world_size": tasks,
         })
     }
 }

@@ -1,0 +1,21 @@
+//! The token that ends documents where the named one is not in the vocabulary.
+
+use gristmill_core::text::display_safe;
+use gristmill_core::{Problem, ProblemKind, Subject};
+use gristmill_tokenizer::{Tokenizer, TokenizerKind};
+
+/// Returns the unknown token, which the reference program uses for an end token that is not in the vocabulary; `None` if the token exists
+/// or the tokenizer has no unknown token.
+pub fn unknown_end(tokenizer: &Tokenizer, token: &str) -> Option<u32> {
+    let is_missing = tokenizer.kind() == TokenizerKind::Json && tokenizer.id_of(token).is_none();
+    tokenizer.unknown().filter(|_| is_missing)
+}
+
+/// Returns the note that the unknown token `id` ends documents.
+pub fn unknown_end_note(token: &str, id: u32) -> Problem {
+    let token = display_safe(token);
+    let why = format!(
+        "the end token `{token}` is not in the tokenizer's vocabulary: the unknown token (id {id}) ends each document, as in Modalities"
+    );
+    Problem::note(ProblemKind::Other, Subject::field("modalities"), why)
+}

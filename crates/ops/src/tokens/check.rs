@@ -1,0 +1,63 @@
+//! Checks of the plan alone: missing answers, and answers that are wrong for any data.
+
+use super::format::{missing_answer, wrong_answer};
+use super::formats;
+use super::overlaps::overlaps;
+use gristmill_core::pack::TextField;
+use gristmill_core::{PackPlan, Problem};
+use gristmill_tokenizer::Tokenizer;
+
+/// Returns everything that is missing or wrong in the plan alone: open questions, then refusals.
+pub fn missing_or_wrong(plan: &PackPlan) -> Vec<Problem> {
+    open_questions(plan).into_iter().chain(refusals(plan)).collect()
+}
+
+/// Returns one refusal per question that the plan leaves open; its hint names the flag.
+pub fn open_questions(plan: &PackPlan) -> Vec<Problem> {
+    let mut open = Vec::new();
+    if plan.inputs.is_empty() {
+        open.push(match plan.paths_file {
+            Some(_) => {
+                missing_answer("the folder that the listed paths start from is not given", "name it; `.` for this one")
+            }
+            None => missing_answer("no input is given", "name .jsonl files or folders of them"),
+        });
+    }
+    let formats = formats::chosen(plan);
+    if formats.is_empty() {
+        let hint = format!("--format {}; may be given more than once", formats::listed());
+        open.push(missing_answer("nothing says for which framework", hint));
+    }
+    if plan.tokenizer.is_empty() {
+        let hint = "--tokenizer FILE: a tokenizer.json or a SentencePiece .model";
+        open.push(missing_answer("no tokenizer is given", hint));
+    }
+    if plan.output.is_empty() {
+        open.push(missing_answer("nothing says where the tokens go", "--output PATH"));
+    }
+    open.extend(formats.into_iter().flat_map(|format| format.open_questions(plan)));
+    open
+}
+
+/// Returns one refusal for each wrong answer. Checks the kind of the named paths, not their content.
+pub fn refusals(plan: &PackPlan) -> Vec<Problem> {
+    let mut wrong_ones = Vec::new();
+    if matches!(&plan.text, TextField::Jq(program) if program.trim().is_empty()) {
+        wrong_ones.push(wrong_answer("--jq", "the program is empty").with_hint("for example --jq .text"));
+    }
+    if matches!(&plan.glob, Some(glob) if glob.is_empty()) {
+        wrong_ones.push(wrong_answer("--glob", "it is empty, and no name fits"));
+    }
+    wrong_ones.extend(formats::chosen(plan).into_iter().flat_map(|format| format.refusals(plan)));
+    wrong_ones.extend(overlaps(plan));
+    wrong_ones
+}
+
+/// Returns notes on documents without an end, tokens that a template adds or that are left out, and stored padding and truncation. None of
+/// them prevents a run.
+pub fn notes(plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
+    formats::chosen(plan).into_iter().flat_map(|format| format.notes(plan, tokenizer)).collect()
+}
+
+#[cfg(test)]
+mod tests;

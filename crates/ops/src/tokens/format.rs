@@ -1,0 +1,438 @@
+//! What a format of token files is: its answers in a plan, its encoding, and the files that it writes.
+//!
+//! Each format is a folder of `formats/` with one value of [`TokenFormat`]. A run asks it for a [`TokenOutput`], which knows the names of
+//! the files, and that for a [`TokenWriter`], which gets the encoded blocks in the order of the text.
+
+use super::spool::Mark;
+use super::spools::SpoolSet;
+use crate::engine::pack::{EncodedBlock, EncodingSpec};
+use crate::job::publish::FinishedFile;
+use crate::job::task::TaskContext;
+use crate::source::text::{DocumentRules, InputRules, TextFile};
+use gristmill_core::{Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
+use gristmill_storage::fs::BufferedFile;
+use gristmill_tokenizer::{Padding, Tokenizer};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Component, Path, PathBuf};
+
+/// Bytes buffered before they are written.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// A format of token files. Methods that take a plan are called for plans that choose the format, except
+/// [`is_chosen`](Self::is_chosen) and [`choose`](Self::choose).
+pub(crate) trait TokenFormat: Sync {
+    /// Returns the value of `--format`, which is also the name of its folder if there are several formats.
+    fn name(&self) -> &'static str;
+    /// Returns the noun, in the singular, for what its files consist of.
+    fn item(&self) -> &'static str {
+        "document"
+    }
+    /// Returns the noun, in the singular, for what left-over tokens do not fill.
+    fn unit(&self) -> &'static str {
+        "sample"
+    }
+    /// Whether readers open each file by itself.
+    fn has_single_files(&self) -> bool {
+        false
+    }
+    /// Whether a plan chooses the format.
+    fn is_chosen(&self, plan: &PackPlan) -> bool;
+    /// Chooses the format, or not; answers to its options are kept as long as it is chosen.
+    fn choose(&self, plan: &mut PackPlan, is_chosen: bool);
+    /// Returns whether loss masks are written; `None` if the format has none.
+    fn loss_masks(&self, plan: &PackPlan) -> Option<bool> {
+        let _ = plan;
+        None
+    }
+    /// Sets whether loss masks are written.
+    fn set_loss_masks(&self, plan: &mut PackPlan, is_on: bool) {
+        let _ = (plan, is_on);
+    }
+    /// Returns whether `--eos-token` is needed.
+    fn end_token(&self, plan: &PackPlan) -> EndTokenNeed;
+    /// Returns one refusal for each question that the plan leaves open; its hint names the flag.
+    fn open_questions(&self, plan: &PackPlan) -> Vec<Problem> {
+        let _ = plan;
+        Vec::new()
+    }
+    /// Returns one refusal for each wrong answer to the options of the format.
+    fn refusals(&self, plan: &PackPlan) -> Vec<Problem>;
+    /// Returns notes on the combination of a tokenizer and a plan.
+    fn notes(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem>;
+    /// Returns the answer that is proposed to an option of the format.
+    fn propose(&self, plan: &PackPlan, option: &str) -> Option<String> {
+        let _ = (plan, option);
+        None
+    }
+    /// Returns the output of a plan for this format alone that names none.
+    fn default_output(&self, plan: &PackPlan) -> Option<String> {
+        let _ = plan;
+        None
+    }
+    /// Returns the name of the output that is proposed for one input file with this stem; `None` for a folder.
+    fn file_name(&self, stem: &str) -> Option<String> {
+        let _ = stem;
+        None
+    }
+    /// Returns the paths among the answers to its options.
+    fn paths<'p>(&self, plan: &'p mut PackPlan) -> Vec<&'p mut String> {
+        let _ = plan;
+        Vec::new()
+    }
+    /// Returns the files that a run reads or writes in addition to its inputs and its output.
+    fn other_files(&self, plan: &PackPlan) -> Vec<OtherFile> {
+        let _ = plan;
+        Vec::new()
+    }
+    /// Prepares the input before a run.
+    ///
+    /// # Errors
+    /// The input cannot be read, or a file cannot be written.
+    fn before_run(&self, plan: &PackPlan, context: &TaskContext) -> Outcome<()> {
+        let _ = (plan, context);
+        Ok(())
+    }
+    /// Returns what identifies the encoding.
+    fn identity(&self) -> (&'static str, DocumentRules) {
+        (self.name(), self.document_rules())
+    }
+    /// Returns which files of folders are read.
+    fn input_rules(&self) -> &'static InputRules;
+    /// Returns which lines are refused.
+    fn document_rules(&self) -> DocumentRules;
+    /// Returns how raw ids are transformed.
+    ///
+    /// # Errors
+    /// An end token is missing from the plan or the vocabulary, or does not fit into a token.
+    fn encoding(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<EncodingSpec>;
+    /// Returns the vocabulary size that the training configuration needs.
+    fn vocab_size(&self, tokenizer: &Tokenizer) -> Option<u64> {
+        let _ = tokenizer;
+        None
+    }
+    /// Returns the folders that only this program writes to, which are never input.
+    fn own_places(&self, plan: &PackPlan, place: &OutputPlace) -> Vec<PathBuf>;
+    /// Returns a suffix for the run folder, so that runs that write different files of one output can run at the same time.
+    fn run_suffix(&self, plan: &PackPlan) -> Option<String> {
+        let _ = plan;
+        None
+    }
+    /// Whether a result without documents is accepted.
+    fn may_be_empty(&self, plan: &PackPlan) -> bool {
+        let _ = plan;
+        false
+    }
+    /// Whether the plan packs only some documents.
+    fn takes_some(&self, plan: &PackPlan) -> bool {
+        let _ = plan;
+        false
+    }
+    /// Whether the output itself records which inputs are done, so that a run only adds what is missing.
+    fn records_progress(&self, plan: &PackPlan) -> bool {
+        let _ = plan;
+        false
+    }
+    /// Returns the most bytes that a byte of text can become.
+    fn max_bytes_per_text_byte(&self, plan: &PackPlan) -> u64;
+    /// Deals the input files to outputs.
+    ///
+    /// # Errors
+    /// The files do not suit the plan, such as two inputs of one name.
+    fn deal(&self, request: DealRequest<'_>) -> Outcome<DealtFiles>;
+}
+
+/// Returns the refusal for an open question.
+pub(crate) fn missing_answer(what: &str, hint: impl Into<String>) -> Problem {
+    Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), what).with_hint(hint)
+}
+
+/// Returns the refusal for a wrong answer.
+pub(crate) fn wrong_answer(flag: &str, why: impl Into<String>) -> Problem {
+    Problem::refusal(ProblemKind::BadName, Subject::field(flag), why)
+}
+
+/// Returns a note on the answers to a format.
+pub(crate) fn note(format: &str, why: impl Into<String>) -> Problem {
+    Problem::note(ProblemKind::Other, Subject::field(format), why)
+}
+
+/// Note on truncation that the tokenizer file asks for.
+pub(crate) const STORED_TRUNCATION: &str = "the tokenizer file asks for truncation: what is beyond it is lost";
+
+/// Whether a text is the name of one entry of a folder.
+pub(crate) fn is_file_name(text: &str) -> bool {
+    let mut parts = Path::new(text).components();
+    let is_plain = matches!(parts.next(), Some(Component::Normal(name)) if name == text);
+    is_plain && parts.next().is_none() && !text.contains(['\0', '\n'])
+}
+
+/// A file that a run reads or writes in addition to its inputs and its output.
+pub(crate) struct OtherFile {
+    pub(crate) path: PathBuf,
+    /// What it is, for messages.
+    pub(crate) what: &'static str,
+    /// The flag that names it, if it is written there.
+    pub(crate) flag: Option<&'static str>,
+}
+
+/// Whether a format needs the end token of the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum EndTokenNeed {
+    /// It has none, or one of its own.
+    Unused,
+    /// It is of use.
+    Useful,
+    /// It is required.
+    Required,
+}
+
+/// The path of a format's files.
+#[derive(Clone, Debug)]
+pub(crate) struct OutputPlace {
+    /// The output of the plan, or the folder of the format in it; absolute.
+    pub(crate) path: PathBuf,
+    /// Whether the plan has no other format.
+    pub(crate) is_alone: bool,
+}
+
+/// What a format decides the names of its files from.
+pub(crate) struct DealRequest<'a> {
+    pub(crate) plan: &'a PackPlan,
+    pub(crate) spec: &'a EncodingSpec,
+    pub(crate) place: OutputPlace,
+    /// The input files by the rules of the format.
+    pub(crate) files: Vec<TextFile>,
+}
+
+/// The files that a format reads, and the outputs that they are dealt to.
+pub(crate) struct DealtFiles {
+    /// The files, in the order of the format.
+    pub(crate) files: Vec<TextFile>,
+    /// The output of each file, counted from 0; parallel to `files`.
+    pub(crate) slots: Vec<usize>,
+    pub(crate) order: ReadingOrder,
+    /// Spans of this raw index are read instead of lines.
+    pub(crate) index: Option<PathBuf>,
+    pub(crate) output: Box<dyn TokenOutput>,
+}
+
+/// The orders of reading that suit a format, the strictest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ReadingOrder {
+    /// That of the format alone: the end of one file is carried into the next.
+    Exact,
+    /// Any in which the files of each output keep their order.
+    PerSlot,
+    /// Any.
+    Any,
+}
+
+/// The files that a format writes in a run.
+pub(crate) trait TokenOutput: Send + Sync {
+    /// Returns the number of outputs that input files are dealt to.
+    fn slots(&self) -> usize;
+    /// Returns the path that readers open.
+    fn path(&self) -> PathBuf;
+    /// Returns the path of each file, with the spool that it is made of.
+    fn files(&self) -> Vec<(String, PathBuf)>;
+    /// Returns how a spool is made.
+    fn spool_options(&self, spool: &str) -> SpoolOptions;
+    /// Whether a spool can still grow while a file of `slot` is packed.
+    fn is_growing(&self, spool: &str, slot: Option<usize>) -> bool;
+    /// Returns a file that would be overwritten although no earlier run wrote it.
+    fn occupied(&self, is_foreign: &dyn Fn(&Path) -> bool) -> Option<PathBuf>;
+    /// Returns existing files that describe other files than those `written`.
+    fn stale_files(&self, written: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
+        let _ = written;
+        Vec::new()
+    }
+    /// Returns how many of the documents of the inputs are packed.
+    fn packed_documents(&self, documents: u64) -> u64 {
+        documents
+    }
+    /// Estimates the files for this many documents and tokens.
+    fn estimate(&self, documents: u64, tokens: u64) -> FileEstimate;
+    /// Returns the bytes that finishing needs next to `bytes` of output.
+    fn scratch_bytes(&self, bytes: u64, items: u64) -> u64 {
+        let _ = bytes;
+        items * 8
+    }
+    /// Returns a writer that begins with the first file.
+    fn writer(&self) -> Box<dyn TokenWriter + '_>;
+    /// Records that a run begins.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    fn begin_run(&self, context: &TaskContext) -> Outcome<()> {
+        let _ = context;
+        Ok(())
+    }
+    /// Records that a run failed.
+    fn record_failure(&self, context: &TaskContext, failure: &Failure) {
+        let _ = (context, failure);
+    }
+}
+
+/// How a spool is made.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SpoolOptions {
+    /// Bytes that are reserved at its start.
+    pub(crate) head_bytes: usize,
+    /// Whether the run reads parts of it again; otherwise it becomes a file unchanged.
+    pub(crate) is_read_again: bool,
+}
+
+/// What a preview says about the files of a format.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FileEstimate {
+    /// Items of the format in all files.
+    pub(crate) items: u64,
+    /// Bytes in addition to the tokens and masks.
+    pub(crate) extra_bytes: u64,
+    /// The files of each output.
+    pub(crate) files: Vec<Vec<PathBuf>>,
+}
+
+/// Writes the encoded blocks of a format to spools. Blocks come in the order of the text.
+pub(crate) trait TokenWriter: Send {
+    /// Begins an input file.
+    ///
+    /// # Errors
+    /// A spool cannot be written.
+    fn begin_file(&mut self, slot: usize, spools: &mut SpoolSet<'_>) -> Outcome<()>;
+    /// Appends the documents of a block.
+    ///
+    /// # Errors
+    /// A spool cannot be written, or the format refuses the whole run.
+    fn append(
+        &mut self,
+        slot: usize,
+        block: &EncodedBlock,
+        input: &TextFile,
+        spools: &mut SpoolSet<'_>,
+    ) -> Outcome<Appended>;
+    /// Ends an input file.
+    ///
+    /// # Errors
+    /// A spool cannot be written.
+    fn end_file(&mut self, slot: usize, spools: &mut SpoolSet<'_>) -> Outcome<()> {
+        let _ = (slot, spools);
+        Ok(())
+    }
+    /// Ends the last file.
+    ///
+    /// # Errors
+    /// A spool cannot be written.
+    fn end(&mut self, spools: &mut SpoolSet<'_>) -> Outcome<()> {
+        let _ = spools;
+        Ok(())
+    }
+    /// Returns what a resumed run needs in addition to the spools.
+    fn state(&self) -> Value {
+        Value::Null
+    }
+    /// Resumes from an earlier [`state`](Self::state). Whether the state could be used.
+    fn restore(&mut self, state: Value) -> bool {
+        state.is_null()
+    }
+    /// Turns spools into files. Can be repeated.
+    ///
+    /// # Errors
+    /// A spool cannot be read, or a file cannot be written.
+    fn finish(&self, finishing: &Finishing<'_>) -> Outcome<FinishedFormat>;
+}
+
+/// What became of the documents of a block.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Appended {
+    /// The documents that were kept.
+    pub(crate) kept: Range<usize>,
+    /// Documents of this and earlier blocks that are lost, as in the reference program.
+    pub(crate) lost: u64,
+}
+
+impl Appended {
+    /// All documents were kept.
+    pub(crate) fn all(block: &EncodedBlock) -> Self {
+        Self { kept: 0..block.lengths.len(), lost: 0 }
+    }
+}
+
+/// Documents whose length the tokenizer file changes, and the number of tokens removed or added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LengthChange {
+    pub(crate) documents: u64,
+    pub(crate) tokens: u64,
+}
+
+impl LengthChange {
+    /// Adds documents by the number of tokens that each lost or gained.
+    pub(crate) fn add(&mut self, tokens: &[u64]) {
+        self.documents += tokens.iter().filter(|tokens| **tokens > 0).count() as u64;
+        self.tokens += tokens.iter().sum::<u64>();
+    }
+}
+
+/// A small file that is published with the others.
+pub(crate) struct SideFile {
+    pub(crate) target: PathBuf,
+    pub(crate) bytes: Vec<u8>,
+    /// Whether it comes last.
+    pub(crate) completes: bool,
+}
+
+/// The files of a format, and their totals.
+#[derive(Default)]
+pub(crate) struct FinishedFormat {
+    pub(crate) files: Vec<FinishedFile>,
+    pub(crate) side_files: Vec<SideFile>,
+    /// Items of the format.
+    pub(crate) items: u64,
+    pub(crate) tokens: u64,
+    /// Tokens that filled no unit.
+    pub(crate) dropped_tokens: u64,
+    /// Documents that were padded while files were finished.
+    pub(crate) padded: LengthChange,
+}
+
+/// Input of the finishing steps of a format.
+pub(crate) struct Finishing<'a> {
+    pub(crate) context: &'a TaskContext,
+    /// Folder of the spools of the format.
+    pub(crate) spools: &'a Path,
+    /// Folder for new files.
+    pub(crate) folder: &'a Path,
+    /// Length of each spool.
+    pub(crate) marks: &'a BTreeMap<String, Mark>,
+    /// Padding of the tokenizer file.
+    pub(crate) padding: Option<Padding>,
+}
+
+impl Finishing<'_> {
+    pub(crate) fn spool(&self, name: &str) -> PathBuf {
+        self.spools.join(name)
+    }
+
+    pub(crate) fn bytes(&self, name: &str) -> u64 {
+        self.marks.get(name).map_or(0, |mark| mark.bytes)
+    }
+
+    /// Creates a file in the folder of new files; one left there by a stopped run is replaced.
+    pub(crate) fn create(&self, path: &Path) -> Outcome<BufferedFile> {
+        let fs = &*self.context.fs;
+        fs.remove_file(path)?;
+        Ok(BufferedFile::new(fs.create_file(path)?, BUFFER_BYTES))
+    }
+
+    /// Writes a file in the folder of new files.
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Outcome<PathBuf> {
+        let path = self.folder.join(name);
+        let mut file = self.create(&path)?;
+        file.write_all(bytes)?;
+        file.close()?;
+        Ok(path)
+    }
+}

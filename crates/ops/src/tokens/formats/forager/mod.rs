@@ -1,0 +1,126 @@
+//! Tokenized samples of Forager and their index (docs/formats/forager.md §3).
+
+mod check;
+mod encoding;
+mod names;
+mod options;
+mod output;
+mod writer;
+
+pub(super) use options::{CHOICE, GROUP, LOSS_MASKS};
+
+use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
+use crate::engine::pack::EncodingSpec;
+use crate::source::text::{DocumentRules, InputRules};
+use gristmill_core::pack::{ForagerTarget, MaskedParts, SampleSize};
+use gristmill_core::{Outcome, PackPlan, Problem};
+use gristmill_tokenizer::Tokenizer;
+use options::{usual_forager, usual_parts};
+use std::path::{Path, PathBuf};
+
+/// The folder of the samples, next to the index.
+const SAMPLES: &str = "tokenized-samples";
+/// The number of tokens in a sample that forms and prompts propose.
+const PROPOSED_SAMPLE_SIZE: u64 = 4_096;
+
+/// The format `forager`.
+pub(super) struct Forager;
+
+fn target(plan: &PackPlan) -> ForagerTarget {
+    plan.forager.clone().unwrap_or_else(usual_forager)
+}
+
+impl TokenFormat for Forager {
+    fn name(&self) -> &'static str {
+        CHOICE.name
+    }
+
+    fn item(&self) -> &'static str {
+        "sample"
+    }
+
+    fn is_chosen(&self, plan: &PackPlan) -> bool {
+        plan.forager.is_some()
+    }
+
+    fn choose(&self, plan: &mut PackPlan, is_chosen: bool) {
+        plan.forager = is_chosen.then(|| plan.forager.take().unwrap_or_else(usual_forager));
+    }
+
+    fn loss_masks(&self, plan: &PackPlan) -> Option<bool> {
+        Some(target(plan).masks.is_some())
+    }
+
+    fn set_loss_masks(&self, plan: &mut PackPlan, is_on: bool) {
+        if let Some(target) = &mut plan.forager {
+            let usual = || MaskedParts { parts: usual_parts(), mask_end: false };
+            target.masks = is_on.then(|| target.masks.take().unwrap_or_else(usual));
+        }
+    }
+
+    fn end_token(&self, plan: &PackPlan) -> EndTokenNeed {
+        match target(plan).sample_size {
+            SampleSize::Fixed(_) => EndTokenNeed::Required,
+            SampleSize::Variable => EndTokenNeed::Unused,
+        }
+    }
+
+    fn open_questions(&self, plan: &PackPlan) -> Vec<Problem> {
+        check::open_questions(plan, &target(plan))
+    }
+
+    fn refusals(&self, plan: &PackPlan) -> Vec<Problem> {
+        check::refusals(&target(plan))
+    }
+
+    fn notes(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
+        check::notes(plan, &target(plan), tokenizer)
+    }
+
+    fn propose(&self, plan: &PackPlan, option: &str) -> Option<String> {
+        let has_size = option == "sample-size" && target(plan).sample_size != SampleSize::Variable;
+        has_size.then(|| PROPOSED_SAMPLE_SIZE.to_string())
+    }
+
+    /// Samples are read next to the text.
+    fn default_output(&self, plan: &PackPlan) -> Option<String> {
+        let [input] = plan.inputs.as_slice() else { return None };
+        let path = Path::new(input);
+        Some(match path.parent().map(|parent| parent.to_string_lossy().into_owned()) {
+            _ if path.is_dir() => input.clone(),
+            Some(parent) if !parent.is_empty() => parent,
+            _ => ".".into(),
+        })
+    }
+
+    fn input_rules(&self) -> &'static InputRules {
+        &InputRules::PLAIN_JSON_LINES
+    }
+
+    fn document_rules(&self) -> DocumentRules {
+        DocumentRules::JQ
+    }
+
+    fn encoding(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
+        encoding::encoding(plan, &target(plan), tokenizer)
+    }
+
+    /// The folders may be next to the text.
+    fn own_places(&self, plan: &PackPlan, place: &OutputPlace) -> Vec<PathBuf> {
+        vec![place.path.join(SAMPLES), place.path.join(target(plan).index_folder)]
+    }
+
+    /// A token and its byte of the mask, or a token and a row of the index.
+    fn max_bytes_per_text_byte(&self, plan: &PackPlan) -> u64 {
+        let target = target(plan);
+        let token = target.token_type().bytes() as u64;
+        match target.sample_size {
+            SampleSize::Fixed(_) => token + u64::from(target.masks.is_some()),
+            SampleSize::Variable => token + 32,
+        }
+    }
+
+    fn deal(&self, request: DealRequest<'_>) -> Outcome<DealtFiles> {
+        output::deal(request)
+    }
+}

@@ -1,0 +1,62 @@
+//! Names of sample files.
+
+use crate::source::text::TextFile;
+use crate::tokens::names::{folder_in_front, stem, unmixed, unpacked_name};
+use std::collections::HashSet;
+
+/// Returns the sample file of each input: its bare name without its last suffix, then `-SUFFIX.bin`. Inputs with one stem are prefixed with
+/// as much of their folder as distinguishes them; `None` if that is not wanted and names collide.
+pub(super) fn forager_names(files: &[TextFile], suffix: &str, may_rename: bool) -> Option<Vec<String>> {
+    let bare = |file: &TextFile| {
+        let name = unpacked_name(file);
+        stem(name.rsplit('/').next().unwrap_or(name)).to_owned()
+    };
+    let short: Vec<String> = files.iter().map(|file| format!("{}-{suffix}.bin", bare(file))).collect();
+    let is_unique = short.iter().collect::<HashSet<_>>().len() == short.len();
+    if !is_unique && !may_rename {
+        return None;
+    }
+    let long = |at: usize| {
+        let name = files.get(at).map(|file| stem(unpacked_name(file)).replace('/', "-")).unwrap_or_default();
+        format!("{}{name}-{suffix}.bin", files.get(at).map(folder_in_front).unwrap_or_default())
+    };
+    Some(unmixed(&short, long))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::text::Packing;
+    use gristmill_core::FileStamp;
+    use std::path::Path;
+
+    fn files(names: &[&str]) -> Vec<TextFile> {
+        let file = |name: &&str| TextFile {
+            path: Path::new("/in/put").join(name),
+            name: (*name).to_owned(),
+            bytes: 0,
+            stamp: FileStamp::default(),
+            packing: Packing::of_name(name),
+        };
+        names.iter().map(file).collect()
+    }
+
+    #[test]
+    fn samples_of_one_stem_get_their_folders_in_front() {
+        let named = |names: &[&str]| forager_names(&files(names), "tokenized-samples", true).unwrap();
+        assert_eq!(named(&["a.v2.jsonl"]), ["a.v2-tokenized-samples.bin"]);
+        assert_eq!(
+            named(&["n1/a.jsonl", "n2/a.jsonl", "b.jsonl"]),
+            ["n1-a-tokenized-samples.bin", "n2-a-tokenized-samples.bin", "b-tokenized-samples.bin"]
+        );
+        // Names that still collide are numbered, and never take the unchanged name of another file.
+        assert_eq!(
+            named(&["n/a.jsonl", "n/a.json", "n-a.jsonl"]),
+            ["n-a-2-tokenized-samples.bin", "n-a-3-tokenized-samples.bin", "n-a-tokenized-samples.bin"]
+                .map(|name| name
+                    .replace("-2-tokenized-samples", "-tokenized-samples-2")
+                    .replace("-3-tokenized-samples", "-tokenized-samples-3"))
+        );
+        assert_eq!(forager_names(&files(&["n1/a.jsonl", "n2/a.jsonl"]), "x", false), None);
+    }
+}

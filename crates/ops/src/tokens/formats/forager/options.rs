@@ -1,0 +1,204 @@
+//! The options of `--format forager`.
+
+use gristmill_core::options::{Access, Choice, Group, OptionSpec};
+use gristmill_core::pack::{ForagerTarget, SampleSize, TokenType};
+use gristmill_core::PackPlan;
+
+type Spec = OptionSpec<PackPlan>;
+
+pub(in super::super) const CHOICE: Choice = Choice { name: "forager", help: "tokenized-samples/ and index/" };
+pub(in super::super) const LOSS_MASKS: Choice = Choice { name: "forager", help: "In the samples, from lines of parts" };
+/// The types of parts that are not trained on by default (docs/formats/forager.md §3.4).
+const MASKED_BY_DEFAULT: [&str; 2] = ["system", "prompt"];
+pub(in super::super) const GROUP: Group<PackPlan> =
+    Group::new("Forager", "formats", OPTIONS).needs("--format forager", |plan| plan.forager.is_some());
+
+const OPTIONS: &[Spec] = &[
+    Spec::new(
+        "sample-size",
+        "N",
+        "Cut all documents, one after the other, into samples of N tokens",
+        Access::Number {
+            least: 1,
+            most: u64::MAX,
+            get: |plan| match plan.forager.as_ref()?.sample_size {
+                SampleSize::Fixed(size) => Some(size).filter(|size| *size > 0),
+                SampleSize::Variable => None,
+            },
+            set: |plan, size| match (size, plan.forager.as_mut()) {
+                (Some(size), Some(target)) => target.sample_size = SampleSize::Fixed(size),
+                (None, Some(target)) if target.sample_size != SampleSize::Variable => {
+                    target.sample_size = SampleSize::Fixed(0);
+                }
+                _ => {}
+            },
+        },
+    )
+    .unset("not chosen yet")
+    .conflicts(&["variable"])
+    .applies("samples of a fixed size", |plan| {
+        plan.forager.as_ref().is_some_and(|target| target.sample_size != SampleSize::Variable)
+    }),
+    Spec::new(
+        "variable",
+        "",
+        "One sample a document, without an end token",
+        Access::Switch {
+            get: |plan| plan.forager.as_ref().is_some_and(|target| target.sample_size == SampleSize::Variable),
+            set: |plan, is_on| match plan.forager.as_mut() {
+                Some(target) if is_on => target.sample_size = SampleSize::Variable,
+                Some(target) if target.sample_size == SampleSize::Variable => {
+                    target.sample_size = SampleSize::Fixed(0);
+                }
+                _ => {}
+            },
+        },
+    )
+    .label("variable size"),
+    Spec::new(
+        "dtype",
+        "TYPE",
+        "Type of a token",
+        Access::Choice { choices: TYPES, get: |plan| plan.forager.as_ref()?.token_type.map(type_name), set: set_type },
+    )
+    .label("token type")
+    .unset("u16, with loss masks u32"),
+    Spec::new(
+        "mask-parts",
+        "A,B",
+        "With loss masks: types of parts that are not trained on, in lines of the form \
+         {\"parts\":[{\"type\":\"prompt\",\"text\":\"…\"},{\"type\":\"response\",\"text\":\"…\"}]}",
+        Access::List {
+            separator: Some(','),
+            get: |plan| {
+                let masks = plan.forager.as_ref().and_then(|target| target.masks.as_ref());
+                let is_usual = |parts: &&Vec<String>| parts.iter().map(String::as_str).eq(MASKED_BY_DEFAULT);
+                masks.map(|masks| &masks.parts).filter(|parts| !is_usual(parts)).cloned().unwrap_or_default()
+            },
+            set: |plan, parts| {
+                if let Some(masks) = plan.forager.as_mut().and_then(|target| target.masks.as_mut()) {
+                    masks.parts = if parts.is_empty() { usual_parts() } else { parts };
+                }
+                Ok(())
+            },
+        },
+    )
+    .label("masked parts")
+    .unset("system,prompt")
+    .needs("loss-masks")
+    .applies("the loss masks of forager", has_masked_parts)
+    .advanced(),
+    Spec::new(
+        "mask-eos",
+        "",
+        "With loss masks: do not train on end tokens",
+        Access::Switch {
+            get: |plan| {
+                let masks = plan.forager.as_ref().and_then(|target| target.masks.as_ref());
+                masks.is_some_and(|masks| masks.mask_end)
+            },
+            set: |plan, is_on| {
+                if let Some(masks) = plan.forager.as_mut().and_then(|target| target.masks.as_mut()) {
+                    masks.mask_end = is_on;
+                }
+            },
+        },
+    )
+    .label("mask end token")
+    .needs("loss-masks")
+    .applies("the loss masks of forager", has_masked_parts)
+    .advanced(),
+    Spec::new(
+        "file-suffix",
+        "TEXT",
+        "End of the name of each sample file",
+        Access::Text {
+            get: |plan| {
+                let suffix = plan.forager.as_ref().map(|target| target.file_suffix.clone());
+                suffix.filter(|suffix| *suffix != usual_forager().file_suffix)
+            },
+            set: |plan, suffix| {
+                if let Some(target) = &mut plan.forager {
+                    target.file_suffix = suffix.unwrap_or_else(|| usual_forager().file_suffix);
+                }
+                Ok(())
+            },
+        },
+    )
+    .label("name suffix")
+    .default("tokenized-samples")
+    .advanced(),
+    Spec::new(
+        "index-folder",
+        "NAME",
+        "Name of the index folder",
+        Access::Text {
+            get: |plan| {
+                let folder = plan.forager.as_ref().map(|target| target.index_folder.clone());
+                folder.filter(|folder| *folder != usual_forager().index_folder)
+            },
+            set: |plan, folder| {
+                if let Some(target) = &mut plan.forager {
+                    target.index_folder = folder.unwrap_or_else(|| usual_forager().index_folder);
+                }
+                Ok(())
+            },
+        },
+    )
+    .default("index")
+    .advanced(),
+    Spec::new(
+        "no-special-tokens",
+        "",
+        "Leave out the tokens of the tokenizer's template",
+        Access::Switch {
+            get: |plan| plan.forager.as_ref().is_some_and(|target| !target.special_tokens),
+            set: |plan, is_on| {
+                if let Some(target) = &mut plan.forager {
+                    target.special_tokens = !is_on;
+                }
+            },
+        },
+    )
+    .advanced(),
+];
+
+const TYPES: &[Choice] = &[
+    Choice { name: "auto", help: "u16, with loss masks u32" },
+    Choice { name: "u8", help: "One byte, unsigned" },
+    Choice { name: "u16", help: "Two bytes, unsigned" },
+    Choice { name: "u32", help: "Four bytes, unsigned" },
+    Choice { name: "i32", help: "Four bytes, signed" },
+    Choice { name: "i64", help: "Eight bytes, signed" },
+    Choice { name: "u64", help: "Eight bytes, unsigned" },
+];
+
+fn type_name(token_type: TokenType) -> &'static str {
+    match token_type {
+        TokenType::U8 => "u8",
+        TokenType::U16 => "u16",
+        TokenType::U32 => "u32",
+        TokenType::I32 => "i32",
+        TokenType::I64 => "i64",
+        TokenType::U64 => "u64",
+    }
+}
+
+fn set_type(plan: &mut PackPlan, name: &'static str) {
+    use TokenType::{I32, I64, U16, U32, U64, U8};
+    if let Some(target) = &mut plan.forager {
+        target.token_type = [U8, U16, U32, I32, I64, U64].into_iter().find(|known| type_name(*known) == name);
+    }
+}
+
+pub(super) fn usual_forager() -> ForagerTarget {
+    ForagerTarget::new(SampleSize::Fixed(0))
+}
+
+pub(super) fn usual_parts() -> Vec<String> {
+    MASKED_BY_DEFAULT.map(str::to_owned).to_vec()
+}
+
+fn has_masked_parts(plan: &PackPlan) -> bool {
+    plan.forager.as_ref().is_some_and(|target| target.masks.is_some())
+}

@@ -1,0 +1,96 @@
+//! The formats of token files. A format is a folder, and a row of the table below.
+
+use super::format::{EndTokenNeed, TokenFormat};
+use crate::engine::pack::EncodingSpec;
+use crate::source::text::DocumentRules;
+use gristmill_core::options::{Choice, Group};
+use gristmill_core::{Failure, Outcome, PackPlan};
+use gristmill_tokenizer::Tokenizer;
+
+macro_rules! token_formats {
+    ($($module:ident::$format:ident),*) => {
+        $(mod $module;)*
+
+        /// All formats, in the order of a plan.
+        pub(crate) static TOKEN_FORMATS: &[&dyn TokenFormat] = &[$(&$module::$format),*];
+        /// The values of `--format`.
+        pub(crate) const CHOICES: &[Choice] = &[$($module::CHOICE),*];
+        /// The options of each format.
+        pub(crate) const GROUPS: &[Group<PackPlan>] = &[$($module::GROUP),*];
+    };
+}
+
+token_formats!(modalities::Modalities, nanosets::Nanosets, forager::Forager);
+
+/// The values of `--loss-masks`: formats that have them, and all of these.
+pub(crate) const LOSS_MASKS: &[Choice] = &[
+    Choice { name: "none", help: "No loss masks" },
+    Choice { name: "all", help: "Each format that is asked for and has them" },
+    nanosets::LOSS_MASKS,
+    forager::LOSS_MASKS,
+];
+
+/// Returns the formats that a plan chooses, in the order in which they are made and listed.
+pub(crate) fn chosen(plan: &PackPlan) -> Vec<&'static dyn TokenFormat> {
+    TOKEN_FORMATS.iter().copied().filter(|format| format.is_chosen(plan)).collect()
+}
+
+/// Returns the format of a plan that has only one.
+pub(crate) fn only(plan: &PackPlan) -> Option<&'static dyn TokenFormat> {
+    match chosen(plan).as_slice() {
+        [only] => Some(*only),
+        _ => None,
+    }
+}
+
+/// Returns the format with this name.
+pub(crate) fn named(name: &str) -> Option<&'static dyn TokenFormat> {
+    TOKEN_FORMATS.iter().copied().find(|format| format.name() == name)
+}
+
+/// Returns the names of the formats that a plan chooses.
+pub fn names(plan: &PackPlan) -> Vec<&'static str> {
+    chosen(plan).into_iter().map(TokenFormat::name).collect()
+}
+
+/// Returns the noun, in the singular, for what the files of a format consist of.
+pub fn item(name: &str) -> &'static str {
+    named(name).map_or("document", TokenFormat::item)
+}
+
+/// Whether readers open each file of a plan's only format by itself.
+pub fn has_single_files(plan: &PackPlan) -> bool {
+    only(plan).is_some_and(TokenFormat::has_single_files)
+}
+
+/// Returns which lines the first format of a plan refuses. Before a format is chosen, those of the one that accepts most.
+pub fn document_rules(plan: &PackPlan) -> DocumentRules {
+    chosen(plan).first().map_or(DocumentRules::ORJSON, |format| format.document_rules())
+}
+
+/// Returns whether the formats of a plan need an end token.
+pub(crate) fn end_token(plan: &PackPlan) -> EndTokenNeed {
+    chosen(plan).into_iter().map(|format| format.end_token(plan)).max().unwrap_or(EndTokenNeed::Unused)
+}
+
+/// Returns the encodings of a plan, in the order of its formats.
+///
+/// # Errors
+/// An end token is missing from the plan or the vocabulary, or does not fit into a token; no format is chosen.
+pub(crate) fn encodings(plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<Vec<EncodingSpec>> {
+    let specs: Vec<EncodingSpec> =
+        chosen(plan).into_iter().map(|format| format.encoding(plan, tokenizer)).collect::<Outcome<_>>()?;
+    if specs.is_empty() {
+        return Err(Failure::usage("packing", "no format is chosen").with_hint(format!("--format {}", listed())));
+    }
+    Ok(specs)
+}
+
+/// Returns the names of all formats for a sentence.
+pub(crate) fn listed() -> String {
+    let names: Vec<&str> = TOKEN_FORMATS.iter().map(|format| format.name()).collect();
+    match names.split_last() {
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,126 @@
+//! Packed files of Modalities: one `.pbin` for each input file (docs/formats/modalities.md §3 and §4).
+
+mod check;
+mod config;
+mod encoding;
+mod names;
+mod options;
+mod output;
+
+pub(super) use options::{CHOICE, GROUP};
+
+use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OtherFile, OutputPlace, TokenFormat};
+use crate::engine::pack::EncodingSpec;
+use crate::formats::modalities::raw_index::default_path;
+use crate::job::index::{start_raw, RawIndexPlan};
+use crate::job::task::TaskContext;
+use crate::source::text::{DocumentRules, InputRules};
+use gristmill_core::pack::ModalitiesTarget;
+use gristmill_core::{Outcome, PackPlan, Problem};
+use gristmill_tokenizer::Tokenizer;
+use std::path::{Path, PathBuf};
+
+/// The format `modalities`.
+pub(super) struct Modalities;
+
+fn target(plan: &PackPlan) -> ModalitiesTarget {
+    plan.modalities.clone().unwrap_or_default()
+}
+
+impl TokenFormat for Modalities {
+    fn name(&self) -> &'static str {
+        CHOICE.name
+    }
+
+    fn has_single_files(&self) -> bool {
+        true
+    }
+
+    fn is_chosen(&self, plan: &PackPlan) -> bool {
+        plan.modalities.is_some()
+    }
+
+    fn choose(&self, plan: &mut PackPlan, is_chosen: bool) {
+        plan.modalities = is_chosen.then(|| plan.modalities.take().unwrap_or_default());
+    }
+
+    fn end_token(&self, plan: &PackPlan) -> EndTokenNeed {
+        match target(plan).eod_token {
+            None => EndTokenNeed::Required,
+            Some(_) => EndTokenNeed::Unused,
+        }
+    }
+
+    fn open_questions(&self, plan: &PackPlan) -> Vec<Problem> {
+        check::open_questions(plan, &target(plan))
+    }
+
+    fn refusals(&self, plan: &PackPlan) -> Vec<Problem> {
+        check::refusals(plan, &target(plan))
+    }
+
+    fn notes(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
+        check::notes(plan, &target(plan), tokenizer)
+    }
+
+    fn file_name(&self, stem: &str) -> Option<String> {
+        Some(format!("{stem}.pbin"))
+    }
+
+    fn paths<'p>(&self, plan: &'p mut PackPlan) -> Vec<&'p mut String> {
+        plan.modalities.iter_mut().flat_map(|target| &mut target.index).collect()
+    }
+
+    fn other_files(&self, plan: &PackPlan) -> Vec<OtherFile> {
+        let (path, flag) = match (target(plan).index, plan.inputs.as_slice()) {
+            (Some(index), _) => (PathBuf::from(index), Some("--index")),
+            (None, [input]) => (default_path(Path::new(input)), None),
+            (None, _) => return Vec::new(),
+        };
+        vec![OtherFile { path, what: "the raw index of the text", flag }]
+    }
+
+    /// Writes the raw index of `--index` if it does not exist. Without the flag the lines themselves are read.
+    fn before_run(&self, plan: &PackPlan, context: &TaskContext) -> Outcome<()> {
+        let target = target(plan);
+        let (Some(index), [input]) = (&target.index, plan.inputs.as_slice()) else { return Ok(()) };
+        if Path::new(index).exists() || Path::new(input).is_dir() {
+            return Ok(());
+        }
+        let skip_bad_lines = target.skip_bad_lines;
+        let raw = RawIndexPlan { index: Some(index.into()), skip_bad_lines, ..RawIndexPlan::new(input) };
+        context.run_part(start_raw(raw, context.options.clone())?)?;
+        context.log(format!("wrote the index {index}"));
+        Ok(())
+    }
+
+    fn input_rules(&self) -> &'static InputRules {
+        &InputRules::JSON_LINES
+    }
+
+    fn document_rules(&self) -> DocumentRules {
+        DocumentRules::PYTHON
+    }
+
+    fn encoding(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
+        encoding::encoding(plan, &target(plan), tokenizer)
+    }
+
+    /// A `.pbin` may be next to the text.
+    fn own_places(&self, _: &PackPlan, place: &OutputPlace) -> Vec<PathBuf> {
+        if place.is_alone {
+            Vec::new()
+        } else {
+            vec![place.path.clone()]
+        }
+    }
+
+    /// A token and an item of the index.
+    fn max_bytes_per_text_byte(&self, _: &PackPlan) -> u64 {
+        4 + 20
+    }
+
+    fn deal(&self, request: DealRequest<'_>) -> Outcome<DealtFiles> {
+        output::deal(request)
+    }
+}

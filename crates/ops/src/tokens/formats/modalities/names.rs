@@ -1,0 +1,55 @@
+//! Names of `.pbin` files.
+
+use crate::source::text::TextFile;
+use crate::tokens::names::{folder_in_front, stem, unmixed, unpacked_name};
+use std::collections::HashMap;
+
+/// Returns the `.pbin` of each input, relative to the output folder: its relative name with the last suffix replaced, after a suffix of its
+/// compression is removed. Inputs whose names collide keep their whole name.
+pub(super) fn pbin_names(files: &[TextFile]) -> Vec<String> {
+    let short: Vec<String> = files.iter().map(|file| format!("{}.pbin", stem(unpacked_name(file)))).collect();
+    let mut named: HashMap<&str, usize> = HashMap::new();
+    for file in files {
+        *named.entry(&file.name).or_default() += 1;
+    }
+    // Files with equal names are mostly in folders of different names.
+    let long = |file: &TextFile| match named.get(file.name.as_str()) {
+        Some(1) | None => format!("{}.pbin", file.name),
+        Some(_) => format!("{}{}.pbin", folder_in_front(file), stem(unpacked_name(file))),
+    };
+    unmixed(&short, |at| files.get(at).map(long).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::text::Packing;
+    use gristmill_core::FileStamp;
+    use std::path::Path;
+
+    fn files(names: &[&str]) -> Vec<TextFile> {
+        let file = |name: &&str| TextFile {
+            path: Path::new("/in/put").join(name),
+            name: (*name).to_owned(),
+            bytes: 0,
+            stamp: FileStamp::default(),
+            packing: Packing::of_name(name),
+        };
+        names.iter().map(file).collect()
+    }
+
+    #[test]
+    fn packed_files_are_named_after_their_inputs() {
+        let names = pbin_names(&files(&["a.v2.jsonl", "b.jsonl.gz", "sub/c.jsonl", "d", ".e"]));
+        assert_eq!(names, ["a.v2.pbin", "b.pbin", "sub/c.pbin", "d.pbin", ".e.pbin"]);
+        let names = pbin_names(&files(&["a.jsonl", "a.jsonl.gz", "b.jsonl"]));
+        assert_eq!(names, ["a.jsonl.pbin", "a.jsonl.gz.pbin", "b.pbin"]);
+        // Each file was given by itself.
+        let alone = |path: &str| {
+            let file = files(&[path]).remove(0);
+            TextFile { name: path.rsplit('/').next().unwrap_or(path).to_owned(), ..file }
+        };
+        let names = pbin_names(&[alone("x/a.jsonl"), alone("y/a.jsonl"), alone("z/y/a.jsonl"), alone("x/b.jsonl")]);
+        assert_eq!(names, ["x-a.pbin", "y-a.pbin", "y-a-2.pbin", "b.pbin"]);
+    }
+}

@@ -1,0 +1,83 @@
+//! The options of `--format modalities`.
+
+use super::config::read_config;
+use crate::tokens::options::{target_number, target_path, target_text};
+use gristmill_core::options::{Access, Choice, Group, OptionSpec};
+use gristmill_core::pack::DEFAULT_BATCH_LINES;
+use gristmill_core::PackPlan;
+
+type Spec = OptionSpec<PackPlan>;
+
+pub(in super::super) const CHOICE: Choice = Choice { name: "modalities", help: ".pbin: a file for each input file" };
+pub(in super::super) const GROUP: Group<PackPlan> =
+    Group::new("Modalities", "formats", OPTIONS).needs("--format modalities", |plan| plan.modalities.is_some());
+
+const OPTIONS: &[Spec] = &[
+    Spec::new("eod-token", "TEXT", "Token that ends each document", target_text!(modalities.eod_token))
+        .label("own end token")
+        .unset("that of --eos-token")
+        .advanced(),
+    Spec::new("index", "FILE", "Raw index of the input", target_path!(modalities.index))
+        .label("raw index")
+        .unset("the lines are read as they are")
+        .advanced(),
+    Spec::new(
+        "config",
+        "FILE.yaml",
+        "Settings as `modalities data pack_encoded_data` reads them, the text among them; flags take precedence",
+        Access::File { read: read_config },
+    ),
+    Spec::new(
+        "skip-bad-lines",
+        "",
+        "Leave lines that are no JSON out of the index instead of refusing the file",
+        Access::Switch {
+            get: |plan| plan.modalities.as_ref().is_some_and(|target| target.skip_bad_lines),
+            set: |plan, is_on| {
+                if let Some(target) = &mut plan.modalities {
+                    target.skip_bad_lines = is_on;
+                }
+            },
+        },
+    )
+    .advanced(),
+    Spec::new(
+        "truncate-to",
+        "N",
+        "Cut documents to N tokens, before the end token",
+        target_number!(modalities.truncate_to, u32),
+    )
+    .unset("documents are not cut")
+    .advanced(),
+    Spec::new(
+        "pad-to",
+        "N",
+        "Fill documents up to N tokens, before the end token",
+        target_number!(modalities.pad_to, u32),
+    )
+    .unset("documents are not filled up")
+    .advanced(),
+    Spec::new("pad-token", "TEXT", "What they are filled with", target_text!(modalities.pad_token))
+        .unset("the tokenizer's own")
+        .needs("pad-to")
+        .applies("--pad-to N", |plan| plan.modalities.as_ref().is_some_and(|target| target.pad_to.is_some()))
+        .advanced(),
+    Spec::new(
+        "batch-lines",
+        "N",
+        "With --compat: lines that one bad document takes with it",
+        Access::Number {
+            least: 0,
+            most: u64::MAX,
+            get: |plan| plan.modalities.as_ref().map(|target| target.batch_lines).filter(|n| *n != DEFAULT_BATCH_LINES),
+            set: |plan, lines| {
+                if let Some(target) = &mut plan.modalities {
+                    target.batch_lines = lines.unwrap_or(DEFAULT_BATCH_LINES);
+                }
+            },
+        },
+    )
+    .default("1000")
+    .applies("--compat", |plan| plan.compat)
+    .advanced(),
+];

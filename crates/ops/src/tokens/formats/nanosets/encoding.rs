@@ -1,0 +1,33 @@
+//! The encoding of token folders.
+
+use super::Nanosets;
+use crate::engine::pack::{end_id, EncodingSpec, Kind};
+use crate::formats::nanosets::TokenSize;
+use crate::tokens::TokenFormat as _;
+use gristmill_core::pack::{NanosetsTarget, TokenType};
+use gristmill_core::{Failure, Outcome, PackPlan};
+use gristmill_tokenizer::{Template, Tokenizer};
+
+/// Returns the encoding of a plan.
+pub(super) fn encoding(plan: &PackPlan, target: &NanosetsTarget, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
+    // An end token replaces the whole template.
+    let template = match &plan.end {
+        Some(end) => Template { prefix: Vec::new(), suffix: vec![end_id(tokenizer, end)?] },
+        None => tokenizer.template()?,
+    };
+    let token = match TokenSize::of_vocabulary(tokenizer.full_size()) {
+        TokenSize::Two => TokenType::U16,
+        TokenSize::Four => TokenType::U32,
+    };
+    if target.loss_masks && tokenizer.padding().is_some() {
+        return Err(Failure::usage("loss masks", "the tokenizer file fills texts up, and masks say nothing of that")
+            .with_hint("take the padding out of the tokenizer file: set \"padding\" to null"));
+    }
+    let spec = EncodingSpec {
+        truncation: tokenizer.truncation(),
+        kind: if target.loss_masks { Kind::LossMask } else { Kind::Plain },
+        wants_chars: target.logging_dir.is_some(),
+        ..EncodingSpec::new(Nanosets.identity(), template, token, tokenizer)
+    };
+    spec.checked()
+}

@@ -1,0 +1,121 @@
+//! Token folders of Nanosets and datatrove: `.ds` files with their indexes (docs/formats/nanosets.md §1 to §4).
+
+mod check;
+mod counts;
+mod encoding;
+mod finish;
+mod logs;
+mod options;
+mod output;
+mod stats;
+mod writer;
+
+pub(super) use options::{CHOICE, GROUP, LOSS_MASKS};
+
+use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
+use crate::engine::pack::EncodingSpec;
+use crate::source::text::{DocumentRules, InputRules};
+use gristmill_core::pack::NanosetsTarget;
+use gristmill_core::{Outcome, PackPlan, Problem};
+use gristmill_tokenizer::Tokenizer;
+use std::path::PathBuf;
+
+/// The format `nanosets`.
+pub(super) struct Nanosets;
+
+fn target(plan: &PackPlan) -> NanosetsTarget {
+    plan.nanosets.clone().unwrap_or_default()
+}
+
+impl TokenFormat for Nanosets {
+    fn name(&self) -> &'static str {
+        CHOICE.name
+    }
+
+    fn unit(&self) -> &'static str {
+        "chunk"
+    }
+
+    fn is_chosen(&self, plan: &PackPlan) -> bool {
+        plan.nanosets.is_some()
+    }
+
+    fn choose(&self, plan: &mut PackPlan, is_chosen: bool) {
+        plan.nanosets = is_chosen.then(|| plan.nanosets.take().unwrap_or_default());
+    }
+
+    fn loss_masks(&self, plan: &PackPlan) -> Option<bool> {
+        Some(target(plan).loss_masks)
+    }
+
+    fn set_loss_masks(&self, plan: &mut PackPlan, is_on: bool) {
+        if let Some(target) = &mut plan.nanosets {
+            target.loss_masks = is_on;
+        }
+    }
+
+    fn end_token(&self, _: &PackPlan) -> EndTokenNeed {
+        EndTokenNeed::Useful
+    }
+
+    fn refusals(&self, plan: &PackPlan) -> Vec<Problem> {
+        check::refusals(plan, &target(plan))
+    }
+
+    fn notes(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
+        check::notes(plan, tokenizer)
+    }
+
+    fn paths<'p>(&self, plan: &'p mut PackPlan) -> Vec<&'p mut String> {
+        plan.nanosets.iter_mut().flat_map(|target| &mut target.logging_dir).collect()
+    }
+
+    fn input_rules(&self) -> &'static InputRules {
+        &InputRules::EVERY_FILE
+    }
+
+    fn document_rules(&self) -> DocumentRules {
+        DocumentRules::ORJSON
+    }
+
+    fn encoding(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
+        encoding::encoding(plan, &target(plan), tokenizer)
+    }
+
+    /// nanotron requires this number as the `vocab_size` of the model.
+    fn vocab_size(&self, tokenizer: &Tokenizer) -> Option<u64> {
+        Some(tokenizer.full_size())
+    }
+
+    fn own_places(&self, plan: &PackPlan, place: &OutputPlace) -> Vec<PathBuf> {
+        stats::folder(plan).into_iter().chain([place.path.clone()]).collect()
+    }
+
+    fn run_suffix(&self, plan: &PackPlan) -> Option<String> {
+        target(plan).rank.map(|rank| format!("rank-{rank:05}"))
+    }
+
+    /// One of many tasks may have no input, and tools that watch tasks as datatrove does expect the files of each.
+    fn may_be_empty(&self, plan: &PackPlan) -> bool {
+        let target = target(plan);
+        target.rank.is_some() || target.logging_dir.is_some()
+    }
+
+    fn takes_some(&self, plan: &PackPlan) -> bool {
+        let target = target(plan);
+        target.skip > 0 || target.limit.is_some()
+    }
+
+    fn records_progress(&self, plan: &PackPlan) -> bool {
+        target(plan).logging_dir.is_some()
+    }
+
+    /// A token, an item of the index, and a byte of the mask.
+    fn max_bytes_per_text_byte(&self, plan: &PackPlan) -> u64 {
+        4 + 8 + u64::from(target(plan).loss_masks)
+    }
+
+    fn deal(&self, request: DealRequest<'_>) -> Outcome<DealtFiles> {
+        output::deal(request)
+    }
+}

@@ -1,0 +1,194 @@
+//! The files of the tasks.
+
+use super::writer::Writer;
+use super::{logs, stats, target};
+use crate::engine::pack::Kind;
+use crate::formats::nanosets::{index_path, loss_path, metadata_path, names};
+use crate::job::task::TaskContext;
+use crate::tokens::format::{
+    DealRequest, DealtFiles, FileEstimate, ReadingOrder, SpoolOptions, TokenOutput, TokenWriter,
+};
+use gristmill_core::pack::{DocumentShuffle, NanosetsTarget};
+use gristmill_core::{Failure, Outcome, PackPlan, Subject};
+use std::path::{Path, PathBuf};
+
+/// Default limit of tasks.
+const MAX_TASKS: usize = 64;
+/// Limit of files of a task in a preview.
+const MAX_SHOWN_FILES: u64 = 1_000;
+/// Bytes of an item of the index.
+const INDEX_ITEM_BYTES: u64 = 8;
+
+/// The token folder of a run.
+pub(super) struct TokenFolder {
+    pub(super) plan: PackPlan,
+    pub(super) target: NanosetsTarget,
+    pub(super) place: PathBuf,
+    /// The tasks of this run; outputs are numbered by their position here.
+    pub(super) ranks: Vec<u32>,
+    /// Number of all tasks.
+    pub(super) tasks: u32,
+    /// Names of the input files of each task of this run.
+    pub(super) file_names: Vec<Vec<String>>,
+    pub(super) token_bytes: usize,
+    pub(super) has_loss: bool,
+}
+
+/// Deals the files to tasks in turn, and keeps those of the tasks that this run does.
+pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
+    let DealRequest { plan, spec, place, files } = request;
+    let target = target(plan);
+    let usual = files.len().clamp(1, MAX_TASKS);
+    let tasks = target.tasks.unwrap_or(u32::try_from(usual).unwrap_or(1)).max(1);
+    if let Some(rank) = target.rank.filter(|rank| *rank >= tasks) {
+        let tasks = gristmill_core::text::count_verb(u64::from(tasks), "task", "is", "are");
+        let why = format!("there is no task {rank}: {tasks} numbered from 0");
+        return Err(Failure::usage("packing for nanosets", why).on(Subject::field("--rank")));
+    }
+    let wanted = (0..tasks).filter(|rank| target.rank.is_none_or(|only| only == *rank));
+    let ranks: Vec<u32> = wanted.filter(|rank| !stats::is_done(plan, *rank)).collect();
+    let mut file_names = vec![Vec::new(); ranks.len()];
+    let (mut kept, mut slots) = (Vec::new(), Vec::new());
+    for (at, file) in files.into_iter().enumerate() {
+        let rank = u32::try_from(at % usize::try_from(tasks).unwrap_or(1)).unwrap_or(0);
+        let Ok(slot) = ranks.binary_search(&rank) else { continue };
+        if let Some(names) = file_names.get_mut(slot) {
+            names.push(file.name.clone());
+        }
+        slots.push(slot);
+        kept.push(file);
+    }
+    let output = TokenFolder {
+        plan: plan.clone(),
+        target,
+        place: place.path,
+        ranks,
+        tasks,
+        file_names,
+        token_bytes: spec.token.bytes(),
+        has_loss: spec.kind == Kind::LossMask,
+    };
+    logs::check_tasks(plan, tasks)?;
+    Ok(DealtFiles { files: kept, slots, order: ReadingOrder::PerSlot, index: None, output: Box::new(output) })
+}
+
+/// Returns the name of a spool of a task.
+pub(super) fn spool(rank: u32, end: &str) -> String {
+    format!("{rank}.{end}")
+}
+
+impl TokenFolder {
+    /// Returns the rank of a task of this run.
+    pub(super) fn rank(&self, slot: usize) -> u32 {
+        self.ranks.get(slot).copied().unwrap_or_default()
+    }
+
+    /// Returns the ends of the spools of each task.
+    pub(super) fn ends(&self) -> &'static [&'static str] {
+        if self.has_loss {
+            &["ds", "index", "loss"]
+        } else {
+            &["ds", "index"]
+        }
+    }
+
+    fn unshuffled(&self, rank: u32) -> PathBuf {
+        self.place.join(names::unshuffled(self.target.prefix.as_deref(), rank))
+    }
+
+    /// Returns the name of a file of shuffled tokens.
+    pub(super) fn shuffled_name(&self, rank: u32, number: u64) -> String {
+        let step = if self.target.chunk_size.is_some() { names::Step::Chunks } else { names::Step::Documents };
+        names::shuffled(self.target.names, self.target.prefix.as_deref(), rank, number, step)
+    }
+
+    /// Returns the path of a `.ds` file.
+    fn data(&self, rank: u32, number: u64) -> PathBuf {
+        match self.target.is_shuffled() {
+            true => self.place.join(self.shuffled_name(rank, number)),
+            false => self.unshuffled(rank),
+        }
+    }
+}
+
+impl TokenOutput for TokenFolder {
+    fn slots(&self) -> usize {
+        self.ranks.len()
+    }
+
+    fn path(&self) -> PathBuf {
+        self.place.clone()
+    }
+
+    /// The number of files of a shuffled task is only known at its end.
+    fn files(&self) -> Vec<(String, PathBuf)> {
+        let of_rank = |rank: &u32| {
+            let data = self.data(*rank, 0);
+            let mut files = vec![("ds", data.clone()), ("index", index_path(&data))];
+            files.extend(self.has_loss.then(|| ("loss", loss_path(&data))));
+            files.push(("metadata", metadata_path(&data)));
+            files.into_iter().map(|(end, path)| (spool(*rank, end), path)).collect::<Vec<_>>()
+        };
+        self.ranks.iter().flat_map(of_rank).collect()
+    }
+
+    fn spool_options(&self, spool: &str) -> SpoolOptions {
+        SpoolOptions { head_bytes: 0, is_read_again: !spool.ends_with(".ds") || self.target.is_shuffled() }
+    }
+
+    fn is_growing(&self, _: &str, _: Option<usize>) -> bool {
+        true
+    }
+
+    /// A task without its completion file is processed again, regardless of the files that it left.
+    fn occupied(&self, is_foreign: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
+        if self.target.logging_dir.is_some() {
+            return None;
+        }
+        let is_shuffled = self.target.shuffle == DocumentShuffle::Documents || self.target.chunk_size.is_some();
+        let of_rank = |rank: &u32| {
+            let shuffled = is_shuffled.then(|| self.data(*rank, 0));
+            std::iter::once(self.unshuffled(*rank)).chain(shuffled).collect::<Vec<_>>()
+        };
+        self.ranks.iter().flat_map(of_rank).find(|path| is_foreign(path))
+    }
+
+    fn packed_documents(&self, documents: u64) -> u64 {
+        if self.target.skip == 0 && self.target.limit.is_none() {
+            return documents;
+        }
+        let tasks = (self.ranks.len() as u64).max(1);
+        let each = (documents / tasks).saturating_sub(self.target.skip).min(self.target.limit.unwrap_or(u64::MAX));
+        each.saturating_mul(tasks)
+    }
+
+    fn estimate(&self, documents: u64, tokens: u64) -> FileEstimate {
+        let each = tokens / (self.ranks.len().max(1) as u64);
+        let files = match self.target.max_tokens_per_file {
+            Some(most) if self.target.is_shuffled() => each.div_ceil(most.max(1)).clamp(1, MAX_SHOWN_FILES),
+            _ => 1,
+        };
+        let of_rank = |rank: &u32| (0..files).map(|number| self.data(*rank, number)).collect();
+        FileEstimate {
+            items: documents,
+            extra_bytes: documents * INDEX_ITEM_BYTES,
+            files: self.ranks.iter().map(of_rank).collect(),
+        }
+    }
+
+    fn scratch_bytes(&self, bytes: u64, _: u64) -> u64 {
+        bytes * u64::from(self.target.is_shuffled())
+    }
+
+    fn writer(&self) -> Box<dyn TokenWriter + '_> {
+        Box::new(Writer::new(self))
+    }
+
+    fn begin_run(&self, context: &TaskContext) -> Outcome<()> {
+        logs::Logs::new(context, self).begin()
+    }
+
+    fn record_failure(&self, context: &TaskContext, failure: &Failure) {
+        logs::Logs::new(context, self).failed(failure);
+    }
+}

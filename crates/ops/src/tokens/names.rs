@@ -1,0 +1,57 @@
+//! Names of files that are derived from the names of inputs.
+
+use crate::source::text::{Packing, TextFile};
+use std::collections::{HashMap, HashSet};
+
+/// Returns the folder of a file that was given by itself, as a name prefix; its own name has none then.
+pub(crate) fn folder_in_front(file: &TextFile) -> String {
+    let parent = (!file.name.contains('/')).then(|| file.path.parent()).flatten();
+    let folder = parent.and_then(|parent| parent.file_name());
+    folder.map(|name| format!("{}-", name.to_string_lossy())).unwrap_or_default()
+}
+
+/// Returns the names: duplicates are replaced by longer ones, and remaining duplicates are numbered.
+pub(crate) fn unmixed(short: &[String], long: impl Fn(usize) -> String) -> Vec<String> {
+    let mut count: HashMap<&str, usize> = HashMap::new();
+    for name in short {
+        *count.entry(name).or_default() += 1;
+    }
+    let mut taken: HashSet<String> =
+        short.iter().filter(|name| count.get(name.as_str()) == Some(&1)).cloned().collect();
+    let mut names = Vec::with_capacity(short.len());
+    for (at, name) in short.iter().enumerate() {
+        if count.get(name.as_str()) == Some(&1) {
+            names.push(name.clone());
+            continue;
+        }
+        let wanted = long(at);
+        let (mut name, mut number) = (wanted.clone(), 2);
+        while !taken.insert(name.clone()) {
+            name = match wanted.rsplit_once('.') {
+                Some((stem, end)) => format!("{stem}-{number}.{end}"),
+                None => format!("{wanted}-{number}"),
+            };
+            number += 1;
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// Returns the name without a suffix of its compression.
+pub(crate) fn unpacked_name(file: &TextFile) -> &str {
+    let name = file.name.as_str();
+    match name.rsplit_once('.') {
+        Some((rest, _)) if file.packing != Packing::Plain && Packing::of_name(name) != Packing::Plain => rest,
+        _ => name,
+    }
+}
+
+/// Returns a name without its last suffix, like Python's `Path.stem`.
+pub(crate) fn stem(name: &str) -> &str {
+    let bare = name.rfind('/').map_or(0, |at| at + 1);
+    match name.get(bare..).unwrap_or_default().rfind('.') {
+        Some(dot) if dot > 0 && bare + dot + 1 < name.len() => name.get(..bare + dot).unwrap_or(name),
+        _ => name,
+    }
+}

@@ -1,0 +1,37 @@
+//! Detects outputs that are inputs.
+
+use super::formats;
+use crate::engine::plan::settled;
+use gristmill_core::{PackPlan, Problem, ProblemKind, Subject};
+use std::path::{Path, PathBuf};
+
+/// Returns one refusal for each file that would be read and written. Token folders below an input are harmless: a run skips its own.
+pub(crate) fn overlaps(plan: &PackPlan) -> Vec<Problem> {
+    if plan.output.is_empty() {
+        return Vec::new();
+    }
+    let others: Vec<_> = formats::chosen(plan).into_iter().flat_map(|format| format.other_files(plan)).collect();
+    let output = settled(Path::new(&plan.output));
+    let written = others.iter().filter_map(|other| Some((other.flag?, settled(&other.path))));
+    let written: Vec<(&str, PathBuf)> = std::iter::once(("--output", output.clone())).chain(written).collect();
+    let mut found = Vec::new();
+    for input in &plan.inputs {
+        let path = settled(Path::new(input));
+        for (flag, place) in &written {
+            if path.is_file() && *place == path {
+                let subject = Subject::field(*flag);
+                found.push(Problem::refusal(ProblemKind::BadName, subject, format!("{input} is an input")));
+            }
+        }
+    }
+    // Other files that are read; the tables next to a text are made where they are missing.
+    let tokenizer = (Path::new(&plan.tokenizer), "the tokenizer");
+    for (path, what) in std::iter::once(tokenizer).chain(others.iter().map(|other| (other.path.as_path(), other.what)))
+    {
+        if path.is_file() && settled(path) == output {
+            let subject = Subject::field("--output");
+            found.push(Problem::refusal(ProblemKind::BadName, subject, format!("{} is {what}", plan.output)));
+        }
+    }
+    found
+}
