@@ -70,7 +70,7 @@ impl<'a> Writer<'a> {
     /// Cuts a spool to whole samples.
     fn end_samples(&mut self, name: &str, sample_bytes: u64, spools: &mut SpoolSet<'_>) -> Outcome<()> {
         let bytes = spools.bytes(name);
-        if bytes % sample_bytes != 0 {
+        if !bytes.is_multiple_of(sample_bytes) {
             let whole = bytes - bytes % sample_bytes;
             let known = self.whole.remove(name).filter(|snapshot| snapshot.bytes() == whole);
             let snapshot = match known {
