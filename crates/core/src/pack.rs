@@ -22,13 +22,13 @@ impl Default for TextField {
     }
 }
 
-/// The token that ends a document.
+/// A token of the vocabulary that is put before or after documents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum EndToken {
-    /// Its spelling, looked up in the vocabulary (`--eos-token`).
+pub enum SpecialToken {
+    /// Its spelling, looked up in the vocabulary.
     Text(String),
-    /// Its number (`--eos-id`).
+    /// Its number.
     Id(u32),
 }
 
@@ -60,7 +60,7 @@ pub struct PackPlan {
     pub special_tokens: Vec<String>,
     /// The token that ends a document; `None` leaves it to the tokenizer's own template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end: Option<EndToken>,
+    pub end: Option<SpecialToken>,
     /// Ends each format with the document that brings it to at least this many tokens (`--limit-tokens`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_tokens: Option<u64>,

@@ -4,7 +4,7 @@ use super::super::context::Context;
 use super::super::exit::{Done, Finished, Status};
 use super::super::{operation, paths};
 use clap::{Args, Subcommand};
-use gristmill_core::pack::{EndToken, NameProfile, NanosetsTarget, TextField};
+use gristmill_core::pack::{NameProfile, NanosetsTarget, SpecialToken, TextField};
 use gristmill_core::{utc, Failure, Outcome, PackPlan, ProblemKind, Subject};
 use gristmill_ops::operations::{erase, Pack};
 use std::ffi::OsString;
@@ -124,7 +124,7 @@ fn plan(args: &PreprocessArgs, source: &JsonlArgs, compat: bool, now: SystemTime
     let mut plan = PackPlan::new(vec![paths::local(&source.dataset)?], args.tokenizer_name_or_path.clone(), output);
     plan.glob.clone_from(&source.glob_pattern);
     plan.text = TextField::Key(source.column.clone());
-    plan.end = args.eos_token.clone().map(EndToken::Text);
+    plan.end = args.eos_token.clone().map(SpecialToken::Text);
     // The tool overwrites existing files without asking.
     plan.overwrite = true;
     plan.compat = compat;

@@ -1,6 +1,6 @@
 //! Facts about the data, from the workers.
 
-use gristmill_core::pack::EndToken;
+use gristmill_core::pack::SpecialToken;
 use gristmill_core::{Outcome, PackPlan};
 use gristmill_ops::operations::pack::{DataFacts, DocumentKey, DocumentTexts, FirstDocuments, InputFiles};
 use gristmill_ops::preview::tokens::TokenText;
@@ -55,11 +55,11 @@ impl PackFacts {
     }
 
     /// Why a tokenizer cannot be used, alone or with this end token.
-    pub fn tokenizer_blocker(&self, name: &str, end: Option<&EndToken>) -> Option<String> {
+    pub fn tokenizer_blocker(&self, name: &str, end: Option<&SpecialToken>) -> Option<String> {
         match self.tokenizer_of(name)? {
             Err(failure) => Some(failure.to_string()),
             Ok(look) => match (&look.unknown_end, end) {
-                (Some(unknown), Some(EndToken::Text(text))) if unknown == text => {
+                (Some(unknown), Some(SpecialToken::Text(text))) if unknown == text => {
                     let text = crate::tui::widgets::text::safe(text);
                     Some(format!("the end token {text} is not in the vocabulary"))
                 }

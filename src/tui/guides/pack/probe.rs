@@ -1,7 +1,7 @@
 //! Facts about tokenizers: finds and loads them, so it runs on workers.
 
 use super::known::TokenizerLook;
-use gristmill_core::pack::EndToken;
+use gristmill_core::pack::SpecialToken;
 use gristmill_core::text::{count, display_safe, grouped};
 use gristmill_core::{Outcome, PackPlan};
 use gristmill_ops::operations::pack::usual_end;
@@ -72,8 +72,8 @@ pub fn probe_tokenizer(tokenizer: &Tokenizer, document: Option<&str>, plan: &Pac
     let mut unknown_end = None;
     let mut warnings: Vec<String> = facts.warnings.iter().map(|words| display_safe(words).into_owned()).collect();
     let end = match &plan.end {
-        Some(EndToken::Id(id)) => Some(*id),
-        Some(EndToken::Text(text)) => {
+        Some(SpecialToken::Id(id)) => Some(*id),
+        Some(SpecialToken::Text(text)) => {
             let id = tokenizer.id_of(text);
             if id.is_none() {
                 unknown_end = Some(text.clone());

@@ -5,7 +5,7 @@ use crate::tui::form::{Field, Guide as _};
 use crate::tui::keymap::Action;
 use crate::tui::screen::UiEnv;
 use gristmill_core::options::Answer;
-use gristmill_core::pack::{EndToken, TextField};
+use gristmill_core::pack::{SpecialToken, TextField};
 use gristmill_core::{Cancel, Failure, PackPlan, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_ops::job::report::OutputFile;
 use gristmill_ops::operations::pack::{extract_texts, find_files, read_documents, DocumentTexts, InputFiles};
@@ -222,16 +222,19 @@ fn a_wrong_key_names_those_that_exist() {
 #[test]
 fn a_document_is_shown_token_by_token_with_what_is_put_around_it() {
     let mut test = answered();
-    assert_eq!(plan(&test).end, Some(EndToken::Text("<|endoftext|>".into())), "proposed from the vocabulary");
+    assert_eq!(plan(&test).end, Some(SpecialToken::Text("<|endoftext|>".into())), "proposed from the vocabulary");
     load(&mut test);
     compare("tokenizer", &mut test);
     test.type_into("eos-token", "<|nowhere|>");
     load(&mut test);
     let warnings = test.guide.known.tokenizer_of(TOKENIZER).unwrap().as_ref().unwrap().warnings.clone();
     assert!(warnings[0].contains("<|nowhere|> is not in the vocabulary"), "{warnings:?}");
-    assert_eq!(plan(&test).end, Some(EndToken::Text("<|nowhere|>".into())), "what was typed is not proposed away");
+    assert_eq!(plan(&test).end, Some(SpecialToken::Text("<|nowhere|>".into())), "what was typed is not proposed away");
     test.type_into("eos-id", "7");
-    assert_eq!((plan(&test).end, test.form.value(Field::Option("eos-token")).as_str()), (Some(EndToken::Id(7)), ""));
+    assert_eq!(
+        (plan(&test).end, test.form.value(Field::Option("eos-token")).as_str()),
+        (Some(SpecialToken::Id(7)), "")
+    );
 }
 
 #[test]
@@ -338,7 +341,7 @@ fn nothing_is_proposed_for_a_run_that_is_resumed() {
         plan(&test).end
     };
     assert_eq!(end_after(true), None);
-    assert_eq!(end_after(false), Some(EndToken::Text("<|endoftext|>".into())));
+    assert_eq!(end_after(false), Some(SpecialToken::Text("<|endoftext|>".into())));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! How a format transforms the raw ids of a text.
 
 use crate::source::text::DocumentRules;
-use gristmill_core::pack::{EndToken, MaskedParts, TokenType};
+use gristmill_core::pack::{MaskedParts, SpecialToken, TokenType};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_tokenizer::{Side, Template, Tokenizer, Truncation};
 
@@ -76,10 +76,10 @@ pub fn no_end(why: &str) -> Failure {
 }
 
 /// Returns the id of an end token; fails if the vocabulary has none.
-pub fn end_id(tokenizer: &Tokenizer, end: &EndToken) -> Outcome<u32> {
+pub fn end_id(tokenizer: &Tokenizer, end: &SpecialToken) -> Outcome<u32> {
     match end {
-        EndToken::Text(token) => tokenizer.expect_id(token),
-        EndToken::Id(id) => known_id(tokenizer, *id),
+        SpecialToken::Text(token) => tokenizer.expect_id(token),
+        SpecialToken::Id(id) => known_id(tokenizer, *id),
     }
 }
 

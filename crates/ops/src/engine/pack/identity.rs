@@ -23,7 +23,7 @@ pub fn differences(old: &PackPlan, new: &PackPlan) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gristmill_core::pack::{EndToken, NanosetsTarget};
+    use gristmill_core::pack::{NanosetsTarget, SpecialToken};
 
     #[test]
     fn only_answers_that_change_the_bytes_count() {
@@ -33,7 +33,7 @@ mod tests {
         assert!(differences(&old, &same).is_empty());
         assert_ne!(plan_hash(&old, "h"), plan_hash(&old, "i"));
         let other = PackPlan {
-            end: Some(EndToken::Id(0)),
+            end: Some(SpecialToken::Id(0)),
             nanosets: Some(NanosetsTarget { tasks: Some(2), ..NanosetsTarget::default() }),
             seed: 7,
             ..old.clone()

@@ -5,7 +5,7 @@ use crate::operations::{Advice, AnyPlan, Need};
 use crate::preview::text::cut_end;
 use crate::tokens::{formats, EndTokenNeed};
 use gristmill_core::options::OptionRow;
-use gristmill_core::pack::EndToken;
+use gristmill_core::pack::SpecialToken;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan};
 use gristmill_tokenizer::Tokenizer;
@@ -118,7 +118,9 @@ impl PackAdvice {
     }
 
     fn find_end(&self, plan: &PackPlan) -> Outcome<Vec<String>> {
-        let (Some(EndToken::Text(text)), Some(tokenizer)) = (&plan.end, &self.tokenizer) else { return Ok(Vec::new()) };
+        let (Some(SpecialToken::Text(text)), Some(tokenizer)) = (&plan.end, &self.tokenizer) else {
+            return Ok(Vec::new());
+        };
         match tokenizer.expect_id(text) {
             Ok(id) => Ok(vec![format!("{} is token {id}.", display_safe(text))]),
             // Modalities then uses the unknown token.

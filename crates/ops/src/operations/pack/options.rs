@@ -2,7 +2,7 @@
 
 use crate::tokens::formats;
 use gristmill_core::options::{Access, Group, OptionSpec};
-use gristmill_core::pack::{EndToken, TextField, DEFAULT_SEED};
+use gristmill_core::pack::{SpecialToken, TextField, DEFAULT_SEED};
 use gristmill_core::PackPlan;
 
 type Spec = OptionSpec<PackPlan>;
@@ -136,13 +136,13 @@ const END: &[Spec] = &[
         "Token that ends each document",
         Access::Text {
             get: |plan| match &plan.end {
-                Some(EndToken::Text(text)) => Some(text.clone()),
+                Some(SpecialToken::Text(text)) => Some(text.clone()),
                 _ => None,
             },
             set: |plan, text| {
                 match (text, &plan.end) {
-                    (Some(text), _) => plan.end = Some(EndToken::Text(text)),
-                    (None, Some(EndToken::Text(_))) => plan.end = None,
+                    (Some(text), _) => plan.end = Some(SpecialToken::Text(text)),
+                    (None, Some(SpecialToken::Text(_))) => plan.end = None,
                     (None, _) => {}
                 }
                 Ok(())
@@ -160,12 +160,12 @@ const END: &[Spec] = &[
             least: 0,
             most: u32::MAX as u64,
             get: |plan| match plan.end {
-                Some(EndToken::Id(id)) => Some(u64::from(id)),
+                Some(SpecialToken::Id(id)) => Some(u64::from(id)),
                 _ => None,
             },
             set: |plan, id| match (id.and_then(|id| u32::try_from(id).ok()), &plan.end) {
-                (Some(id), _) => plan.end = Some(EndToken::Id(id)),
-                (None, Some(EndToken::Id(_))) => plan.end = None,
+                (Some(id), _) => plan.end = Some(SpecialToken::Id(id)),
+                (None, Some(SpecialToken::Id(_))) => plan.end = None,
                 (None, _) => {}
             },
         },

@@ -2,7 +2,7 @@
 
 use crate::source::text::{self, keys_of, Blocks, DocumentRules, Extractor, Position, Selection, TextFile, Verdict};
 use crate::tokens::formats;
-use gristmill_core::pack::{EndToken, TextField};
+use gristmill_core::pack::{SpecialToken, TextField};
 use gristmill_core::text::display_safe;
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem};
 use gristmill_tokenizer::Tokenizer;
@@ -257,7 +257,7 @@ impl DataFacts<'_> {
     pub fn propose(&self, plan: &PackPlan, option: &str) -> Option<String> {
         match option {
             "text-key" if matches!(plan.text, TextField::Key(_)) => self.text_key().map(str::to_owned),
-            "eos-token" if !matches!(plan.end, Some(EndToken::Id(_))) => self.usual_end.map(str::to_owned),
+            "eos-token" if !matches!(plan.end, Some(SpecialToken::Id(_))) => self.usual_end.map(str::to_owned),
             "output" => self.output(plan),
             _ => formats::chosen(plan).into_iter().find_map(|format| format.propose(plan, option)),
         }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::operations::{erase, AnyPlan};
 use gristmill_core::options::Answer;
-use gristmill_core::pack::{EndToken, SampleSize};
+use gristmill_core::pack::{SampleSize, SpecialToken};
 
 fn plan(answers: &[(&str, &str)]) -> Box<dyn AnyPlan> {
     let mut plan = erase::<Pack>(PackPlan::blank());
@@ -48,7 +48,7 @@ fn two_options_of_one_answer_do_not_clear_each_other() {
     fixed.set("eos-token", &Answer::Unset).unwrap();
     let typed = fixed.typed::<PackPlan>().unwrap();
     assert_eq!(typed.forager.as_ref().unwrap().sample_size, SampleSize::Fixed(9));
-    assert_eq!(typed.end, Some(EndToken::Id(7)));
+    assert_eq!(typed.end, Some(SpecialToken::Id(7)));
     let variable = plan(&[("format", "forager"), ("sample-size", "9"), ("variable", "")]);
     assert_eq!(variable.get("sample-size"), Answer::Unset);
 }

@@ -3,7 +3,7 @@
 use super::vocabulary::Vocabulary;
 use crate::engine::plan;
 use crate::preview::tokens::TokenCode;
-use gristmill_core::pack::EndToken;
+use gristmill_core::pack::SpecialToken;
 use gristmill_core::PackPlan;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
@@ -95,8 +95,8 @@ impl Named {
     /// Returns the token that ends a document, where the plan names one.
     pub(super) fn end_id(&self) -> Option<u32> {
         match self.plan.as_ref()?.end.as_ref()? {
-            EndToken::Id(id) => Some(*id),
-            EndToken::Text(text) => self.load().as_ref().ok()?.id_of(text),
+            SpecialToken::Id(id) => Some(*id),
+            SpecialToken::Text(text) => self.load().as_ref().ok()?.id_of(text),
         }
     }
 }

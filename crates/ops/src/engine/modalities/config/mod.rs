@@ -9,7 +9,7 @@ pub use resolve::{resolved, EnvVars};
 
 use crate::engine::modalities::{unknown_end, unknown_end_note};
 use crate::formats::modalities::{raw_index, with_suffix, PACKED_SUFFIX};
-use gristmill_core::pack::{EndToken, ModalitiesTarget, TextField};
+use gristmill_core::pack::{ModalitiesTarget, SpecialToken, TextField};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome, PackPlan, Problem};
 use gristmill_pycompat::{yaml_read, Node};
@@ -129,7 +129,7 @@ pub fn take_unknown_end(plan: &mut PackPlan) -> Outcome<Option<Problem>> {
     if let Some(target) = &mut plan.modalities {
         target.eod_token = None;
     }
-    plan.end = Some(EndToken::Id(id));
+    plan.end = Some(SpecialToken::Id(id));
     Ok(Some(unknown_end_note(&token, id)))
 }
 

@@ -1,7 +1,7 @@
 //! Checks of the answers to `--format forager`.
 
 use crate::tokens::format::{is_file_name, missing_answer, note, wrong_answer, STORED_TRUNCATION};
-use gristmill_core::pack::{EndToken, ForagerTarget, SampleSize};
+use gristmill_core::pack::{SpecialToken, ForagerTarget, SampleSize};
 use gristmill_core::{PackPlan, Problem};
 use gristmill_tokenizer::Tokenizer;
 
@@ -68,9 +68,9 @@ pub(super) fn notes(plan: &PackPlan, target: &ForagerTarget, tokenizer: &Tokeniz
     notes
 }
 
-fn id_of(tokenizer: &Tokenizer, end: &EndToken) -> Option<u32> {
+fn id_of(tokenizer: &Tokenizer, end: &SpecialToken) -> Option<u32> {
     match end {
-        EndToken::Text(text) => tokenizer.id_of(text),
-        EndToken::Id(id) => Some(*id),
+        SpecialToken::Text(text) => tokenizer.id_of(text),
+        SpecialToken::Id(id) => Some(*id),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::engine::modalities::{unknown_end, unknown_end_note};
 use crate::tokens::format::{missing_answer, note, wrong_answer};
-use gristmill_core::pack::{EndToken, ModalitiesTarget, DEFAULT_BATCH_LINES};
+use gristmill_core::pack::{SpecialToken, ModalitiesTarget, DEFAULT_BATCH_LINES};
 use gristmill_core::{PackPlan, Problem};
 use gristmill_tokenizer::{Tokenizer, TokenizerKind};
 
@@ -43,7 +43,7 @@ pub(super) fn refusals(plan: &PackPlan, target: &ModalitiesTarget) -> Vec<Proble
 /// Returns notes on the end token, and on what is left out of the tokenizer file.
 pub(super) fn notes(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &Tokenizer) -> Vec<Problem> {
     let end = target.eod_token.as_deref().or(match &plan.end {
-        Some(EndToken::Text(text)) => Some(text),
+        Some(SpecialToken::Text(text)) => Some(text),
         _ => None,
     });
     // Without --compat it is refused.

@@ -2,7 +2,7 @@
 
 use crate::engine::modalities::config;
 use crate::tokens::formats;
-use gristmill_core::pack::{EndToken, ModalitiesTarget, DEFAULT_BATCH_LINES};
+use gristmill_core::pack::{SpecialToken, ModalitiesTarget, DEFAULT_BATCH_LINES};
 use gristmill_core::{Failure, Outcome, PackPlan, Subject};
 use std::path::Path;
 
@@ -48,7 +48,7 @@ pub(super) fn read_config(plan: &mut PackPlan, path: &Path) -> Outcome<()> {
         target.eod_token = by_file.eod_token.take();
         // The other formats have no default end token.
         if formats.len() > 1 {
-            plan.end = target.eod_token.take().map(EndToken::Text);
+            plan.end = target.eod_token.take().map(SpecialToken::Text);
         }
     }
     // An index that is neither named nor present is not created: the lines themselves are read.

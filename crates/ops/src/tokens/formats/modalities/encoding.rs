@@ -5,7 +5,7 @@ use crate::engine::modalities::unknown_end;
 use crate::engine::pack::{as_length, known_id, no_end, EncodingSpec, End, Fill};
 use crate::formats::modalities::token_bytes;
 use crate::tokens::TokenFormat as _;
-use gristmill_core::pack::{EndToken, ModalitiesTarget, TokenType};
+use gristmill_core::pack::{SpecialToken, ModalitiesTarget, TokenType};
 use gristmill_core::{Failure, Outcome, PackPlan};
 use gristmill_tokenizer::{Side, Template, Tokenizer, TokenizerKind, Truncation};
 
@@ -13,8 +13,8 @@ use gristmill_tokenizer::{Side, Template, Tokenizer, TokenizerKind, Truncation};
 pub(super) fn encoding(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
     let end = match (&target.eod_token, &plan.end) {
         (Some(token), _) => modalities_end(plan, tokenizer, token)?,
-        (None, Some(EndToken::Text(token))) => modalities_end(plan, tokenizer, token)?,
-        (None, Some(EndToken::Id(id))) => known_id(tokenizer, *id)?,
+        (None, Some(SpecialToken::Text(token))) => modalities_end(plan, tokenizer, token)?,
+        (None, Some(SpecialToken::Id(id))) => known_id(tokenizer, *id)?,
         (None, None) => return Err(no_end("every document of a .pbin ends with one")),
     };
     let fill = match target.pad_to {

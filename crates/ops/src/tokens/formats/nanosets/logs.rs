@@ -7,7 +7,7 @@ use super::stats::{folder, to_json};
 use crate::job::publish::make_folder;
 use crate::job::task::TaskContext;
 use crate::tokens::format::SideFile;
-use gristmill_core::pack::{DocumentShuffle, EndToken, TextField};
+use gristmill_core::pack::{DocumentShuffle, SpecialToken, TextField};
 use gristmill_core::{text, utc, Failure, Outcome, PackPlan, Subject};
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::read_whole;
@@ -112,8 +112,8 @@ impl<'a> Logs<'a> {
         };
         let end = match &plan.end {
             None => Value::Null,
-            Some(EndToken::Text(text)) => json!(text),
-            Some(EndToken::Id(id)) => json!(id),
+            Some(SpecialToken::Text(text)) => json!(text),
+            Some(SpecialToken::Id(id)) => json!(id),
         };
         let only = target.rank.is_some();
         json!({

@@ -55,7 +55,7 @@ fn nanosets_with_loss_masks() {
 
 #[test]
 fn nanosets_with_four_bytes_a_token() {
-    nanosets("07_wordlevel_u32", "wordlevel70k", tasks(2), |plan| plan.end = Some(EndToken::Text("</s>".into())));
+    nanosets("07_wordlevel_u32", "wordlevel70k", tasks(2), |plan| plan.end = Some(SpecialToken::Text("</s>".into())));
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn modalities_by_a_jq_expression() {
 
 #[test]
 fn modalities_by_sentencepiece() {
-    modalities("pack_sentencepiece", "spm500/spm.model", |plan| plan.end = Some(EndToken::Text("<eod>".into())));
+    modalities("pack_sentencepiece", "spm500/spm.model", |plan| plan.end = Some(SpecialToken::Text("<eod>".into())));
 }
 
 #[test]

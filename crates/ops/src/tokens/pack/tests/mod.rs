@@ -7,8 +7,8 @@ mod tokenizer;
 
 use super::*;
 use gristmill_core::pack::{
-    DocumentShuffle, EndToken, ForagerTarget, MaskedParts, ModalitiesTarget, NameProfile, NanosetsTarget, SampleSize,
-    TextField, TokenType,
+    DocumentShuffle, ForagerTarget, MaskedParts, ModalitiesTarget, NameProfile, NanosetsTarget, SampleSize,
+    SpecialToken, TextField, TokenType,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn case(name: &str) -> PathBuf {
 fn plan(input: &Path, tokenizer: &str, output: &Path) -> PackPlan {
     let text = |path: &Path| path.to_str().unwrap().to_owned();
     PackPlan {
-        end: Some(EndToken::Text("<|endoftext|>".into())),
+        end: Some(SpecialToken::Text("<|endoftext|>".into())),
         ..PackPlan::new(vec![text(input)], text(&case(tokenizer)), text(output))
     }
 }
