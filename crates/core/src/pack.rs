@@ -58,6 +58,9 @@ pub struct PackPlan {
     /// (`--special-token`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub special_tokens: Vec<String>,
+    /// The token that begins a document, for formats that take one (`--bos-token`, `--bos-id`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begin: Option<SpecialToken>,
     /// The token that ends a document; `None` leaves it to the tokenizer's own template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<SpecialToken>,
@@ -102,6 +105,7 @@ impl PackPlan {
             tokenizer: tokenizer.into(),
             tokenizer_name: None,
             special_tokens: Vec::new(),
+            begin: None,
             end: None,
             limit_tokens: None,
             output: output.into(),

@@ -34,6 +34,10 @@ pub(crate) trait TokenFormat: Sync {
     fn unit(&self) -> &'static str {
         "sample"
     }
+    /// Whether the browser opens the result.
+    fn is_browsable(&self) -> bool {
+        true
+    }
     /// Whether readers open each file by itself.
     fn has_single_files(&self) -> bool {
         false
@@ -62,10 +66,18 @@ pub(crate) trait TokenFormat: Sync {
     fn refusals(&self, plan: &PackPlan) -> Vec<Problem>;
     /// Returns notes on the combination of a tokenizer and a plan.
     fn notes(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem>;
-    /// Returns the answer that is proposed to an option of the format.
-    fn propose(&self, plan: &PackPlan, option: &str) -> Option<String> {
-        let _ = (plan, option);
+    /// Whether `--bos-token` begins documents.
+    fn takes_begin_token(&self) -> bool {
+        false
+    }
+    /// Returns the tokens of a sample, 0 while the question is open; `None` if samples have no fixed size.
+    fn sample_size(&self, plan: &PackPlan) -> Option<u64> {
+        let _ = plan;
         None
+    }
+    /// Sets the tokens of a sample.
+    fn set_sample_size(&self, plan: &mut PackPlan, tokens: u64) {
+        let _ = (plan, tokens);
     }
     /// Returns the output of a plan for this format alone that names none.
     fn default_output(&self, plan: &PackPlan) -> Option<String> {
@@ -396,6 +408,8 @@ pub(crate) struct FinishedFormat {
     pub(crate) dropped_tokens: u64,
     /// Documents that were padded while files were finished.
     pub(crate) padded: LengthChange,
+    /// What is wrong with the files as a whole.
+    pub(crate) problems: Vec<Problem>,
 }
 
 /// Input of the finishing steps of a format.

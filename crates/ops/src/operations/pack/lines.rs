@@ -59,7 +59,8 @@ impl Report for PackReport {
     crate::job_report!();
 
     fn next_command(&self) -> Option<String> {
-        self.targets.first().map(|target| format!("gristmill info {}", shell_quote(next_path(target))))
+        let target = self.targets.iter().find(|target| formats::is_browsable(&target.format))?;
+        Some(format!("gristmill info {}", shell_quote(next_path(target))))
     }
 }
 

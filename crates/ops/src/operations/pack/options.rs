@@ -129,50 +129,65 @@ const FILES: &[Spec] = &[Spec::new("glob", "GLOB", "Only files of folders whose 
     .label("only files")
     .unset("all; for example **/*.jsonl.zst")];
 
-const END: &[Spec] = &[
-    Spec::new(
-        "eos-token",
-        "TEXT",
-        "Token that ends each document",
+/// Accessors of a special token by its spelling.
+macro_rules! token_text {
+    ($field:ident) => {
         Access::Text {
-            get: |plan| match &plan.end {
+            get: |plan| match &plan.$field {
                 Some(SpecialToken::Text(text)) => Some(text.clone()),
                 _ => None,
             },
             set: |plan, text| {
-                match (text, &plan.end) {
-                    (Some(text), _) => plan.end = Some(SpecialToken::Text(text)),
-                    (None, Some(SpecialToken::Text(_))) => plan.end = None,
+                match (text, &plan.$field) {
+                    (Some(text), _) => plan.$field = Some(SpecialToken::Text(text)),
+                    (None, Some(SpecialToken::Text(_))) => plan.$field = None,
                     (None, _) => {}
                 }
                 Ok(())
             },
-        },
-    )
-    .label("end token")
-    .unset("what the template of the tokenizer adds")
-    .conflicts(&["eos-id"]),
-    Spec::new(
-        "eos-id",
-        "N",
-        "The same by its number",
+        }
+    };
+}
+
+/// Accessors of a special token by its number.
+macro_rules! token_id {
+    ($field:ident) => {
         Access::Number {
             least: 0,
             most: u32::MAX as u64,
-            get: |plan| match plan.end {
+            get: |plan| match plan.$field {
                 Some(SpecialToken::Id(id)) => Some(u64::from(id)),
                 _ => None,
             },
-            set: |plan, id| match (id.and_then(|id| u32::try_from(id).ok()), &plan.end) {
-                (Some(id), _) => plan.end = Some(SpecialToken::Id(id)),
-                (None, Some(SpecialToken::Id(_))) => plan.end = None,
+            set: |plan, id| match (id.and_then(|id| u32::try_from(id).ok()), &plan.$field) {
+                (Some(id), _) => plan.$field = Some(SpecialToken::Id(id)),
+                (None, Some(SpecialToken::Id(_))) => plan.$field = None,
                 (None, _) => {}
             },
-        },
-    )
-    .label("end token by id")
-    .unset("by its text")
-    .advanced(),
+        }
+    };
+}
+
+const END: &[Spec] = &[
+    Spec::new("bos-token", "TEXT", "Token that begins each document", token_text!(begin))
+        .label("begin token")
+        .unset("what the template of the tokenizer adds")
+        .conflicts(&["bos-id"])
+        .applies("a format with begin tokens", formats::takes_begin_token)
+        .advanced(),
+    Spec::new("bos-id", "N", "The same by its number", token_id!(begin))
+        .label("begin token by id")
+        .unset("by its text")
+        .applies("a format with begin tokens", formats::takes_begin_token)
+        .advanced(),
+    Spec::new("eos-token", "TEXT", "Token that ends each document", token_text!(end))
+        .label("end token")
+        .unset("what the template of the tokenizer adds")
+        .conflicts(&["eos-id"]),
+    Spec::new("eos-id", "N", "The same by its number", token_id!(end))
+        .label("end token by id")
+        .unset("by its text")
+        .advanced(),
     Spec::new(
         "special-token",
         "TEXT",
@@ -192,6 +207,26 @@ const END: &[Spec] = &[
 ];
 
 const SHARED: &[Spec] = &[
+    Spec::new(
+        "sample-size",
+        "N",
+        "Cut all documents, one after the other, into samples of N tokens",
+        Access::Number {
+            least: 1,
+            most: u64::MAX,
+            get: |plan| formats::sample_size(plan).filter(|tokens| *tokens > 0),
+            set: |plan, tokens| {
+                for format in formats::chosen(plan) {
+                    if format.sample_size(plan).is_some() {
+                        format.set_sample_size(plan, tokens.unwrap_or(0));
+                    }
+                }
+            },
+        },
+    )
+    .unset("not chosen yet")
+    .conflicts(&["variable"])
+    .applies("a format with samples of a fixed size", |plan| formats::sample_size(plan).is_some()),
     Spec::new(
         "limit-tokens",
         "N",

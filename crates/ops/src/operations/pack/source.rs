@@ -32,6 +32,9 @@ const END_TOKENS: [&str; 9] =
 /// The key of texts by default.
 const USUAL_KEY: &str = "text";
 
+/// The number of tokens in a sample that forms and prompts propose.
+const PROPOSED_SAMPLE_SIZE: u64 = 4_096;
+
 /// The options to which the data can propose an answer.
 pub const PROPOSED_OPTIONS: [&str; 4] = ["text-key", "eos-token", "sample-size", "output"];
 
@@ -259,7 +262,8 @@ impl DataFacts<'_> {
             "text-key" if matches!(plan.text, TextField::Key(_)) => self.text_key().map(str::to_owned),
             "eos-token" if !matches!(plan.end, Some(SpecialToken::Id(_))) => self.usual_end.map(str::to_owned),
             "output" => self.output(plan),
-            _ => formats::chosen(plan).into_iter().find_map(|format| format.propose(plan, option)),
+            "sample-size" => formats::sample_size(plan).map(|_| PROPOSED_SAMPLE_SIZE.to_string()),
+            _ => None,
         }
     }
 

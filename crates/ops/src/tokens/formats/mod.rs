@@ -58,6 +58,11 @@ pub fn item(name: &str) -> &'static str {
     named(name).map_or("document", TokenFormat::item)
 }
 
+/// Whether the browser opens the files of a format.
+pub fn is_browsable(name: &str) -> bool {
+    named(name).is_some_and(TokenFormat::is_browsable)
+}
+
 /// Whether readers open each file of a plan's only format by itself.
 pub fn has_single_files(plan: &PackPlan) -> bool {
     only(plan).is_some_and(TokenFormat::has_single_files)
@@ -66,6 +71,16 @@ pub fn has_single_files(plan: &PackPlan) -> bool {
 /// Returns which lines the first format of a plan refuses. Before a format is chosen, those of the one that accepts most.
 pub fn document_rules(plan: &PackPlan) -> DocumentRules {
     chosen(plan).first().map_or(DocumentRules::ORJSON, |format| format.document_rules())
+}
+
+/// Whether a format of a plan takes a token that begins documents.
+pub(crate) fn takes_begin_token(plan: &PackPlan) -> bool {
+    chosen(plan).into_iter().any(TokenFormat::takes_begin_token)
+}
+
+/// Returns the tokens of a sample, 0 while the question is open; `None` if no format of the plan has samples of a fixed size.
+pub(crate) fn sample_size(plan: &PackPlan) -> Option<u64> {
+    chosen(plan).into_iter().find_map(|format| format.sample_size(plan))
 }
 
 /// Returns whether the formats of a plan need an end token.

@@ -310,6 +310,9 @@ impl<'a> Job<'a> {
             let before = totals.targets.get(number).cloned().unwrap_or_default();
             // Either while documents are packed or when their files are finished.
             let padded = if finished.padded.documents > 0 { finished.padded } else { before.padded };
+            for problem in finished.problems {
+                context.problems.report(problem)?;
+            }
             for problem in findings::length_changes(self.plan, spec, before.truncated, padded) {
                 context.problems.report(problem)?;
             }

@@ -20,8 +20,6 @@ use std::path::{Path, PathBuf};
 
 /// The folder of the samples, next to the index.
 const SAMPLES: &str = "tokenized-samples";
-/// The number of tokens in a sample that forms and prompts propose.
-const PROPOSED_SAMPLE_SIZE: u64 = 4_096;
 
 /// The format `forager`.
 pub(super) struct Forager;
@@ -77,9 +75,17 @@ impl TokenFormat for Forager {
         check::notes(plan, &target(plan), tokenizer)
     }
 
-    fn propose(&self, plan: &PackPlan, option: &str) -> Option<String> {
-        let has_size = option == "sample-size" && target(plan).sample_size != SampleSize::Variable;
-        has_size.then(|| PROPOSED_SAMPLE_SIZE.to_string())
+    fn sample_size(&self, plan: &PackPlan) -> Option<u64> {
+        match target(plan).sample_size {
+            SampleSize::Fixed(size) => Some(size),
+            SampleSize::Variable => None,
+        }
+    }
+
+    fn set_sample_size(&self, plan: &mut PackPlan, tokens: u64) {
+        if let Some(target) = &mut plan.forager {
+            target.sample_size = SampleSize::Fixed(tokens);
+        }
     }
 
     /// Samples are read next to the text.

@@ -15,31 +15,6 @@ pub(in super::super) const GROUP: Group<PackPlan> =
 
 const OPTIONS: &[Spec] = &[
     Spec::new(
-        "sample-size",
-        "N",
-        "Cut all documents, one after the other, into samples of N tokens",
-        Access::Number {
-            least: 1,
-            most: u64::MAX,
-            get: |plan| match plan.forager.as_ref()?.sample_size {
-                SampleSize::Fixed(size) => Some(size).filter(|size| *size > 0),
-                SampleSize::Variable => None,
-            },
-            set: |plan, size| match (size, plan.forager.as_mut()) {
-                (Some(size), Some(target)) => target.sample_size = SampleSize::Fixed(size),
-                (None, Some(target)) if target.sample_size != SampleSize::Variable => {
-                    target.sample_size = SampleSize::Fixed(0);
-                }
-                _ => {}
-            },
-        },
-    )
-    .unset("not chosen yet")
-    .conflicts(&["variable"])
-    .applies("samples of a fixed size", |plan| {
-        plan.forager.as_ref().is_some_and(|target| target.sample_size != SampleSize::Variable)
-    }),
-    Spec::new(
         "variable",
         "",
         "One sample a document, without an end token",
