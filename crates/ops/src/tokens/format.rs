@@ -4,7 +4,7 @@
 //! the files, and that for a [`TokenWriter`], which gets the encoded blocks in the order of the text.
 
 use super::spool::Mark;
-use super::spools::SpoolSet;
+use super::spools::{SpoolRules, SpoolSet};
 use crate::engine::pack::{EncodedBlock, EncodingSpec};
 use crate::job::publish::FinishedFile;
 use crate::job::task::TaskContext;
@@ -243,17 +243,13 @@ pub(crate) enum ReadingOrder {
 }
 
 /// The files that a format writes in a run.
-pub(crate) trait TokenOutput: Send + Sync {
+pub(crate) trait TokenOutput: SpoolRules {
     /// Returns the number of outputs that input files are dealt to.
     fn slots(&self) -> usize;
     /// Returns the path that readers open.
     fn path(&self) -> PathBuf;
     /// Returns the path of each file, with the spool that it is made of.
     fn files(&self) -> Vec<(String, PathBuf)>;
-    /// Returns how a spool is made.
-    fn spool_options(&self, spool: &str) -> SpoolOptions;
-    /// Whether a spool can still grow while a file of `slot` is packed.
-    fn is_growing(&self, spool: &str, slot: Option<usize>) -> bool;
     /// Returns a file that would be overwritten although no earlier run wrote it.
     fn occupied(&self, is_foreign: &dyn Fn(&Path) -> bool) -> Option<PathBuf>;
     /// Returns existing files that describe other files than those `written`.
@@ -286,15 +282,6 @@ pub(crate) trait TokenOutput: Send + Sync {
     fn record_failure(&self, context: &TaskContext, failure: &Failure) {
         let _ = (context, failure);
     }
-}
-
-/// How a spool is made.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SpoolOptions {
-    /// Bytes that are reserved at its start.
-    pub(crate) head_bytes: usize,
-    /// Whether the run reads parts of it again; otherwise it becomes a file unchanged.
-    pub(crate) is_read_again: bool,
 }
 
 /// What a preview says about the files of a format.

@@ -1,6 +1,5 @@
 //! The spools of one format in a run.
 
-use super::format::TokenOutput;
 use super::spool::{Mark, Snapshot, Spool};
 use crate::job::outputs::OutputState;
 use crate::job::task::TaskContext;
@@ -8,10 +7,27 @@ use gristmill_core::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+/// The rules for the spools of a format.
+pub(crate) trait SpoolRules: Send + Sync {
+    /// Returns how a spool is made.
+    fn spool_options(&self, spool: &str) -> SpoolOptions;
+    /// Whether a spool can still grow while a file of `slot` is packed.
+    fn is_growing(&self, spool: &str, slot: Option<usize>) -> bool;
+}
+
+/// How a spool is made.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SpoolOptions {
+    /// Bytes that are reserved at its start.
+    pub(crate) head_bytes: usize,
+    /// Whether the run reads parts of it again; otherwise it becomes a file unchanged.
+    pub(crate) is_read_again: bool,
+}
+
 /// The spools of a format, by their names.
 pub(crate) struct SpoolSet<'a> {
     context: &'a TaskContext,
-    output: &'a dyn TokenOutput,
+    rules: &'a dyn SpoolRules,
     /// The name of the format, which precedes names of spools where formats share a list.
     format: &'static str,
     folder: PathBuf,
@@ -29,7 +45,7 @@ impl<'a> SpoolSet<'a> {
     /// Resumes the spools in `folder`; `None` if they do not match their marks.
     pub(crate) fn resume(
         context: &'a TaskContext,
-        output: &'a dyn TokenOutput,
+        rules: &'a dyn SpoolRules,
         format: &'static str,
         folder: &Path,
         marks: BTreeMap<String, Mark>,
@@ -38,7 +54,7 @@ impl<'a> SpoolSet<'a> {
         let mut spools = BTreeMap::new();
         for (name, mark) in &marks {
             context.cancel.check()?;
-            let options = output.spool_options(name);
+            let options = rules.spool_options(name);
             match Spool::resume(&folder.join(name), *mark, options.head_bytes)? {
                 Some(spool) => spools.insert(name.clone(), spool.read_again(options.is_read_again)),
                 None => return Ok(None),
@@ -46,7 +62,7 @@ impl<'a> SpoolSet<'a> {
         }
         let folder = folder.to_owned();
         let grown = BTreeSet::new();
-        Ok(Some(Self { context, output, format, folder, spools, marks, grown, slot: None, is_active: false }))
+        Ok(Some(Self { context, rules, format, folder, spools, marks, grown, slot: None, is_active: false }))
     }
 
     /// Returns the name of a spool in lists of several formats.
@@ -95,7 +111,7 @@ impl<'a> SpoolSet<'a> {
 
     /// Creates an empty spool; one of this name is replaced.
     pub(crate) fn create(&mut self, name: &str) -> Outcome<()> {
-        let options = self.output.spool_options(name);
+        let options = self.rules.spool_options(name);
         let spool = Spool::create(&*self.context.fs, &self.folder.join(name), options.head_bytes)?;
         self.spools.insert(name.to_owned(), spool.read_again(options.is_read_again));
         self.grown.insert(name.to_owned());
@@ -156,7 +172,7 @@ impl<'a> SpoolSet<'a> {
 
     fn show(&self, name: &str) {
         let bytes = self.spools.get(name).map(Spool::bytes).or(self.marks.get(name).map(|mark| mark.bytes));
-        let is_open = self.is_active && self.contains(name) && self.output.is_growing(name, self.slot);
+        let is_open = self.is_active && self.contains(name) && self.rules.is_growing(name, self.slot);
         let state = if is_open { OutputState::Writing } else { OutputState::Written };
         self.context.outputs.update(&Self::key(self.format, name), state, bytes.unwrap_or(0));
     }

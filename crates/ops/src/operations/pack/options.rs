@@ -26,6 +26,7 @@ pub(super) const GROUPS: &[Group<PackPlan>] = &{
 const COMMON: &[Group<PackPlan>] = &[
     Group::new("", "source", INPUTS),
     Group::new("", "formats", FORMATS),
+    Group::new("", "formats", SAMPLES),
     Group::new("", "tokenizer", TOKENIZER),
     Group::new("", "formats", OUTPUT),
     Group::new("Documents", "text", TEXT),
@@ -48,6 +49,26 @@ const FORMATS: &[Spec] = &[Spec::new(
     "For which framework (repeat): one pass makes all of them",
     Access::Choices { choices: formats::CHOICES, get: formats::names, set: set_formats },
 )];
+
+const SAMPLES: &[Spec] = &[Spec::new(
+    "sample-size",
+    "N",
+    "Cut all documents, one after the other, into samples of N tokens",
+    Access::Number {
+        least: 1,
+        most: u64::MAX,
+        get: |plan| formats::sample_size(plan).filter(|tokens| *tokens > 0),
+        set: |plan, tokens| {
+            for format in formats::chosen(plan) {
+                if format.sample_size(plan).is_some() {
+                    format.set_sample_size(plan, tokens.unwrap_or(0));
+                }
+            }
+        },
+    },
+)
+.unset("not chosen yet")
+.applies("a format with samples of a fixed size", |plan| formats::sample_size(plan).is_some())];
 
 const TOKENIZER: &[Spec] = &[Spec::new(
     "tokenizer",
@@ -207,26 +228,6 @@ const END: &[Spec] = &[
 ];
 
 const SHARED: &[Spec] = &[
-    Spec::new(
-        "sample-size",
-        "N",
-        "Cut all documents, one after the other, into samples of N tokens",
-        Access::Number {
-            least: 1,
-            most: u64::MAX,
-            get: |plan| formats::sample_size(plan).filter(|tokens| *tokens > 0),
-            set: |plan, tokens| {
-                for format in formats::chosen(plan) {
-                    if format.sample_size(plan).is_some() {
-                        format.set_sample_size(plan, tokens.unwrap_or(0));
-                    }
-                }
-            },
-        },
-    )
-    .unset("not chosen yet")
-    .conflicts(&["variable"])
-    .applies("a format with samples of a fixed size", |plan| formats::sample_size(plan).is_some()),
     Spec::new(
         "limit-tokens",
         "N",

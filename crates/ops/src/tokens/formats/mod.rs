@@ -1,5 +1,9 @@
 //! The formats of token files. A format is a folder, and a row of the table below.
 
+mod forager;
+mod modalities;
+mod nanosets;
+
 use super::format::{EndTokenNeed, TokenFormat};
 use crate::engine::pack::EncodingSpec;
 use crate::source::text::DocumentRules;
@@ -9,8 +13,6 @@ use gristmill_tokenizer::Tokenizer;
 
 macro_rules! token_formats {
     ($($module:ident::$format:ident),*) => {
-        $(mod $module;)*
-
         /// All formats, in the order of a plan.
         pub(crate) static TOKEN_FORMATS: &[&dyn TokenFormat] = &[$(&$module::$format),*];
         /// The values of `--format`.

@@ -1,7 +1,7 @@
 //! Checks of the answers to `--format forager`.
 
 use crate::tokens::format::{is_file_name, missing_answer, note, wrong_answer, STORED_TRUNCATION};
-use gristmill_core::pack::{SpecialToken, ForagerTarget, SampleSize};
+use gristmill_core::pack::{ForagerTarget, SampleSize, SpecialToken};
 use gristmill_core::{PackPlan, Problem};
 use gristmill_tokenizer::Tokenizer;
 

@@ -2,6 +2,7 @@
 
 mod check;
 mod encoding;
+mod files;
 mod names;
 mod options;
 mod output;

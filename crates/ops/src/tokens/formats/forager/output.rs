@@ -1,36 +1,15 @@
 //! The files of samples and of their index.
 
+use super::files::{tokens_spool, SampleFiles, FILES, LOCATIONS, ROW_BYTES, SCHEMA};
 use super::names::forager_names;
+use super::target;
 use super::writer::Writer;
-use super::{target, SAMPLES};
 use crate::engine::pack::Kind;
-use crate::tokens::format::{
-    DealRequest, DealtFiles, FileEstimate, ReadingOrder, SpoolOptions, TokenOutput, TokenWriter,
-};
-use gristmill_core::pack::{SampleSize, TokenType};
+use crate::tokens::format::{DealRequest, DealtFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
+use crate::tokens::spools::{SpoolOptions, SpoolRules};
+use gristmill_core::pack::SampleSize;
 use gristmill_core::{Failure, Outcome};
 use std::path::{Path, PathBuf};
-
-/// Locations of all samples.
-pub(super) const LOCATIONS: &str = "sample_locations.bin";
-/// Names of the sample files.
-pub(super) const FILES: &str = "file_location.txt";
-/// Description of samples with masks.
-pub(super) const SCHEMA: &str = "sample_schema.json";
-/// Bytes of a row of the locations.
-pub(super) const ROW_BYTES: u64 = 24;
-
-/// The sample files of a run, and their index.
-pub(super) struct SampleFiles {
-    place: PathBuf,
-    /// Names of the sample files.
-    pub(super) names: Vec<String>,
-    index_folder: String,
-    pub(super) sample_size: SampleSize,
-    pub(super) token: TokenType,
-    pub(super) has_masks: bool,
-    pub(super) compat: bool,
-}
 
 /// Returns one sample file for each input.
 pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
@@ -53,30 +32,14 @@ pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
     Ok(DealtFiles { files, slots, order: ReadingOrder::Exact, index: None, output: Box::new(output) })
 }
 
-/// Returns the spool of the tokens of a file.
-pub(super) fn tokens_spool(number: usize) -> String {
-    format!("{number}.tokens")
-}
-
-/// Returns the spool of the masks of a file.
-pub(super) fn mask_spool(number: usize) -> String {
-    format!("{number}.mask")
-}
-
-/// Returns the spool of the lengths of samples of variable length.
-pub(super) fn lengths_spool(number: usize) -> String {
-    format!("{number}.lengths")
-}
-
-impl SampleFiles {
-    /// Returns the path of a sample file.
-    pub(super) fn samples(&self, name: &str) -> PathBuf {
-        self.place.join(SAMPLES).join(name)
+impl SpoolRules for SampleFiles {
+    /// Masks are interleaved with the tokens.
+    fn spool_options(&self, spool: &str) -> SpoolOptions {
+        SpoolOptions { head_bytes: 0, is_read_again: self.has_masks || !spool.ends_with(".tokens") }
     }
 
-    /// Returns the path of a file of the index.
-    pub(super) fn index(&self, name: &str) -> PathBuf {
-        self.place.join(&self.index_folder).join(name)
+    fn is_growing(&self, spool: &str, slot: Option<usize>) -> bool {
+        slot.is_some_and(|slot| spool == tokens_spool(slot))
     }
 }
 
@@ -92,15 +55,6 @@ impl TokenOutput for SampleFiles {
     fn files(&self) -> Vec<(String, PathBuf)> {
         let samples = self.names.iter().enumerate().map(|(number, name)| (tokens_spool(number), self.samples(name)));
         samples.chain([LOCATIONS, FILES].map(|name| (name.to_owned(), self.index(name)))).collect()
-    }
-
-    /// Masks are interleaved with the tokens.
-    fn spool_options(&self, spool: &str) -> SpoolOptions {
-        SpoolOptions { head_bytes: 0, is_read_again: self.has_masks || !spool.ends_with(".tokens") }
-    }
-
-    fn is_growing(&self, spool: &str, slot: Option<usize>) -> bool {
-        slot.is_some_and(|slot| spool == tokens_spool(slot))
     }
 
     /// An index of any files counts; an empty folder may have been left by a run that was killed during publication.

@@ -1,8 +1,6 @@
 //! Cuts tokens into samples, and writes their index.
 
-use super::output::{
-    lengths_spool, mask_spool, tokens_spool, SampleFiles, FILES, LOCATIONS, ROW_BYTES, SCHEMA,
-};
+use super::files::{lengths_spool, mask_spool, tokens_spool, SampleFiles, FILES, LOCATIONS, ROW_BYTES, SCHEMA};
 use super::SAMPLES;
 use crate::engine::pack::EncodedBlock;
 use crate::job::publish::FinishedFile;

@@ -2,7 +2,7 @@
 
 use crate::engine::modalities::{unknown_end, unknown_end_note};
 use crate::tokens::format::{missing_answer, note, wrong_answer};
-use gristmill_core::pack::{SpecialToken, ModalitiesTarget, DEFAULT_BATCH_LINES};
+use gristmill_core::pack::{ModalitiesTarget, SpecialToken, DEFAULT_BATCH_LINES};
 use gristmill_core::{PackPlan, Problem};
 use gristmill_tokenizer::{Tokenizer, TokenizerKind};
 

@@ -2,7 +2,7 @@
 
 use crate::engine::modalities::config;
 use crate::tokens::formats;
-use gristmill_core::pack::{SpecialToken, ModalitiesTarget, DEFAULT_BATCH_LINES};
+use gristmill_core::pack::{ModalitiesTarget, SpecialToken, DEFAULT_BATCH_LINES};
 use gristmill_core::{Failure, Outcome, PackPlan, Subject};
 use std::path::Path;
 

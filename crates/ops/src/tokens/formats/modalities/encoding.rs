@@ -5,7 +5,7 @@ use crate::engine::modalities::unknown_end;
 use crate::engine::pack::{as_length, known_id, no_end, EncodingSpec, End, Fill};
 use crate::formats::modalities::token_bytes;
 use crate::tokens::TokenFormat as _;
-use gristmill_core::pack::{SpecialToken, ModalitiesTarget, TokenType};
+use gristmill_core::pack::{ModalitiesTarget, SpecialToken, TokenType};
 use gristmill_core::{Failure, Outcome, PackPlan};
 use gristmill_tokenizer::{Side, Template, Tokenizer, TokenizerKind, Truncation};
 

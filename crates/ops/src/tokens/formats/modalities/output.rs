@@ -8,11 +8,11 @@ use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
 use crate::source::text::TextFile;
 use crate::tokens::format::{
-    Appended, DealRequest, DealtFiles, FileEstimate, FinishedFormat, Finishing, OutputPlace, ReadingOrder,
-    SpoolOptions, TokenOutput, TokenWriter,
+    Appended, DealRequest, DealtFiles, FileEstimate, FinishedFormat, Finishing, OutputPlace, ReadingOrder, TokenOutput,
+    TokenWriter,
 };
 use crate::tokens::spool::{each_chunk, Snapshot};
-use crate::tokens::spools::SpoolSet;
+use crate::tokens::spools::{SpoolOptions, SpoolRules, SpoolSet};
 use gristmill_core::{Failure, Outcome, PackPlan, Subject};
 use gristmill_pycompat::pickle::IndexWriter;
 use std::path::{Path, PathBuf};
@@ -95,6 +95,19 @@ fn lengths_spool(number: usize) -> String {
     format!("{number}.lengths")
 }
 
+impl SpoolRules for PackedFiles {
+    fn spool_options(&self, spool: &str) -> SpoolOptions {
+        match spool.ends_with(".pbin") {
+            true => SpoolOptions { head_bytes: HEADER_BYTES as usize, is_read_again: false },
+            false => SpoolOptions { head_bytes: 0, is_read_again: true },
+        }
+    }
+
+    fn is_growing(&self, spool: &str, slot: Option<usize>) -> bool {
+        slot.is_some_and(|slot| spool == tokens_spool(slot))
+    }
+}
+
 impl TokenOutput for PackedFiles {
     fn slots(&self) -> usize {
         self.paths.len()
@@ -109,17 +122,6 @@ impl TokenOutput for PackedFiles {
 
     fn files(&self) -> Vec<(String, PathBuf)> {
         self.paths.iter().enumerate().map(|(number, path)| (tokens_spool(number), path.clone())).collect()
-    }
-
-    fn spool_options(&self, spool: &str) -> SpoolOptions {
-        match spool.ends_with(".pbin") {
-            true => SpoolOptions { head_bytes: HEADER_BYTES as usize, is_read_again: false },
-            false => SpoolOptions { head_bytes: 0, is_read_again: true },
-        }
-    }
-
-    fn is_growing(&self, spool: &str, slot: Option<usize>) -> bool {
-        slot.is_some_and(|slot| spool == tokens_spool(slot))
     }
 
     fn occupied(&self, is_foreign: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {

@@ -1,6 +1,6 @@
 //! Finishes tasks of Nanosets: pads, shuffles and describes them.
 
-use super::output::{spool, TokenFolder};
+use super::files::{spool, TokenFolder};
 use crate::engine::nanosets::{shuffle, ShuffleOptions, Source};
 use crate::formats::nanosets::{index_path, loss_path, metadata_path, names, Metadata, TokenSize};
 use crate::job::pool::run_units;
@@ -89,7 +89,14 @@ impl Task<'_> {
             made.extend(self.trio(&file.name, file.path.clone(), index_path(&file.path), loss, metadata)?);
         }
         let dropped_tokens = shuffled.dropped_tokens;
-        Ok(FinishedFormat { files: made, items: documents, tokens, padded, dropped_tokens, ..FinishedFormat::default() })
+        Ok(FinishedFormat {
+            files: made,
+            items: documents,
+            tokens,
+            padded,
+            dropped_tokens,
+            ..FinishedFormat::default()
+        })
     }
 
     fn trio(

@@ -2,8 +2,7 @@
 //! `logs/` the result of each (docs/formats/nanosets.md §10). Both are written before any text is read, so that a stopped run can be
 //! distinguished from one that never began.
 
-use super::output::TokenFolder;
-use super::stats::{folder, to_json};
+use super::files::{log_folder, to_json, TokenFolder};
 use crate::job::publish::make_folder;
 use crate::job::task::TaskContext;
 use crate::tokens::format::SideFile;
@@ -38,7 +37,7 @@ enum End<'a> {
 
 impl<'a> Logs<'a> {
     pub(super) fn new(context: &'a TaskContext, output: &'a TokenFolder) -> Self {
-        Self { context, output, folder: folder(&output.plan) }
+        Self { context, output, folder: log_folder(&output.plan) }
     }
 
     /// Records that the tasks have begun.
@@ -158,7 +157,7 @@ fn log(folder: &Path, rank: u32) -> PathBuf {
 /// Refuses a log folder written with a different number of tasks: the ranks then have other files, and files of ranks that seem finished
 /// would be missing. The reference program skips such ranks, and so does `--compat`.
 pub(super) fn check_tasks(plan: &PackPlan, tasks: u32) -> Outcome<()> {
-    let Some(folder) = folder(plan).filter(|_| !plan.compat) else { return Ok(()) };
+    let Some(folder) = log_folder(plan).filter(|_| !plan.compat) else { return Ok(()) };
     let Some(bytes) = read_whole(&folder.join("executor.json"), MAX_LOG_BYTES)? else { return Ok(()) };
     let known = serde_json::from_slice::<Value>(&bytes).ok().and_then(|value| value.get("world_size")?.as_u64());
     let Some(known) = known.filter(|known| *known != u64::from(tasks)) else { return Ok(()) };

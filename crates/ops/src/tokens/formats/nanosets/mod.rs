@@ -3,6 +3,7 @@
 mod check;
 mod counts;
 mod encoding;
+mod files;
 mod finish;
 mod logs;
 mod options;
@@ -88,7 +89,7 @@ impl TokenFormat for Nanosets {
     }
 
     fn own_places(&self, plan: &PackPlan, place: &OutputPlace) -> Vec<PathBuf> {
-        stats::folder(plan).into_iter().chain([place.path.clone()]).collect()
+        files::log_folder(plan).into_iter().chain([place.path.clone()]).collect()
     }
 
     fn run_suffix(&self, plan: &PackPlan) -> Option<String> {

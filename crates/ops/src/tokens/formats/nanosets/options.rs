@@ -7,7 +7,8 @@ use gristmill_core::PackPlan;
 
 type Spec = OptionSpec<PackPlan>;
 
-pub(in super::super) const CHOICE: Choice = Choice { name: "nanosets", help: "A folder of .ds with .ds.index and .ds.metadata" };
+pub(in super::super) const CHOICE: Choice =
+    Choice { name: "nanosets", help: "A folder of .ds with .ds.index and .ds.metadata" };
 pub(in super::super) const LOSS_MASKS: Choice = Choice { name: "nanosets", help: ".ds.loss, from no_loss_ranges" };
 pub(in super::super) const GROUP: Group<PackPlan> =
     Group::new("Nanosets", "formats", OPTIONS).needs("--format nanosets", |plan| plan.nanosets.is_some());

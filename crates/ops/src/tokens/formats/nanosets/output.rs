@@ -1,15 +1,15 @@
 //! The files of the tasks.
 
+use super::files::{is_done, spool, TokenFolder};
 use super::writer::Writer;
-use super::{logs, stats, target};
+use super::{logs, target};
 use crate::engine::pack::Kind;
-use crate::formats::nanosets::{index_path, loss_path, metadata_path, names};
+use crate::formats::nanosets::{index_path, loss_path, metadata_path};
 use crate::job::task::TaskContext;
-use crate::tokens::format::{
-    DealRequest, DealtFiles, FileEstimate, ReadingOrder, SpoolOptions, TokenOutput, TokenWriter,
-};
-use gristmill_core::pack::{DocumentShuffle, NanosetsTarget};
-use gristmill_core::{Failure, Outcome, PackPlan, Subject};
+use crate::tokens::format::{DealRequest, DealtFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
+use crate::tokens::spools::{SpoolOptions, SpoolRules};
+use gristmill_core::pack::DocumentShuffle;
+use gristmill_core::{Failure, Outcome, Subject};
 use std::path::{Path, PathBuf};
 
 /// Default limit of tasks.
@@ -18,21 +18,6 @@ const MAX_TASKS: usize = 64;
 const MAX_SHOWN_FILES: u64 = 1_000;
 /// Bytes of an item of the index.
 const INDEX_ITEM_BYTES: u64 = 8;
-
-/// The token folder of a run.
-pub(super) struct TokenFolder {
-    pub(super) plan: PackPlan,
-    pub(super) target: NanosetsTarget,
-    pub(super) place: PathBuf,
-    /// The tasks of this run; outputs are numbered by their position here.
-    pub(super) ranks: Vec<u32>,
-    /// Number of all tasks.
-    pub(super) tasks: u32,
-    /// Names of the input files of each task of this run.
-    pub(super) file_names: Vec<Vec<String>>,
-    pub(super) token_bytes: usize,
-    pub(super) has_loss: bool,
-}
 
 /// Deals the files to tasks in turn, and keeps those of the tasks that this run does.
 pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
@@ -46,7 +31,7 @@ pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
         return Err(Failure::usage("packing for nanosets", why).on(Subject::field("--rank")));
     }
     let wanted = (0..tasks).filter(|rank| target.rank.is_none_or(|only| only == *rank));
-    let ranks: Vec<u32> = wanted.filter(|rank| !stats::is_done(plan, *rank)).collect();
+    let ranks: Vec<u32> = wanted.filter(|rank| !is_done(plan, *rank)).collect();
     let mut file_names = vec![Vec::new(); ranks.len()];
     let (mut kept, mut slots) = (Vec::new(), Vec::new());
     for (at, file) in files.into_iter().enumerate() {
@@ -72,42 +57,13 @@ pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
     Ok(DealtFiles { files: kept, slots, order: ReadingOrder::PerSlot, index: None, output: Box::new(output) })
 }
 
-/// Returns the name of a spool of a task.
-pub(super) fn spool(rank: u32, end: &str) -> String {
-    format!("{rank}.{end}")
-}
-
-impl TokenFolder {
-    /// Returns the rank of a task of this run.
-    pub(super) fn rank(&self, slot: usize) -> u32 {
-        self.ranks.get(slot).copied().unwrap_or_default()
+impl SpoolRules for TokenFolder {
+    fn spool_options(&self, spool: &str) -> SpoolOptions {
+        SpoolOptions { head_bytes: 0, is_read_again: !spool.ends_with(".ds") || self.target.is_shuffled() }
     }
 
-    /// Returns the ends of the spools of each task.
-    pub(super) fn ends(&self) -> &'static [&'static str] {
-        if self.has_loss {
-            &["ds", "index", "loss"]
-        } else {
-            &["ds", "index"]
-        }
-    }
-
-    fn unshuffled(&self, rank: u32) -> PathBuf {
-        self.place.join(names::unshuffled(self.target.prefix.as_deref(), rank))
-    }
-
-    /// Returns the name of a file of shuffled tokens.
-    pub(super) fn shuffled_name(&self, rank: u32, number: u64) -> String {
-        let step = if self.target.chunk_size.is_some() { names::Step::Chunks } else { names::Step::Documents };
-        names::shuffled(self.target.names, self.target.prefix.as_deref(), rank, number, step)
-    }
-
-    /// Returns the path of a `.ds` file.
-    fn data(&self, rank: u32, number: u64) -> PathBuf {
-        match self.target.is_shuffled() {
-            true => self.place.join(self.shuffled_name(rank, number)),
-            false => self.unshuffled(rank),
-        }
+    fn is_growing(&self, _: &str, _: Option<usize>) -> bool {
+        true
     }
 }
 
@@ -130,14 +86,6 @@ impl TokenOutput for TokenFolder {
             files.into_iter().map(|(end, path)| (spool(*rank, end), path)).collect::<Vec<_>>()
         };
         self.ranks.iter().flat_map(of_rank).collect()
-    }
-
-    fn spool_options(&self, spool: &str) -> SpoolOptions {
-        SpoolOptions { head_bytes: 0, is_read_again: !spool.ends_with(".ds") || self.target.is_shuffled() }
-    }
-
-    fn is_growing(&self, _: &str, _: Option<usize>) -> bool {
-        true
     }
 
     /// A task without its completion file is processed again, regardless of the files that it left.

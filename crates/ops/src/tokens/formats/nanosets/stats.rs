@@ -1,35 +1,18 @@
 //! The log folder of datatrove: the finished ranks and their counts (docs/formats/nanosets.md §10).
 
 use super::counts::{Spread, TaskCounts};
+use super::files::{completion, log_folder, spool, to_json, TokenFolder};
 use super::logs::Logs;
-use super::output::{spool, TokenFolder};
 use crate::tokens::format::{Finishing, SideFile};
 use crate::tokens::spool::each_chunk;
-use gristmill_core::{Failure, Outcome, PackPlan};
-use serde::Serialize;
+use gristmill_core::Outcome;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 /// Datatrove's name of the reading step.
 const READER: &str = "📖 - READER: 🐿 Jsonl";
 /// Datatrove's name of the step that writes tokens.
 const WRITER: &str = "🔢 - TOKENIZER: ✍️ Writer";
-
-/// Returns the log folder of a plan, absolute.
-pub(super) fn folder(plan: &PackPlan) -> Option<PathBuf> {
-    let folder = plan.nanosets.as_ref()?.logging_dir.as_deref()?;
-    std::path::absolute(folder).ok()
-}
-
-/// Whether a rank has its completion file.
-pub(super) fn is_done(plan: &PackPlan, rank: u32) -> bool {
-    folder(plan).is_some_and(|folder| completion(&folder, rank).is_file())
-}
-
-fn completion(folder: &Path, rank: u32) -> PathBuf {
-    folder.join("completions").join(format!("{rank:05}"))
-}
 
 /// Returns the files of the log folder: the counts and completion of each rank, and the sum.
 pub(super) fn side_files(
@@ -37,7 +20,7 @@ pub(super) fn side_files(
     tasks: &BTreeMap<u32, TaskCounts>,
     finishing: &Finishing<'_>,
 ) -> Outcome<Vec<SideFile>> {
-    let Some(folder) = folder(&output.plan) else { return Ok(Vec::new()) };
+    let Some(folder) = log_folder(&output.plan) else { return Ok(Vec::new()) };
     let logs = Logs::new(finishing.context, output);
     let mut texts = Vec::new();
     let mut sum = Sum::default();
@@ -110,17 +93,6 @@ fn steps(counts: &TaskCounts, tokens: &Spread, seconds: f64) -> Value {
         {"name": READER, "time_stats": time(0.0), "stats": reader},
         {"name": WRITER, "time_stats": time(seconds), "stats": writer},
     ])
-}
-
-/// Formats JSON like Python's `json.dumps(…, indent=4)`.
-pub(super) fn to_json(value: &Value) -> Outcome<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let formatter = serde_json::ser::PrettyFormatter::with_indent(b"    ");
-    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
-    value
-        .serialize(&mut serializer)
-        .map_err(|error| Failure::environment("writing the statistics", error.to_string()))?;
-    Ok(bytes)
 }
 
 impl Spread {

@@ -1,7 +1,7 @@
 //! Appends documents to the spools of tasks.
 
 use super::counts::TaskCounts;
-use super::output::{spool, TokenFolder};
+use super::files::{spool, TokenFolder};
 use super::{finish, stats};
 use crate::engine::pack::EncodedBlock;
 use crate::source::text::TextFile;
