@@ -1,5 +1,9 @@
 //! The plan of `pack`: every answer that decides the bytes of the token files. Screens, prompts, flags and `plan.yaml` fill this value.
 
+mod mds;
+
+pub use mds::MdsTarget;
+
 use super::plan::PLAN_VERSION;
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +85,9 @@ pub struct PackPlan {
     /// Whether and how tokenized samples for Forager are made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forager: Option<ForagerTarget>,
+    /// Whether and how MDS shards are made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mds: Option<MdsTarget>,
     /// Replaces an existing output. By default it is refused, except that the same plan resumes or does nothing.
     #[serde(default)]
     pub overwrite: bool,
@@ -113,6 +120,7 @@ impl PackPlan {
             modalities: None,
             nanosets: None,
             forager: None,
+            mds: None,
             overwrite: false,
             compat: false,
         }

@@ -28,20 +28,20 @@ const LAYERS: &[&[&str]] = &[
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
     ("cli", 7_285),
-    ("core", 2_701),
+    ("core", 2_723),
     ("dedup", 2_735),
     ("engine", 27_218),
     ("formats", 6_195),
     ("job", 12_174),
     ("media", 13_539),
-    ("operations", 4_502),
+    ("operations", 4_536),
     ("preview", 3_528),
     ("prompt", 1_285),
     ("pycompat", 4_281),
     ("source", 7_419),
     ("storage", 2_642),
     ("tokenizer", 6_467),
-    ("tokens", 3_277),
+    ("tokens", 6_535),
     ("tui", 31_733),
 ];
 
@@ -52,14 +52,15 @@ const LONG_FILES: usize = 0;
 const LONG_FUNCTIONS: usize = 6;
 
 /// Maximum number of modules that depend on each other in a circle, other than parents and children.
-const MODULES_IN_CYCLES: usize = 130;
+const MODULES_IN_CYCLES: usize = 128;
 
 /// Maximum number of files outside the folders of a token format that name it.
-const FORMAT_NAMES: &[(&str, usize)] = &[("forager", 25), ("modalities", 29), ("nanosets", 29)];
+const FORMAT_NAMES: &[(&str, usize)] = &[("forager", 24), ("mds", 3), ("modalities", 28), ("nanosets", 28)];
 
-/// Maximum number of files that name a flag, without `media/`, where a sample is one of sound or of a track.
+/// Maximum number of files that name a flag, without the formats that obey it, and without `media/`, where a sample is one of sound or of
+/// a track.
 const FLAG_NAMES: &[(&str, usize)] =
-    &[("truncate-to", 3), ("max-tokens-per-file", 3), ("min-count", 10), ("sample-size", 10)];
+    &[("truncate-to", 3), ("max-tokens-per-file", 3), ("min-count", 10), ("sample-size", 13)];
 
 /// Words that messages, help and labels must not use, and the maximum number of texts that still use each.
 const UNWANTED_WORDS: &[(&str, usize)] = &[
@@ -187,7 +188,11 @@ fn a_token_format_is_named_in_few_files() {
 fn a_flag_is_named_in_few_files() {
     let mut over = Vec::new();
     for (flag, ceiling) in FLAG_NAMES {
-        let is_other = |file: &SourceFile| file.path.starts_with("media/") || file.path.contains("/dropin/");
+        let is_other = |file: &SourceFile| {
+            file.path.starts_with("media/")
+                || file.path.starts_with("tokens/formats/")
+                || file.path.contains("/dropin/")
+        };
         let files = files_that(|file| !is_other(file) && names(file, flag));
         over.extend(
             (files.len() > *ceiling).then(|| format!("{flag}: {}, at most {ceiling}: {files:#?}", files.len())),

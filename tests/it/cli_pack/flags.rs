@@ -51,6 +51,7 @@ fn flags_of_a_format_that_is_not_asked_for_are_refused() {
         ("modalities", "--tasks 2 --sample-size 4", vec!["--tasks", "--sample-size"]),
         ("nanosets", "--skip-bad-lines --variable", vec!["--skip-bad-lines", "--variable"]),
         ("forager", "--variable --shuffle documents", vec!["--shuffle"]),
+        ("forager", "--variable --sample-size 4", vec!["--sample-size"]),
         ("modalities", "--loss-masks", vec!["--loss-masks"]),
         ("nanosets", "--loss-masks=forager", vec!["--loss-masks"]),
         ("nanosets", "--loss-masks --mask-parts a --mask-eos", vec!["--mask-parts", "--mask-eos"]),

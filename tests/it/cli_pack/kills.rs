@@ -2,7 +2,7 @@
 //!
 //! A few kills are always tried; `GRISTMILL_KILLS=50` tries 50 in each format.
 
-use super::same_bytes::{line, FORMATS};
+use super::same_bytes::{all_formats, line, FORMATS};
 use super::{jsonl, own_left_out, ran, texts};
 use crate::cli_kills::{kill_until_done, rounds, Moments};
 use crate::cli_support::Sandbox;
@@ -48,8 +48,7 @@ fn each_format_survives_kills() {
 
 #[test]
 fn all_formats_at_once_survive_kills() {
-    let all: Vec<&str> = FORMATS.iter().map(|(_, flags)| *flags).collect();
-    survives(&all.join(" "));
+    survives(&all_formats());
 }
 
 #[test]

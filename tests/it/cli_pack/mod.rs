@@ -4,6 +4,7 @@ mod bad_input;
 mod flags;
 mod golden;
 mod kills;
+mod mds;
 mod packed_folder;
 mod same_bytes;
 

@@ -19,11 +19,18 @@ pub fn source(sandbox: &Sandbox) {
 }
 
 /// The formats with their own flags, each with more than one value that is not the default.
-pub const FORMATS: [(&str, &str); 3] = [
+pub const FORMATS: [(&str, &str); 4] = [
     ("modalities", "--format modalities --skip-bad-lines"),
     ("nanosets", "--format nanosets --tasks 3 --shuffle documents --chunk-size 100 --max-tokens-per-file 5000"),
     ("forager", "--format forager --sample-size 64"),
+    ("mds", "--format mds --sample-size 64 --no-wrap --size-limit 30000 --hashes xxh64,sha1 --compression zstd"),
 ];
+
+/// Returns the flags of all formats; several of them share one flag.
+pub fn all_formats() -> String {
+    let all: Vec<&str> = FORMATS.iter().map(|(_, flags)| *flags).collect();
+    all.join(" ").replacen("--sample-size 64 ", "", 1)
+}
 
 pub fn line(flags: &str, output: &str) -> String {
     format!("pack data --glob **/*.jsonl --tokenizer {} --eos-token {END} --output {output} {flags}", bpe())
@@ -39,8 +46,7 @@ fn made(sandbox: &Sandbox, flags: &str, output: &str) -> BTreeMap<PathBuf, Vec<u
 fn any_number_of_threads_and_any_memory() {
     let sandbox = Sandbox::new();
     source(&sandbox);
-    let all: Vec<&str> = FORMATS.iter().map(|(_, flags)| *flags).collect();
-    let all = all.join(" ");
+    let all = all_formats();
     let wanted = made(&sandbox, &format!("{all} --threads 1"), "one");
     assert!(wanted.len() > 12, "{:?}", wanted.keys());
     for (threads, memory) in [(2, "256M"), (7, "256M"), (2, "1M"), (7, "1M")] {
@@ -54,8 +60,7 @@ fn any_number_of_threads_and_any_memory() {
 fn several_formats_at_once_are_what_each_is_alone() {
     let sandbox = Sandbox::new();
     source(&sandbox);
-    let all: Vec<&str> = FORMATS.iter().map(|(_, flags)| *flags).collect();
-    let together = made(&sandbox, &all.join(" "), "all");
+    let together = made(&sandbox, &all_formats(), "all");
     for (name, flags) in FORMATS {
         let alone = made(&sandbox, flags, &format!("alone/{name}"));
         let of_it: BTreeMap<PathBuf, Vec<u8>> = together

@@ -1,6 +1,7 @@
 //! The formats of token files. A format is a folder, and a row of the table below.
 
 mod forager;
+mod mds;
 mod modalities;
 mod nanosets;
 
@@ -22,7 +23,7 @@ macro_rules! token_formats {
     };
 }
 
-token_formats!(modalities::Modalities, nanosets::Nanosets, forager::Forager);
+token_formats!(modalities::Modalities, nanosets::Nanosets, forager::Forager, mds::Mds);
 
 /// The values of `--loss-masks`: formats that have them, and all of these.
 pub(crate) const LOSS_MASKS: &[Choice] = &[

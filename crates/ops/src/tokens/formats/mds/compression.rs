@@ -1,0 +1,130 @@
+//! Compression of shard files: each shard is compressed whole, into one file (docs/formats/mds.md §3).
+
+use std::io::{self, Error, ErrorKind, Read, Write};
+
+/// A method of compression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Method {
+    /// `zstd`: one Zstandard frame that gives the size of its content, without which Python's `zstd` cannot unpack it.
+    Zstd,
+    /// `gz`: gzip, with 0 as its time.
+    Gzip,
+    /// `br`: Brotli.
+    Brotli,
+    /// `bz2`: bzip2.
+    Bzip2,
+    /// `snappy`: one raw block, as python-snappy's `compress` makes it. Neither Snappy's framing format nor Hadoop's.
+    Snappy,
+}
+
+/// Name, method, least, greatest and default level of each method; the default levels are those of streaming 0.13.
+const METHODS: [(&str, Method, u32, u32, u32); 5] = [
+    ("br", Method::Brotli, 0, 11, 11),
+    ("bz2", Method::Bzip2, 1, 9, 9),
+    ("gz", Method::Gzip, 0, 9, 9),
+    ("snappy", Method::Snappy, 0, 0, 0),
+    ("zstd", Method::Zstd, 1, 22, 3),
+];
+
+/// A method and its level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Compression {
+    method: Method,
+    level: u32,
+}
+
+impl Compression {
+    /// Parses `zstd[:L]`, `gz[:L]`, `br[:L]`, `bz2[:L]` or `snappy`, spelled as streaming takes them: levels without sign or leading zeros.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let (name, level) = text.split_once(':').map_or((text, None), |(name, level)| (name, Some(level)));
+        let found = METHODS.into_iter().find(|method| method.0 == name);
+        let Some((_, method, least, greatest, default)) = found else {
+            return Err(format!("{text:?} is unknown: zstd, gz, br, bz2 and snappy are known"));
+        };
+        let level = match level {
+            None => default,
+            Some(_) if method == Method::Snappy => {
+                return Err("snappy has no level".into());
+            }
+            Some(level) => (least..=greatest)
+                .find(|known| known.to_string() == level)
+                .ok_or_else(|| format!("the level of {name} is a number from {least} to {greatest}"))?,
+        };
+        Ok(Self { method, level })
+    }
+
+    /// Returns the suffix that the name of a packed file has after `.mds`.
+    pub(super) fn suffix(self) -> &'static str {
+        match self.method {
+            Method::Zstd => ".zstd",
+            Method::Gzip => ".gz",
+            Method::Brotli => ".br",
+            Method::Bzip2 => ".bz2",
+            Method::Snappy => ".snappy",
+        }
+    }
+
+    /// Packs the `bytes` bytes that `reader` has. Snappy holds all of them in memory.
+    ///
+    /// # Errors
+    /// `reader` has another number of bytes; reading or writing fails.
+    pub(super) fn compress(self, reader: &mut dyn Read, bytes: u64, writer: &mut dyn Write) -> io::Result<()> {
+        // One byte more than expected would show that the input is too long.
+        let mut input = Counted { reader: reader.take(bytes.saturating_add(1)), read: 0 };
+        match self.method {
+            Method::Zstd => {
+                let level = i32::try_from(self.level).map_err(Error::other)?;
+                let mut encoder = zstd::Encoder::new(writer, level)?;
+                encoder.include_contentsize(true)?;
+                encoder.set_pledged_src_size(Some(bytes))?;
+                io::copy(&mut input, &mut encoder)?;
+                encoder.finish()?.flush()?;
+            }
+            Method::Gzip => {
+                let mut encoder = flate2::write::GzEncoder::new(writer, flate2::Compression::new(self.level));
+                io::copy(&mut input, &mut encoder)?;
+                encoder.finish()?.flush()?;
+            }
+            Method::Bzip2 => {
+                let mut encoder = bzip2::write::BzEncoder::new(writer, bzip2::Compression::new(self.level));
+                io::copy(&mut input, &mut encoder)?;
+                encoder.finish()?.flush()?;
+            }
+            Method::Brotli => {
+                let quality = i32::try_from(self.level).map_err(Error::other)?;
+                let params = brotli::enc::BrotliEncoderParams { quality, ..Default::default() };
+                let mut writer = writer;
+                brotli::BrotliCompress(&mut input, &mut writer, &params)?;
+                writer.flush()?;
+            }
+            Method::Snappy => {
+                let mut whole = Vec::new();
+                input.read_to_end(&mut whole)?;
+                writer.write_all(&snap::raw::Encoder::new().compress_vec(&whole).map_err(Error::other)?)?;
+                writer.flush()?;
+            }
+        }
+        if input.read == bytes {
+            Ok(())
+        } else {
+            Err(Error::new(
+                ErrorKind::InvalidInput,
+                format!("the input to pack does not have the {bytes} bytes it should have"),
+            ))
+        }
+    }
+}
+
+/// Counts the bytes that are read.
+struct Counted<R> {
+    reader: R,
+    read: u64,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(target)?;
+        self.read = self.read.saturating_add(read as u64);
+        Ok(read)
+    }
+}

@@ -1,0 +1,48 @@
+//! `index.json`: the shards of a set, their sizes and hashes (docs/formats/mds.md §4).
+
+use super::shard::{json_list, json_text, Config, VERSION};
+use std::collections::BTreeMap;
+
+/// Name of the index in the folder of a set.
+pub(super) const INDEX: &str = "index.json";
+
+/// A file of a shard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FileInfo {
+    /// Name of the file, without a folder.
+    pub(super) basename: String,
+    /// Size of the file in bytes.
+    pub(super) bytes: u64,
+    /// Hashes of the file in hex, by their names.
+    pub(super) hashes: BTreeMap<String, String>,
+}
+
+impl FileInfo {
+    fn to_json(&self) -> String {
+        let hashes: Vec<String> =
+            self.hashes.iter().map(|(name, hex)| format!("{}: {}", json_text(name), json_text(hex))).collect();
+        let (basename, bytes, hashes) = (json_text(&self.basename), self.bytes, hashes.join(", "));
+        format!("{{\"basename\": {basename}, \"bytes\": {bytes}, \"hashes\": {{{hashes}}}}}")
+    }
+}
+
+/// A shard as the index describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Shard {
+    /// Number of samples.
+    pub(super) samples: u64,
+    /// The raw file. With compression it is what the compressed file contains, and is not in the folder.
+    pub(super) raw: FileInfo,
+    /// The compressed file, with compression.
+    pub(super) zip: Option<FileInfo>,
+}
+
+/// Returns the content of the file: one line, without a newline at its end.
+pub(super) fn index_json(config: &Config, shards: &[Shard]) -> String {
+    let shards = json_list(shards.iter().map(|shard| {
+        let raw = format!(", \"raw_data\": {}, \"samples\": {}", shard.raw.to_json(), shard.samples);
+        let zip = shard.zip.as_ref().map_or("null".to_owned(), FileInfo::to_json);
+        config.to_json_with(&raw, &format!(", \"zip_data\": {zip}"))
+    }));
+    format!("{{\"shards\": {shards}, \"version\": {VERSION}}}")
+}

@@ -1,0 +1,116 @@
+//! MDS, the shards of MosaicML's streaming: `shard.00000.mds` … and `index.json` (docs/formats/mds.md).
+
+mod check;
+mod compression;
+mod files;
+mod hashes;
+mod index;
+mod options;
+mod output;
+mod shard;
+mod writer;
+
+pub(super) use options::{CHOICE, GROUP};
+
+use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
+use crate::engine::pack::{end_id, EncodingSpec, End};
+use crate::source::text::{DocumentRules, InputRules};
+use gristmill_core::pack::{MdsTarget, TokenType};
+use gristmill_core::{Outcome, PackPlan, Problem};
+use gristmill_tokenizer::Tokenizer;
+use std::path::PathBuf;
+
+/// The format `mds`.
+pub(super) struct Mds;
+
+fn target(plan: &PackPlan) -> MdsTarget {
+    plan.mds.clone().unwrap_or_default()
+}
+
+impl TokenFormat for Mds {
+    fn name(&self) -> &'static str {
+        CHOICE.name
+    }
+
+    fn item(&self) -> &'static str {
+        "sample"
+    }
+
+    fn is_browsable(&self) -> bool {
+        false
+    }
+
+    fn is_chosen(&self, plan: &PackPlan) -> bool {
+        plan.mds.is_some()
+    }
+
+    fn choose(&self, plan: &mut PackPlan, is_chosen: bool) {
+        plan.mds = is_chosen.then(|| plan.mds.take().unwrap_or_default());
+    }
+
+    fn end_token(&self, _: &PackPlan) -> EndTokenNeed {
+        EndTokenNeed::Useful
+    }
+
+    fn takes_begin_token(&self) -> bool {
+        true
+    }
+
+    fn sample_size(&self, plan: &PackPlan) -> Option<u64> {
+        Some(target(plan).sample_size)
+    }
+
+    fn set_sample_size(&self, plan: &mut PackPlan, tokens: u64) {
+        if let Some(target) = &mut plan.mds {
+            target.sample_size = tokens;
+        }
+    }
+
+    fn open_questions(&self, plan: &PackPlan) -> Vec<Problem> {
+        check::open_questions(&target(plan))
+    }
+
+    fn refusals(&self, plan: &PackPlan) -> Vec<Problem> {
+        check::refusals(&target(plan))
+    }
+
+    fn notes(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
+        check::notes(plan, tokenizer)
+    }
+
+    fn input_rules(&self) -> &'static InputRules {
+        &InputRules::JSON_LINES
+    }
+
+    fn document_rules(&self) -> DocumentRules {
+        DocumentRules::PYTHON
+    }
+
+    /// The begin token, the template with the ids, and the end token: all of them are always put (docs/formats/mds.md §1).
+    fn encoding(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
+        let mut template = tokenizer.template()?;
+        if let Some(begin) = &plan.begin {
+            template.prefix.insert(0, end_id(tokenizer, begin)?);
+        }
+        let end = plan.end.as_ref().map(|end| end_id(tokenizer, end)).transpose()?;
+        let spec = EncodingSpec {
+            end: end.map_or(End::Never, End::Always),
+            is_length_planned: true,
+            ..EncodingSpec::new(self.identity(), template, TokenType::I32, tokenizer)
+        };
+        spec.checked()
+    }
+
+    fn own_places(&self, _: &PackPlan, place: &OutputPlace) -> Vec<PathBuf> {
+        vec![place.path.clone()]
+    }
+
+    /// A token, and the offset and header of a sample of one token.
+    fn max_bytes_per_text_byte(&self, _: &PackPlan) -> u64 {
+        4 + 10
+    }
+
+    fn deal(&self, request: DealRequest<'_>) -> Outcome<DealtFiles> {
+        output::deal(request)
+    }
+}

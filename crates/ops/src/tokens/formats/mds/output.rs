@@ -1,0 +1,73 @@
+//! The files of an MDS set.
+
+use super::files::ShardFolder;
+use super::index::INDEX;
+use super::shard::{Config, ShardPlan, DEFAULT_SIZE_LIMIT};
+use super::target;
+use super::writer::{Writer, TOKENS_SPOOL};
+use crate::tokens::format::{DealRequest, DealtFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
+use crate::tokens::spools::{SpoolOptions, SpoolRules};
+use gristmill_core::Outcome;
+use std::path::{Path, PathBuf};
+
+/// Limit of shards in a preview.
+const MAX_SHOWN_SHARDS: u64 = 1_000;
+
+/// Returns one output for all inputs: what is left of one file is continued by the next.
+pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
+    let DealRequest { plan, place, files, .. } = request;
+    let target = target(plan);
+    let config = Config::new(target.size_limit.unwrap_or(DEFAULT_SIZE_LIMIT), target.hashes, target.compression);
+    let output =
+        ShardFolder { place: place.path, config, sample_size: target.sample_size.max(1), no_wrap: target.no_wrap };
+    let slots = vec![0; files.len()];
+    Ok(DealtFiles { files, slots, order: ReadingOrder::Exact, index: None, output: Box::new(output) })
+}
+
+impl SpoolRules for ShardFolder {
+    fn spool_options(&self, _: &str) -> SpoolOptions {
+        SpoolOptions { head_bytes: 0, is_read_again: true }
+    }
+
+    fn is_growing(&self, _: &str, _: Option<usize>) -> bool {
+        true
+    }
+}
+
+impl TokenOutput for ShardFolder {
+    fn slots(&self) -> usize {
+        1
+    }
+
+    fn path(&self) -> PathBuf {
+        self.place.clone()
+    }
+
+    /// The number of shards is only known at the end.
+    fn files(&self) -> Vec<(String, PathBuf)> {
+        vec![(TOKENS_SPOOL.to_owned(), self.shard(0)), (INDEX.to_owned(), self.place.join(INDEX))]
+    }
+
+    fn occupied(&self, is_foreign: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
+        [self.place.join(INDEX), self.shard(0)].into_iter().find(|path| is_foreign(path))
+    }
+
+    fn estimate(&self, _: u64, tokens: u64) -> FileEstimate {
+        let samples = tokens / self.sample_size;
+        let Ok(shards) = ShardPlan::new(&self.config, samples, self.sample_size) else {
+            return FileEstimate { items: samples, ..FileEstimate::default() };
+        };
+        let files = (0..shards.shards().min(MAX_SHOWN_SHARDS)).map(|number| self.shard(number)).collect();
+        let extra_bytes = shards.bytes().saturating_sub(tokens * 4);
+        FileEstimate { items: samples, extra_bytes, files: vec![files] }
+    }
+
+    /// Shards are copies of the spool.
+    fn scratch_bytes(&self, bytes: u64, _: u64) -> u64 {
+        bytes
+    }
+
+    fn writer(&self) -> Box<dyn TokenWriter + '_> {
+        Box::new(Writer::new(self))
+    }
+}

@@ -1,0 +1,116 @@
+//! MDS shards: the output of the reference program byte for byte, and what is refused.
+
+use super::{bpe, golden, own_left_out, Case, END};
+use crate::cli_support::Sandbox;
+use crate::support::{assert_same, picture};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+type Files = BTreeMap<PathBuf, Vec<u8>>;
+
+/// Returns the files with shards unpacked, and the index without what depends on the version of the compressor.
+fn unpacked(files: Files) -> Files {
+    let unpack = |(path, bytes): (PathBuf, Vec<u8>)| match path.extension().and_then(|end| end.to_str()) {
+        Some("zstd") => (path.with_extension(""), zstd::decode_all(&bytes[..]).unwrap()),
+        Some("json") => {
+            let mut index: Value = serde_json::from_slice(&bytes).unwrap();
+            for zip in index["shards"].as_array_mut().unwrap().iter_mut().map(|shard| &mut shard["zip_data"]) {
+                if !zip.is_null() {
+                    assert!(zip["bytes"].as_u64().unwrap() > 0);
+                    zip["bytes"] = 0.into();
+                    zip["hashes"].as_object_mut().unwrap().values_mut().for_each(|hash| *hash = "".into());
+                }
+            }
+            (path, index.to_string().into_bytes())
+        }
+        _ => (path, bytes),
+    };
+    files.into_iter().map(unpack).collect()
+}
+
+#[test]
+fn shards_are_those_of_the_reference_program_for_all_threads_and_sizes_of_memory() {
+    for case in ["d01_fixed", "d02_shards_hashes", "d03_no_wrap", "d04_bos_and_template", "d05_zstd"] {
+        let name = format!("mds/{case}");
+        let facts: Value = serde_json::from_slice(&std::fs::read(golden(&name).join("case.json")).unwrap()).unwrap();
+        let command: Vec<&str> =
+            facts["gristmill"][0].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+        let expected = picture(&golden(&name).join("expected"));
+        let is_packed = expected.keys().any(|path| path.extension().is_some_and(|end| end == "zstd"));
+        for (threads, memory) in [("1", "64M"), ("2", "256M"), ("7", "1G")] {
+            let case = Case::new(&name);
+            let mut command = command.clone();
+            command.extend(["--threads", threads, "--memory", memory]);
+            case.run(&command).ends(0);
+            let ours = own_left_out(&case.sandbox.path("case/expected"));
+            match is_packed {
+                true => assert_same(&unpacked(ours), &unpacked(expected.clone()), &name),
+                false => assert_same(&ours, &expected, &name),
+            }
+        }
+    }
+}
+
+/// Writes a text of this many documents of one word each.
+fn text(sandbox: &Sandbox, documents: usize) {
+    let lines: String = (0..documents).map(|number| format!("{{\"text\": \"word {number}\"}}\n")).collect();
+    sandbox.write("a.jsonl", &lines);
+}
+
+#[test]
+fn what_makes_no_set_is_refused_with_a_way_out() {
+    let sandbox = Sandbox::new();
+    text(&sandbox, 3);
+    let line = format!("pack a.jsonl --format mds --tokenizer {} --eos-token {END} --output o --yes", bpe());
+    sandbox.say(&line).ends(2).complains("MDS sample").complains("--sample-size N");
+    let sized = format!("{line} --sample-size 8");
+    sandbox.say(&format!("{sized} --hashes crc32")).ends(2).complains("crc32").complains("xxh3_64");
+    sandbox.say(&format!("{sized} --hashes md5,md5")).ends(2).complains("twice");
+    sandbox.say(&format!("{sized} --compression zstd:23")).ends(2).complains("1 to 22");
+    sandbox.say(&format!("{sized} --compression lz4")).ends(2).complains("snappy");
+    sandbox.say(&format!("{sized} --size-limit 4294967296")).ends(2).complains("4294967295");
+    sandbox.say(&format!("{line} --sample-size 9999")).ends(1).complains("no sample").complains("9,999 tokens");
+    assert!(!sandbox.has("o"), "nothing was written");
+    let nanosets = line.replace("--format mds", "--format nanosets");
+    sandbox.say(&format!("{nanosets} --bos-token {END}")).ends(2).complains("--bos-token").complains("begin tokens");
+    sandbox.say(&format!("{nanosets} --no-wrap")).ends(2).complains("--no-wrap").complains("--format mds");
+}
+
+#[test]
+fn what_is_left_out_is_counted() {
+    let sandbox = Sandbox::new();
+    text(&sandbox, 200);
+    let line = format!("pack a.jsonl --format mds --tokenizer {} --eos-token {END} --sample-size 16 --json", bpe());
+    let all = sandbox.say(&format!("{line} --output all --yes")).ends(0).json("ok");
+    let (samples, tokens) = (&all["targets"][0]["documents"], all["targets"][0]["tokens"].as_u64().unwrap());
+    assert_eq!(samples.as_u64().unwrap() * 16, tokens);
+    assert_eq!(tokens + all["targets"][0]["dropped_tokens"].as_u64().unwrap(), all["tokens"].as_u64().unwrap() + 200);
+    let ran = sandbox.say(&format!("{line} --no-wrap --output cut --yes")).ends(0).json("ok");
+    let notes: Vec<&str> =
+        ran["problems"].as_array().unwrap().iter().filter_map(|note| note["message"].as_str()).collect();
+    assert!(notes.iter().any(|note| note.contains("left out after the end of a sample")), "{notes:?}");
+    // A limit below one sample: a shard for each, after an empty one, as the reference program writes them.
+    sandbox.say(&format!("{line} --size-limit 100 --output small --yes")).ends(0);
+    let shards = std::fs::read_dir(sandbox.path("small")).unwrap().count();
+    assert_eq!(shards as u64, samples.as_u64().unwrap() + 2, "and the index");
+    let index: Value = serde_json::from_slice(&std::fs::read(sandbox.path("small/index.json")).unwrap()).unwrap();
+    assert_eq!((&index["shards"][0]["samples"], &index["shards"][1]["samples"]), (&0.into(), &1.into()));
+}
+
+#[test]
+fn one_pass_writes_mds_next_to_other_formats() {
+    let sandbox = Sandbox::new();
+    text(&sandbox, 500);
+    let line = format!("pack a.jsonl --tokenizer {} --eos-token {END} --yes", bpe());
+    let formats = "--format mds --format nanosets --format forager --format modalities --sample-size 32";
+    sandbox.say(&format!("{line} {formats} --output several")).ends(0);
+    sandbox.say(&format!("{line} --format mds --sample-size 32 --output one")).ends(0);
+    assert_same(
+        &own_left_out(&sandbox.path("several/mds")),
+        &own_left_out(&sandbox.path("one")),
+        "the shards of one format alone",
+    );
+    // The same plan finds nothing to do.
+    sandbox.say(&format!("{line} {formats} --output several")).ends(0).says("Nothing to do");
+}
