@@ -1,3 +1,5 @@
+//! The answers to `pack --format mds`.
+
 use serde::{Deserialize, Serialize};
 
 /// Options of the MDS output: shards of samples of equal length (docs/formats/mds.md).
