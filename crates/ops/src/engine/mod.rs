@@ -13,7 +13,6 @@ pub mod mix;
 pub mod modalities;
 pub mod nanosets;
 pub mod outputs;
-pub mod pack;
 pub mod plan;
 pub mod raw_index;
 pub mod recorded;

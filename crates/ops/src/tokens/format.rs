@@ -5,10 +5,10 @@
 
 use super::spool::Mark;
 use super::spools::{SpoolRules, SpoolSet};
-use crate::engine::pack::{EncodedBlock, EncodingSpec};
 use crate::job::publish::FinishedFile;
 use crate::job::task::TaskContext;
 use crate::source::text::{DocumentRules, InputRules, TextFile};
+use crate::tokens::encode::{EncodedBlock, EncodingSpec};
 use gristmill_core::{Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_storage::fs::BufferedFile;
 use gristmill_tokenizer::{Padding, Tokenizer};

@@ -1,6 +1,7 @@
 //! From text to token files: packing, and the formats.
 
 pub mod check;
+pub(crate) mod encode;
 mod format;
 pub mod formats;
 mod instruction;

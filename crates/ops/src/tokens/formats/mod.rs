@@ -6,8 +6,8 @@ mod modalities;
 mod nanosets;
 
 use super::format::{EndTokenNeed, TokenFormat};
-use crate::engine::pack::EncodingSpec;
 use crate::source::text::DocumentRules;
+use crate::tokens::encode::EncodingSpec;
 use gristmill_core::options::{Choice, Group};
 use gristmill_core::{Failure, Outcome, PackPlan};
 use gristmill_tokenizer::Tokenizer;

@@ -4,7 +4,7 @@
 use super::super::format::LengthChange;
 use super::super::formats;
 use super::journal::Totals;
-use crate::engine::pack::EncodingSpec;
+use crate::tokens::encode::EncodingSpec;
 use gristmill_core::text::{agree, count, count_verb, display_safe, grouped};
 use gristmill_core::{PackPlan, Problem, ProblemKind, Subject};
 use gristmill_tokenizer::Tokenizer;

@@ -5,8 +5,8 @@
 
 use super::super::format::LengthChange;
 use super::super::spool::Mark;
-use crate::engine::pack::SpecialTokenCounts;
 use crate::job::journal::{checked, line, Header};
+use crate::tokens::encode::SpecialTokenCounts;
 use gristmill_core::{Outcome, Problem, ProblemKind, Severity};
 use gristmill_storage::fs::{Fs, WriteFile, PRIVATE_FILE};
 use gristmill_storage::publish::write_file;

@@ -3,9 +3,9 @@
 use super::super::spools::SpoolSet;
 use super::inputs::Inputs;
 use super::layout::Layout;
-use crate::engine::pack::EncodingSpec;
 use crate::job::outputs::{LeftOver, OutputBoard};
 use crate::job::publish::FinishedFile;
+use crate::tokens::encode::EncodingSpec;
 use std::path::Path;
 use walkdir::WalkDir;
 

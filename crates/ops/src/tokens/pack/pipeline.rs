@@ -2,8 +2,8 @@
 
 use super::assemble::Assembler;
 use super::feed::{Fed, Feed};
-use crate::engine::pack::{EncodingSpec, PackedPiece, Packer};
 use crate::job::pool::{run_units, together};
+use crate::tokens::encode::{EncodingSpec, PackedPiece, Packer};
 use gristmill_core::pack::TextField;
 use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_tokenizer::{Mismatch, Tokenizer};

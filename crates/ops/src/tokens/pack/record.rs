@@ -3,8 +3,8 @@
 use super::super::formats;
 use super::inputs::{whole, Inputs};
 use super::layout::Layout;
-use crate::engine::pack::differences;
 use crate::job::record::{self, refuse, RecordedInput, RecordedPlan};
+use crate::tokens::encode::differences;
 use gristmill_core::pack::PackPlan;
 use gristmill_core::text::display_safe;
 use gristmill_core::Outcome;
@@ -106,7 +106,7 @@ pub(super) fn records_progress(plan: &PackPlan) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::pack::plan_hash;
+    use crate::tokens::encode::plan_hash;
 
     #[test]
     fn a_plan_means_the_same_from_every_folder() {

@@ -1,7 +1,7 @@
 //! The encoding of samples.
 
 use super::Forager;
-use crate::engine::pack::{end_id, no_end, EncodingSpec, End, Fill, Kind};
+use crate::tokens::encode::{end_id, no_end, EncodingSpec, End, Fill, Kind};
 use crate::tokens::TokenFormat as _;
 use gristmill_core::pack::{ForagerTarget, SampleSize};
 use gristmill_core::{Failure, Outcome, PackPlan};

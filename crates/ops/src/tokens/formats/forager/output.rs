@@ -4,7 +4,7 @@ use super::files::{tokens_spool, SampleFiles, FILES, LOCATIONS, ROW_BYTES, SCHEM
 use super::names::forager_names;
 use super::target;
 use super::writer::Writer;
-use crate::engine::pack::Kind;
+use crate::tokens::encode::Kind;
 use crate::tokens::format::{DealRequest, DealtFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
 use crate::tokens::spools::{SpoolOptions, SpoolRules};
 use gristmill_core::pack::SampleSize;

@@ -2,9 +2,9 @@
 
 use super::files::{lengths_spool, mask_spool, tokens_spool, SampleFiles, FILES, LOCATIONS, ROW_BYTES, SCHEMA};
 use super::SAMPLES;
-use crate::engine::pack::EncodedBlock;
 use crate::job::publish::FinishedFile;
 use crate::source::text::TextFile;
+use crate::tokens::encode::EncodedBlock;
 use crate::tokens::format::{Appended, FinishedFormat, Finishing, TokenWriter};
 use crate::tokens::spool::{each_chunk, Snapshot};
 use crate::tokens::spools::SpoolSet;

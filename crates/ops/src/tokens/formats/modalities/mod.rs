@@ -10,11 +10,11 @@ mod output;
 pub(super) use options::{CHOICE, GROUP};
 
 use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OtherFile, OutputPlace, TokenFormat};
-use crate::engine::pack::EncodingSpec;
 use crate::formats::modalities::raw_index::default_path;
 use crate::job::index::{start_raw, RawIndexPlan};
 use crate::job::task::TaskContext;
 use crate::source::text::{DocumentRules, InputRules};
+use crate::tokens::encode::EncodingSpec;
 use gristmill_core::pack::ModalitiesTarget;
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_tokenizer::Tokenizer;

@@ -2,11 +2,11 @@
 
 use super::names::pbin_names;
 use super::target;
-use crate::engine::pack::EncodedBlock;
 use crate::formats::modalities::packed::{Header, HEADER_BYTES};
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
 use crate::source::text::TextFile;
+use crate::tokens::encode::EncodedBlock;
 use crate::tokens::format::{
     Appended, DealRequest, DealtFiles, FileEstimate, FinishedFormat, Finishing, OutputPlace, ReadingOrder, TokenOutput,
     TokenWriter,

@@ -1,8 +1,8 @@
 //! The encoding of token folders.
 
 use super::Nanosets;
-use crate::engine::pack::{end_id, EncodingSpec, Kind};
 use crate::formats::nanosets::TokenSize;
+use crate::tokens::encode::{end_id, EncodingSpec, Kind};
 use crate::tokens::TokenFormat as _;
 use gristmill_core::pack::{NanosetsTarget, TokenType};
 use gristmill_core::{Failure, Outcome, PackPlan};

@@ -14,8 +14,8 @@ mod writer;
 pub(super) use options::{CHOICE, GROUP, LOSS_MASKS};
 
 use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
-use crate::engine::pack::EncodingSpec;
 use crate::source::text::{DocumentRules, InputRules};
+use crate::tokens::encode::EncodingSpec;
 use gristmill_core::pack::NanosetsTarget;
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_tokenizer::Tokenizer;

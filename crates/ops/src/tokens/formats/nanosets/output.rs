@@ -3,9 +3,9 @@
 use super::files::{is_done, spool, TokenFolder};
 use super::writer::Writer;
 use super::{logs, target};
-use crate::engine::pack::Kind;
 use crate::formats::nanosets::{index_path, loss_path, metadata_path};
 use crate::job::task::TaskContext;
+use crate::tokens::encode::Kind;
 use crate::tokens::format::{DealRequest, DealtFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
 use crate::tokens::spools::{SpoolOptions, SpoolRules};
 use gristmill_core::pack::DocumentShuffle;

@@ -3,8 +3,8 @@
 use super::counts::TaskCounts;
 use super::files::{spool, TokenFolder};
 use super::{finish, stats};
-use crate::engine::pack::EncodedBlock;
 use crate::source::text::TextFile;
+use crate::tokens::encode::EncodedBlock;
 use crate::tokens::format::{Appended, FinishedFormat, Finishing, TokenWriter};
 use crate::tokens::spools::SpoolSet;
 use gristmill_core::Outcome;

@@ -1,8 +1,8 @@
 //! Reports and records what a block leaves out.
 
 use super::Assembler;
-use crate::engine::pack::{EncodingSpec, Finding, PackedPiece};
 use crate::source::text::{mark_hint, TextFile, BYTE_ORDER_MARK};
+use crate::tokens::encode::{EncodingSpec, Finding, PackedPiece};
 use crate::tokens::pack::inputs::Pass;
 use gristmill_core::handles::KEPT_PROBLEMS;
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};

@@ -1,7 +1,7 @@
 //! The limit of tokens of each format.
 
 use super::Assembler;
-use crate::engine::pack::{EncodedBlock, EncodingSpec};
+use crate::tokens::encode::{EncodedBlock, EncodingSpec};
 use gristmill_core::{Outcome, Problem, ProblemKind, Subject};
 use std::borrow::Cow;
 

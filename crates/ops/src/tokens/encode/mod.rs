@@ -12,5 +12,5 @@ mod packer;
 
 pub use encoding_spec::{as_length, end_id, known_id, no_end, EncodingSpec, End, Fill, Kind};
 pub use identity::{differences, plan_hash};
-pub use packed::{EncodedBlock, Finding, PackedPiece, SkipCount, SpecialTokenCounts, KEPT_FINDINGS};
+pub use packed::{EncodedBlock, Finding, PackedPiece, SpecialTokenCounts};
 pub use packer::{FileBlock, Packer};
