@@ -69,7 +69,8 @@ impl Dialogue {
     /// Returns the question for an option without an answer, with the other ways to answer it.
     fn question(&self, row: &OptionRow, need: Need) -> Question {
         let rows = self.plan.operation().options().into_iter();
-        let is_other = |other: &OptionRow| row.info.conflicts.contains(&other.info.name) && other.kind.is_stored();
+        let is_named = |name: &&'static str| row.info.conflicts.contains(name) || row.info.alternatives.contains(name);
+        let is_other = |other: &OptionRow| is_named(&other.info.name) && other.kind.is_stored();
         let alternatives: Vec<OptionRow> =
             rows.filter(|other| is_other(other) && self.plan.applies(other.info.name)).collect();
         let others = alternatives.iter().map(|other| format!("or {}", other.info.usage()));
@@ -95,7 +96,7 @@ impl Dialogue {
 
     /// Removes the answer to an option, or to the one that is given in its place.
     fn clear(&mut self, row: &OptionRow) {
-        for name in std::iter::once(&row.info.name).chain(row.info.conflicts) {
+        for name in std::iter::once(&row.info.name).chain(row.info.conflicts).chain(row.info.alternatives) {
             // No answer is valid for every option.
             let _ = self.plan.set(name, &Answer::Unset);
         }

@@ -323,8 +323,8 @@ fn packing_is_asked_for_and_looked_at_before_it_runs() {
         .expect("[body]")
         .answer("--jq .summary");
     dialogue.expect("Not possible").expect("the lines have the keys: body").expect("[body]").answer("");
-    dialogue.expect("The first one.").expect("format: For which framework").expect("Numbers").answer("4");
-    dialogue.expect("'4' is not a number from 1 to 3").expect("Numbers").answer("2");
+    dialogue.expect("The first one.").expect("format: For which framework").expect("Numbers").answer("5");
+    dialogue.expect("'5' is not a number from 1 to 4").expect("Numbers").answer("2");
     dialogue.expect("tokenizer: ").answer("nowhere.json");
     dialogue.expect("Not possible").expect("tokenizer: ").answer(&tokenizer.to_string_lossy());
     dialogue.expect("BPE").expect("end token: Token that ends each document").answer("</nothing>");
@@ -378,14 +378,14 @@ fn the_prompts_of_packing_give_every_setting_that_the_screens_have() {
     assert!(!dialogue.text().contains("Forager, token type"));
     pick(&mut dialogue, "format: nanosets");
     dialogue.expect("modalities: .pbin").expect("Numbers").expect("[2]").answer("2,3");
-    pick(&mut dialogue, "Forager, sample size: ");
-    dialogue.expect("Forager, sample size (").answer("4");
+    pick(&mut dialogue, "sample size: ");
+    dialogue.expect("sample size (").answer("4");
     pick(&mut dialogue, "Forager, token type: auto");
     dialogue.expect("u32: Four bytes, unsigned").expect("Number").answer("4");
     pick(&mut dialogue, "Nanosets, tasks: 2");
     dialogue.expect("Nanosets, tasks (").answer("-");
     dialogue.expect("Which setting?").expect("Nanosets, tasks: one for each file").expect("Number").answer("");
-    dialogue.expect("--shuffle documents").expect("--sample-size 4 --dtype u32");
+    dialogue.expect("--sample-size 4").expect("--shuffle documents").expect("--dtype u32");
     dialogue.expect("What now?").expect("Number").answer("1");
     dialogue.ends(0);
     assert!(sandbox.has("out/nanosets/00000_00000_doc_shuffled.ds"));
@@ -440,7 +440,7 @@ fn the_size_of_samples_is_asked_for_and_replaced_by_its_alternative() {
     let flags = format!("--format forager --eos-token nowhere --output out --tokenizer {}", tokenizer.display());
     let mut dialogue = Dialogue::start(&sandbox, &format!("pack a.jsonl --plain {flags}"), "xterm-256color");
     dialogue.expect("Not possible").expect("end token: ").expect("(or --eos-id N)").answer("--eos-id 0");
-    dialogue.expect("Forager, sample size: ").expect("(or --variable)").expect("[4096]").answer("--variable");
+    dialogue.expect("sample size: ").expect("(or --variable)").expect("[4096]").answer("--variable");
     dialogue.expect("The same by flags").expect("--eos-id 0").expect("--variable").expect("What now?");
     dialogue.expect("Number").answer("4");
     dialogue.expect("Nothing was written");

@@ -146,6 +146,8 @@ pub struct OptionInfo {
     pub aliases: &'static [&'static str],
     /// Options that cannot be given with it.
     pub conflicts: &'static [&'static str],
+    /// Options that can answer the same question for some plans.
+    pub alternatives: &'static [&'static str],
     /// The option that has to be given with it; empty if there is none.
     pub needs: &'static str,
     /// The answer with which an existing output is replaced, empty for the bare flag; `None` if the option is about something else.
@@ -306,6 +308,7 @@ impl<P> OptionSpec<P> {
             short: None,
             aliases: &[],
             conflicts: &[],
+            alternatives: &[],
             needs: "",
             replaces: None,
             bare: None,
@@ -358,6 +361,13 @@ impl<P> OptionSpec<P> {
     #[must_use]
     pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
         self.info.aliases = aliases;
+        self
+    }
+
+    /// Sets the options that can answer the same question for some plans. Prompts name them with it.
+    #[must_use]
+    pub const fn alternatives(mut self, others: &'static [&'static str]) -> Self {
+        self.info.alternatives = others;
         self
     }
 

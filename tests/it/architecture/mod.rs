@@ -28,20 +28,20 @@ const LAYERS: &[&[&str]] = &[
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
     ("cli", 7_285),
-    ("core", 2_723),
+    ("core", 2_730),
     ("dedup", 2_735),
-    ("engine", 27_218),
+    ("engine", 26_393),
     ("formats", 6_195),
     ("job", 12_174),
     ("media", 13_539),
-    ("operations", 4_536),
+    ("operations", 4_537),
     ("preview", 3_528),
-    ("prompt", 1_285),
+    ("prompt", 1_286),
     ("pycompat", 4_281),
     ("source", 7_419),
     ("storage", 2_642),
     ("tokenizer", 6_467),
-    ("tokens", 6_535),
+    ("tokens", 7_360),
     ("tui", 31_733),
 ];
 
