@@ -36,7 +36,7 @@ const OPTIONS: &[Spec] = &[
             get: |plan| plan.mds.as_ref()?.size_limit.filter(|limit| *limit != DEFAULT_SIZE_LIMIT),
             set: |plan, bytes| {
                 if let Some(target) = &mut plan.mds {
-                    target.size_limit = bytes;
+                    target.size_limit = bytes.filter(|bytes| *bytes != DEFAULT_SIZE_LIMIT);
                 }
             },
         },
