@@ -55,3 +55,16 @@ pub(crate) fn stem(name: &str) -> &str {
         _ => name,
     }
 }
+
+/// Returns inputs with these relative names, for tests.
+#[cfg(test)]
+pub(crate) fn files_named(names: &[&str]) -> Vec<TextFile> {
+    let file = |name: &&str| TextFile {
+        path: std::path::Path::new("/in/put").join(name),
+        name: (*name).to_owned(),
+        bytes: 0,
+        stamp: gristmill_core::FileStamp::default(),
+        packing: Packing::of_name(name),
+    };
+    names.iter().map(file).collect()
+}

@@ -26,24 +26,11 @@ pub(super) fn forager_names(files: &[TextFile], suffix: &str, may_rename: bool) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::text::Packing;
-    use gristmill_core::FileStamp;
-    use std::path::Path;
-
-    fn files(names: &[&str]) -> Vec<TextFile> {
-        let file = |name: &&str| TextFile {
-            path: Path::new("/in/put").join(name),
-            name: (*name).to_owned(),
-            bytes: 0,
-            stamp: FileStamp::default(),
-            packing: Packing::of_name(name),
-        };
-        names.iter().map(file).collect()
-    }
+    use crate::tokens::names::files_named;
 
     #[test]
     fn samples_of_one_stem_get_their_folders_in_front() {
-        let named = |names: &[&str]| forager_names(&files(names), "tokenized-samples", true).unwrap();
+        let named = |names: &[&str]| forager_names(&files_named(names), "tokenized-samples", true).unwrap();
         assert_eq!(named(&["a.v2.jsonl"]), ["a.v2-tokenized-samples.bin"]);
         assert_eq!(
             named(&["n1/a.jsonl", "n2/a.jsonl", "b.jsonl"]),
@@ -57,6 +44,6 @@ mod tests {
                     .replace("-2-tokenized-samples", "-tokenized-samples-2")
                     .replace("-3-tokenized-samples", "-tokenized-samples-3"))
         );
-        assert_eq!(forager_names(&files(&["n1/a.jsonl", "n2/a.jsonl"]), "x", false), None);
+        assert_eq!(forager_names(&files_named(&["n1/a.jsonl", "n2/a.jsonl"]), "x", false), None);
     }
 }

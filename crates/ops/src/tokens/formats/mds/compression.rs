@@ -5,7 +5,7 @@ use std::io::{self, Error, ErrorKind, Read, Write};
 /// A method of compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Method {
-    /// `zstd`: one Zstandard frame that gives the size of its content, without which Python's `zstd` cannot unpack it.
+    /// `zstd`: one Zstandard frame that gives the size of its content, without which Python's `zstd` cannot read it.
     Zstd,
     /// `gz`: gzip, with 0 as its time.
     Gzip,
@@ -13,7 +13,7 @@ enum Method {
     Brotli,
     /// `bz2`: bzip2.
     Bzip2,
-    /// `snappy`: one raw block, as python-snappy's `compress` makes it. Neither Snappy's framing format nor Hadoop's.
+    /// `snappy`: one raw block, as python-snappy's `compress` makes it: neither Snappy's framing format nor Hadoop's.
     Snappy,
 }
 
@@ -53,7 +53,7 @@ impl Compression {
         Ok(Self { method, level })
     }
 
-    /// Returns the suffix that the name of a packed file has after `.mds`.
+    /// Returns the suffix that the name of a compressed file has after `.mds`.
     pub(super) fn suffix(self) -> &'static str {
         match self.method {
             Method::Zstd => ".zstd",
@@ -64,7 +64,7 @@ impl Compression {
         }
     }
 
-    /// Packs the `bytes` bytes that `reader` has. Snappy holds all of them in memory.
+    /// Compresses the `bytes` bytes that `reader` has. Snappy holds all of them in memory.
     ///
     /// # Errors
     /// `reader` has another number of bytes; reading or writing fails.
@@ -109,7 +109,7 @@ impl Compression {
         } else {
             Err(Error::new(
                 ErrorKind::InvalidInput,
-                format!("the input to pack does not have the {bytes} bytes it should have"),
+                format!("the shard does not have the {bytes} bytes that it had when it was written"),
             ))
         }
     }

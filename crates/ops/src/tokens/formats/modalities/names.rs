@@ -23,30 +23,17 @@ pub(super) fn pbin_names(files: &[TextFile]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::text::Packing;
-    use gristmill_core::FileStamp;
-    use std::path::Path;
-
-    fn files(names: &[&str]) -> Vec<TextFile> {
-        let file = |name: &&str| TextFile {
-            path: Path::new("/in/put").join(name),
-            name: (*name).to_owned(),
-            bytes: 0,
-            stamp: FileStamp::default(),
-            packing: Packing::of_name(name),
-        };
-        names.iter().map(file).collect()
-    }
+    use crate::tokens::names::files_named;
 
     #[test]
     fn packed_files_are_named_after_their_inputs() {
-        let names = pbin_names(&files(&["a.v2.jsonl", "b.jsonl.gz", "sub/c.jsonl", "d", ".e"]));
+        let names = pbin_names(&files_named(&["a.v2.jsonl", "b.jsonl.gz", "sub/c.jsonl", "d", ".e"]));
         assert_eq!(names, ["a.v2.pbin", "b.pbin", "sub/c.pbin", "d.pbin", ".e.pbin"]);
-        let names = pbin_names(&files(&["a.jsonl", "a.jsonl.gz", "b.jsonl"]));
+        let names = pbin_names(&files_named(&["a.jsonl", "a.jsonl.gz", "b.jsonl"]));
         assert_eq!(names, ["a.jsonl.pbin", "a.jsonl.gz.pbin", "b.pbin"]);
         // Each file was given by itself.
         let alone = |path: &str| {
-            let file = files(&[path]).remove(0);
+            let file = files_named(&[path]).remove(0);
             TextFile { name: path.rsplit('/').next().unwrap_or(path).to_owned(), ..file }
         };
         let names = pbin_names(&[alone("x/a.jsonl"), alone("y/a.jsonl"), alone("z/y/a.jsonl"), alone("x/b.jsonl")]);
