@@ -13,4 +13,5 @@ pub mod run_folder;
 pub mod scratch;
 pub mod sort;
 pub mod space;
+pub mod walk;
 pub mod xdg;

@@ -2,7 +2,7 @@
 
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Shard, Subject};
 use gristmill_storage::read::stamp_of;
-use gristmill_storage::run_folder::is_beside_output;
+use gristmill_storage::walk::walk;
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -101,20 +101,6 @@ fn way_to_read(name: &str) -> Option<String> {
     is_packed.then(|| "unpack it, so that its name ends in .tar".to_owned())
 }
 
-/// Walks everything below a root that is not hidden and not kept next to an output by this program, following links; errors are yielded as
-/// items.
-pub(super) fn walk(root: &Path, depth: usize) -> impl Iterator<Item = walkdir::Result<walkdir::DirEntry>> {
-    let shown = |entry: &walkdir::DirEntry| {
-        let is_ours = || entry.file_type().is_dir() && is_beside_output(entry.path());
-        entry.depth() == 0 || !is_hidden(entry.file_name()) && !is_ours()
-    };
-    walkdir::WalkDir::new(root).follow_links(true).max_depth(depth).into_iter().filter_entry(shown)
-}
-
-fn is_hidden(name: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(b".")
-}
-
 impl Discovery {
     fn take(&mut self, root: &Path, entry: walkdir::DirEntry) -> Outcome<()> {
         if !is_shard_name(entry.file_name().as_encoded_bytes()) {
@@ -156,7 +142,7 @@ impl Discovery {
     fn take_error(&mut self, root: &Path, error: &walkdir::Error) -> Outcome<()> {
         let Some(path) = error.path() else { return Ok(()) };
         let inside = path.strip_prefix(root).unwrap_or(path);
-        if inside.components().any(|c| is_hidden(c.as_os_str())) {
+        if inside.components().any(|c| c.as_os_str().as_encoded_bytes().starts_with(b".")) {
             return Ok(());
         }
         if path == root {

@@ -1,8 +1,9 @@
 //! Detection of the kind of data set at a path, the first step of every command. See docs/formats/energon.md §1.
 
-use super::discover::{is_shard_name, walk};
+use super::discover::is_shard_name;
 use crate::formats::modalities::packed::is_packed;
 use gristmill_core::{DatasetKind, Failure, Outcome};
+use gristmill_storage::walk::walk;
 use std::path::{Path, PathBuf};
 
 /// File of a mixture index: number of the data set of each sample, u64.
