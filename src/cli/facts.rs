@@ -31,10 +31,9 @@ pub fn name_of(path: &str) -> String {
     Path::new(path).file_name().map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Returns the line after a list of the first [`MAX_LISTED`] of `files` files, if there are more.
-pub fn more(files: usize) -> Option<String> {
-    let more = files.checked_sub(MAX_LISTED).filter(|more| *more > 0)?;
-    Some(format!("  … and {} more", grouped(more as u64)))
+/// Returns the line after a list that leaves this many entries out.
+pub fn more(unlisted: u64) -> Option<String> {
+    (unlisted > 0).then(|| format!("  … and {} more", grouped(unlisted)))
 }
 
 /// Prints facts and findings. The result is what `facts` serializes to, with path, kind and findings.
@@ -57,36 +56,13 @@ pub fn print_facts(
     Done::with_findings(result, problems.iter().map(|problem| (problem.severity, problem.kind)))
 }
 
-/// Formats a size with two decimals, as the reference program does here.
-pub fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
-    if bytes < 1024 {
-        return format!("{bytes} B");
-    }
-    let mut value = bytes as f64 / 1024.0;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    format!("{value:.2} {}", UNITS[unit])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn sizes_have_two_decimals() {
-        assert_eq!(size(1023), "1023 B");
-        assert_eq!(size(1024), "1.00 KiB");
-        assert_eq!(size(5 << 40), "5.00 TiB");
-        assert_eq!(size(1_572_864), "1.50 MiB");
-    }
-
-    #[test]
     fn what_is_not_listed_is_counted() {
-        assert_eq!(more(MAX_LISTED), None);
-        assert_eq!(more(MAX_LISTED + 1_200).as_deref(), Some("  … and 1,200 more"));
+        assert_eq!(more(0), None);
+        assert_eq!(more(1_200).as_deref(), Some("  … and 1,200 more"));
     }
 }

@@ -2,10 +2,10 @@
 
 use super::context::Context;
 use super::exit::{fields, Finished};
-use super::facts::{head, item, print_facts, size, MAX_LISTED};
+use super::facts::{head, item, print_facts, MAX_LISTED};
 use super::media::spread_lines;
 use super::paths;
-use gristmill_core::text::{count, display_safe, grouped};
+use gristmill_core::text::{count, display_safe, grouped, size};
 use gristmill_ops::engine::jsonl::Lengths;
 use gristmill_ops::job::figures::{figures_of, Figures};
 use std::path::Path;

@@ -2,13 +2,14 @@
 
 use super::context::Context;
 use super::exit::{fields, Done, Finished};
-use super::facts::{head, item, print_facts, size, title};
+use super::facts::{head, item, print_facts, title};
 use super::media::spread_lines;
 use super::printer::{paint, Tone};
-use super::{jsonl, kinds, mix, modalities, nanosets, outputs, paths};
-use gristmill_core::text::{count, display_safe, grouped};
-use gristmill_core::{DatasetKind, Failure, Handles, ProblemLog, Progress, Subject};
+use super::{jsonl, kinds, mix, modalities, outputs, paths, tokens};
+use gristmill_core::text::{count, display_safe, grouped, size};
+use gristmill_core::{DatasetKind, Handles, ProblemLog, Progress};
 use gristmill_ops::engine::check::{info, media_folder_info, InfoOptions, InfoReport, SplitInfo};
+use gristmill_ops::engine::modalities::check::is_raw_index;
 use gristmill_ops::job::check::run_single_shard;
 use gristmill_ops::job::recover::before_looking;
 use gristmill_ops::source::discover::is_shard_file;
@@ -22,12 +23,9 @@ const MAX_LISTED_NAMES: usize = 10;
 pub fn of_any(path: &Path, sequence_length: Option<u64>, context: &Context) -> Finished {
     if sequence_length.is_some() {
         let path = paths::local(path)?;
-        return match nanosets::check::is_ours(&path) {
-            true => nanosets::check::info(&path, sequence_length, context),
-            false => Err(Failure::usage("counting windows", "it is no folder of .ds files")
-                .on(Subject::path(&path))
-                .with_hint("--sequence-length is for token folders of Nanosets")
-                .into()),
+        return match kind_of(Path::new(&path)).ok().and_then(DatasetKind::tokens) {
+            Some(kind) => tokens::info(&path, kind, sequence_length, context),
+            None => Err(tokens::no_windows(&path).into()),
         };
     }
     run(path, None, "dataset.yaml", context)
@@ -36,26 +34,16 @@ pub fn of_any(path: &Path, sequence_length: Option<u64>, context: &Context) -> F
 /// Prints the content of a prepared data set. `split_config` replaces `split.yaml`.
 pub fn run(path: &Path, split_config: Option<&str>, dataset_config: &str, context: &Context) -> Finished {
     let path = paths::local(path)?;
-    if jsonl::is_jsonl(&path) {
-        return jsonl::info(&path, context);
-    }
-    if mix::is_metadataset(&path) {
-        return mix::check(&path, context);
-    }
-    if modalities::check::is_ours(&path) {
-        return modalities::check::info(&path, context);
-    }
-    if modalities::folder::is_ours(&path) {
-        return modalities::folder::info(&path, context);
-    }
-    if nanosets::check::is_ours(&path) {
-        return nanosets::check::info(&path, None, context);
-    }
-    if is_shard_file(Path::new(&path)) {
-        return single_shard(&path, context);
-    }
-    if let Some(kind) = outputs::kind(&path) {
-        return outputs::info(&path, kind, context);
+    match kind_of(Path::new(&path)) {
+        Ok(DatasetKind::Jsonl) => return jsonl::info(&path, context),
+        Ok(DatasetKind::Metadataset) => return mix::check(&path, context),
+        Ok(DatasetKind::Tokens(kind)) => return tokens::info(&path, kind, None, context),
+        Ok(kind @ (DatasetKind::PackedFormats | DatasetKind::MixtureIndex)) => {
+            return outputs::info(&path, kind, context);
+        }
+        _ if is_raw_index(Path::new(&path)) => return modalities::check::info(&path, context),
+        _ if is_shard_file(Path::new(&path)) => return single_shard(&path, context),
+        _ => {}
     }
     kinds::only_folders(&path)?;
     let finished = ProblemLog::default();

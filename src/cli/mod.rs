@@ -7,6 +7,7 @@ mod args;
 mod arguments;
 mod browse;
 mod bug_report;
+mod check;
 mod context;
 mod demo;
 mod doctor;
@@ -40,6 +41,7 @@ mod screen;
 mod signals;
 mod splits;
 mod task;
+mod tokens;
 
 pub use args::Cli;
 
@@ -98,7 +100,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
             lint::run(&path, &LintOptions { decode, ..LintOptions::default() }, context)
         }
         Some(Command::Verify { path, tokenizer, source }) => {
-            lint::verify(&path, &modalities::check::Against { tokenizer, source }, context)
+            lint::verify(&path, &lint::Against { tokenizer, source }, context)
         }
         Some(Command::Repair { path }) => repair::run(&path, context),
         Some(Command::Browse(args)) => browse::run(&args, context),

@@ -2,20 +2,14 @@
 
 use super::context::Context;
 use super::exit::{fields, Finished};
-use super::facts::{head, item, more, print_facts, size, MAX_LISTED};
+use super::facts::{head, item, more, print_facts, MAX_LISTED};
 use gristmill_core::table::{Align, Table};
-use gristmill_core::text::grouped;
+use gristmill_core::text::{grouped, size};
 use gristmill_core::{DatasetKind, Handles, ProblemLog, Progress};
-use gristmill_ops::engine::check::outputs::{format_facts, mixture_facts, FormatFacts, MixtureFacts};
-use gristmill_ops::source::kind::kind_of;
+use gristmill_ops::engine::check::mixture_index::{mixture_facts, MixtureFacts};
+use gristmill_ops::tokens::packed_formats::{format_facts, FormatFacts};
 use serde_json::{json, Map};
 use std::path::Path;
-
-/// Returns the kind of a folder of outputs; `None` for every other path.
-pub fn kind(path: &str) -> Option<DatasetKind> {
-    let kind = kind_of(Path::new(path)).ok()?;
-    matches!(kind, DatasetKind::PackedFormats | DatasetKind::MixtureIndex).then_some(kind)
-}
 
 /// Prints the content of a folder of this kind.
 pub fn info(path: &str, kind: DatasetKind, context: &Context) -> Finished {
@@ -65,6 +59,6 @@ fn mixture_lines(path: &str, facts: &MixtureFacts) -> Vec<String> {
         table.row([number.to_string(), grouped(*samples)]);
     }
     lines.extend(table.lines());
-    lines.extend(more(facts.datasets.len()));
+    lines.extend(more(facts.datasets.len().saturating_sub(MAX_LISTED) as u64));
     lines
 }

@@ -2,8 +2,9 @@
 
 use super::context::Context;
 use super::exit::Finished;
-use super::{jsonl, mix, modalities, paths};
+use super::{modalities, paths, tokens};
 use gristmill_core::{DatasetKind, Failure, Subject};
+use gristmill_ops::engine::modalities::check::is_raw_index;
 use gristmill_ops::engine::plan::shell_quote;
 use gristmill_ops::source::kind::kind_of;
 use std::path::Path;
@@ -12,28 +13,27 @@ use std::path::Path;
 pub fn run(path: &Path, context: &Context) -> Finished {
     let path = paths::local(path)?;
     let kind = kind_of(Path::new(&path))?;
-    if modalities::check::is_ours(&path) {
-        return modalities::check::repair(&path, context);
+    if let DatasetKind::Tokens(kind) = kind {
+        return tokens::repair(&path, kind, context);
+    }
+    if is_raw_index(Path::new(&path)) {
+        return modalities::check::repair(&path);
     }
     let quoted = shell_quote(&path);
     let (why, hint) = match kind {
-        _ if jsonl::is_jsonl(&path) => {
+        DatasetKind::Jsonl => {
             ("the index of a JSONL file is not repaired", format!("gristmill prepare {quoted} makes it anew"))
         }
-        _ if mix::is_metadataset(&path) => {
+        DatasetKind::Metadataset => {
             ("a metadataset is not repaired", format!("gristmill mix check {quoted} reports what is wrong with it"))
         }
-        DatasetKind::PackedFolder => (
-            "packed files are repaired one by one",
-            format!("gristmill lint {quoted} reports which of them is wrong; name that file"),
-        ),
         DatasetKind::PackedFormats => (
             "the formats of a folder are repaired one by one",
             format!("gristmill info {quoted} names their state; give the folder of one format"),
         ),
-        DatasetKind::TokenFolder | DatasetKind::ForagerSamples | DatasetKind::MixtureIndex => (
-            "nothing is known that could be repaired in tokens of this kind",
-            format!("gristmill verify {quoted} reports what is wrong; gristmill pack makes them again"),
+        DatasetKind::MixtureIndex => (
+            "nothing is known that could be repaired in an index of a mixture",
+            format!("gristmill info {quoted} reports what is wrong; gristmill mix index makes it again"),
         ),
         DatasetKind::OtherFile => {
             ("nothing is known about files of this kind", "packed files (.pbin) can be repaired".to_owned())

@@ -326,7 +326,8 @@ fn an_index_of_samples_is_compared_with_the_files() {
     assert!(!ran.err.contains("\u{1b}[31m"), "names are made safe");
     sandbox.write("base/index/sample_locations.bin", rows(&[[0, 0, 8], [3, u64::MAX, u64::MAX]]));
     sandbox.say("lint base").ends(1).complains("the list has 1 file");
-    sandbox.say("info base --sequence-length 4").ends(1).says("samples: 1");
+    sandbox.say("info base").ends(1).says("samples: 1");
+    sandbox.say("info base --sequence-length 4").ends(2).complains("it is no folder of .ds files");
 }
 
 #[test]

@@ -4,13 +4,12 @@ use super::apple_double::AppleDouble;
 use super::problem::Problem;
 use super::sample::SampleSketch;
 use super::shard::FileStamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The kind of data set that a path is. See docs/formats/energon.md §1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatasetKind {
     /// A folder with `.nv-meta/.info.json` (or `.info.yaml`): prepared.
     PreparedWebDataset,
@@ -22,14 +21,8 @@ pub enum DatasetKind {
     Jsonl,
     /// A metadataset `.yaml` file.
     Metadataset,
-    /// A `.pbin` file: tokens packed for Modalities.
-    PackedTokens,
-    /// A folder that contains only `.pbin` files: tokens packed for Modalities, one file per input.
-    PackedFolder,
-    /// A folder with `.ds` files directly in it: tokens for Nanosets.
-    TokenFolder,
-    /// A folder with `index/sample_locations.bin`: samples, tokens or lines, indexed for Forager.
-    ForagerSamples,
+    /// Token ids, made by `pack` or by a framework's own tool.
+    Tokens(&'static TokenKind),
     /// A folder with one folder for each of several formats: tokens packed in several formats.
     PackedFormats,
     /// A folder with the two files of a mixture of token folders.
@@ -40,7 +33,64 @@ pub enum DatasetKind {
     OtherFile,
 }
 
+/// One layout of files with token ids: what is known of it without reading them.
+#[derive(Clone, Copy, Debug)]
+pub struct TokenKind {
+    /// The name in results: `token-folder`.
+    pub id: &'static str,
+    /// The user-facing name of its framework.
+    pub title: &'static str,
+    /// The value of `--format`, which is also the name of its folder in an output of several formats.
+    pub format: &'static str,
+    /// The noun, in the singular, for what its files consist of.
+    pub item: &'static str,
+    /// Whether it is a single file.
+    pub is_file: bool,
+    /// Whether `mix index` takes it.
+    pub is_mixable: bool,
+    /// Whether the browser opens it.
+    pub is_browsable: bool,
+    /// Whether the last token of a window of training is also the first of the next.
+    pub has_overlapping_windows: bool,
+    /// Whether an existing path has this layout: a file, or a folder, as `is_file` says. Opens at most one file.
+    pub detect: fn(&Path) -> bool,
+    /// Returns the files with tokens of a folder, without those that describe them.
+    pub files: fn(&Path) -> Vec<PathBuf>,
+    /// Returns why a path that is named like this layout cannot be used.
+    pub defect: fn(&Path) -> Option<&'static str>,
+}
+
+impl PartialEq for TokenKind {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for TokenKind {}
+
+impl Serialize for DatasetKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.id())
+    }
+}
+
 impl DatasetKind {
+    /// Returns the name in results.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::PreparedWebDataset => "prepared-web-dataset",
+            Self::RawWebDataset => "raw-web-dataset",
+            Self::Filesystem => "filesystem",
+            Self::Jsonl => "jsonl",
+            Self::Metadataset => "metadataset",
+            Self::Tokens(kind) => kind.id,
+            Self::PackedFormats => "packed-formats",
+            Self::MixtureIndex => "mixture-index",
+            Self::PlainFolder => "plain-folder",
+            Self::OtherFile => "other-file",
+        }
+    }
+
     /// Returns the user-facing name, for lists and titles.
     pub fn title(self) -> &'static str {
         match self {
@@ -48,9 +98,7 @@ impl DatasetKind {
             Self::Filesystem => "media folder",
             Self::Jsonl => "JSONL",
             Self::Metadataset => "metadataset",
-            Self::PackedTokens | Self::PackedFolder => "Modalities",
-            Self::TokenFolder => "Nanosets",
-            Self::ForagerSamples => "Forager",
+            Self::Tokens(kind) => kind.title,
             Self::PackedFormats => "packed formats",
             Self::MixtureIndex => "mixture index",
             Self::PlainFolder => "folder",
@@ -66,19 +114,22 @@ impl DatasetKind {
             Self::Jsonl => "a JSONL file has no splits",
             Self::Metadataset => "a metadataset names its splits itself",
             Self::Filesystem | Self::PlainFolder => "a folder without tar shards has no splits",
-            Self::PackedTokens
-            | Self::PackedFolder
-            | Self::TokenFolder
-            | Self::PackedFormats
-            | Self::MixtureIndex
-            | Self::ForagerSamples => "packed tokens have no splits",
+            Self::Tokens(_) | Self::PackedFormats | Self::MixtureIndex => "packed tokens have no splits",
             Self::OtherFile => "it is not a prepared data set",
         })
     }
 
-    /// Whether it holds token ids, made by `pack` or by a framework's own tool.
+    /// Whether it holds token ids.
     pub fn is_tokens(self) -> bool {
-        matches!(self, Self::PackedTokens | Self::PackedFolder | Self::TokenFolder | Self::ForagerSamples)
+        self.tokens().is_some()
+    }
+
+    /// Returns the layout of its token ids, if it holds such.
+    pub fn tokens(self) -> Option<&'static TokenKind> {
+        match self {
+            Self::Tokens(kind) => Some(kind),
+            _ => None,
+        }
     }
 }
 

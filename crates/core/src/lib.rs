@@ -27,7 +27,9 @@ pub mod utc;
 
 pub use apple_double::{AppleDouble, AppleDoublePlace, MAX_APPLE_DOUBLE_KEYS};
 pub use dedup::DedupPlan;
-pub use facts::{DatasetFacts, DatasetKind, DuplicateKeys, PartFacts, PartSets, PreparedFacts, ShardFacts, ShardState};
+pub use facts::{
+    DatasetFacts, DatasetKind, DuplicateKeys, PartFacts, PartSets, PreparedFacts, ShardFacts, ShardState, TokenKind,
+};
 pub use failure::{ExitClass, Failure, Outcome};
 pub use handles::{
     Cancel, Handles, NullProblemSink, ProblemLog, ProblemSink, Progress, RecordedProblems, RecordingSink,

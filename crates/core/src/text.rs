@@ -33,6 +33,21 @@ pub fn bytes(size: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
+/// Formats a size with a binary unit and two decimals, as Energon's `info` does: `512 B`, `48.13 KiB`.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.2} {}", UNITS[unit])
+}
+
 /// Formats a duration: `0:04`, `12:30`, `1h02m`, `3d04h`.
 pub fn duration(time: Duration) -> String {
     let s = time.as_secs();
@@ -84,6 +99,14 @@ pub fn count_verb(number: u64, noun: &str, singular: &str, plural: &str) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_two_decimals() {
+        assert_eq!(size(1023), "1023 B");
+        assert_eq!(size(1024), "1.00 KiB");
+        assert_eq!(size(5 << 40), "5.00 TiB");
+        assert_eq!(size(1_572_864), "1.50 MiB");
+    }
 
     #[test]
     fn numbers_sizes_and_durations_are_written_one_way() {

@@ -1,13 +1,14 @@
 //! `lint` and `verify` of a JSONL file.
 
+use super::super::check::checked;
 use super::super::context::Context;
 use super::super::exit::Finished;
-use super::super::lint::{checked, LintTexts};
 use gristmill_ops::job::jsonl::{run_lint, run_verify};
+use gristmill_ops::tokens::reader::CheckTexts;
 use std::path::Path;
 
 /// What is counted, in addition to the size.
-const WORDS: LintTexts = LintTexts { shards: None, item: "file" };
+const WORDS: CheckTexts = CheckTexts { shards: None, item: "file" };
 
 /// Compares the index with the file and parses every line.
 pub fn lint(path: &str, context: &Context) -> Finished {

@@ -2,9 +2,9 @@
 
 use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
-use super::super::facts::{head, item, name_of, size};
+use super::super::facts::{head, item, name_of};
 use super::super::printer::{paint, Tone};
-use gristmill_core::text::{bytes, count, display_safe, grouped};
+use gristmill_core::text::{bytes, count, display_safe, grouped, size};
 use gristmill_core::{DatasetKind, Problem, ProblemKind, Severity, Subject};
 use gristmill_ops::engine::jsonl::{facts_of, JsonlFacts, KeyFacts, Lengths};
 use gristmill_ops::engine::plan::shell_quote;

@@ -1,9 +1,8 @@
-//! The files of Modalities on the command line: commands that write one file from others, and info, lint, verify and repair of packed
-//! files and raw indexes. Packing itself is `gristmill pack`; the command names of the `modalities` program are under `data`.
+//! The files of Modalities on the command line: commands that write one file from others, and info, lint and verify of raw indexes.
+//! Packing itself is `gristmill pack`; the command names of the `modalities` program are under `data`.
 
 mod args;
 pub mod check;
-pub mod folder;
 pub mod rewrite;
 
 pub use args::ModalitiesArgs;

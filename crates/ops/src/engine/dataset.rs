@@ -72,12 +72,7 @@ fn check_kind(root: &Path, kind: DatasetKind) -> Outcome<()> {
             ("it is a JSONL file, not a folder of tar shards", "prepare, info, lint and verify take it")
         }
         DatasetKind::Metadataset => ("metadatasets cannot be prepared yet", "give a folder of tar shards"),
-        DatasetKind::PackedTokens
-        | DatasetKind::PackedFolder
-        | DatasetKind::TokenFolder
-        | DatasetKind::PackedFormats
-        | DatasetKind::MixtureIndex
-        | DatasetKind::ForagerSamples => {
+        DatasetKind::Tokens(_) | DatasetKind::PackedFormats | DatasetKind::MixtureIndex => {
             ("it holds packed tokens, which training reads as they are", "browse shows them")
         }
         DatasetKind::OtherFile => ("this file is not a data set", "give the folder that holds the tar shards"),

@@ -10,3 +10,24 @@ pub mod forager;
 pub mod modalities;
 pub mod nanosets;
 pub mod sqlite;
+
+use gristmill_core::TokenKind;
+use std::path::{Path, PathBuf};
+
+/// The layouts of token ids. A path has the first of them that detects it.
+pub static TOKEN_KINDS: &[&TokenKind] = &[
+    &modalities::kind::PACKED_FILE,
+    &modalities::kind::PACKED_FOLDER,
+    &nanosets::kind::FOLDER,
+    &forager::kind::SAMPLES,
+];
+
+/// Maximum number of entries of a folder that are examined to recognize it.
+const MAX_ENTRIES: usize = 20_000;
+
+/// Returns the files directly in a folder that are not hidden, among its first entries.
+fn files_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let is_shown = |entry: &std::fs::DirEntry| !entry.file_name().as_encoded_bytes().starts_with(b".");
+    let entries = std::fs::read_dir(folder).into_iter().flatten().take(MAX_ENTRIES).flatten();
+    entries.filter(is_shown).map(|entry| entry.path()).filter(|path| path.is_file())
+}

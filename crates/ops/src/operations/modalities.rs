@@ -4,6 +4,7 @@ use super::{Operation, Plan};
 use crate::engine::modalities::chunk::Chunk;
 use crate::engine::modalities::filter::{ranges, Keep};
 use crate::engine::modalities::merge::list;
+use crate::formats::modalities::kind::PACKED_FILE;
 use crate::formats::modalities::PACKED_SUFFIX;
 use crate::job::modalities::{run_rewrite, Existing, Rewrite, RewritePlan, RewriteReport};
 use crate::job::report::{problem_table, Report, ReportLine};
@@ -310,7 +311,7 @@ fn read_list(path: &str) -> Outcome<String> {
 }
 
 fn is_packed(path: &Path) -> bool {
-    kind_of(path).map_or_else(|_| is_named_packed(path), |kind| kind == DatasetKind::PackedTokens)
+    kind_of(path).map_or_else(|_| is_named_packed(path), |kind| kind == DatasetKind::Tokens(&PACKED_FILE))
 }
 
 fn is_named_packed(path: &Path) -> bool {

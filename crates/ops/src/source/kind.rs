@@ -1,8 +1,8 @@
 //! Detection of the kind of data set at a path, the first step of every command. See docs/formats/energon.md §1.
 
 use super::discover::is_shard_name;
-use crate::formats::modalities::packed::is_packed;
-use gristmill_core::{DatasetKind, Failure, Outcome};
+use crate::formats::TOKEN_KINDS;
+use gristmill_core::{DatasetKind, Failure, Outcome, TokenKind};
 use gristmill_storage::walk::walk;
 use std::path::{Path, PathBuf};
 
@@ -33,8 +33,7 @@ pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
         () if !facts.is_file() => DatasetKind::OtherFile,
         () if name.ends_with(b".jsonl") => DatasetKind::Jsonl,
         () if name.ends_with(b".yaml") => DatasetKind::Metadataset,
-        () if name.ends_with(b".pbin") || is_packed(path) => DatasetKind::PackedTokens,
-        () => DatasetKind::OtherFile,
+        () => token_kind(path, true).map_or(DatasetKind::OtherFile, DatasetKind::Tokens),
     })
 }
 
@@ -59,13 +58,11 @@ fn kind_of_folder(path: &Path) -> DatasetKind {
 ///
 /// Does not detect folders prepared by Energon: that check comes first.
 pub fn token_folder_kind(path: &Path) -> Option<DatasetKind> {
-    let kind = match () {
-        () if path.join("index").join("sample_locations.bin").is_file() => DatasetKind::ForagerSamples,
-        () if has_token_file(path) => DatasetKind::TokenFolder,
-        () if packed_files(path).is_some() => DatasetKind::PackedFolder,
-        () => return None,
-    };
-    (!has_shard(path, 1)).then_some(kind)
+    token_kind(path, false).filter(|_| !has_shard(path, 1)).map(DatasetKind::Tokens)
+}
+
+fn token_kind(path: &Path, is_file: bool) -> Option<&'static TokenKind> {
+    TOKEN_KINDS.iter().copied().find(|kind| kind.is_file == is_file && (kind.detect)(path))
 }
 
 /// Returns the kind of a folder that `pack` created in several formats, or `mix index`; `None` for every other.
@@ -81,44 +78,13 @@ pub fn output_folder_kind(path: &Path) -> Option<DatasetKind> {
 /// Whether there are two folders named like formats, at least one of which has the files of its format.
 fn has_packed_formats(path: &Path) -> bool {
     let formats = packed_formats(path);
-    formats.len() > 1 && formats.iter().any(|(_, kind, path)| token_folder_kind(path) == Some(*kind))
+    formats.len() > 1 && formats.iter().any(|(kind, path)| token_folder_kind(path) == Some(DatasetKind::Tokens(kind)))
 }
-
-/// Names of the folders of formats, with the kind of each.
-const PACKED_FORMATS: &[(&str, DatasetKind)] = &[
-    ("modalities", DatasetKind::PackedFolder),
-    ("nanosets", DatasetKind::TokenFolder),
-    ("forager", DatasetKind::ForagerSamples),
-];
 
 /// Returns the direct subfolders that are named like formats of `pack`, with the kind that each should have.
-pub fn packed_formats(path: &Path) -> Vec<(&'static str, DatasetKind, PathBuf)> {
-    let all = PACKED_FORMATS.iter().map(|(format, kind)| (*format, *kind, path.join(format)));
-    all.filter(|(.., path)| path.is_dir()).collect()
-}
-
-/// Returns the `.pbin` files of a folder, at any depth and sorted; `None` if there are none, or if there are other files. Hidden files, and
-/// those that this program keeps next to its outputs, are ignored.
-pub fn packed_files(folder: &Path) -> Option<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in walk(folder, usize::MAX) {
-        let entry = entry.ok()?;
-        if entry.file_type().is_dir() {
-            continue;
-        }
-        if !entry.file_type().is_file() || !entry.file_name().as_encoded_bytes().ends_with(b".pbin") {
-            return None;
-        }
-        found.push(entry.into_path());
-    }
-    found.sort();
-    (!found.is_empty()).then_some(found)
-}
-
-fn has_token_file(path: &Path) -> bool {
-    walk(path, 1).take(LOOKED_AT).flatten().any(|entry| {
-        entry.depth() > 0 && entry.file_type().is_file() && entry.file_name().as_encoded_bytes().ends_with(b".ds")
-    })
+pub fn packed_formats(path: &Path) -> Vec<(&'static TokenKind, PathBuf)> {
+    let kinds = TOKEN_KINDS.iter().filter(|kind| !kind.is_file);
+    kinds.map(|kind| (*kind, path.join(kind.format))).filter(|(_, path)| path.is_dir()).collect()
 }
 
 /// Direct entries are examined first, so that a folder of many subfolders is recognised at once when shards are next to them.
@@ -131,6 +97,8 @@ fn has_shard(root: &Path, depth: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::modalities::kind::packed_files;
+    use crate::formats::{forager, modalities, nanosets};
     use gristmill_storage::{fs::RealFs, publish::write_file};
     use std::os::unix::fs::symlink;
 
@@ -147,7 +115,7 @@ mod tests {
             ("a.yaml", DatasetKind::Metadataset),
             ("a.yml", DatasetKind::OtherFile),
             ("a.json", DatasetKind::OtherFile),
-            ("a.pbin", DatasetKind::PackedTokens),
+            ("a.pbin", DatasetKind::Tokens(&modalities::kind::PACKED_FILE)),
             ("a.ds", DatasetKind::OtherFile),
             ("a.JSONL", DatasetKind::OtherFile),
             ("a.tar", DatasetKind::OtherFile),
@@ -165,7 +133,7 @@ mod tests {
         let bytes = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(golden)).unwrap();
         let renamed = dir.path().join("packed");
         write_file(&RealFs, &renamed, &bytes, 0o644).unwrap();
-        assert_eq!(kind_of(&renamed).unwrap(), DatasetKind::PackedTokens);
+        assert_eq!(kind_of(&renamed).unwrap(), DatasetKind::Tokens(&modalities::kind::PACKED_FILE));
         for other in [&bytes[..bytes.len() - 1], &bytes[1..], &bytes[..12], &bytes[..4], b""] {
             write_file(&RealFs, &renamed, other, 0o644).unwrap();
             assert_eq!(kind_of(&renamed).unwrap(), DatasetKind::OtherFile);
@@ -199,9 +167,9 @@ mod tests {
         assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PlainFolder, "no .ds file directly in it");
         put(&at("a.ds"));
         put(&at("sub/b.tar"));
-        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::TokenFolder);
-        put(&at("index/sample_locations.bin"));
-        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::ForagerSamples);
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::Tokens(&nanosets::kind::FOLDER));
+        put(&at("samples/index/sample_locations.bin"));
+        assert_eq!(kind_of(&at("samples")).unwrap(), DatasetKind::Tokens(&forager::kind::SAMPLES));
         put(&at("b.tar"));
         assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::RawWebDataset, "shards beside them come first");
     }
@@ -215,7 +183,7 @@ mod tests {
         for name in ["b.pbin", "a/c.pbin", "b.pbin.gristmill/plan.yaml", ".hidden"] {
             put(&at(name));
         }
-        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PackedFolder);
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::Tokens(&modalities::kind::PACKED_FOLDER));
         assert_eq!(packed_files(dir.path()).unwrap(), [at("a/c.pbin"), at("b.pbin")]);
         put(&at("a/c.jsonl"));
         assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PlainFolder, "text, and tokens made of it");

@@ -3,6 +3,7 @@
 //! Each format is a folder of `formats/` with one value of [`TokenFormat`]. A run asks it for a [`TokenOutput`], which knows the names of
 //! the files, and that for a [`TokenWriter`], which gets the encoded blocks in the order of the text.
 
+use super::reader::TokenReader;
 use super::spool::Mark;
 use super::spools::{SpoolRules, SpoolSet};
 use crate::job::publish::FinishedFile;
@@ -33,6 +34,10 @@ pub(crate) trait TokenFormat: Sync {
     /// Returns the noun, in the singular, for what left-over tokens do not fill.
     fn unit(&self) -> &'static str {
         "sample"
+    }
+    /// Returns what reads each layout of its files; empty if nothing does.
+    fn readers(&self) -> &'static [&'static dyn TokenReader] {
+        &[]
     }
     /// Whether the browser opens the result.
     fn is_browsable(&self) -> bool {

@@ -9,6 +9,8 @@ mod names;
 mod options;
 mod overlaps;
 pub mod pack;
+pub mod packed_formats;
+pub mod reader;
 mod spool;
 mod spools;
 

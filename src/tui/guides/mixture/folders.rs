@@ -49,7 +49,7 @@ pub(super) fn open(folder: &Path, path: PathBuf) -> Result<TokenFolder, String> 
 }
 
 fn is_token_folder(path: &Path) -> bool {
-    path.is_dir() && token_folder_kind(path) == Some(DatasetKind::TokenFolder)
+    path.is_dir() && token_folder_kind(path).and_then(DatasetKind::tokens).is_some_and(|kind| kind.is_mixable)
 }
 
 fn read(folder: &Path, path: PathBuf) -> TokenFolder {

@@ -431,14 +431,9 @@ impl BrowseScreen {
 
     /// Returns the name of a row in this data set.
     pub(super) fn row_word(&self) -> &'static str {
-        match self.catalog().map(|catalog| catalog.kind()) {
-            Some(DatasetKind::PackedTokens | DatasetKind::PackedFolder | DatasetKind::TokenFolder) => {
-                match self.view_of_tokens.sequence_length {
-                    Some(_) => "window",
-                    None => "document",
-                }
-            }
-            _ => "sample",
+        match self.catalog().and_then(|catalog| catalog.kind().tokens()).map(|tokens| tokens.item) {
+            Some("document") if self.view_of_tokens.sequence_length.is_some() => "window",
+            item => item.unwrap_or("sample"),
         }
     }
 

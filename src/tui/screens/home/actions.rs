@@ -200,7 +200,7 @@ impl Home {
     /// Opens a mixture of the data sets in a folder, or of those next to a data set with that one selected.
     fn mix(&self, entry: &Entry) -> Vec<Effect> {
         let seen = self.looks.get(&entry.path);
-        if seen.is_some_and(|seen| seen.kind == DatasetKind::TokenFolder) {
+        if seen.and_then(|seen| seen.kind.tokens()).is_some_and(|kind| kind.is_mixable) {
             let members = vec![Member::Folder(entry.path.clone())];
             let plan = MixtureIndexPlan { members, ..MixtureIndexPlan::blank() };
             return vec![Effect::Push(form::open(erase::<MixIndex>(plan), self.env.clone()))];
@@ -277,8 +277,8 @@ fn why_not_browse(seen: &EntryFacts) -> Option<String> {
         DatasetKind::PlainFolder if seen.media > 0 || seen.is_deduplicated => None,
         DatasetKind::PlainFolder => Some("no picture, sound or video was seen in it".into()),
         DatasetKind::Metadataset => Some("its members are browsed, each by itself".into()),
-        DatasetKind::PackedTokens | DatasetKind::PackedFolder => None,
-        DatasetKind::TokenFolder | DatasetKind::ForagerSamples => None,
+        DatasetKind::Tokens(kind) if kind.is_browsable => None,
+        DatasetKind::Tokens(kind) => Some(format!("the browser does not open files of {}", kind.title)),
         DatasetKind::PackedFormats => Some("each of its formats is browsed by itself: open the folder".into()),
         DatasetKind::MixtureIndex => Some("the token folders of a mixture are browsed, not its index".into()),
         DatasetKind::OtherFile => Some("only shards, JSONL files, folders of media and tokens are browsed".into()),
@@ -291,8 +291,7 @@ fn why_not_pack(entry: &Entry, seen: &EntryFacts) -> Option<String> {
     }
     match seen.kind {
         _ if is_text_file(entry, seen) => None,
-        DatasetKind::PlainFolder | DatasetKind::ForagerSamples if seen.texts > 0 => None,
-        kind if kind.is_tokens() => Some("it is packed already".into()),
+        DatasetKind::Tokens(_) if seen.texts == 0 => Some("it is packed already".into()),
         _ if entry.is_folder && seen.texts > 0 => None,
         _ => Some("no .jsonl file was seen in it".into()),
     }
@@ -341,7 +340,7 @@ fn why_not_mix(seen: &EntryFacts) -> Option<String> {
     match (seen.kind, &seen.state) {
         (DatasetKind::PreparedWebDataset, _) | (DatasetKind::Jsonl, State::Prepared) => None,
         (DatasetKind::Metadataset, State::Prepared) => None,
-        (DatasetKind::TokenFolder, _) => None,
+        (DatasetKind::Tokens(kind), _) if kind.is_mixable => None,
         (DatasetKind::RawWebDataset | DatasetKind::PlainFolder, _) if seen.members > 0 => None,
         _ => Some("a mixture needs prepared data sets".into()),
     }

@@ -2,12 +2,12 @@
 
 use super::look::{EntryFacts, State};
 use gristmill_core::text::count;
-use gristmill_core::{Cancel, DatasetKind, Failure, Handles, ProblemLog, Progress};
-use gristmill_ops::engine::check::outputs::mixture_facts;
+use gristmill_core::{Cancel, DatasetKind, Failure, Handles, ProblemLog, Progress, TokenKind};
+use gristmill_ops::engine::check::mixture_index::mixture_facts;
 use gristmill_ops::formats::energon::jsonl_idx::{self, IndexState};
 use gristmill_ops::formats::energon::metadataset::{self, Leaf, Metadataset, Node, Reference};
 use gristmill_ops::formats::energon::{info::Info, layout, split_yaml::SplitFile};
-use gristmill_ops::source::kind::{packed_files, packed_formats, token_folder_kind};
+use gristmill_ops::source::kind::{packed_formats, token_folder_kind};
 use gristmill_storage::read::read_whole;
 use std::path::Path;
 
@@ -57,41 +57,22 @@ const MIXTURE_SAMPLES: u64 = 1 << 17;
 /// Maximum number of files that are examined in a folder of tokens.
 const MAX_FILES: usize = 10_000;
 
-/// Returns the facts about a folder of tokens: the number and size of the files with tokens, without the files that describe them.
-pub fn tokens(path: &Path, look: EntryFacts) -> EntryFacts {
-    let is_forager = look.kind == DatasetKind::ForagerSamples;
-    let folder = if is_forager { path.join("tokenized-samples") } else { path.to_owned() };
-    // Without its own samples, the index describes the lines of the text files next to it.
-    let folder = if is_forager && !folder.is_dir() { path.to_owned() } else { folder };
-    if look.kind == DatasetKind::PackedFolder {
-        let files = packed_files(path).unwrap_or_default();
-        let sizes = files.iter().filter_map(|file| std::fs::metadata(file).ok()).map(|facts| facts.len());
-        return EntryFacts { files: files.len() as u64, bytes: sizes.sum(), ..look };
-    }
-    let Ok(entries) = std::fs::read_dir(folder) else { return look };
-    let mut found = look;
-    for (seen, entry) in entries.flatten().enumerate() {
-        if seen >= MAX_FILES {
-            found.more = true;
-            break;
-        }
-        let name = entry.file_name();
-        let name = name.as_encoded_bytes();
-        let counts = if is_forager { !name.starts_with(b".") } else { name.ends_with(b".ds") };
-        if let Some(facts) = entry.metadata().ok().filter(|facts| counts && facts.is_file()) {
-            found.files += 1;
-            found.bytes += facts.len();
-        }
-    }
-    found
+/// Returns the facts about tokens: the number and size of the files with tokens, without the files that describe them.
+pub fn tokens(path: &Path, kind: &TokenKind, look: EntryFacts) -> EntryFacts {
+    let files = (kind.files)(path);
+    let sizes = files.iter().take(MAX_FILES).filter_map(|file| std::fs::metadata(file).ok()).map(|facts| facts.len());
+    EntryFacts { files: files.len() as u64, bytes: sizes.sum(), more: files.len() > MAX_FILES, ..look }
 }
 
 /// Returns the facts about tokens packed in several formats, or about the index of a mixture.
 pub fn outputs(path: &Path, look: EntryFacts) -> EntryFacts {
     if look.kind == DatasetKind::PackedFormats {
-        let looked = packed_formats(path).into_iter().map(|(format, _, path)| match token_folder_kind(&path) {
-            Some(kind) => (format, tokens(&path, EntryFacts { state: State::Prepared, ..EntryFacts::of(kind) })),
-            None => (format, EntryFacts::of(DatasetKind::PlainFolder)),
+        let looked = packed_formats(path).into_iter().map(|(expected, path)| match token_folder_kind(&path) {
+            Some(kind) => {
+                let look = EntryFacts { state: State::Prepared, ..EntryFacts::of(kind) };
+                (expected.format, tokens(&path, kind.tokens().unwrap_or(expected), look))
+            }
+            None => (expected.format, EntryFacts::of(DatasetKind::PlainFolder)),
         });
         let formats: Vec<_> = looked.collect();
         let lacks = formats.iter().find(|(_, look)| look.state != State::Prepared);

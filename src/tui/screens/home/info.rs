@@ -10,14 +10,12 @@ use crate::tui::screens::page::{Page, PageLine, Tone};
 use crate::tui::theme::Glyphs;
 use crate::tui::work::Stoppable;
 use gristmill_core::{Cancel, DatasetKind, Handles, Outcome, ProblemLog, Progress};
-use gristmill_ops::engine::check::forager::forager_facts;
-use gristmill_ops::engine::check::outputs::{format_facts, mixture_facts};
+use gristmill_ops::engine::check::mixture_index::mixture_facts;
 use gristmill_ops::engine::check::{info, media_folder_info, InfoOptions};
 use gristmill_ops::engine::jsonl::facts_of;
 use gristmill_ops::engine::mix;
-use gristmill_ops::engine::modalities::check::facts_of as facts_of_packed;
-use gristmill_ops::engine::modalities::folder::packed_folder;
-use gristmill_ops::engine::nanosets::folder_facts;
+use gristmill_ops::tokens::formats;
+use gristmill_ops::tokens::packed_formats::format_facts;
 use ratatui::layout::Rect;
 use ratatui::Frame;
 use std::path::{Path, PathBuf};
@@ -83,16 +81,10 @@ fn read(path: &Path, kind: DatasetKind, prepare: &str, glyphs: &Glyphs, cancel: 
     let handles = Handles { progress: &progress, cancel, problems: &log };
     match kind {
         DatasetKind::Jsonl => facts_of(path, MAX_RECORDS).map(|facts| lines::jsonl(&facts, prepare)),
-        DatasetKind::PackedTokens => facts_of_packed(path, &handles).map(|facts| tokens::packed(&facts)),
-        DatasetKind::PackedFolder => packed_folder(path, &handles).map(|facts| tokens::packed_folder(&facts)),
-        DatasetKind::TokenFolder => {
-            let facts = folder_facts(path, None, None, &handles)?;
-            Ok(tokens::folder(&facts, &log.to_vec()))
-        }
-        DatasetKind::ForagerSamples => {
-            let facts = forager_facts(path, &handles)?;
-            Ok(tokens::samples(&facts, &log.to_vec()))
-        }
+        DatasetKind::Tokens(kind) => match formats::reader(kind) {
+            Some(reader) => reader.info(path, None, &handles).map(|info| tokens::of_format(&info)),
+            None => Ok(Vec::new()),
+        },
         DatasetKind::PackedFormats => {
             let (formats, problems) = format_facts(path, &handles)?;
             Ok(tokens::formats(&formats, &problems))
@@ -147,27 +139,28 @@ impl Screen for InfoPage {
 mod tests {
     use super::*;
 
-    fn told(case: &str, kind: DatasetKind) -> String {
+    fn shown(case: &str) -> String {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(case);
+        let kind = gristmill_ops::source::kind::kind_of(&path).unwrap();
         let lines = read(&path, kind, "p", &Glyphs::new(false), &Cancel::default()).unwrap();
         lines.iter().map(|line| format!("{}{}\n", line.label, line.text)).collect()
     }
 
     #[test]
-    fn packed_tokens_show_what_the_command_tells() {
-        let packed = told("modalities/pack_bpe/expected/data.pbin", DatasetKind::PackedTokens);
-        for part in ["documents", "bytes a token   2", "on average", "the token 0"] {
+    fn packed_tokens_show_what_the_command_prints() {
+        let packed = shown("modalities/pack_bpe/expected/data.pbin");
+        for part in ["documents  ", "bytes a token             2", "on average", "the token 0"] {
             assert!(packed.contains(part), "{part}: {packed}");
         }
-        let folder = told("modalities/chunk_tokenized/expected", DatasetKind::PackedFolder);
-        for part in ["documents", "2, ", "chunk0.pbin", " tokens, "] {
+        let folder = shown("modalities/chunk_tokenized/expected");
+        for part in ["documents  ", "files      2", "chunk0.pbin", "  file"] {
             assert!(folder.contains(part), "{part}: {folder}");
         }
-        let folder = told("nanosets/03_modern_doc_shuffle_split/expected", DatasetKind::TokenFolder);
-        for part in ["../tokenizers/bpe1k.json", "2,541", "00001_00000_doc_shuffled.ds", "4, "] {
+        let folder = shown("nanosets/03_modern_doc_shuffle_split/expected");
+        for part in ["../tokenizers/bpe1k.json", "2,541", "00001_00000_doc_shuffled.ds", "files          4"] {
             assert!(folder.contains(part), "{part}: {folder}");
         }
-        let samples = told("forager/aux_loss_mask/expected", DatasetKind::ForagerSamples);
+        let samples = shown("forager/aux_loss_mask/expected");
         for part in ["samples", "bytes a sample", "arrays", "tokens (uint32)"] {
             assert!(samples.contains(part), "{part}: {samples}");
         }

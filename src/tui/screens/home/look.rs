@@ -8,7 +8,6 @@ use gristmill_core::text::{bytes, count};
 use gristmill_core::DatasetKind;
 use gristmill_ops::engine::browse::is_packed_jsonl;
 use gristmill_ops::engine::dedup::removed;
-use gristmill_ops::formats::modalities::packed::may_be_packed;
 use gristmill_ops::operations::InterruptedRun;
 use gristmill_ops::source::kind::{kind_of, output_folder_kind, token_folder_kind};
 use gristmill_storage::lock::DatasetLock;
@@ -111,7 +110,7 @@ impl State {
             (Self::Prepared, DatasetKind::Metadataset) => "readable",
             (Self::Prepared, _) => "prepared",
             (Self::Stale(_), _) => "out of date",
-            (Self::Broken(_), DatasetKind::OtherFile | DatasetKind::PackedTokens) => "unusable",
+            (Self::Broken(_), DatasetKind::OtherFile | DatasetKind::Tokens(_)) => "unusable",
             (Self::Broken(_), _) => "has mistakes",
             (Self::Interrupted, _) => "interrupted",
             (Self::Locked(_), _) => "in use",
@@ -154,7 +153,10 @@ impl EntryFacts {
     pub fn is_ready_to_browse(&self) -> bool {
         self.state == State::Prepared
             && !self.is_shard
-            && (self.kind.is_tokens() || matches!(self.kind, DatasetKind::PreparedWebDataset | DatasetKind::Jsonl))
+            && match self.kind {
+                DatasetKind::Tokens(kind) => kind.is_browsable,
+                kind => matches!(kind, DatasetKind::PreparedWebDataset | DatasetKind::Jsonl),
+            }
     }
 
     /// Whether it is a file that is prepared without questions.
@@ -281,14 +283,10 @@ fn inspect_file(path: &Path, size: u64) -> EntryFacts {
     match kind {
         DatasetKind::Jsonl => files::jsonl(path, look),
         DatasetKind::Metadataset => files::yaml(path, look),
-        // A file of 0 bytes is not packed tokens, whatever its name.
-        DatasetKind::PackedTokens if size == 0 => {
-            EntryFacts { state: State::Broken("the file is empty".into()), ..look }
+        DatasetKind::Tokens(kind) => {
+            let state = (kind.defect)(path).map_or(State::Prepared, |why| State::Broken(why.to_owned()));
+            EntryFacts { state, ..look }
         }
-        DatasetKind::PackedTokens if !may_be_packed(path) => {
-            EntryFacts { state: State::Broken("its header is not that of packed tokens".into()), ..look }
-        }
-        DatasetKind::PackedTokens => EntryFacts { state: State::Prepared, ..look },
         _ => look,
     }
 }
@@ -300,11 +298,10 @@ fn inspect_folder(path: &Path) -> EntryFacts {
     let prepared = is_prepared(&meta);
     let has_database = meta.join("index.sqlite").is_file();
     let described = prepared || has_database;
-    if let Some(kind) = token_folder_kind(path).filter(|_| !described) {
-        return files::tokens(
-            path,
-            EntryFacts { state: State::Prepared, members: walk.members, texts: walk.texts, ..EntryFacts::of(kind) },
-        );
+    if let Some(kind @ DatasetKind::Tokens(tokens)) = token_folder_kind(path).filter(|_| !described) {
+        let state = (tokens.defect)(path).map_or(State::Prepared, |why| State::Broken(why.to_owned()));
+        let look = EntryFacts { state, members: walk.members, texts: walk.texts, ..EntryFacts::of(kind) };
+        return files::tokens(path, tokens, look);
     }
     if let Some(kind) = output_folder_kind(path).filter(|_| !described) {
         return files::outputs(path, EntryFacts { state: State::Prepared, texts: walk.texts, ..EntryFacts::of(kind) });

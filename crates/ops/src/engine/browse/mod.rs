@@ -215,7 +215,7 @@ fn way_of(path: &Path) -> Outcome<SourceKind> {
         DatasetKind::Jsonl => SourceKind::Jsonl,
         DatasetKind::OtherFile if is_packed_jsonl(path) => SourceKind::Jsonl,
         DatasetKind::OtherFile if is_shard_file(path) => SourceKind::Raw,
-        kind if kind.is_tokens() => SourceKind::Tokens(kind),
+        kind if kind.tokens().is_some_and(|tokens| tokens.is_browsable) => SourceKind::Tokens(kind),
         kind @ (DatasetKind::PlainFolder | DatasetKind::Filesystem) => SourceKind::Folder(kind),
         kind => {
             return Err(Failure::usage("opening the data set", format!("a {} cannot be browsed", kind.title()))

@@ -11,7 +11,7 @@ mod headers;
 pub mod info;
 pub mod lint;
 pub mod media;
-pub mod outputs;
+pub mod mixture_index;
 mod pieces;
 mod prepared;
 mod sample_checks;

@@ -202,14 +202,15 @@ fn open(path: &Path) -> Result<Opened, Unusable> {
         DatasetKind::PlainFolder => {
             Err(Unusable::new(format!("{shown} is not a data set: no .nv-meta and no tar shard is in it")))
         }
-        DatasetKind::TokenFolder => Err(Unusable::new(format!("{shown} is a token folder for Nanosets"))
-            .hint("token folders are mixed by 'gristmill mix index', which writes what Nanosets reads")),
-        DatasetKind::PackedTokens
-        | DatasetKind::PackedFolder
-        | DatasetKind::PackedFormats
-        | DatasetKind::MixtureIndex
-        | DatasetKind::ForagerSamples => Err(Unusable::new(format!("{shown} holds tokens for {}", kind.title()))
-            .hint("a member is a prepared folder of tars, a .jsonl file or a metadataset ending in .yaml")),
+        DatasetKind::Tokens(tokens) if tokens.is_mixable => Err(Unusable::new(format!(
+            "{shown} is a token folder for {}",
+            tokens.title
+        ))
+        .hint(format!("token folders are mixed by 'gristmill mix index', which writes what {} reads", tokens.title))),
+        DatasetKind::Tokens(_) | DatasetKind::PackedFormats | DatasetKind::MixtureIndex => {
+            Err(Unusable::new(format!("{shown} holds tokens for {}", kind.title()))
+                .hint("a member is a prepared folder of tars, a .jsonl file or a metadataset ending in .yaml"))
+        }
         DatasetKind::OtherFile => {
             let hint = "a member is a prepared folder of tars, a .jsonl file or a metadataset ending in .yaml";
             Err(Unusable::new(format!("{shown} is not a data set")).hint(hint))

@@ -2,6 +2,7 @@
 //! (docs/formats/forager.md).
 
 pub mod file_location;
+pub mod kind;
 pub mod sample_locations;
 pub mod sample_schema;
 

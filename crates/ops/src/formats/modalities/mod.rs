@@ -1,5 +1,6 @@
 //! The files of Modalities: packed tokens (`.pbin`) and raw indexes (`.idx`) (docs/formats/modalities.md).
 
+pub mod kind;
 pub mod packed;
 pub mod raw_index;
 

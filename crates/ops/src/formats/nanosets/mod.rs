@@ -1,6 +1,7 @@
 //! Token folders written by datatrove and read by nanotron: `X.ds`, `X.ds.index`, `X.ds.metadata`, `X.ds.loss` (docs/formats/nanosets.md).
 
 pub mod index;
+pub mod kind;
 pub mod metadata;
 pub mod names;
 pub mod shard;

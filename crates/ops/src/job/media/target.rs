@@ -50,12 +50,7 @@ pub(super) fn open(plan: &PrepareMediaPlan, threads: usize, handles: &Handles<'_
             "metadatasets have no media metadata of their own",
             "give the data set or folder that the media are in",
         ),
-        DatasetKind::PackedTokens
-        | DatasetKind::PackedFolder
-        | DatasetKind::TokenFolder
-        | DatasetKind::PackedFormats
-        | DatasetKind::MixtureIndex
-        | DatasetKind::ForagerSamples => {
+        DatasetKind::Tokens(_) | DatasetKind::PackedFormats | DatasetKind::MixtureIndex => {
             refused("it holds tokens, no media", "give a prepared data set, or a folder of media")
         }
         DatasetKind::OtherFile => refused("it is a file", "give a prepared data set, or a folder of media"),

@@ -6,10 +6,11 @@ mod modalities;
 mod nanosets;
 
 use super::format::{EndTokenNeed, TokenFormat};
+use super::reader::TokenReader;
 use crate::source::text::DocumentRules;
 use crate::tokens::encode::EncodingSpec;
 use gristmill_core::options::{Choice, Group};
-use gristmill_core::{Failure, Outcome, PackPlan};
+use gristmill_core::{Failure, Outcome, PackPlan, TokenKind};
 use gristmill_tokenizer::Tokenizer;
 
 macro_rules! token_formats {
@@ -49,6 +50,11 @@ pub(crate) fn only(plan: &PackPlan) -> Option<&'static dyn TokenFormat> {
 /// Returns the format with this name.
 pub(crate) fn named(name: &str) -> Option<&'static dyn TokenFormat> {
     TOKEN_FORMATS.iter().copied().find(|format| format.name() == name)
+}
+
+/// Returns what reads a layout of token files.
+pub fn reader(kind: &TokenKind) -> Option<&'static dyn TokenReader> {
+    TOKEN_FORMATS.iter().flat_map(|format| format.readers()).copied().find(|reader| reader.kind() == kind)
 }
 
 /// Returns the names of the formats that a plan chooses.

@@ -196,12 +196,11 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Returns the windows of a kind of data set. Nanosets uses windows that share nothing; Modalities uses the last target of one window
-    /// as the first token of the next.
+    /// Returns the windows of a kind of data set.
     pub(super) fn of(kind: DatasetKind, sequence_length: u64) -> Self {
         let length = sequence_length.clamp(1, 1 << 40);
-        let is_modalities = matches!(kind, DatasetKind::PackedTokens | DatasetKind::PackedFolder);
-        let stride = if is_modalities { length } else { length + 1 };
+        let has_overlap = kind.tokens().is_some_and(|tokens| tokens.has_overlapping_windows);
+        let stride = if has_overlap { length } else { length + 1 };
         Self { block: length + 1, stride }
     }
 
@@ -242,13 +241,15 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::modalities::kind::PACKED_FILE;
+    use crate::formats::nanosets::kind::FOLDER;
 
     #[test]
     fn windows_tile_a_file_and_the_rest_is_waste() {
-        let nanosets = Window::of(DatasetKind::TokenFolder, 4);
+        let nanosets = Window::of(DatasetKind::Tokens(&FOLDER), 4);
         assert_eq!((nanosets.count(14), nanosets.waste(14), nanosets.rows(14)), (2, 4, 3));
         assert_eq!((nanosets.count(4), nanosets.waste(4), nanosets.rows(0)), (0, 4, 0));
-        let modalities = Window::of(DatasetKind::PackedTokens, 4);
+        let modalities = Window::of(DatasetKind::Tokens(&PACKED_FILE), 4);
         // docs/formats/modalities.md §6: (T - B) div (B - 1) + 1 samples.
         assert_eq!((modalities.count(14), modalities.waste(14), modalities.rows(13)), (3, 1, 3));
         let places = modalities.places(14, TokenCode::little(2), 1, 9);

@@ -20,6 +20,9 @@ pub use vocabulary::Vocabulary;
 
 use super::state::GroupsState;
 use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited};
+use crate::formats::forager::kind::SAMPLES;
+use crate::formats::modalities::kind::PACKED_FOLDER;
+use crate::formats::nanosets::kind::FOLDER;
 use crate::preview::tokens::TokenCode;
 use file::{RowSpan, TokenFile};
 use gristmill_core::text::{count, grouped};
@@ -51,9 +54,9 @@ pub(super) fn open(path: &Path, kind: DatasetKind, view: &TokenView) -> Outcome<
     let mut background: Vec<Background> = Vec::new();
     let state = Arc::new(GroupsState::default());
     match kind {
-        DatasetKind::TokenFolder => files = folder::files(path, &mut named)?,
-        DatasetKind::ForagerSamples => files = forager::files(path, &named)?,
-        DatasetKind::PackedFolder => {
+        DatasetKind::Tokens(kind) if *kind == FOLDER => files = folder::files(path, &mut named)?,
+        DatasetKind::Tokens(kind) if *kind == SAMPLES => files = forager::files(path, &named)?,
+        DatasetKind::Tokens(kind) if *kind == PACKED_FOLDER => {
             let (found, work) = pbin::files(path, &state, view)?;
             files = found;
             background.push(work);

@@ -6,11 +6,13 @@ mod files;
 mod names;
 mod options;
 mod output;
+mod reader;
 mod writer;
 
 pub(super) use options::{CHOICE, GROUP, LOSS_MASKS};
 
 use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
+use super::super::reader::TokenReader;
 use crate::source::text::{DocumentRules, InputRules};
 use crate::tokens::encode::EncodingSpec;
 use gristmill_core::pack::{ForagerTarget, MaskedParts, SampleSize};
@@ -36,6 +38,10 @@ impl TokenFormat for Forager {
 
     fn item(&self) -> &'static str {
         "sample"
+    }
+
+    fn readers(&self) -> &'static [&'static dyn TokenReader] {
+        &[&reader::SamplesReader]
     }
 
     fn is_chosen(&self, plan: &PackPlan) -> bool {

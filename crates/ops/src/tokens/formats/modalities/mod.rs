@@ -6,10 +6,12 @@ mod encoding;
 mod names;
 mod options;
 mod output;
+mod reader;
 
 pub(super) use options::{CHOICE, GROUP};
 
 use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OtherFile, OutputPlace, TokenFormat};
+use super::super::reader::TokenReader;
 use crate::formats::modalities::raw_index::default_path;
 use crate::job::index::{start_raw, RawIndexPlan};
 use crate::job::task::TaskContext;
@@ -34,6 +36,10 @@ impl TokenFormat for Modalities {
 
     fn has_single_files(&self) -> bool {
         true
+    }
+
+    fn readers(&self) -> &'static [&'static dyn TokenReader] {
+        &[&reader::PackedFileReader, &reader::PackedFolderReader]
     }
 
     fn is_chosen(&self, plan: &PackPlan) -> bool {

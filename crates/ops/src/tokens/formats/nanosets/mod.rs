@@ -8,12 +8,14 @@ mod finish;
 mod logs;
 mod options;
 mod output;
+mod reader;
 mod stats;
 mod writer;
 
 pub(super) use options::{CHOICE, GROUP, LOSS_MASKS};
 
 use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
+use super::super::reader::TokenReader;
 use crate::source::text::{DocumentRules, InputRules};
 use crate::tokens::encode::EncodingSpec;
 use gristmill_core::pack::NanosetsTarget;
@@ -35,6 +37,10 @@ impl TokenFormat for Nanosets {
 
     fn unit(&self) -> &'static str {
         "chunk"
+    }
+
+    fn readers(&self) -> &'static [&'static dyn TokenReader] {
+        &[&reader::FolderReader]
     }
 
     fn is_chosen(&self, plan: &PackPlan) -> bool {

@@ -1,6 +1,4 @@
-//! Token folders on the command line: the commands of `nanosets`, and `info`, `lint`, `verify` of one.
-
-pub mod check;
+//! The commands of `nanosets`.
 
 use super::arguments::{Grouped, OperationGroup};
 use clap::Args;

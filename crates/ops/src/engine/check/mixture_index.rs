@@ -1,16 +1,11 @@
-//! Folders of outputs: tokens packed in several formats, and indexes of mixtures.
+//! Indexes of mixtures of token folders.
 
-use super::forager::forager_facts;
-use crate::engine::modalities::folder::packed_folder;
-use crate::engine::nanosets::folder_facts;
-use crate::source::kind::{kind_of, packed_formats, DATASET_INDEX, SAMPLE_INDEX};
-use gristmill_core::{
-    DatasetKind, ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, ProblemLog, Severity, Subject,
-};
+use crate::source::kind::{DATASET_INDEX, SAMPLE_INDEX};
+use gristmill_core::{Failure, Handles, Outcome, Subject};
 use gristmill_storage::read::open_read;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Bytes of an index that are read at a time.
 const READ_BYTES: usize = 1 << 20;
@@ -20,75 +15,6 @@ const MAX_DATASETS: usize = 100_000;
 const NUMBER_BYTES: u64 = 8;
 /// Bytes up to the end of the length field of a header.
 const NPY_PREFIX_BYTES: usize = 10;
-
-/// One format of a folder with several.
-#[derive(Clone, Debug, Serialize)]
-pub struct FormatFacts {
-    /// The value of `--format`, and the name of the folder.
-    pub format: &'static str,
-    /// The folder's path.
-    #[serde(skip)]
-    pub path: PathBuf,
-    /// The number of files with tokens.
-    pub files: u64,
-    /// The number of documents or samples in them.
-    pub items: u64,
-    /// Their size in bytes.
-    pub bytes: u64,
-    /// `packed`, `has problems` or `unreadable`.
-    pub state: &'static str,
-}
-
-/// Describes each format of a folder; what is wrong with them is among the problems.
-pub fn format_facts(folder: &Path, handles: &Handles<'_>) -> Outcome<(Vec<FormatFacts>, Vec<Problem>)> {
-    let (mut all, mut problems) = (Vec::new(), Vec::new());
-    for (format, _, path) in packed_formats(folder) {
-        let log = ProblemLog::default();
-        let own = Handles { problems: &log, ..*handles };
-        let mut state = "packed";
-        let (files, items, bytes) = match sizes(&path, &own, &mut problems) {
-            Ok(sizes) => sizes,
-            Err(failure) if failure.class == ExitClass::Data => {
-                state = "unreadable";
-                problems.push(Problem::problem(ProblemKind::BadFile, Subject::path(&path), failure.why));
-                (0, 0, 0)
-            }
-            Err(failure) => return Err(failure),
-        };
-        problems.extend(log.to_vec());
-        let is_damaged =
-            |problem: &Problem| problem.severity > Severity::Note && is_below(problem.subject.path.as_deref(), &path);
-        if state == "packed" && problems.iter().any(is_damaged) {
-            state = "has problems";
-        }
-        all.push(FormatFacts { format, path, files, items, bytes, state });
-    }
-    Ok((all, problems))
-}
-
-fn is_below(path: Option<&str>, folder: &Path) -> bool {
-    path.is_some_and(|path| Path::new(path).starts_with(folder))
-}
-
-/// Returns the number of files, of documents or samples, and of bytes.
-fn sizes(path: &Path, handles: &Handles<'_>, problems: &mut Vec<Problem>) -> Outcome<(u64, u64, u64)> {
-    match kind_of(path)? {
-        DatasetKind::PackedFolder => {
-            let facts = packed_folder(path, handles)?;
-            problems.extend(facts.problems);
-            Ok((facts.files.len() as u64, facts.documents, facts.bytes))
-        }
-        DatasetKind::TokenFolder => {
-            let facts = folder_facts(path, None, None, handles)?;
-            Ok((facts.files.len() as u64, facts.documents, facts.bytes))
-        }
-        DatasetKind::ForagerSamples => {
-            let facts = forager_facts(path, handles)?;
-            Ok((facts.files.len() as u64, facts.samples, facts.bytes))
-        }
-        _ => Err(Failure::data("looking at the format", "there are no files of this format in it")),
-    }
-}
 
 /// The content of an index of a mixture.
 #[derive(Clone, Debug, Serialize)]

@@ -1,0 +1,26 @@
+//! How folders of samples are recognized.
+
+use super::super::files_in;
+use gristmill_core::TokenKind;
+use std::path::{Path, PathBuf};
+
+/// A folder with `index/sample_locations.bin`: samples, tokens or lines.
+pub static SAMPLES: TokenKind = TokenKind {
+    id: "forager-samples",
+    title: "Forager",
+    format: "forager",
+    item: "sample",
+    is_file: false,
+    is_mixable: false,
+    is_browsable: true,
+    has_overlapping_windows: false,
+    detect: |path| path.join("index").join("sample_locations.bin").is_file(),
+    files,
+    defect: |_| None,
+};
+
+/// Without samples of its own, the index describes the lines of the text files next to it.
+fn files(path: &Path) -> Vec<PathBuf> {
+    let samples = path.join("tokenized-samples");
+    files_in(if samples.is_dir() { &samples } else { path }).collect()
+}

@@ -1,0 +1,62 @@
+//! How packed files and folders of them are recognized.
+
+use super::packed::{is_packed, may_be_packed};
+use super::PACKED_SUFFIX;
+use gristmill_core::TokenKind;
+use gristmill_storage::walk::walk;
+use std::path::{Path, PathBuf};
+
+/// A `.pbin` file.
+pub static PACKED_FILE: TokenKind = TokenKind {
+    id: "packed-tokens",
+    title: "Modalities",
+    format: "modalities",
+    item: "document",
+    is_file: true,
+    is_mixable: false,
+    is_browsable: true,
+    has_overlapping_windows: true,
+    detect: |path| is_named_packed(path) || is_packed(path),
+    files: |path| vec![path.to_owned()],
+    defect,
+};
+
+/// A folder that contains only `.pbin` files, one for each input.
+pub static PACKED_FOLDER: TokenKind = TokenKind {
+    id: "packed-folder",
+    is_file: false,
+    detect: |path| packed_files(path).is_some(),
+    files: |path| packed_files(path).unwrap_or_default(),
+    defect: |_| None,
+    ..PACKED_FILE
+};
+
+fn is_named_packed(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(PACKED_SUFFIX.as_bytes())
+}
+
+fn defect(path: &Path) -> Option<&'static str> {
+    match std::fs::metadata(path) {
+        Ok(facts) if facts.len() == 0 => Some("the file is empty"),
+        _ if !may_be_packed(path) => Some("its header is not that of packed tokens"),
+        _ => None,
+    }
+}
+
+/// Returns the `.pbin` files of a folder, at any depth and sorted; `None` if there are none, or if there are other files. Hidden files, and
+/// those that this program keeps next to its outputs, are ignored.
+pub fn packed_files(folder: &Path) -> Option<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in walk(folder, usize::MAX) {
+        let entry = entry.ok()?;
+        if entry.file_type().is_dir() {
+            continue;
+        }
+        if !entry.file_type().is_file() || !is_named_packed(entry.path()) {
+            return None;
+        }
+        found.push(entry.into_path());
+    }
+    found.sort();
+    (!found.is_empty()).then_some(found)
+}

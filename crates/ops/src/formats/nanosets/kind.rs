@@ -1,0 +1,25 @@
+//! How token folders are recognized.
+
+use super::super::files_in;
+use super::DS;
+use gristmill_core::TokenKind;
+use std::path::{Path, PathBuf};
+
+/// A folder with `.ds` files directly in it.
+pub static FOLDER: TokenKind = TokenKind {
+    id: "token-folder",
+    title: "Nanosets",
+    format: "nanosets",
+    item: "document",
+    is_file: false,
+    is_mixable: true,
+    is_browsable: true,
+    has_overlapping_windows: false,
+    detect: |path| files(path).next().is_some(),
+    files: |path| files(path).collect(),
+    defect: |_| None,
+};
+
+fn files(path: &Path) -> impl Iterator<Item = PathBuf> {
+    files_in(path).filter(|path| path.as_os_str().as_encoded_bytes().ends_with(DS.as_bytes()))
+}

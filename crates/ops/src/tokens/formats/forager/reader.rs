@@ -1,0 +1,53 @@
+//! Reads folders of samples.
+
+use super::super::super::reader::{range_text, CheckRequest, CheckTexts, TokenInfo, TokenReader, MAX_LISTED};
+use crate::engine::check::forager::{check_forager, forager_facts};
+use crate::engine::check::Checked;
+use crate::engine::nanosets::check::Depth;
+use crate::formats::forager::kind::SAMPLES;
+use crate::job::check::run_forager;
+use gristmill_core::table::{Align, Table};
+use gristmill_core::text::{display_safe, grouped, size};
+use gristmill_core::{Handles, Outcome, ProblemLog, TokenKind};
+use std::path::Path;
+
+/// Reads samples by their index.
+pub(super) struct SamplesReader;
+
+impl TokenReader for SamplesReader {
+    fn kind(&self) -> &'static TokenKind {
+        &SAMPLES
+    }
+
+    fn texts(&self) -> CheckTexts {
+        CheckTexts { shards: Some("file"), item: "sample" }
+    }
+
+    fn info(&self, path: &Path, _: Option<u64>, handles: &Handles<'_>) -> Outcome<TokenInfo> {
+        let log = ProblemLog::default();
+        let facts = forager_facts(path, &Handles { problems: &log, ..*handles })?;
+        let mut info = TokenInfo::of(&facts);
+        info.add("samples", grouped(facts.samples));
+        info.add("size of all samples", size(facts.bytes));
+        info.add("bytes a sample", range_text(facts.shortest, facts.longest));
+        if let Some(tokens) = facts.sample_size {
+            info.add("tokens a sample", grouped(tokens));
+            let arrays: Vec<String> = facts.arrays.iter().map(|(name, dtype)| format!("{name} ({dtype})")).collect();
+            info.add("arrays", arrays.join(", "));
+        }
+        info.table = Table::new(&[("file", Align::Left), ("samples", Align::Right), ("size", Align::Right)]);
+        for file in facts.files.iter().take(MAX_LISTED) {
+            let bytes = file.bytes.map_or_else(|| "missing".to_owned(), size);
+            info.table.row([display_safe(&file.name).into_owned(), grouped(file.samples), bytes]);
+        }
+        let files = facts.files.len() as u64;
+        Ok(TokenInfo { files, items: facts.samples, bytes: facts.bytes, problems: log.to_vec(), ..info })
+    }
+
+    fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<Checked> {
+        match request.depth {
+            Depth::Index => check_forager(path, handles),
+            Depth::Tokens => run_forager(path, request.vocabulary, request.threads, handles),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Folders with tokens in several formats.
+
+use super::formats::reader;
+use super::reader::TokenInfo;
+use crate::source::kind::{kind_of, packed_formats};
+use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// One format of a folder with several.
+#[derive(Clone, Debug, Serialize)]
+pub struct FormatFacts {
+    /// The value of `--format`, and the name of the folder.
+    pub format: &'static str,
+    /// The folder's path.
+    #[serde(skip)]
+    pub path: PathBuf,
+    /// The number of files with tokens.
+    pub files: u64,
+    /// The number of documents or samples in them.
+    pub items: u64,
+    /// Their size in bytes.
+    pub bytes: u64,
+    /// `packed`, `has problems` or `unreadable`.
+    pub state: &'static str,
+}
+
+/// Describes each format of a folder; what is wrong with them is among the problems.
+pub fn format_facts(folder: &Path, handles: &Handles<'_>) -> Outcome<(Vec<FormatFacts>, Vec<Problem>)> {
+    let (mut all, mut problems) = (Vec::new(), Vec::new());
+    for (kind, path) in packed_formats(folder) {
+        let mut state = "packed";
+        let info = match info(&path, handles) {
+            Ok(info) => info,
+            Err(failure) if failure.class == ExitClass::Data => {
+                state = "unreadable";
+                problems.push(Problem::problem(ProblemKind::BadFile, Subject::path(&path), failure.why));
+                TokenInfo::default()
+            }
+            Err(failure) => return Err(failure),
+        };
+        problems.extend(info.problems);
+        let is_damaged =
+            |problem: &Problem| problem.severity > Severity::Note && is_below(problem.subject.path.as_deref(), &path);
+        if state == "packed" && problems.iter().any(is_damaged) {
+            state = "has problems";
+        }
+        let TokenInfo { files, items, bytes, .. } = info;
+        all.push(FormatFacts { format: kind.format, path, files, items, bytes, state });
+    }
+    Ok((all, problems))
+}
+
+fn is_below(path: Option<&str>, folder: &Path) -> bool {
+    path.is_some_and(|path| Path::new(path).starts_with(folder))
+}
+
+fn info(path: &Path, handles: &Handles<'_>) -> Outcome<TokenInfo> {
+    match kind_of(path)?.tokens().and_then(reader) {
+        Some(reader) => reader.info(path, None, handles),
+        None => Err(Failure::data("looking at the format", "there are no files of this format in it")),
+    }
+}

@@ -1,0 +1,118 @@
+//! What reads the files of a format: `info`, `lint`, `verify` and `repair`.
+
+use crate::engine::check::Checked;
+use crate::engine::modalities::check::Vocabulary;
+use crate::engine::nanosets::check::Depth;
+use crate::job::modalities::RepairReport;
+use crate::job::task::Task;
+use gristmill_core::table::Table;
+use gristmill_core::{Handles, Outcome, Problem, RunOptions, TokenKind};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// Maximum number of files that a table lists.
+pub(crate) const MAX_LISTED: usize = 50;
+
+/// Reads one layout of files with token ids.
+pub trait TokenReader: Sync {
+    /// Returns the layout.
+    fn kind(&self) -> &'static TokenKind;
+    /// Returns the words for what a check counts.
+    fn texts(&self) -> CheckTexts;
+    /// Whether `--sequence-length` counts the windows of training.
+    fn counts_windows(&self) -> bool {
+        false
+    }
+    /// Describes the files.
+    ///
+    /// # Errors
+    /// The files cannot be read, or `sequence_length` is 0.
+    fn info(&self, path: &Path, sequence_length: Option<u64>, handles: &Handles<'_>) -> Outcome<TokenInfo>;
+    /// Checks indexes and sizes, or also every token. Problems go to the handles.
+    ///
+    /// # Errors
+    /// The files cannot be read.
+    fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<Checked>;
+    /// Repairs what a program is known to have written wrongly; `None` if nothing is known.
+    fn repair(&self, path: &Path, is_dry: bool, options: RunOptions) -> Option<Outcome<Task<RepairReport>>> {
+        let _ = (path, is_dry, options);
+        None
+    }
+    /// Returns why [`repair`](Self::repair) is not possible, and a command that helps; `quoted` is the path for a shell.
+    fn repair_hint(&self, quoted: &str) -> (&'static str, String) {
+        (
+            "nothing is known that could be repaired in tokens of this kind",
+            format!("gristmill verify {quoted} reports what is wrong; gristmill pack makes them again"),
+        )
+    }
+}
+
+/// The words for what a check counts.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckTexts {
+    /// The word for its shards, in the singular; `None` if the path itself is the only thing checked.
+    pub shards: Option<&'static str>,
+    /// The word for an item of its progress, in the singular.
+    pub item: &'static str,
+}
+
+/// How thoroughly files are checked.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckRequest<'a> {
+    /// What is read.
+    pub depth: Depth,
+    /// No id may exceed the largest of this vocabulary; only used where tokens are read.
+    pub vocabulary: Option<&'a Vocabulary>,
+    /// Number of threads.
+    pub threads: usize,
+}
+
+/// The description of a folder or a file of tokens.
+#[derive(Debug, Default)]
+pub struct TokenInfo {
+    /// Names and values, in the order of display.
+    pub facts: Vec<(&'static str, String)>,
+    /// The files, at most [`MAX_LISTED`].
+    pub table: Table,
+    /// Number of files.
+    pub files: u64,
+    /// Number of documents or samples.
+    pub items: u64,
+    /// Size of the files in bytes.
+    pub bytes: u64,
+    /// What is wrong with them.
+    pub problems: Vec<Problem>,
+    /// The same facts for `--json`.
+    pub result: Map<String, Value>,
+}
+
+impl TokenInfo {
+    /// Creates a description with the facts for `--json`.
+    pub(crate) fn of(result: impl Serialize) -> Self {
+        let result = match serde_json::to_value(result) {
+            Ok(Value::Object(map)) => map,
+            _ => Map::new(),
+        };
+        Self { result, ..Self::default() }
+    }
+
+    /// Adds a fact.
+    pub(crate) fn add(&mut self, name: &'static str, value: impl Into<String>) {
+        self.facts.push((name, value.into()));
+    }
+
+    /// Returns the number of files that the table does not list.
+    pub fn unlisted(&self) -> u64 {
+        self.files.saturating_sub(MAX_LISTED as u64)
+    }
+}
+
+/// Formats the least and the greatest of a range, or their common value.
+pub(crate) fn range_text(least: u64, greatest: u64) -> String {
+    use gristmill_core::text::grouped;
+    match least == greatest {
+        true => grouped(greatest),
+        false => format!("{} to {}", grouped(least), grouped(greatest)),
+    }
+}

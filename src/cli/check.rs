@@ -1,0 +1,100 @@
+//! Runs a check with progress, and prints its findings.
+
+use super::context::Context;
+use super::exit::{fields, Done, Finished};
+use super::printer::{paint, Tone};
+use super::progress::ProgressView;
+use super::report;
+use super::task::print_findings;
+use gristmill_core::text::{bytes, count};
+use gristmill_core::{Handles, Outcome, ProblemLog, Progress, Severity};
+use gristmill_ops::engine::check::Checked;
+use gristmill_ops::engine::modalities::check::Vocabulary;
+use gristmill_ops::job::report::counts_value;
+use gristmill_ops::job::{poll, JobState, JobStatus, Phase};
+use gristmill_ops::tokens::reader::CheckTexts;
+use gristmill_tokenizer::Tokenizer;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// The word for an item when checking a folder of media.
+pub const ROW: &str = "row";
+/// Returns the vocabulary that ids are compared with, of a tokenizer by name.
+pub fn vocabulary(name: &str) -> Outcome<Vocabulary> {
+    let facts = Tokenizer::load_unproven(name)?.facts();
+    Ok(Vocabulary { name: name.to_owned(), greatest: facts.greatest_id })
+}
+
+/// Checks with progress, and prints the findings.
+pub fn checked(
+    context: &Context,
+    words: CheckTexts,
+    work: impl FnOnce(&Handles<'_>) -> Outcome<Checked> + Send,
+) -> Finished {
+    let cancel = context.signals.listen();
+    let (progress, log) = (Progress::default(), ProblemLog::new(context.globals.strict));
+    let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
+    let mut view = ProgressView::named(context, "checking");
+    let start = Instant::now();
+    // Some checks read the files several times; the shown progress must not go back.
+    let mut most = 0.0_f64;
+    let look = || {
+        let mut status = status(&progress, words.item, start);
+        most = status.share.map_or(most, |share| share.max(most));
+        status.share = status.share.map(|_| most);
+        view.update(&status);
+    };
+    let result = poll::watched(|| work(&handles), look);
+    view.finish();
+    let mut problems = log.to_vec();
+    // Shards are checked in parallel; the order of the list must not depend on timing.
+    problems.sort_by(|a, b| {
+        (&a.subject.shard, a.subject.byte_offset, &a.subject.path).cmp(&(
+            &b.subject.shard,
+            b.subject.byte_offset,
+            &b.subject.path,
+        ))
+    });
+    let counts = log.counts();
+    print_findings(&problems, &counts, context);
+    let done = result?;
+    let grave: u64 = counts.iter().filter(|(severity, ..)| *severity > Severity::Note).map(|(.., number)| number).sum();
+    let verdict = match grave {
+        0 => paint(Tone::Good, "No problem found"),
+        number => paint(Tone::Warning, &format!("{} found", count(number, "problem"))),
+    };
+    let looked = match words.item {
+        ROW => count(done.samples, "media row"),
+        "document" | "line" => format!("{}, {}", count(done.samples, words.item), bytes(done.bytes)),
+        _ => format!("{}, {}", count(done.samples, "sample"), bytes(done.bytes)),
+    };
+    let shards = words.shards.map_or_else(String::new, |word| format!("{}, ", count(done.shards, word)));
+    context.printer.line(format!("{verdict} in {shards}{looked}."));
+    for line in report::problem_table(&counts) {
+        context.printer.say(line);
+    }
+    let mut result =
+        fields(json!({ "shards": done.shards, "samples": done.samples, "parts": done.parts, "bytes": done.bytes }));
+    result.insert("problems".into(), json!(problems));
+    result.insert("counts".into(), counts_value(&counts));
+    result.insert("elapsed_seconds".into(), json!(start.elapsed().as_secs_f64()));
+    Ok(Done::with_findings(result, counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
+}
+
+fn status(progress: &Progress, item: &'static str, start: Instant) -> JobStatus {
+    let reading = progress.read();
+    let elapsed = start.elapsed();
+    let rate = reading.bytes_done as f64 / elapsed.as_secs_f64().max(0.001);
+    let left = reading.bytes_total.saturating_sub(reading.bytes_done) as f64 / rate.max(1.0);
+    let told = elapsed > Duration::from_secs(3) && reading.bytes_done > 0 && left < 1e9;
+    JobStatus {
+        item,
+        phase: Phase::Scan,
+        progress: reading,
+        elapsed,
+        share: reading.fraction().map(|share| share.min(0.999)),
+        remaining: told.then(|| Duration::from_secs_f64(left)),
+        bytes_per_second: rate,
+        ..JobStatus::ended(JobState::Running)
+    }
+}
