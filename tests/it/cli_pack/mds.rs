@@ -114,3 +114,37 @@ fn one_pass_writes_mds_next_to_other_formats() {
     // The same plan finds nothing to do.
     sandbox.say(&format!("{line} {formats} --output several")).ends(0).says("Nothing to do");
 }
+
+#[test]
+fn sets_are_described_and_checked_with_each_compression() {
+    let sandbox = Sandbox::new();
+    text(&sandbox, 300);
+    let tokenizer = bpe();
+    for compression in ["none", "zstd:1", "gz:9", "br:2", "bz2", "snappy"] {
+        let compressed = if compression == "none" { String::new() } else { format!("--compression {compression}") };
+        let pack = format!(
+            "pack a.jsonl --format mds --tokenizer {tokenizer} --eos-token {END} --sample-size 16 --size-limit 4000 \
+             --hashes sha1,xxh64 {compressed} --output o --yes --force-overwrite"
+        );
+        sandbox.say(&pack).ends(0);
+        let info = sandbox.say("info o").ends(0).says("kind: MDS").says("tokens a sample: 16").says("sha1, xxh64");
+        assert_eq!(info.out.contains("compression"), compression != "none");
+        assert_eq!(sandbox.say("info o --json").ends(0).json("ok")["kind"], "mds-shards");
+        sandbox.say("lint o").ends(0).says("No problem found in");
+        sandbox.say(&format!("verify o --tokenizer {tokenizer}")).ends(0).says("No problem found in");
+        let index: Value = serde_json::from_slice(&sandbox.read("o/index.json")).unwrap();
+        let shard = &index["shards"][1];
+        let file = if shard["zip_data"].is_null() { &shard["raw_data"] } else { &shard["zip_data"] };
+        let name = format!("o/{}", file["basename"].as_str().unwrap());
+        let mut bytes = sandbox.read(&name);
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        sandbox.write(&name, &bytes);
+        sandbox.say("verify o").ends(1).complains(file["basename"].as_str().unwrap());
+        bytes.pop();
+        sandbox.write(&name, &bytes);
+        sandbox.say("lint o").ends(1).complains("index.json has");
+    }
+    sandbox.say("repair o").ends(2).complains("nothing is known that could be repaired");
+    sandbox.say("browse o").ends(2).complains("cannot be browsed");
+}

@@ -7,6 +7,7 @@
 pub mod bsade;
 pub mod energon;
 pub mod forager;
+pub mod mds;
 pub mod modalities;
 pub mod nanosets;
 pub mod sqlite;
@@ -20,6 +21,7 @@ pub static TOKEN_KINDS: &[&TokenKind] = &[
     &modalities::kind::PACKED_FOLDER,
     &nanosets::kind::FOLDER,
     &forager::kind::SAMPLES,
+    &mds::SHARDS,
 ];
 
 /// Maximum number of entries of a folder that are examined to recognize it.

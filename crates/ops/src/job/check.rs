@@ -147,7 +147,7 @@ fn each_shard(
 }
 
 /// Checks all units. `items` and `bytes` are the totals of the progress.
-fn each_unit<T: Sync>(
+pub(crate) fn each_unit<T: Sync>(
     units: &[T],
     (items, bytes): (u64, u64),
     threads: usize,

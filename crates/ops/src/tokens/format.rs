@@ -29,7 +29,7 @@ pub(crate) trait TokenFormat: Sync {
     fn name(&self) -> &'static str;
     /// Returns the noun, in the singular, for what its files consist of.
     fn item(&self) -> &'static str {
-        "document"
+        self.readers().first().map_or("document", |reader| reader.kind().item)
     }
     /// Returns the noun, in the singular, for what left-over tokens do not fill.
     fn unit(&self) -> &'static str {
@@ -38,10 +38,6 @@ pub(crate) trait TokenFormat: Sync {
     /// Returns what reads each layout of its files; empty if nothing does.
     fn readers(&self) -> &'static [&'static dyn TokenReader] {
         &[]
-    }
-    /// Whether the browser opens the result.
-    fn is_browsable(&self) -> bool {
-        true
     }
     /// Whether readers open each file by itself.
     fn has_single_files(&self) -> bool {

@@ -69,7 +69,7 @@ pub fn item(name: &str) -> &'static str {
 
 /// Whether the browser opens the files of a format.
 pub fn is_browsable(name: &str) -> bool {
-    named(name).is_some_and(TokenFormat::is_browsable)
+    named(name).is_some_and(|format| format.readers().iter().any(|reader| reader.kind().is_browsable))
 }
 
 /// Whether readers open each file of a plan's only format by itself.

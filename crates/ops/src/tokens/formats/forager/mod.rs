@@ -36,10 +36,6 @@ impl TokenFormat for Forager {
         CHOICE.name
     }
 
-    fn item(&self) -> &'static str {
-        "sample"
-    }
-
     fn readers(&self) -> &'static [&'static dyn TokenReader] {
         &[&reader::SamplesReader]
     }

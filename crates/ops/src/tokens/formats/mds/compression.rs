@@ -2,6 +2,9 @@
 
 use std::io::{self, Error, ErrorKind, Read, Write};
 
+/// Bytes that are read at a time.
+const BUFFER_BYTES: usize = 64 << 10;
+
 /// A method of compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Method {
@@ -113,6 +116,36 @@ impl Compression {
             ))
         }
     }
+
+    /// Returns a reader of what a compressed file contains. Snappy holds all of it in memory, at most `limit` bytes.
+    ///
+    /// # Errors
+    /// The file cannot be read, or its head is damaged.
+    pub(super) fn decoder<'a>(self, reader: &'a mut dyn Read, limit: u64) -> io::Result<Box<dyn Read + 'a>> {
+        Ok(match self.method {
+            Method::Zstd => Box::new(zstd::Decoder::new(reader)?),
+            Method::Gzip => Box::new(flate2::read::MultiGzDecoder::new(reader)),
+            Method::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(reader)),
+            Method::Brotli => Box::new(brotli::Decompressor::new(reader, BUFFER_BYTES)),
+            Method::Snappy => Box::new(io::Cursor::new(decode_snappy(reader, limit)?)),
+        })
+    }
+}
+
+/// Maximum ratio of the size of a Snappy block to that of what it contains.
+const MAX_SNAPPY_RATIO: u64 = 64 / 3 + 1;
+
+fn decode_snappy(reader: &mut dyn Read, limit: u64) -> io::Result<Vec<u8>> {
+    let invalid = |error: snap::Error| Error::new(ErrorKind::InvalidData, error);
+    // Maximum length of a block of `limit` bytes that cannot be compressed.
+    let longest = limit.saturating_add(limit / 6).saturating_add(32);
+    let mut block = Vec::new();
+    reader.take(longest.saturating_add(1)).read_to_end(&mut block)?;
+    let bytes = snap::raw::decompress_len(&block).map_err(invalid)? as u64;
+    if block.len() as u64 > longest || bytes > limit || bytes > (block.len() as u64).saturating_mul(MAX_SNAPPY_RATIO) {
+        return Err(Error::new(ErrorKind::InvalidData, format!("it does not contain {limit} bytes")));
+    }
+    snap::raw::Decoder::new().decompress_vec(&block).map_err(invalid)
 }
 
 /// Counts the bytes that are read.

@@ -1,19 +1,21 @@
 //! `index.json`: the shards of a set, their sizes and hashes (docs/formats/mds.md §4).
 
 use super::shard::{json_list, json_text, Config, VERSION};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// Name of the index in the folder of a set.
 pub(super) const INDEX: &str = "index.json";
 
 /// A file of a shard.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct FileInfo {
     /// Name of the file, without a folder.
     pub(super) basename: String,
     /// Size of the file in bytes.
     pub(super) bytes: u64,
     /// Hashes of the file in hex, by their names.
+    #[serde(default)]
     pub(super) hashes: BTreeMap<String, String>,
 }
 

@@ -7,12 +7,16 @@ mod hashes;
 mod index;
 mod options;
 mod output;
+mod reader;
+mod set;
 mod shard;
+mod shard_reader;
 mod writer;
 
 pub(super) use options::{CHOICE, GROUP};
 
 use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
+use super::super::reader::TokenReader;
 use crate::source::text::{DocumentRules, InputRules};
 use crate::tokens::encode::{end_id, EncodingSpec, End};
 use gristmill_core::pack::{MdsTarget, TokenType};
@@ -32,12 +36,8 @@ impl TokenFormat for Mds {
         CHOICE.name
     }
 
-    fn item(&self) -> &'static str {
-        "sample"
-    }
-
-    fn is_browsable(&self) -> bool {
-        false
+    fn readers(&self) -> &'static [&'static dyn TokenReader] {
+        &[&reader::ShardsReader]
     }
 
     fn is_chosen(&self, plan: &PackPlan) -> bool {

@@ -10,8 +10,10 @@ pub(super) const DEFAULT_SIZE_LIMIT: u64 = 1 << 26;
 /// Version of the format.
 pub(super) const VERSION: u64 = 2;
 
+/// Encoding of the only column of a set of tokens.
+pub(super) const TOKENS_ENCODING: &str = "ndarray:int32";
 /// Bytes of a token, of an offset and of the length of a value.
-const WORD: u64 = 4;
+pub(super) const WORD: u64 = 4;
 /// Bytes that are collected before they are written.
 const BUFFER_BYTES: usize = 64 << 10;
 
@@ -53,7 +55,7 @@ impl Config {
         let hashes = json_list(self.hashes.iter().map(|name| json_text(name)));
         let limit = self.size_limit;
         format!(
-            "{{\"column_encodings\": [\"ndarray:int32\"], \"column_names\": [\"tokens\"], \"column_sizes\": [null], \
+            "{{\"column_encodings\": [\"{TOKENS_ENCODING}\"], \"column_names\": [\"tokens\"], \"column_sizes\": [null], \
              \"compression\": {compression}, \"format\": \"mds\", \"hashes\": {hashes}{after_hashes}, \
              \"size_limit\": {limit}, \"version\": {VERSION}{end}}}"
         )

@@ -236,9 +236,9 @@ impl io::Write for HashedFile {
 }
 
 /// Reads a file from its beginning to its end.
-struct FileReader {
-    file: ReadFile,
-    at: u64,
+pub(super) struct FileReader {
+    pub(super) file: ReadFile,
+    pub(super) at: u64,
 }
 
 impl io::Read for FileReader {
