@@ -1,6 +1,6 @@
 //! The context of every command: the global flags, the printer, and the stop request.
 
-use super::args::{Color, Globals};
+use super::globals::{Color, Globals};
 use super::printer::Printer;
 use super::signals::Signals;
 use crate::tui::config::{self, Settings};

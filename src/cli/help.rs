@@ -2,8 +2,9 @@
 
 use super::args::Cli;
 use super::context::Context;
-use super::exit::{commands_hint, Finished};
+use super::exit::Finished;
 use super::plainly_done;
+use super::usage::commands_hint;
 use clap::CommandFactory;
 use gristmill_core::{Failure, Outcome, Subject};
 

@@ -1,8 +1,8 @@
 //! The log file: only on request, only in the state folder, never on the terminal. It is safe to read in a terminal: names from the data
 //! are made safe before they are written.
 
-use super::args::LogLevel;
 use super::context::Context;
+use super::globals::LogLevel;
 use gristmill_core::text::{display_safe_bytes, display_safe_lines};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::xdg;

@@ -15,6 +15,7 @@ mod dropin;
 mod exit;
 mod facts;
 mod figures;
+mod globals;
 mod help;
 mod info;
 mod jobs;
@@ -42,6 +43,7 @@ mod signals;
 mod splits;
 mod task;
 mod tokens;
+mod usage;
 
 pub use args::Cli;
 
@@ -62,7 +64,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     let printer = Printer::from_raw_args(&args);
     let mut cli = match parse(&args) {
         Ok(cli) => cli,
-        Err(error) => return exit::usage(&printer, &error, &args),
+        Err(error) => return usage::report(&printer, &error, &args),
     };
     if let Some(Command::Energon(args)) = &cli.command {
         dropin::energon::adjust(args, &mut cli.globals);

@@ -1,9 +1,9 @@
 //! Runs a plan of any operation, and prints the result.
 
-use super::args::Globals;
 use super::arguments::GivenPlan;
 use super::context::Context;
 use super::exit::{fields, Done, Finished, Stopped};
+use super::globals::Globals;
 use super::prepare::{self, Confirmation};
 use super::printer::{paint, Tone};
 use super::report;

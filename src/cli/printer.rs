@@ -4,8 +4,8 @@
 //! where every line but help, completions and manual pages goes through [`guarded`]. A reader that went away is not an error; any other
 //! write failure is remembered and ends the program with exit code 3.
 
-use super::args::{Color, Globals};
 use super::exit::error_value;
+use super::globals::{Color, Globals};
 use anstream::ColorChoice;
 use gristmill_core::text::{display_safe, display_safe_lines, is_printable};
 use gristmill_core::{Failure, Problem, Severity};

@@ -1,8 +1,8 @@
 //! `gristmill energon …`: the arguments of the `energon` program.
 
-use super::super::args::Globals;
 use super::super::context::Context;
 use super::super::exit::{Done, Finished, Status};
+use super::super::globals::Globals;
 use super::super::prepare::{self, Confirmation};
 use super::super::{info, jsonl, kinds, lint, mix, operation, paths};
 use super::fix_duplicates::without_renames;

@@ -1,8 +1,8 @@
 //! `gristmill modalities data …`: the arguments of the `modalities data` program (docs/formats/modalities.md §2, §4, §5).
 
-use super::super::args::Globals;
 use super::super::context::Context;
 use super::super::exit::{Done, Finished, Status};
+use super::super::globals::Globals;
 use super::super::modalities::rewrite;
 use super::super::{operation, paths};
 use clap::{Args, Subcommand, ValueEnum};

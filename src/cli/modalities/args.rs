@@ -1,8 +1,8 @@
 //! The arguments of `modalities`.
 
-use super::super::args::Globals;
 use super::super::arguments::{Grouped, OperationGroup};
 use super::super::dropin::{self, modalities::DataArgs};
+use super::super::globals::Globals;
 use clap::{Args, Subcommand};
 
 /// The group `modalities`.

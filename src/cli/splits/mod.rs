@@ -14,8 +14,9 @@ pub use args::SplitsArgs;
 
 use super::args::Cli;
 use super::context::Context;
-use super::exit::{command_names, Finished};
+use super::exit::Finished;
 use super::paths;
+use super::usage::command_names;
 use args::{MoveArgs, SplitsCommand};
 use change::Change;
 use clap::CommandFactory;

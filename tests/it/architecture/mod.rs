@@ -27,22 +27,22 @@ const LAYERS: &[&[&str]] = &[
 
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
-    ("cli", 7_285),
-    ("core", 2_730),
+    ("cli", 7_076),
+    ("core", 2_779),
     ("dedup", 2_735),
-    ("engine", 26_393),
-    ("formats", 6_195),
-    ("job", 12_174),
+    ("engine", 26_331),
+    ("formats", 6_337),
+    ("job", 12_169),
     ("media", 13_539),
-    ("operations", 4_537),
+    ("operations", 4_538),
     ("preview", 3_528),
     ("prompt", 1_286),
     ("pycompat", 4_281),
-    ("source", 7_419),
-    ("storage", 2_642),
+    ("source", 7_381),
+    ("storage", 2_653),
     ("tokenizer", 6_467),
-    ("tokens", 7_360),
-    ("tui", 31_733),
+    ("tokens", 8_286),
+    ("tui", 31_633),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
@@ -52,10 +52,10 @@ const LONG_FILES: usize = 0;
 const LONG_FUNCTIONS: usize = 6;
 
 /// Maximum number of modules that depend on each other in a circle, other than parents and children.
-const MODULES_IN_CYCLES: usize = 128;
+const MODULES_IN_CYCLES: usize = 116;
 
 /// Maximum number of files outside the folders of a token format that name it.
-const FORMAT_NAMES: &[(&str, usize)] = &[("forager", 24), ("mds", 3), ("modalities", 28), ("nanosets", 28)];
+const FORMAT_NAMES: &[(&str, usize)] = &[("forager", 12), ("mds", 3), ("modalities", 25), ("nanosets", 26)];
 
 /// Maximum number of files that name a flag, without the formats that obey it, and without `media/`, where a sample is one of sound or of
 /// a track.

@@ -1,0 +1,175 @@
+//! Arguments that do not parse.
+
+use super::args::Cli;
+use super::exit::object;
+use super::printer::Printer;
+use clap::error::ErrorKind;
+use clap::CommandFactory;
+use gristmill_core::did_you_mean::nearest;
+use gristmill_core::Failure;
+use serde_json::Map;
+use std::ffi::OsString;
+
+/// Ends the program because the arguments do not parse; `--help` and `--version` are handled here too.
+pub fn report(printer: &Printer, error: &clap::Error, args: &[OsString]) -> u8 {
+    if !error.use_stderr() {
+        printer.raw(&error.render().ansi().to_string());
+        return printer.write_failure().map_or(0, |failure| failure.class.code());
+    }
+    // A group of commands without a command prints its help.
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !printer.is_json() {
+        printer.raw(&error.render().ansi().to_string());
+        return printer.write_failure().map_or(0, |failure| failure.class.code());
+    }
+    let program = Cli::command();
+    let typed = typed_command(&program, args);
+    let commands = matches!(error.kind(), ErrorKind::InvalidSubcommand | ErrorKind::MissingSubcommand)
+        .then(|| commands_hint(typed.command, typed.unknown.as_deref()));
+    let mut failure = usage_failure(&error.render().to_string(), commands);
+    if let Some(path) = path_for_a_command(error) {
+        failure.hint =
+            Some(format!("gristmill browse {path} shows what is in it; without arguments the files here are listed"));
+    }
+    printer.error(&failure);
+    printer.result(object(&typed.name(), "error", 2, Map::new(), &[failure]));
+    2
+}
+
+/// Returns a file or folder given where a command belongs, as typed.
+fn path_for_a_command(error: &clap::Error) -> Option<String> {
+    let word = match error.get(clap::error::ContextKind::InvalidSubcommand) {
+        Some(clap::error::ContextValue::String(word)) => word,
+        _ => return None,
+    };
+    std::path::Path::new(word).exists().then(|| gristmill_ops::engine::plan::shell_quote(word))
+}
+
+/// The commands named by arguments that do not parse.
+struct TypedCommand<'a> {
+    /// Names from the outermost command inwards.
+    names: Vec<&'a str>,
+    /// The innermost command; the program if none is named.
+    command: &'a clap::Command,
+    /// The next word that is neither a flag nor a command.
+    unknown: Option<String>,
+}
+
+impl TypedCommand<'_> {
+    /// Returns the name as in [`Command::name`](super::args::Command::name); `none` if no command is named.
+    fn name(&self) -> String {
+        if self.names.is_empty() {
+            "none".to_owned()
+        } else {
+            self.names.join(" ")
+        }
+    }
+}
+
+/// Follows the command names in the arguments, past flags and their values.
+fn typed_command<'a>(program: &'a clap::Command, args: &[OsString]) -> TypedCommand<'a> {
+    let mut typed = TypedCommand { names: Vec::new(), command: program, unknown: None };
+    let mut words = args.iter().skip(1).map_while(|word| word.to_str()).take_while(|word| *word != "--");
+    while let Some(word) = words.next() {
+        if word.starts_with('-') {
+            let is_it = |arg: &&clap::Arg| {
+                let short =
+                    arg.get_short().is_some_and(|short| word.strip_prefix('-') == Some(short.encode_utf8(&mut [0; 4])));
+                short || arg.get_long().is_some_and(|long| word.strip_prefix("--") == Some(long))
+            };
+            let flag = typed.command.get_arguments().chain(program.get_arguments()).find(is_it);
+            if flag.is_some_and(|arg| arg.get_action().takes_values()) {
+                words.next();
+            }
+            continue;
+        }
+        let Some(command) = typed.command.find_subcommand(word) else {
+            typed.unknown = Some(word.to_owned());
+            break;
+        };
+        typed.names.push(command.get_name());
+        typed.command = command;
+    }
+    typed
+}
+
+/// Converts the parser's message into a failure: its first line is the reason, its tip, choices or usage the hint.
+fn usage_failure(text: &str, commands: Option<String>) -> Failure {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or("the arguments do not parse");
+    let mut why = first.strip_prefix("error: ").unwrap_or(first).to_owned();
+    let (mut tip, mut choices, mut usage) = (None, None, None);
+    let mut in_list = why.ends_with(':');
+    for line in lines {
+        if let Some(text) = line.strip_prefix("tip: ") {
+            tip.get_or_insert(text.to_owned());
+        } else if let Some(text) = line.strip_prefix('[') {
+            choices.get_or_insert(text.trim_end_matches(']').to_owned());
+        } else if let Some(text) = line.strip_prefix("Usage: ") {
+            in_list = false;
+            usage.get_or_insert(format!("usage: {text}"));
+        } else if in_list {
+            why.push(' ');
+            why.push_str(line);
+        }
+    }
+    let hint = commands.or(tip).or(choices).or(usage);
+    Failure::usage("reading the command line", why)
+        .with_hint(hint.unwrap_or_else(|| "`gristmill --help` lists commands and flags".into()))
+}
+
+/// Returns the hint for a command that does not exist below `parent`: the most similar name, or all names.
+pub fn commands_hint(parent: &clap::Command, typed: Option<&str>) -> String {
+    match typed.and_then(|word| nearest(word, command_names(parent))) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None => format!("the commands are {}", command_names(parent).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// Returns the names of the commands below `parent` that help lists.
+pub fn command_names(parent: &clap::Command) -> impl Iterator<Item = &str> {
+    parent.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parser_message_becomes_reason_and_hint() {
+        let text =
+            "error: unexpected argument '--foo' found\n\n  tip: a similar argument exists: '--force'\n\nUsage: x\n";
+        let failure = usage_failure(text, None);
+        assert_eq!(failure.why, "unexpected argument '--foo' found");
+        assert_eq!(failure.hint.as_deref(), Some("a similar argument exists: '--force'"));
+    }
+
+    #[test]
+    fn missing_arguments_are_named_in_the_reason() {
+        let text = "error: the following required arguments were not provided:\n  <PATH>\n\nUsage: x\n";
+        assert!(usage_failure(text, None).why.ends_with("not provided: <PATH>"));
+    }
+
+    #[test]
+    fn an_unknown_command_is_answered_with_the_nearest_or_with_all() {
+        let program = Cli::command();
+        assert_eq!(commands_hint(&program, Some("prepar")), "did you mean 'prepare'?");
+        let all = commands_hint(&program, Some("frobnicate"));
+        assert!(all.starts_with("the commands are prepare, prepare-media, pack, count, dedup"), "{all}");
+        let mix = program.find_subcommand("mix").unwrap();
+        assert_eq!(commands_hint(mix, Some("chek")), "did you mean 'check'?");
+    }
+
+    #[test]
+    fn arguments_that_do_not_parse_still_name_their_command() {
+        let program = Cli::command();
+        let name =
+            |line: &str| typed_command(&program, &line.split(' ').map(OsString::from).collect::<Vec<_>>()).name();
+        assert_eq!(name("gristmill lint --foo"), "lint");
+        assert_eq!(name("gristmill --threads 4 --json mix --scratch x new --foo"), "mix new");
+        assert_eq!(name("gristmill splits move d --foo"), "splits move");
+        assert_eq!(name("gristmill splits d --foo"), "splits");
+        assert_eq!(name("gristmill energon prepare --foo"), "energon prepare");
+        assert_eq!(name("gristmill --foo"), "none");
+        assert_eq!(name("gristmill nonsense lint"), "none");
+    }
+}
