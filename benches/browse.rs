@@ -15,10 +15,10 @@ mod generate;
 mod measure;
 
 use gristmill_core::{Cancel, Loading, PreparePlan, RunOptions, SplitPlan};
+use gristmill_ops::browse::open;
 use gristmill_ops::engine::browse::{
     filter, Catalog, KeyQuery, Marks, ProblemList, SampleAt, SampleFilter, SplitChoice,
 };
-use gristmill_ops::job::browse::open;
 use gristmill_ops::job::prepare::PrepareJob;
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -135,7 +135,7 @@ struct ListedPart {
 }
 
 fn print(path: &Path, start: &At, view: &TokenView, context: &Context) -> Finished {
-    let catalog = gristmill_ops::job::browse::open_tokens(path, view)?;
+    let catalog = gristmill_ops::browse::open_tokens(path, view)?;
     let cancel = Cancel::default();
     let (from, wanted) = match start {
         At::First => (SampleAt::default(), DEFAULT_SAMPLES),

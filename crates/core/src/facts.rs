@@ -48,8 +48,6 @@ pub struct TokenKind {
     pub is_file: bool,
     /// Whether `mix index` takes it.
     pub is_mixable: bool,
-    /// Whether the browser opens it.
-    pub is_browsable: bool,
     /// Whether the last token of a window of training is also the first of the next.
     pub has_overlapping_windows: bool,
     /// Whether an existing path has this layout: a file, or a folder, as `is_file` says. Opens at most one file.

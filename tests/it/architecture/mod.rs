@@ -20,6 +20,7 @@ const LAYERS: &[&[&str]] = &[
     &["engine"],
     &["job"],
     &["tokens"],
+    &["browse"],
     &["operations"],
     &["tui", "prompt"],
     &["cli"],
@@ -27,10 +28,11 @@ const LAYERS: &[&[&str]] = &[
 
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
+    ("browse", 30),
     ("cli", 7_076),
     ("core", 2_779),
     ("dedup", 2_735),
-    ("engine", 26_331),
+    ("engine", 26_373),
     ("formats", 6_337),
     ("job", 12_169),
     ("media", 13_539),
@@ -41,8 +43,8 @@ const BUDGETS: &[(&str, usize)] = &[
     ("source", 7_381),
     ("storage", 2_653),
     ("tokenizer", 6_467),
-    ("tokens", 8_286),
-    ("tui", 31_633),
+    ("tokens", 8_418),
+    ("tui", 31_635),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.

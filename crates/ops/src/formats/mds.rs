@@ -16,7 +16,6 @@ pub static SHARDS: TokenKind = TokenKind {
     item: "sample",
     is_file: false,
     is_mixable: false,
-    is_browsable: false,
     has_overlapping_windows: false,
     detect: |path| has_index(path).unwrap_or(false),
     files,

@@ -99,7 +99,7 @@ pub fn figures_of(path: &Path, options: &RunOptions, cancel: &Cancel) -> Outcome
 }
 
 fn texts_of(path: &Path, cancel: &Cancel) -> Outcome<TextLengths> {
-    let opening = browse::open(path, &browse::TokenView::default())?;
+    let opening = browse::open_samples(path)?;
     opening.background.into_iter().for_each(|work| work(cancel));
     text_lengths(opening.catalog.as_ref(), cancel)
 }

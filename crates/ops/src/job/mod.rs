@@ -1,6 +1,5 @@
 //! Runs plans in the background. The only module that starts threads, apart from the input of the terminal.
 
-pub mod browse;
 pub mod check;
 pub mod count;
 pub mod dedup;

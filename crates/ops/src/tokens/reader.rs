@@ -1,5 +1,6 @@
 //! What reads the files of a format: `info`, `lint`, `verify` and `repair`.
 
+use crate::engine::browse::TokenBrowser;
 use crate::engine::check::Checked;
 use crate::engine::modalities::check::Vocabulary;
 use crate::engine::nanosets::check::Depth;
@@ -23,6 +24,10 @@ pub trait TokenReader: Sync {
     /// Whether `--sequence-length` counts the windows of training.
     fn counts_windows(&self) -> bool {
         false
+    }
+    /// Returns what lists the files for the browser; `None` if it does not open them.
+    fn browser(&self) -> Option<&'static dyn TokenBrowser> {
+        None
     }
     /// Describes the files.
     ///

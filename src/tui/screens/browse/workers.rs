@@ -45,7 +45,7 @@ const LISTING_TIMEOUT: Duration = Duration::from_millis(400);
 /// Starts the worker that opens data sets.
 pub fn opener(wake: Wake) -> Opener {
     Latest::start("browse-open", wake, |asked: ToOpen| {
-        let catalog = gristmill_ops::job::browse::open_tokens(&asked.path, &asked.view)?;
+        let catalog = gristmill_ops::browse::open_tokens(&asked.path, &asked.view)?;
         let at = asked.at.and_then(|(group, byte)| row_of(catalog.as_ref(), group, byte));
         Ok(Opened { catalog, at })
     })

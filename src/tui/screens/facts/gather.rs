@@ -194,7 +194,7 @@ fn media_sheet(spread: &MediaSpread) -> FactsSheet {
 
 /// Gathers the lengths of the texts of a WebDataset. One that is not prepared is scanned first.
 fn of_texts(path: &Path, cancel: &Cancel) -> Outcome<FactsSheet> {
-    let opening = browse::open(path, &browse::TokenView::default())?;
+    let opening = browse::open_samples(path)?;
     for work in opening.background {
         work(cancel);
     }

@@ -12,6 +12,7 @@ use gristmill_core::DatasetKind;
 use gristmill_ops::engine::nanosets::mixture::{Member, MixtureIndexPlan};
 use gristmill_ops::operations;
 use gristmill_ops::operations::{erase, MixIndex, Plan as _};
+use gristmill_ops::tokens::formats;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -277,7 +278,7 @@ fn why_not_browse(seen: &EntryFacts) -> Option<String> {
         DatasetKind::PlainFolder if seen.media > 0 || seen.is_deduplicated => None,
         DatasetKind::PlainFolder => Some("no picture, sound or video was seen in it".into()),
         DatasetKind::Metadataset => Some("its members are browsed, each by itself".into()),
-        DatasetKind::Tokens(kind) if kind.is_browsable => None,
+        DatasetKind::Tokens(kind) if formats::browser(kind).is_some() => None,
         DatasetKind::Tokens(kind) => Some(format!("the browser does not open files of {}", kind.title)),
         DatasetKind::PackedFormats => Some("each of its formats is browsed by itself: open the folder".into()),
         DatasetKind::MixtureIndex => Some("the token folders of a mixture are browsed, not its index".into()),

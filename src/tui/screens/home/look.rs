@@ -10,6 +10,7 @@ use gristmill_ops::engine::browse::is_packed_jsonl;
 use gristmill_ops::engine::dedup::removed;
 use gristmill_ops::operations::InterruptedRun;
 use gristmill_ops::source::kind::{kind_of, output_folder_kind, token_folder_kind};
+use gristmill_ops::tokens::formats;
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::run_folder::{is_beside_output, RunFolder};
 use std::ffi::OsStr;
@@ -154,7 +155,7 @@ impl EntryFacts {
         self.state == State::Prepared
             && !self.is_shard
             && match self.kind {
-                DatasetKind::Tokens(kind) => kind.is_browsable,
+                DatasetKind::Tokens(kind) => formats::browser(kind).is_some(),
                 kind => matches!(kind, DatasetKind::PreparedWebDataset | DatasetKind::Jsonl),
             }
     }

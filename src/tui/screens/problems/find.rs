@@ -4,9 +4,9 @@ use super::rows::{is_about_whole_shard, no_place, no_sample_there, OpenTarget, P
 use super::table::{note, NotedTarget};
 use gristmill_core::handles::problems_of_lines;
 use gristmill_core::{Cancel, DatasetKind, Outcome, Problem, ProblemKind, UnlistedProblems};
+use gristmill_ops::browse::{can_open, open};
 use gristmill_ops::engine::browse::places::{place_of, SubjectLocation};
-use gristmill_ops::engine::browse::{can_open, Catalog, Groups};
-use gristmill_ops::job::browse::open;
+use gristmill_ops::engine::browse::{Catalog, Groups};
 use gristmill_ops::source::kind::kind_of;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

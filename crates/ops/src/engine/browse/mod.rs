@@ -32,12 +32,12 @@ pub use matches::Matches;
 pub use places::SubjectLocation;
 pub use problems::{ProblemList, SampleProblem};
 pub use query::KeyQuery;
-pub use tokens::TokenView;
+pub use tokens::{TokenBrowser, TokenView};
 
 use crate::source::contents;
 use crate::source::discover::is_shard_file;
 use crate::source::kind::kind_of;
-use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Shard, Subject};
+use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Shard, Subject, TokenKind};
 use gristmill_storage::read::open_read;
 use std::path::Path;
 use std::sync::Arc;
@@ -198,52 +198,65 @@ pub struct Opening {
     pub background: Vec<Background>,
 }
 
+/// Returns what lists the files of a layout of tokens; `None` if nothing does.
+pub type BrowserOf = fn(&TokenKind) -> Option<&'static dyn TokenBrowser>;
+
 /// The way in which a path is browsed.
 enum SourceKind {
     Prepared,
     Raw,
     Jsonl,
-    Tokens(DatasetKind),
+    Tokens(&'static TokenKind, &'static dyn TokenBrowser),
     Folder(DatasetKind),
 }
 
 /// Decides by names only how a path is browsed; a path that cannot be browsed is a failure that lists what can.
-fn way_of(path: &Path) -> Outcome<SourceKind> {
+fn way_of(path: &Path, browser_of: BrowserOf) -> Outcome<SourceKind> {
     Ok(match kind_of(path)? {
         DatasetKind::PreparedWebDataset => SourceKind::Prepared,
         DatasetKind::RawWebDataset => SourceKind::Raw,
         DatasetKind::Jsonl => SourceKind::Jsonl,
         DatasetKind::OtherFile if is_packed_jsonl(path) => SourceKind::Jsonl,
         DatasetKind::OtherFile if is_shard_file(path) => SourceKind::Raw,
-        kind if kind.tokens().is_some_and(|tokens| tokens.is_browsable) => SourceKind::Tokens(kind),
+        DatasetKind::Tokens(kind) => match browser_of(kind) {
+            Some(browser) => SourceKind::Tokens(kind, browser),
+            None => return Err(not_browsable(path, DatasetKind::Tokens(kind))),
+        },
         kind @ (DatasetKind::PlainFolder | DatasetKind::Filesystem) => SourceKind::Folder(kind),
-        kind => {
-            return Err(Failure::usage("opening the data set", format!("a {} cannot be browsed", kind.title()))
-                .on(Subject::path(path))
-                .with_hint(
-                    "give a folder of tar shards, one .tar, a .jsonl file (packed or not), packed tokens, or a folder of media files",
-                ))
-        }
+        kind => return Err(not_browsable(path, kind)),
     })
 }
 
+fn not_browsable(path: &Path, kind: DatasetKind) -> Failure {
+    Failure::usage("opening the data set", format!("a {} cannot be browsed", kind.title()))
+        .on(Subject::path(path))
+        .with_hint(
+            "give a folder of tar shards, one .tar, a .jsonl file (packed or not), packed tokens, or a folder of media files",
+        )
+}
+
 /// Checks whether a path can be browsed; the failure says why not.
-pub fn can_open(path: &Path) -> Outcome<()> {
-    way_of(path).map(drop)
+pub fn can_open(path: &Path, browser_of: BrowserOf) -> Outcome<()> {
+    way_of(path, browser_of).map(drop)
 }
 
 /// Opens a data set for browsing: a WebDataset, prepared or not, a JSONL file, a folder of loose files, or packed tokens, which are shown
 /// according to `view`. Reads only small files, and for a `.pbin` its index.
 ///
 /// A path that cannot be browsed is a failure that lists what can.
-pub fn open(path: &Path, view: &TokenView) -> Outcome<Opening> {
-    match way_of(path)? {
+pub fn open(path: &Path, view: &TokenView, browser_of: BrowserOf) -> Outcome<Opening> {
+    match way_of(path, browser_of)? {
         SourceKind::Prepared => prepared::open(path),
         SourceKind::Raw => raw::open(path),
         SourceKind::Jsonl => jsonl::open(path),
-        SourceKind::Tokens(kind) => tokens::open(path, kind, view),
+        SourceKind::Tokens(kind, browser) => tokens::open(path, kind, browser, view),
         SourceKind::Folder(kind) => folder::open(path, kind),
     }
+}
+
+/// Opens a data set of samples, not of tokens.
+pub fn open_samples(path: &Path) -> Outcome<Opening> {
+    open(path, &TokenView::default(), |_| None)
 }
 
 /// Whether a name is that of a packed JSONL file: `a.jsonl.gz`, `a.jsonl.zst`.

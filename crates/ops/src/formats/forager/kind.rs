@@ -12,7 +12,6 @@ pub static SAMPLES: TokenKind = TokenKind {
     item: "sample",
     is_file: false,
     is_mixable: false,
-    is_browsable: true,
     has_overlapping_windows: false,
     detect: |path| path.join("index").join("sample_locations.bin").is_file(),
     files,

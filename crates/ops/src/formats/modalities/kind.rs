@@ -14,7 +14,6 @@ pub static PACKED_FILE: TokenKind = TokenKind {
     item: "document",
     is_file: true,
     is_mixable: false,
-    is_browsable: true,
     has_overlapping_windows: true,
     detect: |path| is_named_packed(path) || is_packed(path),
     files: |path| vec![path.to_owned()],

@@ -13,7 +13,6 @@ pub static FOLDER: TokenKind = TokenKind {
     item: "document",
     is_file: false,
     is_mixable: true,
-    is_browsable: true,
     has_overlapping_windows: false,
     detect: |path| files(path).next().is_some(),
     files: |path| files(path).collect(),

@@ -15,7 +15,7 @@ fn compare(name: &str, stage: &mut Stage) {
 fn stage(path: &str, tokenizer: Option<&str>, sequence_length: Option<u64>) -> Stage {
     let view = TokenView { tokenizer: tokenizer.map(str::to_owned), sequence_length };
     let path = Path::new("tests/golden").join(path);
-    let catalog = gristmill_ops::job::browse::open_tokens(&path, &view).unwrap();
+    let catalog = gristmill_ops::browse::open_tokens(&path, &view).unwrap();
     let mut stage = Stage::of(catalog, Start::First);
     stage.screen.view_of_tokens = view;
     stage.settle();

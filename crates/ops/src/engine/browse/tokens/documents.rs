@@ -6,7 +6,7 @@ use super::super::packed::PackedOffsets;
 const MAX_BREAKS: usize = 1 << 20;
 
 /// Offsets and lengths in the order of the index.
-pub(super) struct DocumentList {
+pub(crate) struct DocumentList {
     /// Begin and end of each document, as if they followed each other without gaps.
     sums: PackedOffsets,
     sum: u64,

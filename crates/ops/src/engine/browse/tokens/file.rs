@@ -15,27 +15,40 @@ pub(super) const ROW: u64 = 24;
 
 /// The location of a row: bytes from the beginning of the data of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct RowSpan {
-    pub(super) from: u64,
-    pub(super) to: u64,
-    pub(super) defect: Option<Arc<str>>,
+pub struct RowSpan {
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    pub(crate) defect: Option<Arc<str>>,
+}
+
+/// Locates the rows of a file.
+pub trait SpanTable: Send + Sync {
+    /// Returns the number of rows.
+    fn rows(&self) -> u64;
+    /// Returns the locations of up to `count` rows from `first` on. They are checked against the size of the file afterwards.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn spans(&self, first: u64, count: usize) -> Outcome<Vec<RowSpan>>;
 }
 
 /// The source of the ends of documents.
-pub(super) enum Table {
+pub(crate) enum Table {
     /// The number of tokens up to the end of each document, as u64 (`.ds.index`).
     Ends(Index),
     /// A list read from the end of a `.pbin`.
     List(Arc<Mutex<DocumentList>>),
     /// Rows of `sample_locations.bin`: the table, the first row, the number of rows, the number of the file.
     Rows(Arc<ReadFile>, u64, u64, u64),
+    /// Whatever a format has.
+    Spans(Arc<dyn SpanTable>),
     /// No source: the file is one row.
     Whole,
 }
 
 /// The source of the loss mask, which says which tokens are trained on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Loss {
+pub(crate) enum Loss {
     /// One byte for each token of the file, 1 where it is trained on (`.ds.loss`).
     File(PathBuf),
     /// One byte for each token, after the tokens of a sample, 1 where it is not trained on. The number is that of the tokens of a sample.
@@ -43,21 +56,21 @@ pub(super) enum Loss {
 }
 
 /// A file of tokens.
-pub(super) struct TokenFile {
-    pub(super) name: Arc<str>,
-    pub(super) path: PathBuf,
+pub struct TokenFile {
+    pub(crate) name: Arc<str>,
+    pub(crate) path: PathBuf,
     /// Size of the file in bytes.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     /// Offset of the data in bytes.
-    pub(super) data_from: u64,
+    pub(crate) data_from: u64,
     /// Length of the data in bytes.
-    pub(super) data_bytes: u64,
-    pub(super) code: TokenCode,
-    pub(super) table: Table,
-    pub(super) loss: Option<Loss>,
+    pub(crate) data_bytes: u64,
+    pub(crate) code: TokenCode,
+    pub(crate) table: Table,
+    pub(crate) loss: Option<Loss>,
     /// Whether the rows are lines of text, not tokens.
-    pub(super) holds_text: bool,
-    pub(super) trouble: Option<Arc<str>>,
+    pub(crate) holds_text: bool,
+    pub(crate) trouble: Option<Arc<str>>,
 }
 
 impl TokenFile {
@@ -85,6 +98,7 @@ impl TokenFile {
             (_, Table::Ends(index)) => index.documents(),
             (_, Table::List(list)) => list.lock().unwrap_or_else(PoisonError::into_inner).len(),
             (_, Table::Rows(_, _, count, _)) => *count,
+            (_, Table::Spans(table)) => table.rows(),
             (_, Table::Whole) => u64::from(self.data_bytes > 0),
         }
     }
@@ -98,6 +112,7 @@ impl TokenFile {
                 spans.into_iter().map(|(from, to)| RowSpan { from, to, defect: None }).collect()
             }
             Table::Rows(table, begin, rows, number) => by_rows(table, *begin, *rows, *number, first, count)?,
+            Table::Spans(table) => table.spans(first, count)?,
             Table::Whole => vec![RowSpan { from: 0, to: self.data_bytes, defect: None }],
         };
         for place in &mut places {
@@ -153,7 +168,7 @@ impl TokenFile {
                 let ends = list.ends(first.unwrap_or(0), to * size, MAX_ENDS);
                 Ok((first, ends.into_iter().map(|end| end / size).filter(|end| *end > from).collect()))
             }
-            Table::Rows(..) | Table::Whole => Ok((None, Vec::new())),
+            Table::Rows(..) | Table::Spans(_) | Table::Whole => Ok((None, Vec::new())),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::file::{Loss, Table, TokenFile};
 use super::named::Named;
-use super::WHAT;
+use super::{Listing, TokenBrowser, WHAT};
 use crate::formats::nanosets::index::Index;
 use crate::formats::nanosets::metadata::Metadata;
 use crate::formats::nanosets::{index_path, loss_path, metadata_path, DS};
@@ -14,8 +14,17 @@ use std::sync::Arc;
 /// The most files that are listed.
 const MAX_FILES: usize = 100_000;
 
+/// Lists a folder of `.ds` files.
+pub struct TokenFolderBrowser;
+
+impl TokenBrowser for TokenFolderBrowser {
+    fn files(&self, listing: &mut Listing<'_>) -> Outcome<Vec<TokenFile>> {
+        files(listing.path, &mut listing.named)
+    }
+}
+
 /// Returns the files of a folder in the order of the readers, which is that of their names.
-pub(super) fn files(root: &Path, named: &mut Named) -> Outcome<Vec<TokenFile>> {
+fn files(root: &Path, named: &mut Named) -> Outcome<Vec<TokenFile>> {
     let entries = std::fs::read_dir(root).map_err(|error| Failure::io(WHAT, root, &error))?;
     let mut paths: Vec<PathBuf> = entries
         .filter_map(Result::ok)

@@ -2,7 +2,7 @@
 
 use super::file::{location, Loss, Table, TokenFile, ROW};
 use super::named::Named;
-use super::WHAT;
+use super::{Listing, TokenBrowser, WHAT};
 use crate::preview::tokens::TokenCode;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::read::{open_read, read_whole};
@@ -29,8 +29,17 @@ struct SchemaArray {
     offset: u64,
 }
 
+/// Lists samples by their index.
+pub struct SamplesBrowser;
+
+impl TokenBrowser for SamplesBrowser {
+    fn files(&self, listing: &mut Listing<'_>) -> Outcome<Vec<TokenFile>> {
+        files(listing.path, &listing.named)
+    }
+}
+
 /// Returns the files in the order of their first sample.
-pub(super) fn files(root: &Path, named: &Named) -> Outcome<Vec<TokenFile>> {
+fn files(root: &Path, named: &Named) -> Outcome<Vec<TokenFile>> {
     let folder = root.join("index");
     let table_path = folder.join("sample_locations.bin");
     let table = Arc::new(open_read(&table_path)?);

@@ -14,19 +14,21 @@ mod page;
 mod pbin;
 mod vocabulary;
 
+pub use folder::TokenFolderBrowser;
+pub use forager::SamplesBrowser;
 pub use named::forager_code;
 pub use page::page;
+pub use pbin::{PackedFileBrowser, PackedFolderBrowser};
 pub use vocabulary::Vocabulary;
 
 use super::state::GroupsState;
 use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited};
-use crate::formats::forager::kind::SAMPLES;
-use crate::formats::modalities::kind::PACKED_FOLDER;
-use crate::formats::nanosets::kind::FOLDER;
 use crate::preview::tokens::TokenCode;
-use file::{RowSpan, TokenFile};
+pub(crate) use file::Table;
+pub use file::{RowSpan, SpanTable, TokenFile};
 use gristmill_core::text::{count, grouped};
-use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
+use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject, TokenKind};
+use named::Named;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,26 +49,37 @@ pub struct TokenView {
     pub sequence_length: Option<u64>,
 }
 
+/// Lists the files of one layout of tokens.
+pub trait TokenBrowser: Sync {
+    /// Returns the files in the order of their reader. What is wrong with one file is part of its description.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    fn files(&self, listing: &mut Listing<'_>) -> Outcome<Vec<TokenFile>>;
+}
+
+/// The request for the files of a path, and what is found next to them.
+pub struct Listing<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) view: &'a TokenView,
+    state: &'a Arc<GroupsState>,
+    /// What metadata say about the tokens.
+    named: Named,
+    background: Vec<Background>,
+}
+
 /// Opens packed tokens and prepares their background work.
-pub(super) fn open(path: &Path, kind: DatasetKind, view: &TokenView) -> Outcome<Opening> {
-    let mut files = Vec::new();
-    let mut named = named::find(path);
-    let mut background: Vec<Background> = Vec::new();
+pub(super) fn open(
+    path: &Path,
+    kind: &'static TokenKind,
+    browser: &dyn TokenBrowser,
+    view: &TokenView,
+) -> Outcome<Opening> {
+    let kind = DatasetKind::Tokens(kind);
     let state = Arc::new(GroupsState::default());
-    match kind {
-        DatasetKind::Tokens(kind) if *kind == FOLDER => files = folder::files(path, &mut named)?,
-        DatasetKind::Tokens(kind) if *kind == SAMPLES => files = forager::files(path, &named)?,
-        DatasetKind::Tokens(kind) if *kind == PACKED_FOLDER => {
-            let (found, work) = pbin::files(path, &state, view)?;
-            files = found;
-            background.push(work);
-        }
-        _ => {
-            let (file, work) = pbin::file(path, 0, &state, view)?;
-            files.push(file);
-            background.push(work);
-        }
-    }
+    let mut listing = Listing { path, view, state: &state, named: named::find(path), background: Vec::new() };
+    let files = browser.files(&mut listing)?;
+    let Listing { named, background, .. } = listing;
     let (vocabulary, note) = match view.tokenizer.as_ref() {
         Some(given) => (Some(Arc::new(Vocabulary::load(given)?)), None),
         None => named.vocabulary(),

@@ -2,7 +2,7 @@
 
 use super::documents::DocumentList;
 use super::file::{Table, TokenFile};
-use super::TokenView;
+use super::{Listing, TokenBrowser, TokenView};
 use crate::engine::browse::state::GroupsState;
 use crate::engine::browse::Background;
 use crate::engine::modalities::folder::files_of;
@@ -16,13 +16,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Documents that are added at a time.
 const DOCUMENTS_PER_BATCH: usize = 4_096;
 
+/// Lists a `.pbin` file.
+pub struct PackedFileBrowser;
+
+impl TokenBrowser for PackedFileBrowser {
+    fn files(&self, listing: &mut Listing<'_>) -> Outcome<Vec<TokenFile>> {
+        let (file, work) = file(listing.path, 0, listing.state, listing.view)?;
+        listing.background.push(work);
+        Ok(vec![file])
+    }
+}
+
+/// Lists a folder of `.pbin` files.
+pub struct PackedFolderBrowser;
+
+impl TokenBrowser for PackedFolderBrowser {
+    fn files(&self, listing: &mut Listing<'_>) -> Outcome<Vec<TokenFile>> {
+        let (files, work) = files(listing.path, listing.state, listing.view)?;
+        listing.background.push(work);
+        Ok(files)
+    }
+}
+
 /// Opens a file; returns it with the background work that lists its documents.
-pub(super) fn file(
-    path: &Path,
-    group: u32,
-    state: &Arc<GroupsState>,
-    view: &TokenView,
-) -> Outcome<(TokenFile, Background)> {
+fn file(path: &Path, group: u32, state: &Arc<GroupsState>, view: &TokenView) -> Outcome<(TokenFile, Background)> {
     let packed = Packed::open(open_read(path)?)?;
     let layout = packed.layout();
     let code = TokenCode { is_big: layout.is_big_endian, ..TokenCode::little(layout.token_bytes) };
@@ -70,7 +87,7 @@ pub(super) fn file(
 
 /// Opens all files of a folder; returns them with the work that lists their documents one after the other. A file that cannot be read is
 /// reported in its group, never as an error: the others can still be viewed.
-pub(super) fn files(root: &Path, state: &Arc<GroupsState>, view: &TokenView) -> Outcome<(Vec<TokenFile>, Background)> {
+fn files(root: &Path, state: &Arc<GroupsState>, view: &TokenView) -> Outcome<(Vec<TokenFile>, Background)> {
     let (mut files, mut works) = (Vec::new(), Vec::new());
     for (group, path) in (0_u32..).zip(files_of(root)?) {
         let mut file = match file(&path, group, state, view) {

@@ -1,6 +1,8 @@
 //! Reads folders of samples.
 
 use super::super::super::reader::{range_text, CheckRequest, CheckTexts, TokenInfo, TokenReader, MAX_LISTED};
+use crate::engine::browse::tokens::SamplesBrowser;
+use crate::engine::browse::TokenBrowser;
 use crate::engine::check::forager::{check_forager, forager_facts};
 use crate::engine::check::Checked;
 use crate::engine::nanosets::check::Depth;
@@ -17,6 +19,10 @@ pub(super) struct SamplesReader;
 impl TokenReader for SamplesReader {
     fn kind(&self) -> &'static TokenKind {
         &SAMPLES
+    }
+
+    fn browser(&self) -> Option<&'static dyn TokenBrowser> {
+        Some(&SamplesBrowser)
     }
 
     fn texts(&self) -> CheckTexts {

@@ -1,5 +1,6 @@
 //! MDS, the shards of MosaicML's streaming: `shard.00000.mds` … and `index.json` (docs/formats/mds.md).
 
+mod browser;
 mod check;
 mod compression;
 mod files;

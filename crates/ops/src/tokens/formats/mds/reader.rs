@@ -1,12 +1,14 @@
 //! Reads sets of MDS shards: `info`, `lint` and `verify`.
 
 use super::super::super::reader::{range_text, CheckRequest, CheckTexts, TokenInfo, TokenReader, MAX_LISTED};
+use super::browser::ShardsBrowser;
 use super::hashes::{hasher, Hasher};
 use super::index::FileInfo;
 use super::set::{self, ListedShard};
 use super::shard::WORD;
 use super::shard_reader::{Defect, HashingReader, ShardReader};
 use super::writer::FileReader;
+use crate::engine::browse::TokenBrowser;
 use crate::engine::check::Checked;
 use crate::engine::nanosets::check::Depth;
 use crate::formats::mds::SHARDS;
@@ -51,6 +53,10 @@ struct ShardFacts {
 impl TokenReader for ShardsReader {
     fn kind(&self) -> &'static TokenKind {
         &SHARDS
+    }
+
+    fn browser(&self) -> Option<&'static dyn TokenBrowser> {
+        Some(&ShardsBrowser)
     }
 
     fn texts(&self) -> CheckTexts {

@@ -1,6 +1,8 @@
 //! Reads packed files, and folders of them.
 
 use super::super::super::reader::{CheckRequest, CheckTexts, TokenInfo, TokenReader, MAX_LISTED};
+use crate::engine::browse::tokens::{PackedFileBrowser, PackedFolderBrowser};
+use crate::engine::browse::TokenBrowser;
 use crate::engine::check::Checked;
 use crate::engine::modalities::check::{self, facts_of};
 use crate::engine::modalities::folder::packed_folder;
@@ -20,6 +22,10 @@ pub(super) struct PackedFileReader;
 impl TokenReader for PackedFileReader {
     fn kind(&self) -> &'static TokenKind {
         &PACKED_FILE
+    }
+
+    fn browser(&self) -> Option<&'static dyn TokenBrowser> {
+        Some(&PackedFileBrowser)
     }
 
     fn texts(&self) -> CheckTexts {
@@ -64,6 +70,10 @@ pub(super) struct PackedFolderReader;
 impl TokenReader for PackedFolderReader {
     fn kind(&self) -> &'static TokenKind {
         &PACKED_FOLDER
+    }
+
+    fn browser(&self) -> Option<&'static dyn TokenBrowser> {
+        Some(&PackedFolderBrowser)
     }
 
     fn texts(&self) -> CheckTexts {

@@ -1,6 +1,8 @@
 //! Reads token folders.
 
 use super::super::super::reader::{CheckRequest, CheckTexts, TokenInfo, TokenReader, MAX_LISTED};
+use crate::engine::browse::tokens::TokenFolderBrowser;
+use crate::engine::browse::TokenBrowser;
 use crate::engine::check::Checked;
 use crate::engine::nanosets::folder_facts;
 use crate::formats::nanosets::kind::FOLDER;
@@ -16,6 +18,10 @@ pub(super) struct FolderReader;
 impl TokenReader for FolderReader {
     fn kind(&self) -> &'static TokenKind {
         &FOLDER
+    }
+
+    fn browser(&self) -> Option<&'static dyn TokenBrowser> {
+        Some(&TokenFolderBrowser)
     }
 
     fn texts(&self) -> CheckTexts {

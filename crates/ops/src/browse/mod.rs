@@ -1,6 +1,7 @@
 //! Opens a data set for browsing, with the background work that its catalog needs.
 
 use crate::engine::browse::{self, Catalog, TokenView};
+use crate::tokens::formats::browser;
 use gristmill_core::{Failure, Outcome, Subject};
 use std::path::Path;
 use std::sync::Arc;
@@ -13,13 +14,18 @@ pub fn open(path: &Path) -> Outcome<Arc<dyn Catalog>> {
 
 /// Does the same, with packed tokens shown according to `view`.
 pub fn open_tokens(path: &Path, view: &TokenView) -> Outcome<Arc<dyn Catalog>> {
-    let opening = browse::open(path, view)?;
+    let opening = browse::open(path, view, browser)?;
     for work in opening.background {
         let stop = opening.stop.clone();
         let started = std::thread::Builder::new().name("browse".to_owned()).spawn(move || work(&stop));
         started.map_err(|error| Failure::io("starting a thread", path, &error).on(Subject::path(path)))?;
     }
     Ok(opening.catalog)
+}
+
+/// Checks whether a path can be browsed; the failure says why not.
+pub fn can_open(path: &Path) -> Outcome<()> {
+    browse::can_open(path, browser)
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ fn small_set() -> tempfile::TempDir {
 
 /// Returns a catalog whose background work is done.
 fn scanned(path: &Path) -> Arc<dyn Catalog> {
-    let opening = browse::open(path, &browse::TokenView::default()).unwrap();
+    let opening = browse::open(path, &browse::TokenView::default(), crate::tokens::formats::browser).unwrap();
     for work in opening.background {
         work(&opening.stop);
     }
