@@ -258,7 +258,6 @@ impl ShardCheck<'_> {
                     ids = Some((sample, id, count + 1));
                 }
             }
-            Ok(())
         })?;
         if let Some((first, samples)) = other_sizes {
             let size = count(self.sample_size.unwrap_or_default(), "token");

@@ -73,13 +73,13 @@ impl ShardReader<'_> {
         Ok(Head { first, ends })
     }
 
-    /// Reads all samples. Passes the number of each sample and its ids, in pieces, to `take`; sets of other columns have no ids. Returns the
+    /// Reads all samples. Passes the number of each sample and its ids, in pieces, to `take`; sets of other columns have none. Returns the
     /// number of the first sample that does not have `sample_size` tokens, and their count.
     pub(super) fn samples(
         &mut self,
         head: &Head,
         sample_size: Option<u64>,
-        take: &mut dyn FnMut(u64, &[u8]) -> Result<(), Defect>,
+        take: &mut dyn FnMut(u64, &[u8]),
     ) -> Result<Option<(u64, u64)>, Defect> {
         let mut start = head.first;
         let mut other_sizes: Option<(u64, u64)> = None;
@@ -89,7 +89,6 @@ impl ShardReader<'_> {
             let on = |why: Defect| format!("sample {sample} {why}");
             if !self.listed.config.is_tokens() {
                 self.columns(bytes).map_err(on)?;
-                take(sample, &[])?;
                 continue;
             }
             let tokens = self.sample_head(bytes).map_err(on)?;
@@ -142,19 +141,19 @@ impl ShardReader<'_> {
         }
         let lengths = self.listed.config.columns.iter().filter(|column| column.size.is_none()).count() as u64;
         match total == bytes {
-            true => self.pieces(bytes - lengths * WORD, &mut |_| Ok(())),
+            true => self.pieces(bytes - lengths * WORD, &mut |_| ()),
             false => Err(format!("has {bytes} bytes, and its columns {total}")),
         }
     }
 
-    fn pieces(&mut self, bytes: u64, take: &mut dyn FnMut(&[u8]) -> Result<(), Defect>) -> Result<(), Defect> {
+    fn pieces(&mut self, bytes: u64, take: &mut dyn FnMut(&[u8])) -> Result<(), Defect> {
         let mut buffer = [0; PIECE_BYTES];
         let mut left = bytes;
         while left > 0 {
             let count = usize::try_from(left).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
             let piece = buffer.get_mut(..count).unwrap_or_default();
             self.source.read_exact(piece).map_err(|error| io_defect(&error))?;
-            take(piece)?;
+            take(piece);
             left -= count as u64;
         }
         Ok(())
