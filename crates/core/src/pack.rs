@@ -53,6 +53,9 @@ pub struct PackPlan {
     /// Where the text of a document is stored.
     #[serde(default)]
     pub text: TextField,
+    /// Leaves out white space at both ends of each text (`--strip`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub strip: bool,
     /// A `tokenizer.json`, a folder with one, a SentencePiece `.model`, or a name in the local hub cache.
     pub tokenizer: String,
     /// Name written to metadata files in place of `tokenizer`.
@@ -109,6 +112,7 @@ impl PackPlan {
             glob: None,
             paths_file: None,
             text: TextField::default(),
+            strip: false,
             tokenizer: tokenizer.into(),
             tokenizer_name: None,
             special_tokens: Vec::new(),

@@ -18,6 +18,7 @@ pub mod pattern;
 mod pattern_syntax;
 pub mod pickle;
 pub mod random;
+pub mod white_space;
 pub mod yaml_read;
 mod yaml_scalar;
 pub mod yaml_write;

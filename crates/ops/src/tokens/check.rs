@@ -48,6 +48,10 @@ pub fn refusals(plan: &PackPlan) -> Vec<Problem> {
     if matches!(&plan.glob, Some(glob) if glob.is_empty()) {
         wrong_ones.push(wrong_answer("--glob", "it is empty, and no name fits"));
     }
+    if plan.strip && formats::chosen(plan).into_iter().any(|format| format.loss_masks(plan) == Some(true)) {
+        let why = "loss masks refer to the characters of whole texts";
+        wrong_ones.push(wrong_answer("--strip", why).with_hint("leave out --strip or --loss-masks"));
+    }
     wrong_ones.extend(formats::chosen(plan).into_iter().flat_map(|format| format.refusals(plan)));
     wrong_ones.extend(overlaps(plan));
     wrong_ones

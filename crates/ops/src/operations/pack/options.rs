@@ -229,6 +229,7 @@ const END: &[Spec] = &[
 ];
 
 const SHARED: &[Spec] = &[
+    Spec::new("strip", "", "Leave out white space at both ends of each text", switch!(strip)).advanced(),
     Spec::new(
         "limit-tokens",
         "N",

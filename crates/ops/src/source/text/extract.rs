@@ -6,6 +6,7 @@ use gristmill_core::pack::TextField;
 use gristmill_core::Outcome;
 use gristmill_pycompat::json_text::{has_first_half, unescape};
 use gristmill_pycompat::json_walk::{hex4, low_half, walk, JsonError, Kind, Span, Visit, DEEPEST, DEEPEST_PYTHON};
+use gristmill_pycompat::white_space::{is_white_space, strip};
 use memchr::memchr;
 use serde_json::Value;
 
@@ -59,6 +60,8 @@ pub struct Document<'a> {
 /// Extracts the text from lines. Each thread has its own; its memory is reused.
 pub struct Extractor {
     way: TextSelector,
+    /// Whether texts lose white space at both ends.
+    strips: bool,
     /// Texts that differ from their spelling in the line, concatenated.
     texts: String,
 }
@@ -98,7 +101,13 @@ impl Extractor {
                 None => TextSelector::Program(Box::new(Program::new(program)?)),
             },
         };
-        Ok(Self { way, texts: String::new() })
+        Ok(Self { way, strips: false, texts: String::new() })
+    }
+
+    /// Sets whether texts lose white space at both ends, as by Python's `str.strip`.
+    #[must_use]
+    pub fn stripping(self, strips: bool) -> Self {
+        Self { strips, ..self }
     }
 
     /// Extracts the text of a line, which is passed without its `\n`. Texts held before are dropped.
@@ -118,6 +127,23 @@ impl Extractor {
 
     /// Like [`document`](Self::document), for several lines at a time.
     pub fn hold<'a>(&mut self, line: &'a [u8]) -> ParsedLine<'a> {
+        let held = self.parse(line);
+        if !self.strips {
+            return held;
+        }
+        let text = match held.text {
+            TextPlace::Line(Text::Is(text)) => TextPlace::Line(Text::Is(strip(text))),
+            TextPlace::Own(from, to) => {
+                let text = self.texts.get(from..to).unwrap_or_default();
+                let start = from + text.len() - text.trim_start_matches(is_white_space).len();
+                TextPlace::Own(start, start + strip(text).len())
+            }
+            other => other,
+        };
+        ParsedLine { text, ..held }
+    }
+
+    fn parse<'a>(&mut self, line: &'a [u8]) -> ParsedLine<'a> {
         let without = |text| ParsedLine { text: TextPlace::Line(text), quirks: Quirks::NONE };
         let invalid = |at, why| without(Text::Invalid { at, why });
         let Ok(all) = simdutf8::basic::from_utf8(line) else {
@@ -142,7 +168,7 @@ impl Extractor {
         };
         let mut quirks = finder.quirks(mark > 0, half);
         let found = finder.found;
-        let Self { way, texts } = self;
+        let Self { way, texts, .. } = self;
         let program = match way {
             TextSelector::Path(_) => return ParsedLine { text: resolve(found, all, texts), quirks },
             TextSelector::Program(program) => program,

@@ -98,6 +98,20 @@ fn text_of(program: TextField, line: &str) -> String {
 }
 
 #[test]
+fn texts_lose_white_space_at_both_ends_on_demand() {
+    for field in [TextField::default(), TextField::Jq(".text + \"\"".into())] {
+        let mut extractor = Extractor::new(&field).unwrap().stripping(true);
+        for (text, wanted) in
+            [("a b", "a b"), (" a b  ", "a b"), (r"\n\u001c a\u00e9\u3000", "a\u{e9}"), (r" \t ", ""), ("", "")]
+        {
+            let line = format!(r#"{{"text": "{text}"}}"#);
+            assert_eq!(extractor.document(line.as_bytes()).text, Text::Is(wanted), "{line}");
+        }
+        assert_eq!(extractor.document(b"{bad").text.words(), "");
+    }
+}
+
+#[test]
 fn paths_and_programs_find_the_same_text() {
     let lines = [
         r#"{"a": {"b": "x"}}"#,

@@ -76,6 +76,8 @@ fn answers_that_cannot_be_right_are_refused() {
     let mut plan = PackPlan::new(vec!["a".into()], "t", "o");
     plan.forager = Some(ForagerTarget { masks: masks(), ..ForagerTarget::new(SampleSize::Variable) });
     assert_eq!(field(&plan), ["--variable"]);
+    plan.strip = true;
+    assert_eq!(field(&plan), ["--strip", "--variable"], "masks refer to whole texts");
     let mut plan = PackPlan::new(vec!["a".into()], "t", "o");
     let odd = ModalitiesTarget { batch_lines: 4, ..ModalitiesTarget::default() };
     plan.modalities = Some(odd);

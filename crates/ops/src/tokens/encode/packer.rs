@@ -4,8 +4,7 @@ use super::encoding_spec::{EncodingSpec, Kind};
 use super::masks;
 use super::packed::{Finding, PackedPiece};
 use crate::source::text::{cr_lines, keys_of, Block, Document, Extractor, ParsedLine, Text, Verdict};
-use gristmill_core::pack::TextField;
-use gristmill_core::{Cancel, Outcome, ProblemKind};
+use gristmill_core::{Cancel, Outcome, PackPlan, ProblemKind};
 use gristmill_tokenizer::{Batch, Encoder, ParityCheck, SpecialTokenFinder, Tokenizer};
 use memchr::memchr;
 
@@ -78,12 +77,12 @@ pub struct Packer<'a> {
 }
 
 impl<'a> Packer<'a> {
-    /// Returns a packer for these specs. A jq program that does not compile is a usage error.
-    pub fn new(specs: &'a [EncodingSpec], field: &TextField, tokenizer: &Tokenizer, cancel: &Cancel) -> Outcome<Self> {
+    /// Returns a packer of the texts of a plan for these specs. A jq program that does not compile is a usage error.
+    pub fn new(specs: &'a [EncodingSpec], plan: &PackPlan, tokenizer: &Tokenizer, cancel: &Cancel) -> Outcome<Self> {
         Ok(Self {
             specs,
             wants_text: specs.iter().any(|spec| !matches!(spec.kind, Kind::Parts(_))),
-            extractor: Extractor::new(field)?,
+            extractor: Extractor::new(&plan.text)?.stripping(plan.strip),
             encoder: tokenizer.encoder(),
             finder: tokenizer.special_token_finder(),
             guard: tokenizer.is_fast().then(|| tokenizer.guard()),

@@ -4,8 +4,7 @@ use super::assemble::Assembler;
 use super::feed::{Fed, Feed};
 use crate::job::pool::{run_units, together};
 use crate::tokens::encode::{EncodingSpec, PackedPiece, Packer};
-use gristmill_core::pack::TextField;
-use gristmill_core::{Cancel, Failure, Outcome};
+use gristmill_core::{Cancel, Failure, Outcome, PackPlan};
 use gristmill_tokenizer::{Mismatch, Tokenizer};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,7 +43,7 @@ pub(super) fn run(
     feed: Feed<'_>,
     assembler: &mut Assembler<'_>,
     specs: &[EncodingSpec],
-    field: &TextField,
+    plan: &PackPlan,
     tokenizer: &Tokenizer,
     limits: Limits,
     cancel: &Cancel,
@@ -71,7 +70,7 @@ pub(super) fn run(
     };
     let mut pack = || {
         result = run_units(&workers, limits.threads, &stop, |_| {
-            let mut packer = Packer::new(specs, field, tokenizer, cancel)?.within(limits.words);
+            let mut packer = Packer::new(specs, plan, tokenizer, cancel)?.within(limits.words);
             pipeline.work(&mut packer, cancel, &stop)
         })
     };

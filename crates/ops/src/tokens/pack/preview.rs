@@ -227,7 +227,7 @@ impl Sampling {
         cancel: &Cancel,
     ) -> Outcome<()> {
         let specs: Vec<EncodingSpec> = pass.specs().filter_map(|number| all.get(number)).cloned().collect();
-        let mut packer = Packer::new(&specs, &plan.text, tokenizer, cancel)?;
+        let mut packer = Packer::new(&specs, plan, tokenizer, cancel)?;
         let mut packed = PackedPiece::default();
         let total: u64 = pass.files.iter().map(|file| file.bytes).sum();
         let (mut seen_on_disk, mut seen) = (0_u64, 0_u64);

@@ -247,8 +247,7 @@ impl<'a> Job<'a> {
             let limits = self.limits();
             debug_assert_eq!(number, assembler.place().pass);
             let feed = Feed::new(pass, index.as_ref(), assembler.place(), limits.block_bytes, &context.cancel);
-            let field = &self.plan.text;
-            let ended = pipeline::run(feed, assembler, &specs, field, &self.tokenizer, limits, &context.cancel);
+            let ended = pipeline::run(feed, assembler, &specs, self.plan, &self.tokenizer, limits, &context.cancel);
             match ended {
                 Ok(PassEnd::Done) => assembler.leave(pass)?,
                 Ok(mismatch) => return Ok(mismatch),
