@@ -413,19 +413,39 @@ impl Visit for Keys {
     fn overflow(&mut self) {}
 }
 
-/// Returns the value at a path of keys, for fields other than the text (`id`, `no_loss_ranges`, `parts`); `None` where a key is missing, a
-/// value on the path is not an object, or the line is not JSON. Anything deeper than 128 levels in the value is treated as missing.
+/// Returns the value at a path of keys, for fields other than the text (`no_loss_ranges`, `parts`); `None` where a key is missing, a value on
+/// the path is not an object, or the line is not JSON. Anything deeper than 128 levels in the value is treated as missing.
 pub fn value_of(line: &[u8], path: &[&str]) -> Option<Value> {
     let path: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
-    let mark = if line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    let all = simdutf8::basic::from_utf8(line).ok()?;
-    let mut finder = Finder::new(&path);
-    walk(line, mark, &mut finder).ok()?;
-    let PathResult::Value(kind, span) = finder.found else { return None };
+    let (all, kind, span) = find(line, &path)?;
     let from = match kind {
         Kind::String => span.from.checked_sub(1)?,
         _ => span.from,
     };
     let mut values = serde_json::Deserializer::from_str(all.get(from..)?).into_iter::<Value>();
     values.next()?.ok()
+}
+
+/// Returns the text at a path of keys; `None` where there is no value, another value, or text with half of a character.
+pub fn text_at(line: &[u8], path: &[String]) -> Option<String> {
+    let (all, kind, span) = find(line, path)?;
+    let raw = all.get(span.from..span.to).filter(|_| kind == Kind::String && !span.has_half)?;
+    if !span.has_escapes {
+        return Some(raw.to_owned());
+    }
+    let mut text = String::new();
+    unescape(raw, &mut text);
+    Some(text)
+}
+
+/// Returns a line as text, and the kind and position of the value at a path of keys.
+fn find<'a>(line: &'a [u8], path: &[String]) -> Option<(&'a str, Kind, Span)> {
+    let mark = if line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let all = simdutf8::basic::from_utf8(line).ok()?;
+    let mut finder = Finder::new(path);
+    walk(line, mark, &mut finder).ok()?;
+    match finder.found {
+        PathResult::Value(kind, span) => Some((all, kind, span)),
+        _ => None,
+    }
 }

@@ -26,7 +26,7 @@ pub(in crate::source) use set_aside::is_set_aside;
 pub(in crate::source) use zip::member_count;
 
 pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, Overlong, Position, MAX_LINE_BYTES};
-pub use extract::{keys_of, value_of, Document, Extractor, ParsedLine, Text};
+pub use extract::{keys_of, text_at, value_of, Document, Extractor, ParsedLine, Text};
 pub use layout::{layout_of, Layout};
 pub use list::{list, list_jsonl, Listing, Selection};
 pub use packing::Packing;

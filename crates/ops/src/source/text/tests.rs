@@ -98,6 +98,20 @@ fn text_of(program: TextField, line: &str) -> String {
 }
 
 #[test]
+fn a_text_is_found_at_a_path_of_keys() {
+    let at = |line: &str, path: &str| {
+        text_at(line.as_bytes(), &path.split('.').map(str::to_owned).collect::<Vec<_>>())
+            .unwrap_or_else(|| "none".into())
+    };
+    assert_eq!(at(r#"{"id": "a\n\u00e9", "text": "x"}"#, "id"), "a\n\u{e9}");
+    assert_eq!(at(r#"{"m": {"id": ""}, "m": {"id": "last"}}"#, "m.id"), "last");
+    for line in [r#"{"id": 1}"#, r#"{"id": null}"#, r#"{"x": "y"}"#, r#"{"id": "\ud800"}"#, "[]", "{bad", "\u{feff}"] {
+        assert_eq!(at(line, "id"), "none", "{line}");
+    }
+    assert_eq!(at(r#"{"id": "a"}"#, "id.b"), "none");
+}
+
+#[test]
 fn texts_lose_white_space_at_both_ends_on_demand() {
     for field in [TextField::default(), TextField::Jq(".text + \"\"".into())] {
         let mut extractor = Extractor::new(&field).unwrap().stripping(true);

@@ -1,5 +1,6 @@
 //! How a format transforms the raw ids of a text.
 
+use super::document_ids::IdSource;
 use crate::source::text::DocumentRules;
 use gristmill_core::pack::{MaskedParts, SpecialToken, TokenType};
 use gristmill_core::{Failure, Outcome, Subject};
@@ -67,6 +68,8 @@ pub struct EncodingSpec {
     pub is_length_planned: bool,
     /// Whether the lengths of the texts in characters are needed, for statistics.
     pub wants_chars: bool,
+    /// Where the ids of documents come from.
+    pub ids: IdSource,
 }
 
 /// Returns the failure that an end token is missing, with the reason why one is needed.
@@ -118,6 +121,7 @@ impl EncodingSpec {
             wants_lines: false,
             is_length_planned: false,
             wants_chars: false,
+            ids: IdSource::Unused,
         }
     }
 

@@ -4,12 +4,14 @@
 //! of a file into a [`PackedPiece`]: for each spec the tokens as the file will hold them, and what was left out. Pieces depend only on
 //! their own lines, so any thread may take any of them; the caller joins them in the order of the text.
 
+mod document_ids;
 mod encoding_spec;
 mod identity;
 mod masks;
 mod packed;
 mod packer;
 
+pub use document_ids::IdSource;
 pub use encoding_spec::{as_length, end_id, known_id, no_end, EncodingSpec, End, Fill, Kind};
 pub use identity::{differences, plan_hash};
 pub use packed::{EncodedBlock, Finding, PackedPiece, SpecialTokenCounts};

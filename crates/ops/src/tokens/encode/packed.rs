@@ -1,5 +1,6 @@
 //! The result of packing a piece of text.
 
+use super::document_ids::DocumentIds;
 use super::encoding_spec::{EncodingSpec, End};
 use gristmill_core::pack::TokenType;
 use gristmill_core::{Outcome, ProblemKind};
@@ -49,6 +50,8 @@ pub struct EncodedBlock {
     pub lengths: Vec<u64>,
     /// The line of each document, if the spec needs it.
     pub lines: Vec<u64>,
+    /// The id of each document, if the spec takes them from a key.
+    pub ids: DocumentIds,
     /// Characters of each document's text, if the spec needs them.
     pub chars: Vec<u64>,
     /// Tokens of each document cut off by the spec's truncation; empty if it has none.
@@ -127,6 +130,7 @@ impl EncodedBlock {
             mask: self.mask.get(..tokens).unwrap_or_default().to_vec(),
             lengths,
             lines: first(&self.lines),
+            ids: self.ids.first(documents),
             chars: first(&self.chars),
             lost: first(&self.lost),
             filled: first(&self.filled),
@@ -140,6 +144,7 @@ impl EncodedBlock {
         self.mask.clear();
         self.lengths.clear();
         self.lines.clear();
+        self.ids.clear();
         self.chars.clear();
         self.lost.clear();
         self.filled.clear();
@@ -278,7 +283,8 @@ impl PackedPiece {
     /// Returns the approximate memory held, in bytes.
     pub fn memory_bytes(&self) -> usize {
         let encoded = |encoded: &EncodedBlock| {
-            encoded.bytes.capacity() + encoded.mask.capacity() + encoded.lengths.capacity() * 8
+            let lengths = encoded.lengths.capacity() * 8;
+            encoded.bytes.capacity() + encoded.mask.capacity() + lengths + encoded.ids.memory_bytes()
         };
         self.encoded_blocks.iter().map(encoded).sum()
     }

@@ -1,9 +1,10 @@
 //! Runs a piece of a file through tokenizer and specs.
 
+use super::document_ids::IdSource;
 use super::encoding_spec::{EncodingSpec, Kind};
 use super::masks;
 use super::packed::{Finding, PackedPiece};
-use crate::source::text::{cr_lines, keys_of, Block, Document, Extractor, ParsedLine, Text, Verdict};
+use crate::source::text::{cr_lines, keys_of, text_at, Block, Document, Extractor, ParsedLine, Text, Verdict};
 use gristmill_core::{Cancel, Outcome, PackPlan, ProblemKind};
 use gristmill_tokenizer::{Batch, Encoder, ParityCheck, SpecialTokenFinder, Tokenizer};
 use memchr::memchr;
@@ -15,6 +16,9 @@ const DOCUMENTS_PER_BATCH: usize = 64;
 const TOGETHER_BYTES: usize = 32 << 10;
 /// The reason for skipping a line that is not held in memory.
 const OVERLONG: &str = "the line is longer than 64 MiB";
+
+/// The reason for leaving a document out of a format that lists ids.
+const NO_ID: &str = "its id is missing, or is not text (--id-key)";
 
 /// A part of a file: whole lines, or the spans named by an index.
 #[derive(Debug, Default)]
@@ -270,6 +274,13 @@ impl<'a> Packer<'a> {
                     }
                 }
             }
+            let id = match id_of(spec, unit.bytes) {
+                Ok(id) => id,
+                Err(reason) => {
+                    skip(number, unit, reason, false, ProblemKind::BadDocument, out);
+                    continue;
+                }
+            };
             let Some(encoded) = out.encoded_blocks.get_mut(number) else { continue };
             let added = match spec.kind {
                 Kind::LossMask => masks::loss(spec, text, unit.bytes, ids, encoder, encoded, whole)?,
@@ -281,9 +292,10 @@ impl<'a> Packer<'a> {
                         special.extend(finder.find(text, ids));
                     }
                     is_taken = true;
-                    if spec.wants_lines {
+                    if spec.wants_lines || spec.ids != IdSource::Unused {
                         encoded.lines.push(unit.number);
                     }
+                    id.iter().for_each(|id| encoded.ids.push(id));
                     if spec.wants_chars {
                         encoded.chars.push(bytecount(text));
                     }
@@ -323,6 +335,14 @@ fn verdict<'t>(spec: &EncodingSpec, document: &Document<'t>) -> Verdict<'t> {
         // The spec decides whether an empty text has tokens, at least those of a template.
         Text::Is("") if spec.needs_tokens && !document.quirks.is_refused_by(spec.rules) => Verdict::Take(""),
         _ => document.verdict(spec.rules),
+    }
+}
+
+/// Returns the id of a document, if the spec takes ids from a key. The error is the reason why the document is left out.
+fn id_of(spec: &EncodingSpec, line: &[u8]) -> Result<Option<String>, &'static str> {
+    match &spec.ids {
+        IdSource::Key(path) => text_at(line, path).map(Some).ok_or(NO_ID),
+        IdSource::Unused | IdSource::Line => Ok(None),
     }
 }
 
