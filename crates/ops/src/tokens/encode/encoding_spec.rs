@@ -52,6 +52,8 @@ pub struct EncodingSpec {
     pub truncation: Option<Truncation>,
     /// The minimum length of documents.
     pub fill: Option<Fill>,
+    /// The token that begins documents, unless a document begins with it. Documents with masks have none.
+    pub begin: Option<u32>,
     /// The end token.
     pub end: End,
     /// The type of a written token.
@@ -100,7 +102,7 @@ pub fn as_length(length: u32) -> usize {
 }
 
 impl EncodingSpec {
-    /// Returns the encoding of a format without truncation, padding, end token and masks.
+    /// Returns the encoding of a format without truncation, padding, begin and end token, and masks.
     pub fn new(
         (format, rules): (&'static str, DocumentRules),
         template: Template,
@@ -113,6 +115,7 @@ impl EncodingSpec {
             template,
             truncation: None,
             fill: None,
+            begin: None,
             end: End::Never,
             token,
             kind: Kind::Plain,
@@ -142,11 +145,12 @@ impl EncodingSpec {
             End::Never => None,
             End::Always(id) | End::UnlessThere(id) => Some(id),
         };
-        let around = self.template.prefix.iter().chain(&self.template.suffix).chain(&end);
-        if let Some(id) = around.copied().find(|id| u64::from(*id) > self.token.greatest()) {
+        let around = self.template.prefix.iter().chain(&self.template.suffix);
+        let named = around.chain(&end).map(|id| ("--eos-token", *id)).chain(self.begin.map(|id| ("--bos-token", id)));
+        if let Some((flag, id)) = named.into_iter().find(|(_, id)| u64::from(*id) > self.token.greatest()) {
             let why = format!("token {id} does not fit into {} bytes", self.token.bytes());
             let failure = Failure::usage(format!("packing for {}", self.format), why);
-            return Err(failure.on(Subject::field("--eos-token")));
+            return Err(failure.on(Subject::field(flag)));
         }
         if let Some(truncation) = &self.truncation {
             truncation.truncate(&[], self.template.prefix.len() + self.template.suffix.len())?;

@@ -168,7 +168,7 @@ impl EncodedBlock {
         self.lengths.iter().sum()
     }
 
-    /// Adds a document with the format's template, truncation, padding and end token. The error is the reason why it is refused; nothing is
+    /// Adds a document with the format's template, truncation, padding, begin and end token. The error is the reason why it is refused; nothing is
     /// added then. `whole` is scratch memory.
     pub(super) fn add(
         &mut self,
@@ -177,10 +177,12 @@ impl EncodedBlock {
         whole: &mut Vec<u32>,
     ) -> Outcome<Result<(), &'static str>> {
         let shaped = shape(spec, ids, whole)?;
+        let begin = spec.begin.filter(|id| shaped.iter().find_map(|part| part.first()) != Some(id));
+        let last = shaped.iter().rev().find_map(|part| part.last()).or(begin.as_ref());
         let end = match spec.end {
             End::Always(id) => Some(id),
-            End::UnlessThere(id) if shaped.iter().rev().find_map(|part| part.last()) != Some(&id) => Some(id),
-            End::UnlessThere(_) | End::Never => None,
+            End::UnlessThere(id) => Some(id).filter(|id| last != Some(id)),
+            End::Never => None,
         };
         let tokens: usize = shaped.iter().map(|part| part.len()).sum();
         if tokens == 0 && spec.needs_tokens {
@@ -189,9 +191,10 @@ impl EncodedBlock {
         if spec.may_overflow && !shaped.iter().all(|part| fits(spec.token, part)) {
             return Ok(Err(TOO_LARGE));
         }
+        put(spec.token, begin.as_slice(), &mut self.bytes);
         shaped.iter().for_each(|part| put(spec.token, part, &mut self.bytes));
         put(spec.token, end.as_slice(), &mut self.bytes);
-        self.lengths.push((tokens + usize::from(end.is_some())) as u64);
+        self.lengths.push((tokens + usize::from(begin.is_some()) + usize::from(end.is_some())) as u64);
         self.note_lengths(spec, spec.length_change(ids.len()));
         Ok(Ok(()))
     }
@@ -312,5 +315,50 @@ impl PackedPiece {
             Some((_, _, count)) => *count += 1,
             None => self.more.push((key.0, key.1, 1)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{IdSource, Kind};
+    use super::*;
+    use crate::source::text::DocumentRules;
+    use gristmill_tokenizer::Template;
+
+    #[test]
+    fn begin_and_end_tokens_are_not_doubled() {
+        let spec = |begin, end| EncodingSpec {
+            format: "any",
+            rules: DocumentRules::PYTHON,
+            template: Template::default(),
+            truncation: None,
+            fill: None,
+            begin,
+            end,
+            token: TokenType::U8,
+            kind: Kind::Plain,
+            needs_tokens: false,
+            may_overflow: false,
+            wants_lines: false,
+            is_length_planned: false,
+            wants_chars: false,
+            ids: IdSource::Unused,
+        };
+        let packed = |begin, end, ids: &[u32]| {
+            let mut block = EncodedBlock::default();
+            block.add(&spec(begin, end), ids, &mut Vec::new()).unwrap().unwrap();
+            assert_eq!(block.lengths, [block.bytes.len() as u64]);
+            block.bytes
+        };
+        let both = |ids: &[u32]| packed(Some(1), End::UnlessThere(2), ids);
+        assert_eq!(both(&[5]), [1, 5, 2]);
+        assert_eq!(both(&[1, 5]), [1, 5, 2]);
+        assert_eq!(both(&[5, 2]), [1, 5, 2]);
+        assert_eq!(both(&[1, 5, 2]), [1, 5, 2]);
+        assert_eq!(both(&[2]), [1, 2]);
+        assert_eq!(both(&[]), [1, 2]);
+        assert_eq!(packed(Some(7), End::UnlessThere(7), &[]), [7], "one token does both");
+        assert_eq!(packed(Some(7), End::Always(7), &[5]), [7, 5, 7]);
+        assert_eq!(packed(None, End::Never, &[5]), [5]);
     }
 }
