@@ -10,6 +10,7 @@ use crate::job::publish::FinishedFile;
 use crate::job::task::TaskContext;
 use crate::source::text::{DocumentRules, InputRules, TextFile};
 use crate::tokens::encode::{EncodedBlock, EncodingSpec};
+use gristmill_core::pack::TokenType;
 use gristmill_core::{Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_storage::fs::BufferedFile;
 use gristmill_tokenizer::{Padding, Tokenizer};
@@ -78,6 +79,32 @@ pub(crate) trait TokenFormat: Sync {
     }
     /// Sets the tokens of a sample.
     fn set_sample_size(&self, plan: &mut PackPlan, tokens: u64) {
+        let _ = (plan, tokens);
+    }
+    /// Whether `--dtype` sets the type of a token.
+    fn takes_token_type(&self) -> bool {
+        false
+    }
+    /// Returns the type of a token that the plan asks for; `None` for the usual one.
+    fn token_type(&self, plan: &PackPlan) -> Option<TokenType> {
+        let _ = plan;
+        None
+    }
+    /// Sets the type of a token.
+    fn set_token_type(&self, plan: &mut PackPlan, token_type: Option<TokenType>) {
+        let _ = (plan, token_type);
+    }
+    /// Whether `--max-tokens-per-file` limits files.
+    fn takes_file_limit(&self) -> bool {
+        false
+    }
+    /// Returns the tokens at which a file ends; `None` for the usual number.
+    fn max_tokens_per_file(&self, plan: &PackPlan) -> Option<u64> {
+        let _ = plan;
+        None
+    }
+    /// Sets the tokens at which a file ends.
+    fn set_max_tokens_per_file(&self, plan: &mut PackPlan, tokens: Option<u64>) {
         let _ = (plan, tokens);
     }
     /// Returns the output of a plan for this format alone that names none.

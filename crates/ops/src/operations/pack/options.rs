@@ -1,8 +1,8 @@
 //! The options of `pack`.
 
 use crate::tokens::formats;
-use gristmill_core::options::{Access, Group, OptionSpec};
-use gristmill_core::pack::{SpecialToken, TextField, DEFAULT_SEED};
+use gristmill_core::options::{Access, Choice, Group, OptionSpec};
+use gristmill_core::pack::{SpecialToken, TextField, TokenType, DEFAULT_SEED};
 use gristmill_core::PackPlan;
 
 type Spec = OptionSpec<PackPlan>;
@@ -33,6 +33,7 @@ const COMMON: &[Group<PackPlan>] = &[
     Group::new("Documents", "source", FILES),
     Group::new("Documents", "tokenizer", END),
     Group::new("Documents", "formats", SHARED),
+    Group::new("Documents", "formats", FILES_OF_TOKENS),
 ];
 
 const INPUTS: &[Spec] = &[Spec::new(
@@ -266,6 +267,68 @@ const SHARED: &[Spec] = &[
     .applies("a format with loss masks", |plan| masks_of(plan).next().is_some())
     .advanced(),
 ];
+
+/// Answers that several formats keep in their own targets.
+const FILES_OF_TOKENS: &[Spec] = &[
+    Spec::new(
+        "dtype",
+        "TYPE",
+        "Type of a token",
+        Access::Choice { choices: TYPES, get: token_type, set: set_token_type },
+    )
+    .label("token type")
+    .unset("the usual type of the format")
+    .applies("a format with a choice of token types", |plan| formats::with_token_type(plan).next().is_some()),
+    Spec::new(
+        "max-tokens-per-file",
+        "M",
+        "Limit of tokens in a file, at which the next one begins",
+        Access::Number {
+            least: 1,
+            most: u64::MAX,
+            get: |plan| formats::with_file_limit(plan).find_map(|format| format.max_tokens_per_file(plan)),
+            set: |plan, tokens| {
+                formats::with_file_limit(plan).for_each(|format| format.set_max_tokens_per_file(plan, tokens));
+            },
+        },
+    )
+    .label("tokens per file")
+    .unset("the usual limit of the format, or none")
+    .applies("a format with a limit of tokens in a file", |plan| formats::with_file_limit(plan).next().is_some())
+    .advanced(),
+];
+
+/// The types of a token by their names; the first name means none of them.
+const TYPES: &[Choice] = &[
+    Choice { name: "auto", help: "The usual type of the format" },
+    Choice { name: "u8", help: "One byte, unsigned" },
+    Choice { name: "u16", help: "Two bytes, unsigned" },
+    Choice { name: "u32", help: "Four bytes, unsigned" },
+    Choice { name: "i32", help: "Four bytes, signed" },
+    Choice { name: "i64", help: "Eight bytes, signed" },
+    Choice { name: "u64", help: "Eight bytes, unsigned" },
+];
+
+fn token_type(plan: &PackPlan) -> Option<&'static str> {
+    formats::with_token_type(plan).find_map(|format| format.token_type(plan)).map(type_name)
+}
+
+fn set_token_type(plan: &mut PackPlan, name: &'static str) {
+    use TokenType::{I32, I64, U16, U32, U64, U8};
+    let token_type = [U8, U16, U32, I32, I64, U64].into_iter().find(|known| type_name(*known) == name);
+    formats::with_token_type(plan).for_each(|format| format.set_token_type(plan, token_type));
+}
+
+fn type_name(token_type: TokenType) -> &'static str {
+    match token_type {
+        TokenType::U8 => "u8",
+        TokenType::U16 => "u16",
+        TokenType::U32 => "u32",
+        TokenType::I32 => "i32",
+        TokenType::I64 => "i64",
+        TokenType::U64 => "u64",
+    }
+}
 
 const GLOBAL: Group<PackPlan> = Group::new("", "formats", &[Spec::new("compat", "", "", switch!(compat)).global()]);
 

@@ -98,6 +98,16 @@ pub(crate) fn sample_size(plan: &PackPlan) -> Option<u64> {
     chosen(plan).into_iter().find_map(|format| format.sample_size(plan))
 }
 
+/// Returns the formats of a plan in which `--dtype` sets the type of a token.
+pub(crate) fn with_token_type(plan: &PackPlan) -> impl Iterator<Item = &'static dyn TokenFormat> + use<> {
+    chosen(plan).into_iter().filter(|format| format.takes_token_type())
+}
+
+/// Returns the formats of a plan in which `--max-tokens-per-file` limits files.
+pub(crate) fn with_file_limit(plan: &PackPlan) -> impl Iterator<Item = &'static dyn TokenFormat> + use<> {
+    chosen(plan).into_iter().filter(|format| format.takes_file_limit())
+}
+
 /// Returns whether the formats of a plan need an end token.
 pub(crate) fn end_token(plan: &PackPlan) -> EndTokenNeed {
     chosen(plan).into_iter().map(|format| format.end_token(plan)).max().unwrap_or(EndTokenNeed::Unused)

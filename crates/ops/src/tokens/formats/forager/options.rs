@@ -1,7 +1,7 @@
 //! The options of `--format forager`.
 
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
-use gristmill_core::pack::{ForagerTarget, SampleSize, TokenType};
+use gristmill_core::pack::{ForagerTarget, SampleSize};
 use gristmill_core::PackPlan;
 
 type Spec = OptionSpec<PackPlan>;
@@ -30,14 +30,6 @@ const OPTIONS: &[Spec] = &[
         },
     )
     .label("variable size"),
-    Spec::new(
-        "dtype",
-        "TYPE",
-        "Type of a token",
-        Access::Choice { choices: TYPES, get: |plan| plan.forager.as_ref()?.token_type.map(type_name), set: set_type },
-    )
-    .label("token type")
-    .unset("u16, with loss masks u32"),
     Spec::new(
         "mask-parts",
         "A,B",
@@ -137,34 +129,6 @@ const OPTIONS: &[Spec] = &[
     )
     .advanced(),
 ];
-
-const TYPES: &[Choice] = &[
-    Choice { name: "auto", help: "u16, with loss masks u32" },
-    Choice { name: "u8", help: "One byte, unsigned" },
-    Choice { name: "u16", help: "Two bytes, unsigned" },
-    Choice { name: "u32", help: "Four bytes, unsigned" },
-    Choice { name: "i32", help: "Four bytes, signed" },
-    Choice { name: "i64", help: "Eight bytes, signed" },
-    Choice { name: "u64", help: "Eight bytes, unsigned" },
-];
-
-fn type_name(token_type: TokenType) -> &'static str {
-    match token_type {
-        TokenType::U8 => "u8",
-        TokenType::U16 => "u16",
-        TokenType::U32 => "u32",
-        TokenType::I32 => "i32",
-        TokenType::I64 => "i64",
-        TokenType::U64 => "u64",
-    }
-}
-
-fn set_type(plan: &mut PackPlan, name: &'static str) {
-    use TokenType::{I32, I64, U16, U32, U64, U8};
-    if let Some(target) = &mut plan.forager {
-        target.token_type = [U8, U16, U32, I32, I64, U64].into_iter().find(|known| type_name(*known) == name);
-    }
-}
 
 pub(super) fn usual_forager() -> ForagerTarget {
     ForagerTarget::new(SampleSize::Fixed(0))

@@ -1,7 +1,8 @@
 //! Checks of the answers to `--format nanosets`.
 
+use super::super::with_file_limit;
 use crate::tokens::format::{is_file_name, note, wrong_answer, STORED_TRUNCATION};
-use gristmill_core::pack::{DocumentShuffle, NanosetsTarget};
+use gristmill_core::pack::NanosetsTarget;
 use gristmill_core::{PackPlan, Problem};
 use gristmill_tokenizer::{Template, Tokenizer};
 
@@ -33,7 +34,8 @@ pub(super) fn refusals(plan: &PackPlan, target: &NanosetsTarget) -> Vec<Problem>
     if target.max_tokens_per_file == Some(0) {
         wrong_ones.push(wrong_answer("--max-tokens-per-file", "at least 1 is needed"));
     }
-    if target.max_tokens_per_file.is_some() && target.shuffle == DocumentShuffle::None && target.chunk_size.is_none() {
+    let is_for_others = with_file_limit(plan).count() > 1;
+    if target.max_tokens_per_file.is_some() && !target.is_shuffled() && !is_for_others {
         let why = "files are split only where something is shuffled";
         let hint = "add --shuffle documents or --chunk-size C, or leave the flag out";
         wrong_ones.push(wrong_answer("--max-tokens-per-file", why).with_hint(hint));

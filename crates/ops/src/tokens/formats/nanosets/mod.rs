@@ -61,6 +61,20 @@ impl TokenFormat for Nanosets {
         }
     }
 
+    fn takes_file_limit(&self) -> bool {
+        true
+    }
+
+    fn max_tokens_per_file(&self, plan: &PackPlan) -> Option<u64> {
+        target(plan).max_tokens_per_file
+    }
+
+    fn set_max_tokens_per_file(&self, plan: &mut PackPlan, tokens: Option<u64>) {
+        if let Some(target) = &mut plan.nanosets {
+            target.max_tokens_per_file = tokens;
+        }
+    }
+
     fn end_token(&self, _: &PackPlan) -> EndTokenNeed {
         EndTokenNeed::Useful
     }

@@ -47,15 +47,6 @@ const OPTIONS: &[Spec] = &[
     )
     .unset("chunks are not cut or shuffled")
     .advanced(),
-    Spec::new(
-        "max-tokens-per-file",
-        "M",
-        "Close a shuffled file once it has more tokens than M",
-        target_number!(nanosets.max_tokens_per_file, u64),
-    )
-    .label("tokens per file")
-    .unset("shuffled files are not split")
-    .advanced(),
     Spec::new("prefix", "P", "Start of every file name", target_text!(nanosets.prefix))
         .label("name prefix")
         .unset("none")
