@@ -44,6 +44,9 @@ pub struct PackPlan {
     pub version: u32,
     /// Files and folders, as given by the user.
     pub inputs: Vec<String>,
+    /// Names of the inputs in files that list sources, in the same order (`--input-name`). Empty means the inputs as given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub input_names: Vec<String>,
     /// Restricts the files of folders to those whose relative path matches (`--glob`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub glob: Option<String>,
@@ -109,6 +112,7 @@ impl PackPlan {
         Self {
             version: PLAN_VERSION,
             inputs,
+            input_names: Vec::new(),
             glob: None,
             paths_file: None,
             text: TextField::default(),

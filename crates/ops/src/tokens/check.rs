@@ -4,6 +4,7 @@ use super::format::{missing_answer, wrong_answer};
 use super::formats;
 use super::overlaps::overlaps;
 use gristmill_core::pack::TextField;
+use gristmill_core::text::count;
 use gristmill_core::{PackPlan, Problem};
 use gristmill_tokenizer::Tokenizer;
 
@@ -47,6 +48,11 @@ pub fn refusals(plan: &PackPlan) -> Vec<Problem> {
     }
     if matches!(&plan.glob, Some(glob) if glob.is_empty()) {
         wrong_ones.push(wrong_answer("--glob", "it is empty, and no name fits"));
+    }
+    if !plan.input_names.is_empty() && plan.input_names.len() != plan.inputs.len() {
+        let (names, inputs) = (plan.input_names.len() as u64, plan.inputs.len() as u64);
+        let why = format!("{} for {}", count(names, "name"), count(inputs, "input"));
+        wrong_ones.push(wrong_answer("--input-name", why).with_hint("give one for each input, or none"));
     }
     if plan.strip && formats::chosen(plan).into_iter().any(|format| format.loss_masks(plan) == Some(true)) {
         let why = "loss masks refer to the characters of whole texts";

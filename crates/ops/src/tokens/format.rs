@@ -81,6 +81,10 @@ pub(crate) trait TokenFormat: Sync {
     fn set_sample_size(&self, plan: &mut PackPlan, tokens: u64) {
         let _ = (plan, tokens);
     }
+    /// Whether its files name the inputs.
+    fn names_inputs(&self) -> bool {
+        false
+    }
     /// Whether `--dtype` sets the type of a token.
     fn takes_token_type(&self) -> bool {
         false

@@ -1,7 +1,19 @@
-//! Names of files that are derived from the names of inputs.
+//! Names of inputs, and of files that are derived from them.
 
 use crate::source::text::{Packing, TextFile};
+use gristmill_core::PackPlan;
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+/// Returns the name of a file in files that list sources: its path from the name of its input.
+pub(crate) fn source_name(plan: &PackPlan, path: &Path) -> String {
+    let named = plan.inputs.iter().zip(&plan.input_names).find_map(|(input, name)| {
+        let rest = path.strip_prefix(input).ok()?;
+        let is_input = rest.as_os_str().is_empty();
+        Some(if is_input { name.into() } else { Path::new(name).join(rest) })
+    });
+    named.as_deref().unwrap_or(path).to_string_lossy().into_owned()
+}
 
 /// Returns the folder of a file that was given by itself, as a name prefix; its own name has none then.
 pub(crate) fn folder_in_front(file: &TextFile) -> String {
@@ -67,4 +79,22 @@ pub(crate) fn files_named(names: &[&str]) -> Vec<TextFile> {
         packing: Packing::of_name(name),
     };
     names.iter().map(file).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::source_name;
+    use gristmill_core::PackPlan;
+    use std::path::Path;
+
+    #[test]
+    fn sources_have_the_names_of_their_inputs() {
+        let mut plan = PackPlan::new(vec!["/d/web".into(), "/d/a.jsonl".into()], "t", "o");
+        let name = |plan: &PackPlan, path: &str| source_name(plan, Path::new(path));
+        assert_eq!(name(&plan, "/d/web/x.jsonl"), "/d/web/x.jsonl");
+        plan.input_names = vec!["web/".into(), "./a.jsonl".into()];
+        assert_eq!(name(&plan, "/d/web/s/x.jsonl"), "web/s/x.jsonl");
+        assert_eq!(name(&plan, "/d/a.jsonl"), "./a.jsonl");
+        assert_eq!(name(&plan, "/d/webs/x.jsonl"), "/d/webs/x.jsonl");
+    }
 }

@@ -12,12 +12,12 @@ pub use source::{
     InputFiles, PROPOSED_OPTIONS,
 };
 
-use super::{Advice, Operation, Plan};
+use super::{absolute, Advice, Operation, Plan};
 use crate::job::pool::together;
 use crate::job::task::TaskContext;
 use crate::tokens::check::{missing_or_wrong, notes};
 use crate::tokens::formats;
-use crate::tokens::pack::{preview, run_pack, PackPreview, PackReport};
+use crate::tokens::pack::{keep_input_names, preview, run_pack, PackPreview, PackReport};
 use gristmill_core::options::{Group, Step};
 use gristmill_core::{Outcome, PackPlan, Problem, RunOptions};
 use gristmill_tokenizer::Tokenizer;
@@ -58,6 +58,12 @@ impl Operation for Pack {
 
     fn check(plan: &PackPlan, _: bool) -> Vec<Problem> {
         missing_or_wrong(plan)
+    }
+
+    fn absolute(plan: &PackPlan) -> Outcome<PackPlan> {
+        let mut whole = absolute::<Self>(plan)?;
+        keep_input_names(&plan.inputs, &mut whole);
+        Ok(whole)
     }
 
     fn notes(plan: &PackPlan) -> Outcome<Option<Vec<Problem>>> {

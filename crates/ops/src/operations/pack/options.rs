@@ -92,6 +92,23 @@ const OUTPUT: &[Spec] = &[
         .unset("the path of the tokenizer")
         .advanced(),
     Spec::new(
+        "input-name",
+        "TEXT",
+        "Name of an input in files that list sources (repeat, one for each input)",
+        Access::List {
+            separator: None,
+            get: |plan| plan.input_names.clone(),
+            set: |plan, names| {
+                plan.input_names = names;
+                Ok(())
+            },
+        },
+    )
+    .label("input names")
+    .unset("the inputs as given")
+    .applies("a format that lists sources", formats::names_inputs)
+    .advanced(),
+    Spec::new(
         "output",
         "PATH",
         "File or folder, as the format writes one or several files; with several formats a folder with one for each",

@@ -85,7 +85,8 @@ fn answers_that_cannot_be_right_are_refused() {
     plan.compat = true;
     assert_eq!(field(&plan), [""; 0]);
     plan.text = TextField::Jq(" ".into());
-    assert_eq!(field(&plan), ["--jq"]);
+    plan.input_names = vec!["a".into(), "b".into()];
+    assert_eq!(field(&plan), ["--jq", "--input-name"]);
 }
 
 #[test]

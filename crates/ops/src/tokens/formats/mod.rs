@@ -98,6 +98,11 @@ pub(crate) fn sample_size(plan: &PackPlan) -> Option<u64> {
     chosen(plan).into_iter().find_map(|format| format.sample_size(plan))
 }
 
+/// Whether files of a plan name its inputs.
+pub(crate) fn names_inputs(plan: &PackPlan) -> bool {
+    chosen(plan).into_iter().any(TokenFormat::names_inputs)
+}
+
 /// Returns the formats of a plan in which `--dtype` sets the type of a token.
 pub(crate) fn with_token_type(plan: &PackPlan) -> impl Iterator<Item = &'static dyn TokenFormat> + use<> {
     chosen(plan).into_iter().filter(|format| format.takes_token_type())

@@ -24,6 +24,7 @@ mod run;
 mod tests;
 
 pub use preview::preview;
+pub(crate) use record::keep_input_names;
 pub use record::settled;
 pub use report::{InputFile, PackPreview, PackReport, PackSample, Skipped, TargetPreview, TargetReport};
 

@@ -26,7 +26,7 @@ impl RecordedPlan for PackPlan {
 }
 
 /// Returns the plan with paths that do not depend on the current folder, so that plans can be compared and a stopped run can be resumed
-/// from any folder. The tokenizer name for metadata files stays as given.
+/// from any folder. The names of tokenizer and inputs in files stay as given.
 pub fn settled(plan: &PackPlan) -> PackPlan {
     let mut plan = plan.clone();
     // A name on the hub is not a path.
@@ -40,9 +40,18 @@ pub fn settled(plan: &PackPlan) -> PackPlan {
     for format in formats::chosen(&plan) {
         format.paths(&mut plan).into_iter().for_each(settle);
     }
+    let given = plan.inputs.clone();
     let named = [Some(&mut plan.output), plan.paths_file.as_mut()];
     plan.inputs.iter_mut().chain(named.into_iter().flatten()).for_each(settle);
+    keep_input_names(&given, &mut plan);
     plan
+}
+
+/// Keeps the names of inputs whose paths became absolute, if a format of the plan names them.
+pub(crate) fn keep_input_names(given: &[String], plan: &mut PackPlan) {
+    if plan.input_names.is_empty() && plan.inputs != given && formats::names_inputs(plan) {
+        plan.input_names = given.to_vec();
+    }
 }
 
 /// Makes a path absolute. A path without an absolute name in UTF-8 stays as given.
