@@ -1,8 +1,10 @@
 //! The plan of `pack`: every answer that decides the bytes of the token files. Screens, prompts, flags and `plan.yaml` fill this value.
 
 mod mds;
+mod olmo;
 
 pub use mds::MdsTarget;
+pub use olmo::{DocumentId, OlmoTarget, DEFAULT_OLMO_FILE_TOKENS};
 
 use super::plan::PLAN_VERSION;
 use serde::{Deserialize, Serialize};
@@ -94,6 +96,9 @@ pub struct PackPlan {
     /// Whether and how MDS shards are made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mds: Option<MdsTarget>,
+    /// Whether and how files for OLMo are made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub olmo: Option<OlmoTarget>,
     /// Replaces an existing output. By default it is refused, except that the same plan resumes or does nothing.
     #[serde(default)]
     pub overwrite: bool,
@@ -129,6 +134,7 @@ impl PackPlan {
             nanosets: None,
             forager: None,
             mds: None,
+            olmo: None,
             overwrite: false,
             compat: false,
         }

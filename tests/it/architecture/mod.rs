@@ -57,7 +57,8 @@ const LONG_FUNCTIONS: usize = 6;
 const MODULES_IN_CYCLES: usize = 116;
 
 /// Maximum number of files outside the folders of a token format that name it.
-const FORMAT_NAMES: &[(&str, usize)] = &[("forager", 12), ("mds", 3), ("modalities", 25), ("nanosets", 26)];
+const FORMAT_NAMES: &[(&str, usize)] =
+    &[("forager", 12), ("mds", 3), ("modalities", 25), ("nanosets", 26), ("olmo", 3)];
 
 /// Maximum number of files that name a flag, without the formats that obey it, and without `media/`, where a sample is one of sound or of
 /// a track.

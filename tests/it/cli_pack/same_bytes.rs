@@ -19,17 +19,18 @@ pub fn source(sandbox: &Sandbox) {
 }
 
 /// The formats with their own flags, each with more than one value that is not the default.
-pub const FORMATS: [(&str, &str); 4] = [
+pub const FORMATS: [(&str, &str); 5] = [
     ("modalities", "--format modalities --skip-bad-lines"),
     ("nanosets", "--format nanosets --tasks 3 --shuffle documents --chunk-size 100 --max-tokens-per-file 5000"),
     ("forager", "--format forager --sample-size 64"),
     ("mds", "--format mds --sample-size 64 --no-wrap --size-limit 30000 --hashes xxh64,sha1 --compression zstd"),
+    ("olmo", "--format olmo --id-key none --max-tokens-per-file 5000"),
 ];
 
 /// Returns the flags of all formats; several of them share one flag.
 pub fn all_formats() -> String {
     let all: Vec<&str> = FORMATS.iter().map(|(_, flags)| *flags).collect();
-    all.join(" ").replacen("--sample-size 64 ", "", 1)
+    all.join(" ").replacen("--sample-size 64 ", "", 1).replacen("--max-tokens-per-file 5000", "", 1)
 }
 
 pub fn line(flags: &str, output: &str) -> String {

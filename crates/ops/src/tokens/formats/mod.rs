@@ -4,6 +4,7 @@ mod forager;
 mod mds;
 mod modalities;
 mod nanosets;
+mod olmo;
 
 use super::format::{EndTokenNeed, TokenFormat};
 use super::reader::TokenReader;
@@ -25,7 +26,7 @@ macro_rules! token_formats {
     };
 }
 
-token_formats!(modalities::Modalities, nanosets::Nanosets, forager::Forager, mds::Mds);
+token_formats!(modalities::Modalities, nanosets::Nanosets, forager::Forager, mds::Mds, olmo::Olmo);
 
 /// The values of `--loss-masks`: formats that have them, and all of these.
 pub(crate) const LOSS_MASKS: &[Choice] = &[

@@ -3,7 +3,7 @@
 use super::*;
 use gristmill_core::pack::SampleSize;
 
-const ALL: [&str; 4] = ["modalities", "nanosets", "forager", "mds"];
+const ALL: [&str; 5] = ["modalities", "nanosets", "forager", "mds", "olmo"];
 
 #[test]
 fn formats_have_their_few_settings_and_all_of_them_on_demand() {

@@ -1,0 +1,69 @@
+//! Names of the files of a set, and of their spools.
+
+use gristmill_core::PackPlan;
+use std::path::PathBuf;
+
+/// The files of a run.
+pub(super) struct PartFiles {
+    pub(super) plan: PackPlan,
+    pub(super) place: PathBuf,
+    /// Bytes of a token.
+    pub(super) token_bytes: usize,
+    /// Number of tokens that a file stays below.
+    pub(super) max_tokens: u64,
+}
+
+/// Returns the name of the tokens of a file. This program is one writer, with the number 0.
+pub(super) fn tokens_name(number: u64) -> String {
+    format!("part-0-{number:05}.npy")
+}
+
+/// Returns the name of the table of a file.
+pub(super) fn table_name(number: u64) -> String {
+    format!("part-0-{number:05}.csv.gz")
+}
+
+/// Returns the name of the spool of a file's tokens.
+pub(super) fn tokens_spool(number: u64) -> String {
+    format!("{number}.npy")
+}
+
+/// Returns the name of the spool of a file's rows, which are not compressed yet.
+pub(super) fn rows_spool(number: u64) -> String {
+    format!("{number}.csv")
+}
+
+impl PartFiles {
+    /// Returns the path of the tokens of a file.
+    pub(super) fn tokens(&self, number: u64) -> PathBuf {
+        self.place.join(tokens_name(number))
+    }
+
+    /// Returns the path of the table of a file.
+    pub(super) fn table(&self, number: u64) -> PathBuf {
+        self.place.join(table_name(number))
+    }
+}
+
+/// Whether a name is one that a run gives to its files.
+pub(super) fn is_part_name(name: &str) -> bool {
+    let stem = name.strip_suffix(".npy").or_else(|| name.strip_suffix(".csv.gz"));
+    let number = stem.and_then(|stem| stem.strip_prefix("part-0-"));
+    number.is_some_and(|number| number.len() >= 5 && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_five_digits_or_more() {
+        for number in [0, 7, 99_999, 100_000, u64::MAX] {
+            assert!(is_part_name(&tokens_name(number)) && is_part_name(&table_name(number)), "{number}");
+        }
+        assert_eq!((tokens_name(3).as_str(), table_name(3).as_str()), ("part-0-00003.npy", "part-0-00003.csv.gz"));
+        for name in ["part-0-1.npy", "part-1-00000.npy", "part-0-00000.csv", "part-0-0000a.npy", "part-0-.npy"] {
+            assert!(!is_part_name(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Files of ids for OLMo, each with a table of its documents: `part-0-00000.npy` and `part-0-00000.csv.gz` (docs/formats/olmo.md).
+
+mod check;
+mod encoding;
+mod files;
+mod options;
+mod output;
+mod table;
+mod writer;
+
+pub(super) use options::{CHOICE, GROUP};
+
+use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
+use crate::source::text::{DocumentRules, InputRules, Quirks};
+use crate::tokens::encode::EncodingSpec;
+use gristmill_core::pack::{OlmoTarget, TokenType, DEFAULT_OLMO_FILE_TOKENS};
+use gristmill_core::{Outcome, PackPlan, Problem};
+use gristmill_tokenizer::Tokenizer;
+use std::path::PathBuf;
+
+/// The format `olmo`.
+pub(super) struct Olmo;
+
+fn target(plan: &PackPlan) -> OlmoTarget {
+    plan.olmo.clone().unwrap_or_default()
+}
+
+impl TokenFormat for Olmo {
+    fn name(&self) -> &'static str {
+        CHOICE.name
+    }
+
+    fn is_chosen(&self, plan: &PackPlan) -> bool {
+        plan.olmo.is_some()
+    }
+
+    fn choose(&self, plan: &mut PackPlan, is_chosen: bool) {
+        plan.olmo = is_chosen.then(|| plan.olmo.take().unwrap_or_default());
+    }
+
+    fn end_token(&self, _: &PackPlan) -> EndTokenNeed {
+        EndTokenNeed::Useful
+    }
+
+    fn takes_begin_token(&self) -> bool {
+        true
+    }
+
+    fn names_inputs(&self) -> bool {
+        true
+    }
+
+    fn takes_token_type(&self) -> bool {
+        true
+    }
+
+    fn token_type(&self, plan: &PackPlan) -> Option<TokenType> {
+        target(plan).token_type
+    }
+
+    fn set_token_type(&self, plan: &mut PackPlan, token_type: Option<TokenType>) {
+        if let Some(target) = &mut plan.olmo {
+            target.token_type = token_type;
+        }
+    }
+
+    fn takes_file_limit(&self) -> bool {
+        true
+    }
+
+    fn max_tokens_per_file(&self, plan: &PackPlan) -> Option<u64> {
+        target(plan).max_tokens_per_file
+    }
+
+    /// The usual limit is no answer.
+    fn set_max_tokens_per_file(&self, plan: &mut PackPlan, tokens: Option<u64>) {
+        if let Some(target) = &mut plan.olmo {
+            target.max_tokens_per_file = tokens.filter(|tokens| *tokens != DEFAULT_OLMO_FILE_TOKENS);
+        }
+    }
+
+    fn open_questions(&self, plan: &PackPlan) -> Vec<Problem> {
+        check::open_questions(plan)
+    }
+
+    fn refusals(&self, plan: &PackPlan) -> Vec<Problem> {
+        check::refusals(&target(plan))
+    }
+
+    fn notes(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
+        check::notes(plan, tokenizer)
+    }
+
+    fn input_rules(&self) -> &'static InputRules {
+        &InputRules::JSON_LINES
+    }
+
+    /// The reference leaves out empty texts without a message, and refuses halves of characters.
+    fn document_rules(&self) -> DocumentRules {
+        DocumentRules {
+            refused: Quirks::SURROGATE_IN_TEXT.with(Quirks::SECOND_HALF_IN_TEXT).with(Quirks::DEEP),
+            skips_missing: true,
+            ..DocumentRules::PYTHON
+        }
+    }
+
+    fn encoding(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
+        encoding::encoding(plan, &target(plan), tokenizer)
+    }
+
+    /// A set without documents is an empty pair of files, with a problem.
+    fn may_be_empty(&self, _: &PackPlan) -> bool {
+        true
+    }
+
+    fn own_places(&self, _: &PackPlan, place: &OutputPlace) -> Vec<PathBuf> {
+        vec![place.path.clone()]
+    }
+
+    /// A token, and the numbers and the id of a row.
+    fn max_bytes_per_text_byte(&self, _: &PackPlan) -> u64 {
+        4 + 8
+    }
+
+    fn deal(&self, request: DealRequest<'_>) -> Outcome<DealtFiles> {
+        output::deal(request)
+    }
+}

@@ -1,0 +1,92 @@
+//! The files of a set.
+
+use super::files::{is_part_name, rows_spool, tokens_spool, PartFiles};
+use super::target;
+use super::writer::Writer;
+use crate::tokens::format::{DealRequest, DealtFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
+use crate::tokens::spools::{SpoolOptions, SpoolRules};
+use gristmill_core::pack::DEFAULT_OLMO_FILE_TOKENS;
+use gristmill_core::Outcome;
+use std::path::{Path, PathBuf};
+
+/// Limit of files in a preview.
+const MAX_SHOWN_FILES: u64 = 1_000;
+/// Estimated bytes of a row in a compressed table, and of the row itself.
+const PACKED_ROW_BYTES: u64 = 16;
+const ROW_BYTES: u64 = 96;
+
+/// Returns one output for all inputs: files continue in the next input.
+pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
+    let DealRequest { plan, spec, place, files } = request;
+    let output = PartFiles {
+        plan: plan.clone(),
+        place: place.path,
+        token_bytes: spec.token.bytes(),
+        max_tokens: target(plan).max_tokens_per_file.unwrap_or(DEFAULT_OLMO_FILE_TOKENS),
+    };
+    let slots = vec![0; files.len()];
+    Ok(DealtFiles { files, slots, order: ReadingOrder::Exact, index: None, output: Box::new(output) })
+}
+
+impl SpoolRules for PartFiles {
+    /// Rows are compressed at the end; tokens become a file unchanged.
+    fn spool_options(&self, spool: &str) -> SpoolOptions {
+        SpoolOptions { head_bytes: 0, is_read_again: !spool.ends_with(".npy") }
+    }
+
+    fn is_growing(&self, _: &str, _: Option<usize>) -> bool {
+        true
+    }
+}
+
+impl TokenOutput for PartFiles {
+    fn slots(&self) -> usize {
+        1
+    }
+
+    fn path(&self) -> PathBuf {
+        self.place.clone()
+    }
+
+    /// The number of files is only known at the end.
+    fn files(&self) -> Vec<(String, PathBuf)> {
+        vec![(tokens_spool(0), self.tokens(0)), (rows_spool(0), self.table(0))]
+    }
+
+    fn occupied(&self, is_foreign: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
+        parts_in(&self.place).into_iter().find(|path| is_foreign(path))
+    }
+
+    /// Readers take all parts of a folder.
+    fn stale_files(&self, written: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
+        parts_in(&self.place).into_iter().filter(|path| !written(path)).collect()
+    }
+
+    /// Tables are small, and are not listed.
+    fn estimate(&self, documents: u64, tokens: u64) -> FileEstimate {
+        let files = tokens.div_ceil(self.max_tokens.max(1)).clamp(1, MAX_SHOWN_FILES);
+        FileEstimate {
+            items: documents,
+            extra_bytes: documents.saturating_mul(PACKED_ROW_BYTES),
+            files: vec![(0..files).map(|number| self.tokens(number)).collect()],
+        }
+    }
+
+    /// Tables are compressed copies of rows.
+    fn scratch_bytes(&self, _: u64, items: u64) -> u64 {
+        items.saturating_mul(ROW_BYTES)
+    }
+
+    fn writer(&self) -> Box<dyn TokenWriter + '_> {
+        Box::new(Writer::new(self))
+    }
+}
+
+/// Returns the files in a folder whose names are those of parts, sorted.
+fn parts_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let parts = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_part_name));
+    let mut parts: Vec<PathBuf> = parts.map(|entry| entry.path()).collect();
+    parts.sort();
+    parts
+}

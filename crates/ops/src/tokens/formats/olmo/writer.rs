@@ -1,0 +1,240 @@
+//! Appends documents to the files of a set, and compresses their tables.
+
+use super::files::{rows_spool, table_name, tokens_spool, PartFiles};
+use super::table::{without_line_breaks, TableRow};
+use super::target;
+use crate::job::pool::run_units;
+use crate::job::publish::FinishedFile;
+use crate::source::text::TextFile;
+use crate::tokens::encode::EncodedBlock;
+use crate::tokens::format::{Appended, FinishedFormat, Finishing, TokenWriter};
+use crate::tokens::names::source_name;
+use crate::tokens::spool::each_chunk;
+use crate::tokens::spools::SpoolSet;
+use flate2::write::GzEncoder;
+use gristmill_core::pack::DocumentId;
+use gristmill_core::text::{count, count_verb};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use std::borrow::Cow;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+/// What a resumed run needs in addition to the spools.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct WriterState {
+    /// Number of the current file.
+    file: u64,
+    /// Tokens in it.
+    tokens_in_file: u64,
+    documents: u64,
+    tokens: u64,
+    /// Documents that reach the limit of a file alone.
+    long_documents: u64,
+    /// Documents with a line break in a field of their row.
+    broken_fields: u64,
+}
+
+/// The writer of a set.
+pub(super) struct Writer<'a> {
+    output: &'a PartFiles,
+    state: WriterState,
+}
+
+/// What one input file gives to the rows of its documents.
+struct RowSource {
+    name: String,
+    /// The start of ids, where these name the line.
+    id_start: Option<String>,
+}
+
+impl RowSource {
+    fn new(output: &PartFiles, input: &TextFile) -> Self {
+        let name = source_name(&output.plan, &input.path);
+        let is_line = target(&output.plan).id == DocumentId::Line;
+        let id_start = is_line.then(|| format!("{:x}-", Sha256::digest(name.as_bytes())));
+        Self { name, id_start }
+    }
+
+    fn id<'b>(&self, block: &'b EncodedBlock, number: usize, line: u64) -> Cow<'b, str> {
+        match &self.id_start {
+            Some(start) => Cow::Owned(format!("{start}{line}")),
+            None => Cow::Borrowed(block.ids.get(number).unwrap_or_default()),
+        }
+    }
+}
+
+impl<'a> Writer<'a> {
+    /// Returns a writer that begins with the first file.
+    pub(super) fn new(output: &'a PartFiles) -> Self {
+        Self { output, state: WriterState::default() }
+    }
+
+    /// Creates the spools of the current file, unless there are any.
+    fn begin_part(&self, spools: &mut SpoolSet<'_>) -> Outcome<()> {
+        for name in [tokens_spool(self.state.file), rows_spool(self.state.file)] {
+            if !spools.contains(&name) {
+                spools.create(&name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn append_to_part(&self, tokens: &[u8], rows: &mut String, spools: &mut SpoolSet<'_>) -> Outcome<()> {
+        spools.append(&tokens_spool(self.state.file), tokens)?;
+        spools.append(&rows_spool(self.state.file), rows.as_bytes())?;
+        rows.clear();
+        Ok(())
+    }
+
+    fn end_part(&self, spools: &mut SpoolSet<'_>) -> Outcome<()> {
+        for name in [tokens_spool(self.state.file), rows_spool(self.state.file)] {
+            spools.close(&name)?;
+            spools.settle(&name);
+        }
+        Ok(())
+    }
+
+    /// Appends the row of a document of the current file.
+    fn append_row(&mut self, tokens: (u64, u64), id: &str, source: &str, line: u64, rows: &mut String) {
+        let keeps = self.output.plan.compat;
+        let flat = |field| if keeps { Cow::Borrowed(field) } else { without_line_breaks(field) };
+        let (id, source) = (flat(id), flat(source));
+        if matches!(id, Cow::Owned(_)) || matches!(source, Cow::Owned(_)) {
+            self.state.broken_fields += 1;
+        }
+        TableRow { tokens, id: &id, source: &source, line }.append_to(rows);
+    }
+
+    /// Finishes a file: its table and its tokens.
+    fn finish_part(&self, finishing: &Finishing<'_>, number: u64) -> Outcome<[FinishedFile; 2]> {
+        let context = finishing.context;
+        let table = self.compress_table(finishing, number)?;
+        let tokens = finishing.spool(&tokens_spool(number));
+        context.fs.reopen_file(&tokens, finishing.bytes(&tokens_spool(number)))?.close()?;
+        let made = [
+            FinishedFile::of(table, self.output.table(number))?,
+            FinishedFile::of(tokens, self.output.tokens(number))?,
+        ];
+        Ok(made)
+    }
+
+    /// Compresses rows with gzip; the header has no time and no name, so that equal rows make equal bytes.
+    fn compress_table(&self, finishing: &Finishing<'_>, number: u64) -> Outcome<PathBuf> {
+        let path = finishing.folder.join(table_name(number));
+        let mut file = finishing.create(&path)?;
+        let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::default());
+        let failed = |error: std::io::Error| Failure::io("compressing a table", &path, &error);
+        let rows = rows_spool(number);
+        each_chunk(&finishing.spool(&rows), 0, finishing.bytes(&rows), &mut |bytes| {
+            finishing.context.cancel.check()?;
+            encoder.write_all(bytes).map_err(failed)?;
+            file.write_all(encoder.get_ref())?;
+            encoder.get_mut().clear();
+            Ok(())
+        })?;
+        file.write_all(&encoder.finish().map_err(failed)?)?;
+        file.close()?;
+        Ok(path)
+    }
+
+    /// Returns what a reader of the files should know.
+    fn problems(&self) -> Vec<Problem> {
+        let note = |flag: &str, why: String| Problem::note(ProblemKind::Other, Subject::field(flag), why);
+        let mut problems = Vec::new();
+        if self.state.documents == 0 {
+            let why = "there is no document: the pair of files is empty";
+            problems.push(Problem::problem(ProblemKind::NoText, Subject::field("olmo"), why));
+        }
+        if self.state.long_documents > 0 {
+            let documents = count_verb(self.state.long_documents, "document", "has", "have");
+            let limit = count(self.output.max_tokens, "token");
+            let why = format!("{documents} {limit} or more: a file of its own holds each");
+            problems.push(note("--max-tokens-per-file", why));
+        }
+        if self.state.broken_fields > 0 {
+            let documents = count_verb(self.state.broken_fields, "document", "has", "have");
+            let why =
+                format!("{documents} a line break in the id or in the name of the source: a space takes its place");
+            let hint = "OLMo-core reads tables line by line; --compat keeps line breaks";
+            problems.push(note("olmo", why).with_hint(hint));
+        }
+        problems
+    }
+}
+
+impl TokenWriter for Writer<'_> {
+    fn begin_file(&mut self, _: usize, spools: &mut SpoolSet<'_>) -> Outcome<()> {
+        self.begin_part(spools)
+    }
+
+    /// A file ends before the document with which it would reach the limit (docs/formats/olmo.md §2).
+    fn append(
+        &mut self,
+        _: usize,
+        block: &EncodedBlock,
+        input: &TextFile,
+        spools: &mut SpoolSet<'_>,
+    ) -> Outcome<Appended> {
+        let source = RowSource::new(self.output, input);
+        let limit = self.output.max_tokens;
+        let (mut here, mut later) = (0_usize, block.bytes.as_slice());
+        let mut rows = String::new();
+        for (number, (length, line)) in block.lengths.iter().zip(&block.lines).enumerate() {
+            let start = self.state.tokens_in_file;
+            let is_full = start > 0 && start.saturating_add(*length) >= limit;
+            if is_full {
+                let (tokens, rest) = later.split_at_checked(here).unwrap_or((later, &[]));
+                self.append_to_part(tokens, &mut rows, spools)?;
+                (here, later) = (0, rest);
+                self.end_part(spools)?;
+                (self.state.file, self.state.tokens_in_file) = (self.state.file + 1, 0);
+                self.begin_part(spools)?;
+            }
+            let start = self.state.tokens_in_file;
+            let end = start.saturating_add(*length);
+            let line = line.saturating_add(1);
+            let id = source.id(block, number, line);
+            self.append_row((start, end), &id, &source.name, line, &mut rows);
+            here = here
+                .saturating_add(usize::try_from(*length).unwrap_or(usize::MAX).saturating_mul(self.output.token_bytes));
+            self.state.tokens_in_file = end;
+            self.state.documents += 1;
+            self.state.tokens = self.state.tokens.saturating_add(*length);
+            self.state.long_documents += u64::from(*length >= limit);
+        }
+        self.append_to_part(later, &mut rows, spools)?;
+        Ok(Appended::all(block))
+    }
+
+    fn end(&mut self, spools: &mut SpoolSet<'_>) -> Outcome<()> {
+        self.begin_part(spools)?;
+        self.end_part(spools)
+    }
+
+    fn state(&self) -> Value {
+        serde_json::to_value(&self.state).unwrap_or_default()
+    }
+
+    fn restore(&mut self, state: Value) -> bool {
+        serde_json::from_value(state).map(|state| self.state = state).is_ok()
+    }
+
+    fn finish(&self, finishing: &Finishing<'_>) -> Outcome<FinishedFormat> {
+        let context = finishing.context;
+        let numbers: Vec<u64> = (0..=self.state.file).collect();
+        let parts = run_units(&numbers, context.options.threads, &context.cancel, |number| {
+            self.finish_part(finishing, *number)
+        })?;
+        context.progress.add(1, 0);
+        Ok(FinishedFormat {
+            files: parts.into_iter().flatten().collect(),
+            items: self.state.documents,
+            tokens: self.state.tokens,
+            problems: self.problems(),
+            ..FinishedFormat::default()
+        })
+    }
+}
