@@ -48,8 +48,8 @@ pub struct TokenKind {
     pub is_file: bool,
     /// Whether `mix index` takes it.
     pub is_mixable: bool,
-    /// Whether the last token of a window of training is also the first of the next.
-    pub has_overlapping_windows: bool,
+    /// Returns the tokens of a window of training with this sequence length, and those from one window to the next.
+    pub window: fn(u64) -> (u64, u64),
     /// Whether an existing path has this layout: a file, or a folder, as `is_file` says. Opens at most one file.
     pub detect: fn(&Path) -> bool,
     /// Returns the files with tokens of a folder, without those that describe them.

@@ -125,7 +125,26 @@ fn text_size(bytes: u64) -> String {
     gristmill_core::text::bytes(bytes)
 }
 
+/// Reads a file from its beginning to its end.
+pub struct SequentialReader {
+    file: ReadFile,
+    at: u64,
+}
+
+impl io::Read for SequentialReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
 impl ReadFile {
+    /// Returns a reader from the beginning of the file to its end.
+    pub fn into_reader(self) -> SequentialReader {
+        SequentialReader { file: self, at: 0 }
+    }
+
     /// Reads up to `buf.len()` bytes at `offset`; returns 0 at the end of the file. An interrupted call is repeated.
     pub fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         pause();

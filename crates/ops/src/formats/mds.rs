@@ -16,7 +16,7 @@ pub static SHARDS: TokenKind = TokenKind {
     item: "sample",
     is_file: false,
     is_mixable: false,
-    has_overlapping_windows: false,
+    window: |length| (length + 1, length + 1),
     detect: |path| has_index(path).unwrap_or(false),
     files,
     defect: |_| None,

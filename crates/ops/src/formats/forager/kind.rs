@@ -12,7 +12,7 @@ pub static SAMPLES: TokenKind = TokenKind {
     item: "sample",
     is_file: false,
     is_mixable: false,
-    has_overlapping_windows: false,
+    window: |length| (length + 1, length + 1),
     detect: |path| path.join("index").join("sample_locations.bin").is_file(),
     files,
     defect: |_| None,

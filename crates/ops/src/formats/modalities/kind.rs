@@ -14,7 +14,7 @@ pub static PACKED_FILE: TokenKind = TokenKind {
     item: "document",
     is_file: true,
     is_mixable: false,
-    has_overlapping_windows: true,
+    window: |length| (length + 1, length),
     detect: |path| is_named_packed(path) || is_packed(path),
     files: |path| vec![path.to_owned()],
     defect,

@@ -13,7 +13,7 @@ pub static FOLDER: TokenKind = TokenKind {
     item: "document",
     is_file: false,
     is_mixable: true,
-    has_overlapping_windows: false,
+    window: |length| (length + 1, length + 1),
     detect: |path| files(path).next().is_some(),
     files: |path| files(path).collect(),
     defect: |_| None,

@@ -3,7 +3,7 @@
 use super::documents::DocumentList;
 use super::TokenCode;
 use crate::formats::nanosets::index::Index;
-use gristmill_core::{DatasetKind, Failure, Outcome};
+use gristmill_core::{Failure, Outcome, TokenKind};
 use gristmill_storage::read::ReadFile;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -204,7 +204,7 @@ pub(super) fn location(table: &ReadFile, row: u64) -> Outcome<Option<u64>> {
 /// The division of a file into windows in training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Window {
-    /// Tokens of one window: the sequence and the last token to be predicted.
+    /// Tokens of one window.
     pub(super) block: u64,
     /// Tokens from one window to the next.
     pub(super) stride: u64,
@@ -212,11 +212,10 @@ pub(super) struct Window {
 
 impl Window {
     /// Returns the windows of a kind of data set.
-    pub(super) fn of(kind: DatasetKind, sequence_length: u64) -> Self {
+    pub(super) fn of(kind: &TokenKind, sequence_length: u64) -> Self {
         let length = sequence_length.clamp(1, 1 << 40);
-        let has_overlap = kind.tokens().is_some_and(|tokens| tokens.has_overlapping_windows);
-        let stride = if has_overlap { length } else { length + 1 };
-        Self { block: length + 1, stride }
+        let (block, stride) = (kind.window)(length);
+        Self { block, stride }
     }
 
     /// Returns the number of whole windows.
@@ -261,10 +260,10 @@ mod tests {
 
     #[test]
     fn windows_tile_a_file_and_the_rest_is_waste() {
-        let nanosets = Window::of(DatasetKind::Tokens(&FOLDER), 4);
+        let nanosets = Window::of(&FOLDER, 4);
         assert_eq!((nanosets.count(14), nanosets.waste(14), nanosets.rows(14)), (2, 4, 3));
         assert_eq!((nanosets.count(4), nanosets.waste(4), nanosets.rows(0)), (0, 4, 0));
-        let modalities = Window::of(DatasetKind::Tokens(&PACKED_FILE), 4);
+        let modalities = Window::of(&PACKED_FILE, 4);
         // docs/formats/modalities.md §6: (T - B) div (B - 1) + 1 samples.
         assert_eq!((modalities.count(14), modalities.waste(14), modalities.rows(13)), (3, 1, 3));
         let places = modalities.places(14, TokenCode::little(2), 1, 9);

@@ -24,6 +24,7 @@ pub use vocabulary::Vocabulary;
 use super::state::GroupsState;
 use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited};
 use crate::preview::tokens::TokenCode;
+use documents::DocumentList;
 pub(crate) use file::Table;
 pub use file::{RowSpan, SpanTable, TokenFile};
 use gristmill_core::text::{count, grouped};
@@ -31,7 +32,7 @@ use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject, TokenKind};
 use named::Named;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 const WHAT: &str = "looking at the tokens";
 /// Rows between two checks for cancellation.
@@ -68,6 +69,46 @@ pub struct Listing<'a> {
     background: Vec<Background>,
 }
 
+/// Passes the offset and the length of each document of a file, in batches, until `false` or an error is returned. Whether all were passed.
+pub(crate) type DocumentWalk = Box<dyn FnOnce(&mut dyn FnMut(&[(u64, u64)]) -> Outcome<bool>) -> Outcome<bool> + Send>;
+
+impl Listing<'_> {
+    /// Lists the documents of a file in the background; `irregular` says what it means that documents do not follow each other.
+    pub(crate) fn list(&mut self, group: u32, walk: DocumentWalk, irregular: &'static str) -> Table {
+        let list = Arc::new(Mutex::new(DocumentList::new()));
+        let table = Table::List(Arc::clone(&list));
+        // Windows are counted without the index; the list then only gives the ends of documents.
+        let state = self.view.sequence_length.is_none().then(|| Arc::clone(self.state));
+        self.background.push(Box::new(move |cancel| {
+            let documents = || list.lock().unwrap_or_else(PoisonError::into_inner);
+            let listed = walk(&mut |batch| {
+                cancel.check()?;
+                let mut documents = documents();
+                let is_kept = batch.iter().all(|(offset, length)| documents.push(*offset, *length));
+                if let Some(state) = &state {
+                    state.grow(group, documents.len());
+                }
+                Ok(is_kept)
+            });
+            let mut documents = documents();
+            documents.shrink();
+            let trouble: Option<Arc<str>> = match listed {
+                Err(failure) if failure.is_cancelled() => return,
+                Err(failure) => Some(Arc::from(failure.why)),
+                Ok(false) => {
+                    Some(Arc::from("its index is too irregular to be kept whole; the first documents are listed"))
+                }
+                Ok(true) if !documents.is_regular() => Some(Arc::from(irregular)),
+                Ok(true) => None,
+            };
+            if let Some(state) = state {
+                state.finish(group, documents.len(), trouble);
+            }
+        }));
+        table
+    }
+}
+
 /// Opens packed tokens and prepares their background work.
 pub(super) fn open(
     path: &Path,
@@ -75,7 +116,6 @@ pub(super) fn open(
     browser: &dyn TokenBrowser,
     view: &TokenView,
 ) -> Outcome<Opening> {
-    let kind = DatasetKind::Tokens(kind);
     let state = Arc::new(GroupsState::default());
     let mut listing = Listing { path, view, state: &state, named: named::find(path), background: Vec::new() };
     let files = browser.files(&mut listing)?;
@@ -92,7 +132,7 @@ pub(super) fn open(
     }
     let stop = Cancel::default();
     let set = TokenSet {
-        kind,
+        kind: DatasetKind::Tokens(kind),
         root: path.to_owned(),
         files,
         state,

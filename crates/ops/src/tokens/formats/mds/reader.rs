@@ -7,7 +7,6 @@ use super::index::FileInfo;
 use super::set::{self, ListedShard};
 use super::shard::WORD;
 use super::shard_reader::{Defect, HashingReader, ShardReader};
-use super::writer::FileReader;
 use crate::engine::browse::TokenBrowser;
 use crate::engine::check::Checked;
 use crate::engine::nanosets::check::Depth;
@@ -178,7 +177,7 @@ fn sample_size(folder: &Path, shards: &[ListedShard], handles: &Handles<'_>) -> 
     let path = folder.join(&listed.file().basename);
     let read = || -> Result<Option<u64>, Defect> {
         let file = open_read(&path).map_err(|failure| failure.why)?;
-        let mut file = HashingReader::new(FileReader { file, at: 0 }, Vec::new(), handles);
+        let mut file = HashingReader::new(file.into_reader(), Vec::new(), handles);
         let compression = listed.compression()?;
         let mut source: Box<dyn Read + '_> = match compression {
             Some(compression) => compression.decoder(&mut file, listed.raw.bytes).map_err(|error| error.to_string())?,
@@ -223,7 +222,7 @@ impl ShardCheck<'_> {
         let path = self.folder.join(&self.listed.file().basename);
         let opened = open_read(&path).map_err(|failure| failure.why)?;
         let (zip, raw) = (self.listed.zip.as_ref(), &self.listed.raw);
-        let mut file = HashingReader::new(FileReader { file: opened, at: 0 }, hashers(zip), self.handles);
+        let mut file = HashingReader::new(opened.into_reader(), hashers(zip), self.handles);
         file.counts_progress = self.request.depth == Depth::Tokens;
         let raw_hashes = match self.listed.compression()? {
             Some(compression) => {

@@ -15,7 +15,7 @@ use crate::tokens::spools::SpoolSet;
 use gristmill_core::text::{bytes, count, count_verb};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_storage::fs::BufferedFile;
-use gristmill_storage::read::{open_read, ReadFile};
+use gristmill_storage::read::open_read;
 use serde_json::Value;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -104,8 +104,8 @@ impl<'a> Writer<'a> {
         from: &Path,
         to: &Path,
     ) -> Outcome<HashedFile> {
-        let mut reader = FileReader { file: open_read(from)?, at: 0 };
-        let length = reader.file.len();
+        let file = open_read(from)?;
+        let (length, mut reader) = (file.len(), file.into_reader());
         let mut writer = HashedFile::new(finishing.create(to)?, self.output.config.hashes());
         let compressed = compression.compress(&mut reader, length, &mut writer);
         match (writer.failure.take(), compressed) {
@@ -232,19 +232,5 @@ impl io::Write for HashedFile {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// Reads a file from its beginning to its end.
-pub(super) struct FileReader {
-    pub(super) file: ReadFile,
-    pub(super) at: u64,
-}
-
-impl io::Read for FileReader {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read_at(buffer, self.at)?;
-        self.at += read as u64;
-        Ok(read)
     }
 }
