@@ -185,3 +185,24 @@ fn one_pass_writes_olmo_next_to_other_formats() {
     // The same plan finds nothing to do.
     sandbox.say(&format!("{line} {formats} --dtype u32 --output several")).ends(0).says("Nothing to do");
 }
+
+#[test]
+fn a_set_is_described_checked_and_browsed() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", "{\"text\": \"one two\", \"id\": \"a\"}\n{\"text\": \"three\", \"id\": \"b\"}\n");
+    let tokenizer = bpe();
+    let pack = format!("pack a.jsonl --format olmo --tokenizer {tokenizer} --eos-token {END} --output o --yes");
+    sandbox.say(&pack).ends(0);
+    sandbox.say("info o").ends(0).says("kind: OLMo").says("documents: 2").says("bytes a token: 2");
+    assert_eq!(sandbox.say("info o --json").ends(0).json("ok")["kind"], "olmo-parts");
+    sandbox.say("lint o").ends(0).says("No problem found in 1 file");
+    sandbox.say(&format!("verify o --tokenizer {tokenizer}")).ends(0).says("No problem found in 1 file");
+    sandbox.say("browse o --plain").ends(0).says("OLMo, 2 documents");
+    let mut tokens = sandbox.read("o/part-0-00000.npy");
+    tokens[..2].fill(0xff);
+    sandbox.write("o/part-0-00000.npy", &tokens);
+    sandbox.say(&format!("verify o --tokenizer {tokenizer}")).ends(1).complains("token 0, is 65535");
+    tokens.pop();
+    sandbox.write("o/part-0-00000.npy", &tokens);
+    sandbox.say("lint o").ends(1).complains("part-0-00000");
+}

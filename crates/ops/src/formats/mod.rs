@@ -10,6 +10,7 @@ pub mod forager;
 pub mod mds;
 pub mod modalities;
 pub mod nanosets;
+pub mod olmo;
 pub mod sqlite;
 
 use gristmill_core::TokenKind;
@@ -22,6 +23,7 @@ pub static TOKEN_KINDS: &[&TokenKind] = &[
     &nanosets::kind::FOLDER,
     &forager::kind::SAMPLES,
     &mds::SHARDS,
+    &olmo::PARTS,
 ];
 
 /// Maximum number of entries of a folder that are examined to recognize it.

@@ -5,12 +5,15 @@ mod encoding;
 mod files;
 mod options;
 mod output;
+mod reader;
 mod table;
+mod table_reader;
 mod writer;
 
 pub(super) use options::{CHOICE, GROUP};
 
 use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
+use super::super::reader::TokenReader;
 use crate::source::text::{DocumentRules, InputRules, Quirks};
 use crate::tokens::encode::EncodingSpec;
 use gristmill_core::pack::{OlmoTarget, TokenType, DEFAULT_OLMO_FILE_TOKENS};
@@ -28,6 +31,10 @@ fn target(plan: &PackPlan) -> OlmoTarget {
 impl TokenFormat for Olmo {
     fn name(&self) -> &'static str {
         CHOICE.name
+    }
+
+    fn readers(&self) -> &'static [&'static dyn TokenReader] {
+        &[&reader::PartsReader]
     }
 
     fn is_chosen(&self, plan: &PackPlan) -> bool {

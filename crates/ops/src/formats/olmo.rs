@@ -1,0 +1,34 @@
+//! How sets of OLMo's token files are recognized (docs/formats/olmo.md).
+
+use super::files_in;
+use gristmill_core::TokenKind;
+use std::path::{Path, PathBuf};
+
+/// Suffix of the files of ids.
+pub const TOKENS_SUFFIX: &str = ".npy";
+/// Suffix of the tables of documents.
+pub const TABLE_SUFFIX: &str = ".csv.gz";
+
+/// A folder with pairs of files of ids and tables of documents directly in it.
+pub static PARTS: TokenKind = TokenKind {
+    id: "olmo-parts",
+    title: "OLMo",
+    format: "olmo",
+    item: "document",
+    is_file: false,
+    is_mixable: false,
+    window: |length| (length, length),
+    detect: |path| files(path).any(|file| table_of(&file).is_file()),
+    files: |path| files(path).collect(),
+    defect: |_| None,
+};
+
+/// Returns the table of a file of ids.
+pub fn table_of(tokens: &Path) -> PathBuf {
+    let name = tokens.file_name().unwrap_or_default().to_string_lossy();
+    tokens.with_file_name(format!("{}{TABLE_SUFFIX}", name.strip_suffix(TOKENS_SUFFIX).unwrap_or(&name)))
+}
+
+fn files(path: &Path) -> impl Iterator<Item = PathBuf> {
+    files_in(path).filter(|path| path.as_os_str().as_encoded_bytes().ends_with(TOKENS_SUFFIX.as_bytes()))
+}

@@ -1,0 +1,114 @@
+use super::*;
+use crate::browse::open_tokens;
+use crate::engine::browse::{SampleAt, TokenView};
+use crate::engine::modalities::check::Vocabulary;
+use flate2::write::GzEncoder;
+use gristmill_core::{ProblemLog, Progress};
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::publish::write_file;
+use std::io::Write as _;
+
+fn golden(case: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/olmo").join(case).join("expected")
+}
+
+fn cases() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/olmo");
+    let cases = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path().join("expected"));
+    cases.filter(|path| path.is_dir()).collect()
+}
+
+fn check(folder: &Path, depth: Depth, greatest: Option<u32>) -> (Option<Checked>, String) {
+    let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
+    let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
+    let vocabulary = greatest.map(|greatest| Vocabulary { name: "the test".into(), greatest });
+    let request = CheckRequest { depth, vocabulary: vocabulary.as_ref(), threads: 2 };
+    let checked = PartsReader.check(folder, &request, &handles);
+    let messages: Vec<String> = log.to_vec().into_iter().map(|problem| problem.message).collect();
+    (checked.ok(), messages.join("; "))
+}
+
+fn info(folder: &Path) -> TokenInfo {
+    let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
+    PartsReader.info(folder, None, &Handles { progress: &progress, cancel: &cancel, problems: &log }).unwrap()
+}
+
+/// A set of one pair.
+fn set(tokens: &[u8], rows: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut table = GzEncoder::new(Vec::new(), flate2::Compression::default());
+    table.write_all(rows.as_bytes()).unwrap();
+    write_file(&RealFs, &folder.path().join("part-0-00000.npy"), tokens, 0o644).unwrap();
+    write_file(&RealFs, &folder.path().join("part-0-00000.csv.gz"), &table.finish().unwrap(), 0o644).unwrap();
+    folder
+}
+
+#[test]
+fn sets_of_the_reference_program_have_no_problem_and_all_documents_are_rows() {
+    assert!(cases().len() >= 7);
+    for case in cases() {
+        let info = info(&case);
+        assert!(info.problems.is_empty() && info.items > 0, "{case:?}: {:?}", info.problems);
+        for depth in [Depth::Index, Depth::Tokens] {
+            let (checked, problems) = check(&case, depth, Some(u32::MAX));
+            assert_eq!((checked.unwrap().samples, problems.as_str()), (info.items, ""), "{case:?}");
+        }
+        let tokenizer = case.join("../../tokenizers/bpe1k.json").display().to_string();
+        let view = TokenView { tokenizer: Some(tokenizer), ..TokenView::default() };
+        let catalog = open_tokens(&case, &view).unwrap();
+        let cancel = Cancel::default();
+        // Documents are listed in the background.
+        while catalog.groups().groups.iter().any(|group| !group.is_counted) {
+            std::thread::yield_now();
+        }
+        let rows = catalog.samples(SampleAt::default(), 10_000, &cancel).unwrap();
+        assert_eq!(rows.len() as u64, info.items, "{case:?}");
+        assert_eq!(rows.iter().map(|row| row.byte_size).sum::<u64>(), info.bytes, "{case:?}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let report = |tokens: &[u8], rows: &str| check(set(tokens, rows).path(), Depth::Tokens, Some(9)).1;
+    assert_eq!(report(&[1, 0, 9, 0], "0,1,a,b,1\r\n1,2,a,b,2\r\n"), "");
+    assert_eq!(report(&[], ""), "it has no document");
+    assert!(report(&[1, 0, 9], "0,2,a,b,1\r\n").contains("end at token 2, and the .npy file has 3 bytes"));
+    assert!(report(&[1, 0, 9, 0], "0,1,a,b,1\r\n2,2,a,b,2\r\n").contains("row 1 is from token 2"));
+    assert!(report(&[1, 0, 10, 0], "0,2,a,b,1\r\n").contains("not ids of the test; the first, token 1, is 10"));
+    assert!(report(&[1, 10], "0,2,a,b,1\r\n").contains("the first, token 1, is 10"), "one byte a token");
+    let folder = set(&[1, 0], "0,1,a,b,1\r\n");
+    std::fs::rename(folder.path().join("part-0-00000.csv.gz"), folder.path().join("other.csv.gz")).unwrap();
+    let problems = check(folder.path(), Depth::Index, None).1;
+    assert_eq!(problems.matches("is missing").count(), 2, "{problems}");
+}
+
+#[test]
+fn damaged_tables_are_refused_and_never_panic() {
+    let seed = 0x5EED_0002_u64;
+    println!("seed {seed:#x}");
+    let mut state = seed;
+    let mut next = |limit: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % limit.max(1) as u64) as usize
+    };
+    let from = golden("o05_csv_quoting");
+    let folder = tempfile::tempdir().unwrap();
+    let tokens = std::fs::read(from.join("part-0-00000.npy")).unwrap();
+    write_file(&RealFs, &folder.path().join("part-0-00000.npy"), &tokens, 0o644).unwrap();
+    let table = std::fs::read(from.join("part-0-00000.csv.gz")).unwrap();
+    let mut noticed = 0;
+    for _ in 0..500 {
+        let mut damaged = table.clone();
+        let at = next(damaged.len());
+        match next(3) {
+            0 => damaged.truncate(at),
+            1 => damaged[at] ^= 1 << next(8),
+            _ => damaged.insert(at, next(256) as u8),
+        }
+        write_file(&RealFs, &folder.path().join("part-0-00000.csv.gz"), &damaged, 0o644).unwrap();
+        noticed += u32::from(!check(folder.path(), Depth::Tokens, None).1.is_empty());
+    }
+    assert!(noticed > 400, "{noticed} noticed");
+}
