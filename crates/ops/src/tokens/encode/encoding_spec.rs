@@ -15,6 +15,27 @@ pub enum End {
     Always(u32),
     /// This one, unless the document ends with it.
     UnlessThere(u32),
+    /// This one, unless the document has no token.
+    AfterTokens(u32),
+}
+
+impl End {
+    /// Returns the id, which may not be put after every document.
+    fn id(self) -> Option<u32> {
+        match self {
+            Self::Never => None,
+            Self::Always(id) | Self::UnlessThere(id) | Self::AfterTokens(id) => Some(id),
+        }
+    }
+
+    /// Returns the id if it is put after a document whose last token is this one.
+    pub(super) fn after(self, last: Option<u32>) -> Option<u32> {
+        self.id().filter(|id| match self {
+            Self::Never | Self::Always(_) => true,
+            Self::UnlessThere(_) => last != Some(*id),
+            Self::AfterTokens(_) => last.is_some(),
+        })
+    }
 }
 
 /// Padding of each document to a length.
@@ -141,10 +162,7 @@ impl EncodingSpec {
     /// # Errors
     /// A token does not fit, or truncation leaves no room for the template.
     pub fn checked(self) -> Outcome<Self> {
-        let end = match self.end {
-            End::Never => None,
-            End::Always(id) | End::UnlessThere(id) => Some(id),
-        };
+        let end = self.end.id();
         let around = self.template.prefix.iter().chain(&self.template.suffix);
         let named = around.chain(&end).map(|id| ("--eos-token", *id)).chain(self.begin.map(|id| ("--bos-token", id)));
         if let Some((flag, id)) = named.into_iter().find(|(_, id)| u64::from(*id) > self.token.greatest()) {
@@ -156,5 +174,19 @@ impl EncodingSpec {
             truncation.truncate(&[], self.template.prefix.len() + self.template.suffix.len())?;
         }
         Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::End;
+
+    #[test]
+    fn an_end_token_is_put_by_what_the_document_ends_with() {
+        let put = |end: End| [None, Some(1), Some(2)].map(|last| end.after(last).is_some());
+        assert_eq!(put(End::Never), [false, false, false]);
+        assert_eq!(put(End::Always(2)), [true, true, true]);
+        assert_eq!(put(End::UnlessThere(2)), [true, true, false]);
+        assert_eq!(put(End::AfterTokens(2)), [false, true, true]);
     }
 }

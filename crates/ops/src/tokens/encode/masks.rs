@@ -1,7 +1,7 @@
 //! Loss masks: of documents with ranges that are not trained on (docs/formats/nanosets.md §2), and of documents in parts
 //! (docs/formats/forager.md §3.4).
 
-use super::encoding_spec::{EncodingSpec, End};
+use super::encoding_spec::EncodingSpec;
 use super::packed::{shape, EncodedBlock};
 use crate::source::text::{value_of, Document, Text};
 use gristmill_core::pack::MaskedParts;
@@ -156,7 +156,7 @@ pub(super) fn parts(
         shaped.iter().for_each(|part| ids.extend_from_slice(part));
         mask.resize(ids.len(), u8::from(is_masked));
     }
-    if let End::Always(id) | End::UnlessThere(id) = spec.end {
+    if let Some(id) = spec.end.after(ids.last().copied()) {
         ids.push(id);
         mask.push(u8::from(masked.mask_end));
     }

@@ -1,7 +1,7 @@
 //! The result of packing a piece of text.
 
 use super::document_ids::DocumentIds;
-use super::encoding_spec::{EncodingSpec, End};
+use super::encoding_spec::EncodingSpec;
 use gristmill_core::pack::TokenType;
 use gristmill_core::{Outcome, ProblemKind};
 use gristmill_tokenizer::{Mismatch, Side};
@@ -179,11 +179,7 @@ impl EncodedBlock {
         let shaped = shape(spec, ids, whole)?;
         let begin = spec.begin.filter(|id| shaped.iter().find_map(|part| part.first()) != Some(id));
         let last = shaped.iter().rev().find_map(|part| part.last()).or(begin.as_ref());
-        let end = match spec.end {
-            End::Always(id) => Some(id),
-            End::UnlessThere(id) => Some(id).filter(|id| last != Some(id)),
-            End::Never => None,
-        };
+        let end = spec.end.after(last.copied());
         let tokens: usize = shaped.iter().map(|part| part.len()).sum();
         if tokens == 0 && spec.needs_tokens {
             return Ok(Err("the tokenizer makes no token of its text"));
@@ -321,6 +317,7 @@ impl PackedPiece {
 #[cfg(test)]
 mod tests {
     use super::super::{IdSource, Kind};
+    use super::super::encoding_spec::End;
     use super::*;
     use crate::source::text::DocumentRules;
     use gristmill_tokenizer::Template;
