@@ -109,19 +109,17 @@ pub(crate) fn make_folder(fs: &dyn Fs, folder: &Path, mode: u32, made: &mut Vec<
     Ok(())
 }
 
-/// Removes files that an earlier run made in `places` and that are not in `new`.
+/// Removes files that an earlier run made where `may_write` says, and that are not in `new`.
 pub(crate) fn remove_old<P: RecordedPlan>(
     own: &RunFolder,
     new: &Recorded<P>,
-    places: &[&Path],
+    may_write: &dyn Fn(&Path) -> bool,
     publication: &mut Publication<'_>,
 ) -> Outcome<()> {
     let Some(old) = Recorded::<P>::read(own)? else { return Ok(()) };
     let kept: HashSet<&Path> = new.outputs.iter().map(|output| output.path.as_path()).collect();
     // Anyone may have written the report; a file named in it is only removed where a run would have put it.
-    let is_ours = |path: &Path| {
-        places.iter().any(|place| path.starts_with(place)) && path.symlink_metadata().is_ok_and(|facts| facts.is_file())
-    };
+    let is_ours = |path: &Path| may_write(path) && path.symlink_metadata().is_ok_and(|facts| facts.is_file());
     for output in old.outputs.iter().filter(|output| !kept.contains(output.path.as_path()) && is_ours(&output.path)) {
         publication.remove(&output.path)?;
     }

@@ -284,6 +284,11 @@ pub(crate) trait TokenOutput: SpoolRules {
     fn files(&self) -> Vec<(String, PathBuf)>;
     /// Returns a file that would be overwritten although no earlier run wrote it.
     fn occupied(&self, is_foreign: &dyn Fn(&Path) -> bool) -> Option<PathBuf>;
+    /// Whether a run with this output may write a file at this path, which is not below the output.
+    fn may_write_next_to(&self, path: &Path) -> bool {
+        let _ = path;
+        false
+    }
     /// Returns existing files that describe other files than those `written`.
     fn stale_files(&self, written: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
         let _ = written;

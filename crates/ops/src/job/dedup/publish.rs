@@ -32,7 +32,8 @@ pub(super) fn publish(
             folders.stage(file, &mut publication, &mut recorded)?;
         }
         let places: Vec<&Path> = layout.places().collect();
-        remove_old(&layout.own, &recorded, &places, &mut publication)?;
+        let may_write = |path: &Path| places.iter().any(|place| path.starts_with(place));
+        remove_old(&layout.own, &recorded, &may_write, &mut publication)?;
         match ranges {
             Some(path) => publication.stage_file(&layout.own.ranges(), path, RECORD_MODE)?,
             // The ranges of an earlier run do not apply to this one.

@@ -74,7 +74,10 @@ fn stage(
         }
     }
     if !records_progress(plan) {
-        remove_old(&layout.own, &recorded, &[&layout.output], &mut publication)?;
+        let may_write = |path: &Path| {
+            path.starts_with(&layout.output) || inputs.outputs.iter().any(|output| output.may_write_next_to(path))
+        };
+        remove_old(&layout.own, &recorded, &may_write, &mut publication)?;
     }
     let is_written = |path: &Path| recorded.outputs.iter().any(|output| output.path == path);
     for stale in inputs.outputs.iter().flat_map(|output| output.stale_files(&is_written)) {
