@@ -262,7 +262,7 @@ impl NanosetsTarget {
     }
 }
 
-/// Type of a Forager token.
+/// Type of a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TokenType {

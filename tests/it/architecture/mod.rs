@@ -63,7 +63,7 @@ const FORMAT_NAMES: &[(&str, usize)] =
 /// Maximum number of files that name a flag, without the formats that obey it, and without `media/`, where a sample is one of sound or of
 /// a track.
 const FLAG_NAMES: &[(&str, usize)] =
-    &[("truncate-to", 3), ("max-tokens-per-file", 3), ("min-count", 10), ("sample-size", 13)];
+    &[("truncate-to", 3), ("max-tokens-per-file", 5), ("min-count", 10), ("sample-size", 13)];
 
 /// Words that messages, help and labels must not use, and the maximum number of texts that still use each.
 const UNWANTED_WORDS: &[(&str, usize)] = &[

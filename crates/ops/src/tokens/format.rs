@@ -3,6 +3,7 @@
 //! Each format is a folder of `formats/` with one value of [`TokenFormat`]. A run asks it for a [`TokenOutput`], which knows the names of
 //! the files, and that for a [`TokenWriter`], which gets the encoded blocks in the order of the text.
 
+use super::options::SharedAnswer;
 use super::reader::TokenReader;
 use super::spool::Mark;
 use super::spools::{SpoolRules, SpoolSet};
@@ -85,31 +86,17 @@ pub(crate) trait TokenFormat: Sync {
     fn names_inputs(&self) -> bool {
         false
     }
-    /// Whether `--dtype` sets the type of a token.
-    fn takes_token_type(&self) -> bool {
-        false
-    }
-    /// Returns the type of a token that the plan asks for; `None` for the usual one.
-    fn token_type(&self, plan: &PackPlan) -> Option<TokenType> {
-        let _ = plan;
+    /// Returns its answer to `--eod-token`; `None` if it has no end token of its own.
+    fn own_end(&self) -> Option<SharedAnswer<String>> {
         None
     }
-    /// Sets the type of a token.
-    fn set_token_type(&self, plan: &mut PackPlan, token_type: Option<TokenType>) {
-        let _ = (plan, token_type);
-    }
-    /// Whether `--max-tokens-per-file` limits files.
-    fn takes_file_limit(&self) -> bool {
-        false
-    }
-    /// Returns the tokens at which a file ends; `None` for the usual number.
-    fn max_tokens_per_file(&self, plan: &PackPlan) -> Option<u64> {
-        let _ = plan;
+    /// Returns its answer to `--dtype`; `None` if the type of its tokens cannot be chosen.
+    fn token_type(&self) -> Option<SharedAnswer<TokenType>> {
         None
     }
-    /// Sets the tokens at which a file ends.
-    fn set_max_tokens_per_file(&self, plan: &mut PackPlan, tokens: Option<u64>) {
-        let _ = (plan, tokens);
+    /// Returns its answer to `--max-tokens-per-file`; `None` if its files are not split by tokens.
+    fn max_tokens_per_file(&self) -> Option<SharedAnswer<u64>> {
+        None
     }
     /// Returns the output of a plan for this format alone that names none.
     fn default_output(&self, plan: &PackPlan) -> Option<String> {

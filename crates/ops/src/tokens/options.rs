@@ -1,5 +1,27 @@
 //! Accessors of the answers to the options of a format, which a plan has only if it chooses the format.
 
+use gristmill_core::PackPlan;
+
+/// The answer of a format to an option that several formats share. Without an answer the format uses its default.
+pub(crate) struct SharedAnswer<T> {
+    pub(crate) get: fn(&PackPlan) -> Option<T>,
+    pub(crate) set: fn(&mut PackPlan, Option<T>),
+}
+
+/// Accessors of a field of a format's target that answers a shared option.
+macro_rules! shared_answer {
+    ($target:ident.$field:ident) => {
+        SharedAnswer {
+            get: |plan| plan.$target.as_ref()?.$field.clone(),
+            set: |plan, answer| {
+                if let Some(target) = &mut plan.$target {
+                    target.$field = answer;
+                }
+            },
+        }
+    };
+}
+
 /// Accessors of an optional text of a format's target.
 macro_rules! target_text {
     ($target:ident.$field:ident) => {
@@ -45,4 +67,4 @@ macro_rules! target_number {
     };
 }
 
-pub(crate) use {target_number, target_path, target_text};
+pub(crate) use {shared_answer, target_number, target_path, target_text};

@@ -288,14 +288,37 @@ const SHARED: &[Spec] = &[
 /// Answers that several formats keep in their own targets.
 const FILES_OF_TOKENS: &[Spec] = &[
     Spec::new(
+        "eod-token",
+        "TEXT",
+        "Token that ends each document, for formats with one of their own",
+        Access::Text {
+            get: |plan| formats::shared_answer(plan, |format| format.own_end()),
+            set: |plan, text| {
+                formats::set_shared_answer(plan, |format| format.own_end(), text);
+                Ok(())
+            },
+        },
+    )
+    .label("own end token")
+    .unset("that of --eos-token")
+    .applies("a format with an end token of its own", |plan| formats::takes(plan, |format| format.own_end()))
+    .advanced(),
+    Spec::new(
         "dtype",
         "TYPE",
         "Type of a token",
-        Access::Choice { choices: TYPES, get: token_type, set: set_token_type },
+        Access::Choice {
+            choices: TOKEN_TYPES,
+            get: |plan| formats::shared_answer(plan, |format| format.token_type()).map(type_name),
+            set: |plan, name| {
+                let token_type = ALL_TYPES.into_iter().find(|known| type_name(*known) == name);
+                formats::set_shared_answer(plan, |format| format.token_type(), token_type);
+            },
+        },
     )
     .label("token type")
     .unset("the usual type of the format")
-    .applies("a format with a choice of token types", |plan| formats::with_token_type(plan).next().is_some()),
+    .applies("a format with a choice of token types", |plan| formats::takes(plan, |format| format.token_type())),
     Spec::new(
         "max-tokens-per-file",
         "M",
@@ -303,20 +326,20 @@ const FILES_OF_TOKENS: &[Spec] = &[
         Access::Number {
             least: 1,
             most: u64::MAX,
-            get: |plan| formats::with_file_limit(plan).find_map(|format| format.max_tokens_per_file(plan)),
-            set: |plan, tokens| {
-                formats::with_file_limit(plan).for_each(|format| format.set_max_tokens_per_file(plan, tokens));
-            },
+            get: |plan| formats::shared_answer(plan, |format| format.max_tokens_per_file()),
+            set: |plan, tokens| formats::set_shared_answer(plan, |format| format.max_tokens_per_file(), tokens),
         },
     )
     .label("tokens per file")
     .unset("the usual limit of the format, or none")
-    .applies("a format with a limit of tokens in a file", |plan| formats::with_file_limit(plan).next().is_some())
+    .applies("a format with a limit of tokens in a file", |plan| {
+        formats::takes(plan, |format| format.max_tokens_per_file())
+    })
     .advanced(),
 ];
 
 /// The types of a token by their names; the first name means none of them.
-const TYPES: &[Choice] = &[
+const TOKEN_TYPES: &[Choice] = &[
     Choice { name: "auto", help: "The usual type of the format" },
     Choice { name: "u8", help: "One byte, unsigned" },
     Choice { name: "u16", help: "Two bytes, unsigned" },
@@ -326,16 +349,11 @@ const TYPES: &[Choice] = &[
     Choice { name: "u64", help: "Eight bytes, unsigned" },
 ];
 
-fn token_type(plan: &PackPlan) -> Option<&'static str> {
-    formats::with_token_type(plan).find_map(|format| format.token_type(plan)).map(type_name)
-}
+/// The types that can be chosen.
+const ALL_TYPES: [TokenType; 6] =
+    [TokenType::U8, TokenType::U16, TokenType::U32, TokenType::I32, TokenType::I64, TokenType::U64];
 
-fn set_token_type(plan: &mut PackPlan, name: &'static str) {
-    use TokenType::{I32, I64, U16, U32, U64, U8};
-    let token_type = [U8, U16, U32, I32, I64, U64].into_iter().find(|known| type_name(*known) == name);
-    formats::with_token_type(plan).for_each(|format| format.set_token_type(plan, token_type));
-}
-
+/// Returns the value of `--dtype` for a type.
 fn type_name(token_type: TokenType) -> &'static str {
     match token_type {
         TokenType::U8 => "u8",

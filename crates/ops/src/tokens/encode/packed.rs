@@ -316,8 +316,8 @@ impl PackedPiece {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{IdSource, Kind};
     use super::super::encoding_spec::End;
+    use super::super::{IdSource, Kind};
     use super::*;
     use crate::source::text::DocumentRules;
     use gristmill_tokenizer::Template;

@@ -11,6 +11,7 @@ use super::reader::TokenReader;
 use crate::engine::browse::TokenBrowser;
 use crate::source::text::DocumentRules;
 use crate::tokens::encode::EncodingSpec;
+use crate::tokens::options::SharedAnswer;
 use gristmill_core::options::{Choice, Group};
 use gristmill_core::{Failure, Outcome, PackPlan, TokenKind};
 use gristmill_tokenizer::Tokenizer;
@@ -104,14 +105,33 @@ pub(crate) fn names_inputs(plan: &PackPlan) -> bool {
     chosen(plan).into_iter().any(TokenFormat::names_inputs)
 }
 
-/// Returns the formats of a plan in which `--dtype` sets the type of a token.
-pub(crate) fn with_token_type(plan: &PackPlan) -> impl Iterator<Item = &'static dyn TokenFormat> + use<> {
-    chosen(plan).into_iter().filter(|format| format.takes_token_type())
+/// Returns the answers of a plan's formats to an option that they share.
+pub(crate) fn shared_answers<T>(
+    plan: &PackPlan,
+    of: fn(&dyn TokenFormat) -> Option<SharedAnswer<T>>,
+) -> impl Iterator<Item = SharedAnswer<T>> {
+    chosen(plan).into_iter().filter_map(of)
 }
 
-/// Returns the formats of a plan in which `--max-tokens-per-file` limits files.
-pub(crate) fn with_file_limit(plan: &PackPlan) -> impl Iterator<Item = &'static dyn TokenFormat> + use<> {
-    chosen(plan).into_iter().filter(|format| format.takes_file_limit())
+/// Whether a format of a plan takes a shared option.
+pub(crate) fn takes<T>(plan: &PackPlan, of: fn(&dyn TokenFormat) -> Option<SharedAnswer<T>>) -> bool {
+    shared_answers(plan, of).next().is_some()
+}
+
+/// Returns the answer of a plan to a shared option.
+pub(crate) fn shared_answer<T>(plan: &PackPlan, of: fn(&dyn TokenFormat) -> Option<SharedAnswer<T>>) -> Option<T> {
+    shared_answers(plan, of).find_map(|answer| (answer.get)(plan))
+}
+
+/// Sets the answer to a shared option for all formats of a plan that take it.
+pub(crate) fn set_shared_answer<T: Clone>(
+    plan: &mut PackPlan,
+    of: fn(&dyn TokenFormat) -> Option<SharedAnswer<T>>,
+    value: Option<T>,
+) {
+    for answer in shared_answers(plan, of).collect::<Vec<_>>() {
+        (answer.set)(plan, value.clone());
+    }
 }
 
 /// Returns whether the formats of a plan need an end token.

@@ -15,6 +15,7 @@ use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, T
 use super::super::reader::TokenReader;
 use crate::source::text::{DocumentRules, InputRules};
 use crate::tokens::encode::EncodingSpec;
+use crate::tokens::options::{shared_answer, SharedAnswer};
 use gristmill_core::pack::{ForagerTarget, MaskedParts, SampleSize, TokenType};
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_tokenizer::Tokenizer;
@@ -70,6 +71,10 @@ impl TokenFormat for Forager {
         check::open_questions(plan, &target(plan))
     }
 
+    fn token_type(&self) -> Option<SharedAnswer<TokenType>> {
+        Some(shared_answer!(forager.token_type))
+    }
+
     fn refusals(&self, plan: &PackPlan) -> Vec<Problem> {
         check::refusals(&target(plan))
     }
@@ -88,20 +93,6 @@ impl TokenFormat for Forager {
     fn set_sample_size(&self, plan: &mut PackPlan, tokens: u64) {
         if let Some(target) = &mut plan.forager {
             target.sample_size = SampleSize::Fixed(tokens);
-        }
-    }
-
-    fn takes_token_type(&self) -> bool {
-        true
-    }
-
-    fn token_type(&self, plan: &PackPlan) -> Option<TokenType> {
-        target(plan).token_type
-    }
-
-    fn set_token_type(&self, plan: &mut PackPlan, token_type: Option<TokenType>) {
-        if let Some(target) = &mut plan.forager {
-            target.token_type = token_type;
         }
     }
 

@@ -17,6 +17,7 @@ use crate::job::index::{start_raw, RawIndexPlan};
 use crate::job::task::TaskContext;
 use crate::source::text::{DocumentRules, InputRules};
 use crate::tokens::encode::EncodingSpec;
+use crate::tokens::options::{shared_answer, SharedAnswer};
 use gristmill_core::pack::ModalitiesTarget;
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_tokenizer::Tokenizer;
@@ -55,6 +56,10 @@ impl TokenFormat for Modalities {
             None => EndTokenNeed::Required,
             Some(_) => EndTokenNeed::Unused,
         }
+    }
+
+    fn own_end(&self) -> Option<SharedAnswer<String>> {
+        Some(shared_answer!(modalities.eod_token))
     }
 
     fn open_questions(&self, plan: &PackPlan) -> Vec<Problem> {

@@ -13,10 +13,6 @@ pub(in super::super) const GROUP: Group<PackPlan> =
     Group::new("Modalities", "formats", OPTIONS).needs("--format modalities", |plan| plan.modalities.is_some());
 
 const OPTIONS: &[Spec] = &[
-    Spec::new("eod-token", "TEXT", "Token that ends each document", target_text!(modalities.eod_token))
-        .label("own end token")
-        .unset("that of --eos-token")
-        .advanced(),
     Spec::new("index", "FILE", "Raw index of the input", target_path!(modalities.index))
         .label("raw index")
         .unset("the lines are read as they are")

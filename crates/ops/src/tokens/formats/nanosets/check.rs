@@ -1,6 +1,6 @@
 //! Checks of the answers to `--format nanosets`.
 
-use super::super::with_file_limit;
+use super::super::shared_answers;
 use crate::tokens::format::{is_file_name, note, wrong_answer, STORED_TRUNCATION};
 use gristmill_core::pack::NanosetsTarget;
 use gristmill_core::{PackPlan, Problem};
@@ -34,7 +34,7 @@ pub(super) fn refusals(plan: &PackPlan, target: &NanosetsTarget) -> Vec<Problem>
     if target.max_tokens_per_file == Some(0) {
         wrong_ones.push(wrong_answer("--max-tokens-per-file", "at least 1 is needed"));
     }
-    let is_for_others = with_file_limit(plan).count() > 1;
+    let is_for_others = shared_answers(plan, |format| format.max_tokens_per_file()).count() > 1;
     if target.max_tokens_per_file.is_some() && !target.is_shuffled() && !is_for_others {
         let why = "files are split only where something is shuffled";
         let hint = "add --shuffle documents or --chunk-size C, or leave the flag out";

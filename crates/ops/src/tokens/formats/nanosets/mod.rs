@@ -18,6 +18,7 @@ use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, T
 use super::super::reader::TokenReader;
 use crate::source::text::{DocumentRules, InputRules};
 use crate::tokens::encode::EncodingSpec;
+use crate::tokens::options::{shared_answer, SharedAnswer};
 use gristmill_core::pack::NanosetsTarget;
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_tokenizer::Tokenizer;
@@ -61,22 +62,12 @@ impl TokenFormat for Nanosets {
         }
     }
 
-    fn takes_file_limit(&self) -> bool {
-        true
-    }
-
-    fn max_tokens_per_file(&self, plan: &PackPlan) -> Option<u64> {
-        target(plan).max_tokens_per_file
-    }
-
-    fn set_max_tokens_per_file(&self, plan: &mut PackPlan, tokens: Option<u64>) {
-        if let Some(target) = &mut plan.nanosets {
-            target.max_tokens_per_file = tokens;
-        }
-    }
-
     fn end_token(&self, _: &PackPlan) -> EndTokenNeed {
         EndTokenNeed::Useful
+    }
+
+    fn max_tokens_per_file(&self) -> Option<SharedAnswer<u64>> {
+        Some(shared_answer!(nanosets.max_tokens_per_file))
     }
 
     fn refusals(&self, plan: &PackPlan) -> Vec<Problem> {

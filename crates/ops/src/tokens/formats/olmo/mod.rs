@@ -16,6 +16,7 @@ use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, T
 use super::super::reader::TokenReader;
 use crate::source::text::{DocumentRules, InputRules, Quirks};
 use crate::tokens::encode::EncodingSpec;
+use crate::tokens::options::{shared_answer, SharedAnswer};
 use gristmill_core::pack::{OlmoTarget, TokenType, DEFAULT_OLMO_FILE_TOKENS};
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_tokenizer::Tokenizer;
@@ -57,37 +58,25 @@ impl TokenFormat for Olmo {
         true
     }
 
-    fn takes_token_type(&self) -> bool {
-        true
+    fn open_questions(&self, plan: &PackPlan) -> Vec<Problem> {
+        check::open_questions(plan)
     }
 
-    fn token_type(&self, plan: &PackPlan) -> Option<TokenType> {
-        target(plan).token_type
-    }
-
-    fn set_token_type(&self, plan: &mut PackPlan, token_type: Option<TokenType>) {
-        if let Some(target) = &mut plan.olmo {
-            target.token_type = token_type;
-        }
-    }
-
-    fn takes_file_limit(&self) -> bool {
-        true
-    }
-
-    fn max_tokens_per_file(&self, plan: &PackPlan) -> Option<u64> {
-        target(plan).max_tokens_per_file
+    fn token_type(&self) -> Option<SharedAnswer<TokenType>> {
+        Some(shared_answer!(olmo.token_type))
     }
 
     /// The usual limit is no answer.
-    fn set_max_tokens_per_file(&self, plan: &mut PackPlan, tokens: Option<u64>) {
-        if let Some(target) = &mut plan.olmo {
-            target.max_tokens_per_file = tokens.filter(|tokens| *tokens != DEFAULT_OLMO_FILE_TOKENS);
-        }
-    }
-
-    fn open_questions(&self, plan: &PackPlan) -> Vec<Problem> {
-        check::open_questions(plan)
+    fn max_tokens_per_file(&self) -> Option<SharedAnswer<u64>> {
+        let SharedAnswer { get, .. } = shared_answer!(olmo.max_tokens_per_file);
+        Some(SharedAnswer {
+            get,
+            set: |plan, tokens| {
+                if let Some(target) = &mut plan.olmo {
+                    target.max_tokens_per_file = tokens.filter(|tokens| *tokens != DEFAULT_OLMO_FILE_TOKENS);
+                }
+            },
+        })
     }
 
     fn refusals(&self, plan: &PackPlan) -> Vec<Problem> {
