@@ -1,9 +1,11 @@
 //! The plan of `pack`: every answer that decides the bytes of the token files. Screens, prompts, flags and `plan.yaml` fill this value.
 
 mod mds;
+mod megatron;
 mod olmo;
 
 pub use mds::MdsTarget;
+pub use megatron::MegatronTarget;
 pub use olmo::{DocumentId, OlmoTarget, DEFAULT_OLMO_FILE_TOKENS};
 
 use super::plan::PLAN_VERSION;
@@ -96,6 +98,9 @@ pub struct PackPlan {
     /// Whether and how MDS shards are made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mds: Option<MdsTarget>,
+    /// Whether and how pairs for Megatron are made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub megatron: Option<MegatronTarget>,
     /// Whether and how files for OLMo are made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub olmo: Option<OlmoTarget>,
@@ -134,6 +139,7 @@ impl PackPlan {
             nanosets: None,
             forager: None,
             mds: None,
+            megatron: None,
             olmo: None,
             overwrite: false,
             compat: false,

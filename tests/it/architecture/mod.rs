@@ -31,6 +31,8 @@ const BUDGETS: &[(&str, usize)] = &[
     ("browse", 30),
     ("cli", 7_076),
     ("core", 2_779),
+    ("cli", 7_285),
+    ("core", 2_747),
     ("dedup", 2_735),
     ("engine", 26_373),
     ("formats", 6_337),
@@ -45,6 +47,8 @@ const BUDGETS: &[(&str, usize)] = &[
     ("tokenizer", 6_467),
     ("tokens", 8_418),
     ("tui", 31_635),
+    ("tokens", 7_855),
+    ("tui", 31_733),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
@@ -56,14 +60,14 @@ const LONG_FUNCTIONS: usize = 6;
 /// Maximum number of modules that depend on each other in a circle, other than parents and children.
 const MODULES_IN_CYCLES: usize = 116;
 
-/// Maximum number of files outside the folders of a token format that name it.
+/// Maximum number of files outside the folders of a token format that name it. Megatron-Energon counts as Megatron.
 const FORMAT_NAMES: &[(&str, usize)] =
-    &[("forager", 12), ("mds", 3), ("modalities", 25), ("nanosets", 26), ("olmo", 3)];
+    &[("forager", 12), ("mds", 3), ("megatron", 11), ("modalities", 25), ("nanosets", 26), ("olmo", 3)];
 
 /// Maximum number of files that name a flag, without the formats that obey it, and without `media/`, where a sample is one of sound or of
 /// a track.
 const FLAG_NAMES: &[(&str, usize)] =
-    &[("truncate-to", 3), ("max-tokens-per-file", 5), ("min-count", 10), ("sample-size", 13)];
+    &[("truncate-to", 3), ("max-tokens-per-file", 6), ("min-count", 10), ("sample-size", 13)];
 
 /// Words that messages, help and labels must not use, and the maximum number of texts that still use each.
 const UNWANTED_WORDS: &[(&str, usize)] = &[

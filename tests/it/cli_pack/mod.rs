@@ -5,6 +5,7 @@ mod flags;
 mod golden;
 mod kills;
 mod mds;
+mod megatron;
 mod olmo;
 mod packed_folder;
 mod same_bytes;

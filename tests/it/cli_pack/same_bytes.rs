@@ -19,22 +19,25 @@ pub fn source(sandbox: &Sandbox) {
 }
 
 /// The formats with their own flags, each with more than one value that is not the default.
-pub const FORMATS: [(&str, &str); 5] = [
+pub const FORMATS: [(&str, &str); 6] = [
     ("modalities", "--format modalities --skip-bad-lines"),
     ("nanosets", "--format nanosets --tasks 3 --shuffle documents --chunk-size 100 --max-tokens-per-file 5000"),
     ("forager", "--format forager --sample-size 64"),
     ("mds", "--format mds --sample-size 64 --no-wrap --size-limit 30000 --hashes xxh64,sha1 --compression zstd"),
+    ("megatron", "--format megatron --max-tokens-per-file 5000"),
     ("olmo", "--format olmo --id-key none --max-tokens-per-file 5000"),
 ];
 
-/// Returns the flags of all formats; several of them share one flag.
+/// Returns the flags of all formats; several of them share some flags.
 pub fn all_formats() -> String {
     let all: Vec<&str> = FORMATS.iter().map(|(_, flags)| *flags).collect();
-    all.join(" ").replacen("--sample-size 64 ", "", 1).replacen("--max-tokens-per-file 5000", "", 1)
+    let shared = [(" --sample-size 64", 1), (" --max-tokens-per-file 5000", 2)];
+    shared.iter().fold(all.join(" "), |flags, (shared, others)| flags.replacen(shared, "", *others))
 }
 
+/// Returns the command line that packs the source into a folder.
 pub fn line(flags: &str, output: &str) -> String {
-    format!("pack data --glob **/*.jsonl --tokenizer {} --eos-token {END} --output {output} {flags}", bpe())
+    format!("pack data --glob **/*.jsonl --tokenizer {} --eos-token {END} --output {output}/ {flags}", bpe())
 }
 
 fn made(sandbox: &Sandbox, flags: &str, output: &str) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -85,7 +88,7 @@ fn a_saved_plan_does_the_same_from_another_folder() {
         let plan = format!("{name}.yaml");
         sandbox.say(&line(&format!("{flags} --dry-run --save-plan {plan}"), name));
         assert!(sandbox.text(&plan).contains("command: pack\n"));
-        let text = sandbox.text(&plan).replace(&format!("/{name}\n"), &format!("/replayed-{name}\n"));
+        let text = sandbox.text(&plan).replace(&format!("/{name}/\n"), &format!("/replayed-{name}/\n"));
         sandbox.write(&plan, text);
         std::fs::create_dir_all(sandbox.path("elsewhere")).unwrap();
         let mut command = sandbox.command(["run", &format!("../{plan}")]);

@@ -2,6 +2,7 @@
 
 mod forager;
 mod mds;
+mod megatron;
 mod modalities;
 mod nanosets;
 mod olmo;
@@ -27,7 +28,7 @@ macro_rules! token_formats {
     };
 }
 
-token_formats!(modalities::Modalities, nanosets::Nanosets, forager::Forager, mds::Mds, olmo::Olmo);
+token_formats!(modalities::Modalities, nanosets::Nanosets, forager::Forager, mds::Mds, megatron::Megatron, olmo::Olmo);
 
 /// The values of `--loss-masks`: formats that have them, and all of these.
 pub(crate) const LOSS_MASKS: &[Choice] = &[

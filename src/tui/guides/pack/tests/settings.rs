@@ -3,7 +3,7 @@
 use super::*;
 use gristmill_core::pack::SampleSize;
 
-const ALL: [&str; 5] = ["modalities", "nanosets", "forager", "mds", "olmo"];
+const ALL: [&str; 6] = ["modalities", "nanosets", "forager", "mds", "megatron", "olmo"];
 
 #[test]
 fn formats_have_their_few_settings_and_all_of_them_on_demand() {
@@ -36,7 +36,7 @@ fn every_option_of_the_formats_has_a_field_while_it_applies() {
     let all = test.form.table.rows().iter().filter(|row| row.step == "formats" && row.info.name != "format").count();
     assert_eq!(test.form.fields().len(), all + ALL.len());
     set_formats(&mut test, &[]);
-    assert!(test.form.fields().len() < 10, "{:?}", test.form.fields());
+    assert!(test.form.fields().len() < 11, "{:?}", test.form.fields());
 }
 
 #[test]

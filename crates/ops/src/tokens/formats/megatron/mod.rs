@@ -1,0 +1,103 @@
+//! Megatron-LM's indexed token files: pairs of `.bin` and `.idx` (docs/formats/megatron.md).
+
+mod check;
+mod encoding;
+mod files;
+mod index;
+mod options;
+mod output;
+mod writer;
+
+pub(super) use options::{CHOICE, GROUP};
+
+use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
+use crate::source::text::{DocumentRules, InputRules};
+use crate::tokens::encode::EncodingSpec;
+use crate::tokens::options::{shared_answer, SharedAnswer};
+use gristmill_core::pack::{MegatronTarget, TokenType};
+use gristmill_core::{Outcome, PackPlan, Problem};
+use gristmill_tokenizer::Tokenizer;
+use std::path::PathBuf;
+
+/// The format `megatron`.
+pub(super) struct Megatron;
+
+fn target(plan: &PackPlan) -> MegatronTarget {
+    plan.megatron.clone().unwrap_or_default()
+}
+
+impl TokenFormat for Megatron {
+    fn name(&self) -> &'static str {
+        CHOICE.name
+    }
+
+    fn is_chosen(&self, plan: &PackPlan) -> bool {
+        plan.megatron.is_some()
+    }
+
+    fn choose(&self, plan: &mut PackPlan, is_chosen: bool) {
+        plan.megatron = is_chosen.then(|| plan.megatron.take().unwrap_or_default());
+    }
+
+    fn end_token(&self, plan: &PackPlan) -> EndTokenNeed {
+        match target(plan).eod_token {
+            None => EndTokenNeed::Useful,
+            Some(_) => EndTokenNeed::Unused,
+        }
+    }
+
+    fn own_end(&self) -> Option<SharedAnswer<String>> {
+        Some(shared_answer!(megatron.eod_token))
+    }
+
+    fn token_type(&self) -> Option<SharedAnswer<TokenType>> {
+        Some(shared_answer!(megatron.token_type))
+    }
+
+    fn max_tokens_per_file(&self) -> Option<SharedAnswer<u64>> {
+        Some(shared_answer!(megatron.max_tokens_per_file))
+    }
+
+    fn refusals(&self, plan: &PackPlan) -> Vec<Problem> {
+        check::refusals(plan, &target(plan))
+    }
+
+    fn notes(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
+        check::notes(plan, &target(plan), tokenizer)
+    }
+
+    fn input_rules(&self) -> &'static InputRules {
+        &InputRules::JSON_LINES
+    }
+
+    /// Documents without text are left out by design: an empty document has nothing to train on.
+    fn document_rules(&self) -> DocumentRules {
+        DocumentRules { skips_missing: true, ..DocumentRules::PYTHON }
+    }
+
+    fn encoding(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
+        encoding::encoding(plan, &target(plan), tokenizer)
+    }
+
+    /// Alone, the pairs may be next to the text.
+    fn own_places(&self, plan: &PackPlan, place: &OutputPlace) -> Vec<PathBuf> {
+        match place.is_alone && !files::is_folder(plan) {
+            true => Vec::new(),
+            false => vec![place.path.clone()],
+        }
+    }
+
+    /// A pair without documents is what the reference writes; the run reports it as a problem.
+    fn may_be_empty(&self, _: &PackPlan) -> bool {
+        true
+    }
+
+    /// A token, and the length, offset and mark of a document.
+    fn max_bytes_per_text_byte(&self, _: &PackPlan) -> u64 {
+        4 + index::DOCUMENT_BYTES + 4
+    }
+
+    fn deal(&self, request: DealRequest<'_>) -> Outcome<DealtFiles> {
+        output::deal(request)
+    }
+}

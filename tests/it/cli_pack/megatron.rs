@@ -1,0 +1,132 @@
+//! Pairs for Megatron: the output of the reference program byte for byte, names, sizes, and what is refused.
+
+use super::{bpe, golden, jsonl, own_left_out, Case, END};
+use crate::cli_support::Sandbox;
+use crate::support::{assert_same, picture};
+use serde_json::Value;
+use std::path::Path;
+
+#[test]
+fn pairs_are_those_of_the_reference_program_for_all_threads_and_sizes_of_memory() {
+    for (case, code) in [("m09_empty_input", 1), ("m11_pack", 0)] {
+        let name = format!("megatron/{case}");
+        let facts: Value = serde_json::from_slice(&std::fs::read(golden(&name).join("case.json")).unwrap()).unwrap();
+        let command: Vec<&str> =
+            facts["gristmill"][0].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+        let expected = picture(&golden(&name).join("expected"));
+        for (threads, memory) in [("1", "64M"), ("2", "256M"), ("7", "1G")] {
+            let case = Case::new(&name);
+            let mut command = command.clone();
+            command.extend(["--threads", threads, "--memory", memory]);
+            let ran = case.run(&command).ends(code);
+            if code == 1 {
+                ran.complains("no documents");
+            }
+            assert_same(&own_left_out(&case.sandbox.path("case/expected")), &expected, &name);
+        }
+    }
+}
+
+fn line(more: &str) -> String {
+    format!("pack a.jsonl --format megatron --tokenizer {} --yes {more}", bpe())
+}
+
+/// Writes a text of this many documents of one word each.
+fn text(sandbox: &Sandbox, documents: usize) {
+    sandbox.write("a.jsonl", jsonl((0..documents).map(|number| format!("word {number}"))));
+}
+
+fn number(bytes: &[u8], at: usize) -> usize {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize
+}
+
+/// Returns the token type, the sequences and the documents of an index, after a check of its size.
+fn index(sandbox: &Sandbox, path: &str) -> (u8, usize, usize) {
+    let bytes = std::fs::read(sandbox.path(path)).unwrap();
+    let (sequences, marks) = (number(&bytes, 18), number(&bytes, 26));
+    assert_eq!(bytes.len(), 34 + 12 * sequences + 8 * marks, "{path}");
+    (bytes[17], sequences, marks - 1)
+}
+
+#[test]
+fn names_have_the_prefix_and_the_key() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", "{\"text\": \"one\", \"body\": \"two\"}\n");
+    sandbox.say(&line("--eos-token <|endoftext|> --text-key body --output out/web.v2")).ends(0);
+    assert!(sandbox.has("out/web.v2_body_document.bin") && sandbox.has("out/web.v2_body_document.idx"));
+    sandbox.say(&line("--eos-token <|endoftext|> --jq .body --output out/jq")).ends(0);
+    assert!(sandbox.has("out/jq_text_document.bin"));
+    sandbox.say(&line("--eos-token <|endoftext|> --output folder/")).ends(0).says("folder/text_document");
+    assert!(sandbox.has("folder/text_document.idx"));
+}
+
+#[test]
+fn tokens_have_the_size_that_is_asked_for() {
+    let sandbox = Sandbox::new();
+    text(&sandbox, 30);
+    sandbox.say(&line(&format!("--eos-token {END} --output small"))).ends(0);
+    sandbox.say(&line(&format!("--eos-token {END} --dtype i32 --output large"))).ends(0);
+    assert_eq!(index(&sandbox, "small_text_document.idx"), (8, 30, 30));
+    assert_eq!(index(&sandbox, "large_text_document.idx"), (4, 30, 30));
+    let size = |name: &str| std::fs::metadata(sandbox.path(name)).unwrap().len();
+    assert_eq!(size("small_text_document.bin") * 2, size("large_text_document.bin"));
+}
+
+#[test]
+fn a_limit_of_tokens_makes_several_pairs() {
+    let sandbox = Sandbox::new();
+    text(&sandbox, 500);
+    let end = format!("--eos-token {END}");
+    sandbox.say(&line(&format!("{end} --output one"))).ends(0);
+    let ran = sandbox.say(&line(&format!("{end} --max-tokens-per-file 400 --output cut --json"))).ends(0).json("ok");
+    assert_eq!(ran["targets"][0]["documents"], 500);
+    let (mut tokens, mut documents, mut pairs) = (Vec::new(), 0, 0);
+    while sandbox.has(&format!("cut_text_document_{pairs:03}.idx")) {
+        let bin = std::fs::read(sandbox.path(&format!("cut_text_document_{pairs:03}.bin"))).unwrap();
+        documents += index(&sandbox, &format!("cut_text_document_{pairs:03}.idx")).2;
+        let is_last = documents == 500;
+        assert!(is_last || (401..410).contains(&(bin.len() / 2)), "{} tokens", bin.len() / 2);
+        tokens.extend(bin);
+        pairs += 1;
+    }
+    assert!(pairs > 2 && documents == 500, "{pairs} pairs, {documents} documents");
+    assert_eq!(tokens, std::fs::read(sandbox.path("one_text_document.bin")).unwrap());
+    // Pairs of an earlier run do not stay next to those of another plan.
+    sandbox.write("cut_text_document.json", "mine");
+    sandbox.say(&line(&format!("{end} --max-tokens-per-file 900 --output cut --force-overwrite"))).ends(0);
+    assert!(
+        sandbox.has("cut_text_document_001.idx") && !sandbox.has(&format!("cut_text_document_{:03}.bin", pairs - 1))
+    );
+    sandbox.say(&line(&format!("{end} --output cut --force-overwrite"))).ends(0);
+    assert!(sandbox.has("cut_text_document.idx") && !sandbox.has("cut_text_document_000.idx"));
+    assert!(sandbox.has("cut_text_document.json"), "only files that a run wrote are removed");
+}
+
+#[test]
+fn a_missing_end_token_is_noted_and_wrong_answers_are_refused() {
+    let sandbox = Sandbox::new();
+    text(&sandbox, 3);
+    sandbox.say(&line("--output o")).ends(0).complains("no token ends a document").complains("--eos-token");
+    sandbox.say(&line("--output p --dtype u8")).ends(2).complains("--dtype u16 or --dtype i32");
+    sandbox.say(&line("--output p --max-tokens-per-file 0")).ends(2).complains("--max-tokens-per-file");
+    sandbox.say(&line("--output p --text-key a/b")).ends(2).complains("--text-key").complains("slash");
+    sandbox.say(&line("--output p --variable")).ends(2).complains("--variable");
+    sandbox.write("taken_text_document.idx", "mine");
+    sandbox.say(&line("--output taken")).ends(1).complains("taken_text_document.idx");
+    assert_eq!(sandbox.text("taken_text_document.idx"), "mine");
+    assert!(!sandbox.has("p_text_document.bin") && !sandbox.has("taken_text_document.bin"), "nothing was written");
+}
+
+#[test]
+fn one_pass_writes_pairs_next_to_other_formats() {
+    let sandbox = Sandbox::new();
+    text(&sandbox, 200);
+    let line = format!("pack a.jsonl --tokenizer {} --eos-token {END} --yes", bpe());
+    let formats = "--format megatron --format mds --format nanosets --sample-size 32";
+    sandbox.say(&format!("{line} {formats} --output several")).ends(0);
+    sandbox.say(&format!("{line} --format megatron --output one/")).ends(0);
+    let several = own_left_out(&sandbox.path("several/megatron"));
+    assert!(several.contains_key(Path::new("text_document.idx")));
+    assert_same(&several, &own_left_out(&sandbox.path("one")), "the pair of one format alone");
+    sandbox.say(&format!("{line} {formats} --output several")).ends(0).says("Nothing to do");
+}
