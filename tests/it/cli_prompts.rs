@@ -323,8 +323,8 @@ fn packing_is_asked_for_and_looked_at_before_it_runs() {
         .expect("[body]")
         .answer("--jq .summary");
     dialogue.expect("Not possible").expect("the lines have the keys: body").expect("[body]").answer("");
-    dialogue.expect("The first one.").expect("format: For which framework").expect("Numbers").answer("6");
-    dialogue.expect("'6' is not a number from 1 to 5").expect("Numbers").answer("2");
+    dialogue.expect("The first one.").expect("format: For which framework").expect("Numbers").answer("7");
+    dialogue.expect("'7' is not a number from 1 to 6").expect("Numbers").answer("2");
     dialogue.expect("tokenizer: ").answer("nowhere.json");
     dialogue.expect("Not possible").expect("tokenizer: ").answer(&tokenizer.to_string_lossy());
     dialogue.expect("BPE").expect("end token: Token that ends each document").answer("</nothing>");

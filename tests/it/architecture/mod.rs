@@ -30,22 +30,22 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("browse", 30),
     ("cli", 7_076),
-    ("core", 2_779),
+    ("core", 2_830),
     ("cli", 7_285),
     ("core", 2_747),
     ("dedup", 2_735),
     ("engine", 26_373),
-    ("formats", 6_337),
+    ("formats", 6_410),
     ("job", 12_169),
     ("media", 13_539),
-    ("operations", 4_538),
+    ("operations", 4_634),
     ("preview", 3_528),
     ("prompt", 1_286),
-    ("pycompat", 4_281),
-    ("source", 7_381),
-    ("storage", 2_653),
+    ("pycompat", 4_288),
+    ("source", 7_426),
+    ("storage", 2_667),
     ("tokenizer", 6_467),
-    ("tokens", 8_418),
+    ("tokens", 10_256),
     ("tui", 31_635),
     ("tokens", 7_855),
     ("tui", 31_733),
@@ -62,12 +62,12 @@ const MODULES_IN_CYCLES: usize = 116;
 
 /// Maximum number of files outside the folders of a token format that name it. Megatron-Energon counts as Megatron.
 const FORMAT_NAMES: &[(&str, usize)] =
-    &[("forager", 12), ("mds", 3), ("megatron", 11), ("modalities", 25), ("nanosets", 26), ("olmo", 3)];
+    &[("forager", 12), ("mds", 3), ("megatron", 12), ("modalities", 25), ("nanosets", 27), ("olmo", 3)];
 
 /// Maximum number of files that name a flag, without the formats that obey it, and without `media/`, where a sample is one of sound or of
 /// a track.
 const FLAG_NAMES: &[(&str, usize)] =
-    &[("truncate-to", 3), ("max-tokens-per-file", 6), ("min-count", 10), ("sample-size", 13)];
+    &[("truncate-to", 3), ("max-tokens-per-file", 5), ("min-count", 10), ("sample-size", 13)];
 
 /// Words that messages, help and labels must not use, and the maximum number of texts that still use each.
 const UNWANTED_WORDS: &[(&str, usize)] = &[
@@ -198,6 +198,7 @@ fn a_flag_is_named_in_few_files() {
         let is_other = |file: &SourceFile| {
             file.path.starts_with("media/")
                 || file.path.starts_with("tokens/formats/")
+                || file.path.starts_with("core/pack/")
                 || file.path.contains("/dropin/")
         };
         let files = files_that(|file| !is_other(file) && names(file, flag));

@@ -130,3 +130,33 @@ fn one_pass_writes_pairs_next_to_other_formats() {
     assert_same(&several, &own_left_out(&sandbox.path("one")), "the pair of one format alone");
     sandbox.say(&format!("{line} {formats} --output several")).ends(0).says("Nothing to do");
 }
+
+#[test]
+fn a_pair_is_described_checked_and_browsed_by_each_of_its_paths() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", "{\"text\": \"one two\"}\n{\"text\": \"three\"}\n");
+    let tokenizer = bpe();
+    let pack =
+        format!("pack a.jsonl --format megatron --tokenizer {tokenizer} --eos-token {END} --output out/web --yes");
+    sandbox.say(&pack).ends(0);
+    for path in ["out/web_text_document", "out/web_text_document.idx", "out/web_text_document.bin", "out"] {
+        sandbox
+            .say(&format!("info {path}"))
+            .ends(0)
+            .says("kind: Megatron")
+            .says("documents: 2")
+            .says("token type: u16");
+        sandbox.say(&format!("lint {path}")).ends(0).says("No problem found in");
+        sandbox.say(&format!("verify {path} --tokenizer {tokenizer}")).ends(0).says("2 documents");
+        sandbox.say(&format!("browse {path} --plain")).ends(0).says("Megatron, 2 samples");
+    }
+    assert_eq!(sandbox.say("info out --json").ends(0).json("ok")["kind"], "megatron-folder");
+    let mut tokens = sandbox.read("out/web_text_document.bin");
+    tokens[..2].fill(0xff);
+    sandbox.write("out/web_text_document.bin", &tokens);
+    sandbox.say(&format!("verify out --tokenizer {tokenizer}")).ends(1).complains("token 0, is 65535");
+    tokens.pop();
+    sandbox.write("out/web_text_document.bin", &tokens);
+    sandbox.say("lint out/web_text_document").ends(1).complains("the .bin file has");
+    sandbox.say("repair out").ends(2).complains("nothing is known that could be repaired");
+}

@@ -8,6 +8,7 @@ pub mod bsade;
 pub mod energon;
 pub mod forager;
 pub mod mds;
+pub mod megatron;
 pub mod modalities;
 pub mod nanosets;
 pub mod olmo;
@@ -23,6 +24,8 @@ pub static TOKEN_KINDS: &[&TokenKind] = &[
     &nanosets::kind::FOLDER,
     &forager::kind::SAMPLES,
     &mds::SHARDS,
+    &megatron::PAIR,
+    &megatron::FOLDER,
     &olmo::PARTS,
 ];
 

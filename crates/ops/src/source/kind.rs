@@ -4,6 +4,7 @@ use super::discover::is_shard_name;
 use crate::formats::TOKEN_KINDS;
 use gristmill_core::{DatasetKind, Failure, Outcome, TokenKind};
 use gristmill_storage::walk::walk;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// File of a mixture index: number of the data set of each sample, u64.
@@ -17,9 +18,16 @@ const LOOKED_AT: usize = 20_000;
 /// Returns the kind of a path, by names only: no file is opened.
 ///
 /// A folder counts as a raw WebDataset as soon as one shard is found; in folders with very many other files the search stops after a limit.
-/// A path that does not exist or is not accessible is an error.
+/// A path that does not exist or is not accessible is an error, unless it is the common beginning of the names of a pair of files.
 pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
-    let facts = std::fs::metadata(path).map_err(|e| Failure::io("opening", path, &e))?;
+    let facts = match std::fs::metadata(path) {
+        // The path of several files may be their common beginning.
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let kind = token_kind(path, true).map(DatasetKind::Tokens);
+            return kind.ok_or_else(|| Failure::io("opening", path, &error));
+        }
+        facts => facts.map_err(|error| Failure::io("opening", path, &error))?,
+    };
     if facts.is_dir() {
         let kind = kind_of_folder(path);
         if kind == DatasetKind::PlainFolder {

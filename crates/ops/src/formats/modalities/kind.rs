@@ -15,7 +15,7 @@ pub static PACKED_FILE: TokenKind = TokenKind {
     is_file: true,
     is_mixable: false,
     window: |length| (length + 1, length),
-    detect: |path| is_named_packed(path) || is_packed(path),
+    detect: |path| path.is_file() && is_named_packed(path) || is_packed(path),
     files: |path| vec![path.to_owned()],
     defect,
 };

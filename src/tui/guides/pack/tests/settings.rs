@@ -36,7 +36,7 @@ fn every_option_of_the_formats_has_a_field_while_it_applies() {
     let all = test.form.table.rows().iter().filter(|row| row.step == "formats" && row.info.name != "format").count();
     assert_eq!(test.form.fields().len(), all + ALL.len());
     set_formats(&mut test, &[]);
-    assert!(test.form.fields().len() < 11, "{:?}", test.form.fields());
+    assert!(test.form.fields().len() < 13, "{:?}", test.form.fields());
 }
 
 #[test]

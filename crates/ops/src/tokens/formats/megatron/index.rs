@@ -1,5 +1,6 @@
 //! `.idx`: types, lengths, offsets and documents of a pair (docs/formats/megatron.md §1).
 
+use crate::formats::megatron::MAGIC;
 use gristmill_core::pack::TokenType;
 use gristmill_core::{Failure, Outcome};
 
@@ -12,7 +13,6 @@ pub(super) const DOCUMENT_BYTES: u64 = 12 + MARK_BYTES;
 /// Bytes of a length in a spool.
 pub(super) const LENGTH_BYTES: u64 = 4;
 
-const MAGIC: &[u8; 9] = b"MMIDIDX\0\0";
 const VERSION: u64 = 1;
 
 /// Reads the lengths of all documents of a pair, in pieces of whole lengths.

@@ -6,11 +6,14 @@ mod files;
 mod index;
 mod options;
 mod output;
+mod pair;
+mod reader;
 mod writer;
 
 pub(super) use options::{CHOICE, GROUP};
 
 use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
+use super::super::reader::TokenReader;
 use crate::source::text::{DocumentRules, InputRules};
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, SharedAnswer};
@@ -29,6 +32,10 @@ fn target(plan: &PackPlan) -> MegatronTarget {
 impl TokenFormat for Megatron {
     fn name(&self) -> &'static str {
         CHOICE.name
+    }
+
+    fn readers(&self) -> &'static [&'static dyn TokenReader] {
+        &[&reader::PairReader, &reader::FolderReader]
     }
 
     fn is_chosen(&self, plan: &PackPlan) -> bool {

@@ -1,0 +1,67 @@
+//! How pairs of Megatron's token files are recognized (docs/formats/megatron.md).
+
+use super::files_in;
+use gristmill_core::TokenKind;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// The beginning of an index.
+pub const MAGIC: &[u8; 9] = b"MMIDIDX\0\0";
+/// Maximum number of indexes of a folder that are opened to recognize it.
+const MAX_OPENED: usize = 8;
+
+/// A pair: its `.bin`, its `.idx`, or the path of both without suffix.
+pub static PAIR: TokenKind = TokenKind {
+    id: "megatron-pair",
+    title: "Megatron",
+    format: "megatron",
+    item: "document",
+    is_file: true,
+    is_mixable: false,
+    window: |length| (length + 1, length),
+    detect: |path| is_index(&index_of(path)),
+    files: |path| vec![tokens_of(path)],
+    defect: |_| None,
+};
+
+/// A folder with pairs directly in it.
+pub static FOLDER: TokenKind = TokenKind {
+    id: "megatron-folder",
+    is_file: false,
+    detect: |path| indexes(path).take(MAX_OPENED).any(|index| is_index(&index)),
+    files: |path| indexes(path).map(|index| tokens_of(&index)).filter(|path| path.is_file()).collect(),
+    ..PAIR
+};
+
+/// Returns the index of a pair, from the path of a file of it, or from that of both without suffix.
+pub fn index_of(path: &Path) -> PathBuf {
+    with_suffix(path, ".idx")
+}
+
+/// Returns the tokens of a pair, from the path of a file of it, or from that of both without suffix.
+pub fn tokens_of(path: &Path) -> PathBuf {
+    with_suffix(path, ".bin")
+}
+
+/// Returns the `.idx` files directly in a folder, without those of tars.
+pub fn indexes(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    files_in(folder).filter(|path| {
+        let name = path.as_os_str().as_encoded_bytes();
+        name.ends_with(b".idx") && !name.ends_with(b".tar.idx")
+    })
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let is_suffix = path.extension().is_some_and(|end| end == "bin" || end == "idx");
+    let mut name = if is_suffix { path.with_extension("") } else { path.to_owned() }.into_os_string();
+    name.push(suffix);
+    name.into()
+}
+
+/// Whether a file begins like an index of Megatron.
+fn is_index(path: &Path) -> bool {
+    let mut head = [0; MAGIC.len()];
+    // A named pipe must not be opened.
+    let file = path.is_file().then(|| std::fs::File::open(path).ok()).flatten();
+    file.is_some_and(|mut file| file.read_exact(&mut head).is_ok() && head == *MAGIC)
+}

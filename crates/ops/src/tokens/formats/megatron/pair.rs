@@ -1,0 +1,171 @@
+//! Reads the index of a pair (docs/formats/megatron.md §1). Nothing in it is used before it is checked.
+
+use super::index::HEAD_BYTES;
+use crate::formats::megatron::{index_of, tokens_of, MAGIC};
+use gristmill_core::Cancel;
+use gristmill_storage::read::{open_read, ReadFile};
+use std::path::{Path, PathBuf};
+
+/// Numbers that are read at a time.
+const NUMBERS_PER_READ: u64 = 1 << 16;
+/// Names and bytes of the token types, by their code from 1.
+const TYPES: [(&str, u64); 8] =
+    [("u8", 1), ("i8", 1), ("i16", 2), ("i32", 4), ("i64", 8), ("f64", 8), ("f32", 4), ("u16", 2)];
+
+/// An open index.
+pub(super) struct PairIndex {
+    file: ReadFile,
+    pub(super) sequences: u64,
+    pub(super) documents: u64,
+    /// Name of the token type.
+    pub(super) type_name: &'static str,
+    /// Bytes of a token.
+    pub(super) token_bytes: u64,
+    /// Whether each sequence has a mode: a multimodal pair.
+    pub(super) has_modes: bool,
+    /// Path of the tokens.
+    pub(super) tokens: PathBuf,
+    /// Size of the tokens in bytes.
+    pub(super) bytes: u64,
+}
+
+/// What an index says of all sequences.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Totals {
+    pub(super) tokens: u64,
+    /// Tokens of the shortest and of the longest sequence.
+    pub(super) range: Option<(u64, u64)>,
+}
+
+impl PairIndex {
+    /// Opens the index of a pair by one of its paths.
+    ///
+    /// # Errors
+    /// A file cannot be opened; the head is damaged, or does not fit the size of the index.
+    pub(super) fn open(path: &Path) -> Result<Self, String> {
+        let file = open_read(&index_of(path)).map_err(|failure| failure.why)?;
+        let tokens = tokens_of(path);
+        let bytes = open_read(&tokens).map_err(|failure| format!("its .bin file: {}", failure.why))?.len();
+        let mut head = [0; HEAD_BYTES as usize];
+        file.read_exact_at(&mut head, 0).map_err(|_| "it is shorter than its head".to_owned())?;
+        let (magic, rest) = head.split_at(MAGIC.len());
+        let number =
+            |at: usize| rest.get(at..at + 8).and_then(|word| word.try_into().ok()).map_or(0, u64::from_le_bytes);
+        let (version, code, sequences, marks) = (number(0), rest[8], number(9), number(17));
+        if magic != MAGIC || version != 1 {
+            return Err(format!("it is not an index of Megatron of version 1, but of {version}"));
+        }
+        let token_type = usize::from(code).checked_sub(1).and_then(|code| TYPES.get(code));
+        let Some((type_name, token_bytes)) = token_type else {
+            return Err(format!("its token type {code} is unknown"));
+        };
+        let wanted = sequences
+            .checked_mul(12)
+            .zip(marks.checked_mul(8))
+            .and_then(|(sequences, marks)| HEAD_BYTES.checked_add(sequences)?.checked_add(marks));
+        let has_modes = wanted.and_then(|bytes| bytes.checked_add(sequences)) == Some(file.len()) && sequences > 0;
+        if marks == 0 || wanted != Some(file.len()) && !has_modes {
+            return Err(format!(
+                "{sequences} sequences and {marks} document marks do not fit into its {} bytes",
+                file.len()
+            ));
+        }
+        Ok(Self {
+            file,
+            sequences,
+            documents: marks - 1,
+            type_name,
+            token_bytes: *token_bytes,
+            has_modes,
+            tokens,
+            bytes,
+        })
+    }
+
+    /// Reads all lengths, offsets and marks.
+    ///
+    /// # Errors
+    /// The first number that is wrong, or `cancel` is cancelled.
+    pub(super) fn check(&self, cancel: &Cancel) -> Result<Totals, String> {
+        let (mut sequence, mut offset, mut totals) = (0, 0_u64, Totals::default());
+        while sequence < self.sequences {
+            stop(cancel)?;
+            let count = NUMBERS_PER_READ.min(self.sequences - sequence);
+            let (lengths, offsets) = (self.lengths(sequence, count)?, self.offsets(sequence, count)?);
+            for (length, start) in lengths.into_iter().zip(offsets) {
+                let Ok(tokens) = u64::try_from(length) else {
+                    return Err(format!("sequence {sequence} has a length of {length}"));
+                };
+                if u64::try_from(start) != Ok(offset) {
+                    return Err(format!("sequence {sequence} is at byte {start}, and should be at {offset}"));
+                }
+                offset = offset.saturating_add(tokens.saturating_mul(self.token_bytes));
+                totals.tokens = totals.tokens.saturating_add(tokens);
+                let (least, most) = totals.range.unwrap_or((tokens, tokens));
+                totals.range = Some((least.min(tokens), most.max(tokens)));
+                sequence += 1;
+            }
+        }
+        if offset != self.bytes {
+            return Err(format!("its sequences end at byte {offset}, and the .bin file has {}", self.bytes));
+        }
+        let (mut document, mut last) = (0, 0_i64);
+        while document <= self.documents {
+            stop(cancel)?;
+            let count = NUMBERS_PER_READ.min(self.documents + 1 - document);
+            for mark in self.marks(document, count)? {
+                let is_wrong = if document == 0 { mark != 0 } else { mark < last };
+                if is_wrong {
+                    return Err(format!("the mark of document {document} is {mark}, after {last}"));
+                }
+                last = mark;
+                document += 1;
+            }
+        }
+        match u64::try_from(last) == Ok(self.sequences) {
+            true => Ok(totals),
+            false => Err(format!("its last document ends with sequence {last}, and it has {}", self.sequences)),
+        }
+    }
+
+    /// Returns the first and the last byte of a document, as far as the index says.
+    pub(super) fn span(&self, first_sequence: u64, end_sequence: u64) -> Result<(u64, u64), String> {
+        let is_inside = first_sequence < end_sequence && end_sequence <= self.sequences;
+        if !is_inside {
+            return Ok((0, 0));
+        }
+        let first = |numbers: Vec<i64>| numbers.first().copied().and_then(|number| u64::try_from(number).ok());
+        let last = end_sequence - 1;
+        let start = first(self.offsets(first_sequence, 1)?).unwrap_or(u64::MAX);
+        let length = self.lengths(last, 1)?.first().copied().and_then(|length| u64::try_from(length).ok());
+        let end = first(self.offsets(last, 1)?).unwrap_or(u64::MAX);
+        Ok((start, end.saturating_add(length.unwrap_or_default().saturating_mul(self.token_bytes))))
+    }
+
+    /// Returns the marks of documents: the number of the first sequence of each.
+    pub(super) fn marks(&self, first: u64, count: u64) -> Result<Vec<i64>, String> {
+        self.numbers(HEAD_BYTES + 12 * self.sequences + 8 * first, count, i64::from_le_bytes)
+    }
+
+    fn lengths(&self, first: u64, count: u64) -> Result<Vec<i32>, String> {
+        self.numbers(HEAD_BYTES + 4 * first, count, i32::from_le_bytes)
+    }
+
+    fn offsets(&self, first: u64, count: u64) -> Result<Vec<i64>, String> {
+        self.numbers(HEAD_BYTES + 4 * self.sequences + 8 * first, count, i64::from_le_bytes)
+    }
+
+    fn numbers<const N: usize, T>(&self, at: u64, count: u64, of: fn([u8; N]) -> T) -> Result<Vec<T>, String> {
+        let bytes = count.saturating_mul(N as u64).min(self.file.len().saturating_sub(at));
+        let mut bytes = vec![0; usize::try_from(bytes).unwrap_or_default()];
+        self.file.read_exact_at(&mut bytes, at).map_err(|error| error.to_string())?;
+        Ok(bytes.as_chunks().0.iter().map(|number| of(*number)).collect())
+    }
+}
+
+fn stop(cancel: &Cancel) -> Result<(), String> {
+    match cancel.is_cancelled() {
+        true => Err("cancelled".to_owned()),
+        false => Ok(()),
+    }
+}

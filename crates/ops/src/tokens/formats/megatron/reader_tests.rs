@@ -1,0 +1,123 @@
+use super::super::index::write_index;
+use super::*;
+use crate::browse::open_tokens;
+use crate::engine::browse::{SampleAt, TokenView};
+use crate::engine::modalities::check::Vocabulary;
+use crate::source::kind::kind_of;
+use gristmill_core::pack::TokenType;
+use gristmill_core::{DatasetKind, ProblemLog, Progress};
+use gristmill_storage::fs::RealFs;
+use gristmill_storage::publish::write_file;
+
+/// A pair of documents of these lengths.
+fn pair(lengths: &[i32]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let mut index = Vec::new();
+    let read = |take: &mut dyn FnMut(&[i32]) -> Outcome<()>| take(lengths);
+    write_index(TokenType::U16, lengths.len() as u64, &read, &mut |bytes| {
+        index.extend_from_slice(bytes);
+        Ok(())
+    })
+    .unwrap();
+    let tokens: i32 = lengths.iter().sum();
+    let tokens: Vec<u8> = (0..tokens as u16).flat_map(u16::to_le_bytes).collect();
+    put(folder.path(), "a_text_document.idx", &index);
+    put(folder.path(), "a_text_document.bin", &tokens);
+    folder
+}
+
+fn put(folder: &Path, name: &str, bytes: &[u8]) {
+    write_file(&RealFs, &folder.join(name), bytes, 0o644).unwrap();
+}
+
+fn report(path: &Path, greatest: Option<u32>) -> String {
+    let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
+    let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
+    let vocabulary = greatest.map(|greatest| Vocabulary { name: "the test".into(), greatest });
+    let request = CheckRequest { depth: Depth::Tokens, vocabulary: vocabulary.as_ref(), threads: 2 };
+    FolderReader.check(path, &request, &handles).unwrap();
+    log.to_vec().into_iter().map(|problem| problem.message).collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn a_pair_is_known_by_each_of_its_paths_and_by_its_folder() {
+    let folder = pair(&[3, 0, 2]);
+    let at = |name: &str| kind_of(&folder.path().join(name)).unwrap();
+    for name in ["a_text_document.idx", "a_text_document.bin", "a_text_document"] {
+        assert_eq!(at(name), DatasetKind::Tokens(&PAIR), "{name}");
+    }
+    assert_eq!(at(""), DatasetKind::Tokens(&FOLDER));
+    assert!(kind_of(&folder.path().join("a_text")).is_err());
+    put(folder.path(), "b.idx", b"MMIDIDX");
+    assert_eq!(at("b.idx"), DatasetKind::OtherFile);
+}
+
+#[test]
+fn documents_are_rows_also_without_a_token() {
+    let folder = pair(&[3, 0, 2]);
+    let catalog = open_tokens(folder.path(), &TokenView::default()).unwrap();
+    let rows = catalog.samples(SampleAt::default(), 10, &Cancel::default()).unwrap();
+    let spans: Vec<(u64, u64)> = rows.iter().map(|row| (row.byte_offset, row.byte_size)).collect();
+    assert_eq!(spans, [(0, 6), (0, 0), (6, 4)]);
+    assert!(rows.iter().all(|row| row.defect.is_none()));
+}
+
+#[test]
+fn what_is_wrong_is_named_with_the_first_number() {
+    assert_eq!(report(pair(&[3, 0, 2]).path(), Some(9)), "");
+    assert!(report(pair(&[]).path(), None).contains("no document"));
+    assert!(report(pair(&[3, 2]).path(), Some(3)).contains("1 token; the first, token 4, is 4"));
+    let changed = |at: usize, byte: u8| {
+        let folder = pair(&[3, 0, 2]);
+        let path = folder.path().join("a_text_document.idx");
+        let mut bytes = std::fs::read(path).unwrap();
+        bytes[at] = byte;
+        put(folder.path(), "a_text_document.idx", &bytes);
+        report(folder.path(), None)
+    };
+    assert!(changed(9, 2).contains("version 1, but of 2"));
+    assert!(changed(17, 9).contains("type 9 is unknown"));
+    assert!(changed(18, 3).contains("3 sequences and 4 document marks do not fit"));
+    assert!(changed(26, 9).contains("9 document marks do not fit"));
+    assert!(changed(37, 0x80).contains("sequence 0 has a length of -"));
+    assert!(changed(50, 7).contains("sequence 1 is at byte 7, and should be at 6"));
+    assert!(changed(38, 1).contains("end at byte 8, and the .bin file has 10"));
+    assert!(changed(58, 1).contains("the mark of document 0 is 1"));
+    assert!(changed(74, 0).contains("the mark of document 2 is 0, after 1"));
+    assert!(changed(82, 1).contains("ends with sequence 1, and it has 2"));
+    let folder = pair(&[3]);
+    put(folder.path(), "b_text_document.bin", b"");
+    assert!(report(folder.path(), None).contains("is not finished"));
+}
+
+#[test]
+fn damaged_indexes_are_refused_and_never_panic() {
+    let seed = 0x5EED_0003_u64;
+    println!("seed {seed:#x}");
+    let mut state = seed;
+    let mut next = |limit: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % limit.max(1) as u64) as usize
+    };
+    let folder = pair(&[3, 0, 2, 9, 1]);
+    let index = std::fs::read(folder.path().join("a_text_document.idx")).unwrap();
+    let mut noticed = 0;
+    for _ in 0..1_000 {
+        let mut damaged = index.clone();
+        let at = next(damaged.len());
+        match next(4) {
+            0 => damaged.truncate(at),
+            1 => damaged[at] ^= 1 << next(8),
+            2 => damaged.insert(at, next(256) as u8),
+            _ => damaged.iter_mut().skip(at).take(8).for_each(|byte| *byte = 0xff),
+        }
+        put(folder.path(), "a_text_document.idx", &damaged);
+        noticed += u32::from(!report(folder.path(), None).is_empty());
+        if let Ok(catalog) = open_tokens(folder.path(), &TokenView::default()) {
+            let _ = catalog.samples(SampleAt::default(), 10, &Cancel::default());
+        }
+    }
+    assert!(noticed > 900, "{noticed} noticed");
+}
