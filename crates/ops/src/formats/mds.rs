@@ -32,9 +32,5 @@ fn has_index(path: &Path) -> Option<bool> {
 }
 
 fn files(path: &Path) -> Vec<PathBuf> {
-    let is_shard = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-        name.starts_with(b"shard.") && memchr::memmem::find(name, b".mds").is_some()
-    };
-    files_in(path).filter(is_shard).collect()
+    files_in(path, |name| name.starts_with(b"shard.") && memchr::memmem::find(name, b".mds").is_some()).collect()
 }

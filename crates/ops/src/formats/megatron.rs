@@ -45,10 +45,7 @@ pub fn tokens_of(path: &Path) -> PathBuf {
 
 /// Returns the `.idx` files directly in a folder, without those of tars.
 pub fn indexes(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    files_in(folder).filter(|path| {
-        let name = path.as_os_str().as_encoded_bytes();
-        name.ends_with(b".idx") && !name.ends_with(b".tar.idx")
-    })
+    files_in(folder, |name| name.ends_with(b".idx") && !name.ends_with(b".tar.idx"))
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

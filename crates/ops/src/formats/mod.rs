@@ -32,9 +32,13 @@ pub static TOKEN_KINDS: &[&TokenKind] = &[
 /// Maximum number of entries of a folder that are examined to recognize it.
 const MAX_ENTRIES: usize = 20_000;
 
-/// Returns the files directly in a folder that are not hidden, among its first entries.
-fn files_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    let is_shown = |entry: &std::fs::DirEntry| !entry.file_name().as_encoded_bytes().starts_with(b".");
+/// Returns the files directly in a folder whose names are chosen, among its first entries; hidden ones are left out. Only chosen entries are
+/// examined: on a network each costs a round trip.
+fn files_in(folder: &Path, is_chosen: impl Fn(&[u8]) -> bool) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().take(MAX_ENTRIES).flatten();
-    entries.filter(is_shown).map(|entry| entry.path()).filter(|path| path.is_file())
+    let chosen = entries.filter(move |entry| {
+        let name = entry.file_name();
+        !name.as_encoded_bytes().starts_with(b".") && is_chosen(name.as_encoded_bytes())
+    });
+    chosen.map(|entry| entry.path()).filter(|path| path.is_file())
 }

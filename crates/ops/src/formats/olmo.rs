@@ -30,5 +30,5 @@ pub fn table_of(tokens: &Path) -> PathBuf {
 }
 
 fn files(path: &Path) -> impl Iterator<Item = PathBuf> {
-    files_in(path).filter(|path| path.as_os_str().as_encoded_bytes().ends_with(TOKENS_SUFFIX.as_bytes()))
+    files_in(path, |name| name.ends_with(TOKENS_SUFFIX.as_bytes()))
 }

@@ -21,5 +21,5 @@ pub static SAMPLES: TokenKind = TokenKind {
 /// Without samples of its own, the index describes the lines of the text files next to it.
 fn files(path: &Path) -> Vec<PathBuf> {
     let samples = path.join("tokenized-samples");
-    files_in(if samples.is_dir() { &samples } else { path }).collect()
+    files_in(if samples.is_dir() { &samples } else { path }, |_| true).collect()
 }

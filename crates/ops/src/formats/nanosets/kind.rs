@@ -20,5 +20,5 @@ pub static FOLDER: TokenKind = TokenKind {
 };
 
 fn files(path: &Path) -> impl Iterator<Item = PathBuf> {
-    files_in(path).filter(|path| path.as_os_str().as_encoded_bytes().ends_with(DS.as_bytes()))
+    files_in(path, |name| name.ends_with(DS.as_bytes()))
 }
