@@ -55,6 +55,8 @@ pub const ALL: &[(&str, Body)] = &[
     ("matroska", matroska),
     ("dedup_documents", dedup_documents),
     ("tokenizer", tokenizer),
+    ("megatron_idx", megatron_index),
+    ("mds_index", mds_index),
 ];
 
 /// Takes any bytes as a `tokenizer.json` and, after the first NUL, a text: an accepted tokenizer encodes it as the reference does.
@@ -319,6 +321,43 @@ pub fn join_index(bytes: &[u8]) {
         assert!(written.is_empty() || bytes[at..].starts_with(&written));
     }
     assert!(index.rows_with_nothing().unwrap() <= index.rows());
+}
+
+/// Takes any bytes as the index of a pair of Megatron.
+pub fn megatron_index(bytes: &[u8]) {
+    token_set(&[("a.idx", bytes), ("a.bin", &[7; 40])]);
+}
+
+/// Takes any bytes as the `index.json` of a set of MDS shards, and as its first shard.
+pub fn mds_index(bytes: &[u8]) {
+    token_set(&[("index.json", bytes), ("shard.00000.mds", bytes)]);
+}
+
+/// Describes, checks and lists a folder of token files: rows of the browser are inside of their files.
+fn token_set(files: &[(&str, &[u8])]) {
+    use gristmill_ops::engine::browse::{SampleAt, TokenView};
+    use gristmill_ops::engine::nanosets::check::Depth;
+    use gristmill_ops::source::kind::kind_of;
+    use gristmill_ops::tokens::{formats, reader::CheckRequest};
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, bytes) in files {
+        let mut file = tempfile::NamedTempFile::new_in(folder.path()).expect("a temporary file");
+        file.write_all(bytes).expect("the input is written");
+        file.persist(folder.path().join(name)).expect("the input is renamed");
+    }
+    let kind = kind_of(folder.path()).expect("the folder exists");
+    let Some(reader) = kind.tokens().and_then(formats::reader) else { return };
+    let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
+    let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
+    let request = CheckRequest { depth: Depth::Tokens, vocabulary: None, threads: 1 };
+    let described = reader.info(folder.path(), None, &handles);
+    let checked = reader.check(folder.path(), &request, &handles);
+    assert_eq!(described.is_ok(), checked.is_ok());
+    let Ok(catalog) = gristmill_ops::browse::open_tokens(folder.path(), &TokenView::default()) else { return };
+    for row in catalog.samples(SampleAt::default(), 100, &cancel).into_iter().flatten() {
+        let file = &catalog.groups().groups[row.at.group as usize];
+        assert!(row.byte_offset.checked_add(row.byte_size).is_some_and(|end| end <= file.bytes));
+    }
 }
 
 /// Takes any text as a `split.yaml`: what is accepted is also accepted after it is written.

@@ -262,7 +262,12 @@ pub const TEXT_TOKENS: &[&[u8]] = &[
 
 /// Returns the golden files whose path ends with `end`.
 pub fn golden(end: &str) -> Vec<Vec<u8>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/energon");
+    golden_of("energon", end)
+}
+
+/// Returns the golden files of a format whose names end like this.
+pub fn golden_of(format: &str, end: &str) -> Vec<Vec<u8>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format);
     let files = walkdir::WalkDir::new(root).sort_by_file_name().into_iter().flatten();
     let files = files.filter(|entry| entry.file_type().is_file() && entry.path().to_string_lossy().ends_with(end));
     let found: Vec<Vec<u8>> = files.map(|entry| std::fs::read(entry.path()).unwrap()).collect();
