@@ -31,8 +31,6 @@ const BUDGETS: &[(&str, usize)] = &[
     ("browse", 30),
     ("cli", 7_076),
     ("core", 2_830),
-    ("cli", 7_285),
-    ("core", 2_747),
     ("dedup", 2_735),
     ("engine", 26_373),
     ("formats", 6_410),
@@ -47,8 +45,6 @@ const BUDGETS: &[(&str, usize)] = &[
     ("tokenizer", 6_467),
     ("tokens", 10_256),
     ("tui", 31_635),
-    ("tokens", 7_855),
-    ("tui", 31_733),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
