@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 /// The beginning of an index.
 pub const MAGIC: &[u8; 9] = b"MMIDIDX\0\0";
+/// What is wrong with tokens that have no index.
+pub const UNFINISHED: &str = "it is not finished: the .idx file that belongs to it is missing";
 /// Maximum number of indexes of a folder that are opened to recognize it.
 const MAX_OPENED: usize = 8;
 
@@ -19,9 +21,9 @@ pub static PAIR: TokenKind = TokenKind {
     is_file: true,
     is_mixable: false,
     window: |length| (length + 1, length),
-    detect: |path| is_index(&index_of(path)),
+    detect: |path| is_index(&index_of(path)) || is_unfinished(path),
     files: |path| vec![tokens_of(path)],
-    defect: |_| None,
+    defect: |path| is_unfinished(path).then_some(UNFINISHED),
 };
 
 /// A folder with pairs directly in it.
@@ -30,8 +32,16 @@ pub static FOLDER: TokenKind = TokenKind {
     is_file: false,
     detect: |path| indexes(path).take(MAX_OPENED).any(|index| is_index(&index)),
     files: |path| indexes(path).map(|index| tokens_of(&index)).filter(|path| path.is_file()).collect(),
+    defect: |_| None,
     ..PAIR
 };
+
+/// Whether a file is named like the tokens of a pair and has no index: the program that wrote it was stopped.
+pub fn is_unfinished(path: &Path) -> bool {
+    let name = path.as_os_str().as_encoded_bytes();
+    let is_tokens = name.ends_with(b"_document.bin") || name.ends_with(b"_sentence.bin");
+    is_tokens && path.is_file() && !index_of(path).is_file()
+}
 
 /// Returns the index of a pair, from the path of a file of it, or from that of both without suffix.
 pub fn index_of(path: &Path) -> PathBuf {

@@ -1,7 +1,7 @@
 //! Reads the index of a pair (docs/formats/megatron.md §1). Nothing in it is used before it is checked.
 
 use super::index::HEAD_BYTES;
-use crate::formats::megatron::{index_of, tokens_of, MAGIC};
+use crate::formats::megatron::{index_of, is_unfinished, tokens_of, MAGIC, UNFINISHED};
 use gristmill_core::Cancel;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::{Path, PathBuf};
@@ -43,8 +43,11 @@ impl PairIndex {
     /// # Errors
     /// A file cannot be opened; the head is damaged, or does not fit the size of the index.
     pub(super) fn open(path: &Path) -> Result<Self, String> {
-        let file = open_read(&index_of(path)).map_err(|failure| failure.why)?;
         let tokens = tokens_of(path);
+        if is_unfinished(&tokens) {
+            return Err(UNFINISHED.to_owned());
+        }
+        let file = open_read(&index_of(path)).map_err(|failure| failure.why)?;
         let bytes = open_read(&tokens).map_err(|failure| format!("its .bin file: {}", failure.why))?.len();
         let mut head = [0; HEAD_BYTES as usize];
         file.read_exact_at(&mut head, 0).map_err(|_| "it is shorter than its head".to_owned())?;

@@ -6,7 +6,7 @@ use crate::engine::browse::tokens::{Listing, RowSpan, SpanTable, Table as Rows, 
 use crate::engine::browse::TokenBrowser;
 use crate::engine::check::Checked;
 use crate::engine::nanosets::check::Depth;
-use crate::formats::megatron::{index_of, indexes, tokens_of, FOLDER, PAIR};
+use crate::formats::megatron::{index_of, indexes, is_unfinished, tokens_of, FOLDER, PAIR, UNFINISHED};
 use crate::job::check::each_unit;
 use crate::preview::tokens::TokenCode;
 use gristmill_core::table::{Align, Table};
@@ -84,17 +84,10 @@ fn list(path: &Path) -> (Vec<PathBuf>, Vec<Problem>) {
     }
     let mut pairs: Vec<PathBuf> = indexes(path).collect();
     pairs.sort();
-    let is_alone = |file: &PathBuf| {
-        let name = file.file_name().unwrap_or_default().as_encoded_bytes();
-        (name.ends_with(b"_document.bin") || name.ends_with(b"_sentence.bin")) && !index_of(file).is_file()
-    };
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut alone: Vec<PathBuf> = entries.filter(is_alone).collect();
+    let mut alone: Vec<PathBuf> = entries.filter(|path| is_unfinished(path)).collect();
     alone.sort();
-    let problem = |file| {
-        let why = "it is not finished: the .idx file that belongs to it is missing";
-        Problem::problem(ProblemKind::MissingFile, Subject::path(file), why)
-    };
+    let problem = |file| Problem::problem(ProblemKind::MissingFile, Subject::path(file), UNFINISHED);
     (pairs, alone.into_iter().map(problem).collect())
 }
 
@@ -148,7 +141,9 @@ fn info(path: &Path, handles: &Handles<'_>) -> Outcome<TokenInfo> {
     info.add("documents", grouped(documents));
     info.add("sequences", grouped(sequences));
     info.add("tokens", grouped(tokens));
-    info.add("token type", facts.token_types.join(", "));
+    if !facts.token_types.is_empty() {
+        info.add("token type", facts.token_types.join(", "));
+    }
     info.add("size", size(bytes));
     let ranges = || facts.files.iter().filter_map(|pair| pair.sequence_tokens);
     if let Some((least, most)) = ranges().map(|range| range.0).min().zip(ranges().map(|range| range.1).max()) {

@@ -48,6 +48,7 @@ fn a_pair_is_known_by_each_of_its_paths_and_by_its_folder() {
     }
     assert_eq!(at(""), DatasetKind::Tokens(&FOLDER));
     assert!(kind_of(&folder.path().join("a_text")).is_err());
+    assert!(kind_of(&folder.path().join("c_text_document.bin")).is_err());
     put(folder.path(), "b.idx", b"MMIDIDX");
     assert_eq!(at("b.idx"), DatasetKind::OtherFile);
 }
@@ -88,6 +89,9 @@ fn what_is_wrong_is_named_with_the_first_number() {
     let folder = pair(&[3]);
     put(folder.path(), "b_text_document.bin", b"");
     assert!(report(folder.path(), None).contains("is not finished"));
+    let unfinished = folder.path().join("b_text_document.bin");
+    assert_eq!(kind_of(&unfinished).unwrap(), DatasetKind::Tokens(&PAIR));
+    assert!(report(&unfinished, None).contains("is not finished"));
 }
 
 #[test]
