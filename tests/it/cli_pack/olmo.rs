@@ -206,3 +206,17 @@ fn a_set_is_described_checked_and_browsed() {
     sandbox.write("o/part-0-00000.npy", &tokens);
     sandbox.say("lint o").ends(1).complains("part-0-00000");
 }
+
+#[test]
+fn an_empty_text_is_noted_and_a_missing_one_is_a_problem() {
+    let sandbox = Sandbox::new();
+    sandbox.write("empty.jsonl", "{\"text\": \"one\"}\n{\"text\": \"\"}\n");
+    sandbox.write("missing.jsonl", "{\"text\": \"one\"}\n{\"other\": 1}\n{\"text\": null}\n");
+    let pack = |input: &str| {
+        let tokenizer = bpe();
+        format!("pack {input}.jsonl --format olmo --id-key none --tokenizer {tokenizer} --eos-token {END} --output {input} --yes")
+    };
+    sandbox.say(&pack("empty")).ends(0).says("1  its text is empty");
+    let ran = sandbox.say(&pack("missing")).ends(1).complains("line 2").complains("it has no text");
+    assert!(ran.err.contains("line 3") && ran.err.contains("its text is null"), "{}", ran.err);
+}

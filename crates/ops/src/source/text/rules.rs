@@ -51,6 +51,8 @@ pub struct DocumentRules {
     pub refused: Quirks,
     /// Whether a line without text is left out by design.
     pub skips_missing: bool,
+    /// Whether an empty text is left out by design.
+    pub skips_empty: bool,
     /// Whether an empty text is a document.
     pub takes_empty: bool,
     /// Whether `\r` ends a line, too.
@@ -62,6 +64,7 @@ impl DocumentRules {
     pub const PYTHON: Self = Self {
         refused: Quirks::SURROGATE_IN_TEXT.with(Quirks::DEEP),
         skips_missing: false,
+        skips_empty: false,
         takes_empty: false,
         cr_ends_lines: false,
     };
@@ -80,6 +83,7 @@ impl DocumentRules {
             .with(Quirks::SECOND_HALF_IN_TEXT)
             .with(Quirks::SURROGATE_ELSEWHERE),
         skips_missing: true,
+        skips_empty: true,
         takes_empty: false,
         cr_ends_lines: true,
     };

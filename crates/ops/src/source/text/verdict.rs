@@ -113,7 +113,8 @@ impl<'a> Document<'a> {
             return Verdict::Refuse(why);
         }
         match self.text {
-            Text::Is("") if !rules.takes_empty => lacking(EMPTY),
+            Text::Is("") if rules.skips_empty => Verdict::Skip(EMPTY),
+            Text::Is("") if !rules.takes_empty => Verdict::Refuse(EMPTY),
             Text::Is(text) => Verdict::Take(text),
             Text::Missing => lacking("it has no text"),
             Text::Null => lacking("its text is null"),

@@ -77,9 +77,9 @@ impl TokenFormat for Megatron {
         &InputRules::JSON_LINES
     }
 
-    /// Documents without text are left out by design: an empty document has nothing to train on.
+    /// Empty texts are left out by design: there is nothing to train on.
     fn document_rules(&self) -> DocumentRules {
-        DocumentRules { skips_missing: true, ..DocumentRules::PYTHON }
+        DocumentRules { skips_empty: true, ..DocumentRules::PYTHON }
     }
 
     fn encoding(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {

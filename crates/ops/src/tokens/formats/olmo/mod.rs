@@ -95,7 +95,7 @@ impl TokenFormat for Olmo {
     fn document_rules(&self) -> DocumentRules {
         DocumentRules {
             refused: Quirks::SURROGATE_IN_TEXT.with(Quirks::SECOND_HALF_IN_TEXT).with(Quirks::DEEP),
-            skips_missing: true,
+            skips_empty: true,
             ..DocumentRules::PYTHON
         }
     }
