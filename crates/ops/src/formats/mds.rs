@@ -1,8 +1,7 @@
 //! How sets of MDS shards are recognized (docs/formats/mds.md).
 
-use super::files_in;
+use super::{files_in, head_of};
 use gristmill_core::TokenKind;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// Bytes at the beginning of an index that name its first key.
@@ -17,18 +16,13 @@ pub static SHARDS: TokenKind = TokenKind {
     is_file: false,
     is_mixable: false,
     window: |length| (length + 1, length + 1),
-    detect: |path| has_index(path).unwrap_or(false),
+    detect: has_index,
     files,
     defect: |_| None,
 };
 
-fn has_index(path: &Path) -> Option<bool> {
-    let path = path.join("index.json");
-    let mut head = Vec::new();
-    // A named pipe must not be opened.
-    let file = path.is_file().then(|| std::fs::File::open(path).ok()).flatten()?;
-    file.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
-    Some(memchr::memmem::find(&head, b"\"shards\"").is_some())
+fn has_index(path: &Path) -> bool {
+    memchr::memmem::find(&head_of(&path.join("index.json"), HEAD_BYTES), b"\"shards\"").is_some()
 }
 
 fn files(path: &Path) -> Vec<PathBuf> {

@@ -1,8 +1,7 @@
 //! How pairs of Megatron's token files are recognized (docs/formats/megatron.md).
 
-use super::files_in;
+use super::{files_in, head_of};
 use gristmill_core::TokenKind;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// The beginning of an index.
@@ -67,8 +66,5 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 /// Whether a file begins like an index of Megatron.
 fn is_index(path: &Path) -> bool {
-    let mut head = [0; MAGIC.len()];
-    // A named pipe must not be opened.
-    let file = path.is_file().then(|| std::fs::File::open(path).ok()).flatten();
-    file.is_some_and(|mut file| file.read_exact(&mut head).is_ok() && head == *MAGIC)
+    head_of(path, MAGIC.len() as u64) == MAGIC
 }

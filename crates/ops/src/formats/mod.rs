@@ -15,6 +15,7 @@ pub mod olmo;
 pub mod sqlite;
 
 use gristmill_core::TokenKind;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// The layouts of token ids. A path has the first of them that detects it.
@@ -41,4 +42,14 @@ fn files_in(folder: &Path, is_chosen: impl Fn(&[u8]) -> bool) -> impl Iterator<I
         !name.as_encoded_bytes().starts_with(b".") && is_chosen(name.as_encoded_bytes())
     });
     chosen.map(|entry| entry.path()).filter(|path| path.is_file())
+}
+
+/// Returns up to `bytes` bytes from the beginning of a file; empty for what is not a file, such as a named pipe, which must not be opened.
+fn head_of(path: &Path, bytes: u64) -> Vec<u8> {
+    let mut head = Vec::new();
+    let file = path.is_file().then(|| std::fs::File::open(path).ok()).flatten();
+    match file.map(|file| file.take(bytes).read_to_end(&mut head)) {
+        Some(Ok(_)) => head,
+        _ => Vec::new(),
+    }
 }

@@ -121,3 +121,47 @@ pub(crate) fn range_text(least: u64, greatest: u64) -> String {
         false => format!("{} to {}", grouped(least), grouped(greatest)),
     }
 }
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+    use gristmill_core::{Cancel, ProblemLog, Progress};
+
+    /// Runs work with handles; returns its result and the problems that were reported.
+    pub(crate) fn with_handles<T>(work: impl FnOnce(&Handles<'_>) -> T) -> (T, Vec<Problem>) {
+        let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
+        let done = work(&Handles { progress: &progress, cancel: &cancel, problems: &log });
+        (done, log.to_vec())
+    }
+
+    /// Checks files; ids are compared with a vocabulary of this greatest id.
+    pub(crate) fn check(
+        reader: &dyn TokenReader,
+        path: &Path,
+        depth: Depth,
+        greatest: Option<u32>,
+    ) -> (Outcome<Checked>, Vec<Problem>) {
+        let vocabulary = greatest.map(|greatest| Vocabulary { name: "the test".into(), greatest });
+        let request = CheckRequest { depth, vocabulary: vocabulary.as_ref(), threads: 2 };
+        with_handles(|handles| reader.check(path, &request, handles))
+    }
+
+    /// Returns what a complete check reports, and why it failed.
+    pub(crate) fn report(reader: &dyn TokenReader, path: &Path, greatest: Option<u32>) -> String {
+        let (done, problems) = check(reader, path, Depth::Tokens, greatest);
+        let messages = problems.into_iter().map(|problem| problem.message);
+        messages.chain(done.err().map(|failure| failure.to_string())).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Returns a source of numbers below a limit, which prints its seed.
+    pub(crate) fn numbers(seed: u64) -> impl FnMut(usize) -> usize {
+        println!("seed {seed:#x}");
+        let mut state = seed;
+        move |limit| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state % limit.max(1) as u64) as usize
+        }
+    }
+}

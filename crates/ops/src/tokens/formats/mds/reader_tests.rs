@@ -1,31 +1,11 @@
+use super::super::super::super::reader::testing::{check, numbers, report, with_handles};
 use super::*;
-use crate::engine::modalities::check::Vocabulary;
-use gristmill_core::{Cancel, ProblemLog, Progress};
 use std::path::PathBuf;
 
 const GOLDEN: [&str; 5] = ["d01_fixed", "d02_shards_hashes", "d03_no_wrap", "d04_bos_and_template", "d05_zstd"];
 
 fn golden(case: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/mds").join(case).join("expected")
-}
-
-fn with_handles<T>(work: impl FnOnce(&Handles<'_>) -> T) -> (T, Vec<Problem>) {
-    let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
-    let done = work(&Handles { progress: &progress, cancel: &cancel, problems: &log });
-    (done, log.to_vec())
-}
-
-fn check(folder: &Path, depth: Depth, greatest: Option<u32>) -> (Outcome<Checked>, Vec<Problem>) {
-    let vocabulary = greatest.map(|greatest| Vocabulary { name: "the test".into(), greatest });
-    let request = CheckRequest { depth, vocabulary: vocabulary.as_ref(), threads: 2 };
-    with_handles(|handles| ShardsReader.check(folder, &request, handles))
-}
-
-/// Returns what `verify` reports.
-fn report(folder: &Path, greatest: Option<u32>) -> String {
-    let (done, problems) = check(folder, Depth::Tokens, greatest);
-    let messages = problems.into_iter().map(|problem| problem.message);
-    messages.chain(done.err().map(|failure| failure.to_string())).collect::<Vec<_>>().join("; ")
 }
 
 /// A set of one shard, made of whole samples.
@@ -63,7 +43,7 @@ fn sets_of_the_reference_program_have_no_problem() {
         let info = info.unwrap();
         assert!(info.problems.is_empty() && info.items > 0 && info.result["sample_size"].as_u64() > Some(0), "{case}");
         for depth in [Depth::Index, Depth::Tokens] {
-            let (done, problems) = check(&golden(case), depth, None);
+            let (done, problems) = check(&ShardsReader, &golden(case), depth, None);
             assert_eq!((done.unwrap().samples, problems), (info.items, Vec::new()), "{case}");
         }
     }
@@ -72,8 +52,8 @@ fn sets_of_the_reference_program_have_no_problem() {
 #[test]
 fn what_is_wrong_with_a_sample_is_named() {
     let good: &[u8] = &[6, 0, 0, 0, 4, 1, 9, 0, 0, 0];
-    assert_eq!(report(set(TOKENS, &[good, good]).path(), Some(9)), "");
-    let of = |sample: &[u8]| report(set(TOKENS, &[good, sample]).path(), Some(9));
+    assert_eq!(report(&ShardsReader, set(TOKENS, &[good, good]).path(), Some(9)), "");
+    let of = |sample: &[u8]| report(&ShardsReader, set(TOKENS, &[good, sample]).path(), Some(9));
     assert!(of(&[7, 0, 0, 0, 4, 1, 9, 0, 0, 0]).contains("sample 1 has 10 bytes, and its column 7"));
     assert!(of(&[7, 0, 0, 0, 8, 1, 1, 9, 0, 0, 0]).contains("2 dimensions"));
     assert!(of(&[6, 0, 0, 0, 4, 2, 9, 0, 0, 0]).contains("a shape of 2 tokens"));
@@ -90,11 +70,12 @@ fn samples_of_other_columns_are_checked_by_their_lengths() {
     let columns = r#""column_encodings": ["int16", "str", "pkl"], "column_names": ["a", "b", "c"], "column_sizes": [2, null, null]"#;
     let good: &[u8] = &[1, 0, 0, 0, 0, 0, 0, 0, 5, 6, 7];
     let folder = set(columns, &[good]);
-    assert_eq!(report(folder.path(), None), "");
+    assert_eq!(report(&ShardsReader, folder.path(), None), "");
     let (info, _) = with_handles(|handles| ShardsReader.info(folder.path(), None, handles));
     assert_eq!(info.unwrap().facts[1], ("columns", "a (int16), b (str), c (pkl)".to_owned()));
-    assert!(report(set(columns, &[&[1, 0, 0, 0, 1, 0, 0, 0, 5, 6, 7]]).path(), None).contains("its columns 12"));
-    assert!(report(set(columns, &[&[1, 0, 0]]).path(), None).contains("sample 0"));
+    assert!(report(&ShardsReader, set(columns, &[&[1, 0, 0, 0, 1, 0, 0, 0, 5, 6, 7]]).path(), None)
+        .contains("its columns 12"));
+    assert!(report(&ShardsReader, set(columns, &[&[1, 0, 0]]).path(), None).contains("sample 0"));
 }
 
 #[test]
@@ -105,7 +86,7 @@ fn indexes_that_do_not_describe_the_files_are_refused() {
         let text = std::fs::read_to_string(folder.path().join(INDEX)).unwrap();
         assert!(text.contains(from), "{text}");
         write(folder.path(), INDEX, text.replace(from, to).as_bytes());
-        report(folder.path(), None)
+        report(&ShardsReader, folder.path(), None)
     };
     assert!(changed("\"basename\": \"shard", "\"basename\": \"../shard").contains("not the name of a file"));
     assert!(changed("shard.00000", "shard.00001").contains("no such file"));
@@ -138,15 +119,7 @@ fn damage(bytes: &mut Vec<u8>, next: &mut impl FnMut(usize) -> usize) {
 
 #[test]
 fn damaged_sets_are_refused_and_never_panic() {
-    let seed = 0x5EED_0001_u64;
-    println!("seed {seed:#x}");
-    let mut state = seed;
-    let mut next = |limit: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % limit.max(1) as u64) as usize
-    };
+    let mut next = numbers(0x5EED_0001);
     let mut noticed = 0;
     let folder = tempfile::tempdir().unwrap();
     for number in 0..1_000 {
@@ -161,7 +134,7 @@ fn damaged_sets_are_refused_and_never_panic() {
         damage(&mut files[damaged].1, &mut next);
         files.iter().for_each(|(name, bytes)| write(folder.path(), name, bytes));
         let _ = with_handles(|handles| ShardsReader.info(folder.path(), None, handles).map(drop));
-        noticed += u32::from(!report(folder.path(), Some(1_100)).is_empty());
+        noticed += u32::from(!report(&ShardsReader, folder.path(), Some(1_100)).is_empty());
     }
     assert!(noticed > 700, "{noticed} noticed");
 }

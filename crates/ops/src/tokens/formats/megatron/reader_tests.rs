@@ -1,11 +1,11 @@
+use super::super::super::super::reader::testing::{numbers, report};
 use super::super::index::write_index;
 use super::*;
 use crate::browse::open_tokens;
 use crate::engine::browse::{SampleAt, TokenView};
-use crate::engine::modalities::check::Vocabulary;
 use crate::source::kind::kind_of;
 use gristmill_core::pack::TokenType;
-use gristmill_core::{DatasetKind, ProblemLog, Progress};
+use gristmill_core::DatasetKind;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 
@@ -28,15 +28,6 @@ fn pair(lengths: &[i32]) -> tempfile::TempDir {
 
 fn put(folder: &Path, name: &str, bytes: &[u8]) {
     write_file(&RealFs, &folder.join(name), bytes, 0o644).unwrap();
-}
-
-fn report(path: &Path, greatest: Option<u32>) -> String {
-    let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
-    let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
-    let vocabulary = greatest.map(|greatest| Vocabulary { name: "the test".into(), greatest });
-    let request = CheckRequest { depth: Depth::Tokens, vocabulary: vocabulary.as_ref(), threads: 2 };
-    FolderReader.check(path, &request, &handles).unwrap();
-    log.to_vec().into_iter().map(|problem| problem.message).collect::<Vec<_>>().join("; ")
 }
 
 #[test]
@@ -65,16 +56,16 @@ fn documents_are_rows_also_without_a_token() {
 
 #[test]
 fn what_is_wrong_is_named_with_the_first_number() {
-    assert_eq!(report(pair(&[3, 0, 2]).path(), Some(9)), "");
-    assert!(report(pair(&[]).path(), None).contains("no document"));
-    assert!(report(pair(&[3, 2]).path(), Some(3)).contains("1 token; the first, token 4, is 4"));
+    assert_eq!(report(&FolderReader, pair(&[3, 0, 2]).path(), Some(9)), "");
+    assert!(report(&FolderReader, pair(&[]).path(), None).contains("no document"));
+    assert!(report(&FolderReader, pair(&[3, 2]).path(), Some(3)).contains("1 token; the first, token 4, is 4"));
     let changed = |at: usize, byte: u8| {
         let folder = pair(&[3, 0, 2]);
         let path = folder.path().join("a_text_document.idx");
         let mut bytes = std::fs::read(path).unwrap();
         bytes[at] = byte;
         put(folder.path(), "a_text_document.idx", &bytes);
-        report(folder.path(), None)
+        report(&FolderReader, folder.path(), None)
     };
     assert!(changed(9, 2).contains("version 1, but of 2"));
     assert!(changed(17, 9).contains("type 9 is unknown"));
@@ -88,23 +79,15 @@ fn what_is_wrong_is_named_with_the_first_number() {
     assert!(changed(82, 1).contains("ends with sequence 1, and it has 2"));
     let folder = pair(&[3]);
     put(folder.path(), "b_text_document.bin", b"");
-    assert!(report(folder.path(), None).contains("is not finished"));
+    assert!(report(&FolderReader, folder.path(), None).contains("is not finished"));
     let unfinished = folder.path().join("b_text_document.bin");
     assert_eq!(kind_of(&unfinished).unwrap(), DatasetKind::Tokens(&PAIR));
-    assert!(report(&unfinished, None).contains("is not finished"));
+    assert!(report(&FolderReader, &unfinished, None).contains("is not finished"));
 }
 
 #[test]
 fn damaged_indexes_are_refused_and_never_panic() {
-    let seed = 0x5EED_0003_u64;
-    println!("seed {seed:#x}");
-    let mut state = seed;
-    let mut next = |limit: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % limit.max(1) as u64) as usize
-    };
+    let mut next = numbers(0x5EED_0003);
     let folder = pair(&[3, 0, 2, 9, 1]);
     let index = std::fs::read(folder.path().join("a_text_document.idx")).unwrap();
     let mut noticed = 0;
@@ -118,7 +101,7 @@ fn damaged_indexes_are_refused_and_never_panic() {
             _ => damaged.iter_mut().skip(at).take(8).for_each(|byte| *byte = 0xff),
         }
         put(folder.path(), "a_text_document.idx", &damaged);
-        noticed += u32::from(!report(folder.path(), None).is_empty());
+        noticed += u32::from(!report(&FolderReader, folder.path(), None).is_empty());
         if let Ok(catalog) = open_tokens(folder.path(), &TokenView::default()) {
             let _ = catalog.samples(SampleAt::default(), 10, &Cancel::default());
         }
