@@ -4,7 +4,7 @@ use super::pool::{run_units, together};
 use super::report::{Report, ReportLine};
 use super::task::TaskContext;
 use super::Phase;
-use crate::source::text::{
+use crate::source::documents::{
     list_jsonl, plain_units, read_unit, Block, Blocks, Extractor, Line, Position, Selection, TextFile,
 };
 use gristmill_core::pack::TextField;

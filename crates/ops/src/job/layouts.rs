@@ -2,7 +2,7 @@
 
 use super::pool::run_units;
 use crate::engine::plan::shell_quote;
-use crate::source::text::{layout_of, Layout, TextFile};
+use crate::source::documents::{layout_of, Layout, TextFile};
 use gristmill_core::text::count_verb;
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 

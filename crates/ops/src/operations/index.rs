@@ -5,7 +5,7 @@ use crate::formats::forager::INDEX_FOLDER;
 use crate::job::index::{run_forager, run_raw, start_raw, ExistingFile, ForagerIndexPlan, IndexReport, RawIndexPlan};
 use crate::job::report::{counts_value, problem_table, Report, ReportLine};
 use crate::job::task::TaskContext;
-use crate::source::text::{list_jsonl, Selection};
+use crate::source::documents::{list_jsonl, Selection};
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::text::{agree, bytes, count, display_safe, duration};

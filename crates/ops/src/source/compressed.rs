@@ -1,6 +1,6 @@
 //! Compressed archives: recognised by their first bytes, regardless of the name, and read as a stream with limits.
 
-use crate::source::text::packing::{Packing, Unpacked};
+use crate::source::documents::packing::{Packing, Unpacked};
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::ReadFile;
 use std::io;

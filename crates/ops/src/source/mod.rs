@@ -8,12 +8,12 @@ pub mod contents;
 pub mod decode;
 pub mod dedup;
 pub mod discover;
+pub mod documents;
 pub mod jsonl;
 pub mod kind;
 pub mod media_folder;
 mod peek;
 pub mod tar;
-pub mod text;
 pub mod tgz;
 
 pub use peek::peek;

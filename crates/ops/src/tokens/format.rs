@@ -9,7 +9,7 @@ use super::spool::Mark;
 use super::spools::{SpoolRules, SpoolSet};
 use crate::job::publish::FinishedFile;
 use crate::job::task::TaskContext;
-use crate::source::text::{DocumentRules, InputRules, TextFile};
+use crate::source::documents::{DocumentRules, InputRules, TextFile};
 use crate::tokens::encode::{EncodedBlock, EncodingSpec};
 use gristmill_core::pack::TokenType;
 use gristmill_core::{Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};

@@ -1,6 +1,6 @@
 //! Names of inputs, and of files that are derived from them.
 
-use crate::source::text::{Packing, TextFile};
+use crate::source::documents::{Packing, TextFile};
 use gristmill_core::PackPlan;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

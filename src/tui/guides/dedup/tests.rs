@@ -11,7 +11,7 @@ use gristmill_core::{DedupPlan, Failure, Problem, ProblemKind, RunOptions, Subje
 use gristmill_ops::job::dedup::{DedupEstimate, LengthEstimate, RepeatedPassage};
 use gristmill_ops::operations::{erase, Dedup};
 use gristmill_ops::source::dedup::Listing;
-use gristmill_ops::source::text::{Packing, TextFile};
+use gristmill_ops::source::documents::{Packing, TextFile};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

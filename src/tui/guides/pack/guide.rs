@@ -12,7 +12,7 @@ use gristmill_core::options::Answer;
 use gristmill_core::pack::TextField;
 use gristmill_core::{Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_ops::operations::pack::PROPOSED_OPTIONS;
-use gristmill_ops::source::text::DocumentRules;
+use gristmill_ops::source::documents::DocumentRules;
 use gristmill_ops::tokens::formats;
 use gristmill_ops::tokens::pack::PackPreview;
 use ratatui::layout::Rect;

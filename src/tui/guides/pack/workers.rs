@@ -9,8 +9,8 @@ use gristmill_core::{Cancel, Outcome, PackPlan, RunOptions};
 use gristmill_ops::operations::pack::{
     extract_texts, find_files, read_documents, DocumentTexts, FirstDocuments, InputFiles,
 };
-use gristmill_ops::source::text::DocumentRules;
-use gristmill_ops::source::text::TextFile;
+use gristmill_ops::source::documents::DocumentRules;
+use gristmill_ops::source::documents::TextFile;
 use gristmill_ops::tokens::pack::PackPreview;
 use gristmill_tokenizer::Tokenizer;
 use std::path::PathBuf;

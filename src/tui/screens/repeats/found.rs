@@ -12,7 +12,7 @@ use gristmill_core::{Cancel, DedupPlan, Failure, Outcome};
 use gristmill_dedup::Rule;
 use gristmill_ops::engine::dedup::look::{look, Repeats, Scope};
 use gristmill_ops::source::dedup::list;
-use gristmill_ops::source::text::{self as texts, Selection};
+use gristmill_ops::source::documents::{self as texts, Selection};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;

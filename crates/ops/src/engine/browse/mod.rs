@@ -262,7 +262,7 @@ pub fn open_samples(path: &Path) -> Outcome<Opening> {
 /// Whether a name is that of a packed JSONL file: `a.jsonl.gz`, `a.jsonl.zst`.
 pub fn is_packed_jsonl(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    name.contains(".jsonl.") && !crate::source::text::Packing::of_name(&name).is_plain()
+    name.contains(".jsonl.") && !crate::source::documents::Packing::of_name(&name).is_plain()
 }
 
 /// The note on a compressed shard.

@@ -5,7 +5,7 @@ use super::forager::{ForagerFacts, ForagerFile, Schema};
 use crate::engine::browse::tokens::forager_code;
 use crate::engine::modalities::check::Vocabulary;
 use crate::preview::tokens::TokenCode;
-use crate::source::text::{python_line, MAX_LINE_BYTES};
+use crate::source::documents::{python_line, MAX_LINE_BYTES};
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;

@@ -5,7 +5,7 @@ use super::output::CompressedOutput;
 use super::write_back::{Layout, RangesGo, WriteBack};
 use crate::formats::bsade::{shard_files, Range, RangesReader, TABLE};
 use crate::source::dedup::{list, Documents, Kind, Position, TextFile};
-use crate::source::text::{Blocks, Packing};
+use crate::source::documents::{Blocks, Packing};
 use gristmill_core::{Cancel, Outcome};
 use gristmill_storage::fs::{BufferedFile, Fs as _, RealFs};
 use gristmill_storage::read::{open_read, stamp_at};

@@ -4,7 +4,7 @@ use super::noted::NotedLine;
 use super::write_back::{Layout, RangesGo, WriteBack};
 use crate::formats::bsade::Range;
 use crate::source::dedup::{Body, Documents, Kind, Position, TextFile, HELD_LINE};
-use crate::source::text::Packing;
+use crate::source::documents::Packing;
 use gristmill_core::dedup::{DedupPlan, Mode, Variant};
 use gristmill_core::Cancel;
 use gristmill_storage::fs::RealFs;

@@ -8,7 +8,7 @@ use crate::engine::dedup::original::Index;
 use crate::engine::dedup::output::CompressedOutput;
 use crate::formats::bsade::{shard_folder, METADATA, METAOFF, OFFSET, TOKENIZED};
 use crate::source::dedup::{line_from, list, reading_memory, Position, TextFile};
-use crate::source::text::{unpacked_share, Packing};
+use crate::source::documents::{unpacked_share, Packing};
 use gristmill_core::{text, Cancel, DedupPlan, Failure, FileStamp, Outcome, Problem, RunOptions, Subject};
 use gristmill_dedup::{Rule, Scanner};
 use gristmill_storage::read::{open_read, stamp_at};

@@ -2,7 +2,7 @@
 //! corpus, so the run is refused.
 
 use super::inputs::Inputs;
-use crate::source::text::{keys_of, Blocks, Position, TextFile};
+use crate::source::documents::{keys_of, Blocks, Position, TextFile};
 use gristmill_core::text::display_safe;
 use gristmill_core::{Cancel, DedupPlan, Outcome, Problem, ProblemKind, Subject};
 

@@ -10,7 +10,7 @@ use super::source::{each_line, Line, LineRange};
 use crate::engine::dedup::write_back::Pieces as _;
 use crate::job::pool::run_units;
 use crate::source::dedup::{line_from, Kind, Position};
-use crate::source::text::Packing;
+use crate::source::documents::Packing;
 use gristmill_core::{Cancel, DedupPlan, Outcome, Problem, RunOptions};
 use gristmill_dedup::{Estimate, Passage, ReadShare, Rule, Sampler, Samples};
 use gristmill_storage::read::open_read;

@@ -9,7 +9,7 @@ use crate::job::pool::run_units;
 use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
-use crate::source::text::{list, InputRules, Selection, TextFile};
+use crate::source::documents::{list, InputRules, Selection, TextFile};
 use gristmill_core::text::{bytes as size, count};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::fs::BufferedFile;

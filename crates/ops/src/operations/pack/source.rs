@@ -1,6 +1,8 @@
 //! The files and first documents that a run would read, as forms and prompts show them before it, and the answers that they propose.
 
-use crate::source::text::{self, keys_of, Blocks, DocumentRules, Extractor, Position, Selection, TextFile, Verdict};
+use crate::source::documents::{
+    self, keys_of, Blocks, DocumentRules, Extractor, Position, Selection, TextFile, Verdict,
+};
 use crate::tokens::formats;
 use gristmill_core::pack::{SpecialToken, TextField};
 use gristmill_core::text::display_safe;
@@ -111,7 +113,7 @@ pub fn find_files(plan: &PackPlan, cancel: &Cancel) -> Outcome<InputFiles> {
     let mut first_failure = None;
     for format in formats::TOKEN_FORMATS {
         cancel.check()?;
-        match text::list(&inputs, Selection::of(plan), format.input_rules(), cancel) {
+        match documents::list(&inputs, Selection::of(plan), format.input_rules(), cancel) {
             Ok(listing) => {
                 let bytes = listing.files.iter().map(|file| file.bytes).sum();
                 found.by_format.push((format.name(), Ok((listing.files.len() as u64, bytes))));
@@ -171,8 +173,8 @@ fn documents_of(file: &TextFile, found: &mut FirstDocuments, cancel: &Cancel) ->
     let mut blocks = Blocks::open(file, BLOCK_BYTES, Position::default(), cancel)?;
     let name: Arc<str> = Arc::from(file.name.as_str());
     if let Some(block) = blocks.next(Vec::new())? {
-        let whole = |line: &text::Line<'_>| !line.is_overlong() && line.bytes.len() <= MAX_DOCUMENT_BYTES;
-        let filled = |line: &text::Line<'_>| !line.bytes.trim_ascii().is_empty();
+        let whole = |line: &documents::Line<'_>| !line.is_overlong() && line.bytes.len() <= MAX_DOCUMENT_BYTES;
+        let filled = |line: &documents::Line<'_>| !line.bytes.trim_ascii().is_empty();
         for line in block.lines().filter(whole).filter(filled).take(DOCUMENTS_EACH) {
             found.lines.push((Arc::clone(&name), line.number + 1, Arc::from(line.bytes)));
         }
@@ -183,7 +185,7 @@ fn documents_of(file: &TextFile, found: &mut FirstDocuments, cancel: &Cancel) ->
 
 /// Returns the value of a key, and whether it is text.
 fn example(line: &[u8], name: &str) -> (String, bool) {
-    match text::value_of(line, &[name]) {
+    match documents::value_of(line, &[name]) {
         Some(serde_json::Value::String(words)) => (words.chars().take(MAX_EXAMPLE_CHARS).collect(), true),
         Some(value) => (value.to_string().chars().take(MAX_EXAMPLE_CHARS).collect(), false),
         None => (String::new(), false),

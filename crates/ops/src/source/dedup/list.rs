@@ -1,6 +1,6 @@
 //! Discovery of the files, in the global order of the documents (docs/formats/bsade.md §1).
 
-use crate::source::text::{is_set_aside, member_count, text_file, FileChoice, Listing, Packing, TextFile, Walk};
+use crate::source::documents::{is_set_aside, member_count, text_file, FileChoice, Listing, Packing, TextFile, Walk};
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_storage::read::open_read;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Memory needed to read a file.
 
-use crate::source::text::{Packing, TextFile};
+use crate::source::documents::{Packing, TextFile};
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::open_read;
 

@@ -11,7 +11,7 @@ mod memory;
 mod record;
 mod tracker;
 
-pub use crate::source::text::{Damage, Listing, Position, TextFile};
+pub use crate::source::documents::{Damage, Listing, Position, TextFile};
 pub use documents::Documents;
 pub use lines::{line_around, line_from, lines_before};
 pub use list::list;

@@ -1,7 +1,7 @@
 //! One line, and its kind for dedup.
 
 use super::long::LongLine;
-use crate::source::text::{mark_hint, TextFile, BYTE_ORDER_MARK};
+use crate::source::documents::{mark_hint, TextFile, BYTE_ORDER_MARK};
 use gristmill_core::text::count_verb;
 use gristmill_core::{Outcome, Problem, ProblemKind, Subject};
 use gristmill_pycompat::json_fields::{Field, Fields, LineShape};

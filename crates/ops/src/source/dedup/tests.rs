@@ -1,5 +1,5 @@
 use super::*;
-use crate::source::text::Packing;
+use crate::source::documents::Packing;
 use gristmill_core::{Cancel, ExitClass, ProblemKind};
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;

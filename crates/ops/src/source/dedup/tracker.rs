@@ -1,6 +1,6 @@
 //! The fields of a line that is read in pieces.
 //!
-//! [`LineJudge`](crate::source::text::LineJudge) reads the same bytes and checks whether the line is JSON; only positions are recorded
+//! [`LineJudge`](crate::source::documents::LineJudge) reads the same bytes and checks whether the line is JSON; only positions are recorded
 //! here, and they are meaningless for an invalid line.
 
 use super::{MAX_KEY_BYTES, MAX_NESTED_BYTES};

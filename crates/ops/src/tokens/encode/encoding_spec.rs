@@ -1,7 +1,7 @@
 //! How a format transforms the raw ids of a text.
 
 use super::document_ids::IdSource;
-use crate::source::text::DocumentRules;
+use crate::source::documents::DocumentRules;
 use gristmill_core::pack::{MaskedParts, SpecialToken, TokenType};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_tokenizer::{Side, Template, Tokenizer, Truncation};

@@ -3,7 +3,7 @@
 
 use super::encoding_spec::EncodingSpec;
 use super::packed::{shape, EncodedBlock};
-use crate::source::text::{value_of, Document, Text};
+use crate::source::documents::{value_of, Document, Text};
 use gristmill_core::pack::MaskedParts;
 use gristmill_core::Outcome;
 use gristmill_tokenizer::{token_at_char, Encoder, SpecialTokenFinder, TokenSpan};

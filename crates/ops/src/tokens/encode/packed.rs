@@ -319,7 +319,7 @@ mod tests {
     use super::super::encoding_spec::End;
     use super::super::{IdSource, Kind};
     use super::*;
-    use crate::source::text::DocumentRules;
+    use crate::source::documents::DocumentRules;
     use gristmill_tokenizer::Template;
 
     #[test]

@@ -4,7 +4,7 @@ use super::document_ids::IdSource;
 use super::encoding_spec::{EncodingSpec, Kind};
 use super::masks;
 use super::packed::{Finding, PackedPiece};
-use crate::source::text::{cr_lines, keys_of, text_at, Block, Document, Extractor, ParsedLine, Text, Verdict};
+use crate::source::documents::{cr_lines, keys_of, text_at, Block, Document, Extractor, ParsedLine, Text, Verdict};
 use gristmill_core::{Cancel, Outcome, PackPlan, ProblemKind};
 use gristmill_tokenizer::{Batch, Encoder, ParityCheck, SpecialTokenFinder, Tokenizer};
 use memchr::memchr;

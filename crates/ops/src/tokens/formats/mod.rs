@@ -10,7 +10,7 @@ mod olmo;
 use super::format::{EndTokenNeed, TokenFormat};
 use super::reader::TokenReader;
 use crate::engine::browse::TokenBrowser;
-use crate::source::text::DocumentRules;
+use crate::source::documents::DocumentRules;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::SharedAnswer;
 use gristmill_core::options::{Choice, Group};

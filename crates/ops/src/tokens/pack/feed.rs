@@ -3,7 +3,7 @@
 use super::inputs::{check_unchanged, Pass};
 use super::journal::ResumePosition;
 use crate::formats::modalities::raw_index;
-use crate::source::text::{Block, Blocks, Position, TextFile, MAX_LINE_BYTES};
+use crate::source::documents::{Block, Blocks, Position, TextFile, MAX_LINE_BYTES};
 use crate::tokens::encode::FileBlock;
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_pycompat::pickle::IndexReader;

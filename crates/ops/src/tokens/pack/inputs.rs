@@ -6,7 +6,7 @@
 use super::super::format::{DealRequest, DealtFiles, ReadingOrder, TokenFormat, TokenOutput};
 use super::super::formats;
 use super::layout::Layout;
-use crate::source::text::{list, Listing, Selection, TextFile};
+use crate::source::documents::{list, Listing, Selection, TextFile};
 use crate::tokens::encode::EncodingSpec;
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, Subject};
 use gristmill_storage::read::stamp_at;

@@ -12,7 +12,7 @@ use super::run::{no_text, wants_some, NO_TEXT_HINT};
 use crate::job::layouts;
 use crate::job::pool::together;
 use crate::job::record::stopped_run;
-use crate::source::text::TextFile;
+use crate::source::documents::TextFile;
 use crate::tokens::encode::{plan_hash, EncodedBlock, EncodingSpec, Kind, PackedPiece, Packer};
 use gristmill_core::pack::PackPlan;
 use gristmill_core::{text, Cancel, ExitClass, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject};

@@ -1,8 +1,8 @@
 //! The parts of the inputs that a preview reads.
 
 use super::inputs::Pass;
+use crate::source::documents::{read_unit, unpacked_share, Blocks, Position, TextFile};
 use crate::source::jsonl::Unit;
-use crate::source::text::{read_unit, unpacked_share, Blocks, Position, TextFile};
 use crate::tokens::encode::FileBlock;
 use gristmill_core::{Cancel, Outcome};
 use gristmill_storage::read::open_read;

@@ -3,7 +3,7 @@
 use super::{Document, Removed, Source};
 use crate::engine::dedup::look::InMemorySearch;
 use crate::source::dedup::{Documents, Kind, Position, TextFile};
-use crate::source::text::Packing;
+use crate::source::documents::Packing;
 use gristmill_core::{Cancel, Failure, FileStamp, Outcome, Subject};
 use gristmill_storage::read::stamp_at;
 use memchr::memmem::Finder;

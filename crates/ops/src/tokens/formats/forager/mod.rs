@@ -13,7 +13,7 @@ pub(super) use options::{CHOICE, GROUP, LOSS_MASKS};
 
 use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
 use super::super::reader::TokenReader;
-use crate::source::text::{DocumentRules, InputRules};
+use crate::source::documents::{DocumentRules, InputRules};
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, SharedAnswer};
 use gristmill_core::pack::{ForagerTarget, MaskedParts, SampleSize, TokenType};

@@ -1,6 +1,6 @@
 //! Names of sample files.
 
-use crate::source::text::TextFile;
+use crate::source::documents::TextFile;
 use crate::tokens::names::{folder_in_front, stem, unmixed, unpacked_name};
 use std::collections::HashSet;
 

@@ -3,7 +3,7 @@
 use super::files::{lengths_spool, mask_spool, tokens_spool, SampleFiles, FILES, LOCATIONS, ROW_BYTES, SCHEMA};
 use super::SAMPLES;
 use crate::job::publish::FinishedFile;
-use crate::source::text::TextFile;
+use crate::source::documents::TextFile;
 use crate::tokens::encode::EncodedBlock;
 use crate::tokens::format::{Appended, FinishedFormat, Finishing, TokenWriter};
 use crate::tokens::spool::{each_chunk, Snapshot};

@@ -7,7 +7,7 @@ use super::index::{index_json, FileInfo, Shard, INDEX};
 use super::shard::{basename, sample_header, ShardPlan};
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
-use crate::source::text::TextFile;
+use crate::source::documents::TextFile;
 use crate::tokens::encode::EncodedBlock;
 use crate::tokens::format::{Appended, FinishedFormat, Finishing, TokenWriter};
 use crate::tokens::spool::each_chunk;

@@ -4,7 +4,7 @@ use super::files::{lengths_spool, tokens_spool, Pairs};
 use super::index::{sequence_length, write_index, LENGTH_BYTES};
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
-use crate::source::text::TextFile;
+use crate::source::documents::TextFile;
 use crate::tokens::encode::EncodedBlock;
 use crate::tokens::format::{Appended, FinishedFormat, Finishing, TokenWriter};
 use crate::tokens::spool::each_chunk;

@@ -15,7 +15,7 @@ use super::super::reader::TokenReader;
 use crate::formats::modalities::raw_index::default_path;
 use crate::job::index::{start_raw, RawIndexPlan};
 use crate::job::task::TaskContext;
-use crate::source::text::{DocumentRules, InputRules};
+use crate::source::documents::{DocumentRules, InputRules};
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, SharedAnswer};
 use gristmill_core::pack::ModalitiesTarget;

@@ -5,7 +5,7 @@ use super::target;
 use crate::formats::modalities::packed::{Header, HEADER_BYTES};
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
-use crate::source::text::TextFile;
+use crate::source::documents::TextFile;
 use crate::tokens::encode::EncodedBlock;
 use crate::tokens::format::{
     Appended, DealRequest, DealtFiles, FileEstimate, FinishedFormat, Finishing, OutputPlace, ReadingOrder, TokenOutput,

@@ -3,7 +3,7 @@
 use super::counts::TaskCounts;
 use super::files::{spool, TokenFolder};
 use super::{finish, stats};
-use crate::source::text::TextFile;
+use crate::source::documents::TextFile;
 use crate::tokens::encode::EncodedBlock;
 use crate::tokens::format::{Appended, FinishedFormat, Finishing, TokenWriter};
 use crate::tokens::spools::SpoolSet;

@@ -14,7 +14,7 @@ pub(super) use options::{CHOICE, GROUP};
 
 use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
 use super::super::reader::TokenReader;
-use crate::source::text::{DocumentRules, InputRules, Quirks};
+use crate::source::documents::{DocumentRules, InputRules, Quirks};
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, SharedAnswer};
 use gristmill_core::pack::{OlmoTarget, TokenType, DEFAULT_OLMO_FILE_TOKENS};

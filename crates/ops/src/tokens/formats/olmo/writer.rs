@@ -5,7 +5,7 @@ use super::table::{without_line_breaks, TableRow};
 use super::target;
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
-use crate::source::text::TextFile;
+use crate::source::documents::TextFile;
 use crate::tokens::encode::EncodedBlock;
 use crate::tokens::format::{Appended, FinishedFormat, Finishing, TokenWriter};
 use crate::tokens::names::source_name;

@@ -1,7 +1,7 @@
 //! Reports and records what a block leaves out.
 
 use super::Assembler;
-use crate::source::text::{mark_hint, TextFile, BYTE_ORDER_MARK};
+use crate::source::documents::{mark_hint, TextFile, BYTE_ORDER_MARK};
 use crate::tokens::encode::{EncodingSpec, Finding, PackedPiece};
 use crate::tokens::pack::inputs::Pass;
 use gristmill_core::handles::KEPT_PROBLEMS;

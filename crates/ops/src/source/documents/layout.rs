@@ -140,7 +140,7 @@ impl<'a> Text<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::text::{text_file, Packing};
+    use crate::source::documents::{text_file, Packing};
     use gristmill_storage::{fs::RealFs, publish::write_file};
 
     fn layout(text: &str) -> Layout {
