@@ -175,7 +175,14 @@ fn dedup_lines(file: &dedup::TextFile, held_line: usize) -> Outcome<Vec<DedupLin
 pub fn dedup_documents(bytes: &[u8]) {
     let of = |file: &tempfile::NamedTempFile, packing| {
         let stamp = open_read(file.path()).expect("it is a file").stamp().expect("it is open");
-        dedup::TextFile { path: file.path().to_owned(), name: "x".into(), bytes: stamp.bytes, stamp, packing }
+        dedup::TextFile {
+            path: file.path().to_owned(),
+            name: "x".into(),
+            bytes: stamp.bytes,
+            stamp,
+            packing,
+            source: &gristmill_ops::source::documents::Jsonl,
+        }
     };
     let file = file_of(bytes, ".jsonl");
     let plain = of(&file, Packing::Plain);

@@ -2,32 +2,56 @@
 
 use super::pool::run_units;
 use crate::engine::plan::shell_quote;
-use crate::source::documents::{layout_of, Layout, TextFile};
+use crate::source::documents::{DocumentFields, Layout, TextFile};
 use gristmill_core::text::count_verb;
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 
-/// Checks the beginning of each file. Returns a note for each empty file. Fails at the first file that does not contain lines, with a hint that
-/// names the command for converting it.
-pub(crate) fn check(files: &[&TextFile], what: &str, threads: usize, cancel: &Cancel) -> Outcome<Vec<Problem>> {
-    let layouts = run_units(files, threads, cancel, |file| layout_of(file, cancel))?;
-    let with = |wanted: fn(Layout) -> bool| {
-        files.iter().zip(&layouts).filter(move |(_, layout)| wanted(**layout)).map(|(file, layout)| (*file, *layout))
-    };
-    let mut others = with(|layout| matches!(layout, Layout::Array | Layout::Objects));
+/// Checks the beginning of each file. Returns a note for each empty file, and a problem for each without the text field. Fails at the first
+/// file that does not contain lines or rows, with a hint that names the command for converting it, and if no table has the text field.
+pub(crate) fn check(
+    files: &[&TextFile],
+    fields: &DocumentFields,
+    (what, threads): (&str, usize),
+    cancel: &Cancel,
+) -> Outcome<Vec<Problem>> {
+    let layouts = run_units(files, threads, cancel, |file| file.source.layout(file, fields, cancel))?;
+    let found = || files.iter().zip(&layouts);
+    let mut others = found().filter(|(_, layout)| matches!(layout, Layout::Array | Layout::Objects));
     if let Some((file, layout)) = others.next() {
         return Err(refusal(file, layout, others.count() as u64, what));
     }
-    let empty = |(file, _): (&TextFile, Layout)| {
-        Problem::note(ProblemKind::EmptyFile, Subject::path(&file.path), "it is empty and has no document")
-    };
-    Ok(with(|layout| layout == Layout::Empty).map(empty).collect())
+    let has_text = found().any(|(_, layout)| matches!(layout, Layout::Lines | Layout::Rows));
+    let mut problems = Vec::new();
+    for (file, layout) in found() {
+        let subject = Subject::path(&file.path);
+        match layout {
+            Layout::Empty => {
+                let why = "it is empty and has no document";
+                problems.push(Problem::note(ProblemKind::EmptyFile, subject, why));
+            }
+            Layout::NoText { why, hint } if !has_text => {
+                return Err(Failure::usage(what, why.clone()).on(subject).with_hint(hint.clone()));
+            }
+            Layout::NoText { why, hint } => {
+                let why = format!("it is left out: {why}");
+                problems.push(Problem::problem(ProblemKind::NoText, subject, why).with_hint(hint.clone()));
+            }
+            Layout::Lines | Layout::Rows | Layout::Array | Layout::Objects => {}
+        }
+    }
+    Ok(problems)
 }
 
 /// Does the same for the first files in a preview: what would end a run is returned as a refusal among the problems.
-pub(crate) fn preview(files: &[&TextFile], what: &str, threads: usize, cancel: &Cancel) -> Outcome<Vec<Problem>> {
+pub(crate) fn preview(
+    files: &[&TextFile],
+    fields: &DocumentFields,
+    (what, threads): (&str, usize),
+    cancel: &Cancel,
+) -> Outcome<Vec<Problem>> {
     /// Limit of files checked.
     const MAX_FILES: usize = 64;
-    match check(files.get(..MAX_FILES).unwrap_or(files), what, threads, cancel) {
+    match check(files.get(..MAX_FILES).unwrap_or(files), fields, (what, threads), cancel) {
         Err(failure) if failure.class == gristmill_core::ExitClass::Data => {
             let refusal = Problem::refusal(ProblemKind::BadJson, failure.subject, failure.why);
             Ok(vec![Problem { hint: failure.hint, ..refusal }])
@@ -36,7 +60,7 @@ pub(crate) fn preview(files: &[&TextFile], what: &str, threads: usize, cancel: &
     }
 }
 
-fn refusal(file: &TextFile, layout: Layout, more: u64, what: &str) -> Failure {
+fn refusal(file: &TextFile, layout: &Layout, more: u64, what: &str) -> Failure {
     let (is, program) = match layout {
         Layout::Array => ("it is one JSON array", "'.[]'"),
         _ => ("its JSON objects take several lines each", "."),

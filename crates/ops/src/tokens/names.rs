@@ -77,6 +77,7 @@ pub(crate) fn files_named(names: &[&str]) -> Vec<TextFile> {
         bytes: 0,
         stamp: gristmill_core::FileStamp::default(),
         packing: Packing::of_name(name),
+        source: &crate::source::documents::Jsonl,
     };
     names.iter().map(file).collect()
 }

@@ -42,6 +42,7 @@ fn listing() -> Listing {
         name: name.to_owned(),
         bytes: mib << 20,
         stamp,
+        source: &gristmill_ops::source::documents::Jsonl,
         packing,
     };
     let problem = "it is left out: its name ends in .xz, which is not read here";

@@ -63,7 +63,14 @@ fn each(file: &TextFile, mut take: impl FnMut(&crate::source::dedup::Record<'_>)
 /// Returns the text of a packed file.
 fn unpacked(path: &Path, packing: Packing) -> Vec<u8> {
     let stamp = stamp_at(path).unwrap();
-    let file = TextFile { path: path.to_owned(), name: "x".into(), bytes: stamp.bytes, stamp, packing };
+    let file = TextFile {
+        path: path.to_owned(),
+        name: "x".into(),
+        bytes: stamp.bytes,
+        stamp,
+        packing,
+        source: &crate::source::documents::Jsonl,
+    };
     let mut blocks = Blocks::open(&file, 1 << 20, Position::default(), &Cancel::default()).unwrap();
     let mut out = Vec::new();
     while let Some(block) = blocks.next(Vec::new()).unwrap() {

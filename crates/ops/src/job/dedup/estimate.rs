@@ -15,7 +15,7 @@ use crate::engine::plan::dedup::plan_hash;
 use crate::job::journal::Journal;
 use crate::job::layouts;
 use crate::job::record::{report_before, stopped_run, RecordedPlan as _};
-use crate::source::documents::Packing;
+use crate::source::documents::{DocumentFields, Packing};
 use gristmill_core::dedup::{SHOWN_LENGTHS, USUAL_MIN_LENGTH};
 use gristmill_core::{
     text, Cancel, DedupPlan, ExitClass, Failure, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject,
@@ -188,7 +188,12 @@ impl CheckedPlan {
             }
             Some(Err(failure)) => return Err(failure),
         };
-        let lines = layouts::preview(&inputs.line_files(), "deduplicating", options.threads, cancel)?;
+        let lines = layouts::preview(
+            &inputs.line_files(),
+            &DocumentFields::default(),
+            ("deduplicating", options.threads),
+            cancel,
+        )?;
         let refused = lines.into_iter().filter(|problem| problem.severity == Severity::Refusal);
         let count = problems.len();
         problems.extend(refused);

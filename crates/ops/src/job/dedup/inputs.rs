@@ -174,7 +174,14 @@ impl Inputs {
             let path = shard.join(TOKENIZED);
             let stamp = stamp_at(&path)?;
             let (name, packing) = (number.to_string(), Packing::Plain);
-            self.files.push(TextFile { path, name, bytes: stamp.bytes, stamp, packing });
+            self.files.push(TextFile {
+                path,
+                name,
+                bytes: stamp.bytes,
+                stamp,
+                packing,
+                source: &crate::source::documents::Jsonl,
+            });
         }
         self.index = Some(index);
         Ok(())
@@ -324,7 +331,14 @@ mod tests {
     use super::*;
     fn file(name: &str, bytes: u64) -> TextFile {
         let stamp = FileStamp { bytes, modified_ns: 0, inode: 0 };
-        TextFile { path: PathBuf::from(name), name: name.into(), bytes, stamp, packing: Packing::Plain }
+        TextFile {
+            path: PathBuf::from(name),
+            name: name.into(),
+            bytes,
+            stamp,
+            packing: Packing::Plain,
+            source: &crate::source::documents::Jsonl,
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::job::publish::make_folder;
 use crate::job::record::{check_running, report_before, report_earlier, RecordedPlan as _};
 use crate::job::task::TaskContext;
 use crate::job::Phase;
+use crate::source::documents::DocumentFields;
 use gristmill_core::{text, DedupPlan, ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
 use gristmill_dedup::Rule;
 use gristmill_storage::fs::PRIVATE_FOLDER;
@@ -48,7 +49,7 @@ pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Ou
     }
     let (threads, cancel) = (context.options.threads, &context.cancel);
     // An empty file is not reported: its output is empty as well.
-    layouts::check(&opened.inputs.line_files(), "deduplicating", threads, cancel)?;
+    layouts::check(&opened.inputs.line_files(), &DocumentFields::default(), ("deduplicating", threads), cancel)?;
     let mut made = Vec::new();
     if let Some(parent) = opened.layout.output.parent() {
         make_folder(&*context.fs, parent, FOLDER_MODE, &mut made)?;

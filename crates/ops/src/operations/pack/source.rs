@@ -1,8 +1,6 @@
 //! The files and first documents that a run would read, as forms and prompts show them before it, and the answers that they propose.
 
-use crate::source::documents::{
-    self, keys_of, Blocks, DocumentRules, Extractor, Position, Selection, TextFile, Verdict,
-};
+use crate::source::documents::{self, keys_of, DocumentRules, Extractor, Selection, TextFile, Verdict};
 use crate::tokens::formats;
 use gristmill_core::pack::{SpecialToken, TextField};
 use gristmill_core::text::display_safe;
@@ -18,8 +16,6 @@ const SHOWN_FILES: usize = 1_000;
 const SAMPLED_FILES: usize = 4;
 /// Documents that are taken from each.
 const DOCUMENTS_EACH: usize = 32;
-/// Size of the block that documents are taken from, in bytes.
-const BLOCK_BYTES: usize = 256 << 10;
 /// Maximum size of a document that is shown, in bytes.
 const MAX_DOCUMENT_BYTES: usize = 1 << 20;
 /// Bytes of a text that are kept to be shown, and encoded.
@@ -170,16 +166,11 @@ pub fn read_documents(files: &[TextFile], cancel: &Cancel) -> FirstDocuments {
 }
 
 fn documents_of(file: &TextFile, found: &mut FirstDocuments, cancel: &Cancel) -> Outcome<()> {
-    let mut blocks = Blocks::open(file, BLOCK_BYTES, Position::default(), cancel)?;
+    let first = file.source.first_documents(file, DOCUMENTS_EACH, cancel)?;
     let name: Arc<str> = Arc::from(file.name.as_str());
-    if let Some(block) = blocks.next(Vec::new())? {
-        let whole = |line: &documents::Line<'_>| !line.is_overlong() && line.bytes.len() <= MAX_DOCUMENT_BYTES;
-        let filled = |line: &documents::Line<'_>| !line.bytes.trim_ascii().is_empty();
-        for line in block.lines().filter(whole).filter(filled).take(DOCUMENTS_EACH) {
-            found.lines.push((Arc::clone(&name), line.number + 1, Arc::from(line.bytes)));
-        }
-    }
-    found.troubles.extend(blocks.damage().map(|damage| damage.problem(file).message));
+    let whole = first.lines.into_iter().filter(|(_, line)| line.len() <= MAX_DOCUMENT_BYTES);
+    found.lines.extend(whole.map(|(number, line)| (Arc::clone(&name), number + 1, line)));
+    found.troubles.extend(first.damage);
     Ok(())
 }
 

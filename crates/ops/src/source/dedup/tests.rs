@@ -13,7 +13,14 @@ fn put(path: &Path, bytes: &[u8]) {
 
 fn text_file(path: &Path, packing: Packing) -> TextFile {
     let stamp = stamp_at(path).unwrap();
-    TextFile { path: path.to_owned(), name: "x".into(), bytes: stamp.bytes, stamp, packing }
+    TextFile {
+        path: path.to_owned(),
+        name: "x".into(),
+        bytes: stamp.bytes,
+        stamp,
+        packing,
+        source: &crate::source::documents::Jsonl,
+    }
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {

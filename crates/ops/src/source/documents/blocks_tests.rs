@@ -72,7 +72,14 @@ fn file(folder: &Path, name: &str, bytes: &[u8]) -> TextFile {
     let path = folder.join(name);
     write_file(&RealFs, &path, bytes, 0o644).unwrap();
     let packing = Packing::of(&open_read(&path).unwrap()).unwrap();
-    TextFile { bytes: bytes.len() as u64, name: name.to_owned(), stamp: FileStamp::default(), packing, path }
+    TextFile {
+        bytes: bytes.len() as u64,
+        name: name.to_owned(),
+        stamp: FileStamp::default(),
+        packing,
+        path,
+        source: &crate::source::documents::Jsonl,
+    }
 }
 
 type ReadLines = Vec<(u64, u64, Vec<u8>, bool)>;

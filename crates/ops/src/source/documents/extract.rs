@@ -143,6 +143,15 @@ impl Extractor {
         ParsedLine { text, ..held }
     }
 
+    /// Like [`hold`](Self::hold), for a text that is not in a line.
+    pub fn hold_text<'a>(&self, text: Text<'a>) -> ParsedLine<'a> {
+        let text = match text {
+            Text::Is(text) if self.strips => Text::Is(strip(text)),
+            other => other,
+        };
+        ParsedLine { text: TextPlace::Line(text), quirks: Quirks::NONE }
+    }
+
     fn parse<'a>(&mut self, line: &'a [u8]) -> ParsedLine<'a> {
         let without = |text| ParsedLine { text: TextPlace::Line(text), quirks: Quirks::NONE };
         let invalid = |at, why| without(Text::Invalid { at, why });

@@ -13,10 +13,19 @@ const UNPACK_BYTES: usize = 16 << 10;
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Layout of JSON in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// One value per line, as far as was examined.
     Lines,
+    /// Rows with the text field.
+    Rows,
+    /// Rows without the text field; the reason, and the way out.
+    NoText {
+        /// Reason.
+        why: String,
+        /// Way out.
+        hint: String,
+    },
     /// There is no text.
     Empty,
     /// A single array.

@@ -1,11 +1,12 @@
 //! Discovery of the files of a text data set, by the rules of each program.
 
 use super::glob::Glob;
-use super::packing::packed_name;
+use super::packing::{first_bytes, packed_name};
 use super::set_aside::{finished_name, is_set_aside, SetAside};
+use super::source::{is_table_name, source_of, table_names};
 use super::{member_count, InputRules, Packing, TextFile};
 use crate::formats::forager::{FILE_LOCATION, SAMPLE_LOCATIONS};
-use gristmill_core::text::display_safe_bytes;
+use gristmill_core::text::{count, display_safe, display_safe_bytes};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_pycompat::natural_order;
 use gristmill_storage::read::{open_read, read_whole};
@@ -41,6 +42,8 @@ pub struct Selection<'a> {
     pub paths_file: Option<&'a Path>,
     /// Whether to read hidden copies and unfinished files as well, where the program itself reads them.
     pub follows_reference: bool,
+    /// Whether files whose documents are rows of a table are read.
+    pub reads_tables: bool,
 }
 
 impl<'a> Selection<'a> {
@@ -50,6 +53,7 @@ impl<'a> Selection<'a> {
             glob: plan.glob.as_deref(),
             paths_file: plan.paths_file.as_deref().map(Path::new),
             follows_reference: plan.follows_reference(),
+            reads_tables: true,
         }
     }
 }
@@ -84,13 +88,16 @@ pub fn list(
         let facts = std::fs::metadata(input).map_err(|error| missing(input, &error))?;
         if facts.is_dir() {
             let (first, first_problem) = (listing.files.len(), listing.problems.len());
-            let chooser = Chooser { glob: glob.as_ref(), rules, follows_reference: selection.follows_reference };
+            let chooser = Chooser { glob: glob.as_ref(), rules, selection };
             let wants = |name: &str| chooser.wants(name);
             Walk { folder: input, wants: &wants, sees_hidden: chooser.sees_hidden(), listing: &mut listing, cancel }
                 .run()?;
             sort(listing.files.get_mut(first..).unwrap_or_default(), rules);
             let problems = listing.problems.get_mut(first_problem..).unwrap_or_default();
             problems.sort_by(|one, other| one.subject.path.cmp(&other.subject.path));
+            if glob.is_none() {
+                leave_out_others(input, first, &mut listing);
+            }
             let found = listing.files.get(first..).unwrap_or_default();
             let mut aside = std::mem::take(&mut listing.set_aside);
             let is_read = glob.is_none() && selection.follows_reference;
@@ -102,6 +109,9 @@ pub fn list(
         }
         ends.push(listing.files.len());
     }
+    if !selection.reads_tables {
+        refuse_tables(&listing.files)?;
+    }
     none_twice(&listing.files, &ends)?;
     if listing.files.is_empty() && listing.problems.iter().all(|problem| problem.kind == ProblemKind::FileLeftOut) {
         let subject = inputs.first().map_or_else(Subject::default, Subject::path);
@@ -112,7 +122,8 @@ pub fn list(
             }
             None => (rules.nothing, rules.nothing_hint),
         };
-        return Err(Failure::usage(WHAT, why).on(subject).with_hint(hint));
+        let tables = if glob.is_none() && selection.reads_tables { table_names() } else { String::new() };
+        return Err(Failure::usage(WHAT, format!("{why}{tables}")).on(subject).with_hint(hint));
     }
     report_archives(&mut listing)?;
     Ok(listing)
@@ -121,6 +132,34 @@ pub fn list(
 /// Lists files like [`list`], for no format: those whose names end in `.jsonl`, unless a pattern is given.
 pub fn list_jsonl(inputs: &[PathBuf], selection: Selection<'_>, cancel: &Cancel) -> Outcome<Listing> {
     list(inputs, selection, &InputRules::JSON_LINES, cancel)
+}
+
+/// Leaves out files that hold no documents by their names if a folder has tables: with these, a folder has descriptions and settings.
+fn leave_out_others(folder: &Path, first: usize, listing: &mut Listing) {
+    let found = listing.files.get(first..).unwrap_or_default();
+    if !found.iter().any(|file| file.source.is_table()) {
+        return;
+    }
+    let (kept, others): (Vec<_>, Vec<_>) =
+        listing.files.drain(first..).partition(|file| file.source.is_table() || is_text(&file.name));
+    listing.files.extend(kept);
+    if let Some(other) = others.first() {
+        let others = count(others.len() as u64, "file");
+        let message = format!("{others} without documents left out, the first is {}", display_safe(&other.name));
+        listing
+            .problems
+            .push(Problem::note(ProblemKind::FileLeftOut, Subject::path(folder), message).with_hint(CHOOSE));
+    }
+}
+
+/// Refuses files that only some commands read.
+fn refuse_tables(files: &[TextFile]) -> Outcome<()> {
+    match files.iter().find(|file| file.source.is_table()) {
+        Some(file) => Err(Failure::usage(WHAT, format!("it is a file of {}, not of lines", file.source.name()))
+            .on(Subject::path(&file.path))
+            .with_hint("`gristmill pack` reads such files")),
+        None => Ok(()),
+    }
 }
 
 /// Reports zip archives that are read only in part.
@@ -172,8 +211,9 @@ fn missing(path: &Path, error: &std::io::Error) -> Failure {
 pub(in crate::source) fn text_file(path: PathBuf, name: String) -> Outcome<TextFile> {
     let file = open_read(&path)?;
     let stamp = file.stamp().map_err(|error| Failure::io(WHAT, &path, &error))?;
-    let packing = Packing::of(&file)?;
-    Ok(TextFile { bytes: stamp.bytes, stamp, packing, path, name })
+    let source = source_of(&name, &first_bytes(&file)?);
+    let packing = if source.is_table() { Packing::Plain } else { Packing::of(&file)? };
+    Ok(TextFile { bytes: stamp.bytes, stamp, packing, source, path, name })
 }
 
 /// Lists files by relative paths from a file.
@@ -216,7 +256,7 @@ fn sort(found: &mut [TextFile], rules: &InputRules) {
 struct Chooser<'a> {
     glob: Option<&'a Glob>,
     rules: &'static InputRules,
-    follows_reference: bool,
+    selection: Selection<'a>,
 }
 
 impl Chooser<'_> {
@@ -224,19 +264,25 @@ impl Chooser<'_> {
     fn sees_hidden(&self) -> bool {
         match self.glob {
             Some(glob) => self.rules.reads_hidden || glob.has_hidden(),
-            None => self.rules.reads_hidden || !self.follows_reference,
+            None => self.rules.reads_hidden || !self.selection.follows_reference,
         }
+    }
+
+    fn is_table(&self, name: &str) -> bool {
+        self.selection.reads_tables && is_table_name(name)
     }
 
     fn wants(&self, name: &str) -> FileChoice {
         if let Some(glob) = self.glob {
             return if glob.fits(name) { FileChoice::Yes } else { FileChoice::No };
         }
-        if !self.follows_reference && is_set_aside(name) {
-            let is_data = (self.rules.is_read)(name) || is_text(finished_name(name));
+        if !self.selection.follows_reference && is_set_aside(name) {
+            let is_data =
+                (self.rules.is_read)(name) || is_text(finished_name(name)) || self.is_table(finished_name(name));
             return if is_data { FileChoice::SetAside } else { FileChoice::No };
         }
         match (self.rules.is_read)(name) {
+            _ if self.is_table(name) => FileChoice::Yes,
             true if is_packed_already(name) => FileChoice::Ours(OURS),
             true => FileChoice::Yes,
             false if is_text(name) => FileChoice::Missed(MISSED),

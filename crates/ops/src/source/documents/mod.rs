@@ -8,6 +8,7 @@ mod blocks;
 mod extract;
 mod glob;
 mod jq;
+mod jsonl;
 mod layout;
 mod list;
 mod members;
@@ -16,6 +17,7 @@ mod python_json;
 mod rules;
 mod set_aside;
 mod share;
+mod source;
 mod stream;
 mod unit;
 mod verdict;
@@ -27,6 +29,7 @@ pub(in crate::source) use zip::member_count;
 
 pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, Overlong, Position, MAX_LINE_BYTES};
 pub use extract::{keys_of, text_at, value_of, Document, Extractor, ParsedLine, Text};
+pub use jsonl::Jsonl;
 pub use layout::{layout_of, Layout};
 pub use list::{list, list_jsonl, Listing, Selection};
 pub use packing::Packing;
@@ -34,6 +37,9 @@ pub(crate) use packing::Unpacked;
 pub use python_json::{python_line, python_lines, NotJson};
 pub use rules::{DocumentRules, InputRules};
 pub use share::unpacked_share;
+pub use source::{
+    BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, OtherFields, Row, RowBlock, SOURCES,
+};
 pub use stream::LineJudge;
 pub use unit::{plain_units, read_unit, unit_text, UnitText};
 pub use verdict::{mark_hint, Quirks, Verdict, BYTE_ORDER_MARK};
@@ -54,6 +60,8 @@ pub struct TextFile {
     pub stamp: FileStamp,
     /// Packing of the file.
     pub packing: Packing,
+    /// Kind of the file.
+    pub source: &'static dyn DocumentSource,
 }
 
 #[cfg(test)]

@@ -113,16 +113,7 @@ impl Packing {
 
     /// Detects the packing from the first bytes of an open file; `None` where they match none.
     pub(in crate::source) fn of_start(file: &ReadFile) -> Outcome<Option<Self>> {
-        let mut start = [0u8; 8];
-        let mut filled = 0;
-        while let Some(space) = start.get_mut(filled..).filter(|space| !space.is_empty()) {
-            match file.read_at(space, filled as u64) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(error) => return Err(Failure::io(READING, file.path(), &error)),
-            }
-        }
-        Ok(Self::of_bytes(start.get(..filled).unwrap_or_default()))
+        Ok(Self::of_bytes(&first_bytes(file)?))
     }
 
     /// Detects the packing of an open file by its first bytes, and where they match none by its name. An empty file is plain.
@@ -134,6 +125,20 @@ impl Packing {
             None => Self::of_name(&name(file.path())),
         })
     }
+}
+
+/// Returns the first 8 bytes of a file, fewer if it is shorter.
+pub(super) fn first_bytes(file: &ReadFile) -> Outcome<Vec<u8>> {
+    let (mut start, mut filled) = (vec![0; 8], 0);
+    while let Some(space) = start.get_mut(filled..).filter(|space| !space.is_empty()) {
+        match file.read_at(space, filled as u64) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) => return Err(Failure::io(READING, file.path(), &error)),
+        }
+    }
+    start.truncate(filled);
+    Ok(start)
 }
 
 /// State of the reader below a decoder: its position, and whether the disk (not the stream) failed.

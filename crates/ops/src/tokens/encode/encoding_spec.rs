@@ -1,9 +1,9 @@
 //! How a format transforms the raw ids of a text.
 
 use super::document_ids::IdSource;
-use crate::source::documents::DocumentRules;
+use crate::source::documents::{DocumentFields, DocumentRules, OtherFields};
 use gristmill_core::pack::{MaskedParts, SpecialToken, TokenType};
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::{Failure, Outcome, PackPlan, Subject};
 use gristmill_tokenizer::{Side, Template, Tokenizer, Truncation};
 
 /// The end token of a document.
@@ -175,6 +175,25 @@ impl EncodingSpec {
         }
         Ok(self)
     }
+}
+
+/// Returns the fields of documents that formats read.
+pub fn fields_of(plan: &PackPlan, specs: &[EncodingSpec]) -> DocumentFields {
+    let mut others = OtherFields::None;
+    for spec in specs {
+        others = match (others, &spec.kind, &spec.ids) {
+            (OtherFields::All, ..) | (_, Kind::LossMask | Kind::Parts(_), _) => OtherFields::All,
+            (OtherFields::None, _, IdSource::Key(path)) => {
+                OtherFields::Named(path.first().cloned().into_iter().collect())
+            }
+            (OtherFields::Named(names), _, IdSource::Key(path)) => {
+                let other = path.first().filter(|name| !names.contains(name)).cloned();
+                OtherFields::Named(names.into_iter().chain(other).collect())
+            }
+            (others, ..) => others,
+        };
+    }
+    DocumentFields { text: plan.text.clone(), others }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ mod packed;
 mod packer;
 
 pub use document_ids::IdSource;
-pub use encoding_spec::{as_length, end_id, known_id, no_end, EncodingSpec, End, Fill, Kind};
+pub use encoding_spec::{as_length, end_id, fields_of, known_id, no_end, EncodingSpec, End, Fill, Kind};
 pub use identity::{differences, plan_hash};
 pub use packed::{EncodedBlock, Finding, PackedPiece, SpecialTokenCounts};
 pub use packer::{FileBlock, Packer};

@@ -29,7 +29,7 @@ pub struct Finding {
     pub specs: u8,
     /// Its line, counted from 0.
     pub line: u64,
-    /// Offset of the line in the unpacked text, in bytes.
+    /// Offset of the line in the unpacked text, in bytes; for a row, its group, counted from 0.
     pub start: u64,
     /// The reason, in user-facing words.
     pub reason: &'static str,
@@ -102,6 +102,10 @@ impl SpecialTokenCounts {
 pub struct PackedPiece {
     /// One for each spec.
     pub encoded_blocks: Vec<EncodedBlock>,
+    /// Lines, spans or rows that were read.
+    pub items: u64,
+    /// Bytes of the lines and spans, or of the texts of rows.
+    pub text_bytes: u64,
     /// Documents that at least one format took.
     pub documents: u64,
     /// Raw tokens of these documents.
@@ -270,6 +274,7 @@ impl PackedPiece {
     pub fn clear(&mut self, specs: usize) {
         self.encoded_blocks.resize_with(specs, EncodedBlock::default);
         self.encoded_blocks.iter_mut().for_each(EncodedBlock::clear);
+        (self.items, self.text_bytes) = (0, 0);
         self.documents = 0;
         self.tokens = 0;
         self.special = SpecialTokenCounts::default();

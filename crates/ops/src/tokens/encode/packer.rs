@@ -4,7 +4,9 @@ use super::document_ids::IdSource;
 use super::encoding_spec::{EncodingSpec, Kind};
 use super::masks;
 use super::packed::{Finding, PackedPiece};
-use crate::source::documents::{cr_lines, keys_of, text_at, Block, Document, Extractor, ParsedLine, Text, Verdict};
+use crate::source::documents::{
+    cr_lines, keys_of, text_at, Block, Document, DocumentBlock, Extractor, ParsedLine, Row, RowBlock, Text, Verdict,
+};
 use gristmill_core::{Cancel, Outcome, PackPlan, ProblemKind};
 use gristmill_tokenizer::{Batch, Encoder, ParityCheck, SpecialTokenFinder, Tokenizer};
 use memchr::memchr;
@@ -20,21 +22,20 @@ const OVERLONG: &str = "the line is longer than 64 MiB";
 /// The reason for leaving a document out of a format that lists ids.
 const NO_ID: &str = "its id is missing, or is not text (--id-key)";
 
-/// A part of a file: whole lines, or the spans named by an index.
+/// A part of a file.
 #[derive(Debug, Default)]
 pub struct FileBlock {
     /// Position among the files of the pass, counted from 0.
     pub file: usize,
-    /// Its lines; with `spans`, the bytes of the spans one after another.
-    pub block: Block,
-    /// Offset and length of each span in the file; `block.first_line` is then the number of the first span.
-    pub spans: Option<Vec<(u64, usize)>>,
+    /// Its documents.
+    pub documents: DocumentBlock,
 }
 
-/// A line or span.
+/// A line, span or row.
 #[derive(Clone, Copy)]
 struct Unit<'a> {
     number: u64,
+    /// Offset of a line or span in bytes; the group of a row.
     start: u64,
     bytes: &'a [u8],
 }
@@ -105,39 +106,76 @@ impl<'a> Packer<'a> {
     /// Packs a piece. If the fast tokenizer is found to differ from the reference, `out.mismatch` is set and the rest is unfinished.
     pub fn run(&mut self, piece: &FileBlock, out: &mut PackedPiece) -> Outcome<()> {
         out.clear(self.specs.len());
-        let has_cr = self.specs.iter().any(ends_lines_at_cr) && memchr(b'\r', &piece.block.bytes).is_some();
+        match &piece.documents {
+            DocumentBlock::Lines(block) => self.lines(piece.file, block, out),
+            DocumentBlock::Spans { first, spans, bytes } => self.spans(piece.file, (*first, spans, bytes), out),
+            DocumentBlock::Rows(rows) => self.rows(piece.file, &**rows, out),
+        }
+    }
+
+    fn lines(&mut self, file: usize, block: &Block, out: &mut PackedPiece) -> Outcome<()> {
+        let has_cr = self.specs.iter().any(ends_lines_at_cr) && memchr(b'\r', &block.bytes).is_some();
         let mut queue = PendingBatch::default();
-        match &piece.spans {
-            None => {
-                for (count, line) in piece.block.lines().enumerate() {
-                    self.breathe(count)?;
-                    if line.is_overlong() {
-                        self.flush(piece.file, &mut queue, out)?;
-                        self.skip_all(line.number, line.start, OVERLONG, out);
-                        continue;
-                    }
-                    let unit = Unit { number: line.number, start: line.start, bytes: line.bytes };
-                    self.line(piece.file, unit, has_cr, &mut queue, out)?;
-                    if out.mismatch.is_some() {
-                        return Ok(());
-                    }
-                }
+        out.text_bytes = block.bytes.len() as u64;
+        for (count, line) in block.lines().enumerate() {
+            self.breathe(count)?;
+            out.items += 1;
+            if line.is_overlong() {
+                self.flush(file, &mut queue, out)?;
+                self.skip_all(line.number, line.start, OVERLONG, out);
+                continue;
             }
-            Some(spans) => {
-                let mut at = 0;
-                for (count, (start, length)) in spans.iter().enumerate() {
-                    self.breathe(count)?;
-                    let bytes = piece.block.bytes.get(at..at + length).unwrap_or_default();
-                    at += length;
-                    let unit = Unit { number: piece.block.first_line + count as u64, start: *start, bytes };
-                    self.hold(piece.file, unit, NewlineMode::All, &mut queue, out)?;
-                    if out.mismatch.is_some() {
-                        return Ok(());
-                    }
-                }
+            let unit = Unit { number: line.number, start: line.start, bytes: line.bytes };
+            self.line(file, unit, has_cr, &mut queue, out)?;
+            if out.mismatch.is_some() {
+                return Ok(());
             }
         }
-        self.flush(piece.file, &mut queue, out)
+        self.flush(file, &mut queue, out)
+    }
+
+    fn spans(
+        &mut self,
+        file: usize,
+        (first, spans, bytes): (u64, &[(u64, usize)], &[u8]),
+        out: &mut PackedPiece,
+    ) -> Outcome<()> {
+        let mut queue = PendingBatch::default();
+        (out.text_bytes, out.items) = (bytes.len() as u64, spans.len() as u64);
+        let mut at = 0;
+        for (count, (start, length)) in spans.iter().enumerate() {
+            self.breathe(count)?;
+            let bytes = bytes.get(at..at + length).unwrap_or_default();
+            at += length;
+            let unit = Unit { number: first + count as u64, start: *start, bytes };
+            let held = self.extractor.hold(bytes);
+            self.hold(file, (unit, held), NewlineMode::All, &mut queue, out)?;
+            if out.mismatch.is_some() {
+                return Ok(());
+            }
+        }
+        self.flush(file, &mut queue, out)
+    }
+
+    fn rows(&mut self, file: usize, rows: &dyn RowBlock, out: &mut PackedPiece) -> Outcome<()> {
+        rows.decode(&mut |rows: &[Row<'_>]| {
+            let mut queue = PendingBatch::default();
+            for row in rows {
+                self.breathe(usize::try_from(out.items).unwrap_or(usize::MAX))?;
+                out.items += 1;
+                let unit = Unit { number: row.number, start: row.group, bytes: row.line };
+                let held = match row.text {
+                    Some(text) => self.extractor.hold_text(text),
+                    None => self.extractor.hold(row.line),
+                };
+                out.text_bytes += held.document(&self.extractor).text.words().len() as u64;
+                self.hold(file, (unit, held), NewlineMode::All, &mut queue, out)?;
+                if out.mismatch.is_some() {
+                    return Ok(());
+                }
+            }
+            self.flush(file, &mut queue, out)
+        })
     }
 
     fn breathe(&self, count: usize) -> Outcome<()> {
@@ -164,23 +202,26 @@ impl<'a> Packer<'a> {
     ) -> Outcome<()> {
         let inner = line.bytes.strip_suffix(b"\r").unwrap_or(line.bytes);
         if !has_cr || memchr(b'\r', inner).is_none() {
-            return self.hold(file, line, NewlineMode::All, queue, out);
+            let held = self.extractor.hold(line.bytes);
+            return self.hold(file, (line, held), NewlineMode::All, queue, out);
         }
         for (at, bytes) in cr_lines(line.bytes) {
             let part = Unit { number: line.number, start: line.start + at as u64, bytes };
-            self.hold(file, part, NewlineMode::CrReaders, queue, out)?;
+            let held = self.extractor.hold(bytes);
+            self.hold(file, (part, held), NewlineMode::CrReaders, queue, out)?;
         }
         if self.specs.iter().all(ends_lines_at_cr) {
             return Ok(());
         }
-        self.hold(file, line, NewlineMode::Others, queue, out)
+        let held = self.extractor.hold(line.bytes);
+        self.hold(file, (line, held), NewlineMode::Others, queue, out)
     }
 
     /// Adds a document to the batch; encodes the batch if it is large enough.
     fn hold<'p>(
         &mut self,
         file: usize,
-        unit: Unit<'p>,
+        (unit, held): (Unit<'p>, ParsedLine<'p>),
         reading: NewlineMode,
         queue: &mut PendingBatch<'p>,
         out: &mut PackedPiece,
@@ -188,7 +229,6 @@ impl<'a> Packer<'a> {
         if out.mismatch.is_some() {
             return Ok(());
         }
-        let held = self.extractor.hold(unit.bytes);
         let document = held.document(&self.extractor);
         let is_for_text = |spec: &&EncodingSpec| reading.wants(spec) && !matches!(spec.kind, Kind::Parts(_));
         let mut verdicts = self.specs.iter().filter(is_for_text).map(|spec| verdict(spec, &document));

@@ -204,7 +204,7 @@ impl<'a> Assembler<'a> {
         }
         self.totals.documents += most.0;
         self.totals.tokens += most.1;
-        self.totals.bytes += fed.piece.block.bytes.len() as u64;
+        self.totals.bytes += packed.text_bytes;
         // Another pass reads the same texts for another format.
         if self.place.pass == 0 && packed.special.documents > 0 {
             if self.totals.special.documents == 0 {
@@ -230,7 +230,7 @@ impl<'a> Assembler<'a> {
         self.is_torn = false;
         self.context.progress.add(packed.documents, fed.consumed);
         self.context.progress.add_tokens(packed.tokens);
-        self.since += fed.piece.block.bytes.len() as u64;
+        self.since += packed.text_bytes;
         let is_due = self.since >= self.commit_bytes || self.committed.elapsed() >= COMMIT_EVERY;
         // The documents lost with a batch are only known at its end.
         let may = fed.is_last || !specs.iter().any(|spec| spec.wants_lines);

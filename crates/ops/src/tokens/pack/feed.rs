@@ -3,7 +3,7 @@
 use super::inputs::{check_unchanged, Pass};
 use super::journal::ResumePosition;
 use crate::formats::modalities::raw_index;
-use crate::source::documents::{Block, Blocks, Position, TextFile, MAX_LINE_BYTES};
+use crate::source::documents::{BlockReader, DocumentBlock, DocumentFields, Position, TextFile, MAX_LINE_BYTES};
 use crate::tokens::encode::FileBlock;
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_pycompat::pickle::IndexReader;
@@ -28,28 +28,16 @@ pub(super) struct Feed<'a> {
     pass: &'a Pass,
     number: usize,
     index: Option<&'a ReadFile>,
+    fields: &'a DocumentFields,
     block_bytes: usize,
     cancel: &'a Cancel,
     /// The file that is being read, or is read next.
     file: usize,
     from: Position,
-    open: Option<OpenFile<'a>>,
+    /// Reader of the open file, and its bytes before the next block.
+    open: Option<(Box<dyn BlockReader + 'a>, u64)>,
     /// Whether no more text is read: what is left of each file is one empty block.
     skips_text: bool,
-}
-
-enum OpenFile<'a> {
-    Lines {
-        blocks: Box<Blocks>,
-        consumed: u64,
-    },
-    /// Reads by the items of an index: `next` is the next item, and the items before it end at `end`.
-    Spans {
-        text: ReadFile,
-        items: IndexReader<'a>,
-        next: u64,
-        end: u64,
-    },
 }
 
 /// Bytes that are examined after the last item of an index.
@@ -60,6 +48,7 @@ impl<'a> Feed<'a> {
     pub(super) fn new(
         pass: &'a Pass,
         index: Option<&'a ReadFile>,
+        fields: &'a DocumentFields,
         place: ResumePosition,
         block_bytes: usize,
         cancel: &'a Cancel,
@@ -69,6 +58,7 @@ impl<'a> Feed<'a> {
             pass,
             number: place.pass,
             index,
+            fields,
             block_bytes,
             cancel,
             file: place.file,
@@ -78,48 +68,37 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// Returns the next block in the memory of `spare`; `None` after all files. Every file has a last block, which may be empty.
+    /// Returns the next block in the memory of `spare`; `None` after all files. Every file has a last block, which is empty.
     pub(super) fn next(&mut self, spare: Vec<u8>) -> Outcome<Option<Fed>> {
         let Some(file) = self.pass.files.get(self.file) else { return Ok(None) };
         if self.skips_text {
             return Ok(Some(self.skip_file()));
         }
-        if self.open.is_none() {
-            check_unchanged(file)?;
-            self.open = Some(self.open(file)?);
-        }
-        let mut fed = match &mut self.open {
-            Some(OpenFile::Lines { blocks, consumed }) => {
-                let block = blocks.next(spare)?;
-                let is_last = block.is_none();
-                let at = blocks.position();
-                let now = if is_last { file.bytes } else { blocks.consumed().min(file.bytes) };
-                let fed = Fed {
-                    piece: FileBlock { file: self.file, block: block.unwrap_or_default(), spans: None },
-                    consumed: now.saturating_sub(*consumed),
-                    next: ResumePosition { pass: self.number, file: self.file, offset: at.offset, line: at.line },
-                    is_last,
-                    damage: if is_last { blocks.damage().map(|damage| damage.problem(file)) } else { None },
-                };
-                *consumed = now;
-                fed
+        let (mut reader, before) = match self.open.take() {
+            Some(open) => open,
+            None => {
+                check_unchanged(file)?;
+                self.open(file)?
             }
-            Some(OpenFile::Spans { text, items, next, end }) => {
-                let mut fed = spans(self.number, self.file, text, items, next, spare, self.block_bytes)?;
-                *end = fed.next.offset.max(*end);
-                if fed.is_last && self.index.is_some_and(|index| is_older(index.path(), text.path())) {
-                    fed.damage = left_over(text, *end)?;
-                }
-                fed
-            }
-            None => return Ok(None),
         };
-        if fed.is_last {
+        let block = reader.next(spare)?;
+        let is_last = block.is_none();
+        let at = reader.position();
+        let now = if is_last { file.bytes } else { reader.consumed().min(file.bytes) };
+        let mut fed = Fed {
+            piece: FileBlock { file: self.file, documents: block.unwrap_or_default() },
+            consumed: now.saturating_sub(before),
+            next: ResumePosition { pass: self.number, file: self.file, offset: at.offset, line: at.line },
+            is_last,
+            damage: if is_last { reader.damage()? } else { None },
+        };
+        if is_last {
             check_unchanged(file)?;
-            self.open = None;
             self.file += 1;
             self.from = Position::default();
             fed.next = ResumePosition { pass: self.number, file: self.file, ..ResumePosition::default() };
+        } else {
+            self.open = Some((reader, now));
         }
         Ok(Some(fed))
     }
@@ -131,23 +110,85 @@ impl<'a> Feed<'a> {
 
     /// Ends the current file with an empty block.
     fn skip_file(&mut self) -> Fed {
-        let piece = FileBlock { file: self.file, block: Block::default(), spans: None };
+        let piece = FileBlock { file: self.file, documents: DocumentBlock::default() };
         (self.open, self.from, self.file) = (None, Position::default(), self.file + 1);
         let next = ResumePosition { pass: self.number, file: self.file, ..ResumePosition::default() };
         Fed { piece, consumed: 0, next, is_last: true, damage: None }
     }
 
-    fn open(&self, file: &TextFile) -> Outcome<OpenFile<'a>> {
+    fn open(&self, file: &TextFile) -> Outcome<(Box<dyn BlockReader + 'a>, u64)> {
         let Some(index) = self.index else {
-            let blocks = Box::new(Blocks::open(file, self.block_bytes, self.from, self.cancel)?);
-            let consumed = if file.packing.is_plain() { self.from.offset } else { 0 };
-            return Ok(OpenFile::Lines { blocks, consumed });
+            let reader = file.source.open(file, self.fields, self.from, self.block_bytes, self.cancel)?;
+            let consumed = if file.source.is_divisible(file) { reader.consumed() } else { 0 };
+            return Ok((reader, consumed));
         };
         let mut items = raw_index::lines(index);
         for _ in 0..self.from.line {
             items.next_item()?;
         }
-        Ok(OpenFile::Spans { text: open_read(&file.path)?, items, next: self.from.line, end: self.from.offset })
+        let text = open_read(&file.path)?;
+        let reader = SpanReader { text, index, items, at: self.from, consumed: 0, block_bytes: self.block_bytes };
+        Ok((Box::new(reader), 0))
+    }
+}
+
+/// Reads a file by the items of an index.
+struct SpanReader<'a> {
+    text: ReadFile,
+    index: &'a ReadFile,
+    items: IndexReader<'a>,
+    /// Number of the next item, and the largest end of the items before it.
+    at: Position,
+    consumed: u64,
+    block_bytes: usize,
+}
+
+impl BlockReader for SpanReader<'_> {
+    fn next(&mut self, mut bytes: Vec<u8>) -> Outcome<Option<DocumentBlock>> {
+        bytes.clear();
+        let first = self.at.line;
+        let mut spans = Vec::new();
+        // A span also uses memory in the list.
+        while bytes.len() + spans.len() * 16 < self.block_bytes {
+            let Some((start, length)) = self.items.next_item()? else { break };
+            let size = usize::try_from(length).ok().filter(|size| *size <= MAX_LINE_BYTES);
+            let Some(size) = size else { return Err(self.refuse("is longer than 64 MiB")) };
+            let end = start.checked_add(length).filter(|end| *end <= self.text.len());
+            let Some(end) = end else { return Err(self.refuse("is beyond the end of the file")) };
+            let old = bytes.len();
+            bytes.resize(old + size, 0);
+            let space = bytes.get_mut(old..).unwrap_or_default();
+            self.text
+                .read_exact_at(space, start)
+                .map_err(|error| Failure::io("reading the text", self.text.path(), &error))?;
+            spans.push((start, size));
+            self.at = Position { line: self.at.line + 1, offset: self.at.offset.max(end) };
+        }
+        self.consumed += bytes.len() as u64;
+        Ok((!spans.is_empty()).then_some(DocumentBlock::Spans { first, spans, bytes }))
+    }
+
+    fn position(&self) -> Position {
+        self.at
+    }
+
+    fn consumed(&self) -> u64 {
+        self.consumed
+    }
+
+    fn damage(&self) -> Outcome<Option<Problem>> {
+        match is_older(self.index.path(), self.text.path()) {
+            true => left_over(&self.text, self.at.offset),
+            false => Ok(None),
+        }
+    }
+}
+
+impl SpanReader<'_> {
+    fn refuse(&self, why: &str) -> Failure {
+        Failure::data("reading by the index", format!("item {} of the index {why}", self.at.line))
+            .on(Subject::path(self.text.path()))
+            .with_hint("make a new index, or leave --index away: the lines themselves are read then")
     }
 }
 
@@ -168,53 +209,4 @@ fn left_over(text: &ReadFile, end: u64) -> Outcome<Option<Problem>> {
     let why = format!("its raw index ends at byte {end} of {}: what follows is not packed", text.len());
     let subject = Subject { byte_offset: Some(end), ..Subject::path(text.path()) };
     Ok(Some(Problem::problem(ProblemKind::IndexMismatch, subject, why).with_hint("make the index again")))
-}
-
-/// Returns the spans of the next items of an index.
-fn spans(
-    pass: usize,
-    file: usize,
-    text: &ReadFile,
-    items: &mut IndexReader<'_>,
-    next: &mut u64,
-    mut spare: Vec<u8>,
-    most: usize,
-) -> Outcome<Fed> {
-    spare.clear();
-    let first = *next;
-    let mut found = Vec::new();
-    let mut is_last = false;
-    // A span also uses memory in the list.
-    while spare.len() + found.len() * 16 < most {
-        let Some((start, length)) = items.next_item()? else {
-            is_last = true;
-            break;
-        };
-        let refuse = |why: String| {
-            Failure::data("reading by the index", why)
-                .on(Subject::path(text.path()))
-                .with_hint("make a new index, or leave --index away: the lines themselves are read then")
-        };
-        let size = usize::try_from(length).ok().filter(|size| *size <= MAX_LINE_BYTES);
-        let Some(size) = size else { return Err(refuse(format!("item {next} of the index is longer than 64 MiB"))) };
-        if start.checked_add(length).is_none_or(|end| end > text.len()) {
-            return Err(refuse(format!("item {next} of the index is beyond the end of the file")));
-        }
-        let old = spare.len();
-        spare.resize(old + size, 0);
-        let space = spare.get_mut(old..).unwrap_or_default();
-        text.read_exact_at(space, start).map_err(|error| Failure::io("reading the text", text.path(), &error))?;
-        found.push((start, size));
-        *next += 1;
-    }
-    let consumed = spare.len() as u64;
-    let end = found.last().map_or(0, |(start, length)| start + *length as u64);
-    let block = Block { first_line: first, bytes: spare, end, ..Block::default() };
-    Ok(Fed {
-        piece: FileBlock { file, block, spans: Some(found) },
-        consumed,
-        next: ResumePosition { pass, file, offset: end, line: *next },
-        is_last,
-        damage: None,
-    })
 }

@@ -141,7 +141,7 @@ impl Pipeline<'_, '_> {
             if let Some(mismatch) = packed.mismatch.take() {
                 return Err(self.differs(mismatch));
             }
-            let taken = fed.piece.block.bytes.capacity() + packed.memory_bytes();
+            let taken = fed.piece.documents.memory_bytes() + packed.memory_bytes();
             self.change(reserved, taken);
             self.submit_block(number, fed, packed, taken)?;
         }
@@ -191,7 +191,7 @@ impl Pipeline<'_, '_> {
             line.assembler.take(&fed, &packed)?;
             self.is_full.store(line.assembler.is_full(), Ordering::Release);
             line.has_failed = false;
-            let bytes = fed.piece.block.bytes;
+            let bytes = fed.piece.documents.into_memory();
             let mut flow = locked(&self.flow);
             flow.in_flight = flow.in_flight.saturating_sub(taken);
             if taken <= self.limits.block_bytes.saturating_mul(MAX_KEPT_BLOCKS) {

@@ -5,7 +5,7 @@ use super::inputs::{find, Inputs, Pass};
 use super::journal::Journal;
 use super::layout::Layout;
 use super::preview_outputs::{expected, outputs, share, shown, MAX_LISTED};
-use super::preview_places::{places, stretch};
+use super::preview_places::places;
 use super::record::{decide, settled, Decision};
 use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
 use super::run::{no_text, wants_some, NO_TEXT_HINT};
@@ -13,7 +13,7 @@ use crate::job::layouts;
 use crate::job::pool::together;
 use crate::job::record::stopped_run;
 use crate::source::documents::TextFile;
-use crate::tokens::encode::{plan_hash, EncodedBlock, EncodingSpec, Kind, PackedPiece, Packer};
+use crate::tokens::encode::{fields_of, plan_hash, EncodedBlock, EncodingSpec, FileBlock, Kind, PackedPiece, Packer};
 use gristmill_core::pack::PackPlan;
 use gristmill_core::{text, Cancel, ExitClass, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject};
 use gristmill_storage::space;
@@ -48,7 +48,12 @@ pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcom
         Err(failure) => return Err(failure),
     };
     if !plan.follows_reference() && !nothing_to_do {
-        problems.extend(layouts::preview(&inputs.line_files(), "packing", options.threads, cancel)?);
+        problems.extend(layouts::preview(
+            &inputs.line_files(),
+            &fields_of(plan, &specs),
+            ("packing", options.threads),
+            cancel,
+        )?);
     }
     problems.extend(stopped_run(plan, &layout.own)?.filter(|_| !options.restart && !nothing_to_do));
     let mut sampling = Sampling::new(specs.len());
@@ -98,7 +103,7 @@ pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcom
 }
 
 fn input_file(file: &TextFile) -> InputFile {
-    InputFile { name: file.name.clone(), bytes: file.bytes, packing: file.packing.title() }
+    InputFile { name: file.name.clone(), bytes: file.bytes, packing: file.source.title(file) }
 }
 
 /// Returns the space for the output, plus the same again for what is sorted.
@@ -228,6 +233,7 @@ impl Sampling {
     ) -> Outcome<()> {
         let specs: Vec<EncodingSpec> = pass.specs().filter_map(|number| all.get(number)).cloned().collect();
         let mut packer = Packer::new(&specs, plan, tokenizer, cancel)?;
+        let fields = fields_of(plan, &specs);
         let mut packed = PackedPiece::default();
         let total: u64 = pass.files.iter().map(|file| file.bytes).sum();
         let (mut seen_on_disk, mut seen) = (0_u64, 0_u64);
@@ -239,7 +245,8 @@ impl Sampling {
                 break;
             }
             let Some(input) = pass.files.get(file) else { continue };
-            let (piece, on_disk) = stretch(input, file, unit, cancel)?;
+            let (documents, on_disk) = input.source.sample(input, &fields, unit, cancel)?;
+            let piece = FileBlock { file, documents };
             let clock = Instant::now();
             packer.run(&piece, &mut packed)?;
             self.took += clock.elapsed();
@@ -247,18 +254,18 @@ impl Sampling {
             packed.mismatch = None;
             let long = long.entry(file).or_default();
             long.has_documents |= packed.documents > 0;
-            let mut bytes = piece.block.bytes.len() as u64;
+            let mut bytes = packed.text_bytes;
             let mut on_disk = on_disk;
             if packed.documents == 0 {
                 // A line that is longer than the place and contains no document counts only for this place; it also covers others.
                 (on_disk, bytes) = (on_disk.min(unit.end - unit.start), bytes.min(unit.end - unit.start));
             }
-            if bytes == 0 && input.packing.is_plain() {
+            if bytes == 0 && input.source.is_divisible(input) {
                 long.without_line += unit.end - unit.start;
             }
             seen_on_disk += on_disk;
             seen += bytes;
-            self.sample.lines += piece.block.lines().count() as u64;
+            self.sample.lines += packed.items;
             self.sample.documents += packed.documents;
             self.sample.bytes += bytes;
             self.sample.tokens += packed.tokens;

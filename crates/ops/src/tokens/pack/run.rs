@@ -19,7 +19,7 @@ use crate::job::publish::{make_folder, FinishedFile};
 use crate::job::record::{check_running, report_before, report_earlier, RecordedPlan as _};
 use crate::job::task::TaskContext;
 use crate::job::Phase;
-use crate::tokens::encode::{plan_hash, EncodingSpec};
+use crate::tokens::encode::{fields_of, plan_hash, EncodingSpec};
 use gristmill_core::pack::TextField;
 use gristmill_core::{text, ExitClass, Failure, Outcome, PackPlan, Problem, ProblemKind, ProblemSink as _, Subject};
 use gristmill_storage::fs::Fs;
@@ -101,7 +101,8 @@ impl<'a> Job<'a> {
         if self.plan.follows_reference() {
             return Ok(());
         }
-        let notes = layouts::check(&self.inputs.line_files(), "packing", context.options.threads, &context.cancel)?;
+        let (files, fields) = (self.inputs.line_files(), fields_of(self.plan, &self.specs));
+        let notes = layouts::check(&files, &fields, ("packing", context.options.threads), &context.cancel)?;
         notes.into_iter().try_for_each(|note| context.problems.report(note))
     }
 
@@ -246,7 +247,9 @@ impl<'a> Job<'a> {
             let index = pass.index.as_deref().map(open_read).transpose()?;
             let limits = self.limits();
             debug_assert_eq!(number, assembler.place().pass);
-            let feed = Feed::new(pass, index.as_ref(), assembler.place(), limits.block_bytes, &context.cancel);
+            let fields = fields_of(self.plan, &specs);
+            let place = assembler.place();
+            let feed = Feed::new(pass, index.as_ref(), &fields, place, limits.block_bytes, &context.cancel);
             let ended = pipeline::run(feed, assembler, &specs, self.plan, &self.tokenizer, limits, &context.cancel);
             match ended {
                 Ok(PassEnd::Done) => assembler.leave(pass)?,

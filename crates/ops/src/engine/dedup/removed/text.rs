@@ -51,7 +51,14 @@ impl Source {
 
     fn file(&self, stamp: FileStamp) -> TextFile {
         let packing = Packing::of_name(&self.name);
-        TextFile { path: self.path.clone(), name: self.name.clone(), bytes: stamp.bytes, stamp, packing }
+        TextFile {
+            path: self.path.clone(),
+            name: self.name.clone(),
+            bytes: stamp.bytes,
+            stamp,
+            packing,
+            source: &crate::source::documents::Jsonl,
+        }
     }
 }
 

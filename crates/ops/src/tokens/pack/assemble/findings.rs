@@ -60,8 +60,12 @@ fn problem_of(finding: &Finding, pass: &Pass, specs: &[EncodingSpec], input: &Te
     }
     let whom =
         if words.len() < specs.len() { format!("left out of {}: ", words.join(" and ")) } else { "left out: ".into() };
-    let subject = Subject::path(&input.path).line(finding.line + 1).at(finding.start);
-    let message = format!("{whom}{}", finding.reason);
+    let subject = Subject::path(&input.path);
+    let (subject, row) = match input.source.is_table() {
+        true => (subject, format!("row {} of row group {} is ", finding.line, finding.start)),
+        false => (subject.line(finding.line + 1).at(finding.start), String::new()),
+    };
+    let message = format!("{row}{whom}{}", finding.reason);
     let hint = (finding.reason == BYTE_ORDER_MARK).then(|| mark_hint(input, finding.start));
     let problem = match finding.is_by_design {
         true => Problem::note(finding.kind, subject, message),

@@ -1,0 +1,200 @@
+//! Kinds of files that hold documents, and blocks of these.
+
+use super::{Block, Layout, Position, Text, TextFile};
+use crate::source::jsonl::Unit;
+use gristmill_core::pack::TextField;
+use gristmill_core::{Cancel, Outcome, Problem};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// All kinds of files with documents. A file that none of the others accepts is JSONL.
+pub static SOURCES: &[&dyn DocumentSource] = &[&super::jsonl::Jsonl];
+
+/// The fields of documents that are read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DocumentFields {
+    /// Field of the text.
+    pub text: TextField,
+    /// Other top-level fields that are read.
+    pub others: OtherFields,
+}
+
+/// Fields other than that of the text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum OtherFields {
+    /// None.
+    #[default]
+    None,
+    /// Those of these names.
+    Named(Vec<String>),
+    /// All.
+    All,
+}
+
+/// A kind of files with documents.
+pub trait DocumentSource: Debug + Sync {
+    /// Returns its name in options.
+    fn id(&self) -> &'static str;
+
+    /// Returns its name in sentences.
+    fn name(&self) -> &'static str;
+
+    /// Returns what holds one document, in singular.
+    fn item(&self) -> &'static str;
+
+    /// Whether its documents are rows of a table.
+    fn is_table(&self) -> bool {
+        false
+    }
+
+    /// Describes the contents of a file for the user.
+    fn title(&self, file: &TextFile) -> &'static str;
+
+    /// Whether files of folders are recognized by this name, which is relative.
+    fn is_named(&self, name: &str) -> bool;
+
+    /// Whether a file of this name that begins with these bytes, at most 8, is of this kind.
+    fn accepts(&self, name: &str, head: &[u8]) -> bool;
+
+    /// Whether reading can begin at every part of the file.
+    fn is_divisible(&self, file: &TextFile) -> bool;
+
+    /// Examines the layout of a file before it is read.
+    ///
+    /// # Errors
+    /// The file is damaged, or is not what its name says.
+    fn layout(&self, file: &TextFile, fields: &DocumentFields, cancel: &Cancel) -> Outcome<Layout>;
+
+    /// Opens a file to read blocks of about `block_bytes` of text from a position that an earlier reader returned.
+    fn open(
+        &self,
+        file: &TextFile,
+        fields: &DocumentFields,
+        from: Position,
+        block_bytes: usize,
+        cancel: &Cancel,
+    ) -> Outcome<Box<dyn BlockReader>>;
+
+    /// Returns a block from a range of bytes of the file, and the bytes on disk that hold its text.
+    fn sample(
+        &self,
+        file: &TextFile,
+        fields: &DocumentFields,
+        range: Unit,
+        cancel: &Cancel,
+    ) -> Outcome<(DocumentBlock, u64)>;
+
+    /// Returns the first documents as objects of JSON.
+    fn first_documents(&self, file: &TextFile, most: usize, cancel: &Cancel) -> Outcome<FirstLines>;
+}
+
+/// The first documents of a file.
+#[derive(Clone, Debug, Default)]
+pub struct FirstLines {
+    /// Number, counted from 0, and document.
+    pub lines: Vec<(u64, Arc<[u8]>)>,
+    /// Why there are no more, if the file is damaged.
+    pub damage: Option<String>,
+}
+
+/// Reads the blocks of one file in order.
+pub trait BlockReader: Send {
+    /// Returns the next block, in the memory of `spare`; `None` at the end of the readable part.
+    fn next(&mut self, spare: Vec<u8>) -> Outcome<Option<DocumentBlock>>;
+    /// Returns the position after the last block.
+    fn position(&self) -> Position;
+    /// Returns the bytes of the file that were read.
+    fn consumed(&self) -> u64;
+    /// Returns what is lost of the file; valid after the last block.
+    fn damage(&self) -> Outcome<Option<Problem>>;
+}
+
+/// Some documents of a file that follow each other.
+#[derive(Debug)]
+pub enum DocumentBlock {
+    /// Lines of JSON.
+    Lines(Block),
+    /// Parts of a file of lines.
+    Spans {
+        /// Number of the first one.
+        first: u64,
+        /// Offset and length of each in the file, in bytes.
+        spans: Vec<(u64, usize)>,
+        /// Their contents, concatenated.
+        bytes: Vec<u8>,
+    },
+    /// Rows of a table.
+    Rows(Box<dyn RowBlock>),
+}
+
+impl Default for DocumentBlock {
+    fn default() -> Self {
+        Self::Lines(Block::default())
+    }
+}
+
+impl DocumentBlock {
+    /// Returns the bytes of memory in use.
+    pub fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Lines(block) => block.bytes.capacity(),
+            Self::Spans { bytes, .. } => bytes.capacity(),
+            Self::Rows(rows) => rows.memory_bytes(),
+        }
+    }
+
+    /// Returns the memory, for the next block.
+    pub fn into_memory(self) -> Vec<u8> {
+        match self {
+            Self::Lines(Block { bytes, .. }) | Self::Spans { bytes, .. } => bytes,
+            Self::Rows(rows) => rows.into_memory(),
+        }
+    }
+}
+
+/// Rows of a table, as the file holds them.
+pub trait RowBlock: Debug + Send {
+    /// Decodes the rows and passes them on in order, several at a time.
+    fn decode(&self, each: &mut dyn FnMut(&[Row<'_>]) -> Outcome<()>) -> Outcome<()>;
+    /// Returns the bytes of memory in use.
+    fn memory_bytes(&self) -> usize;
+    /// Returns the memory, for the next block.
+    fn into_memory(self: Box<Self>) -> Vec<u8>;
+}
+
+/// A row of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    /// Its number in the file, counted from 0.
+    pub number: u64,
+    /// Its group of rows, counted from 0.
+    pub group: u64,
+    /// Its text; `None` if it must be extracted from `line`.
+    pub text: Option<Text<'a>>,
+    /// The fields that are read, as an object of JSON; empty if the text is all that is read.
+    pub line: &'a [u8],
+}
+
+/// Returns the kind of a file by its name and its first bytes.
+pub(crate) fn source_of(name: &str, head: &[u8]) -> &'static dyn DocumentSource {
+    SOURCES.iter().find(|source| source.accepts(name, head)).copied().unwrap_or(&super::jsonl::Jsonl)
+}
+
+/// Returns the kinds of tables as the end of the sentence that a folder has no file of lines.
+pub(super) fn table_names() -> String {
+    let tables = SOURCES.iter().filter(|source| source.is_table());
+    tables.map(|source| format!(", and no file of {}", source.name())).collect()
+}
+
+/// Whether a relative name is that of a file with rows.
+pub(crate) fn is_table_name(name: &str) -> bool {
+    SOURCES.iter().any(|source| source.is_table() && source.is_named(name))
+}
+
+impl PartialEq for dyn DocumentSource {
+    fn eq(&self, other: &Self) -> bool {
+        self.id() == other.id()
+    }
+}
+
+impl Eq for dyn DocumentSource {}
