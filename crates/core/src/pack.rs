@@ -5,7 +5,7 @@ mod megatron;
 mod olmo;
 
 pub use mds::MdsTarget;
-pub use megatron::MegatronTarget;
+pub use megatron::{EmptyTexts, MegatronTarget};
 pub use olmo::{DocumentId, OlmoTarget, DEFAULT_OLMO_FILE_TOKENS};
 
 use super::plan::PLAN_VERSION;

@@ -47,6 +47,11 @@ fn each_format_survives_kills() {
 }
 
 #[test]
+fn partitions_survive_kills() {
+    survives("--format megatron --partitions 3 --empty-texts document");
+}
+
+#[test]
 fn all_formats_at_once_survive_kills() {
     survives(&all_formats());
 }

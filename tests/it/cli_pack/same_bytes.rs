@@ -61,6 +61,20 @@ fn any_number_of_threads_and_any_memory() {
 }
 
 #[test]
+fn several_keys_and_partitions_have_the_same_bytes_in_any_block() {
+    let sandbox = Sandbox::new();
+    source(&sandbox);
+    let flags = "--format megatron --partitions 5 --json-key text --json-key other --empty-texts document";
+    let texts: String =
+        (0..3_000).map(|number| format!("{{\"other\": [\"a {number}\", \"\"], \"text\": \"{number}\"}}\n")).collect();
+    sandbox.write("data/d.jsonl", texts);
+    let wanted = made(&sandbox, &format!("{flags} --threads 1"), "one");
+    assert_eq!(wanted.len(), 4, "{:?}", wanted.keys());
+    let ours = made(&sandbox, &format!("{flags} --threads 7 --memory 1M"), "seven");
+    assert_same(&ours, &wanted, "7 threads");
+}
+
+#[test]
 fn several_formats_at_once_are_what_each_is_alone() {
     let sandbox = Sandbox::new();
     source(&sandbox);

@@ -98,6 +98,10 @@ pub(crate) trait TokenFormat: Sync {
     fn max_tokens_per_file(&self) -> Option<SharedAnswer<u64>> {
         None
     }
+    /// Returns its answer to `--no-special-tokens`: whether the tokenizer's template is used; `None` if that cannot be chosen.
+    fn special_tokens(&self) -> Option<SharedAnswer<bool>> {
+        None
+    }
     /// Returns the output of a plan for this format alone that names none.
     fn default_output(&self, plan: &PackPlan) -> Option<String> {
         let _ = plan;

@@ -67,4 +67,18 @@ macro_rules! target_number {
     };
 }
 
-pub(crate) use {shared_answer, target_number, target_path, target_text};
+/// Accessors of the answer of a format whether the template of the tokenizer is used.
+macro_rules! special_tokens_answer {
+    ($target:ident) => {
+        SharedAnswer {
+            get: |plan| Some(plan.$target.as_ref()?.special_tokens),
+            set: |plan, answer| {
+                if let Some(target) = &mut plan.$target {
+                    target.special_tokens = answer.unwrap_or(true);
+                }
+            },
+        }
+    };
+}
+
+pub(crate) use {shared_answer, special_tokens_answer, target_number, target_path, target_text};

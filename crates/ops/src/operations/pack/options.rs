@@ -304,6 +304,17 @@ const FILES_OF_TOKENS: &[Spec] = &[
     .applies("a format with an end token of its own", |plan| formats::takes(plan, |format| format.own_end()))
     .advanced(),
     Spec::new(
+        "no-special-tokens",
+        "",
+        "Leave out the tokens of the tokenizer's template",
+        Access::Switch {
+            get: |plan| formats::shared_answer(plan, |format| format.special_tokens()) == Some(false),
+            set: |plan, is_on| formats::set_shared_answer(plan, |format| format.special_tokens(), Some(!is_on)),
+        },
+    )
+    .applies("a format that can leave out the template", |plan| formats::takes(plan, |format| format.special_tokens()))
+    .advanced(),
+    Spec::new(
         "dtype",
         "TYPE",
         "Type of a token",

@@ -1,7 +1,7 @@
 //! Extraction of the text of a line in one pass.
 
 use super::jq::Program;
-use super::verdict::Quirks;
+use super::verdict::{Quirks, HALF_IN_TEXT, NO_TEXT, NULL_TEXT};
 use gristmill_core::pack::TextField;
 use gristmill_core::Outcome;
 use gristmill_pycompat::json_text::{has_first_half, unescape};
@@ -445,6 +445,25 @@ pub fn text_at(line: &[u8], path: &[String]) -> Option<String> {
     let mut text = String::new();
     unescape(raw, &mut text);
     Some(text)
+}
+
+/// Returns the texts at a key of a line's object: one, or with `takes_lists` those of a list. The error is the reason why there are none.
+pub fn texts_at(line: &[u8], key: &str, takes_lists: bool) -> Result<Vec<String>, &'static str> {
+    let (all, kind, span) = find(line, &[key.to_owned()]).ok_or(NO_TEXT)?;
+    let mut own = String::new();
+    match resolve(PathResult::Value(kind, span), all, &mut own) {
+        TextPlace::Line(Text::Is(_)) | TextPlace::Own(..) if span.has_half => Err(HALF_IN_TEXT),
+        TextPlace::Line(Text::Is(text)) => Ok(vec![text.to_owned()]),
+        TextPlace::Own(..) => Ok(vec![own]),
+        TextPlace::Line(_) if takes_lists && matches!(kind, Kind::Array | Kind::EmptyArray) => {
+            let list = all.get(span.from..).unwrap_or_default();
+            let mut lists = serde_json::Deserializer::from_str(list).into_iter::<Vec<String>>();
+            lists.next().and_then(Result::ok).ok_or("its text is a list with something that is not a string")
+        }
+        TextPlace::Line(Text::Null) => Err(NULL_TEXT),
+        TextPlace::Line(Text::Falsy(why) | Text::NotText(why)) => Err(why),
+        TextPlace::Line(_) => Err(NO_TEXT),
+    }
 }
 
 /// Returns a line as text, and the kind and position of the value at a path of keys.

@@ -28,7 +28,7 @@ pub(in crate::source) use set_aside::is_set_aside;
 pub(in crate::source) use zip::member_count;
 
 pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, Overlong, Position, MAX_LINE_BYTES};
-pub use extract::{keys_of, text_at, value_of, Document, Extractor, ParsedLine, Text};
+pub use extract::{keys_of, text_at, texts_at, value_of, Document, Extractor, ParsedLine, Text};
 pub use jsonl::Jsonl;
 pub use layout::{layout_of, Layout};
 pub use list::{list, list_jsonl, Listing, Selection};
@@ -42,7 +42,7 @@ pub use source::{
 };
 pub use stream::LineJudge;
 pub use unit::{plain_units, read_unit, unit_text, UnitText};
-pub use verdict::{mark_hint, Quirks, Verdict, BYTE_ORDER_MARK};
+pub use verdict::{mark_hint, Quirks, Verdict, BYTE_ORDER_MARK, EMPTY};
 
 use gristmill_core::FileStamp;
 use std::path::PathBuf;

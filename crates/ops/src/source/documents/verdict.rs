@@ -50,8 +50,8 @@ impl Quirks {
             (Self::NON_FINITE, "a number that is not finite, as NaN, is no JSON for this target"),
             (Self::OVERFLOW, "a number is beyond what a float holds"),
             (Self::BOM, BYTE_ORDER_MARK),
-            (Self::SURROGATE_IN_TEXT, "half of a character (a lone surrogate) is in the text"),
-            (Self::SECOND_HALF_IN_TEXT, "half of a character (a lone surrogate) is in the text"),
+            (Self::SURROGATE_IN_TEXT, HALF_IN_TEXT),
+            (Self::SECOND_HALF_IN_TEXT, HALF_IN_TEXT),
             (Self::SURROGATE_ELSEWHERE, "half of a character (a lone surrogate) is in it"),
             (Self::DEEP, "more than 1,000 objects and arrays are in each other"),
         ];
@@ -86,8 +86,14 @@ pub enum Verdict<'a> {
     Refuse(&'static str),
 }
 
+/// Reason for a document without a text.
+pub(super) const NO_TEXT: &str = "it has no text";
+/// Reason for a document whose text is `null`.
+pub(super) const NULL_TEXT: &str = "its text is null";
+/// Reason for a text with an unpaired surrogate.
+pub(super) const HALF_IN_TEXT: &str = "half of a character (a lone surrogate) is in the text";
 /// Reason for a document whose text is `""`.
-const EMPTY: &str = "its text is empty";
+pub const EMPTY: &str = "its text is empty";
 
 impl<'a> Document<'a> {
     /// Returns the text, if some format accepts it, else the reason. The text of a blank line is empty.
@@ -116,8 +122,8 @@ impl<'a> Document<'a> {
             Text::Is("") if rules.skips_empty => Verdict::Skip(EMPTY),
             Text::Is("") if !rules.takes_empty => Verdict::Refuse(EMPTY),
             Text::Is(text) => Verdict::Take(text),
-            Text::Missing => lacking("it has no text"),
-            Text::Null => lacking("its text is null"),
+            Text::Missing => lacking(NO_TEXT),
+            Text::Null => lacking(NULL_TEXT),
             Text::Falsy(why) => lacking(why),
             Text::NotText(why) | Text::NotObject(why) | Text::Fails(why) | Text::Invalid { why, .. } => {
                 Verdict::Refuse(why)

@@ -1,6 +1,7 @@
 //! How a format transforms the raw ids of a text.
 
 use super::document_ids::IdSource;
+use super::sequence_rules::SequenceRules;
 use crate::source::documents::{DocumentFields, DocumentRules, OtherFields};
 use gristmill_core::pack::{MaskedParts, SpecialToken, TokenType};
 use gristmill_core::{Failure, Outcome, PackPlan, Subject};
@@ -58,6 +59,27 @@ pub enum Kind {
     LossMask,
     /// Documents are lists of parts; one byte per token, 1 if it is not trained on (docs/formats/forager.md §3.4).
     Parts(MaskedParts),
+    /// Documents are sequences (docs/formats/megatron.md §2).
+    Sequences(SequenceRules),
+}
+
+impl Kind {
+    /// Whether documents are encoded from the extracted text, unless it is a list.
+    pub(super) fn reads_text(&self) -> bool {
+        match self {
+            Self::Plain | Self::LossMask => true,
+            Self::Parts(_) => false,
+            Self::Sequences(rules) => rules.is_plan_text,
+        }
+    }
+
+    /// Returns how documents are divided into sequences, if they are.
+    pub(super) fn sequences(&self) -> Option<&SequenceRules> {
+        match self {
+            Self::Sequences(rules) => Some(rules),
+            _ => None,
+        }
+    }
 }
 
 /// How a format transforms the raw ids of a text.

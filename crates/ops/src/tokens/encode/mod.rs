@@ -10,9 +10,12 @@ mod identity;
 mod masks;
 mod packed;
 mod packer;
+mod sequence_rules;
+mod sequences;
 
 pub use document_ids::IdSource;
 pub use encoding_spec::{as_length, end_id, fields_of, known_id, no_end, EncodingSpec, End, Fill, Kind};
 pub use identity::{differences, plan_hash};
 pub use packed::{EncodedBlock, Finding, PackedPiece, SpecialTokenCounts};
 pub use packer::{FileBlock, Packer};
+pub use sequence_rules::SequenceRules;

@@ -2,6 +2,7 @@
 
 use super::document_ids::DocumentIds;
 use super::encoding_spec::EncodingSpec;
+use super::sequence_rules::Sequences;
 use gristmill_core::pack::TokenType;
 use gristmill_core::{Outcome, ProblemKind};
 use gristmill_tokenizer::{Mismatch, Side};
@@ -48,6 +49,8 @@ pub struct EncodedBlock {
     pub mask: Vec<u8>,
     /// Tokens of each document.
     pub lengths: Vec<u64>,
+    /// The sequences of the documents, if the spec has them.
+    pub sequences: Sequences,
     /// The line of each document, if the spec needs it.
     pub lines: Vec<u64>,
     /// The id of each document, if the spec takes them from a key.
@@ -127,12 +130,14 @@ impl EncodedBlock {
     pub fn first(&self, documents: usize, width: usize) -> Self {
         let first = |values: &[u64]| values.get(..documents).unwrap_or_default().to_vec();
         let lengths = first(&self.lengths);
+        let sequences = self.sequences.first(documents, self.lengths.len());
         let tokens = usize::try_from(lengths.iter().sum::<u64>()).unwrap_or(usize::MAX);
         let bytes = self.bytes.get(..tokens.saturating_mul(width)).unwrap_or_default().to_vec();
         Self {
             bytes,
             mask: self.mask.get(..tokens).unwrap_or_default().to_vec(),
             lengths,
+            sequences,
             lines: first(&self.lines),
             ids: self.ids.first(documents),
             chars: first(&self.chars),
@@ -147,6 +152,7 @@ impl EncodedBlock {
         self.bytes.clear();
         self.mask.clear();
         self.lengths.clear();
+        self.sequences.clear();
         self.lines.clear();
         self.ids.clear();
         self.chars.clear();
@@ -223,7 +229,7 @@ impl EncodedBlock {
     }
 }
 
-const TOO_LARGE: &str = "it has a token whose id does not fit into the format's token size";
+pub(super) const TOO_LARGE: &str = "it has a token whose id does not fit into the format's token size";
 
 /// Returns the ids of a document without its end token, in parts. `whole` is scratch memory.
 pub(super) fn shape<'a>(spec: &'a EncodingSpec, ids: &'a [u32], whole: &'a mut Vec<u32>) -> Outcome<[&'a [u32]; 3]> {
@@ -238,7 +244,7 @@ pub(super) fn shape<'a>(spec: &'a EncodingSpec, ids: &'a [u32], whole: &'a mut V
     Ok([whole, &[], &[]])
 }
 
-fn fits(token: TokenType, ids: &[u32]) -> bool {
+pub(super) fn fits(token: TokenType, ids: &[u32]) -> bool {
     ids.iter().all(|id| u64::from(*id) <= token.greatest())
 }
 
@@ -288,7 +294,11 @@ impl PackedPiece {
     pub fn memory_bytes(&self) -> usize {
         let encoded = |encoded: &EncodedBlock| {
             let lengths = encoded.lengths.capacity() * 8;
-            encoded.bytes.capacity() + encoded.mask.capacity() + lengths + encoded.ids.memory_bytes()
+            encoded.bytes.capacity()
+                + encoded.mask.capacity()
+                + lengths
+                + encoded.ids.memory_bytes()
+                + encoded.sequences.memory_bytes()
         };
         self.encoded_blocks.iter().map(encoded).sum()
     }

@@ -4,6 +4,8 @@ use super::document_ids::IdSource;
 use super::encoding_spec::{EncodingSpec, Kind};
 use super::masks;
 use super::packed::{Finding, PackedPiece};
+use super::sequence_rules::SequenceRules;
+use super::sequences::{LineEncoder, LineResult, NOT_ENCODED};
 use crate::source::documents::{
     cr_lines, keys_of, text_at, Block, Document, DocumentBlock, Extractor, ParsedLine, Row, RowBlock, Text, Verdict,
 };
@@ -77,6 +79,8 @@ pub struct Packer<'a> {
     finder: SpecialTokenFinder,
     guard: Option<ParityCheck>,
     batch: Batch,
+    /// The texts of one line.
+    line_batch: Batch,
     whole: Vec<u32>,
     cancel: Cancel,
 }
@@ -86,12 +90,13 @@ impl<'a> Packer<'a> {
     pub fn new(specs: &'a [EncodingSpec], plan: &PackPlan, tokenizer: &Tokenizer, cancel: &Cancel) -> Outcome<Self> {
         Ok(Self {
             specs,
-            wants_text: specs.iter().any(|spec| !matches!(spec.kind, Kind::Parts(_))),
+            wants_text: specs.iter().any(|spec| spec.kind.reads_text()),
             extractor: Extractor::new(&plan.text)?.stripping(plan.strip),
             encoder: tokenizer.encoder(),
             finder: tokenizer.special_token_finder(),
             guard: tokenizer.is_fast().then(|| tokenizer.guard()),
             batch: Batch::default(),
+            line_batch: Batch::default(),
             whole: Vec::new(),
             cancel: cancel.clone(),
         })
@@ -230,7 +235,7 @@ impl<'a> Packer<'a> {
             return Ok(());
         }
         let document = held.document(&self.extractor);
-        let is_for_text = |spec: &&EncodingSpec| reading.wants(spec) && !matches!(spec.kind, Kind::Parts(_));
+        let is_for_text = |spec: &&EncodingSpec| reading.wants(spec) && spec.kind.reads_text();
         let mut verdicts = self.specs.iter().filter(is_for_text).map(|spec| verdict(spec, &document));
         let text = match verdicts.find(|verdict| matches!(verdict, Verdict::Take(_))) {
             Some(Verdict::Take(text)) => {
@@ -265,7 +270,7 @@ impl<'a> Packer<'a> {
     }
 
     fn document(&mut self, file: usize, waiting: &PendingDocument<'_>, out: &mut PackedPiece) -> Outcome<()> {
-        let Self { specs, wants_text, extractor, encoder, finder, guard, batch, whole, .. } = self;
+        let Self { specs, wants_text, extractor, encoder, finder, guard, batch, line_batch, whole, .. } = self;
         let PendingDocument { unit, reading, held, text: text_number } = *waiting;
         let document = held.document(extractor);
         let ids = text_number.and_then(|number| batch.ids(number));
@@ -288,6 +293,20 @@ impl<'a> Packer<'a> {
                 }
                 continue;
             }
+            if let Some(rules) = spec.kind.sequences().filter(|rules| rules.reads_line(&document)) {
+                let is_wanted = |guard: &&mut ParityCheck| guard.wants(document_number(file, unit.number));
+                let guard = guard.as_mut().filter(is_wanted);
+                let of_line = LineEncoder { encoder, finder, guard, batch: line_batch, whole };
+                let has_text = ids.is_some();
+                if let Some(found) = pack_line(of_line, (number, spec, rules), unit, &document, has_text, out)? {
+                    is_taken = true;
+                    special.extend(found);
+                }
+                if out.mismatch.is_some() {
+                    return Ok(());
+                }
+                continue;
+            }
             let text = match verdict(spec, &document) {
                 Verdict::Take(text) => text,
                 Verdict::Skip(reason) => {
@@ -302,7 +321,7 @@ impl<'a> Packer<'a> {
                 }
             };
             let Some(ids) = ids else {
-                skip(number, unit, "the tokenizer cannot encode its text", false, ProblemKind::BadDocument, out);
+                skip(number, unit, NOT_ENCODED, false, ProblemKind::BadDocument, out);
                 continue;
             };
             if !std::mem::replace(&mut is_compared, true) {
@@ -322,8 +341,9 @@ impl<'a> Packer<'a> {
                 }
             };
             let Some(encoded) = out.encoded_blocks.get_mut(number) else { continue };
-            let added = match spec.kind {
+            let added = match &spec.kind {
                 Kind::LossMask => masks::loss(spec, text, unit.bytes, ids, encoder, encoded, whole)?,
+                Kind::Sequences(rules) => encoded.add_sequences(spec, rules, &[&[ids]], whole)?,
                 Kind::Plain | Kind::Parts(_) => encoded.add(spec, ids, whole)?,
             };
             match added {
@@ -369,6 +389,34 @@ impl NewlineMode {
     }
 }
 
+/// Adds the sequences of a line, and counts its tokens unless those of the extracted text are counted. Returns the special tokens in its
+/// texts, or `None` if it is left out.
+fn pack_line(
+    of_line: LineEncoder<'_>,
+    (number, spec, rules): (usize, &EncodingSpec, &SequenceRules),
+    unit: Unit<'_>,
+    document: &Document<'_>,
+    has_text: bool,
+    out: &mut PackedPiece,
+) -> Outcome<Option<Vec<u32>>> {
+    let Some(encoded) = out.encoded_blocks.get_mut(number) else { return Ok(None) };
+    match of_line.add(spec, rules, unit.bytes, document, encoded)? {
+        LineResult::Packed { tokens, special } => {
+            if spec.ids != IdSource::Unused {
+                encoded.lines.push(unit.number);
+            }
+            out.tokens += if has_text { 0 } else { tokens };
+            return Ok(Some(special));
+        }
+        LineResult::LeftOut { reason, is_by_design } => {
+            report_keys(document, unit, out);
+            skip(number, unit, reason, is_by_design, kind_of_line(document), out);
+        }
+        LineResult::Differs(mismatch) => out.mismatch = Some(*mismatch),
+    }
+    Ok(None)
+}
+
 /// Returns the verdict on a document; all accepted texts are the same.
 fn verdict<'t>(spec: &EncodingSpec, document: &Document<'t>) -> Verdict<'t> {
     match document.text {
@@ -407,6 +455,14 @@ fn kind_of(document: &Document<'_>) -> ProblemKind {
         Text::NotObject(_) => ProblemKind::BadLine,
         Text::Is(text) if !text.is_empty() => ProblemKind::OddJson,
         _ => ProblemKind::NoText,
+    }
+}
+
+/// Like [`kind_of`], for a document whose texts are not the extracted one.
+fn kind_of_line(document: &Document<'_>) -> ProblemKind {
+    match kind_of(document) {
+        ProblemKind::OddJson => ProblemKind::NoText,
+        kind => kind,
     }
 }
 

@@ -15,7 +15,7 @@ use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, T
 use super::super::reader::TokenReader;
 use crate::source::documents::{DocumentRules, InputRules};
 use crate::tokens::encode::EncodingSpec;
-use crate::tokens::options::{shared_answer, SharedAnswer};
+use crate::tokens::options::{shared_answer, special_tokens_answer, SharedAnswer};
 use gristmill_core::pack::{ForagerTarget, MaskedParts, SampleSize, TokenType};
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_tokenizer::Tokenizer;
@@ -73,6 +73,10 @@ impl TokenFormat for Forager {
 
     fn token_type(&self) -> Option<SharedAnswer<TokenType>> {
         Some(shared_answer!(forager.token_type))
+    }
+
+    fn special_tokens(&self) -> Option<SharedAnswer<bool>> {
+        Some(special_tokens_answer!(forager))
     }
 
     fn refusals(&self, plan: &PackPlan) -> Vec<Problem> {

@@ -114,20 +114,6 @@ const OPTIONS: &[Spec] = &[
     )
     .default("index")
     .advanced(),
-    Spec::new(
-        "no-special-tokens",
-        "",
-        "Leave out the tokens of the tokenizer's template",
-        Access::Switch {
-            get: |plan| plan.forager.as_ref().is_some_and(|target| !target.special_tokens),
-            set: |plan, is_on| {
-                if let Some(target) = &mut plan.forager {
-                    target.special_tokens = !is_on;
-                }
-            },
-        },
-    )
-    .advanced(),
 ];
 
 pub(super) fn usual_forager() -> ForagerTarget {

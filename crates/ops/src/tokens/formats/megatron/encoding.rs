@@ -1,27 +1,49 @@
 //! The encoding of pairs.
 
 use super::Megatron;
-use crate::tokens::encode::{end_id, EncodingSpec, End};
+use crate::source::documents::DocumentRules;
+use crate::tokens::encode::{end_id, EncodingSpec, End, IdSource, Kind, SequenceRules};
 use crate::tokens::TokenFormat as _;
-use gristmill_core::pack::{MegatronTarget, TokenType};
+use gristmill_core::pack::{EmptyTexts, MegatronTarget, TextField, TokenType};
 use gristmill_core::{Outcome, PackPlan};
-use gristmill_tokenizer::Tokenizer;
+use gristmill_tokenizer::{Template, Tokenizer};
 
 /// Vocabularies of this size and larger have tokens of four bytes (docs/formats/megatron.md §2).
 const LARGE_VOCABULARY: u64 = 65_500;
 
-/// Returns the encoding of a plan: the ids with the template, and the end token unless there is no token.
+/// Returns the encoding of a plan: sequences with the template, and the end token after each document that has a token.
 pub(super) fn encoding(plan: &PackPlan, target: &MegatronTarget, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
     let end = match (&target.eod_token, &plan.end) {
         (Some(token), _) => Some(tokenizer.expect_id(token)?),
         (None, Some(end)) => Some(end_id(tokenizer, end)?),
         (None, None) => None,
     };
+    let is_sequence = target.empty_texts == EmptyTexts::Sequence;
+    let end = match end {
+        None => End::Never,
+        Some(id) if is_sequence => End::Always(id),
+        Some(id) => End::AfterTokens(id),
+    };
+    let keys = match &plan.text {
+        _ if !target.keys.is_empty() => target.keys.clone(),
+        TextField::Key(key) => vec![key.clone()],
+        TextField::Jq(_) => Vec::new(),
+    };
+    let is_plan_text = target.keys.is_empty();
+    let sequences = SequenceRules { keys, is_plan_text, takes_lists: !is_sequence, keeps_empty: is_sequence };
+    let template = if target.special_tokens { tokenizer.template()? } else { Template::default() };
     let token = target.token_type.unwrap_or(token_type(tokenizer.full_size()));
+    let rules = match target.empty_texts {
+        EmptyTexts::LeaveOut => Megatron.document_rules(),
+        _ => DocumentRules { skips_empty: false, takes_empty: true, ..Megatron.document_rules() },
+    };
     let spec = EncodingSpec {
-        end: end.map_or(End::Never, End::AfterTokens),
+        end,
+        kind: Kind::Sequences(sequences),
+        // The lines decide the partitions.
+        ids: if target.partitions.is_some() { IdSource::Line } else { IdSource::Unused },
         is_length_planned: true,
-        ..EncodingSpec::new(Megatron.identity(), tokenizer.template()?, token, tokenizer)
+        ..EncodingSpec::new((Megatron.name(), rules), template, token, tokenizer)
     };
     spec.checked()
 }

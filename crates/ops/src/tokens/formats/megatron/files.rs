@@ -1,6 +1,6 @@
 //! Names of the files of pairs, and of their spools.
 
-use gristmill_core::pack::{TextField, TokenType};
+use gristmill_core::pack::{MegatronTarget, TextField, TokenType};
 use gristmill_core::PackPlan;
 use std::path::{Path, PathBuf};
 
@@ -11,18 +11,32 @@ const USUAL_KEY: &str = "text";
 pub(super) struct Pairs {
     /// The output of the plan, or the folder of the format in it.
     pub(super) place: PathBuf,
-    /// The paths of all pairs without number and suffix.
-    pub(super) prefix: PathBuf,
+    /// The paths of the pairs of each key without number and suffix.
+    pub(super) prefixes: Vec<PathBuf>,
     pub(super) token: TokenType,
     /// Closes a pair once it has more tokens than this.
     pub(super) max_tokens: Option<u64>,
+    /// Number of partitions that documents are dealt to by their lines; the pair has one after the other.
+    pub(super) partitions: u64,
 }
 
-/// Returns the key of the text, which is part of the names.
-pub(super) fn text_key(plan: &PackPlan) -> &str {
+/// The spools of a pair, or of a partition of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PairSpools {
+    /// The key, counted from 0.
+    pub(super) key: usize,
+    /// The pair among those of the key, counted from 0.
+    pub(super) number: u64,
+    /// The partition, counted from 0.
+    pub(super) partition: u64,
+}
+
+/// Returns the keys of the texts, which are part of the names.
+pub(super) fn text_keys<'a>(plan: &'a PackPlan, target: &'a MegatronTarget) -> Vec<&'a str> {
     match &plan.text {
-        TextField::Key(key) => key,
-        TextField::Jq(_) => USUAL_KEY,
+        _ if !target.keys.is_empty() => target.keys.iter().map(String::as_str).collect(),
+        TextField::Key(key) => vec![key],
+        TextField::Jq(_) => vec![USUAL_KEY],
     }
 }
 
@@ -31,9 +45,9 @@ pub(super) fn is_folder(plan: &PackPlan) -> bool {
     plan.output.ends_with('/')
 }
 
-/// Returns the path of all pairs without number and suffix.
-pub(super) fn prefix(plan: &PackPlan, place: &Path, is_alone: bool) -> PathBuf {
-    let name = format!("{}_document", text_key(plan));
+/// Returns the path of all pairs of a key without number and suffix.
+pub(super) fn prefix(plan: &PackPlan, key: &str, place: &Path, is_alone: bool) -> PathBuf {
+    let name = format!("{key}_document");
     match place.file_name().filter(|_| is_alone && !is_folder(plan)) {
         Some(start) => {
             let mut start = start.to_owned();
@@ -44,30 +58,51 @@ pub(super) fn prefix(plan: &PackPlan, place: &Path, is_alone: bool) -> PathBuf {
     }
 }
 
-/// Returns the spool of the tokens of a pair.
-pub(super) fn tokens_spool(number: u64) -> String {
-    format!("{number}.bin")
-}
+impl PairSpools {
+    /// Returns the spool of the tokens.
+    pub(super) fn tokens(self) -> String {
+        self.name("bin")
+    }
 
-/// Returns the spool of the lengths of the documents of a pair.
-pub(super) fn lengths_spool(number: u64) -> String {
-    format!("{number}.lengths")
+    /// Returns the spool of the lengths of the sequences.
+    pub(super) fn lengths(self) -> String {
+        self.name("lengths")
+    }
+
+    /// Returns the spool of the numbers of sequences of the documents.
+    pub(super) fn counts(self) -> String {
+        self.name("counts")
+    }
+
+    /// Returns all spools.
+    pub(super) fn all(self) -> [String; 3] {
+        [self.tokens(), self.lengths(), self.counts()]
+    }
+
+    fn name(self, what: &str) -> String {
+        format!("{}-{}-{}.{what}", self.key, self.number, self.partition)
+    }
 }
 
 impl Pairs {
     /// Returns the path of the tokens of a pair.
-    pub(super) fn bin(&self, number: u64) -> PathBuf {
-        self.path(number, "bin")
+    pub(super) fn bin(&self, key: usize, number: u64) -> PathBuf {
+        self.path(key, number, "bin")
     }
 
     /// Returns the path of the index of a pair.
-    pub(super) fn idx(&self, number: u64) -> PathBuf {
-        self.path(number, "idx")
+    pub(super) fn idx(&self, key: usize, number: u64) -> PathBuf {
+        self.path(key, number, "idx")
+    }
+
+    /// Returns the keys, counted from 0.
+    pub(super) fn keys(&self) -> std::ops::Range<usize> {
+        0..self.prefixes.len()
     }
 
     /// Returns the path that readers open: that of the first pair without a suffix.
     pub(super) fn first(&self) -> PathBuf {
-        with_end(&self.prefix, &self.number(0))
+        with_end(self.prefix(0), &self.number(0))
     }
 
     /// Whether pairs of another key or number could be at this path next to the output.
@@ -78,8 +113,12 @@ impl Pairs {
         is_part && name.starts_with(&start) && path.parent() == self.place.parent()
     }
 
-    fn path(&self, number: u64, suffix: &str) -> PathBuf {
-        with_end(&self.prefix, &format!("{}.{suffix}", self.number(number)))
+    fn prefix(&self, key: usize) -> &Path {
+        self.prefixes.get(key).unwrap_or(&self.place)
+    }
+
+    fn path(&self, key: usize, number: u64, suffix: &str) -> PathBuf {
+        with_end(self.prefix(key), &format!("{}.{suffix}", self.number(number)))
     }
 
     fn number(&self, number: u64) -> String {
@@ -101,21 +140,29 @@ mod tests {
     fn names_have_the_prefix_the_key_and_a_number_if_there_may_be_several() {
         let plan = |output: &str| PackPlan::new(vec!["a".into()], "t", output);
         let place = Path::new("/x/web.v2");
-        let pairs =
-            |prefix: PathBuf, max_tokens| Pairs { place: place.to_owned(), prefix, token: TokenType::U16, max_tokens };
-        let one = pairs(prefix(&plan("x/web.v2"), place, true), None);
-        assert_eq!(one.bin(0), Path::new("/x/web.v2_text_document.bin"));
+        let pairs = |prefix: PathBuf, max_tokens| Pairs {
+            place: place.to_owned(),
+            prefixes: vec![prefix],
+            token: TokenType::U16,
+            max_tokens,
+            partitions: 1,
+        };
+        let one = pairs(prefix(&plan("x/web.v2"), "text", place, true), None);
+        assert_eq!(one.bin(0, 0), Path::new("/x/web.v2_text_document.bin"));
         assert_eq!(one.first(), Path::new("/x/web.v2_text_document"));
-        let in_folder = prefix(&plan("x/web.v2/"), place, true);
+        let in_folder = prefix(&plan("x/web.v2/"), "text", place, true);
         assert_eq!(in_folder, Path::new("/x/web.v2/text_document"));
-        let keyed = PackPlan { text: TextField::Key("a.b".into()), ..plan("x") };
-        let several = pairs(prefix(&keyed, place, false), Some(9));
-        assert_eq!(several.idx(0), Path::new("/x/web.v2/a.b_document_000.idx"));
-        assert_eq!(several.bin(1_000), Path::new("/x/web.v2/a.b_document_1000.bin"));
+        let several = pairs(prefix(&plan("x"), "a.b", place, false), Some(9));
+        assert_eq!(several.idx(0, 0), Path::new("/x/web.v2/a.b_document_000.idx"));
+        assert_eq!(several.bin(0, 1_000), Path::new("/x/web.v2/a.b_document_1000.bin"));
         let is_pair = |path: &str| one.is_pair(Path::new(path));
         assert!(is_pair("/x/web.v2_a_document_003.idx") && is_pair("/x/web.v2_text_document.bin"));
         assert!(!is_pair("/x/y/web.v2_text_document.bin") && !is_pair("/x/web.v2.bin") && !is_pair("/x/web.v2_a.json"));
         let program = PackPlan { text: TextField::Jq(".a/.b".into()), ..plan("x") };
-        assert_eq!(text_key(&program), "text");
+        let keyed = PackPlan { text: TextField::Key("a.b".into()), ..plan("x") };
+        let target = MegatronTarget::default();
+        assert_eq!((text_keys(&program, &target), text_keys(&keyed, &target)), (vec!["text"], vec!["a.b"]));
+        let several = MegatronTarget { keys: vec!["c".into(), "d".into()], ..target };
+        assert_eq!(text_keys(&keyed, &several), ["c", "d"]);
     }
 }

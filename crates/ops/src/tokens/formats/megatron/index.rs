@@ -8,15 +8,61 @@ use gristmill_core::{Failure, Outcome};
 pub(super) const HEAD_BYTES: u64 = 34;
 /// Bytes of a mark of a document.
 pub(super) const MARK_BYTES: u64 = 8;
-/// Bytes of the index for a document with a sequence.
-pub(super) const DOCUMENT_BYTES: u64 = 12 + MARK_BYTES;
-/// Bytes of a length in a spool.
+/// Bytes of a length in the index.
 pub(super) const LENGTH_BYTES: u64 = 4;
+/// Bytes of the index for a document with a sequence.
+pub(super) const DOCUMENT_BYTES: u64 = LENGTH_BYTES + 8 + MARK_BYTES;
 
 const VERSION: u64 = 1;
+/// Names and bytes of the token types, by their code from 1.
+const TYPES: [(&str, u64); 8] =
+    [("u8", 1), ("i8", 1), ("i16", 2), ("i32", 4), ("i64", 8), ("f64", 8), ("f32", 4), ("u16", 2)];
 
-/// Reads the lengths of all documents of a pair, in pieces of whole lengths.
-pub(super) type ReadLengths<'a> = &'a dyn Fn(&mut dyn FnMut(&[i32]) -> Outcome<()>) -> Outcome<()>;
+/// The type of the tokens of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PairType {
+    /// Its number in the index.
+    pub(super) code: u8,
+    pub(super) name: &'static str,
+    /// Bytes of a token.
+    pub(super) bytes: u64,
+}
+
+impl PairType {
+    /// Returns the type of this number.
+    pub(super) fn of_code(code: u8) -> Option<Self> {
+        let (name, bytes) = *TYPES.get(usize::from(code).checked_sub(1)?)?;
+        Some(Self { code, name, bytes })
+    }
+
+    /// Returns the type of tokens that are packed.
+    pub(super) fn of(token: TokenType) -> Outcome<Self> {
+        let code = match token {
+            TokenType::I32 => Self::of_code(4),
+            TokenType::U16 => Self::of_code(8),
+            _ => None,
+        };
+        code.ok_or_else(|| {
+            Failure::internal("packing for megatron", format!("no index has tokens of {}", token.numpy_name()))
+        })
+    }
+}
+
+/// Takes numbers of a table, some at a time.
+pub(super) type TakeNumbers<'a, N> = &'a mut dyn FnMut(&[N]) -> Outcome<()>;
+
+/// The numbers that an index is made of. Each table is read several times.
+pub(super) trait IndexTables {
+    /// Reads the length of each sequence.
+    fn lengths(&self, take: TakeNumbers<'_, i32>) -> Outcome<()>;
+    /// Reads the number of sequences of each document.
+    fn counts(&self, take: TakeNumbers<'_, u32>) -> Outcome<()>;
+    /// Reads the modes of the sequences; a pair that is not multimodal has none.
+    fn modes(&self, take: TakeNumbers<'_, u8>) -> Outcome<()> {
+        let _ = take;
+        Ok(())
+    }
+}
 
 /// Returns the length of a sequence as the index has it.
 ///
@@ -24,102 +70,122 @@ pub(super) type ReadLengths<'a> = &'a dyn Fn(&mut dyn FnMut(&[i32]) -> Outcome<(
 /// It has 2³¹ tokens or more.
 pub(super) fn sequence_length(tokens: u64) -> Outcome<i32> {
     i32::try_from(tokens).map_err(|_| {
-        let why = format!("a document has {tokens} tokens, and an index of Megatron has at most {}", i32::MAX);
+        let why = format!("a sequence has {tokens} tokens, and an index of Megatron has at most {}", i32::MAX);
         Failure::data("packing for megatron", why).with_hint("divide the document")
     })
 }
 
-/// Writes an index. The lengths are read once for each of its tables; those of documents without tokens have no sequence.
+/// Writes an index.
 pub(super) fn write_index(
-    token: TokenType,
-    documents: u64,
-    read: ReadLengths<'_>,
+    pair_type: PairType,
+    tables: &dyn IndexTables,
     write: &mut dyn FnMut(&[u8]) -> Outcome<()>,
 ) -> Outcome<()> {
-    let mut sequences: u64 = 0;
-    read(&mut |lengths| {
-        sequences += lengths.iter().filter(|length| **length > 0).count() as u64;
+    let (mut sequences, mut documents) = (0_u64, 0_u64);
+    tables.lengths(&mut |lengths| {
+        sequences += lengths.len() as u64;
+        Ok(())
+    })?;
+    tables.counts(&mut |counts| {
+        documents += counts.len() as u64;
         Ok(())
     })?;
     write(MAGIC)?;
     write(&VERSION.to_le_bytes())?;
-    write(&[type_code(token)?])?;
+    write(&[pair_type.code])?;
     write(&sequences.to_le_bytes())?;
     write(&(documents + 1).to_le_bytes())?;
     let mut some = Vec::new();
-    read(&mut |lengths| {
+    tables.lengths(&mut |lengths| {
         some.clear();
-        some.extend(lengths.iter().filter(|length| **length > 0).flat_map(|length| length.to_le_bytes()));
+        some.extend(lengths.iter().flat_map(|length| length.to_le_bytes()));
         write(&some)
     })?;
-    let (mut offset, width) = (0_u64, token.bytes() as u64);
-    read(&mut |lengths| {
+    let mut offset = 0_u64;
+    tables.lengths(&mut |lengths| {
         some.clear();
-        for length in lengths.iter().filter(|length| **length > 0) {
+        for length in lengths {
             some.extend_from_slice(&offset.to_le_bytes());
-            offset += u64::from(length.unsigned_abs()) * width;
+            offset = offset.saturating_add(u64::from(length.unsigned_abs()) * pair_type.bytes);
         }
         write(&some)
     })?;
     let mut mark = 0_u64;
     write(&mark.to_le_bytes())?;
-    read(&mut |lengths| {
+    tables.counts(&mut |counts| {
         some.clear();
-        for length in lengths {
-            mark += u64::from(*length > 0);
+        for count in counts {
+            mark += u64::from(*count);
             some.extend_from_slice(&mark.to_le_bytes());
         }
         write(&some)
-    })
-}
-
-/// Returns the number of a token type.
-fn type_code(token: TokenType) -> Outcome<u8> {
-    match token {
-        TokenType::I32 => Ok(4),
-        TokenType::U16 => Ok(8),
-        other => {
-            Err(Failure::internal("packing for megatron", format!("no index has tokens of {}", other.numpy_name())))
-        }
-    }
+    })?;
+    tables.modes(&mut |modes| write(modes))
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod testing {
     use super::*;
 
-    fn index(token: TokenType, pieces: &[&[i32]]) -> Vec<u8> {
-        let documents = pieces.iter().map(|lengths| lengths.len() as u64).sum();
+    /// Tables in memory.
+    pub(in super::super) struct Tables<'a> {
+        pub(in super::super) lengths: &'a [i32],
+        pub(in super::super) counts: &'a [u32],
+        pub(in super::super) modes: &'a [u8],
+    }
+
+    impl IndexTables for Tables<'_> {
+        fn lengths(&self, take: TakeNumbers<'_, i32>) -> Outcome<()> {
+            self.lengths.chunks(2).try_for_each(take)
+        }
+        fn counts(&self, take: TakeNumbers<'_, u32>) -> Outcome<()> {
+            self.counts.chunks(2).try_for_each(take)
+        }
+        fn modes(&self, take: TakeNumbers<'_, u8>) -> Outcome<()> {
+            take(self.modes)
+        }
+    }
+
+    /// Returns an index.
+    pub(in super::super) fn index(token: TokenType, lengths: &[i32], counts: &[u32], modes: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let read = |take: &mut dyn FnMut(&[i32]) -> Outcome<()>| pieces.iter().try_for_each(|lengths| take(lengths));
-        write_index(token, documents, &read, &mut |some| {
+        write_index(PairType::of(token).unwrap(), &Tables { lengths, counts, modes }, &mut |some| {
             bytes.extend_from_slice(some);
             Ok(())
         })
         .unwrap();
         bytes
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::index;
+    use super::*;
 
     #[test]
     fn an_index_of_no_documents_has_one_mark() {
-        let bytes = index(TokenType::U16, &[]);
+        let bytes = index(TokenType::U16, &[], &[], &[]);
         assert_eq!(bytes.len() as u64, HEAD_BYTES + MARK_BYTES);
         assert_eq!(bytes, b"MMIDIDX\0\0\x01\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
     }
 
     #[test]
-    fn a_document_without_tokens_has_no_sequence() {
-        let bytes = index(TokenType::I32, &[&[3, 0], &[0, 2]]);
+    fn a_document_has_any_number_of_sequences() {
+        let bytes = index(TokenType::I32, &[3, 2, 0], &[1, 0, 0, 2], &[]);
         let numbers = |from: usize, count: usize| {
             let of = |at: usize| u64::from_le_bytes(bytes[from + at * 8..from + at * 8 + 8].try_into().unwrap());
             (0..count).map(of).collect::<Vec<_>>()
         };
         assert_eq!(bytes[17], 4);
-        assert_eq!(numbers(18, 2), [2, 5]);
-        assert_eq!(bytes[34..42], [3, 0, 0, 0, 2, 0, 0, 0]);
-        assert_eq!(numbers(42, 2), [0, 12]);
-        assert_eq!(numbers(58, 5), [0, 1, 1, 1, 2]);
-        assert_eq!(bytes.len(), 58 + 5 * 8);
+        assert_eq!(numbers(18, 2), [3, 5]);
+        assert_eq!(bytes[34..46], [3, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(numbers(46, 3), [0, 12, 20]);
+        assert_eq!(numbers(70, 5), [0, 1, 1, 1, 3]);
+        assert_eq!(bytes.len(), 70 + 5 * 8);
+        assert!(PairType::of(TokenType::U64).is_err());
+        assert_eq!(PairType::of_code(0), None);
+        assert_eq!(PairType::of_code(9), None);
     }
 
     #[test]

@@ -14,9 +14,9 @@ pub(super) use options::{CHOICE, GROUP};
 
 use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
 use super::super::reader::TokenReader;
-use crate::source::documents::{DocumentRules, InputRules};
+use crate::source::documents::{DocumentRules, InputRules, Quirks};
 use crate::tokens::encode::EncodingSpec;
-use crate::tokens::options::{shared_answer, SharedAnswer};
+use crate::tokens::options::{shared_answer, special_tokens_answer, SharedAnswer};
 use gristmill_core::pack::{MegatronTarget, TokenType};
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_tokenizer::Tokenizer;
@@ -61,6 +61,10 @@ impl TokenFormat for Megatron {
         Some(shared_answer!(megatron.token_type))
     }
 
+    fn special_tokens(&self) -> Option<SharedAnswer<bool>> {
+        Some(special_tokens_answer!(megatron))
+    }
+
     fn max_tokens_per_file(&self) -> Option<SharedAnswer<u64>> {
         Some(shared_answer!(megatron.max_tokens_per_file))
     }
@@ -79,7 +83,8 @@ impl TokenFormat for Megatron {
 
     /// Empty texts are left out by design: there is nothing to train on.
     fn document_rules(&self) -> DocumentRules {
-        DocumentRules { skips_empty: true, ..DocumentRules::PYTHON }
+        let refused = DocumentRules::PYTHON.refused.with(Quirks::SECOND_HALF_IN_TEXT);
+        DocumentRules { skips_empty: true, refused, ..DocumentRules::PYTHON }
     }
 
     fn encoding(&self, plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
@@ -101,7 +106,7 @@ impl TokenFormat for Megatron {
 
     /// A token, and the length, offset and mark of a document.
     fn max_bytes_per_text_byte(&self, _: &PackPlan) -> u64 {
-        4 + index::DOCUMENT_BYTES + 4
+        4 + index::DOCUMENT_BYTES + 2 * index::LENGTH_BYTES
     }
 
     fn deal(&self, request: DealRequest<'_>) -> Outcome<DealtFiles> {

@@ -1,8 +1,86 @@
-//! The options of `--format megatron`: all of them are shared with other formats.
+//! The options of `--format megatron`, in addition to those that are shared with other formats.
 
-use gristmill_core::options::{Choice, Group};
+use gristmill_core::options::{Access, Choice, Group, OptionSpec};
+use gristmill_core::pack::EmptyTexts;
 use gristmill_core::PackPlan;
+
+type Spec = OptionSpec<PackPlan>;
+
+/// Maximum number of partitions.
+const MAX_PARTITIONS: u64 = 1 << 16;
 
 pub(in super::super) const CHOICE: Choice = Choice { name: "megatron", help: "A pair of .bin and .idx" };
 pub(in super::super) const GROUP: Group<PackPlan> =
-    Group::new("Megatron", "formats", &[]).needs("--format megatron", |plan| plan.megatron.is_some());
+    Group::new("Megatron", "formats", OPTIONS).needs("--format megatron", |plan| plan.megatron.is_some());
+
+/// The values of `--empty-texts`.
+const EMPTY_TEXTS: &[Choice] = &[
+    Choice { name: "leave-out", help: "They are not packed" },
+    Choice { name: "document", help: "A document without a sequence, as preprocess_data.py writes it" },
+    Choice {
+        name: "sequence",
+        help: "A sequence of the end token alone, or of length 0, as preprocess_data_fast.py writes it",
+    },
+];
+
+const OPTIONS: &[Spec] = &[
+    Spec::new(
+        "json-key",
+        "KEY",
+        "Make a pair of the text at this key, in place of --text-key (repeat: a pair of each)",
+        Access::List {
+            separator: None,
+            get: |plan| plan.megatron.as_ref().map(|target| target.keys.clone()).unwrap_or_default(),
+            set: |plan, keys| {
+                if let Some(target) = &mut plan.megatron {
+                    target.keys = keys;
+                }
+                Ok(())
+            },
+        },
+    )
+    .label("keys of pairs")
+    .unset("the key of the text")
+    .advanced(),
+    Spec::new(
+        "empty-texts",
+        "WHAT",
+        "What becomes of empty texts",
+        Access::Choice {
+            choices: EMPTY_TEXTS,
+            get: |plan| match plan.megatron.as_ref()?.empty_texts {
+                EmptyTexts::LeaveOut => None,
+                EmptyTexts::Document => Some("document"),
+                EmptyTexts::Sequence => Some("sequence"),
+            },
+            set: |plan, name| {
+                if let Some(target) = &mut plan.megatron {
+                    target.empty_texts = match name {
+                        "document" => EmptyTexts::Document,
+                        "sequence" => EmptyTexts::Sequence,
+                        _ => EmptyTexts::LeaveOut,
+                    };
+                }
+            },
+        },
+    )
+    .default("leave-out")
+    .advanced(),
+    Spec::new(
+        "partitions",
+        "N",
+        "Put documents in the order of preprocess_data.py with N partitions: lines 0, N, 2N and so on first",
+        Access::Number {
+            least: 2,
+            most: MAX_PARTITIONS,
+            get: |plan| plan.megatron.as_ref()?.partitions.map(u64::from),
+            set: |plan, partitions| {
+                if let Some(target) = &mut plan.megatron {
+                    target.partitions = partitions.and_then(|number| u32::try_from(number).ok());
+                }
+            },
+        },
+    )
+    .unset("the order of the inputs")
+    .advanced(),
+];

@@ -1,6 +1,6 @@
 //! The files of pairs.
 
-use super::files::{is_folder, lengths_spool, prefix, tokens_spool, Pairs};
+use super::files::{is_folder, prefix, text_keys, PairSpools, Pairs};
 use super::index::{DOCUMENT_BYTES, HEAD_BYTES, LENGTH_BYTES, MARK_BYTES};
 use super::target;
 use super::writer::Writer;
@@ -9,8 +9,8 @@ use crate::tokens::spools::{SpoolOptions, SpoolRules};
 use gristmill_core::{Failure, Outcome, Subject};
 use std::path::{Path, PathBuf};
 
-/// Limit of pairs in a preview.
-const MAX_SHOWN_PAIRS: u64 = 500;
+/// Limit of files in a preview.
+const MAX_SHOWN_FILES: usize = 1_000;
 
 /// Returns one output for all inputs, in their order.
 pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
@@ -19,11 +19,14 @@ pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
         return Err(Failure::usage("packing for megatron", "it is a file, and the slash at its end names a folder")
             .on(Subject::path(&place.path)));
     }
+    let target = target(plan);
+    let of_key = |key| prefix(plan, key, &place.path, place.is_alone);
     let output = Pairs {
-        prefix: prefix(plan, &place.path, place.is_alone),
-        place: place.path,
+        prefixes: text_keys(plan, &target).into_iter().map(of_key).collect(),
         token: spec.token,
-        max_tokens: target(plan).max_tokens_per_file,
+        max_tokens: target.max_tokens_per_file,
+        partitions: u64::from(target.partitions.unwrap_or(1)).max(1),
+        place: place.path,
     };
     let slots = vec![0; files.len()];
     Ok(DealtFiles { files, slots, order: ReadingOrder::Exact, index: None, output: Box::new(output) })
@@ -48,13 +51,17 @@ impl TokenOutput for Pairs {
         self.first()
     }
 
-    /// The number of pairs is only known at the end.
+    /// The number of pairs of a key is only known at the end.
     fn files(&self) -> Vec<(String, PathBuf)> {
-        vec![(tokens_spool(0), self.bin(0)), (lengths_spool(0), self.idx(0))]
+        let of_key = |key| {
+            let spools = PairSpools { key, number: 0, partition: 0 };
+            [(spools.tokens(), self.bin(key, 0)), (spools.lengths(), self.idx(key, 0))]
+        };
+        self.keys().flat_map(of_key).collect()
     }
 
     fn occupied(&self, is_foreign: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
-        [self.bin(0), self.idx(0)].into_iter().find(|path| is_foreign(path))
+        self.keys().flat_map(|key| [self.bin(key, 0), self.idx(key, 0)]).find(|path| is_foreign(path))
     }
 
     fn may_write_next_to(&self, path: &Path) -> bool {
@@ -62,15 +69,19 @@ impl TokenOutput for Pairs {
     }
 
     fn estimate(&self, documents: u64, tokens: u64) -> FileEstimate {
-        let pairs = self.max_tokens.map_or(1, |most| tokens.div_ceil(most.saturating_add(1)).max(1));
-        let files = (0..pairs.min(MAX_SHOWN_PAIRS)).flat_map(|number| [self.bin(number), self.idx(number)]).collect();
-        let extra_bytes = documents.saturating_mul(DOCUMENT_BYTES) + pairs.saturating_mul(HEAD_BYTES + MARK_BYTES);
-        FileEstimate { items: documents, extra_bytes, files: vec![files] }
+        let keys = self.prefixes.len() as u64;
+        let tokens_of_key = tokens / keys.max(1);
+        let pairs = self.max_tokens.map_or(1, |most| tokens_of_key.div_ceil(most.saturating_add(1)).max(1));
+        let files = |number| self.keys().flat_map(move |key| [self.bin(key, number), self.idx(key, number)]);
+        let files = (0..pairs).flat_map(files).take(MAX_SHOWN_FILES).collect();
+        let of_key = documents.saturating_mul(DOCUMENT_BYTES) + pairs.saturating_mul(HEAD_BYTES + MARK_BYTES);
+        FileEstimate { items: documents, extra_bytes: of_key.saturating_mul(keys), files: vec![files] }
     }
 
-    /// The lengths of documents are spooled.
-    fn scratch_bytes(&self, _: u64, items: u64) -> u64 {
-        items * LENGTH_BYTES
+    /// The lengths of sequences and the numbers of them are spooled, and partitions are put together.
+    fn scratch_bytes(&self, bytes: u64, items: u64) -> u64 {
+        let tables = items.saturating_mul(2 * LENGTH_BYTES).saturating_mul(self.prefixes.len() as u64);
+        tables.saturating_add(if self.partitions > 1 { bytes } else { 0 })
     }
 
     fn writer(&self) -> Box<dyn TokenWriter + '_> {

@@ -1,6 +1,6 @@
 //! Reads the index of a pair (docs/formats/megatron.md §1). Nothing in it is used before it is checked.
 
-use super::index::HEAD_BYTES;
+use super::index::{PairType, HEAD_BYTES};
 use crate::formats::megatron::{index_of, is_unfinished, tokens_of, MAGIC, UNFINISHED};
 use gristmill_core::Cancel;
 use gristmill_storage::read::{open_read, ReadFile};
@@ -8,19 +8,12 @@ use std::path::{Path, PathBuf};
 
 /// Numbers that are read at a time.
 const NUMBERS_PER_READ: u64 = 1 << 16;
-/// Names and bytes of the token types, by their code from 1.
-const TYPES: [(&str, u64); 8] =
-    [("u8", 1), ("i8", 1), ("i16", 2), ("i32", 4), ("i64", 8), ("f64", 8), ("f32", 4), ("u16", 2)];
-
 /// An open index.
 pub(super) struct PairIndex {
     file: ReadFile,
     pub(super) sequences: u64,
     pub(super) documents: u64,
-    /// Name of the token type.
-    pub(super) type_name: &'static str,
-    /// Bytes of a token.
-    pub(super) token_bytes: u64,
+    pub(super) pair_type: PairType,
     /// Whether each sequence has a mode: a multimodal pair.
     pub(super) has_modes: bool,
     /// Path of the tokens.
@@ -58,10 +51,7 @@ impl PairIndex {
         if magic != MAGIC || version != 1 {
             return Err(format!("it is not an index of Megatron of version 1, but of {version}"));
         }
-        let token_type = usize::from(code).checked_sub(1).and_then(|code| TYPES.get(code));
-        let Some((type_name, token_bytes)) = token_type else {
-            return Err(format!("its token type {code} is unknown"));
-        };
+        let pair_type = PairType::of_code(code).ok_or_else(|| format!("its token type {code} is unknown"))?;
         let wanted = sequences
             .checked_mul(12)
             .zip(marks.checked_mul(8))
@@ -73,16 +63,7 @@ impl PairIndex {
                 file.len()
             ));
         }
-        Ok(Self {
-            file,
-            sequences,
-            documents: marks - 1,
-            type_name,
-            token_bytes: *token_bytes,
-            has_modes,
-            tokens,
-            bytes,
-        })
+        Ok(Self { file, sequences, documents: marks - 1, pair_type, has_modes, tokens, bytes })
     }
 
     /// Reads all lengths, offsets and marks.
@@ -102,7 +83,7 @@ impl PairIndex {
                 if u64::try_from(start) != Ok(offset) {
                     return Err(format!("sequence {sequence} is at byte {start}, and should be at {offset}"));
                 }
-                offset = offset.saturating_add(tokens.saturating_mul(self.token_bytes));
+                offset = offset.saturating_add(tokens.saturating_mul(self.pair_type.bytes));
                 totals.tokens = totals.tokens.saturating_add(tokens);
                 let (least, most) = totals.range.unwrap_or((tokens, tokens));
                 totals.range = Some((least.min(tokens), most.max(tokens)));
@@ -142,7 +123,7 @@ impl PairIndex {
         let start = first(self.offsets(first_sequence, 1)?).unwrap_or(u64::MAX);
         let length = self.lengths(last, 1)?.first().copied().and_then(|length| u64::try_from(length).ok());
         let end = first(self.offsets(last, 1)?).unwrap_or(u64::MAX);
-        Ok((start, end.saturating_add(length.unwrap_or_default().saturating_mul(self.token_bytes))))
+        Ok((start, end.saturating_add(length.unwrap_or_default().saturating_mul(self.pair_type.bytes))))
     }
 
     /// Returns the marks of documents: the number of the first sequence of each.

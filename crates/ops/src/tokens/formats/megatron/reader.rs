@@ -100,7 +100,7 @@ fn read(index: &Path, cancel: &Cancel) -> Result<PairFacts, String> {
         documents: pair.documents,
         tokens: totals.tokens,
         bytes: pair.bytes,
-        token_type: pair.type_name,
+        token_type: pair.pair_type.name,
         is_multimodal: pair.has_modes,
         sequence_tokens: totals.range,
     })
@@ -188,10 +188,12 @@ fn check_pair(index: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -
     }
     let checked = Checked { shards: 1, samples: pair.documents, parts: totals.tokens, bytes: pair.bytes };
     handles.progress.add(pair.documents, 0);
-    let Some(to_id) = id_reader(pair.type_name).filter(|_| request.depth == Depth::Tokens) else { return Ok(checked) };
+    let Some(to_id) = id_reader(pair.pair_type.name).filter(|_| request.depth == Depth::Tokens) else {
+        return Ok(checked);
+    };
     let greatest = request.vocabulary.map(|vocabulary| i64::from(vocabulary.greatest));
     let mut source = open_read(&pair.tokens).map_err(|failure| failure.why)?.into_reader();
-    let width = usize::try_from(pair.token_bytes).unwrap_or(1);
+    let width = usize::try_from(pair.pair_type.bytes).unwrap_or(1);
     let (mut buffer, mut left, mut number) = (vec![0; PIECE_BYTES], pair.bytes, 0_u64);
     let (mut first, mut wrong) = (None, 0_u64);
     while left > 0 {
@@ -254,11 +256,11 @@ impl TokenBrowser for PairsBrowser {
 fn file(index: &Path) -> TokenFile {
     let path = tokens_of(index);
     let bytes = std::fs::metadata(&path).map_or(0, |facts| facts.len());
-    let opened = PairIndex::open(index).and_then(|pair| match id_reader(pair.type_name) {
+    let opened = PairIndex::open(index).and_then(|pair| match id_reader(pair.pair_type.name) {
         Some(_) => Ok(pair),
-        None => Err(format!("its tokens are fractions ({})", pair.type_name)),
+        None => Err(format!("its tokens are fractions ({})", pair.pair_type.name)),
     });
-    let token_bytes = opened.as_ref().map_or(2, |pair| pair.token_bytes);
+    let token_bytes = opened.as_ref().map_or(2, |pair| pair.pair_type.bytes);
     let (table, trouble) = match opened {
         Ok(pair) => (Rows::Spans(Arc::new(Documents(pair))), None),
         Err(why) => (Rows::Whole, Some(Arc::from(why))),

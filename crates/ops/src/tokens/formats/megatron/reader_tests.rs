@@ -1,5 +1,5 @@
 use super::super::super::super::reader::testing::{numbers, report};
-use super::super::index::write_index;
+use super::super::index::testing::index;
 use super::*;
 use crate::browse::open_tokens;
 use crate::engine::browse::{SampleAt, TokenView};
@@ -12,13 +12,9 @@ use gristmill_storage::publish::write_file;
 /// A pair of documents of these lengths.
 fn pair(lengths: &[i32]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let mut index = Vec::new();
-    let read = |take: &mut dyn FnMut(&[i32]) -> Outcome<()>| take(lengths);
-    write_index(TokenType::U16, lengths.len() as u64, &read, &mut |bytes| {
-        index.extend_from_slice(bytes);
-        Ok(())
-    })
-    .unwrap();
+    let some: Vec<i32> = lengths.iter().copied().filter(|length| *length > 0).collect();
+    let counts: Vec<u32> = lengths.iter().map(|length| u32::from(*length > 0)).collect();
+    let index = index(TokenType::U16, &some, &counts, &[]);
     let tokens: i32 = lengths.iter().sum();
     let tokens: Vec<u8> = (0..tokens as u16).flat_map(u16::to_le_bytes).collect();
     put(folder.path(), "a_text_document.idx", &index);

@@ -1,7 +1,7 @@
-//! Writes tokens and lengths of documents to spools, and indexes of them.
+//! Writes tokens, and the lengths and numbers of sequences, to spools, and indexes of them.
 
-use super::files::{lengths_spool, tokens_spool, Pairs};
-use super::index::{sequence_length, write_index, LENGTH_BYTES};
+use super::files::{PairSpools, Pairs};
+use super::index::{sequence_length, write_index, IndexTables, PairType, TakeNumbers, LENGTH_BYTES};
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
 use crate::source::documents::TextFile;
@@ -9,137 +9,275 @@ use crate::tokens::encode::EncodedBlock;
 use crate::tokens::format::{Appended, FinishedFormat, Finishing, TokenWriter};
 use crate::tokens::spool::each_chunk;
 use crate::tokens::spools::SpoolSet;
-use gristmill_core::{Outcome, Problem, ProblemKind, Subject};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The writer of pairs.
 pub(super) struct Writer<'a> {
     output: &'a Pairs,
-    /// The current pair, counted from 0.
-    number: u64,
+    state: WriterState,
+}
+
+/// What a resumed run needs.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct WriterState {
+    /// The current pair of each key, counted from 0.
+    numbers: Vec<u64>,
+    /// Lines of all blocks so far, those that were left out included.
+    lines: u64,
+    /// Lines of the files before the current one.
+    lines_before_file: u64,
+}
+
+/// Documents of a block for one partition, as they are in the spools.
+#[derive(Default)]
+struct Portion {
+    tokens: Vec<u8>,
+    lengths: Vec<u8>,
+    counts: Vec<u8>,
+}
+
+/// The text of a document of one key.
+struct DocumentText<'b> {
+    /// Position of the document in its block.
+    at: usize,
+    bytes: &'b [u8],
+    /// Tokens of each sequence.
+    lengths: &'b [u64],
+}
+
+/// Returns the texts of a key of all documents of a block; `keys` is the number of keys.
+fn texts_of(block: &EncodedBlock, key: usize, keys: usize, width: u64) -> impl Iterator<Item = DocumentText<'_>> {
+    let (mut bytes, mut lengths) = (block.bytes.as_slice(), block.sequences.lengths.as_slice());
+    let texts = block.sequences.counts.iter().enumerate();
+    texts.filter_map(move |(number, count)| {
+        let (here, later) = lengths.split_at(usize::try_from(*count).unwrap_or(usize::MAX).min(lengths.len()));
+        let size = here.iter().sum::<u64>().saturating_mul(width);
+        let (tokens, rest) = bytes.split_at(usize::try_from(size).unwrap_or(usize::MAX).min(bytes.len()));
+        (bytes, lengths) = (rest, later);
+        (number % keys == key).then_some(DocumentText { at: number / keys, bytes: tokens, lengths: here })
+    })
+}
+
+impl Portion {
+    fn add(&mut self, text: &DocumentText<'_>) -> Outcome<()> {
+        self.tokens.extend_from_slice(text.bytes);
+        for length in text.lengths {
+            self.lengths.extend_from_slice(&sequence_length(*length)?.to_le_bytes());
+        }
+        let count = u32::try_from(text.lengths.len())
+            .map_err(|_| Failure::data("packing for megatron", "a document has 2³² sequences or more"))?;
+        self.counts.extend_from_slice(&count.to_le_bytes());
+        Ok(())
+    }
 }
 
 impl<'a> Writer<'a> {
-    /// Returns a writer that begins with the first pair.
+    /// Returns a writer that begins with the first pairs.
     pub(super) fn new(output: &'a Pairs) -> Self {
-        Self { output, number: 0 }
+        let numbers = vec![0; output.prefixes.len()];
+        Self { output, state: WriterState { numbers, ..WriterState::default() } }
     }
 
     fn token_bytes(&self) -> u64 {
         self.output.token.bytes() as u64
     }
 
-    /// Appends documents to the current pair.
-    fn append_documents(&self, bytes: &[u8], lengths: &[u64], spools: &mut SpoolSet<'_>) -> Outcome<()> {
-        let lengths: Vec<i32> = lengths.iter().map(|length| sequence_length(*length)).collect::<Outcome<_>>()?;
-        let lengths: Vec<u8> = lengths.iter().flat_map(|length| length.to_le_bytes()).collect();
-        spools.append(&tokens_spool(self.number), bytes)?;
-        spools.append(&lengths_spool(self.number), &lengths)
+    /// Returns the spools of the current pair of a key.
+    fn spools_of(&self, key: usize, partition: u64) -> PairSpools {
+        PairSpools { key, number: self.state.numbers.get(key).copied().unwrap_or_default(), partition }
     }
 
-    /// Appends documents, and begins a new pair after each that brings one above the limit.
-    fn append_with_limit(&mut self, max_tokens: u64, block: &EncodedBlock, spools: &mut SpoolSet<'_>) -> Outcome<()> {
-        let (mut bytes, mut lengths) = (block.bytes.as_slice(), block.lengths.as_slice());
-        while !lengths.is_empty() {
-            let mut tokens = spools.bytes(&tokens_spool(self.number)) / self.token_bytes();
-            let before = tokens;
-            let is_last = |length: &u64| {
-                tokens = tokens.saturating_add(*length);
-                tokens > max_tokens
-            };
-            let last = lengths.iter().position(is_last);
-            let (here, later) = lengths.split_at(last.map_or(lengths.len(), |last| last + 1));
-            let size = (tokens - before).saturating_mul(self.token_bytes());
-            let (of_pair, rest) = bytes.split_at(usize::try_from(size).unwrap_or(usize::MAX).min(bytes.len()));
-            self.append_documents(of_pair, here, spools)?;
-            if last.is_some() {
-                self.close(spools)?;
-                self.number += 1;
+    /// Returns the partition of a document by the number of its line among those of all files.
+    fn partition(&self, block: &EncodedBlock, at: usize) -> u64 {
+        let line = block.lines.get(at).map_or(0, |line| line + self.state.lines_before_file);
+        line % self.output.partitions
+    }
+
+    /// Appends the texts of a key; begins a new pair after each document that brings one above the limit of tokens.
+    fn append_key(&mut self, key: usize, block: &EncodedBlock, spools: &mut SpoolSet<'_>) -> Outcome<()> {
+        let mut tokens = spools.bytes(&self.spools_of(key, 0).tokens()) / self.token_bytes();
+        let mut portions: BTreeMap<u64, Portion> = BTreeMap::new();
+        for text in texts_of(block, key, self.output.prefixes.len(), self.token_bytes()) {
+            portions.entry(self.partition(block, text.at)).or_default().add(&text)?;
+            tokens += text.lengths.iter().sum::<u64>();
+            if self.output.max_tokens.is_some_and(|most| tokens > most) {
+                self.append_portions(key, std::mem::take(&mut portions), spools)?;
+                self.close(key, spools)?;
+                if let Some(number) = self.state.numbers.get_mut(key) {
+                    *number += 1;
+                }
+                tokens = 0;
             }
-            (bytes, lengths) = (rest, later);
+        }
+        self.append_portions(key, portions, spools)
+    }
+
+    fn append_portions(&self, key: usize, portions: BTreeMap<u64, Portion>, spools: &mut SpoolSet<'_>) -> Outcome<()> {
+        for (partition, Portion { tokens, lengths, counts }) in portions {
+            let of_partition = self.spools_of(key, partition);
+            for (spool, bytes) in of_partition.all().iter().zip([tokens, lengths, counts]) {
+                spools.append(spool, &bytes)?;
+                // There may be more partitions than files that a process may open.
+                if self.output.partitions > 1 {
+                    spools.close(spool)?;
+                }
+            }
         }
         Ok(())
     }
 
-    /// Closes the spools of the current pair.
-    fn close(&self, spools: &mut SpoolSet<'_>) -> Outcome<()> {
-        for spool in [tokens_spool(self.number), lengths_spool(self.number)] {
-            spools.close(&spool)?;
-            spools.settle(&spool);
+    /// Closes the spools of the current pair of a key.
+    fn close(&self, key: usize, spools: &mut SpoolSet<'_>) -> Outcome<()> {
+        for partition in 0..self.output.partitions {
+            for spool in self.spools_of(key, partition).all() {
+                spools.close(&spool)?;
+                spools.settle(&spool);
+            }
         }
         Ok(())
     }
 
-    /// Makes the files of a pair, with the number of its documents and tokens.
-    fn pair(&self, finishing: &Finishing<'_>, number: u64) -> Outcome<(FinishedFile, FinishedFile, u64, u64)> {
-        let (tokens, lengths) = (tokens_spool(number), lengths_spool(number));
-        let length_bytes = finishing.bytes(&lengths);
-        let documents = length_bytes / LENGTH_BYTES;
-        let path = finishing.folder.join(format!("{number}.idx"));
+    /// Makes the files of a pair.
+    fn pair(&self, finishing: &Finishing<'_>, key: usize, number: u64) -> Outcome<FinishedPair> {
+        let partitions = (0..self.output.partitions).map(|partition| PairSpools { key, number, partition });
+        let partitions: Vec<PairSpools> =
+            partitions.filter(|spools| finishing.marks.contains_key(&spools.tokens())).collect();
+        let path = finishing.folder.join(format!("{key}-{number}.idx"));
         let mut file = finishing.create(&path)?;
-        let spool = finishing.spool(&lengths);
-        let read = |take: &mut dyn FnMut(&[i32]) -> Outcome<()>| {
-            let mut some = Vec::new();
-            each_chunk(&spool, 0, length_bytes, &mut |bytes| {
-                finishing.context.cancel.check()?;
-                some.clear();
-                // Chunks have whole lengths.
-                some.extend(bytes.as_chunks::<4>().0.iter().map(|length| i32::from_le_bytes(*length)));
-                take(&some)
-            })
-        };
-        write_index(self.output.token, documents, &read, &mut |bytes| file.write_all(bytes))?;
+        let tables = SpooledTables { finishing, partitions: &partitions };
+        write_index(PairType::of(self.output.token)?, &tables, &mut |bytes| file.write_all(bytes))?;
         file.close()?;
-        let bin = FinishedFile::of(finishing.spool(&tokens), self.output.bin(number))?;
-        let idx = FinishedFile::of(path, self.output.idx(number))?.completing();
-        Ok((bin, idx, documents, finishing.bytes(&tokens) / self.token_bytes()))
+        let sum = |spool: fn(PairSpools) -> String| partitions.iter().map(|s| finishing.bytes(&spool(*s))).sum::<u64>();
+        let tokens = match partitions.as_slice() {
+            [only] => finishing.spool(&only.tokens()),
+            several => {
+                let path = finishing.folder.join(format!("{key}-{number}.bin"));
+                let mut file = finishing.create(&path)?;
+                each_part(finishing, several, PairSpools::tokens, &mut |bytes| file.write_all(bytes))?;
+                file.close()?;
+                path
+            }
+        };
+        Ok(FinishedPair {
+            bin: FinishedFile::of(tokens, self.output.bin(key, number))?,
+            idx: FinishedFile::of(path, self.output.idx(key, number))?.completing(),
+            documents: sum(PairSpools::counts) / LENGTH_BYTES,
+            tokens: sum(PairSpools::tokens) / self.token_bytes(),
+        })
     }
+}
+
+/// A pair that is ready for publication.
+struct FinishedPair {
+    bin: FinishedFile,
+    idx: FinishedFile,
+    documents: u64,
+    tokens: u64,
+}
+
+/// The tables of a pair in its spools.
+struct SpooledTables<'a> {
+    finishing: &'a Finishing<'a>,
+    partitions: &'a [PairSpools],
+}
+
+impl IndexTables for SpooledTables<'_> {
+    fn lengths(&self, take: TakeNumbers<'_, i32>) -> Outcome<()> {
+        each_number(self, PairSpools::lengths, i32::from_le_bytes, take)
+    }
+
+    fn counts(&self, take: TakeNumbers<'_, u32>) -> Outcome<()> {
+        each_number(self, PairSpools::counts, u32::from_le_bytes, take)
+    }
+}
+
+/// Passes on the numbers of a spool of each partition.
+fn each_number<N>(
+    tables: &SpooledTables<'_>,
+    spool: fn(PairSpools) -> String,
+    of: fn([u8; 4]) -> N,
+    take: TakeNumbers<'_, N>,
+) -> Outcome<()> {
+    let mut some = Vec::new();
+    each_part(tables.finishing, tables.partitions, spool, &mut |bytes| {
+        some.clear();
+        // Chunks have whole numbers.
+        some.extend(bytes.as_chunks::<4>().0.iter().map(|number| of(*number)));
+        take(&some)
+    })
+}
+
+/// Passes on the bytes of a spool of each partition.
+fn each_part(
+    finishing: &Finishing<'_>,
+    partitions: &[PairSpools],
+    spool: fn(PairSpools) -> String,
+    take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
+) -> Outcome<()> {
+    partitions.iter().map(|spools| spool(*spools)).try_for_each(|spool| {
+        each_chunk(&finishing.spool(&spool), 0, finishing.bytes(&spool), &mut |bytes| {
+            finishing.context.cancel.check()?;
+            take(bytes)
+        })
+    })
 }
 
 impl TokenWriter for Writer<'_> {
     fn begin_file(&mut self, _: usize, spools: &mut SpoolSet<'_>) -> Outcome<()> {
-        if self.number > 0 || spools.contains(&tokens_spool(0)) {
-            return Ok(());
+        self.state.lines_before_file = self.state.lines;
+        for key in self.output.keys() {
+            let first = self.spools_of(key, 0);
+            if first.number == 0 && !spools.contains(&first.tokens()) {
+                first.all().iter().try_for_each(|spool| spools.create(spool))?;
+            }
         }
-        spools.create(&tokens_spool(0))?;
-        spools.create(&lengths_spool(0))
+        Ok(())
     }
 
     fn append(&mut self, _: usize, block: &EncodedBlock, _: &TextFile, spools: &mut SpoolSet<'_>) -> Outcome<Appended> {
-        match self.output.max_tokens {
-            Some(max_tokens) => self.append_with_limit(max_tokens, block, spools)?,
-            None => self.append_documents(&block.bytes, &block.lengths, spools)?,
-        }
+        self.output.keys().try_for_each(|key| self.append_key(key, block, spools))?;
+        self.state.lines += block.lengths.len() as u64 + block.skipped.iter().map(|skip| skip.documents).sum::<u64>();
         Ok(Appended::all(block))
     }
 
     fn end(&mut self, spools: &mut SpoolSet<'_>) -> Outcome<()> {
-        self.close(spools)
+        self.output.keys().try_for_each(|key| self.close(key, spools))
     }
 
     fn state(&self) -> Value {
-        self.number.into()
+        serde_json::to_value(&self.state).unwrap_or_default()
     }
 
     fn restore(&mut self, state: Value) -> bool {
-        state.as_u64().map(|number| self.number = number).is_some()
+        let state = serde_json::from_value::<WriterState>(state).ok();
+        let state = state.filter(|state| state.numbers.len() == self.output.prefixes.len());
+        state.map(|state| self.state = state).is_some()
     }
 
     fn finish(&self, finishing: &Finishing<'_>) -> Outcome<FinishedFormat> {
         let context = finishing.context;
-        let numbers: Vec<u64> =
-            (0..).take_while(|number| finishing.marks.contains_key(&tokens_spool(*number))).collect();
-        let done =
-            run_units(&numbers, context.options.threads, &context.cancel, |number| self.pair(finishing, *number))?;
+        let is_there = |key, number| {
+            let spools = PairSpools { key, number, partition: 0 };
+            finishing.marks.contains_key(&spools.tokens())
+        };
+        let of_key = |key| (0..).take_while(move |number| is_there(key, *number)).map(move |number| (key, number));
+        let pairs: Vec<(usize, u64)> = self.output.keys().flat_map(of_key).collect();
+        let done = run_units(&pairs, context.options.threads, &context.cancel, |(key, number)| {
+            Ok((*key, self.pair(finishing, *key, *number)?))
+        })?;
         let mut finished = FinishedFormat::default();
-        for (bin, idx, documents, tokens) in done {
+        for (key, FinishedPair { bin, idx, documents, tokens }) in done {
             finished.files.extend([bin, idx]);
-            finished.items += documents;
+            // Each key has the same documents.
+            finished.items += if key == 0 { documents } else { 0 };
             finished.tokens += tokens;
         }
         context.progress.add(1, 0);
         if finished.tokens == 0 {
-            let subject = Subject::path(self.output.bin(0));
+            let subject = Subject::path(self.output.bin(0, 0));
             let what = if finished.items == 0 { "there are no documents" } else { "no document has a token" };
             let why = format!("{what}, and readers of Megatron cannot open a pair without tokens");
             finished.problems.push(Problem::problem(ProblemKind::EmptyFile, subject, why));

@@ -1,0 +1,76 @@
+//! How documents are divided into sequences, and the sequences of a block.
+
+use crate::source::documents::{texts_at, Document, DocumentRules, Text, Verdict, EMPTY};
+
+/// How documents are divided into sequences.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SequenceRules {
+    /// The keys of the texts, each with sequences of its own; empty if a program makes the texts.
+    pub keys: Vec<String>,
+    /// Whether the only text is that of the plan.
+    pub is_plan_text: bool,
+    /// Whether a text may be a list of strings, each a sequence.
+    pub takes_lists: bool,
+    /// Whether a string without tokens is a sequence.
+    pub keeps_empty: bool,
+}
+
+/// The sequences of the documents of a block.
+#[derive(Clone, Debug, Default)]
+pub struct Sequences {
+    /// Tokens of each sequence.
+    pub lengths: Vec<u64>,
+    /// Number of sequences of each text. The texts of a document are next to each other, in the order of the keys.
+    pub counts: Vec<u64>,
+}
+
+impl Sequences {
+    /// Returns the sequences of the first of `all` documents.
+    pub(super) fn first(&self, documents: usize, all: usize) -> Self {
+        let texts = self.counts.len().checked_div(all).unwrap_or(0).saturating_mul(documents);
+        let counts = self.counts.get(..texts).unwrap_or_default().to_vec();
+        let sequences = usize::try_from(counts.iter().sum::<u64>()).unwrap_or(usize::MAX);
+        Self { lengths: self.lengths.get(..sequences).unwrap_or_default().to_vec(), counts }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.lengths.clear();
+        self.counts.clear();
+    }
+
+    /// Returns the memory held, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        (self.lengths.capacity() + self.counts.capacity()) * size_of::<u64>()
+    }
+}
+
+impl SequenceRules {
+    /// Whether the texts of a document are read from its line, and not taken from what was extracted.
+    pub(super) fn reads_line(&self, document: &Document<'_>) -> bool {
+        let may_be_list = self.takes_lists && !self.keys.is_empty();
+        !self.is_plan_text || may_be_list && matches!(document.text, Text::NotText(_) | Text::Falsy(_))
+    }
+
+    /// Returns the texts of each key.
+    pub(super) fn texts_of(
+        &self,
+        rules: DocumentRules,
+        line: &[u8],
+        document: &Document<'_>,
+    ) -> Result<Vec<Vec<String>>, Verdict<'static>> {
+        match document.text {
+            Text::Blank => return Err(Verdict::Refuse("the line is blank")),
+            Text::Invalid { why, .. } | Text::NotObject(why) => return Err(Verdict::Refuse(why)),
+            _ => {}
+        }
+        if let Some(why) = document.quirks.why(rules) {
+            return Err(Verdict::Refuse(why));
+        }
+        let texts = self.keys.iter().map(|key| texts_at(line, key, self.takes_lists));
+        let texts: Vec<Vec<String>> = texts.collect::<Result<_, _>>().map_err(Verdict::Refuse)?;
+        match rules.skips_empty && texts.iter().flatten().all(String::is_empty) {
+            true => Err(Verdict::Skip(EMPTY)),
+            false => Ok(texts),
+        }
+    }
+}
