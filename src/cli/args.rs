@@ -5,6 +5,7 @@ use super::browse::BrowseArgs;
 use super::dropin::energon::EnergonArgs;
 use super::dropin::nanotron::NanotronArgs;
 use super::globals::Globals;
+use super::megatron::MegatronArgs;
 use super::mix::MixArgs;
 use super::modalities::ModalitiesArgs;
 use super::nanosets::NanosetsArgs;
@@ -101,6 +102,8 @@ pub enum Command {
     Mix(MixArgs),
     /// Merge, shuffle, cut, filter files of Modalities; `data` has the names of the `modalities` program
     Modalities(ModalitiesArgs),
+    /// The arguments of Megatron-LM's tools, for scripts that exist
+    Megatron(MegatronArgs),
     /// Merge the .ds files of a folder, or shuffle windows of them
     Nanosets(NanosetsArgs),
     /// Write a small data set to try everything on, and prepare it
@@ -148,6 +151,7 @@ impl Command {
     pub fn has_plan(&self) -> bool {
         match self {
             Self::Run { .. } | Self::Operation(_) | Self::Nanosets(_) | Self::Nanotron(_) | Self::Demo { .. } => true,
+            Self::Megatron(_) => true,
             Self::Mix(args) => args.name() != "mix check",
             Self::Modalities(args) => args.has_plan(),
             Self::Energon(args) => matches!(args.name(), "energon prepare" | "energon prepare-media"),
@@ -177,6 +181,7 @@ impl Command {
             Self::Splits(args) => args.name(),
             Self::Mix(args) => args.name(),
             Self::Modalities(args) => args.name(),
+            Self::Megatron(args) => args.name(),
             Self::Nanosets(args) => args.command.plan().name(),
             Self::Operation(given) => given.name(),
             Self::Demo { .. } => "demo",

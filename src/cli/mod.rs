@@ -25,6 +25,7 @@ mod kinds;
 mod lint;
 mod logging;
 mod media;
+mod megatron;
 mod mix;
 mod modalities;
 mod nanosets;
@@ -72,6 +73,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     if let Some(Command::Modalities(args)) = &cli.command {
         args.adjust(&mut cli.globals);
     }
+    if let Some(Command::Megatron(args)) = &cli.command {
+        args.adjust(&mut cli.globals);
+    }
     if let Some(Command::Operation(given)) = &cli.command {
         operation::adjust(given, &mut cli.globals);
     }
@@ -111,6 +115,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         Some(Command::Mix(args)) => mix::run(args, context),
         Some(Command::Modalities(args)) => modalities::run(args, context),
         Some(Command::Operation(given)) => operation::run(&given, context),
+        Some(Command::Megatron(args)) => megatron::run(&args, context),
         Some(Command::Nanosets(args)) => operation::run(args.command.plan(), context),
         Some(Command::Jobs { paths }) => jobs::run(&paths, context),
         Some(Command::Keys) => keys::run(context),

@@ -32,7 +32,7 @@ pub use facts::{AddedTokenFacts, Padding, PaddingLength, Side, Template, Tokeniz
 #[cfg(any(test, feature = "testing"))]
 pub use fast::DIFFERS;
 pub use join::Join2;
-pub use load::meant_by;
+pub use load::{meant_by, path_of};
 pub use parity_check::{Mismatch, ParityCheck};
 pub use special::SpecialTokenFinder;
 pub use tokenizer::Tokenizer;

@@ -41,14 +41,20 @@ impl FileState {
 
 /// Reads the tokenizer of this name; returns where it was found, and its bytes.
 pub(super) fn read(named: &str) -> Outcome<(PathBuf, Vec<u8>)> {
+    let file = path_of(named)?;
+    read_whole(&file, MAX_FILE_BYTES)?.map(|bytes| (file, bytes)).ok_or_else(|| missing(named))
+}
+
+/// Returns the path of the tokenizer of this name: a file, that of a folder, or that of a model in the local hub cache.
+///
+/// # Errors
+/// There is none.
+pub fn path_of(named: &str) -> Outcome<PathBuf> {
     let path = Path::new(named);
-    let file = if path.is_dir() { in_folder(path)? } else { path.to_owned() };
-    match read_whole(&file, MAX_FILE_BYTES)? {
-        Some(bytes) => Ok((file, bytes)),
-        None => match hub_folder().map_or(Ok(None), |hub| in_hub(&hub, named))? {
-            Some(file) => read_whole(&file, MAX_FILE_BYTES)?.map(|bytes| (file, bytes)).ok_or_else(|| missing(named)),
-            None => Err(missing(named)),
-        },
+    match (path.is_dir(), path.exists()) {
+        (true, _) => in_folder(path),
+        (false, true) => Ok(path.to_owned()),
+        (false, false) => hub_folder().map_or(Ok(None), |hub| in_hub(&hub, named))?.ok_or_else(|| missing(named)),
     }
 }
 

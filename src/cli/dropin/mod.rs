@@ -3,6 +3,8 @@
 pub mod energon;
 mod fix_duplicates;
 mod media_filter;
+pub mod megatron;
+mod megatron_tokenizer;
 pub mod modalities;
 pub mod nanotron;
 mod preview;

@@ -6,6 +6,7 @@ mod golden;
 mod kills;
 mod mds;
 mod megatron;
+mod megatron_tools;
 mod olmo;
 mod packed_folder;
 mod same_bytes;

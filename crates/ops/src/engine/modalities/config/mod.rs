@@ -6,6 +6,7 @@ mod tests;
 mod tokenizer;
 
 pub use resolve::{resolved, EnvVars};
+pub use tokenizer::stored_config;
 
 use crate::engine::modalities::{unknown_end, unknown_end_note};
 use crate::formats::modalities::{raw_index, with_suffix, PACKED_SUFFIX};

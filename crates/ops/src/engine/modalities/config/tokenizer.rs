@@ -159,7 +159,7 @@ fn special_tokens_of(section: &Section<'_>) -> Outcome<Vec<(String, Vec<String>)
 }
 
 /// Reads `tokenizer_config.json` next to the tokenizer; null if it is missing or cannot be read.
-fn stored_config(path: &str) -> Outcome<Node> {
+pub fn stored_config(path: &str) -> Outcome<Node> {
     let path = Path::new(path);
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
     let bytes = read_whole(&folder.join("tokenizer_config.json"), MAX_CONFIG_BYTES)?.unwrap_or_default();

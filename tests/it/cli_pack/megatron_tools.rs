@@ -1,0 +1,189 @@
+//! The drop-in names of Megatron-LM's tools: their output byte for byte, and what is refused.
+
+use super::{golden, golden_path, own_left_out, Case};
+use crate::cli_support::Sandbox;
+use crate::support::{assert_same, copy_folder, picture};
+use serde_json::{json, Value};
+use std::path::Path;
+
+fn read_json(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+/// Makes the tokenizers that are described by the number of their entries.
+fn grow_tokenizers(sandbox: &Sandbox) {
+    let base = golden("megatron/tokenizers");
+    std::fs::remove_file(sandbox.path("tokenizers")).unwrap();
+    copy_folder(&base, &sandbox.path("tokenizers"));
+    for (path, facts) in read_json(&base.join("grow.json")).as_object().unwrap() {
+        let mut file = read_json(&base.join(facts["base"].as_str().unwrap()));
+        let last = facts["entries"].as_u64().unwrap() - 1;
+        let vocabulary = file["model"]["vocab"].as_object_mut().unwrap();
+        let first = vocabulary.values().map(|id| id.as_u64().unwrap()).max().unwrap() + 1;
+        vocabulary.extend((first..last).map(|id| (format!("<dummy_{id}>"), id.into())));
+        let added = json!({"id": last, "content": "<|last|>", "single_word": false, "lstrip": false, "rstrip": false,
+            "normalized": false, "special": true});
+        file["added_tokens"].as_array_mut().unwrap().push(added);
+        sandbox.write(&format!("tokenizers/{path}"), file.to_string());
+        let config = format!("tokenizers/{}", Path::new(path).with_file_name("tokenizer_config.json").display());
+        sandbox.write(&config, std::fs::read(base.join("bpe1k/tokenizer_config.json")).unwrap());
+    }
+}
+
+/// Runs the commands of a case with several numbers of threads, and compares every byte.
+fn comes_out(name: &str, code: i32) {
+    let name = format!("megatron/{name}");
+    let facts = read_json(&golden(&name).join("case.json"));
+    for (threads, memory) in [("1", "64M"), ("2", "256M"), ("7", "1G")] {
+        let case = Case::new(&name);
+        if name.contains("m05") {
+            grow_tokenizers(&case.sandbox);
+        }
+        for command in facts["gristmill"].as_array().unwrap() {
+            let mut words: Vec<&str> = command.as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+            words.extend(["--memory", memory]);
+            match words.iter().position(|word| *word == "--workers") {
+                Some(at) => words[at + 1] = threads,
+                None => words.extend(["--threads", threads]),
+            }
+            case.run(&words).ends(code);
+        }
+        let ours = own_left_out(&case.sandbox.path("case/expected"));
+        assert_same(&ours, &picture(&golden(&name).join("expected")), &format!("{name}, {threads} threads"));
+    }
+}
+
+#[test]
+fn preprocess_data_writes_the_bytes_of_the_reference() {
+    for name in ["m01_basic", "m02_append_eod", "m03_json_keys", "m04_template", "m05_token_size"] {
+        comes_out(name, 0);
+    }
+}
+
+#[test]
+fn partitions_give_the_order_of_the_reference() {
+    comes_out("m06_partitions", 0);
+    comes_out("m07_partitions_sequential", 0);
+}
+
+#[test]
+fn lines_on_which_the_reference_hangs_are_left_out_and_named() {
+    comes_out("m10_bad_lines", 1);
+    comes_out("m09_empty_input", 1);
+    let case = Case::new("megatron/m10_bad_lines");
+    let line = "megatron preprocess_data --tokenizer-type HuggingFaceTokenizer --tokenizer-model ../tokenizers/bpe1k \
+                --input input/a.jsonl --output-prefix o --workers 2 --append-eod";
+    let mut ran = case.run(&line.split_whitespace().collect::<Vec<_>>()).ends(1);
+    for finding in ["line 3", "its text is null", "its text is a number", "the line is blank", "it has no text"] {
+        ran = ran.complains(finding);
+    }
+}
+
+#[test]
+fn preprocess_data_fast_writes_the_bytes_of_the_reference() {
+    comes_out("m13_fast", 0);
+    comes_out("m14_fast_no_eod", 0);
+}
+
+/// The arguments of all tools.
+fn tool(tool: &str, more: &str) -> String {
+    let tokenizer = golden_path("megatron/tokenizers/bpe1k");
+    format!("megatron {tool} --tokenizer-type HuggingFaceTokenizer --tokenizer-model {tokenizer} {more}")
+}
+
+#[test]
+fn a_line_without_one_of_the_keys_is_in_no_pair() {
+    let sandbox = Sandbox::new();
+    let lines = [
+        r#"{"a": "one", "b": ["two", "three"]}"#,
+        r#"{"a": "one"}"#,
+        r#"{"a": "one", "b": ["two", 3]}"#,
+        r#"{"a": ["\ud800"], "b": "two"}"#,
+        r#"{"a": "", "b": []}"#,
+        r#"{"b": "two", "a": "\u006fne"}"#,
+    ];
+    sandbox.write("x.jsonl", lines.join("\n"));
+    let keys = "--input x.jsonl --output-prefix out/x --workers 2 --json-keys a b --append-eod";
+    let ran = sandbox.say(&tool("preprocess_data", keys)).ends(1);
+    ran.complains("line 2").complains("line 3").complains("line 4");
+    let documents = |name: &str| {
+        let index = sandbox.read(name);
+        let number = |at: usize| u64::from_le_bytes(index[at..at + 8].try_into().unwrap());
+        (number(18), number(26) - 1)
+    };
+    assert_eq!(documents("out/x_a_document.idx"), (2, 3));
+    assert_eq!(documents("out/x_b_document.idx"), (3, 3));
+    sandbox.say("lint out").ends(0);
+    // The same by the flags of pack.
+    let tokenizer = golden_path("megatron/tokenizers/bpe1k");
+    let pack = format!(
+        "pack x.jsonl --format megatron --tokenizer {tokenizer} --eos-token <|endoftext|> --json-key a --json-key b \
+         --empty-texts document --output out/y --yes"
+    );
+    sandbox.say(&pack).ends(1);
+    for end in ["a_document.bin", "a_document.idx", "b_document.bin", "b_document.idx"] {
+        assert_eq!(sandbox.read(&format!("out/x_{end}")), sandbox.read(&format!("out/y_{end}")), "{end}");
+    }
+}
+
+#[test]
+fn lines_of_all_files_of_a_pattern_are_dealt_to_partitions() {
+    let sandbox = Sandbox::new();
+    let line = |number: u32| format!("{{\"text\": \"number {number}\"}}\n");
+    let lines = |numbers: &mut dyn Iterator<Item = u32>| numbers.map(line).collect::<String>();
+    sandbox.write("in/a.jsonl", format!("{}\n{}", lines(&mut (0..4)), lines(&mut (5..7))));
+    sandbox.write("in/b.jsonl", lines(&mut (7..20)));
+    sandbox.write("in/other.txt", "no");
+    let arguments = |more: &str| tool("preprocess_data", &format!("--workers 3 --append-eod {more}"));
+    sandbox
+        .say(&arguments("--partitions 3 --input in/?.jsonl --output-prefix dealt"))
+        .ends(1)
+        .complains("--keep-sequential-samples");
+    // Line 4 is blank.
+    let ordered = (0..3).flat_map(|partition| (0..20).filter(move |number| number % 3 == partition && *number != 4));
+    sandbox.write("ordered.jsonl", lines(&mut ordered.collect::<Vec<_>>().into_iter()));
+    sandbox.say(&arguments("--input ordered.jsonl --output-prefix plain")).ends(0);
+    for end in ["bin", "idx"] {
+        let of = |name: &str| sandbox.read(&format!("{name}_text_document.{end}"));
+        assert_eq!(of("dealt"), of("plain"), "{end}");
+    }
+}
+
+#[test]
+fn what_is_not_supported_is_refused_with_what_to_use_instead() {
+    let sandbox = Sandbox::new();
+    sandbox.write("x.jsonl", "{\"text\": \"one\"}\n");
+    let files = "--input x.jsonl --output-prefix x";
+    let more = |more: &str| tool("preprocess_data", &format!("{files} --workers 1 {more}"));
+    sandbox.say(&more("--split-sentences")).ends(2).complains("list of strings");
+    sandbox.say(&more("--find-optimal-num-workers")).ends(2).complains("--workers");
+    sandbox.say(&more("--tokenizer-special-tokens <|new|>")).ends(2).complains("not in the vocabulary");
+    sandbox.say(&tool("preprocess_data", "--input x.jsonl --output-prefix o/ --workers 1")).ends(2).complains("folder");
+    sandbox.say(&tool("preprocess_data", files)).ends(2).complains("--workers");
+    let of_type = |name: &str| format!("megatron preprocess_data --tokenizer-type {name} {files} --workers 1");
+    for name in ["GPT2BPETokenizer", "NullTokenizer", "TikTokenizer", "SFTTokenizer", "Unknown"] {
+        sandbox.say(&of_type(name)).ends(2).complains("HuggingFaceTokenizer").complains(name);
+    }
+    sandbox.say(&of_type("HuggingFaceTokenizer")).ends(2).complains("--tokenizer-model");
+    let model = golden_path("tokenizers/spm_bpe_bytes.model");
+    let piece = |tool: &str, more: &str| {
+        format!("megatron {tool} --tokenizer-type Llama2Tokenizer --tokenizer-model {model} {files} {more}")
+    };
+    sandbox.say(&piece("preprocess_data_fast", "")).ends(2).complains("preprocess_data takes SentencePiece");
+    sandbox.say(&piece("preprocess_data", "--workers 1 --append-eod")).ends(0);
+    assert!(sandbox.read("x_text_document.bin").len() > 2);
+    let wrong = format!("megatron preprocess_data --tokenizer-type HuggingFaceTokenizer --tokenizer-model {model}");
+    sandbox.say(&format!("{wrong} {files} --workers 1")).ends(2).complains("SentencePieceTokenizer");
+}
+
+#[test]
+fn every_argument_is_accepted() {
+    let sandbox = Sandbox::new();
+    sandbox.write("x.jsonl", "{\"text\": \"one\"}\n");
+    let more = "--input x.jsonl --output-prefix x --workers 1 --log-interval 10 --keep-newlines --lang french \
+                --vocab-size 5 --padded-vocab-size 8 --no-pad-vocab-size --vocab-extra-ids 0 --tokenizer-hf-no-use-fast \
+                --trust-remote-code --null-tokenizer-pad-id 1 --chat-template x --use-gigatoken --append-eod \
+                --keep-sequential-samples --tokenizer-special-tokens <|pad|> --json-keys text";
+    sandbox.say(&tool("preprocess_data", more)).ends(0).complains("--trust-remote-code");
+    assert!(sandbox.has("x_text_document.idx"));
+}
