@@ -10,7 +10,7 @@ use gristmill_core::text::{bytes, count, display_safe, duration, grouped};
 use gristmill_core::{DatasetKind, Failure, Handles, Outcome, ProblemLog, Progress, Severity, Subject, TokenKind};
 use gristmill_ops::engine::nanosets::check::Depth;
 use gristmill_ops::engine::plan::shell_quote;
-use gristmill_ops::job::modalities::RepairReport;
+use gristmill_ops::job::repair::RepairReport;
 use gristmill_ops::job::report::counts_value;
 use gristmill_ops::tokens::formats;
 use gristmill_ops::tokens::reader::{CheckRequest, TokenReader};
@@ -80,20 +80,21 @@ pub fn repair(path: &str, kind: &TokenKind, context: &Context) -> Finished {
 
 fn repaired(path: &str, report: &RepairReport, dry: bool) -> String {
     let name = display_safe(path);
-    let documents = count(report.documents, "document");
+    let (what, unit) = report.what;
+    let documents = count(report.documents, unit);
     if report.repaired == 0 {
         let done = paint(Tone::Good, "Nothing to do.");
         return format!("{done} The index of {name} is right: {documents}. Nothing was written.");
     }
-    let places = format!("{} of {documents}, from document {} on", grouped(report.repaired), report.first);
+    let places = format!("{} of {documents}, from {unit} {} on", grouped(report.repaired), report.first);
     if dry {
         return format!(
-            "Would repair the positions of {places}, and keep the old file under another name. Nothing was written."
+            "Would repair the {what} of {places}, and keep the old file under another name. Nothing was written."
         );
     }
     let size = report.files.first().map_or_else(String::new, |file| bytes(file.bytes));
     let backup =
         report.backup.as_deref().map_or_else(String::new, |backup| format!(" The old file: {}.", display_safe(backup)));
     let done = paint(Tone::Good, &format!("Repaired {name}"));
-    format!("{done}: positions of {places}; {size} in {}.{backup}", duration(report.elapsed))
+    format!("{done}: {what} of {places}; {size} in {}.{backup}", duration(report.elapsed))
 }

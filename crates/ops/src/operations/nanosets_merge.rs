@@ -3,7 +3,8 @@
 use super::{Operation, Plan};
 use crate::engine::nanosets::merge::MAX_TOKENS_PER_FILE;
 use crate::engine::nanosets::MergePlan;
-use crate::job::nanosets::{run_merge, FilesReport};
+use crate::job::files_report::FilesReport;
+use crate::job::nanosets::run_merge;
 use crate::job::task::TaskContext;
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
 use gristmill_core::pack::DEFAULT_SEED;

@@ -2,7 +2,8 @@
 
 use super::{Operation, Plan};
 use crate::engine::nanosets::WindowsPlan;
-use crate::job::nanosets::{run_windows, FilesReport};
+use crate::job::files_report::FilesReport;
+use crate::job::nanosets::run_windows;
 use crate::job::task::TaskContext;
 use gristmill_core::options::{Access, Group, OptionSpec};
 use gristmill_core::pack::DEFAULT_SEED;

@@ -4,7 +4,7 @@ use crate::engine::browse::TokenBrowser;
 use crate::engine::check::Checked;
 use crate::engine::modalities::check::Vocabulary;
 use crate::engine::nanosets::check::Depth;
-use crate::job::modalities::RepairReport;
+use crate::job::repair::RepairReport;
 use crate::job::task::Task;
 use gristmill_core::table::Table;
 use gristmill_core::{Handles, Outcome, Problem, RunOptions, TokenKind};

@@ -5,6 +5,6 @@ mod rewrite;
 #[cfg(test)]
 mod tests;
 
-pub use repair::{start_repair, RepairReport};
+pub use repair::start_repair;
 pub(crate) use rewrite::{make_parent, run as run_rewrite};
 pub use rewrite::{start, start_on, Existing, Rewrite, RewritePlan, RewriteReport};

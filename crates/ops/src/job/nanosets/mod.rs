@@ -5,7 +5,6 @@ mod index;
 #[cfg(test)]
 mod tests;
 
-pub use files::FilesReport;
 pub(crate) use files::{run_merge, run_windows};
 pub use index::{run_index, MixtureIndexReport, DATASET_INDEX, SAMPLE_INDEX};
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::engine::nanosets::mixture::{Member, MixtureIndexPlan};
 use crate::engine::nanosets::{MergePlan, WindowsPlan};
+use crate::job::files_report::FilesReport;
 use crate::job::report::Report;
 use crate::operations::{start, MixIndex, NanosetsMerge, NanosetsShuffle, Operation};
 use gristmill_core::{ExitClass, RunOptions};

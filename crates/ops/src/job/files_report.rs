@@ -1,0 +1,84 @@
+//! The report of a run that makes files of tokens out of others.
+
+use super::report::{OutputFile, Report, ReportLine};
+use gristmill_core::text::{bytes, count, count_verb, display_safe};
+use gristmill_core::{Problem, ProblemKind, Severity};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a run did, or would do.
+#[derive(Clone, Debug, Serialize)]
+pub struct FilesReport {
+    /// Folder of the result.
+    pub output: PathBuf,
+    /// Number of files read.
+    pub inputs: u64,
+    /// Files as written; empty for a dry run of a merge, whose division into files is not known in advance.
+    pub files: Vec<OutputFile>,
+    /// Tokens written, or to be written.
+    pub tokens: u64,
+    /// Number of documents, chunks or windows.
+    pub units: u64,
+    /// Tokens of the input that are in none of the files.
+    pub left_tokens: u64,
+    /// Name of a unit, in the singular.
+    #[serde(skip)]
+    pub unit: &'static str,
+    /// Verbs for what was done, and for what would be done: `Merged`, `merge`.
+    #[serde(skip)]
+    pub verbs: (&'static str, &'static str),
+    /// Size of a token in bytes.
+    pub token_bytes: u64,
+    /// Whether identical files already existed and nothing was written.
+    pub nothing_to_do: bool,
+    /// Problems and notes, the first 1,000 of each severity.
+    pub problems: Vec<Problem>,
+    /// Counts of all problems and notes.
+    #[serde(skip)]
+    pub counts: Vec<(Severity, ProblemKind, u64)>,
+    /// Wall time.
+    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
+    pub elapsed: Duration,
+}
+
+impl Report for FilesReport {
+    fn lines(&self, is_preview: bool) -> Vec<ReportLine> {
+        let what = format!(
+            "{} with {} of {}",
+            count(self.units, self.unit),
+            count(self.tokens, "token"),
+            count(self.inputs, "file")
+        );
+        let output = display_safe(&self.output.to_string_lossy()).into_owned();
+        let (done, would) = self.verbs;
+        let mut lines = vec![match (is_preview, self.nothing_to_do) {
+            (true, _) => ReportLine::plain(format!("Would {would} {what} into {output}. Nothing was written.")),
+            (false, true) => {
+                ReportLine::good("Nothing to do.", format!(" {output} holds the same files already: {what}."))
+            }
+            (false, false) => {
+                let size = bytes(self.files.iter().map(|file| file.bytes).sum());
+                let files = count(self.files.len() as u64, "file");
+                ReportLine::good(done, format!(" {what} into {output}: {files}, {size}."))
+            }
+        }];
+        if self.left_tokens > 0 {
+            lines
+                .push(ReportLine::plain(format!("{} left out.", count_verb(self.left_tokens, "token", "was", "were"))));
+        }
+        lines
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn is_nothing_to_do(&self) -> bool {
+        self.nothing_to_do
+    }
+
+    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
+        (&self.problems, &self.counts)
+    }
+}

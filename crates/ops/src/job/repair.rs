@@ -1,0 +1,114 @@
+//! Repairs of files: what is reported, and how a repaired file takes the place of the old one, which is kept.
+
+use super::exclusive_output::ExclusiveOutput;
+use super::report::OutputFile;
+use super::task::TaskContext;
+use super::Phase;
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
+use gristmill_storage::fs::BufferedFile;
+use gristmill_storage::publish::place_file;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Bytes that are written at a time.
+const WRITE_BYTES: usize = 1 << 20;
+
+/// Result of a repair.
+#[derive(Clone, Debug, Serialize)]
+pub struct RepairReport {
+    /// Documents in the file, or sequences.
+    pub documents: u64,
+    /// What was repaired, and of what: `positions`, `document`.
+    #[serde(skip)]
+    pub what: (&'static str, &'static str),
+    /// Documents whose offset was repaired; 0 if there was no error.
+    pub repaired: u64,
+    /// The first of them, counted from 0.
+    pub first: u64,
+    /// Path of the backup of the original file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<String>,
+    /// The file as written.
+    pub files: Vec<OutputFile>,
+    /// Problems and notes, the first 1,000 of each severity.
+    pub problems: Vec<Problem>,
+    /// Counts of all problems and notes.
+    #[serde(skip)]
+    pub counts: Vec<(Severity, ProblemKind, u64)>,
+    /// Wall time.
+    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
+    pub elapsed: Duration,
+}
+
+impl RepairReport {
+    /// Returns the report of a repair that has written nothing yet.
+    pub(crate) fn new(what: (&'static str, &'static str), documents: u64, repaired: u64, first: u64) -> Self {
+        Self {
+            documents,
+            what,
+            repaired,
+            first,
+            backup: None,
+            files: Vec::new(),
+            problems: Vec::new(),
+            counts: Vec::new(),
+            elapsed: Duration::ZERO,
+        }
+    }
+
+    /// Adds findings and time.
+    pub(crate) fn ended(self, context: &TaskContext) -> Self {
+        let (problems, counts) = (context.problems.to_vec(), context.problems.counts());
+        Self { problems, counts, elapsed: context.elapsed(), ..self }
+    }
+
+    /// Replaces a file by what `write` writes, and keeps the old one under another name; `message` says what was repaired.
+    pub(crate) fn replace(
+        &mut self,
+        path: &Path,
+        mode: u32,
+        message: &str,
+        context: &TaskContext,
+        write: impl FnOnce(&mut BufferedFile) -> Outcome<()>,
+    ) -> Outcome<()> {
+        let fs = &*context.fs;
+        // The target of a symbolic link is repaired in its place.
+        let target = std::fs::canonicalize(path).map_err(|error| Failure::io("opening", path, &error))?;
+        let place = ExclusiveOutput::take(fs, &target, &context.options)?;
+        let draft = place.draft(0);
+        let mut file = BufferedFile::new(fs.create_file(&draft)?, WRITE_BYTES);
+        write(&mut file)?;
+        let bytes = file.finish()?;
+        context.cancel.check()?;
+        context.phase(Phase::Publish, "keeping the old file, and putting the new one in its place");
+        let backup = free_name(&target)?;
+        fs.hard_link_or_copy(&target, &backup)?;
+        if let Err(failure) = place_file(fs, &draft, &target, mode) {
+            let _ = fs.remove_file(&backup);
+            return Err(failure);
+        }
+        let note = Problem::note(ProblemKind::IndexMismatch, Subject::path(path), message);
+        context.problems.report(note.with_hint(format!("once all is well: rm {}", backup.display())))?;
+        self.backup = Some(backup.display().to_string());
+        self.files.push(OutputFile { name: path.display().to_string(), bytes, replaces: true });
+        Ok(())
+    }
+}
+
+/// Returns an unused name next to a file.
+fn free_name(path: &Path) -> Outcome<PathBuf> {
+    for number in 0..1_000 {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(".before-repair");
+        if number > 0 {
+            name.push(format!("-{number}"));
+        }
+        let backup = path.with_file_name(name);
+        if std::fs::symlink_metadata(&backup).is_err() {
+            return Ok(backup);
+        }
+    }
+    Err(Failure::environment("keeping the old file", "there are a thousand backups of it already")
+        .on(Subject::path(path)))
+}
