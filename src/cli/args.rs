@@ -102,7 +102,7 @@ pub enum Command {
     Mix(MixArgs),
     /// Merge, shuffle, cut, filter files of Modalities; `data` has the names of the `modalities` program
     Modalities(ModalitiesArgs),
-    /// The arguments of Megatron-LM's tools, for scripts that exist
+    /// Merge pairs of Megatron; the other commands have the names of Megatron-LM's tools
     Megatron(MegatronArgs),
     /// Merge the .ds files of a folder, or shuffle windows of them
     Nanosets(NanosetsArgs),

@@ -1,10 +1,20 @@
 //! The commands of `megatron`.
 
+use super::arguments::{Grouped, OperationGroup};
 use super::context::Context;
 use super::dropin::megatron::{self, ToolCommand};
 use super::exit::Finished;
 use super::globals::Globals;
-use clap::Args;
+use super::operation;
+use clap::{Args, Subcommand};
+
+/// The group `megatron`.
+#[derive(Clone, Copy, Debug)]
+pub struct MegatronGroup;
+
+impl OperationGroup for MegatronGroup {
+    const NAME: &'static str = "megatron";
+}
 
 /// The arguments of a command of `megatron`.
 #[derive(Args, Clone, Debug)]
@@ -12,22 +22,41 @@ use clap::Args;
 pub struct MegatronArgs {
     /// What to do.
     #[command(subcommand)]
-    command: ToolCommand,
+    command: MegatronCommand,
+}
+
+/// The commands of `megatron`.
+#[derive(Clone, Debug, Subcommand)]
+enum MegatronCommand {
+    /// Commands that are defined by a table.
+    #[command(flatten)]
+    Operation(Grouped<MegatronGroup>),
+    /// The names of the tools.
+    #[command(flatten)]
+    Tool(ToolCommand),
 }
 
 impl MegatronArgs {
     /// Applies the drop-in arguments that correspond to global flags.
     pub fn adjust(&self, globals: &mut Globals) {
-        self.command.adjust(globals);
+        if let MegatronCommand::Tool(command) = &self.command {
+            command.adjust(globals);
+        }
     }
 
     /// Returns the name of the command for the result object.
     pub fn name(&self) -> &'static str {
-        self.command.name()
+        match &self.command {
+            MegatronCommand::Operation(given) => given.plan().name(),
+            MegatronCommand::Tool(command) => command.name(),
+        }
     }
 }
 
 /// Runs a command of `megatron`.
 pub fn run(args: &MegatronArgs, context: &Context) -> Finished {
-    megatron::run(&args.command, context)
+    match &args.command {
+        MegatronCommand::Operation(given) => operation::run(given.plan(), context),
+        MegatronCommand::Tool(command) => megatron::run(command, context),
+    }
 }

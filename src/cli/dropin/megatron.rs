@@ -1,5 +1,5 @@
-//! `gristmill megatron …`: the arguments of Megatron-LM's `tools/preprocess_data.py` and `tools/preprocess_data_fast.py`
-//! (docs/formats/megatron.md §5).
+//! `gristmill megatron …`: the arguments of Megatron-LM's `tools/preprocess_data.py`, `tools/preprocess_data_fast.py` and
+//! `tools/merge_datasets.py` (docs/formats/megatron.md §5 and §6).
 
 use super::super::context::Context;
 use super::super::exit::Finished;
@@ -9,7 +9,8 @@ use super::megatron_tokenizer::{choose, ChosenTokenizer, TokenizerArgs};
 use clap::{value_parser, Args, Subcommand};
 use gristmill_core::pack::{EmptyTexts, MegatronTarget, TextField};
 use gristmill_core::{Failure, Outcome, PackPlan, Subject};
-use gristmill_ops::operations::{erase, Pack};
+use gristmill_ops::operations::{erase, MegatronMerge, Pack};
+use gristmill_ops::tokens::formats::PairMergePlan;
 use std::path::PathBuf;
 
 /// The key of the text by default.
@@ -24,6 +25,9 @@ pub enum ToolCommand {
     /// The same with the arguments of preprocess_data_fast.py, which treats empty texts differently
     #[command(name = "preprocess_data_fast", alias = "preprocess-data-fast", infer_long_args = true)]
     PreprocessDataFast(Box<FastArgs>),
+    /// Put the pairs of a folder into one: the arguments of merge_datasets.py
+    #[command(name = "merge_datasets", alias = "merge-datasets", infer_long_args = true)]
+    MergeDatasets(MergeArgs),
 }
 
 /// The arguments of both tools; each given twice counts the last time, as there.
@@ -91,12 +95,28 @@ pub struct FastArgs {
     text: TextArgs,
 }
 
+/// The arguments of `merge_datasets.py`.
+#[derive(Args, Clone, Debug)]
+#[command(args_override_self = true)]
+pub struct MergeArgs {
+    /// Folder with pairs of .bin and .idx
+    #[arg(long, value_name = "DIR")]
+    input: PathBuf,
+    /// Path of the merged pair without suffix
+    #[arg(long, value_name = "PATH")]
+    output_prefix: PathBuf,
+    /// Keep the modes of the sequences, which all pairs must have
+    #[arg(long)]
+    multimodal: bool,
+}
+
 impl ToolCommand {
     /// Returns the name of the command for the result object.
     pub fn name(&self) -> &'static str {
         match self {
             Self::PreprocessData(_) => "megatron preprocess_data",
             Self::PreprocessDataFast(_) => "megatron preprocess_data_fast",
+            Self::MergeDatasets(_) => "megatron merge_datasets",
         }
     }
 
@@ -127,6 +147,12 @@ pub fn run(command: &ToolCommand, context: &Context) -> Finished {
             let empty_texts = EmptyTexts::Sequence;
             let target = MegatronTarget { special_tokens: false, empty_texts, ..MegatronTarget::default() };
             pack(&args.text, target, false, context)
+        }
+        ToolCommand::MergeDatasets(args) => {
+            let (input, output) = (paths::local(&args.input)?, paths::local(&args.output_prefix)?);
+            let (multimodal, compat) = (args.multimodal, context.globals.compat);
+            let plan = PairMergePlan { multimodal, overwrite: true, compat, ..PairMergePlan::new(input, output) };
+            operation::execute(&*erase::<MegatronMerge>(plan), context)
         }
     }
 }

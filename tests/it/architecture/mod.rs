@@ -29,21 +29,21 @@ const LAYERS: &[&[&str]] = &[
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
     ("browse", 30),
-    ("cli", 7_434),
+    ("cli", 7_477),
     ("core", 2_865),
     ("dedup", 2_735),
     ("engine", 26_373),
     ("formats", 6_414),
     ("job", 12_178),
     ("media", 13_539),
-    ("operations", 4_647),
+    ("operations", 4_689),
     ("preview", 3_528),
     ("prompt", 1_286),
     ("pycompat", 4_288),
     ("source", 7_450),
     ("storage", 2_667),
     ("tokenizer", 6_468),
-    ("tokens", 10_784),
+    ("tokens", 11_098),
     ("tui", 31_635),
 ];
 
@@ -58,7 +58,7 @@ const MODULES_IN_CYCLES: usize = 116;
 
 /// Maximum number of files outside the folders of a token format that name it. Megatron-Energon counts as Megatron.
 const FORMAT_NAMES: &[(&str, usize)] =
-    &[("forager", 12), ("mds", 3), ("megatron", 14), ("modalities", 25), ("nanosets", 27), ("olmo", 3)];
+    &[("forager", 12), ("mds", 3), ("megatron", 15), ("modalities", 25), ("nanosets", 27), ("olmo", 3)];
 
 /// Maximum number of files that name a flag, without the formats that obey it, and without `media/`, where a sample is one of sound or of
 /// a track.

@@ -187,3 +187,80 @@ fn every_argument_is_accepted() {
     sandbox.say(&tool("preprocess_data", more)).ends(0).complains("--trust-remote-code");
     assert!(sandbox.has("x_text_document.idx"));
 }
+
+/// Writes a pair of sequences of these lengths, each a document; the tokens have four bytes, or two.
+fn pair(sandbox: &Sandbox, name: &str, is_large: bool, lengths: &[i32], modes: &[u8]) {
+    let (code, width) = if is_large { (4, 4) } else { (8, 2) };
+    let mut index = b"MMIDIDX\0\0\x01\0\0\0\0\0\0\0".to_vec();
+    index.push(code);
+    index.extend((lengths.len() as u64).to_le_bytes());
+    index.extend((lengths.len() as u64 + 1).to_le_bytes());
+    index.extend(lengths.iter().flat_map(|length| length.to_le_bytes()));
+    let mut offset = 0_i64;
+    for length in lengths {
+        index.extend(offset.to_le_bytes());
+        offset += i64::from(*length) * width;
+    }
+    index.extend((0..=lengths.len() as u64).flat_map(u64::to_le_bytes));
+    index.extend(modes);
+    let tokens: Vec<u8> = (0..offset).map(|byte| byte as u8).collect();
+    sandbox.write(&format!("{name}.idx"), index);
+    sandbox.write(&format!("{name}.bin"), tokens);
+}
+
+#[test]
+fn merge_datasets_writes_the_bytes_of_the_reference() {
+    comes_out("m08_merge", 0);
+    let case = Case::new("megatron/m08_merge");
+    case.run(&["megatron", "merge", "input", "--output", "expected/all"]).ends(0).says("Merged");
+    case.is_as_expected("expected");
+    case.run(&["megatron", "merge", "input", "--output", "expected/all"]).ends(0).says("Nothing to do");
+    case.sandbox.write("case/expected/all.bin", "mine");
+    case.run(&["megatron", "merge", "input", "--output", "expected/all"]).ends(1).complains("--force-overwrite");
+    case.run(&["megatron", "merge", "input", "--output", "expected/all", "--force-overwrite"]).ends(0);
+    case.is_as_expected("expected");
+}
+
+#[test]
+fn pairs_are_merged_by_the_names_without_suffix() {
+    let sandbox = Sandbox::new();
+    pair(&sandbox, "in/a", false, &[1, 2], &[]);
+    pair(&sandbox, "in/a-b", false, &[3], &[]);
+    sandbox.write("in/notes.txt", "x");
+    let line = "megatron merge_datasets --input in --output-prefix out/all";
+    sandbox.say(line).ends(0).complains("notes.txt");
+    let lengths = &sandbox.read("out/all.idx")[34..46];
+    assert_eq!(lengths, [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]);
+    sandbox.say("verify out/all").ends(0);
+    // Tokens without an index are a loss, and the output is no input.
+    sandbox.write("in/c_text_document.bin", "xx");
+    sandbox.say(line).ends(1).complains("c_text_document.bin").complains("not finished");
+    std::fs::remove_file(sandbox.path("in/c_text_document.bin")).unwrap();
+    sandbox.say("megatron merge_datasets --input in --output-prefix in/a").ends(2).complains("in/a.idx");
+    sandbox.say("megatron merge_datasets --input out/nowhere --output-prefix x").ends(3);
+    std::fs::create_dir(sandbox.path("empty")).unwrap();
+    sandbox.say("megatron merge_datasets --input empty --output-prefix x").ends(2).complains("no pair");
+}
+
+#[test]
+fn pairs_that_do_not_match_are_named() {
+    let sandbox = Sandbox::new();
+    pair(&sandbox, "in/a", false, &[1, 2], &[]);
+    pair(&sandbox, "in/b", true, &[3], &[]);
+    let line = "megatron merge_datasets --input in --output-prefix all";
+    sandbox.say(line).ends(1).complains("in/b.idx").complains("i32").complains("u16");
+    pair(&sandbox, "in/b", false, &[3], &[]);
+    sandbox.write("in/b.bin", "short");
+    sandbox.say(line).ends(1).complains("in/b.idx").complains("the .bin file has 5");
+    pair(&sandbox, "in/b", false, &[3], &[1]);
+    sandbox.say(line).ends(2).complains("in/b.idx").complains("--multimodal");
+    sandbox.say(&format!("{line} --multimodal")).ends(2).complains("in/a.idx").complains("no modes");
+    assert!(!sandbox.has("all.bin") && !sandbox.has("all.idx"), "nothing was written");
+    sandbox.say(&format!("{line} --compat")).ends(0);
+    let size = |name: &str| std::fs::metadata(sandbox.path(name)).unwrap().len();
+    assert_eq!(size("all.idx"), 34 + 12 * 3 + 8 * 4);
+    pair(&sandbox, "in/a", false, &[1, 2], &[0, 1]);
+    sandbox.say(&format!("{line} --multimodal")).ends(0);
+    assert!(sandbox.read("all.idx").ends_with(&[0, 1, 1]));
+    sandbox.say("lint all").ends(0);
+}

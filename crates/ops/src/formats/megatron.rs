@@ -65,6 +65,6 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Whether a file begins like an index of Megatron.
-fn is_index(path: &Path) -> bool {
+pub fn is_index(path: &Path) -> bool {
     head_of(path, MAGIC.len() as u64) == MAGIC
 }

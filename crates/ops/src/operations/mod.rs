@@ -11,6 +11,7 @@ mod count;
 mod dedup;
 mod index;
 mod media_filters;
+mod megatron_merge;
 mod mix_index;
 mod mix_new;
 mod modalities;
@@ -26,6 +27,7 @@ pub use count::Count;
 pub use dedup::lines::{passages, Planned};
 pub use dedup::Dedup;
 pub use index::{Index, IndexFormat, IndexPlan};
+pub use megatron_merge::MegatronMerge;
 pub use mix_index::MixIndex;
 pub use mix_new::MixNew;
 pub use modalities::{ModalitiesChunk, ModalitiesFilter, ModalitiesMerge, ModalitiesShuffle, RewritePreview};
@@ -74,6 +76,7 @@ pub static OPERATIONS: &[&dyn AnyOperation] = &[
     &Entry::<ModalitiesChunk>::NEW,
     &Entry::<ModalitiesFilter>::NEW,
     &Entry::<ModalitiesInstruction>::NEW,
+    &Entry::<MegatronMerge>::NEW,
     &Entry::<NanosetsMerge>::NEW,
     &Entry::<NanosetsShuffle>::NEW,
 ];

@@ -7,6 +7,9 @@ mod modalities;
 mod nanosets;
 mod olmo;
 
+pub(crate) use megatron::run_pair_merge;
+pub use megatron::PairMergePlan;
+
 use super::format::{EndTokenNeed, TokenFormat};
 use super::reader::TokenReader;
 use crate::engine::browse::TokenBrowser;

@@ -4,12 +4,15 @@ mod check;
 mod encoding;
 mod files;
 mod index;
+mod merge;
 mod options;
 mod output;
 mod pair;
 mod reader;
 mod writer;
 
+pub(crate) use merge::run_pair_merge;
+pub use merge::PairMergePlan;
 pub(super) use options::{CHOICE, GROUP};
 
 use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};

@@ -7,7 +7,7 @@ use gristmill_storage::read::{open_read, ReadFile};
 use std::path::{Path, PathBuf};
 
 /// Numbers that are read at a time.
-const NUMBERS_PER_READ: u64 = 1 << 16;
+pub(super) const NUMBERS_PER_READ: u64 = 1 << 16;
 /// An open index.
 pub(super) struct PairIndex {
     file: ReadFile,
@@ -131,11 +131,43 @@ impl PairIndex {
         self.numbers(HEAD_BYTES + 12 * self.sequences + 8 * first, count, i64::from_le_bytes)
     }
 
-    fn lengths(&self, first: u64, count: u64) -> Result<Vec<i32>, String> {
+    /// Returns the path of the index.
+    pub(super) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Returns the permission bits of the index.
+    pub(super) fn mode(&self) -> u32 {
+        self.file.mode()
+    }
+
+    /// Returns the number of sequences of documents.
+    ///
+    /// # Errors
+    /// The index cannot be read, or a document has fewer sequences than none, or 2³² or more.
+    pub(super) fn counts(&self, first: u64, count: u64) -> Result<Vec<u32>, String> {
+        let marks = self.marks(first, count.saturating_add(1))?;
+        let counts = marks.windows(2).map(|pair| match pair {
+            [from, to] => to.checked_sub(*from).and_then(|count| u32::try_from(count).ok()),
+            _ => None,
+        });
+        counts.collect::<Option<_>>().ok_or_else(|| "a document has fewer sequences than none, or too many".to_owned())
+    }
+
+    /// Returns the modes of sequences, of a multimodal pair.
+    pub(super) fn modes(&self, first: u64, count: u64) -> Result<Vec<u8>, String> {
+        let marks = self.documents.saturating_add(1).saturating_mul(8);
+        let start = HEAD_BYTES.saturating_add(12 * self.sequences).saturating_add(marks);
+        self.numbers(start.saturating_add(first), count, |[mode]: [u8; 1]| mode)
+    }
+
+    /// Returns the tokens of sequences.
+    pub(super) fn lengths(&self, first: u64, count: u64) -> Result<Vec<i32>, String> {
         self.numbers(HEAD_BYTES + 4 * first, count, i32::from_le_bytes)
     }
 
-    fn offsets(&self, first: u64, count: u64) -> Result<Vec<i64>, String> {
+    /// Returns the offsets of sequences in the tokens, in bytes.
+    pub(super) fn offsets(&self, first: u64, count: u64) -> Result<Vec<i64>, String> {
         self.numbers(HEAD_BYTES + 4 * self.sequences + 8 * first, count, i64::from_le_bytes)
     }
 

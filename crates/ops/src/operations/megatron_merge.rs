@@ -1,0 +1,47 @@
+//! `megatron merge`: the pairs of a folder as one pair.
+
+use super::{Operation, Plan};
+use crate::job::files_report::FilesReport;
+use crate::job::task::TaskContext;
+use crate::tokens::formats::{run_pair_merge, PairMergePlan};
+use gristmill_core::options::{Access, Group, OptionSpec};
+use gristmill_core::Outcome;
+
+type Spec = OptionSpec<PairMergePlan>;
+
+const OPTIONS: &[Spec] = &[
+    Spec::new("dir", "DIR", "Folder with pairs of .bin and .idx", path!(input)).positional().required(),
+    Spec::new("output", "PREFIX", "Path of the merged pair without suffix", path!(output)).short('o').required(),
+    Spec::new("multimodal", "", "Keep the modes of the sequences, which all pairs must have", switch!(multimodal)),
+    Spec::new("force-overwrite", "", "Replace a pair of this name that is there", switch!(overwrite)).replaces(""),
+    Spec::new("compat", "", "", switch!(compat)).global(),
+];
+
+/// The `megatron merge` operation.
+pub struct MegatronMerge;
+
+impl Plan for PairMergePlan {
+    fn blank() -> Self {
+        Self::new("", "")
+    }
+}
+
+impl Operation for MegatronMerge {
+    type Plan = PairMergePlan;
+    type Preview = FilesReport;
+    type Report = FilesReport;
+    const NAME: &'static str = "megatron merge";
+    const ABOUT: &'static str =
+        "Put the pairs of a folder one after the other into one pair, in the order of their names";
+    const DOING: &'static str = "merging";
+    const PLAN_OF: &'static str = "merging pairs of Megatron";
+    const GROUPS: &'static [Group<Self::Plan>] = &[Group::new("", "settings", OPTIONS)];
+
+    fn preview(plan: &PairMergePlan, context: &TaskContext) -> Outcome<FilesReport> {
+        run_pair_merge(plan, false, context)
+    }
+
+    fn run(plan: &PairMergePlan, context: &TaskContext) -> Outcome<FilesReport> {
+        run_pair_merge(plan, true, context)
+    }
+}
