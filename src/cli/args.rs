@@ -91,7 +91,7 @@ pub enum Command {
     },
     /// Repair what a program is known to have written wrongly; the old file is kept
     Repair {
-        /// Packed file (.pbin)
+        /// Packed file (.pbin), or a pair of Megatron
         path: PathBuf,
     },
     /// Look at shards, samples, text and packed tokens; without a full screen, print a few

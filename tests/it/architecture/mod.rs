@@ -43,7 +43,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("source", 7_450),
     ("storage", 2_667),
     ("tokenizer", 6_468),
-    ("tokens", 11_098),
+    ("tokens", 11_337),
     ("tui", 31_635),
 ];
 

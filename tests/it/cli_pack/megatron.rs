@@ -158,7 +158,28 @@ fn a_pair_is_described_checked_and_browsed_by_each_of_its_paths() {
     tokens.pop();
     sandbox.write("out/web_text_document.bin", &tokens);
     sandbox.say("lint out/web_text_document").ends(1).complains("the .bin file has");
-    sandbox.say("repair out").ends(2).complains("nothing is known that could be repaired");
+    sandbox.say("repair out").ends(2).complains("pairs are repaired one by one");
+    sandbox.say("repair out/web_text_document").ends(1).complains("gristmill pack");
+}
+
+#[test]
+fn an_index_is_repaired_where_only_one_result_is_possible() {
+    let sandbox = Sandbox::new();
+    text(&sandbox, 30);
+    sandbox.say(&line(&format!("--eos-token {END} --output web"))).ends(0);
+    let right = sandbox.read("web_text_document.idx");
+    let mut wrong = right.clone();
+    wrong[34 + 4 * 30 + 8..][..16].fill(0xff);
+    sandbox.write("web_text_document.idx", &wrong);
+    sandbox.say("lint web_text_document").ends(1);
+    let dry = sandbox.say("repair web_text_document --dry-run").ends(0);
+    dry.says("positions of 2 of 30 sequences, from sequence 1 on");
+    assert_eq!(sandbox.read("web_text_document.idx"), wrong);
+    sandbox.say("repair web_text_document").ends(0).says("Repaired");
+    assert_eq!(sandbox.read("web_text_document.idx"), right);
+    assert_eq!(sandbox.read("web_text_document.idx.before-repair"), wrong);
+    sandbox.say("repair web_text_document.bin").ends(0).says("Nothing to do");
+    sandbox.say("lint web_text_document").ends(0);
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod options;
 mod output;
 mod pair;
 mod reader;
+mod repair;
 mod writer;
 
 pub(crate) use merge::run_pair_merge;

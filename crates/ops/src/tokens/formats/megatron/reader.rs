@@ -2,16 +2,19 @@
 
 use super::super::super::reader::{range_text, CheckRequest, CheckTexts, TokenInfo, TokenReader, MAX_LISTED};
 use super::pair::PairIndex;
+use super::repair::start_repair;
 use crate::engine::browse::tokens::{Listing, RowSpan, SpanTable, Table as Rows, TokenFile};
 use crate::engine::browse::TokenBrowser;
 use crate::engine::check::Checked;
 use crate::engine::nanosets::check::Depth;
 use crate::formats::megatron::{index_of, indexes, is_unfinished, tokens_of, FOLDER, PAIR, UNFINISHED};
 use crate::job::check::each_unit;
+use crate::job::repair::RepairReport;
+use crate::job::task::Task;
 use crate::preview::tokens::TokenCode;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{count, display_safe, grouped, size};
-use gristmill_core::{Cancel, Failure, Handles, Outcome, Problem, ProblemKind, Subject, TokenKind};
+use gristmill_core::{Cancel, Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject, TokenKind};
 use gristmill_storage::read::open_read;
 use serde::Serialize;
 use std::io::Read as _;
@@ -53,7 +56,7 @@ struct PairFacts {
 }
 
 macro_rules! reads_pairs {
-    ($reader:ident, $kind:ident, $shards:expr) => {
+    ($reader:ident, $kind:ident, $shards:expr, $($repair:item)*) => {
         impl TokenReader for $reader {
             fn kind(&self) -> &'static TokenKind {
                 &$kind
@@ -70,12 +73,30 @@ macro_rules! reads_pairs {
             fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<Checked> {
                 check(path, request, handles)
             }
+            $($repair)*
         }
     };
 }
 
-reads_pairs!(PairReader, PAIR, None);
-reads_pairs!(FolderReader, FOLDER, Some("pair"));
+reads_pairs!(
+    PairReader,
+    PAIR,
+    None,
+    fn repair(&self, path: &Path, is_dry: bool, options: RunOptions) -> Option<Outcome<Task<RepairReport>>> {
+        Some(start_repair(path, is_dry, options))
+    }
+);
+reads_pairs!(
+    FolderReader,
+    FOLDER,
+    Some("pair"),
+    fn repair_hint(&self, quoted: &str) -> (&'static str, String) {
+        (
+            "pairs are repaired one by one",
+            format!("gristmill lint {quoted} reports which of them is wrong; name that pair"),
+        )
+    }
+);
 
 /// Returns the indexes at a path, sorted by name, and the files that have none.
 fn list(path: &Path) -> (Vec<PathBuf>, Vec<Problem>) {
