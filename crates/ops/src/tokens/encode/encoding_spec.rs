@@ -204,7 +204,7 @@ pub fn fields_of(plan: &PackPlan, specs: &[EncodingSpec]) -> DocumentFields {
     let mut others = OtherFields::None;
     for spec in specs {
         others = match (others, &spec.kind, &spec.ids) {
-            (OtherFields::All, ..) | (_, Kind::LossMask | Kind::Parts(_), _) => OtherFields::All,
+            (OtherFields::All, ..) | (_, Kind::LossMask | Kind::Parts(_) | Kind::Sequences(_), _) => OtherFields::All,
             (OtherFields::None, _, IdSource::Key(path)) => {
                 OtherFields::Named(path.first().cloned().into_iter().collect())
             }
