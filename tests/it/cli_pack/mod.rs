@@ -9,6 +9,7 @@ mod megatron;
 mod megatron_tools;
 mod olmo;
 mod packed_folder;
+mod parquet;
 mod same_bytes;
 
 use super::cli_support::{Ran, Sandbox};

@@ -1,4 +1,4 @@
-//! `pack`: JSONL text as the token files of one or several frameworks.
+//! `pack`: JSONL and Parquet text as the token files of one or several frameworks.
 
 mod advice;
 mod lines;
@@ -38,7 +38,7 @@ impl Operation for Pack {
     type Preview = PackPreview;
     type Report = PackReport;
     const NAME: &'static str = "pack";
-    const ABOUT: &'static str = "Turn JSONL text into the token files of training frameworks";
+    const ABOUT: &'static str = "Turn JSONL and Parquet text into the token files of training frameworks";
     const DOING: &'static str = "packing";
     const PLAN_OF: &'static str = "packing text into tokens";
     const STEPS: &'static [Step] = &[

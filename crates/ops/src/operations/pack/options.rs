@@ -39,7 +39,7 @@ const COMMON: &[Group<PackPlan>] = &[
 const INPUTS: &[Spec] = &[Spec::new(
     "path",
     "PATH",
-    "JSONL files (plain, .gz, .zst, .bz2, .xz) and folders of them",
+    "JSONL files (plain, .gz, .zst, .bz2, .xz), Parquet files, and folders of them",
     Access::Paths { get: |plan| plan.inputs.clone(), set: |plan, paths| plan.inputs = paths },
 )
 .positional()];

@@ -1,6 +1,8 @@
 //! Discovery of the files, in the global order of the documents (docs/formats/bsade.md §1).
 
-use crate::source::documents::{is_set_aside, member_count, text_file, FileChoice, Listing, Packing, TextFile, Walk};
+use crate::source::documents::{
+    is_set_aside, member_count, refuse_tables, text_file, FileChoice, Listing, Packing, TextFile, Walk,
+};
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_storage::read::open_read;
 use std::path::Path;
@@ -74,6 +76,7 @@ fn one_file(path: &Path) -> Outcome<Listing> {
         return Err(Failure::usage(WHAT, "its name is not UTF-8").on(Subject::path(path)).with_hint("rename it"));
     };
     let file = text_file(path.to_owned(), name.to_owned())?;
+    refuse_tables(std::slice::from_ref(&file))?;
     if let Some((why, hint)) = refusal(&file, is_known(name) || !is_unread(name))? {
         return Err(Failure::data(WHAT, why).on(Subject::path(path)).with_hint(hint));
     }

@@ -1,6 +1,6 @@
 //! JSON lines, compressed or not, as a source of documents.
 
-use super::list::is_text;
+use super::packing::is_text;
 use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines};
 use super::{layout_of, read_unit, unpacked_share, Blocks, Layout, Position, TextFile};
 use crate::source::jsonl::Unit;

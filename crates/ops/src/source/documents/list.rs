@@ -1,9 +1,9 @@
 //! Discovery of the files of a text data set, by the rules of each program.
 
 use super::glob::Glob;
-use super::packing::{first_bytes, packed_name};
+use super::packing::{first_bytes, is_text};
 use super::set_aside::{finished_name, is_set_aside, SetAside};
-use super::source::{is_table_name, source_of, table_names};
+use super::sources::{is_table_name, source_of, table_names};
 use super::{member_count, InputRules, Packing, TextFile};
 use crate::formats::forager::{FILE_LOCATION, SAMPLE_LOCATIONS};
 use gristmill_core::text::{count, display_safe, display_safe_bytes};
@@ -153,7 +153,7 @@ fn leave_out_others(folder: &Path, first: usize, listing: &mut Listing) {
 }
 
 /// Refuses files that only some commands read.
-fn refuse_tables(files: &[TextFile]) -> Outcome<()> {
+pub(in crate::source) fn refuse_tables(files: &[TextFile]) -> Outcome<()> {
     match files.iter().find(|file| file.source.is_table()) {
         Some(file) => Err(Failure::usage(WHAT, format!("it is a file of {}, not of lines", file.source.name()))
             .on(Subject::path(&file.path))
@@ -291,11 +291,6 @@ impl Chooser<'_> {
     }
 }
 
-/// Whether a name denotes JSON lines, packed or not.
-pub(super) fn is_text(name: &str) -> bool {
-    name.ends_with(".jsonl") || packed_name(name).is_some_and(|(rest, _)| rest.ends_with(".jsonl"))
-}
-
 /// Whether a name is one that packing or indexing gives to its output. A program that reads every file of a folder would take such files
 /// for text and find only bad lines.
 fn is_packed_already(name: &str) -> bool {
@@ -395,6 +390,8 @@ impl Walk<'_> {
         }
         match text_file(entry.path().to_owned(), name.clone().into_owned()) {
             Ok(file) => self.listing.files.push(file),
+            // Without it a table would be trained on in part.
+            Err(failure) if is_table_name(&name) => return Err(failure),
             Err(failure) => {
                 let message = format!("it is left out: {}", failure.why);
                 let problem = Problem::problem(ProblemKind::Unreadable, subject, message);

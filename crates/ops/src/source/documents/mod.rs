@@ -13,17 +13,19 @@ mod layout;
 mod list;
 mod members;
 pub(in crate::source) mod packing;
+mod parquet;
 mod python_json;
 mod rules;
 mod set_aside;
 mod share;
 mod source;
+mod sources;
 mod stream;
 mod unit;
 mod verdict;
 mod zip;
 
-pub(in crate::source) use list::{text_file, FileChoice, Walk};
+pub(in crate::source) use list::{refuse_tables, text_file, FileChoice, Walk};
 pub(in crate::source) use set_aside::is_set_aside;
 pub(in crate::source) use zip::member_count;
 
@@ -37,9 +39,8 @@ pub(crate) use packing::Unpacked;
 pub use python_json::{python_line, python_lines, NotJson};
 pub use rules::{DocumentRules, InputRules};
 pub use share::unpacked_share;
-pub use source::{
-    BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, OtherFields, Row, RowBlock, SOURCES,
-};
+pub use source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, OtherFields, Row, RowBlock};
+pub use sources::SOURCES;
 pub use stream::LineJudge;
 pub use unit::{plain_units, read_unit, unit_text, UnitText};
 pub use verdict::{mark_hint, Quirks, Verdict, BYTE_ORDER_MARK, EMPTY};

@@ -127,6 +127,11 @@ impl Packing {
     }
 }
 
+/// Whether a name denotes JSON lines, packed or not.
+pub(super) fn is_text(name: &str) -> bool {
+    name.ends_with(".jsonl") || packed_name(name).is_some_and(|(rest, _)| rest.ends_with(".jsonl"))
+}
+
 /// Returns the first 8 bytes of a file, fewer if it is shorter.
 pub(super) fn first_bytes(file: &ReadFile) -> Outcome<Vec<u8>> {
     let (mut start, mut filled) = (vec![0; 8], 0);

@@ -1,6 +1,6 @@
 //! The rules in which programs differ: which files of a folder they read, and which lines they refuse.
 
-use super::list::is_text;
+use super::packing::is_text;
 use super::verdict::Quirks;
 
 /// Which files of a folder are read, and in which order.

@@ -7,9 +7,6 @@ use gristmill_core::{Cancel, Outcome, Problem};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// All kinds of files with documents. A file that none of the others accepts is JSONL.
-pub static SOURCES: &[&dyn DocumentSource] = &[&super::jsonl::Jsonl];
-
 /// The fields of documents that are read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocumentFields {
@@ -173,22 +170,6 @@ pub struct Row<'a> {
     pub text: Option<Text<'a>>,
     /// The fields that are read, as an object of JSON; empty if the text is all that is read.
     pub line: &'a [u8],
-}
-
-/// Returns the kind of a file by its name and its first bytes.
-pub(crate) fn source_of(name: &str, head: &[u8]) -> &'static dyn DocumentSource {
-    SOURCES.iter().find(|source| source.accepts(name, head)).copied().unwrap_or(&super::jsonl::Jsonl)
-}
-
-/// Returns the kinds of tables as the end of the sentence that a folder has no file of lines.
-pub(super) fn table_names() -> String {
-    let tables = SOURCES.iter().filter(|source| source.is_table());
-    tables.map(|source| format!(", and no file of {}", source.name())).collect()
-}
-
-/// Whether a relative name is that of a file with rows.
-pub(crate) fn is_table_name(name: &str) -> bool {
-    SOURCES.iter().any(|source| source.is_table() && source.is_named(name))
 }
 
 impl PartialEq for dyn DocumentSource {

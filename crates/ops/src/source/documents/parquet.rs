@@ -1,0 +1,329 @@
+//! Parquet files as a source of documents (docs/formats/parquet.md).
+
+use super::jq::as_path;
+use super::source::{
+    BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, OtherFields, Row, RowBlock,
+};
+use super::{Layout, Position, Text, TextFile};
+use crate::source::jsonl::Unit;
+use gristmill_core::pack::TextField;
+use gristmill_core::{Cancel, Outcome, Problem};
+use gristmill_parquet::{ColumnProblem, ParquetFile, TextBlock, TextBlocks, TextDecoder, Value};
+use gristmill_storage::read::open_read;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// First bytes of a file, and of one whose footer is encrypted.
+const MAGICS: [&[u8]; 2] = [b"PAR1", b"PARE"];
+/// Ends of the names of such files.
+const SUFFIXES: [&str; 3] = [".parquet", ".parq", ".geoparquet"];
+/// Rows that are passed on together.
+const ROWS_TOGETHER: usize = 64;
+/// Columns that a message names.
+const MAX_NAMED_COLUMNS: usize = 20;
+/// Reason for rows whose text has more than 64 MiB.
+const TOO_LONG: &str = "its text is longer than 64 MiB";
+/// Reason for rows whose text cannot be read as one.
+const NOT_UTF8: &str = "its text is not UTF-8";
+
+/// Apache Parquet.
+#[derive(Debug)]
+pub struct Parquet;
+
+impl DocumentSource for Parquet {
+    fn id(&self) -> &'static str {
+        "parquet"
+    }
+
+    fn name(&self) -> &'static str {
+        "Parquet"
+    }
+
+    fn item(&self) -> &'static str {
+        "row"
+    }
+
+    fn is_table(&self) -> bool {
+        true
+    }
+
+    fn title(&self, _: &TextFile) -> &'static str {
+        "Parquet"
+    }
+
+    fn is_named(&self, name: &str) -> bool {
+        SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
+    }
+
+    fn accepts(&self, name: &str, head: &[u8]) -> bool {
+        self.is_named(name) || MAGICS.iter().any(|magic| head.starts_with(magic))
+    }
+
+    fn is_divisible(&self, _: &TextFile) -> bool {
+        true
+    }
+
+    fn layout(&self, file: &TextFile, fields: &DocumentFields, _: &Cancel) -> Outcome<Layout> {
+        let opened = open(file)?;
+        let problem = match Columns::of(fields) {
+            _ if opened.rows() == 0 => return Ok(Layout::Empty),
+            Columns::Text(key) => opened.column(&key).err().map(|problem| (key, problem)),
+            // Values of other types than text are for the format to judge.
+            Columns::Json { key: Some(key), .. } => opened
+                .column(&key)
+                .err()
+                .filter(|problem| *problem == ColumnProblem::Missing)
+                .map(|problem| (key, problem)),
+            Columns::Json { key: None, .. } => None,
+        };
+        Ok(problem.map_or(Layout::Rows, |(key, problem)| no_text(&opened, &key, &problem)))
+    }
+
+    fn open(
+        &self,
+        file: &TextFile,
+        fields: &DocumentFields,
+        from: Position,
+        block_bytes: usize,
+        cancel: &Cancel,
+    ) -> Outcome<Box<dyn BlockReader>> {
+        let opened = open(file)?;
+        let rows = match Columns::of(fields) {
+            // A file without the column was reported when its layout was examined.
+            Columns::Text(key) => match opened.column(&key) {
+                Ok(column) => Rows::Text(Box::new(TextBlocks::open(&opened, &column, from.line, block_bytes)?)),
+                Err(_) => Rows::None,
+            },
+            Columns::Json { key: Some(key), .. } if opened.column(&key) == Err(ColumnProblem::Missing) => Rows::None,
+            Columns::Json { names, .. } => Rows::Json(JsonBlocks::new(opened, names, from.line, block_bytes)),
+        };
+        Ok(Box::new(RowReader { rows, at: from, before: from.offset, bytes: file.bytes, cancel: cancel.clone() }))
+    }
+
+    fn sample(
+        &self,
+        file: &TextFile,
+        fields: &DocumentFields,
+        range: Unit,
+        cancel: &Cancel,
+    ) -> Outcome<(DocumentBlock, u64)> {
+        let all = open(file)?.rows();
+        let size = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+        let from = Position { line: scale(range.start, all, file.bytes), offset: 0 };
+        let mut reader = self.open(file, fields, from, size, cancel)?;
+        let Some(block) = reader.next(Vec::new())? else { return Ok((DocumentBlock::default(), file.bytes)) };
+        let on_disk = scale(reader.position().line - from.line, file.bytes, all);
+        Ok((block, on_disk.clamp(1, file.bytes.max(1))))
+    }
+
+    fn first_documents(&self, file: &TextFile, most: usize, _: &Cancel) -> Outcome<FirstLines> {
+        let opened = open(file)?;
+        let mut bytes = Vec::new();
+        opened.json_rows(None, 0..opened.rows().min(most as u64), &mut bytes)?;
+        let lines = bytes.split_inclusive(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line));
+        let lines = lines.enumerate().map(|(row, line)| (row as u64, Arc::from(line)));
+        Ok(FirstLines { lines: lines.collect(), damage: None })
+    }
+}
+
+/// The columns that are read.
+enum Columns {
+    /// The text at this path alone.
+    Text(String),
+    /// Rows as objects of JSON.
+    Json {
+        /// Columns at the top level; `None` means all.
+        names: Option<Vec<String>>,
+        /// The column of the text, which must exist; `None` if a program extracts it.
+        key: Option<String>,
+    },
+}
+
+impl Columns {
+    fn of(fields: &DocumentFields) -> Self {
+        let path = match &fields.text {
+            TextField::Key(key) => Some(key.clone()),
+            TextField::Jq(program) if fields.others == OtherFields::None => as_path(program).map(|path| path.join(".")),
+            TextField::Jq(_) => None,
+        };
+        match (path, &fields.others) {
+            (Some(path), OtherFields::None) => Self::Text(path),
+            (Some(key), OtherFields::Named(others)) => {
+                let names = std::iter::once(&key).chain(others).cloned().collect();
+                Self::Json { names: Some(names), key: Some(key) }
+            }
+            (key, _) => Self::Json { names: None, key },
+        }
+    }
+}
+
+fn open(file: &TextFile) -> Outcome<ParquetFile> {
+    ParquetFile::open(Arc::new(open_read(&file.path)?))
+}
+
+/// Returns `part / whole` of `of`.
+fn scale(part: u64, of: u64, whole: u64) -> u64 {
+    u64::try_from(u128::from(part) * u128::from(of) / u128::from(whole.max(1))).unwrap_or(u64::MAX)
+}
+
+fn no_text(file: &ParquetFile, key: &str, problem: &ColumnProblem) -> Layout {
+    let why = match problem {
+        ColumnProblem::Missing => format!("it has no column `{key}`"),
+        ColumnProblem::NotText { described } => format!("its column `{key}` holds {described}, not text"),
+    };
+    let mut columns = file.text_columns();
+    columns.sort();
+    columns.dedup();
+    let named = columns.get(..MAX_NAMED_COLUMNS).unwrap_or(&columns).join(", ");
+    let hint = match columns.is_empty() {
+        true => "none of its columns holds text".to_owned(),
+        false => format!("name one of its columns of text with --text-key: {named}"),
+    };
+    Layout::NoText { why, hint }
+}
+
+/// Reads the rows of one file in blocks.
+struct RowReader {
+    rows: Rows,
+    /// The next row, and the bytes of the file before it.
+    at: Position,
+    /// Bytes that earlier readers read.
+    before: u64,
+    /// Size of the file.
+    bytes: u64,
+    cancel: Cancel,
+}
+
+enum Rows {
+    /// The file has no such column.
+    None,
+    Text(Box<TextBlocks>),
+    Json(JsonBlocks),
+}
+
+impl BlockReader for RowReader {
+    fn next(&mut self, spare: Vec<u8>) -> Outcome<Option<DocumentBlock>> {
+        self.cancel.check()?;
+        match &mut self.rows {
+            Rows::None => Ok(None),
+            Rows::Text(blocks) => {
+                let block = blocks.next(spare)?;
+                let line = block.as_ref().map_or(self.at.line, |block| block.first_row + block.rows);
+                self.at = Position { offset: self.before.saturating_add(blocks.bytes_read()), line };
+                Ok(block.map(rows))
+            }
+            Rows::Json(blocks) => {
+                let Some(range) = blocks.next_range() else { return Ok(None) };
+                let offset = scale(range.end, self.bytes, blocks.file.rows());
+                self.at = Position { offset, line: range.end };
+                let (file, names) = (blocks.file.clone(), blocks.names.clone());
+                Ok(Some(DocumentBlock::Rows(Box::new(JsonBlock { file, names, range, spare }))))
+            }
+        }
+    }
+
+    fn position(&self) -> Position {
+        self.at
+    }
+
+    fn consumed(&self) -> u64 {
+        self.at.offset
+    }
+
+    fn damage(&self) -> Outcome<Option<Problem>> {
+        Ok(None)
+    }
+}
+
+/// Divides a file into ranges of rows that are read as JSON.
+struct JsonBlocks {
+    file: ParquetFile,
+    names: Option<Arc<[String]>>,
+    next_row: u64,
+    block_bytes: u64,
+}
+
+impl JsonBlocks {
+    fn new(file: ParquetFile, names: Option<Vec<String>>, next_row: u64, block_bytes: usize) -> Self {
+        Self { file, names: names.map(Arc::from), next_row, block_bytes: block_bytes as u64 }
+    }
+
+    fn next_range(&mut self) -> Option<Range<u64>> {
+        // An earlier reader may have ended inside a range, if its blocks had another size.
+        let mut ranges = self.file.row_ranges(self.names.as_deref(), self.block_bytes);
+        let range = ranges.find(|range| range.end > self.next_row)?;
+        let range = range.start.max(self.next_row)..range.end;
+        self.next_row = range.end;
+        Some(range)
+    }
+}
+
+/// Rows that are read as JSON when they are decoded.
+#[derive(Debug)]
+struct JsonBlock {
+    file: ParquetFile,
+    names: Option<Arc<[String]>>,
+    range: Range<u64>,
+    spare: Vec<u8>,
+}
+
+impl RowBlock for JsonBlock {
+    fn decode(&self, each: &mut dyn FnMut(&[Row<'_>]) -> Outcome<()>) -> Outcome<()> {
+        let group = self.file.row_group_of(self.range.start) as u64;
+        let mut bytes = Vec::new();
+        self.file.json_rows(self.names.as_deref(), self.range.clone(), &mut bytes)?;
+        let lines = bytes.split_inclusive(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line));
+        let row = |(number, line)| Row { number, group, text: None, line };
+        let rows: Vec<Row<'_>> = self.range.clone().zip(lines).map(row).collect();
+        rows.chunks(ROWS_TOGETHER).try_for_each(each)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.spare.capacity()
+    }
+
+    fn into_memory(self: Box<Self>) -> Vec<u8> {
+        self.spare
+    }
+}
+
+fn rows(block: TextBlock) -> DocumentBlock {
+    DocumentBlock::Rows(Box::new(block))
+}
+
+/// Decoders that are not in use; their memory is used again.
+static DECODERS: Mutex<Vec<TextDecoder>> = Mutex::new(Vec::new());
+
+impl RowBlock for TextBlock {
+    fn decode(&self, each: &mut dyn FnMut(&[Row<'_>]) -> Outcome<()>) -> Outcome<()> {
+        let spare = || DECODERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut decoder = spare().pop().unwrap_or_default();
+        let mut batch = Vec::with_capacity(ROWS_TOGETHER);
+        let group = self.row_group as u64;
+        for (number, value) in decoder.decode(self)? {
+            let text = match value {
+                Value::Text(text) => Text::Is(text),
+                Value::Null => Text::Null,
+                Value::NotUtf8 => Text::NotText(NOT_UTF8),
+                Value::TooLong(_) => Text::NotText(TOO_LONG),
+            };
+            batch.push(Row { number, group, text: Some(text), line: b"" });
+            if batch.len() == ROWS_TOGETHER {
+                each(&batch)?;
+                batch.clear();
+            }
+        }
+        each(&batch)?;
+        drop(batch);
+        spare().push(decoder);
+        Ok(())
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.memory_bytes()
+    }
+
+    fn into_memory(self: Box<Self>) -> Vec<u8> {
+        self.into_spare()
+    }
+}

@@ -1,0 +1,24 @@
+//! The table of the kinds of files that hold documents.
+
+use super::jsonl::Jsonl;
+use super::parquet::Parquet;
+use super::DocumentSource;
+
+/// All kinds of files with documents. A file that none of the others accepts is JSONL.
+pub static SOURCES: &[&dyn DocumentSource] = &[&Parquet, &Jsonl];
+
+/// Returns the kind of a file by its name and its first bytes.
+pub(crate) fn source_of(name: &str, head: &[u8]) -> &'static dyn DocumentSource {
+    SOURCES.iter().find(|source| source.accepts(name, head)).copied().unwrap_or(&Jsonl)
+}
+
+/// Returns the kinds of tables as the end of the sentence that a folder has no file of lines.
+pub(super) fn table_names() -> String {
+    let tables = SOURCES.iter().filter(|source| source.is_table());
+    tables.map(|source| format!(", and no file of {}", source.name())).collect()
+}
+
+/// Whether a relative name is that of a file with rows.
+pub(crate) fn is_table_name(name: &str) -> bool {
+    SOURCES.iter().any(|source| source.is_table() && source.is_named(name))
+}

@@ -1,0 +1,81 @@
+//! A block: pages of a text column that one decoder works on.
+
+use crate::dictionary::Dictionary;
+use crate::page_header::{DataPage, PageHeader};
+use crate::place::PagePlace;
+use gristmill_core::Failure;
+use parquet::basic::CompressionCodec;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Maximum number of rows in a block.
+pub(crate) const MAX_BLOCK_ROWS: u64 = 1 << 20;
+
+/// Consecutive rows of a text column, not decoded yet.
+#[derive(Debug)]
+pub struct TextBlock {
+    /// Number of the first row in the file.
+    pub first_row: u64,
+    /// Number of rows.
+    pub rows: u64,
+    /// Number of the row group that all rows are in.
+    pub row_group: usize,
+    pub(crate) context: Arc<BlockContext>,
+    pub(crate) pages: Vec<RawPage>,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) dictionary: Option<Arc<Dictionary>>,
+}
+
+/// What all blocks of a row group share.
+#[derive(Debug)]
+pub(crate) struct BlockContext {
+    pub(crate) place: PagePlace,
+    pub(crate) codec: CompressionCodec,
+    /// Definition level of a value that is not null.
+    pub(crate) max_definition: u32,
+}
+
+/// A data page, and the rows of it that are part of the block.
+#[derive(Clone, Debug)]
+pub(crate) struct RawPage {
+    /// Position of the header in the file.
+    pub(crate) offset: u64,
+    pub(crate) header: PageHeader,
+    pub(crate) page: DataPage,
+    pub(crate) body: PageBody,
+    pub(crate) rows: Range<u32>,
+}
+
+/// The content of a page.
+#[derive(Clone, Debug)]
+pub(crate) enum PageBody {
+    /// As it is in the file: a part of the bytes of the block.
+    Stored(Range<usize>),
+    /// Decompressed, because several blocks have rows of it.
+    Unpacked(Arc<UnpackedPage>),
+}
+
+/// A decompressed page.
+#[derive(Debug, Default)]
+pub(crate) struct UnpackedPage {
+    /// Levels that are stored apart from the values.
+    pub(crate) levels: Vec<u8>,
+    pub(crate) content: Vec<u8>,
+}
+
+impl TextBlock {
+    /// Returns the bytes of memory in use, without what blocks share.
+    pub fn memory_bytes(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// Returns the memory of the block, for [`TextBlocks::next`](crate::TextBlocks::next).
+    pub fn into_spare(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// Returns the failure because of a damaged page.
+    pub(crate) fn damage(&self, page: &RawPage, why: &str) -> Failure {
+        self.context.place.damage(Some(page.offset), why)
+    }
+}

@@ -1,0 +1,166 @@
+//! Decodes blocks to texts. The texts are parts of the decompressed pages; nothing is copied.
+
+use crate::block::{PageBody, RawPage, TextBlock};
+use crate::codec::{is_packed, verify, Unpacker};
+use crate::dictionary::{Dictionary, DictionaryContent};
+use crate::values::{read_page, PageParts, Span, SpanList, DICTIONARY, JOINED, NULL};
+use gristmill_core::Outcome;
+
+/// Maximum size of a text in bytes.
+pub const MAX_TEXT_BYTES: u64 = 64 << 20;
+
+/// The value of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// A text, which may be empty.
+    Text(&'a str),
+    /// No value.
+    Null,
+    /// Bytes that are not UTF-8.
+    NotUtf8,
+    /// A value of this size, which is over [`MAX_TEXT_BYTES`].
+    TooLong(u64),
+}
+
+/// Decodes blocks; to be used for many, one for each thread.
+#[derive(Default)]
+pub struct TextDecoder {
+    unpacker: Unpacker,
+    /// Decompressed pages, whose memory is used again.
+    buffers: Vec<Vec<u8>>,
+    list: SpanList,
+}
+
+/// The rows of a block, with their numbers in the file. All texts are borrowed for as long as the decoder is, so that many of them can be
+/// used together.
+#[derive(Clone, Debug)]
+pub struct TextRows<'a> {
+    spans: std::slice::Iter<'a, Span>,
+    /// Rows of a column whose type allows nothing but null.
+    nulls: u64,
+    next_row: u64,
+    pages: Vec<&'a [u8]>,
+    joined: &'a [u8],
+    dictionary: Option<&'a DictionaryContent>,
+}
+
+impl TextDecoder {
+    /// Creates a decoder.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Decodes a block. Fails if any of its pages is damaged.
+    pub fn decode<'a>(&'a mut self, block: &'a TextBlock) -> Outcome<TextRows<'a>> {
+        if self.buffers.len() < block.pages.len() {
+            self.buffers.resize_with(block.pages.len(), Vec::new);
+        }
+        for (raw, buffer) in block.pages.iter().zip(&mut self.buffers) {
+            unpack(&mut self.unpacker, block, raw, buffer).map_err(|why| block.damage(raw, &why))?;
+        }
+        self.list.spans.clear();
+        self.list.joined.clear();
+        let mut pages = Vec::with_capacity(block.pages.len());
+        for (index, raw) in block.pages.iter().enumerate() {
+            let buffer = self.buffers.get(index).map(Vec::as_slice).unwrap_or_default();
+            let (levels, content) = parts_of(block, raw, buffer);
+            let parts = PageParts { page: &raw.page, levels, content, source: index as u32 };
+            let dictionary = block.dictionary.as_deref();
+            read_page(parts, block.context.max_definition, dictionary, &raw.rows, &mut self.list)
+                .map_err(|why| block.damage(raw, &why))?;
+            pages.push(content);
+        }
+        Ok(TextRows {
+            spans: self.list.spans.iter(),
+            nulls: if block.pages.is_empty() { block.rows } else { 0 },
+            next_row: block.first_row,
+            pages,
+            joined: &self.list.joined,
+            dictionary: block.dictionary.as_deref().map(Dictionary::content),
+        })
+    }
+}
+
+impl std::fmt::Debug for TextDecoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TextDecoder").field("buffers", &self.buffers.len()).finish_non_exhaustive()
+    }
+}
+
+/// Checks a page, and decompresses it into `buffer` if it is compressed.
+fn unpack(unpacker: &mut Unpacker, block: &TextBlock, raw: &RawPage, buffer: &mut Vec<u8>) -> Result<(), String> {
+    let PageBody::Stored(range) = &raw.body else { return Ok(()) };
+    let body = block.bytes.get(range.clone()).unwrap_or_default();
+    verify(&raw.header, body)?;
+    if !is_packed(block.context.codec, Some(&raw.page)) {
+        return Ok(());
+    }
+    let levels = usize::try_from(raw.page.level_bytes()).unwrap_or(usize::MAX);
+    let size = usize::try_from(raw.header.unpacked).unwrap_or(usize::MAX).saturating_sub(levels);
+    unpacker.unpack(block.context.codec, body.get(levels..).unwrap_or_default(), size, buffer)
+}
+
+/// Returns the separate levels and the decompressed content of a page.
+fn parts_of<'a>(block: &'a TextBlock, raw: &'a RawPage, buffer: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+    let range = match &raw.body {
+        PageBody::Unpacked(page) => return (&page.levels, &page.content),
+        PageBody::Stored(range) => range.clone(),
+    };
+    let body = block.bytes.get(range).unwrap_or_default();
+    let levels = usize::try_from(raw.page.level_bytes()).unwrap_or(usize::MAX);
+    let (levels, stored) = body.split_at_checked(levels).unwrap_or_default();
+    match is_packed(block.context.codec, Some(&raw.page)) {
+        true => (levels, buffer),
+        false => (levels, stored),
+    }
+}
+
+impl<'a> TextRows<'a> {
+    fn value(&self, span: Span) -> Value<'a> {
+        if span.source == NULL {
+            return Value::Null;
+        }
+        if u64::from(span.size) > MAX_TEXT_BYTES {
+            return Value::TooLong(u64::from(span.size));
+        }
+        let range = span.at as usize..span.at as usize + span.size as usize;
+        let bytes = match span.source {
+            DICTIONARY => match self.dictionary {
+                // A part that does not begin or end at a character is not a text by itself.
+                Some(DictionaryContent::Text(text)) => return text.get(range).map_or(Value::NotUtf8, Value::Text),
+                Some(DictionaryContent::Bytes(bytes)) => bytes.get(range),
+                None => None,
+            },
+            JOINED => self.joined.get(range),
+            page => self.pages.get(page as usize).and_then(|content| content.get(range)),
+        };
+        match simdutf8::basic::from_utf8(bytes.unwrap_or_default()) {
+            Ok(text) => Value::Text(text),
+            Err(_) => Value::NotUtf8,
+        }
+    }
+}
+
+impl<'a> Iterator for TextRows<'a> {
+    type Item = (u64, Value<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let value = match self.spans.next() {
+            Some(span) => self.value(*span),
+            None => {
+                self.nulls = self.nulls.checked_sub(1)?;
+                Value::Null
+            }
+        };
+        let row = self.next_row;
+        self.next_row += 1;
+        Some((row, value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.spans.len().saturating_add(usize::try_from(self.nulls).unwrap_or(usize::MAX));
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for TextRows<'_> {}

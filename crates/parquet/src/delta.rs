@@ -1,0 +1,155 @@
+//! Lengths encoded as differences in blocks (DELTA_BINARY_PACKED), read one by one.
+
+use crate::bits::{bits_at, read_varint};
+
+/// Largest number of values in a block; writers use 128.
+const MAX_BLOCK_VALUES: u64 = 1 << 20;
+
+/// Reads 32-bit values that are stored as differences.
+#[derive(Clone, Debug)]
+pub(crate) struct DeltaReader<'a> {
+    bytes: &'a [u8],
+    per_group: usize,
+    groups: usize,
+    /// Values that are left, with the next one.
+    left: usize,
+    next: i32,
+    min_delta: i32,
+    /// Widths of the groups of the block that are left.
+    widths: &'a [u8],
+    group: &'a [u8],
+    width: u32,
+    at: usize,
+}
+
+/// The values end early or are malformed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BadDeltas;
+
+impl<'a> DeltaReader<'a> {
+    /// Creates a reader, and returns the bytes after its values.
+    pub(crate) fn open(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), BadDeltas> {
+        let mut rest = bytes;
+        let block = take_varint(&mut rest)?;
+        let groups = take_varint(&mut rest)?;
+        let left = take_varint(&mut rest)?;
+        let first = take_zigzag(&mut rest)?;
+        let is_sound = block <= MAX_BLOCK_VALUES && groups > 0 && block % groups == 0 && (block / groups) % 8 == 0;
+        if !is_sound || block == 0 {
+            return Err(BadDeltas);
+        }
+        let to_usize = |number: u64| usize::try_from(number).map_err(|_| BadDeltas);
+        let reader = Self {
+            bytes: rest,
+            per_group: to_usize(block / groups)?,
+            groups: to_usize(groups)?,
+            left: to_usize(left)?,
+            next: first,
+            min_delta: 0,
+            widths: &[],
+            group: &[],
+            width: 0,
+            at: usize::MAX,
+        };
+        let mut scout = reader.clone();
+        scout.skip_to_end()?;
+        Ok((reader, scout.bytes))
+    }
+
+    /// Returns the number of values that are left.
+    pub(crate) fn left(&self) -> usize {
+        self.left
+    }
+
+    /// Reads the next value.
+    #[inline]
+    pub(crate) fn read(&mut self) -> Result<i32, BadDeltas> {
+        self.left = self.left.checked_sub(1).ok_or(BadDeltas)?;
+        let value = self.next;
+        if self.left > 0 {
+            if self.at >= self.per_group {
+                self.open_group()?;
+            }
+            let delta = bits_at(self.group, self.at, self.width) as i32;
+            self.next = value.wrapping_add(self.min_delta).wrapping_add(delta);
+            self.at += 1;
+        }
+        Ok(value)
+    }
+
+    /// Moves to the end without values: by groups.
+    fn skip_to_end(&mut self) -> Result<(), BadDeltas> {
+        let mut left = self.left.saturating_sub(1);
+        while left > 0 {
+            self.open_group()?;
+            left = left.saturating_sub(self.per_group);
+        }
+        Ok(())
+    }
+
+    fn open_group(&mut self) -> Result<(), BadDeltas> {
+        if self.widths.is_empty() {
+            let mut rest = self.bytes;
+            self.min_delta = take_zigzag(&mut rest)?;
+            self.widths = rest.get(..self.groups).ok_or(BadDeltas)?;
+            self.bytes = rest.get(self.groups..).ok_or(BadDeltas)?;
+        }
+        let (width, widths) = self.widths.split_first().ok_or(BadDeltas)?;
+        if *width > 32 {
+            return Err(BadDeltas);
+        }
+        // The last group of some writers is cut after its last value; what is missing is found by the values then.
+        let size = (self.per_group / 8).saturating_mul(usize::from(*width)).min(self.bytes.len());
+        self.group = self.bytes.get(..size).unwrap_or_default();
+        self.bytes = self.bytes.get(size..).unwrap_or_default();
+        (self.width, self.widths, self.at) = (u32::from(*width), widths, 0);
+        Ok(())
+    }
+}
+
+fn take_varint(bytes: &mut &[u8]) -> Result<u64, BadDeltas> {
+    let (value, size) = read_varint(bytes).ok_or(BadDeltas)?;
+    *bytes = bytes.get(size..).unwrap_or_default();
+    Ok(value)
+}
+
+/// Reads a signed number, of which the lower 32 bits count.
+fn take_zigzag(bytes: &mut &[u8]) -> Result<i32, BadDeltas> {
+    let value = take_varint(bytes)?;
+    Ok(((value >> 1) as i64 ^ -((value & 1) as i64)) as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn values_follow_from_their_differences() {
+        // Blocks of 8 values in one group: 7, then differences 1 to 4 as 1 + (0, 1, 2, 3) of two bits.
+        let bytes = [8, 1, 5, 14, 2, 2, 0b1110_0100, 0, 99];
+        let (mut reader, rest) = DeltaReader::open(&bytes).unwrap();
+        let values: Vec<_> = (0..5).map(|_| reader.read().unwrap()).collect();
+        assert_eq!((values, rest), (vec![7, 8, 10, 13, 17], &[99][..]));
+        assert_eq!(reader.read(), Err(BadDeltas));
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_are_refused() {
+        for bytes in
+            [&[0, 1, 5, 14][..], &[8, 0, 5, 14], &[9, 1, 5, 14], &[8, 1, 5], &[8, 1, 5, 14, 2], &[8, 1, 5, 14, 2, 33]]
+        {
+            assert!(DeltaReader::open(bytes).is_err(), "{bytes:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_end_in_a_result(mut bytes in proptest::collection::vec(any::<u8>(), 0..100), count in 0..120_u8) {
+            bytes.splice(0..0, [128, 1, 4, count]);
+            if let Ok((mut reader, _)) = DeltaReader::open(&bytes) {
+                while reader.read().is_ok() {}
+            }
+        }
+    }
+}

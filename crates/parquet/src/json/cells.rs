@@ -1,0 +1,266 @@
+//! Columns of a batch, with their types resolved once, so that values are appended row by row.
+
+use super::format::{append, append_date, append_float, append_interval, append_text, append_time, append_timestamp};
+use crate::json_schema::LeafContent;
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{
+    Date32Type, Decimal128Type, Decimal256Type, Float16Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    Int8Type, Time32MillisecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt16Type, UInt32Type, UInt64Type,
+    UInt8Type,
+};
+use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch};
+use arrow_schema::{DataType, TimeUnit};
+use base64::Engine as _;
+
+/// A column.
+pub(crate) struct Cell<'a> {
+    /// For nulls; `None` for the batch itself.
+    array: Option<&'a dyn Array>,
+    values: Values<'a>,
+}
+
+enum Values<'a> {
+    Null,
+    Boolean(&'a arrow_array::BooleanArray),
+    Int8(&'a PrimitiveArray<Int8Type>),
+    Int16(&'a PrimitiveArray<Int16Type>),
+    Int32(&'a PrimitiveArray<Int32Type>),
+    Int64(&'a PrimitiveArray<Int64Type>),
+    UInt8(&'a PrimitiveArray<UInt8Type>),
+    UInt16(&'a PrimitiveArray<UInt16Type>),
+    UInt32(&'a PrimitiveArray<UInt32Type>),
+    UInt64(&'a PrimitiveArray<UInt64Type>),
+    Float16(&'a PrimitiveArray<Float16Type>),
+    Float32(&'a PrimitiveArray<Float32Type>),
+    Float64(&'a PrimitiveArray<Float64Type>),
+    Decimal128(&'a PrimitiveArray<Decimal128Type>),
+    Decimal256(&'a PrimitiveArray<Decimal256Type>),
+    Date(&'a PrimitiveArray<Date32Type>),
+    TimeMillis(&'a PrimitiveArray<Time32MillisecondType>),
+    /// Values, and the number of units in a second.
+    Time(&'a [i64], i64),
+    /// Values, the number of units in a second, and whether they are in UTC.
+    Timestamp(&'a [i64], i64, bool),
+    Text(&'a arrow_array::BinaryArray),
+    Binary(&'a arrow_array::BinaryArray),
+    FixedBinary(&'a arrow_array::FixedSizeBinaryArray),
+    Interval(&'a arrow_array::FixedSizeBinaryArray),
+    /// Names as JSON, each with its colon.
+    Struct(Vec<(Vec<u8>, Cell<'a>)>),
+    List(&'a [i32], Box<Cell<'a>>),
+    Map(&'a [i32], Box<[Cell<'a>; 2]>),
+}
+
+impl<'a> Cell<'a> {
+    /// Resolves the columns of a batch. `leaves` are the leaves of the batch in order, as numbers in the schema.
+    pub(crate) fn of_batch(
+        batch: &'a RecordBatch,
+        leaves: &mut dyn Iterator<Item = usize>,
+        contents: &[LeafContent],
+    ) -> Result<Self, String> {
+        let schema = batch.schema_ref();
+        let mut fields = Vec::with_capacity(batch.num_columns());
+        for (field, array) in schema.fields().iter().zip(batch.columns()) {
+            fields.push((name_of(field.name()), Self::of_array(array, leaves, contents)?));
+        }
+        Ok(Self { array: None, values: Values::Struct(fields) })
+    }
+
+    fn of_array(
+        array: &'a ArrayRef,
+        leaves: &mut dyn Iterator<Item = usize>,
+        contents: &[LeafContent],
+    ) -> Result<Self, String> {
+        let values = match array.data_type() {
+            DataType::Struct(fields) => {
+                let mut inner = Vec::with_capacity(fields.len());
+                for (field, column) in fields.iter().zip(array.as_struct().columns()) {
+                    inner.push((name_of(field.name()), Self::of_array(column, leaves, contents)?));
+                }
+                Values::Struct(inner)
+            }
+            DataType::List(_) => {
+                let list = array.as_list::<i32>();
+                Values::List(list.value_offsets(), Box::new(Self::of_array(list.values(), leaves, contents)?))
+            }
+            DataType::Map(..) => {
+                let map = array.as_map();
+                let keys = Self::of_array(map.keys(), leaves, contents)?;
+                Values::Map(map.value_offsets(), Box::new([keys, Self::of_array(map.values(), leaves, contents)?]))
+            }
+            _ => {
+                let content = leaves.next().and_then(|leaf| contents.get(leaf)).copied();
+                Values::of_leaf(array, content.unwrap_or(LeafContent::AsTyped))?
+            }
+        };
+        Ok(Self { array: Some(array.as_ref()), values })
+    }
+
+    /// Appends the value of a row. Returns the number of texts in it that are not UTF-8.
+    pub(crate) fn append(&self, row: usize, out: &mut Vec<u8>) -> Result<u64, String> {
+        if self.array.is_some_and(|array| array.is_null(row)) {
+            out.extend_from_slice(b"null");
+            return Ok(0);
+        }
+        match &self.values {
+            Values::Struct(fields) => {
+                let mut bad_texts = 0;
+                out.push(b'{');
+                for (index, (name, cell)) in fields.iter().enumerate() {
+                    if index > 0 {
+                        out.push(b',');
+                    }
+                    out.extend_from_slice(name);
+                    bad_texts += cell.append(row, out)?;
+                }
+                out.push(b'}');
+                Ok(bad_texts)
+            }
+            Values::List(offsets, items) => append_items(offsets, row, out, |item, out| items.append(item, out)),
+            Values::Map(offsets, entries) => append_items(offsets, row, out, |item, out| {
+                let [keys, values] = entries.as_ref();
+                out.extend_from_slice(b"{\"key\":");
+                let bad_keys = keys.append(item, out)?;
+                out.extend_from_slice(b",\"value\":");
+                let bad_values = values.append(item, out)?;
+                out.push(b'}');
+                Ok(bad_keys + bad_values)
+            }),
+            Values::Text(texts) => Ok(u64::from(append_text(texts.value(row), out))),
+            other => {
+                other.append_leaf(row, out);
+                Ok(0)
+            }
+        }
+    }
+}
+
+/// Appends the items of a list in brackets.
+fn append_items(
+    offsets: &[i32],
+    row: usize,
+    out: &mut Vec<u8>,
+    mut each: impl FnMut(usize, &mut Vec<u8>) -> Result<u64, String>,
+) -> Result<u64, String> {
+    let offset = |at: usize| offsets.get(at).and_then(|offset| usize::try_from(*offset).ok());
+    let (Some(begin), Some(end)) = (offset(row), offset(row + 1)) else {
+        return Err("a list is damaged".to_owned());
+    };
+    let mut bad_texts = 0;
+    out.push(b'[');
+    for item in begin..end {
+        if item > begin {
+            out.push(b',');
+        }
+        bad_texts += each(item, out)?;
+    }
+    out.push(b']');
+    Ok(bad_texts)
+}
+
+/// Returns the name of a field as JSON, with its colon.
+fn name_of(name: &str) -> Vec<u8> {
+    let mut json = Vec::with_capacity(name.len() + 3);
+    append_text(name.as_bytes(), &mut json);
+    json.push(b':');
+    json
+}
+
+impl<'a> Values<'a> {
+    fn of_leaf(array: &'a ArrayRef, content: LeafContent) -> Result<Self, String> {
+        Ok(match (array.data_type(), content) {
+            (DataType::Null, _) => Self::Null,
+            (DataType::Boolean, _) => Self::Boolean(array.as_boolean()),
+            (DataType::Int8, _) => Self::Int8(array.as_primitive()),
+            (DataType::Int16, _) => Self::Int16(array.as_primitive()),
+            (DataType::Int32, _) => Self::Int32(array.as_primitive()),
+            (DataType::Int64, _) => Self::Int64(array.as_primitive()),
+            (DataType::UInt8, _) => Self::UInt8(array.as_primitive()),
+            (DataType::UInt16, _) => Self::UInt16(array.as_primitive()),
+            (DataType::UInt32, _) => Self::UInt32(array.as_primitive()),
+            (DataType::UInt64, _) => Self::UInt64(array.as_primitive()),
+            (DataType::Float16, _) => Self::Float16(array.as_primitive()),
+            (DataType::Float32, _) => Self::Float32(array.as_primitive()),
+            (DataType::Float64, _) => Self::Float64(array.as_primitive()),
+            (DataType::Decimal128(..), _) => Self::Decimal128(array.as_primitive()),
+            (DataType::Decimal256(..), _) => Self::Decimal256(array.as_primitive()),
+            (DataType::Date32, _) => Self::Date(array.as_primitive()),
+            (DataType::Time32(TimeUnit::Millisecond), _) => Self::TimeMillis(array.as_primitive()),
+            (DataType::Time64(TimeUnit::Microsecond), _) => {
+                Self::Time(array.as_primitive::<Time64MicrosecondType>().values(), 1_000_000)
+            }
+            (DataType::Time64(TimeUnit::Nanosecond), _) => {
+                Self::Time(array.as_primitive::<Time64NanosecondType>().values(), 1_000_000_000)
+            }
+            (DataType::Timestamp(unit, zone), _) => {
+                let (values, per_second) = timestamps(array, *unit);
+                Self::Timestamp(values, per_second, zone.is_some())
+            }
+            (DataType::Binary, LeafContent::Text) => Self::Text(array.as_binary()),
+            (DataType::Binary, _) => Self::Binary(array.as_binary()),
+            (DataType::FixedSizeBinary(_), LeafContent::Interval) => Self::Interval(array.as_fixed_size_binary()),
+            (DataType::FixedSizeBinary(_), _) => Self::FixedBinary(array.as_fixed_size_binary()),
+            (other, _) => return Err(format!("columns of type {other} are not read")),
+        })
+    }
+
+    /// Appends a value that is not null and has no other values in it.
+    fn append_leaf(&self, row: usize, out: &mut Vec<u8>) {
+        match self {
+            Self::Boolean(values) => append(out, format_args!("{}", values.value(row))),
+            Self::Int8(values) => append(out, format_args!("{}", values.value(row))),
+            Self::Int16(values) => append(out, format_args!("{}", values.value(row))),
+            Self::Int32(values) => append(out, format_args!("{}", values.value(row))),
+            Self::Int64(values) => append(out, format_args!("{}", values.value(row))),
+            Self::UInt8(values) => append(out, format_args!("{}", values.value(row))),
+            Self::UInt16(values) => append(out, format_args!("{}", values.value(row))),
+            Self::UInt32(values) => append(out, format_args!("{}", values.value(row))),
+            Self::UInt64(values) => append(out, format_args!("{}", values.value(row))),
+            Self::Float16(values) => {
+                let value = values.value(row).to_f32();
+                append_float(value.is_finite(), format_args!("{value:?}"), out);
+            }
+            Self::Float32(values) => {
+                let value = values.value(row);
+                append_float(value.is_finite(), format_args!("{value:?}"), out);
+            }
+            Self::Float64(values) => {
+                let value = values.value(row);
+                append_float(value.is_finite(), format_args!("{value:?}"), out);
+            }
+            Self::Decimal128(values) => append(out, format_args!("\"{}\"", values.value_as_string(row))),
+            Self::Decimal256(values) => append(out, format_args!("\"{}\"", values.value_as_string(row))),
+            Self::Date(values) => append_date(i64::from(values.value(row)), out),
+            Self::TimeMillis(values) => append_time(i64::from(values.value(row)), 1000, out),
+            Self::Time(values, per_second) => append_time(at(values, row), *per_second, out),
+            Self::Timestamp(values, per_second, is_utc) => append_timestamp(at(values, row), *per_second, *is_utc, out),
+            Self::Binary(values) => append_base64(values.value(row), out),
+            Self::FixedBinary(values) => append_base64(values.value(row), out),
+            Self::Interval(values) => append_interval(values.value(row), out),
+            Self::Null | Self::Text(_) | Self::Struct(_) | Self::List(..) | Self::Map(..) => {
+                out.extend_from_slice(b"null");
+            }
+        }
+    }
+}
+
+fn at(values: &[i64], row: usize) -> i64 {
+    values.get(row).copied().unwrap_or_default()
+}
+
+/// Returns the values of timestamps, and the number of units in a second.
+fn timestamps(array: &ArrayRef, unit: TimeUnit) -> (&[i64], i64) {
+    match unit {
+        TimeUnit::Second => (array.as_primitive::<TimestampSecondType>().values(), 1),
+        TimeUnit::Millisecond => (array.as_primitive::<TimestampMillisecondType>().values(), 1000),
+        TimeUnit::Microsecond => (array.as_primitive::<TimestampMicrosecondType>().values(), 1_000_000),
+        TimeUnit::Nanosecond => (array.as_primitive::<TimestampNanosecondType>().values(), 1_000_000_000),
+    }
+}
+
+fn append_base64(bytes: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    out.extend_from_slice(base64::engine::general_purpose::STANDARD.encode(bytes).as_bytes());
+    out.push(b'"');
+}

@@ -1,0 +1,167 @@
+//! Rows as JSON objects, with all columns or some. Columns are decoded by the crate `parquet`, in small batches.
+
+mod cells;
+mod format;
+mod pages;
+#[cfg(test)]
+mod tests;
+
+use crate::file::ParquetFile;
+use crate::json_schema::JsonSchema;
+use crate::place::{PagePlace, DAMAGE_HINT, READING};
+use cells::Cell;
+use gristmill_core::catch_panic::catch_panic;
+use gristmill_core::problem::Subject;
+use gristmill_core::{Failure, Outcome};
+use pages::JsonRowGroup;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection, RowSelector};
+use parquet::arrow::{parquet_to_arrow_field_levels, ProjectionMask};
+use std::ops::Range;
+
+/// Size of a batch in bytes, as far as sizes are known.
+const BATCH_BYTES: u64 = 4 << 20;
+/// Maximum size of a batch in bytes if each of its rows had the longest entry of the dictionary.
+const MAX_REPEATED_BYTES: u64 = 64 << 20;
+/// Maximum number of rows in a batch.
+const MAX_BATCH_ROWS: u64 = 1024;
+/// Maximum number of rows in a range.
+const MAX_RANGE_ROWS: u64 = 1 << 16;
+
+impl ParquetFile {
+    /// Appends one JSON object and a newline for each row of a range. `columns` are names at the top level, of which those that do not
+    /// exist are ignored; `None` is all columns. Returns the number of texts that are not UTF-8, in which U+FFFD replaces what is invalid.
+    /// If it fails, nothing is appended.
+    ///
+    /// A text, number, boolean or null is itself, a struct an object, a list an array, and a map an array of objects with `key` and
+    /// `value`. A decimal, date, time, timestamp or interval is text, the latter four in ISO 8601 and with `Z` if they are in UTC. Binary
+    /// is base64 text. Numbers that are not finite are null.
+    pub fn json_rows(&self, columns: Option<&[String]>, rows: Range<u64>, out: &mut Vec<u8>) -> Outcome<u64> {
+        let begin = out.len();
+        let result = self.append_rows(columns, rows, out);
+        if result.is_err() {
+            out.truncate(begin);
+        }
+        result
+    }
+
+    /// Divides all rows into ranges within row groups, which have about `block_bytes` of the columns each.
+    pub fn row_ranges(&self, columns: Option<&[String]>, block_bytes: u64) -> impl Iterator<Item = Range<u64>> + '_ {
+        let leaves = self.leaves_of(columns);
+        (0..self.row_groups()).flat_map(move |row_group| {
+            let rows = self.rows_of(row_group);
+            let count = rows.end - rows.start;
+            let size = leaves.iter().map(|leaf| self.unpacked_bytes(row_group, *leaf)).fold(0, u64::saturating_add);
+            let ranges = size.div_ceil(block_bytes.max(1)).clamp(1, count.max(1));
+            let step = count.div_ceil(ranges).clamp(1, MAX_RANGE_ROWS);
+            (0..count.div_ceil(step)).map(move |number| {
+                let start = rows.start + number * step;
+                start..(start + step).min(rows.end)
+            })
+        })
+    }
+
+    fn append_rows(&self, columns: Option<&[String]>, rows: Range<u64>, out: &mut Vec<u8>) -> Outcome<u64> {
+        let rows = rows.start..rows.end.min(self.rows());
+        let (leaves, mut bad_texts) = (self.leaves_of(columns), 0);
+        let mut row_group = self.row_group_of(rows.start);
+        let mut at = rows.start;
+        while at < rows.end {
+            let group = self.rows_of(row_group);
+            let part = at - group.start..rows.end.min(group.end) - group.start;
+            at = group.start + part.end;
+            if !part.is_empty() {
+                bad_texts += self.append_part(row_group, &leaves, part, out)?;
+            }
+            row_group += 1;
+        }
+        Ok(bad_texts)
+    }
+
+    /// Appends rows of a row group, which are numbered within it.
+    fn append_part(&self, row_group: usize, leaves: &[usize], rows: Range<u64>, out: &mut Vec<u8>) -> Outcome<u64> {
+        let schema = self.json_schema()?;
+        let batch_rows = self.batch_rows(row_group, leaves);
+        let failure = pages::FirstFailure::default();
+        let group = JsonRowGroup { file: self, metadata: &schema.metadata, row_group, failure: failure.clone() };
+        // The decoders of the crate panic on some pages that are damaged.
+        let result = catch_panic(|| append_batches(schema, &group, leaves, rows, batch_rows, out));
+        let why = match result {
+            Some(Ok(bad_texts)) => return Ok(bad_texts),
+            Some(Err(why)) => why,
+            None => "its pages are damaged".to_owned(),
+        };
+        if let Some(first) = failure.lock().ok().and_then(|mut first| first.take()) {
+            return Err(first);
+        }
+        let why = format!("row group {row_group}: {why}");
+        Err(Failure::data(READING, why).on(Subject::path(self.file().path())).with_hint(DAMAGE_HINT))
+    }
+
+    /// Returns where a leaf column is, for messages.
+    pub(crate) fn leaf_place(&self, row_group: usize, leaf: usize) -> PagePlace {
+        let schema = self.metadata().file_metadata().schema_descr();
+        let column = schema.columns().get(leaf).map(|column| column.path().string()).unwrap_or_default();
+        PagePlace { path: self.file().path().to_owned(), column, row_group }
+    }
+
+    /// Returns the leaves of columns at the top level.
+    fn leaves_of(&self, columns: Option<&[String]>) -> Vec<usize> {
+        let schema = self.metadata().file_metadata().schema_descr();
+        let is_wanted = |leaf: &usize| {
+            let path = schema.columns().get(*leaf).map(|column| column.path().parts());
+            let top = path.and_then(|parts| parts.first());
+            columns.is_none_or(|names| top.is_some_and(|top| names.contains(top)))
+        };
+        (0..schema.num_columns()).filter(is_wanted).collect()
+    }
+
+    /// Returns the number of rows to decode at once.
+    fn batch_rows(&self, row_group: usize, leaves: &[usize]) -> usize {
+        let rows = self.rows_of(row_group);
+        let rows = (rows.end - rows.start).max(1);
+        let (mut size, mut repeated) = (0_u64, 0_u64);
+        for leaf in leaves {
+            size = size.saturating_add(self.unpacked_bytes(row_group, *leaf));
+            let for_each_row = self.values_of(row_group, *leaf).div_ceil(rows);
+            repeated = repeated.saturating_add(self.dictionary_bytes(row_group, *leaf).saturating_mul(for_each_row));
+        }
+        let by_size = BATCH_BYTES / size.div_ceil(rows).max(1);
+        let by_longest = MAX_REPEATED_BYTES / repeated.max(1);
+        usize::try_from(by_size.min(by_longest).clamp(1, MAX_BATCH_ROWS)).unwrap_or(1)
+    }
+}
+
+/// Decodes rows of a row group and appends them. The reason for a failure is for a message.
+fn append_batches(
+    schema: &JsonSchema,
+    group: &JsonRowGroup<'_>,
+    leaves: &[usize],
+    rows: Range<u64>,
+    batch_rows: usize,
+    out: &mut Vec<u8>,
+) -> Result<u64, String> {
+    let text = |error: &dyn std::fmt::Display| format!("the rows cannot be decoded ({error})");
+    let descriptor = schema.metadata.file_metadata().schema_descr();
+    let mask = ProjectionMask::leaves(descriptor, leaves.iter().copied());
+    let levels = parquet_to_arrow_field_levels(descriptor, mask, None).map_err(|error| text(&error))?;
+    let to_usize = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let selectors = [RowSelector::skip(to_usize(rows.start)), RowSelector::select(to_usize(rows.end - rows.start))];
+    let selection = RowSelection::from(selectors.to_vec());
+    let batches = ParquetRecordBatchReader::try_new_with_row_groups(&levels, group, batch_rows, Some(selection))
+        .map_err(|error| text(&error))?;
+    let (mut bad_texts, mut count) = (0, 0_u64);
+    for batch in batches {
+        let batch = batch.map_err(|error| text(&error))?;
+        let mut next_leaf = leaves.iter().copied();
+        let cell = Cell::of_batch(&batch, &mut next_leaf, &schema.contents)?;
+        for row in 0..batch.num_rows() {
+            bad_texts += cell.append(row, out)?;
+            out.push(b'\n');
+        }
+        count += batch.num_rows() as u64;
+    }
+    match count == rows.end - rows.start {
+        true => Ok(bad_texts),
+        false => Err("its pages have fewer rows than its footer states".to_owned()),
+    }
+}

@@ -1,0 +1,35 @@
+//! Reads Parquet files by positions: the text of one column in blocks, without copying it, whatever the size of row groups.
+//!
+//! The crate `parquet` parses footers, and decodes rows that are read as JSON. Pages of the text column are read, decompressed and decoded
+//! here, so that any bytes lead to texts or to a failure that names file, row group, column and page.
+
+mod bits;
+mod block;
+mod blocks;
+mod chunk_reader;
+mod codec;
+mod columns;
+mod decoder;
+mod delta;
+mod dictionary;
+mod file;
+mod footer;
+mod headers;
+mod json;
+mod json_schema;
+mod page_header;
+mod page_stream;
+mod place;
+mod runs;
+mod snappy;
+#[cfg(test)]
+mod tests;
+mod thrift;
+mod values;
+mod window;
+
+pub use block::TextBlock;
+pub use blocks::TextBlocks;
+pub use columns::{ColumnProblem, TextColumn};
+pub use decoder::{TextDecoder, TextRows, Value, MAX_TEXT_BYTES};
+pub use file::ParquetFile;

@@ -1,0 +1,48 @@
+//! Where something is in a Parquet file, for messages.
+
+use gristmill_core::problem::Subject;
+use gristmill_core::Failure;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Work in progress when a failure is reported.
+pub(crate) const READING: &str = "reading the Parquet file";
+/// Way out of damage.
+pub(crate) const DAMAGE_HINT: &str = "the file is damaged or was not written completely; get it again from its source";
+
+/// A column of a row group of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct PagePlace {
+    pub(crate) path: PathBuf,
+    pub(crate) column: String,
+    /// Number of the row group, from 0.
+    pub(crate) row_group: usize,
+}
+
+impl PagePlace {
+    /// Returns a failure because of damage. `offset` is the position of a page in the file.
+    pub(crate) fn damage(&self, offset: Option<u64>, why: &str) -> Failure {
+        let page = if offset.is_some() { ", page" } else { "" };
+        let mut subject = Subject::path(&self.path);
+        subject.field = Some(self.column.clone());
+        subject.byte_offset = offset;
+        Failure::data(READING, format!("row group {}{page}: {why}", self.row_group)).on(subject).with_hint(DAMAGE_HINT)
+    }
+
+    /// Returns a failure because of something that is valid, but that is not read here.
+    pub(crate) fn refusal(&self, why: &str, hint: &str) -> Failure {
+        let mut subject = Subject::path(&self.path);
+        subject.field = Some(self.column.clone());
+        Failure::data(READING, format!("row group {}: {why}", self.row_group)).on(subject).with_hint(hint)
+    }
+}
+
+/// Returns the failure of a read at a position.
+pub(crate) fn io_failure(path: &Path, error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            Failure::data(READING, "it became shorter while it was read").on(Subject::path(path)).with_hint(DAMAGE_HINT)
+        }
+        _ => Failure::io(READING, path, error),
+    }
+}
