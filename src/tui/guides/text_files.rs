@@ -25,7 +25,7 @@ pub fn listing_lines<T>(
 /// Returns the line of a text file: its name, compression and size.
 pub fn file_line(file: &TextFile, columns: usize, ui: &Ui) -> Line<'static> {
     let size = text::pad_start(&bytes(file.bytes), 11);
-    let packing = text::pad_end(file.packing.title(), 10);
+    let packing = text::pad_end(file.source.title(file), 10);
     let room = columns.saturating_sub(24).max(8);
     let name = text::pad_end(&text::fit_middle(&file.name, room, ui.glyphs), room);
     Line::from(vec![Span::raw(format!(" {name} ")), Span::styled(format!("{packing}{size}"), ui.theme.muted)])

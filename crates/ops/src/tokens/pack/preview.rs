@@ -207,7 +207,8 @@ impl Sampling {
             match self.left_out.iter_mut().find(|known| (known.1, known.2) == (finding.kind, finding.reason)) {
                 Some(known) => known.3 += 1,
                 None => {
-                    let subject = Subject::path(&input.path).at(finding.start);
+                    let subject = Subject::path(&input.path);
+                    let subject = if input.source.is_table() { subject } else { subject.at(finding.start) };
                     self.left_out.push((subject, finding.kind, finding.reason, 1));
                 }
             }
