@@ -44,7 +44,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("source", 8_010),
     ("storage", 2_667),
     ("tokenizer", 6_468),
-    ("tokens", 11_376),
+    ("tokens", 11_377),
     ("tui", 31_635),
 ];
 
