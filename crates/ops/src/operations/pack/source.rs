@@ -74,6 +74,8 @@ pub struct DocumentKey {
 pub struct FirstDocuments {
     /// Their lines: name of the file, number of the line from 1, bytes.
     pub lines: Vec<(Arc<str>, u64, Arc<[u8]>)>,
+    /// Whether they are rows of tables, where a key with dots may be a path.
+    pub are_rows: bool,
     /// The keys of those that are objects: those with text first, then by frequency.
     pub keys: Vec<DocumentKey>,
     /// Failures and damage met while they were read.
@@ -167,6 +169,7 @@ pub fn read_documents(files: &[TextFile], cancel: &Cancel) -> FirstDocuments {
 
 fn documents_of(file: &TextFile, found: &mut FirstDocuments, cancel: &Cancel) -> Outcome<()> {
     let first = file.source.first_documents(file, DOCUMENTS_EACH, cancel)?;
+    found.are_rows |= file.source.is_table();
     let name: Arc<str> = Arc::from(file.name.as_str());
     let whole = first.lines.into_iter().filter(|(_, line)| line.len() <= MAX_DOCUMENT_BYTES);
     found.lines.extend(whole.map(|(number, line)| (Arc::clone(&name), number + 1, line)));
@@ -186,7 +189,13 @@ fn example(line: &[u8], name: &str) -> (String, bool) {
 /// Returns the texts of documents, by the rules of a format.
 pub fn extract_texts(field: &TextField, documents: &FirstDocuments, rules: DocumentRules) -> DocumentTexts {
     let mut found = DocumentTexts { field: field.clone(), ..DocumentTexts::default() };
-    let mut extractor = match Extractor::new(field) {
+    let path = match field {
+        TextField::Key(key) if documents.are_rows && documents.keys.iter().all(|known| known.name != *key) => {
+            Some(path_program(key))
+        }
+        _ => None,
+    };
+    let mut extractor = match Extractor::new(path.as_ref().unwrap_or(field)) {
         Ok(extractor) => extractor,
         Err(failure) => {
             found.failure = Some(failure);
@@ -201,6 +210,12 @@ pub fn extract_texts(field: &TextField, documents: &FirstDocuments, rules: Docum
         });
     }
     found
+}
+
+/// Returns the program that follows a path of keys separated by dots.
+fn path_program(path: &str) -> TextField {
+    let key = |key: &str| format!(".{}", serde_json::Value::from(key));
+    TextField::Jq(path.split('.').map(key).collect())
 }
 
 fn clipped(text: &str) -> &str {

@@ -2,8 +2,10 @@
 
 use super::*;
 use crate::operations::{erase, AnyPlan};
+use crate::source::documents::DocumentRules;
 use gristmill_core::options::Answer;
-use gristmill_core::pack::{SampleSize, SpecialToken};
+use gristmill_core::pack::{SampleSize, SpecialToken, TextField};
+use gristmill_core::Cancel;
 
 fn plan(answers: &[(&str, &str)]) -> Box<dyn AnyPlan> {
     let mut plan = erase::<Pack>(PackPlan::blank());
@@ -67,4 +69,18 @@ fn forager_alone_goes_into_the_folder_that_it_reads() {
     assert_eq!(output(&["b.jsonl"], &["forager"]), ".");
     assert_eq!(output(&["src"], &["forager"]), "src");
     assert_eq!((output(&["src"], &["forager", "nanosets"]), output(&["a", "b"], &["forager"])), ("".into(), "".into()));
+}
+
+#[test]
+fn the_text_of_rows_is_found_by_a_path_unless_a_column_has_that_name() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/parquet");
+    for (case, key) in [("p12_nested_path", "meta.deep.x"), ("p13_column_with_a_dot", "meta.text")] {
+        let mut plan = PackPlan::new(vec![format!("{folder}/{case}/input")], "t", "o");
+        plan.text = TextField::Key(key.into());
+        let files = super::source::find_files(&plan, &Cancel::default()).unwrap();
+        let documents = super::source::read_documents(&files.shown, &Cancel::default());
+        let texts = super::source::extract_texts(&plan.text, &documents, DocumentRules::PYTHON);
+        assert!(texts.with_text() > 0, "{case}: {texts:?}");
+        assert_eq!(documents.text_blocker(&texts), None, "{case}");
+    }
 }

@@ -390,7 +390,7 @@ impl Walk<'_> {
         }
         match text_file(entry.path().to_owned(), name.clone().into_owned()) {
             Ok(file) => self.listing.files.push(file),
-            // Without it a table would be trained on in part.
+            // The output would lack the documents of a whole file of the data set.
             Err(failure) if is_table_name(&name) => return Err(failure),
             Err(failure) => {
                 let message = format!("it is left out: {}", failure.why);

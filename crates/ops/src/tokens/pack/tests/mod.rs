@@ -2,6 +2,7 @@ mod golden;
 mod limit;
 mod logs;
 mod outputs;
+mod parquet;
 mod rerun;
 mod tokenizer;
 

@@ -1,0 +1,72 @@
+//! Rows of Parquet: block sizes, threads and kills do not change the output.
+
+use super::rerun::LINE_BY_LINE;
+use super::*;
+use gristmill_storage::fs::fault::{Fault, FaultFs};
+
+/// Returns a plan for files with every codec and encoding.
+fn rows(text: TextField, output: &Path) -> PackPlan {
+    let mut plan = plan(&case("parquet/p02_codecs_and_encodings/input"), "modalities/tokenizers/wl200", output);
+    plan.text = text;
+    plan.nanosets = Some(NanosetsTarget { tasks: Some(2), ..NanosetsTarget::default() });
+    plan.modalities = Some(ModalitiesTarget::default());
+    plan
+}
+
+fn pack(plan: &PackPlan, threads: usize, tuning: Tuning, fs: Arc<dyn Fs>) -> Outcome<PackReport> {
+    start_on(plan.clone(), options(threads), tuning, fs)?.wait()
+}
+
+/// The same texts, from the column and from a program over the row as JSON.
+fn fields() -> [TextField; 2] {
+    [TextField::Key("text".into()), TextField::Jq(".text // \"\"".into())]
+}
+
+#[test]
+fn a_killed_run_continues_at_a_row_to_the_same_bytes() {
+    let mut outputs = Vec::new();
+    for field in fields() {
+        let dir = tempfile::tempdir().unwrap();
+        let whole = rows(field.clone(), &dir.path().join("whole"));
+        let report = pack(&whole, 1, LINE_BY_LINE, Arc::new(RealFs)).unwrap();
+        let expected = files(&dir.path().join("whole"));
+        let counting = FaultFs::new(Fault::Nothing);
+        pack(&rows(field.clone(), &dir.path().join("count")), 1, LINE_BY_LINE, Arc::new(counting.clone())).unwrap();
+        let ops = counting.ops();
+        let mut resumed = 0;
+        for (round, at) in (0..ops).step_by(usize::try_from(ops / 50).unwrap().max(1)).enumerate() {
+            let output = dir.path().join(format!("out-{round}"));
+            let plan = rows(field.clone(), &output);
+            let killed = pack(&plan, 1, LINE_BY_LINE, Arc::new(FaultFs::new(Fault::Kill { at })));
+            // The second run has other blocks.
+            let again = pack(&plan, 2, Tuning { block_bytes: Some(300), ..LINE_BY_LINE }, Arc::new(RealFs)).unwrap();
+            if killed.is_err() && !again.nothing_to_do {
+                resumed += u64::from(again.resumed_bytes > 0);
+                assert_eq!(
+                    (again.documents, again.tokens),
+                    (report.documents, report.tokens),
+                    "killed at {at} of {ops}"
+                );
+            }
+            assert_same(&files(&output), &expected, &format!("{field:?} killed at {at} of {ops}"));
+        }
+        assert!(resumed > 10, "{resumed}");
+        outputs.push(expected);
+    }
+    assert_same(&outputs[1], &outputs[0], "the program and the column have the same texts");
+}
+
+#[test]
+fn threads_and_blocks_change_no_byte() {
+    for field in fields() {
+        let dir = tempfile::tempdir().unwrap();
+        pack(&rows(field.clone(), &dir.path().join("whole")), 1, Tuning::default(), Arc::new(RealFs)).unwrap();
+        let expected = files(&dir.path().join("whole"));
+        for (threads, block) in [(2, 1), (7, 100), (3, 4_000)] {
+            let output = dir.path().join(format!("out-{block}"));
+            let tuning = Tuning { block_bytes: Some(block), ..Tuning::default() };
+            pack(&rows(field.clone(), &output), threads, tuning, Arc::new(RealFs)).unwrap();
+            assert_same(&files(&output), &expected, &format!("{field:?} {threads} {block}"));
+        }
+    }
+}
