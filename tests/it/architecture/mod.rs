@@ -36,7 +36,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("formats", 6_414),
     ("job", 12_215),
     ("media", 13_539),
-    ("operations", 4_689),
+    ("operations", 4_695),
     ("parquet", 3_420),
     ("preview", 3_528),
     ("prompt", 1_286),
