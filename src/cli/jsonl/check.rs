@@ -3,8 +3,8 @@
 use super::super::check::checked;
 use super::super::context::Context;
 use super::super::exit::Finished;
+use gristmill_ops::engine::check::CheckTexts;
 use gristmill_ops::job::jsonl::{run_lint, run_verify};
-use gristmill_ops::tokens::reader::CheckTexts;
 use std::path::Path;
 
 /// What is counted, in addition to the size.

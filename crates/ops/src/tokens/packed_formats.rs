@@ -1,7 +1,7 @@
 //! Folders with tokens in several formats.
 
 use super::formats::reader;
-use super::reader::TokenInfo;
+use crate::engine::check::DatasetInfo;
 use crate::source::kind::{kind_of, packed_formats};
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
 use serde::Serialize;
@@ -35,7 +35,7 @@ pub fn format_facts(folder: &Path, handles: &Handles<'_>) -> Outcome<(Vec<Format
             Err(failure) if failure.class == ExitClass::Data => {
                 state = "unreadable";
                 problems.push(Problem::problem(ProblemKind::BadFile, Subject::path(&path), failure.why));
-                TokenInfo::default()
+                DatasetInfo::default()
             }
             Err(failure) => return Err(failure),
         };
@@ -45,7 +45,7 @@ pub fn format_facts(folder: &Path, handles: &Handles<'_>) -> Outcome<(Vec<Format
         if state == "packed" && problems.iter().any(is_damaged) {
             state = "has problems";
         }
-        let TokenInfo { files, items, bytes, .. } = info;
+        let DatasetInfo { files, items, bytes, .. } = info;
         all.push(FormatFacts { format: kind.format, path, files, items, bytes, state });
     }
     Ok((all, problems))
@@ -55,7 +55,7 @@ fn is_below(path: Option<&str>, folder: &Path) -> bool {
     path.is_some_and(|path| Path::new(path).starts_with(folder))
 }
 
-fn info(path: &Path, handles: &Handles<'_>) -> Outcome<TokenInfo> {
+fn info(path: &Path, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
     match kind_of(path)?.tokens().and_then(reader) {
         Some(reader) => reader.info(path, None, handles),
         None => Err(Failure::data("looking at the format", "there are no files of this format in it")),

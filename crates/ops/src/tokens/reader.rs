@@ -1,19 +1,13 @@
 //! What reads the files of a format: `info`, `lint`, `verify` and `repair`.
 
 use crate::engine::browse::TokenBrowser;
-use crate::engine::check::Checked;
+use crate::engine::check::{CheckTexts, Checked, DatasetInfo};
 use crate::engine::modalities::check::Vocabulary;
 use crate::engine::nanosets::check::Depth;
 use crate::job::repair::RepairReport;
 use crate::job::task::Task;
-use gristmill_core::table::Table;
-use gristmill_core::{Handles, Outcome, Problem, RunOptions, TokenKind};
-use serde::Serialize;
-use serde_json::{Map, Value};
+use gristmill_core::{Handles, Outcome, RunOptions, TokenKind};
 use std::path::Path;
-
-/// Maximum number of files that a table lists.
-pub(crate) const MAX_LISTED: usize = 50;
 
 /// Reads one layout of files with token ids.
 pub trait TokenReader: Sync {
@@ -33,7 +27,7 @@ pub trait TokenReader: Sync {
     ///
     /// # Errors
     /// The files cannot be read, or `sequence_length` is 0.
-    fn info(&self, path: &Path, sequence_length: Option<u64>, handles: &Handles<'_>) -> Outcome<TokenInfo>;
+    fn info(&self, path: &Path, sequence_length: Option<u64>, handles: &Handles<'_>) -> Outcome<DatasetInfo>;
     /// Checks indexes and sizes, or also every token. Problems go to the handles.
     ///
     /// # Errors
@@ -53,15 +47,6 @@ pub trait TokenReader: Sync {
     }
 }
 
-/// The words for what a check counts.
-#[derive(Clone, Copy, Debug)]
-pub struct CheckTexts {
-    /// The word for its shards, in the singular; `None` if the path itself is the only thing checked.
-    pub shards: Option<&'static str>,
-    /// The word for an item of its progress, in the singular.
-    pub item: &'static str,
-}
-
 /// How thoroughly files are checked.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckRequest<'a> {
@@ -71,46 +56,6 @@ pub struct CheckRequest<'a> {
     pub vocabulary: Option<&'a Vocabulary>,
     /// Number of threads.
     pub threads: usize,
-}
-
-/// The description of a folder or a file of tokens.
-#[derive(Debug, Default)]
-pub struct TokenInfo {
-    /// Names and values, in the order of display.
-    pub facts: Vec<(&'static str, String)>,
-    /// The files, at most [`MAX_LISTED`].
-    pub table: Table,
-    /// Number of files.
-    pub files: u64,
-    /// Number of documents or samples.
-    pub items: u64,
-    /// Size of the files in bytes.
-    pub bytes: u64,
-    /// What is wrong with them.
-    pub problems: Vec<Problem>,
-    /// The same facts for `--json`.
-    pub result: Map<String, Value>,
-}
-
-impl TokenInfo {
-    /// Creates a description with the facts for `--json`.
-    pub(crate) fn of(result: impl Serialize) -> Self {
-        let result = match serde_json::to_value(result) {
-            Ok(Value::Object(map)) => map,
-            _ => Map::new(),
-        };
-        Self { result, ..Self::default() }
-    }
-
-    /// Adds a fact.
-    pub(crate) fn add(&mut self, name: &'static str, value: impl Into<String>) {
-        self.facts.push((name, value.into()));
-    }
-
-    /// Returns the number of files that the table does not list.
-    pub fn unlisted(&self) -> u64 {
-        self.files.saturating_sub(MAX_LISTED as u64)
-    }
 }
 
 /// Formats the least and the greatest of a range, or their common value.
@@ -125,7 +70,7 @@ pub(crate) fn range_text(least: u64, greatest: u64) -> String {
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use gristmill_core::{Cancel, ProblemLog, Progress};
+    use gristmill_core::{Cancel, Problem, ProblemLog, Progress};
 
     /// Runs work with handles; returns its result and the problems that were reported.
     pub(crate) fn with_handles<T>(work: impl FnOnce(&Handles<'_>) -> T) -> (T, Vec<Problem>) {

@@ -5,6 +5,7 @@
 //! caller can distribute it over threads.
 
 mod compare;
+mod dataset_info;
 pub mod forager;
 pub mod forager_data;
 mod headers;
@@ -19,6 +20,8 @@ pub mod single;
 mod tar_idx_reader;
 pub mod verify;
 
+pub(crate) use dataset_info::MAX_LISTED;
+pub use dataset_info::{CheckTexts, DatasetInfo};
 pub use info::{info, media_folder_info, InfoOptions, InfoReport, MediaFolderInfo, SplitInfo};
 pub use lint::shard::has_same_headers;
 pub use lint::{lint, LintOptions};

@@ -5,14 +5,14 @@ use crate::tui::screens::page::{PageLine, Tone};
 use gristmill_core::text::{bytes, count, grouped};
 use gristmill_core::Problem;
 use gristmill_ops::engine::check::mixture_index::MixtureFacts;
+use gristmill_ops::engine::check::DatasetInfo;
 use gristmill_ops::tokens::packed_formats::FormatFacts;
-use gristmill_ops::tokens::reader::TokenInfo;
 
 /// Maximum number of files listed.
 const MAX_FILES: usize = 50;
 
 /// Returns the lines for tokens in one format.
-pub fn of_format(info: &TokenInfo) -> Vec<PageLine> {
+pub fn of_format(info: &DatasetInfo) -> Vec<PageLine> {
     let width = info.facts.iter().map(|(name, _)| name.len() + 2).max().unwrap_or_default();
     let fact = |(name, value): &(&str, String)| PageLine::labelled(Tone::Plain, format!("{name:<width$}"), value);
     let mut lines: Vec<PageLine> = info.facts.iter().map(fact).collect();

@@ -1,10 +1,10 @@
 //! Reads folders of samples.
 
-use super::super::super::reader::{range_text, CheckRequest, CheckTexts, TokenInfo, TokenReader, MAX_LISTED};
+use super::super::super::reader::{range_text, CheckRequest, TokenReader};
 use crate::engine::browse::tokens::SamplesBrowser;
 use crate::engine::browse::TokenBrowser;
 use crate::engine::check::forager::{check_forager, forager_facts};
-use crate::engine::check::Checked;
+use crate::engine::check::{CheckTexts, Checked, DatasetInfo, MAX_LISTED};
 use crate::engine::nanosets::check::Depth;
 use crate::formats::forager::kind::SAMPLES;
 use crate::job::check::run_forager;
@@ -29,10 +29,10 @@ impl TokenReader for SamplesReader {
         CheckTexts { shards: Some("file"), item: "sample" }
     }
 
-    fn info(&self, path: &Path, _: Option<u64>, handles: &Handles<'_>) -> Outcome<TokenInfo> {
+    fn info(&self, path: &Path, _: Option<u64>, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
         let log = ProblemLog::default();
         let facts = forager_facts(path, &Handles { problems: &log, ..*handles })?;
-        let mut info = TokenInfo::of(&facts);
+        let mut info = DatasetInfo::of(&facts);
         info.add("samples", grouped(facts.samples));
         info.add("size of all samples", size(facts.bytes));
         info.add("bytes a sample", range_text(facts.shortest, facts.longest));
@@ -47,7 +47,7 @@ impl TokenReader for SamplesReader {
             info.table.row([display_safe(&file.name).into_owned(), grouped(file.samples), bytes]);
         }
         let files = facts.files.len() as u64;
-        Ok(TokenInfo { files, items: facts.samples, bytes: facts.bytes, problems: log.to_vec(), ..info })
+        Ok(DatasetInfo { files, items: facts.samples, bytes: facts.bytes, problems: log.to_vec(), ..info })
     }
 
     fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<Checked> {

@@ -1,6 +1,6 @@
 //! Reads sets of MDS shards: `info`, `lint` and `verify`.
 
-use super::super::super::reader::{range_text, CheckRequest, CheckTexts, TokenInfo, TokenReader, MAX_LISTED};
+use super::super::super::reader::{range_text, CheckRequest, TokenReader};
 use super::browser::ShardsBrowser;
 use super::hashes::{hasher, Hasher};
 use super::index::FileInfo;
@@ -8,7 +8,7 @@ use super::set::{self, ListedShard};
 use super::shard::WORD;
 use super::shard_reader::{Defect, HashingReader, ShardReader};
 use crate::engine::browse::TokenBrowser;
-use crate::engine::check::Checked;
+use crate::engine::check::{CheckTexts, Checked, DatasetInfo, MAX_LISTED};
 use crate::engine::nanosets::check::Depth;
 use crate::formats::mds::SHARDS;
 use crate::job::check::each_unit;
@@ -62,7 +62,7 @@ impl TokenReader for ShardsReader {
         CheckTexts { shards: Some("shard"), item: "shard" }
     }
 
-    fn info(&self, path: &Path, _: Option<u64>, handles: &Handles<'_>) -> Outcome<TokenInfo> {
+    fn info(&self, path: &Path, _: Option<u64>, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
         let shards = set::read(path)?;
         let mut problems = file_problems(path, &shards);
         let sample_size = sample_size(path, &shards, handles).unwrap_or_else(|problem| {
@@ -70,7 +70,7 @@ impl TokenReader for ShardsReader {
             None
         });
         let facts = facts(&shards, sample_size);
-        let mut info = TokenInfo::of(&facts);
+        let mut info = DatasetInfo::of(&facts);
         info.add("samples", grouped(facts.samples));
         if let Some(tokens) = facts.sample_size {
             info.add("tokens a sample", grouped(tokens));
@@ -93,7 +93,7 @@ impl TokenReader for ShardsReader {
         for shard in facts.files.iter().take(MAX_LISTED) {
             info.table.row([display_safe(&shard.name).into_owned(), grouped(shard.samples), size(shard.bytes)]);
         }
-        Ok(TokenInfo { files: shards.len() as u64, items: facts.samples, bytes: facts.bytes, problems, ..info })
+        Ok(DatasetInfo { files: shards.len() as u64, items: facts.samples, bytes: facts.bytes, problems, ..info })
     }
 
     fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<Checked> {

@@ -1,11 +1,11 @@
 //! Reads pairs, and folders of them: `info`, `lint`, `verify` and the rows of the browser.
 
-use super::super::super::reader::{range_text, CheckRequest, CheckTexts, TokenInfo, TokenReader, MAX_LISTED};
+use super::super::super::reader::{range_text, CheckRequest, TokenReader};
 use super::pair::PairIndex;
 use super::repair::start_repair;
 use crate::engine::browse::tokens::{Listing, RowSpan, SpanTable, Table as Rows, TokenFile};
 use crate::engine::browse::TokenBrowser;
-use crate::engine::check::Checked;
+use crate::engine::check::{CheckTexts, Checked, DatasetInfo, MAX_LISTED};
 use crate::engine::nanosets::check::Depth;
 use crate::formats::megatron::{index_of, indexes, is_unfinished, tokens_of, FOLDER, PAIR, UNFINISHED};
 use crate::job::check::each_unit;
@@ -67,7 +67,7 @@ macro_rules! reads_pairs {
             fn browser(&self) -> Option<&'static dyn TokenBrowser> {
                 Some(&PairsBrowser)
             }
-            fn info(&self, path: &Path, _: Option<u64>, handles: &Handles<'_>) -> Outcome<TokenInfo> {
+            fn info(&self, path: &Path, _: Option<u64>, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
                 info(path, handles)
             }
             fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<Checked> {
@@ -136,7 +136,7 @@ fn no_document(path: &Path) -> Problem {
     Problem::note(ProblemKind::EmptyShard, Subject::path(path), why)
 }
 
-fn info(path: &Path, handles: &Handles<'_>) -> Outcome<TokenInfo> {
+fn info(path: &Path, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
     let (indexes, mut problems) = list(path);
     let mut files = Vec::new();
     for index in &indexes {
@@ -158,7 +158,7 @@ fn info(path: &Path, handles: &Handles<'_>) -> Outcome<TokenInfo> {
     token_types.sort_unstable();
     token_types.dedup();
     let facts = Facts { sequences, documents, tokens, bytes, token_types, files };
-    let mut info = TokenInfo::of(&facts);
+    let mut info = DatasetInfo::of(&facts);
     info.add("documents", grouped(documents));
     info.add("sequences", grouped(sequences));
     info.add("tokens", grouped(tokens));
@@ -182,7 +182,7 @@ fn info(path: &Path, handles: &Handles<'_>) -> Outcome<TokenInfo> {
         }
     }
     let files = if path.is_dir() { indexes.len() as u64 } else { 0 };
-    Ok(TokenInfo { files, items: documents, bytes, problems, ..info })
+    Ok(DatasetInfo { files, items: documents, bytes, problems, ..info })
 }
 
 fn check(path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<Checked> {

@@ -1,9 +1,9 @@
 //! Reads packed files, and folders of them.
 
-use super::super::super::reader::{CheckRequest, CheckTexts, TokenInfo, TokenReader, MAX_LISTED};
+use super::super::super::reader::{CheckRequest, TokenReader};
 use crate::engine::browse::tokens::{PackedFileBrowser, PackedFolderBrowser};
 use crate::engine::browse::TokenBrowser;
-use crate::engine::check::Checked;
+use crate::engine::check::{CheckTexts, Checked, DatasetInfo, MAX_LISTED};
 use crate::engine::modalities::check::{self, facts_of};
 use crate::engine::modalities::folder::packed_folder;
 use crate::engine::nanosets::check::Depth;
@@ -33,9 +33,9 @@ impl TokenReader for PackedFileReader {
         CheckTexts { shards: None, item: "document" }
     }
 
-    fn info(&self, path: &Path, _: Option<u64>, handles: &Handles<'_>) -> Outcome<TokenInfo> {
+    fn info(&self, path: &Path, _: Option<u64>, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
         let facts = facts_of(path, handles)?;
-        let mut info = TokenInfo::of(&facts);
+        let mut info = DatasetInfo::of(&facts);
         let order = if facts.layout.is_big_endian { ", big-endian" } else { "" };
         info.add("documents", grouped(facts.documents));
         info.add("tokens", grouped(facts.tokens));
@@ -50,7 +50,7 @@ impl TokenReader for PackedFileReader {
         if let Some(token) = facts.end_token {
             info.add("first document ends with", format!("the token {token}"));
         }
-        Ok(TokenInfo { files: 1, items: facts.documents, bytes: facts.bytes, problems: facts.problems, ..info })
+        Ok(DatasetInfo { files: 1, items: facts.documents, bytes: facts.bytes, problems: facts.problems, ..info })
     }
 
     fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<Checked> {
@@ -81,9 +81,9 @@ impl TokenReader for PackedFolderReader {
         CheckTexts { shards: Some("file"), item: "document" }
     }
 
-    fn info(&self, path: &Path, _: Option<u64>, handles: &Handles<'_>) -> Outcome<TokenInfo> {
+    fn info(&self, path: &Path, _: Option<u64>, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
         let facts = packed_folder(path, handles)?;
-        let mut info = TokenInfo::of(&facts);
+        let mut info = DatasetInfo::of(&facts);
         let files = facts.files.len() as u64;
         info.add("documents", grouped(facts.documents));
         info.add("tokens", grouped(facts.tokens));
@@ -102,7 +102,7 @@ impl TokenReader for PackedFolderReader {
                 figure(known.map(|facts| u64::from(facts.layout.token_bytes))),
             ]);
         }
-        Ok(TokenInfo { files, items: facts.documents, bytes: facts.bytes, problems: facts.problems, ..info })
+        Ok(DatasetInfo { files, items: facts.documents, bytes: facts.bytes, problems: facts.problems, ..info })
     }
 
     fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<Checked> {

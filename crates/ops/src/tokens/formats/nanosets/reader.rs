@@ -1,9 +1,9 @@
 //! Reads token folders.
 
-use super::super::super::reader::{CheckRequest, CheckTexts, TokenInfo, TokenReader, MAX_LISTED};
+use super::super::super::reader::{CheckRequest, TokenReader};
 use crate::engine::browse::tokens::TokenFolderBrowser;
 use crate::engine::browse::TokenBrowser;
-use crate::engine::check::Checked;
+use crate::engine::check::{CheckTexts, Checked, DatasetInfo, MAX_LISTED};
 use crate::engine::nanosets::folder_facts;
 use crate::formats::nanosets::kind::FOLDER;
 use crate::job::check::run_token_folder;
@@ -32,14 +32,14 @@ impl TokenReader for FolderReader {
         true
     }
 
-    fn info(&self, path: &Path, sequence_length: Option<u64>, handles: &Handles<'_>) -> Outcome<TokenInfo> {
+    fn info(&self, path: &Path, sequence_length: Option<u64>, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
         if sequence_length == Some(0) {
             let failure = Failure::usage("counting windows", "a sequence of no token cannot be used");
             return Err(failure.on(Subject::field("--sequence-length")));
         }
         let log = ProblemLog::default();
         let facts = folder_facts(path, sequence_length, None, &Handles { problems: &log, ..*handles })?;
-        let mut info = TokenInfo::of(&facts);
+        let mut info = DatasetInfo::of(&facts);
         let files = facts.files.len() as u64;
         info.add("tokenizer", facts.tokenizer.as_deref().unwrap_or("not given"));
         info.add("bytes a token", facts.token_size.bytes().to_string());
@@ -71,7 +71,7 @@ impl TokenReader for FolderReader {
                 file.windows.map(grouped).unwrap_or_default(),
             ]);
         }
-        Ok(TokenInfo { files, items: facts.documents, bytes: facts.bytes, problems: log.to_vec(), ..info })
+        Ok(DatasetInfo { files, items: facts.documents, bytes: facts.bytes, problems: log.to_vec(), ..info })
     }
 
     fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<Checked> {

@@ -1,10 +1,10 @@
 //! Reads sets of files of ids: `info`, `lint`, `verify` and the rows of the browser.
 
-use super::super::super::reader::{CheckRequest, CheckTexts, TokenInfo, TokenReader, MAX_LISTED};
+use super::super::super::reader::{CheckRequest, TokenReader};
 use super::table_reader::TableReader;
 use crate::engine::browse::tokens::{DocumentWalk, Listing, TokenFile};
 use crate::engine::browse::TokenBrowser;
-use crate::engine::check::Checked;
+use crate::engine::check::{CheckTexts, Checked, DatasetInfo, MAX_LISTED};
 use crate::engine::nanosets::check::Depth;
 use crate::formats::olmo::{table_of, PARTS, TABLE_SUFFIX, TOKENS_SUFFIX};
 use crate::job::check::each_unit;
@@ -62,7 +62,7 @@ impl TokenReader for PartsReader {
         Some(&PartsBrowser)
     }
 
-    fn info(&self, path: &Path, _: Option<u64>, handles: &Handles<'_>) -> Outcome<TokenInfo> {
+    fn info(&self, path: &Path, _: Option<u64>, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
         let (parts, mut problems) = list(path)?;
         let mut files = Vec::new();
         for part in &parts {
@@ -86,7 +86,7 @@ impl TokenReader for PartsReader {
             problems.push(Problem::note(ProblemKind::EmptyShard, Subject::path(path), "it has no document"));
         }
         let facts = SetFacts { documents, tokens, bytes, token_bytes, files };
-        let mut info = TokenInfo::of(&facts);
+        let mut info = DatasetInfo::of(&facts);
         info.add("documents", grouped(documents));
         info.add("tokens", grouped(tokens));
         if let Some(bytes) = token_bytes {
@@ -100,7 +100,7 @@ impl TokenReader for PartsReader {
             let name = display_safe(&part.name).into_owned();
             info.table.row([name, grouped(part.tokens), grouped(part.documents), size(part.bytes)]);
         }
-        Ok(TokenInfo { files: parts.len() as u64, items: documents, bytes, problems, ..info })
+        Ok(DatasetInfo { files: parts.len() as u64, items: documents, bytes, problems, ..info })
     }
 
     fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<Checked> {

@@ -17,7 +17,7 @@ fn cases() -> Vec<PathBuf> {
     cases.filter(|path| path.is_dir()).collect()
 }
 
-fn info(folder: &Path) -> TokenInfo {
+fn info(folder: &Path) -> DatasetInfo {
     with_handles(|handles| PartsReader.info(folder, None, handles)).0.unwrap()
 }
 
