@@ -148,7 +148,8 @@ fn is_struct(field: &Type) -> bool {
         && repetition(field) != Some(Repetition::REPEATED)
 }
 
-fn count_leaves(field: &Type) -> usize {
+/// Returns the number of columns without columns in them.
+pub(crate) fn count_leaves(field: &Type) -> usize {
     match field.is_group() {
         true => field.get_fields().iter().map(|field| count_leaves(field)).sum(),
         false => 1,

@@ -143,6 +143,13 @@ impl ParquetFile {
         columns.map(|column| u64::try_from(column.compressed_size()).unwrap_or_default()).fold(0, u64::saturating_add)
     }
 
+    /// Returns the size of a row group in the file.
+    pub fn row_group_bytes(&self, row_group: usize) -> u64 {
+        let leaves = 0..self.metadata().file_metadata().schema_descr().num_columns();
+        let columns = leaves.filter_map(|leaf| self.column_of(row_group, leaf));
+        columns.map(|column| u64::try_from(column.compressed_size()).unwrap_or_default()).fold(0, u64::saturating_add)
+    }
+
     /// Returns the metadata for decoding rows.
     pub(crate) fn json_schema(&self) -> Outcome<&JsonSchema> {
         if let Some(schema) = self.0.json.get() {

@@ -6,11 +6,13 @@
 mod bits;
 mod block;
 mod blocks;
+mod check;
 mod chunk_reader;
 mod codec;
 mod columns;
 mod decoder;
 mod delta;
+mod describe;
 mod dictionary;
 mod file;
 mod footer;
@@ -30,6 +32,8 @@ mod window;
 
 pub use block::TextBlock;
 pub use blocks::TextBlocks;
+pub use check::PageCounts;
 pub use columns::{ColumnProblem, TextColumn};
 pub use decoder::{TextDecoder, TextRows, Value, MAX_TEXT_BYTES};
+pub use describe::ColumnSummary;
 pub use file::ParquetFile;

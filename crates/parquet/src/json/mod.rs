@@ -13,6 +13,7 @@ use cells::Cell;
 use gristmill_core::catch_panic::catch_panic;
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
+pub(crate) use pages::ChunkPages;
 use pages::JsonRowGroup;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection, RowSelector};
 use parquet::arrow::{parquet_to_arrow_field_levels, ProjectionMask};

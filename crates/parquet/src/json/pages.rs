@@ -1,6 +1,7 @@
 //! Pages for the decoders of the crate `parquet`. Sizes are checked before, because those decoders reserve memory as pages state it.
 
 use crate::bits::u32_at;
+use crate::check::PageCounts;
 use crate::codec::{is_packed, verify, Unpacker};
 use crate::delta::DeltaReader;
 use crate::file::{Chunk, ParquetFile};
@@ -9,7 +10,7 @@ use crate::page_header::{DataPage, LevelLayout, PageHeader, PageKind, ValueEncod
 use crate::place::PagePlace;
 use crate::window::Window;
 use bytes::Bytes;
-use gristmill_core::Failure;
+use gristmill_core::{Failure, Outcome};
 use parquet::arrow::arrow_reader::RowGroups;
 use parquet::basic::{CompressionCodec, Encoding};
 use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
@@ -17,6 +18,9 @@ use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
+
+/// Maximum size after decompression of a page that is checked as a whole.
+const MAX_CHECKED_BYTES: u32 = 256 << 20;
 
 /// The first failure of any column.
 pub(crate) type FirstFailure = Arc<Mutex<Option<Failure>>>;
@@ -77,7 +81,7 @@ struct Levels {
 }
 
 /// Pages of a column in a row group.
-struct ChunkPages {
+pub(crate) struct ChunkPages {
     file: ParquetFile,
     place: PagePlace,
     codec: CompressionCodec,
@@ -105,6 +109,43 @@ impl ChunkPages {
             at: chunk.range.start,
             end: chunk.range.end,
             next: None,
+        }
+    }
+
+    /// Reads all pages. `values` is the number of values that the footer states.
+    pub(crate) fn check(file: &ParquetFile, place: PagePlace, chunk: &Chunk, values: u64) -> Outcome<PageCounts> {
+        let levels = Levels { has_repetition: false, has_definition: false };
+        let failure = FirstFailure::default();
+        let mut pages = Self::new(file.clone(), place, chunk, levels, Arc::clone(&failure));
+        let mut counts = PageCounts::default();
+        let walked = pages.check_each(values, &mut counts);
+        let first = failure.lock().ok().and_then(|mut first| first.take());
+        match (walked, first) {
+            (Ok(()), _) => Ok(counts),
+            (Err(_), Some(failure)) => Err(failure),
+            (Err(error), None) => Err(pages.place.damage(Some(pages.at), &error.to_string())),
+        }
+    }
+
+    fn check_each(&mut self, values: u64, counts: &mut PageCounts) -> ParquetResult<()> {
+        let mut found = 0_u64;
+        loop {
+            self.find_next()?;
+            let Some((header, body)) = self.next.take() else { break };
+            // A larger page is decompressed in pieces where its texts are read.
+            if header.unpacked <= MAX_CHECKED_BYTES {
+                self.read_body(&header, &body)?;
+            }
+            counts.pages += 1;
+            counts.without_checksum += u64::from(header.checksum.is_none());
+            if let PageKind::Data(page) = &header.kind {
+                found += u64::from(page.values);
+            }
+            self.at = body.end;
+        }
+        match found == values {
+            true => Ok(()),
+            false => Err(self.damage(&format!("the pages have {found} values, and the footer states {values}"))),
         }
     }
 

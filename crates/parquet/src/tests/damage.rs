@@ -1,9 +1,9 @@
 //! Damaged, encrypted and foreign files end in a failure or in texts, never in a panic.
 
 use super::{batch, data, open, open_bytes, read_from, texts, write};
-use crate::ColumnProblem;
+use crate::{ColumnProblem, PageCounts, ParquetFile};
 use arrow_array::{ArrayRef, Int32Array, StringArray};
-use gristmill_core::ExitClass;
+use gristmill_core::{ExitClass, Outcome};
 use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use std::sync::Arc;
@@ -82,6 +82,8 @@ fn changed_bytes_end_in_a_failure_or_in_texts() {
             failed += 1;
             continue;
         };
+        assert!(file.summarize_columns().len() < 10 && file.codecs().len() < 10);
+        check_all(&file).err().into_iter().for_each(|failure| assert_eq!(failure.class, ExitClass::Data));
         let Ok(column) = file.column("text") else { continue };
         opened += 1;
         let from = random.below(150) as u64;
@@ -92,6 +94,34 @@ fn changed_bytes_end_in_a_failure_or_in_texts() {
         }
     }
     assert!(opened > 1000 && failed > 500, "{opened} {failed}");
+}
+
+/// Checks all pages, and returns their counts.
+fn check_all(file: &ParquetFile) -> Outcome<PageCounts> {
+    let mut counts = PageCounts::default();
+    for row_group in 0..file.row_groups() {
+        for leaf in 0..file.leaf_columns() {
+            counts.add(file.check_pages(row_group, leaf)?);
+        }
+    }
+    Ok(counts)
+}
+
+#[test]
+fn every_page_is_checked_and_described() {
+    let file = open(&data("p02/6-zstd.parquet")).unwrap();
+    let counts = check_all(&file).unwrap();
+    assert!(counts.pages > 9 && counts.without_checksum == 0, "{counts:?}");
+    assert!(check_all(&open(&data("p02/1-snappy.parquet")).unwrap()).unwrap().without_checksum > 0);
+    let types = |file: &ParquetFile| {
+        file.summarize_columns().into_iter().map(|column| (column.name, column.type_name)).collect::<Vec<_>>()
+    };
+    let named = |name: &str, type_name: &str| (name.to_owned(), type_name.to_owned());
+    assert_eq!(types(&file), [named("text", "string"), named("id", "string"), named("n", "int32")]);
+    assert_eq!(
+        types(&open(&data("p12/a.parquet")).unwrap())[0],
+        named("messages", "list<struct<role: string, content: string>>")
+    );
 }
 
 #[test]
