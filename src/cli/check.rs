@@ -8,6 +8,7 @@ use super::report;
 use super::task::print_findings;
 use gristmill_core::text::{bytes, count};
 use gristmill_core::{Handles, Outcome, ProblemLog, Progress, Severity};
+use gristmill_ops::engine::check::tables;
 use gristmill_ops::engine::check::CheckTexts;
 use gristmill_ops::engine::check::Checked;
 use gristmill_ops::engine::modalities::check::Vocabulary;
@@ -65,6 +66,7 @@ pub fn checked(
     };
     let looked = match words.item {
         ROW => count(done.samples, "media row"),
+        tables::ROW_GROUP => format!("{}, {}", count(done.samples, "row"), bytes(done.bytes)),
         "document" | "line" => format!("{}, {}", count(done.samples, words.item), bytes(done.bytes)),
         _ => format!("{}, {}", count(done.samples, "sample"), bytes(done.bytes)),
     };

@@ -5,6 +5,7 @@ use super::exit::Done;
 use super::printer::{paint, Tone};
 use gristmill_core::text::{display_safe, grouped};
 use gristmill_core::{DatasetKind, Problem};
+use gristmill_ops::engine::check::DatasetInfo;
 use serde_json::{json, Map, Value};
 use std::path::Path;
 
@@ -34,6 +35,15 @@ pub fn name_of(path: &str) -> String {
 /// Returns the line after a list that leaves this many entries out.
 pub fn more(unlisted: u64) -> Option<String> {
     (unlisted > 0).then(|| format!("  … and {} more", grouped(unlisted)))
+}
+
+/// Prints the description of a data set.
+pub fn print_info((path, kind): (&str, DatasetKind), info: DatasetInfo, context: &Context) -> Done {
+    let mut lines = head(path, kind.title());
+    lines.extend(info.facts.iter().map(|(name, value)| item(name, value)));
+    lines.extend(info.table.lines());
+    lines.extend(more(info.unlisted()));
+    print_facts((path, kind), lines, &info.problems, info.result, context)
 }
 
 /// Prints facts and findings. The result is what `facts` serializes to, with path, kind and findings.

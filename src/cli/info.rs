@@ -5,7 +5,7 @@ use super::exit::{fields, Done, Finished};
 use super::facts::{head, item, print_facts, title};
 use super::media::spread_lines;
 use super::printer::{paint, Tone};
-use super::{jsonl, kinds, mix, modalities, outputs, paths, tokens};
+use super::{jsonl, kinds, mix, modalities, outputs, paths, tables, tokens};
 use gristmill_core::text::{count, display_safe, grouped, size};
 use gristmill_core::{DatasetKind, Handles, ProblemLog, Progress};
 use gristmill_ops::engine::check::{info, media_folder_info, InfoOptions, InfoReport, SplitInfo};
@@ -38,6 +38,7 @@ pub fn run(path: &Path, split_config: Option<&str>, dataset_config: &str, contex
         Ok(DatasetKind::Jsonl) => return jsonl::info(&path, context),
         Ok(DatasetKind::Metadataset) => return mix::check(&path, context),
         Ok(DatasetKind::Tokens(kind)) => return tokens::info(&path, kind, None, context),
+        Ok(kind @ (DatasetKind::Table(_) | DatasetKind::TableFolder(_))) => return tables::info(&path, kind, context),
         Ok(kind @ (DatasetKind::PackedFormats | DatasetKind::MixtureIndex)) => {
             return outputs::info(&path, kind, context);
         }

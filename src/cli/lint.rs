@@ -3,7 +3,7 @@
 use super::check::{checked, ROW};
 use super::context::Context;
 use super::exit::Finished;
-use super::{jsonl, kinds, mix, modalities, paths, tokens};
+use super::{jsonl, kinds, mix, modalities, paths, tables, tokens};
 use gristmill_core::{DatasetKind, Failure, Handles, Outcome, Subject};
 use gristmill_ops::engine::check::CheckTexts;
 use gristmill_ops::engine::check::LintOptions;
@@ -46,6 +46,7 @@ pub fn run(path: &Path, options: &LintOptions, context: &Context) -> Finished {
         Ok(DatasetKind::Jsonl) => return jsonl::lint(&path, context),
         Ok(DatasetKind::Metadataset) => return mix::check(&path, context),
         Ok(DatasetKind::Tokens(kind)) => return tokens::check(&path, kind, Depth::Index, None, context),
+        Ok(DatasetKind::Table(_) | DatasetKind::TableFolder(_)) => return tables::check(&path, false, context),
         _ if is_index => return modalities::check::lint(&path, context),
         _ if is_dedup_index(Path::new(&path)) => return verify_dedup_index(&path, context),
         _ => {}
@@ -82,6 +83,7 @@ pub fn verify(path: &Path, against: &Against, context: &Context) -> Finished {
         Ok(DatasetKind::Tokens(kind)) => {
             return tokens::check(&path, kind, Depth::Tokens, against.tokenizer.as_deref(), context);
         }
+        Ok(DatasetKind::Table(_) | DatasetKind::TableFolder(_)) => return tables::check(&path, true, context),
         _ if is_index => return modalities::check::verify(&path, against.source.as_deref(), context),
         _ if is_dedup_index(Path::new(&path)) => return verify_dedup_index(&path, context),
         _ => {}

@@ -42,6 +42,7 @@ mod run_plan;
 mod screen;
 mod signals;
 mod splits;
+mod tables;
 mod task;
 mod tokens;
 mod usage;

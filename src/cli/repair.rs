@@ -35,6 +35,10 @@ pub fn run(path: &Path, context: &Context) -> Finished {
             "nothing is known that could be repaired in an index of a mixture",
             format!("gristmill info {quoted} reports what is wrong; gristmill mix index makes it again"),
         ),
+        DatasetKind::Table(_) | DatasetKind::TableFolder(_) => (
+            "files of rows are not repaired",
+            format!("gristmill lint {quoted} reports what is wrong with them; get them again from their source"),
+        ),
         DatasetKind::OtherFile => {
             ("nothing is known about files of this kind", "packed files (.pbin) can be repaired".to_owned())
         }

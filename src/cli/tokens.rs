@@ -3,7 +3,7 @@
 use super::check::{checked, vocabulary};
 use super::context::Context;
 use super::exit::{fields, Done, Finished};
-use super::facts::{head, item, more, print_facts};
+use super::facts::print_info;
 use super::printer::{paint, Tone};
 use super::task::{follow, print_findings};
 use gristmill_core::text::{bytes, count, display_safe, duration, grouped};
@@ -33,11 +33,7 @@ pub fn info(path: &str, kind: &'static TokenKind, sequence_length: Option<u64>, 
     let (progress, cancel, log) = (Progress::default(), context.signals.listen(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
     let info = reader.info(Path::new(path), sequence_length, &handles)?;
-    let mut lines = head(path, kind.title);
-    lines.extend(info.facts.iter().map(|(name, value)| item(name, value)));
-    lines.extend(info.table.lines());
-    lines.extend(more(info.unlisted()));
-    Ok(print_facts((path, DatasetKind::Tokens(kind)), lines, &info.problems, info.result, context))
+    Ok(print_info((path, DatasetKind::Tokens(kind)), info, context))
 }
 
 /// Returns the refusal to count the windows of anything but a token folder.

@@ -35,6 +35,7 @@ mod cli_signals;
 mod cli_small;
 mod cli_splits;
 mod cli_support;
+mod cli_tables;
 mod cli_usage;
 mod commands_page;
 mod docs;

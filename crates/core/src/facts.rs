@@ -27,10 +27,25 @@ pub enum DatasetKind {
     PackedFormats,
     /// A folder with the two files of a mixture of token folders.
     MixtureIndex,
+    /// A file whose documents are rows of a table.
+    Table(&'static TableKind),
+    /// A folder with such files, and without shards and media.
+    TableFolder(&'static TableKind),
     /// A folder without shards.
     PlainFolder,
     /// Any other file.
     OtherFile,
+}
+
+/// A kind of files with tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableKind {
+    /// The name in results.
+    pub id: &'static str,
+    /// The name of a folder of such files in results.
+    pub folder_id: &'static str,
+    /// The user-facing name.
+    pub title: &'static str,
 }
 
 /// One layout of files with token ids: what is known of it without reading them.
@@ -84,6 +99,8 @@ impl DatasetKind {
             Self::Tokens(kind) => kind.id,
             Self::PackedFormats => "packed-formats",
             Self::MixtureIndex => "mixture-index",
+            Self::Table(kind) => kind.id,
+            Self::TableFolder(kind) => kind.folder_id,
             Self::PlainFolder => "plain-folder",
             Self::OtherFile => "other-file",
         }
@@ -99,6 +116,7 @@ impl DatasetKind {
             Self::Tokens(kind) => kind.title,
             Self::PackedFormats => "packed formats",
             Self::MixtureIndex => "mixture index",
+            Self::Table(kind) | Self::TableFolder(kind) => kind.title,
             Self::PlainFolder => "folder",
             Self::OtherFile => "file",
         }
@@ -111,10 +129,24 @@ impl DatasetKind {
             Self::RawWebDataset => "it is not prepared, so it has no splits yet",
             Self::Jsonl => "a JSONL file has no splits",
             Self::Metadataset => "a metadataset names its splits itself",
-            Self::Filesystem | Self::PlainFolder => "a folder without tar shards has no splits",
+            Self::Table(_) => "a file of rows has no splits",
+            Self::Filesystem | Self::TableFolder(_) | Self::PlainFolder => "a folder without tar shards has no splits",
             Self::Tokens(_) | Self::PackedFormats | Self::MixtureIndex => "packed tokens have no splits",
             Self::OtherFile => "it is not a prepared data set",
         })
+    }
+
+    /// Whether it is a single file of documents.
+    pub fn is_document_file(self) -> bool {
+        matches!(self, Self::Jsonl | Self::Table(_))
+    }
+
+    /// Returns the kind of its files if these hold tables.
+    pub fn table(self) -> Option<&'static TableKind> {
+        match self {
+            Self::Table(kind) | Self::TableFolder(kind) => Some(kind),
+            _ => None,
+        }
     }
 
     /// Whether it holds token ids.

@@ -28,7 +28,8 @@ pub mod utc;
 pub use apple_double::{AppleDouble, AppleDoublePlace, MAX_APPLE_DOUBLE_KEYS};
 pub use dedup::DedupPlan;
 pub use facts::{
-    DatasetFacts, DatasetKind, DuplicateKeys, PartFacts, PartSets, PreparedFacts, ShardFacts, ShardState, TokenKind,
+    DatasetFacts, DatasetKind, DuplicateKeys, PartFacts, PartSets, PreparedFacts, ShardFacts, ShardState, TableKind,
+    TokenKind,
 };
 pub use failure::{ExitClass, Failure, Outcome};
 pub use handles::{

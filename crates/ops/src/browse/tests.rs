@@ -3,6 +3,7 @@
 mod agree;
 mod hostile;
 mod kinds;
+mod tables;
 mod views;
 
 use super::open;

@@ -75,6 +75,9 @@ fn check_kind(root: &Path, kind: DatasetKind) -> Outcome<()> {
         DatasetKind::Tokens(_) | DatasetKind::PackedFormats | DatasetKind::MixtureIndex => {
             ("it holds packed tokens, which training reads as they are", "browse shows them")
         }
+        DatasetKind::Table(_) | DatasetKind::TableFolder(_) => {
+            ("it holds rows of a table, and no tar shard", "pack makes tokens of them; info and browse show them")
+        }
         DatasetKind::OtherFile => ("this file is not a data set", "give the folder that holds the tar shards"),
     };
     Err(Failure::usage("opening the data set", why).on(Subject::path(root)).with_hint(hint))

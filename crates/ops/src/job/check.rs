@@ -6,10 +6,12 @@ use crate::engine::check::forager::{counted, forager_facts};
 use crate::engine::check::forager_data::Samples;
 use crate::engine::check::media::{self, Depth};
 use crate::engine::check::single::{single_shard_info, SingleShardInfo};
+use crate::engine::check::tables::{CheckUnit, TableCheck};
 use crate::engine::check::{lint, verify, Checked, LintOptions};
 use crate::engine::modalities::check::Vocabulary;
 use crate::engine::modalities::folder;
 use crate::engine::nanosets;
+use crate::source::documents::table_files;
 use crate::source::kind::kind_of;
 use gristmill_core::{DatasetKind, Handles, Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Severity, ShardId};
 use gristmill_storage::fs::RealFs;
@@ -31,6 +33,20 @@ pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Ha
         each_shard(prepared.shard_count(), bytes, threads, handles, |id| lint::lint_shard(&context, id, handles))?;
     lint::finish(&context, handles)?;
     Ok(checked)
+}
+
+/// Checks a file or a folder of tables; with `is_deep`, decodes all rows as well. Findings go to the handles.
+pub fn run_tables(path: &Path, is_deep: bool, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
+    let check = TableCheck::new(is_deep);
+    let units = TableCheck::units(path, handles)?;
+    let bytes = units.iter().map(CheckUnit::bytes).sum();
+    let done = each_unit(&units, (units.len() as u64, bytes), threads, handles, |unit| {
+        let done = check.run(unit, handles);
+        handles.progress.add(1, 0);
+        done
+    })?;
+    check.finish(path, handles)?;
+    Ok(Checked { shards: table_files(path)?.len() as u64, ..done })
 }
 
 /// Scans a single shard. Returns `None` where the path is not that of a shard. Findings go to the handles.

@@ -57,7 +57,7 @@ pub struct Figures {
     /// Images, audio and video of a data set with media metadata.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaSpread>,
-    /// Lengths of the texts of a WebDataset, from evenly spread samples.
+    /// Lengths of the texts of a WebDataset or of rows, from evenly spread samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub texts: Option<TextLengths>,
 }
@@ -83,6 +83,7 @@ pub fn figures_of(path: &Path, options: &RunOptions, cancel: &Cancel) -> Outcome
             figures.scan = Some(scan(path, options, cancel)?);
             figures.texts = Some(texts_of(path, cancel)?);
         }
+        DatasetKind::Table(_) | DatasetKind::TableFolder(_) => figures.texts = Some(texts_of(path, cancel)?),
         DatasetKind::Filesystem => figures.media = media::facts_until(path, cancel)?,
         DatasetKind::PlainFolder => {
             return Err(Failure::usage("gathering figures", "nothing is recorded of these files yet")

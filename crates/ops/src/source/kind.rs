@@ -1,9 +1,12 @@
 //! Detection of the kind of data set at a path, the first step of every command. See docs/formats/energon.md §1.
 
 use super::discover::is_shard_name;
+use super::documents::table_kind;
 use crate::formats::TOKEN_KINDS;
 use gristmill_core::{DatasetKind, Failure, Outcome, TokenKind};
+use gristmill_media::kind::type_by_extension;
 use gristmill_storage::walk::walk;
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +44,10 @@ pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
         () if !facts.is_file() => DatasetKind::OtherFile,
         () if name.ends_with(b".jsonl") => DatasetKind::Jsonl,
         () if name.ends_with(b".yaml") => DatasetKind::Metadataset,
-        () => token_kind(path, true).map_or(DatasetKind::OtherFile, DatasetKind::Tokens),
+        () => match token_kind(path, true) {
+            Some(tokens) => DatasetKind::Tokens(tokens),
+            None => table_kind(&path.to_string_lossy()).map_or(DatasetKind::OtherFile, DatasetKind::Table),
+        },
     })
 }
 
@@ -55,11 +61,25 @@ fn kind_of_folder(path: &Path) -> DatasetKind {
         tokens
     } else if let Some(outputs) = output_folder_kind(path) {
         outputs
-    } else if has_shard(path, 1) || has_shard(path, usize::MAX) {
+    } else if has_shard(path, 1) {
         DatasetKind::RawWebDataset
     } else {
-        DatasetKind::PlainFolder
+        kind_by_names(path)
     }
+}
+
+/// Returns the kind of a folder by the names of the files below: shards decide before media, and media before tables.
+fn kind_by_names(path: &Path) -> DatasetKind {
+    let (mut tables, mut has_media) = (None, false);
+    for name in files_below(path, usize::MAX) {
+        if is_shard_name(name.as_encoded_bytes()) {
+            return DatasetKind::RawWebDataset;
+        }
+        let Some(name) = name.to_str() else { continue };
+        has_media |= type_by_extension(name).is_some();
+        tables = tables.or_else(|| table_kind(name));
+    }
+    tables.filter(|_| !has_media).map_or(DatasetKind::PlainFolder, DatasetKind::TableFolder)
 }
 
 /// Returns the kind of a folder of tokens; `None` for every other, and if tar shards are next to them.
@@ -97,9 +117,13 @@ pub fn packed_formats(path: &Path) -> Vec<(&'static TokenKind, PathBuf)> {
 
 /// Direct entries are examined first, so that a folder of many subfolders is recognised at once when shards are next to them.
 fn has_shard(root: &Path, depth: usize) -> bool {
-    walk(root, depth).take(LOOKED_AT).flatten().any(|entry| {
-        entry.depth() > 0 && entry.file_type().is_file() && is_shard_name(entry.file_name().as_encoded_bytes())
-    })
+    files_below(root, depth).any(|name| is_shard_name(name.as_encoded_bytes()))
+}
+
+/// Returns the names of the first files below a folder.
+fn files_below(root: &Path, depth: usize) -> impl Iterator<Item = OsString> {
+    let files = walk(root, depth).take(LOOKED_AT).flatten();
+    files.filter(|entry| entry.depth() > 0 && entry.file_type().is_file()).map(|entry| entry.file_name().to_owned())
 }
 
 #[cfg(test)]
@@ -196,6 +220,20 @@ mod tests {
         put(&at("a/c.jsonl"));
         assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PlainFolder, "text, and tokens made of it");
         assert!(packed_files(dir.path()).is_none());
+    }
+
+    #[test]
+    fn tables_are_recognized_by_name_and_media_beside_them_come_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        put(&at("data/train-00000-of-00001.parquet"));
+        put(&at("README.md"));
+        let DatasetKind::Table(kind) = kind_of(&at("data/train-00000-of-00001.parquet")).unwrap() else { panic!() };
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::TableFolder(kind));
+        put(&at("images/a.png"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PlainFolder, "a folder of pictures with their table");
+        put(&at("images/b.tar"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::RawWebDataset);
     }
 
     #[test]

@@ -381,7 +381,7 @@ impl BrowseScreen {
 
     fn copy_path(&self) -> Vec<Effect> {
         let (Some(catalog), Some(group)) = (self.catalog(), self.state.group()) else { return Vec::new() };
-        let path = match catalog.kind() != gristmill_core::DatasetKind::Jsonl {
+        let path = match !catalog.kind().is_document_file() {
             true => catalog.root().join(&*group.name),
             false => catalog.root().to_owned(),
         };

@@ -7,7 +7,6 @@ use crate::tui::keymap::Action;
 use crate::tui::screen::Effect;
 use crate::tui::widgets::{Level, PreviewState, Toast};
 use gristmill_core::text::count;
-use gristmill_core::DatasetKind;
 use gristmill_ops::preview::{is_prose, Drawable, ReadFrom};
 use gristmill_ops::source::decode::{part_class, PartClass};
 
@@ -62,8 +61,9 @@ impl BrowseScreen {
             Some(_) => false,
             None => {
                 let class = sample.parts.get(part).map(|part| part_class(&part.name));
-                let is_jsonl = self.catalog().is_some_and(|catalog| catalog.kind() == DatasetKind::Jsonl);
-                class == Some(PartClass::Text) || is_jsonl
+                let is_row = self.catalog().map(|catalog| catalog.kind());
+                let is_row = is_row.is_some_and(|kind| kind.is_document_file() || kind.table().is_some());
+                class == Some(PartClass::Text) || is_row
             }
         }
     }

@@ -79,7 +79,7 @@ impl BrowseScreen {
         let wanted = |words: &Option<String>| words.as_ref().map_or(0, |words| text::width(words) + text::width(&dot));
         // The place in the shard is shown in the offset view, too.
         let rest = columns.saturating_sub(width(&facts) + wanted(&name));
-        if text::width(&place) + text::width(&dot) + wanted(&split) <= rest {
+        if self.state.has_offsets && text::width(&place) + text::width(&dot) + wanted(&split) <= rest {
             facts.push(place);
         }
         if let Some(split) = split.filter(|split| width(&facts) + text::width(&dot) + text::width(split) <= columns) {

@@ -21,7 +21,7 @@ use crate::tui::widgets::preview::{Encoded, PictureRequest, Pixels};
 use crate::tui::widgets::{Level, Places, PreviewState, Scroll, Toast};
 use crate::tui::work::Latest;
 use gristmill_core::text::{count, count_verb, grouped};
-use gristmill_core::{Cancel, DatasetKind, Failure};
+use gristmill_core::{Cancel, Failure};
 use gristmill_ops::engine::browse::{Catalog, Marks, ProblemList, SampleAt, SampleFilter, TokenView};
 use gristmill_ops::preview::cells::Depth;
 use gristmill_ops::preview::ReadFrom;
@@ -205,7 +205,8 @@ impl BrowseScreen {
         self.asked = None;
         self.covered = None;
         self.leads = Leads::start(&catalog, &self.env.wake);
-        self.state.is_lone = catalog.kind() == DatasetKind::Jsonl;
+        self.state.is_lone = catalog.kind().is_document_file();
+        self.state.has_offsets = catalog.kind().table().is_none();
         match std::mem::take(&mut self.start) {
             Start::First => {}
             Start::Number(number) => self.state.pending = Some(number),

@@ -107,6 +107,8 @@ pub struct BrowseState {
     pub is_reading: bool,
     /// Whether there is certainly only one group, which needs no pane.
     pub is_lone: bool,
+    /// Whether offsets of samples say where they are in their file.
+    pub has_offsets: bool,
     /// Name of the shown part; kept when the sample changes.
     pub part: Option<Arc<str>>,
     /// The search.

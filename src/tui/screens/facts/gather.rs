@@ -90,6 +90,7 @@ pub(super) fn counted(path: &Path, piece: FactsTask, cancel: &Cancel) -> FactsSh
         (FactsTask::Media, DatasetKind::PreparedWebDataset | DatasetKind::Filesystem) => of_media(path, kind, cancel),
         (FactsTask::Media, DatasetKind::PlainFolder) => Ok(not_described()),
         (FactsTask::Texts, DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset) => of_texts(path, cancel),
+        (FactsTask::Texts, kind) if kind.table().is_some() => of_texts(path, cancel),
         _ => Ok(FactsSheet::default()),
     });
     sheet.unwrap_or_else(|failure| FactsSheet {

@@ -275,6 +275,7 @@ fn why_not_browse(seen: &EntryFacts) -> Option<String> {
         _ if seen.is_shard => None,
         DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset | DatasetKind::Jsonl => None,
         DatasetKind::Filesystem => None,
+        DatasetKind::Table(_) | DatasetKind::TableFolder(_) => None,
         DatasetKind::PlainFolder if seen.media > 0 || seen.is_deduplicated => None,
         DatasetKind::PlainFolder => Some("no picture, sound or video was seen in it".into()),
         DatasetKind::Metadataset => Some("its members are browsed, each by itself".into()),
@@ -302,6 +303,7 @@ fn why_not_pack(entry: &Entry, seen: &EntryFacts) -> Option<String> {
 fn is_text_file(entry: &Entry, seen: &EntryFacts) -> bool {
     match seen.kind {
         DatasetKind::Jsonl => true,
+        DatasetKind::Table(_) => true,
         DatasetKind::OtherFile => entry.name.contains(".jsonl.") && !entry.name.ends_with(".idx"),
         _ => false,
     }
@@ -330,7 +332,7 @@ fn why_not_media(seen: &EntryFacts) -> Option<String> {
 fn why_not_facts(seen: &EntryFacts) -> Option<String> {
     match seen.kind {
         DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset | DatasetKind::Jsonl => None,
-        DatasetKind::Filesystem => None,
+        DatasetKind::Filesystem | DatasetKind::Table(_) | DatasetKind::TableFolder(_) => None,
         _ if seen.is_media_folder() => Some("its media are not described yet".into()),
         DatasetKind::Metadataset => Some("info shows the shares of its members".into()),
         _ => Some("there is nothing to be counted in it".into()),

@@ -11,7 +11,7 @@ use crate::tui::theme::Glyphs;
 use crate::tui::work::Stoppable;
 use gristmill_core::{Cancel, DatasetKind, Handles, Outcome, ProblemLog, Progress};
 use gristmill_ops::engine::check::mixture_index::mixture_facts;
-use gristmill_ops::engine::check::{info, media_folder_info, InfoOptions};
+use gristmill_ops::engine::check::{info, media_folder_info, tables as check_tables, InfoOptions};
 use gristmill_ops::engine::jsonl::facts_of;
 use gristmill_ops::engine::mix;
 use gristmill_ops::tokens::formats;
@@ -85,6 +85,9 @@ fn read(path: &Path, kind: DatasetKind, prepare: &str, glyphs: &Glyphs, cancel: 
             Some(reader) => reader.info(path, None, &handles).map(|info| tokens::of_format(&info)),
             None => Ok(Vec::new()),
         },
+        DatasetKind::Table(_) | DatasetKind::TableFolder(_) => {
+            check_tables::info(path, &handles).map(|info| tokens::of_format(&info))
+        }
         DatasetKind::PackedFormats => {
             let (formats, problems) = format_facts(path, &handles)?;
             Ok(tokens::formats(&formats, &problems))
@@ -100,6 +103,7 @@ fn read(path: &Path, kind: DatasetKind, prepare: &str, glyphs: &Glyphs, cancel: 
 fn is_read(kind: DatasetKind) -> bool {
     use DatasetKind::{Filesystem, Jsonl, Metadataset, MixtureIndex, PackedFormats, PreparedWebDataset};
     kind.is_tokens()
+        || kind.table().is_some()
         || matches!(kind, PackedFormats | MixtureIndex | PreparedWebDataset | Jsonl | Metadataset | Filesystem)
 }
 

@@ -158,6 +158,7 @@ impl EntryFacts {
                 DatasetKind::Tokens(kind) => formats::browser(kind).is_some(),
                 kind => matches!(kind, DatasetKind::PreparedWebDataset | DatasetKind::Jsonl),
             }
+            || !self.is_begun && matches!(self.kind, DatasetKind::Table(_))
     }
 
     /// Whether it is a file that is prepared without questions.
@@ -217,7 +218,8 @@ impl EntryFacts {
         }
         match (self.shards, self.media, self.samples) {
             (0, 0, None) if self.texts > 0 => {
-                format!("{}{plus} {dot} {}{plus}", count(self.texts, "text file"), bytes(self.text_bytes))
+                let word = if self.kind.table().is_some() { "file" } else { "text file" };
+                format!("{}{plus} {dot} {}{plus}", count(self.texts, word), bytes(self.text_bytes))
             }
             (0, 0, None) if self.bytes == 0 => String::new(),
             (0, 0, None) => size,
@@ -314,7 +316,8 @@ fn inspect_folder(path: &Path) -> EntryFacts {
     } else if has_database {
         DatasetKind::Filesystem
     } else {
-        DatasetKind::PlainFolder
+        let tables = walk.tables.filter(|_| walk.media == 0);
+        tables.map_or(DatasetKind::PlainFolder, DatasetKind::TableFolder)
     };
     let is_deduplicated = kind == DatasetKind::PlainFolder
         && walk.texts > 0

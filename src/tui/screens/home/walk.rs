@@ -2,8 +2,10 @@
 
 use gristmill_core::{
     Cancel, Failure, FileStamp, Handles, HiddenSample, Outcome, PartRow, ProblemLog, Progress, SampleRow, Shard,
+    TableKind,
 };
 use gristmill_media::kind::type_by_extension;
+use gristmill_ops::source::documents::table_kind;
 use gristmill_ops::source::tar::{scan_shard, ScanSink};
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry};
@@ -28,6 +30,8 @@ pub(super) struct Walk {
     /// Number of prepared data sets below, and of indexed JSONL files.
     pub(super) members: u64,
     pub(super) texts: u64,
+    /// The kind of the first file with a table.
+    pub(super) tables: Option<&'static TableKind>,
     pub(super) text_bytes: u64,
     pub(super) more: bool,
     /// The first uncompressed shard by name.
@@ -45,6 +49,7 @@ impl Walk {
             media_bytes: 0,
             members: 0,
             texts: 0,
+            tables: None,
             text_bytes: 0,
             more: false,
             first: None,
@@ -100,7 +105,9 @@ impl Walk {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { return };
         self.members += u64::from(name.ends_with(".jsonl.idx"));
-        if name.ends_with(".jsonl") || name.contains(".jsonl.") && !name.ends_with(".idx") {
+        let table = table_kind(name);
+        self.tables = self.tables.or(table);
+        if table.is_some() || name.ends_with(".jsonl") || name.contains(".jsonl.") && !name.ends_with(".idx") {
             self.texts += 1;
             self.text_bytes += fs::metadata(entry.path()).map_or(0, |facts| facts.len());
         }

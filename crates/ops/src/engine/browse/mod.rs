@@ -23,6 +23,7 @@ pub mod random;
 mod raw;
 mod rows;
 mod state;
+mod tables;
 pub mod tokens;
 
 pub use filter::{SampleFilter, SplitChoice};
@@ -208,6 +209,7 @@ enum SourceKind {
     Jsonl,
     Tokens(&'static TokenKind, &'static dyn TokenBrowser),
     Folder(DatasetKind),
+    Tables(DatasetKind),
 }
 
 /// Decides by names only how a path is browsed; a path that cannot be browsed is a failure that lists what can.
@@ -222,6 +224,7 @@ fn way_of(path: &Path, browser_of: BrowserOf) -> Outcome<SourceKind> {
             Some(browser) => SourceKind::Tokens(kind, browser),
             None => return Err(not_browsable(path, DatasetKind::Tokens(kind))),
         },
+        kind @ (DatasetKind::Table(_) | DatasetKind::TableFolder(_)) => SourceKind::Tables(kind),
         kind @ (DatasetKind::PlainFolder | DatasetKind::Filesystem) => SourceKind::Folder(kind),
         kind => return Err(not_browsable(path, kind)),
     })
@@ -231,7 +234,7 @@ fn not_browsable(path: &Path, kind: DatasetKind) -> Failure {
     Failure::usage("opening the data set", format!("a {} cannot be browsed", kind.title()))
         .on(Subject::path(path))
         .with_hint(
-            "give a folder of tar shards, one .tar, a .jsonl file (packed or not), packed tokens, or a folder of media files",
+            "give a folder of tar shards, one .tar, a .jsonl file (packed or not), a Parquet file or a folder of them, packed tokens, or a folder of media files",
         )
 }
 
@@ -240,8 +243,8 @@ pub fn can_open(path: &Path, browser_of: BrowserOf) -> Outcome<()> {
     way_of(path, browser_of).map(drop)
 }
 
-/// Opens a data set for browsing: a WebDataset, prepared or not, a JSONL file, a folder of loose files, or packed tokens, which are shown
-/// according to `view`. Reads only small files, and for a `.pbin` its index.
+/// Opens a data set for browsing: a WebDataset, prepared or not, a JSONL file, files of tables, a folder of loose files, or packed tokens,
+/// which are shown according to `view`. Reads only small files, and for a `.pbin` its index.
 ///
 /// A path that cannot be browsed is a failure that lists what can.
 pub fn open(path: &Path, view: &TokenView, browser_of: BrowserOf) -> Outcome<Opening> {
@@ -251,6 +254,7 @@ pub fn open(path: &Path, view: &TokenView, browser_of: BrowserOf) -> Outcome<Ope
         SourceKind::Jsonl => jsonl::open(path),
         SourceKind::Tokens(kind, browser) => tokens::open(path, kind, browser, view),
         SourceKind::Folder(kind) => folder::open(path, kind),
+        SourceKind::Tables(kind) => tables::open(path, kind),
     }
 }
 

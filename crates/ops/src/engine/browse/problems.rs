@@ -107,6 +107,7 @@ impl ProblemList {
     pub fn add_defects(&mut self, window: &[BrowseSample], kind: DatasetKind) -> bool {
         let kind = match kind {
             DatasetKind::PlainFolder | DatasetKind::Filesystem => ProblemKind::Unreadable,
+            DatasetKind::Table(_) | DatasetKind::TableFolder(_) => ProblemKind::BadFile,
             DatasetKind::RawWebDataset => ProblemKind::Other,
             _ => ProblemKind::IndexMismatch,
         };

@@ -17,6 +17,7 @@ mod pieces;
 mod prepared;
 mod sample_checks;
 pub mod single;
+pub mod tables;
 mod tar_idx_reader;
 pub mod verify;
 

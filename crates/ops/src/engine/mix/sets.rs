@@ -199,6 +199,11 @@ fn open(path: &Path) -> Result<Opened, Unusable> {
                 format!("{shown} holds media metadata only; the loader takes such folders as aux sources only");
             Err(Unusable::new(message).hint("name it under 'aux:' as filesystem://FOLDER"))
         }
+        DatasetKind::Table(_) | DatasetKind::TableFolder(_) => Err(Unusable::new(format!(
+            "{shown} holds rows of {}, which the loader of mixtures does not read",
+            kind.title()
+        ))
+        .hint("a member is a prepared folder of tars, a .jsonl file or a metadataset ending in .yaml")),
         DatasetKind::PlainFolder => {
             Err(Unusable::new(format!("{shown} is not a data set: no .nv-meta and no tar shard is in it")))
         }

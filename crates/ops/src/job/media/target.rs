@@ -53,6 +53,9 @@ pub(super) fn open(plan: &PrepareMediaPlan, threads: usize, handles: &Handles<'_
         DatasetKind::Tokens(_) | DatasetKind::PackedFormats | DatasetKind::MixtureIndex => {
             refused("it holds tokens, no media", "give a prepared data set, or a folder of media")
         }
+        DatasetKind::Table(_) | DatasetKind::TableFolder(_) => {
+            refused("it holds rows of text, no media", "give a prepared data set, or a folder of media")
+        }
         DatasetKind::OtherFile => refused("it is a file", "give a prepared data set, or a folder of media"),
     }
 }

@@ -21,6 +21,7 @@ mod share;
 mod source;
 mod sources;
 mod stream;
+mod table;
 mod unit;
 mod verdict;
 mod zip;
@@ -40,8 +41,9 @@ pub use python_json::{python_line, python_lines, NotJson};
 pub use rules::{DocumentRules, InputRules};
 pub use share::unpacked_share;
 pub use source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, OtherFields, Row, RowBlock};
-pub use sources::SOURCES;
+pub use sources::{table_format, table_kind, SOURCES};
 pub use stream::LineJudge;
+pub use table::{table_files, Table, TableColumn, TableFile, TableFindings, TableFormat, TableSummary, TableUnit};
 pub use unit::{plain_units, read_unit, unit_text, UnitText};
 pub use verdict::{mark_hint, Quirks, Verdict, BYTE_ORDER_MARK, EMPTY};
 

@@ -1,10 +1,12 @@
 //! Parquet files as a source of documents (docs/formats/parquet.md).
 
+mod table;
+
 use super::jq::as_path;
 use super::source::{
     BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, OtherFields, Row, RowBlock,
 };
-use super::{Layout, Position, Text, TextFile};
+use super::{Layout, Position, TableFormat, Text, TextFile};
 use crate::source::jsonl::Unit;
 use gristmill_core::pack::TextField;
 use gristmill_core::{Cancel, Outcome, Problem};
@@ -45,6 +47,10 @@ impl DocumentSource for Parquet {
 
     fn is_table(&self) -> bool {
         true
+    }
+
+    fn table(&self) -> Option<&'static dyn TableFormat> {
+        Some(self::table::FORMAT)
     }
 
     fn title(&self, _: &TextFile) -> &'static str {

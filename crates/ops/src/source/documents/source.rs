@@ -1,6 +1,6 @@
 //! Kinds of files that hold documents, and blocks of these.
 
-use super::{Block, Layout, Position, Text, TextFile};
+use super::{Block, Layout, Position, TableFormat, Text, TextFile};
 use crate::source::jsonl::Unit;
 use gristmill_core::pack::TextField;
 use gristmill_core::{Cancel, Outcome, Problem};
@@ -42,6 +42,11 @@ pub trait DocumentSource: Debug + Sync {
     /// Whether its documents are rows of a table.
     fn is_table(&self) -> bool {
         false
+    }
+
+    /// Returns what opens its files as data sets of their own; `None` if nothing does.
+    fn table(&self) -> Option<&'static dyn TableFormat> {
+        None
     }
 
     /// Describes the contents of a file for the user.

@@ -2,7 +2,8 @@
 
 use super::jsonl::Jsonl;
 use super::parquet::Parquet;
-use super::DocumentSource;
+use super::{DocumentSource, TableFormat};
+use gristmill_core::TableKind;
 
 /// All kinds of files with documents. A file that none of the others accepts is JSONL.
 pub static SOURCES: &[&dyn DocumentSource] = &[&Parquet, &Jsonl];
@@ -10,6 +11,17 @@ pub static SOURCES: &[&dyn DocumentSource] = &[&Parquet, &Jsonl];
 /// Returns the kind of a file by its name and its first bytes.
 pub(crate) fn source_of(name: &str, head: &[u8]) -> &'static dyn DocumentSource {
     SOURCES.iter().find(|source| source.accepts(name, head)).copied().unwrap_or(&Jsonl)
+}
+
+/// Returns the kind of table that a file with this name is; `None` if it is another file.
+pub fn table_kind(name: &str) -> Option<&'static TableKind> {
+    let source = SOURCES.iter().find(|source| source.is_named(name))?;
+    source.table().map(TableFormat::kind)
+}
+
+/// Returns what opens files of a kind.
+pub fn table_format(kind: &TableKind) -> Option<&'static dyn TableFormat> {
+    SOURCES.iter().filter_map(|source| source.table()).find(|format| format.kind() == kind)
 }
 
 /// Returns the kinds of tables as the end of the sentence that a folder has no file of lines.

@@ -1,0 +1,243 @@
+//! Files whose documents are rows of a table, one or all in a folder: each file is a group, each row a sample with one part `json`. Files
+//! are opened in the background to count their rows; rows are decoded where they are viewed, some at a time.
+
+use super::state::GroupsState;
+use super::{
+    find_by_visits, or_defects, over_groups, Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening,
+    SampleAt, VisitFields, Visited,
+};
+use crate::source::documents::{table_files, Table, TableFormat};
+use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+const WHAT: &str = "reading the rows";
+/// Rows are decoded in chunks of about this size in bytes, of at most this many rows.
+const CHUNK_BYTES: u64 = 2 << 20;
+const MAX_CHUNK_ROWS: u64 = 64;
+/// Maximum size of the decoded chunks that are kept, in bytes; the last one is kept whatever its size.
+const MAX_KEPT_BYTES: usize = 64 << 20;
+/// Maximum number of files that are kept open.
+const MAX_OPEN_FILES: usize = 8;
+
+/// Opens a file, or the files of a folder.
+pub(super) fn open(path: &Path, kind: DatasetKind) -> Outcome<Opening> {
+    let files = table_files(path)?;
+    let state = GroupsState::default();
+    state.begin(files.iter().map(|file| (Arc::from(file.name.as_str()), file.bytes, None)), None);
+    let files = files.into_iter().map(|file| TableFile { path: file.path, format: file.format }).collect();
+    let shared = Arc::new(Shared { state, files, opened: Mutex::default(), chunks: Mutex::default() });
+    let stop = Cancel::default();
+    let counter = Arc::clone(&shared);
+    let background: Vec<Background> = vec![Box::new(move |cancel| counter.count(cancel))];
+    Ok(Opening {
+        catalog: Arc::new(Tables { shared, root: path.to_owned(), kind, stop: stop.clone() }),
+        stop,
+        background,
+    })
+}
+
+struct TableFile {
+    path: PathBuf,
+    format: &'static dyn TableFormat,
+}
+
+struct Shared {
+    state: GroupsState,
+    files: Vec<TableFile>,
+    /// Open files, the last used one at the end.
+    opened: Mutex<VecDeque<(u32, Arc<dyn Table>)>>,
+    /// Decoded rows, the last used ones at the end.
+    chunks: Mutex<VecDeque<Arc<Chunk>>>,
+}
+
+/// Decoded rows of a file that follow each other.
+struct Chunk {
+    group: u32,
+    first: u64,
+    /// Where each row ends in `bytes`, without its newline.
+    ends: Vec<usize>,
+    bytes: Vec<u8>,
+}
+
+impl Chunk {
+    fn row(&self, row: u64) -> Option<&[u8]> {
+        let number = usize::try_from(row.checked_sub(self.first)?).ok()?;
+        let begin = match number.checked_sub(1) {
+            Some(before) => self.ends.get(before)? + 1,
+            None => 0,
+        };
+        self.bytes.get(begin..*self.ends.get(number)?)
+    }
+}
+
+impl Shared {
+    fn count(&self, cancel: &Cancel) {
+        for group in 0..u32::try_from(self.files.len()).unwrap_or(u32::MAX) {
+            if cancel.is_cancelled() {
+                return;
+            }
+            match self.table(group) {
+                Ok(table) => self.state.finish(group, table.rows(), None),
+                Err(failure) => self.state.finish(group, 0, Some(Arc::from(failure.why))),
+            }
+        }
+    }
+
+    fn table(&self, group: u32) -> Outcome<Arc<dyn Table>> {
+        let opened = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(table) = use_again(&mut opened(), |(number, _)| *number == group) {
+            return Ok(table.1);
+        }
+        let Some(file) = self.files.get(group as usize) else {
+            return Err(Failure::usage(WHAT, "there is no such file"));
+        };
+        let table: Arc<dyn Table> = Arc::from(file.format.open(&file.path)?);
+        let mut opened = opened();
+        if opened.len() >= MAX_OPEN_FILES {
+            opened.pop_front();
+        }
+        opened.push_back((group, Arc::clone(&table)));
+        Ok(table)
+    }
+
+    /// Returns the chunk that a row is in.
+    fn chunk(&self, group: u32, row: u64) -> Outcome<Arc<Chunk>> {
+        let chunks = || self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(chunk) = use_again(&mut chunks(), |chunk| chunk.group == group && chunk.row(row).is_some()) {
+            return Ok(chunk);
+        }
+        let table = self.table(group)?;
+        let step = (CHUNK_BYTES / table.row_bytes().max(1)).clamp(1, MAX_CHUNK_ROWS);
+        // Damage in one group does not hide the rows of others.
+        let rows = table.group_of(row);
+        let first = row - (row.saturating_sub(rows.start) % step);
+        let mut bytes = Vec::new();
+        table.json_rows(first..(first + step).min(rows.end), &mut bytes)?;
+        let ends = memchr::memchr_iter(b'\n', &bytes).collect();
+        let chunk = Arc::new(Chunk { group, first, ends, bytes });
+        let mut chunks = chunks();
+        chunks.push_back(Arc::clone(&chunk));
+        while chunks.len() > 1 && chunks.iter().map(|chunk| chunk.bytes.len()).sum::<usize>() > MAX_KEPT_BYTES {
+            chunks.pop_front();
+        }
+        Ok(chunk)
+    }
+
+    fn row(&self, group: u32, row: u64) -> Outcome<BrowseSample> {
+        let chunk = self.chunk(group, row)?;
+        let Some(bytes) = chunk.row(row) else {
+            return Err(Failure::data(WHAT, "the file has fewer rows than it states"));
+        };
+        let size = bytes.len() as u64;
+        let part = BrowsePart { name: Arc::from("json"), byte_offset: 0, byte_size: size };
+        Ok(BrowseSample {
+            at: SampleAt { group, index: row },
+            key: Arc::from(row.to_string()),
+            byte_offset: 0,
+            byte_size: size,
+            parts: vec![part],
+            defect: None,
+        })
+    }
+}
+
+/// Returns the entry that fits, and makes it the last one.
+fn use_again<T: Clone>(kept: &mut VecDeque<T>, fits: impl Fn(&T) -> bool) -> Option<T> {
+    let at = kept.iter().position(fits)?;
+    let entry = kept.remove(at)?;
+    kept.push_back(entry.clone());
+    Some(entry)
+}
+
+struct Tables {
+    shared: Arc<Shared>,
+    root: PathBuf,
+    kind: DatasetKind,
+    stop: Cancel,
+}
+
+impl Drop for Tables {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl Catalog for Tables {
+    fn kind(&self) -> DatasetKind {
+        self.kind
+    }
+
+    fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn group_word(&self) -> &'static str {
+        "file"
+    }
+
+    fn groups(&self) -> Arc<Groups> {
+        self.shared.state.groups()
+    }
+
+    fn samples(&self, from: SampleAt, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
+        over_groups(&self.groups(), from, count.min(super::MAX_ROWS), |group, first, count| {
+            let mut window = Vec::new();
+            // Rows that cannot be decoded do not hide those before them.
+            for row in first..first.saturating_add(count) {
+                cancel.check()?;
+                let sample = self.shared.row(group, row).map(|sample| vec![sample]);
+                window.append(&mut or_defects(sample, group, row, 1)?);
+            }
+            Ok(window)
+        })
+    }
+
+    fn read(&self, sample: &BrowseSample, part: usize, from: u64, limit: usize) -> Outcome<Vec<u8>> {
+        if part > 0 || sample.parts.is_empty() {
+            return Err(Failure::usage(WHAT, "the row has no such part").on(Subject::path(&self.root)));
+        }
+        let chunk = self.shared.chunk(sample.at.group, sample.at.index)?;
+        let bytes = chunk.row(sample.at.index).unwrap_or_default();
+        let rest = bytes.get(usize::try_from(from).unwrap_or(usize::MAX)..).unwrap_or_default();
+        Ok(rest.get(..limit).unwrap_or(rest).to_vec())
+    }
+
+    fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {
+        find_by_visits(self, query, cancel, found)
+    }
+
+    fn locate(&self, group: Option<&str>, key: &str, _cancel: &Cancel) -> Outcome<Option<SampleAt>> {
+        let Some(index) = key.parse::<u64>().ok().filter(|index| index.to_string() == key) else { return Ok(None) };
+        let groups = self.groups();
+        let has_row = |group: u32| groups.group(group).is_some_and(|group| index < group.samples);
+        let group = match group {
+            Some(name) => groups.named(name).filter(|group| has_row(*group)),
+            None => (0..u32::try_from(groups.groups.len()).unwrap_or(u32::MAX)).find(|group| has_row(*group)),
+        };
+        Ok(group.map(|group| SampleAt { group, index }))
+    }
+
+    fn visit(
+        &self,
+        group: u32,
+        wanted: VisitFields,
+        cancel: &Cancel,
+        take: &mut dyn FnMut(Visited<'_>) -> bool,
+    ) -> Outcome<()> {
+        let rows = self.groups().group(group).map_or(0, |group| group.samples);
+        for index in 0..rows {
+            cancel.check()?;
+            let byte_size = match wanted.sizes {
+                true => self.shared.row(group, index)?.byte_size,
+                false => 0,
+            };
+            let key = if wanted.keys { index.to_string() } else { String::new() };
+            if !take(Visited { index, key: &key, byte_size, parts: &["json"] }) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,269 @@
+//! `info`, `lint` and `verify` of files with tables, one or all in a folder.
+
+use super::{CheckTexts, Checked, DatasetInfo, MAX_LISTED};
+use crate::source::documents::{table_files, Table, TableFile, TableSummary, TableUnit};
+use gristmill_core::table::{Align, Table as TextTable};
+use gristmill_core::text::{bytes, count, count_verb, display_safe, grouped, size};
+use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Subject};
+use serde::Serialize;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+/// Maximum number of files whose parts are checked independently.
+const MAX_DIVIDED_FILES: usize = 16;
+/// Maximum number of columns that are listed.
+const MAX_LISTED_COLUMNS: usize = 100;
+
+/// The word for an item of the progress.
+pub const ROW_GROUP: &str = "row group";
+/// The words for what a check of tables counts.
+pub const TEXTS: CheckTexts = CheckTexts { shards: Some("file"), item: ROW_GROUP };
+
+/// The facts of one file for `--json`.
+#[derive(Serialize)]
+struct FileFacts {
+    name: String,
+    bytes: u64,
+    #[serde(flatten)]
+    summary: TableSummary,
+}
+
+/// The facts of all files for `--json`.
+#[derive(Serialize)]
+struct SetFacts {
+    rows: u64,
+    row_groups: u64,
+    bytes: u64,
+    files: Vec<FileFacts>,
+}
+
+/// Describes a file or a folder of files; reads only what describes their contents. A file that cannot be read is a problem.
+///
+/// # Errors
+/// The path cannot be read, a single file is damaged, or the work is cancelled.
+pub fn info(path: &Path, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
+    let (files, mut problems) = (table_files(path)?, Vec::new());
+    let is_single = !path.is_dir();
+    let mut facts = SetFacts { rows: 0, row_groups: 0, bytes: 0, files: Vec::new() };
+    for file in &files {
+        handles.cancel.check()?;
+        let summary = match file.format.open(&file.path) {
+            Ok(table) => table.summary(),
+            Err(failure) if is_single => return Err(failure),
+            Err(failure) => {
+                problems.push(unreadable(failure)?);
+                continue;
+            }
+        };
+        facts.rows = facts.rows.saturating_add(summary.rows);
+        facts.row_groups += summary.row_groups;
+        facts.bytes = facts.bytes.saturating_add(file.bytes);
+        facts.files.push(FileFacts { name: file.name.clone(), bytes: file.bytes, summary });
+    }
+    let table = match is_single {
+        true => columns(&facts),
+        false => listing(&facts),
+    };
+    let mut info = DatasetInfo { table, ..DatasetInfo::of(&facts) };
+    describe(&facts, is_single, &mut info);
+    info.problems = problems;
+    Ok(info)
+}
+
+fn describe(facts: &SetFacts, is_single: bool, info: &mut DatasetInfo) {
+    info.items = facts.rows;
+    info.bytes = facts.bytes;
+    info.add("rows", grouped(facts.rows));
+    info.add("row groups", grouped(facts.row_groups));
+    info.add("size", size(facts.bytes));
+    let mut codecs: Vec<&str> = facts.files.iter().flat_map(|file| &file.summary.codecs).map(String::as_str).collect();
+    codecs.sort_unstable();
+    codecs.dedup();
+    if !codecs.is_empty() {
+        info.add("codec", codecs.join(", "));
+    }
+    if is_single {
+        let writer = facts.files.first().and_then(|file| file.summary.writer.as_ref());
+        writer.into_iter().for_each(|writer| info.add("written by", display_safe(writer)));
+        return;
+    }
+    info.files = facts.files.len() as u64;
+    info.add("files", grouped(info.files));
+    let mut sets: Vec<(String, u64)> = Vec::new();
+    for file in &facts.files {
+        let names = column_names(&file.summary);
+        match sets.iter_mut().find(|(known, _)| *known == names) {
+            Some((_, number)) => *number += 1,
+            None => sets.push((names, 1)),
+        }
+    }
+    match sets.as_slice() {
+        [] => {}
+        [(names, _)] => info.add("columns", names.clone()),
+        _ => sets.iter().take(MAX_LISTED).for_each(|(names, number)| {
+            info.add("columns", format!("{names} (in {})", count(*number, "file")));
+        }),
+    }
+}
+
+/// Returns names and types of the columns: `text (string), n (int64)`.
+fn column_names(summary: &TableSummary) -> String {
+    let shown = summary.columns.iter().take(MAX_LISTED_COLUMNS);
+    let names: Vec<String> =
+        shown.map(|column| format!("{} ({})", display_safe(&column.name), display_safe(&column.type_name))).collect();
+    match summary.columns.len().checked_sub(MAX_LISTED_COLUMNS).filter(|more| *more > 0) {
+        Some(more) => format!("{} … and {more} more", names.join(", ")),
+        None => names.join(", "),
+    }
+}
+
+/// Returns the table of the columns of a single file.
+fn columns(facts: &SetFacts) -> TextTable {
+    let mut table = TextTable::new(&[
+        ("column", Align::Left),
+        ("type", Align::Left),
+        ("size", Align::Right),
+        ("decompressed", Align::Right),
+    ]);
+    for column in facts.files.iter().flat_map(|file| &file.summary.columns).take(MAX_LISTED_COLUMNS) {
+        table.row([
+            display_safe(&column.name).into_owned(),
+            display_safe(&column.type_name).into_owned(),
+            bytes(column.bytes),
+            bytes(column.unpacked_bytes),
+        ]);
+    }
+    table
+}
+
+/// Returns the table of the files of a folder.
+fn listing(facts: &SetFacts) -> TextTable {
+    let right = Align::Right;
+    let mut table = TextTable::new(&[("file", Align::Left), ("rows", right), ("row groups", right), ("size", right)]);
+    for file in facts.files.iter().take(MAX_LISTED) {
+        table.row([
+            display_safe(&file.name).into_owned(),
+            grouped(file.summary.rows),
+            grouped(file.summary.row_groups),
+            bytes(file.bytes),
+        ]);
+    }
+    table
+}
+
+/// Returns a file that cannot be used as a problem; a cancellation ends the work.
+fn unreadable(failure: Failure) -> Outcome<Problem> {
+    if failure.is_cancelled() {
+        return Err(failure);
+    }
+    let kind = if failure.class == ExitClass::Data { ProblemKind::BadFile } else { ProblemKind::Unreadable };
+    let problem = Problem::problem(kind, failure.subject, failure.why);
+    Ok(Problem { hint: failure.hint, ..problem })
+}
+
+/// What is checked at a time: a file, or one of its parts.
+pub struct CheckUnit {
+    file: TableFile,
+    part: Option<(Arc<dyn Table>, TableUnit)>,
+}
+
+impl CheckUnit {
+    /// Returns the bytes that are read.
+    pub fn bytes(&self) -> u64 {
+        self.part.as_ref().map_or(self.file.bytes, |(_, unit)| unit.bytes)
+    }
+}
+
+/// A check of files with tables; the units run in any order.
+pub struct TableCheck {
+    is_deep: bool,
+    without_checksum: AtomicU64,
+}
+
+impl TableCheck {
+    /// Creates a check; with `is_deep`, all rows are decoded as well.
+    pub fn new(is_deep: bool) -> Self {
+        Self { is_deep, without_checksum: AtomicU64::default() }
+    }
+
+    /// Returns the units of a file or a folder. A few files are divided into their parts, so that all threads have work.
+    ///
+    /// # Errors
+    /// The path cannot be read, or a single file cannot be opened.
+    pub fn units(path: &Path, handles: &Handles<'_>) -> Outcome<Vec<CheckUnit>> {
+        let files = table_files(path)?;
+        if files.len() > MAX_DIVIDED_FILES {
+            return Ok(files.into_iter().map(|file| CheckUnit { file, part: None }).collect());
+        }
+        let mut units = Vec::new();
+        for file in files {
+            let table: Arc<dyn Table> = match file.format.open(&file.path) {
+                Ok(table) => Arc::from(table),
+                Err(failure) if !path.is_dir() => return Err(failure),
+                Err(failure) => {
+                    handles.problems.report(unreadable(failure)?)?;
+                    continue;
+                }
+            };
+            let parts = table.check_units();
+            report_no_rows(&file, &parts, handles)?;
+            units.extend(parts.into_iter().map(|unit| {
+                let file = TableFile { path: file.path.clone(), name: file.name.clone(), ..file };
+                CheckUnit { file, part: Some((Arc::clone(&table), unit)) }
+            }));
+        }
+        Ok(units)
+    }
+
+    /// Checks a unit; findings go to the handles.
+    ///
+    /// # Errors
+    /// The file cannot be read, or the work is cancelled.
+    pub fn run(&self, unit: &CheckUnit, handles: &Handles<'_>) -> Outcome<Checked> {
+        if let Some((table, part)) = &unit.part {
+            return self.run_part(table.as_ref(), part, handles);
+        }
+        let table = match unit.file.format.open(&unit.file.path) {
+            Ok(table) => table,
+            Err(failure) => {
+                handles.problems.report(unreadable(failure)?)?;
+                return Ok(Checked::default());
+            }
+        };
+        let (parts, mut all) = (table.check_units(), Checked::default());
+        report_no_rows(&unit.file, &parts, handles)?;
+        for part in parts {
+            all.add(self.run_part(table.as_ref(), &part, handles)?);
+        }
+        Ok(all)
+    }
+
+    fn run_part(&self, table: &dyn Table, part: &TableUnit, handles: &Handles<'_>) -> Outcome<Checked> {
+        let findings = table.check(part, self.is_deep, handles.cancel)?;
+        self.without_checksum.fetch_add(findings.without_checksum, Ordering::Relaxed);
+        handles.progress.add(0, part.bytes);
+        findings.problems.into_iter().try_for_each(|problem| handles.problems.report(problem))?;
+        Ok(Checked { shards: 0, samples: findings.rows, parts: findings.pages, bytes: part.bytes })
+    }
+
+    /// Reports how many pages have no checksum.
+    pub fn finish(&self, path: &Path, handles: &Handles<'_>) -> Outcome<()> {
+        let pages = self.without_checksum.load(Ordering::Relaxed);
+        if pages == 0 {
+            return Ok(());
+        }
+        let why =
+            format!("{} no checksum: damage in them may remain unnoticed", count_verb(pages, "page", "has", "have"));
+        handles.problems.report(Problem::note(ProblemKind::Other, Subject::path(path), why))
+    }
+}
+
+fn report_no_rows(file: &TableFile, parts: &[TableUnit], handles: &Handles<'_>) -> Outcome<()> {
+    match parts.is_empty() {
+        true => {
+            handles.problems.report(Problem::note(ProblemKind::EmptyFile, Subject::path(&file.path), "it has no rows"))
+        }
+        false => Ok(()),
+    }
+}

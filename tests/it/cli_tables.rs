@@ -1,0 +1,101 @@
+//! Files with tables as data sets: `info`, `lint`, `verify`, `browse` and `facts`, and commands that refuse them.
+
+use super::cli_support::Sandbox;
+use super::support::copy_folder;
+use std::path::{Path, PathBuf};
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/parquet").join(name)
+}
+
+/// Returns a sandbox with the input of a golden case as `data`.
+fn sandbox_of(case: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    copy_folder(&golden(case).join("input"), &sandbox.path("data"));
+    sandbox
+}
+
+#[test]
+fn info_describes_a_file_by_its_columns_and_a_folder_by_its_files() {
+    let sandbox = sandbox_of("p01_parquet_files");
+    let file = sandbox.say("info data/part-0.parquet").ends(0);
+    file.says("- kind: Parquet")
+        .says("- rows: 20")
+        .says("- row groups: 3")
+        .says("- codec: snappy")
+        .says("text    string");
+    let facts = sandbox.say("info data --json").ends(0).json("ok");
+    assert_eq!((&facts["rows"], &facts["kind"]), (&58.into(), &"parquet-folder".into()));
+    assert_eq!(facts["files"].as_array().unwrap().len(), 3);
+    assert_eq!(
+        facts["files"][0]["columns"][2],
+        serde_json::json!({
+            "name": "n", "type": "int32", "bytes": facts["files"][0]["columns"][2]["bytes"],
+            "unpacked_bytes": facts["files"][0]["columns"][2]["unpacked_bytes"],
+        })
+    );
+}
+
+#[test]
+fn info_names_types_and_differences_of_columns() {
+    let nested = sandbox_of("p11_chat_by_jq").say("info data").ends(0);
+    nested.says("messages (list<struct<role: string, content: string>>)").says("meta.text (string)");
+    let several = sandbox_of("p03_column_types").say("info data").ends(0);
+    several.says("text (string), id (string), n (int32) (in 3 files)").says("text (null), x (int64) (in 1 file)");
+}
+
+#[test]
+fn whole_files_pass_lint_and_verify() {
+    for case in ["p01_parquet_files", "p02_codecs_and_encodings", "p03_column_types", "p08_nothing_there"] {
+        for command in ["lint", "verify"] {
+            sandbox_of(case).say(&format!("{command} data")).ends(0).says("No problem found");
+        }
+    }
+    let some = sandbox_of("p02_codecs_and_encodings");
+    some.say("lint data").complains("pages have no checksum");
+}
+
+#[test]
+fn a_changed_byte_is_found_where_pages_have_checksums_and_a_cut_file_always() {
+    let sandbox = sandbox_of("p02_codecs_and_encodings");
+    let path = sandbox.path("data/6-zstd.parquet");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[200] ^= 1;
+    sandbox.write("data/6-zstd.parquet", bytes);
+    let found = sandbox.say("lint data").ends(1);
+    found.complains("6-zstd.parquet, 'text'").complains("row group 0, page: its checksum does not match");
+    sandbox.say("verify data/6-zstd.parquet").ends(1);
+    let cut = sandbox_of("p20_truncated");
+    cut.say("lint data").ends(1).complains("b.parquet").complains("the footer is missing");
+    cut.say("info data").ends(1).says("- files: 1").complains("the footer is missing");
+    cut.say("lint data/b.parquet").ends(1);
+    cut.say("info data/b.parquet").ends(1);
+    sandbox_of("p19_pointer_not_data").say("info data/b.parquet").ends(1).complains("Git LFS pointer");
+}
+
+#[test]
+fn browse_lists_rows_of_all_files_and_facts_measure_their_texts() {
+    let sandbox = sandbox_of("p01_parquet_files");
+    sandbox.say("browse data").ends(0).says("Parquet, 58 samples, 3 files").says("0 0 in part-0.parquet: json");
+    sandbox.say("browse data --number 21").ends(0).says("21 1 in part-1.parquet: json");
+    sandbox.say("browse data/part-1.parquet --sample 3").ends(0).says("3 3 in part-1.parquet");
+    sandbox.say("browse data --number 58").ends(2).complains("there are 58 samples");
+    let facts = sandbox.say("facts data --json").ends(0).json("ok");
+    let text = &facts["texts"]["texts"][0];
+    assert_eq!((&text["name"], &facts["texts"]["looked_at"]), (&"json/text".into(), &58.into()));
+    let cut = sandbox_of("p20_truncated");
+    cut.say("browse data").ends(0).says("file b.parquet: it is cut short").says("30 samples");
+}
+
+#[test]
+fn commands_for_other_data_name_what_to_do() {
+    let sandbox = sandbox_of("p01_parquet_files");
+    let prepare = "prepare data --split-ratio 8,1,1 --sample-type CrudeWebdataset --yes";
+    sandbox.say(prepare).ends(2).complains("it holds rows of a table, and no tar shard").complains("pack");
+    let media = "prepare-media data --media-metadata-by-extension --yes";
+    sandbox.say(media).ends(2).complains("it holds rows of text, no media");
+    sandbox.say("repair data").ends(2).complains("files of rows are not repaired").complains("lint");
+    sandbox.say("splits show data").ends(2).complains("has no splits");
+    sandbox.write("data/picture.jpg", "");
+    sandbox.say("info data").ends(1).complains("it is not prepared");
+}
