@@ -29,23 +29,23 @@ const LAYERS: &[&[&str]] = &[
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
     ("browse", 30),
-    ("cli", 7_477),
-    ("core", 2_865),
+    ("cli", 7_509),
+    ("core", 2_887),
     ("dedup", 2_735),
-    ("engine", 26_373),
+    ("engine", 26_851),
     ("formats", 6_414),
-    ("job", 12_215),
+    ("job", 12_233),
     ("media", 13_539),
     ("operations", 4_695),
-    ("parquet", 3_420),
+    ("parquet", 3_629),
     ("preview", 3_528),
     ("prompt", 1_286),
     ("pycompat", 4_288),
-    ("source", 8_010),
+    ("source", 8_247),
     ("storage", 2_667),
     ("tokenizer", 6_468),
     ("tokens", 11_377),
-    ("tui", 31_635),
+    ("tui", 31_653),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
