@@ -1,18 +1,11 @@
 //! The schema with which rows are decoded: texts and intervals without their annotations, so that invalid UTF-8 and months are kept.
 
+use gristmill_arrow::LeafContent;
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::errors::Result as ParquetResult;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader};
 use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 use std::sync::Arc;
-
-/// What the values of a leaf are, where its type in memory does not show it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LeafContent {
-    Text,
-    Interval,
-    AsTyped,
-}
 
 /// Metadata for decoding rows.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ static FILES: LazyLock<Vec<SourceFile>> = LazyLock::new(source_files);
 /// Crates and modules from the lowest layer to the highest. Members of one layer do not import from each other.
 const LAYERS: &[&[&str]] = &[
     &["core"],
-    &["storage"],
+    &["arrow", "storage"],
     &["dedup", "media", "parquet", "pycompat", "tokenizer"],
     &["formats"],
     &["source"],
@@ -28,6 +28,7 @@ const LAYERS: &[&[&str]] = &[
 
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
+    ("arrow", 500),
     ("browse", 30),
     ("cli", 7_509),
     ("core", 2_887),

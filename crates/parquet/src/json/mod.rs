@@ -1,7 +1,5 @@
 //! Rows as JSON objects, with all columns or some. Columns are decoded by the crate `parquet`, in small batches.
 
-mod cells;
-mod format;
 mod pages;
 #[cfg(test)]
 mod tests;
@@ -9,7 +7,7 @@ mod tests;
 use crate::file::ParquetFile;
 use crate::json_schema::JsonSchema;
 use crate::place::{PagePlace, DAMAGE_HINT, READING};
-use cells::Cell;
+use gristmill_arrow::Cell;
 use gristmill_core::catch_panic::catch_panic;
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};

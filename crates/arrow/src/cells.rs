@@ -1,7 +1,6 @@
 //! Columns of a batch, with their types resolved once, so that values are appended row by row.
 
-use super::format::{append, append_date, append_float, append_interval, append_text, append_time, append_timestamp};
-use crate::json_schema::LeafContent;
+use crate::format::{append, append_date, append_float, append_interval, append_text, append_time, append_timestamp};
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{
     Date32Type, Decimal128Type, Decimal256Type, Float16Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
@@ -13,8 +12,19 @@ use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
 use base64::Engine as _;
 
+/// What the values of a leaf are, where its type in memory does not show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeafContent {
+    /// Text, in an array of binary values.
+    Text,
+    /// An interval of months, days and milliseconds, in 12 bytes.
+    Interval,
+    /// What the type of the array shows.
+    AsTyped,
+}
+
 /// A column.
-pub(crate) struct Cell<'a> {
+pub struct Cell<'a> {
     /// For nulls; `None` for the batch itself.
     array: Option<&'a dyn Array>,
     values: Values<'a>,
@@ -54,7 +64,7 @@ enum Values<'a> {
 
 impl<'a> Cell<'a> {
     /// Resolves the columns of a batch. `leaves` are the leaves of the batch in order, as numbers in the schema.
-    pub(crate) fn of_batch(
+    pub fn of_batch(
         batch: &'a RecordBatch,
         leaves: &mut dyn Iterator<Item = usize>,
         contents: &[LeafContent],
@@ -98,7 +108,7 @@ impl<'a> Cell<'a> {
     }
 
     /// Appends the value of a row. Returns the number of texts in it that are not UTF-8.
-    pub(crate) fn append(&self, row: usize, out: &mut Vec<u8>) -> Result<u64, String> {
+    pub fn append(&self, row: usize, out: &mut Vec<u8>) -> Result<u64, String> {
         if self.array.is_some_and(|array| array.is_null(row)) {
             out.extend_from_slice(b"null");
             return Ok(0);

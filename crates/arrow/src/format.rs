@@ -113,7 +113,10 @@ fn append_fraction(part: u64, per_second: u64, out: &mut Vec<u8>) {
 
 /// Appends an interval of months, days and milliseconds, each four bytes: `"P1M2DT3.004S"`.
 pub(crate) fn append_interval(bytes: &[u8], out: &mut Vec<u8>) {
-    let number = |at: usize| crate::bits::u32_at(bytes, at).map(u64::from).unwrap_or_default();
+    let number = |at: usize| {
+        let bytes = bytes.get(at..).and_then(<[u8]>::first_chunk);
+        bytes.map(|bytes| u64::from(u32::from_le_bytes(*bytes))).unwrap_or_default()
+    };
     append(out, format_args!("\"P{}M{}DT{}", number(0), number(4), number(8) / 1000));
     append_fraction(number(8) % 1000, 1000, out);
     out.extend_from_slice(b"S\"");

@@ -1,0 +1,6 @@
+//! Writes rows of Arrow arrays as JSON.
+
+mod cells;
+mod format;
+
+pub use cells::{Cell, LeafContent};
