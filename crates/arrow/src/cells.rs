@@ -1,16 +1,25 @@
 //! Columns of a batch, with their types resolved once, so that values are appended row by row.
 
-use crate::format::{append, append_date, append_float, append_interval, append_text, append_time, append_timestamp};
+use crate::format::{
+    append, append_date, append_duration, append_float, append_interval, append_text, append_time, append_timestamp,
+};
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{
-    Date32Type, Decimal128Type, Decimal256Type, Float16Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-    Int8Type, Time32MillisecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt16Type, UInt32Type, UInt64Type,
-    UInt8Type,
+    Date32Type, Date64Type, Decimal128Type, Decimal256Type, Decimal32Type, Decimal64Type, DurationMicrosecondType,
+    DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float16Type, Float32Type, Float64Type,
+    Int16Type, Int32Type, Int64Type, Int8Type, Time32MillisecondType, Time32SecondType, Time64MicrosecondType,
+    Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType, UInt16Type, UInt32Type, UInt64Type, UInt8Type,
 };
-use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, LargeBinaryArray, PrimitiveArray, RecordBatch,
+};
 use arrow_schema::{DataType, TimeUnit};
 use base64::Engine as _;
+use std::ops::Range;
+
+/// Number of milliseconds in a day.
+const MILLIS_PER_DAY: i64 = 86_400_000;
 
 /// What the values of a leaf are, where its type in memory does not show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,22 +53,88 @@ enum Values<'a> {
     Float16(&'a PrimitiveArray<Float16Type>),
     Float32(&'a PrimitiveArray<Float32Type>),
     Float64(&'a PrimitiveArray<Float64Type>),
+    Decimal32(&'a PrimitiveArray<Decimal32Type>),
+    Decimal64(&'a PrimitiveArray<Decimal64Type>),
     Decimal128(&'a PrimitiveArray<Decimal128Type>),
     Decimal256(&'a PrimitiveArray<Decimal256Type>),
     Date(&'a PrimitiveArray<Date32Type>),
-    TimeMillis(&'a PrimitiveArray<Time32MillisecondType>),
+    /// Milliseconds since 1970.
+    DateMillis(&'a [i64]),
+    /// Values, and the number of units in a second.
+    ShortTime(&'a [i32], i64),
     /// Values, and the number of units in a second.
     Time(&'a [i64], i64),
     /// Values, the number of units in a second, and whether they are in UTC.
     Timestamp(&'a [i64], i64, bool),
-    Text(&'a arrow_array::BinaryArray),
-    Binary(&'a arrow_array::BinaryArray),
-    FixedBinary(&'a arrow_array::FixedSizeBinaryArray),
-    Interval(&'a arrow_array::FixedSizeBinaryArray),
+    /// Values, and the number of units in a second.
+    Duration(&'a [i64], i64),
+    Text(ByteValues<'a>),
+    Binary(ByteValues<'a>),
+    Interval(&'a FixedSizeBinaryArray),
     /// Names as JSON, each with its colon.
     Struct(Vec<(Vec<u8>, Cell<'a>)>),
-    List(&'a [i32], Box<Cell<'a>>),
-    Map(&'a [i32], Box<[Cell<'a>; 2]>),
+    List(Items<'a>, Box<Cell<'a>>),
+    Map(Items<'a>, Box<[Cell<'a>; 2]>),
+    /// The entry of each row, and the entries.
+    Dictionary(Vec<usize>, Box<Cell<'a>>),
+}
+
+/// Values of bytes.
+#[derive(Clone, Copy, Debug)]
+pub enum ByteValues<'a> {
+    /// With offsets of 32 bits.
+    Binary(&'a BinaryArray),
+    /// With offsets of 64 bits.
+    Large(&'a LargeBinaryArray),
+    /// Views.
+    View(&'a BinaryViewArray),
+    /// All of one size.
+    Fixed(&'a FixedSizeBinaryArray),
+}
+
+impl<'a> ByteValues<'a> {
+    /// Returns the values of an array; `None` if it has another type.
+    pub fn of(array: &'a dyn Array) -> Option<Self> {
+        Some(match array.data_type() {
+            DataType::Binary => Self::Binary(array.as_binary()),
+            DataType::LargeBinary => Self::Large(array.as_binary()),
+            DataType::BinaryView => Self::View(array.as_binary_view()),
+            DataType::FixedSizeBinary(_) => Self::Fixed(array.as_fixed_size_binary()),
+            _ => return None,
+        })
+    }
+
+    /// Returns the value of a row of the array.
+    pub fn value(self, row: usize) -> &'a [u8] {
+        match self {
+            Self::Binary(array) => array.value(row),
+            Self::Large(array) => array.value(row),
+            Self::View(array) => array.value(row),
+            Self::Fixed(array) => array.value(row),
+        }
+    }
+}
+
+/// Which items are in a list.
+enum Items<'a> {
+    Offsets(&'a [i32]),
+    LargeOffsets(&'a [i64]),
+    /// Number of items of each list.
+    Fixed(usize),
+}
+
+impl Items<'_> {
+    fn range(&self, row: usize) -> Option<Range<usize>> {
+        Some(match self {
+            Self::Offsets(offsets) => {
+                usize::try_from(*offsets.get(row)?).ok()?..usize::try_from(*offsets.get(row + 1)?).ok()?
+            }
+            Self::LargeOffsets(offsets) => {
+                usize::try_from(*offsets.get(row)?).ok()?..usize::try_from(*offsets.get(row + 1)?).ok()?
+            }
+            Self::Fixed(size) => row.checked_mul(*size)?..row.checked_add(1)?.checked_mul(*size)?,
+        })
+    }
 }
 
 impl<'a> Cell<'a> {
@@ -92,12 +167,28 @@ impl<'a> Cell<'a> {
             }
             DataType::List(_) => {
                 let list = array.as_list::<i32>();
-                Values::List(list.value_offsets(), Box::new(Self::of_array(list.values(), leaves, contents)?))
+                let items = Self::of_array(list.values(), leaves, contents)?;
+                Values::List(Items::Offsets(list.value_offsets()), Box::new(items))
+            }
+            DataType::LargeList(_) => {
+                let list = array.as_list::<i64>();
+                let items = Self::of_array(list.values(), leaves, contents)?;
+                Values::List(Items::LargeOffsets(list.value_offsets()), Box::new(items))
+            }
+            DataType::FixedSizeList(_, size) => {
+                let items = Self::of_array(array.as_fixed_size_list().values(), leaves, contents)?;
+                Values::List(Items::Fixed(usize::try_from(*size).unwrap_or_default()), Box::new(items))
+            }
+            DataType::Dictionary(..) => {
+                let dictionary = array.as_any_dictionary();
+                let entries = Self::of_array(dictionary.values(), leaves, contents)?;
+                Values::Dictionary(dictionary_keys(array), Box::new(entries))
             }
             DataType::Map(..) => {
                 let map = array.as_map();
                 let keys = Self::of_array(map.keys(), leaves, contents)?;
-                Values::Map(map.value_offsets(), Box::new([keys, Self::of_array(map.values(), leaves, contents)?]))
+                let values = Self::of_array(map.values(), leaves, contents)?;
+                Values::Map(Items::Offsets(map.value_offsets()), Box::new([keys, values]))
             }
             _ => {
                 let content = leaves.next().and_then(|leaf| contents.get(leaf)).copied();
@@ -127,8 +218,8 @@ impl<'a> Cell<'a> {
                 out.push(b'}');
                 Ok(bad_texts)
             }
-            Values::List(offsets, items) => append_items(offsets, row, out, |item, out| items.append(item, out)),
-            Values::Map(offsets, entries) => append_items(offsets, row, out, |item, out| {
+            Values::List(lists, items) => append_items(lists, row, out, |item, out| items.append(item, out)),
+            Values::Map(lists, entries) => append_items(lists, row, out, |item, out| {
                 let [keys, values] = entries.as_ref();
                 out.extend_from_slice(b"{\"key\":");
                 let bad_keys = keys.append(item, out)?;
@@ -137,6 +228,10 @@ impl<'a> Cell<'a> {
                 out.push(b'}');
                 Ok(bad_keys + bad_values)
             }),
+            Values::Dictionary(keys, entries) => match keys.get(row) {
+                Some(key) => entries.append(*key, out),
+                None => Err("a dictionary is damaged".to_owned()),
+            },
             Values::Text(texts) => Ok(u64::from(append_text(texts.value(row), out))),
             other => {
                 other.append_leaf(row, out);
@@ -148,13 +243,12 @@ impl<'a> Cell<'a> {
 
 /// Appends the items of a list in brackets.
 fn append_items(
-    offsets: &[i32],
+    lists: &Items<'_>,
     row: usize,
     out: &mut Vec<u8>,
     mut each: impl FnMut(usize, &mut Vec<u8>) -> Result<u64, String>,
 ) -> Result<u64, String> {
-    let offset = |at: usize| offsets.get(at).and_then(|offset| usize::try_from(*offset).ok());
-    let (Some(begin), Some(end)) = (offset(row), offset(row + 1)) else {
+    let Some(Range { start: begin, end }) = lists.range(row) else {
         return Err("a list is damaged".to_owned());
     };
     let mut bad_texts = 0;
@@ -193,10 +287,18 @@ impl<'a> Values<'a> {
             (DataType::Float16, _) => Self::Float16(array.as_primitive()),
             (DataType::Float32, _) => Self::Float32(array.as_primitive()),
             (DataType::Float64, _) => Self::Float64(array.as_primitive()),
+            (DataType::Decimal32(..), _) => Self::Decimal32(array.as_primitive()),
+            (DataType::Decimal64(..), _) => Self::Decimal64(array.as_primitive()),
             (DataType::Decimal128(..), _) => Self::Decimal128(array.as_primitive()),
             (DataType::Decimal256(..), _) => Self::Decimal256(array.as_primitive()),
             (DataType::Date32, _) => Self::Date(array.as_primitive()),
-            (DataType::Time32(TimeUnit::Millisecond), _) => Self::TimeMillis(array.as_primitive()),
+            (DataType::Date64, _) => Self::DateMillis(array.as_primitive::<Date64Type>().values()),
+            (DataType::Time32(TimeUnit::Second), _) => {
+                Self::ShortTime(array.as_primitive::<Time32SecondType>().values(), 1)
+            }
+            (DataType::Time32(TimeUnit::Millisecond), _) => {
+                Self::ShortTime(array.as_primitive::<Time32MillisecondType>().values(), 1000)
+            }
             (DataType::Time64(TimeUnit::Microsecond), _) => {
                 Self::Time(array.as_primitive::<Time64MicrosecondType>().values(), 1_000_000)
             }
@@ -207,11 +309,16 @@ impl<'a> Values<'a> {
                 let (values, per_second) = timestamps(array, *unit);
                 Self::Timestamp(values, per_second, zone.is_some())
             }
-            (DataType::Binary, LeafContent::Text) => Self::Text(array.as_binary()),
-            (DataType::Binary, _) => Self::Binary(array.as_binary()),
+            (DataType::Duration(unit), _) => {
+                let (values, per_second) = durations(array, *unit);
+                Self::Duration(values, per_second)
+            }
             (DataType::FixedSizeBinary(_), LeafContent::Interval) => Self::Interval(array.as_fixed_size_binary()),
-            (DataType::FixedSizeBinary(_), _) => Self::FixedBinary(array.as_fixed_size_binary()),
-            (other, _) => return Err(format!("columns of type {other} are not read")),
+            (other, content) => match (ByteValues::of(array), content) {
+                (Some(values), LeafContent::Text) => Self::Text(values),
+                (Some(values), _) => Self::Binary(values),
+                (None, _) => return Err(format!("columns of type {other} are not read")),
+            },
         })
     }
 
@@ -239,23 +346,35 @@ impl<'a> Values<'a> {
                 let value = values.value(row);
                 append_float(value.is_finite(), format_args!("{value:?}"), out);
             }
+            Self::Decimal32(values) => append(out, format_args!("\"{}\"", values.value_as_string(row))),
+            Self::Decimal64(values) => append(out, format_args!("\"{}\"", values.value_as_string(row))),
             Self::Decimal128(values) => append(out, format_args!("\"{}\"", values.value_as_string(row))),
             Self::Decimal256(values) => append(out, format_args!("\"{}\"", values.value_as_string(row))),
             Self::Date(values) => append_date(i64::from(values.value(row)), out),
-            Self::TimeMillis(values) => append_time(i64::from(values.value(row)), 1000, out),
+            Self::DateMillis(values) => append_date(at(values, row).div_euclid(MILLIS_PER_DAY), out),
+            Self::ShortTime(values, per_second) => append_time(i64::from(at(values, row)), *per_second, out),
+            Self::Duration(values, per_second) => append_duration(at(values, row), *per_second, out),
             Self::Time(values, per_second) => append_time(at(values, row), *per_second, out),
             Self::Timestamp(values, per_second, is_utc) => append_timestamp(at(values, row), *per_second, *is_utc, out),
             Self::Binary(values) => append_base64(values.value(row), out),
-            Self::FixedBinary(values) => append_base64(values.value(row), out),
             Self::Interval(values) => append_interval(values.value(row), out),
-            Self::Null | Self::Text(_) | Self::Struct(_) | Self::List(..) | Self::Map(..) => {
+            Self::Null | Self::Text(_) | Self::Struct(_) | Self::List(..) | Self::Map(..) | Self::Dictionary(..) => {
                 out.extend_from_slice(b"null");
             }
         }
     }
 }
 
-fn at(values: &[i64], row: usize) -> i64 {
+/// Returns the entry of each row of a dictionary column; any number for nulls.
+pub fn dictionary_keys(array: &dyn Array) -> Vec<usize> {
+    let dictionary = array.as_any_dictionary();
+    match dictionary.values().is_empty() {
+        true => Vec::new(),
+        false => dictionary.normalized_keys(),
+    }
+}
+
+fn at<T: Copy + Default>(values: &[T], row: usize) -> T {
     values.get(row).copied().unwrap_or_default()
 }
 
@@ -266,6 +385,16 @@ fn timestamps(array: &ArrayRef, unit: TimeUnit) -> (&[i64], i64) {
         TimeUnit::Millisecond => (array.as_primitive::<TimestampMillisecondType>().values(), 1000),
         TimeUnit::Microsecond => (array.as_primitive::<TimestampMicrosecondType>().values(), 1_000_000),
         TimeUnit::Nanosecond => (array.as_primitive::<TimestampNanosecondType>().values(), 1_000_000_000),
+    }
+}
+
+/// Returns the values of durations, and the number of units in a second.
+fn durations(array: &ArrayRef, unit: TimeUnit) -> (&[i64], i64) {
+    match unit {
+        TimeUnit::Second => (array.as_primitive::<DurationSecondType>().values(), 1),
+        TimeUnit::Millisecond => (array.as_primitive::<DurationMillisecondType>().values(), 1000),
+        TimeUnit::Microsecond => (array.as_primitive::<DurationMicrosecondType>().values(), 1_000_000),
+        TimeUnit::Nanosecond => (array.as_primitive::<DurationNanosecondType>().values(), 1_000_000_000),
     }
 }
 

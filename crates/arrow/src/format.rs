@@ -122,6 +122,15 @@ pub(crate) fn append_interval(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"S\"");
 }
 
+/// Appends a duration: `"-PT90.5S"`. `per_second` is the number of units in a second.
+pub(crate) fn append_duration(value: i64, per_second: i64, out: &mut Vec<u8>) {
+    let sign = if value < 0 { "-" } else { "" };
+    let (value, per_second) = (value.unsigned_abs(), per_second.unsigned_abs());
+    append(out, format_args!("\"{sign}PT{}", value / per_second));
+    append_fraction(value % per_second, per_second, out);
+    out.extend_from_slice(b"S\"");
+}
+
 /// Converts days since 1970-01-01 into year, month and day of the Gregorian calendar, which is extended to all years.
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
     // Years begin in March here, so that leap days are at their end; 400 years have 146,097 days.
@@ -176,6 +185,7 @@ mod tests {
             assert_eq!(text(|out| append_time(value, per_second, out)), format!("\"{time}\""));
         }
         assert_eq!(text(|out| append_timestamp(-1, 1_000, true, out)), "\"1969-12-31T23:59:59.999Z\"");
+        assert_eq!(text(|out| append_duration(-90_500, 1_000, out)), "\"-PT90.500S\"");
         let interval = [1_u32, 2, 3_004].map(u32::to_le_bytes).concat();
         assert_eq!(text(|out| append_interval(&interval, out)), "\"P1M2DT3.004S\"");
     }

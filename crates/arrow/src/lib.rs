@@ -3,4 +3,4 @@
 mod cells;
 mod format;
 
-pub use cells::{Cell, LeafContent};
+pub use cells::{dictionary_keys, ByteValues, Cell, LeafContent};
