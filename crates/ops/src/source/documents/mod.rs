@@ -5,6 +5,7 @@
 //! A line ends only at `\n`; where a reader also ends lines at `\r`, [`cr_lines`] cuts them further.
 
 mod blocks;
+mod columns;
 mod extract;
 mod glob;
 mod jq;

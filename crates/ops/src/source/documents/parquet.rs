@@ -2,13 +2,10 @@
 
 mod table;
 
-use super::jq::as_path;
-use super::source::{
-    BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, OtherFields, Row, RowBlock,
-};
+use super::columns::{column_without_text, json_lines, scale, Columns, NOT_UTF8, ROWS_TOGETHER, TOO_LONG};
+use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, Row, RowBlock};
 use super::{Layout, Position, TableFormat, Text, TextFile};
 use crate::source::jsonl::Unit;
-use gristmill_core::pack::TextField;
 use gristmill_core::{Cancel, Outcome, Problem};
 use gristmill_parquet::{ColumnProblem, ParquetFile, TextBlock, TextBlocks, TextDecoder, Value};
 use gristmill_storage::read::open_read;
@@ -19,14 +16,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 const MAGICS: [&[u8]; 2] = [b"PAR1", b"PARE"];
 /// Ends of the names of such files.
 const SUFFIXES: [&str; 3] = [".parquet", ".parq", ".geoparquet"];
-/// Rows that are passed on together.
-const ROWS_TOGETHER: usize = 64;
-/// Columns that a message names.
-const MAX_NAMED_COLUMNS: usize = 20;
-/// Reason for rows whose text has more than 64 MiB.
-const TOO_LONG: &str = "its text is longer than 64 MiB";
-/// Reason for rows whose text cannot be read as one.
-const NOT_UTF8: &str = "its text is not UTF-8";
 
 /// Apache Parquet.
 #[derive(Debug)]
@@ -126,40 +115,8 @@ impl DocumentSource for Parquet {
         let opened = open(file)?;
         let mut bytes = Vec::new();
         opened.json_rows(None, 0..opened.rows().min(most as u64), &mut bytes)?;
-        let lines = bytes.split_inclusive(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line));
-        let lines = lines.enumerate().map(|(row, line)| (row as u64, Arc::from(line)));
+        let lines = json_lines(&bytes).enumerate().map(|(row, line)| (row as u64, Arc::from(line)));
         Ok(FirstLines { lines: lines.collect(), damage: None })
-    }
-}
-
-/// The columns that are read.
-enum Columns {
-    /// The text at this path alone.
-    Text(String),
-    /// Rows as objects of JSON.
-    Json {
-        /// Columns at the top level; `None` means all.
-        names: Option<Vec<String>>,
-        /// The column of the text, which must exist; `None` if a program extracts it.
-        key: Option<String>,
-    },
-}
-
-impl Columns {
-    fn of(fields: &DocumentFields) -> Self {
-        let path = match &fields.text {
-            TextField::Key(key) => Some(key.clone()),
-            TextField::Jq(program) if fields.others == OtherFields::None => as_path(program).map(|path| path.join(".")),
-            TextField::Jq(_) => None,
-        };
-        match (path, &fields.others) {
-            (Some(path), OtherFields::None) => Self::Text(path),
-            (Some(key), OtherFields::Named(others)) => {
-                let names = std::iter::once(&key).chain(others).cloned().collect();
-                Self::Json { names: Some(names), key: Some(key) }
-            }
-            (key, _) => Self::Json { names: None, key },
-        }
     }
 }
 
@@ -167,25 +124,12 @@ fn open(file: &TextFile) -> Outcome<ParquetFile> {
     ParquetFile::open(Arc::new(open_read(&file.path)?))
 }
 
-/// Returns `part / whole` of `of`.
-fn scale(part: u64, of: u64, whole: u64) -> u64 {
-    u64::try_from(u128::from(part) * u128::from(of) / u128::from(whole.max(1))).unwrap_or(u64::MAX)
-}
-
 fn no_text(file: &ParquetFile, key: &str, problem: &ColumnProblem) -> Layout {
-    let why = match problem {
-        ColumnProblem::Missing => format!("it has no column `{key}`"),
-        ColumnProblem::NotText { described } => format!("its column `{key}` holds {described}, not text"),
+    let described = match problem {
+        ColumnProblem::Missing => None,
+        ColumnProblem::NotText { described } => Some(described.as_str()),
     };
-    let mut columns = file.text_columns();
-    columns.sort();
-    columns.dedup();
-    let named = columns.get(..MAX_NAMED_COLUMNS).unwrap_or(&columns).join(", ");
-    let hint = match columns.is_empty() {
-        true => "none of its columns holds text".to_owned(),
-        false => format!("name one of its columns of text with --text-key: {named}"),
-    };
-    Layout::NoText { why, hint }
+    column_without_text(key, described, file.text_columns())
 }
 
 /// Reads the rows of one file in blocks.
@@ -278,9 +222,8 @@ impl RowBlock for JsonBlock {
         let group = self.file.row_group_of(self.range.start) as u64;
         let mut bytes = Vec::new();
         self.file.json_rows(self.names.as_deref(), self.range.clone(), &mut bytes)?;
-        let lines = bytes.split_inclusive(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line));
         let row = |(number, line)| Row { number, group, text: None, line };
-        let rows: Vec<Row<'_>> = self.range.clone().zip(lines).map(row).collect();
+        let rows: Vec<Row<'_>> = self.range.clone().zip(json_lines(&bytes)).map(row).collect();
         rows.chunks(ROWS_TOGETHER).try_for_each(each)
     }
 

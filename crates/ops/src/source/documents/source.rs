@@ -49,6 +49,11 @@ pub trait DocumentSource: Debug + Sync {
         None
     }
 
+    /// Returns what holds rows that are stored together, in singular.
+    fn row_group(&self) -> &'static str {
+        "row group"
+    }
+
     /// Describes the contents of a file for the user.
     fn title(&self, file: &TextFile) -> &'static str;
 

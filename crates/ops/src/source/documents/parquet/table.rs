@@ -1,7 +1,7 @@
 //! Parquet files as data sets of their own.
 
+use super::super::columns::{NOT_UTF8, TOO_LONG};
 use super::super::table::{Table, TableColumn, TableFindings, TableFormat, TableSummary, TableUnit};
-use super::{NOT_UTF8, TOO_LONG};
 use gristmill_core::{Cancel, ExitClass, Failure, Outcome, Problem, ProblemKind, Subject, TableKind};
 use gristmill_parquet::{ColumnSummary, ParquetFile, TextBlocks, TextDecoder, Value};
 use gristmill_storage::read::open_read;

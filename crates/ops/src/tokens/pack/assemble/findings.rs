@@ -62,7 +62,7 @@ fn problem_of(finding: &Finding, pass: &Pass, specs: &[EncodingSpec], input: &Te
         if words.len() < specs.len() { format!("left out of {}: ", words.join(" and ")) } else { "left out: ".into() };
     let subject = Subject::path(&input.path);
     let (subject, row) = match input.source.is_table() {
-        true => (subject, format!("row {} of row group {} is ", finding.line, finding.start)),
+        true => (subject, format!("row {} of {} {} is ", finding.line, input.source.row_group(), finding.start)),
         false => (subject.line(finding.line + 1).at(finding.start), String::new()),
     };
     let message = format!("{row}{whom}{}", finding.reason);
