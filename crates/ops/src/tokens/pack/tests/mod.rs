@@ -2,8 +2,8 @@ mod golden;
 mod limit;
 mod logs;
 mod outputs;
-mod parquet;
 mod rerun;
+mod tables;
 mod tokenizer;
 
 use super::*;
