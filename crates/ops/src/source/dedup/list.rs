@@ -41,7 +41,15 @@ pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Li
         (true, false) => FileChoice::Yes,
         (true, true) => FileChoice::SetAside,
     };
-    Walk { folder: path, wants: &wants, sees_hidden: !follows_reference, listing: &mut listing, cancel }.run()?;
+    Walk {
+        folder: path,
+        wants: &wants,
+        sees_hidden: !follows_reference,
+        is_chosen: false,
+        listing: &mut listing,
+        cancel,
+    }
+    .run()?;
     let mut files = Vec::with_capacity(listing.files.len());
     for file in std::mem::take(&mut listing.files) {
         match refusal(&file, is_known(&file.name))? {
@@ -75,7 +83,7 @@ fn one_file(path: &Path) -> Outcome<Listing> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
         return Err(Failure::usage(WHAT, "its name is not UTF-8").on(Subject::path(path)).with_hint("rename it"));
     };
-    let file = text_file(path.to_owned(), name.to_owned())?;
+    let file = text_file(path.to_owned(), name.to_owned(), false)?;
     refuse_tables(std::slice::from_ref(&file))?;
     if let Some((why, hint)) = refusal(&file, is_known(name) || !is_unread(name))? {
         return Err(Failure::data(WHAT, why).on(Subject::path(path)).with_hint(hint));

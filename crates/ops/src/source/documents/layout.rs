@@ -156,7 +156,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.jsonl");
         write_file(&RealFs, &path, text.as_bytes(), 0o600).unwrap();
-        let file = text_file(path, "a.jsonl".to_owned()).unwrap();
+        let file = text_file(path, "a.jsonl".to_owned(), true).unwrap();
         assert_eq!(file.packing, Packing::Plain);
         layout_of(&file, &Cancel::default()).unwrap()
     }

@@ -90,8 +90,8 @@ pub fn list(
             let (first, first_problem) = (listing.files.len(), listing.problems.len());
             let chooser = Chooser { glob: glob.as_ref(), rules, selection };
             let wants = |name: &str| chooser.wants(name);
-            Walk { folder: input, wants: &wants, sees_hidden: chooser.sees_hidden(), listing: &mut listing, cancel }
-                .run()?;
+            let (sees_hidden, is_chosen) = (chooser.sees_hidden(), glob.is_some() && selection.reads_tables);
+            Walk { folder: input, wants: &wants, sees_hidden, is_chosen, listing: &mut listing, cancel }.run()?;
             sort(listing.files.get_mut(first..).unwrap_or_default(), rules);
             let problems = listing.problems.get_mut(first_problem..).unwrap_or_default();
             problems.sort_by(|one, other| one.subject.path.cmp(&other.subject.path));
@@ -105,7 +105,7 @@ pub fn list(
             listing.problems.extend(aside.note(input, is_read, CHOOSE));
         } else {
             let name = input.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-            listing.files.push(text_file(input.clone(), name)?);
+            listing.files.push(text_file(input.clone(), name, selection.reads_tables)?);
         }
         ends.push(listing.files.len());
     }
@@ -207,11 +207,11 @@ fn missing(path: &Path, error: &std::io::Error) -> Failure {
     }
 }
 
-/// Opens a file to detect its packing.
-pub(in crate::source) fn text_file(path: PathBuf, name: String) -> Outcome<TextFile> {
+/// Opens a file to detect its kind and its packing. `is_chosen` says whether the user has named it.
+pub(in crate::source) fn text_file(path: PathBuf, name: String, is_chosen: bool) -> Outcome<TextFile> {
     let file = open_read(&path)?;
     let stamp = file.stamp().map_err(|error| Failure::io(WHAT, &path, &error))?;
-    let source = source_of(&name, &first_bytes(&file)?);
+    let source = source_of(&name, &first_bytes(&file)?, is_chosen);
     let packing = if source.is_table() { Packing::Plain } else { Packing::of(&file)? };
     Ok(TextFile { bytes: stamp.bytes, stamp, packing, source, path, name })
 }
@@ -230,7 +230,7 @@ fn named(folder: &Path, paths_file: &Path, listing: &mut Listing, cancel: &Cance
         if name.is_empty() {
             continue;
         }
-        match text_file(folder.join(name), name.to_owned()) {
+        match text_file(folder.join(name), name.to_owned(), true) {
             Ok(file) => listing.files.push(file),
             Err(failure) => return fail(failure.to_string(), number),
         }
@@ -330,6 +330,8 @@ pub(in crate::source) struct Walk<'a> {
     pub(in crate::source) wants: &'a dyn Fn(&str) -> FileChoice,
     /// Whether names that begin with a dot are included.
     pub(in crate::source) sees_hidden: bool,
+    /// Whether the user has named the files that are wanted.
+    pub(in crate::source) is_chosen: bool,
     /// Receives the files found, in the order of the folder.
     pub(in crate::source) listing: &'a mut Listing,
     pub(in crate::source) cancel: &'a Cancel,
@@ -388,7 +390,7 @@ impl Walk<'_> {
             self.listing.problems.push(Problem::problem(ProblemKind::NotAFile, subject, message));
             return Ok(());
         }
-        match text_file(entry.path().to_owned(), name.clone().into_owned()) {
+        match text_file(entry.path().to_owned(), name.clone().into_owned(), self.is_chosen) {
             Ok(file) => self.listing.files.push(file),
             // The output would lack the documents of a whole file of the data set.
             Err(failure) if is_table_name(&name) => return Err(failure),

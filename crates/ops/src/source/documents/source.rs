@@ -49,6 +49,11 @@ pub trait DocumentSource: Debug + Sync {
         None
     }
 
+    /// Whether only files that the user has named are of this kind.
+    fn is_chosen(&self) -> bool {
+        false
+    }
+
     /// Returns what holds rows that are stored together, in singular.
     fn row_group(&self) -> &'static str {
         "row group"

@@ -9,8 +9,11 @@ use gristmill_core::TableKind;
 pub static SOURCES: &[&dyn DocumentSource] = &[&Parquet, &Jsonl];
 
 /// Returns the kind of a file by its name and its first bytes.
-pub(crate) fn source_of(name: &str, head: &[u8]) -> &'static dyn DocumentSource {
-    SOURCES.iter().find(|source| source.accepts(name, head)).copied().unwrap_or(&Jsonl)
+///
+/// `is_chosen` says whether the user has named the file.
+pub(crate) fn source_of(name: &str, head: &[u8], is_chosen: bool) -> &'static dyn DocumentSource {
+    let mut sources = SOURCES.iter().filter(|source| is_chosen || !source.is_chosen());
+    sources.find(|source| source.accepts(name, head)).copied().unwrap_or(&Jsonl)
 }
 
 /// Returns the kind of table that a file with this name is; `None` if it is another file.
