@@ -18,6 +18,8 @@ use arrow_schema::{DataType, TimeUnit};
 use base64::Engine as _;
 use std::ops::Range;
 
+/// Maximum size of a list as JSON in bytes.
+const MAX_LIST_BYTES: usize = 256 << 20;
 /// Number of milliseconds in a day.
 const MILLIS_PER_DAY: i64 = 86_400_000;
 
@@ -251,9 +253,13 @@ fn append_items(
     let Some(Range { start: begin, end }) = lists.range(row) else {
         return Err("a list is damaged".to_owned());
     };
-    let mut bad_texts = 0;
+    let (mut bad_texts, before) = (0, out.len());
     out.push(b'[');
     for item in begin..end {
+        // Every item may be the same long entry of a dictionary.
+        if out.len() - before > MAX_LIST_BYTES {
+            return Err("a list is longer than 256 MiB".to_owned());
+        }
         if item > begin {
             out.push(b',');
         }
