@@ -42,7 +42,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("preview", 3_528),
     ("prompt", 1_286),
     ("pycompat", 4_288),
-    ("source", 8_247),
+    ("source", 9_477),
     ("storage", 2_667),
     ("tokenizer", 6_468),
     ("tokens", 11_377),
