@@ -1,5 +1,6 @@
 //! `pack` on the command line: the cases of the reference programs, bad input, and the same bytes under all conditions.
 
+mod arrow;
 mod bad_input;
 mod flags;
 mod golden;

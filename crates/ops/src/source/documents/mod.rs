@@ -4,6 +4,7 @@
 //!
 //! A line ends only at `\n`; where a reader also ends lines at `\r`, [`cr_lines`] cuts them further.
 
+mod arrow;
 mod blocks;
 mod columns;
 mod extract;

@@ -1,12 +1,27 @@
-//! Rows of Parquet: block sizes, threads and kills do not change the output.
+//! Rows of tables: block sizes, threads and kills do not change the output.
 
 use super::rerun::LINE_BY_LINE;
 use super::*;
 use gristmill_storage::fs::fault::{Fault, FaultFs};
 
-/// Returns a plan for files with every codec and encoding.
-fn rows(text: TextField, output: &Path) -> PackPlan {
-    let mut plan = plan(&case("parquet/p02_codecs_and_encodings/input"), "modalities/tokenizers/wl200", output);
+/// Inputs of a kind of tables, and the column of the text.
+struct Table {
+    inputs: &'static [&'static str],
+    column: &'static str,
+}
+
+const TABLES: [Table; 2] = [
+    // Every codec and encoding.
+    Table { inputs: &["parquet/p02_codecs_and_encodings/input"], column: "text" },
+    Table {
+        inputs: &["arrow/layouts/plain.arrow", "arrow/layouts/deltas_file.arrow", "arrow/layouts/lz4.arrow"],
+        column: "string",
+    },
+];
+
+fn rows(table: &Table, text: TextField, output: &Path) -> PackPlan {
+    let mut plan = plan(&case(table.inputs[0]), "modalities/tokenizers/wl200", output);
+    plan.inputs = table.inputs.iter().map(|input| case(input).to_str().unwrap().to_owned()).collect();
     plan.text = text;
     plan.nanosets = Some(NanosetsTarget { tasks: Some(2), ..NanosetsTarget::default() });
     plan.modalities = Some(ModalitiesTarget::default());
@@ -18,25 +33,30 @@ fn pack(plan: &PackPlan, threads: usize, tuning: Tuning, fs: Arc<dyn Fs>) -> Out
 }
 
 /// The same texts, from the column and from a program over the row as JSON.
-fn fields() -> [TextField; 2] {
-    [TextField::Key("text".into()), TextField::Jq(".text // \"\"".into())]
+fn fields(table: &Table) -> [TextField; 2] {
+    [TextField::Key(table.column.into()), TextField::Jq(format!(".{} // \"\"", table.column))]
 }
 
 #[test]
 fn a_killed_run_continues_at_a_row_to_the_same_bytes() {
+    TABLES.iter().for_each(kill_and_continue);
+}
+
+fn kill_and_continue(table: &Table) {
     let mut outputs = Vec::new();
-    for field in fields() {
+    for field in fields(table) {
         let dir = tempfile::tempdir().unwrap();
-        let whole = rows(field.clone(), &dir.path().join("whole"));
+        let whole = rows(table, field.clone(), &dir.path().join("whole"));
         let report = pack(&whole, 1, LINE_BY_LINE, Arc::new(RealFs)).unwrap();
         let expected = files(&dir.path().join("whole"));
         let counting = FaultFs::new(Fault::Nothing);
-        pack(&rows(field.clone(), &dir.path().join("count")), 1, LINE_BY_LINE, Arc::new(counting.clone())).unwrap();
+        pack(&rows(table, field.clone(), &dir.path().join("count")), 1, LINE_BY_LINE, Arc::new(counting.clone()))
+            .unwrap();
         let ops = counting.ops();
         let mut resumed = 0;
         for (round, at) in (0..ops).step_by(usize::try_from(ops / 50).unwrap().max(1)).enumerate() {
             let output = dir.path().join(format!("out-{round}"));
-            let plan = rows(field.clone(), &output);
+            let plan = rows(table, field.clone(), &output);
             let killed = pack(&plan, 1, LINE_BY_LINE, Arc::new(FaultFs::new(Fault::Kill { at })));
             // The second run has other blocks.
             let again = pack(&plan, 2, Tuning { block_bytes: Some(300), ..LINE_BY_LINE }, Arc::new(RealFs)).unwrap();
@@ -58,14 +78,14 @@ fn a_killed_run_continues_at_a_row_to_the_same_bytes() {
 
 #[test]
 fn threads_and_blocks_change_no_byte() {
-    for field in fields() {
+    for (table, field) in TABLES.iter().flat_map(|table| fields(table).map(|field| (table, field))) {
         let dir = tempfile::tempdir().unwrap();
-        pack(&rows(field.clone(), &dir.path().join("whole")), 1, Tuning::default(), Arc::new(RealFs)).unwrap();
+        pack(&rows(table, field.clone(), &dir.path().join("whole")), 1, Tuning::default(), Arc::new(RealFs)).unwrap();
         let expected = files(&dir.path().join("whole"));
         for (threads, block) in [(2, 1), (7, 100), (3, 4_000)] {
             let output = dir.path().join(format!("out-{block}"));
             let tuning = Tuning { block_bytes: Some(block), ..Tuning::default() };
-            pack(&rows(field.clone(), &output), threads, tuning, Arc::new(RealFs)).unwrap();
+            pack(&rows(table, field.clone(), &output), threads, tuning, Arc::new(RealFs)).unwrap();
             assert_same(&files(&output), &expected, &format!("{field:?} {threads} {block}"));
         }
     }

@@ -1,0 +1,165 @@
+//! Arrow files, streams or in the file format, as a source of documents (docs/formats/arrow.md).
+
+mod batch;
+mod file;
+mod messages;
+mod rows;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+use super::columns::{column_without_text, scale, Columns};
+use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines};
+use super::{Layout, Position, TextFile};
+use crate::source::jsonl::Unit;
+use batch::BatchReader;
+use file::{ArrowFile, MAGIC};
+use gristmill_core::{Cancel, Outcome};
+use gristmill_storage::read::open_read;
+use messages::CONTINUATION;
+use rows::{decode_json, RowForm, RowReader};
+use schema::ColumnProblem;
+use std::sync::Arc;
+
+/// End of the names of such files in folders.
+const SUFFIX: &str = ".arrow";
+/// End of the names of files that are read if they are named themselves.
+const FEATHER_SUFFIX: &str = ".feather";
+
+/// Apache Arrow.
+#[derive(Debug)]
+pub struct Arrow;
+
+impl DocumentSource for Arrow {
+    fn id(&self) -> &'static str {
+        "arrow"
+    }
+
+    fn name(&self) -> &'static str {
+        "Arrow"
+    }
+
+    fn item(&self) -> &'static str {
+        "row"
+    }
+
+    fn is_table(&self) -> bool {
+        true
+    }
+
+    fn row_group(&self) -> &'static str {
+        "record batch"
+    }
+
+    fn title(&self, _: &TextFile) -> &'static str {
+        "Arrow"
+    }
+
+    fn is_named(&self, name: &str) -> bool {
+        name.ends_with(SUFFIX)
+    }
+
+    fn accepts(&self, name: &str, head: &[u8]) -> bool {
+        self.is_named(name)
+            || name.ends_with(FEATHER_SUFFIX)
+            || head.starts_with(&MAGIC)
+            || head.starts_with(&CONTINUATION)
+    }
+
+    fn is_divisible(&self, _: &TextFile) -> bool {
+        true
+    }
+
+    fn layout(&self, file: &TextFile, fields: &DocumentFields, cancel: &Cancel) -> Outcome<Layout> {
+        let opened = open(file, cancel)?;
+        let schema = opened.schema();
+        let problem = match Columns::of(fields) {
+            _ if opened.rows() == 0 && opened.loss().is_none() => return Ok(Layout::Empty),
+            Columns::Text(key) => schema.column(&key).err().map(|problem| (key, problem)),
+            // Values of other types than text are for the format to judge.
+            Columns::Json { key: Some(key), .. } => schema
+                .column(&key)
+                .err()
+                .filter(|problem| *problem == ColumnProblem::Missing)
+                .map(|problem| (key, problem)),
+            Columns::Json { key: None, .. } => None,
+        };
+        Ok(problem.map_or(Layout::Rows, |(key, problem)| {
+            let described = match problem {
+                ColumnProblem::Missing => None,
+                ColumnProblem::NotText(described) => Some(described),
+            };
+            column_without_text(&key, described, schema.text_columns())
+        }))
+    }
+
+    fn open(
+        &self,
+        file: &TextFile,
+        fields: &DocumentFields,
+        from: Position,
+        block_bytes: usize,
+        cancel: &Cancel,
+    ) -> Outcome<Box<dyn BlockReader>> {
+        let opened = open(file, cancel)?;
+        let schema = opened.schema();
+        // A file without the column was reported when its layout was examined.
+        let selected = match Columns::of(fields) {
+            Columns::Text(key) => {
+                let path = schema.column(&key).ok();
+                path.map(|path| (path.first().copied().into_iter().collect(), RowForm::Text(Arc::from(path))))
+            }
+            Columns::Json { key: Some(key), .. } if schema.column(&key) == Err(ColumnProblem::Missing) => None,
+            Columns::Json { names, .. } => {
+                let columns = schema.columns(names.as_deref());
+                let contents = Arc::from(schema.contents(&columns));
+                Some((columns, RowForm::Json(contents)))
+            }
+        };
+        let (batches, form) = match selected {
+            Some((columns, form)) => (Some(BatchReader::new(&opened, columns)), form),
+            None => (None, RowForm::Text(Arc::default())),
+        };
+        let (block_bytes, cancel) = (block_bytes.max(1) as u64, cancel.clone());
+        Ok(Box::new(RowReader { file: opened, batches, form, block_bytes, current: None, at: from, cancel }))
+    }
+
+    fn sample(
+        &self,
+        file: &TextFile,
+        fields: &DocumentFields,
+        range: Unit,
+        cancel: &Cancel,
+    ) -> Outcome<(DocumentBlock, u64)> {
+        let all = open(file, cancel)?.rows();
+        let size = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+        let from = Position { line: scale(range.start, all, file.bytes), offset: 0 };
+        let mut reader = self.open(file, fields, from, size, cancel)?;
+        let Some(block) = reader.next(Vec::new())? else { return Ok((DocumentBlock::default(), file.bytes)) };
+        let on_disk = scale(reader.position().line - from.line, file.bytes, all);
+        Ok((block, on_disk.clamp(1, file.bytes.max(1))))
+    }
+
+    fn first_documents(&self, file: &TextFile, most: usize, cancel: &Cancel) -> Outcome<FirstLines> {
+        let opened = open(file, cancel)?;
+        let columns = opened.schema().columns(None);
+        let contents = opened.schema().contents(&columns);
+        let mut batches = BatchReader::new(&opened, columns);
+        let mut first = FirstLines { lines: Vec::new(), damage: opened.loss().map(|problem| problem.message) };
+        let mut number = 0;
+        while first.lines.len() < most {
+            let Some(batch) = batches.read(number)? else { break };
+            let rows = 0..batch.rows.min(most - first.lines.len());
+            decode_json(&batch, batch.decode()?, &contents, rows, &mut |rows| {
+                first.lines.extend(rows.iter().map(|row| (row.number, Arc::from(row.line))));
+                Ok(())
+            })?;
+            number += 1;
+        }
+        Ok(first)
+    }
+}
+
+fn open(file: &TextFile, cancel: &Cancel) -> Outcome<ArrowFile> {
+    ArrowFile::open(open_read(&file.path)?, cancel)
+}
