@@ -57,6 +57,8 @@ pub const ALL: &[(&str, Body)] = &[
     ("tokenizer", tokenizer),
     ("megatron_idx", megatron_index),
     ("mds_index", mds_index),
+    ("arrow_file", arrow_file),
+    ("parquet_file", parquet_file),
 ];
 
 /// Takes any bytes as a `tokenizer.json` and, after the first NUL, a text: an accepted tokenizer encodes it as the reference does.
@@ -338,6 +340,50 @@ pub fn megatron_index(bytes: &[u8]) {
 /// Takes any bytes as the `index.json` of a set of MDS shards, and as its first shard.
 pub fn mds_index(bytes: &[u8]) {
     token_set(&[("index.json", bytes), ("shard.00000.mds", bytes)]);
+}
+
+/// Takes any bytes as an Arrow file.
+pub fn arrow_file(bytes: &[u8]) {
+    table(bytes, ".arrow");
+}
+
+/// Takes any bytes as a Parquet file.
+pub fn parquet_file(bytes: &[u8]) {
+    table(bytes, ".parquet");
+}
+
+/// Reads the first rows of a table: the texts of a column, and whole rows. Rows are numbered without a gap.
+fn table(bytes: &[u8], suffix: &str) {
+    use gristmill_core::pack::TextField;
+    use gristmill_ops::source::documents::{
+        list_jsonl, DocumentBlock, DocumentFields, OtherFields, Position, Selection,
+    };
+    const MAX_ROWS: u64 = 20_000;
+    let (file, cancel) = (file_of(bytes, suffix), Cancel::default());
+    let selection = Selection { reads_tables: true, ..Selection::default() };
+    let Ok(listing) = list_jsonl(&[file.path().to_owned()], selection, &cancel) else { return };
+    let [file] = listing.files.as_slice() else { return };
+    let whole = DocumentFields { text: TextField::Jq(".a | b".into()), others: OtherFields::All };
+    let fields =
+        ["text", "string"].map(|key| DocumentFields { text: TextField::Key(key.into()), ..Default::default() });
+    let _ = file.source.first_documents(file, 3, &cancel);
+    for (fields, block_bytes) in fields.iter().zip([500, 1 << 20]).chain([(&whole, 2_000)]) {
+        let _ = file.source.layout(file, fields, &cancel);
+        let Ok(mut reader) = file.source.open(file, fields, Position::default(), block_bytes, &cancel) else { return };
+        let mut rows = 0;
+        while let Ok(Some(block)) = reader.next(Vec::new()) {
+            let DocumentBlock::Rows(block) = block else { panic!("a table has rows") };
+            let decoded = block.decode(&mut |found| {
+                assert!(found.iter().zip(rows..).all(|(row, number)| row.number == number));
+                rows += found.len() as u64;
+                Ok(())
+            });
+            if decoded.is_err() || rows > MAX_ROWS {
+                break;
+            }
+        }
+        let _ = reader.damage();
+    }
 }
 
 /// Describes, checks and lists a folder of token files: rows of the browser are inside of their files.
