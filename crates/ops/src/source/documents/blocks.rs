@@ -1,5 +1,6 @@
 //! Blocks of whole lines, the unit of work of the workers.
 
+use super::elements::Elements;
 use super::packing::Unpacked;
 use super::{Packing, TextFile};
 use gristmill_core::text::{agree, bytes as size, count, grouped};
@@ -175,6 +176,8 @@ pub struct Blocks {
     waiting: Vec<u8>,
     is_over: bool,
     damage: Option<Damage>,
+    /// For an array, whose elements become lines.
+    elements: Option<Elements>,
     cancel: Cancel,
 }
 
@@ -182,12 +185,27 @@ impl Blocks {
     /// Opens a file to read blocks of about `block_bytes` from a position, which is the [`Block::end`] of an earlier read. A packed file is
     /// unpacked from its beginning regardless of the position.
     pub fn open(file: &TextFile, block_bytes: usize, from: Position, cancel: &Cancel) -> Outcome<Self> {
+        Self::open_with(None, file, block_bytes, from, cancel)
+    }
+
+    /// Opens a file of one array, each element of which is a line. It is read from its beginning regardless of the position.
+    pub(super) fn open_elements(file: &TextFile, block_bytes: usize, from: Position, cancel: &Cancel) -> Outcome<Self> {
+        Self::open_with(Some(Elements::default()), file, block_bytes, from, cancel)
+    }
+
+    fn open_with(
+        mut elements: Option<Elements>,
+        file: &TextFile,
+        block_bytes: usize,
+        from: Position,
+        cancel: &Cancel,
+    ) -> Outcome<Self> {
         let source = Arc::new(open_read(&file.path)?);
         let mut input = Unpacked::new(source, file.packing)?;
-        if file.packing.is_plain() {
+        if file.packing.is_plain() && elements.is_none() {
             input.seek(from.offset);
         } else {
-            skip(&mut input, from.offset, file, cancel)?;
+            skip(&mut input, from.offset, elements.as_mut(), file, cancel)?;
         }
         Ok(Self {
             input,
@@ -197,6 +215,7 @@ impl Blocks {
             waiting: Vec::new(),
             is_over: false,
             damage: None,
+            elements,
             cancel: cancel.clone(),
         })
     }
@@ -233,10 +252,19 @@ impl Blocks {
             let (packing, packed, why) = (self.packing, self.input.consumed(), why.to_owned());
             self.damage.get_or_insert(Damage { at, lost, packed, packing, why });
         }
+        if self.elements.as_ref().is_some_and(Elements::is_empty) {
+            spare.clear();
+        }
         match spare.is_empty() {
             true => Ok(None),
             false => Ok(Some(self.block(spare, None))),
         }
+    }
+
+    /// Returns what is wrong with an array; valid once there are no more blocks.
+    pub(super) fn array_damage(&self, file: &TextFile) -> Option<Problem> {
+        let (message, hint) = self.elements.as_ref()?.damage()?;
+        Some(Problem::problem(ProblemKind::CutShort, Subject::path(&file.path), message).with_hint(hint))
     }
 
     /// Returns the position of the next block.
@@ -261,6 +289,9 @@ impl Blocks {
         into.resize(old + wanted, 0);
         let count = self.input.read(into.get_mut(old..).unwrap_or_default())?;
         into.truncate(old + count);
+        if let Some(elements) = &mut self.elements {
+            elements.apply(into.get_mut(old..).unwrap_or_default());
+        }
         self.is_over = count == 0;
         Ok(())
     }
@@ -297,7 +328,13 @@ impl Blocks {
     }
 }
 
-fn skip(input: &mut Unpacked, mut left: u64, file: &TextFile, cancel: &Cancel) -> Outcome<()> {
+fn skip(
+    input: &mut Unpacked,
+    mut left: u64,
+    mut elements: Option<&mut Elements>,
+    file: &TextFile,
+    cancel: &Cancel,
+) -> Outcome<()> {
     let mut piece = vec![0; READ_BYTES];
     while left > 0 {
         cancel.check()?;
@@ -307,6 +344,9 @@ fn skip(input: &mut Unpacked, mut left: u64, file: &TextFile, cancel: &Cancel) -
             return Err(Failure::data("reading the text", "it ends before the place where an earlier run stopped")
                 .on(Subject::path(&file.path))
                 .with_hint("the file changed; --restart begins again"));
+        }
+        if let Some(elements) = &mut elements {
+            elements.apply(piece.get_mut(..count).unwrap_or_default());
         }
         left -= count as u64;
     }

@@ -2,7 +2,7 @@
 
 use super::packing::is_text;
 use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines};
-use super::{layout_of, read_unit, unpacked_share, Blocks, Layout, Position, TextFile};
+use super::{layout_of, read_unit, unpacked_share, Block, Blocks, Layout, Position, TextFile};
 use crate::source::jsonl::Unit;
 use gristmill_core::{Cancel, Outcome, Problem};
 use gristmill_storage::read::open_read;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Bytes of a compressed file used to measure its compression ratio.
 const RATIO_SAMPLE_BYTES: u64 = 1 << 20;
 /// Size of the block that the first documents are taken from, in bytes.
-const FIRST_BLOCK_BYTES: usize = 256 << 10;
+pub(super) const FIRST_BLOCK_BYTES: usize = 256 << 10;
 
 /// One object per line.
 #[derive(Debug)]
@@ -86,18 +86,23 @@ impl DocumentSource for Jsonl {
         let mut blocks = Blocks::open(file, FIRST_BLOCK_BYTES, Position::default(), cancel)?;
         let mut first = FirstLines::default();
         if let Some(block) = blocks.next(Vec::new())? {
-            let lines = block.lines().filter(|line| !line.is_overlong() && !line.bytes.trim_ascii().is_empty());
-            first.lines = lines.take(most).map(|line| (line.number, Arc::from(line.bytes))).collect();
+            first.lines = first_lines(&block, most);
         }
         first.damage = blocks.damage().map(|damage| damage.problem(file).message);
         Ok(first)
     }
 }
 
+/// Returns the first lines of a block that are not blank, with their numbers.
+pub(super) fn first_lines(block: &Block, most: usize) -> Vec<(u64, Arc<[u8]>)> {
+    let lines = block.lines().filter(|line| !line.is_overlong() && !line.bytes.trim_ascii().is_empty());
+    lines.take(most).map(|line| (line.number, Arc::from(line.bytes))).collect()
+}
+
 /// Reads blocks of lines.
-struct LineReader {
-    blocks: Blocks,
-    file: TextFile,
+pub(super) struct LineReader {
+    pub(super) blocks: Blocks,
+    pub(super) file: TextFile,
 }
 
 impl BlockReader for LineReader {
@@ -114,6 +119,7 @@ impl BlockReader for LineReader {
     }
 
     fn damage(&self) -> Outcome<Option<Problem>> {
-        Ok(self.blocks.damage().map(|damage| damage.problem(&self.file)))
+        let damage = self.blocks.damage().map(|damage| damage.problem(&self.file));
+        Ok(damage.or_else(|| self.blocks.array_damage(&self.file)))
     }
 }

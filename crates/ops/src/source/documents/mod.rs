@@ -7,9 +7,11 @@
 mod arrow;
 mod blocks;
 mod columns;
+mod elements;
 mod extract;
 mod glob;
 mod jq;
+mod json_array;
 mod jsonl;
 mod layout;
 mod list;

@@ -1,13 +1,14 @@
 //! The table of the kinds of files that hold documents.
 
 use super::arrow::Arrow;
+use super::json_array::JsonArray;
 use super::jsonl::Jsonl;
 use super::parquet::Parquet;
 use super::{DocumentSource, TableFormat};
 use gristmill_core::TableKind;
 
 /// All kinds of files with documents. A file that none of the others accepts is JSONL.
-pub static SOURCES: &[&dyn DocumentSource] = &[&Parquet, &Arrow, &Jsonl];
+pub static SOURCES: &[&dyn DocumentSource] = &[&Parquet, &Arrow, &JsonArray, &Jsonl];
 
 /// Returns the kind of a file by its name and its first bytes.
 ///

@@ -10,13 +10,15 @@ struct Table {
     column: &'static str,
 }
 
-const TABLES: [Table; 2] = [
+const TABLES: [Table; 3] = [
     // Every codec and encoding.
     Table { inputs: &["parquet/p02_codecs_and_encodings/input"], column: "text" },
     Table {
         inputs: &["arrow/layouts/plain.arrow", "arrow/layouts/deltas_file.arrow", "arrow/layouts/lz4.arrow"],
         column: "string",
     },
+    // Elements of an array continue at an element.
+    Table { inputs: &["json/array.json"], column: "text" },
 ];
 
 fn rows(table: &Table, text: TextField, output: &Path) -> PackPlan {

@@ -1,0 +1,123 @@
+//! Elements of an array as lines.
+
+/// Changes the text of an array so that each element is a line, byte by byte: no offset changes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Elements {
+    state: State,
+    /// Number of open objects and arrays in the element.
+    depth: u64,
+    is_in_string: bool,
+    is_escaped: bool,
+    /// Whether there is an element, or a part of one.
+    has_content: bool,
+    /// Whether there is text after the array.
+    has_rest: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Before,
+    Inside,
+    After,
+}
+
+impl Elements {
+    /// Changes the next bytes of the text.
+    pub(super) fn apply(&mut self, bytes: &mut [u8]) {
+        for byte in bytes {
+            *byte = match self.state {
+                State::Before => {
+                    if *byte == b'[' {
+                        self.state = State::Inside;
+                    }
+                    b' '
+                }
+                State::Inside => self.inside(*byte),
+                State::After => {
+                    self.has_rest |= !byte.is_ascii_whitespace();
+                    b' '
+                }
+            };
+        }
+    }
+
+    fn inside(&mut self, byte: u8) -> u8 {
+        self.has_content |= !byte.is_ascii_whitespace() && (byte != b']' || self.depth > 0);
+        match byte {
+            // No line end is valid in a string, and neither is this; the element stays one line.
+            b'\n' if self.is_in_string => {
+                self.is_escaped = false;
+                return b'\r';
+            }
+            // Some readers end lines at both.
+            b'\n' | b'\r' if !self.is_in_string => return b' ',
+            _ if self.is_escaped => self.is_escaped = false,
+            b'\\' => self.is_escaped = self.is_in_string,
+            b'"' => self.is_in_string = !self.is_in_string,
+            _ if self.is_in_string => {}
+            b'{' | b'[' => self.depth += 1,
+            b',' if self.depth == 0 => return b'\n',
+            b']' if self.depth == 0 => {
+                self.state = State::After;
+                return b' ';
+            }
+            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        byte
+    }
+
+    /// Whether the array has no element; valid at the end of the text.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.has_content
+    }
+
+    /// Returns what is wrong with the array and the way out; valid at the end of the text.
+    pub(super) fn damage(&self) -> Option<(&'static str, &'static str)> {
+        match self.state {
+            State::After if self.has_rest => {
+                Some(("the text after the array is not read", "keep each array in a file of its own"))
+            }
+            State::After => None,
+            State::Before | State::Inside => {
+                Some(("the array has no end: the file is cut short", "get the file again from its source"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> (String, Elements) {
+        let (mut bytes, mut elements) = (text.as_bytes().to_vec(), Elements::default());
+        // In pieces of one byte, and at once.
+        let mut pieces = bytes.clone();
+        let mut by_byte = Elements::default();
+        pieces.iter_mut().for_each(|byte| by_byte.apply(std::slice::from_mut(byte)));
+        elements.apply(&mut bytes);
+        assert_eq!((&bytes, elements.damage()), (&pieces, by_byte.damage()));
+        assert_eq!(bytes.len(), text.len());
+        (String::from_utf8(bytes).unwrap(), elements)
+    }
+
+    #[test]
+    fn elements_become_lines_at_the_same_offsets() {
+        let (found, elements) = lines("\n[\n {\"a\": [1, 2],\n \"b\": \"x, \\\"]\"},\n {}, \"\\\\\"\n]\n");
+        assert_eq!(found, "    {\"a\": [1, 2],  \"b\": \"x, \\\"]\"}\n  {}\n \"\\\\\"   ");
+        assert_eq!((elements.damage(), elements.is_empty()), (None, false));
+        assert!(lines("[ \n]").1.is_empty());
+        assert_eq!(lines("[1,\r\n2]\r\n").0, " 1\n  2   ");
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_array_is_found() {
+        for text in ["[", "[{}", "[{}]]"] {
+            assert!(lines(text).1.damage().is_some(), "{text}");
+        }
+        assert_eq!(lines("[\"a\\\n\", 1]").0, " \"a\\\r\"\n 1 ");
+        assert_eq!(lines("[\"a\nb\", 1]").0, " \"a\rb\"\n 1 ");
+    }
+}

@@ -1,0 +1,54 @@
+//! Text from a file of one JSON array: the documents of the same lines, and what is lost or left out.
+
+use super::{golden, END};
+use crate::cli_support::{Ran, Sandbox};
+
+fn pack(sandbox: &Sandbox, input: &str, output: &str) -> Ran {
+    let tokenizer = golden("parquet/tokenizers/bpe1k.json").to_string_lossy().into_owned();
+    let words = ["--format", "nanosets", "--tokenizer", &tokenizer, "--eos-token", END];
+    let rest = ["--tasks", "1", "--shuffle", "none", "--output", output, "--yes"];
+    sandbox.run([&["pack", input], &words[..], &rest].concat())
+}
+
+fn packed(sandbox: &Sandbox, folder: &str) -> Vec<u8> {
+    std::fs::read(sandbox.path(folder).join("00000_unshuffled.ds")).unwrap()
+}
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("input")).unwrap();
+    for name in ["array.json", "lines.jsonl"] {
+        std::fs::copy(golden("json").join(name), sandbox.path("input").join(name)).unwrap();
+    }
+    sandbox
+}
+
+#[test]
+fn an_array_that_is_named_has_the_documents_of_the_same_lines() {
+    let sandbox = sandbox();
+    let lines = pack(&sandbox, "input/lines.jsonl", "lines");
+    let array = pack(&sandbox, "input/array.json", "array");
+    assert_eq!(lines.code, array.code, "{}", array.err);
+    assert!(packed(&sandbox, "array") == packed(&sandbox, "lines"));
+}
+
+#[test]
+fn an_array_without_its_end_is_a_problem() {
+    let sandbox = sandbox();
+    let text = std::fs::read_to_string(sandbox.path("input/array.json")).unwrap();
+    let cut = text.rfind(']').unwrap();
+    std::fs::write(sandbox.path("input/array.json"), &text[..cut]).unwrap();
+    // A file below the size that is examined would be taken for lines.
+    let long = format!("[{}{}", "{\"text\": \"x\"},\n".repeat(100_000), &text[2..cut]);
+    std::fs::write(sandbox.path("input/array.json"), long).unwrap();
+    let result = pack(&sandbox, "input/array.json", "array").ends(1);
+    assert!(result.err.contains("the array has no end"), "{}", result.err);
+}
+
+#[test]
+fn arrays_of_a_folder_are_not_read() {
+    let sandbox = sandbox();
+    let result = pack(&sandbox, "input", "folder").ends(1);
+    assert!(result.err.contains("it is one JSON array"), "{}", result.err);
+    assert!(!sandbox.has("folder"));
+}
