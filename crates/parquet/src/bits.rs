@@ -32,6 +32,15 @@ pub(crate) fn read_varint(bytes: &[u8]) -> Option<(u64, usize)> {
     None
 }
 
+/// Appends an unsigned varint.
+pub(crate) fn write_varint(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
 /// Reads a length of four bytes at `at`.
 #[inline]
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {

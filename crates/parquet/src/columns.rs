@@ -16,6 +16,8 @@ pub struct TextColumn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     Text,
+    /// Text that is JSON.
+    Json,
     Binary,
     /// The type of columns in which every value is null.
     Null,
@@ -42,6 +44,11 @@ impl TextColumn {
     /// Whether the column holds bytes without a declaration that they are text.
     pub fn is_binary(&self) -> bool {
         self.content == Content::Binary
+    }
+
+    /// Whether the column holds JSON.
+    pub fn is_json(&self) -> bool {
+        self.content == Content::Json
     }
 
     /// Whether the type of the column allows nothing but null.
@@ -118,7 +125,7 @@ impl<'a> Walk<'a> {
         } else {
             self.leaf += count_leaves(field);
         }
-        if content == Ok(Content::Text) {
+        if matches!(content, Ok(Content::Text | Content::Json)) {
             self.texts.push(self.path.join("."));
         }
         if is_match && self.result.is_none() {
@@ -169,12 +176,11 @@ fn content_of(field: &Type) -> Result<Content, String> {
     let physical = field.get_physical_type();
     match (physical, logical, converted) {
         (_, Some(LogicalType::Unknown), _) => Ok(Content::Null),
-        (Physical::BYTE_ARRAY, Some(LogicalType::String | LogicalType::Json | LogicalType::Enum), _) => {
-            Ok(Content::Text)
+        (Physical::BYTE_ARRAY, Some(LogicalType::Json), _) | (Physical::BYTE_ARRAY, None, ConvertedType::JSON) => {
+            Ok(Content::Json)
         }
-        (Physical::BYTE_ARRAY, None, ConvertedType::UTF8 | ConvertedType::JSON | ConvertedType::ENUM) => {
-            Ok(Content::Text)
-        }
+        (Physical::BYTE_ARRAY, Some(LogicalType::String | LogicalType::Enum), _)
+        | (Physical::BYTE_ARRAY, None, ConvertedType::UTF8 | ConvertedType::ENUM) => Ok(Content::Text),
         (Physical::BYTE_ARRAY, None | Some(LogicalType::_Unknown { .. }), ConvertedType::NONE) => Ok(Content::Binary),
         _ => Err(describe_value(physical, logical, converted).to_owned()),
     }

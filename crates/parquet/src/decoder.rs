@@ -87,6 +87,21 @@ impl std::fmt::Debug for TextDecoder {
     }
 }
 
+/// A value with its bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RawValue<'a> {
+    /// Number of its row in the file.
+    pub(crate) row: u64,
+    pub(crate) value: Value<'a>,
+    pub(crate) bytes: &'a [u8],
+    /// Definition level of a null; `None` for a value.
+    pub(crate) null_level: Option<u32>,
+}
+
+fn range_of(span: Span) -> std::ops::Range<usize> {
+    span.at as usize..span.at as usize + span.size as usize
+}
+
 /// Checks a page, and decompresses it into `buffer` if it is compressed.
 fn unpack(unpacker: &mut Unpacker, block: &TextBlock, raw: &RawPage, buffer: &mut Vec<u8>) -> Result<(), String> {
     let PageBody::Stored(range) = &raw.body else { return Ok(()) };
@@ -123,21 +138,32 @@ impl<'a> TextRows<'a> {
         if u64::from(span.size) > MAX_TEXT_BYTES {
             return Value::TooLong(u64::from(span.size));
         }
-        let range = span.at as usize..span.at as usize + span.size as usize;
-        let bytes = match span.source {
-            DICTIONARY => match self.dictionary {
-                // A part that does not begin or end at a character is not a text by itself.
-                Some(DictionaryContent::Text(text)) => return text.get(range).map_or(Value::NotUtf8, Value::Text),
-                Some(DictionaryContent::Bytes(bytes)) => bytes.get(range),
-                None => None,
-            },
-            JOINED => self.joined.get(range),
-            page => self.pages.get(page as usize).and_then(|content| content.get(range)),
-        };
-        match simdutf8::basic::from_utf8(bytes.unwrap_or_default()) {
+        if let (DICTIONARY, Some(DictionaryContent::Text(text))) = (span.source, self.dictionary) {
+            // A part that does not begin or end at a character is not a text by itself.
+            return text.get(range_of(span)).map_or(Value::NotUtf8, Value::Text);
+        }
+        match simdutf8::basic::from_utf8(self.bytes(span)) {
             Ok(text) => Value::Text(text),
             Err(_) => Value::NotUtf8,
         }
+    }
+
+    /// Returns the bytes of a value; none for a null.
+    fn bytes(&self, span: Span) -> &'a [u8] {
+        let source = match span.source {
+            NULL => None,
+            DICTIONARY => self.dictionary.map(DictionaryContent::as_bytes),
+            JOINED => Some(self.joined),
+            page => self.pages.get(page as usize).copied(),
+        };
+        source.and_then(|source| source.get(range_of(span))).unwrap_or_default()
+    }
+
+    /// Returns the next value with its bytes, which need not be UTF-8; for a null also its definition level.
+    pub(crate) fn next_raw(&mut self) -> Option<RawValue<'a>> {
+        let span = self.spans.as_slice().first().copied().unwrap_or(Span { source: NULL, at: 0, size: 0 });
+        let (row, value) = self.next()?;
+        Some(RawValue { row, value, bytes: self.bytes(span), null_level: (span.source == NULL).then_some(span.at) })
     }
 }
 

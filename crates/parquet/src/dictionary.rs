@@ -18,6 +18,15 @@ pub(crate) enum DictionaryContent {
     Bytes(Vec<u8>),
 }
 
+impl DictionaryContent {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+}
+
 /// Where an entry is in the content.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DictionaryEntry {
@@ -70,11 +79,7 @@ impl Dictionary {
 
     /// Returns the average size of an entry in bytes, rounded up.
     pub(crate) fn average(&self) -> usize {
-        let total = match &self.content {
-            DictionaryContent::Text(text) => text.len(),
-            DictionaryContent::Bytes(bytes) => bytes.len(),
-        };
-        total.div_ceil(self.entries.len().max(1))
+        self.content.as_bytes().len().div_ceil(self.entries.len().max(1))
     }
 }
 

@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 /// Maximum size of the metadata in bytes.
 const MAX_METADATA_BYTES: u64 = 64 << 20;
 /// First and last bytes of a file.
-const MAGIC: [u8; 4] = *b"PAR1";
+pub(crate) const MAGIC: [u8; 4] = *b"PAR1";
 /// First and last bytes of a file whose footer is encrypted.
 const ENCRYPTED_MAGIC: [u8; 4] = *b"PARE";
 /// Size of the length and the magic bytes at the end.
@@ -207,9 +207,11 @@ impl ParquetFile {
 fn chunk_range(column: &ColumnChunkMetaData) -> Option<Range<u64>> {
     let data = u64::try_from(column.data_page_offset()).ok()?;
     let dictionary = column.dictionary_page_offset().unwrap_or_default();
-    let start = match u64::try_from(dictionary).ok()? {
-        0 => data,
-        offset => offset.min(data),
+    let start = match (u64::try_from(dictionary).ok()?, data) {
+        (0, data) => data,
+        // A column without rows may have nothing but a dictionary.
+        (dictionary, 0) => dictionary,
+        (dictionary, data) => dictionary.min(data),
     };
     let size = u64::try_from(column.compressed_size()).ok()?;
     Some(start..start.checked_add(size)?)
@@ -238,7 +240,7 @@ fn count_rows(metadata: &ParquetMetaData) -> Result<Vec<u64>, &'static str> {
 }
 
 /// Returns the bytes of the metadata, and their position.
-fn read_metadata(file: &ReadFile) -> Outcome<(Vec<u8>, u64)> {
+pub(crate) fn read_metadata(file: &ReadFile) -> Outcome<(Vec<u8>, u64)> {
     let path = file.path();
     let refused = |why: &str, hint: &str| Err(Failure::data(READING, why).on(Subject::path(path)).with_hint(hint));
     if file.is_empty() {
@@ -281,7 +283,7 @@ fn is_html(head: &[u8]) -> bool {
 }
 
 /// Returns the failure for something encrypted.
-fn encrypted(path: &Path, why: &str) -> Failure {
+pub(crate) fn encrypted(path: &Path, why: &str) -> Failure {
     let hint = "write the file without encryption; there is no way to pass keys";
     Failure::data(READING, why).on(Subject::path(path)).with_hint(hint)
 }

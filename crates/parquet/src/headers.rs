@@ -1,7 +1,8 @@
-//! Finds the header of the next page of a column.
+//! Finds the header of the next page of a column, and what the first ones show.
 
 use crate::file::ParquetFile;
-use crate::page_header::PageHeader;
+use crate::page_header::{LevelLayout, PageHeader, PageKind};
+use crate::place::PagePlace;
 use crate::thrift::ThriftError;
 use crate::window::Window;
 use gristmill_core::Outcome;
@@ -42,5 +43,36 @@ pub(crate) fn read_header(
             }
             Err(_) => return Ok(Err("its header is damaged")),
         }
+    }
+}
+
+/// What the first pages of a column show.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FirstPages {
+    pub(crate) has_dictionary: bool,
+    /// Whether data pages have version 2.
+    pub(crate) is_version_2: bool,
+}
+
+impl ParquetFile {
+    /// Reads the headers of the first pages of a column, up to the first one with data.
+    pub(crate) fn first_pages(&self, row_group: usize, leaf: usize, place: &PagePlace) -> Outcome<FirstPages> {
+        let range = self.chunk(row_group, leaf, place)?.range;
+        let (mut window, mut at, mut has_dictionary) = (Window::default(), range.start, false);
+        while at < range.end {
+            window.restart(at);
+            let (header, body) =
+                read_header(self, &mut window, at, range.end)?.map_err(|why| place.damage(Some(at), why))?;
+            match header.kind {
+                PageKind::Data(page) => {
+                    let is_version_2 = matches!(page.levels, LevelLayout::Separate { .. });
+                    return Ok(FirstPages { has_dictionary, is_version_2 });
+                }
+                PageKind::Dictionary { .. } => has_dictionary = true,
+                PageKind::Other => {}
+            }
+            at = body.end;
+        }
+        Ok(FirstPages { has_dictionary, is_version_2: false })
     }
 }

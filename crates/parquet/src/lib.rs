@@ -1,4 +1,5 @@
-//! Reads Parquet files by positions: the text of one column in blocks, without copying it, whatever the size of row groups.
+//! Reads Parquet files by positions: the text of one column in blocks, without copying it, whatever the size of row groups. Writes them again
+//! with other texts.
 //!
 //! The crate `parquet` parses footers, and decodes rows that are read as JSON. Pages of the text column are read, decompressed and decoded
 //! here, so that any bytes lead to texts or to a failure that names file, row group, column and page.
@@ -22,6 +23,8 @@ mod json_schema;
 mod page_header;
 mod page_stream;
 mod place;
+mod raw_struct;
+mod rewrite;
 mod runs;
 mod snappy;
 #[cfg(test)]
@@ -37,3 +40,4 @@ pub use columns::{ColumnProblem, TextColumn};
 pub use decoder::{TextDecoder, TextRows, Value, MAX_TEXT_BYTES};
 pub use describe::ColumnSummary;
 pub use file::ParquetFile;
+pub use rewrite::{EditRow, Rewriter};

@@ -5,7 +5,7 @@ use crate::block::{BlockContext, PageBody, RawPage, UnpackedPage};
 use crate::file::ParquetFile;
 use crate::page_header::{DataPage, LevelLayout, PageHeader, ValueEncoding};
 use crate::place::io_failure;
-use crate::runs::{BadRuns, RunReader};
+use crate::runs::{BadRuns, RunReader, RunWriter};
 use crate::snappy::SnappyReader;
 use gristmill_core::{Failure, Outcome};
 use parquet::basic::CompressionCodec;
@@ -28,8 +28,8 @@ pub(crate) struct PageStream {
     header: PageHeader,
     body: BodyReader,
     content: Box<dyn Read + Send>,
-    /// For each row that is left, whether it has a value.
-    present: std::vec::IntoIter<bool>,
+    /// For each row that is left, its definition level.
+    levels: std::vec::IntoIter<u8>,
     /// The beginning of a value whose end was not read yet.
     rest: Vec<u8>,
 }
@@ -74,7 +74,7 @@ impl PageStream {
             header,
             body,
             content: Box::new(io::empty()),
-            present: Vec::new().into_iter(),
+            levels: Vec::new().into_iter(),
             rest: Vec::new(),
         };
         stream.start(page).map_err(|error| stream.failure(&error))?;
@@ -106,14 +106,14 @@ impl PageStream {
             }
         }
         let rows = page.values as usize;
-        let mut present = Vec::with_capacity(rows);
+        let mut row_levels = Vec::with_capacity(rows);
         if max_definition == 0 {
-            present.resize(rows, true);
+            row_levels.resize(rows, 0);
         } else {
             let width = u32::BITS - max_definition.leading_zeros();
             let mut runs = RunReader::new(&levels, width).ok_or_else(|| damaged("its levels are damaged"))?;
             let read = runs.read_each(rows, |level| {
-                present.push(level == max_definition);
+                row_levels.push(u8::try_from(level).map_err(|_| BadRuns)?);
                 if level <= max_definition {
                     Ok(())
                 } else {
@@ -122,7 +122,7 @@ impl PageStream {
             });
             read.map_err(|_| damaged("its levels are damaged"))?;
         }
-        self.present = present.into_iter();
+        self.levels = row_levels.into_iter();
         Ok(())
     }
 
@@ -135,14 +135,19 @@ impl PageStream {
         Ok(Some(piece))
     }
 
+    /// Whether a row with this definition level has a value.
+    fn is_value(&self, level: u8) -> bool {
+        u32::from(level) == self.context.max_definition
+    }
+
     /// Whether all rows were returned.
     pub(crate) fn is_finished(&self) -> bool {
-        self.present.as_slice().is_empty()
+        self.levels.as_slice().is_empty()
     }
 
     fn read_piece(&mut self, bytes: usize) -> io::Result<RawPage> {
         let mut content = std::mem::take(&mut self.rest);
-        let values = self.present.as_slice().iter().filter(|is_present| **is_present).count();
+        let values = self.levels.as_slice().iter().filter(|level| self.is_value(**level)).count();
         let (mut count, mut end, mut wanted) = (0, 0, bytes.max(4));
         while count < values && (count == 0 || content.len() < bytes) {
             let missing = wanted.saturating_sub(content.len()) as u64;
@@ -172,15 +177,16 @@ impl PageStream {
 
     /// Returns rows up to the one before the value after next, as a page.
     fn take_rows(&mut self, mut values: usize, content: Vec<u8>) -> RawPage {
-        let (mut levels, mut rows) = (LevelWriter::new(self.context.max_definition), 0);
-        while let Some(is_present) = self.present.as_slice().first().copied() {
-            if is_present && values == 0 {
+        let (mut levels, mut rows) = (RunWriter::new(self.context.max_definition), 0);
+        while let Some(level) = self.levels.as_slice().first().copied() {
+            let is_value = self.is_value(level);
+            if is_value && values == 0 {
                 break;
             }
-            values -= usize::from(is_present);
-            levels.append(is_present);
+            values -= usize::from(is_value);
+            levels.append(u32::from(level));
             rows += 1;
-            self.present.next();
+            self.levels.next();
         }
         let levels = levels.finish();
         let layout =
@@ -255,45 +261,4 @@ fn read_levels(reader: &mut dyn Read, size: u64) -> io::Result<Vec<u8>> {
 
 fn damaged(why: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
-}
-
-/// Writes definition levels in runs: the highest level for a value, 0 for a null.
-struct LevelWriter {
-    max_definition: u32,
-    bytes: Vec<u8>,
-    run: (bool, u64),
-}
-
-impl LevelWriter {
-    fn new(max_definition: u32) -> Self {
-        Self { max_definition, bytes: Vec::new(), run: (true, 0) }
-    }
-
-    fn append(&mut self, is_present: bool) {
-        if self.run.0 != is_present {
-            self.flush();
-            self.run = (is_present, 0);
-        }
-        self.run.1 += 1;
-    }
-
-    fn flush(&mut self) {
-        if self.run.1 == 0 || self.max_definition == 0 {
-            return;
-        }
-        let mut header = self.run.1 << 1;
-        while header >= 0x80 {
-            self.bytes.push(header as u8 | 0x80);
-            header >>= 7;
-        }
-        self.bytes.push(header as u8);
-        let level = if self.run.0 { self.max_definition } else { 0 };
-        let size = (u32::BITS - self.max_definition.leading_zeros()).div_ceil(8) as usize;
-        self.bytes.extend(level.to_le_bytes().iter().take(size));
-    }
-
-    fn finish(mut self) -> Vec<u8> {
-        self.flush();
-        self.bytes
-    }
 }

@@ -1,6 +1,6 @@
 //! Values of few bits in runs (RLE and bit-packing mixed): definition levels and dictionary indices.
 
-use crate::bits::{bits_at, read_varint};
+use crate::bits::{bits_at, read_varint, write_varint};
 
 /// Reads values of `width` bits, at most 32.
 #[derive(Clone, Debug)]
@@ -134,6 +134,66 @@ fn packed_run(rest: &[u8], groups: usize, width: u32) -> Result<(Run<'_>, usize)
     }
     let end = rest.len().saturating_mul(8) / width.max(1) as usize;
     Ok((Run::Packed { bytes: rest, at: 0, end: end.min(values) }, rest.len()))
+}
+
+/// Writes values in runs of equal ones.
+#[derive(Debug)]
+pub(crate) struct RunWriter {
+    max: u32,
+    bytes: Vec<u8>,
+    run: (u32, u64),
+}
+
+impl RunWriter {
+    /// Creates a writer of values up to `max`. If that is 0, nothing is written.
+    pub(crate) fn new(max: u32) -> Self {
+        Self { max, bytes: Vec::new(), run: (0, 0) }
+    }
+
+    pub(crate) fn append(&mut self, value: u32) {
+        if self.run.0 != value {
+            self.flush();
+            self.run = (value, 0);
+        }
+        self.run.1 += 1;
+    }
+
+    fn flush(&mut self) {
+        if self.run.1 == 0 || self.max == 0 {
+            return;
+        }
+        write_varint(self.run.1 << 1, &mut self.bytes);
+        let size = bit_width(self.max).div_ceil(8) as usize;
+        self.bytes.extend(self.run.0.to_le_bytes().iter().take(size));
+    }
+
+    /// Returns the bytes written.
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        self.flush();
+        self.bytes
+    }
+}
+
+/// Appends values as one run of packed bits, each with the same number of them.
+pub(crate) fn pack_values(values: &[u32], width: u32, out: &mut Vec<u8>) {
+    write_varint((values.len().div_ceil(8) as u64) << 1 | 1, out);
+    for group in values.chunks(8) {
+        // Eight values fill whole bytes; missing ones at the end are 0.
+        let (mut word, mut bits) = (0_u64, 0);
+        for value in group.iter().copied().chain(std::iter::repeat_n(0, 8 - group.len())) {
+            word |= u64::from(value) << bits;
+            bits += width;
+            while bits >= 8 {
+                out.push(word as u8);
+                (word, bits) = (word >> 8, bits - 8);
+            }
+        }
+    }
+}
+
+/// Returns the number of bits of the largest value.
+pub(crate) fn bit_width(max: u32) -> u32 {
+    u32::BITS - max.leading_zeros()
 }
 
 #[cfg(test)]

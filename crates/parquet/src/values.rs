@@ -16,7 +16,8 @@ pub(crate) const JOINED: u32 = u32::MAX - 2;
 /// Maximum size of all texts of a block that are put together.
 const MAX_JOINED_BYTES: usize = 512 << 20;
 
-/// Where a value is: a part of one of the sources of the block. Other sources than those above are pages.
+/// Where a value is: a part of one of the sources of the block. Other sources than those above are pages. A null has its definition level as
+/// its position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) source: u32,
@@ -71,7 +72,7 @@ pub(crate) fn read_page(
             values.skip(skipped)?;
             values.read(taken, parts.source, list)?;
         } else if level < max_definition {
-            list.spans.extend(std::iter::repeat_n(Span { source: NULL, at: 0, size: 0 }, taken));
+            list.spans.extend(std::iter::repeat_n(Span { source: NULL, at: level, size: 0 }, taken));
         } else {
             return Err("a definition level is too large".to_owned());
         }
