@@ -3,7 +3,7 @@
 //! A line up to [`HELD_LINE`] bytes is held in memory. A longer one is read in pieces, and its location is recorded: in its own file if
 //! that is plain, else in a [`Spool`]; its text is supplied in pieces of whole characters.
 
-mod documents;
+mod line_documents;
 mod lines;
 mod list;
 mod long;
@@ -12,7 +12,7 @@ mod record;
 mod tracker;
 
 pub use crate::source::documents::{Damage, Listing, Position, TextFile};
-pub use documents::Documents;
+pub use line_documents::Documents;
 pub use lines::{line_around, line_from, lines_before};
 pub use list::list;
 pub use long::{LongLine, Spool};
