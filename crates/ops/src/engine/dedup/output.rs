@@ -47,6 +47,11 @@ impl CompressedOutput {
         }
     }
 
+    /// Writes into an open file as it is.
+    pub fn plain(file: BufferedFile) -> Self {
+        Self { encoder: OutputEncoder::Plain(file), bytes: 0 }
+    }
+
     /// Packs into an open file, according to the end of `name`.
     pub fn new(file: BufferedFile, name: &str) -> Outcome<Self> {
         let path = file.path().to_owned();

@@ -122,7 +122,7 @@ impl WriteBack {
         self.shortened.clear();
         let mut out = Out::new(self.composer.take_buffer(), take);
         match record.kind {
-            Kind::Blank => {}
+            Kind::Blank | Kind::Null => {}
             Kind::Passed(_) => {
                 copy(record, &mut out)?;
                 out.push(b"\n")?;

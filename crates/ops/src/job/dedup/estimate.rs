@@ -10,12 +10,13 @@ use super::no_text::wrong_field;
 use super::record::{decide, Decision};
 use super::sample::Sample;
 use super::split::{anchors, scratch_needed, Division, Memory};
+use super::tables;
 use super::{DedupEstimate, DedupReport, LengthEstimate};
 use crate::engine::plan::dedup::plan_hash;
 use crate::job::journal::Journal;
 use crate::job::layouts;
 use crate::job::record::{report_before, stopped_run, RecordedPlan as _};
-use crate::source::documents::{DocumentFields, Packing};
+use crate::source::documents::{DocumentFields, Packing, TextFile};
 use gristmill_core::dedup::{SHOWN_LENGTHS, USUAL_MIN_LENGTH};
 use gristmill_core::{
     text, Cancel, DedupPlan, ExitClass, Failure, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject,
@@ -188,8 +189,9 @@ impl CheckedPlan {
             }
             Some(Err(failure)) => return Err(failure),
         };
+        problems.extend(tables::check(&plan, &inputs, options.threads, cancel)?);
         let lines = layouts::preview(
-            &inputs.line_files(),
+            &inputs.files_of_lines(),
             &DocumentFields::default(),
             ("deduplicating", options.threads),
             cancel,
@@ -361,6 +363,8 @@ fn packing_of(inputs: &Inputs) -> f64 {
         Packing::Bzip2 => 60.0,
         Packing::Xz | Packing::Lzma => 90.0,
     };
-    let sum: f64 = inputs.own().iter().map(|file| cost(Packing::of_name(&file.name)) * file.bytes as f64).sum();
+    // Most tables are packed with Zstandard or something faster.
+    let packing = |file: &TextFile| if file.source.is_table() { Packing::Zstd } else { Packing::of_name(&file.name) };
+    let sum: f64 = inputs.own().iter().map(|file| cost(packing(file)) * file.bytes as f64).sum();
     sum / (inputs.own().iter().map(|file| file.bytes).sum::<u64>().max(1)) as f64
 }

@@ -3,12 +3,12 @@
 
 use super::layout::Layout;
 use super::source::LineRange;
-use super::split::{Division, Memory};
+use super::split::{Division, Memory, TABLE_MEMORY};
 use crate::engine::dedup::original::Index;
 use crate::engine::dedup::output::CompressedOutput;
 use crate::formats::bsade::{shard_folder, METADATA, METAOFF, OFFSET, TOKENIZED};
-use crate::source::dedup::{line_from, list, reading_memory, Position, TextFile};
-use crate::source::documents::{unpacked_share, Packing};
+use crate::source::dedup::{line_from, list, reading_memory, text_field, Position, TextFile};
+use crate::source::documents::{text_share, unpacked_share, Packing};
 use gristmill_core::{text, Cancel, DedupPlan, Failure, FileStamp, Outcome, Problem, RunOptions, Subject};
 use gristmill_dedup::{Rule, Scanner};
 use gristmill_storage::read::{open_read, stamp_at};
@@ -55,7 +55,7 @@ pub(super) fn find(plan: &DedupPlan, cancel: &Cancel) -> Outcome<Inputs> {
         Some(index) => inputs.add_index(Path::new(index))?,
         None => inputs.add(Path::new(&plan.input), plan.compat, cancel)?,
     }
-    inputs.sample_packed(cancel)?;
+    inputs.sample_packed(plan, cancel)?;
     Ok(inputs)
 }
 
@@ -68,16 +68,19 @@ impl Inputs {
     }
 
     /// Determines the memory for compressed files, and estimates the ratio of text from the beginning of some of them.
-    fn sample_packed(&mut self, cancel: &Cancel) -> Outcome<()> {
+    fn sample_packed(&mut self, plan: &DedupPlan, cancel: &Cancel) -> Outcome<()> {
         for file in &self.files {
             self.reading = self.reading.max(reading_memory(file)?);
-            self.packing = self.packing.max(CompressedOutput::memory(Packing::of_name(&file.name)));
+            self.packing = self.packing.max(writing_memory(file));
         }
-        let packed: Vec<&TextFile> = self.files.iter().filter(|file| !file.packing.is_plain()).collect();
+        let packed: Vec<&TextFile> = self.files.iter().filter(|file| !file.has_plain_lines()).collect();
         let (mut bytes, mut text) = (0_u64, 0_u64);
         for file in packed.iter().step_by(packed.len().div_ceil(LOOKED_INTO).max(1)) {
             cancel.check()?;
-            let (taken, given) = unpacked_share(file, LOOKED_AT)?;
+            let (taken, given) = match file.source.is_table() {
+                true => text_share(file, &text_field(&plan.text_key), LOOKED_AT, cancel)?,
+                false => unpacked_share(file, LOOKED_AT)?,
+            };
             (bytes, text) = (bytes + taken, text + given);
         }
         self.per_hundred = (100 * text / bytes.max(1)).max(100);
@@ -203,10 +206,15 @@ impl Inputs {
         self.files.get(self.earlier..).unwrap_or_default()
     }
 
-    /// Returns every file that is read line by line.
+    /// Returns every file that is read line by line, or row by row.
     pub(super) fn line_files(&self) -> Vec<&TextFile> {
         let count = if self.index.is_some() { self.earlier } else { self.files.len() };
         self.files.iter().take(count).collect()
+    }
+
+    /// Returns every file whose documents are lines.
+    pub(super) fn files_of_lines(&self) -> Vec<&TextFile> {
+        self.line_files().into_iter().filter(|file| !file.source.is_table()).collect()
     }
 
     /// Returns every file in the state in which it was found.
@@ -228,9 +236,9 @@ impl Inputs {
 
     /// Returns the approximate bytes of text; for plain files never less than the actual number.
     pub(super) fn text_bytes(&self) -> u64 {
-        let of = |file: &TextFile| match file.packing {
-            Packing::Plain => file.bytes,
-            _ => file.bytes.saturating_mul(self.per_hundred) / 100,
+        let of = |file: &TextFile| match file.has_plain_lines() {
+            true => file.bytes,
+            false => file.bytes.saturating_mul(self.per_hundred) / 100,
         };
         self.files.iter().map(of).sum()
     }
@@ -239,7 +247,7 @@ impl Inputs {
     pub(super) fn is_divided(&self, number: usize, division: &Division) -> bool {
         let Some(file) = self.files.get(number) else { return false };
         let least = division.unit_bytes.max(LEAST_PART);
-        file.packing.is_plain() && self.shard_of(number).is_none() && file.bytes > least
+        file.has_plain_lines() && self.shard_of(number).is_none() && file.bytes > least
     }
 
     /// Returns the units of reading: files in order, of one set each, together about the size given by the division. Each part of a larger
@@ -300,6 +308,14 @@ impl Inputs {
     /// Fails if a file has changed since it was found.
     pub(super) fn check_unchanged(&self) -> Outcome<()> {
         self.stamps().try_for_each(|(path, stamp)| unchanged(path, stamp))
+    }
+}
+
+/// Returns the memory that writing a file takes, in bytes.
+fn writing_memory(file: &TextFile) -> u64 {
+    match file.source.is_table() {
+        true => TABLE_MEMORY,
+        false => CompressedOutput::memory(Packing::of_name(&file.name)),
     }
 }
 

@@ -36,6 +36,7 @@ mod spill_buffer;
 mod split;
 mod spool;
 mod stages;
+mod tables;
 mod texts;
 mod write;
 

@@ -166,7 +166,11 @@ impl OutputState {
                 let path = job.layout.staged(file, number);
                 let name = self.files.last().map_or("", |file| file.name.as_str());
                 let hash = Hash::default();
-                (CompressedOutput::new(hash.create(&*job.context.fs, &path)?, name)?, hash)
+                let created = hash.create(&*job.context.fs, &path)?;
+                let is_table = job.inputs.files.get(file).is_some_and(|file| file.source.is_table());
+                let output =
+                    if is_table { CompressedOutput::plain(created) } else { CompressedOutput::new(created, name)? };
+                (output, hash)
             }
         };
         Ok(&mut self.output.insert(output).0)

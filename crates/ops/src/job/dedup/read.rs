@@ -37,7 +37,7 @@ pub(super) struct FileFacts {
     pub(super) copied: u64,
     /// All lines.
     pub(super) lines: u64,
-    /// Blank lines among the lines without usable text.
+    /// Blank lines, or rows without a value, among the lines without usable text.
     pub(super) blank: u64,
     /// Possible boundaries of output pieces, for a file that is written in parts.
     pub(super) seams: Vec<LineBoundary>,
@@ -216,7 +216,7 @@ impl<'a> Reading<'a> {
                         add_problem(&mut self.findings, problem, strict)?;
                     }
                 }
-                Kind::Blank => facts.blank += 1,
+                Kind::Blank | Kind::Null => facts.blank += 1,
             }
             self.note(line, text_bytes)?;
             if facts.documents - told.0 >= PROGRESS_EVERY {

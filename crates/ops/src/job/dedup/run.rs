@@ -8,6 +8,7 @@ use super::leftover;
 use super::record::{decide, Decision};
 use super::split::{scratch_needed, Division, KNOWN};
 use super::stages::run_stages;
+use super::tables;
 use super::{DedupReport, Figures, Tuning};
 use crate::engine::plan::dedup::plan_hash;
 use crate::engine::plan::file::dedup_to_yaml;
@@ -49,7 +50,10 @@ pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Ou
     }
     let (threads, cancel) = (context.options.threads, &context.cancel);
     // An empty file is not reported: its output is empty as well.
-    layouts::check(&opened.inputs.line_files(), &DocumentFields::default(), ("deduplicating", threads), cancel)?;
+    for problem in tables::check(plan, &opened.inputs, threads, cancel)? {
+        context.problems.report(problem)?;
+    }
+    layouts::check(&opened.inputs.files_of_lines(), &DocumentFields::default(), ("deduplicating", threads), cancel)?;
     let mut made = Vec::new();
     if let Some(parent) = opened.layout.output.parent() {
         make_folder(&*context.fs, parent, FOLDER_MODE, &mut made)?;

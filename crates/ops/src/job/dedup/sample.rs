@@ -10,7 +10,6 @@ use super::source::{each_line, Line, LineRange};
 use crate::engine::dedup::write_back::Pieces as _;
 use crate::job::pool::run_units;
 use crate::source::dedup::{line_from, Kind, Position};
-use crate::source::documents::Packing;
 use gristmill_core::{Cancel, DedupPlan, Outcome, Problem, RunOptions};
 use gristmill_dedup::{Estimate, Passage, ReadShare, Rule, Sampler, Samples};
 use gristmill_storage::read::open_read;
@@ -295,9 +294,9 @@ fn starts(inputs: &Inputs) -> Vec<u64> {
     let mut end = 0_u64;
     let mut starts = vec![0];
     for file in &inputs.files {
-        let room = match file.packing {
-            Packing::Plain => file.bytes,
-            _ => file.bytes.saturating_mul(ROOM.0).max(ROOM.1),
+        let room = match file.has_plain_lines() {
+            true => file.bytes,
+            false => file.bytes.saturating_mul(ROOM.0).max(ROOM.1),
         };
         end = end.saturating_add(room).saturating_add(1);
         starts.push(end);
@@ -309,7 +308,7 @@ fn starts(inputs: &Inputs) -> Vec<u64> {
 fn stretches(inputs: &Inputs) -> Vec<LineRange> {
     let mut all = Vec::new();
     for (number, file) in inputs.files.iter().enumerate() {
-        let is_divided = file.packing.is_plain() && inputs.shard_of(number).is_none();
+        let is_divided = file.has_plain_lines() && inputs.shard_of(number).is_none();
         let step = if is_divided { STRETCH_BYTES } else { u64::MAX };
         let mut at = 0_u64;
         loop {

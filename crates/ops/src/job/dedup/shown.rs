@@ -23,7 +23,7 @@ pub(super) fn around(
     cancel: &Cancel,
 ) -> Outcome<Option<(LineRange, bool)>> {
     let Some(file) = inputs.files.get(number) else { return Ok(None) };
-    if !file.packing.is_plain() || inputs.shard_of(number).is_some() {
+    if !file.has_plain_lines() || inputs.shard_of(number).is_some() {
         return Ok(Some((LineRange::whole(number), true)));
     }
     let open = open_read(&file.path)?;

@@ -3,6 +3,8 @@
 use gristmill_dedup::Rule;
 use serde::{Deserialize, Serialize};
 
+/// Memory for writing a table, in bytes: a page and its compressed form, and the values that wait for a dictionary.
+pub(super) const TABLE_MEMORY: u64 = 6 << 20;
 /// Base memory of the program in bytes, mainly its own pages.
 pub(super) const PROGRAM: u64 = 18 << 20;
 /// Minimum memory of a thread in bytes, for reading, decompressing and comparing.

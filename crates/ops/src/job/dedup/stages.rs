@@ -226,6 +226,10 @@ fn report_findings(job: &Job<'_>, units: &[Vec<LineRange>], merged: &Merged) -> 
     let sink = &job.context.problems;
     let (mut file, mut lines, mut blank) = (None, 0, 0);
     let note = |file: Option<usize>, blank: u64| match file.and_then(|file| job.inputs.files.get(file)) {
+        Some(file) if blank > 0 && file.source.is_table() => {
+            let message = format!("{} without text copied as they are", text::count(blank, "row"));
+            sink.report(Problem::note(ProblemKind::NoText, Subject::path(&file.path), message))
+        }
         Some(file) if blank > 0 => {
             let message = format!("{} left out", text::count(blank, "blank line"));
             sink.report(Problem::note(ProblemKind::BlankLine, Subject::path(&file.path), message))

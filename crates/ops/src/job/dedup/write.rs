@@ -2,19 +2,24 @@
 
 use super::export::PlacedFile;
 use super::job::Job;
-use super::merge::Ranges;
+use super::merge::{Ranges, Walk};
 use super::ordered_output::{OrderedOutput, OutputState};
 use super::source::{each_noted_line, Line, LineRange};
 use super::spill_buffer::Mark;
 use super::spool::ScratchSpool;
+use super::tables::edits_of;
 use super::Figures;
 use crate::engine::dedup::removed::{Gathered, SectionFacts};
 use crate::engine::dedup::write_back::{Layout, WriteBack};
-use crate::formats::bsade::Range;
+use crate::formats::bsade::{Range, Shortener};
 use crate::job::pool::run_units;
-use crate::source::dedup::Kind;
+use crate::job::task::TaskContext;
+use crate::source::dedup::{judge_row, offset_after, row_record, Kind, TextFile};
+use crate::source::documents::{FileRewriter, Row};
 use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_pycompat::json_fields::Fields;
 use serde::{Deserialize, Serialize};
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::sync::MutexGuard;
 
@@ -152,6 +157,38 @@ struct Writing<'a> {
     wanted: Vec<u64>,
 }
 
+/// The text of a piece, document after document, with its ranges.
+struct TextWalk<'a> {
+    ranges: Walk<'a>,
+    /// Offset of the piece in the text of the file.
+    in_file: u64,
+    /// Offset in the text of the piece.
+    at: u64,
+    lines: u64,
+    documents: u64,
+    /// Documents and bytes of the file that were reported.
+    told: (u64, u64),
+    /// Ranges of the current document.
+    found: Vec<Range>,
+    spare: String,
+}
+
+impl<'a> TextWalk<'a> {
+    fn new(ranges: Walk<'a>, in_file: u64, start: u64) -> Self {
+        let (found, spare) = (Vec::new(), String::new());
+        Self { ranges, in_file, at: 0, lines: 0, documents: 0, told: (0, start), found, spare }
+    }
+
+    /// Reports progress from time to time. `read` is the bytes of the file read so far.
+    fn end_line(&mut self, context: &TaskContext, read: u64) {
+        self.lines += 1;
+        if self.lines.is_multiple_of(PROGRESS_EVERY) {
+            context.progress.add(self.documents - self.told.0, read.saturating_sub(self.told.1));
+            self.told = (self.documents, read.max(self.told.1));
+        }
+    }
+}
+
 impl<'a> Writing<'a> {
     fn write(
         job: &'a Job<'a>,
@@ -206,54 +243,88 @@ impl<'a> Writing<'a> {
         // Only a compressed file needs one, and that is a single piece.
         let spool = ScratchSpool::new(&context.fs, job.layout.staged(placed.file, 0).with_extension("line"));
         let ranges = Ranges::of(job, part.unit, &part.ranges);
-        let mut walk = ranges.from(part.base + piece.at)?;
-        let mut back = WriteBack::new(&Layout::of(job.plan)?);
         let in_file = part.at + piece.at;
         while self.wanted.last().is_some_and(|at| *at < in_file) {
             self.wanted.pop();
         }
-        let (mut at, mut told, mut lines, mut documents) = (0, (0, piece.stretch.from.offset), 0_u64, 0);
-        let (mut found, mut spare) = (Vec::new(), String::new());
-        let (key, cancel) = (&job.plan.text_key, &context.cancel);
+        let mut walk = TextWalk::new(ranges.from(part.base + piece.at)?, in_file, piece.stretch.from.offset);
         let is_index = job.inputs.shard_of(placed.file).is_some();
-        let notes = &mut part.notes_from(&piece.stretch);
-        each_noted_line(job.inputs, &piece.stretch, notes, key, Box::new(spool), cancel, &mut |line, read| {
-            found.clear();
-            let mut len = 0;
-            if line.kind() == Kind::Blank {
-                return Ok(true);
-            }
-            if is_index {
-                self.enter(&line)?;
-            }
-            if line.kind() == Kind::Document {
-                len = line.text_bytes(&mut spare)?;
-                walk.of_document(at + 1, len, &mut found)?;
-                self.record_places((in_file + at + 1, len), &line, line.file().unwrap_or(&file.name));
-                if !found.is_empty() && !is_index {
-                    self.note_ranges(&line, &found)?;
+        if let Some(rewriter) = file.source.rewriter().filter(|_| !is_index) {
+            self.rows(file, rewriter, &mut walk)?;
+        } else {
+            let mut back = WriteBack::new(&Layout::of(job.plan)?);
+            let (key, cancel) = (&job.plan.text_key, &context.cancel);
+            let notes = &mut part.notes_from(&piece.stretch);
+            each_noted_line(job.inputs, &piece.stretch, notes, key, Box::new(spool), cancel, &mut |line, read| {
+                if line.kind() == Kind::Blank {
+                    return Ok(true);
                 }
-                at += 1 + len;
-                documents += 1;
-            }
-            let Some(written) = line.write(&mut back, &found, &mut |bytes| self.put(bytes))? else {
-                return Err(changed(&file.path));
-            };
-            self.count(&line, &found, (written.removed, len));
-            lines += 1;
-            if lines % PROGRESS_EVERY == 0 {
-                context.progress.add(documents - told.0, read.saturating_sub(told.1));
-                told = (documents, read.max(told.1));
-            }
-            Ok(true)
-        })?;
+                if is_index {
+                    self.enter(&line)?;
+                }
+                let len = self.find_ranges(&line, file, &mut walk)?;
+                let Some(written) = line.write(&mut back, &walk.found, &mut |bytes| self.put(bytes))? else {
+                    return Err(changed(&file.path));
+                };
+                self.count(&line, &walk.found, (written.removed, len));
+                walk.end_line(context, read);
+                Ok(true)
+            })?;
+        }
         let end = file.bytes.min(piece.stretch.to);
-        context.progress.add(documents - told.0, end.saturating_sub(told.1));
-        match at == piece.bytes {
+        context.progress.add(walk.documents - walk.told.0, end.saturating_sub(walk.told.1));
+        match walk.at == piece.bytes {
             true => Ok(()),
             // The stamp is the same, but the text differs.
             false => Err(changed(&file.path)),
         }
+    }
+
+    /// Writes a table again.
+    fn rows(&mut self, file: &TextFile, rewriter: &dyn FileRewriter, walk: &mut TextWalk<'_>) -> Outcome<()> {
+        let (plan, context) = (self.job.plan, self.job.context);
+        let fields = Fields::new(&plan.text_key);
+        let (mut start, mut shortened, written) = (0, Vec::new(), Cell::new(0_u64));
+        // Both closures use the piece, one after the other.
+        let writing = RefCell::new(self);
+        let mut edit = |row: &Row<'_>, ranges: &mut Vec<std::ops::Range<usize>>| {
+            let (kind, text) = judge_row(row);
+            let record = row_record((row.number, row.group), start, kind, text, &fields);
+            let (line, mut writing) = (Line::Of(&record), writing.borrow_mut());
+            let len = writing.find_ranges(&line, file, walk)?;
+            shortened.clear();
+            if !walk.found.is_empty() {
+                Shortener::new(&walk.found).push(text, &mut shortened);
+            }
+            let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+            ranges.extend(shortened.iter().map(|range| place(range.start)..place(range.end)));
+            writing.count(&line, &walk.found, (shortened.iter().map(|range: &Range| range.len()).sum(), len));
+            start = offset_after(start, kind, text.len());
+            walk.end_line(context, written.get().min(file.bytes));
+            Ok(())
+        };
+        rewriter.rewrite(file, &edits_of(plan)?, &mut edit, &mut |bytes| {
+            context.cancel.check()?;
+            written.set(written.get() + bytes.len() as u64);
+            writing.borrow_mut().put(bytes)
+        })
+    }
+
+    /// Finds the ranges of a line, and records what is kept of them. Returns the bytes of its text.
+    fn find_ranges(&mut self, line: &Line<'_>, file: &TextFile, walk: &mut TextWalk<'_>) -> Outcome<u64> {
+        walk.found.clear();
+        if line.kind() != Kind::Document {
+            return Ok(0);
+        }
+        let len = line.text_bytes(&mut walk.spare)?;
+        walk.ranges.of_document(walk.at + 1, len, &mut walk.found)?;
+        self.record_places((walk.in_file + walk.at + 1, len), line, line.file().unwrap_or(&file.name));
+        if !walk.found.is_empty() && line.file().is_none() {
+            self.note_ranges(line, &walk.found)?;
+        }
+        walk.at += 1 + len;
+        walk.documents += 1;
+        Ok(len)
     }
 
     /// Waits until the piece is next in order, and writes the output held so far.

@@ -1,4 +1,4 @@
-//! Sequential reading of the lines of one file.
+//! Sequential reading of the lines of one file of lines.
 
 use super::long::{LongLine, LongLineBytes, Spool};
 use super::record::{judged, Body, Kind, Record, SkippedLine, HALF};
@@ -17,7 +17,7 @@ const READ_BYTES: usize = 128 << 10;
 const NOT_UTF8: &str = "a byte that is not UTF-8";
 
 /// Reads the lines of one file, in order.
-pub struct Documents {
+pub struct LineDocuments {
     input: Unpacked,
     source: Arc<ReadFile>,
     file: TextFile,
@@ -44,7 +44,7 @@ enum LineKind {
     Long(Kind),
 }
 
-impl Documents {
+impl LineDocuments {
     /// Opens a file at a position between two lines; a packed one is unpacked from its beginning regardless. `spool` stores lines of packed
     /// files that are too long to be held.
     ///
@@ -103,7 +103,6 @@ impl Documents {
     /// Returns the next line; `None` at the end of the text, or of the readable part of it.
     ///
     /// At the end the file is compared with its state when it was listed: one that changed meanwhile is an error.
-    #[expect(clippy::should_implement_trait, reason = "what it hands out borrows from it")]
     pub fn next(&mut self) -> Outcome<Option<Record<'_>>> {
         // Bytes returned before are no longer needed.
         let Some((found, is_ended)) = self.find()? else {
@@ -122,7 +121,7 @@ impl Documents {
             LineKind::Long(kind) => (kind, "", Body::Long(&self.long), self.long.bytes),
         };
         self.at = Position { offset: start + bytes + u64::from(is_ended), line: line + 1 };
-        Ok(Some(Record { line, start, bytes, kind, body, text, fields: &self.fields }))
+        Ok(Some(Record { line, start, bytes, kind, body, text, group: None, fields: &self.fields }))
     }
 
     /// Returns the next line, which is known to be held and to have this number of bytes; `None` when it does not.

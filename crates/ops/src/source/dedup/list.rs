@@ -1,7 +1,7 @@
 //! Discovery of the files, in the global order of the documents (docs/formats/bsade.md §1).
 
 use crate::source::documents::{
-    is_set_aside, member_count, refuse_tables, text_file, FileChoice, Listing, Packing, TextFile, Walk,
+    is_set_aside, leave_out_others, member_count, text_file, FileChoice, Listing, Packing, TextFile, Walk, SOURCES,
 };
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_storage::read::open_read;
@@ -11,6 +11,8 @@ use std::path::Path;
 const WHAT: &str = "looking for text files";
 /// Hint on how to read files that are set aside.
 const RENAME: &str = "to read such a file as well, give it another name";
+/// Hint on how to read files that are left out next to tables.
+const RENAME_OTHERS: &str = "to read such a file as well, give it a name that ends in .jsonl";
 /// Text that a name must contain.
 const WANTED: &str = ".json";
 /// Text that is removed from paths when they are compared.
@@ -21,7 +23,8 @@ const UNKNOWN: [&str; 10] = ["lz4", "br", "7z", "rar", "tar", "tgz", "Z", "lz", 
 /// Finds the files below a folder in their global order: by relative path without every `crawl=`, code point by code point. A single file
 /// is accepted under any name that does not denote an unsupported packing.
 ///
-/// Selects every file with `.json` in its name that is not hidden, nor in a hidden folder; links are followed. Hidden copies and unfinished
+/// Selects every file with `.json` in its name, and every table that can be written back, that is not hidden, nor in a hidden folder; links
+/// are followed. Next to tables, names that end in `.json` are left out. Hidden copies and unfinished
 /// files are a note; with `follows_reference` those that the reference program reads are read. Each file that is named like data but cannot
 /// be read (an unknown suffix, a name that is not UTF-8, a suffix that contradicts the file's first bytes) is a problem, reported before
 /// any work. Finding no file is a usage error.
@@ -36,6 +39,8 @@ pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Li
             .with_hint("name a .jsonl file, or the folder that holds such files"));
     }
     let mut listing = Listing::default();
+    // The reference program reads no tables.
+    let is_wanted = |name: &str| is_wanted(name) || !follows_reference && is_rewritable(name);
     let wants = |name: &str| match (is_wanted(name), !follows_reference && is_set_aside(name)) {
         (false, _) => FileChoice::No,
         (true, false) => FileChoice::Yes,
@@ -50,9 +55,13 @@ pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Li
         cancel,
     }
     .run()?;
+    if !follows_reference {
+        // Descriptions of a data set, as a rule.
+        leave_out_others(path, 0, (|name| !has_suffix(name, "json"), RENAME_OTHERS), &mut listing);
+    }
     let mut files = Vec::with_capacity(listing.files.len());
     for file in std::mem::take(&mut listing.files) {
-        match refusal(&file, is_known(&file.name))? {
+        match refusal(&file, is_known(&file.name) || file.source.is_table())? {
             Some((why, hint)) => {
                 let problem = Problem::problem(
                     ProblemKind::Unreadable,
@@ -69,7 +78,10 @@ pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Li
     listing.problems.sort_by(|a, b| a.subject.path.cmp(&b.subject.path));
     let aside = std::mem::take(&mut listing.set_aside).note(path, false, RENAME);
     if listing.files.is_empty() && listing.problems.is_empty() {
-        let why = aside.map_or_else(|| "there is no file with .json in its name".to_owned(), |note| note.message);
+        let why = aside.map_or_else(
+            || "there is no file with .json in its name, and none of Parquet".to_owned(),
+            |note| note.message,
+        );
         return Err(Failure::usage(WHAT, why)
             .on(Subject::path(path))
             .with_hint("name a .jsonl file, or the folder that holds the .jsonl, .jsonl.gz or .jsonl.zst files"));
@@ -84,12 +96,23 @@ fn one_file(path: &Path) -> Outcome<Listing> {
         return Err(Failure::usage(WHAT, "its name is not UTF-8").on(Subject::path(path)).with_hint("rename it"));
     };
     let file = text_file(path.to_owned(), name.to_owned(), false)?;
-    refuse_tables(std::slice::from_ref(&file))?;
+    if file.source.is_table() && file.source.rewriter().is_none() {
+        let why = format!("files of {} are not written back", file.source.name());
+        return Err(Failure::usage(WHAT, why)
+            .on(Subject::path(path))
+            .with_hint("name files of lines of JSON, or of Parquet"));
+    }
     if let Some((why, hint)) = refusal(&file, is_known(name) || !is_unread(name))? {
         return Err(Failure::data(WHAT, why).on(Subject::path(path)).with_hint(hint));
     }
     let file = TextFile { packing: by_name(&file), ..file };
     Ok(Listing { files: vec![file], ..Listing::default() })
+}
+
+/// Returns a file that was listed before, by its name among the inputs.
+pub fn known_file(path: &Path, name: &str) -> Outcome<TextFile> {
+    let file = text_file(path.to_owned(), name.to_owned())?;
+    Ok(TextFile { packing: by_name(&file), ..file })
 }
 
 /// Returns a path in the form in which it is compared.
@@ -106,6 +129,11 @@ fn is_wanted(name: &str) -> bool {
     own_name(name).to_ascii_lowercase().contains(WANTED)
 }
 
+/// Whether a name is that of a table that can be written back.
+fn is_rewritable(name: &str) -> bool {
+    SOURCES.iter().any(|source| source.rewriter().is_some() && source.is_named(name))
+}
+
 fn suffix(name: &str) -> &str {
     own_name(name).rsplit_once('.').map_or("", |(_, end)| end)
 }
@@ -117,7 +145,7 @@ fn has_suffix(name: &str, end: &str) -> bool {
 /// Returns the packing by the suffix of the name; an empty file counts as plain.
 fn by_name(file: &TextFile) -> Packing {
     match Packing::of_name(&file.name) {
-        _ if file.bytes == 0 => Packing::Plain,
+        _ if file.bytes == 0 || file.source.is_table() => Packing::Plain,
         packing => packing,
     }
 }
@@ -142,7 +170,7 @@ fn refusal(file: &TextFile, is_known: bool) -> Outcome<Option<(String, &'static 
     }
     let named = by_name(file);
     let why = match (named, file.packing) {
-        _ if file.bytes == 0 => return Ok(None),
+        _ if file.bytes == 0 || file.source.is_table() => return Ok(None),
         (Packing::Plain, Packing::Plain) => return Ok(None),
         (Packing::Plain, found) => format!("its content is {}, and its name says plain text", found.title()),
         (Packing::Zip, Packing::Zip) => match member_count(&open_read(&file.path)?)? {

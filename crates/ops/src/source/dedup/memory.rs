@@ -6,6 +6,8 @@ use gristmill_storage::read::open_read;
 
 /// Buffers for reading, without a line that is longer than them, in bytes.
 const BUFFER_BYTES: u64 = 1 << 20;
+/// Memory of a block of a table, its pages, and their texts, in bytes.
+const TABLE: u64 = 6 << 20;
 /// Memory of the gzip decoder, in bytes.
 const GZIP: u64 = 256 << 10;
 /// Memory of the bzip2 decoder, in bytes.
@@ -27,6 +29,7 @@ const USUAL_WINDOW: u64 = 8 << 20;
 /// to that, at most [`HELD_LINE`](super::HELD_LINE).
 pub fn reading_memory(file: &TextFile) -> Outcome<u64> {
     let decoder = match file.packing {
+        _ if file.source.is_table() => TABLE,
         Packing::Plain => 0,
         Packing::Zstd => ZSTD + window(&start_of(file)?).unwrap_or(USUAL_WINDOW).min(MAX_WINDOW_BYTES),
         Packing::Gzip | Packing::Zip => GZIP,

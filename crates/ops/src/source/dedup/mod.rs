@@ -3,21 +3,24 @@
 //! A line up to [`HELD_LINE`] bytes is held in memory. A longer one is read in pieces, and its location is recorded: in its own file if
 //! that is plain, else in a [`Spool`]; its text is supplied in pieces of whole characters.
 
+mod documents;
 mod line_documents;
 mod lines;
 mod list;
 mod long;
 mod memory;
 mod record;
+mod row_documents;
 mod tracker;
 
 pub use crate::source::documents::{Damage, Listing, Position, TextFile};
-pub use line_documents::Documents;
+pub use documents::Documents;
 pub use lines::{line_around, line_from, lines_before};
-pub use list::list;
+pub use list::{known_file, list};
 pub use long::{LongLine, Spool};
 pub use memory::reading_memory;
 pub use record::{blank_note, Body, Kind, Record, SkippedLine};
+pub use row_documents::{judge_row, offset_after, row_record, text_field};
 
 /// The longest line that is held in memory, in bytes.
 pub const HELD_LINE: usize = 8 << 20;

@@ -17,6 +17,8 @@ pub enum Kind {
     Passed(SkippedLine),
     /// Only white space: left out, with a note.
     Blank,
+    /// A row without a value: it stays so, with a note.
+    Null,
 }
 
 /// Why a line takes no part in dedup.
@@ -57,8 +59,10 @@ pub struct Record<'a> {
     pub kind: Kind,
     /// Location of the bytes.
     pub body: Body<'a>,
-    /// The line as text, if it is held and valid.
+    /// The line as text, if it is held and valid; the text itself of a row.
     pub(super) text: &'a str,
+    /// The group of rows that a row is in; `None` for a line.
+    pub(super) group: Option<u64>,
     pub(super) fields: &'a Fields,
 }
 
@@ -70,6 +74,9 @@ impl<'a> Record<'a> {
         'a: 't,
     {
         let (Kind::Document, Body::Held(_)) = (self.kind, self.body) else { return None };
+        if self.group.is_some() {
+            return Some(self.text);
+        }
         let field = self.fields.requested()?;
         let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
         let raw = self.text.get(place(field.from + 1)..place(field.to.saturating_sub(1)))?;
@@ -109,6 +116,10 @@ impl<'a> Record<'a> {
     /// Returns the problem of a line that takes no part; `None` for a document and a blank line.
     pub fn problem(&self, file: &TextFile) -> Option<Problem> {
         let Kind::Passed(passed) = self.kind else { return None };
+        if let (Some(group), SkippedLine::NoText(why)) = (self.group, passed) {
+            let message = format!("row {} of row group {group} is copied as it is: {why}", self.line);
+            return Some(Problem::problem(ProblemKind::NoText, Subject::path(&file.path), message));
+        }
         let subject = Subject::path(&file.path).line(self.line + 1);
         let (kind, why) = match passed {
             SkippedLine::Invalid { at, why } => {

@@ -64,7 +64,7 @@ fn kinds(bytes: &[u8]) -> Vec<String> {
         .into_iter()
         .map(|(_, _, kind, text)| match kind {
             Kind::Document => format!("={text}"),
-            Kind::Blank => String::new(),
+            Kind::Blank | Kind::Null => String::new(),
             Kind::Passed(SkippedLine::Invalid { why, .. } | SkippedLine::NoText(why) | SkippedLine::TooMuch(why)) => {
                 why.to_owned()
             }

@@ -96,7 +96,7 @@ pub fn list(
             let problems = listing.problems.get_mut(first_problem..).unwrap_or_default();
             problems.sort_by(|one, other| one.subject.path.cmp(&other.subject.path));
             if glob.is_none() {
-                leave_out_others(input, first, &mut listing);
+                leave_out_others(input, first, (is_text, CHOOSE), &mut listing);
             }
             let found = listing.files.get(first..).unwrap_or_default();
             let mut aside = std::mem::take(&mut listing.set_aside);
@@ -135,25 +135,28 @@ pub fn list_jsonl(inputs: &[PathBuf], selection: Selection<'_>, cancel: &Cancel)
 }
 
 /// Leaves out files that hold no documents by their names if a folder has tables: with these, a folder has descriptions and settings.
-fn leave_out_others(folder: &Path, first: usize, listing: &mut Listing) {
+pub(in crate::source) fn leave_out_others(
+    folder: &Path,
+    first: usize,
+    (is_kept, hint): (fn(&str) -> bool, &str),
+    listing: &mut Listing,
+) {
     let found = listing.files.get(first..).unwrap_or_default();
     if !found.iter().any(|file| file.source.is_table()) {
         return;
     }
     let (kept, others): (Vec<_>, Vec<_>) =
-        listing.files.drain(first..).partition(|file| file.source.is_table() || is_text(&file.name));
+        listing.files.drain(first..).partition(|file| file.source.is_table() || is_kept(&file.name));
     listing.files.extend(kept);
     if let Some(other) = others.first() {
         let others = count(others.len() as u64, "file");
         let message = format!("{others} without documents left out, the first is {}", display_safe(&other.name));
-        listing
-            .problems
-            .push(Problem::note(ProblemKind::FileLeftOut, Subject::path(folder), message).with_hint(CHOOSE));
+        listing.problems.push(Problem::note(ProblemKind::FileLeftOut, Subject::path(folder), message).with_hint(hint));
     }
 }
 
 /// Refuses files that only some commands read.
-pub(in crate::source) fn refuse_tables(files: &[TextFile]) -> Outcome<()> {
+fn refuse_tables(files: &[TextFile]) -> Outcome<()> {
     match files.iter().find(|file| file.source.is_table()) {
         Some(file) => Err(Failure::usage(WHAT, format!("it is a file of {}, not of lines", file.source.name()))
             .on(Subject::path(&file.path))

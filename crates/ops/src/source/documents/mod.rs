@@ -19,6 +19,7 @@ mod members;
 pub(in crate::source) mod packing;
 mod parquet;
 mod python_json;
+mod rewriter;
 mod rules;
 mod set_aside;
 mod share;
@@ -30,7 +31,7 @@ mod unit;
 mod verdict;
 mod zip;
 
-pub(in crate::source) use list::{refuse_tables, text_file, FileChoice, Walk};
+pub(in crate::source) use list::{leave_out_others, text_file, FileChoice, Walk};
 pub(in crate::source) use set_aside::is_set_aside;
 pub(in crate::source) use zip::member_count;
 
@@ -42,8 +43,9 @@ pub use list::{list, list_jsonl, Listing, Selection};
 pub use packing::Packing;
 pub(crate) use packing::Unpacked;
 pub use python_json::{python_line, python_lines, NotJson};
+pub use rewriter::{EditRow, FileRewriter, TextEdits};
 pub use rules::{DocumentRules, InputRules};
-pub use share::unpacked_share;
+pub use share::{text_share, unpacked_share};
 pub use source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, OtherFields, Row, RowBlock};
 pub use sources::{table_format, table_kind, SOURCES};
 pub use stream::LineJudge;
@@ -69,6 +71,13 @@ pub struct TextFile {
     pub packing: Packing,
     /// Kind of the file.
     pub source: &'static dyn DocumentSource,
+}
+
+impl TextFile {
+    /// Whether its lines are in the file as they are, so that reading can begin at any of them.
+    pub fn has_plain_lines(&self) -> bool {
+        self.packing.is_plain() && !self.source.is_table()
+    }
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ mod table;
 
 use super::columns::{column_without_text, json_lines, scale, Columns, NOT_UTF8, ROWS_TOGETHER, TOO_LONG};
 use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, Row, RowBlock};
-use super::{Layout, Position, TableFormat, Text, TextFile};
+use super::{EditRow, FileRewriter, Layout, Position, TableFormat, Text, TextEdits, TextFile};
 use crate::source::jsonl::Unit;
-use gristmill_core::{Cancel, Outcome, Problem};
-use gristmill_parquet::{ColumnProblem, ParquetFile, TextBlock, TextBlocks, TextDecoder, Value};
+use gristmill_core::{Cancel, Failure, Outcome, Problem, Subject};
+use gristmill_parquet::{ColumnProblem, ParquetFile, Rewriter, TextBlock, TextBlocks, TextColumn, TextDecoder, Value};
 use gristmill_storage::read::open_read;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +16,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 const MAGICS: [&[u8]; 2] = [b"PAR1", b"PARE"];
 /// Ends of the names of such files.
 const SUFFIXES: [&str; 3] = [".parquet", ".parq", ".geoparquet"];
+/// Name of the step that writes files, in errors.
+const WRITING: &str = "writing the Parquet file";
+/// Bytes of a file that are copied at a time.
+const COPY_BYTES: u64 = 1 << 20;
 
 /// Apache Parquet.
 #[derive(Debug)]
@@ -111,12 +115,46 @@ impl DocumentSource for Parquet {
         Ok((block, on_disk.clamp(1, file.bytes.max(1))))
     }
 
+    fn rewriter(&self) -> Option<&'static dyn FileRewriter> {
+        Some(&Parquet)
+    }
+
     fn first_documents(&self, file: &TextFile, most: usize, _: &Cancel) -> Outcome<FirstLines> {
         let opened = open(file)?;
         let mut bytes = Vec::new();
         opened.json_rows(None, 0..opened.rows().min(most as u64), &mut bytes)?;
         let lines = json_lines(&bytes).enumerate().map(|(row, line)| (row as u64, Arc::from(line)));
         Ok(FirstLines { lines: lines.collect(), damage: None })
+    }
+}
+
+impl FileRewriter for Parquet {
+    fn check(&self, file: &TextFile, edits: &TextEdits<'_>) -> Outcome<()> {
+        let opened = open(file)?;
+        let Some(column) = text_column(&opened, edits) else { return Ok(()) };
+        let described = match () {
+            () if column.is_json() => "JSON",
+            () if column.is_binary() => "binary",
+            () => return Rewriter::new(&opened, &column, edits.ranges_key).map(drop),
+        };
+        let why = format!("its column `{}` holds {described}, and only text is changed", edits.text_key);
+        let hint = "name a column of text with --text-key, or convert the column to text";
+        Err(Failure::usage(WRITING, why).on(Subject::path(&file.path)).with_hint(hint))
+    }
+
+    fn rewrite(
+        &self,
+        file: &TextFile,
+        edits: &TextEdits<'_>,
+        edit: &mut EditRow<'_>,
+        write: &mut dyn FnMut(&[u8]) -> Outcome<()>,
+    ) -> Outcome<()> {
+        let opened = open(file)?;
+        let Some(column) = text_column(&opened, edits) else { return copy(&opened, write) };
+        let mut edit = |number, value: Value<'_>, ranges: &mut Vec<_>| {
+            edit(&row_of(number, opened.row_group_of(number) as u64, value), ranges)
+        };
+        Rewriter::new(&opened, &column, edits.ranges_key)?.write(&mut edit, write)
     }
 }
 
@@ -240,6 +278,16 @@ fn rows(block: TextBlock) -> DocumentBlock {
     DocumentBlock::Rows(Box::new(block))
 }
 
+fn row_of(number: u64, group: u64, value: Value<'_>) -> Row<'_> {
+    let text = match value {
+        Value::Text(text) => Text::Is(text),
+        Value::Null => Text::Null,
+        Value::NotUtf8 => Text::NotText(NOT_UTF8),
+        Value::TooLong(_) => Text::NotText(TOO_LONG),
+    };
+    Row { number, group, text: Some(text), line: b"" }
+}
+
 /// Decoders that are not in use; their memory is used again.
 static DECODERS: Mutex<Vec<TextDecoder>> = Mutex::new(Vec::new());
 
@@ -250,13 +298,7 @@ impl RowBlock for TextBlock {
         let mut batch = Vec::with_capacity(ROWS_TOGETHER);
         let group = self.row_group as u64;
         for (number, value) in decoder.decode(self)? {
-            let text = match value {
-                Value::Text(text) => Text::Is(text),
-                Value::Null => Text::Null,
-                Value::NotUtf8 => Text::NotText(NOT_UTF8),
-                Value::TooLong(_) => Text::NotText(TOO_LONG),
-            };
-            batch.push(Row { number, group, text: Some(text), line: b"" });
+            batch.push(row_of(number, group, value));
             if batch.len() == ROWS_TOGETHER {
                 each(&batch)?;
                 batch.clear();
@@ -275,4 +317,22 @@ impl RowBlock for TextBlock {
     fn into_memory(self: Box<Self>) -> Vec<u8> {
         self.into_spare()
     }
+}
+
+/// Returns the column of the text; `None` if the file has none, as was reported before the work.
+fn text_column(file: &ParquetFile, edits: &TextEdits<'_>) -> Option<TextColumn> {
+    file.column(edits.text_key).ok()
+}
+
+/// Copies a file.
+fn copy(file: &ParquetFile, write: &mut dyn FnMut(&[u8]) -> Outcome<()>) -> Outcome<()> {
+    let (file, mut at, mut buffer) = (file.file(), 0, Vec::new());
+    while at < file.len() {
+        let size = (file.len() - at).min(COPY_BYTES);
+        buffer.resize(usize::try_from(size).unwrap_or_default(), 0);
+        file.read_exact_at(&mut buffer, at).map_err(|error| Failure::io(WRITING, file.path(), &error))?;
+        write(&buffer)?;
+        at += size;
+    }
+    Ok(())
 }

@@ -1,8 +1,9 @@
 //! Compression ratio of a file, measured on its beginning.
 
 use super::packing::Unpacked;
-use super::TextFile;
-use gristmill_core::Outcome;
+use super::{DocumentBlock, DocumentFields, Row, Text, TextFile};
+use crate::source::jsonl::Unit;
+use gristmill_core::{Cancel, Outcome};
 use gristmill_storage::read::open_read;
 use std::sync::Arc;
 
@@ -37,4 +38,17 @@ pub fn unpacked_share(file: &TextFile, most: u64) -> Outcome<(u64, u64)> {
         taken = now;
     }
     Ok(last.unwrap_or((taken, given)))
+}
+
+/// Returns how many bytes of a table have how many bytes of text, for about `most` bytes of text at its beginning.
+pub fn text_share(file: &TextFile, fields: &DocumentFields, most: u64, cancel: &Cancel) -> Outcome<(u64, u64)> {
+    let (block, bytes) = file.source.sample(file, fields, Unit { start: 0, end: most }, cancel)?;
+    let mut text = 0;
+    if let DocumentBlock::Rows(block) = block {
+        block.decode(&mut |rows: &[Row<'_>]| {
+            text += rows.iter().map(|row| row.text.map_or("", Text::words).len() as u64).sum::<u64>();
+            Ok(())
+        })?;
+    }
+    Ok((bytes, text))
 }

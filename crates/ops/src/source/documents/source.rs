@@ -1,6 +1,6 @@
 //! Kinds of files that hold documents, and blocks of these.
 
-use super::{Block, Layout, Position, TableFormat, Text, TextFile};
+use super::{Block, FileRewriter, Layout, Position, TableFormat, Text, TextFile};
 use crate::source::jsonl::Unit;
 use gristmill_core::pack::TextField;
 use gristmill_core::{Cancel, Outcome, Problem};
@@ -95,6 +95,11 @@ pub trait DocumentSource: Debug + Sync {
         range: Unit,
         cancel: &Cancel,
     ) -> Outcome<(DocumentBlock, u64)>;
+
+    /// Returns what writes such files again with other texts; `None` if they are only read.
+    fn rewriter(&self) -> Option<&'static dyn FileRewriter> {
+        None
+    }
 
     /// Returns the first documents as objects of JSON.
     fn first_documents(&self, file: &TextFile, most: usize, cancel: &Cancel) -> Outcome<FirstLines>;

@@ -2,9 +2,8 @@
 
 use super::{Document, Removed, Source};
 use crate::engine::dedup::look::InMemorySearch;
-use crate::source::dedup::{Documents, Kind, Position, TextFile};
-use crate::source::documents::Packing;
-use gristmill_core::{Cancel, Failure, FileStamp, Outcome, Subject};
+use crate::source::dedup::{known_file, Documents, Kind, Position, TextFile};
+use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_storage::read::stamp_at;
 use memchr::memmem::Finder;
 use std::ops::Range;
@@ -46,19 +45,7 @@ impl Source {
         if (stamp.bytes, stamp.modified_ns) != (self.bytes, self.modified_ns) {
             return Err(refuse("the file has changed since the run read it"));
         }
-        Ok(self.file(stamp))
-    }
-
-    fn file(&self, stamp: FileStamp) -> TextFile {
-        let packing = Packing::of_name(&self.name);
-        TextFile {
-            path: self.path.clone(),
-            name: self.name.clone(),
-            bytes: stamp.bytes,
-            stamp,
-            packing,
-            source: &crate::source::documents::Jsonl,
-        }
+        known_file(&self.path, &self.name)
     }
 }
 

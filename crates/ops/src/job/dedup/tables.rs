@@ -1,0 +1,60 @@
+//! Files whose documents are rows of a table: what is checked before the work, and how one is written.
+
+use super::inputs::Inputs;
+use crate::job::pool::run_units;
+use crate::source::dedup::{text_field, TextFile};
+use crate::source::documents::{Layout, TextEdits};
+use gristmill_core::dedup::{Mode, Variant, ANNOTATE_KEY, FIELD_OF_VARIANT_B};
+use gristmill_core::{Cancel, DedupPlan, Failure, Outcome, Problem, ProblemKind, Subject};
+
+/// Name of this step in errors.
+const WHAT: &str = "deduplicating";
+
+/// Returns what a plan changes in tables. Ranges are listed in a column at the top level.
+pub(super) fn edits_of(plan: &DedupPlan) -> Outcome<TextEdits<'_>> {
+    let ranges_key = match (plan.mode, plan.variant) {
+        (Mode::Remove, _) => None,
+        (Mode::Annotate, Variant::B) => Some(FIELD_OF_VARIANT_B),
+        (Mode::Annotate, Variant::A) if plan.annotate_key == ANNOTATE_KEY => Some(FIELD_OF_VARIANT_B),
+        (Mode::Annotate, Variant::A) if plan.annotate_key.contains('.') => {
+            let why = "the ranges of a table are listed in a column at its top level";
+            let hint = "give a name without dots, or leave the flag out";
+            return Err(Failure::usage(WHAT, why).on(Subject::field("--annotate-key")).with_hint(hint));
+        }
+        (Mode::Annotate, Variant::A) => Some(plan.annotate_key.as_str()),
+    };
+    Ok(TextEdits { text_key: &plan.text_key, ranges_key })
+}
+
+/// Checks all tables. Returns a problem for each without the text, whose rows stay as they are. Fails if no file has the text, and if a
+/// table cannot be written.
+pub(super) fn check(plan: &DedupPlan, inputs: &Inputs, threads: usize, cancel: &Cancel) -> Outcome<Vec<Problem>> {
+    let files = inputs.line_files();
+    let tables: Vec<(usize, &TextFile)> =
+        files.iter().copied().enumerate().filter(|(_, file)| file.source.is_table()).collect();
+    let Some((_, first)) = tables.first() else { return Ok(Vec::new()) };
+    if plan.export_index.is_some() {
+        let why = format!("an index holds lines of JSON, and files of {} have rows", first.source.name());
+        let hint = "leave --export-index out, or convert the files to JSONL";
+        return Err(Failure::usage(WHAT, why).on(Subject::path(&first.path)).with_hint(hint));
+    }
+    let (edits, fields) = (edits_of(plan)?, text_field(&plan.text_key));
+    let layouts = run_units(&tables, threads, cancel, |(number, file)| {
+        if let Some(rewriter) = file.source.rewriter().filter(|_| *number >= inputs.earlier) {
+            rewriter.check(file, &edits)?;
+        }
+        file.source.layout(file, &fields, cancel)
+    })?;
+    let has_text = tables.len() < files.len() || layouts.iter().any(|layout| matches!(layout, Layout::Rows));
+    let mut problems = Vec::new();
+    for ((_, file), layout) in tables.iter().zip(layouts) {
+        let Layout::NoText { why, hint } = layout else { continue };
+        let subject = Subject::path(&file.path);
+        if !has_text {
+            return Err(Failure::usage(WHAT, why).on(subject).with_hint(hint));
+        }
+        let message = format!("its rows stay as they are: {why}");
+        problems.push(Problem::problem(ProblemKind::NoText, subject, message).with_hint(hint));
+    }
+    Ok(problems)
+}

@@ -1,0 +1,95 @@
+//! Sequential reading of the documents of one file, whatever holds them.
+
+use super::line_documents::LineDocuments;
+use super::long::Spool;
+use super::record::Record;
+use super::row_documents::RowDocuments;
+use super::HELD_LINE;
+use crate::source::documents::{Damage, Position, TextFile};
+use gristmill_core::{Cancel, Outcome};
+
+/// Reads the lines or rows of one file, in order. A row counts as a line.
+pub enum Documents {
+    /// Of a file of lines.
+    Lines(Box<LineDocuments>),
+    /// Of a table.
+    Rows(Box<RowDocuments>),
+}
+
+impl Documents {
+    /// Opens a file at a position between two lines; a packed one is unpacked from its beginning regardless. `spool` stores lines of packed
+    /// files that are too long to be held.
+    ///
+    /// A file that changed since it was listed is refused.
+    pub fn open(
+        file: &TextFile,
+        text_key: &str,
+        from: Position,
+        spool: Box<dyn Spool>,
+        cancel: &Cancel,
+    ) -> Outcome<Self> {
+        Self::open_holding(file, text_key, from, spool, HELD_LINE, cancel)
+    }
+
+    /// Like [`open`](Self::open), with another limit for lines that are held: the result for a line is the same, except for the limits of
+    /// lines that are not held.
+    pub fn open_holding(
+        file: &TextFile,
+        text_key: &str,
+        from: Position,
+        spool: Box<dyn Spool>,
+        held_line: usize,
+        cancel: &Cancel,
+    ) -> Outcome<Self> {
+        Ok(match file.source.is_table() {
+            true => Self::Rows(Box::new(RowDocuments::open(file, text_key, from, cancel)?)),
+            false => {
+                Self::Lines(Box::new(LineDocuments::open_holding(file, text_key, from, spool, held_line, cancel)?))
+            }
+        })
+    }
+
+    /// Returns the next line; `None` at the end of the text, or of the readable part of it.
+    ///
+    /// At the end the file is compared with its state when it was listed: one that changed meanwhile is an error.
+    #[expect(clippy::should_implement_trait, reason = "what it hands out borrows from it")]
+    pub fn next(&mut self) -> Outcome<Option<Record<'_>>> {
+        match self {
+            Self::Lines(lines) => lines.next(),
+            Self::Rows(rows) => rows.next(),
+        }
+    }
+
+    /// Returns the next line, which is known to be held and to have this number of bytes; `None` when it does not.
+    pub fn next_known(&mut self, bytes: usize) -> Outcome<Option<&[u8]>> {
+        match self {
+            Self::Lines(lines) => lines.next_known(bytes),
+            Self::Rows(_) => Ok(None),
+        }
+    }
+
+    /// Returns the position of the next line.
+    pub fn position(&self) -> Position {
+        match self {
+            Self::Lines(lines) => lines.position(),
+            Self::Rows(rows) => rows.position(),
+        }
+    }
+
+    /// Returns the packed bytes read so far, for progress.
+    pub fn consumed(&self) -> u64 {
+        match self {
+            Self::Lines(lines) => lines.consumed(),
+            Self::Rows(rows) => rows.consumed(),
+        }
+    }
+
+    /// Returns where and why the text ended prematurely; valid once there are no more lines. All lines before were returned, except one
+    /// that the end truncates. Damage of a table is a failure instead.
+    pub fn damage(&self) -> Option<&Damage> {
+        match self {
+            Self::Lines(lines) => lines.damage(),
+            Self::Rows(_) => None,
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Sequential reading of the rows of one table.
+
+use super::record::{Body, Kind, Record, SkippedLine};
+use crate::source::documents::{
+    BlockReader, DocumentBlock, DocumentFields, OtherFields, Position, Row, Text, TextFile,
+};
+use gristmill_core::pack::TextField;
+use gristmill_core::{Cancel, Failure, Outcome, Subject};
+use gristmill_pycompat::json_fields::Fields;
+use gristmill_storage::read::stamp_at;
+
+/// Bytes of text in a block.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// Returns the fields that dedup reads of tables: the text alone.
+pub fn text_field(text_key: &str) -> DocumentFields {
+    DocumentFields { text: TextField::Key(text_key.to_owned()), others: OtherFields::None }
+}
+
+/// Reads the rows of one table, in order. The offset of a row is the size of the texts before it, each with a separator.
+pub struct RowDocuments {
+    reader: Box<dyn BlockReader>,
+    file: TextFile,
+    /// Memory of a block for the next one.
+    spare: Vec<u8>,
+    /// Texts of the rows of a block, one after another.
+    texts: String,
+    rows: Vec<HeldRow>,
+    /// The next row among those.
+    next: usize,
+    at: Position,
+    /// A row has no fields.
+    fields: Fields,
+}
+
+/// A row of the current block.
+#[derive(Clone, Copy)]
+struct HeldRow {
+    number: u64,
+    group: u64,
+    kind: Kind,
+    /// Its text among the texts.
+    from: usize,
+    to: usize,
+}
+
+impl RowDocuments {
+    /// Opens a file at a row. A file that changed since it was listed is refused.
+    pub(super) fn open(file: &TextFile, text_key: &str, from: Position, cancel: &Cancel) -> Outcome<Self> {
+        let row = Position { offset: 0, line: from.line };
+        let reader = file.source.open(file, &text_field(text_key), row, BLOCK_BYTES, cancel)?;
+        let documents = Self {
+            reader,
+            file: file.clone(),
+            spare: Vec::new(),
+            texts: String::new(),
+            rows: Vec::new(),
+            next: 0,
+            at: from,
+            fields: Fields::new(text_key),
+        };
+        documents.check_unchanged()?;
+        Ok(documents)
+    }
+
+    /// Returns the next row; `None` after the last one.
+    pub fn next(&mut self) -> Outcome<Option<Record<'_>>> {
+        while self.next >= self.rows.len() {
+            if !self.read_block()? {
+                self.check_unchanged()?;
+                return Ok(None);
+            }
+        }
+        let Some(row) = self.rows.get(self.next).copied() else { return Ok(None) };
+        self.next += 1;
+        let text = self.texts.get(row.from..row.to).unwrap_or_default();
+        let start = self.at.offset;
+        self.at = Position { offset: offset_after(start, row.kind, text.len()), line: row.number + 1 };
+        Ok(Some(row_record((row.number, row.group), start, row.kind, text, &self.fields)))
+    }
+
+    /// Reads the next block; whether there was one.
+    fn read_block(&mut self) -> Outcome<bool> {
+        let Some(block) = self.reader.next(std::mem::take(&mut self.spare))? else { return Ok(false) };
+        self.texts.clear();
+        self.texts.shrink_to(8 * BLOCK_BYTES);
+        self.rows.clear();
+        self.next = 0;
+        let (texts, rows) = (&mut self.texts, &mut self.rows);
+        if let DocumentBlock::Rows(block) = &block {
+            block.decode(&mut |several: &[Row<'_>]| {
+                for row in several {
+                    let (kind, text) = judge_row(row);
+                    let from = texts.len();
+                    texts.push_str(text);
+                    rows.push(HeldRow { number: row.number, group: row.group, kind, from, to: texts.len() });
+                }
+                Ok(())
+            })?;
+        }
+        self.spare = block.into_memory();
+        Ok(true)
+    }
+
+    /// Returns the position of the next row.
+    pub fn position(&self) -> Position {
+        self.at
+    }
+
+    /// Returns the bytes of the file read so far, for progress.
+    pub fn consumed(&self) -> u64 {
+        self.reader.consumed()
+    }
+
+    fn check_unchanged(&self) -> Outcome<()> {
+        match stamp_at(&self.file.path)? == self.file.stamp {
+            true => Ok(()),
+            false => Err(Failure::data("reading the text", "the file changed since it was listed")
+                .on(Subject::path(&self.file.path))
+                .with_hint("run again when no program writes to it")),
+        }
+    }
+}
+
+/// Returns the kind of a row, and its text.
+pub fn judge_row<'a>(row: &Row<'a>) -> (Kind, &'a str) {
+    match row.text {
+        Some(Text::Is(text)) => (Kind::Document, text),
+        Some(Text::Null | Text::Missing) => (Kind::Null, ""),
+        Some(Text::NotText(why)) => (Kind::Passed(SkippedLine::NoText(why)), ""),
+        _ => (Kind::Passed(SkippedLine::NoText("it has no text")), ""),
+    }
+}
+
+/// Returns the record of a row, given its number and that of its group. `fields` are none.
+pub fn row_record<'a>(
+    (number, group): (u64, u64),
+    start: u64,
+    kind: Kind,
+    text: &'a str,
+    fields: &'a Fields,
+) -> Record<'a> {
+    let bytes = text.len() as u64;
+    Record { line: number, start, bytes, kind, body: Body::Held(b""), text, group: Some(group), fields }
+}
+
+/// Returns the offset of the next row.
+pub fn offset_after(start: u64, kind: Kind, text_bytes: usize) -> u64 {
+    start + text_bytes as u64 + u64::from(kind == Kind::Document)
+}
