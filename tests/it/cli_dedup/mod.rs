@@ -8,6 +8,7 @@ mod golden;
 mod kills;
 mod large;
 mod ranges;
+mod tables;
 
 use super::cli_support::{Ran, Sandbox};
 use super::support::{assert_same, picture, put};
