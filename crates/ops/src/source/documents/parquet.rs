@@ -119,6 +119,10 @@ impl DocumentSource for Parquet {
         Some(&Parquet)
     }
 
+    fn count_rows(&self, file: &TextFile, _: &Cancel) -> Outcome<u64> {
+        Ok(open(file)?.rows())
+    }
+
     fn first_documents(&self, file: &TextFile, most: usize, _: &Cancel) -> Outcome<FirstLines> {
         let opened = open(file)?;
         let mut bytes = Vec::new();

@@ -7,6 +7,9 @@ use gristmill_core::{Cancel, Outcome, Problem};
 use std::fmt::Debug;
 use std::sync::Arc;
 
+/// Text of the blocks in which rows are counted, in bytes.
+const COUNTED_BYTES: usize = 1 << 20;
+
 /// The fields of documents that are read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocumentFields {
@@ -99,6 +102,21 @@ pub trait DocumentSource: Debug + Sync {
     /// Returns what writes such files again with other texts; `None` if they are only read.
     fn rewriter(&self) -> Option<&'static dyn FileRewriter> {
         None
+    }
+
+    /// Counts the lines or rows of a file, also those without text.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn count_rows(&self, file: &TextFile, cancel: &Cancel) -> Outcome<u64> {
+        // A program names no column that the file could lack.
+        let fields = DocumentFields { text: TextField::Jq(String::new()), others: OtherFields::All };
+        let mut reader = self.open(file, &fields, Position::default(), COUNTED_BYTES, cancel)?;
+        let mut spare = Vec::new();
+        while let Some(block) = reader.next(spare)? {
+            spare = block.into_memory();
+        }
+        Ok(reader.position().line)
     }
 
     /// Returns the first documents as objects of JSON.
