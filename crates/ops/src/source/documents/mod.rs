@@ -25,6 +25,7 @@ mod set_aside;
 mod share;
 mod source;
 mod sources;
+mod splits;
 mod stream;
 mod table;
 mod unit;
@@ -48,6 +49,9 @@ pub use rules::{DocumentRules, InputRules};
 pub use share::{text_share, unpacked_share};
 pub use source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, OtherFields, Row, RowBlock};
 pub use sources::{table_format, table_kind, SOURCES};
+pub use splits::{
+    find_splits, no_such_split, parse_split, FolderListing, MissingShards, Split, SplitFile, SplitPart, Splits,
+};
 pub use stream::LineJudge;
 pub use table::{table_files, Table, TableColumn, TableFile, TableFindings, TableFormat, TableSummary, TableUnit};
 pub use unit::{plain_units, read_unit, unit_text, UnitText};
