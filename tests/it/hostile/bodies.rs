@@ -184,6 +184,7 @@ pub fn dedup_documents(bytes: &[u8]) {
             stamp,
             packing,
             source: &gristmill_ops::source::documents::Jsonl,
+            rows: None,
         }
     };
     let file = file_of(bytes, ".jsonl");

@@ -10,7 +10,7 @@ use super::spools::{SpoolRules, SpoolSet};
 use crate::job::publish::FinishedFile;
 use crate::job::task::TaskContext;
 use crate::source::documents::{DocumentRules, InputRules, TextFile};
-use crate::tokens::encode::{EncodedBlock, EncodingSpec};
+use crate::tokens::encode::{EncodedBlock, EncodingSpec, RowDeal};
 use gristmill_core::pack::TokenType;
 use gristmill_core::{Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_storage::fs::BufferedFile;
@@ -20,6 +20,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 /// Bytes buffered before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -172,6 +173,11 @@ pub(crate) trait TokenFormat: Sync {
     }
     /// Returns the most bytes that a byte of text can become.
     fn max_bytes_per_text_byte(&self, plan: &PackPlan) -> u64;
+    /// Whether the rows of files are dealt to outputs, not the files; the rows of each input file are then counted before.
+    fn deals_rows(&self, plan: &PackPlan) -> bool {
+        let _ = plan;
+        false
+    }
     /// Deals the input files to outputs.
     ///
     /// # Errors
@@ -246,7 +252,7 @@ pub(crate) struct DealRequest<'a> {
 pub(crate) struct DealtFiles {
     /// The files, in the order of the format.
     pub(crate) files: Vec<TextFile>,
-    /// The output of each file, counted from 0; parallel to `files`.
+    /// The output of each file, counted from 0; parallel to `files`. 0 if rows are dealt.
     pub(crate) slots: Vec<usize>,
     pub(crate) order: ReadingOrder,
     /// Spans of this raw index are read instead of lines.
@@ -269,6 +275,10 @@ pub(crate) enum ReadingOrder {
 pub(crate) trait TokenOutput: SpoolRules {
     /// Returns the number of outputs that input files are dealt to.
     fn slots(&self) -> usize;
+    /// Returns how rows are dealt to the outputs; `None` if files are. The encoding keeps the lines of documents then.
+    fn row_deal(&self) -> Option<Arc<RowDeal>> {
+        None
+    }
     /// Returns the path that readers open.
     fn path(&self) -> PathBuf;
     /// Returns the path of each file, with the spool that it is made of.

@@ -78,6 +78,7 @@ pub(crate) fn files_named(names: &[&str]) -> Vec<TextFile> {
         stamp: gristmill_core::FileStamp::default(),
         packing: Packing::of_name(name),
         source: &crate::source::documents::Jsonl,
+        rows: None,
     };
     names.iter().map(file).collect()
 }

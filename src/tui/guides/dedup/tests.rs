@@ -44,6 +44,7 @@ fn listing() -> Listing {
         stamp,
         source: &gristmill_ops::source::documents::Jsonl,
         packing,
+        rows: None,
     };
     let problem = "it is left out: its name ends in .xz, which is not read here";
     let mut listing = Listing::default();

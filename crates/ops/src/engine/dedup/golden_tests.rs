@@ -70,6 +70,7 @@ fn unpacked(path: &Path, packing: Packing) -> Vec<u8> {
         stamp,
         packing,
         source: &crate::source::documents::Jsonl,
+        rows: None,
     };
     let mut blocks = Blocks::open(&file, 1 << 20, Position::default(), &Cancel::default()).unwrap();
     let mut out = Vec::new();

@@ -25,7 +25,15 @@ fn file_of(dir: &Path, bytes: &[u8], packing: Packing) -> TextFile {
     let path = dir.join("x");
     write_file(&RealFs, &path, bytes, 0o600).unwrap();
     let stamp = stamp_at(&path).unwrap();
-    TextFile { path, name: "x".into(), bytes: stamp.bytes, stamp, packing, source: &crate::source::documents::Jsonl }
+    TextFile {
+        path,
+        name: "x".into(),
+        bytes: stamp.bytes,
+        stamp,
+        packing,
+        source: &crate::source::documents::Jsonl,
+        rows: None,
+    }
 }
 
 /// Returns all lines, each written in these layouts, with the ranges that `ranges` returns for the length of the text in bytes.

@@ -184,6 +184,7 @@ impl Inputs {
                 stamp,
                 packing,
                 source: &crate::source::documents::Jsonl,
+                rows: None,
             });
         }
         self.index = Some(index);
@@ -354,6 +355,7 @@ mod tests {
             stamp,
             packing: Packing::Plain,
             source: &crate::source::documents::Jsonl,
+            rows: None,
         }
     }
 

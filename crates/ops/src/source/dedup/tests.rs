@@ -20,6 +20,7 @@ fn text_file(path: &Path, packing: Packing) -> TextFile {
         stamp,
         packing,
         source: &crate::source::documents::Jsonl,
+        rows: None,
     }
 }
 

@@ -79,6 +79,7 @@ fn file(folder: &Path, name: &str, bytes: &[u8]) -> TextFile {
         packing,
         path,
         source: &crate::source::documents::Jsonl,
+        rows: None,
     }
 }
 

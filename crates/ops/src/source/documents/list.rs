@@ -216,7 +216,7 @@ pub(in crate::source) fn text_file(path: PathBuf, name: String, is_chosen: bool)
     let stamp = file.stamp().map_err(|error| Failure::io(WHAT, &path, &error))?;
     let source = source_of(&name, &first_bytes(&file)?, is_chosen);
     let packing = if source.is_table() { Packing::Plain } else { Packing::of(&file)? };
-    Ok(TextFile { bytes: stamp.bytes, stamp, packing, source, path, name })
+    Ok(TextFile { bytes: stamp.bytes, stamp, packing, source, path, name, rows: None })
 }
 
 /// Lists files by relative paths from a file.

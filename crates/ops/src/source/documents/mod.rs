@@ -58,6 +58,7 @@ pub use unit::{plain_units, read_unit, unit_text, UnitText};
 pub use verdict::{mark_hint, Quirks, Verdict, BYTE_ORDER_MARK, EMPTY};
 
 use gristmill_core::FileStamp;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// One file of documents.
@@ -75,6 +76,27 @@ pub struct TextFile {
     pub packing: Packing,
     /// Kind of the file.
     pub source: &'static dyn DocumentSource,
+    /// The rows that are read; `None` means all.
+    pub rows: Option<FileRows>,
+}
+
+/// Some of the rows, or lines, of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileRows {
+    /// Their numbers, counted from 0.
+    pub range: Range<u64>,
+    /// Number of all rows of the file.
+    pub all: u64,
+}
+
+impl TextFile {
+    /// Returns the approximate bytes on disk of the rows that are read.
+    pub fn bytes_read(&self) -> u64 {
+        let Some(rows) = &self.rows else { return self.bytes };
+        let share =
+            u128::from(self.bytes) * u128::from(rows.range.end - rows.range.start) / u128::from(rows.all.max(1));
+        u64::try_from(share).unwrap_or(self.bytes)
+    }
 }
 
 impl TextFile {

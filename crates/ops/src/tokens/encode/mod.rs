@@ -10,6 +10,7 @@ mod identity;
 mod masks;
 mod packed;
 mod packer;
+mod row_deal;
 mod sequence_rules;
 mod sequences;
 
@@ -18,4 +19,5 @@ pub use encoding_spec::{as_length, end_id, fields_of, known_id, no_end, Encoding
 pub use identity::{differences, plan_hash};
 pub use packed::{EncodedBlock, Finding, PackedPiece, SpecialTokenCounts};
 pub use packer::{FileBlock, Packer};
+pub use row_deal::{RowDeal, RowFilter, RowOrder};
 pub use sequence_rules::SequenceRules;

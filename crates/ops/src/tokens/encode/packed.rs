@@ -148,6 +148,28 @@ impl EncodedBlock {
         }
     }
 
+    /// Divides the documents among outputs by their lines; a token has `width` bytes. Documents of no output are left out. For formats
+    /// without sequences and ids; nothing is known of what was left out among them.
+    pub fn divide(&self, width: usize, output_of: impl Fn(u64) -> Option<usize>) -> BTreeMap<usize, Self> {
+        let mut parts: BTreeMap<usize, Self> = BTreeMap::new();
+        let mut from = 0;
+        for (number, (length, line)) in self.lengths.iter().zip(&self.lines).enumerate() {
+            let to = from + usize::try_from(*length).unwrap_or(usize::MAX);
+            let tokens = std::mem::replace(&mut from, to)..to;
+            let Some(output) = output_of(*line) else { continue };
+            let part = parts.entry(output).or_default();
+            let bytes = self.bytes.get(tokens.start * width..tokens.end * width);
+            part.bytes.extend_from_slice(bytes.unwrap_or_default());
+            part.mask.extend_from_slice(self.mask.get(tokens).unwrap_or_default());
+            part.lengths.push(*length);
+            part.lines.push(*line);
+            part.chars.extend(self.chars.get(number));
+            part.lost.extend(self.lost.get(number));
+            part.filled.extend(self.filled.get(number));
+        }
+        parts
+    }
+
     fn clear(&mut self) {
         self.bytes.clear();
         self.mask.clear();

@@ -4,6 +4,7 @@ use super::document_ids::IdSource;
 use super::encoding_spec::{EncodingSpec, Kind};
 use super::masks;
 use super::packed::{Finding, PackedPiece};
+use super::row_deal::RowFilter;
 use super::sequence_rules::SequenceRules;
 use super::sequences::{LineEncoder, LineResult, NOT_ENCODED};
 use crate::source::documents::{
@@ -31,6 +32,8 @@ pub struct FileBlock {
     pub file: usize,
     /// Its documents.
     pub documents: DocumentBlock,
+    /// Which of these are packed.
+    pub rows: RowFilter,
 }
 
 /// A line, span or row.
@@ -112,18 +115,25 @@ impl<'a> Packer<'a> {
     pub fn run(&mut self, piece: &FileBlock, out: &mut PackedPiece) -> Outcome<()> {
         out.clear(self.specs.len());
         match &piece.documents {
-            DocumentBlock::Lines(block) => self.lines(piece.file, block, out),
+            DocumentBlock::Lines(block) => self.lines(piece, block, out),
             DocumentBlock::Spans { first, spans, bytes } => self.spans(piece.file, (*first, spans, bytes), out),
-            DocumentBlock::Rows(rows) => self.rows(piece.file, &**rows, out),
+            DocumentBlock::Rows(rows) => self.rows(piece, &**rows, out),
         }
     }
 
-    fn lines(&mut self, file: usize, block: &Block, out: &mut PackedPiece) -> Outcome<()> {
+    fn lines(&mut self, piece: &FileBlock, block: &Block, out: &mut PackedPiece) -> Outcome<()> {
+        let (file, has_all) = (piece.file, piece.rows.has_all());
         let has_cr = self.specs.iter().any(ends_lines_at_cr) && memchr(b'\r', &block.bytes).is_some();
         let mut queue = PendingBatch::default();
-        out.text_bytes = block.bytes.len() as u64;
+        out.text_bytes = if has_all { block.bytes.len() as u64 } else { 0 };
         for (count, line) in block.lines().enumerate() {
             self.breathe(count)?;
+            if !has_all {
+                if !piece.rows.has(line.number) {
+                    continue;
+                }
+                out.text_bytes += line.bytes.len() as u64 + 1;
+            }
             out.items += 1;
             if line.is_overlong() {
                 self.flush(file, &mut queue, out)?;
@@ -162,10 +172,11 @@ impl<'a> Packer<'a> {
         self.flush(file, &mut queue, out)
     }
 
-    fn rows(&mut self, file: usize, rows: &dyn RowBlock, out: &mut PackedPiece) -> Outcome<()> {
+    fn rows(&mut self, piece: &FileBlock, rows: &dyn RowBlock, out: &mut PackedPiece) -> Outcome<()> {
+        let file = piece.file;
         rows.decode(&mut |rows: &[Row<'_>]| {
             let mut queue = PendingBatch::default();
-            for row in rows {
+            for row in rows.iter().filter(|row| piece.rows.has(row.number)) {
                 self.breathe(usize::try_from(out.items).unwrap_or(usize::MAX))?;
                 out.items += 1;
                 let unit = Unit { number: row.number, start: row.group, bytes: row.line };

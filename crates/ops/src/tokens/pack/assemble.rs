@@ -10,11 +10,12 @@ use super::inputs::{Inputs, Pass};
 use super::journal::{Journal, Record, ResumePosition, Totals};
 use super::layout::Layout;
 use crate::job::task::TaskContext;
-use crate::tokens::encode::{EncodingSpec, PackedPiece};
+use crate::tokens::encode::{EncodedBlock, EncodingSpec, PackedPiece};
 use gristmill_core::pack::PackPlan;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity};
 use gristmill_tokenizer::Padding;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -183,23 +184,13 @@ impl<'a> Assembler<'a> {
                 None => most,
             };
             most = most.max(kept);
-            let Some(slot) = pass.slot(number, file) else { return Err(missing_file()) };
-            let Some(FormatOutput { writer, spools }) = self.formats.get_mut(number) else { continue };
-            let appended = writer.append(slot, block, input, spools)?;
+            self.append(number, spec, pass, fed.piece.file, block)?;
             if let Some(totals) = self.totals.targets.get_mut(number) {
                 totals.documents += kept.0;
                 totals.tokens += kept.1.saturating_sub(block.lost.iter().sum());
-                totals.truncated.add(block.lost.get(appended.kept.clone()).unwrap_or_default());
-                totals.padded.add(block.filled.get(appended.kept).unwrap_or_default());
-                if appended.lost > 0 {
-                    totals.skip(LOST_TOGETHER, false, appended.lost);
-                }
                 for skipped in &block.skipped {
                     totals.skip(skipped.reason, skipped.is_by_design, skipped.documents);
                 }
-            }
-            if appended.lost > 0 {
-                self.count_more(Severity::Problem, ProblemKind::CompatLoss, appended.lost);
             }
         }
         self.totals.documents += most.0;
@@ -240,6 +231,42 @@ impl<'a> Assembler<'a> {
         Ok(())
     }
 
+    /// Appends a block to the output of its file, or its documents to those of their rows.
+    fn append(
+        &mut self,
+        number: usize,
+        spec: &EncodingSpec,
+        pass: &Pass,
+        file: usize,
+        block: &EncodedBlock,
+    ) -> Outcome<()> {
+        let parts = match (pass.deals.get(&number), pass.slot(number, file)) {
+            (Some(deal), _) => {
+                let parts = block.divide(spec.token.bytes(), |row| deal.slot(file, row));
+                parts.into_iter().map(|(slot, part)| (slot, Cow::Owned(part))).collect()
+            }
+            (None, Some(slot)) => vec![(slot, Cow::Borrowed(block))],
+            (None, None) => return Err(missing_file()),
+        };
+        let mut lost = 0;
+        for (slot, part) in parts {
+            let (Some(input), Some(format)) = (pass.files.get(file), self.formats.get_mut(number)) else { continue };
+            let appended = format.writer.append(slot, &part, input, &mut format.spools)?;
+            lost += appended.lost;
+            if let Some(totals) = self.totals.targets.get_mut(number) {
+                totals.truncated.add(part.lost.get(appended.kept.clone()).unwrap_or_default());
+                totals.padded.add(part.filled.get(appended.kept).unwrap_or_default());
+            }
+        }
+        if lost > 0 {
+            if let Some(totals) = self.totals.targets.get_mut(number) {
+                totals.skip(LOST_TOGETHER, false, lost);
+            }
+            self.count_more(Severity::Problem, ProblemKind::CompatLoss, lost);
+        }
+        Ok(())
+    }
+
     /// Records the current length of the spools.
     pub(super) fn commit(&mut self) -> Outcome<()> {
         if self.is_torn {
@@ -270,19 +297,19 @@ impl<'a> Assembler<'a> {
         self.begun = Some(file);
         self.set_slots();
         for number in pass.specs() {
-            let Some(slot) = pass.slot(number, file) else { return Err(missing_file()) };
+            let Some(slots) = pass.slots(number, file) else { return Err(missing_file()) };
             let Some(FormatOutput { writer, spools }) = self.formats.get_mut(number) else { continue };
-            writer.begin_file(slot, spools)?;
+            slots.into_iter().try_for_each(|slot| writer.begin_file(slot, spools))?;
         }
         Ok(())
     }
 
     fn end_file(&mut self, pass: &Pass, file: usize) -> Outcome<()> {
         for number in pass.specs() {
-            let Some(slot) = pass.slot(number, file) else { return Err(missing_file()) };
+            let Some(slots) = pass.slots(number, file) else { return Err(missing_file()) };
             let Some(FormatOutput { writer, spools }) = self.formats.get_mut(number) else { continue };
             spools.rest_grown()?;
-            writer.end_file(slot, spools)?;
+            slots.into_iter().try_for_each(|slot| writer.end_file(slot, spools))?;
         }
         self.begun = None;
         self.set_slots();

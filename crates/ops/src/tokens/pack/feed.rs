@@ -4,7 +4,7 @@ use super::inputs::{check_unchanged, Pass};
 use super::journal::ResumePosition;
 use crate::formats::modalities::raw_index;
 use crate::source::documents::{BlockReader, DocumentBlock, DocumentFields, Position, TextFile, MAX_LINE_BYTES};
-use crate::tokens::encode::FileBlock;
+use crate::tokens::encode::{FileBlock, RowFilter};
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_pycompat::pickle::IndexReader;
 use gristmill_storage::read::{open_read, ReadFile};
@@ -81,16 +81,22 @@ impl<'a> Feed<'a> {
                 self.open(file)?
             }
         };
-        let block = reader.next(spare)?;
+        let end = file.rows.as_ref().map_or(u64::MAX, |rows| rows.range.end);
+        let is_past_end = reader.position().line >= end;
+        let block = if is_past_end { None } else { reader.next(spare)? };
         let is_last = block.is_none();
         let at = reader.position();
         let now = if is_last { file.bytes } else { reader.consumed().min(file.bytes) };
         let mut fed = Fed {
-            piece: FileBlock { file: self.file, documents: block.unwrap_or_default() },
+            piece: FileBlock {
+                file: self.file,
+                documents: block.unwrap_or_default(),
+                rows: self.pass.row_filter(self.file),
+            },
             consumed: now.saturating_sub(before),
             next: ResumePosition { pass: self.number, file: self.file, offset: at.offset, line: at.line },
             is_last,
-            damage: if is_last { reader.damage()? } else { None },
+            damage: if is_last && !is_past_end { reader.damage()? } else { None },
         };
         if is_last {
             check_unchanged(file)?;
@@ -110,7 +116,7 @@ impl<'a> Feed<'a> {
 
     /// Ends the current file with an empty block.
     fn skip_file(&mut self) -> Fed {
-        let piece = FileBlock { file: self.file, documents: DocumentBlock::default() };
+        let piece = FileBlock { file: self.file, documents: DocumentBlock::default(), rows: RowFilter::default() };
         (self.open, self.from, self.file) = (None, Position::default(), self.file + 1);
         let next = ResumePosition { pass: self.number, file: self.file, ..ResumePosition::default() };
         Fed { piece, consumed: 0, next, is_last: true, damage: None }
@@ -118,7 +124,10 @@ impl<'a> Feed<'a> {
 
     fn open(&self, file: &TextFile) -> Outcome<(Box<dyn BlockReader + 'a>, u64)> {
         let Some(index) = self.index else {
-            let reader = file.source.open(file, self.fields, self.from, self.block_bytes, self.cancel)?;
+            // Offsets of lines are only known once the lines before are read.
+            let skipped = file.rows.as_ref().filter(|_| file.source.is_table() && self.from == Position::default());
+            let from = skipped.map_or(self.from, |rows| Position { line: rows.range.start, offset: 0 });
+            let reader = file.source.open(file, self.fields, from, self.block_bytes, self.cancel)?;
             let consumed = if file.source.is_divisible(file) { reader.consumed() } else { 0 };
             return Ok((reader, consumed));
         };

@@ -6,12 +6,13 @@
 use super::super::format::{DealRequest, DealtFiles, ReadingOrder, TokenFormat, TokenOutput};
 use super::super::formats;
 use super::layout::Layout;
-use crate::source::documents::{list, Listing, Selection, TextFile};
-use crate::tokens::encode::EncodingSpec;
+use crate::source::documents::{list, FileRows, Listing, Selection, TextFile};
+use crate::tokens::encode::{EncodingSpec, RowDeal, RowFilter};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, Subject};
 use gristmill_storage::read::stamp_at;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// One pass over a list of files, for one or several formats.
@@ -21,6 +22,8 @@ pub(super) struct Pass {
     pub(super) files: Vec<TextFile>,
     /// For each format, by the index of its spec, the output of each file; parallel to `files`.
     pub(super) slots: BTreeMap<usize, Vec<usize>>,
+    /// For formats to whose outputs rows are dealt: how; their `slots` are 0.
+    pub(super) deals: BTreeMap<usize, Arc<RowDeal>>,
     /// Spans of this raw index are read instead of lines.
     pub(super) index: Option<PathBuf>,
 }
@@ -34,6 +37,19 @@ impl Pass {
     /// Returns the output of a file for the format of a spec.
     pub(super) fn slot(&self, spec: usize, file: usize) -> Option<usize> {
         self.slots.get(&spec)?.get(file).copied()
+    }
+
+    /// Returns the outputs of a file for the format of a spec; `None` if there is no such file.
+    pub(super) fn slots(&self, spec: usize, file: usize) -> Option<Vec<usize>> {
+        let slot = self.slot(spec, file)?;
+        Some(self.deals.get(&spec).map_or_else(|| vec![slot], |deal| deal.slots(file)))
+    }
+
+    /// Returns which rows of a file at least one format needs.
+    pub(super) fn row_filter(&self, file: usize) -> RowFilter {
+        let deals =
+            if self.deals.len() == self.slots.len() { self.deals.values().cloned().collect() } else { Vec::new() };
+        RowFilter::new(file, self.files.get(file).and_then(|file| file.rows.as_ref()), deals)
     }
 }
 
@@ -56,20 +72,32 @@ pub(super) fn find(plan: &PackPlan, layout: &Layout, specs: &[EncodingSpec], can
     let mut inputs = Inputs { own: layout.own_places(plan), ..Inputs::default() };
     let mut dealt = Vec::new();
     for (number, (format, spec)) in formats::chosen(plan).into_iter().zip(specs).enumerate() {
-        let files = inputs.listed(plan, format, cancel)?;
+        let mut files = inputs.listed(plan, format, cancel)?;
+        if format.deals_rows(plan) {
+            files.iter_mut().try_for_each(|file| count_rows(file, cancel))?;
+        }
         let request = DealRequest { plan, spec, place: layout.place(plan, format), files };
         let DealtFiles { files, slots, order, index, output } = format.deal(request)?;
-        let has_outputs = output.slots() > 0;
+        let (has_outputs, deal) = (output.slots() > 0, output.row_deal());
         inputs.outputs.push(output);
         if has_outputs {
-            dealt.push((order, number, files, slots, index));
+            dealt.push((order, number, files, (slots, deal), index));
         }
     }
     dealt.sort_by_key(|(order, ..)| *order);
-    for (order, number, files, slots, index) in dealt {
-        inputs.add(number, files, slots, index, order);
+    for (order, number, files, dealt, index) in dealt {
+        inputs.add(number, files, dealt, index, order);
     }
     Ok(inputs)
+}
+
+/// Counts the rows of a file, unless only some of them are read.
+fn count_rows(file: &mut TextFile, cancel: &Cancel) -> Outcome<()> {
+    if file.rows.is_none() {
+        let all = file.source.count_rows(file, cancel)?;
+        file.rows = Some(FileRows { range: 0..all, all });
+    }
+    Ok(())
 }
 
 /// Whether reading in the order of `found` gives every output its files in its own order. `found` contains positions in the reading order,
@@ -112,7 +140,7 @@ impl Inputs {
         &mut self,
         spec: usize,
         files: Vec<TextFile>,
-        slots: Vec<usize>,
+        (slots, deal): (Vec<usize>, Option<Arc<RowDeal>>),
         index: Option<PathBuf>,
         order: ReadingOrder,
     ) {
@@ -132,9 +160,11 @@ impl Inputs {
                 }
             }
             pass.slots.insert(spec, ordered);
+            pass.deals.extend(deal.map(|deal| (spec, deal)));
             return;
         }
-        self.passes.push(Pass { files, slots: BTreeMap::from([(spec, slots)]), index });
+        let deals = deal.map(|deal| (spec, deal)).into_iter().collect();
+        self.passes.push(Pass { files, slots: BTreeMap::from([(spec, slots)]), deals, index });
     }
 
     /// Returns every file once.
@@ -166,7 +196,7 @@ impl Inputs {
         for pass in &self.passes {
             text.push_str(&format!("{:?} {:?}\n", pass.slots, pass.index.as_deref().map(whole)));
             for file in &pass.files {
-                text.push_str(&format!("{:?} {:?} {:?}\n", whole(&file.path), file.name, file.stamp));
+                text.push_str(&format!("{:?} {:?} {:?} {:?}\n", whole(&file.path), file.name, file.stamp, file.rows));
             }
             if let Some(index) = &pass.index {
                 text.push_str(&format!("{:?}\n", stamp_at(index).ok()));

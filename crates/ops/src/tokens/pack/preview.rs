@@ -13,7 +13,9 @@ use crate::job::layouts;
 use crate::job::pool::together;
 use crate::job::record::stopped_run;
 use crate::source::documents::TextFile;
-use crate::tokens::encode::{fields_of, plan_hash, EncodedBlock, EncodingSpec, FileBlock, Kind, PackedPiece, Packer};
+use crate::tokens::encode::{
+    fields_of, plan_hash, EncodedBlock, EncodingSpec, FileBlock, Kind, PackedPiece, Packer, RowFilter,
+};
 use gristmill_core::pack::PackPlan;
 use gristmill_core::{text, Cancel, ExitClass, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject};
 use gristmill_storage::space;
@@ -247,7 +249,7 @@ impl Sampling {
             }
             let Some(input) = pass.files.get(file) else { continue };
             let (documents, on_disk) = input.source.sample(input, &fields, unit, cancel)?;
-            let piece = FileBlock { file, documents };
+            let piece = FileBlock { file, documents, rows: RowFilter::default() };
             let clock = Instant::now();
             packer.run(&piece, &mut packed)?;
             self.took += clock.elapsed();
@@ -291,7 +293,8 @@ impl Sampling {
                 self.looked.entry(file.path.clone()).or_default().add(without_line, 0);
             }
         }
-        let text = if seen_on_disk == 0 { 0.0 } else { total as f64 * seen as f64 / seen_on_disk as f64 };
+        let needed: u64 = pass.files.iter().map(TextFile::bytes_read).sum();
+        let text = if seen_on_disk == 0 { 0.0 } else { needed as f64 * seen as f64 / seen_on_disk as f64 };
         self.text_bytes += text;
         for number in pass.specs() {
             if let Some(row) = self.rows.get_mut(number) {
@@ -304,7 +307,7 @@ impl Sampling {
     /// Returns the approximate tokens of a file, from its own sample or otherwise from all files.
     fn expected(&self, file: &TextFile) -> u64 {
         let ReadTotals { on_disk, tokens } = self.looked.get(&file.path).copied().unwrap_or(self.looked_at);
-        share(tokens, file.bytes, on_disk)
+        share(tokens, file.bytes_read(), on_disk)
     }
 
     /// Scales a figure of the sample to a text of this many bytes.
