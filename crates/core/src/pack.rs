@@ -211,6 +211,26 @@ pub enum DocumentShuffle {
     Documents,
 }
 
+/// What is dealt to tasks (docs/formats/huggingface.md §3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Deal {
+    /// Files, in turn.
+    #[default]
+    Files,
+    /// Rows, in turn.
+    Rows,
+    /// Rows, in blocks of equal size.
+    Blocks,
+}
+
+impl Deal {
+    /// Whether it is the default.
+    pub fn is_files(&self) -> bool {
+        *self == Self::Files
+    }
+}
+
 /// How shuffled token files are named (docs/formats/nanosets.md §1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -232,6 +252,9 @@ pub struct NanosetsTarget {
     /// The only task that is run, from 0 on; `None` runs all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
+    /// What is dealt to the tasks.
+    #[serde(default, skip_serializing_if = "Deal::is_files")]
+    pub deal: Deal,
     /// Whether documents are shuffled.
     #[serde(default)]
     pub shuffle: DocumentShuffle,

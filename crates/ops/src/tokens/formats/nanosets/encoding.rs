@@ -2,7 +2,7 @@
 
 use super::Nanosets;
 use crate::formats::nanosets::TokenSize;
-use crate::tokens::encode::{end_id, EncodingSpec, Kind};
+use crate::tokens::encode::{end_id, EncodingSpec, IdSource, Kind};
 use crate::tokens::TokenFormat as _;
 use gristmill_core::pack::{NanosetsTarget, TokenType};
 use gristmill_core::{Failure, Outcome, PackPlan};
@@ -26,6 +26,7 @@ pub(super) fn encoding(plan: &PackPlan, target: &NanosetsTarget, tokenizer: &Tok
     let spec = EncodingSpec {
         truncation: tokenizer.truncation(),
         kind: if target.loss_masks { Kind::LossMask } else { Kind::Plain },
+        ids: if target.deal.is_files() { IdSource::Unused } else { IdSource::Line },
         wants_chars: target.logging_dir.is_some(),
         ..EncodingSpec::new(Nanosets.identity(), template, token, tokenizer)
     };

@@ -1,11 +1,13 @@
 //! Names of the files of tasks, of their spools, and of the log folder.
 
 use crate::formats::nanosets::names;
+use crate::tokens::encode::RowDeal;
 use gristmill_core::pack::NanosetsTarget;
 use gristmill_core::{Failure, Outcome, PackPlan};
 use serde::Serialize as _;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The token folder of a run.
 pub(super) struct TokenFolder {
@@ -20,6 +22,8 @@ pub(super) struct TokenFolder {
     pub(super) file_names: Vec<Vec<String>>,
     pub(super) token_bytes: usize,
     pub(super) has_loss: bool,
+    /// How rows are dealt to the tasks, if files are not.
+    pub(super) deal: Option<Arc<RowDeal>>,
 }
 
 /// Returns the name of a spool of a task.

@@ -127,6 +127,10 @@ impl TokenFormat for Nanosets {
         4 + 8 + u64::from(target(plan).loss_masks)
     }
 
+    fn deals_rows(&self, plan: &PackPlan) -> bool {
+        !target(plan).deal.is_files()
+    }
+
     fn deal(&self, request: DealRequest<'_>) -> Outcome<DealtFiles> {
         output::deal(request)
     }

@@ -2,7 +2,7 @@
 
 use crate::tokens::options::{target_number, target_path, target_text};
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
-use gristmill_core::pack::{DocumentShuffle, NameProfile};
+use gristmill_core::pack::{Deal, DocumentShuffle, NameProfile};
 use gristmill_core::PackPlan;
 
 type Spec = OptionSpec<PackPlan>;
@@ -16,6 +16,34 @@ pub(in super::super) const GROUP: Group<PackPlan> =
 const OPTIONS: &[Spec] = &[
     Spec::new("tasks", "N", "Tasks that the files are dealt to", target_number!(nanosets.tasks, u32))
         .unset("one for each file, at most 64"),
+    Spec::new(
+        "deal",
+        "WHAT",
+        "What is dealt to the tasks",
+        Access::Choice {
+            choices: &[
+                Choice { name: "files", help: "Files in turn" },
+                Choice { name: "rows", help: "Rows, or lines, of all files in turn" },
+                Choice { name: "blocks", help: "Rows, or lines, of all files in blocks of equal size" },
+            ],
+            get: |plan| match plan.nanosets.as_ref()?.deal {
+                Deal::Files => None,
+                Deal::Rows => Some("rows"),
+                Deal::Blocks => Some("blocks"),
+            },
+            set: |plan, deal| {
+                if let Some(target) = &mut plan.nanosets {
+                    target.deal = match deal {
+                        "rows" => Deal::Rows,
+                        "blocks" => Deal::Blocks,
+                        _ => Deal::Files,
+                    };
+                }
+            },
+        },
+    )
+    .default("files")
+    .advanced(),
     Spec::new("rank", "R", "Only this task, from 0", target_number!(nanosets.rank, u32))
         .label("only task")
         .unset("all tasks")

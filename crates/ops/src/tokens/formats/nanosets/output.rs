@@ -5,12 +5,14 @@ use super::writer::Writer;
 use super::{logs, target};
 use crate::formats::nanosets::{index_path, loss_path, metadata_path};
 use crate::job::task::TaskContext;
-use crate::tokens::encode::Kind;
+use crate::source::documents::TextFile;
+use crate::tokens::encode::{Kind, RowDeal, RowOrder};
 use crate::tokens::format::{DealRequest, DealtFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
 use crate::tokens::spools::{SpoolOptions, SpoolRules};
-use gristmill_core::pack::DocumentShuffle;
+use gristmill_core::pack::{Deal, DocumentShuffle};
 use gristmill_core::{Failure, Outcome, Subject};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Default limit of tasks.
 const MAX_TASKS: usize = 64;
@@ -19,7 +21,7 @@ const MAX_SHOWN_FILES: u64 = 1_000;
 /// Bytes of an item of the index.
 const INDEX_ITEM_BYTES: u64 = 8;
 
-/// Deals the files to tasks in turn, and keeps those of the tasks that this run does.
+/// Deals files or rows to tasks, and keeps those of the tasks that this run does.
 pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
     let DealRequest { plan, spec, place, files } = request;
     let target = target(plan);
@@ -32,17 +34,15 @@ pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
     }
     let wanted = (0..tasks).filter(|rank| target.rank.is_none_or(|only| only == *rank));
     let ranks: Vec<u32> = wanted.filter(|rank| !is_done(plan, *rank)).collect();
-    let mut file_names = vec![Vec::new(); ranks.len()];
-    let (mut kept, mut slots) = (Vec::new(), Vec::new());
-    for (at, file) in files.into_iter().enumerate() {
-        let rank = u32::try_from(at % usize::try_from(tasks).unwrap_or(1)).unwrap_or(0);
-        let Ok(slot) = ranks.binary_search(&rank) else { continue };
-        if let Some(names) = file_names.get_mut(slot) {
-            names.push(file.name.clone());
-        }
-        slots.push(slot);
-        kept.push(file);
-    }
+    let order = match target.deal {
+        Deal::Files => None,
+        Deal::Rows => Some(RowOrder::InTurn),
+        Deal::Blocks => Some(RowOrder::Blocks),
+    };
+    let Dealt { files, slots, file_names, deal } = match order {
+        Some(order) => deal_rows(order, tasks, &ranks, files),
+        None => deal_files(tasks, &ranks, files),
+    };
     let output = TokenFolder {
         plan: plan.clone(),
         target,
@@ -52,9 +52,47 @@ pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
         file_names,
         token_bytes: spec.token.bytes(),
         has_loss: spec.kind == Kind::LossMask,
+        deal,
     };
     logs::check_tasks(plan, tasks)?;
-    Ok(DealtFiles { files: kept, slots, order: ReadingOrder::PerSlot, index: None, output: Box::new(output) })
+    Ok(DealtFiles { files, slots, order: ReadingOrder::PerSlot, index: None, output: Box::new(output) })
+}
+
+/// The files of the tasks of a run.
+struct Dealt {
+    files: Vec<TextFile>,
+    slots: Vec<usize>,
+    /// Names of the files of each task.
+    file_names: Vec<Vec<String>>,
+    deal: Option<Arc<RowDeal>>,
+}
+
+/// Deals files in turn.
+fn deal_files(tasks: u32, ranks: &[u32], files: Vec<TextFile>) -> Dealt {
+    let mut dealt =
+        Dealt { files: Vec::new(), slots: Vec::new(), file_names: vec![Vec::new(); ranks.len()], deal: None };
+    for (at, file) in files.into_iter().enumerate() {
+        let rank = u32::try_from(at % usize::try_from(tasks).unwrap_or(1)).unwrap_or(0);
+        let Ok(slot) = ranks.binary_search(&rank) else { continue };
+        if let Some(names) = dealt.file_names.get_mut(slot) {
+            names.push(file.name.clone());
+        }
+        dealt.slots.push(slot);
+        dealt.files.push(file);
+    }
+    dealt
+}
+
+/// Deals the rows of files.
+fn deal_rows(order: RowOrder, tasks: u32, ranks: &[u32], files: Vec<TextFile>) -> Dealt {
+    let (deal, files) = RowDeal::new(order, tasks, ranks.to_vec(), files);
+    let mut file_names = vec![Vec::new(); ranks.len()];
+    for (number, file) in files.iter().enumerate() {
+        for slot in deal.slots(number) {
+            file_names.get_mut(slot).into_iter().for_each(|names| names.push(file.name.clone()));
+        }
+    }
+    Dealt { slots: vec![0; files.len()], files, file_names, deal: Some(Arc::new(deal)) }
 }
 
 impl SpoolRules for TokenFolder {
@@ -70,6 +108,10 @@ impl SpoolRules for TokenFolder {
 impl TokenOutput for TokenFolder {
     fn slots(&self) -> usize {
         self.ranks.len()
+    }
+
+    fn row_deal(&self) -> Option<Arc<RowDeal>> {
+        self.deal.clone()
     }
 
     fn path(&self) -> PathBuf {
@@ -102,6 +144,11 @@ impl TokenOutput for TokenFolder {
     }
 
     fn packed_documents(&self, documents: u64) -> u64 {
+        // Files have rows of all tasks.
+        let documents = match self.target.deal {
+            Deal::Rows => documents * self.ranks.len() as u64 / u64::from(self.tasks.max(1)),
+            Deal::Files | Deal::Blocks => documents,
+        };
         if self.target.skip == 0 && self.target.limit.is_none() {
             return documents;
         }
