@@ -180,6 +180,13 @@ impl Inputs {
         passes.flat_map(|pass| &pass.files).filter(|file| seen.insert(&file.path)).collect()
     }
 
+    /// Returns the files whose beginnings are checked before a run. Reference programs skip lines that are no documents.
+    pub(super) fn checked_files(&self, plan: &PackPlan) -> Vec<&TextFile> {
+        let mut files = self.line_files();
+        files.retain(|file| file.source.is_table() || !plan.follows_reference());
+        files
+    }
+
     /// Returns the number of outputs of all formats, which are finished one by one.
     pub(super) fn output_count(&self) -> u64 {
         self.outputs.iter().map(|output| output.slots() as u64).sum()

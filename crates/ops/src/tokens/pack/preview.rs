@@ -49,9 +49,9 @@ pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcom
         }
         Err(failure) => return Err(failure),
     };
-    if !plan.follows_reference() && !nothing_to_do {
+    if !nothing_to_do {
         problems.extend(layouts::preview(
-            &inputs.line_files(),
+            &inputs.checked_files(plan),
             &fields_of(plan, &specs),
             ("packing", options.threads),
             cancel,

@@ -98,10 +98,7 @@ impl<'a> Job<'a> {
     /// Refuses files that do not contain lines of JSON, and reports empty ones.
     fn check_layouts(&self) -> Outcome<()> {
         let context = self.context;
-        if self.plan.follows_reference() {
-            return Ok(());
-        }
-        let (files, fields) = (self.inputs.line_files(), fields_of(self.plan, &self.specs));
+        let (files, fields) = (self.inputs.checked_files(self.plan), fields_of(self.plan, &self.specs));
         let notes = layouts::check(&files, &fields, ("packing", context.options.threads), &context.cancel)?;
         notes.into_iter().try_for_each(|note| context.problems.report(note))
     }
