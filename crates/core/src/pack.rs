@@ -57,6 +57,12 @@ pub struct PackPlan {
     /// A file with one relative path per line, used instead of listing the folder (`--paths-file`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paths_file: Option<String>,
+    /// The splits that are read, or parts of them, such as `train[:10%]+test` (`--split`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<String>,
+    /// The subset of the data set, which its card names (`--subset`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subset: Option<String>,
     /// Where the text of a document is stored.
     #[serde(default)]
     pub text: TextField,
@@ -125,6 +131,8 @@ impl PackPlan {
             input_names: Vec::new(),
             glob: None,
             paths_file: None,
+            split: None,
+            subset: None,
             text: TextField::default(),
             strip: false,
             tokenizer: tokenizer.into(),

@@ -54,6 +54,11 @@ pub fn refusals(plan: &PackPlan) -> Vec<Problem> {
         let why = format!("{} for {}", count(names, "name"), count(inputs, "input"));
         wrong_ones.push(wrong_answer("--input-name", why).with_hint("give one for each input, or none"));
     }
+    if plan.paths_file.is_some() && (plan.split.is_some() || plan.subset.is_some()) {
+        let flag = if plan.split.is_some() { "--split" } else { "--subset" };
+        let why = "it chooses files of a folder, and --paths-file lists files";
+        wrong_ones.push(wrong_answer(flag, why).with_hint("give one of them"));
+    }
     if plan.strip && formats::chosen(plan).into_iter().any(|format| format.loss_masks(plan) == Some(true)) {
         let why = "loss masks refer to the characters of whole texts";
         wrong_ones.push(wrong_answer("--strip", why).with_hint("leave out --strip or --loss-masks"));

@@ -62,7 +62,7 @@ impl Advice for PackAdvice {
     fn check(&mut self, plan: &dyn AnyPlan, option: &str) -> Outcome<Vec<String>> {
         let Some(plan) = plan.typed::<PackPlan>() else { return Ok(Vec::new()) };
         match option {
-            "path" | "glob" | "paths-file" => self.list_files(plan),
+            "path" | "glob" | "split" | "subset" | "paths-file" => self.list_files(plan),
             "text-key" | "jq" => self.show_documents(plan),
             "tokenizer" => self.load_tokenizer(plan),
             "eos-token" => self.find_end(plan),

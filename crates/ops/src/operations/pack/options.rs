@@ -165,9 +165,19 @@ const TEXT: &[Spec] = &[
     .label("jq program"),
 ];
 
-const FILES: &[Spec] = &[Spec::new("glob", "GLOB", "Only files of folders whose relative path fits", text!(glob))
-    .label("only files")
-    .unset("all; for example **/*.jsonl.zst")];
+const FILES: &[Spec] = &[
+    Spec::new("split", "NAME", "Only these splits of a data set, as in train[:10%]+test", text!(split))
+        .label("only split")
+        .unset("all files")
+        .advanced(),
+    Spec::new("subset", "NAME", "The subset whose splits are read, by README.md of the data set", text!(subset))
+        .unset("the default one")
+        .advanced(),
+    Spec::new("glob", "GLOB", "Only files of folders whose relative path fits", text!(glob))
+        .label("only files")
+        .unset("all; for example **/*.jsonl.zst")
+        .conflicts(&["split", "subset"]),
+];
 
 /// Accessors of a special token by its spelling.
 macro_rules! token_text {

@@ -1,5 +1,9 @@
 //! Discovery of the files of a text data set, by the rules of each program.
 
+mod split_files;
+
+pub use split_files::folder_splits;
+
 use super::glob::Glob;
 use super::packing::{first_bytes, is_text};
 use super::set_aside::{finished_name, is_set_aside, SetAside};
@@ -11,6 +15,7 @@ use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, ProblemKind, S
 use gristmill_pycompat::natural_order;
 use gristmill_storage::read::{open_read, read_whole};
 use gristmill_storage::run_folder::is_beside_output;
+use split_files::{list_splits, several_splits};
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -44,6 +49,14 @@ pub struct Selection<'a> {
     pub follows_reference: bool,
     /// Whether files whose documents are rows of a table are read.
     pub reads_tables: bool,
+    /// The splits that are read, or parts of them.
+    pub split: Option<&'a str>,
+    /// The subset whose splits are read.
+    pub subset: Option<&'a str>,
+    /// Whether a file that several patterns of a split match is read once for each.
+    pub repeats: bool,
+    /// Whether a note names the splits of a folder of which all files are read.
+    pub names_splits: bool,
 }
 
 impl<'a> Selection<'a> {
@@ -54,6 +67,10 @@ impl<'a> Selection<'a> {
             paths_file: plan.paths_file.as_deref().map(Path::new),
             follows_reference: plan.follows_reference(),
             reads_tables: true,
+            split: plan.split.as_deref(),
+            subset: plan.subset.as_deref(),
+            repeats: plan.compat,
+            names_splits: !plan.follows_reference() && plan.glob.is_none(),
         }
     }
 }
@@ -82,6 +99,12 @@ pub fn list(
         report_archives(&mut listing)?;
         return Ok(listing);
     }
+    if selection.reads_tables {
+        if let Some(mut listing) = list_splits(inputs, selection, cancel)? {
+            report_archives(&mut listing)?;
+            return Ok(listing);
+        }
+    }
     let mut ends = Vec::with_capacity(inputs.len());
     for input in inputs {
         cancel.check()?;
@@ -98,14 +121,16 @@ pub fn list(
             if glob.is_none() {
                 leave_out_others(input, first, (is_text, CHOOSE), &mut listing);
             }
+            if selection.names_splits {
+                listing.problems.extend(several_splits(input, cancel));
+            }
             let found = listing.files.get(first..).unwrap_or_default();
             let mut aside = std::mem::take(&mut listing.set_aside);
             let is_read = glob.is_none() && selection.follows_reference;
             found.iter().filter(|file| is_read && is_set_aside(&file.name)).for_each(|file| aside.add(&file.name));
             listing.problems.extend(aside.note(input, is_read, CHOOSE));
         } else {
-            let name = input.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-            listing.files.push(text_file(input.clone(), name, selection.reads_tables)?);
+            listing.files.push(text_file(input.clone(), bare_name(input), selection.reads_tables)?);
         }
         ends.push(listing.files.len());
     }
@@ -208,6 +233,11 @@ fn missing(path: &Path, error: &std::io::Error) -> Failure {
         true => failure.with_hint("a pattern that the shell did not expand: name the folder, and give it by --glob"),
         false => failure,
     }
+}
+
+/// Returns the name of a file that is itself an input.
+pub(super) fn bare_name(path: &Path) -> String {
+    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
 /// Opens a file to detect its kind and its packing. `is_chosen` says whether the user has named it.

@@ -19,7 +19,7 @@ const SHARD_FOLDER: &str = "data/";
 
 /// Where a word is in a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WordPlace {
+pub(super) enum WordPlace {
     /// The name is the word.
     Whole,
     /// It begins with the word and a separator.

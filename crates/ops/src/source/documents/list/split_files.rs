@@ -1,0 +1,261 @@
+//! Discovery of the files of splits: of saved data sets, and of folders whose card or names say which files are which split.
+
+use super::super::saved;
+use super::super::splits::{find_splits, listed, no_such_split, parse_split, FolderListing, Split, SplitPart, Splits};
+use super::super::{FileRows, TextFile};
+use super::{bare_name, text_file, Listing, Selection};
+use gristmill_core::text::{count, count_verb, display_safe, display_safe_bytes};
+use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_storage::read::read_whole;
+use gristmill_storage::run_folder::is_beside_output;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+/// Name of this step in errors.
+const WHAT: &str = "looking for splits";
+/// Maximum size of `README.md` and `.huggingface.yaml`, in bytes.
+const MAX_CARD_BYTES: u64 = 16 << 20;
+/// The split of files that are named one by one.
+const TRAIN: &str = "train";
+/// The word for all splits.
+const ALL: &str = "all";
+
+/// A split with the paths of its files, each with its name.
+struct NamedFiles {
+    name: String,
+    files: Vec<(PathBuf, String)>,
+}
+
+/// Lists the files of the splits of a selection; `None` if it names none, and no input is a saved data set.
+///
+/// # Errors
+/// The inputs are several folders; there is no such split or subset; a saved data set has several splits, and none is chosen; a file or
+/// card cannot be read.
+pub(super) fn list_splits(inputs: &[PathBuf], selection: Selection<'_>, cancel: &Cancel) -> Outcome<Option<Listing>> {
+    let is_chosen = selection.split.is_some() || selection.subset.is_some();
+    let mut listing = Listing::default();
+    let files_of = |input: &PathBuf| (input.clone(), bare_name(input));
+    let splits = match inputs {
+        [folder] if folder.is_dir() => match saved::splits(folder)? {
+            Some(saved) if selection.glob.is_none() => saved_splits(folder, saved, selection)?,
+            _ if is_chosen => hub_splits(folder, selection, &mut listing, cancel)?,
+            _ => return Ok(None),
+        },
+        _ if !is_chosen => return Ok(None),
+        files if selection.subset.is_none() && !files.iter().any(|input| input.is_dir()) => {
+            vec![NamedFiles { name: TRAIN.to_owned(), files: files.iter().map(files_of).collect() }]
+        }
+        _ => {
+            return Err(Failure::usage(WHAT, "a split or subset is of one folder, or of files")
+                .on(Subject::field(if selection.split.is_some() { "--split" } else { "--subset" }))
+                .with_hint("name one folder"));
+        }
+    };
+    for part in chosen_parts(&splits, selection)? {
+        let split = splits.iter().find(|split| split.name == part.name);
+        let split = split.ok_or_else(|| no_such_split(&part.name, splits.iter().map(|split| split.name.as_str())))?;
+        let files = split.files.iter().map(|(path, name)| {
+            cancel.check()?;
+            text_file(path.clone(), name.clone())
+        });
+        let files = files.collect::<Outcome<Vec<TextFile>>>()?;
+        listing.files.extend(if part.is_whole() { files } else { slice(files, &part, cancel)? });
+    }
+    if listing.files.is_empty() {
+        let subject = inputs.first().map_or_else(Subject::default, Subject::path);
+        return Err(Failure::usage(WHAT, "the selected splits have no rows")
+            .on(subject)
+            .with_hint("choose others by --split"));
+    }
+    Ok(Some(listing))
+}
+
+/// Returns the parts that are read.
+fn chosen_parts(splits: &[NamedFiles], selection: Selection<'_>) -> Outcome<Vec<SplitPart>> {
+    let all = || splits.iter().map(|split| SplitPart::whole(&*split.name)).collect();
+    match selection.split {
+        None => Ok(all()),
+        Some(text) if splits.iter().any(|split| split.name == text) => Ok(vec![SplitPart::whole(text)]),
+        Some(ALL) => Ok(all()),
+        Some(text) => parse_split(text),
+    }
+}
+
+/// Restricts files to the rows of a part of their split.
+fn slice(files: Vec<TextFile>, part: &SplitPart, cancel: &Cancel) -> Outcome<Vec<TextFile>> {
+    let counts = files.iter().map(|file| file.source.count_rows(file, cancel)).collect::<Outcome<Vec<u64>>>()?;
+    let rows = part.rows(counts.iter().fold(0_u64, |sum, rows| sum.saturating_add(*rows)));
+    let (mut before, mut kept) = (0_u64, Vec::new());
+    for (file, all) in files.into_iter().zip(counts) {
+        let after = before.saturating_add(all);
+        let range = rows.start.clamp(before, after) - before..rows.end.clamp(before, after) - before;
+        if !range.is_empty() {
+            kept.push(TextFile { rows: Some(FileRows { range, all }), ..file });
+        }
+        before = after;
+    }
+    Ok(kept)
+}
+
+fn saved_splits(folder: &Path, saved: Vec<saved::SavedSplit>, selection: Selection<'_>) -> Outcome<Vec<NamedFiles>> {
+    if selection.subset.is_some() {
+        return Err(Failure::usage(WHAT, "a saved data set has no subsets")
+            .on(Subject::field("--subset"))
+            .with_hint("leave out --subset"));
+    }
+    if selection.split.is_none() && saved.len() > 1 {
+        let names = listed(saved.iter().filter_map(|split| split.name.as_deref()));
+        return Err(Failure::usage(WHAT, "the saved data set has several splits")
+            .on(Subject::path(folder))
+            .with_hint(format!("name one of them, or `all`: --split {names}")));
+    }
+    let named = |path: PathBuf| (folder.join(&path), path.to_string_lossy().into_owned());
+    let split = |split: saved::SavedSplit| NamedFiles {
+        name: split.name.unwrap_or_else(|| TRAIN.to_owned()),
+        files: split.files.into_iter().map(named).collect(),
+    };
+    Ok(saved.into_iter().map(split).collect())
+}
+
+/// Returns the splits of a folder by its card and names; reports what is wrong with those of the selection.
+fn hub_splits(
+    folder: &Path,
+    selection: Selection<'_>,
+    listing: &mut Listing,
+    cancel: &Cancel,
+) -> Outcome<Vec<NamedFiles>> {
+    let found = folder_splits(folder, selection.subset, &mut listing.problems, cancel)?;
+    let chosen: Vec<String> = match selection.split {
+        Some(text) if text != ALL && found.names().all(|name| name != text) => {
+            parse_split(text)?.into_iter().map(|part| part.name).collect()
+        }
+        Some(text) if text != ALL => vec![text.to_owned()],
+        _ => found.names().map(str::to_owned).collect(),
+    };
+    for split in found.splits.iter().filter(|split| chosen.contains(&split.name)) {
+        listing.problems.extend(problems_of(folder, &found, split, selection.repeats));
+    }
+    if let (Some(first), true) = (found.outside.first(), selection.split.is_some()) {
+        let outside = count_verb(found.outside.len() as u64, "file of data", "is", "are");
+        let message = format!("{outside} in no split, the first is {}", display_safe(first));
+        listing.problems.push(Problem::note(ProblemKind::FileLeftOut, Subject::path(folder), message));
+    }
+    let named = |split: Split| {
+        let order = if selection.repeats { split.read_order } else { (0..split.files.len()).collect() };
+        let files = order.iter().filter_map(|place| split.files.get(*place));
+        let files = files.map(|file| (folder.join(&file.path), file.path.clone())).collect();
+        NamedFiles { name: split.name, files }
+    };
+    Ok(found.splits.into_iter().map(named).collect())
+}
+
+/// Returns what is lost of a split, and what would be read twice.
+fn problems_of(folder: &Path, found: &Splits, split: &Split, repeats: bool) -> Vec<Problem> {
+    let name = display_safe(&split.name);
+    let mut problems = Vec::new();
+    for (path, others) in found.leaks(split).filter(|_| !repeats) {
+        let message = format!(
+            "it is in split {name} and in split {}: rows leak from one to the other",
+            listed(others.into_iter())
+        );
+        let hint = "rename it, or name the files of each split in README.md; --compat reads it without a report";
+        problems.push(Problem::problem(ProblemKind::Leak, Subject::path(folder.join(path)), message).with_hint(hint));
+    }
+    for path in &split.dropped {
+        let message = format!("it is left out: most files of split {name} have another ending");
+        let hint = "pack it in a run of its own, or move it to another folder";
+        problems.push(
+            Problem::problem(ProblemKind::FileLeftOut, Subject::path(folder.join(path)), message).with_hint(hint),
+        );
+    }
+    for missing in split.missing_shards() {
+        let files = count(missing.count, "file");
+        let message = format!(
+            "{files} of {} missing in split {name}: {}",
+            missing.all,
+            listed(missing.first.iter().map(String::as_str))
+        );
+        let problem = Problem::problem(ProblemKind::MissingFile, Subject::path(folder), message);
+        problems.push(problem.with_hint("download or copy the data set again"));
+    }
+    let repeated: Vec<&str> = split.repeated().filter(|_| !repeats).collect();
+    if !repeated.is_empty() {
+        let files = count_verb(repeated.len() as u64, "file", "matches", "match");
+        let message = format!(
+            "{files} several patterns of split {name}, and each is read once: {}",
+            listed(repeated.into_iter())
+        );
+        let hint = "--compat reads them as often as load_dataset does";
+        problems.push(Problem::note(ProblemKind::Other, Subject::path(folder), message).with_hint(hint));
+    }
+    problems
+}
+
+/// Finds the splits of a folder by its card and names. Entries that cannot be examined are reported.
+pub fn folder_splits(
+    folder: &Path,
+    subset: Option<&str>,
+    problems: &mut Vec<Problem>,
+    cancel: &Cancel,
+) -> Outcome<Splits> {
+    let files = names(folder, problems, cancel)?;
+    let text = |name: &str| -> Outcome<Option<String>> {
+        let bytes = read_whole(&folder.join(name), MAX_CARD_BYTES)?;
+        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    };
+    let (readme, settings) = (text("README.md")?, text(".huggingface.yaml")?);
+    let listing = FolderListing { files: &files, readme: readme.as_deref(), settings: settings.as_deref() };
+    find_splits(&listing, subset).map_err(|mut failure| {
+        failure.subject.path = match failure.subject.path {
+            Some(name) => Some(folder.join(name).to_string_lossy().into_owned()),
+            None if failure.subject.field.is_none() => Some(folder.to_string_lossy().into_owned()),
+            none => none,
+        };
+        failure
+    })
+}
+
+/// Returns the note that a folder has several splits, all of which are read.
+pub(super) fn several_splits(folder: &Path, cancel: &Cancel) -> Option<Problem> {
+    let found = folder_splits(folder, None, &mut Vec::new(), cancel).ok()?;
+    if found.splits.len() < 2 {
+        return None;
+    }
+    let message = format!("it has several splits, and all files are read: {}", listed(found.names()));
+    Some(Problem::note(ProblemKind::Other, Subject::path(folder), message).with_hint("--split NAME reads one of them"))
+}
+
+/// Returns the relative paths of all files below a folder, with their sizes.
+fn names(folder: &Path, problems: &mut Vec<Problem>, cancel: &Cancel) -> Outcome<Vec<(String, u64)>> {
+    let is_seen = |entry: &walkdir::DirEntry| {
+        entry.depth() == 0 || !(entry.file_type().is_dir() && is_beside_output(entry.path()))
+    };
+    let mut names = Vec::new();
+    for entry in walkdir::WalkDir::new(folder).follow_links(true).into_iter().filter_entry(is_seen) {
+        cancel.check()?;
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                let subject = Subject::path(error.path().unwrap_or(folder));
+                let why = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
+                let message = format!("it is left out: {}", display_safe(&why));
+                problems.push(Problem::problem(ProblemKind::Unreadable, subject, message));
+                continue;
+            }
+        };
+        let relative = entry.path().strip_prefix(folder).unwrap_or(entry.path());
+        if !entry.file_type().is_file() {
+            continue;
+        }
+        match relative.to_str() {
+            Some(name) => names.push((name.to_owned(), entry.metadata().map_or(0, |facts| facts.len()))),
+            None => {
+                let shown = display_safe_bytes(relative.as_os_str().as_bytes());
+                let message = format!("it is left out: its name is not UTF-8 ({shown})");
+                let subject = Subject::path(entry.path());
+                problems.push(Problem::problem(ProblemKind::ShardNameNotUtf8, subject, message).with_hint("rename it"));
+            }
+        }
+    }
+    Ok(names)
+}
