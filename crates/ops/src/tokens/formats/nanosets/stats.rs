@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 
 /// Datatrove's name of the reading step.
 const READER: &str = "📖 - READER: 🐿 Jsonl";
+/// Datatrove's name of the reading step of data sets.
+const DATASET_READER: &str = "📖 - READER: 🤗 HuggingFace";
 /// Datatrove's name of the step that writes tokens.
 const WRITER: &str = "🔢 - TOKENIZER: ✍️ Writer";
 
@@ -24,17 +26,17 @@ pub(super) fn side_files(
     let logs = Logs::new(finishing.context, output);
     let mut texts = Vec::new();
     let mut sum = Sum::default();
-    let took = finishing.context.elapsed();
+    let (took, is_dealt) = (finishing.context.elapsed(), output.deal.is_some());
     for rank in &output.ranks {
         let counts = tasks.get(rank).copied().unwrap_or_default();
         let tokens = tokens_of(finishing, *rank)?;
-        let stats = steps(&counts, &tokens, took.as_secs_f64());
+        let stats = steps(&counts, &tokens, took.as_secs_f64(), is_dealt);
         let target = folder.join("stats").join(format!("{rank:05}.json"));
         texts.push(SideFile { target, bytes: to_json(&stats)?, completes: false });
         texts.extend(logs.done(*rank, tokens.count, tokens.total));
         sum.add(&counts, &tokens);
     }
-    let all = steps(&sum.counts, &sum.tokens, took.as_secs_f64());
+    let all = steps(&sum.counts, &sum.tokens, took.as_secs_f64(), is_dealt);
     texts.push(SideFile { target: folder.join("stats.json"), bytes: to_json(&all)?, completes: false });
     // A rank is finished when its completion file exists, so these come last.
     for rank in &output.ranks {
@@ -75,9 +77,13 @@ fn tokens_of(finishing: &Finishing<'_>, rank: u32) -> Outcome<Spread> {
     Ok(spread)
 }
 
-fn steps(counts: &TaskCounts, tokens: &Spread, seconds: f64) -> Value {
+/// Returns the counts of both steps. A reader of data sets, whose rows are dealt, counts no files.
+fn steps(counts: &TaskCounts, tokens: &Spread, seconds: f64, is_dealt: bool) -> Value {
     let mut reader = Map::new();
-    if counts.files > 0 {
+    if is_dealt && counts.chars.count > 0 {
+        reader.insert("doc_len".into(), counts.chars.to_value(None));
+    }
+    if !is_dealt && counts.files > 0 {
         reader.insert("input_files".into(), json!(counts.files));
         if counts.chars.count > 0 {
             reader.insert("doc_len".into(), counts.chars.to_value(None));
@@ -90,7 +96,7 @@ fn steps(counts: &TaskCounts, tokens: &Spread, seconds: f64) -> Value {
     }
     let time = |seconds: f64| json!({"total": seconds, "n": 1, "mean": seconds, "min": seconds, "max": seconds});
     json!([
-        {"name": READER, "time_stats": time(0.0), "stats": reader},
+        {"name": if is_dealt { DATASET_READER } else { READER }, "time_stats": time(0.0), "stats": reader},
         {"name": WRITER, "time_stats": time(seconds), "stats": writer},
     ])
 }
