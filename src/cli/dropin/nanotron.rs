@@ -4,10 +4,9 @@ use super::super::context::Context;
 use super::super::exit::{Done, Finished, Status};
 use super::super::{operation, paths};
 use clap::{Args, Subcommand};
-use gristmill_core::pack::{NameProfile, NanosetsTarget, SpecialToken, TextField};
+use gristmill_core::pack::{Deal, NameProfile, NanosetsTarget, SpecialToken, TextField};
 use gristmill_core::{utc, Failure, Outcome, PackPlan, ProblemKind, Subject};
 use gristmill_ops::operations::{erase, Pack};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -21,7 +20,7 @@ pub struct NanotronArgs {
 
 #[derive(Debug, Subcommand)]
 enum NanotronCommand {
-    /// Turn JSONL text into a folder of tokens
+    /// Turn text into a folder of tokens
     #[command(name = "preprocess_data", alias = "preprocess-data", infer_long_args = true)]
     PreprocessData(PreprocessArgs),
 }
@@ -42,7 +41,7 @@ struct PreprocessArgs {
     /// Folder for executor.json, logs/, stats/ and completions/ [default: a new one under logs/]
     #[arg(long, value_name = "DIR")]
     logging_dir: Option<PathBuf>,
-    /// Tasks that the files are dealt to
+    /// Tasks that the files or rows are dealt to
     #[arg(long, value_name = "N", default_value_t = 8)]
     n_tasks: u32,
     #[command(subcommand)]
@@ -55,8 +54,9 @@ enum Source {
     /// JSONL files
     #[command(infer_long_args = true)]
     Jsonl(JsonlArgs),
-    /// A data set of the hub; not supported yet
-    Hf(HubArgs),
+    /// A data set: a folder of Parquet, JSONL and other files, or what save_to_disk wrote
+    #[command(infer_long_args = true)]
+    Hf(DatasetArgs),
 }
 
 /// The flags after `jsonl`.
@@ -74,11 +74,22 @@ struct JsonlArgs {
     glob_pattern: Option<String>,
 }
 
-/// Arguments of `hf`.
+/// The flags after `hf`.
 #[derive(Args, Debug)]
-struct HubArgs {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    rest: Vec<OsString>,
+#[command(args_override_self = true)]
+struct DatasetArgs {
+    /// Folder, or a file
+    #[arg(long, value_name = "PATH")]
+    dataset: PathBuf,
+    /// Column of the text
+    #[arg(long, value_name = "NAME", default_value = "text")]
+    column: String,
+    /// Split whose rows are dealt to the tasks, or parts of splits, as in train[:10%]+test
+    #[arg(long, value_name = "NAME", default_value = "train")]
+    split: String,
+    /// Subset, if not the default one
+    #[arg(long, value_name = "NAME")]
+    subset: Option<String>,
 }
 
 impl NanotronArgs {
@@ -91,25 +102,19 @@ impl NanotronArgs {
 /// Runs the tool.
 pub fn run(args: NanotronArgs, context: &Context) -> Finished {
     let NanotronCommand::PreprocessData(args) = args.command;
-    let source = match &args.source {
-        Source::Jsonl(source) => source,
-        Source::Hf(_) => {
-            return Err(Failure::usage("preprocess_data", "data sets of the hub are not supported yet")
-                .on(Subject::field("hf"))
-                .with_hint("save it as JSONL first, and give `jsonl --dataset FOLDER`")
-                .into());
-        }
-    };
-    let plan = plan(&args, source, context.globals.compat, SystemTime::now())?;
+    let plan = plan(&args, context.globals.compat, SystemTime::now())?;
     let mut done = operation::execute(&*erase::<Pack>(plan), context)?;
     forgive(&mut done);
     Ok(done)
 }
 
-/// Whether the tool skips a finding and succeeds.
+/// Whether the tool skips a finding and succeeds: lines without text, and files of another kind than most of a split.
 fn is_skipped(kind: ProblemKind) -> bool {
     use ProblemKind as K;
-    matches!(kind, K::BlankLine | K::BadJson | K::OddJson | K::NoText | K::StoredTruncation | K::StoredPadding)
+    matches!(
+        kind,
+        K::FileLeftOut | K::BlankLine | K::BadJson | K::OddJson | K::NoText | K::StoredTruncation | K::StoredPadding
+    )
 }
 
 /// Sets the status to `Ok` if all findings are lines that the tool skips with a warning.
@@ -119,11 +124,27 @@ fn forgive(done: &mut Done) {
     }
 }
 
-fn plan(args: &PreprocessArgs, source: &JsonlArgs, compat: bool, now: SystemTime) -> Outcome<PackPlan> {
+fn plan(args: &PreprocessArgs, compat: bool, now: SystemTime) -> Outcome<PackPlan> {
     let output = paths::local(&args.output_folder)?;
-    let mut plan = PackPlan::new(vec![paths::local(&source.dataset)?], args.tokenizer_name_or_path.clone(), output);
-    plan.glob.clone_from(&source.glob_pattern);
-    plan.text = TextField::Key(source.column.clone());
+    let mut plan = PackPlan::new(Vec::new(), args.tokenizer_name_or_path.clone(), output);
+    let (dataset, column, deal) = match &args.source {
+        Source::Jsonl(source) => {
+            plan.glob.clone_from(&source.glob_pattern);
+            (&source.dataset, &source.column, Deal::Files)
+        }
+        Source::Hf(source) => {
+            if !source.dataset.exists() {
+                return Err(Failure::usage("preprocess_data", "there is no such folder or file")
+                    .on(Subject::path(&source.dataset))
+                    .with_hint("download the data set, and name its folder"));
+            }
+            plan.split = Some(source.split.clone());
+            plan.subset.clone_from(&source.subset);
+            (&source.dataset, &source.column, Deal::Blocks)
+        }
+    };
+    plan.inputs = vec![paths::local(dataset)?];
+    plan.text = TextField::Key(column.clone());
     plan.end = args.eos_token.clone().map(SpecialToken::Text);
     // The tool overwrites existing files without asking.
     plan.overwrite = true;
@@ -135,6 +156,7 @@ fn plan(args: &PreprocessArgs, source: &JsonlArgs, compat: bool, now: SystemTime
     plan.nanosets = Some(NanosetsTarget {
         tasks: Some(args.n_tasks),
         names: NameProfile::Classic,
+        deal,
         logging_dir: Some(logs),
         ..NanosetsTarget::default()
     });
