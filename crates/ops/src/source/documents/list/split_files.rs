@@ -56,7 +56,7 @@ pub(super) fn list_splits(inputs: &[PathBuf], selection: Selection<'_>, cancel: 
         let split = split.ok_or_else(|| no_such_split(&part.name, splits.iter().map(|split| split.name.as_str())))?;
         let files = split.files.iter().map(|(path, name)| {
             cancel.check()?;
-            text_file(path.clone(), name.clone())
+            text_file(path.clone(), name.clone(), true)
         });
         let files = files.collect::<Outcome<Vec<TextFile>>>()?;
         listing.files.extend(if part.is_whole() { files } else { slice(files, &part, cancel)? });

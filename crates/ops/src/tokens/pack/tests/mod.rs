@@ -3,6 +3,7 @@ mod limit;
 mod logs;
 mod outputs;
 mod rerun;
+mod rows;
 mod tables;
 mod tokenizer;
 
