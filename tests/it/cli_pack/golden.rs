@@ -112,18 +112,6 @@ fn nanotrons_own_command_line() {
     ];
     case.run(&short).ends(0);
     assert!(case.sandbox.has("case/again/00000_unshuffled.ds"));
-    let hub = [
-        "nanotron",
-        "preprocess_data",
-        "--tokenizer-name-or-path",
-        "x",
-        "--output-folder",
-        "o",
-        "hf",
-        "--dataset",
-        "a/b",
-    ];
-    case.run(&hub).ends(2).complains("not supported yet").complains("jsonl");
 }
 
 fn forager(case: &str, tokenizer: &str, flags: &str) {

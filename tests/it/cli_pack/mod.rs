@@ -4,6 +4,7 @@ mod arrow;
 mod bad_input;
 mod flags;
 mod golden;
+mod huggingface;
 mod json_array;
 mod kills;
 mod mds;
