@@ -11,6 +11,7 @@ use crate::tokens::encode::{EncodingSpec, RowDeal, RowFilter};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, Subject};
 use gristmill_storage::read::stamp_at;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
@@ -100,6 +101,11 @@ fn count_rows(file: &mut TextFile, cancel: &Cancel) -> Outcome<()> {
     Ok(())
 }
 
+/// Returns the rows of a file that are read; `None` means all.
+fn part_of(file: &TextFile) -> Option<&Range<u64>> {
+    file.rows.as_ref().filter(|rows| rows.range != (0..rows.all)).map(|rows| &rows.range)
+}
+
 /// Whether reading in the order of `found` gives every output its files in its own order. `found` contains positions in the reading order,
 /// by file in the order of the format.
 fn suits(order: ReadingOrder, found: &[usize], slots: &[usize]) -> bool {
@@ -150,7 +156,12 @@ impl Inputs {
                 pass.files.iter().enumerate().map(|(at, file)| (file.path.as_path(), at)).collect();
             // A file that is named twice has two positions, which a table cannot represent.
             let found: Vec<usize> = files.iter().filter_map(|file| places.get(file.path.as_path()).copied()).collect();
-            if places.len() != files.len() || found.len() != files.len() || !suits(order, &found, &slots) {
+            let has_same_rows = found
+                .iter()
+                .zip(&files)
+                .all(|(at, file)| pass.files.get(*at).is_some_and(|known| part_of(known) == part_of(file)));
+            let is_complete = places.len() == files.len() && found.len() == files.len() && has_same_rows;
+            if !is_complete || !suits(order, &found, &slots) {
                 continue;
             }
             let mut ordered = vec![0; slots.len()];
