@@ -36,8 +36,8 @@ const GLOB: Field = Field::Option("glob");
 /// The list of files.
 pub(super) const FILES: Field = Field::Page("files");
 
-/// Inputs, glob, list of paths, and formats.
-type FilesRequest = (Vec<String>, Option<String>, Option<String>, Vec<&'static str>);
+/// Inputs; glob, list of paths, split and subset; and formats.
+type FilesRequest = (Vec<String>, [Option<String>; 4], Vec<&'static str>);
 
 /// The last requests to the workers, so that none is repeated.
 #[derive(Default)]
@@ -176,7 +176,8 @@ impl Guide for PackGuide {
     fn ask(&mut self, form: &mut Form) {
         self.propose(form);
         let plan = plan_of(form);
-        let files = (plan.inputs.clone(), plan.glob.clone(), plan.paths_file.clone(), formats::names(&plan));
+        let chosen = [&plan.glob, &plan.paths_file, &plan.split, &plan.subset].map(Clone::clone);
+        let files = (plan.inputs.clone(), chosen, formats::names(&plan));
         if !plan.inputs.is_empty() && self.asked.files.as_ref() != Some(&files) {
             self.asked.files = Some(files);
             self.workers.files(plan.clone());
