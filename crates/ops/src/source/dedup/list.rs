@@ -111,7 +111,7 @@ fn one_file(path: &Path) -> Outcome<Listing> {
 
 /// Returns a file that was listed before, by its name among the inputs.
 pub fn known_file(path: &Path, name: &str) -> Outcome<TextFile> {
-    let file = text_file(path.to_owned(), name.to_owned())?;
+    let file = text_file(path.to_owned(), name.to_owned(), false)?;
     Ok(TextFile { packing: by_name(&file), ..file })
 }
 
