@@ -79,7 +79,7 @@ impl Shared {
                 return;
             }
             match self.table(group) {
-                Ok(table) => self.state.finish(group, table.rows(), None),
+                Ok(table) => self.state.finish(group, table.rows(), table.loss().map(|loss| Arc::from(loss.message))),
                 Err(failure) => self.state.finish(group, 0, Some(Arc::from(failure.why))),
             }
         }

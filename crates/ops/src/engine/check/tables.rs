@@ -49,7 +49,10 @@ pub fn info(path: &Path, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
     for file in &files {
         handles.cancel.check()?;
         let summary = match file.format.open(&file.path) {
-            Ok(table) => table.summary(),
+            Ok(table) => {
+                problems.extend(table.loss());
+                table.summary()
+            }
             Err(failure) if is_single => return Err(failure),
             Err(failure) => {
                 problems.push(unreadable(failure)?);
@@ -130,8 +133,8 @@ fn columns(facts: &SetFacts) -> TextTable {
         table.row([
             display_safe(&column.name).into_owned(),
             display_safe(&column.type_name).into_owned(),
-            bytes(column.bytes),
-            bytes(column.unpacked_bytes),
+            column.bytes.map_or_else(String::new, bytes),
+            column.unpacked_bytes.map_or_else(String::new, bytes),
         ]);
     }
     table
@@ -207,7 +210,7 @@ impl TableCheck {
                 }
             };
             let parts = table.check_units();
-            report_no_rows(&file, &parts, handles)?;
+            report_file(&file, table.as_ref(), &parts, handles)?;
             units.extend(parts.into_iter().map(|unit| {
                 let file = TableFile { path: file.path.clone(), name: file.name.clone(), ..file };
                 CheckUnit { file, part: Some((Arc::clone(&table), unit)) }
@@ -232,7 +235,7 @@ impl TableCheck {
             }
         };
         let (parts, mut all) = (table.check_units(), Checked::default());
-        report_no_rows(&unit.file, &parts, handles)?;
+        report_file(&unit.file, table.as_ref(), &parts, handles)?;
         for part in parts {
             all.add(self.run_part(table.as_ref(), &part, handles)?);
         }
@@ -259,11 +262,12 @@ impl TableCheck {
     }
 }
 
-fn report_no_rows(file: &TableFile, parts: &[TableUnit], handles: &Handles<'_>) -> Outcome<()> {
-    match parts.is_empty() {
-        true => {
-            handles.problems.report(Problem::note(ProblemKind::EmptyFile, Subject::path(&file.path), "it has no rows"))
-        }
-        false => Ok(()),
+/// Reports what is known of a file before its parts are read.
+fn report_file(file: &TableFile, table: &dyn Table, parts: &[TableUnit], handles: &Handles<'_>) -> Outcome<()> {
+    table.loss().into_iter().try_for_each(|loss| handles.problems.report(loss))?;
+    if parts.is_empty() {
+        let subject = Subject::path(&file.path);
+        handles.problems.report(Problem::note(ProblemKind::EmptyFile, subject, "it has no rows"))?;
     }
+    Ok(())
 }

@@ -36,6 +36,11 @@ pub trait Table: Debug + Send + Sync {
     /// Returns what the file states of its contents.
     fn summary(&self) -> TableSummary;
 
+    /// Returns what of the file is not read because it was not written completely.
+    fn loss(&self) -> Option<Problem> {
+        None
+    }
+
     /// Appends one object of JSON and a newline for each row of a range. If it fails, nothing is appended.
     fn json_rows(&self, rows: Range<u64>, out: &mut Vec<u8>) -> Outcome<()>;
 
@@ -73,10 +78,12 @@ pub struct TableColumn {
     /// Its type; raw.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// Bytes in the file.
-    pub bytes: u64,
-    /// Bytes after decompression.
-    pub unpacked_bytes: u64,
+    /// Bytes in the file, where the file states them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Bytes after decompression, where the file states them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unpacked_bytes: Option<u64>,
 }
 
 /// A group of rows.

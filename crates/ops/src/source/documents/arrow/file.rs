@@ -167,6 +167,11 @@ impl ArrowFile {
         self.0.batches.last().map(|batch| batch.row_end).unwrap_or_default()
     }
 
+    /// Returns the number of record batches.
+    pub(super) fn batches(&self) -> usize {
+        self.0.batches.len()
+    }
+
     /// Returns a record batch, and the number of its first row.
     pub(super) fn batch(&self, number: usize) -> Option<(BatchPlace, u64)> {
         let first_row = match number.checked_sub(1) {

@@ -5,12 +5,13 @@ mod file;
 mod messages;
 mod rows;
 mod schema;
+mod table;
 #[cfg(test)]
 mod tests;
 
 use super::columns::{column_without_text, scale, Columns};
 use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines};
-use super::{Layout, Position, TextFile};
+use super::{Layout, Position, TableFormat, TextFile};
 use crate::source::jsonl::Unit;
 use batch::BatchReader;
 use file::{ArrowFile, MAGIC};
@@ -49,6 +50,14 @@ impl DocumentSource for Arrow {
 
     fn row_group(&self) -> &'static str {
         "record batch"
+    }
+
+    fn table(&self) -> Option<&'static dyn TableFormat> {
+        Some(table::FORMAT)
+    }
+
+    fn count_rows(&self, file: &TextFile, cancel: &Cancel) -> Outcome<u64> {
+        Ok(open(file, cancel)?.rows())
     }
 
     fn title(&self, _: &TextFile) -> &'static str {

@@ -26,6 +26,11 @@ impl ArrowSchema {
         Self { stated, decoded: Arc::new(Schema::new(fields)) }
     }
 
+    /// Returns names and types of the columns at the top level.
+    pub(super) fn fields(&self) -> impl Iterator<Item = (&str, &DataType)> {
+        self.stated.fields().iter().map(|field| (field.name().as_str(), field.data_type()))
+    }
+
     /// Returns the schema with which record batches are decoded.
     pub(super) fn decoded(&self) -> &SchemaRef {
         &self.decoded

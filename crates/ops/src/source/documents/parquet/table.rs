@@ -53,8 +53,8 @@ impl Table for ParquetFile {
         let column = |column: ColumnSummary| TableColumn {
             name: column.name,
             type_name: column.type_name,
-            bytes: column.bytes,
-            unpacked_bytes: column.unpacked_bytes,
+            bytes: Some(column.bytes),
+            unpacked_bytes: Some(column.unpacked_bytes),
         };
         TableSummary {
             rows: self.rows(),

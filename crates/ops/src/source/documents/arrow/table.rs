@@ -1,0 +1,189 @@
+//! Arrow files as data sets of their own.
+
+use super::super::columns::NOT_UTF8;
+use super::super::table::{Table, TableColumn, TableFindings, TableFormat, TableSummary, TableUnit};
+use super::batch::{Batch, BatchReader};
+use super::file::ArrowFile;
+use super::rows::decode_json;
+use arrow_schema::{DataType, Fields};
+use gristmill_core::{Cancel, ExitClass, Failure, Outcome, Problem, ProblemKind, Subject, TableKind};
+use gristmill_storage::read::open_read;
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::path::Path;
+
+/// The format of the table of sources.
+pub(super) const FORMAT: &dyn TableFormat = &ArrowFormat;
+
+static KIND: TableKind = TableKind { id: "arrow", folder_id: "arrow-folder", title: "Arrow" };
+
+/// Maximum length of the name of a type, in bytes; nested types may have very many fields.
+const MAX_TYPE_BYTES: usize = 400;
+/// Maximum number of rows of a record batch that are reported one by one.
+const MAX_REPORTED_ROWS: u64 = 20;
+
+#[derive(Debug)]
+struct ArrowFormat;
+
+impl TableFormat for ArrowFormat {
+    fn kind(&self) -> &'static TableKind {
+        &KIND
+    }
+
+    fn open(&self, path: &Path) -> Outcome<Box<dyn Table>> {
+        Ok(Box::new(ArrowFile::open(open_read(path)?, &Cancel::default())?))
+    }
+}
+
+impl Table for ArrowFile {
+    fn rows(&self) -> u64 {
+        self.rows()
+    }
+
+    fn row_bytes(&self) -> u64 {
+        self.file().len() / self.rows().max(1)
+    }
+
+    fn group_of(&self, row: u64) -> Range<u64> {
+        self.batch(self.batch_of(row)).map_or(row..row, |(batch, first)| first..batch.row_end)
+    }
+
+    fn summary(&self) -> TableSummary {
+        let column = |(name, data_type): (&str, &DataType)| {
+            let mut type_name = String::new();
+            write_type(data_type, &mut type_name);
+            TableColumn { name: name.to_owned(), type_name, bytes: None, unpacked_bytes: None }
+        };
+        TableSummary {
+            rows: self.rows(),
+            row_groups: self.batches() as u64,
+            columns: self.schema().fields().map(column).collect(),
+            ..TableSummary::default()
+        }
+    }
+
+    fn loss(&self) -> Option<Problem> {
+        self.loss()
+    }
+
+    fn json_rows(&self, rows: Range<u64>, out: &mut Vec<u8>) -> Outcome<()> {
+        let (begin, mut next) = (out.len(), rows.start);
+        let mut reader = BatchReader::new(self, self.schema().columns(None));
+        while next < rows.end.min(self.rows()) {
+            let Some(batch) = reader.read(self.batch_of(next))? else { break };
+            let end = rows.end.min(batch.first_row + batch.rows as u64);
+            let appended = each_row(self, &batch, next..end, &mut |_, line| {
+                out.extend_from_slice(line);
+                out.push(b'\n');
+            });
+            if appended.is_err() {
+                out.truncate(begin);
+                return appended;
+            }
+            next = end;
+        }
+        Ok(())
+    }
+
+    fn check_units(&self) -> Vec<TableUnit> {
+        let unit = |number| {
+            let bytes = self.batch(number).map_or(0, |(batch, _)| batch.end - batch.at);
+            TableUnit { row_group: number, bytes }
+        };
+        (0..self.batches()).map(unit).collect()
+    }
+
+    fn check(&self, unit: &TableUnit, _: bool, cancel: &Cancel) -> Outcome<TableFindings> {
+        cancel.check()?;
+        let mut findings = TableFindings::default();
+        let mut reader = BatchReader::new(self, self.schema().columns(None));
+        let read = reader.read(unit.row_group).and_then(|batch| {
+            let Some(batch) = batch else { return Ok(()) };
+            let rows = batch.first_row..batch.first_row + batch.rows as u64;
+            findings.rows = rows.end - rows.start;
+            let mut bad = 0;
+            each_row(self, &batch, rows, &mut |row, line| {
+                if line.is_empty() {
+                    bad += 1;
+                    report(self, row, bad, &mut findings.problems);
+                }
+            })
+        });
+        match read {
+            Ok(()) => Ok(findings),
+            Err(failure) if failure.class == ExitClass::Data => {
+                findings.problems.push(damage(failure));
+                Ok(findings)
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+}
+
+/// Passes rows on with their numbers, as objects of JSON; the line of a row with a text that is not UTF-8 is empty.
+fn each_row(file: &ArrowFile, batch: &Batch, rows: Range<u64>, take: &mut dyn FnMut(u64, &[u8])) -> Outcome<()> {
+    let contents = file.schema().contents(&file.schema().columns(None));
+    let in_batch = |row: u64| usize::try_from(row.saturating_sub(batch.first_row)).unwrap_or(usize::MAX);
+    let range = in_batch(rows.start)..in_batch(rows.end).min(batch.rows);
+    decode_json(batch, batch.decode()?, &contents, range, &mut |rows| {
+        rows.iter().for_each(|row| take(row.number, if row.text.is_some() { b"" } else { row.line }));
+        Ok(())
+    })
+}
+
+fn report(file: &ArrowFile, row: u64, bad: u64, problems: &mut Vec<Problem>) {
+    let message = match bad {
+        ..=MAX_REPORTED_ROWS => format!("row {row}: {NOT_UTF8}"),
+        bad if bad == MAX_REPORTED_ROWS + 1 => format!("row {row}, and maybe more of its record batch: {NOT_UTF8}"),
+        _ => return,
+    };
+    problems.push(Problem::problem(ProblemKind::NoText, Subject::path(file.file().path()), message));
+}
+
+fn damage(failure: Failure) -> Problem {
+    let problem = Problem::problem(ProblemKind::BadFile, failure.subject, failure.why);
+    Problem { hint: failure.hint, ..problem }
+}
+
+fn write_type(data_type: &DataType, out: &mut String) {
+    if out.len() > MAX_TYPE_BYTES {
+        if !out.ends_with('…') {
+            out.push('…');
+        }
+        return;
+    }
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => out.push_str("string"),
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => out.push_str("binary"),
+        DataType::Dictionary(_, entries) => write_type(entries, out),
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            out.push_str("list<");
+            write_type(item.data_type(), out);
+            out.push('>');
+        }
+        DataType::Struct(fields) => write_fields("struct<", fields, out),
+        DataType::Map(entries, _) => match entries.data_type() {
+            DataType::Struct(fields) => write_fields("map<", fields, out),
+            _ => out.push_str("map"),
+        },
+        other => {
+            let _ = write!(out, "{}", format!("{other}").to_lowercase());
+        }
+    }
+}
+
+fn write_fields(open: &str, fields: &Fields, out: &mut String) {
+    out.push_str(open);
+    for (number, field) in fields.iter().enumerate() {
+        if number > 0 {
+            out.push_str(", ");
+        }
+        if out.len() > MAX_TYPE_BYTES {
+            out.push('…');
+            break;
+        }
+        let _ = write!(out, "{}: ", field.name());
+        write_type(field.data_type(), out);
+    }
+    out.push('>');
+}
