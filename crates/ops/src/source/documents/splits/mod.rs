@@ -95,7 +95,7 @@ pub fn find_splits(listing: &FolderListing<'_>, subset: Option<&str>) -> Outcome
     for (name, patterns) in patterns {
         let mut order = Vec::new();
         for pattern in &patterns {
-            let matching = names.matching(pattern, |name| kinds::is_known(name));
+            let matching = names.matching(pattern, kinds::is_known);
             if is_chosen && matching.is_empty() && pattern.is_literal() {
                 return Err(Failure::data(
                     WHAT,

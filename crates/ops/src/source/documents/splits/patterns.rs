@@ -145,8 +145,8 @@ pub(super) fn shard_number(text: &str) -> Option<(u32, u32, &str)> {
 
 /// Returns the name of the split of a numbered file: all before the last number.
 fn split_of_shard(name: &str) -> Option<&str> {
-    let ends = name.match_indices('-').map(|(at, _)| at).filter(|at| *at > 0);
-    ends.filter(|at| name.get(*at..).and_then(shard_number).is_some()).last().and_then(|at| name.get(..at))
+    let mut ends = name.match_indices('-').map(|(at, _)| at).filter(|at| *at > 0);
+    ends.rfind(|at| name.get(*at..).and_then(shard_number).is_some()).and_then(|at| name.get(..at))
 }
 
 /// Whether a text is words joined by dots.

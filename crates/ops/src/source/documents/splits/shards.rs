@@ -23,7 +23,7 @@ pub(super) fn missing<'p>(paths: impl Iterator<Item = &'p str>) -> Vec<MissingSh
     for path in paths {
         let name_start = path.rfind('/').map_or(0, |at| at + 1);
         let ends = path.match_indices('-').map(|(at, _)| at).filter(|at| *at >= name_start);
-        let numbered = ends.filter_map(|at| Some((path.get(..at)?, shard_number(path.get(at..)?)?))).last();
+        let numbered = ends.filter_map(|at| Some((path.get(..at)?, shard_number(path.get(at..)?)?))).next_back();
         if let Some((start, (this, all, rest))) = numbered {
             // What follows a number may differ from file to file, such as a hash; the ending does not.
             let ending = rest.find('.').and_then(|at| rest.get(at..)).unwrap_or_default();
