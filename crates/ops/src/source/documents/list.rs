@@ -53,8 +53,8 @@ pub struct Selection<'a> {
     pub split: Option<&'a str>,
     /// The subset whose splits are read.
     pub subset: Option<&'a str>,
-    /// Whether a file that several patterns of a split match is read once for each.
-    pub repeats: bool,
+    /// Whether splits are read as by the reference program: a file once for each pattern that it matches, and without a report of leaks.
+    pub is_compat: bool,
     /// Whether a note names the splits of a folder of which all files are read.
     pub names_splits: bool,
 }
@@ -69,7 +69,7 @@ impl<'a> Selection<'a> {
             reads_tables: true,
             split: plan.split.as_deref(),
             subset: plan.subset.as_deref(),
-            repeats: plan.compat,
+            is_compat: plan.compat,
             names_splits: !plan.follows_reference() && plan.glob.is_none(),
         }
     }

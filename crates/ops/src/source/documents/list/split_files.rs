@@ -133,7 +133,7 @@ fn hub_splits(
         _ => found.names().map(str::to_owned).collect(),
     };
     for split in found.splits.iter().filter(|split| chosen.contains(&split.name)) {
-        listing.problems.extend(problems_of(folder, &found, split, selection.repeats));
+        listing.problems.extend(problems_of(folder, &found, split, selection.is_compat));
     }
     if let (Some(first), true) = (found.outside.first(), selection.split.is_some()) {
         let outside = count_verb(found.outside.len() as u64, "file of data", "is", "are");
@@ -141,7 +141,7 @@ fn hub_splits(
         listing.problems.push(Problem::note(ProblemKind::FileLeftOut, Subject::path(folder), message));
     }
     let named = |split: Split| {
-        let order = if selection.repeats { split.read_order } else { (0..split.files.len()).collect() };
+        let order = if selection.is_compat { split.read_order } else { (0..split.files.len()).collect() };
         let files = order.iter().filter_map(|place| split.files.get(*place));
         let files = files.map(|file| (folder.join(&file.path), file.path.clone())).collect();
         NamedFiles { name: split.name, files }
@@ -150,10 +150,10 @@ fn hub_splits(
 }
 
 /// Returns what is lost of a split, and what would be read twice.
-fn problems_of(folder: &Path, found: &Splits, split: &Split, repeats: bool) -> Vec<Problem> {
+fn problems_of(folder: &Path, found: &Splits, split: &Split, is_compat: bool) -> Vec<Problem> {
     let name = display_safe(&split.name);
     let mut problems = Vec::new();
-    for (path, others) in found.leaks(split).filter(|_| !repeats) {
+    for (path, others) in found.leaks(split).filter(|_| !is_compat) {
         let message = format!(
             "it is in split {name} and in split {}: rows leak from one to the other",
             listed(others.into_iter())
@@ -164,9 +164,12 @@ fn problems_of(folder: &Path, found: &Splits, split: &Split, repeats: bool) -> V
     for path in &split.dropped {
         let message = format!("it is left out: most files of split {name} have another ending");
         let hint = "pack it in a run of its own, or move it to another folder";
-        problems.push(
-            Problem::problem(ProblemKind::FileLeftOut, Subject::path(folder.join(path)), message).with_hint(hint),
-        );
+        let (kind, subject) = (ProblemKind::FileLeftOut, Subject::path(folder.join(path)));
+        let problem = match is_compat {
+            true => Problem::note(kind, subject, message),
+            false => Problem::problem(kind, subject, message),
+        };
+        problems.push(problem.with_hint(hint));
     }
     for missing in split.missing_shards() {
         let files = count(missing.count, "file");
@@ -178,7 +181,7 @@ fn problems_of(folder: &Path, found: &Splits, split: &Split, repeats: bool) -> V
         let problem = Problem::problem(ProblemKind::MissingFile, Subject::path(folder), message);
         problems.push(problem.with_hint("download or copy the data set again"));
     }
-    let repeated: Vec<&str> = split.repeated().filter(|_| !repeats).collect();
+    let repeated: Vec<&str> = split.repeated().filter(|_| !is_compat).collect();
     if !repeated.is_empty() {
         let files = count_verb(repeated.len() as u64, "file", "matches", "match");
         let message = format!(
