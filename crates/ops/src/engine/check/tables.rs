@@ -1,7 +1,7 @@
 //! `info`, `lint` and `verify` of files with tables, one or all in a folder.
 
 use super::{CheckTexts, Checked, DatasetInfo, MAX_LISTED};
-use crate::source::documents::{table_files, Table, TableFile, TableSummary, TableUnit};
+use crate::source::documents::{summarize_splits, table_files, Table, TableFile, TableSummary, TableUnit};
 use gristmill_core::table::{Align, Table as TextTable};
 use gristmill_core::text::{bytes, count, count_verb, display_safe, grouped, size};
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Subject};
@@ -30,12 +30,24 @@ struct FileFacts {
 }
 
 /// The facts of all files for `--json`.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct SetFacts {
     rows: u64,
     row_groups: u64,
     bytes: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    splits: Vec<SplitFacts>,
+    /// Files in no split.
+    #[serde(skip)]
+    outside: u64,
     files: Vec<FileFacts>,
+}
+
+/// A split for `--json`.
+#[derive(Serialize)]
+struct SplitFacts {
+    name: String,
+    files: u64,
 }
 
 /// Describes a file or a folder of files; reads only what describes their contents. A file that cannot be read is a problem.
@@ -45,7 +57,10 @@ struct SetFacts {
 pub fn info(path: &Path, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
     let (files, mut problems) = (table_files(path)?, Vec::new());
     let is_single = !path.is_dir();
-    let mut facts = SetFacts { rows: 0, row_groups: 0, bytes: 0, files: Vec::new() };
+    let mut facts = SetFacts::default();
+    if !is_single {
+        add_splits(path, &mut facts, &mut problems, handles)?;
+    }
     for file in &files {
         handles.cancel.check()?;
         let summary = match file.format.open(&file.path) {
@@ -74,6 +89,25 @@ pub fn info(path: &Path, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
     Ok(info)
 }
 
+/// Adds the splits of a folder, and what is wrong with them.
+fn add_splits(path: &Path, facts: &mut SetFacts, problems: &mut Vec<Problem>, handles: &Handles<'_>) -> Outcome<()> {
+    match summarize_splits(path, handles.cancel) {
+        Ok(Some(found)) => {
+            facts.splits = found.splits.into_iter().map(|(name, files)| SplitFacts { name, files }).collect();
+            facts.outside = found.outside;
+            problems.extend(found.problems);
+        }
+        Ok(None) => {}
+        // A choice among subsets is not needed to describe files.
+        Err(failure) if failure.class == ExitClass::Usage => {
+            let note = Problem::note(ProblemKind::Other, failure.subject, failure.why);
+            problems.push(Problem { hint: failure.hint, ..note });
+        }
+        Err(failure) => problems.push(unreadable(failure)?),
+    }
+    Ok(())
+}
+
 fn describe(facts: &SetFacts, is_single: bool, info: &mut DatasetInfo) {
     info.items = facts.rows;
     info.bytes = facts.bytes;
@@ -93,6 +127,13 @@ fn describe(facts: &SetFacts, is_single: bool, info: &mut DatasetInfo) {
     }
     info.files = facts.files.len() as u64;
     info.add("files", grouped(info.files));
+    if !facts.splits.is_empty() {
+        let split = |split: &SplitFacts| format!("{} ({})", display_safe(&split.name), count(split.files, "file"));
+        info.add("splits", facts.splits.iter().map(split).collect::<Vec<_>>().join(", "));
+    }
+    if facts.outside > 0 {
+        info.add("in no split", count(facts.outside, "file"));
+    }
     let mut sets: Vec<(String, u64)> = Vec::new();
     for file in &facts.files {
         let names = column_names(&file.summary);
@@ -196,6 +237,11 @@ impl TableCheck {
     /// The path cannot be read, or a single file cannot be opened.
     pub fn units(path: &Path, handles: &Handles<'_>) -> Outcome<Vec<CheckUnit>> {
         let files = table_files(path)?;
+        if path.is_dir() {
+            let mut problems = Vec::new();
+            add_splits(path, &mut SetFacts::default(), &mut problems, handles)?;
+            problems.into_iter().try_for_each(|problem| handles.problems.report(problem))?;
+        }
         if files.len() > MAX_DIVIDED_FILES {
             return Ok(files.into_iter().map(|file| CheckUnit { file, part: None }).collect());
         }

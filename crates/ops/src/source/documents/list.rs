@@ -2,7 +2,7 @@
 
 mod split_files;
 
-pub use split_files::folder_splits;
+pub use split_files::{folder_splits, summarize_splits, SplitSummary};
 
 use super::glob::Glob;
 use super::packing::{first_bytes, is_text};

@@ -218,6 +218,39 @@ pub fn folder_splits(
     })
 }
 
+/// The splits of a folder, without a choice.
+#[derive(Debug, Default)]
+pub struct SplitSummary {
+    /// Name and number of files of each, in the order of the data set.
+    pub splits: Vec<(String, u64)>,
+    /// Number of files of data that are in no split.
+    pub outside: u64,
+    /// What is lost of splits, what leaks between them, and what would be read twice.
+    pub problems: Vec<Problem>,
+}
+
+/// Describes the splits of a folder; `None` if all files are in one.
+///
+/// # Errors
+/// The card or a description of a saved data set is invalid, or it names no default among several subsets.
+pub fn summarize_splits(folder: &Path, cancel: &Cancel) -> Outcome<Option<SplitSummary>> {
+    if let Some(saved) = saved::splits(folder)? {
+        let split =
+            |split: saved::SavedSplit| (split.name.unwrap_or_else(|| TRAIN.to_owned()), split.files.len() as u64);
+        let splits = saved.into_iter().map(split).collect();
+        return Ok(Some(SplitSummary { splits, ..SplitSummary::default() }));
+    }
+    let mut problems = Vec::new();
+    let found = folder_splits(folder, None, &mut problems, cancel)?;
+    for split in &found.splits {
+        problems.extend(problems_of(folder, &found, split, false));
+    }
+    let splits = found.splits.iter().map(|split| (split.name.clone(), split.files.len() as u64)).collect::<Vec<_>>();
+    let summary = SplitSummary { splits, outside: found.outside.len() as u64, problems };
+    let is_one = summary.splits.len() < 2 && summary.outside == 0 && summary.problems.is_empty();
+    Ok((!is_one).then_some(summary))
+}
+
 /// Returns the note that a folder has several splits, all of which are read.
 pub(super) fn several_splits(folder: &Path, cancel: &Cancel) -> Option<Problem> {
     let found = folder_splits(folder, None, &mut Vec::new(), cancel).ok()?;
