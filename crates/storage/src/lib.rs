@@ -9,6 +9,7 @@ pub mod memory;
 pub mod pages;
 pub mod publish;
 pub mod read;
+pub mod remote;
 pub mod run_folder;
 pub mod scratch;
 pub mod sort;

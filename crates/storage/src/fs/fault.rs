@@ -299,6 +299,9 @@ impl Disk for FaultFs {
             RealFs.raw_link(from, to)
         })
     }
+    fn raw_symlink(&self, target: &Path, at: &Path) -> io::Result<()> {
+        self.naming(Op::Link, at, None, || RealFs.raw_symlink(target, at))
+    }
     fn raw_unlink(&self, path: &Path) -> io::Result<()> {
         self.naming(Op::Unlink, path, None, || RealFs.raw_unlink(path))
     }

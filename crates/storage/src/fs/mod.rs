@@ -61,6 +61,8 @@ pub trait Disk: Send + Sync {
     fn raw_rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Creates a hard link to a file.
     fn raw_link(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Creates a symbolic link with this target as its content. It is an error if `at` exists.
+    fn raw_symlink(&self, target: &Path, at: &Path) -> io::Result<()>;
     /// Removes a file or symbolic link.
     fn raw_unlink(&self, path: &Path) -> io::Result<()>;
     /// Creates a folder.

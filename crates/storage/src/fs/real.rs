@@ -84,6 +84,9 @@ impl Disk for RealFs {
     fn raw_link(&self, from: &Path, to: &Path) -> io::Result<()> {
         std::fs::hard_link(from, to)
     }
+    fn raw_symlink(&self, target: &Path, at: &Path) -> io::Result<()> {
+        std::os::unix::fs::symlink(target, at)
+    }
     fn raw_unlink(&self, path: &Path) -> io::Result<()> {
         std::fs::remove_file(path)
     }

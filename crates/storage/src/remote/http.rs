@@ -1,0 +1,307 @@
+//! Requests: redirects, the token, time limits, and which answers are worth another try.
+
+use super::retry::{Check, RetryPolicy, Setback};
+use super::settings::{HubSettings, Secret};
+use super::tls;
+use gristmill_core::text::display_safe;
+use gristmill_core::{Failure, Outcome, Subject};
+use reqwest::blocking::{Client, Response};
+use reqwest::header::{HeaderMap, AUTHORIZATION, IF_RANGE, LOCATION, RANGE, RETRY_AFTER};
+use reqwest::redirect::Policy;
+use reqwest::{StatusCode, Url};
+use std::error::Error;
+use std::io::{ErrorKind, Read as _};
+use std::time::Duration;
+
+/// Name of this step in errors.
+const WHAT: &str = "asking the hub";
+/// Base pauses without a byte after which a connection is given up: ten seconds.
+const SILENT_PAUSES: u32 = 10;
+/// Maximum number of redirects of one request.
+const MAX_REDIRECTS: usize = 10;
+/// Maximum size of an answer that is not a file, in bytes.
+const MAX_ANSWER_BYTES: u64 = 64 << 20;
+/// Characters of the server's own message that are shown.
+const MAX_MESSAGE_CHARS: usize = 200;
+
+/// A client for one hub.
+pub(super) struct HttpClient {
+    client: Client,
+    endpoint: Url,
+    token: Option<Secret>,
+    base_pause: Duration,
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub(super) struct HttpRequest {
+    pub(super) url: Url,
+    /// Offset of the first byte to get.
+    pub(super) start: u64,
+    /// Version of the file that the earlier bytes are of.
+    pub(super) version: Option<String>,
+}
+
+impl HttpRequest {
+    pub(super) fn get(url: Url) -> Self {
+        Self { url, start: 0, version: None }
+    }
+}
+
+/// An answer by which a request is refused.
+#[derive(Clone, Debug)]
+pub(super) struct Refusal {
+    pub(super) status: u16,
+    /// The hub's name of the reason; may be empty.
+    pub(super) code: String,
+    /// What the server says; raw, may be empty.
+    message: String,
+}
+
+impl Refusal {
+    pub(super) fn of(response: &Response) -> Self {
+        let text = |name: &str| {
+            let value = response.headers().get(name).map(|value| String::from_utf8_lossy(value.as_bytes()));
+            value.unwrap_or_default().chars().take(MAX_MESSAGE_CHARS).collect()
+        };
+        Self { status: response.status().as_u16(), code: text("x-error-code"), message: text("x-error-message") }
+    }
+
+    /// Returns the refusal of a path that a list does not have.
+    pub(super) fn entry_not_found() -> Self {
+        Self { status: 404, code: "EntryNotFound".to_owned(), message: String::new() }
+    }
+
+    /// Returns the answer as the reason in a message.
+    pub(super) fn why(&self) -> String {
+        match self.message.is_empty() {
+            true => format!("the server answers {}", self.status),
+            false => format!("the server answers {}: {}", self.status, display_safe(&self.message)),
+        }
+    }
+}
+
+impl HttpClient {
+    pub(super) fn new(settings: &HubSettings) -> Outcome<Self> {
+        let refuse = |why: &str| Failure::usage(WHAT, why).on(Subject::field("HF_ENDPOINT"));
+        let endpoint = Url::parse(&settings.endpoint).map_err(|_| refuse("it is no address"))?;
+        if !is_web(&endpoint) || !endpoint.username().is_empty() || endpoint.password().is_some() {
+            return Err(refuse("it has to be https://HOST or http://HOST, without a name or password"));
+        }
+        let client = Client::builder()
+            .tls_backend_preconfigured(tls::client_config()?)
+            .user_agent(concat!("gristmill/", env!("CARGO_PKG_VERSION")))
+            .redirect(Policy::none())
+            .referer(false)
+            .connect_timeout(settings.base_pause * SILENT_PAUSES)
+            // Applies to the answer's head, and to each read of its body.
+            .timeout(settings.base_pause * SILENT_PAUSES)
+            .build()
+            .map_err(|_| Failure::environment(WHAT, "HTTP cannot be used: the settings of the proxy are not valid"))?;
+        Ok(Self { client, endpoint, token: settings.token.clone(), base_pause: settings.base_pause })
+    }
+
+    /// Returns the address of a path of the hub. Each segment is encoded.
+    pub(super) fn url<'s>(&self, segments: impl IntoIterator<Item = &'s str>) -> Outcome<Url> {
+        let mut url = self.endpoint.clone();
+        match url.path_segments_mut() {
+            Ok(mut path) => path.pop_if_empty().extend(segments),
+            Err(()) => return Err(Failure::usage(WHAT, "it has no paths").on(Subject::field("HF_ENDPOINT"))),
+        };
+        Ok(url)
+    }
+
+    /// Whether an address is at the hub itself: only there the token is sent.
+    pub(super) fn is_own(&self, url: &Url) -> bool {
+        url.origin() == self.endpoint.origin()
+    }
+
+    /// Whether requests carry a token.
+    pub(super) fn has_token(&self) -> bool {
+        self.token.is_some()
+    }
+
+    pub(super) fn retry_policy(&self) -> RetryPolicy {
+        RetryPolicy::new(self.base_pause)
+    }
+
+    /// Sends a request once and follows redirects. The answer may be a refusal.
+    pub(super) fn send(&self, request: &HttpRequest) -> Outcome<Result<Response, Setback>> {
+        let mut url = request.url.clone();
+        for _ in 0..MAX_REDIRECTS {
+            let mut builder = self.client.get(url.clone());
+            if let (Some(token), true) = (&self.token, self.is_own(&url)) {
+                builder = builder.header(AUTHORIZATION, format!("Bearer {}", token.reveal()));
+            }
+            if request.start > 0 {
+                builder = builder.header(RANGE, format!("bytes={}-", request.start));
+                builder = request.version.iter().fold(builder, |builder, version| builder.header(IF_RANGE, version));
+            }
+            let response = match builder.send() {
+                Ok(response) => response,
+                Err(error) => return setback_of(&error, &url).map(Err),
+            };
+            let status = response.status();
+            if !is_redirect(status) {
+                return Ok(match is_temporary(status) {
+                    true => Err(Setback { pause: asked_pause(response.headers()), ..Setback::new(busy(&response)) }),
+                    false => Ok(response),
+                });
+            }
+            let next = response.headers().get(LOCATION).and_then(|value| url.join(value.to_str().ok()?).ok());
+            url = next.filter(|next| is_safe_redirect(&url, next)).ok_or_else(|| {
+                Failure::environment(WHAT, "the server redirects to an address that is not followed")
+                    .on(Subject::path(host(&request.url)))
+            })?;
+        }
+        Err(Failure::environment(WHAT, "its redirects do not end").on(Subject::path(host(&request.url))))
+    }
+
+    /// Gets a small answer, with further tries if they may help. Returns its headers and its body.
+    pub(super) fn get(&self, request: &HttpRequest, check: Check<'_>) -> Outcome<Result<Answer, Refusal>> {
+        let mut policy = self.retry_policy();
+        loop {
+            check()?;
+            let setback = match self.send(request)? {
+                Ok(response) if !response.status().is_success() => return Ok(Err(Refusal::of(&response))),
+                Ok(response) => match read_answer(response)? {
+                    Ok(answer) => return Ok(Ok(answer)),
+                    Err(setback) => setback,
+                },
+                Err(setback) => setback,
+            };
+            policy.wait(WHAT, &setback, check).map_err(|failure| failure.on(Subject::path(host(&request.url))))?;
+        }
+    }
+}
+
+/// An answer that was read.
+pub(super) struct Answer {
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+}
+
+fn read_answer(response: Response) -> Outcome<Result<Answer, Setback>> {
+    let headers = response.headers().clone();
+    let from = host(response.url());
+    let mut body = Vec::new();
+    if let Err(error) = response.take(MAX_ANSWER_BYTES + 1).read_to_end(&mut body) {
+        return Ok(Err(Setback::new(read_error(&error))));
+    }
+    if body.len() as u64 > MAX_ANSWER_BYTES {
+        let why = format!("its answer has more than {} MiB", MAX_ANSWER_BYTES >> 20);
+        return Err(Failure::environment(WHAT, why).on(Subject::path(from)));
+    }
+    Ok(Ok(Answer { headers, body }))
+}
+
+/// Returns why a body ended early.
+pub(super) fn read_error(error: &std::io::Error) -> &'static str {
+    let is_timeout =
+        |error: &(dyn Error + 'static)| error.downcast_ref::<reqwest::Error>().is_some_and(reqwest::Error::is_timeout);
+    let is_silent = error.kind() == ErrorKind::TimedOut || error.get_ref().is_some_and(|inner| is_timeout(inner));
+    match is_silent {
+        true => "the server sends nothing",
+        false => "the connection was cut",
+    }
+}
+
+/// Returns host and port: all that is shown of an address, whose query may be a signature.
+pub(super) fn host(url: &Url) -> String {
+    let port = url.port().map(|port| format!(":{port}"));
+    format!("{}{}", url.host_str().unwrap_or_default(), port.unwrap_or_default())
+}
+
+fn is_web(url: &Url) -> bool {
+    ["http", "https"].contains(&url.scheme()) && url.has_host()
+}
+
+fn is_safe_redirect(from: &Url, to: &Url) -> bool {
+    is_web(to) && (from.scheme() == "http" || to.scheme() == "https")
+}
+
+fn is_redirect(status: StatusCode) -> bool {
+    [301, 302, 303, 307, 308].contains(&status.as_u16())
+}
+
+fn is_temporary(status: StatusCode) -> bool {
+    [408, 429, 500, 502, 503, 504].contains(&status.as_u16())
+}
+
+fn busy(response: &Response) -> String {
+    let why = Refusal { message: String::new(), ..Refusal::of(response) }.why();
+    match response.status() {
+        StatusCode::TOO_MANY_REQUESTS => why + " (too many requests)",
+        _ => why,
+    }
+}
+
+/// Returns the time that a busy server asks to wait: `Retry-After` in seconds, or `t` of `RateLimit`.
+fn asked_pause(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = |text: &str| text.trim().parse().ok().map(Duration::from_secs);
+    let after = headers.get(RETRY_AFTER).and_then(|value| seconds(value.to_str().ok()?));
+    let limit = || {
+        headers.get("ratelimit")?.to_str().ok()?.split(';').find_map(|part| seconds(part.trim().strip_prefix("t=")?))
+    };
+    after.or_else(limit)
+}
+
+/// Returns why no answer came; a failure if another try is of no use.
+fn setback_of(error: &reqwest::Error, url: &Url) -> Outcome<Setback> {
+    let host = host(url);
+    let (mut io_kind, mut is_name) = (None, false);
+    let mut next: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(cause) = next {
+        if let Some(rustls::Error::InvalidCertificate(_)) = cause.downcast_ref::<rustls::Error>() {
+            return Err(Failure::environment(WHAT, "its certificate is not trusted")
+                .on(Subject::path(host))
+                .with_hint("SSL_CERT_FILE or REQUESTS_CA_BUNDLE names a file with the certificates to trust"));
+        }
+        if let Some(io) = cause.downcast_ref::<std::io::Error>() {
+            io_kind = Some(io.kind());
+        }
+        is_name |= cause.to_string().contains("dns error");
+        next = match cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
+            Some(inner) => Some(inner),
+            None => cause.source(),
+        };
+    }
+    let why = match io_kind {
+        _ if error.is_timeout() && !error.is_connect() => "the server sends nothing".to_owned(),
+        _ if is_name => format!("the name {host} is not known here{}", through_proxy(url)),
+        Some(ErrorKind::ConnectionRefused) => format!("{host} refuses the connection{}", through_proxy(url)),
+        _ if error.is_connect() => format!("{host} cannot be reached{}", through_proxy(url)),
+        _ => "the connection was cut".to_owned(),
+    };
+    Ok(Setback::new(why))
+}
+
+/// Returns a remark on the variable that sets a proxy for an address.
+fn through_proxy(url: &Url) -> String {
+    let names = if url.scheme() == "https" { ["HTTPS_PROXY", "https_proxy"] } else { ["HTTP_PROXY", "http_proxy"] };
+    let names = names.into_iter().chain(["ALL_PROXY", "all_proxy"]);
+    let mut set = names.filter(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    set.next().map(|name| format!(" ({name} is set)")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_server_says_how_long_to_wait() {
+        let pause = |name: &'static str, value: &'static str| {
+            asked_pause(&HeaderMap::from_iter([(name.parse().unwrap(), value.parse().unwrap())]))
+        };
+        assert_eq!(pause("retry-after", "7"), Some(Duration::from_secs(7)));
+        assert_eq!(pause("ratelimit", "\"api\";r=0;t=12"), Some(Duration::from_secs(12)));
+        assert_eq!(pause("retry-after", "Fri, 01 Jan 2100 00:00:00 GMT"), None);
+    }
+
+    #[test]
+    fn redirects_stay_on_the_web_and_encrypted() {
+        let is_safe = |from: &str, to: &str| is_safe_redirect(&Url::parse(from).unwrap(), &Url::parse(to).unwrap());
+        assert!(is_safe("https://a/", "https://b/x?y") && is_safe("http://a/", "http://b/"));
+        assert!(!is_safe("https://a/", "http://a/") && !is_safe("http://a/", "file:///etc/passwd"));
+    }
+}

@@ -1,0 +1,350 @@
+//! The hub: the commit of a revision, its files, and their download into the cache.
+
+use super::cache::{is_commit, RepositoryCache};
+use super::digest::Digest;
+use super::download::Download;
+use super::file::RepositoryFile;
+use super::http::{Answer, HttpClient, HttpRequest, Refusal};
+use super::listing::{Tree, TreeEntry};
+use super::retry::Check;
+use super::settings::HubSettings;
+use super::url::{RepositoryKind, RepositoryUrl};
+use crate::fs::Fs;
+use crate::space::free_bytes;
+use gristmill_core::text::{bytes as text_bytes, count};
+use gristmill_core::{Cancel, Failure, Outcome, Progress, Subject};
+use reqwest::header::LINK;
+use reqwest::Url;
+use serde::de::DeserializeOwned;
+use serde::Deserialize;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Name of the steps in errors.
+const ASKING: &str = "asking the hub";
+const DOWNLOADING: &str = "downloading";
+/// Maximum number of pages of a list: ten million files.
+const MAX_PAGES: usize = 10_000;
+/// Files that are downloaded at the same time.
+const CONNECTIONS: usize = 4;
+/// Files that a message about missing ones names.
+const NAMED_FILES: usize = 3;
+/// Revision with the tables that the hub makes of data in other formats.
+const CONVERTED: &str = "refs/convert/parquet";
+
+/// The state of a repository that a revision names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revision {
+    /// The commit.
+    pub commit: String,
+    /// Its files below the path of the address.
+    pub files: Vec<RepositoryFile>,
+    /// Whether these are all files; `false` if no request is made and only the cache is known.
+    pub is_whole: bool,
+}
+
+/// How a download is followed.
+#[derive(Clone, Copy)]
+pub struct Transfer<'a> {
+    /// Receives files and bytes.
+    pub progress: &'a Progress,
+    /// Ends the download.
+    pub cancel: &'a Cancel,
+}
+
+/// The hub, with its cache.
+pub struct Hub<'a> {
+    settings: HubSettings,
+    /// `None` if no request is made.
+    http: Option<HttpClient>,
+    fs: &'a dyn Fs,
+}
+
+#[derive(Deserialize)]
+struct RevisionAnswer {
+    sha: String,
+}
+
+impl<'a> Hub<'a> {
+    /// Creates a hub that writes its cache through `fs`.
+    pub fn open(settings: HubSettings, fs: &'a dyn Fs) -> Outcome<Self> {
+        let http = if settings.is_offline { None } else { Some(HttpClient::new(&settings)?) };
+        Ok(Self { settings, http, fs })
+    }
+
+    fn cache(&self, url: &RepositoryUrl) -> RepositoryCache {
+        RepositoryCache::new(&self.settings.cache, url)
+    }
+
+    /// Returns the state that the revision of an address has now, with the files below its path.
+    ///
+    /// # Errors
+    /// There is no such repository, revision or path, or access is refused; the hub cannot be reached; without requests, the cache does not
+    /// know the revision.
+    pub fn revision(&self, url: &RepositoryUrl, cancel: &Cancel) -> Outcome<Revision> {
+        let check = || cancel.check();
+        let cache = self.cache(url);
+        let Some(http) = &self.http else { return self.cached_revision(url, &cache) };
+        let commit = match is_commit(url.revision()) {
+            true => url.revision().to_owned(),
+            false => {
+                let request = HttpRequest::get(http.url(api(url, &["revision", url.revision()]))?);
+                let answer: RevisionAnswer = self.json(http.get(&request, &check)?, url)?.0;
+                is_commit(&answer.sha).then_some(answer.sha).ok_or_else(|| invalid(url, "a commit"))?
+            }
+        };
+        let kept = cache.tree(&commit);
+        let tree = match Tree::read(&kept) {
+            Some(tree) => tree,
+            None => {
+                let tree = self.list(http, url, &commit, &check)?;
+                tree.write(self.fs, &kept);
+                tree
+            }
+        };
+        let files = tree.files_below(&url.path).ok_or_else(|| invalid(url, "the list of files"))?;
+        if files.is_empty() && !url.path.is_empty() {
+            return Err(refused(url, &Refusal::entry_not_found(), &self.settings, http.has_token()));
+        }
+        Ok(Revision { commit, files, is_whole: true })
+    }
+
+    fn cached_revision(&self, url: &RepositoryUrl, cache: &RepositoryCache) -> Outcome<Revision> {
+        let missing = |what: &str| {
+            Failure::environment("reading the cache of the hub", format!("offline, and the cache has no {what}"))
+                .on(subject(url))
+                .with_hint(format!(
+                    "the cache is {}; without HF_HUB_OFFLINE it is downloaded",
+                    self.settings.cache.display()
+                ))
+        };
+        let commit = cache.commit(url.revision())?.ok_or_else(|| missing(&format!("revision {}", url.revision())))?;
+        if let Some(files) = Tree::read(&cache.tree(&commit)).and_then(|tree| tree.files_below(&url.path)) {
+            return Ok(Revision { commit, files, is_whole: true });
+        }
+        let snapshot = cache.snapshot(&commit);
+        let mut files = Vec::new();
+        for entry in walkdir::WalkDir::new(snapshot.join(&url.path)).follow_links(true).sort_by_file_name() {
+            // Links to content that was removed are no files.
+            let Some(entry) = entry.ok().filter(|entry| entry.file_type().is_file()) else { continue };
+            let path = entry.path().strip_prefix(&snapshot).ok().and_then(|path| path.to_str());
+            let (Some(path), Ok(facts)) = (path, entry.metadata()) else { continue };
+            // The checksum is not known, and not needed: the file is there.
+            let digest = Digest::GitBlob(String::new());
+            files.push(RepositoryFile { path: path.to_owned(), size: facts.len(), digest });
+        }
+        match files.is_empty() {
+            true => Err(missing("file of it")),
+            false => Ok(Revision { commit, files, is_whole: false }),
+        }
+    }
+
+    /// Lists all files of a commit.
+    fn list(&self, http: &HttpClient, url: &RepositoryUrl, commit: &str, check: Check<'_>) -> Outcome<Tree> {
+        let mut tree = Tree::new();
+        let mut page = http.url(api(url, &["tree", commit]))?;
+        page.set_query(Some("recursive=true&expand=false"));
+        for _ in 0..MAX_PAGES {
+            let answer = http.get(&HttpRequest::get(page.clone()), check)?;
+            let (entries, answer) = self.json::<Vec<TreeEntry>>(answer, url)?;
+            if !tree.add(entries) {
+                return Err(invalid(url, "the path or checksum of a file"));
+            }
+            match next_page(&answer, &page).filter(|next| *next != page && http.is_own(next)) {
+                Some(next) => page = next,
+                None => return Ok(tree),
+            }
+        }
+        Err(Failure::environment(ASKING, "the list of its files does not end").on(subject(url)))
+    }
+
+    fn json<T: DeserializeOwned>(&self, answer: Result<Answer, Refusal>, url: &RepositoryUrl) -> Outcome<(T, Answer)> {
+        let has_token = self.http.as_ref().is_some_and(HttpClient::has_token);
+        let answer = answer.map_err(|refusal| refused(url, &refusal, &self.settings, has_token))?;
+        let value = serde_json::from_slice(&answer.body).map_err(|_| invalid(url, "an answer"))?;
+        Ok((value, answer))
+    }
+
+    /// Downloads files of a commit that the cache does not have. Returns the folder with all of them.
+    ///
+    /// # Errors
+    /// As for [`revision`](Self::revision); a file does not have its checksum; the disk is full; without requests, a file is missing.
+    pub fn fetch(
+        &self,
+        url: &RepositoryUrl,
+        commit: &str,
+        files: &[RepositoryFile],
+        transfer: Transfer<'_>,
+    ) -> Outcome<PathBuf> {
+        let cache = self.cache(url);
+        let missing: Vec<&RepositoryFile> = files.iter().filter(|file| !cache.has(commit, file)).collect();
+        let Some(http) = &self.http else {
+            let absent: Vec<&RepositoryFile> = missing.into_iter().filter(|file| !cache.has_blob(file)).collect();
+            if absent.is_empty() {
+                files.iter().try_for_each(|file| cache.link(self.fs, commit, file))?;
+                return Ok(cache.snapshot(commit));
+            }
+            return Err(self.offline_failure(url, &absent));
+        };
+        transfer.progress.expect(missing.len() as u64, missing.iter().map(|file| file.size).sum());
+        self.check_space(&cache, &missing)?;
+        let (next, has_failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let first_failure: Mutex<Option<Failure>> = Mutex::new(None);
+        let check = || match has_failed.load(Ordering::Relaxed) {
+            true => Err(Failure::cancelled()),
+            false => transfer.cancel.check(),
+        };
+        let work = || {
+            while let Some(file) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let result = self.fetch_one(http, &cache, (url, commit, file), (transfer.progress, &check));
+                if let Err(failure) = result {
+                    let mut first = first_failure.lock().unwrap_or_else(PoisonError::into_inner);
+                    first.get_or_insert(failure);
+                    has_failed.store(true, Ordering::Relaxed);
+                    return;
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..CONNECTIONS.min(missing.len()) {
+                scope.spawn(work);
+            }
+        });
+        if let Some(failure) = first_failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(failure);
+        }
+        cache.keep_commit(self.fs, url.revision(), commit)?;
+        Ok(cache.snapshot(commit))
+    }
+
+    fn fetch_one(
+        &self,
+        http: &HttpClient,
+        cache: &RepositoryCache,
+        (url, commit, file): (&RepositoryUrl, &str, &RepositoryFile),
+        (progress, check): (&Progress, Check<'_>),
+    ) -> Outcome<()> {
+        check()?;
+        let section = match url.kind {
+            RepositoryKind::Dataset => Some("datasets"),
+            RepositoryKind::Model => None,
+        };
+        let segments = section.into_iter().chain(url.name.split('/')).chain(["resolve", commit]);
+        let address = http.url(segments.chain(file.path.split('/')))?;
+        let name = url.of_file(&file.path);
+        let fs = self.fs;
+        let download = Download { http, fs, cache, file, url: address, name, progress, check };
+        download.run()?.map_err(|refusal| refused(url, &refusal, &self.settings, http.has_token()))?;
+        cache.link(self.fs, commit, file)?;
+        progress.add(1, 0);
+        Ok(())
+    }
+
+    fn check_space(&self, cache: &RepositoryCache, missing: &[&RepositoryFile]) -> Outcome<()> {
+        let needed: u64 = missing
+            .iter()
+            .filter(|file| !cache.has_blob(file))
+            .map(|file| file.size - cache.incomplete_bytes(file))
+            .fold(0, u64::saturating_add);
+        let free = free_bytes(&self.settings.cache)?;
+        if needed <= free {
+            return Ok(());
+        }
+        let why = format!("{} have to be downloaded, and {} are free", text_bytes(needed), text_bytes(free));
+        Err(Failure::environment(DOWNLOADING, why)
+            .on(Subject::path(&self.settings.cache))
+            .with_hint("free some space, or name another folder for the cache by HF_HOME"))
+    }
+
+    fn offline_failure(&self, url: &RepositoryUrl, absent: &[&RepositoryFile]) -> Failure {
+        let names: Vec<&str> = absent.iter().take(NAMED_FILES).map(|file| file.path.as_str()).collect();
+        let others = if absent.len() > names.len() { ", …" } else { "" };
+        let files = count(absent.len() as u64, "file");
+        let why = format!("offline, and the cache lacks {files} of it: {}{others}", names.join(", "));
+        Failure::environment("reading the cache of the hub", why)
+            .on(subject(url))
+            .with_hint("without HF_HUB_OFFLINE they are downloaded")
+    }
+
+    /// Returns whether the hub has tables made of a data set's files: `Some(true)` if they are only a part of it.
+    pub fn converted(&self, url: &RepositoryUrl, cancel: &Cancel) -> Option<bool> {
+        let converted = RepositoryUrl { revision: Some(CONVERTED.to_owned()), path: String::new(), ..url.clone() };
+        let files = self.revision(&converted, cancel).ok()?.files;
+        let mut tables = files.iter().filter(|file| file.path.ends_with(".parquet")).peekable();
+        tables.peek()?;
+        Some(tables.any(|file| is_partial(&file.path)))
+    }
+}
+
+/// Whether a table of converted data is of a split that was converted only in part.
+pub fn is_partial(path: &str) -> bool {
+    path.split('/').any(|part| part.starts_with("partial-"))
+}
+
+/// Returns the segments of an address of the hub's interface.
+fn api<'s>(url: &'s RepositoryUrl, rest: &[&'s str]) -> Vec<&'s str> {
+    ["api", url.kind.plural()].into_iter().chain(url.name.split('/')).chain(rest.iter().copied()).collect()
+}
+
+/// Returns the address in `Link: <ADDRESS>; rel="next"`.
+fn next_page(answer: &Answer, page: &Url) -> Option<Url> {
+    let links = answer.headers.get(LINK)?.to_str().ok()?;
+    let next = links.split(',').find(|link| link.contains("rel=\"next\""))?;
+    let address = next.trim().strip_prefix('<')?.split_once('>')?.0;
+    page.join(address).ok()
+}
+
+fn subject(url: &RepositoryUrl) -> Subject {
+    Subject::path(url.name.as_str())
+}
+
+fn invalid(url: &RepositoryUrl, what: &str) -> Failure {
+    Failure::environment(ASKING, format!("{what} of the hub is not valid"))
+        .on(subject(url))
+        .with_hint("HF_ENDPOINT has to name a hub; a proxy may also have changed the answer")
+}
+
+/// Returns the failure for an answer by which the hub refuses a request.
+fn refused(url: &RepositoryUrl, refusal: &Refusal, settings: &HubSettings, has_token: bool) -> Failure {
+    let (noun, revision) = (url.kind.noun(), url.revision());
+    let section = if url.kind == RepositoryKind::Dataset { "datasets/" } else { "" };
+    let page = format!("{}/{section}{}", settings.endpoint, url.name);
+    let environment = |why: String, hint: String| Failure::environment(ASKING, why).on(subject(url)).with_hint(hint);
+    let usage = |why: String, hint: String| Failure::usage(ASKING, why).on(subject(url)).with_hint(hint);
+    match (refusal.code.as_str(), refusal.status) {
+        ("GatedRepo", 401) => environment(
+            format!("access to the {noun} (revision {revision}) is restricted, and no valid token is set"),
+            format!("ask for access at {page}, and set HF_TOKEN to a token of that account"),
+        ),
+        ("GatedRepo", _) => environment(
+            format!("access to the {noun} (revision {revision}) is restricted, and the account of the token has none"),
+            format!("ask for access at {page}; HF_TOKEN sets another token"),
+        ),
+        ("RevisionNotFound", _) => usage(
+            format!("the {noun} has no revision {revision}"),
+            format!("{page} lists its branches; without @REVISION it is main"),
+        ),
+        ("EntryNotFound", _) => usage(
+            format!("the {noun} has no file or folder {} at revision {revision}", url.path),
+            format!("{page}/tree/{revision} lists its files"),
+        ),
+        ("RepoNotFound", 401) | ("", 401) if !has_token => environment(
+            format!("there is no such {noun}, or it is private (revision {revision})"),
+            format!("check the name at {page}; for a private {noun} set HF_TOKEN"),
+        ),
+        (_, 401) => environment(
+            format!("the hub does not accept the token for this {noun} (revision {revision})"),
+            "HF_TOKEN, or the file `token` in HF_HOME, sets the token".to_owned(),
+        ),
+        ("RepoNotFound", _) | ("", 404) => usage(
+            format!("there is no such {noun}, or the account of the token may not see it"),
+            format!("check the name at {page}"),
+        ),
+        (_, 403) => environment(
+            format!("access to the {noun} (revision {revision}) is denied"),
+            format!("the token needs the right to read {page}; HF_TOKEN sets another one"),
+        ),
+        _ => environment(refusal.why(), format!("revision {revision} of {page}")),
+    }
+}

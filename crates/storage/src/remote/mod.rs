@@ -1,0 +1,36 @@
+//! Data sets of the Hugging Face hub: addresses, requests over HTTP, and the cache that the Python tools share.
+//!
+//! Owns every request over the network. Must not know what the files mean. The page of the format is `docs/remote.md`. All parts but the
+//! addresses need the feature `remote`.
+
+#[cfg(feature = "remote")]
+mod cache;
+#[cfg(feature = "remote")]
+mod digest;
+#[cfg(feature = "remote")]
+mod download;
+#[cfg(feature = "remote")]
+mod file;
+#[cfg(feature = "remote")]
+mod http;
+#[cfg(feature = "remote")]
+mod hub;
+#[cfg(feature = "remote")]
+mod listing;
+#[cfg(feature = "remote")]
+mod retry;
+#[cfg(feature = "remote")]
+mod settings;
+#[cfg(feature = "remote")]
+mod tls;
+mod url;
+
+#[cfg(feature = "remote")]
+pub use digest::Digest;
+#[cfg(feature = "remote")]
+pub use file::RepositoryFile;
+#[cfg(feature = "remote")]
+pub use hub::{is_partial, Hub, Revision, Transfer};
+#[cfg(feature = "remote")]
+pub use settings::HubSettings;
+pub use url::{address_of, is_hub_url, RepositoryKind, RepositoryUrl};
