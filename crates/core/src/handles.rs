@@ -2,7 +2,7 @@
 //! only; the threads that sample them belong to the front ends.
 
 use super::failure::{Failure, Outcome};
-use super::problem::{Problem, ProblemKind, Severity};
+use super::problem::{Problem, ProblemKind, Severity, Subject};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -207,6 +207,8 @@ pub struct ProblemLog {
 struct LogInner {
     kept: Vec<Problem>,
     counts: BTreeMap<(Severity, ProblemKind), u64>,
+    /// Folders whose files have other names in messages.
+    renamed: Vec<(String, String)>,
 }
 
 impl ProblemLog {
@@ -216,6 +218,14 @@ impl ProblemLog {
     }
     fn inner(&self) -> std::sync::MutexGuard<'_, LogInner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// Names files below `folder` by their places below `name` in all later problems.
+    pub fn rename_folder(&self, folder: impl Into<String>, name: impl Into<String>) {
+        self.inner().renamed.push((folder.into(), name.into()));
+    }
+    /// Gives a subject the names of [`rename_folder`](Self::rename_folder).
+    pub fn rename(&self, subject: &mut Subject) {
+        self.inner().renamed.iter().for_each(|(folder, name)| subject.rename_folder(folder, name));
     }
     /// Returns the problems that were kept, in order of arrival.
     pub fn to_vec(&self) -> Vec<Problem> {
@@ -236,7 +246,8 @@ impl ProblemLog {
 }
 
 impl ProblemSink for ProblemLog {
-    fn report(&self, problem: Problem) -> Outcome<()> {
+    fn report(&self, mut problem: Problem) -> Outcome<()> {
+        self.rename(&mut problem.subject);
         let mut inner = self.inner();
         *inner.counts.entry((problem.severity, problem.kind)).or_default() += 1;
         let same = inner.kept.iter().filter(|p| p.severity == problem.severity).count();

@@ -164,6 +164,8 @@ pub struct OptionInfo {
     pub is_global: bool,
     /// Whether a text may be a path, which forms complete.
     pub completes_paths: bool,
+    /// Whether a path may be the address of a data set of the hub.
+    pub takes_addresses: bool,
     /// The answer without which it has no meaning, such as `--pad-to N`; empty if it always has one.
     pub applies_with: &'static str,
 }
@@ -317,6 +319,7 @@ impl<P> OptionSpec<P> {
             is_advanced: false,
             is_global: false,
             completes_paths: false,
+            takes_addresses: false,
             applies_with: "",
         };
         Self { info, access, applies: None }
@@ -396,6 +399,13 @@ impl<P> OptionSpec<P> {
     #[must_use]
     pub const fn bare(mut self, value: &'static str) -> Self {
         self.info.bare = Some(value);
+        self
+    }
+
+    /// Accepts addresses of data sets of the hub in place of paths.
+    #[must_use]
+    pub const fn or_address(mut self) -> Self {
+        self.info.takes_addresses = true;
         self
     }
 

@@ -269,6 +269,13 @@ impl Subject {
     pub fn field(name: impl Into<String>) -> Self {
         Self { field: Some(name.into()), ..Self::default() }
     }
+    /// Names a path below `folder` by its place below `name`.
+    pub fn rename_folder(&mut self, folder: &str, name: &str) {
+        let Some(rest) = self.path.as_deref().and_then(|path| path.strip_prefix(folder)) else { return };
+        if rest.is_empty() || rest.starts_with('/') {
+            self.path = Some(format!("{name}{rest}"));
+        }
+    }
     /// Adds a byte offset.
     #[must_use]
     pub fn at(mut self, byte_offset: u64) -> Self {
