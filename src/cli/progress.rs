@@ -123,6 +123,7 @@ fn draw(bar: &ProgressBar, status: &JobStatus, verb: &'static str) {
 fn verb(phase: Phase) -> &'static str {
     match phase {
         Phase::Open => "opening",
+        Phase::Download => "downloading",
         Phase::Scan => "reading",
         Phase::Media => "probing media",
         Phase::Tables => "indexing",

@@ -63,6 +63,8 @@ pub enum JobState {
 pub enum Phase {
     /// Looking for shards and an earlier preparation.
     Open,
+    /// Downloading data.
+    Download,
     /// Reading tar headers.
     Scan,
     /// Reading media headers.
@@ -82,7 +84,7 @@ impl Phase {
     pub fn item(self) -> &'static str {
         match self {
             Self::Open | Self::Scan => "shard",
-            Self::Media | Self::Publish | Self::Write => "file",
+            Self::Download | Self::Media | Self::Publish | Self::Write => "file",
             Self::Tables => "sample",
             Self::Find => "part",
         }

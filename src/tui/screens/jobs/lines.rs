@@ -24,6 +24,7 @@ fn state_word(view: &JobView, ui: &Ui) -> (String, Style) {
 pub fn phase_word(phase: Phase) -> &'static str {
     match phase {
         Phase::Open => "opening",
+        Phase::Download => "downloading",
         Phase::Scan => "reading",
         Phase::Media => "reading media",
         Phase::Tables => "building tables",

@@ -35,6 +35,7 @@ pub struct RunTexts {
 fn phase_words(phase: Phase, item: &str) -> String {
     match phase {
         Phase::Open => "opening".into(),
+        Phase::Download => "downloading".into(),
         Phase::Scan => format!("reading {item}s"),
         Phase::Media => "reading media headers".into(),
         Phase::Tables => "building the index".into(),
