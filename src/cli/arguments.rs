@@ -101,7 +101,8 @@ impl GivenPlan {
                 GivenAnswer::Answer(answer) => answer.clone(),
                 GivenAnswer::Path(path) => Answer::Text(paths::local(path)?),
                 GivenAnswer::Paths(all) => {
-                    Answer::List(all.iter().map(|path| paths::local(path)).collect::<Outcome<_>>()?)
+                    let path = if row.info.takes_addresses { paths::local_or_address } else { paths::local };
+                    Answer::List(all.iter().map(|given| path(given)).collect::<Outcome<_>>()?)
                 }
             };
             let refuse = |why| {

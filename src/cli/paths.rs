@@ -2,6 +2,7 @@
 
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_storage::remote::{is_hub_url, RepositoryUrl};
 use std::path::Path;
 
 /// Returns a path as stored in a plan: local, and UTF-8.
@@ -25,6 +26,14 @@ pub fn local(path: &Path) -> Outcome<String> {
                 .with_hint("copy or mount the data, and give the local folder"))
         }
         _ => Ok(text.to_owned()),
+    }
+}
+
+/// Returns a path like [`local`], or the address of a data set of the hub, as stored in a plan.
+pub fn local_or_address(path: &Path) -> Outcome<String> {
+    match path.to_str().filter(|text| is_hub_url(text)) {
+        Some(text) => RepositoryUrl::parse(text).map(|_| text.to_owned()),
+        None => local(path),
     }
 }
 
@@ -98,5 +107,10 @@ mod tests {
         assert!(failure.why.contains("not supported yet"));
         assert_eq!(local(Path::new("a/b")).unwrap(), "a/b");
         assert!(local(Path::new("")).is_err());
+        let address = "hf://datasets/o/n@v1/data";
+        assert_eq!(local_or_address(Path::new(address)).unwrap(), address);
+        assert_eq!(local_or_address(Path::new("hf://datasets/o/n/../x")).unwrap_err().class.code(), 2);
+        assert!(local_or_address(Path::new("s3://b/x")).unwrap_err().why.contains("not supported yet"));
+        assert!(local(Path::new(address)).is_err());
     }
 }

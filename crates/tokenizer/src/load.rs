@@ -139,6 +139,7 @@ fn in_hub(hub: &Path, named: &str) -> Outcome<Option<PathBuf>> {
 fn hub_folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("HF_HUB_CACHE")
+        .or_else(|| set("HUGGINGFACE_HUB_CACHE"))
         .or_else(|| set("HF_HOME").map(|home| home.join("hub")))
         .or_else(|| set("XDG_CACHE_HOME").map(|cache| cache.join("huggingface/hub")))
         .or_else(|| set("HOME").map(|home| home.join(".cache/huggingface/hub")))
@@ -147,7 +148,7 @@ fn hub_folder() -> Option<PathBuf> {
 fn missing(named: &str) -> Failure {
     Failure::environment("reading the tokenizer", "no such file, and no model of this name in the local hub cache")
         .on(Subject::path(named))
-        .with_hint("give the path of a tokenizer.json or of a SentencePiece .model; nothing is downloaded")
+        .with_hint("give a tokenizer.json or a SentencePiece .model; pack downloads that of a model OWNER/NAME")
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use gristmill_core::{
     Failure, FileStamp, Outcome, Problem, ProblemKind, ProblemLog, ProblemSink as _, Severity, Subject,
 };
 use gristmill_storage::read::read_whole;
+use gristmill_storage::remote::is_hub_url;
 use gristmill_storage::run_folder::RunFolder;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -101,7 +102,8 @@ pub(crate) fn report_earlier<'a, P: RecordedPlan>(
     let inputs: Vec<&Path> = inputs.collect();
     let is_there = |problem: &Problem| {
         let Some(path) = problem.subject.path.as_deref().map(Path::new) else { return true };
-        inputs.iter().any(|input| input.ends_with(path)) || path.symlink_metadata().is_ok()
+        let is_remote = path.to_str().is_some_and(is_hub_url);
+        is_remote || inputs.iter().any(|input| input.ends_with(path)) || path.symlink_metadata().is_ok()
     };
     found.retain(is_there);
     found.report_to(&context.problems)

@@ -49,6 +49,7 @@ use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, RunOptions,
 use gristmill_storage::fs::Fs;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::read::read_whole;
+use gristmill_storage::remote::is_hub_url;
 use gristmill_storage::run_folder::RunFolder;
 use serde::de::DeserializeOwned;
 use serde::Serialize;
@@ -226,6 +227,7 @@ fn absolute<O: Operation>(plan: &O::Plan) -> Outcome<O::Plan> {
     let options = O::GROUPS.iter().flat_map(|group| group.options);
     for option in options.filter(|option| is_path(option.kind())) {
         let absolute = |path: String| match std::path::absolute(&path) {
+            _ if is_hub_url(&path) => Ok(path),
             Ok(path) => Ok(path.to_string_lossy().into_owned()),
             Err(error) => Err(Failure::io("writing the plan", &path, &error)),
         };

@@ -4,6 +4,7 @@ pub mod check;
 pub(crate) mod encode;
 mod format;
 pub mod formats;
+mod hub_tokenizer;
 mod instruction;
 mod names;
 mod options;
@@ -15,4 +16,5 @@ mod spool;
 mod spools;
 
 pub(crate) use format::{EndTokenNeed, TokenFormat};
+pub(crate) use hub_tokenizer::load_tokenizer;
 pub use instruction::{run_instruction, InstructionReport, PartitionReport};

@@ -2,17 +2,33 @@
 
 use crate::source::documents::{Packing, TextFile};
 use gristmill_core::PackPlan;
+use gristmill_storage::remote::{address_of, is_hub_url, RepositoryUrl};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// Returns the name of a file in files that list sources: its path from the name of its input.
 pub(crate) fn source_name(plan: &PackPlan, path: &Path) -> String {
+    let is_local = plan.inputs.iter().any(|input| path.starts_with(input));
+    if let Some(address) = address_of(path).filter(|_| !is_local) {
+        return named_address(plan, &address).unwrap_or(address);
+    }
     let named = plan.inputs.iter().zip(&plan.input_names).find_map(|(input, name)| {
         let rest = path.strip_prefix(input).ok()?;
         let is_input = rest.as_os_str().is_empty();
         Some(if is_input { name.into() } else { Path::new(name).join(rest) })
     });
     named.as_deref().unwrap_or(path).to_string_lossy().into_owned()
+}
+
+/// Returns the address of a file of the hub from the name of its input, if that has one.
+fn named_address(plan: &PackPlan, address: &str) -> Option<String> {
+    let file = RepositoryUrl::parse(address).ok()?;
+    plan.inputs.iter().zip(&plan.input_names).filter(|(input, _)| is_hub_url(input)).find_map(|(input, name)| {
+        let url = RepositoryUrl::parse(input).ok().filter(|url| url.name == file.name)?;
+        let rest = Path::new(&file.path).strip_prefix(&url.path).ok()?;
+        let is_input = rest.as_os_str().is_empty();
+        Some(if is_input { name.clone() } else { Path::new(name).join(rest).to_string_lossy().into_owned() })
+    })
 }
 
 /// Returns the folder of a file that was given by itself, as a name prefix; its own name has none then.
@@ -98,5 +114,12 @@ mod tests {
         assert_eq!(name(&plan, "/d/web/s/x.jsonl"), "web/s/x.jsonl");
         assert_eq!(name(&plan, "/d/a.jsonl"), "./a.jsonl");
         assert_eq!(name(&plan, "/d/webs/x.jsonl"), "/d/webs/x.jsonl");
+        let cached = "/hub/datasets--o--n/snapshots/c0ffee/data/x.jsonl";
+        let mut plan = PackPlan::new(vec!["hf://datasets/o/n/data".into()], "t", "o");
+        assert_eq!(name(&plan, cached), "hf://datasets/o/n@c0ffee/data/x.jsonl");
+        plan.input_names = vec!["web".into()];
+        assert_eq!(name(&plan, cached), "web/x.jsonl");
+        plan.inputs = vec!["/hub".into()];
+        assert_eq!(name(&plan, cached), "web/datasets--o--n/snapshots/c0ffee/data/x.jsonl");
     }
 }

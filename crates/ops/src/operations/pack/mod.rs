@@ -16,11 +16,10 @@ use super::{absolute, Advice, Operation, Plan};
 use crate::job::pool::together;
 use crate::job::task::TaskContext;
 use crate::tokens::check::{missing_or_wrong, notes};
-use crate::tokens::formats;
-use crate::tokens::pack::{keep_input_names, preview, run_pack, PackPreview, PackReport};
+use crate::tokens::pack::{keep_input_names, run_pack, run_preview, PackPreview, PackReport};
+use crate::tokens::{formats, load_tokenizer};
 use gristmill_core::options::{Group, Step};
 use gristmill_core::{Outcome, PackPlan, Problem, RunOptions};
-use gristmill_tokenizer::Tokenizer;
 use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 
@@ -69,8 +68,7 @@ impl Operation for Pack {
     fn notes(plan: &PackPlan) -> Outcome<Option<Vec<Problem>>> {
         // Never dropped, so that the job, which validates it, need not load it again: freeing hundreds of thousands of token strings one
         // by one would only delay the end of the process.
-        let tokenizer =
-            ManuallyDrop::new(Tokenizer::load_with_special(&plan.tokenizer, &plan.special_tokens, &together)?);
+        let tokenizer = ManuallyDrop::new(load_tokenizer(plan, &together)?);
         Ok(Some(notes(plan, &tokenizer)))
     }
 
@@ -83,7 +81,7 @@ impl Operation for Pack {
     }
 
     fn preview(plan: &PackPlan, context: &TaskContext) -> Outcome<PackPreview> {
-        preview(plan, &context.options, &context.cancel)
+        run_preview(context, plan)
     }
 
     fn run(plan: &PackPlan, context: &TaskContext) -> Outcome<PackReport> {

@@ -39,9 +39,10 @@ const COMMON: &[Group<PackPlan>] = &[
 const INPUTS: &[Spec] = &[Spec::new(
     "path",
     "PATH",
-    "JSONL files (plain, .gz, .zst, .bz2, .xz), Parquet files, and folders of them",
+    "JSONL files (plain, .gz, .zst, .bz2, .xz), Parquet files, folders of them, and hf://datasets/OWNER/NAME",
     Access::Paths { get: |plan| plan.inputs.clone(), set: |plan, paths| plan.inputs = paths },
 )
+.or_address()
 .positional()];
 
 const FORMATS: &[Spec] = &[Spec::new(
@@ -75,7 +76,7 @@ const SAMPLES: &[Spec] = &[Spec::new(
 const TOKENIZER: &[Spec] = &[Spec::new(
     "tokenizer",
     "FILE",
-    "tokenizer.json, a folder with one, a SentencePiece .model, or a name in the local hub cache",
+    "tokenizer.json, a folder with one, a SentencePiece .model, or the name of a model on the hub",
     Access::Text {
         get: |plan| Some(plan.tokenizer.clone()).filter(|name| !name.is_empty()),
         set: |plan, name| {

@@ -5,6 +5,7 @@ use crate::tokens::formats;
 use gristmill_core::pack::{SpecialToken, TextField};
 use gristmill_core::text::display_safe;
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem};
+use gristmill_storage::remote::is_hub_url;
 use gristmill_tokenizer::Tokenizer;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -287,7 +288,12 @@ impl DataFacts<'_> {
 
     /// Returns the usual output: next to the input.
     fn output(&self, plan: &PackPlan) -> Option<String> {
-        let path = Path::new(plan.inputs.first()?);
+        let input = plan.inputs.first()?;
+        if is_hub_url(input) {
+            let name = input.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            return Some(format!("{name}-tokens"));
+        }
+        let path = Path::new(input);
         let name = path.file_name().map_or_else(|| "text".to_owned(), |name| name.to_string_lossy().into_owned());
         let stem = match (self.is_one_file, name.find(".jsonl")) {
             (true, Some(at)) if at > 0 => name.get(..at).unwrap_or(&name).to_owned(),

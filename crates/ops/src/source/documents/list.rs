@@ -7,6 +7,7 @@ pub use split_files::{folder_splits, summarize_splits, SplitSummary};
 use super::glob::Glob;
 use super::packing::{first_bytes, is_text};
 use super::set_aside::{finished_name, is_set_aside, SetAside};
+use super::snapshot::HubSnapshot;
 use super::sources::{is_table_name, source_of, table_names};
 use super::{member_count, InputRules, Packing, TextFile};
 use crate::formats::forager::{FILE_LOCATION, SAMPLE_LOCATIONS};
@@ -14,6 +15,7 @@ use gristmill_core::text::{count, display_safe, display_safe_bytes};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_pycompat::natural_order;
 use gristmill_storage::read::{open_read, read_whole};
+use gristmill_storage::remote::is_hub_url;
 use gristmill_storage::run_folder::is_beside_output;
 use split_files::{list_splits, several_splits};
 use std::collections::HashMap;
@@ -57,6 +59,8 @@ pub struct Selection<'a> {
     pub is_compat: bool,
     /// Whether a note names the splits of a folder of which all files are read.
     pub names_splits: bool,
+    /// The data sets of the hub among the inputs.
+    pub snapshots: &'a [HubSnapshot],
 }
 
 impl<'a> Selection<'a> {
@@ -71,6 +75,7 @@ impl<'a> Selection<'a> {
             subset: plan.subset.as_deref(),
             is_compat: plan.compat,
             names_splits: !plan.follows_reference() && plan.glob.is_none(),
+            snapshots: &[],
         }
     }
 }
@@ -108,6 +113,12 @@ pub fn list(
     let mut ends = Vec::with_capacity(inputs.len());
     for input in inputs {
         cancel.check()?;
+        if let Some(address) = input.to_str().filter(|text| is_hub_url(text)) {
+            let snapshot = selection.snapshots.iter().find(|snapshot| snapshot.input == address);
+            snapshot.ok_or_else(|| not_downloaded(input))?.list(selection, rules, &mut listing)?;
+            ends.push(listing.files.len());
+            continue;
+        }
         let facts = std::fs::metadata(input).map_err(|error| missing(input, &error))?;
         if facts.is_dir() {
             let (first, first_problem) = (listing.files.len(), listing.problems.len());
@@ -222,6 +233,12 @@ fn none_twice(files: &[TextFile], ends: &[usize]) -> Outcome<()> {
     Ok(())
 }
 
+fn not_downloaded(input: &Path) -> Failure {
+    Failure::usage(WHAT, "a data set of the hub is read by `gristmill pack` alone, when it runs")
+        .on(Subject::path(input))
+        .with_hint("give all answers by flags")
+}
+
 fn missing(path: &Path, error: &std::io::Error) -> Failure {
     let failure = Failure::io(WHAT, path, error);
     if !failure.is_missing() {
@@ -321,6 +338,51 @@ impl Chooser<'_> {
             false if is_text(name) => FileChoice::Missed(MISSED),
             false => FileChoice::No,
         }
+    }
+}
+
+impl HubSnapshot {
+    /// Returns the files that are read, by the rules of a program: those with documents, or those that a pattern selects.
+    pub fn chosen(&self, selection: Selection<'_>, rules: &'static InputRules) -> Outcome<Vec<&str>> {
+        Ok(self
+            .choices(selection, rules)?
+            .into_iter()
+            .filter(|(_, is)| *is == FileChoice::Yes)
+            .map(|(name, _)| name)
+            .collect())
+    }
+
+    fn choices(&self, selection: Selection<'_>, rules: &'static InputRules) -> Outcome<Vec<(&str, FileChoice)>> {
+        let glob = selection.glob.map(Glob::new).transpose()?;
+        let chooser = Chooser { glob: glob.as_ref(), rules, selection };
+        let is_hidden = |name: &str| name.split('/').any(|part| part.starts_with('.'));
+        let choice = |name: &str| match chooser.wants(name) {
+            _ if self.is_file => FileChoice::Yes,
+            _ if !chooser.sees_hidden() && is_hidden(name) => FileChoice::No,
+            // A repository also has descriptions, scripts and media, whatever a program reads of a folder.
+            FileChoice::Yes if glob.is_none() && !is_text(name) && !is_table_name(name) => FileChoice::No,
+            choice => choice,
+        };
+        Ok(self.names.iter().map(|name| (name.as_str(), choice(name))).collect())
+    }
+
+    /// Adds the files to a listing.
+    fn list(&self, selection: Selection<'_>, rules: &'static InputRules, listing: &mut Listing) -> Outcome<()> {
+        let first = listing.files.len();
+        for (name, choice) in self.choices(selection, rules)? {
+            let subject = Subject::path(self.folder.join(name));
+            let report = |(message, hint): (&str, &str), problem: fn(ProblemKind, Subject, String) -> Problem| {
+                problem(ProblemKind::FileLeftOut, subject, message.to_owned()).with_hint(hint)
+            };
+            match choice {
+                FileChoice::Yes => listing.files.push(text_file(self.folder.join(name), name.to_owned())?),
+                FileChoice::Ours(why) => listing.problems.push(report(why, Problem::note)),
+                FileChoice::Missed(why) => listing.problems.push(report(why, Problem::problem)),
+                FileChoice::No | FileChoice::SetAside => {}
+            }
+        }
+        sort(listing.files.get_mut(first..).unwrap_or_default(), rules);
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Listing by the rules of each program.
 
-use super::{list, InputRules, Packing, Selection};
+use super::{is_file_input, list, HubSnapshot, InputRules, Packing, Selection};
 use gristmill_core::{Cancel, ExitClass, ProblemKind};
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
@@ -157,4 +157,18 @@ fn folders_that_links_lead_to_are_entered_and_circles_are_not() {
     let mut kinds: Vec<ProblemKind> = listing.problems.iter().map(|problem| problem.kind).collect();
     kinds.sort();
     assert_eq!(kinds, [ProblemKind::NotAFile, ProblemKind::NotAFile, ProblemKind::Other]);
+}
+
+#[test]
+fn data_files_are_read_whatever_else_the_repository_has() {
+    let names = [".gitattributes", "README.md", "data/a.parquet", "data/b.jsonl.gz", "data/.c.jsonl", "x.py", "p.png"];
+    let names = names.map(str::to_owned).to_vec();
+    let snapshot = HubSnapshot { names, ..HubSnapshot::default() };
+    let selection = |glob| Selection { glob, reads_tables: true, ..Selection::default() };
+    let chosen = |glob, rules| snapshot.chosen(selection(glob), rules).unwrap();
+    assert_eq!(chosen(None, &InputRules::EVERY_FILE), ["data/a.parquet", "data/b.jsonl.gz"]);
+    assert_eq!(chosen(None, &InputRules::JSON_LINES), ["data/a.parquet", "data/b.jsonl.gz"]);
+    assert_eq!(chosen(None, &InputRules::PLAIN_JSON_LINES), ["data/a.parquet"]);
+    assert_eq!(chosen(Some("*.md"), &InputRules::JSON_LINES), ["README.md"]);
+    assert!(is_file_input("hf://o/n/a.parquet") && !is_file_input("hf://o/n") && !is_file_input("/"));
 }

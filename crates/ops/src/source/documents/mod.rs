@@ -24,6 +24,7 @@ mod rules;
 mod saved;
 mod set_aside;
 mod share;
+mod snapshot;
 mod source;
 mod sources;
 mod splits;
@@ -48,6 +49,8 @@ pub use python_json::{python_line, python_lines, NotJson};
 pub use rewriter::{EditRow, FileRewriter, TextEdits};
 pub use rules::{DocumentRules, InputRules};
 pub use share::{text_share, unpacked_share};
+pub(crate) use snapshot::is_file_input;
+pub use snapshot::HubSnapshot;
 pub use source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, OtherFields, Row, RowBlock};
 pub use sources::{table_format, table_kind, SOURCES};
 pub use splits::{

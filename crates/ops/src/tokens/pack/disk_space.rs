@@ -4,7 +4,8 @@ use super::super::formats;
 use super::inputs::Inputs;
 use super::layout::Layout;
 use super::outputs::bytes_in;
-use super::{preview, Tuning};
+use super::preview::preview_of;
+use super::Tuning;
 use crate::job::task::TaskContext;
 use gristmill_core::{text, Failure, Outcome, PackPlan, Subject};
 use gristmill_storage::space::free_bytes;
@@ -39,7 +40,7 @@ pub(super) fn check(
         text::bytes(worst),
         text::bytes(free)
     ));
-    let needed = preview(plan, &context.options, &context.cancel)?.needed_bytes;
+    let needed = preview_of(plan, inputs.snapshots.clone(), &context.options, &context.cancel)?.needed_bytes;
     let why = format!("about {} are needed, and {} are free", text::bytes(needed), text::bytes(free));
     if needed as f64 * (1.0 - ESTIMATE_MARGIN) <= free as f64 {
         context.log(format!("the disk has room: {why}"));

@@ -6,10 +6,11 @@
 use super::super::format::{DealRequest, DealtFiles, ReadingOrder, TokenFormat, TokenOutput};
 use super::super::formats;
 use super::layout::Layout;
-use crate::source::documents::{list, FileRows, Listing, Selection, TextFile};
+use crate::source::documents::{list, FileRows, HubSnapshot, Listing, Selection, TextFile};
 use crate::tokens::encode::{EncodingSpec, RowDeal, RowFilter};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, Subject};
 use gristmill_storage::read::stamp_at;
+use gristmill_storage::remote::{address_of, is_hub_url};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -64,13 +65,21 @@ pub(super) struct Inputs {
     pub(super) problems: Vec<Problem>,
     /// Folders that this program itself writes to.
     own: Vec<PathBuf>,
+    /// The data sets of the hub.
+    pub(super) snapshots: Vec<HubSnapshot>,
 }
 
 /// Finds all files of a plan and assigns them to passes.
 ///
 /// Files below one of the program's own folders are never input, wherever the output is.
-pub(super) fn find(plan: &PackPlan, layout: &Layout, specs: &[EncodingSpec], cancel: &Cancel) -> Outcome<Inputs> {
-    let mut inputs = Inputs { own: layout.own_places(plan), ..Inputs::default() };
+pub(super) fn find(
+    plan: &PackPlan,
+    layout: &Layout,
+    specs: &[EncodingSpec],
+    snapshots: Vec<HubSnapshot>,
+    cancel: &Cancel,
+) -> Outcome<Inputs> {
+    let mut inputs = Inputs { own: layout.own_places(plan), snapshots, ..Inputs::default() };
     let mut dealt = Vec::new();
     for (number, (format, spec)) in formats::chosen(plan).into_iter().zip(specs).enumerate() {
         let mut files = inputs.listed(plan, format, cancel)?;
@@ -122,7 +131,8 @@ fn suits(order: ReadingOrder, found: &[usize], slots: &[usize]) -> bool {
 impl Inputs {
     fn listed(&mut self, plan: &PackPlan, format: &dyn TokenFormat, cancel: &Cancel) -> Outcome<Vec<TextFile>> {
         let inputs: Vec<PathBuf> = plan.inputs.iter().map(PathBuf::from).collect();
-        let Listing { files, problems, .. } = list(&inputs, Selection::of(plan), format.input_rules(), cancel)?;
+        let selection = Selection { snapshots: &self.snapshots, ..Selection::of(plan) };
+        let Listing { files, problems, .. } = list(&inputs, selection, format.input_rules(), cancel)?;
         for problem in problems {
             if !self.problems.contains(&problem) {
                 self.problems.push(problem);
@@ -198,6 +208,14 @@ impl Inputs {
         files
     }
 
+    /// Returns the address of a file of the hub.
+    pub(super) fn address(&self, file: &TextFile) -> Option<String> {
+        self.snapshots
+            .iter()
+            .find(|snapshot| file.path.starts_with(&snapshot.folder))
+            .and_then(|_| address_of(&file.path))
+    }
+
     /// Returns the number of outputs of all formats, which are finished one by one.
     pub(super) fn output_count(&self) -> u64 {
         self.outputs.iter().map(|output| output.slots() as u64).sum()
@@ -234,6 +252,9 @@ impl Inputs {
 
 /// Returns a path that does not depend on the current folder.
 pub(super) fn whole(path: &Path) -> PathBuf {
+    if path.to_str().is_some_and(is_hub_url) {
+        return path.to_owned();
+    }
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 

@@ -18,12 +18,14 @@ mod preview_outputs;
 mod preview_places;
 mod publish;
 mod record;
+mod remote;
 mod report;
 mod run;
 #[cfg(test)]
 mod tests;
 
 pub use preview::preview;
+pub(crate) use preview::run_preview;
 pub(crate) use record::keep_input_names;
 pub use record::settled;
 pub use report::{InputFile, PackPreview, PackReport, PackSample, Skipped, TargetPreview, TargetReport};

@@ -7,15 +7,18 @@ use super::layout::Layout;
 use super::preview_outputs::{expected, outputs, share, shown, MAX_LISTED};
 use super::preview_places::places;
 use super::record::{decide, settled, Decision};
+use super::remote;
 use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
 use super::run::{no_text, wants_some, NO_TEXT_HINT};
 use crate::job::layouts;
 use crate::job::pool::together;
 use crate::job::record::stopped_run;
-use crate::source::documents::TextFile;
+use crate::job::task::TaskContext;
+use crate::source::documents::{HubSnapshot, TextFile};
 use crate::tokens::encode::{
     fields_of, plan_hash, EncodedBlock, EncodingSpec, FileBlock, Kind, PackedPiece, Packer, RowFilter,
 };
+use crate::tokens::load_tokenizer;
 use gristmill_core::pack::PackPlan;
 use gristmill_core::{text, Cancel, ExitClass, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject};
 use gristmill_storage::space;
@@ -31,11 +34,38 @@ const MAX_PREVIEW_TIME: Duration = Duration::from_millis(1_200);
 ///
 /// A plan that must not run returns a preview with a refusal among its problems. Fails if no preview is possible.
 pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<PackPreview> {
+    preview_of(plan, Vec::new(), options, cancel)
+}
+
+/// Like [`preview`], as a job: data sets of the hub are downloaded.
+pub(crate) fn run_preview(context: &TaskContext, plan: &PackPlan) -> Outcome<PackPreview> {
+    let preview = remote::fetch(plan, context)
+        .and_then(|snapshots| preview_of(plan, snapshots, &context.options, &context.cancel));
+    match preview {
+        Ok(mut preview) => {
+            preview.problems.splice(0..0, context.problems.to_vec());
+            preview.problems.iter_mut().for_each(|problem| context.problems.rename(&mut problem.subject));
+            Ok(preview)
+        }
+        Err(mut failure) => {
+            context.problems.rename(&mut failure.subject);
+            Err(failure)
+        }
+    }
+}
+
+/// Like [`preview`], with the data sets of the hub that the plan reads.
+pub(super) fn preview_of(
+    plan: &PackPlan,
+    snapshots: Vec<HubSnapshot>,
+    options: &RunOptions,
+    cancel: &Cancel,
+) -> Outcome<PackPreview> {
     let layout = Layout::of(plan)?;
-    let tokenizer = Tokenizer::load_with_special(&plan.tokenizer, &plan.special_tokens, &together)?;
+    let tokenizer = load_tokenizer(plan, &together)?;
     tokenizer.verify_against_reference();
     let specs = formats::encodings(plan, &tokenizer)?;
-    let inputs = find(plan, &layout, &specs, cancel)?;
+    let inputs = find(plan, &layout, &specs, snapshots, cancel)?;
     let hash = plan_hash(&settled(plan), &tokenizer.facts().hash);
     let mut problems = inputs.problems.clone();
     let nothing_to_do = match decide(plan, &hash, &layout, &inputs) {

@@ -4,10 +4,12 @@ use super::super::formats;
 use super::inputs::{whole, Inputs};
 use super::layout::Layout;
 use crate::job::record::{self, refuse, RecordedInput, RecordedPlan};
+use crate::source::documents::TextFile;
 use crate::tokens::encode::differences;
 use gristmill_core::pack::PackPlan;
 use gristmill_core::text::display_safe;
-use gristmill_core::Outcome;
+use gristmill_core::{FileStamp, Outcome};
+use gristmill_storage::remote::is_hub_url;
 use std::path::Path;
 
 pub(super) use crate::job::record::Decision;
@@ -54,8 +56,11 @@ pub(crate) fn keep_input_names(given: &[String], plan: &mut PackPlan) {
     }
 }
 
-/// Makes a path absolute. A path without an absolute name in UTF-8 stays as given.
+/// Makes a path absolute. A path without an absolute name in UTF-8, and the address of a data set, stay as given.
 fn settle(path: &mut String) {
+    if is_hub_url(path) {
+        return;
+    }
     let whole = std::path::absolute(&*path).ok();
     if let Some(whole) = whole.as_deref().and_then(Path::to_str) {
         whole.clone_into(path);
@@ -64,7 +69,15 @@ fn settle(path: &mut String) {
 
 impl Recorded {
     pub(super) fn inputs_of(inputs: &Inputs) -> Vec<RecordedInput> {
-        inputs.files().into_iter().map(|file| RecordedInput { path: whole(&file.path), stamp: file.stamp }).collect()
+        let record = |file: &TextFile| match inputs.address(file) {
+            // Its commit identifies the content, wherever the cache is.
+            Some(address) => {
+                let stamp = FileStamp { bytes: file.bytes, ..FileStamp::default() };
+                RecordedInput { path: address.into(), stamp }
+            }
+            None => RecordedInput { path: whole(&file.path), stamp: file.stamp },
+        };
+        inputs.files().into_iter().map(record).collect()
     }
 }
 

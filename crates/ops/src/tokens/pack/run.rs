@@ -9,7 +9,7 @@ use super::layout::Layout;
 use super::pipeline::{self, Limits, PassEnd};
 use super::publish::{publish, Outputs};
 use super::record::{decide, settled, Decision, Recorded};
-use super::{disk_space, findings, outputs, PackReport, Skipped, TargetReport, Tuning};
+use super::{disk_space, findings, outputs, remote, PackReport, Skipped, TargetReport, Tuning};
 use crate::engine::plan::file::pack_to_yaml;
 use crate::job::layouts;
 use crate::job::outputs::OutputState;
@@ -20,6 +20,7 @@ use crate::job::record::{check_running, report_before, report_earlier, RecordedP
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use crate::tokens::encode::{fields_of, plan_hash, EncodingSpec};
+use crate::tokens::load_tokenizer;
 use gristmill_core::pack::TextField;
 use gristmill_core::{text, ExitClass, Failure, Outcome, PackPlan, Problem, ProblemKind, ProblemSink as _, Subject};
 use gristmill_storage::fs::Fs;
@@ -51,6 +52,14 @@ struct Job<'a> {
 
 /// Executes a plan. An error leaves existing output unchanged.
 pub(super) fn run(context: &TaskContext, plan: &PackPlan, tuning: Tuning) -> Outcome<PackReport> {
+    let result = run_with_addresses(context, plan, tuning);
+    result.map_err(|mut failure| {
+        context.problems.rename(&mut failure.subject);
+        failure
+    })
+}
+
+fn run_with_addresses(context: &TaskContext, plan: &PackPlan, tuning: Tuning) -> Outcome<PackReport> {
     context.phase_of(Phase::Open, "file", "looking for text");
     let mut job = Job::open(context, plan, tuning)?;
     if let Decision::Nothing = decide(plan, &job.hash, &job.layout, &job.inputs)? {
@@ -81,9 +90,10 @@ impl<'a> Job<'a> {
         let layout = Layout::of(plan)?;
         recover(context, &layout)?;
         // The tokenizer is verified while the first texts are packed.
-        let tokenizer = Tokenizer::load_with_special(&plan.tokenizer, &plan.special_tokens, &together)?;
+        let tokenizer = load_tokenizer(plan, &together)?;
         let specs = formats::encodings(plan, &tokenizer)?;
-        let inputs = find(plan, &layout, &specs, &context.cancel)?;
+        let snapshots = remote::fetch(plan, context)?;
+        let inputs = find(plan, &layout, &specs, snapshots, &context.cancel)?;
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;
         }

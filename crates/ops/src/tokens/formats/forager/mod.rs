@@ -18,6 +18,7 @@ use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, special_tokens_answer, SharedAnswer};
 use gristmill_core::pack::{ForagerTarget, MaskedParts, SampleSize, TokenType};
 use gristmill_core::{Outcome, PackPlan, Problem};
+use gristmill_storage::remote::is_hub_url;
 use gristmill_tokenizer::Tokenizer;
 use options::{usual_forager, usual_parts};
 use std::path::{Path, PathBuf};
@@ -103,6 +104,9 @@ impl TokenFormat for Forager {
     /// Samples are read next to the text.
     fn default_output(&self, plan: &PackPlan) -> Option<String> {
         let [input] = plan.inputs.as_slice() else { return None };
+        if is_hub_url(input) {
+            return None;
+        }
         let path = Path::new(input);
         Some(match path.parent().map(|parent| parent.to_string_lossy().into_owned()) {
             _ if path.is_dir() => input.clone(),

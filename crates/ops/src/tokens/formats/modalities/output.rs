@@ -5,7 +5,7 @@ use super::target;
 use crate::formats::modalities::packed::{Header, HEADER_BYTES};
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
-use crate::source::documents::TextFile;
+use crate::source::documents::{is_file_input, TextFile};
 use crate::tokens::encode::EncodedBlock;
 use crate::tokens::format::{
     Appended, DealRequest, DealtFiles, FileEstimate, FinishedFormat, Finishing, OutputPlace, ReadingOrder, TokenOutput,
@@ -65,8 +65,7 @@ fn check_indexed(files: &[TextFile]) -> Outcome<()> {
 /// Decides whether the output is a file or a folder.
 fn is_single_file(plan: &PackPlan, place: &OutputPlace, files: usize) -> Outcome<bool> {
     let is_file_name = !place.path.is_dir() && !plan.output.ends_with('/');
-    let is_one_file =
-        plan.paths_file.is_none() && matches!(plan.inputs.as_slice(), [input] if !Path::new(input).is_dir());
+    let is_one_file = plan.paths_file.is_none() && matches!(plan.inputs.as_slice(), [input] if is_file_input(input));
     if !place.is_alone {
         return Ok(false);
     }

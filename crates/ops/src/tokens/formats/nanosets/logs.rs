@@ -10,6 +10,7 @@ use gristmill_core::pack::{DocumentShuffle, SpecialToken, TextField};
 use gristmill_core::{text, utc, Failure, Outcome, PackPlan, Subject};
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::read_whole;
+use gristmill_storage::remote::is_hub_url;
 use serde_json::{json, Value};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -103,8 +104,10 @@ impl<'a> Logs<'a> {
     /// Returns the facts of the run under the names of datatrove; its tools read `world_size`.
     fn executor(&self, folder: &Path) -> Value {
         let TokenFolder { plan, target, tasks, .. } = self.output;
-        let place =
-            |path: &str| format!("DataFolder(path='{}')", std::path::absolute(path).unwrap_or_default().display());
+        let place = |path: &str| match is_hub_url(path) {
+            true => format!("DataFolder(path='{path}')"),
+            false => format!("DataFolder(path='{}')", std::path::absolute(path).unwrap_or_default().display()),
+        };
         let (text_key, jq) = match &plan.text {
             TextField::Key(key) => (Some(key), None),
             TextField::Jq(program) => (None, Some(program)),

@@ -1,0 +1,26 @@
+//! Files of a data set of the hub: which of them are read, and where the cache has them.
+
+use super::packing::is_text;
+use super::sources::is_table_name;
+use std::path::{Path, PathBuf};
+
+/// A data set of the hub at one commit, or a part of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HubSnapshot {
+    /// The address, as the plan has it.
+    pub input: String,
+    /// The folder of the cache with the files of the address.
+    pub folder: PathBuf,
+    /// Paths of all files of the address from that folder.
+    pub names: Vec<String>,
+    /// Whether the address is that of a file.
+    pub is_file: bool,
+}
+
+/// Whether an input, a path or the address of a data set, is a file by its name.
+pub(crate) fn is_file_input(input: &str) -> bool {
+    match gristmill_storage::remote::is_hub_url(input) {
+        true => is_text(input) || is_table_name(input),
+        false => !Path::new(input).is_dir(),
+    }
+}

@@ -1,0 +1,62 @@
+//! Tokenizers by the names of models on the hub.
+
+use gristmill_core::{Outcome, PackPlan};
+use gristmill_tokenizer::{path_of, Join2, Tokenizer};
+use std::path::Path;
+
+/// Loads the tokenizer of a plan. That of a model on the hub is downloaded into its cache first.
+///
+/// # Errors
+/// As for [`Tokenizer::load_with_special`]; the hub refuses or cannot be reached.
+pub(crate) fn load_tokenizer(plan: &PackPlan, together: Join2<'_>) -> Outcome<Tokenizer> {
+    if path_of(&plan.tokenizer).is_err() && !is_local_name(&plan.tokenizer) {
+        download(&plan.tokenizer)?;
+    }
+    Tokenizer::load_with_special(&plan.tokenizer, &plan.special_tokens, together)
+}
+
+/// Whether a name is meant as a path: it ends like a file, or its folder is there.
+fn is_local_name(name: &str) -> bool {
+    let path = Path::new(name);
+    let has_folder = path.parent().is_some_and(|folder| folder.as_os_str().is_empty() || folder.is_dir());
+    has_folder || path.extension().is_some_and(|end| end == "json" || end == "model")
+}
+
+#[cfg(not(feature = "remote"))]
+fn download(_: &str) -> Outcome<()> {
+    Ok(())
+}
+
+#[cfg(feature = "remote")]
+fn download(name: &str) -> Outcome<()> {
+    use gristmill_core::{Cancel, Failure, Progress, Subject};
+    use gristmill_storage::fs::RealFs;
+    use gristmill_storage::remote::{Hub, HubSettings, RepositoryFile, RepositoryUrl, Transfer};
+    /// Files of a model that belong to its tokenizer; the others are for the Python tools.
+    const FILES: [&str; 3] = ["tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"];
+    let settings = HubSettings::from_env()?;
+    let Some(url) = RepositoryUrl::model(name).filter(|_| !settings.is_offline()) else { return Ok(()) };
+    let hub = Hub::open(settings, &RealFs)?;
+    let (progress, cancel) = (Progress::default(), Cancel::default());
+    let revision = hub.revision(&url, &cancel)?;
+    let is_wanted = |file: &&RepositoryFile| FILES.contains(&file.path.as_str());
+    let files: Vec<RepositoryFile> = revision.files.iter().filter(is_wanted).cloned().collect();
+    if files.iter().all(|file| file.path != "tokenizer.json") {
+        return Err(Failure::data("reading the tokenizer", "the model has no tokenizer.json")
+            .on(Subject::path(name))
+            .with_hint("convert its tokenizer with the library that it is for, and give the tokenizer.json"));
+    }
+    hub.fetch(&url, &revision.commit, &files, Transfer { progress: &progress, cancel: &cancel })?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_and_names_in_folders_that_are_there_are_paths() {
+        assert!(is_local_name("gpt2") && is_local_name("owner/tokenizer.json") && is_local_name("src/tokenizer"));
+        assert!(!is_local_name("owner/model-7b.v2"));
+    }
+}

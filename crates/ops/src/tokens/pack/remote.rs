@@ -1,0 +1,141 @@
+//! Inputs of a plan that are data sets of the hub: they are downloaded into its cache before the text is read.
+
+use crate::job::task::TaskContext;
+use crate::source::documents::HubSnapshot;
+use gristmill_core::{Failure, Outcome, PackPlan};
+use gristmill_storage::remote::is_hub_url;
+
+/// Downloads the data sets of the hub that a plan reads, as far as the cache does not have them. Names of problems are their addresses from
+/// then on.
+///
+/// # Errors
+/// An address is wrong, the hub refuses or cannot be reached, a data set has no data, or the disk is full.
+pub(super) fn fetch(plan: &PackPlan, context: &TaskContext) -> Outcome<Vec<HubSnapshot>> {
+    let inputs: Vec<&str> = plan.inputs.iter().map(String::as_str).filter(|input| is_hub_url(input)).collect();
+    if inputs.is_empty() {
+        return Ok(Vec::new());
+    }
+    if plan.paths_file.is_some() {
+        return Err(Failure::usage("looking for text files", "with --paths-file the input is a local folder")
+            .with_hint("--glob selects files of a data set of the hub"));
+    }
+    fetch_all(plan, &inputs, context)
+}
+
+#[cfg(not(feature = "remote"))]
+fn fetch_all(_: &PackPlan, inputs: &[&str], _: &TaskContext) -> Outcome<Vec<HubSnapshot>> {
+    use gristmill_core::Subject;
+    Err(Failure::usage("opening the data set", "this build has no feature `remote`, which reads the hub")
+        .on(inputs.first().map_or_else(Subject::default, Subject::path))
+        .with_hint("download the data set, and give the local folder"))
+}
+
+#[cfg(feature = "remote")]
+use hub::fetch_all;
+
+#[cfg(feature = "remote")]
+mod hub {
+    use super::*;
+    use crate::job::overall::{cost, Forecast};
+    use crate::job::Phase;
+    use crate::source::documents::Selection;
+    use crate::tokens::formats;
+    use gristmill_core::text::{bytes, count};
+    use gristmill_core::{Problem, ProblemKind, ProblemSink as _, Subject};
+    use gristmill_storage::remote::{is_partial, Hub, HubSettings, RepositoryFile, RepositoryUrl, Revision, Transfer};
+    use std::collections::HashSet;
+    use std::path::PathBuf;
+
+    /// Name of this step in errors.
+    const WHAT: &str = "looking for text files";
+    /// Seconds to download a byte, on an ordinary line.
+    const BYTE_DOWNLOADED: f64 = 2e-8;
+
+    pub(super) fn fetch_all(plan: &PackPlan, inputs: &[&str], context: &TaskContext) -> Outcome<Vec<HubSnapshot>> {
+        let hub = Hub::open(HubSettings::from_env()?, &*context.fs)?;
+        inputs.iter().map(|input| fetch_one(&hub, plan, input, context)).collect()
+    }
+
+    fn fetch_one(hub: &Hub<'_>, plan: &PackPlan, input: &str, context: &TaskContext) -> Outcome<HubSnapshot> {
+        let url = RepositoryUrl::parse(input)?;
+        context.log(format!("listing the files of {input}"));
+        let revision = hub.revision(&url, &context.cancel)?;
+        let mut snapshot = listed(input, &url, &revision);
+        let mut chosen: HashSet<&str> = HashSet::new();
+        for format in formats::chosen(plan) {
+            chosen.extend(snapshot.chosen(Selection::of(plan), format.input_rules())?);
+        }
+        let base = base_of(&url, snapshot.is_file);
+        let is_chosen = |file: &&RepositoryFile| chosen.contains(relative(&file.path, &base));
+        let files: Vec<RepositoryFile> = revision.files.iter().filter(is_chosen).cloned().collect();
+        if files.is_empty() {
+            return Err(no_data(hub, plan, &url, context));
+        }
+        let total: u64 = files.iter().map(|file| file.size).fold(0, u64::saturating_add);
+        let forecast = Forecast::new(total as f64 * BYTE_DOWNLOADED, total as f64 * cost::BYTE_PACKED);
+        let line = format!("downloading {} ({}) of {input}", count(files.len() as u64, "file"), bytes(total));
+        context.stage(Phase::Download, Phase::Download.item(), forecast, line);
+        let transfer = Transfer { progress: &context.progress, cancel: &context.cancel };
+        let folder = hub.fetch(&url, &revision.commit, &files, transfer)?;
+        let address = url.of_file("");
+        context.problems.rename_folder(folder.to_string_lossy(), address.trim_end_matches('/'));
+        snapshot.folder = if base.is_empty() { folder } else { folder.join(base) };
+        report_losses(input, &revision, &files, context)?;
+        Ok(snapshot)
+    }
+
+    fn listed(input: &str, url: &RepositoryUrl, revision: &Revision) -> HubSnapshot {
+        let is_file = matches!(revision.files.as_slice(), [file] if file.path == url.path);
+        let base = base_of(url, is_file);
+        let names = revision.files.iter().map(|file| relative(&file.path, &base).to_owned()).collect();
+        HubSnapshot { input: input.to_owned(), folder: PathBuf::new(), names, is_file }
+    }
+
+    /// Returns the folder in the repository that names start from.
+    fn base_of(url: &RepositoryUrl, is_file: bool) -> String {
+        match is_file {
+            true => url.path.rsplit_once('/').map(|(folder, _)| folder.to_owned()).unwrap_or_default(),
+            false => url.path.clone(),
+        }
+    }
+
+    fn relative<'p>(path: &'p str, base: &str) -> &'p str {
+        path.strip_prefix(base).map_or(path, |rest| rest.strip_prefix('/').unwrap_or(rest))
+    }
+
+    /// Reports that the files are not, or may not be, all of the data set.
+    fn report_losses(input: &str, revision: &Revision, files: &[RepositoryFile], context: &TaskContext) -> Outcome<()> {
+        let report = |message: &str, hint: &str| {
+            let problem = Problem::problem(ProblemKind::FileLeftOut, Subject::path(input), message);
+            context.problems.report(problem.with_hint(hint))
+        };
+        if !revision.is_whole {
+            report(
+                "offline, only the files in the cache are read, and the data set may have more",
+                "run once without HF_HUB_OFFLINE",
+            )?;
+        }
+        match files.iter().any(|file| is_partial(&file.path)) {
+            true => report(
+                "the converted data are a part of the data set: the hub converts the first gigabytes of a split",
+                "name the original files of the data set, if gristmill reads them",
+            ),
+            false => Ok(()),
+        }
+    }
+
+    fn no_data(hub: &Hub<'_>, plan: &PackPlan, url: &RepositoryUrl, context: &TaskContext) -> Failure {
+        let failure = |why: &str| Failure::usage(WHAT, why).on(Subject::path(url.of_file(&url.path)));
+        if plan.glob.is_some() {
+            return failure("--glob fits no file")
+                .with_hint("* stays within a folder: **/*.parquet looks into all of them");
+        }
+        let failure = failure("the data set has no file of documents: JSON lines (.jsonl) or rows of a table");
+        let address = url.at_revision("refs/convert/parquet");
+        match hub.converted(url, &context.cancel) {
+            Some(false) => failure.with_hint(format!("the hub has converted it: {address}")),
+            Some(true) => failure.with_hint(format!("the hub has converted a part of it: {address}")),
+            None => failure.with_hint("say which files to read with --glob"),
+        }
+    }
+}
