@@ -15,6 +15,7 @@ mod cli_dedup;
 mod cli_demo;
 mod cli_dropin;
 mod cli_facts;
+mod cli_hub;
 mod cli_index;
 mod cli_jobs;
 mod cli_jsonl;

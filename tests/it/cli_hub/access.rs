@@ -1,0 +1,110 @@
+//! Tokens, and what the hub refuses.
+
+use super::*;
+
+const TOKEN: &str = "hf_secretsecret";
+
+#[test]
+fn a_private_data_set_needs_the_token_which_stays_secret() {
+    let world = World::new().set("HF_TOKEN", &format!("{TOKEN}\n"));
+    let server = world.serve(&["--token", TOKEN, "--leak-check", "--cut", "1"]);
+    let words = pack_words("hf://datasets/o/n", "out");
+    let words: Vec<&str> = words.iter().map(String::as_str).chain(["--log-level", "trace", "-v"]).collect();
+    let ran = world.run(&server.address, &words).ends(0);
+    assert!(!ran.out.contains(TOKEN) && !ran.err.contains(TOKEN));
+    world.has_all("out");
+    assert!(server.requests().iter().all(|request| request["port"] == "hub" || request["token"] == false));
+    let ran = world.run(&server.address, &["bug-report"]);
+    assert!(!ran.out.contains(TOKEN) && !ran.err.contains(TOKEN));
+    let home = world.sandbox.path("").parent().unwrap().to_owned();
+    for (path, bytes) in picture(&home) {
+        assert!(!bytes.windows(TOKEN.len()).any(|part| part == TOKEN.as_bytes()), "{}", path.display());
+    }
+}
+
+#[test]
+fn a_token_is_read_from_the_file_of_the_python_tools() {
+    let world = World::new();
+    world.sandbox.write("hf/token", format!("{TOKEN}\n"));
+    let server = world.serve(&["--token", TOKEN]);
+    world.pack(&server.address, "hf://datasets/o/n", "out").ends(0);
+    let world = world.set("HF_HUB_DISABLE_IMPLICIT_TOKEN", "1");
+    let ran = world.pack(&server.address, "hf://datasets/o/n@main", "other").ends(3);
+    assert!(
+        ran.err.contains("it is private") && ran.err.contains("HF_TOKEN") && ran.err.contains("o/n"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn restricted_data_sets_name_their_page() {
+    let world = World::new();
+    let server = world.serve(&["--gated", TOKEN]);
+    let page = format!("{}/datasets/o/n", server.address);
+    let ran = world.pack(&server.address, "hf://datasets/o/n", "out").ends(3).complains("restricted").complains(&page);
+    assert!(ran.err.contains("HF_TOKEN") && ran.err.contains("revision main"), "{}", ran.err);
+    let world = world.set("HF_TOKEN", "hf_other");
+    world.pack(&server.address, "hf://datasets/o/n", "out").ends(3).complains("account of the token").complains(&page);
+}
+
+#[test]
+fn a_tokenizer_of_a_model_is_downloaded() {
+    let world = World::new();
+    let tokenizer = std::fs::read(tokenizer()).unwrap();
+    world.put("o/model/tokenizer.json", &tokenizer);
+    world.put("o/model/weights.bin", b"large");
+    world.put("o/bare/config.json", b"{}");
+    let server = world.serve(&[]);
+    let pack = |name: &str, output: &str| {
+        let words = pack_words("hf://datasets/o/n", output);
+        let words = words.iter().map(|word| if word.ends_with("tokenizer.json") { name } else { word.as_str() });
+        world.run(&server.address, &words.collect::<Vec<_>>())
+    };
+    pack("o/model", "out").ends(0).says("--tokenizer o/model");
+    world.has_all("out");
+    let requests = server.requests().len();
+    pack("o/model", "again").ends(0);
+    assert_eq!(server.requests().len(), requests + 1, "the tokenizer is in the cache");
+    assert!(!server.requests().iter().any(|request| request["path"].as_str().unwrap().contains("weights")));
+    pack("o/bare", "bare").ends(1).complains("no tokenizer.json");
+    pack("o/nothing", "nothing").ends(3).complains("there is no such model, or it is private");
+    pack("o/model.json", "wrong").ends(3).complains("no such file");
+}
+
+#[test]
+fn wrong_names_are_refused() {
+    let world = World::new().set("HF_TOKEN", TOKEN);
+    let server = world.serve(&[]);
+    let refuse = |address: &str, text: &str| {
+        world.pack(&server.address, address, "out").ends(2).complains(text);
+    };
+    refuse("hf://datasets/o/other", "there is no such data set");
+    refuse("hf://datasets/o/n@v9", "no revision v9");
+    refuse("hf://datasets/o/n/dta", "no file or folder dta");
+    refuse("hf://datasets/o/n/../x", "path is not valid");
+    refuse("hf://models/o/n", "only data sets are read");
+    refuse("s3://bucket/x", "not supported yet");
+    world.sandbox.say("count hf://datasets/o/n --tokenizer x").ends(2).complains("not supported yet");
+}
+
+#[test]
+fn a_data_set_without_documents_points_to_its_converted_tables() {
+    let world = World::new();
+    let parquet = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/parquet/p01_parquet_files/input");
+    let (_, table) =
+        picture(&parquet).into_iter().find(|(path, _)| path.extension().is_some_and(|end| end == "parquet")).unwrap();
+    world.put("o/script/script.py", b"import datasets\n");
+    world.put("o/script@refs%2Fconvert%2Fparquet/default/train/0000.parquet", &table);
+    world.put("o/cut/cut.py", b"import datasets\n");
+    world.put("o/cut@refs%2Fconvert%2Fparquet/default/partial-train/0000.parquet", &table);
+    world.put("o/none/x.csv", b"a,b\n");
+    let server = world.serve(&[]);
+    let converted = "hf://datasets/o/script@refs/convert/parquet";
+    world.pack(&server.address, "hf://datasets/o/script", "out").ends(2).complains(converted);
+    world.pack(&server.address, converted, "out").ends(0);
+    world.pack(&server.address, "hf://datasets/o/cut", "cut").ends(2).complains("a part of it");
+    let ran = world.pack(&server.address, "hf://datasets/o/cut@refs%2Fconvert%2Fparquet", "cut").ends(1);
+    assert!(ran.err.contains("a part of the data set"), "{}", ran.err);
+    world.pack(&server.address, "hf://datasets/o/none", "none").ends(2).complains("no file of documents");
+}

@@ -1,0 +1,150 @@
+//! A server that breaks off, lies or is busy: the download gets through, or ends with the reason.
+
+use super::*;
+
+/// Packs the data set from a server with these faults, and compares the result with that of the local copy.
+fn gets_through(flags: &[&str]) -> (World, Server) {
+    let world = World::new();
+    let server = world.serve(flags);
+    world.pack(&server.address, "hf://datasets/o/n", "out").ends(0);
+    world.has_all("out");
+    (world, server)
+}
+
+macro_rules! gets_through {
+    ($($name:ident: $($flag:literal)*;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                gets_through(&[$($flag),*]);
+            }
+        )*
+    };
+}
+
+gets_through! {
+    a_busy_server_is_asked_again: "--rate-limit" "3" "--retry-after" "0";
+    an_error_of_the_server_is_asked_again: "--server-error" "3";
+    a_silent_server_is_asked_again: "--timeout-first" "2";
+    a_cut_connection_is_resumed: "--cut" "2";
+    a_connection_that_breaks_off_each_time_gets_through: "--cut-each" "--cut-at" "60000";
+    a_server_without_ranges_begins_anew: "--cut" "2" "--ignore-range";
+    a_body_without_length_is_read: "--no-length";
+    a_cut_body_without_length_is_resumed: "--no-length" "--cut" "1";
+    a_short_body_is_completed: "--short" "2";
+    a_changed_byte_is_downloaded_again: "--wrong-bytes" "2";
+    a_list_in_pages_is_read_to_its_end: "--page" "2";
+    a_signed_address_that_ended_is_asked_for_again: "--cut-each" "--cut-at" "60000" "--expire-after" "1";
+    a_slow_server_is_waited_for: "--delay" "50" "--rate" "400000";
+}
+
+#[test]
+fn a_cut_connection_goes_on_where_it_broke_off() {
+    let (_world, server) = gets_through(&["--cut", "1", "--cut-at", "100000"]);
+    let ranges: Vec<String> =
+        server.requests().iter().filter_map(|one| Some(one["range"].as_str()?.to_owned())).collect();
+    assert_eq!(ranges.last().map(String::as_str), Some("bytes=100000-"), "{ranges:?}");
+}
+
+#[test]
+fn a_renamed_data_set_is_found() {
+    let world = World::new();
+    let server = world.serve(&["--moved", "old/name=o/n"]);
+    world.pack(&server.address, "hf://datasets/old/name", "out").ends(0);
+    world.has_all("out");
+}
+
+/// Packs from a server with these faults, which fails with this text.
+#[track_caller]
+fn fails(flags: &[&str], text: &str) {
+    let world = World::new();
+    let server = world.serve(flags);
+    let ran = world.pack(&server.address, "hf://datasets/o/n", "out").ends(3).complains(text);
+    assert!(ran.err.contains("o/n") || ran.err.contains("127.0.0.1"), "{}", ran.err);
+    assert!(!ran.err.contains("ticket"), "a signed address is secret: {}", ran.err);
+    assert!(!world.sandbox.has("out"));
+}
+
+#[test]
+fn a_server_that_never_recovers_is_given_up() {
+    fails(&["--server-error", "0"], "the server answers 503, after 5 tries");
+}
+
+#[test]
+fn a_long_pause_is_not_waited_for() {
+    fails(&["--rate-limit", "0", "--retry-after", "3600"], "asks for a pause of 3600 seconds");
+}
+
+#[test]
+fn content_that_is_always_wrong_is_refused() {
+    fails(&["--wrong-bytes", "0"], "does not have the checksum");
+}
+
+#[test]
+fn a_file_that_changes_during_the_download_is_not_mixed() {
+    fails(&["--etag-changes", "--cut", "1"], "does not have the checksum");
+}
+
+#[test]
+fn a_hub_that_cannot_be_reached_is_named() {
+    let world = World::new();
+    world
+        .pack("http://127.0.0.1:9", "hf://datasets/o/n", "out")
+        .ends(3)
+        .complains("127.0.0.1:9 refuses the connection");
+    world.pack("ftp://x", "hf://datasets/o/n", "out").ends(2).complains("HF_ENDPOINT");
+}
+
+#[test]
+fn a_download_that_is_killed_is_resumed() {
+    let world = World::new();
+    let size = std::fs::metadata(world.root().join("o/n/data/large.jsonl.gz")).unwrap().len();
+    let server = world.serve(&["--rate", "100000"]);
+    let words = pack_words("hf://datasets/o/n/data/large.jsonl.gz", "out");
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut run = world.command(&server.address, &words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let incomplete = || {
+        let blobs = std::fs::read_dir(world.cached().join("blobs")).ok()?;
+        let file = blobs
+            .filter_map(Result::ok)
+            .find(|entry| entry.path().extension().is_some_and(|end| end == "incomplete"))?;
+        Some(file.metadata().ok()?.len())
+    };
+    let kept = loop {
+        assert!(run.try_wait().unwrap().is_none(), "the run ended before it was killed");
+        if let Some(bytes) = incomplete().filter(|bytes| *bytes > 0) {
+            break bytes;
+        }
+        std::thread::yield_now();
+    };
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert!(kept < size);
+    drop(server);
+    let server = world.serve(&[]);
+    world.pack(&server.address, "hf://datasets/o/n/data/large.jsonl.gz", "out").ends(0);
+    let range = server.requests().iter().rev().find_map(|request| Some(request["range"].as_str()?.to_owned())).unwrap();
+    let start: u64 = range.trim_start_matches("bytes=").trim_end_matches('-').parse().unwrap();
+    assert!(start >= kept, "{range}");
+    let local = world.root().join("o/n/data/large.jsonl.gz").to_string_lossy().into_owned();
+    world.pack(&server.address, &local, "wanted").ends(0);
+    assert_eq!(world.tokens("out"), world.tokens("wanted"));
+}
+
+#[test]
+fn a_full_disk_names_the_cache_and_the_next_run_resumes() {
+    let world = World::new();
+    let server = world.serve(&[]);
+    let words = pack_words("hf://datasets/o/n", "out");
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let program = world.command(&server.address, &words);
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -f 200; exec \"$0\" \"$@\""]).arg(program.get_program()).args(program.get_args());
+    limited.env_clear().envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = limited.current_dir(world.sandbox.path("")).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.contains("HF_HOME") && text.contains("hf/hub"), "{text}");
+    world.pack(&server.address, "hf://datasets/o/n", "out").ends(0);
+    world.has_all("out");
+}
