@@ -375,7 +375,7 @@ impl HubSnapshot {
                 problem(ProblemKind::FileLeftOut, subject, message.to_owned()).with_hint(hint)
             };
             match choice {
-                FileChoice::Yes => listing.files.push(text_file(self.folder.join(name), name.to_owned())?),
+                FileChoice::Yes => listing.files.push(text_file(self.folder.join(name), name.to_owned(), false)?),
                 FileChoice::Ours(why) => listing.problems.push(report(why, Problem::note)),
                 FileChoice::Missed(why) => listing.problems.push(report(why, Problem::problem)),
                 FileChoice::No | FileChoice::SetAside => {}
