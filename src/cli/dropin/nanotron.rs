@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use gristmill_core::pack::{Deal, NameProfile, NanosetsTarget, SpecialToken, TextField};
 use gristmill_core::{utc, Failure, Outcome, PackPlan, ProblemKind, Subject};
 use gristmill_ops::operations::{erase, Pack};
+use gristmill_storage::remote::{is_hub_url, RepositoryUrl};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -124,26 +125,39 @@ fn forgive(done: &mut Done) {
     }
 }
 
+/// Returns the address of a data set of the hub that is named in place of a folder; `None` for a path that exists.
+fn address(dataset: &Path) -> Outcome<Option<String>> {
+    if dataset.exists() {
+        return Ok(None);
+    }
+    let name = dataset.to_string_lossy();
+    let address = if is_hub_url(&name) { name.into_owned() } else { format!("hf://datasets/{name}") };
+    let has_owner = address.matches('/').count() > 3;
+    match RepositoryUrl::parse(&address) {
+        Ok(url) if has_owner && (url.path.is_empty() || is_hub_url(&dataset.to_string_lossy())) => Ok(Some(address)),
+        _ => Err(Failure::usage("preprocess_data", "there is no such folder or file")
+            .on(Subject::path(dataset))
+            .with_hint("name a folder, a file, or a data set of the hub: OWNER/NAME")),
+    }
+}
+
 fn plan(args: &PreprocessArgs, compat: bool, now: SystemTime) -> Outcome<PackPlan> {
     let output = paths::local(&args.output_folder)?;
     let mut plan = PackPlan::new(Vec::new(), args.tokenizer_name_or_path.clone(), output);
+    let mut hub_address = None;
     let (dataset, column, deal) = match &args.source {
         Source::Jsonl(source) => {
             plan.glob.clone_from(&source.glob_pattern);
             (&source.dataset, &source.column, Deal::Files)
         }
         Source::Hf(source) => {
-            if !source.dataset.exists() {
-                return Err(Failure::usage("preprocess_data", "there is no such folder or file")
-                    .on(Subject::path(&source.dataset))
-                    .with_hint("download the data set, and name its folder"));
-            }
+            hub_address = address(&source.dataset)?;
             plan.split = Some(source.split.clone());
             plan.subset.clone_from(&source.subset);
             (&source.dataset, &source.column, Deal::Blocks)
         }
     };
-    plan.inputs = vec![paths::local(dataset)?];
+    plan.inputs = vec![hub_address.map_or_else(|| paths::local(dataset), Ok)?];
     plan.text = TextField::Key(column.clone());
     plan.end = args.eos_token.clone().map(SpecialToken::Text);
     // The tool overwrites existing files without asking.

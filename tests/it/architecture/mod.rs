@@ -43,7 +43,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("prompt", 1_286),
     ("pycompat", 4_288),
     ("source", 11_500),
-    ("storage", 4_030),
+    ("storage", 4_035),
     ("tokenizer", 6_469),
     ("tokens", 11_922),
     ("tui", 31_656),

@@ -44,7 +44,7 @@ fn tables_are_those_of_the_reference_for_all_threads_and_sizes_of_memory() {
             let output = format!("out-{number}");
             let mut words = vec!["dedup", input.to_str().unwrap(), "--output", &output, "--minlen", length];
             words.extend(how.split(' '));
-            sandbox.run(&words).ends(0);
+            sandbox.run(words).ends(0);
             let files = picture(&sandbox.path(&output));
             assert_eq!(files.keys().collect::<Vec<_>>(), picture(&case.join("expected")).keys().collect::<Vec<_>>());
             for name in files.keys() {
@@ -64,8 +64,8 @@ fn annotated_tables_have_one_more_column() {
     let input = cases().join("p21_dedup/input");
     let sandbox = Sandbox::new();
     let words = ["dedup", input.to_str().unwrap(), "--output", "out", "--minlen", "50", "--mode", "annotate"];
-    sandbox.run(&words).ends(0);
-    sandbox.run(&words).ends(0);
+    sandbox.run(words).ends(0);
+    sandbox.run(words).ends(0);
     for name in ["a.parquet", "b.parquet"] {
         let (before, _) = rows(&input.join(name));
         let (after, _) = rows(&sandbox.path("out").join(name));
@@ -82,12 +82,12 @@ fn annotated_tables_have_one_more_column() {
         }
     }
     let named = ["--force-overwrite", "--annotate-key", "gone"];
-    sandbox.run(&[&words[..], &named[..]].concat()).ends(0);
+    sandbox.run([&words[..], &named[..]].concat()).ends(0);
     assert!(rows(&sandbox.path("out/a.parquet")).0[0].get("gone").is_some());
     let below = ["--force-overwrite", "--annotate-key", "nested.gone"];
-    sandbox.run(&[&words[..], &below[..]].concat()).ends(2).complains("give a name without dots");
+    sandbox.run([&words[..], &below[..]].concat()).ends(2).complains("give a name without dots");
     let taken = ["--force-overwrite", "--annotate-key", "nested"];
-    sandbox.run(&[&words[..], &taken[..]].concat()).ends(1).complains("it has a column `nested` already");
+    sandbox.run([&words[..], &taken[..]].concat()).ends(1).complains("it has a column `nested` already");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn data(root: &Path) {
         let path = entry.unwrap().path();
         put(&root.join("data").join(path.file_name().unwrap()), &std::fs::read(&path).unwrap());
     }
-    put(&root.join("data/z.jsonl"), &jsonl(&some_texts(20)));
+    put(&root.join("data/z.jsonl"), &jsonl(some_texts(20)));
 }
 
 fn run(root: &Path, mode: Mode, threads: usize, tuning: Tuning, fs: Arc<dyn Fs>) -> Outcome<DedupReport> {

@@ -101,6 +101,6 @@ fn rows_without_text_are_named_by_their_numbers() {
 fn commands_and_options_that_read_no_rows_refuse_them() {
     let sandbox = inputs(&[("p01_parquet_files/input/part-0.parquet", "a.parquet")]);
     let file = "input/a.parquet";
-    let result = sandbox.run(&["count", file, "--tokenizer", "tokenizers/bpe1k.json"]).ends(2);
+    let result = sandbox.run(["count", file, "--tokenizer", "tokenizers/bpe1k.json"]).ends(2);
     assert!(result.err.contains("it is a file of Parquet, not of lines"), "{}", result.err);
 }

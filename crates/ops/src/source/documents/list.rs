@@ -342,7 +342,8 @@ impl Chooser<'_> {
 }
 
 impl HubSnapshot {
-    /// Returns the files that are read, by the rules of a program: those with documents, or those that a pattern selects.
+    /// Returns the files that are read, by the rules of a program: those with documents, or those that a pattern selects. Files of splits
+    /// are those of [`split_files`](Self::split_files).
     pub fn chosen(&self, selection: Selection<'_>, rules: &'static InputRules) -> Outcome<Vec<&str>> {
         Ok(self
             .choices(selection, rules)?
@@ -363,7 +364,7 @@ impl HubSnapshot {
             FileChoice::Yes if glob.is_none() && !is_text(name) && !is_table_name(name) => FileChoice::No,
             choice => choice,
         };
-        Ok(self.names.iter().map(|name| (name.as_str(), choice(name))).collect())
+        Ok(self.files.iter().map(|(name, _)| (name.as_str(), choice(name))).collect())
     }
 
     /// Adds the files to a listing.

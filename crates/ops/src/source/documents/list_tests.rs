@@ -162,8 +162,8 @@ fn folders_that_links_lead_to_are_entered_and_circles_are_not() {
 #[test]
 fn data_files_are_read_whatever_else_the_repository_has() {
     let names = [".gitattributes", "README.md", "data/a.parquet", "data/b.jsonl.gz", "data/.c.jsonl", "x.py", "p.png"];
-    let names = names.map(str::to_owned).to_vec();
-    let snapshot = HubSnapshot { names, ..HubSnapshot::default() };
+    let files = names.map(|name| (name.to_owned(), 1)).to_vec();
+    let snapshot = HubSnapshot { files, ..HubSnapshot::default() };
     let selection = |glob| Selection { glob, reads_tables: true, ..Selection::default() };
     let chosen = |glob, rules| snapshot.chosen(selection(glob), rules).unwrap();
     assert_eq!(chosen(None, &InputRules::EVERY_FILE), ["data/a.parquet", "data/b.jsonl.gz"]);

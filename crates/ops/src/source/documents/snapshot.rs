@@ -11,8 +11,12 @@ pub struct HubSnapshot {
     pub input: String,
     /// The folder of the cache with the files of the address.
     pub folder: PathBuf,
-    /// Paths of all files of the address from that folder.
-    pub names: Vec<String>,
+    /// Paths of all files of the address from that folder, and their sizes in bytes.
+    pub files: Vec<(String, u64)>,
+    /// The text of `README.md`.
+    pub readme: Option<String>,
+    /// The text of `.huggingface.yaml`.
+    pub settings: Option<String>,
     /// Whether the address is that of a file.
     pub is_file: bool,
 }

@@ -42,12 +42,14 @@ mod hub {
     use crate::tokens::formats;
     use gristmill_core::text::{bytes, count};
     use gristmill_core::{Problem, ProblemKind, ProblemSink as _, Subject};
+    use gristmill_storage::read::read_whole;
     use gristmill_storage::remote::{is_partial, Hub, HubSettings, RepositoryFile, RepositoryUrl, Revision, Transfer};
     use std::collections::HashSet;
-    use std::path::PathBuf;
 
     /// Name of this step in errors.
     const WHAT: &str = "looking for text files";
+    /// Maximum size of a description of the data set, in bytes.
+    const MAX_CARD_BYTES: u64 = 16 << 20;
     /// Seconds to download a byte, on an ordinary line.
     const BYTE_DOWNLOADED: f64 = 2e-8;
 
@@ -61,11 +63,21 @@ mod hub {
         context.log(format!("listing the files of {input}"));
         let revision = hub.revision(&url, &context.cancel)?;
         let mut snapshot = listed(input, &url, &revision);
-        let mut chosen: HashSet<&str> = HashSet::new();
-        for format in formats::chosen(plan) {
-            chosen.extend(snapshot.chosen(Selection::of(plan), format.input_rules())?);
-        }
         let base = base_of(&url, snapshot.is_file);
+        let transfer = Transfer { progress: &context.progress, cancel: &context.cancel };
+        let selection = Selection::of(plan);
+        if !snapshot.is_file && (selection.glob.is_none() || selection.split.is_some()) {
+            (snapshot.readme, snapshot.settings) = card(hub, &url, &revision, &base, transfer)?;
+        }
+        let mut chosen: HashSet<String> = HashSet::new();
+        match snapshot.split_files(selection)? {
+            Some(files) => chosen.extend(files),
+            None => formats::chosen(plan).into_iter().try_for_each(|format| {
+                let files = snapshot.chosen(selection, format.input_rules())?;
+                chosen.extend(files.into_iter().map(str::to_owned));
+                Ok(())
+            })?,
+        }
         let is_chosen = |file: &&RepositoryFile| chosen.contains(relative(&file.path, &base));
         let files: Vec<RepositoryFile> = revision.files.iter().filter(is_chosen).cloned().collect();
         if files.is_empty() {
@@ -75,7 +87,6 @@ mod hub {
         let forecast = Forecast::new(total as f64 * BYTE_DOWNLOADED, total as f64 * cost::BYTE_PACKED);
         let line = format!("downloading {} ({}) of {input}", count(files.len() as u64, "file"), bytes(total));
         context.stage(Phase::Download, Phase::Download.item(), forecast, line);
-        let transfer = Transfer { progress: &context.progress, cancel: &context.cancel };
         let folder = hub.fetch(&url, &revision.commit, &files, transfer)?;
         let address = url.of_file("");
         context.problems.rename_folder(folder.to_string_lossy(), address.trim_end_matches('/'));
@@ -87,8 +98,26 @@ mod hub {
     fn listed(input: &str, url: &RepositoryUrl, revision: &Revision) -> HubSnapshot {
         let is_file = matches!(revision.files.as_slice(), [file] if file.path == url.path);
         let base = base_of(url, is_file);
-        let names = revision.files.iter().map(|file| relative(&file.path, &base).to_owned()).collect();
-        HubSnapshot { input: input.to_owned(), folder: PathBuf::new(), names, is_file }
+        let files = revision.files.iter().map(|file| (relative(&file.path, &base).to_owned(), file.size)).collect();
+        HubSnapshot { input: input.to_owned(), files, is_file, ..HubSnapshot::default() }
+    }
+
+    /// Returns the texts that describe the splits of a data set: of `README.md` and `.huggingface.yaml`.
+    fn card(
+        hub: &Hub<'_>,
+        url: &RepositoryUrl,
+        revision: &Revision,
+        base: &str,
+        transfer: Transfer<'_>,
+    ) -> Outcome<(Option<String>, Option<String>)> {
+        let text = |name: &str| -> Outcome<Option<String>> {
+            let file = revision.files.iter().find(|file| relative(&file.path, base) == name);
+            let Some(file) = file.filter(|file| file.size <= MAX_CARD_BYTES) else { return Ok(None) };
+            let folder = hub.fetch(url, &revision.commit, std::slice::from_ref(file), transfer)?;
+            let bytes = read_whole(&folder.join(&file.path), MAX_CARD_BYTES)?;
+            Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+        };
+        Ok((text("README.md")?, text(".huggingface.yaml")?))
     }
 
     /// Returns the folder in the repository that names start from.

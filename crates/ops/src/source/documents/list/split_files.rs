@@ -3,7 +3,7 @@
 use super::super::saved;
 use super::super::splits::{find_splits, listed, no_such_split, parse_split, FolderListing, Split, SplitPart, Splits};
 use super::super::{FileRows, TextFile};
-use super::{bare_name, text_file, Listing, Selection};
+use super::{bare_name, text_file, HubSnapshot, Listing, Selection};
 use gristmill_core::text::{count, count_verb, display_safe, display_safe_bytes};
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_storage::read::read_whole;
@@ -34,15 +34,30 @@ struct NamedFiles {
 pub(super) fn list_splits(inputs: &[PathBuf], selection: Selection<'_>, cancel: &Cancel) -> Outcome<Option<Listing>> {
     let is_chosen = selection.split.is_some() || selection.subset.is_some();
     let mut listing = Listing::default();
-    let files_of = |input: &PathBuf| (input.clone(), bare_name(input));
-    let splits = match inputs {
-        [folder] if folder.is_dir() => match saved::splits(folder)? {
+    let files_of = |input: &PathBuf| {
+        let snapshot = selection.snapshots.iter().find(|snapshot| Path::new(&snapshot.input) == input);
+        match snapshot.and_then(|snapshot| Some((snapshot, snapshot.files.first()?))) {
+            Some((snapshot, (name, _))) => (snapshot.folder.join(name), name.clone()),
+            None => (input.clone(), bare_name(input)),
+        }
+    };
+    let snapshot = match inputs {
+        [input] => selection.snapshots.iter().find(|snapshot| Path::new(&snapshot.input) == input),
+        _ => None,
+    };
+    let found = snapshot.map(|snapshot| snapshot.splits(selection)).transpose()?.flatten();
+    let splits = match (inputs, found) {
+        (_, Some(found)) => choose(snapshot.map_or(Path::new(""), |it| &it.folder), found, selection, &mut listing)?,
+        ([folder], None) if folder.is_dir() => match saved::splits(folder)? {
             Some(saved) if selection.glob.is_none() => saved_splits(folder, saved, selection)?,
-            _ if is_chosen => hub_splits(folder, selection, &mut listing, cancel)?,
+            _ if is_chosen => {
+                let found = folder_splits(folder, selection.subset, &mut listing.problems, cancel)?;
+                choose(folder, found, selection, &mut listing)?
+            }
             _ => return Ok(None),
         },
         _ if !is_chosen => return Ok(None),
-        files if selection.subset.is_none() && !files.iter().any(|input| input.is_dir()) => {
+        (files, None) if selection.subset.is_none() && !files.iter().any(|input| input.is_dir()) => {
             vec![NamedFiles { name: TRAIN.to_owned(), files: files.iter().map(files_of).collect() }]
         }
         _ => {
@@ -117,21 +132,67 @@ fn saved_splits(folder: &Path, saved: Vec<saved::SavedSplit>, selection: Selecti
     Ok(saved.into_iter().map(split).collect())
 }
 
-/// Returns the splits of a folder by its card and names; reports what is wrong with those of the selection.
-fn hub_splits(
-    folder: &Path,
-    selection: Selection<'_>,
-    listing: &mut Listing,
-    cancel: &Cancel,
-) -> Outcome<Vec<NamedFiles>> {
-    let found = folder_splits(folder, selection.subset, &mut listing.problems, cancel)?;
-    let chosen: Vec<String> = match selection.split {
+/// Returns the names of the splits of a selection.
+fn chosen_names(found: &Splits, selection: Selection<'_>) -> Outcome<Vec<String>> {
+    Ok(match selection.split {
         Some(text) if text != ALL && found.names().all(|name| name != text) => {
             parse_split(text)?.into_iter().map(|part| part.name).collect()
         }
         Some(text) if text != ALL => vec![text.to_owned()],
         _ => found.names().map(str::to_owned).collect(),
-    };
+    })
+}
+
+impl HubSnapshot {
+    /// Returns the splits of the data set; `None` if they do not decide which files are read.
+    ///
+    /// # Errors
+    /// It has several splits, and none is chosen; the card is invalid; there is no such subset.
+    fn splits(&self, selection: Selection<'_>) -> Outcome<Option<Splits>> {
+        let is_chosen = selection.split.is_some() || selection.subset.is_some();
+        if self.is_file || selection.glob.is_some() && !is_chosen {
+            return Ok(None);
+        }
+        let (readme, settings) = (self.readme.as_deref(), self.settings.as_deref());
+        let listing = FolderListing { files: &self.files, readme, settings };
+        let on_data_set = |mut failure: Failure| {
+            if failure.subject.field.is_none() {
+                failure.subject = Subject::path(&self.input);
+            }
+            failure
+        };
+        let found = match find_splits(&listing, selection.subset) {
+            // Without data in splits, the files themselves are looked at.
+            Err(_) if !is_chosen && self.readme.is_none() => return Ok(None),
+            found => found.map_err(on_data_set)?,
+        };
+        if selection.split.is_none() && found.splits.len() > 1 {
+            return Err(Failure::usage(WHAT, "the data set has several splits")
+                .on(Subject::path(&self.input))
+                .with_hint(format!("name one of them, or `all`: --split {}", listed(found.names()))));
+        }
+        Ok(Some(found))
+    }
+
+    /// Returns the files of the splits of a selection; `None` if splits do not decide which files are read.
+    ///
+    /// # Errors
+    /// Several splits are there, and none is chosen; there is no such split or subset; the card is invalid.
+    pub fn split_files(&self, selection: Selection<'_>) -> Outcome<Option<Vec<String>>> {
+        let Some(found) = self.splits(selection)? else { return Ok(None) };
+        let mut files = Vec::new();
+        for name in chosen_names(&found, selection)? {
+            let split = found.splits.iter().find(|split| split.name == name);
+            let split = split.ok_or_else(|| no_such_split(&name, found.names()))?;
+            files.extend(split.files.iter().map(|file| file.path.clone()));
+        }
+        Ok(Some(files))
+    }
+}
+
+/// Returns the files of splits; reports what is wrong with those of the selection.
+fn choose(folder: &Path, found: Splits, selection: Selection<'_>, listing: &mut Listing) -> Outcome<Vec<NamedFiles>> {
+    let chosen = chosen_names(&found, selection)?;
     for split in found.splits.iter().filter(|split| chosen.contains(&split.name)) {
         listing.problems.extend(problems_of(folder, &found, split, selection.is_compat));
     }
