@@ -3,6 +3,7 @@
 mod access;
 mod cache;
 mod faults;
+mod splits;
 
 use super::cli_support::{Ran, Sandbox};
 use super::support::{picture, put};

@@ -162,10 +162,13 @@ impl HubSnapshot {
             failure
         };
         let found = match find_splits(&listing, selection.subset) {
-            // Without data in splits, the files themselves are looked at.
-            Err(_) if !is_chosen && self.readme.is_none() => return Ok(None),
+            // Files that no split has are looked at by their names.
+            Err(failure) if !is_chosen && failure.subject.field.is_none() => return Ok(None),
             found => found.map_err(on_data_set)?,
         };
+        if !is_chosen && found.splits.len() < 2 {
+            return Ok(None);
+        }
         if selection.split.is_none() && found.splits.len() > 1 {
             return Err(Failure::usage(WHAT, "the data set has several splits")
                 .on(Subject::path(&self.input))

@@ -1,0 +1,63 @@
+//! Splits and subsets of data sets of the hub.
+
+use super::{pack_words, World};
+
+fn world() -> World {
+    let world = World::new();
+    world.put("o/s/data/train-00000-of-00002.jsonl", b"{\"text\": \"first\"}\n{\"text\": \"second\"}\n");
+    world.put("o/s/data/train-00001-of-00002.jsonl", b"{\"text\": \"third\"}\n");
+    world.put("o/s/data/test-00000-of-00001.jsonl", b"{\"text\": \"fourth\"}\n");
+    let card =
+        "---\nconfigs:\n- config_name: en\n  data_files: en.jsonl\n- config_name: de\n  data_files: de.jsonl\n---\n";
+    world.put("o/c/README.md", card.as_bytes());
+    world.put("o/c/en.jsonl", b"{\"text\": \"english\"}\n");
+    world.put("o/c/de.jsonl", b"{\"text\": \"deutsch\"}\n{\"text\": \"mehr\"}\n");
+    world
+}
+
+fn pack(world: &World, address: &str, input: &str, more: &[&str]) -> super::Ran {
+    let mut words = pack_words(input, "out");
+    words.extend(more.iter().map(|word| (*word).to_owned()));
+    world.run(address, &words.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+#[test]
+fn one_of_several_splits_must_be_chosen_and_only_its_files_are_downloaded() {
+    let world = world();
+    let server = world.serve(&[]);
+    let refused = pack(&world, &server.address, "hf://datasets/o/s", &[]);
+    refused.ends(2).complains("the data set has several splits").complains("--split train, test");
+    let missing = pack(&world, &server.address, "hf://datasets/o/s", &["--split", "tests"]);
+    missing.ends(2).complains("test");
+    pack(&world, &server.address, "hf://datasets/o/s", &["--split", "train"]).ends(0).says("3 documents");
+    let asked = |name: &str| server.requests().iter().any(|request| request.to_string().contains(name));
+    assert!(asked("train-00001-of-00002.jsonl") && !asked("test-00000-of-00001.jsonl"));
+    pack(&world, &server.address, "hf://datasets/o/s", &["--split", "train[:1]+test", "--overwrite"])
+        .ends(0)
+        .says("2 documents");
+}
+
+#[test]
+fn a_subset_is_chosen_by_its_name_in_the_card() {
+    let world = world();
+    let server = world.serve(&[]);
+    pack(&world, &server.address, "hf://datasets/o/c", &[]).ends(2).complains("en").complains("--subset");
+    pack(&world, &server.address, "hf://datasets/o/c", &["--subset", "de"]).ends(0).says("2 documents");
+}
+
+#[test]
+fn the_drop_in_takes_the_name_of_a_data_set() {
+    let world = world();
+    let server = world.serve(&[]);
+    let tokenizer = super::tokenizer();
+    let words = |dataset: &'static str| {
+        let tokenizer = tokenizer.to_str().unwrap().to_owned();
+        let first = ["nanotron", "preprocess_data", "--tokenizer-name-or-path"].map(str::to_owned);
+        let last = ["--output-folder", "out", "--n-tasks", "1", "hf", "--dataset", dataset].map(str::to_owned);
+        [first.as_slice(), &[tokenizer], last.as_slice()].concat()
+    };
+    let run = |dataset| world.run(&server.address, &words(dataset).iter().map(String::as_str).collect::<Vec<_>>());
+    run("o/s").ends(0);
+    assert!(world.sandbox.has("out/00000_unshuffled.ds"));
+    run("nowhere").ends(2).complains("there is no such folder or file");
+}
