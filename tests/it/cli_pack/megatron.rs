@@ -8,7 +8,7 @@ use std::path::Path;
 
 #[test]
 fn pairs_are_those_of_the_reference_program_for_all_threads_and_sizes_of_memory() {
-    for (case, code) in [("m09_empty_input", 1), ("m11_pack", 0)] {
+    for (case, code) in [("m09_empty_input", 1), ("m11_pack", 0), ("m12_pack_parquet", 0)] {
         let name = format!("megatron/{case}");
         let facts: Value = serde_json::from_slice(&std::fs::read(golden(&name).join("case.json")).unwrap()).unwrap();
         let command: Vec<&str> =

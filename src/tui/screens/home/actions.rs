@@ -12,6 +12,7 @@ use gristmill_core::DatasetKind;
 use gristmill_ops::engine::nanosets::mixture::{Member, MixtureIndexPlan};
 use gristmill_ops::operations;
 use gristmill_ops::operations::{erase, MixIndex, Plan as _};
+use gristmill_ops::source::documents::is_written_back;
 use gristmill_ops::tokens::formats;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -295,7 +296,7 @@ fn why_not_pack(entry: &Entry, seen: &EntryFacts) -> Option<String> {
         _ if is_text_file(entry, seen) => None,
         DatasetKind::Tokens(_) if seen.texts == 0 => Some("it is packed already".into()),
         _ if entry.is_folder && seen.texts > 0 => None,
-        _ => Some("no .jsonl file was seen in it".into()),
+        _ => Some("no file of text was seen in it".into()),
     }
 }
 
@@ -310,10 +311,14 @@ fn is_text_file(entry: &Entry, seen: &EntryFacts) -> bool {
 }
 
 fn why_not_dedup(entry: &Entry, seen: &EntryFacts) -> Option<String> {
+    let table = seen.kind.table().filter(|kind| !is_written_back(kind));
+    if let Some(kind) = table {
+        return Some(format!("dedup does not write files of {}", kind.title));
+    }
     match seen.texts {
         _ if is_text_file(entry, seen) => None,
-        _ if !entry.is_folder => Some("it is no .jsonl file".into()),
-        0 => Some("no .jsonl file was seen in it".into()),
+        _ if !entry.is_folder => Some("it is no file of JSONL or Parquet".into()),
+        0 => Some("no file of JSONL or Parquet was seen in it".into()),
         _ => None,
     }
 }

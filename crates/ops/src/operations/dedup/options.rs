@@ -29,7 +29,7 @@ pub(super) const GROUPS: &[Group<DedupPlan>] = &[
 const INPUT: &[Spec] = &[Spec::new(
     "dir",
     "DIR",
-    "JSONL file, or folder of such files at any depth (.jsonl or .json, plain, .gz, .zst, .bz2, .xz)",
+    "JSONL or Parquet file, or folder of such files at any depth (.jsonl or .json, plain, .gz, .zst, .bz2, .xz; .parquet)",
     Access::Path {
         get: |plan| Some(plan.input.clone()).filter(|path| !path.is_empty()),
         set: |plan, path| plan.input = path.unwrap_or_default(),

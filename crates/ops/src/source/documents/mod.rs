@@ -52,7 +52,7 @@ pub use share::{text_share, unpacked_share};
 pub(crate) use snapshot::is_file_input;
 pub use snapshot::HubSnapshot;
 pub use source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, OtherFields, Row, RowBlock};
-pub use sources::{table_format, table_kind, SOURCES};
+pub use sources::{is_written_back, table_format, table_kind, SOURCES};
 pub use splits::{
     find_splits, no_such_split, parse_split, FolderListing, MissingShards, Split, SplitFile, SplitPart, Splits,
 };

@@ -60,6 +60,12 @@ pub struct DocumentRules {
 }
 
 impl DocumentRules {
+    /// Returns the rules for rows of tables, in which a value that is null or empty is usual: such a row has no document.
+    #[must_use]
+    pub fn of_rows(self) -> Self {
+        Self { skips_missing: true, skips_empty: !self.takes_empty, ..self }
+    }
+
     /// Python's `json`.
     pub const PYTHON: Self = Self {
         refused: Quirks::SURROGATE_IN_TEXT.with(Quirks::DEEP),

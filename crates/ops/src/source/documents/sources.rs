@@ -24,6 +24,12 @@ pub fn table_kind(name: &str) -> Option<&'static TableKind> {
     source.table().map(TableFormat::kind)
 }
 
+/// Whether files of a kind can be written again with other texts.
+pub fn is_written_back(kind: &TableKind) -> bool {
+    let is_of = |source: &&&dyn DocumentSource| source.table().is_some_and(|format| format.kind() == kind);
+    SOURCES.iter().find(is_of).is_some_and(|source| source.rewriter().is_some())
+}
+
 /// Returns what opens files of a kind.
 pub fn table_format(kind: &TableKind) -> Option<&'static dyn TableFormat> {
     SOURCES.iter().filter_map(|source| source.table()).find(|format| format.kind() == kind)

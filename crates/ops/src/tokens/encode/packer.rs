@@ -43,6 +43,7 @@ struct Unit<'a> {
     /// Offset of a line or span in bytes; the group of a row.
     start: u64,
     bytes: &'a [u8],
+    is_row: bool,
 }
 
 /// The specs that a text is for.
@@ -140,7 +141,7 @@ impl<'a> Packer<'a> {
                 self.skip_all(line.number, line.start, OVERLONG, out);
                 continue;
             }
-            let unit = Unit { number: line.number, start: line.start, bytes: line.bytes };
+            let unit = Unit { number: line.number, start: line.start, bytes: line.bytes, is_row: false };
             self.line(file, unit, has_cr, &mut queue, out)?;
             if out.mismatch.is_some() {
                 return Ok(());
@@ -162,7 +163,7 @@ impl<'a> Packer<'a> {
             self.breathe(count)?;
             let bytes = bytes.get(at..at + length).unwrap_or_default();
             at += length;
-            let unit = Unit { number: first + count as u64, start: *start, bytes };
+            let unit = Unit { number: first + count as u64, start: *start, bytes, is_row: false };
             let held = self.extractor.hold(bytes);
             self.hold(file, (unit, held), NewlineMode::All, &mut queue, out)?;
             if out.mismatch.is_some() {
@@ -179,7 +180,7 @@ impl<'a> Packer<'a> {
             for row in rows.iter().filter(|row| piece.rows.has(row.number)) {
                 self.breathe(usize::try_from(out.items).unwrap_or(usize::MAX))?;
                 out.items += 1;
-                let unit = Unit { number: row.number, start: row.group, bytes: row.line };
+                let unit = Unit { number: row.number, start: row.group, bytes: row.line, is_row: true };
                 let held = match row.text {
                     Some(text) => self.extractor.hold_text(text),
                     None => self.extractor.hold(row.line),
@@ -203,7 +204,14 @@ impl<'a> Packer<'a> {
 
     fn skip_all(&self, line: u64, start: u64, reason: &'static str, out: &mut PackedPiece) {
         for number in 0..self.specs.len() {
-            skip(number, Unit { number: line, start, bytes: b"" }, reason, false, ProblemKind::BadDocument, out);
+            skip(
+                number,
+                Unit { number: line, start, bytes: b"", is_row: false },
+                reason,
+                false,
+                ProblemKind::BadDocument,
+                out,
+            );
         }
     }
 
@@ -222,7 +230,7 @@ impl<'a> Packer<'a> {
             return self.hold(file, (line, held), NewlineMode::All, queue, out);
         }
         for (at, bytes) in cr_lines(line.bytes) {
-            let part = Unit { number: line.number, start: line.start + at as u64, bytes };
+            let part = Unit { number: line.number, start: line.start + at as u64, bytes, is_row: false };
             let held = self.extractor.hold(bytes);
             self.hold(file, (part, held), NewlineMode::CrReaders, queue, out)?;
         }
@@ -247,7 +255,7 @@ impl<'a> Packer<'a> {
         }
         let document = held.document(&self.extractor);
         let is_for_text = |spec: &&EncodingSpec| reading.wants(spec) && spec.kind.reads_text();
-        let mut verdicts = self.specs.iter().filter(is_for_text).map(|spec| verdict(spec, &document));
+        let mut verdicts = self.specs.iter().filter(is_for_text).map(|spec| verdict(spec, &document, unit.is_row));
         let text = match verdicts.find(|verdict| matches!(verdict, Verdict::Take(_))) {
             Some(Verdict::Take(text)) => {
                 queue.texts += 1;
@@ -318,7 +326,7 @@ impl<'a> Packer<'a> {
                 }
                 continue;
             }
-            let text = match verdict(spec, &document) {
+            let text = match verdict(spec, &document, unit.is_row) {
                 Verdict::Take(text) => text,
                 Verdict::Skip(reason) => {
                     report_keys(&document, unit, out);
@@ -429,11 +437,12 @@ fn pack_line(
 }
 
 /// Returns the verdict on a document; all accepted texts are the same.
-fn verdict<'t>(spec: &EncodingSpec, document: &Document<'t>) -> Verdict<'t> {
+fn verdict<'t>(spec: &EncodingSpec, document: &Document<'t>, is_row: bool) -> Verdict<'t> {
+    let rules = if is_row { spec.rules.of_rows() } else { spec.rules };
     match document.text {
         // The spec decides whether an empty text has tokens, at least those of a template.
-        Text::Is("") if spec.needs_tokens && !document.quirks.is_refused_by(spec.rules) => Verdict::Take(""),
-        _ => document.verdict(spec.rules),
+        Text::Is("") if spec.needs_tokens && !document.quirks.is_refused_by(rules) => Verdict::Take(""),
+        _ => document.verdict(rules),
     }
 }
 
