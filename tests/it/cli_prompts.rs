@@ -421,8 +421,8 @@ fn deduplicating_is_asked_for_with_what_each_length_removes() {
     let line = format!("{{\"text\": \"{}\"}}\n", "a sentence of some length that is there twice ".repeat(3));
     sandbox.write("in/a.jsonl", &(line.clone() + &line));
     let mut dialogue = Dialogue::start(&sandbox, "dedup --plain", "xterm-256color");
-    dialogue.expect("dir: JSONL file").answer("nowhere").expect("Not possible").expect("no such file");
-    dialogue.expect("dir: JSONL file").answer("in").expect("1 file");
+    dialogue.expect("dir: JSONL or Parquet file").answer("nowhere").expect("Not possible").expect("no such file");
+    dialogue.expect("dir: JSONL or Parquet file").answer("in").expect("1 file");
     dialogue.expect("at a minimum length of 50 bytes: ").expect("% removed");
     dialogue.expect("minimum length: ").expect("[500]").answer("0").expect("'0' is not a number from 1 on");
     dialogue.expect("minimum length: ").answer("100").expect("output: ").expect("[in-dedup]").answer("");

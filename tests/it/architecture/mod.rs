@@ -30,7 +30,7 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 500),
     ("browse", 30),
-    ("cli", 7_536),
+    ("cli", 7_548),
     ("core", 2_929),
     ("dedup", 2_735),
     ("engine", 26_950),
@@ -43,7 +43,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("prompt", 1_286),
     ("pycompat", 4_288),
     ("source", 11_500),
-    ("storage", 4_035),
+    ("storage", 4_038),
     ("tokenizer", 6_469),
     ("tokens", 11_922),
     ("tui", 31_656),

@@ -32,7 +32,7 @@ fn one_of_several_splits_must_be_chosen_and_only_its_files_are_downloaded() {
     pack(&world, &server.address, "hf://datasets/o/s", &["--split", "train"]).ends(0).says("3 documents");
     let asked = |name: &str| server.requests().iter().any(|request| request.to_string().contains(name));
     assert!(asked("train-00001-of-00002.jsonl") && !asked("test-00000-of-00001.jsonl"));
-    pack(&world, &server.address, "hf://datasets/o/s", &["--split", "train[:1]+test", "--overwrite"])
+    pack(&world, &server.address, "hf://datasets/o/s", &["--split", "train[:1]+test", "--force-overwrite"])
         .ends(0)
         .says("2 documents");
 }

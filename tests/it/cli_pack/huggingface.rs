@@ -117,7 +117,7 @@ fn what_is_lost_of_a_split_or_leaks_into_another_is_a_problem() {
         .ends(2)
         .complains("each split: train");
     sandbox.run([&tool[..], &["hf", "--dataset", "in/train.jsonl"]].concat()).ends(0);
-    sandbox.run([&tool[..], &["hf", "--dataset", "org/name"]].concat()).ends(2).complains("no such folder or file");
+    sandbox.run([&tool[..], &["hf", "--dataset", "nowhere"]].concat()).ends(2).complains("no such folder or file");
 }
 
 #[test]

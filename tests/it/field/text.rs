@@ -11,11 +11,7 @@ fn report(ran: &crate::cli_support::Ran) -> Value {
 
 #[test]
 fn json_that_is_not_one_object_per_line_is_refused_once() {
-    for (input, command) in [
-        ("array.json.gz", "jq -c '.[]'"),
-        ("array_indented.json", "jq -c '.[]'"),
-        ("objects_indented.jsonl", "jq -c ."),
-    ] {
+    for (input, command) in [("array.json.gz", "jq -c '.[]'"), ("objects_indented.jsonl", "jq -c .")] {
         let sandbox = case("K09");
         let ran = pack(&sandbox, input);
         ran.json("refused");
@@ -24,6 +20,8 @@ fn json_that_is_not_one_object_per_line_is_refused_once() {
         assert!(!sandbox.has("OUT"), "{input}");
         assert_eq!(pack_with(&sandbox, input, "--dry-run").code, 1, "{input}");
     }
+    let sandbox = case("K09");
+    assert_eq!(pack(&sandbox, "array_indented.json").json("ok")["documents"], 6, "one array is read");
     let sandbox = case("K09");
     sandbox.write("mixed.jsonl", "{\"text\": \"a\"}\n[1]\n{\"text\": \"b\"}\n");
     assert_eq!(pack(&sandbox, "mixed.jsonl").json("problems")["documents"], 2);

@@ -73,6 +73,11 @@ impl<'a> Hub<'a> {
         Ok(Self { settings, http, fs })
     }
 
+    /// Whether requests are made.
+    pub fn makes_requests(&self) -> bool {
+        self.http.is_some()
+    }
+
     fn cache(&self, url: &RepositoryUrl) -> RepositoryCache {
         RepositoryCache::new(&self.settings.cache, url)
     }
