@@ -52,7 +52,7 @@ fn repeats_are_removed_from_the_first_question_to_what_repeated() {
 fn without_a_folder_it_is_asked_for_and_the_screens_ask_the_rest() {
     let house = corpus();
     let mut story = Start::new(&house).arguments(&["dedup"]).size(80, 24).run();
-    story.wait_for("JSONL file, or folder").type_text("web").wait_for("▸ dedup ▸ web").wait_for("b.jsonl");
+    story.wait_for("JSONL or Parquet file").type_text("web").wait_for("▸ dedup ▸ web").wait_for("b.jsonl");
     story.keys("esc").wait_for("▸ web/").keys("q");
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();
