@@ -29,6 +29,7 @@ Faults, each a flag; those with a number count requests to the data port, or for
   --wrong-bytes N      first N data answers have one byte changed (the length is right): only the checksum tells
   --etag-changes       after the first data request the file is another one (new ETag): a resume must begin anew
   --page N             entries per page of a listing (default 1000)
+  --link-host HOST     links to next pages name another host, as through a mirror
   --delay MS           before each answer                                               --rate BYTES: bytes a second
   --leak-check         the data port answers 400 to a request that carries Authorization (a token sent across origins)
   --expire-after N     a redirect target works N times, then 403 (signed addresses expire): ask `resolve` again
@@ -149,7 +150,7 @@ class Handler(BaseHTTPRequestHandler):
     def tree(self, folder, target, query):
         found = sorted(target.rglob("*") if query.get("recursive", "").lower() == "true" else target.iterdir()); start = int(query.get("cursor") or 0); n = min(int(query.get("limit") or 1000), self.hub.a.page); head = []
         if start + n < len(found):
-            query["cursor"] = start + n; path = self.path.split("?")[0]; head = [("Link", f'<http://{self.headers["Host"]}{path}?{urllib.parse.urlencode(query)}>; rel="next"')]
+            query["cursor"] = start + n; path = self.path.split("?")[0]; head = [("Link", f'<http://{self.hub.a.link_host or self.headers["Host"]}{path}?{urllib.parse.urlencode(query)}>; rel="next"')]
         self.answer(200, [self.hub.entry(p, folder) for p in found[start:start + n]], head)
 
     def converted(self, repo):
@@ -231,7 +232,7 @@ def arguments():
     for f in ("token", "gated"): p.add_argument("--" + f)
     for f in ("rate-limit", "server-error", "timeout-first", "cut", "short", "wrong-bytes", "cut-at", "expire-after", "delay", "rate"): p.add_argument("--" + f, type=int)
     for f in ("cut-each", "ignore-range", "no-length", "etag-changes", "leak-check"): p.add_argument("--" + f, action="store_true")
-    p.add_argument("--retry-after", type=int, default=1); p.add_argument("--page", type=int, default=1000); p.add_argument("--moved", action="append", default=[]); return p
+    p.add_argument("--retry-after", type=int, default=1); p.add_argument("--page", type=int, default=1000); p.add_argument("--link-host"); p.add_argument("--moved", action="append", default=[]); return p
 
 
 if __name__ == "__main__":

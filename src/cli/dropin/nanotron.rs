@@ -131,10 +131,12 @@ fn address(dataset: &Path) -> Outcome<Option<String>> {
         return Ok(None);
     }
     let name = dataset.to_string_lossy();
-    let address = if is_hub_url(&name) { name.into_owned() } else { format!("hf://datasets/{name}") };
-    let has_owner = address.matches('/').count() > 3;
+    if is_hub_url(&name) {
+        return RepositoryUrl::parse(&name).map(|_| Some(name.into_owned()));
+    }
+    let address = format!("hf://datasets/{name}");
     match RepositoryUrl::parse(&address) {
-        Ok(url) if has_owner && (url.path.is_empty() || is_hub_url(&dataset.to_string_lossy())) => Ok(Some(address)),
+        Ok(url) if name.contains('/') && url.path.is_empty() => Ok(Some(address)),
         _ => Err(Failure::usage("preprocess_data", "there is no such folder or file")
             .on(Subject::path(dataset))
             .with_hint("name a folder, a file, or a data set of the hub: OWNER/NAME")),

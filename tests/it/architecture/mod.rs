@@ -30,7 +30,7 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 500),
     ("browse", 30),
-    ("cli", 7_548),
+    ("cli", 7_550),
     ("core", 2_929),
     ("dedup", 2_735),
     ("engine", 26_950),
@@ -42,11 +42,11 @@ const BUDGETS: &[(&str, usize)] = &[
     ("preview", 3_528),
     ("prompt", 1_286),
     ("pycompat", 4_288),
-    ("source", 11_500),
-    ("storage", 4_038),
+    ("source", 11_510),
+    ("storage", 4_065),
     ("tokenizer", 6_469),
-    ("tokens", 11_922),
-    ("tui", 31_656),
+    ("tokens", 11_950),
+    ("tui", 31_661),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.

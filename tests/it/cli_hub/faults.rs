@@ -34,6 +34,7 @@ gets_through! {
     a_short_body_is_completed: "--short" "2";
     a_changed_byte_is_downloaded_again: "--wrong-bytes" "2";
     a_list_in_pages_is_read_to_its_end: "--page" "2";
+    links_of_a_mirror_to_the_hub_itself_are_followed_at_the_mirror: "--page" "2" "--link-host" "127.0.0.1:9";
     a_signed_address_that_ended_is_asked_for_again: "--cut-each" "--cut-at" "60000" "--expire-after" "1";
     a_slow_server_is_waited_for: "--delay" "50" "--rate" "400000";
 }

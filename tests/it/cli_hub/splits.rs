@@ -46,6 +46,23 @@ fn a_subset_is_chosen_by_its_name_in_the_card() {
 }
 
 #[test]
+fn the_default_subset_is_read_alone_and_a_wrong_card_ends_the_run() {
+    let world = world();
+    let card = "---\nconfigs:\n- config_name: default\n  data_files: en.jsonl\n- config_name: de\n  data_files: de.jsonl\n---\n";
+    world.put("o/d/README.md", card.as_bytes());
+    world.put("o/d/en.jsonl", b"{\"text\": \"english\"}\n");
+    world.put("o/d/de.jsonl", b"{\"text\": \"deutsch\"}\n{\"text\": \"mehr\"}\n");
+    world.put("o/w/README.md", b"---\nconfigs:\n- config_name: default\n  data_files: tset.jsonl\n---\n");
+    world.put("o/w/train.jsonl", b"{\"text\": \"a\"}\n");
+    world.put("o/w/test.jsonl", b"{\"text\": \"b\"}\n");
+    let server = world.serve(&[]);
+    pack(&world, &server.address, "hf://datasets/o/d", &[]).ends(0).says("1 document");
+    pack(&world, &server.address, "hf://datasets/o/w", &[]).ends(1).complains("tset.jsonl, which does not exist");
+    let both = pack(&world, &server.address, "hf://datasets/o/d", &["--split", "train", "hf://datasets/o/s"]);
+    both.ends(2).complains("a split or subset is of one data set");
+}
+
+#[test]
 fn the_drop_in_takes_the_name_of_a_data_set() {
     let world = world();
     let server = world.serve(&[]);

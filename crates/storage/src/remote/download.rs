@@ -52,12 +52,16 @@ impl Download<'_> {
     /// # Errors
     /// The hub refuses: the answer is returned as the inner error. Everything else is a failure.
     pub(super) fn run(&self) -> Outcome<Result<(), Refusal>> {
-        let _lock = self.cache.lock(self.fs, &self.file.digest, self.check)?;
+        let lock = self.cache.lock(self.fs, &self.file.digest, self.check)?;
         if self.cache.has_blob(self.file) {
             self.progress.resume_from(0, self.file.size);
             return Ok(Ok(()));
         }
-        let path = self.cache.incomplete(&self.file.digest);
+        let mut path = self.cache.incomplete(&self.file.digest);
+        if lock.is_none() {
+            // Another process may write the same file.
+            path.as_mut_os_string().push(format!(".{}", uuid::Uuid::new_v4().simple()));
+        }
         make_parents(self.fs, &path)?;
         let mut partial = Partial::open(self, &path)?;
         self.progress.resume_from(0, partial.bytes);

@@ -241,7 +241,12 @@ fn asked_pause(headers: &HeaderMap) -> Option<Duration> {
     let seconds = |text: &str| text.trim().parse().ok().map(Duration::from_secs);
     let after = headers.get(RETRY_AFTER).and_then(|value| seconds(value.to_str().ok()?));
     let limit = || {
-        headers.get("ratelimit")?.to_str().ok()?.split(';').find_map(|part| seconds(part.trim().strip_prefix("t=")?))
+        let parts = || {
+            headers.get("ratelimit").and_then(|value| value.to_str().ok()).into_iter().flat_map(|text| text.split(';'))
+        };
+        // The time counts only if no request is left.
+        parts().find(|part| part.trim() == "r=0")?;
+        parts().find_map(|part| seconds(part.trim().strip_prefix("t=")?))
     };
     after.or_else(limit)
 }

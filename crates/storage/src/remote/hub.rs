@@ -153,12 +153,16 @@ impl<'a> Hub<'a> {
         for _ in 0..MAX_PAGES {
             let answer = http.get(&HttpRequest::get(page.clone()), check)?;
             let (entries, answer) = self.json::<Vec<TreeEntry>>(answer, url)?;
+            let before = tree.entries();
             if !tree.add(entries) {
                 return Err(invalid(url, "the path or checksum of a file"));
             }
-            match next_page(&answer, &page).filter(|next| *next != page && http.is_own(next)) {
-                Some(next) => page = next,
+            let has_grown = tree.entries() > before;
+            match next_page(&answer, &page) {
                 None => return Ok(tree),
+                // The hub may be behind another address, which is not in its links.
+                Some(Some(next)) if next.query() != page.query() && has_grown => page.set_query(next.query()),
+                Some(_) => return Err(invalid(url, "the list of files")),
             }
         }
         Err(Failure::environment(ASKING, "the list of its files does not end").on(subject(url)))
@@ -292,12 +296,13 @@ fn api<'s>(url: &'s RepositoryUrl, rest: &[&'s str]) -> Vec<&'s str> {
     ["api", url.kind.plural()].into_iter().chain(url.name.split('/')).chain(rest.iter().copied()).collect()
 }
 
-/// Returns the address in `Link: <ADDRESS>; rel="next"`.
-fn next_page(answer: &Answer, page: &Url) -> Option<Url> {
-    let links = answer.headers.get(LINK)?.to_str().ok()?;
+/// Returns the address in `Link: <ADDRESS>; rel="next"`, which may not be valid; `None` if there is no such link.
+fn next_page(answer: &Answer, page: &Url) -> Option<Option<Url>> {
+    let links = answer.headers.get(LINK)?;
+    let Ok(links) = links.to_str() else { return Some(None) };
     let next = links.split(',').find(|link| link.contains("rel=\"next\""))?;
-    let address = next.trim().strip_prefix('<')?.split_once('>')?.0;
-    page.join(address).ok()
+    let address = next.trim().strip_prefix('<').and_then(|rest| rest.split_once('>'));
+    Some(address.and_then(|(address, _)| page.join(address).ok()))
 }
 
 fn subject(url: &RepositoryUrl) -> Subject {

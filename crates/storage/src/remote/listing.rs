@@ -9,7 +9,7 @@ use crate::fs::Fs;
 use crate::publish::write_file;
 use crate::read::read_whole;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Maximum size of a kept list, in bytes.
@@ -22,6 +22,9 @@ const VERSION: u32 = 1;
 pub(super) struct Tree {
     format_version: u32,
     files: BTreeMap<String, TreeFile>,
+    /// Folders and others, which only show that the list goes on.
+    #[serde(skip)]
+    folders: BTreeSet<String>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -57,12 +60,21 @@ struct LargeFile {
 
 impl Tree {
     pub(super) fn new() -> Self {
-        Self { format_version: VERSION, files: BTreeMap::new() }
+        Self { format_version: VERSION, files: BTreeMap::new(), folders: BTreeSet::new() }
     }
 
-    /// Adds the files of a page. Returns `false` if the path or the checksum of one is not valid.
+    /// Returns the number of files and folders that were added.
+    pub(super) fn entries(&self) -> usize {
+        self.files.len() + self.folders.len()
+    }
+
+    /// Adds the entries of a page. Returns `false` if the path or the checksum of one is not valid.
     pub(super) fn add(&mut self, page: Vec<TreeEntry>) -> bool {
-        for TreeEntry { path, size, oid, lfs, xet_hash, .. } in page.into_iter().filter(|entry| entry.kind == "file") {
+        for TreeEntry { kind, path, size, oid, lfs, xet_hash } in page {
+            if kind != "file" {
+                self.folders.insert(path);
+                continue;
+            }
             let (lfs_size, lfs_oid) = lfs.map(|lfs| (lfs.size, lfs.oid)).unzip();
             let lfs_sha256 = lfs_oid.map(|oid| oid.trim_start_matches("sha256:").to_owned());
             let file = TreeFile { size, blob_id: oid, lfs_sha256, lfs_size, xet_hash };

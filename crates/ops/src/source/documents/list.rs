@@ -370,18 +370,22 @@ impl HubSnapshot {
     /// Adds the files to a listing.
     fn list(&self, selection: Selection<'_>, rules: &'static InputRules, listing: &mut Listing) -> Outcome<()> {
         let first = listing.files.len();
+        let is_chosen = selection.reads_tables && (self.is_file || selection.glob.is_some());
+        let mut aside = SetAside::default();
         for (name, choice) in self.choices(selection, rules)? {
             let subject = Subject::path(self.folder.join(name));
             let report = |(message, hint): (&str, &str), problem: fn(ProblemKind, Subject, String) -> Problem| {
                 problem(ProblemKind::FileLeftOut, subject, message.to_owned()).with_hint(hint)
             };
             match choice {
-                FileChoice::Yes => listing.files.push(text_file(self.folder.join(name), name.to_owned(), false)?),
+                FileChoice::Yes => listing.files.push(text_file(self.folder.join(name), name.to_owned(), is_chosen)?),
                 FileChoice::Ours(why) => listing.problems.push(report(why, Problem::note)),
                 FileChoice::Missed(why) => listing.problems.push(report(why, Problem::problem)),
-                FileChoice::No | FileChoice::SetAside => {}
+                FileChoice::SetAside => aside.add(name),
+                FileChoice::No => {}
             }
         }
+        listing.problems.extend(aside.note(&self.folder, false, CHOOSE));
         sort(listing.files.get_mut(first..).unwrap_or_default(), rules);
         Ok(())
     }

@@ -19,6 +19,12 @@ pub(super) fn fetch(plan: &PackPlan, context: &TaskContext) -> Outcome<Vec<HubSn
         return Err(Failure::usage("looking for text files", "with --paths-file the input is a local folder")
             .with_hint("--glob selects files of a data set of the hub"));
     }
+    if plan.inputs.len() > 1 && (plan.split.is_some() || plan.subset.is_some()) {
+        let option = if plan.split.is_some() { "--split" } else { "--subset" };
+        return Err(Failure::usage("looking for splits", "a split or subset is of one data set")
+            .on(gristmill_core::Subject::field(option))
+            .with_hint("pack each data set in a run of its own"));
+    }
     fetch_all(plan, &inputs, context)
 }
 
@@ -112,10 +118,15 @@ mod hub {
     ) -> Outcome<(Option<String>, Option<String>)> {
         let text = |name: &str| -> Outcome<Option<String>> {
             let file = revision.files.iter().find(|file| relative(&file.path, base) == name);
-            let Some(file) = file.filter(|file| file.size <= MAX_CARD_BYTES) else { return Ok(None) };
+            let Some(file) = file else { return Ok(None) };
+            if file.size > MAX_CARD_BYTES {
+                return Err(Failure::data(WHAT, format!("{name} of the data set has more than 16 MiB"))
+                    .on(Subject::path(url.of_file(&file.path)))
+                    .with_hint("select files with --glob"));
+            }
             let folder = match hub.fetch(url, &revision.commit, std::slice::from_ref(file), transfer) {
-                // Other tools may have downloaded data only.
-                Err(_) if !hub.makes_requests() => return Ok(None),
+                // Other tools may have downloaded data only; whether splits are described is then not known.
+                Err(_) if !hub.makes_requests() && !revision.is_whole => return Ok(None),
                 folder => folder?,
             };
             let bytes = read_whole(&folder.join(&file.path), MAX_CARD_BYTES)?;
@@ -139,7 +150,7 @@ mod hub {
     /// Reports that the files are not, or may not be, all of the data set.
     fn report_losses(input: &str, revision: &Revision, files: &[RepositoryFile], context: &TaskContext) -> Outcome<()> {
         let report = |message: &str, hint: &str| {
-            let problem = Problem::problem(ProblemKind::FileLeftOut, Subject::path(input), message);
+            let problem = Problem::problem(ProblemKind::MissingFile, Subject::path(input), message);
             context.problems.report(problem.with_hint(hint))
         };
         if !revision.is_whole {

@@ -5,7 +5,7 @@ use super::super::splits::{find_splits, listed, no_such_split, parse_split, Fold
 use super::super::{FileRows, TextFile};
 use super::{bare_name, text_file, HubSnapshot, Listing, Selection};
 use gristmill_core::text::{count, count_verb, display_safe, display_safe_bytes};
-use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_core::{Cancel, ExitClass, Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::is_beside_output;
 use std::os::unix::ffi::OsStrExt as _;
@@ -162,11 +162,13 @@ impl HubSnapshot {
             failure
         };
         let found = match find_splits(&listing, selection.subset) {
-            // Files that no split has are looked at by their names.
-            Err(failure) if !is_chosen && failure.subject.field.is_none() => return Ok(None),
+            // The files themselves are looked at if none is of a kind that splits have.
+            Err(failure) if !is_chosen && failure.class == ExitClass::Usage && failure.subject.field.is_none() => {
+                return Ok(None)
+            }
             found => found.map_err(on_data_set)?,
         };
-        if !is_chosen && found.splits.len() < 2 {
+        if !is_chosen && found.splits.len() < 2 && found.outside.is_empty() {
             return Ok(None);
         }
         if selection.split.is_none() && found.splits.len() > 1 {
@@ -199,7 +201,7 @@ fn choose(folder: &Path, found: Splits, selection: Selection<'_>, listing: &mut 
     for split in found.splits.iter().filter(|split| chosen.contains(&split.name)) {
         listing.problems.extend(problems_of(folder, &found, split, selection.is_compat));
     }
-    if let (Some(first), true) = (found.outside.first(), selection.split.is_some()) {
+    if let Some(first) = found.outside.first() {
         let outside = count_verb(found.outside.len() as u64, "file of data", "is", "are");
         let message = format!("{outside} in no split, the first is {}", display_safe(first));
         listing.problems.push(Problem::note(ProblemKind::FileLeftOut, Subject::path(folder), message));
