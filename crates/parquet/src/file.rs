@@ -176,6 +176,12 @@ impl ParquetFile {
         size.and_then(|size| u64::try_from(size).ok()).unwrap_or_default()
     }
 
+    /// Returns where the data pages of a leaf column in a row group begin, as the footer states it; 0 if it states nothing valid.
+    pub(crate) fn stated_position(&self, row_group: usize, leaf: usize) -> u64 {
+        let offset = self.column_of(row_group, leaf).map(ColumnChunkMetaData::data_page_offset);
+        offset.and_then(|offset| u64::try_from(offset).ok()).unwrap_or_default()
+    }
+
     /// Returns the number of values of a leaf column in a row group.
     pub(crate) fn values_of(&self, row_group: usize, leaf: usize) -> u64 {
         let count = self.column_of(row_group, leaf).map(ColumnChunkMetaData::num_values);

@@ -42,7 +42,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("preview", 3_528),
     ("prompt", 1_286),
     ("pycompat", 4_288),
-    ("source", 11_510),
+    ("source", 11_570),
     ("storage", 4_065),
     ("tokenizer", 6_469),
     ("tokens", 11_950),

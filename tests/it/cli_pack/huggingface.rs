@@ -145,3 +145,17 @@ fn a_broken_card_is_refused_and_files_can_be_read_without_it() {
     sandbox.run(words(&["--split", "train", "--output", "o"])).ends(1).complains("in/README.md");
     sandbox.run(words(&["--glob", "*.jsonl", "--output", "o"])).ends(0);
 }
+
+#[test]
+fn what_is_lost_of_files_whose_rows_are_dealt_is_a_problem() {
+    let whole = std::fs::read(golden("arrow/p07_saved_to_disk").join("input/data-00000-of-00003.arrow")).unwrap();
+    let bpe = golden("huggingface/tokenizers/bpe1k.json");
+    for more in [&["--deal", "rows"][..], &["--deal", "blocks"], &["--split", "train[:100%]"]] {
+        for (cut, lost) in [(8, "the stream has no end mark"), (whole.len() / 4, "the stream has no end mark")] {
+            let sandbox = Sandbox::new();
+            sandbox.write("in/a.arrow", &whole[..whole.len() - cut]);
+            let words = ["pack", "in", "--format", "nanosets", "--tokenizer", bpe.to_str().unwrap(), "--output", "o"];
+            sandbox.run([&words[..], more].concat()).ends(1).complains(lost);
+        }
+    }
+}

@@ -159,7 +159,9 @@ impl<'a> Rewriter<'a> {
                 self.checked(replace_column(column, &chunk))?;
                 placed.push(PlacedChunk::New(chunk));
             } else {
-                let by = out.position() as i64 - range.start as i64;
+                // Row groups without rows may state a position without bytes.
+                let from = if range.is_empty() { self.file.stated_position(number, leaf) } else { range.start };
+                let by = out.position() as i64 - from as i64;
                 self.copy(&range, out)?;
                 self.checked(move_column(column, by))?;
                 placed.push(PlacedChunk::Moved(by));

@@ -119,8 +119,8 @@ impl DocumentSource for Parquet {
         Some(&Parquet)
     }
 
-    fn count_rows(&self, file: &TextFile, _: &Cancel) -> Outcome<u64> {
-        Ok(open(file)?.rows())
+    fn count_rows(&self, file: &TextFile, _: &Cancel) -> Outcome<(u64, Option<Problem>)> {
+        Ok((open(file)?.rows(), None))
     }
 
     fn first_documents(&self, file: &TextFile, most: usize, _: &Cancel) -> Outcome<FirstLines> {

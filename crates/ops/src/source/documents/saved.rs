@@ -5,6 +5,7 @@ use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::read::read_whole;
 use serde::de::DeserializeOwned;
 use serde::Deserialize;
+use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
 /// Name of this step in errors.
@@ -51,6 +52,7 @@ struct DataFile {
 /// A description or a file is missing or damaged, or a name leads out of the folder.
 pub(super) fn splits(folder: &Path) -> Outcome<Option<Vec<SavedSplit>>> {
     if let Some(SplitList { splits }) = read(&folder.join(SPLITS))? {
+        check_unique(&folder.join(SPLITS), splits.iter().map(String::as_str))?;
         let split = |name: String| {
             let own = plain(&folder.join(SPLITS), &name)?;
             let missing = || missing(&folder.join(&own).join(STATE));
@@ -70,6 +72,7 @@ pub(super) fn splits(folder: &Path) -> Outcome<Option<Vec<SavedSplit>>> {
 fn one(root: &Path, folder: &Path) -> Outcome<Option<SavedSplit>> {
     let path = root.join(folder).join(STATE);
     let Some(state) = read::<State>(&path)? else { return Ok(None) };
+    check_unique(&path, state.files.iter().map(|file| file.filename.as_str()))?;
     let file = |file: DataFile| {
         let name = folder.join(plain(&path, &file.filename)?);
         match root.join(&name).is_file() {
@@ -79,6 +82,17 @@ fn one(root: &Path, folder: &Path) -> Outcome<Option<SavedSplit>> {
     };
     let files = state.files.into_iter().map(file).collect::<Outcome<_>>()?;
     Ok(Some(SavedSplit { name: state.split.filter(|name| !name.is_empty()), files }))
+}
+
+/// Refuses a list that has a name twice.
+fn check_unique<'n>(from: &Path, names: impl Iterator<Item = &'n str>) -> Outcome<()> {
+    let mut seen = HashSet::new();
+    match names.into_iter().find(|name| !seen.insert(*name)) {
+        None => Ok(()),
+        Some(name) => Err(Failure::data(WHAT, format!("it lists {} twice", display_safe(name)))
+            .on(Subject::path(from))
+            .with_hint("save the data set again")),
+    }
 }
 
 fn missing(path: &Path) -> Failure {
@@ -137,6 +151,8 @@ mod tests {
             put(root, STATE, &format!(r#"{{"_data_files": [{{"filename": "{name}"}}]}}"#));
             assert!(splits(root).unwrap_err().why.contains("next to it"), "{name}");
         }
+        put(root, STATE, r#"{"_data_files": [{"filename": "a.arrow"}, {"filename": "a.arrow"}]}"#);
+        assert!(splits(root).unwrap_err().why.contains("a.arrow twice"));
         put(root, STATE, "{");
         assert!(splits(root).is_err());
     }

@@ -104,11 +104,11 @@ pub trait DocumentSource: Debug + Sync {
         None
     }
 
-    /// Counts the lines or rows of a file, also those without text.
+    /// Counts the lines or rows of a file, also those without text. Returns also what is lost of the file.
     ///
     /// # Errors
     /// The file cannot be read.
-    fn count_rows(&self, file: &TextFile, cancel: &Cancel) -> Outcome<u64> {
+    fn count_rows(&self, file: &TextFile, cancel: &Cancel) -> Outcome<(u64, Option<Problem>)> {
         // A program names no column that the file could lack.
         let fields = DocumentFields { text: TextField::Jq(String::new()), others: OtherFields::All };
         let mut reader = self.open(file, &fields, Position::default(), COUNTED_BYTES, cancel)?;
@@ -116,7 +116,7 @@ pub trait DocumentSource: Debug + Sync {
         while let Some(block) = reader.next(spare)? {
             spare = block.into_memory();
         }
-        Ok(reader.position().line)
+        Ok((reader.position().line, reader.damage()?))
     }
 
     /// Returns the first documents as objects of JSON.

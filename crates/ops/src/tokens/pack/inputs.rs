@@ -84,7 +84,7 @@ pub(super) fn find(
     for (number, (format, spec)) in formats::chosen(plan).into_iter().zip(specs).enumerate() {
         let mut files = inputs.listed(plan, format, cancel)?;
         if format.deals_rows(plan) {
-            files.iter_mut().try_for_each(|file| count_rows(file, cancel))?;
+            count_rows(&mut files, &mut inputs.problems, cancel)?;
         }
         let request = DealRequest { plan, spec, place: layout.place(plan, format), files };
         let DealtFiles { files, slots, order, index, output } = format.deal(request)?;
@@ -101,11 +101,21 @@ pub(super) fn find(
     Ok(inputs)
 }
 
-/// Counts the rows of a file, unless only some of them are read.
-fn count_rows(file: &mut TextFile, cancel: &Cancel) -> Outcome<()> {
-    if file.rows.is_none() {
-        let all = file.source.count_rows(file, cancel)?;
-        file.rows = Some(FileRows { range: 0..all, all });
+/// Counts the rows of files, unless only some of them are read; reports what is lost of them.
+fn count_rows(files: &mut [TextFile], problems: &mut Vec<Problem>, cancel: &Cancel) -> Outcome<()> {
+    let mut sum = 0_u64;
+    for file in files {
+        if file.rows.is_none() {
+            let (all, loss) = file.source.count_rows(file, cancel)?;
+            problems.extend(loss);
+            file.rows = Some(FileRows { range: 0..all, all });
+        }
+        let rows = file.rows.as_ref().map_or(0, |rows| rows.range.end - rows.range.start);
+        sum = sum.checked_add(rows).filter(|sum| i64::try_from(*sum).is_ok()).ok_or_else(|| {
+            Failure::data("dealing the rows", "it states more rows than there can be")
+                .on(Subject::path(&file.path))
+                .with_hint("the file is damaged; get it again from its source")
+        })?;
     }
     Ok(())
 }

@@ -19,6 +19,8 @@ const FIRST_MESSAGE: u64 = 8;
 const TAIL_BYTES: u64 = 10;
 /// Number of bytes at the beginning that show what a file is instead.
 const HEAD_BYTES: u64 = 16;
+/// Maximum number of rows of a record batch, as of arrays with offsets of 32 bits.
+const MAX_BATCH_ROWS: u64 = 1 << 31;
 /// Maximum number of record batches and dictionaries.
 const MAX_MESSAGES: usize = 1 << 24;
 
@@ -245,6 +247,7 @@ impl Places {
         match parsed.header_type() {
             MessageHeader::RecordBatch => {
                 let rows = parsed.header_as_record_batch().and_then(|batch| u64::try_from(batch.length()).ok());
+                let rows = rows.filter(|rows| *rows <= MAX_BATCH_ROWS);
                 let before = self.batches.last().map(|batch| batch.row_end).unwrap_or_default();
                 let row_end =
                     rows.and_then(|rows| before.checked_add(rows)).filter(|rows| i64::try_from(*rows).is_ok());

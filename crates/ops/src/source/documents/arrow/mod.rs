@@ -15,7 +15,7 @@ use super::{Layout, Position, TableFormat, TextFile};
 use crate::source::jsonl::Unit;
 use batch::BatchReader;
 use file::{ArrowFile, MAGIC};
-use gristmill_core::{Cancel, Outcome};
+use gristmill_core::{Cancel, Outcome, Problem};
 use gristmill_storage::read::open_read;
 use messages::CONTINUATION;
 use rows::{decode_json, RowForm, RowReader};
@@ -56,8 +56,9 @@ impl DocumentSource for Arrow {
         Some(table::FORMAT)
     }
 
-    fn count_rows(&self, file: &TextFile, cancel: &Cancel) -> Outcome<u64> {
-        Ok(open(file, cancel)?.rows())
+    fn count_rows(&self, file: &TextFile, cancel: &Cancel) -> Outcome<(u64, Option<Problem>)> {
+        let opened = open(file, cancel)?;
+        Ok((opened.rows(), opened.loss()))
     }
 
     fn title(&self, _: &TextFile) -> &'static str {

@@ -19,6 +19,8 @@ static KIND: TableKind = TableKind { id: "arrow", folder_id: "arrow-folder", tit
 
 /// Maximum length of the name of a type, in bytes; nested types may have very many fields.
 const MAX_TYPE_BYTES: usize = 400;
+/// Rows between two checks for cancellation.
+const CANCEL_CHECK_EVERY: u64 = 1024;
 /// Maximum number of rows of a record batch that are reported one by one.
 const MAX_REPORTED_ROWS: u64 = 20;
 
@@ -75,6 +77,7 @@ impl Table for ArrowFile {
             let appended = each_row(self, &batch, next..end, &mut |_, line| {
                 out.extend_from_slice(line);
                 out.push(b'\n');
+                Ok(())
             });
             if appended.is_err() {
                 out.truncate(begin);
@@ -107,6 +110,10 @@ impl Table for ArrowFile {
                     bad += 1;
                     report(self, row, bad, &mut findings.problems);
                 }
+                if row.is_multiple_of(CANCEL_CHECK_EVERY) {
+                    cancel.check()?;
+                }
+                Ok(())
             })
         });
         match read {
@@ -121,13 +128,17 @@ impl Table for ArrowFile {
 }
 
 /// Passes rows on with their numbers, as objects of JSON; the line of a row with a text that is not UTF-8 is empty.
-fn each_row(file: &ArrowFile, batch: &Batch, rows: Range<u64>, take: &mut dyn FnMut(u64, &[u8])) -> Outcome<()> {
+fn each_row(
+    file: &ArrowFile,
+    batch: &Batch,
+    rows: Range<u64>,
+    take: &mut dyn FnMut(u64, &[u8]) -> Outcome<()>,
+) -> Outcome<()> {
     let contents = file.schema().contents(&file.schema().columns(None));
     let in_batch = |row: u64| usize::try_from(row.saturating_sub(batch.first_row)).unwrap_or(usize::MAX);
     let range = in_batch(rows.start)..in_batch(rows.end).min(batch.rows);
     decode_json(batch, batch.decode()?, &contents, range, &mut |rows| {
-        rows.iter().for_each(|row| take(row.number, if row.text.is_some() { b"" } else { row.line }));
-        Ok(())
+        rows.iter().try_for_each(|row| take(row.number, if row.text.is_some() { b"" } else { row.line }))
     })
 }
 

@@ -5,7 +5,7 @@ use super::super::splits::{find_splits, listed, no_such_split, parse_split, Fold
 use super::super::{FileRows, TextFile};
 use super::{bare_name, text_file, HubSnapshot, Listing, Selection};
 use gristmill_core::text::{count, count_verb, display_safe, display_safe_bytes};
-use gristmill_core::{Cancel, ExitClass, Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_core::{Cancel, ExitClass, Failure, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::is_beside_output;
 use std::os::unix::ffi::OsStrExt as _;
@@ -74,9 +74,13 @@ pub(super) fn list_splits(inputs: &[PathBuf], selection: Selection<'_>, cancel: 
             text_file(path.clone(), name.clone(), true)
         });
         let files = files.collect::<Outcome<Vec<TextFile>>>()?;
-        listing.files.extend(if part.is_whole() { files } else { slice(files, &part, cancel)? });
+        let files = if part.is_whole() { files } else { slice(files, &part, &mut listing.problems, cancel)? };
+        listing.files.extend(files);
     }
     if listing.files.is_empty() {
+        if let Some(loss) = listing.problems.iter().find(|problem| problem.severity > Severity::Note) {
+            return Err(loss.clone().into_failure());
+        }
         let subject = inputs.first().map_or_else(Subject::default, Subject::path);
         return Err(Failure::usage(WHAT, "the selected splits have no rows")
             .on(subject)
@@ -96,9 +100,19 @@ fn chosen_parts(splits: &[NamedFiles], selection: Selection<'_>) -> Outcome<Vec<
     }
 }
 
-/// Restricts files to the rows of a part of their split.
-fn slice(files: Vec<TextFile>, part: &SplitPart, cancel: &Cancel) -> Outcome<Vec<TextFile>> {
-    let counts = files.iter().map(|file| file.source.count_rows(file, cancel)).collect::<Outcome<Vec<u64>>>()?;
+/// Restricts files to the rows of a part of their split; reports what is lost of them.
+fn slice(
+    files: Vec<TextFile>,
+    part: &SplitPart,
+    problems: &mut Vec<Problem>,
+    cancel: &Cancel,
+) -> Outcome<Vec<TextFile>> {
+    let mut counts = Vec::with_capacity(files.len());
+    for file in &files {
+        let (rows, loss) = file.source.count_rows(file, cancel)?;
+        counts.push(rows);
+        problems.extend(loss);
+    }
     let rows = part.rows(counts.iter().fold(0_u64, |sum, rows| sum.saturating_add(*rows)));
     let (mut before, mut kept) = (0_u64, Vec::new());
     for (file, all) in files.into_iter().zip(counts) {

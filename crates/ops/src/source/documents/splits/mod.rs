@@ -13,7 +13,7 @@ pub use slices::{parse_split, SplitPart};
 
 use card::{Card, Subset};
 use gristmill_core::did_you_mean::nearest;
-use gristmill_core::text::display_safe;
+use gristmill_core::text::{display_safe, grouped};
 use gristmill_core::{Failure, Outcome, Subject};
 use kinds::{kind_of_files, FileKind};
 use patterns::{Names, Pattern};
@@ -21,8 +21,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Name of this step in errors.
 const WHAT: &str = "looking for splits";
-/// Maximum number of patterns with wildcards of a split of a card; each is compared with every name.
+/// Maximum number of patterns with wildcards of a subset; each is compared with every name.
 const MAX_PATTERNS: usize = 1_000;
+/// Maximum number of patterns of a subset.
+const MAX_CARD_PATTERNS: usize = 1_000_000;
+/// Maximum number of files of a subset, each counted for every pattern that it matches.
+const MAX_MATCHES: usize = 10_000_000;
 /// Name of the subset of a folder whose card has none.
 const DEFAULT_SUBSET: &str = "default";
 
@@ -87,11 +91,17 @@ pub fn find_splits(listing: &FolderListing<'_>, subset: Option<&str>) -> Outcome
     let is_empty = names.is_empty();
     let (patterns, is_chosen) = match &chosen.splits {
         Some(splits) => {
-            (splits.iter().map(|(name, texts)| Ok((name.clone(), given(texts)?))).collect::<Outcome<_>>()?, true)
+            let count = splits.iter().flat_map(|(_, texts)| texts).count();
+            check_limit(count, MAX_CARD_PATTERNS, "patterns")?;
+            let parsed: Vec<(String, Vec<Pattern>)> =
+                splits.iter().map(|(name, texts)| Ok((name.clone(), given(texts)?))).collect::<Outcome<_>>()?;
+            let wide = parsed.iter().flat_map(|(_, patterns)| patterns).filter(|pattern| !pattern.is_literal());
+            check_limit(wide.count(), MAX_PATTERNS, "patterns with wildcards")?;
+            (parsed, true)
         }
         None => (names.usual_patterns()?, false),
     };
-    let mut found = Vec::new();
+    let (mut found, mut matches) = (Vec::new(), 0);
     for (name, patterns) in patterns {
         let mut order = Vec::new();
         for pattern in &patterns {
@@ -104,6 +114,8 @@ pub fn find_splits(listing: &FolderListing<'_>, subset: Option<&str>) -> Outcome
                 .on(Subject::path("README.md"))
                 .with_hint("correct `configs` in README.md, or pack the folder without --split and --subset"));
             }
+            matches += matching.len();
+            check_limit(matches, MAX_MATCHES, "matches of its patterns")?;
             order.extend(matching);
         }
         if !order.is_empty() {
@@ -128,12 +140,18 @@ pub fn find_splits(listing: &FolderListing<'_>, subset: Option<&str>) -> Outcome
 
 /// Parses the patterns of a card.
 fn given(texts: &[String]) -> Outcome<Vec<Pattern>> {
-    let patterns: Vec<Pattern> = texts.iter().map(|text| Pattern::parse(text)).collect::<Outcome<_>>()?;
-    match patterns.iter().filter(|pattern| !pattern.is_literal()).count() > MAX_PATTERNS {
-        true => Err(Failure::data(WHAT, format!("a split of the card has more than {MAX_PATTERNS} patterns"))
-            .on(Subject::path("README.md"))
-            .with_hint("correct `configs` in README.md, or pack the folder without --split and --subset")),
-        false => Ok(patterns),
+    texts.iter().map(|text| Pattern::parse(text)).collect()
+}
+
+/// Refuses a card that asks for very much work.
+fn check_limit(count: usize, most: usize, what: &str) -> Outcome<()> {
+    match count > most {
+        true => {
+            Err(Failure::data(WHAT, format!("the subset of the card has more than {} {what}", grouped(most as u64)))
+                .on(Subject::path("README.md"))
+                .with_hint("correct `configs` in README.md, or pack the folder without --split and --subset"))
+        }
+        false => Ok(()),
     }
 }
 
