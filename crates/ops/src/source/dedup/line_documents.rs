@@ -3,7 +3,6 @@
 use super::long::{LongLine, LongLineBytes, Spool};
 use super::record::{judged, Body, Kind, Record, SkippedLine, HALF};
 use super::tracker::Tracker;
-use super::HELD_LINE;
 use crate::source::documents::{Damage, LineJudge, Position, TextFile, Unpacked, BYTE_ORDER_MARK};
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_pycompat::json_fields::Fields;
@@ -45,22 +44,7 @@ enum LineKind {
 }
 
 impl LineDocuments {
-    /// Opens a file at a position between two lines; a packed one is unpacked from its beginning regardless. `spool` stores lines of packed
-    /// files that are too long to be held.
-    ///
-    /// A file that changed since it was listed is refused.
-    pub fn open(
-        file: &TextFile,
-        text_key: &str,
-        from: Position,
-        spool: Box<dyn Spool>,
-        cancel: &Cancel,
-    ) -> Outcome<Self> {
-        Self::open_holding(file, text_key, from, spool, HELD_LINE, cancel)
-    }
-
-    /// Like [`open`](Self::open), with another limit for lines that are held: the result for a line is the same, except for the limits of
-    /// lines that are not held.
+    /// Opens a file as [`Documents::open_holding`](super::Documents::open_holding) does.
     pub fn open_holding(
         file: &TextFile,
         text_key: &str,

@@ -234,9 +234,9 @@ fn none_twice(files: &[TextFile], ends: &[usize]) -> Outcome<()> {
 }
 
 fn not_downloaded(input: &Path) -> Failure {
-    Failure::usage(WHAT, "a data set of the hub is read by `gristmill pack` alone, when it runs")
+    Failure::usage(WHAT, "forms and prompts do not read data sets of the hub")
         .on(Subject::path(input))
-        .with_hint("give all answers by flags")
+        .with_hint("give all answers by flags, with --yes")
 }
 
 fn missing(path: &Path, error: &std::io::Error) -> Failure {
