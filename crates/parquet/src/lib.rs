@@ -40,4 +40,5 @@ pub use columns::{ColumnProblem, TextColumn};
 pub use decoder::{TextDecoder, TextRows, Value, MAX_TEXT_BYTES};
 pub use describe::ColumnSummary;
 pub use file::ParquetFile;
+pub use json::AppendedRows;
 pub use rewrite::{EditRow, Rewriter};

@@ -19,7 +19,7 @@ fn cases() -> PathBuf {
 fn rows(path: &Path) -> (Vec<Value>, Vec<u64>) {
     let file = ParquetFile::open(Arc::new(open_read(path).unwrap())).unwrap();
     let mut bytes = Vec::new();
-    file.json_rows(None, 0..file.rows(), &mut bytes).unwrap();
+    file.json_rows(None, 0..file.rows(), usize::MAX, &mut bytes).unwrap();
     let lines = std::str::from_utf8(&bytes).unwrap().lines();
     let rows = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
     (rows, (0..file.row_groups()).map(|group| file.rows_of(group).end).collect())

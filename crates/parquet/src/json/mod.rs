@@ -26,17 +26,32 @@ const MAX_BATCH_ROWS: u64 = 1024;
 /// Maximum number of rows in a range.
 const MAX_RANGE_ROWS: u64 = 1 << 16;
 
+/// Rows that were appended as JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AppendedRows {
+    /// Number of rows.
+    pub rows: u64,
+    /// Number of texts that are not UTF-8, in which U+FFFD replaces what is invalid.
+    pub bad_texts: u64,
+}
+
 impl ParquetFile {
-    /// Appends one JSON object and a newline for each row of a range. `columns` are names at the top level, of which those that do not
-    /// exist are ignored; `None` is all columns. Returns the number of texts that are not UTF-8, in which U+FFFD replaces what is invalid.
-    /// If it fails, nothing is appended.
+    /// Appends one JSON object and a newline for each row of a range, until these have `most_bytes` or a little more: at least one row, if
+    /// there is one. `columns` are names at the top level, of which those that do not exist are ignored; `None` is all columns. If it
+    /// fails, nothing is appended.
     ///
     /// A text, number, boolean or null is itself, a struct an object, a list an array, and a map an array of objects with `key` and
     /// `value`. A decimal, date, time, timestamp or interval is text, the latter four in ISO 8601 and with `Z` if they are in UTC. Binary
     /// is base64 text. Numbers that are not finite are null.
-    pub fn json_rows(&self, columns: Option<&[String]>, rows: Range<u64>, out: &mut Vec<u8>) -> Outcome<u64> {
+    pub fn json_rows(
+        &self,
+        columns: Option<&[String]>,
+        rows: Range<u64>,
+        most_bytes: usize,
+        out: &mut Vec<u8>,
+    ) -> Outcome<AppendedRows> {
         let begin = out.len();
-        let result = self.append_rows(columns, rows, out);
+        let result = self.append_rows(columns, rows, begin.saturating_add(most_bytes), out);
         if result.is_err() {
             out.truncate(begin);
         }
@@ -59,33 +74,48 @@ impl ParquetFile {
         })
     }
 
-    fn append_rows(&self, columns: Option<&[String]>, rows: Range<u64>, out: &mut Vec<u8>) -> Outcome<u64> {
+    fn append_rows(
+        &self,
+        columns: Option<&[String]>,
+        rows: Range<u64>,
+        end: usize,
+        out: &mut Vec<u8>,
+    ) -> Outcome<AppendedRows> {
         let rows = rows.start..rows.end.min(self.rows());
-        let (leaves, mut bad_texts) = (self.leaves_of(columns), 0);
+        let (leaves, mut appended) = (self.leaves_of(columns), AppendedRows::default());
         let mut row_group = self.row_group_of(rows.start);
         let mut at = rows.start;
-        while at < rows.end {
+        while at < rows.end && (out.len() < end || appended.rows == 0) {
             let group = self.rows_of(row_group);
             let part = at - group.start..rows.end.min(group.end) - group.start;
-            at = group.start + part.end;
             if !part.is_empty() {
-                bad_texts += self.append_part(row_group, &leaves, part, out)?;
+                let more = self.append_part(row_group, &leaves, part, end, out)?;
+                appended.rows += more.rows;
+                appended.bad_texts += more.bad_texts;
             }
+            at = rows.start + appended.rows;
             row_group += 1;
         }
-        Ok(bad_texts)
+        Ok(appended)
     }
 
-    /// Appends rows of a row group, which are numbered within it.
-    fn append_part(&self, row_group: usize, leaves: &[usize], rows: Range<u64>, out: &mut Vec<u8>) -> Outcome<u64> {
+    /// Appends rows of a row group, which are numbered within it, until `out` has `end` bytes.
+    fn append_part(
+        &self,
+        row_group: usize,
+        leaves: &[usize],
+        rows: Range<u64>,
+        end: usize,
+        out: &mut Vec<u8>,
+    ) -> Outcome<AppendedRows> {
         let schema = self.json_schema()?;
         let batch_rows = self.batch_rows(row_group, leaves);
         let failure = pages::FirstFailure::default();
         let group = JsonRowGroup { file: self, metadata: &schema.metadata, row_group, failure: failure.clone() };
         // The decoders of the crate panic on some pages that are damaged.
-        let result = catch_panic(|| append_batches(schema, &group, leaves, rows, batch_rows, out));
+        let result = catch_panic(|| append_batches(schema, &group, leaves, rows, (batch_rows, end), out));
         let why = match result {
-            Some(Ok(bad_texts)) => return Ok(bad_texts),
+            Some(Ok(appended)) => return Ok(appended),
             Some(Err(why)) => why,
             None => "its pages are damaged".to_owned(),
         };
@@ -136,9 +166,9 @@ fn append_batches(
     group: &JsonRowGroup<'_>,
     leaves: &[usize],
     rows: Range<u64>,
-    batch_rows: usize,
+    (batch_rows, end): (usize, usize),
     out: &mut Vec<u8>,
-) -> Result<u64, String> {
+) -> Result<AppendedRows, String> {
     let text = |error: &dyn std::fmt::Display| format!("the rows cannot be decoded ({error})");
     let descriptor = schema.metadata.file_metadata().schema_descr();
     let mask = ProjectionMask::leaves(descriptor, leaves.iter().copied());
@@ -148,19 +178,22 @@ fn append_batches(
     let selection = RowSelection::from(selectors.to_vec());
     let batches = ParquetRecordBatchReader::try_new_with_row_groups(&levels, group, batch_rows, Some(selection))
         .map_err(|error| text(&error))?;
-    let (mut bad_texts, mut count) = (0, 0_u64);
+    let mut appended = AppendedRows::default();
     for batch in batches {
         let batch = batch.map_err(|error| text(&error))?;
         let mut next_leaf = leaves.iter().copied();
         let cell = Cell::of_batch(&batch, &mut next_leaf, &schema.contents)?;
         for row in 0..batch.num_rows() {
-            bad_texts += cell.append(row, out)?;
+            appended.bad_texts += cell.append(row, out)?;
             out.push(b'\n');
+            appended.rows += 1;
+            if out.len() >= end {
+                return Ok(appended);
+            }
         }
-        count += batch.num_rows() as u64;
     }
-    match count == rows.end - rows.start {
-        true => Ok(bad_texts),
+    match appended.rows == rows.end - rows.start {
+        true => Ok(appended),
         false => Err("its pages have fewer rows than its footer states".to_owned()),
     }
 }

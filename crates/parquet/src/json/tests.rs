@@ -16,7 +16,7 @@ use std::sync::Arc;
 fn rows_of(file: &ParquetFile, columns: Option<&[&str]>, rows: Range<u64>) -> Vec<Value> {
     let names: Option<Vec<String>> = columns.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
     let mut out = b"before".to_vec();
-    assert_eq!(file.json_rows(names.as_deref(), rows, &mut out).unwrap(), 0);
+    assert_eq!(file.json_rows(names.as_deref(), rows, usize::MAX, &mut out).unwrap().bad_texts, 0);
     let text = std::str::from_utf8(&out).unwrap().strip_prefix("before").unwrap();
     assert!(text.is_empty() || text.ends_with('\n'));
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -85,7 +85,7 @@ fn invalid_texts_are_counted() {
     let bytes = write_column::<ByteArrayType>(schema, &[ByteArray::from("fine"), ByteArray::from(b"a\xFFb".to_vec())]);
     let file = open_bytes(folder.path(), &bytes).unwrap();
     let mut out = Vec::new();
-    assert_eq!(file.json_rows(None, 0..2, &mut out).unwrap(), 1);
+    assert_eq!(file.json_rows(None, 0..2, usize::MAX, &mut out).unwrap().bad_texts, 1);
     assert_eq!(String::from_utf8(out).unwrap(), "{\"text\":\"fine\"}\n{\"text\":\"a\u{FFFD}b\"}\n");
 }
 
@@ -158,7 +158,7 @@ fn changed_bytes_end_in_a_failure_or_in_rows() {
         }
         let Ok(file) = open_bytes(folder.path(), &bytes) else { continue };
         let mut out = Vec::new();
-        match file.json_rows(None, 0..file.rows().min(300), &mut out) {
+        match file.json_rows(None, 0..file.rows().min(300), usize::MAX, &mut out) {
             Ok(_) => read += 1,
             Err(failure) => {
                 assert_eq!((failure.class, out.len()), (ExitClass::Data, 0), "{failure}");
@@ -180,7 +180,26 @@ fn counts_of_lengths_are_checked_before_memory_is_reserved() {
         let at = bytes.windows(4).position(|part| part == [0x80, 0x01, 0x04, 9]).unwrap();
         bytes[at + 3..at + 9].copy_from_slice(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x20]);
         let file = open_bytes(folder.path(), &bytes).unwrap();
-        let failure = file.json_rows(None, 0..9, &mut Vec::new()).unwrap_err();
+        let failure = file.json_rows(None, 0..9, usize::MAX, &mut Vec::new()).unwrap_err();
         assert!(failure.why.contains("lengths are damaged"), "{failure}");
     }
+}
+
+#[test]
+fn a_long_entry_of_a_dictionary_that_is_repeated_does_not_fill_the_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let text: ArrayRef = Arc::new(StringArray::from(vec!["a".repeat(1 << 20); 200]));
+    let properties = WriterProperties::builder().set_dictionary_page_size_limit(4 << 20);
+    let bytes = write(&[batch(vec![("text", text)])], properties.build());
+    assert!(bytes.len() < 4 << 20);
+    let file = open_bytes(folder.path(), &bytes).unwrap();
+    let (mut out, mut rows) = (Vec::new(), 0);
+    while rows < 200 {
+        out.clear();
+        let appended = file.json_rows(None, rows..200, 4 << 20, &mut out).unwrap();
+        assert!((1..=5).contains(&appended.rows) && out.capacity() < 32 << 20, "{appended:?}");
+        assert_eq!(out.iter().filter(|byte| **byte == b'\n').count() as u64, appended.rows);
+        rows += appended.rows;
+    }
+    assert_eq!(file.json_rows(None, 7..9, 0, &mut out).unwrap().rows, 1, "at least one");
 }

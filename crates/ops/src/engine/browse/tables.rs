@@ -16,6 +16,8 @@ const WHAT: &str = "reading the rows";
 /// Rows are decoded in chunks of about this size in bytes, of at most this many rows.
 const CHUNK_BYTES: u64 = 2 << 20;
 const MAX_CHUNK_ROWS: u64 = 64;
+/// Maximum size of a chunk in bytes, but for a single row.
+const MAX_CHUNK_BYTES: usize = 16 << 20;
 /// Maximum size of the decoded chunks that are kept, in bytes; the last one is kept whatever its size.
 const MAX_KEPT_BYTES: usize = 64 << 20;
 /// Maximum number of files that are kept open.
@@ -112,9 +114,15 @@ impl Shared {
         let step = (CHUNK_BYTES / table.row_bytes().max(1)).clamp(1, MAX_CHUNK_ROWS);
         // Damage in one group does not hide the rows of others.
         let rows = table.group_of(row);
-        let first = row - (row.saturating_sub(rows.start) % step);
+        let mut first = row - (row.saturating_sub(rows.start) % step);
         let mut bytes = Vec::new();
-        table.json_rows(first..(first + step).min(rows.end), &mut bytes)?;
+        let appended = table.json_rows(first..(first + step).min(rows.end), MAX_CHUNK_BYTES, &mut bytes)?;
+        if first + appended <= row {
+            // The rows before it are larger than stated.
+            first = row;
+            bytes.clear();
+            table.json_rows(row..row + 1, MAX_CHUNK_BYTES, &mut bytes)?;
+        }
         let ends = memchr::memchr_iter(b'\n', &bytes).collect();
         let chunk = Arc::new(Chunk { group, first, ends, bytes });
         let mut chunks = chunks();

@@ -1,9 +1,11 @@
 //! Columns of tables: which ones are read, and what is reported about them.
 
 use super::jq::as_path;
-use super::source::{DocumentFields, OtherFields};
-use super::Layout;
+use super::source::{DocumentBlock, DocumentFields, DocumentSource, OtherFields};
+use super::{Layout, Position, TextFile};
+use crate::source::jsonl::Unit;
 use gristmill_core::pack::TextField;
+use gristmill_core::{Cancel, Outcome};
 
 /// Rows that are passed on together.
 pub(super) const ROWS_TOGETHER: usize = 64;
@@ -46,6 +48,42 @@ impl Columns {
     }
 }
 
+/// Returns the layout of a table. `column` looks a column of text up: the error is what it holds instead, with its article, or `None` if there
+/// is no such column. `text_columns` are for the message.
+pub(super) fn layout_of_table(
+    fields: &DocumentFields,
+    is_empty: bool,
+    column: impl Fn(&str) -> Result<(), Option<String>>,
+    text_columns: impl FnOnce() -> Vec<String>,
+) -> Layout {
+    let problem = match Columns::of(fields) {
+        _ if is_empty => return Layout::Empty,
+        Columns::Text(key) => column(&key).err().map(|described| (key, described)),
+        // Values of other types than text are for the format to judge.
+        Columns::Json { key: Some(key), .. } => {
+            column(&key).err().filter(Option::is_none).map(|described| (key, described))
+        }
+        Columns::Json { key: None, .. } => None,
+    };
+    problem.map_or(Layout::Rows, |(key, described)| column_without_text(&key, described.as_deref(), text_columns()))
+}
+
+/// Returns a block of rows from a range of bytes of a table with this number of rows, and the bytes on disk that hold them.
+pub(super) fn sample_of_table(
+    source: &dyn DocumentSource,
+    (file, rows): (&TextFile, u64),
+    fields: &DocumentFields,
+    range: Unit,
+    cancel: &Cancel,
+) -> Outcome<(DocumentBlock, u64)> {
+    let size = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+    let from = Position { line: scale(range.start, rows, file.bytes), offset: 0 };
+    let mut reader = source.open(file, fields, from, size, cancel)?;
+    let Some(block) = reader.next(Vec::new())? else { return Ok((DocumentBlock::default(), file.bytes)) };
+    let on_disk = scale(reader.position().line - from.line, file.bytes, rows);
+    Ok((block, on_disk.clamp(1, file.bytes.max(1))))
+}
+
 /// Returns `part / whole` of `of`.
 pub(super) fn scale(part: u64, of: u64, whole: u64) -> u64 {
     u64::try_from(u128::from(part) * u128::from(of) / u128::from(whole.max(1))).unwrap_or(u64::MAX)
@@ -58,7 +96,7 @@ pub(super) fn json_lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Returns the layout of a file without a column of text of this name. `described` is what the column holds, with its article; `None` if
 /// there is no such column.
-pub(super) fn column_without_text(key: &str, described: Option<&str>, mut text_columns: Vec<String>) -> Layout {
+fn column_without_text(key: &str, described: Option<&str>, mut text_columns: Vec<String>) -> Layout {
     let why = match described {
         None => format!("it has no column `{key}`"),
         Some(described) => format!("its column `{key}` holds {described}, not text"),

@@ -2,7 +2,7 @@
 
 mod table;
 
-use super::columns::{column_without_text, json_lines, scale, Columns, NOT_UTF8, ROWS_TOGETHER, TOO_LONG};
+use super::columns::{json_lines, layout_of_table, sample_of_table, scale, Columns, NOT_UTF8, ROWS_TOGETHER, TOO_LONG};
 use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, Row, RowBlock};
 use super::{EditRow, FileRewriter, Layout, Position, TableFormat, Text, TextEdits, TextFile};
 use crate::source::jsonl::Unit;
@@ -16,6 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 const MAGICS: [&[u8]; 2] = [b"PAR1", b"PARE"];
 /// Ends of the names of such files.
 const SUFFIXES: [&str; 3] = [".parquet", ".parq", ".geoparquet"];
+/// Size of rows as JSON that are in memory together, in bytes: more than a block has, unless entries of a dictionary are repeated.
+const JSON_BYTES: usize = 64 << 20;
 /// Name of the step that writes files, in errors.
 const WRITING: &str = "writing the Parquet file";
 /// Bytes of a file that are copied at a time.
@@ -64,18 +66,12 @@ impl DocumentSource for Parquet {
 
     fn layout(&self, file: &TextFile, fields: &DocumentFields, _: &Cancel) -> Outcome<Layout> {
         let opened = open(file)?;
-        let problem = match Columns::of(fields) {
-            _ if opened.rows() == 0 => return Ok(Layout::Empty),
-            Columns::Text(key) => opened.column(&key).err().map(|problem| (key, problem)),
-            // Values of other types than text are for the format to judge.
-            Columns::Json { key: Some(key), .. } => opened
-                .column(&key)
-                .err()
-                .filter(|problem| *problem == ColumnProblem::Missing)
-                .map(|problem| (key, problem)),
-            Columns::Json { key: None, .. } => None,
+        let column = |key: &str| match opened.column(key) {
+            Ok(_) => Ok(()),
+            Err(ColumnProblem::Missing) => Err(None),
+            Err(ColumnProblem::NotText { described }) => Err(Some(described)),
         };
-        Ok(problem.map_or(Layout::Rows, |(key, problem)| no_text(&opened, &key, &problem)))
+        Ok(layout_of_table(fields, opened.rows() == 0, column, || opened.text_columns()))
     }
 
     fn open(
@@ -106,13 +102,7 @@ impl DocumentSource for Parquet {
         range: Unit,
         cancel: &Cancel,
     ) -> Outcome<(DocumentBlock, u64)> {
-        let all = open(file)?.rows();
-        let size = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
-        let from = Position { line: scale(range.start, all, file.bytes), offset: 0 };
-        let mut reader = self.open(file, fields, from, size, cancel)?;
-        let Some(block) = reader.next(Vec::new())? else { return Ok((DocumentBlock::default(), file.bytes)) };
-        let on_disk = scale(reader.position().line - from.line, file.bytes, all);
-        Ok((block, on_disk.clamp(1, file.bytes.max(1))))
+        sample_of_table(self, (file, open(file)?.rows()), fields, range, cancel)
     }
 
     fn rewriter(&self) -> Option<&'static dyn FileRewriter> {
@@ -126,7 +116,7 @@ impl DocumentSource for Parquet {
     fn first_documents(&self, file: &TextFile, most: usize, _: &Cancel) -> Outcome<FirstLines> {
         let opened = open(file)?;
         let mut bytes = Vec::new();
-        opened.json_rows(None, 0..opened.rows().min(most as u64), &mut bytes)?;
+        opened.json_rows(None, 0..opened.rows().min(most as u64), JSON_BYTES, &mut bytes)?;
         let lines = json_lines(&bytes).enumerate().map(|(row, line)| (row as u64, Arc::from(line)));
         Ok(FirstLines { lines: lines.collect(), damage: None })
     }
@@ -164,14 +154,6 @@ impl FileRewriter for Parquet {
 
 fn open(file: &TextFile) -> Outcome<ParquetFile> {
     ParquetFile::open(Arc::new(open_read(&file.path)?))
-}
-
-fn no_text(file: &ParquetFile, key: &str, problem: &ColumnProblem) -> Layout {
-    let described = match problem {
-        ColumnProblem::Missing => None,
-        ColumnProblem::NotText { described } => Some(described.as_str()),
-    };
-    column_without_text(key, described, file.text_columns())
 }
 
 /// Reads the rows of one file in blocks.
@@ -262,11 +244,16 @@ struct JsonBlock {
 impl RowBlock for JsonBlock {
     fn decode(&self, each: &mut dyn FnMut(&[Row<'_>]) -> Outcome<()>) -> Outcome<()> {
         let group = self.file.row_group_of(self.range.start) as u64;
-        let mut bytes = Vec::new();
-        self.file.json_rows(self.names.as_deref(), self.range.clone(), &mut bytes)?;
-        let row = |(number, line)| Row { number, group, text: None, line };
-        let rows: Vec<Row<'_>> = self.range.clone().zip(json_lines(&bytes)).map(row).collect();
-        rows.chunks(ROWS_TOGETHER).try_for_each(each)
+        let (mut bytes, mut left) = (Vec::new(), self.range.clone());
+        while !left.is_empty() {
+            bytes.clear();
+            let appended = self.file.json_rows(self.names.as_deref(), left.clone(), JSON_BYTES, &mut bytes)?;
+            let row = |(number, line)| Row { number, group, text: None, line };
+            let rows: Vec<Row<'_>> = left.clone().zip(json_lines(&bytes)).map(row).collect();
+            rows.chunks(ROWS_TOGETHER).try_for_each(&mut *each)?;
+            left.start += appended.rows.max(1);
+        }
+        Ok(())
     }
 
     fn memory_bytes(&self) -> usize {

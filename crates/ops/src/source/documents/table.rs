@@ -41,8 +41,9 @@ pub trait Table: Debug + Send + Sync {
         None
     }
 
-    /// Appends one object of JSON and a newline for each row of a range. If it fails, nothing is appended.
-    fn json_rows(&self, rows: Range<u64>, out: &mut Vec<u8>) -> Outcome<()>;
+    /// Appends one object of JSON and a newline for each row of a range, until these have `most_bytes` or a little more: at least one row, if
+    /// there is one. Returns their number. If it fails, nothing is appended.
+    fn json_rows(&self, rows: Range<u64>, most_bytes: usize, out: &mut Vec<u8>) -> Outcome<u64>;
 
     /// Returns the parts that can be checked independently.
     fn check_units(&self) -> Vec<TableUnit>;

@@ -3,9 +3,10 @@
 
 use super::file::ArrowFile;
 use super::messages::{damage, read_exact, refusal, RawMessage};
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_ipc::{CompressionType, MetadataVersion};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, UnionMode};
+use gristmill_arrow::ByteValues;
 use gristmill_core::catch_panic::catch_panic;
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::ReadFile;
@@ -36,6 +37,8 @@ pub(super) struct Batch {
     pub(super) rows: usize,
     /// Size of the columns that are read, after decompression.
     pub(super) bytes: u64,
+    /// Size of the longest entries of its dictionaries together, which each row may repeat.
+    pub(super) longest_entry: u64,
     file: Arc<ReadFile>,
     schema: SchemaRef,
     columns: Arc<[usize]>,
@@ -79,6 +82,8 @@ pub(super) struct BatchReader {
     dictionaries: Arc<Dictionaries>,
     /// Size of each dictionary after decompression.
     sizes: HashMap<i64, u64>,
+    /// Size of the longest entry of each dictionary.
+    longest: HashMap<i64, u64>,
     /// Number of the dictionaries of the file that were read.
     read: usize,
 }
@@ -87,7 +92,15 @@ impl BatchReader {
     pub(super) fn new(file: &ArrowFile, columns: Vec<usize>) -> Self {
         let wanted = file.schema().dictionaries(&columns);
         let (columns, dictionaries) = (Arc::from(columns), Arc::default());
-        Self { file: file.clone(), columns, wanted, dictionaries, sizes: HashMap::new(), read: 0 }
+        Self {
+            file: file.clone(),
+            columns,
+            wanted,
+            dictionaries,
+            sizes: HashMap::new(),
+            longest: HashMap::new(),
+            read: 0,
+        }
     }
 
     /// Reads a record batch, which is not before that of an earlier call; `None` after the last one.
@@ -111,7 +124,21 @@ impl BatchReader {
         let rows = usize::try_from(place.row_end - first_row).unwrap_or(usize::MAX);
         let (columns, dictionaries) = (Arc::clone(&self.columns), Arc::clone(&self.dictionaries));
         let decoded = OnceLock::new();
-        Ok(Some(Batch { number, first_row, rows, bytes, file, schema, columns, message, body, dictionaries, decoded }))
+        let longest_entry = self.longest.values().fold(0_u64, |sum, size| sum.saturating_add(*size));
+        Ok(Some(Batch {
+            number,
+            first_row,
+            rows,
+            bytes,
+            longest_entry,
+            file,
+            schema,
+            columns,
+            message,
+            body,
+            dictionaries,
+            decoded,
+        }))
     }
 
     /// Reads a dictionary that replaces or extends one of the same number.
@@ -151,8 +178,19 @@ impl BatchReader {
             Some(Err(error)) => return Err(damaged(format!("it cannot be decoded ({error})"))),
             None => return Err(damaged("it is damaged".to_owned())),
         };
+        let longest = self.dictionaries.get(&number).map_or(0, |entries| longest_value(entries.as_ref()));
+        self.longest.insert(number, longest);
         Ok(())
     }
+}
+
+/// Returns the size of the longest value of an array; that of all values if they are no texts.
+fn longest_value(array: &dyn Array) -> u64 {
+    let longest = ByteValues::of(array).map(|values| {
+        let present = (0..array.len()).filter(|entry| array.is_valid(*entry));
+        present.map(|entry| values.value(entry).len()).max().unwrap_or_default()
+    });
+    longest.unwrap_or_else(|| array.get_buffer_memory_size()) as u64
 }
 
 /// The parts of a body that are needed.

@@ -9,7 +9,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use super::columns::{column_without_text, scale, Columns};
+use super::columns::{layout_of_table, sample_of_table, Columns};
 use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines};
 use super::{Layout, Position, TableFormat, TextFile};
 use crate::source::jsonl::Unit;
@@ -83,24 +83,13 @@ impl DocumentSource for Arrow {
     fn layout(&self, file: &TextFile, fields: &DocumentFields, cancel: &Cancel) -> Outcome<Layout> {
         let opened = open(file, cancel)?;
         let schema = opened.schema();
-        let problem = match Columns::of(fields) {
-            _ if opened.rows() == 0 && opened.loss().is_none() => return Ok(Layout::Empty),
-            Columns::Text(key) => schema.column(&key).err().map(|problem| (key, problem)),
-            // Values of other types than text are for the format to judge.
-            Columns::Json { key: Some(key), .. } => schema
-                .column(&key)
-                .err()
-                .filter(|problem| *problem == ColumnProblem::Missing)
-                .map(|problem| (key, problem)),
-            Columns::Json { key: None, .. } => None,
+        let column = |key: &str| match schema.column(key) {
+            Ok(_) => Ok(()),
+            Err(ColumnProblem::Missing) => Err(None),
+            Err(ColumnProblem::NotText(described)) => Err(Some(described.to_owned())),
         };
-        Ok(problem.map_or(Layout::Rows, |(key, problem)| {
-            let described = match problem {
-                ColumnProblem::Missing => None,
-                ColumnProblem::NotText(described) => Some(described),
-            };
-            column_without_text(&key, described, schema.text_columns())
-        }))
+        let is_empty = opened.rows() == 0 && opened.loss().is_none();
+        Ok(layout_of_table(fields, is_empty, column, || schema.text_columns()))
     }
 
     fn open(
@@ -141,13 +130,7 @@ impl DocumentSource for Arrow {
         range: Unit,
         cancel: &Cancel,
     ) -> Outcome<(DocumentBlock, u64)> {
-        let all = open(file, cancel)?.rows();
-        let size = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
-        let from = Position { line: scale(range.start, all, file.bytes), offset: 0 };
-        let mut reader = self.open(file, fields, from, size, cancel)?;
-        let Some(block) = reader.next(Vec::new())? else { return Ok((DocumentBlock::default(), file.bytes)) };
-        let on_disk = scale(reader.position().line - from.line, file.bytes, all);
-        Ok((block, on_disk.clamp(1, file.bytes.max(1))))
+        sample_of_table(self, (file, open(file, cancel)?.rows()), fields, range, cancel)
     }
 
     fn first_documents(&self, file: &TextFile, most: usize, cancel: &Cancel) -> Outcome<FirstLines> {

@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 /// Maximum number of rows in a block.
 const MAX_BLOCK_ROWS: usize = 1 << 20;
+/// Maximum size of the texts of a block, in bytes, if each row has the longest entry of the dictionary.
+const MAX_REPEATED_BYTES: u64 = 64 << 20;
 /// Size of the rows as JSON that are passed on together, in bytes.
 const JSON_BYTES_TOGETHER: usize = 4 << 20;
 
@@ -64,7 +66,12 @@ impl BlockReader for RowReader {
             let first = usize::try_from(self.at.line - batch.first_row).unwrap_or(usize::MAX);
             let row_bytes = (batch.bytes / batch.rows.max(1) as u64).max(1);
             let wanted = usize::try_from((self.block_bytes - block.bytes).div_ceil(row_bytes)).unwrap_or(usize::MAX);
-            let count = wanted.min(MAX_BLOCK_ROWS - rows).min(batch.rows.saturating_sub(first));
+            let most = usize::try_from(MAX_REPEATED_BYTES / batch.longest_entry.max(1)).unwrap_or(usize::MAX);
+            let most = most.clamp(1, MAX_BLOCK_ROWS).saturating_sub(rows);
+            if most == 0 {
+                break;
+            }
+            let count = wanted.min(most).min(batch.rows.saturating_sub(first));
             rows += count;
             block.bytes = block.bytes.saturating_add(row_bytes.saturating_mul(count as u64));
             self.at.line += count as u64;
@@ -168,11 +175,13 @@ fn decode_texts(
         parents.push(array.as_ref());
         array = array.as_struct_opt().and_then(|array| array.columns().get(*at)).ok_or_else(damaged)?;
     }
-    let texts = Texts::of(array).ok_or_else(damaged)?;
+    let first = rows.start;
+    let wanted = array.slice(first, rows.len());
+    let texts = Texts::of(&wanted).ok_or_else(damaged)?;
     let mut together = Vec::with_capacity(ROWS_TOGETHER);
     for row in rows {
         let is_valid = parents.iter().all(|parent| parent.is_valid(row));
-        let text = match texts.get(row).filter(|_| is_valid) {
+        let text = match texts.get(row - first).filter(|_| is_valid) {
             None => Text::Null,
             Some(bytes) if bytes.len() > MAX_LINE_BYTES => Text::NotText(TOO_LONG),
             Some(bytes) => simdutf8::basic::from_utf8(bytes).map_or(Text::NotText(NOT_UTF8), Text::Is),
@@ -195,15 +204,18 @@ pub(super) fn decode_json(
     rows: Range<usize>,
     each: &mut dyn FnMut(&[Row<'_>]) -> Outcome<()>,
 ) -> Outcome<()> {
-    let cell = Cell::of_batch(decoded, &mut (0..contents.len()), contents).map_err(|why| batch.damage(&why))?;
+    let begin = rows.start;
+    let wanted = decoded.slice(begin, rows.len());
+    let cell = Cell::of_batch(&wanted, &mut (0..contents.len()), contents).map_err(|why| batch.damage(&why))?;
     let mut bytes = Vec::new();
     let mut ends: Vec<(Range<usize>, bool)> = Vec::new();
     let mut first = rows.start;
     for row in rows.clone() {
-        let begin = bytes.len();
-        let bad_texts = catch_panic(|| cell.append(row, &mut bytes)).unwrap_or_else(|| Err("it is damaged".to_owned()));
+        let at = bytes.len();
+        let bad_texts =
+            catch_panic(|| cell.append(row - begin, &mut bytes)).unwrap_or_else(|| Err("it is damaged".to_owned()));
         let bad_texts = bad_texts.map_err(|why| batch.damage(&why))?;
-        ends.push((begin..bytes.len(), bad_texts > 0));
+        ends.push((at..bytes.len(), bad_texts > 0));
         if ends.len() < ROWS_TOGETHER && bytes.len() < JSON_BYTES_TOGETHER && row + 1 < rows.end {
             continue;
         }

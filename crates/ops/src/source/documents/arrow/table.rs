@@ -24,6 +24,9 @@ const CANCEL_CHECK_EVERY: u64 = 1024;
 /// Maximum number of rows of a record batch that are reported one by one.
 const MAX_REPORTED_ROWS: u64 = 20;
 
+/// Takes the number of a row, the row as JSON, and whether a text of it is not UTF-8.
+type TakeRow<'t> = dyn FnMut(u64, &[u8], bool) -> Outcome<()> + 't;
+
 #[derive(Debug)]
 struct ArrowFormat;
 
@@ -68,24 +71,32 @@ impl Table for ArrowFile {
         self.loss()
     }
 
-    fn json_rows(&self, rows: Range<u64>, out: &mut Vec<u8>) -> Outcome<()> {
-        let (begin, mut next) = (out.len(), rows.start);
+    fn json_rows(&self, rows: Range<u64>, most_bytes: usize, out: &mut Vec<u8>) -> Outcome<u64> {
+        let (begin, mut next, mut is_full) = (out.len(), rows.start, false);
         let mut reader = BatchReader::new(self, self.schema().columns(None));
-        while next < rows.end.min(self.rows()) {
+        while next < rows.end.min(self.rows()) && !is_full {
             let Some(batch) = reader.read(self.batch_of(next))? else { break };
             let end = rows.end.min(batch.first_row + batch.rows as u64);
-            let appended = each_row(self, &batch, next..end, &mut |_, line| {
+            let appended = each_row(self, &batch, next..end, &mut |_, line, _| {
                 out.extend_from_slice(line);
                 out.push(b'\n');
-                Ok(())
+                next += 1;
+                is_full = out.len() - begin >= most_bytes;
+                // Ends the walk over the rows.
+                if is_full {
+                    Err(Failure::cancelled())
+                } else {
+                    Ok(())
+                }
             });
-            if appended.is_err() {
-                out.truncate(begin);
-                return appended;
+            if let Err(failure) = appended {
+                if !is_full {
+                    out.truncate(begin);
+                    return Err(failure);
+                }
             }
-            next = end;
         }
-        Ok(())
+        Ok(next - rows.start)
     }
 
     fn check_units(&self) -> Vec<TableUnit> {
@@ -105,8 +116,8 @@ impl Table for ArrowFile {
             let rows = batch.first_row..batch.first_row + batch.rows as u64;
             findings.rows = rows.end - rows.start;
             let mut bad = 0;
-            each_row(self, &batch, rows, &mut |row, line| {
-                if line.is_empty() {
+            each_row(self, &batch, rows, &mut |row, _, is_bad| {
+                if is_bad {
                     bad += 1;
                     report(self, row, bad, &mut findings.problems);
                 }
@@ -127,18 +138,13 @@ impl Table for ArrowFile {
     }
 }
 
-/// Passes rows on with their numbers, as objects of JSON; the line of a row with a text that is not UTF-8 is empty.
-fn each_row(
-    file: &ArrowFile,
-    batch: &Batch,
-    rows: Range<u64>,
-    take: &mut dyn FnMut(u64, &[u8]) -> Outcome<()>,
-) -> Outcome<()> {
+/// Passes rows on with their numbers, as objects of JSON, and whether a text of them is not UTF-8.
+fn each_row(file: &ArrowFile, batch: &Batch, rows: Range<u64>, take: &mut TakeRow<'_>) -> Outcome<()> {
     let contents = file.schema().contents(&file.schema().columns(None));
     let in_batch = |row: u64| usize::try_from(row.saturating_sub(batch.first_row)).unwrap_or(usize::MAX);
     let range = in_batch(rows.start)..in_batch(rows.end).min(batch.rows);
     decode_json(batch, batch.decode()?, &contents, range, &mut |rows| {
-        rows.iter().try_for_each(|row| take(row.number, if row.text.is_some() { b"" } else { row.line }))
+        rows.iter().try_for_each(|row| take(row.number, row.line, row.text.is_some()))
     })
 }
 

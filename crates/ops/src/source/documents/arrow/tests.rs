@@ -266,3 +266,37 @@ fn changed_bytes_end_in_a_failure_or_in_rows() {
     }
     assert!(read > 500 && failed > 500, "{read} {failed}");
 }
+
+#[test]
+fn blocks_are_small_where_rows_repeat_a_long_entry() {
+    use arrow_array::{DictionaryArray, Int32Array, StringArray};
+    const ROWS: usize = 300;
+    let entries = StringArray::from(vec!["a".repeat(8 << 20)]);
+    let column = DictionaryArray::new(Int32Array::from(vec![0; ROWS]), Arc::new(entries));
+    let batch = arrow_array::RecordBatch::try_from_iter([("text", Arc::new(column) as arrow_array::ArrayRef)]).unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = arrow_ipc::writer::StreamWriter::try_new(&mut bytes, &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    drop(writer);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.arrow");
+    write_file(&RealFs, &path, &bytes, 0o644).unwrap();
+    let file = text_file(path, "a.arrow".into(), false).unwrap();
+    for fields in [key("text"), DocumentFields { text: TextField::Jq(".text".into()), others: OtherFields::All }] {
+        let mut reader = Arrow.open(&file, &fields, Position::default(), 64 << 20, &Cancel::default()).unwrap();
+        let (mut rows, mut blocks) = (0, 0);
+        while let Some(block) = reader.next(Vec::new()).unwrap() {
+            let DocumentBlock::Rows(block) = &block else { panic!("no rows") };
+            block
+                .decode(&mut |found| {
+                    rows += found.len();
+                    Ok(())
+                })
+                .unwrap();
+            blocks += 1;
+        }
+        assert_eq!(rows, ROWS);
+        assert!(blocks >= ROWS / 8, "{blocks}");
+    }
+}

@@ -17,7 +17,7 @@ static KIND: TableKind = TableKind { id: "parquet", folder_id: "parquet-folder",
 /// Size of the blocks in which texts are checked, in bytes.
 const BLOCK_BYTES: usize = 4 << 20;
 /// Size of the ranges in which rows are decoded, in bytes.
-const RANGE_BYTES: u64 = 8 << 20;
+const RANGE_BYTES: usize = 64 << 20;
 /// Maximum number of rows of a column that are reported one by one.
 const MAX_REPORTED_ROWS: u64 = 20;
 
@@ -65,8 +65,8 @@ impl Table for ParquetFile {
         }
     }
 
-    fn json_rows(&self, rows: Range<u64>, out: &mut Vec<u8>) -> Outcome<()> {
-        self.json_rows(None, rows, out).map(drop)
+    fn json_rows(&self, rows: Range<u64>, most_bytes: usize, out: &mut Vec<u8>) -> Outcome<u64> {
+        self.json_rows(None, rows, most_bytes, out).map(|appended| appended.rows)
     }
 
     fn check_units(&self) -> Vec<TableUnit> {
@@ -98,12 +98,16 @@ impl Table for ParquetFile {
         }
         if is_deep && findings.problems.is_empty() {
             let mut bytes = Vec::new();
-            for range in self.row_ranges(None, RANGE_BYTES).filter(|range| rows.contains(&range.start)) {
+            let mut left = rows.clone();
+            while !left.is_empty() {
                 cancel.check()?;
                 bytes.clear();
-                if let Err(failure) = self.json_rows(None, range, &mut bytes) {
-                    findings.problems.push(damage(failure)?);
-                    break;
+                match self.json_rows(None, left.clone(), RANGE_BYTES, &mut bytes) {
+                    Ok(appended) => left.start += appended.rows.max(1),
+                    Err(failure) => {
+                        findings.problems.push(damage(failure)?);
+                        break;
+                    }
                 }
             }
         }
