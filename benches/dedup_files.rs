@@ -19,8 +19,8 @@ mod measure;
 mod texts;
 
 use gristmill_core::Cancel;
+use gristmill_data::source::dedup::{list, Documents, Position, TextFile};
 use gristmill_ops::engine::dedup::write_back::{Layout, RangesGo, WriteBack};
-use gristmill_ops::source::dedup::{list, Documents, Position, TextFile};
 use measure::Cost;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};

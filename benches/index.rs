@@ -17,9 +17,9 @@ use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 use gristmill_core::{
     Cancel, Handles, HiddenSample, Outcome, PartRow, ProblemLog, Progress, SampleRow, Shard, ShardId,
 };
+use gristmill_data::source::discover::discover;
+use gristmill_data::source::tar::{scan_shard, ScanSink};
 use gristmill_ops::engine::index::{build, scan_unit, BuildOptions};
-use gristmill_ops::source::discover::discover;
-use gristmill_ops::source::tar::{scan_shard, ScanSink};
 use gristmill_storage::fs::RealFs;
 
 struct Counter(u64);

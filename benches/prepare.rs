@@ -18,12 +18,12 @@ mod measure;
 
 use generate::Set;
 use gristmill_core::{Cancel, Handles, ProblemLog, Progress, Shard, ShardId};
-use gristmill_ops::engine::index::{scan_unit, BuildOptions, IndexWriter, SpooledShard};
-use gristmill_ops::formats::energon::tables::{
+use gristmill_data::formats::energon::tables::{
     CREATE_SAMPLE_INDEXES, CREATE_SAMPLE_TABLES, INSERT_PART, INSERT_SAMPLE,
 };
+use gristmill_data::source::discover::discover;
+use gristmill_ops::engine::index::{scan_unit, BuildOptions, IndexWriter, SpooledShard};
 use gristmill_ops::job::pool::run_units;
-use gristmill_ops::source::discover::discover;
 use gristmill_storage::fs::RealFs;
 use measure::Cost;
 use rusqlite::Connection;
@@ -200,7 +200,7 @@ type TableRows = Vec<(String, [i64; 4])>;
 /// Returns the rows of both tables, samples in key order.
 fn collect_rows(dir: &Path) -> (TableRows, TableRows) {
     use gristmill_core::{HiddenSample, Outcome, PartRow, SampleRow};
-    use gristmill_ops::source::tar::{scan_shard, ScanSink};
+    use gristmill_data::source::tar::{scan_shard, ScanSink};
     struct Rows(i64, i64, TableRows, TableRows);
     impl ScanSink for Rows {
         fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {

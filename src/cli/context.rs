@@ -7,7 +7,7 @@ use crate::tui::config::{self, Settings};
 use crate::tui::theme::{ColourMode, Theme};
 use crate::tui::UiEnv;
 use gristmill_core::{Failure, Outcome, RunOptions, Subject};
-use gristmill_ops::preview::cells::Depth;
+use gristmill_data::preview::cells::Depth;
 use gristmill_storage::memory::usual_memory;
 use gristmill_storage::xdg;
 use std::io::IsTerminal;

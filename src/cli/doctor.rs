@@ -6,7 +6,7 @@ use super::exit::{Done, Finished, Status};
 use super::printer::{paint, Tone};
 use gristmill_core::text::{bytes, count, count_verb, display_safe};
 use gristmill_core::Outcome;
-use gristmill_ops::formats::energon::jsonl_idx::{self, IndexState};
+use gristmill_data::formats::energon::jsonl_idx::{self, IndexState};
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::{publish, space, xdg};

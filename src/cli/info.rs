@@ -8,12 +8,12 @@ use super::printer::{paint, Tone};
 use super::{jsonl, kinds, mix, modalities, outputs, paths, tables, tokens};
 use gristmill_core::text::{count, display_safe, grouped, size};
 use gristmill_core::{DatasetKind, Handles, ProblemLog, Progress};
+use gristmill_data::source::discover::is_shard_file;
+use gristmill_data::source::kind::kind_of;
 use gristmill_ops::engine::check::{info, media_folder_info, InfoOptions, InfoReport, SplitInfo};
 use gristmill_ops::engine::modalities::check::is_raw_index;
 use gristmill_ops::job::check::run_single_shard;
 use gristmill_ops::job::recover::before_looking;
-use gristmill_ops::source::discover::is_shard_file;
-use gristmill_ops::source::kind::kind_of;
 use std::path::Path;
 
 /// Maximum number of names listed, of unassigned shards and of parts of one shard.

@@ -1,7 +1,7 @@
 //! Refuses paths with another kind of data than a command takes.
 
 use gristmill_core::{Failure, Outcome, Subject};
-use gristmill_ops::source::discover::is_shard_file;
+use gristmill_data::source::discover::is_shard_file;
 use std::path::Path;
 
 /// Refuses paths without shards: files, whatever their content.

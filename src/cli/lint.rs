@@ -5,14 +5,14 @@ use super::context::Context;
 use super::exit::Finished;
 use super::{jsonl, kinds, mix, modalities, paths, tables, tokens};
 use gristmill_core::{DatasetKind, Failure, Handles, Outcome, Subject};
+use gristmill_data::source::discover::is_shard_file;
+use gristmill_data::source::kind::kind_of;
 use gristmill_ops::engine::check::CheckTexts;
 use gristmill_ops::engine::check::LintOptions;
 use gristmill_ops::engine::modalities::check::is_raw_index;
 use gristmill_ops::engine::nanosets::check::Depth;
 use gristmill_ops::job::check;
 use gristmill_ops::job::dedup::{is_index as is_dedup_index, verify_index};
-use gristmill_ops::source::discover::is_shard_file;
-use gristmill_ops::source::kind::kind_of;
 use gristmill_storage::memory::usual_memory;
 use std::path::{Path, PathBuf};
 

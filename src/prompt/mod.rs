@@ -15,8 +15,8 @@ pub use prepare::prepare;
 
 use gristmill_core::text::display_safe;
 use gristmill_core::Outcome;
-use gristmill_ops::preview::text::cut_end;
-use gristmill_ops::source::decode::Value;
+use gristmill_data::preview::text::cut_end;
+use gristmill_data::source::decode::Value;
 
 /// A shown value is cut here, in columns.
 const SHOWN_COLUMNS: usize = 100;

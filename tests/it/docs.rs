@@ -196,7 +196,7 @@ fn code_paths(text: &str) -> BTreeSet<&str> {
     words.filter(|word| word.split_once("::").is_some_and(|(first, _)| module(first).is_some())).collect()
 }
 
-/// Returns the file of a module, `a::b` or `a`, in the front ends, in `ops` or in a crate called `a`.
+/// Returns the file of a module, `a::b` or `a`, in the front ends, in `ops`, in `data` or in a crate called `a`.
 fn module(path: &str) -> Option<PathBuf> {
     let (first, rest) = path.split_once("::").unwrap_or((path, ""));
     let below = |folder: PathBuf, path: &str| {
@@ -204,7 +204,9 @@ fn module(path: &str) -> Option<PathBuf> {
         [place.with_extension("rs"), place.join("mod.rs"), place.join("lib.rs")].into_iter().find(|path| path.is_file())
     };
     let of_crate = || below(root().join("crates").join(first).join("src"), rest);
-    below(root().join("src"), path).or_else(|| below(root().join("crates/ops/src"), path)).or_else(of_crate)
+    let of_folder =
+        || ["src", "crates/ops/src", "crates/data/src"].into_iter().find_map(|src| below(root().join(src), path));
+    of_folder().or_else(of_crate)
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Compares the facts of sound and video with those of the peer, file by file.
 
 use gristmill_core::Cancel;
+use gristmill_data::formats::energon::media_json::to_json;
 use gristmill_media::Reader;
-use gristmill_ops::formats::energon::media_json::to_json;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -3,9 +3,9 @@
 use crate::support::write_tar;
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::{DatasetFacts, Loading, PreparePlan, ProblemKind, RunOptions, Severity, SplitPlan};
+use gristmill_data::source::decode::Value;
 use gristmill_ops::engine::plan::{classes, fields, suggest, validate};
 use gristmill_ops::job::scan::LiveScan;
-use gristmill_ops::source::decode::Value;
 use std::path::Path;
 
 fn png(width: u32, height: u32) -> Vec<u8> {

@@ -12,11 +12,11 @@ use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{
     Failure, Loading, MediaPlan, Outcome, PrepareMediaPlan, PreparePlan, ProblemKind, Rerun, Scope, SplitPlan, Subject,
 };
+use gristmill_data::formats::energon::split_yaml::SplitFile;
+use gristmill_data::source::discover::discover;
 use gristmill_ops::engine::check::LintOptions;
-use gristmill_ops::formats::energon::split_yaml::SplitFile;
 use gristmill_ops::operations::prepare::{field_map, split_patterns, yaml_name};
 use gristmill_ops::operations::{erase, PrepareMedia};
-use gristmill_ops::source::discover::discover;
 use gristmill_pycompat::pattern::Pattern;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -11,7 +11,7 @@ pub use prepare::prepare;
 pub use suffix::refuse_packed;
 
 use gristmill_core::DatasetKind;
-use gristmill_ops::source::kind::kind_of;
+use gristmill_data::source::kind::kind_of;
 use std::path::Path;
 
 /// Whether a path is an existing JSONL file.

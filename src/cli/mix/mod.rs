@@ -13,7 +13,7 @@ use super::exit::Finished;
 use super::operation;
 use args::MixCommand;
 use gristmill_core::DatasetKind;
-use gristmill_ops::source::kind::kind_of;
+use gristmill_data::source::kind::kind_of;
 use std::path::Path;
 
 /// Whether a path is an existing metadataset.

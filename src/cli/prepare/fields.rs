@@ -4,9 +4,9 @@ use super::super::context::Context;
 use gristmill_core::{
     Failure, Loading, Outcome, PreparePlan, Problem, Rerun, SampleSketch, Scope, Severity, ShardFacts,
 };
+use gristmill_data::source::{discover::discover, peek};
 use gristmill_ops::engine::plan::fields::{load, try_on};
 use gristmill_ops::engine::plan::splits;
-use gristmill_ops::source::{discover::discover, peek};
 use std::path::Path;
 
 /// Number of samples that are tried.

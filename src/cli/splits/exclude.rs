@@ -8,10 +8,10 @@ use super::change::Change;
 use super::{open, WHAT};
 use gristmill_core::text::{agree, count, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_data::formats::energon::layout;
 use gristmill_ops::engine::outputs::exclude_item;
 use gristmill_ops::engine::plan::shell_quote;
 use gristmill_ops::engine::splits::{check_items, Edit, ExcludeItem, Matches, Names, SplitEditor};
-use gristmill_ops::formats::energon::layout;
 use gristmill_ops::operations::prepare::exclude_lines;
 use gristmill_pycompat::braces;
 use std::collections::{HashMap, HashSet};
@@ -102,7 +102,7 @@ fn look_up(change: &mut Change, context: &Context) -> Outcome<()> {
 /// Whether samples can be looked up by key.
 pub(super) fn has_sample_tables(root: &Path) -> bool {
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
-    let tables = gristmill_ops::formats::energon::tables::Tables::open(&database);
+    let tables = gristmill_data::formats::energon::tables::Tables::open(&database);
     tables.is_ok_and(|tables| tables.has_table("samples").unwrap_or(false))
 }
 

@@ -22,9 +22,9 @@ use change::Change;
 use clap::CommandFactory;
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::{DatasetKind, Failure, Outcome, ProblemLog, Subject};
+use gristmill_data::source::kind::kind_of;
 use gristmill_ops::engine::splits::{Edit, SplitEditor};
 use gristmill_ops::job::recover::before_looking;
-use gristmill_ops::source::kind::kind_of;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{MediaFilter, MediaPlan, Outcome};
+use gristmill_data::formats::energon::media_json::to_json;
 use gristmill_ops::engine::media::outlook;
-use gristmill_ops::formats::energon::media_json::to_json;
 
 impl super::Guide {
     /// Asks whether the guided prepare records media too; only where there are any by their names.

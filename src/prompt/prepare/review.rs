@@ -5,11 +5,11 @@ use super::super::options::change_option;
 use super::super::review::Review;
 use super::Guide;
 use gristmill_core::{Loading, Outcome, PreparePlan, Rerun, SplitPlan};
+use gristmill_data::source::decode::{part_class, PartClass};
 use gristmill_ops::engine::plan::same_keys;
 use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::prepare::PreparePreview;
 use gristmill_ops::operations::{erase, AnyPlan, Prepare};
-use gristmill_ops::source::decode::{part_class, PartClass};
 
 /// Answers that can be changed.
 #[derive(Clone, Copy)]

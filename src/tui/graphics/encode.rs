@@ -4,7 +4,7 @@
 //! `kitty`, `iterm2`, `sixel`). If the environment is inconclusive, the terminal UI may query the terminal; inside a multiplexer the answer
 //! would mislead.
 
-use gristmill_ops::preview::picture::Picture;
+use gristmill_data::preview::picture::Picture;
 use image::DynamicImage;
 use ratatui_image::picker::{Picker, ProtocolType};
 use ratatui_image::protocol::Protocol;

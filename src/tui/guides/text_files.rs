@@ -5,7 +5,7 @@ use crate::tui::widgets::page::{failure_lines, waiting};
 use crate::tui::widgets::text;
 use gristmill_core::text::bytes;
 use gristmill_core::Outcome;
-use gristmill_ops::source::documents::TextFile;
+use gristmill_data::source::documents::TextFile;
 use ratatui::text::{Line, Span};
 
 /// Returns lines about the files that a run reads: those of `lines_of` once the files are known.

@@ -8,7 +8,7 @@ mod glyphs;
 pub use file::{Mistake, BUILT_IN};
 pub use glyphs::Glyphs;
 
-use gristmill_ops::preview::cells::Depth;
+use gristmill_data::preview::cells::Depth;
 use ratatui::style::{Color, Modifier, Style};
 
 /// Marks cells of bars. It is not a terminal attribute and is never written.

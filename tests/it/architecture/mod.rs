@@ -124,7 +124,7 @@ fn imports_point_down() {
 #[test]
 fn crates_below_the_front_ends_know_no_terminal() {
     let terminal = ["ratatui", "ratatui-image", "crossterm", "clap", "dialoguer", "indicatif", "anstream", "gristmill"];
-    let crates = LAYER_CRATES.iter().chain(&["ops"]);
+    let crates = LAYER_CRATES.iter().chain(&["data", "ops"]);
     for name in crates {
         let manifest = format!("{}/crates/{name}/Cargo.toml", env!("CARGO_MANIFEST_DIR"));
         let manifest = std::fs::read_to_string(manifest).unwrap();

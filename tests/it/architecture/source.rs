@@ -10,7 +10,7 @@ use syn::visit::{self, Visit};
 pub struct SourceFile {
     /// Path below `src/`, with `/` between folders; in a crate of one layer, it begins with the name of its folder in `crates/`.
     pub path: String,
-    /// Path of its module, which begins with the same name; empty for the roots of `gristmill` and `gristmill-ops`.
+    /// Path of its module, which begins with the same name; empty for the roots of `gristmill`, `gristmill-data` and `gristmill-ops`.
     pub module: Vec<String>,
     /// Number of lines that hold code: no comments, no blank lines, no tests.
     pub lines: usize,
@@ -26,14 +26,16 @@ pub struct SourceFile {
     pub imports: BTreeSet<Vec<String>>,
 }
 
-/// The crates in `crates/` except `gristmill-ops`; each is one layer.
+/// The crates in `crates/` except `gristmill-data` and `gristmill-ops`; each is one layer.
 pub const LAYER_CRATES: [&str; 8] = ["core", "arrow", "storage", "pycompat", "media", "parquet", "tokenizer", "dedup"];
 
 /// Returns all files that are compiled into the program, found by following `mod` from the roots of the crates and of the program.
 pub fn source_files() -> Vec<SourceFile> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
-    for (src, main) in [("src", "lib.rs"), ("src", "main.rs"), ("crates/ops/src", "lib.rs")] {
+    for (src, main) in
+        [("src", "lib.rs"), ("src", "main.rs"), ("crates/ops/src", "lib.rs"), ("crates/data/src", "lib.rs")]
+    {
         let src = root.join(src);
         let module = if main == "main.rs" { vec!["main".into()] } else { Vec::new() };
         read_module(&src, &src.join(main), module, &mut files);
@@ -237,7 +239,7 @@ fn find_imports(tokens: &TokenStream, module: &[String], found: &mut BTreeSet<Ve
                     "crate" => Some(module.iter().take(1).filter(|name| is_layer_crate(name)).cloned().collect()),
                     "super" => Some(module[..module.len().saturating_sub(1)].to_vec()),
                     "self" => Some(module.to_vec()),
-                    "gristmill_ops" => Some(Vec::new()),
+                    "gristmill_ops" | "gristmill_data" => Some(Vec::new()),
                     name => name
                         .strip_prefix("gristmill_")
                         .filter(|name| is_layer_crate(name))

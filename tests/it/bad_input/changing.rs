@@ -7,9 +7,9 @@ use gristmill_core::{
     Cancel, Handles, HiddenSample, Loading, Outcome, PartRow, PreparePlan, Problem, ProblemKind, ProblemLog, Progress,
     RunOptions, SampleRow, Severity, SplitPlan,
 };
+use gristmill_data::source::tar::{scan_shard, ScanSink, ShardScan};
 use gristmill_ops::job::prepare::PrepareJob;
 use gristmill_ops::job::scan::LiveScan;
-use gristmill_ops::source::tar::{scan_shard, ScanSink, ShardScan};
 use std::path::Path;
 
 /// Changes the file when the first sample is known, and collects the keys of the samples.
@@ -38,7 +38,7 @@ impl ScanSink for Meddler<'_> {
 const SAMPLES: usize = 3000;
 
 fn scan_while(sandbox: &Sandbox, change: impl Fn()) -> (ShardScan, Vec<String>, Vec<Problem>) {
-    let shard = gristmill_ops::source::discover::discover(&sandbox.data()).unwrap().shards.remove(0);
+    let shard = gristmill_data::source::discover::discover(&sandbox.data()).unwrap().shards.remove(0);
     let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
     let mut sink = Meddler { change: Some(&change), keys: Vec::new() };

@@ -106,7 +106,7 @@ fn an_update_of_what_the_peer_prepared_keeps_its_excludes_and_assignments() {
 fn exclude_by_hand(sandbox: &Sandbox, shard: &str) {
     let key = keys(&sandbox.data(), shard).first().cloned().unwrap_or_default();
     let path = sandbox.at(".nv-meta/split.yaml");
-    let mut file = gristmill_ops::formats::energon::split_yaml::SplitFile::read(&sandbox.data()).unwrap().unwrap();
+    let mut file = gristmill_data::formats::energon::split_yaml::SplitFile::read(&sandbox.data()).unwrap().unwrap();
     file.exclude = vec![format!("{shard}/{key}"), shard.to_owned()];
     put(&path, file.render().as_bytes());
 }
@@ -138,7 +138,7 @@ fn backups(sandbox: &Sandbox) -> Vec<String> {
 
 /// Replaces `.info.json` with its older form, `.info.yaml`.
 fn with_info_yaml(sandbox: &Sandbox) {
-    let info = gristmill_ops::formats::energon::info::Info::read(&sandbox.data()).unwrap().unwrap();
+    let info = gristmill_data::formats::energon::info::Info::read(&sandbox.data()).unwrap().unwrap();
     put(&sandbox.at(".nv-meta/.info.yaml"), info.to_yaml().as_bytes());
     std::fs::remove_file(sandbox.at(".nv-meta/.info.json")).unwrap();
 }
@@ -191,8 +191,8 @@ fn tables_of_a_run_that_failed_half_way_are_replaced_and_media_tables_are_kept()
     let path = sandbox.at(".nv-meta/index.sqlite");
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let database = rusqlite::Connection::open(&path).unwrap();
-    database.execute_batch(gristmill_ops::formats::energon::tables::CREATE_SAMPLE_TABLES).unwrap();
-    database.execute_batch(gristmill_ops::formats::energon::tables::CREATE_MEDIA_TABLES).unwrap();
+    database.execute_batch(gristmill_data::formats::energon::tables::CREATE_SAMPLE_TABLES).unwrap();
+    database.execute_batch(gristmill_data::formats::energon::tables::CREATE_MEDIA_TABLES).unwrap();
     database.execute("INSERT INTO samples VALUES (0, 'stale', 0, 0, 512)", ()).unwrap();
     database.execute("INSERT INTO media_metadata VALUES ('a0.jpg', 'image', '{\"width\": 3}')", ()).unwrap();
     drop(database);

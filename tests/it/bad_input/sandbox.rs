@@ -275,7 +275,7 @@ pub fn split_yaml(root: &Path) -> String {
 
 /// Returns the exclude items of `split.yaml`, expanded.
 pub fn excludes(root: &Path) -> Vec<String> {
-    let file = gristmill_ops::formats::energon::split_yaml::SplitFile::read(root).unwrap().unwrap();
+    let file = gristmill_data::formats::energon::split_yaml::SplitFile::read(root).unwrap().unwrap();
     let (items, bad) = file.expanded_excludes();
     assert!(bad.is_empty(), "{bad:?}");
     items
@@ -283,7 +283,7 @@ pub fn excludes(root: &Path) -> Vec<String> {
 
 /// Returns the splits of `split.yaml`, expanded.
 pub fn splits(root: &Path) -> Vec<(String, Vec<String>)> {
-    let file = gristmill_ops::formats::energon::split_yaml::SplitFile::read(root).unwrap().unwrap();
+    let file = gristmill_data::formats::energon::split_yaml::SplitFile::read(root).unwrap().unwrap();
     let (splits, bad) = file.expanded();
     assert!(bad.is_empty(), "{bad:?}");
     splits

@@ -6,21 +6,21 @@ use gristmill_core::text::{display_safe, display_safe_bytes};
 use gristmill_core::{
     Cancel, FileStamp, Handles, HiddenSample, MediaFacts, Outcome, PartRow, ProblemLog, Progress, SampleRow, Shard,
 };
+use gristmill_data::formats::bsade;
+use gristmill_data::formats::energon::dataset_yaml::DatasetYaml;
+use gristmill_data::formats::energon::info::Info;
+use gristmill_data::formats::energon::split_yaml::SplitFile;
+use gristmill_data::formats::energon::tar_idx;
+use gristmill_data::source::decode;
+use gristmill_data::source::dedup;
+use gristmill_data::source::documents::Packing;
+use gristmill_data::source::tar::{scan_shard, ScanSink};
 use gristmill_media::av::AvProbed;
 use gristmill_media::{ProbeError, Reader};
 use gristmill_ops::engine::dedup::write_back::{Layout, RangesGo, WriteBack};
 use gristmill_ops::engine::jsonl;
 use gristmill_ops::engine::plan::file as plan_file;
-use gristmill_ops::formats::bsade;
-use gristmill_ops::formats::energon::dataset_yaml::DatasetYaml;
-use gristmill_ops::formats::energon::info::Info;
-use gristmill_ops::formats::energon::split_yaml::SplitFile;
-use gristmill_ops::formats::energon::tar_idx;
 use gristmill_ops::operations::prepare::command_line;
-use gristmill_ops::source::decode;
-use gristmill_ops::source::dedup;
-use gristmill_ops::source::documents::Packing;
-use gristmill_ops::source::tar::{scan_shard, ScanSink};
 use gristmill_pycompat::{braces, pattern::Pattern};
 use gristmill_storage::read::open_read;
 use gristmill_tokenizer::Tokenizer;
@@ -107,7 +107,7 @@ pub fn json_lines(bytes: &[u8]) {
             index.extend_from_slice(piece);
             Ok(())
         });
-        let units = gristmill_ops::source::jsonl::units(read.len(), size);
+        let units = gristmill_data::source::jsonl::units(read.len(), size);
         for unit in &units {
             line_ends.push(merge.line_ends());
             let lines = jsonl::index_unit(&read, *unit, &mut Vec::new(), &progress, &cancel).expect("it can be read");
@@ -183,7 +183,7 @@ pub fn dedup_documents(bytes: &[u8]) {
             bytes: stamp.bytes,
             stamp,
             packing,
-            source: &gristmill_ops::source::documents::Jsonl,
+            source: &gristmill_data::source::documents::Jsonl,
             rows: None,
         }
     };
@@ -297,7 +297,7 @@ pub fn tar_index(bytes: &[u8]) {
 
 /// Takes any text as a metadataset: what is accepted is also accepted after it is written; mistakes have a position in the text.
 pub fn metadataset(bytes: &[u8]) {
-    use gristmill_ops::formats::energon::metadataset::{read, render};
+    use gristmill_data::formats::energon::metadataset::{read, render};
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match read(text) {
         Ok(read_once) => {
@@ -317,7 +317,7 @@ pub fn metadataset(bytes: &[u8]) {
 
 /// Takes any bytes as a join index: rows are read at their offsets, and nothing incomplete is taken as complete.
 pub fn join_index(bytes: &[u8]) {
-    use gristmill_ops::formats::energon::join_idx::{header, JoinIdx, CELL, HEADER};
+    use gristmill_data::formats::energon::join_idx::{header, JoinIdx, CELL, HEADER};
     let file = file_of(bytes, ".bin");
     let Ok(index) = JoinIdx::open(file.path()) else { return };
     let row = (index.columns() * CELL) as u64;
@@ -356,7 +356,7 @@ pub fn parquet_file(bytes: &[u8]) {
 /// Reads the first rows of a table: the texts of a column, and whole rows. Rows are numbered without a gap.
 fn table(bytes: &[u8], suffix: &str) {
     use gristmill_core::pack::TextField;
-    use gristmill_ops::source::documents::{
+    use gristmill_data::source::documents::{
         list_jsonl, DocumentBlock, DocumentFields, OtherFields, Position, Selection,
     };
     const MAX_ROWS: u64 = 20_000;
@@ -389,9 +389,9 @@ fn table(bytes: &[u8], suffix: &str) {
 
 /// Describes, checks and lists a folder of token files: rows of the browser are inside of their files.
 fn token_set(files: &[(&str, &[u8])]) {
+    use gristmill_data::source::kind::kind_of;
     use gristmill_ops::engine::browse::{SampleAt, TokenView};
     use gristmill_ops::engine::nanosets::check::Depth;
-    use gristmill_ops::source::kind::kind_of;
     use gristmill_ops::tokens::{formats, reader::CheckRequest};
     let folder = tempfile::tempdir().expect("a temporary folder");
     for (name, bytes) in files {

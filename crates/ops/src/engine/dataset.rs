@@ -2,12 +2,12 @@
 
 use super::plan::file as plan_file;
 use super::recorded::Recorded;
-use crate::formats::energon::{info::Info, layout, split_yaml::SplitFile, tables, tar_idx::TarIdx};
-use crate::source::{discover, kind};
 use gristmill_core::{
     DatasetFacts, DatasetKind, ExitClass, Failure, FileStamp, Outcome, PreparePlan, PreparedFacts, Problem,
     ProblemKind, Shard, ShardFacts, Subject,
 };
+use gristmill_data::formats::energon::{info::Info, layout, split_yaml::SplitFile, tables, tar_idx::TarIdx};
+use gristmill_data::source::{discover, kind};
 use gristmill_pycompat::pattern::Pattern;
 use gristmill_storage::read::{read_whole, stamp_at};
 use gristmill_storage::run_folder::RunFolder;

@@ -1,9 +1,9 @@
 //! The plain index of Forager: every line of every file is a sample, whatever its content (docs/formats/forager.md §2).
 
-use crate::formats::forager::sample_locations::{Row, ROW};
-use crate::source::documents::TextFile;
-use crate::source::jsonl::{self, Unit};
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
+use gristmill_data::formats::forager::sample_locations::{Row, ROW};
+use gristmill_data::source::documents::TextFile;
+use gristmill_data::source::jsonl::{self, Unit};
 use gristmill_storage::read::ReadFile;
 use memchr::memchr_iter;
 

@@ -1,12 +1,12 @@
 //! The texts that a preparation publishes: `.info.json`, `split.yaml`, `dataset.yaml`, and the Python files next to them. Pure functions
 //! from a plan and facts to bytes.
 
-use crate::formats::energon::{
-    collapse::collapse, dataset_yaml::DatasetYaml, info::Info, layout, split_yaml::SplitFile, templates,
-};
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::sample_type::CRUDE_CLASS;
 use gristmill_core::{DatasetFacts, Loading, PreparePlan, Scope};
+use gristmill_data::formats::energon::{
+    collapse::collapse, dataset_yaml::DatasetYaml, info::Info, layout, split_yaml::SplitFile, templates,
+};
 use gristmill_pycompat::braces;
 
 /// One text to publish.

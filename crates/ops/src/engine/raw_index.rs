@@ -1,11 +1,11 @@
 //! Raw indexes for Modalities: offset and length of each line that Python's `json` accepts (docs/formats/modalities.md §2). Ranges are
 //! checked in any order and joined in file order.
 
-use crate::source::documents::{plain_units, python_lines, unit_text, LineJudge, NotJson, Overlong, Packing};
-use crate::source::jsonl::Unit;
 use gristmill_core::handles::KEPT_PROBLEMS;
 use gristmill_core::text::{count, grouped};
 use gristmill_core::{Cancel, Failure, Handles, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
+use gristmill_data::source::documents::{plain_units, python_lines, unit_text, LineJudge, NotJson, Overlong, Packing};
+use gristmill_data::source::jsonl::Unit;
 use gristmill_pycompat::pickle::IndexWriter;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;

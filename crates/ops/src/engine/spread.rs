@@ -3,11 +3,11 @@
 //! Reads the index alone: no shard is opened. Without sample tables only the sizes of samples are known, from the `.tar.idx` files.
 
 use super::jsonl::Lengths;
-use crate::formats::energon::info::Info;
-use crate::formats::energon::tables::{failure, open_readonly};
-use crate::formats::energon::{layout, tar_idx::TarIdx};
 use gristmill_core::facts::PART_NAMES_KEPT;
 use gristmill_core::{Cancel, Failure, Outcome};
+use gristmill_data::formats::energon::info::Info;
+use gristmill_data::formats::energon::tables::{failure, open_readonly};
+use gristmill_data::formats::energon::{layout, tar_idx::TarIdx};
 use rusqlite::Connection;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -136,7 +136,7 @@ fn parts(connection: &Connection, cancel: &Cancel, spread: &mut DatasetSpread) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::energon::tar_idx::encode;
+    use gristmill_data::formats::energon::tar_idx::encode;
     use gristmill_storage::fs::RealFs;
     use gristmill_storage::publish::write_file;
 

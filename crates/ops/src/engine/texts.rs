@@ -5,8 +5,8 @@
 
 use super::browse::{BrowseSample, Catalog, SampleAt};
 use super::jsonl::Lengths;
-use crate::source::decode::{decode_part, part_class, PartClass, Value};
 use gristmill_core::{Cancel, Outcome};
+use gristmill_data::source::decode::{decode_part, part_class, PartClass, Value};
 use serde::Serialize;
 use std::collections::HashMap;
 

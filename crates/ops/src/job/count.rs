@@ -4,12 +4,12 @@ use super::pool::{run_units, together};
 use super::report::{Report, ReportLine};
 use super::task::TaskContext;
 use super::Phase;
-use crate::source::documents::{
-    list_jsonl, plain_units, read_unit, Block, Blocks, Extractor, Line, Position, Selection, TextFile,
-};
 use gristmill_core::pack::TextField;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
+use gristmill_data::source::documents::{
+    list_jsonl, plain_units, read_unit, Block, Blocks, Extractor, Line, Position, Selection, TextFile,
+};
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::open_read;
 use gristmill_tokenizer::{Encoder, Mismatch, ParityCheck, Tokenizer};
@@ -165,7 +165,7 @@ fn empty_count(file: &TextFile) -> FileCount {
 struct Unit<'a> {
     number: usize,
     file: &'a TextFile,
-    range: Option<crate::source::jsonl::Unit>,
+    range: Option<gristmill_data::source::jsonl::Unit>,
 }
 
 /// Counts of a unit; lines are counted from its beginning.

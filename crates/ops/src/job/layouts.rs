@@ -2,9 +2,9 @@
 
 use super::pool::run_units;
 use crate::engine::plan::shell_quote;
-use crate::source::documents::{DocumentFields, Layout, TextFile};
 use gristmill_core::text::count_verb;
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_data::source::documents::{DocumentFields, Layout, TextFile};
 
 /// Checks the beginning of each file. Returns a note for each empty file, and a problem for each without the text field. Fails at the first
 /// file that does not contain lines or rows, with a hint that names the command for converting it, and if no table has the text field.

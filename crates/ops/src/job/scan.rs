@@ -8,14 +8,14 @@ use super::rate::Rate;
 use super::times;
 use crate::engine::dataset::Opened;
 use crate::engine::index::{self, OldIndex, SpooledShard};
-use crate::formats::energon::layout;
-use crate::source::decode::{part_class, PartClass};
 use gristmill_core::facts::PART_NAMES_KEPT;
 use gristmill_core::handles::ProgressReading;
 use gristmill_core::{
     Cancel, DatasetFacts, Failure, FileStamp, Handles, Outcome, PartFacts, Problem, ProblemKind, ProblemLog,
     ProblemSink, Progress, RecordingSink, RunOptions, SampleSketch, Severity, Shard, ShardId, ShardState, Subject,
 };
+use gristmill_data::formats::energon::layout;
+use gristmill_data::source::decode::{part_class, PartClass};
 use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::scratch::Scratch;
 use std::collections::{BTreeMap, HashMap};
@@ -82,7 +82,7 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn new(root: &Path, options: &RunOptions, fs: Arc<dyn Fs>) -> Outcome<Arc<Self>> {
-        let kind = crate::source::kind::kind_of(root)?;
+        let kind = gristmill_data::source::kind::kind_of(root)?;
         Ok(Arc::new(Self {
             root: root.to_path_buf(),
             options: options.clone(),
@@ -513,7 +513,7 @@ fn fresh_and_indexed(opened: &Opened) -> (Vec<usize>, Vec<usize>) {
 
 /// Reads only the first samples of the first shard, so that questions can be shown before a large shard ends.
 fn peek(shared: &Shared, shard: &Shard) {
-    if let Ok(sketches) = crate::source::peek(shard, FIRST_SKETCHES) {
+    if let Ok(sketches) = gristmill_data::source::peek(shard, FIRST_SKETCHES) {
         shared.update(|state| keep_sketches(&mut state.facts.sketches, sketches.iter()));
     }
 }

@@ -1,7 +1,7 @@
 //! Runs that are not finished: active and stopped runs, found by the run folders next to their data.
 
-use crate::formats::energon::jsonl_idx::index_path;
 use gristmill_core::Outcome;
+use gristmill_data::formats::energon::jsonl_idx::index_path;
 use gristmill_storage::lock::{DatasetLock, Holder};
 use gristmill_storage::publish;
 use gristmill_storage::run_folder::RunFolder;

@@ -1,15 +1,15 @@
 //! `index`: raw indexes of Modalities, and the plain index of Forager.
 
 use super::{missing, Operation, Plan};
-use crate::formats::forager::INDEX_FOLDER;
 use crate::job::index::{run_forager, run_raw, start_raw, ExistingFile, ForagerIndexPlan, IndexReport, RawIndexPlan};
 use crate::job::report::{counts_value, problem_table, Report, ReportLine};
 use crate::job::task::TaskContext;
-use crate::source::documents::{list_jsonl, Selection};
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::text::{agree, bytes, count, display_safe, duration};
 use gristmill_core::{ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
+use gristmill_data::formats::forager::INDEX_FOLDER;
+use gristmill_data::source::documents::{list_jsonl, Selection};
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
 use std::path::PathBuf;

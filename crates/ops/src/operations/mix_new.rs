@@ -3,7 +3,6 @@
 use super::{absolute, missing, Operation, Plan};
 use crate::engine::mix::author::takes_aux;
 use crate::engine::plan::shell_quote;
-use crate::formats::energon::split_yaml::SplitFile;
 use crate::job::mix::{run_mix, tree, MixReport};
 use crate::job::report::{Report, ReportLine};
 use crate::job::task::TaskContext;
@@ -12,6 +11,7 @@ use gristmill_core::mix::{MixAux, MixKind, MixMember, MixPlan, MixSubflavor, Non
 use gristmill_core::options::{Access, Group, OptionSpec};
 use gristmill_core::text::display_safe;
 use gristmill_core::{Outcome, Problem, ProblemKind, Severity, Subject};
+use gristmill_data::formats::energon::split_yaml::SplitFile;
 use serde_json::json;
 use std::path::Path;
 

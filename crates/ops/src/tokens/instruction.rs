@@ -3,13 +3,13 @@
 use super::pack::{self, PackReport};
 use crate::engine::modalities::config::{take_unknown_end, PackConfig};
 use crate::engine::modalities::instruction::{deal, Partition, PartitionFile, Settings};
-use crate::formats::modalities::{with_suffix, INDEX_SUFFIX};
 use crate::job::exclusive_output::ExclusiveOutput;
 use crate::job::modalities::make_parent;
 use crate::job::overall::{cost, Forecast};
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::{Failure, Outcome, PackPlan, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
+use gristmill_data::formats::modalities::{with_suffix, INDEX_SUFFIX};
 use gristmill_pycompat::pickle::write_index;
 use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::publish::{place_file, write_file};

@@ -1,7 +1,7 @@
 //! Names of inputs, and of files that are derived from them.
 
-use crate::source::documents::{Packing, TextFile};
 use gristmill_core::PackPlan;
+use gristmill_data::source::documents::{Packing, TextFile};
 use gristmill_storage::remote::{address_of, is_hub_url, RepositoryUrl};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -93,7 +93,7 @@ pub(crate) fn files_named(names: &[&str]) -> Vec<TextFile> {
         bytes: 0,
         stamp: gristmill_core::FileStamp::default(),
         packing: Packing::of_name(name),
-        source: &crate::source::documents::Jsonl,
+        source: &gristmill_data::source::documents::Jsonl,
         rows: None,
     };
     names.iter().map(file).collect()

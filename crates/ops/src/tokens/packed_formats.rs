@@ -2,8 +2,8 @@
 
 use super::formats::reader;
 use crate::engine::check::DatasetInfo;
-use crate::source::kind::{kind_of, packed_formats};
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
+use gristmill_data::source::kind::{kind_of, packed_formats};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,8 @@
 //! What the workers have found out about the data.
 
 use gristmill_core::{DedupPlan, Outcome};
+use gristmill_data::source::dedup::Listing;
 use gristmill_ops::job::dedup::DedupEstimate;
-use gristmill_ops::source::dedup::Listing;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -8,10 +8,10 @@ use crate::tui::screen::UiEnv;
 use crate::tui::testing;
 use gristmill_core::dedup::{Keep, Mode, Variant};
 use gristmill_core::{DedupPlan, Failure, Problem, ProblemKind, RunOptions, Subject};
+use gristmill_data::source::dedup::Listing;
+use gristmill_data::source::documents::{Packing, TextFile};
 use gristmill_ops::job::dedup::{DedupEstimate, LengthEstimate, RepeatedPassage};
 use gristmill_ops::operations::{erase, Dedup};
-use gristmill_ops::source::dedup::Listing;
-use gristmill_ops::source::documents::{Packing, TextFile};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,7 +42,7 @@ fn listing() -> Listing {
         name: name.to_owned(),
         bytes: mib << 20,
         stamp,
-        source: &gristmill_ops::source::documents::Jsonl,
+        source: &gristmill_data::source::documents::Jsonl,
         packing,
         rows: None,
     };

@@ -5,8 +5,8 @@ use super::known::relevant;
 use crate::tui::screen::UiEnv;
 use crate::tui::work::{Latest, Stream};
 use gristmill_core::{Cancel, DedupPlan, Outcome};
+use gristmill_data::source::dedup::{list, Listing};
 use gristmill_ops::job::dedup::{estimate, estimates, DedupEstimate, SampleBudget};
-use gristmill_ops::source::dedup::{list, Listing};
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@ use crate::tui::widgets::{split_bar, text};
 use gristmill_core::media::{AvFacts, ImageFacts};
 use gristmill_core::text::{count, grouped};
 use gristmill_core::{DatasetFacts, MediaFacts, MediaPlan, MediaType};
+use gristmill_data::formats::energon::media_json;
 use gristmill_ops::engine::media::{outlook, MediaOutlook};
-use gristmill_ops::formats::energon::media_json;
 use ratatui::text::{Line, Span};
 
 /// Entries that would be looked into, and a few that were.

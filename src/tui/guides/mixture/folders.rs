@@ -2,9 +2,9 @@
 
 use gristmill_core::text::display_safe;
 use gristmill_core::{DatasetKind, ProblemLog};
+use gristmill_data::formats::nanosets::windows;
+use gristmill_data::source::kind::token_folder_kind;
 use gristmill_ops::engine::nanosets::listing;
-use gristmill_ops::formats::nanosets::windows;
-use gristmill_ops::source::kind::token_folder_kind;
 use std::path::{Path, PathBuf};
 
 /// Maximum number of folders that are inspected.

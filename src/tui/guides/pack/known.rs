@@ -2,8 +2,8 @@
 
 use gristmill_core::pack::SpecialToken;
 use gristmill_core::{Outcome, PackPlan};
+use gristmill_data::preview::tokens::TokenText;
 use gristmill_ops::operations::pack::{DataFacts, DocumentKey, DocumentTexts, FirstDocuments, InputFiles};
-use gristmill_ops::preview::tokens::TokenText;
 use gristmill_ops::tokens::pack::PackPreview;
 use gristmill_tokenizer::TokenizerFacts;
 use std::sync::Arc;

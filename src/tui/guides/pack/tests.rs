@@ -7,10 +7,10 @@ use crate::tui::screen::UiEnv;
 use gristmill_core::options::Answer;
 use gristmill_core::pack::{SpecialToken, TextField};
 use gristmill_core::{Cancel, Failure, PackPlan, Problem, ProblemKind, RunOptions, Subject};
+use gristmill_data::source::documents::Packing;
 use gristmill_ops::job::report::OutputFile;
 use gristmill_ops::operations::pack::{extract_texts, find_files, read_documents, DocumentTexts, InputFiles};
 use gristmill_ops::operations::{erase, Pack};
-use gristmill_ops::source::documents::Packing;
 use gristmill_ops::tokens::pack::{PackPreview, PackSample, Skipped, TargetPreview};
 use gristmill_tokenizer::Tokenizer;
 use std::sync::Arc;
@@ -159,7 +159,7 @@ fn files_are_listed_with_what_each_format_makes_of_them() {
     let mut test = with_documents(given(), LINES);
     if let Some(Ok(files)) = test.guide.known.files.clone().as_deref() {
         let mut files = files.clone();
-        let more = |name: &str, packing| gristmill_ops::source::documents::TextFile {
+        let more = |name: &str, packing| gristmill_data::source::documents::TextFile {
             name: name.into(),
             packing,
             ..files.shown[0].clone()

@@ -6,11 +6,11 @@ use crate::tui::screen::UiEnv;
 use crate::tui::work::Latest;
 use gristmill_core::pack::TextField;
 use gristmill_core::{Cancel, Outcome, PackPlan, RunOptions};
+use gristmill_data::source::documents::DocumentRules;
+use gristmill_data::source::documents::TextFile;
 use gristmill_ops::operations::pack::{
     extract_texts, find_files, read_documents, DocumentTexts, FirstDocuments, InputFiles,
 };
-use gristmill_ops::source::documents::DocumentRules;
-use gristmill_ops::source::documents::TextFile;
 use gristmill_ops::tokens::pack::PackPreview;
 use gristmill_tokenizer::Tokenizer;
 use std::path::PathBuf;

@@ -16,14 +16,14 @@ use gristmill_core::{
     PartFacts, PreparePlan, PreparedFacts, Problem, ProblemKind, RunOptions, SampleSketch, ShardFacts, ShardState,
     Subject,
 };
+use gristmill_data::preview::cells::Depth;
+use gristmill_data::preview::picture::Picture;
+use gristmill_data::preview::Drawable;
+use gristmill_data::source::decode::{decode_part, Value};
 use gristmill_ops::engine::plan::fields::{check_in, DecodedSample};
 use gristmill_ops::engine::plan::file;
 use gristmill_ops::job::prepare::preview;
 use gristmill_ops::operations::{erase, Prepare};
-use gristmill_ops::preview::cells::Depth;
-use gristmill_ops::preview::picture::Picture;
-use gristmill_ops::preview::Drawable;
-use gristmill_ops::source::decode::{decode_part, Value};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::path::Path;
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use super::step::{Answers, StepState};
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::{Gesture, ListState, Places};
-use gristmill_ops::preview::cells::Depth;
+use gristmill_data::preview::cells::Depth;
 use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::Rect;
 use std::cell::RefCell;

@@ -1,9 +1,9 @@
 //! Leads, the starts of the texts of listed samples: read for the rows in view while the list is already shown.
 
 use crate::tui::work::{Latest, Wake};
+use gristmill_data::preview::{lead, LEAD_BYTES};
+use gristmill_data::source::decode::{part_class, PartClass};
 use gristmill_ops::engine::browse::{BrowseSample, Catalog, SampleAt};
-use gristmill_ops::preview::{lead, LEAD_BYTES};
-use gristmill_ops::source::decode::{part_class, PartClass};
 use std::collections::HashMap;
 use std::sync::Arc;
 

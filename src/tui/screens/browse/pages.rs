@@ -2,9 +2,9 @@
 
 use crate::tui::screens::page::{PageLine, Tone};
 use gristmill_core::text::{bytes, count, grouped};
+use gristmill_data::source::decode::Value;
 use gristmill_ops::engine::browse::loader::{FieldValue, LoaderField, LoaderKind, LoaderView};
 use gristmill_ops::engine::browse::offsets::{EntryView, HeaderView, OffsetView};
-use gristmill_ops::source::decode::Value;
 
 /// Maximum number of characters shown of a value.
 const MAX_VALUE_CHARS: usize = 600;

@@ -7,8 +7,8 @@ use crate::tui::keymap::Action;
 use crate::tui::screen::Effect;
 use crate::tui::widgets::{Level, PreviewState, Toast};
 use gristmill_core::text::count;
-use gristmill_ops::preview::{is_prose, Drawable, ReadFrom};
-use gristmill_ops::source::decode::{part_class, PartClass};
+use gristmill_data::preview::{is_prose, Drawable, ReadFrom};
+use gristmill_data::source::decode::{part_class, PartClass};
 
 /// What the reader covers.
 pub(super) struct Covered {

@@ -3,6 +3,8 @@
 use crate::tui::widgets::{Chart, Unit};
 use gristmill_core::text::{bytes, count, duration, grouped};
 use gristmill_core::{Cancel, DatasetFacts, DatasetKind, Outcome, RunOptions, ShardState};
+use gristmill_data::source::decode::{part_class, PartClass};
+use gristmill_data::source::kind::kind_of;
 use gristmill_ops::engine::browse;
 use gristmill_ops::engine::jsonl::{self, JsonlFacts};
 use gristmill_ops::engine::media::{self, MediaSpread};
@@ -10,8 +12,6 @@ use gristmill_ops::engine::spread::{spread_of, DatasetSpread};
 use gristmill_ops::engine::texts::text_lengths;
 use gristmill_ops::job::figures::MAX_JSONL_RECORDS;
 use gristmill_ops::job::scan::LiveScan;
-use gristmill_ops::source::decode::{part_class, PartClass};
-use gristmill_ops::source::kind::kind_of;
 use std::path::Path;
 use std::time::Duration;
 

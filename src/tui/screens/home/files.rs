@@ -3,11 +3,11 @@
 use super::look::{EntryFacts, State};
 use gristmill_core::text::count;
 use gristmill_core::{Cancel, DatasetKind, Failure, Handles, ProblemLog, Progress, TokenKind};
+use gristmill_data::formats::energon::jsonl_idx::{self, IndexState};
+use gristmill_data::formats::energon::metadataset::{self, Leaf, Metadataset, Node, Reference};
+use gristmill_data::formats::energon::{info::Info, layout, split_yaml::SplitFile};
+use gristmill_data::source::kind::{packed_formats, token_folder_kind};
 use gristmill_ops::engine::check::mixture_index::mixture_facts;
-use gristmill_ops::formats::energon::jsonl_idx::{self, IndexState};
-use gristmill_ops::formats::energon::metadataset::{self, Leaf, Metadataset, Node, Reference};
-use gristmill_ops::formats::energon::{info::Info, layout, split_yaml::SplitFile};
-use gristmill_ops::source::kind::{packed_formats, token_folder_kind};
 use gristmill_storage::read::read_whole;
 use std::path::Path;
 

@@ -145,7 +145,7 @@ mod tests {
 
     fn shown(case: &str) -> String {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(case);
-        let kind = gristmill_ops::source::kind::kind_of(&path).unwrap();
+        let kind = gristmill_data::source::kind::kind_of(&path).unwrap();
         let lines = read(&path, kind, "p", &Glyphs::new(false), &Cancel::default()).unwrap();
         lines.iter().map(|line| format!("{}{}\n", line.label, line.text)).collect()
     }

@@ -4,9 +4,9 @@ use gristmill_core::{
     Cancel, Failure, FileStamp, Handles, HiddenSample, Outcome, PartRow, ProblemLog, Progress, SampleRow, Shard,
     TableKind,
 };
+use gristmill_data::source::documents::table_kind;
+use gristmill_data::source::tar::{scan_shard, ScanSink};
 use gristmill_media::kind::type_by_extension;
-use gristmill_ops::source::documents::table_kind;
-use gristmill_ops::source::tar::{scan_shard, ScanSink};
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};

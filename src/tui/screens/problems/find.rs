@@ -4,10 +4,10 @@ use super::rows::{is_about_whole_shard, no_place, no_sample_there, OpenTarget, P
 use super::table::{note, NotedTarget};
 use gristmill_core::handles::problems_of_lines;
 use gristmill_core::{Cancel, DatasetKind, Outcome, Problem, ProblemKind, UnlistedProblems};
+use gristmill_data::source::kind::kind_of;
 use gristmill_ops::browse::{can_open, open};
 use gristmill_ops::engine::browse::places::{place_of, SubjectLocation};
 use gristmill_ops::engine::browse::{Catalog, Groups};
-use gristmill_ops::source::kind::kind_of;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::draw_lines;
-use gristmill_ops::preview::text::{safe_lines, wrap_ranges};
+use gristmill_data::preview::text::{safe_lines, wrap_ranges};
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};

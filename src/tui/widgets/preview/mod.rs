@@ -18,8 +18,8 @@ pub use draw::{draw_short, token_line, PreviewLook};
 pub use pixels::{Encoded, PictureRequest, Pixels};
 
 use crate::tui::keymap::Action;
-use gristmill_ops::preview::tree::{self, LineKind, TreeLine};
-use gristmill_ops::preview::{self, Drawable, PartPreview, ReadFrom};
+use gristmill_data::preview::tree::{self, LineKind, TreeLine};
+use gristmill_data::preview::{self, Drawable, PartPreview, ReadFrom};
 use rows::Rows;
 use search::Search;
 use std::collections::BTreeSet;
@@ -273,7 +273,7 @@ impl PreviewState {
                     return Some(line.value.clone());
                 }
                 let inside = lines.get(at + 1..at + 1 + line.inside as usize)?;
-                let inside: Vec<String> = inside.iter().map(gristmill_ops::preview::text::tree_line).collect();
+                let inside: Vec<String> = inside.iter().map(gristmill_data::preview::text::tree_line).collect();
                 Some(inside.join("\n"))
             }
             Drawable::Text(text) | Drawable::Fact(text) => Some(text.to_string()),

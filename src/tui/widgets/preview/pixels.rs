@@ -2,8 +2,8 @@
 
 use crate::tui::graphics::encode::{encode, Graphics};
 use crate::tui::graphics::{self, TerminalReply};
-use gristmill_ops::preview::cells::{self, CellColour, CellGrid, Depth};
-use gristmill_ops::preview::picture::Picture;
+use gristmill_data::preview::cells::{self, CellColour, CellGrid, Depth};
+use gristmill_data::preview::picture::Picture;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};

@@ -1,9 +1,9 @@
 //! The rows of a preview's body, for the available width.
 
-use gristmill_ops::preview::hex::HexView;
-use gristmill_ops::preview::tensor::TensorView;
-use gristmill_ops::preview::tree::TreeLine;
-use gristmill_ops::preview::{text, Drawable};
+use gristmill_data::preview::hex::HexView;
+use gristmill_data::preview::tensor::TensorView;
+use gristmill_data::preview::tree::TreeLine;
+use gristmill_data::preview::{text, Drawable};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -140,7 +140,7 @@ impl Rows {
     pub(super) fn row_bytes(&self) -> usize {
         match self.kind() {
             Some(Kind::Hex(bytes, _)) => *bytes,
-            _ => gristmill_ops::preview::hex::ROW,
+            _ => gristmill_data::preview::hex::ROW,
         }
     }
 

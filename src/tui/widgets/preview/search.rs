@@ -1,6 +1,6 @@
 //! Searches words in a preview, ignoring case.
 
-use gristmill_ops::preview::Drawable;
+use gristmill_data::preview::Drawable;
 use std::ops::Range;
 use std::sync::Arc;
 

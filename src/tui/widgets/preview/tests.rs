@@ -3,8 +3,8 @@ use crate::tui::testing::{self, Size};
 use crate::tui::theme::ColourMode;
 use crate::tui::widgets::panel;
 use gristmill_core::Cancel;
-use gristmill_ops::preview::cells::Depth;
-use gristmill_ops::preview::{page, part};
+use gristmill_data::preview::cells::Depth;
+use gristmill_data::preview::{page, part};
 use ratatui::backend::TestBackend;
 use ratatui::Terminal;
 

@@ -1,7 +1,7 @@
 use super::*;
 use crate::av;
 use gristmill_core::Cancel;
-use gristmill_ops::formats::energon::media_json::to_json;
+use gristmill_data::formats::energon::media_json::to_json;
 use std::collections::BTreeMap;
 use std::path::Path;
 

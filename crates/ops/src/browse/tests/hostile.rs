@@ -70,7 +70,7 @@ proptest! {
         let dir = small_set();
         prepare(dir.path());
         put(&dir.path().join("x.jsonl"), b"{}\n{}\n{}\n");
-        put(&dir.path().join("x.jsonl.idx"), &crate::formats::energon::tar_idx::encode(&[0, 3, 6], 9));
+        put(&dir.path().join("x.jsonl.idx"), &gristmill_data::formats::energon::tar_idx::encode(&[0, 3, 6], 9));
         mutate(&dir.path().join(victim), &changes, keep);
         if without_tables {
             let _ = std::fs::remove_file(dir.path().join(".nv-meta/index.sqlite"));

@@ -18,7 +18,7 @@ fn lines_are_samples_with_or_without_an_index() {
     // As in the loader's index: blank lines belong to the sample before, at the beginning to the first one.
     assert_eq!(spans, [(0, 13), (13, 10), (23, 10)]);
     let words: Vec<u64> = spans.iter().map(|span| span.0).collect();
-    put(&dir.path().join("a.jsonl.idx"), &crate::formats::energon::tar_idx::encode(&words, text.len() as u64));
+    put(&dir.path().join("a.jsonl.idx"), &gristmill_data::formats::energon::tar_idx::encode(&words, text.len() as u64));
     let catalog = scanned(&path);
     assert!(catalog.groups().is_complete && catalog.group_word() == "file");
     assert_eq!(all(&*catalog), scanned_rows);

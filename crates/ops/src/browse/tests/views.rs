@@ -4,8 +4,8 @@ use super::*;
 use crate::engine::browse::loader::{FieldValue, LoaderKind};
 use crate::engine::browse::places::{place_of, SubjectLocation};
 use crate::engine::browse::{loader, offsets, problems};
-use crate::source::decode::Value;
 use gristmill_core::{ProblemKind, Subject};
+use gristmill_data::source::decode::Value;
 
 fn view(catalog: &dyn Catalog, at: usize) -> offsets::OffsetView {
     offsets::view(catalog, &all(catalog)[at], &Cancel::default()).unwrap()
@@ -58,7 +58,7 @@ fn an_index_that_is_wrong_about_a_sample_is_caught() {
 fn an_offset_file_that_is_wrong_is_caught_too() {
     let dir = small_set();
     prepare(dir.path());
-    put(&dir.path().join("a.tar.idx"), &crate::formats::energon::tar_idx::encode(&[0, 512, 1 << 40], 1 << 41));
+    put(&dir.path().join("a.tar.idx"), &gristmill_data::formats::energon::tar_idx::encode(&[0, 512, 1 << 40], 1 << 41));
     let catalog = scanned(dir.path());
     let said = view(&*catalog, 2).disagreements.join("\n");
     assert!(said.contains("a.tar.idx says byte") && said.contains("the offset file"), "{said}");

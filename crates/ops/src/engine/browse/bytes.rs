@@ -1,7 +1,7 @@
 //! Sources of the bytes of a JSONL file: the file itself, or the text unpacked from it.
 
-use crate::source::documents::{Packing, Unpacked};
 use gristmill_core::{Failure, Outcome};
+use gristmill_data::source::documents::{Packing, Unpacked};
 use gristmill_storage::fs::{Fs as _, RealFs, WriteFile};
 use gristmill_storage::read::ReadFile;
 use std::path::{Path, PathBuf};

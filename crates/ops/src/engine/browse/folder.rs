@@ -4,8 +4,8 @@
 use super::packed::PackedNames;
 use super::state::GroupsState;
 use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited};
-use crate::formats::energon::layout::NV_META;
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
+use gristmill_data::formats::energon::layout::NV_META;
 use gristmill_storage::read::stamp_at;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;

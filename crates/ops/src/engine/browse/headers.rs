@@ -1,8 +1,8 @@
 //! Reads the rows of a window from the headers of a shard, where no index has them.
 
 use super::{clipped, BrowsePart, BrowseSample, SampleAt, MAX_PARTS};
-use crate::source::tar::{each_entry, SpanItem};
 use gristmill_core::{Cancel, Outcome, Shard};
+use gristmill_data::source::tar::{each_entry, SpanItem};
 use gristmill_storage::read::open_read;
 use std::sync::Arc;
 

@@ -3,13 +3,13 @@
 
 use super::{BrowseSample, Catalog};
 use crate::engine::plan::fields::misfit;
-use crate::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, PythonClass, SampleSource};
-use crate::formats::energon::layout;
-use crate::source::decode::{self, DecodedPart, FieldError, PartClass, Value};
 use gristmill_core::field_map::FieldExpression;
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::sample_type::{Field, SampleType};
 use gristmill_core::{Cancel, DatasetKind, Outcome};
+use gristmill_data::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, PythonClass, SampleSource};
+use gristmill_data::formats::energon::layout;
+use gristmill_data::source::decode::{self, DecodedPart, FieldError, PartClass, Value};
 use gristmill_pycompat::Node;
 use gristmill_storage::read::read_whole;
 use std::path::{Component, Path};

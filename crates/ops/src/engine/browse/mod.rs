@@ -35,10 +35,10 @@ pub use problems::{ProblemList, SampleProblem};
 pub use query::KeyQuery;
 pub use tokens::{TokenBrowser, TokenView};
 
-use crate::source::contents;
-use crate::source::discover::is_shard_file;
-use crate::source::kind::kind_of;
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Shard, Subject, TokenKind};
+use gristmill_data::source::contents;
+use gristmill_data::source::discover::is_shard_file;
+use gristmill_data::source::kind::kind_of;
 use gristmill_storage::read::open_read;
 use std::path::Path;
 use std::sync::Arc;
@@ -266,7 +266,7 @@ pub fn open_samples(path: &Path) -> Outcome<Opening> {
 /// Whether a name is that of a packed JSONL file: `a.jsonl.gz`, `a.jsonl.zst`.
 pub fn is_packed_jsonl(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    name.contains(".jsonl.") && !crate::source::documents::Packing::of_name(&name).is_plain()
+    name.contains(".jsonl.") && !gristmill_data::source::documents::Packing::of_name(&name).is_plain()
 }
 
 /// The note on a compressed shard.

@@ -1,10 +1,10 @@
 //! Compares the headers of an archive for a sample with what each index says, and lists the differences.
 
 use super::{BrowsePart, BrowseSample, Catalog};
-use crate::formats::energon::tar_idx::TarIdx;
-use crate::source::compressed_start;
-use crate::source::tar::{each_entry, header_fields, header_offset, HeaderField, SpanEntry, SpanItem};
 use gristmill_core::{Cancel, Failure, Outcome, Shard};
+use gristmill_data::formats::energon::tar_idx::TarIdx;
+use gristmill_data::source::compressed_start;
+use gristmill_data::source::tar::{each_entry, header_fields, header_offset, HeaderField, SpanEntry, SpanItem};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 use std::sync::Arc;
@@ -108,14 +108,14 @@ fn loose(catalog: &dyn Catalog, sample: &BrowseSample) -> OffsetView {
 }
 
 fn sqlite_claim(root: &Path, row: Option<&BrowseSample>) -> SpanClaim {
-    let source = Arc::from(crate::formats::energon::layout::INDEX_SQLITE);
+    let source = Arc::from(gristmill_data::formats::energon::layout::INDEX_SQLITE);
     match row {
         Some(row) => {
             let span = (row.byte_offset, row.byte_offset.saturating_add(row.byte_size));
             SpanClaim { source, span: Some(span), note: row.defect.as_deref().map(str::to_owned) }
         }
         None => {
-            let path = crate::formats::energon::layout::in_nv_meta(root, &source);
+            let path = gristmill_data::formats::energon::layout::in_nv_meta(root, &source);
             let note = if path.exists() { "it has no row for this sample" } else { "there is none" };
             SpanClaim { source, span: None, note: Some(note.to_owned()) }
         }
@@ -244,9 +244,9 @@ impl OffsetView {
                 spoken.push(format!("index.sqlite says it ends at {}, its content goes on to {}", rows.1, found.1));
             }
         }
-        if let Some(entry) = parts()
-            .find(|entry| crate::source::tar::split_name(&entry.name).is_some_and(|(key, _)| *key != *sample.key))
-        {
+        if let Some(entry) = parts().find(|entry| {
+            gristmill_data::source::tar::split_name(&entry.name).is_some_and(|(key, _)| *key != *sample.key)
+        }) {
             spoken.push(format!("the key is '{}' in the list, a header says '{}'", sample.key, entry.name));
         }
         self.disagreements.append(&mut spoken);

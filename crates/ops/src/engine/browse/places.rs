@@ -121,7 +121,7 @@ fn named(
     if let Some(at) = catalog.locate(shard, name, cancel)? {
         return Ok(Some((at, Arc::from(name))));
     }
-    let Some((key, _)) = crate::source::tar::split_name(name) else { return Ok(None) };
+    let Some((key, _)) = gristmill_data::source::tar::split_name(name) else { return Ok(None) };
     Ok(catalog.locate(shard, key, cancel)?.map(|at| (at, Arc::from(key))))
 }
 

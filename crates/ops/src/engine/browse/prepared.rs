@@ -5,11 +5,11 @@ use super::rows::Asking;
 use super::{
     headers, Background, BrowseSample, Catalog, Group, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited,
 };
-use crate::formats::energon::info::Info;
-use crate::formats::energon::layout;
-use crate::formats::energon::tables::Tables;
-use crate::formats::energon::tar_idx::TarIdx;
 use gristmill_core::{Cancel, DatasetKind, Failure, FileStamp, Outcome, Shard, Subject};
+use gristmill_data::formats::energon::info::Info;
+use gristmill_data::formats::energon::layout;
+use gristmill_data::formats::energon::tables::Tables;
+use gristmill_data::formats::energon::tar_idx::TarIdx;
 use gristmill_storage::read::{pause, stamp_at};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -5,12 +5,12 @@ use super::packed::PackedOffsets;
 use super::problems::{ProblemList, SampleProblem};
 use super::state::{GroupsState, Turns};
 use super::{headers, Background, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited};
-use crate::source::discover::{discover, single_shard};
-use crate::source::tar::{scan_shard, ScanSink, BLOCK_BYTES};
 use gristmill_core::{
     Cancel, DatasetKind, Failure, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemSink, Progress, SampleRow,
     Severity, Shard,
 };
+use gristmill_data::source::discover::{discover, single_shard};
+use gristmill_data::source::tar::{scan_shard, ScanSink, BLOCK_BYTES};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 

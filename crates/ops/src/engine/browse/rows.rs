@@ -2,8 +2,8 @@
 //! end the list.
 
 use super::{clipped, BrowsePart, BrowseSample, KeyQuery, SampleAt, VisitFields, Visited, MAX_PARTS};
-use crate::formats::energon::tables::{failure, Tables};
 use gristmill_core::{Cancel, Failure, Outcome};
+use gristmill_data::formats::energon::tables::{failure, Tables};
 use rusqlite::types::ValueRef;
 use rusqlite::Row;
 use std::path::Path;

@@ -6,8 +6,8 @@ use super::{
     find_by_visits, or_defects, over_groups, Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening,
     SampleAt, VisitFields, Visited,
 };
-use crate::source::documents::{table_files, Table, TableFormat};
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
+use gristmill_data::source::documents::{table_files, Table, TableFormat};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -4,12 +4,12 @@ use super::pieces::{KeySpools, Pieces};
 use super::sample_checks::Watch;
 use super::tar_idx_reader::TarIdxReader;
 use super::{Checked, Prepared};
-use crate::formats::energon::tables::{self, Tables};
-use crate::source::tar::{scan_shard, ScanSink};
 use gristmill_core::{
     Handles, HiddenSample, Outcome, PartRow, Problem, ProblemKind, ProblemSink, SampleRow, Severity, Shard, ShardId,
     Subject,
 };
+use gristmill_data::formats::energon::tables::{self, Tables};
+use gristmill_data::source::tar::{scan_shard, ScanSink};
 use rusqlite::{Rows, Statement};
 
 /// Mismatches per shard that are reported individually.

@@ -4,9 +4,9 @@
 use super::forager::{ForagerFacts, ForagerFile, Schema};
 use crate::engine::browse::tokens::forager_code;
 use crate::engine::modalities::check::Vocabulary;
-use crate::preview::tokens::TokenCode;
-use crate::source::documents::{python_line, MAX_LINE_BYTES};
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
+use gristmill_data::preview::tokens::TokenCode;
+use gristmill_data::source::documents::{python_line, MAX_LINE_BYTES};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 

@@ -5,9 +5,9 @@ use super::compare::{Cursor, PARTS_SQL, SAMPLES_SQL};
 use super::sample_checks::Watch;
 use super::tar_idx_reader::TarIdxReader;
 use super::{Checked, Prepared};
-use crate::formats::energon::tables::{self, Tables};
-use crate::source::tar::{each_entry, header_at, SpanItem, BLOCK_BYTES};
 use gristmill_core::{Failure, Handles, Outcome, Shard, ShardId};
+use gristmill_data::formats::energon::tables::{self, Tables};
+use gristmill_data::source::tar::{each_entry, header_at, SpanItem, BLOCK_BYTES};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::sync::Arc;
 

@@ -2,10 +2,10 @@
 
 use super::Prepared;
 use crate::engine::media::{facts_of, MediaSpread};
-use crate::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSource};
-use crate::formats::energon::layout;
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::{DatasetKind, Failure, Outcome, Problem, ProblemKind, ShardId, Subject};
+use gristmill_data::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSource};
+use gristmill_data::formats::energon::layout;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

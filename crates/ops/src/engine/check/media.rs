@@ -3,15 +3,15 @@
 use super::lint::bad_file;
 use super::Prepared;
 use crate::engine::media::{is_in_samples, picks, picks_file, Prober, Verdict, WHOLE};
-use crate::formats::energon::layout;
-use crate::formats::energon::media_json::{from_json, to_json};
-use crate::formats::energon::tables::{failure, open_readonly};
-use crate::source::media_folder;
 use gristmill_core::lfs::{LFS_HINT, LFS_POINTER};
 use gristmill_core::{
     text, ExitClass, Failure, Handles, MediaFilter, MediaPlan, MediaType, Outcome, Problem, ProblemKind, ShardId,
     Subject,
 };
+use gristmill_data::formats::energon::layout;
+use gristmill_data::formats::energon::media_json::{from_json, to_json};
+use gristmill_data::formats::energon::tables::{failure, open_readonly};
+use gristmill_data::source::media_folder;
 use gristmill_media::{ByteSource, Part};
 use gristmill_storage::read::open_read;
 use rusqlite::Connection;
@@ -197,7 +197,7 @@ pub fn check_shard(prepared: &Prepared, id: ShardId, depth: Depth, handles: &Han
     let Ok(Some(connection)) = open(&database) else { return Ok(()) };
     let shard = prepared.shard(id)?;
     let file = if depth == Depth::Rows || shard.is_tgz { None } else { Some(open_read(&shard.path)?) };
-    let file = file.filter(|file| !crate::source::compressed_start(file));
+    let file = file.filter(|file| !gristmill_data::source::compressed_start(file));
     let failed = |error: rusqlite::Error| failure(&database, &error);
     let filters = name_filters(&connection).map_err(failed)?;
     let mut statement = connection.prepare(ENTRIES).map_err(failed)?;

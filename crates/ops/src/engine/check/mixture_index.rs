@@ -1,7 +1,7 @@
 //! Indexes of mixtures of token folders.
 
-use crate::source::kind::{DATASET_INDEX, SAMPLE_INDEX};
 use gristmill_core::{Failure, Handles, Outcome, Subject};
+use gristmill_data::source::kind::{DATASET_INDEX, SAMPLE_INDEX};
 use gristmill_storage::read::open_read;
 use serde::Serialize;
 use std::collections::BTreeMap;

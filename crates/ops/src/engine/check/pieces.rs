@@ -4,9 +4,9 @@
 use super::Prepared;
 use crate::engine::index::{self, SpooledShard};
 use crate::engine::plan::scattered_problem;
-use crate::formats::energon::tables::{SampleRecord, Tables};
-use crate::source::tar::{ScanSink, ShardScan};
 use gristmill_core::{DuplicateKeys, Handles, Outcome, ProblemSink, Shard, ShardId};
+use gristmill_data::formats::energon::tables::{SampleRecord, Tables};
+use gristmill_data::source::tar::{ScanSink, ShardScan};
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::scratch::Scratch;
 use std::collections::HashSet;

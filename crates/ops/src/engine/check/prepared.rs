@@ -1,12 +1,12 @@
 //! A prepared data set opened for checking, with its small files read.
 
 use crate::engine::recorded::Recorded;
-use crate::formats::energon::info::Info;
-use crate::formats::energon::layout;
-use crate::formats::energon::split_yaml::SplitFile;
-use crate::formats::energon::tables::{open_readonly, Tables};
-use crate::source::kind::kind_of;
 use gristmill_core::{DatasetKind, Failure, FileStamp, Outcome, Shard, ShardId, Subject};
+use gristmill_data::formats::energon::info::Info;
+use gristmill_data::formats::energon::layout;
+use gristmill_data::formats::energon::split_yaml::SplitFile;
+use gristmill_data::formats::energon::tables::{open_readonly, Tables};
+use gristmill_data::source::kind::kind_of;
 use gristmill_storage::publish;
 use gristmill_storage::read::stamp_at;
 use gristmill_storage::run_folder::RunFolder;

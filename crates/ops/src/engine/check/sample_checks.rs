@@ -1,9 +1,9 @@
 //! Checks of every sample while its rows are read: parts that the field map needs, and excludes that match.
 
-use crate::formats::energon::dataset_yaml::{DatasetYaml, SampleSource};
 use gristmill_core::field_map::FieldExpression;
 use gristmill_core::text::{agree, count, count_verb};
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, Subject};
+use gristmill_data::formats::energon::dataset_yaml::{DatasetYaml, SampleSource};
 use std::collections::{HashMap, HashSet};
 
 /// Samples that are named individually, per field and shard.

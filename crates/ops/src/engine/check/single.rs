@@ -3,11 +3,11 @@
 use super::Checked;
 use crate::engine::index;
 use crate::engine::plan::{cut_names, same_keys, unusable_samples};
-use crate::source::discover::single_shard;
 use gristmill_core::{
     DatasetFacts, DatasetKind, Handles, Outcome, PartFacts, PreparePlan, Problem, Severity, ShardFacts, ShardId,
     ShardState,
 };
+use gristmill_data::source::discover::single_shard;
 use gristmill_storage::fs::Fs;
 use serde::Serialize;
 use std::collections::BTreeMap;

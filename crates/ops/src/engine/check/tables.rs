@@ -1,10 +1,10 @@
 //! `info`, `lint` and `verify` of files with tables, one or all in a folder.
 
 use super::{CheckTexts, Checked, DatasetInfo, MAX_LISTED};
-use crate::source::documents::{summarize_splits, table_files, Table, TableFile, TableSummary, TableUnit};
 use gristmill_core::table::{Align, Table as TextTable};
 use gristmill_core::text::{bytes, count, count_verb, display_safe, grouped, size};
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Subject};
+use gristmill_data::source::documents::{summarize_splits, table_files, Table, TableFile, TableSummary, TableUnit};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};

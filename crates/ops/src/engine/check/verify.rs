@@ -5,8 +5,8 @@ use super::media::Depth;
 use super::sample_checks::Watch;
 use super::{Checked, Prepared, Remembering};
 use crate::engine::index;
-use crate::formats::energon::layout;
 use gristmill_core::{Duplicates, Failure, Handles, Outcome, Problem, ProblemKind, ShardId, Subject};
+use gristmill_data::formats::energon::layout;
 use std::collections::HashSet;
 use std::path::Path;
 

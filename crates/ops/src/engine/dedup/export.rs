@@ -2,13 +2,13 @@
 
 use super::compose::{Composer, Out, Parts};
 use super::write_back::RangesGo;
-use crate::formats::bsade::{
+use gristmill_core::text::bytes as size;
+use gristmill_core::{Cancel, Failure, Outcome, Subject};
+use gristmill_data::formats::bsade::{
     build_table, table_entry, table_memory, table_width, KeptLengths, Range, RangesWriter, ShardSize, ShardWriter,
     KEPT_LENGTHS, REMOVE_RANGES, TABLE, TOKENIZED,
 };
-use crate::source::dedup::{Kind, Record};
-use gristmill_core::text::bytes as size;
-use gristmill_core::{Cancel, Failure, Outcome, Subject};
+use gristmill_data::source::dedup::{Kind, Record};
 use gristmill_pycompat::json_text::push_ascii;
 use gristmill_storage::fs::{BufferedFile, Fs};
 use gristmill_storage::read::open_read;
@@ -109,7 +109,8 @@ pub fn shards_that_fit(files: &[u64], shards: u32, memory: u64) -> Option<u32> {
     let most = u32::try_from(files.len()).unwrap_or(u32::MAX).max(shards);
     (shards.max(1)..=most).find(|shards| {
         (0..*shards).all(|shard| {
-            let files = files.get(crate::formats::bsade::shard_files(files.len(), *shards, shard)).unwrap_or_default();
+            let files =
+                files.get(gristmill_data::formats::bsade::shard_files(files.len(), *shards, shard)).unwrap_or_default();
             fits(files.iter().sum())
         })
     })

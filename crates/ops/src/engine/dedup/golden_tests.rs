@@ -3,10 +3,10 @@
 use super::export::{write_table, RangesExport, ShardExport};
 use super::output::CompressedOutput;
 use super::write_back::{Layout, RangesGo, WriteBack};
-use crate::formats::bsade::{shard_files, Range, RangesReader, TABLE};
-use crate::source::dedup::{list, Documents, Kind, Position, TextFile};
-use crate::source::documents::{Blocks, Packing};
 use gristmill_core::{Cancel, Outcome};
+use gristmill_data::formats::bsade::{shard_files, Range, RangesReader, TABLE};
+use gristmill_data::source::dedup::{list, Documents, Kind, Position, TextFile};
+use gristmill_data::source::documents::{Blocks, Packing};
 use gristmill_storage::fs::{BufferedFile, Fs as _, RealFs};
 use gristmill_storage::read::{open_read, stamp_at};
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ pub(super) fn layouts() -> [(&'static str, Layout); 2] {
 }
 
 /// Reads every line of a file.
-fn each(file: &TextFile, mut take: impl FnMut(&crate::source::dedup::Record<'_>) -> Outcome<()>) {
+fn each(file: &TextFile, mut take: impl FnMut(&gristmill_data::source::dedup::Record<'_>) -> Outcome<()>) {
     let cancel = Cancel::default();
     let mut documents = Documents::open(file, "text", Position::default(), Box::new(Vec::new()), &cancel).unwrap();
     while let Some(record) = documents.next().unwrap() {
@@ -69,7 +69,7 @@ fn unpacked(path: &Path, packing: Packing) -> Vec<u8> {
         bytes: stamp.bytes,
         stamp,
         packing,
-        source: &crate::source::documents::Jsonl,
+        source: &gristmill_data::source::documents::Jsonl,
         rows: None,
     };
     let mut blocks = Blocks::open(&file, 1 << 20, Position::default(), &Cancel::default()).unwrap();

@@ -1,7 +1,7 @@
 //! Shows repeats in the documents themselves: everything is held in memory, nothing is written.
 
-use crate::source::dedup::{Body, Documents, Kind, Position, Spool, TextFile};
 use gristmill_core::{Cancel, Failure, Outcome};
+use gristmill_data::source::dedup::{Body, Documents, Kind, Position, Spool, TextFile};
 use gristmill_dedup::{find_with, RepeatedText, Rule};
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -2,9 +2,9 @@
 
 use super::compose::{Out, Parts};
 use super::write_back::{LineResult, Pieces, RangesGo, WriteBack};
-use crate::formats::bsade::Range;
-use crate::source::dedup::{Body, Kind, Record};
 use gristmill_core::Outcome;
+use gristmill_data::formats::bsade::Range;
+use gristmill_data::source::dedup::{Body, Kind, Record};
 use gristmill_pycompat::json_text::{push_again, unescape};
 
 /// The position of the text in a line whose other fields are already in Python's format; or that nothing is known of the line.

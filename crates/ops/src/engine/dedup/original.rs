@@ -1,9 +1,11 @@
 //! An existing index, made by the reference or by this program: its documents in order (docs/formats/bsade.md §3).
 
 use super::write_back::Pieces;
-use crate::formats::bsade::{ranges_folder, shard_folder, DocumentPlace, Places, RangesReader, Shard, REMOVE_RANGES};
 use gristmill_core::text::bytes as size;
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
+use gristmill_data::formats::bsade::{
+    ranges_folder, shard_folder, DocumentPlace, Places, RangesReader, Shard, REMOVE_RANGES,
+};
 use gristmill_pycompat::json_fields::{slice, Fields};
 use gristmill_pycompat::json_text::{has_half, unescape};
 use gristmill_pycompat::json_walk::Kind;

@@ -1,8 +1,8 @@
 //! An output file, packed according to the end of its name (docs/formats/bsade.md §6).
 
 use super::zip_writer::ZipWriter;
-use crate::source::documents::Packing;
 use gristmill_core::Outcome;
+use gristmill_data::source::documents::Packing;
 use gristmill_storage::fs::BufferedFile;
 use std::io::{self, Write as _};
 use std::path::Path;

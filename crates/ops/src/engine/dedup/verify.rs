@@ -1,11 +1,11 @@
 //! Checks every file of an index shard against the others (docs/formats/bsade.md §3 and §5).
 
 use super::original::{describe, read_line};
-use crate::formats::bsade::{
-    table_memory, table_width, Places, RangesReader, Shard, TableCheck, KEPT_LENGTHS, REMOVE_RANGES, SEPARATOR,
-};
 use gristmill_core::text::{agree, bytes as size, count, grouped};
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
+use gristmill_data::formats::bsade::{
+    table_memory, table_width, Places, RangesReader, Shard, TableCheck, KEPT_LENGTHS, REMOVE_RANGES, SEPARATOR,
+};
 use gristmill_pycompat::json_fields::Fields;
 use gristmill_storage::read::{open_read, ReadFile};
 use memchr::memchr_iter;

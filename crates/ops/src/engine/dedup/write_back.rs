@@ -2,10 +2,10 @@
 //! first.
 
 use super::compose::{string, Composer, Out, Parts};
-use crate::formats::bsade::{Range, Shortener};
-use crate::source::dedup::{Body, Kind, Record};
 use gristmill_core::dedup::{DedupPlan, Mode, Variant, FIELD_OF_VARIANT_B};
 use gristmill_core::{Failure, Outcome};
+use gristmill_data::formats::bsade::{Range, Shortener};
+use gristmill_data::source::dedup::{Body, Kind, Record};
 use gristmill_pycompat::json_fields::Fields;
 use gristmill_pycompat::json_text::push_ascii;
 

@@ -2,11 +2,11 @@
 
 use super::noted::NotedLine;
 use super::write_back::{Layout, RangesGo, WriteBack};
-use crate::formats::bsade::Range;
-use crate::source::dedup::{Body, Documents, Kind, Position, TextFile, HELD_LINE};
-use crate::source::documents::Packing;
 use gristmill_core::dedup::{DedupPlan, Mode, Variant};
 use gristmill_core::Cancel;
+use gristmill_data::formats::bsade::Range;
+use gristmill_data::source::dedup::{Body, Documents, Kind, Position, TextFile, HELD_LINE};
+use gristmill_data::source::documents::Packing;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::stamp_at;
@@ -31,7 +31,7 @@ fn file_of(dir: &Path, bytes: &[u8], packing: Packing) -> TextFile {
         bytes: stamp.bytes,
         stamp,
         packing,
-        source: &crate::source::documents::Jsonl,
+        source: &gristmill_data::source::documents::Jsonl,
         rows: None,
     }
 }

@@ -1,7 +1,7 @@
 //! Checks exclude items against the finished tables: whether the samples they name exist.
 
-use crate::formats::energon::tables::{self, open_readonly};
 use gristmill_core::{Cancel, Duplicates, Outcome};
+use gristmill_data::formats::energon::tables::{self, open_readonly};
 use gristmill_pycompat::braces;
 use gristmill_storage::sort::CANCEL_EVERY;
 use rusqlite::{OptionalExtension as _, Statement};

@@ -1,8 +1,8 @@
 //! Media tables of an earlier database, kept when the sample tables are rebuilt.
 
-use crate::formats::energon::tables::{self, open_readonly, CREATE_MEDIA_TABLES};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Cancel, ExitClass, Failure, Outcome};
+use gristmill_data::formats::energon::tables::{self, open_readonly, CREATE_MEDIA_TABLES};
 use gristmill_storage::fs::Fs;
 use gristmill_storage::sort::CANCEL_EVERY;
 use rusqlite::types::ToSqlOutput;

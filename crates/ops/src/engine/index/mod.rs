@@ -30,9 +30,9 @@ pub use same_keys::{same_keys, scattered_samples, KeyGroups};
 pub use spool::SpooledShard;
 pub use writer::IndexWriter;
 
-use crate::source::tar::{scan_shard, ScanSink};
 use gristmill_core::handles::KEPT_PROBLEMS;
 use gristmill_core::{Duplicates, Handles, HiddenSample, Outcome, PartRow, Progress, SampleRow, Shard, ShardId};
+use gristmill_data::source::tar::{scan_shard, ScanSink};
 use gristmill_storage::fs::Fs;
 use spool::SpoolSink;
 use std::path::{Path, PathBuf};

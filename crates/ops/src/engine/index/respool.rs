@@ -1,11 +1,11 @@
 //! Rebuilds a shard's spool from an earlier index, so that a second run need not read an unchanged shard again.
 
 use super::spool::{discard, SpoolSink, SpooledShard};
-use crate::formats::energon::tables::open_readonly;
-use crate::source::tar::{is_sketched, keep_sketch, ScanSink, ShardScan, PART_NAMES_KEPT};
 use gristmill_core::{
     Cancel, Failure, HiddenSample, Outcome, PartFacts, PartRow, SampleRow, SampleSketch, Shard, ShardId,
 };
+use gristmill_data::formats::energon::tables::open_readonly;
+use gristmill_data::source::tar::{is_sketched, keep_sketch, ScanSink, ShardScan, PART_NAMES_KEPT};
 use gristmill_storage::fs::Fs;
 use gristmill_storage::read::open_read;
 use gristmill_storage::sort::bytes::SpoolReader;

@@ -1,8 +1,8 @@
 //! The result of scanning one shard: `.tar.idx`, the rows, and the keys in sorted runs.
 
 use super::rows::{RowReader, RowWriter};
-use crate::source::tar::{ScanSink, ShardScan};
 use gristmill_core::{HiddenSample, Outcome, PartRow, RecordedProblems, SampleRow, ShardId};
+use gristmill_data::source::tar::{ScanSink, ShardScan};
 use gristmill_storage::fs::Fs;
 use gristmill_storage::read::open_read;
 use gristmill_storage::sort::bytes::{SpoolFile, SpoolReader, SpoolWriter};

@@ -1,9 +1,9 @@
 //! The six b-trees of `samples` and `sample_parts`, filled row by row.
 
 use super::parts::PartsByName;
-use crate::formats::energon::tables::{CREATE_SAMPLE_INDEXES, CREATE_SAMPLE_TABLES};
-use crate::formats::sqlite::{IndexTree, PageWriter, Record, SchemaEntry, TableTree, Value};
 use gristmill_core::{Failure, Outcome};
+use gristmill_data::formats::energon::tables::{CREATE_SAMPLE_INDEXES, CREATE_SAMPLE_TABLES};
+use gristmill_data::formats::sqlite::{IndexTree, PageWriter, Record, SchemaEntry, TableTree, Value};
 use gristmill_storage::sort::SortContext;
 use std::path::Path;
 

@@ -1,9 +1,9 @@
 //! The engine from tar files to tables: against the golden dumps, against a naive model, and with little memory, damage and cancellation.
 
 use super::*;
-use crate::formats::energon::tables::open_readonly;
-use crate::source::tar::{ScanSink as _, ShardScan};
 use gristmill_core::{Cancel, HiddenSample, PartRow, ProblemLog, SampleRow};
+use gristmill_data::formats::energon::tables::open_readonly;
+use gristmill_data::source::tar::{ScanSink as _, ShardScan};
 use gristmill_storage::fs::fault::{Fault, FaultFs};
 use gristmill_storage::fs::RealFs;
 use proptest::prelude::*;

@@ -2,9 +2,9 @@
 
 use super::lint::problem;
 use super::messages::bad_line;
-use crate::source::jsonl::Unit;
-use crate::source::jsonl::{each_line, BadLine, Checker, Line, LineEnds, MAX_LINE_BYTES};
 use gristmill_core::{Failure, Handles, Outcome, Problem, Severity, Subject};
+use gristmill_data::source::jsonl::Unit;
+use gristmill_data::source::jsonl::{each_line, BadLine, Checker, Line, LineEnds, MAX_LINE_BYTES};
 use gristmill_storage::read::ReadFile;
 use std::sync::Mutex;
 

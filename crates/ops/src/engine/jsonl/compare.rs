@@ -1,8 +1,8 @@
 //! Compares the index on disk with the index that the file requires.
 
-use crate::formats::energon::jsonl_idx::WORD;
 use gristmill_core::text::{count, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Subject};
+use gristmill_data::formats::energon::jsonl_idx::WORD;
 use gristmill_storage::read::ReadFile;
 use std::path::PathBuf;
 

@@ -1,9 +1,9 @@
 //! Facts from the first records of a JSONL file: for the facts view, for Home and for `info`.
 
 use super::{messages, Lengths};
-use crate::formats::energon::jsonl_idx::{self, IndexState};
-use crate::source::jsonl::{each_line, start_of, FileStart, Line, LineEnds, Unit};
 use gristmill_core::{Cancel, Failure, Outcome, Problem};
+use gristmill_data::formats::energon::jsonl_idx::{self, IndexState};
+use gristmill_data::source::jsonl::{each_line, start_of, FileStart, Line, LineEnds, Unit};
 use gristmill_storage::read::open_read;
 use serde::Serialize;
 use serde_json::Value;
@@ -137,7 +137,7 @@ pub fn facts_of(path: &Path, sample_limit: u64) -> Outcome<JsonlFacts> {
         match LineEnds::of(line.start, line.bytes) {
             None => {}
             Some(ends) if line.is_whole() && !ends.is_object() => {
-                let bad = crate::source::jsonl::BadLine { line: line.number, start: line.start, ends };
+                let bad = gristmill_data::source::jsonl::BadLine { line: line.number, start: line.start, ends };
                 seen.facts.bad_lines += 1;
                 if seen.facts.problems.len() < KEPT_PROBLEMS {
                     seen.facts.problems.push(messages::bad_line(&file, &bad));

@@ -1,8 +1,8 @@
 //! Parses every line, in ranges.
 
-use crate::source::jsonl::{each_line, Checker, Issue, Line, LineEnds, Unit, MAX_LINE_BYTES};
 use gristmill_core::text::display_safe_bytes;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
+use gristmill_data::source::jsonl::{each_line, Checker, Issue, Line, LineEnds, Unit, MAX_LINE_BYTES};
 use gristmill_storage::read::ReadFile;
 use std::collections::BTreeMap;
 use std::sync::Mutex;

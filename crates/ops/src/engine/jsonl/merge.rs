@@ -1,8 +1,8 @@
 //! Joins the ranges of a file, in order.
 
-use crate::source::jsonl::{BadLine, LineEnds, UnitLines};
 use gristmill_core::handles::KEPT_PROBLEMS;
 use gristmill_core::Outcome;
+use gristmill_data::source::jsonl::{BadLine, LineEnds, UnitLines};
 
 /// Bytes passed to the sink at a time.
 const WRITE_BYTES: usize = 64 << 10;

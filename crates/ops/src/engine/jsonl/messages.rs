@@ -2,9 +2,9 @@
 
 use super::Counts;
 use crate::engine::plan::shell_quote;
-use crate::source::jsonl::{is_white, start_of, BadLine, FileStart};
 use gristmill_core::text::{agree, count, count_verb, display_safe_bytes, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
+use gristmill_data::source::jsonl::{is_white, start_of, BadLine, FileStart};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 

@@ -18,8 +18,8 @@ pub use lint::lint_unit;
 pub use merge::{Counts, Merge};
 pub use messages::{bad_line, blank_lines, cr_only, open, refusal, refused_start, report_bad};
 
-use crate::source::jsonl::{self, Unit, UnitLines};
 use gristmill_core::{Cancel, Outcome, Progress};
+use gristmill_data::source::jsonl::{self, Unit, UnitLines};
 use gristmill_storage::read::ReadFile;
 
 /// The largest range read by one thread, in bytes.

@@ -1,7 +1,7 @@
 //! Files against a naive implementation of the rules, in ranges of any size.
 
 use super::*;
-use crate::source::jsonl::{units as ranges, BadLine};
+use gristmill_data::source::jsonl::{units as ranges, BadLine};
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::open_read;

@@ -5,8 +5,8 @@ use super::sample_hasher::PartRef;
 use super::search::NullProblemSink;
 use super::LeakKind;
 use crate::engine::check::Prepared;
-use crate::source::tar::{scan_shard, ScanSink};
 use gristmill_core::{Cancel, Failure, Handles, HiddenSample, Outcome, PartRow, Progress, SampleRow, ShardId};
+use gristmill_data::source::tar::{scan_shard, ScanSink};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The most folders with the same name; with more, the name is a number within its folder.

@@ -2,8 +2,8 @@
 
 use super::search::RecordBuffer;
 use super::LeakOptions;
-use crate::source::tar::ScanSink;
 use gristmill_core::{Cancel, Failure, HiddenSample, Outcome, PartRow, SampleRow};
+use gristmill_data::source::tar::ScanSink;
 use gristmill_media::kind::type_by_extension;
 use gristmill_storage::read::ReadFile;
 use std::collections::HashSet;

@@ -5,11 +5,11 @@ use super::names;
 use super::sample_hasher::{bit, PartRef, SampleHasher};
 use super::{Leak, LeakKind, LeakOptions, LeakPlace, Leaks, SplitLayout};
 use crate::engine::check::Prepared;
-use crate::source::compressed_start;
-use crate::source::tar::scan_shard;
 use gristmill_core::{
     Cancel, Handles, Outcome, Problem, ProblemKind, ProblemSink, Progress, RunOptions, ShardId, Subject,
 };
+use gristmill_data::source::compressed_start;
+use gristmill_data::source::tar::scan_shard;
 use gristmill_pycompat::braces;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::read::open_read;

@@ -1,11 +1,11 @@
 //! Estimates what a filter would pick before the run: for questions and `--dry-run`.
 
 use super::pick::{picks, picks_file, Prober, Verdict};
-use crate::source::compressed_start;
-use crate::source::media_folder;
 use gristmill_core::{
     Cancel, DatasetFacts, Handles, MediaFacts, MediaFilter, MediaPlan, MediaType, Outcome, ProblemLog, Progress,
 };
+use gristmill_data::source::compressed_start;
+use gristmill_data::source::media_folder;
 use gristmill_media::kind::{type_by_extension, type_by_header, HEADER_BYTES};
 use gristmill_media::{ByteSource, Part};
 use gristmill_storage::read::{open_read, ReadFile};

@@ -1,7 +1,7 @@
 //! Rows on their way into the database: one spool file per unit of work, in the order found.
 
-use crate::formats::energon::media_json;
 use gristmill_core::{MediaFacts, MediaType, Outcome};
+use gristmill_data::formats::energon::media_json;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::read::open_read;
 use gristmill_storage::sort::bytes::{push_int, push_text, SpoolFile, SpoolReader, SpoolWriter};

@@ -1,9 +1,9 @@
 //! Distributions of what the media tables of a data set hold: for `info` and the facts view.
 
-use crate::formats::energon::layout;
-use crate::formats::energon::media_json::from_json;
-use crate::formats::energon::tables::{failure, open_readonly};
 use gristmill_core::{AvFacts, Cancel, Failure, ImageFacts, MediaFacts, Outcome};
+use gristmill_data::formats::energon::layout;
+use gristmill_data::formats::energon::media_json::from_json;
+use gristmill_data::formats::energon::tables::{failure, open_readonly};
 use rusqlite::Connection;
 use serde::Serialize;
 use std::collections::BTreeMap;

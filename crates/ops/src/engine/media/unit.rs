@@ -3,9 +3,9 @@
 use super::pick::{picks, Prober, Verdict};
 use super::spool::{MediaRows, RowsWriter};
 use crate::engine::index::{Entries, SpooledShard};
-use crate::source::media_folder::FileList;
 use gristmill_core::lfs::{LFS_HINT, LFS_POINTER};
 use gristmill_core::{Failure, Handles, MediaPlan, Outcome, Problem, ProblemKind, Shard, Subject};
+use gristmill_data::source::media_folder::FileList;
 use gristmill_media::{ByteSource, Part};
 use gristmill_storage::fs::Fs;
 use gristmill_storage::read::open_read;

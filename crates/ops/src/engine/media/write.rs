@@ -2,8 +2,8 @@
 
 use super::spool::{MediaRows, Row};
 use crate::engine::index::sql_failure;
-use crate::formats::energon::tables::{CREATE_MEDIA_TABLES, INSERT_MEDIA, INSERT_MEDIA_FILTER};
 use gristmill_core::{Failure, Handles, MediaFilter, Outcome, Subject};
+use gristmill_data::formats::energon::tables::{CREATE_MEDIA_TABLES, INSERT_MEDIA, INSERT_MEDIA_FILTER};
 use gristmill_storage::fs::Fs;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
@@ -239,7 +239,7 @@ pub fn is_in_samples(connection: &Connection, database: &Path, entry: &str) -> O
 
 /// Whether the media tables of a database record that all its entries were probed with this filter. Any error means `false`.
 pub fn has_filter(database: &Path, filter: &MediaFilter) -> bool {
-    let Ok(connection) = crate::formats::energon::tables::open_readonly(database) else { return false };
+    let Ok(connection) = gristmill_data::formats::energon::tables::open_readonly(database) else { return false };
     let sql = "SELECT count(*) FROM media_filters WHERE strategy = ?1 AND patterns = ?2";
     let found = connection.query_row(sql, (filter.strategy(), filter.patterns()), |row| row.get::<_, i64>(0));
     found.is_ok_and(|count| count > 0)

@@ -5,12 +5,12 @@ use super::facts::{MixFacts, MixNodeKind};
 use super::overlaps::list;
 use super::paths::{lexically, relative};
 use super::sets::{Library, MixFile, Opened};
-use crate::formats::energon::metadataset::{
-    self, Aux, AuxTarget, Blend, Join, JoinMember, Joiner, Leaf, Mark, Member, Metadataset, Node, Reference, Split,
-};
 use gristmill_core::mix::{MixAux, MixKind, MixMember, MixPlan};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
+use gristmill_data::formats::energon::metadataset::{
+    self, Aux, AuxTarget, Blend, Join, JoinMember, Joiner, Leaf, Mark, Member, Metadataset, Node, Reference, Split,
+};
 use gristmill_pycompat::Node as Value;
 use gristmill_storage::run_folder::is_beside_output;
 use serde::Serialize;

@@ -5,11 +5,11 @@ use super::paths::{resolve, PathTarget};
 use super::records;
 use super::sets::{quoted, Library, MixFile, Opened, Unusable};
 use super::walk::WithAux;
-use crate::formats::energon::layout;
-use crate::formats::energon::metadataset::{Aux, AuxTarget};
-use crate::formats::energon::tables::Tables;
-use crate::source::tar::split_name;
 use gristmill_core::{Cancel, Outcome};
+use gristmill_data::formats::energon::layout;
+use gristmill_data::formats::energon::metadataset::{Aux, AuxTarget};
+use gristmill_data::formats::energon::tables::Tables;
+use gristmill_data::source::tar::split_name;
 use gristmill_media::kind::type_by_extension;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ pub(super) fn open_local(library: &mut Library, path: PathBuf, is_folder: bool) 
 }
 
 fn has_shards(path: &Path) -> bool {
-    crate::source::kind::kind_of(path).is_ok_and(|kind| kind == gristmill_core::DatasetKind::RawWebDataset)
+    gristmill_data::source::kind::kind_of(path).is_ok_and(|kind| kind == gristmill_core::DatasetKind::RawWebDataset)
 }
 
 /// A source open for look-ups.

@@ -1,6 +1,6 @@
 //! Small prepared data sets for tests, made by hand: the preparation itself is not tested here.
 
-use crate::formats::energon::{info::Info, layout, split_yaml::SplitFile, tables, tar_idx};
+use gristmill_data::formats::energon::{info::Info, layout, split_yaml::SplitFile, tables, tar_idx};
 use gristmill_storage::fs::{Fs as _, RealFs};
 use gristmill_storage::publish::write_file;
 use rusqlite::params;
@@ -91,7 +91,7 @@ pub(crate) fn jsonl(path: &Path, lines: &[&str]) -> PathBuf {
         text.push('\n');
     }
     write_file(&RealFs, path, text.as_bytes(), 0o644).unwrap();
-    let index = crate::formats::energon::jsonl_idx::index_path(path);
+    let index = gristmill_data::formats::energon::jsonl_idx::index_path(path);
     write_file(&RealFs, &index, &tar_idx::encode(&offsets, text.len() as u64), 0o644).unwrap();
     path.to_owned()
 }

@@ -3,10 +3,10 @@
 //! Memory holds only buffers of bounded size, whatever the number of samples.
 
 use super::join_plan::{JoinInput, JoinPlan};
-use crate::formats::energon::join_idx::{Cell, JoinIdxWriter, CELL};
-use crate::formats::energon::tables::{failure, open_readonly};
 use gristmill_core::mix::Nonmatch;
 use gristmill_core::{Failure, Handles, Outcome, Subject};
+use gristmill_data::formats::energon::join_idx::{Cell, JoinIdxWriter, CELL};
+use gristmill_data::formats::energon::tables::{failure, open_readonly};
 use gristmill_storage::fs::Fs;
 use gristmill_storage::sort::bytes::SpoolWriter;
 use gristmill_storage::sort::{reduce, Merge, Run, RunSource, SortContext, Sorter};

@@ -1,10 +1,10 @@
 //! A join before it is made: its samples and shards, and where the loader looks for its index.
 
 use super::sets::{quoted, MixFile, SplitView, Unusable, WebSet};
-use crate::formats::energon::join_idx::JoinIdx;
-use crate::formats::energon::layout;
-use crate::formats::energon::metadataset::Mark;
 use gristmill_core::mix::Nonmatch;
+use gristmill_data::formats::energon::join_idx::JoinIdx;
+use gristmill_data::formats::energon::layout;
+use gristmill_data::formats::energon::metadataset::Mark;
 use sha2::{Digest as _, Sha256};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 use super::super::fixture::{keys, metadataset, Set};
 use super::*;
-use crate::formats::energon::join_idx::JoinIdx;
 use gristmill_core::{Cancel, ProblemLog, Progress};
+use gristmill_data::formats::energon::join_idx::JoinIdx;
 use gristmill_storage::fs::RealFs;
 use tempfile::TempDir;
 

@@ -19,9 +19,9 @@ mod walk;
 
 pub use facts::{AuxLookup, JoinFacts, MixFacts, MixNode, MixNodeKind, MixSplit};
 
-use crate::formats::energon::metadataset::Mark;
-use crate::formats::energon::ENERGON_VERSION;
 use gristmill_core::{Handles, Outcome, Problem, ProblemKind, Severity};
+use gristmill_data::formats::energon::metadataset::Mark;
+use gristmill_data::formats::energon::ENERGON_VERSION;
 use join_plan::JoinPlan;
 use sets::{MixFile, Unusable};
 use std::collections::HashMap;

@@ -1,12 +1,12 @@
 //! A sample of a member's records: JSON from a JSONL file or from the `json` parts of a crude WebDataset.
 
 use super::sets::{Opened, SplitView, WebSet};
-use crate::formats::energon::jsonl_idx::{index_path, JsonlIdx};
-use crate::formats::energon::layout;
-use crate::formats::energon::tables::Tables;
-use crate::source::contents::read_part;
-use crate::source::decode::{decode_part, Value};
 use gristmill_core::{Cancel, FileStamp, Outcome, Shard};
+use gristmill_data::formats::energon::jsonl_idx::{index_path, JsonlIdx};
+use gristmill_data::formats::energon::layout;
+use gristmill_data::formats::energon::tables::Tables;
+use gristmill_data::source::contents::read_part;
+use gristmill_data::source::decode::{decode_part, Value};
 use gristmill_storage::read::open_read;
 use std::path::Path;
 

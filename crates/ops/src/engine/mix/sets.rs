@@ -1,14 +1,14 @@
 //! The members of a metadataset on disk: each is opened once, however often it is named.
 
-use crate::formats::energon::dataset_yaml::DatasetYaml;
-use crate::formats::energon::info::Info;
-use crate::formats::energon::jsonl_idx::{self, IndexState};
-use crate::formats::energon::layout;
-use crate::formats::energon::metadataset::{self, Metadataset, Mistake};
-use crate::formats::energon::split_yaml::SplitFile;
-use crate::source::kind::kind_of;
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::{DatasetKind, Failure, Outcome, Problem};
+use gristmill_data::formats::energon::dataset_yaml::DatasetYaml;
+use gristmill_data::formats::energon::info::Info;
+use gristmill_data::formats::energon::jsonl_idx::{self, IndexState};
+use gristmill_data::formats::energon::layout;
+use gristmill_data::formats::energon::metadataset::{self, Metadataset, Mistake};
+use gristmill_data::formats::energon::split_yaml::SplitFile;
+use gristmill_data::source::kind::kind_of;
 use gristmill_pycompat::yaml_read;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 
 use super::facts::{MixNode, MixNodeKind};
 use super::sets::{SplitView, WebSet};
-use crate::formats::energon::layout;
-use crate::formats::energon::tables::Tables;
+use gristmill_data::formats::energon::layout;
+use gristmill_data::formats::energon::tables::Tables;
 use std::collections::HashMap;
 
 /// Maximum number of excluded samples looked up individually; if there are more, all are assumed to exist.

@@ -1,6 +1,6 @@
 //! Subsets, combined down the tree and applied to a number of samples exactly as the loader computes them.
 
-use crate::formats::energon::metadataset::{Range, Subset};
+use gristmill_data::formats::energon::metadataset::{Range, Subset};
 
 /// The part of a data set that remains after all subsets above it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,7 +64,7 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::energon::metadataset::Mark;
+    use gristmill_data::formats::energon::metadataset::Mark;
 
     fn subset(range: Range) -> Subset {
         Subset { at: Mark::default(), range }

@@ -375,7 +375,7 @@ mod authored {
         let dir = house();
         let plan = plan(&dir, MixKind::Blend, &[("a", 0.7), ("j.jsonl", 3.0)]);
         let text = render(&plan).unwrap();
-        let read = crate::formats::energon::metadataset::read(&text).unwrap();
+        let read = gristmill_data::formats::energon::metadataset::read(&text).unwrap();
         let names: Vec<&str> = read.splits.iter().map(|split| split.name.as_str()).collect();
         assert_eq!(names, ["train", "val"]);
         assert!(text.contains("weight: 0.7\n") && text.contains("weight: 3\n"), "{text}");

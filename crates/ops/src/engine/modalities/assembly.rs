@@ -1,9 +1,9 @@
 //! A packed file or a text file assembled from documents or lines of others, in a new order.
 
 use super::source::{written_size, Source};
-use crate::formats::modalities::packed::Header;
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Handles, Outcome};
+use gristmill_data::formats::modalities::packed::Header;
 use gristmill_pycompat::numpy_random::{Generator, Order};
 use gristmill_pycompat::pickle::write_index;
 use gristmill_pycompat::random::{MersenneTwister, Seed};

@@ -2,10 +2,10 @@
 
 use super::index_checker::{IndexChecker, Verdict};
 use crate::engine::check::Checked;
-use crate::formats::modalities::packed::{Layout, Packed};
-use crate::formats::modalities::raw_index;
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind};
+use gristmill_data::formats::modalities::packed::{Layout, Packed};
+use gristmill_data::formats::modalities::raw_index;
 use gristmill_storage::read::{open_read, ReadFile};
 use serde::Serialize;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Cutting files into chunks that are shuffled individually (docs/formats/modalities.md §5.4).
 
-use crate::formats::modalities::with_suffix;
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
+use gristmill_data::formats::modalities::with_suffix;
 use gristmill_storage::read::read_whole;
 use sha2::{Digest as _, Sha256};
 use std::ops::Range;

@@ -3,9 +3,9 @@
 use super::check::{facts_of, report_findings, verify_tokens, PackedFacts, Vocabulary};
 use crate::engine::check::Checked;
 use crate::engine::nanosets::check::Depth;
-use crate::formats::modalities::kind::packed_files;
-use crate::formats::modalities::packed::Packed;
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Subject};
+use gristmill_data::formats::modalities::kind::packed_files;
+use gristmill_data::formats::modalities::packed::Packed;
 use gristmill_storage::read::open_read;
 use serde::Serialize;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
 //! Checks whether an index is correct. Documents are consecutive and fill the tokens; the reference's merger places those of the second and
 //! later files some multiple of twelve bytes too early (docs/formats/modalities.md §5.1).
 
-use crate::formats::modalities::packed::{Packed, HEADER_BYTES};
 use gristmill_core::text::{agree, count};
 use gristmill_core::{Cancel, Outcome};
+use gristmill_data::formats::modalities::packed::{Packed, HEADER_BYTES};
 
 /// Items between two checks of the cancel flag.
 const CANCEL_CHECK_EVERY: u64 = 1 << 16;

@@ -2,10 +2,10 @@
 
 use super::assembly::{same_size, AssembledFile};
 use super::source::{check_unchanged, copy_tokens, open_packed, stamp_of, written_size};
-use crate::formats::modalities::packed::{Header, Packed, HEADER_BYTES};
-use crate::formats::modalities::PACKED_SUFFIX;
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind};
+use gristmill_data::formats::modalities::packed::{Header, Packed, HEADER_BYTES};
+use gristmill_data::formats::modalities::PACKED_SUFFIX;
 use gristmill_pycompat::pickle::IndexWriter;
 use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::run_folder::is_beside_output;

@@ -3,9 +3,9 @@
 
 use super::index_checker::{judge, Verdict};
 use super::source::{check_unchanged, stamp_of};
-use crate::formats::modalities::packed::{Packed, HEADER_BYTES};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, FileStamp, Handles, Outcome};
+use gristmill_data::formats::modalities::packed::{Packed, HEADER_BYTES};
 use gristmill_pycompat::pickle::IndexWriter;
 use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::read::open_read;

@@ -1,9 +1,9 @@
 //! Documents of a packed file, or lines of a text file, to be copied in any order.
 
 use super::index_checker::{judge, Verdict};
-use crate::formats::modalities::packed::{Index, Layout, Packed};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, FileStamp, Handles, Outcome, Problem, ProblemKind};
+use gristmill_data::formats::modalities::packed::{Index, Layout, Packed};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::ops::Range;
 use std::path::Path;

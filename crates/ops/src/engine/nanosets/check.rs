@@ -3,8 +3,8 @@
 use super::folder::{folder_facts, FileFacts, FolderFacts};
 use crate::engine::check::Checked;
 use crate::engine::modalities::check::Vocabulary;
-use crate::formats::nanosets::{index_path, loss_path, Index, Shard, TokenSize};
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
+use gristmill_data::formats::nanosets::{index_path, loss_path, Index, Shard, TokenSize};
 use gristmill_storage::read::open_read;
 use std::path::Path;
 
@@ -200,8 +200,8 @@ fn masks(file: &FileFacts, handles: &Handles<'_>) -> Outcome<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::nanosets::metadata_path;
     use gristmill_core::{Cancel, ProblemLog, Progress};
+    use gristmill_data::formats::nanosets::metadata_path;
     use gristmill_storage::{fs::RealFs, publish::write_file};
 
     fn put(path: &Path, bytes: &[u8]) {

@@ -1,8 +1,8 @@
 //! Copies tokens and their loss masks in parallel, piece by piece.
 
 use super::output::Writer;
-use crate::formats::nanosets::TokenSize;
 use gristmill_core::{Failure, Handles, Outcome, Subject};
+use gristmill_data::formats::nanosets::TokenSize;
 use gristmill_storage::read::ReadFile;
 
 /// Tokens copied at a time.

@@ -1,9 +1,9 @@
 //! The content of a folder of token files, and the number of its windows.
 
 use super::listing::{look, names, TokenFile};
-use crate::formats::nanosets::windows::{count, file_order};
-use crate::formats::nanosets::{index, index_path, TokenSize};
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
+use gristmill_data::formats::nanosets::windows::{count, file_order};
+use gristmill_data::formats::nanosets::{index, index_path, TokenSize};
 use serde::Serialize;
 use std::path::Path;
 
@@ -113,7 +113,7 @@ pub fn folder_facts(
 
 /// Returns the properties in the metadata that are wrong.
 pub(super) fn metadata_problems(file: &TokenFile, token_size: TokenSize, tokenizer: Option<&str>) -> Vec<Problem> {
-    let on = || Subject::path(crate::formats::nanosets::metadata_path(&file.path));
+    let on = || Subject::path(gristmill_data::formats::nanosets::metadata_path(&file.path));
     let mut found = Vec::new();
     let mut say = |kind, subject: Subject, message: String| found.push(Problem::problem(kind, subject, message));
     if !file.bytes.is_multiple_of(token_size.bytes()) {
@@ -125,7 +125,7 @@ pub(super) fn metadata_problems(file: &TokenFile, token_size: TokenSize, tokeniz
         say(ProblemKind::BadFile, Subject::path(&file.path), message);
     }
     let Some(metadata) = &file.metadata else {
-        if !crate::formats::nanosets::metadata_path(&file.path).exists() {
+        if !gristmill_data::formats::nanosets::metadata_path(&file.path).exists() {
             let message = "there is no metadata file next to it: its tokenizer is not known";
             found.push(Problem::note(ProblemKind::MissingFile, Subject::path(&file.path), message));
         }

@@ -1,7 +1,7 @@
 //! The token files of a folder.
 
-use crate::formats::nanosets::{index_path, loss_path, metadata_path, Metadata, Shard, TokenSize, DS};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Subject};
+use gristmill_data::formats::nanosets::{index_path, loss_path, metadata_path, Metadata, Shard, TokenSize, DS};
 use std::path::{Path, PathBuf};
 
 /// One token file.

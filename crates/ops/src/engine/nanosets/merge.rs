@@ -4,9 +4,9 @@
 use super::copy::{changed, fill};
 use super::listing::{files, TokenFile};
 use super::output::{CompanionFiles, FinishedTokenFile, OutputOptions, Writer};
-use crate::formats::nanosets::{index_path, loss_path, names, Metadata, Shard, TokenSize};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{Failure, FileStamp, Handles, Outcome, Problem, ProblemKind, Subject};
+use gristmill_data::formats::nanosets::{index_path, loss_path, names, Metadata, Shard, TokenSize};
 use gristmill_pycompat::numpy_random::Generator;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::read::{open_read, stamp_at, ReadFile};

@@ -1,7 +1,7 @@
 //! Writes token files: the data with its index, metadata and loss masks.
 
-use crate::formats::nanosets::{index, index_path, loss_path, metadata_path, Metadata, TokenSize};
 use gristmill_core::Outcome;
+use gristmill_data::formats::nanosets::{index, index_path, loss_path, metadata_path, Metadata, TokenSize};
 use gristmill_storage::fs::{BufferedFile, Fs};
 use gristmill_storage::publish::Publication;
 use std::path::{Path, PathBuf};

@@ -6,8 +6,8 @@
 use super::copy::{changed, Copier};
 use super::numbers::Numbers;
 use super::output::{CompanionFiles, FinishedTokenFile, OutputOptions, Writer};
-use crate::formats::nanosets::{Index, TokenSize};
 use gristmill_core::{Failure, Handles, Outcome, Subject};
+use gristmill_data::formats::nanosets::{Index, TokenSize};
 use gristmill_pycompat::numpy_random::{Generator, Order};
 use gristmill_storage::fs::Fs;
 use gristmill_storage::read::{open_read, ReadFile};

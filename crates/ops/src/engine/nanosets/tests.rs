@@ -1,8 +1,10 @@
 use super::*;
-use crate::formats::nanosets::names::{self, Step};
-use crate::formats::nanosets::{index, index_path, loss_path, metadata_path, Index, Metadata, Shard, TokenSize};
 use gristmill_core::pack::NameProfile;
 use gristmill_core::{Cancel, ExitClass, Handles, Outcome, ProblemLog, Progress};
+use gristmill_data::formats::nanosets::names::{self, Step};
+use gristmill_data::formats::nanosets::{
+    index, index_path, loss_path, metadata_path, Index, Metadata, Shard, TokenSize,
+};
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use proptest::prelude::*;

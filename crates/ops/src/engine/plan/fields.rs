@@ -1,11 +1,11 @@
 //! Evaluates a field map on real samples: the value of each field, or the exact reason why it has none.
 
-use crate::source::contents;
-use crate::source::decode::{self, DecodedPart, FieldError, PartClass, Value};
 use gristmill_core::field_map::FieldExpression;
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::sample_type::{FieldType, SampleType};
 use gristmill_core::{DatasetFacts, Loading, PreparePlan, Problem, ProblemKind, SampleSketch, Scope, Shard, Subject};
+use gristmill_data::source::contents;
+use gristmill_data::source::decode::{self, DecodedPart, FieldError, PartClass, Value};
 use serde::Serialize;
 use std::path::Path;
 

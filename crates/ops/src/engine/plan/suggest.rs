@@ -2,10 +2,10 @@
 
 use super::fields::{percent, DecodedSample};
 use super::splits;
-use crate::source::decode::{part_class, DecodedPart, PartClass, Value};
 use gristmill_core::plan::{FieldExpr, SplitPattern};
 use gristmill_core::sample_type::{self, FieldType, SampleType, CRUDE_CLASS};
 use gristmill_core::{DatasetFacts, PreparePlan, ShardFacts, SplitPlan};
+use gristmill_data::source::decode::{part_class, DecodedPart, PartClass, Value};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,6 @@
 use super::*;
-use crate::source::decode::decode_part;
 use gristmill_core::{DatasetKind, PartFacts};
+use gristmill_data::source::decode::decode_part;
 
 fn facts(parts: &[(&str, u64)]) -> DatasetFacts {
     let mut facts = DatasetFacts::new(".".into(), DatasetKind::RawWebDataset);

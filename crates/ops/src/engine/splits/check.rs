@@ -2,10 +2,10 @@
 
 use super::editor::SplitEditor;
 use super::shards::{expanded, is_plain, Shards};
-use crate::formats::energon::info::Info;
-use crate::formats::energon::layout;
-use crate::formats::energon::tables::Tables;
 use gristmill_core::{Cancel, Outcome};
+use gristmill_data::formats::energon::info::Info;
+use gristmill_data::formats::energon::layout;
+use gristmill_data::formats::energon::tables::Tables;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

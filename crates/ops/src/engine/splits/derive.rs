@@ -3,7 +3,7 @@
 use super::editor::Base;
 use super::shards::{exclude_view, expanded, is_plain, Shards};
 use super::view::{ExcludeTotals, ExcludeView, Matches, ShardView, SplitView};
-use crate::formats::energon::split_edit::{Item, ListEdit, Shared, SplitDoc, SplitEntry};
+use gristmill_data::formats::energon::split_edit::{Item, ListEdit, Shared, SplitDoc, SplitEntry};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 use super::editor::SplitEditor;
 use super::view::{Matches, Names};
 use crate::engine::plan::nearest;
-use crate::formats::energon::split_yaml::repeated_excludes;
 use gristmill_core::text::{agree, count, count_verb};
 use gristmill_core::{Problem, ProblemKind, Subject};
+use gristmill_data::formats::energon::split_yaml::repeated_excludes;
 use gristmill_pycompat::braces;
 use std::collections::{BTreeMap, HashMap};
 

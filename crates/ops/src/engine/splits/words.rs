@@ -1,8 +1,8 @@
 //! Checks of the meaning of a text, and of names.
 
-use crate::formats::energon::split_edit::SplitDoc;
-use crate::formats::energon::split_yaml::SplitFile;
 use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_data::formats::energon::split_edit::SplitDoc;
+use gristmill_data::formats::energon::split_yaml::SplitFile;
 
 pub(super) const EDITING: &str = "editing the splits";
 

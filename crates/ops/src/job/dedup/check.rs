@@ -3,9 +3,9 @@
 use crate::engine::check::Checked;
 use crate::engine::dedup::original::Index;
 use crate::engine::dedup::verify::check_shard;
-use crate::formats::bsade::{shard_folder, TOKENIZED};
 use crate::job::pool::run_units;
 use gristmill_core::{Handles, Outcome};
+use gristmill_data::formats::bsade::{shard_folder, TOKENIZED};
 use std::ffi::OsStr;
 use std::path::Path;
 

@@ -16,11 +16,11 @@ use crate::engine::plan::dedup::plan_hash;
 use crate::job::journal::Journal;
 use crate::job::layouts;
 use crate::job::record::{report_before, stopped_run, RecordedPlan as _};
-use crate::source::documents::{DocumentFields, Packing, TextFile};
 use gristmill_core::dedup::{SHOWN_LENGTHS, USUAL_MIN_LENGTH};
 use gristmill_core::{
     text, Cancel, DedupPlan, ExitClass, Failure, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject,
 };
+use gristmill_data::source::documents::{DocumentFields, Packing, TextFile};
 use gristmill_dedup::{Estimate, Rule};
 use gristmill_storage::space;
 use std::time::Duration;

@@ -10,15 +10,15 @@ use super::spool::ScratchSpool;
 use crate::engine::dedup::export::{shards_that_fit, write_table, RangesExport, ShardExport};
 use crate::engine::dedup::noted::LineNote;
 use crate::engine::dedup::write_back::Pieces as _;
-use crate::formats::bsade::{
-    ranges_folder, shard_files, shard_folder, Shortener, KEPT_LENGTHS, METADATA, METAOFF, OFFSET, REMOVE_RANGES, TABLE,
-    TOKENIZED,
-};
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
 use crate::job::Phase;
-use crate::source::dedup::Kind;
 use gristmill_core::{text, Failure, Outcome, Subject};
+use gristmill_data::formats::bsade::{
+    ranges_folder, shard_files, shard_folder, Shortener, KEPT_LENGTHS, METADATA, METAOFF, OFFSET, REMOVE_RANGES, TABLE,
+    TOKENIZED,
+};
+use gristmill_data::source::dedup::Kind;
 use gristmill_storage::fs::PRIVATE_FOLDER;
 use std::path::PathBuf;
 use std::sync::Arc;

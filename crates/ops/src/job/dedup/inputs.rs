@@ -6,10 +6,10 @@ use super::source::LineRange;
 use super::split::{Division, Memory, TABLE_MEMORY};
 use crate::engine::dedup::original::Index;
 use crate::engine::dedup::output::CompressedOutput;
-use crate::formats::bsade::{shard_folder, METADATA, METAOFF, OFFSET, TOKENIZED};
-use crate::source::dedup::{line_from, list, reading_memory, text_field, Position, TextFile};
-use crate::source::documents::{text_share, unpacked_share, Packing};
 use gristmill_core::{text, Cancel, DedupPlan, Failure, FileStamp, Outcome, Problem, RunOptions, Subject};
+use gristmill_data::formats::bsade::{shard_folder, METADATA, METAOFF, OFFSET, TOKENIZED};
+use gristmill_data::source::dedup::{line_from, list, reading_memory, text_field, Position, TextFile};
+use gristmill_data::source::documents::{text_share, unpacked_share, Packing};
 use gristmill_dedup::{Rule, Scanner};
 use gristmill_storage::read::{open_read, stamp_at};
 use std::collections::HashMap;
@@ -183,7 +183,7 @@ impl Inputs {
                 bytes: stamp.bytes,
                 stamp,
                 packing,
-                source: &crate::source::documents::Jsonl,
+                source: &gristmill_data::source::documents::Jsonl,
                 rows: None,
             });
         }
@@ -354,7 +354,7 @@ mod tests {
             bytes,
             stamp,
             packing: Packing::Plain,
-            source: &crate::source::documents::Jsonl,
+            source: &gristmill_data::source::documents::Jsonl,
             rows: None,
         }
     }

@@ -6,8 +6,8 @@ use super::find::{Cursor, FoundPart};
 use super::job::Job;
 use super::read::ReadUnit;
 use super::spill_buffer::{Mark, OpenFiles, SpillBuffer, Stored};
-use crate::formats::bsade::Range;
 use gristmill_core::Outcome;
+use gristmill_data::formats::bsade::Range;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -2,9 +2,9 @@
 //! corpus, so the run is refused.
 
 use super::inputs::Inputs;
-use crate::source::documents::{keys_of, Blocks, Position, TextFile};
 use gristmill_core::text::display_safe;
 use gristmill_core::{Cancel, DedupPlan, Outcome, Problem, ProblemKind, Subject};
+use gristmill_data::source::documents::{keys_of, Blocks, Position, TextFile};
 
 /// Limits of files examined, of bytes of each, and of lines.
 const MAX_FILES: usize = 8;

@@ -4,9 +4,9 @@ use super::inputs::Inputs;
 use crate::engine::dedup::noted::{LineNote, NotedLine};
 use crate::engine::dedup::original::{IndexedDocument, IndexedDocuments};
 use crate::engine::dedup::write_back::{LineResult, Pieces, WriteBack};
-use crate::formats::bsade::{Range, Shard};
-use crate::source::dedup::{Body, Documents, Kind, Position, Record, Spool, TextFile};
 use gristmill_core::{Cancel, Outcome, Problem};
+use gristmill_data::formats::bsade::{Range, Shard};
+use gristmill_data::source::dedup::{Body, Documents, Kind, Position, Record, Spool, TextFile};
 use memchr::memchr;
 
 /// One line from any source.

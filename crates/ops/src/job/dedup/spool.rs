@@ -1,7 +1,7 @@
 //! Scratch file for a line of a compressed file that is too long to be held in memory.
 
-use crate::source::dedup::Spool;
 use gristmill_core::{Failure, Outcome};
+use gristmill_data::source::dedup::Spool;
 use gristmill_storage::fs::{Fs, WriteFile};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::PathBuf;

@@ -2,10 +2,10 @@
 
 use super::inputs::Inputs;
 use crate::job::pool::run_units;
-use crate::source::dedup::{text_field, TextFile};
-use crate::source::documents::{Layout, TextEdits};
 use gristmill_core::dedup::{Mode, Variant, ANNOTATE_KEY, FIELD_OF_VARIANT_B};
 use gristmill_core::{Cancel, DedupPlan, Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_data::source::dedup::{text_field, TextFile};
+use gristmill_data::source::documents::{Layout, TextEdits};
 
 /// Name of this step in errors.
 const WHAT: &str = "deduplicating";

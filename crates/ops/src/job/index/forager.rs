@@ -2,16 +2,16 @@
 
 use super::IndexReport;
 use crate::engine::forager::{line_ends, listed, units, FileUnit, Merge, WHAT};
-use crate::formats::forager::{file_location, FILE_LOCATION, INDEX_FOLDER, SAMPLE_LOCATIONS};
 use crate::job::exclusive_output::{folder_of, ExclusiveOutput};
 use crate::job::in_order::InOrder;
 use crate::job::pool::run_units;
 use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
-use crate::source::documents::{list, InputRules, Selection, TextFile};
 use gristmill_core::text::{bytes as size, count};
 use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_data::formats::forager::{file_location, FILE_LOCATION, INDEX_FOLDER, SAMPLE_LOCATIONS};
+use gristmill_data::source::documents::{list, InputRules, Selection, TextFile};
 use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::read::{open_read, stamp_at, ReadFile};
 use std::os::unix::fs::MetadataExt as _;

@@ -2,7 +2,6 @@
 
 use super::IndexReport;
 use crate::engine::raw_index::{index_unit, open, refusal, report_bad, units, Counts, Merge, UnitIndex, WHAT};
-use crate::formats::modalities::raw_index::default_path;
 use crate::job::exclusive_output::{folder_of, still_the_same, ExclusiveOutput};
 use crate::job::in_order::InOrder;
 use crate::job::pool::run_units;
@@ -11,6 +10,7 @@ use crate::job::task::{Task, TaskContext};
 use crate::job::Phase;
 use gristmill_core::text::bytes as size;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Subject};
+use gristmill_data::formats::modalities::raw_index::default_path;
 use gristmill_storage::fs::{BufferedFile, Fs, RealFs};
 use gristmill_storage::read::ReadFile;
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,9 @@
 //! Compares both indexes with those of the reference programs for any number of threads, and checks what must never be left on disk.
 
 use super::*;
-use crate::formats::modalities::raw_index::lines;
 use crate::job::task::Task;
 use gristmill_core::{ExitClass, Outcome, RunOptions};
+use gristmill_data::formats::modalities::raw_index::lines;
 use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::open_read;

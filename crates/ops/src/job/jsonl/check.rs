@@ -3,9 +3,9 @@
 use super::pooled;
 use crate::engine::check::Checked;
 use crate::engine::jsonl::{lint_unit, open, report_bad, units, Counts, IndexCompare};
-use crate::formats::energon::jsonl_idx::index_path;
 use crate::job::pool::run_units;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject};
+use gristmill_data::formats::energon::jsonl_idx::index_path;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 use std::sync::Mutex;

@@ -3,12 +3,12 @@
 use super::run::{begin_scan, ended, index, preview, report, write_draft};
 use super::JsonlReport;
 use crate::engine::jsonl::{clean_lines, has_bad_line, open, CleanLines};
-use crate::formats::energon::jsonl_idx::index_path;
 use crate::job::exclusive_output::{folder_of, still_the_same, ExclusiveOutput};
 use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
+use gristmill_data::formats::energon::jsonl_idx::index_path;
 use gristmill_storage::publish::Publication;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::{Path, PathBuf};

@@ -4,8 +4,8 @@ use crate::engine::jsonl::{index_unit, units, Counts, Merge};
 use crate::job::exclusive_output::still_the_same;
 use crate::job::in_order::InOrder;
 use crate::job::pool::run_units;
-use crate::source::jsonl::{Unit, UnitLines};
 use gristmill_core::{Failure, Handles, Outcome, RunOptions};
+use gristmill_data::source::jsonl::{Unit, UnitLines};
 use gristmill_storage::read::ReadFile;
 
 /// Scans a file and passes the bytes of its index to `sink`, in order. A file that changes in the meantime is a failure.

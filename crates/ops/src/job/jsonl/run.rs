@@ -3,12 +3,12 @@
 use super::pooled;
 use super::JsonlReport;
 use crate::engine::jsonl::{blank_lines, cr_only, open, refusal, report_bad, Counts};
-use crate::formats::energon::jsonl_idx::index_path;
 use crate::job::exclusive_output::{folder_of, ExclusiveOutput};
 use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::{text, Outcome, ProblemSink};
+use gristmill_data::formats::energon::jsonl_idx::index_path;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;

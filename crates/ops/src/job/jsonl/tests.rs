@@ -1,11 +1,11 @@
 use super::pooled::scan_ranges;
 use super::*;
 use crate::engine::check::Checked;
-use crate::formats::energon::jsonl_idx::index_path;
-use crate::formats::energon::tar_idx;
 use crate::job::JobState;
-use crate::source::jsonl::units;
 use gristmill_core::{Cancel, ExitClass, Failure, Handles, ProblemLog, Progress};
+use gristmill_data::formats::energon::jsonl_idx::index_path;
+use gristmill_data::formats::energon::tar_idx;
+use gristmill_data::source::jsonl::units;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::open_read;

@@ -3,14 +3,14 @@
 use super::target::Target;
 use super::MediaReport;
 use crate::engine::media::{is_in_samples, write_rows, MediaRows, OldRows, RowStats};
-use crate::formats::energon::layout;
-use crate::formats::energon::tables::{failure, open_readonly, Tables};
 use crate::job::overall::{cost, Forecast};
 use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
-use crate::source::media_folder::FileList;
 use gristmill_core::{text, Failure, Outcome, PrepareMediaPlan, Problem, ProblemKind, ProblemSink as _, Subject};
+use gristmill_data::formats::energon::layout;
+use gristmill_data::formats::energon::tables::{failure, open_readonly, Tables};
+use gristmill_data::source::media_folder::FileList;
 use gristmill_storage::publish::place_file;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::space;

@@ -2,11 +2,11 @@
 
 use super::target::{self, Target};
 use crate::engine::media::{facts_of, of_files, outlook, MediaOutlook};
-use crate::formats::energon::layout;
 use crate::job::recover::before_looking;
 use crate::job::report::OutputFile;
 use crate::job::scan::LiveScan;
 use gristmill_core::{Cancel, Handles, Outcome, PrepareMediaPlan, Problem, ProblemLog, Progress, RunOptions};
+use gristmill_data::formats::energon::layout;
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;

@@ -4,15 +4,15 @@ use crate::engine::dataset::Opened;
 use crate::engine::index::{self, OldIndex, SpooledShard};
 use crate::engine::media::{picks_file, Probing};
 use crate::engine::media::{probe_files, probe_shard, MediaRows};
-use crate::formats::energon::layout;
 use crate::job::pool;
 use crate::job::times;
-use crate::source::kind::kind_of;
-use crate::source::media_folder::{self, FileList};
 use gristmill_core::{
     DatasetKind, ExitClass, Failure, Handles, MediaFilter, Outcome, PrepareMediaPlan, Problem, ProblemKind, ProblemLog,
     Progress, RunOptions, Shard, ShardId, Subject,
 };
+use gristmill_data::formats::energon::layout;
+use gristmill_data::source::kind::kind_of;
+use gristmill_data::source::media_folder::{self, FileList};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 

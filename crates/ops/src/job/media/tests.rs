@@ -1,7 +1,7 @@
 use super::*;
-use crate::formats::energon::layout;
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{ExitClass, MediaFilter, MediaPlan, PrepareMediaPlan};
+use gristmill_data::formats::energon::layout;
 use gristmill_storage::publish::write_file;
 use rusqlite::Connection;
 use std::os::unix::fs::MetadataExt as _;

@@ -3,8 +3,8 @@
 use super::repair::start_repair_on;
 use super::*;
 use crate::engine::modalities::filter::Keep;
-use crate::formats::modalities::packed::{Header, Packed};
 use gristmill_core::{ExitClass, RunOptions};
+use gristmill_data::formats::modalities::packed::{Header, Packed};
 use gristmill_pycompat::pickle::write_index;
 use gristmill_pycompat::random::Seed;
 use gristmill_storage::fs::fault::{Fault, FaultFs};

@@ -3,13 +3,13 @@
 use super::{absolute, check_room, make_folder, names_there, publish, PreviousOutput};
 use crate::engine::nanosets::merge::inputs;
 use crate::engine::nanosets::{listing, merge, shuffle_windows, FinishedTokenFile, MergePlan, WindowsPlan};
-use crate::formats::nanosets::names::merged_total;
 use crate::job::exclusive_output::ExclusiveOutput;
 use crate::job::files_report::FilesReport;
 use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_data::formats::nanosets::names::merged_total;
 use std::path::Path;
 use std::time::Duration;
 

@@ -4,12 +4,12 @@ use super::collect::Selection;
 use super::{forecast, Context, MediaSummary};
 use crate::engine::index::{carry_media_tables, BuiltIndex, CarriedMedia, SpooledShard};
 use crate::engine::media::{has_filter, is_in_samples, probe_shard, write_rows, MediaRows, OldRows, Probing, RowStats};
-use crate::formats::energon::layout;
 use crate::job::overall::{cost, Forecast};
 use crate::job::{pool, Phase};
 use gristmill_core::{
     text, Duplicates, Handles, MediaPlan, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun, Subject,
 };
+use gristmill_data::formats::energon::layout;
 use gristmill_storage::run_folder::RunFolder;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -7,13 +7,13 @@ use crate::engine::plan::inherit::recorded;
 use crate::engine::plan::{inherited, resolve_in, same_keys, unusable_samples, validate};
 use crate::engine::select::select;
 use crate::engine::splits::SplitSummary;
-use crate::formats::energon::layout;
 use crate::job::report::OutputFile;
 use gristmill_core::shard::index_name;
 use gristmill_core::{
     text, DatasetFacts, Duplicates, Failure, PreparePlan, Problem, ProblemKind, Rerun, Scope, Severity, ShardFacts,
     Subject,
 };
+use gristmill_data::formats::energon::layout;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::space;
 use serde::Serialize;

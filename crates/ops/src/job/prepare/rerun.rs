@@ -7,7 +7,6 @@ use crate::engine::outputs::exclude_item;
 use crate::engine::plan::{file as plan_file, unreadable_splits};
 use crate::engine::recorded::{Recorded, MAX_REPORT_BYTES};
 use crate::engine::select::select;
-use crate::formats::energon::{layout, tar_idx::WORD};
 use crate::job::record::{findings_before, Findings};
 use gristmill_core::handles::problems_of_lines;
 use gristmill_core::shard::index_name;
@@ -15,6 +14,7 @@ use gristmill_core::{
     utc, DatasetFacts, Duplicates, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemKind, ProblemSink,
     Rerun, Scope, Shard, SplitPlan,
 };
+use gristmill_data::formats::energon::{layout, tar_idx::WORD};
 use gristmill_pycompat::braces;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;

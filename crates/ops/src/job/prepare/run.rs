@@ -11,7 +11,6 @@ use crate::engine::index::{self, BuildOptions, BuiltIndex, CarriedMedia, Spooled
 use crate::engine::outputs::{self, Text};
 use crate::engine::plan::inherit::{inherited, recorded};
 use crate::engine::plan::{fields, file as plan_file, resolve_in, validate};
-use crate::formats::energon::layout;
 use crate::job::journal::Journal;
 use crate::job::overall::{cost, Forecast};
 use crate::job::recover::roll_forward;
@@ -22,6 +21,7 @@ use gristmill_core::{
     text, DatasetFacts, Duplicates, ExitClass, Failure, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun,
     Scope, Severity, ShardFacts, ShardId, Subject, Tgz,
 };
+use gristmill_data::formats::energon::layout;
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::run_folder::RunFolder;
 use std::collections::HashMap;
@@ -174,7 +174,7 @@ fn rewrite_compressed(context: &Context, own: &RunFolder, selection: &Selection)
         context.board.log(format!("unpacking {}", text::display_safe(&shard.name)));
         // Drafts are decompressed in the work folder, so that a kill leaves nothing next to the data.
         shared.fs.create_dir(&own.work(), 0o700)?;
-        crate::source::tgz::rewrite(&*shared.fs, &shard, &target, &shared.cancel)?;
+        gristmill_data::source::tgz::rewrite(&*shared.fs, &shard, &target, &shared.cancel)?;
         any = true;
     }
     if any {
@@ -418,7 +418,7 @@ fn report_unmatched_excludes(
 fn counts_again(context: &Context, counts: Vec<(String, u64)>) -> Outcome<Vec<Text>> {
     let root = &context.shared.root;
     let path = root.join(layout::NV_META).join(layout::INFO_JSON);
-    let recorded = crate::formats::energon::info::Info::read(root)?.ok_or_else(|| {
+    let recorded = gristmill_data::formats::energon::info::Info::read(root)?.ok_or_else(|| {
         Failure::data("making the tar indexes again", "the data set is not prepared")
             .on(Subject::path(root))
             .with_hint("run prepare without --tar-index-only first")
@@ -451,7 +451,7 @@ fn counts_again(context: &Context, counts: Vec<(String, u64)>) -> Outcome<Vec<Te
     if context.plan.compat {
         return info(as_it_is);
     }
-    info(crate::formats::energon::info::Info { shard_counts: counts, ..recorded }.to_json())
+    info(gristmill_data::formats::energon::info::Info { shard_counts: counts, ..recorded }.to_json())
 }
 
 /// Returns the shards whose count differs from the recorded one: the old and the new count.

@@ -444,7 +444,7 @@ fn indexing_a_changed_shard_alone_corrects_its_count() {
     assert_eq!(std::fs::read_to_string(&info).unwrap(), before);
     let told = run_with(&alone, 1).unwrap().problems;
     assert!(told.iter().all(|p| p.severity == Severity::Note), "{told:?}");
-    let counts = crate::formats::energon::info::Info::read(root).unwrap().unwrap().shard_counts;
+    let counts = gristmill_data::formats::energon::info::Info::read(root).unwrap().unwrap().shard_counts;
     assert_eq!(counts.iter().map(|(_, n)| *n).collect::<Vec<_>>(), [5, 6, 3]);
 }
 
@@ -463,7 +463,7 @@ fn an_update_takes_no_rows_from_tables_that_know_more_shards_than_the_list() {
     };
     let whole = rows(root);
     let path = root.join(".nv-meta/.info.json");
-    let mut info = crate::formats::energon::info::Info::read(root).unwrap().unwrap();
+    let mut info = gristmill_data::formats::energon::info::Info::read(root).unwrap().unwrap();
     info.shard_counts.remove(1);
     put(&path, info.to_json().as_bytes());
     let report = run_with(&update_of(root), 1).unwrap();

@@ -2,11 +2,11 @@
 
 use crate::job::dedup::{estimates, SampleBudget};
 use crate::operations::{Advice, AnyPlan, Need};
-use crate::source::dedup::list;
 use gristmill_core::dedup::{Mode, SHOWN_LENGTHS, USUAL_MIN_LENGTH};
 use gristmill_core::options::OptionRow;
 use gristmill_core::text::{bytes, count};
 use gristmill_core::{Cancel, DedupPlan, Outcome, RunOptions};
+use gristmill_data::source::dedup::list;
 use std::path::Path;
 
 /// The advice of `dedup`.

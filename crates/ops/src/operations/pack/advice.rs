@@ -2,12 +2,12 @@
 
 use super::source::{extract_texts, find_files, read_documents, usual_end, DataFacts, FirstDocuments, InputFiles};
 use crate::operations::{Advice, AnyPlan, Need};
-use crate::preview::text::cut_end;
 use crate::tokens::{formats, EndTokenNeed};
 use gristmill_core::options::OptionRow;
 use gristmill_core::pack::SpecialToken;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan};
+use gristmill_data::preview::text::cut_end;
 use gristmill_tokenizer::Tokenizer;
 
 /// Documents that are shown.

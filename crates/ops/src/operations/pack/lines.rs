@@ -3,12 +3,12 @@
 use crate::engine::plan::shell_quote;
 use crate::job::report::OutputFile;
 use crate::job::report::{file_lines, problem_table, section, Report, ReportLine};
-use crate::source::kind::kind_of;
 use crate::tokens::formats;
 use crate::tokens::pack::{PackPreview, PackReport, Skipped, TargetReport};
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{agree, bytes, count, display_safe, duration, grouped};
 use gristmill_core::{DatasetKind, Problem, ProblemKind, Severity};
+use gristmill_data::source::kind::kind_of;
 use std::path::Path;
 
 /// Maximum number of listed files per format.

@@ -1,10 +1,10 @@
 //! The files and first documents that a run would read, as forms and prompts show them before it, and the answers that they propose.
 
-use crate::source::documents::{self, keys_of, DocumentRules, Extractor, Selection, TextFile, Verdict};
 use crate::tokens::formats;
 use gristmill_core::pack::{SpecialToken, TextField};
 use gristmill_core::text::display_safe;
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem};
+use gristmill_data::source::documents::{self, keys_of, DocumentRules, Extractor, Selection, TextFile, Verdict};
 use gristmill_storage::remote::is_hub_url;
 use gristmill_tokenizer::Tokenizer;
 use std::collections::HashMap;

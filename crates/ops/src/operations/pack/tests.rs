@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::operations::{erase, AnyPlan};
-use crate::source::documents::DocumentRules;
 use gristmill_core::options::Answer;
 use gristmill_core::pack::{SampleSize, SpecialToken, TextField};
 use gristmill_core::Cancel;
+use gristmill_data::source::documents::DocumentRules;
 
 fn plan(answers: &[(&str, &str)]) -> Box<dyn AnyPlan> {
     let mut plan = erase::<Pack>(PackPlan::blank());

@@ -2,13 +2,13 @@
 
 use super::super::media_filters::{self, MediaAnswers};
 use super::texts::{exclude_lines, field_map, field_texts, sort_in_class_order, split_patterns, yaml_name};
-use crate::formats::energon::split_yaml::SplitFile;
 use gristmill_core::options::{Access, AnswerFile, Choice, Group, OptionSpec, Step};
 use gristmill_core::plan::{SplitList, DATASET_YAML};
 use gristmill_core::sample_type::CRUDE_CLASS;
 use gristmill_core::{
     Duplicates, Failure, Loading, MediaFilter, MediaPlan, Outcome, PreparePlan, Rerun, Scope, SplitPlan, Subject, Tgz,
 };
+use gristmill_data::formats::energon::split_yaml::SplitFile;
 use gristmill_storage::read::read_whole;
 use std::path::Path;
 

@@ -2,9 +2,9 @@
 
 use super::document_ids::IdSource;
 use super::sequence_rules::SequenceRules;
-use crate::source::documents::{DocumentFields, DocumentRules, OtherFields};
 use gristmill_core::pack::{MaskedParts, SpecialToken, TokenType};
 use gristmill_core::{Failure, Outcome, PackPlan, Subject};
+use gristmill_data::source::documents::{DocumentFields, DocumentRules, OtherFields};
 use gristmill_tokenizer::{Side, Template, Tokenizer, Truncation};
 
 /// The end token of a document.

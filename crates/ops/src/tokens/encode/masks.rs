@@ -3,9 +3,9 @@
 
 use super::encoding_spec::EncodingSpec;
 use super::packed::{shape, EncodedBlock};
-use crate::source::documents::{value_of, Document, Text};
 use gristmill_core::pack::MaskedParts;
 use gristmill_core::Outcome;
+use gristmill_data::source::documents::{value_of, Document, Text};
 use gristmill_tokenizer::{token_at_char, Encoder, SpecialTokenFinder, TokenSpan};
 use memchr::memmem;
 use serde_json::Value;

@@ -356,7 +356,7 @@ mod tests {
     use super::super::encoding_spec::End;
     use super::super::{IdSource, Kind};
     use super::*;
-    use crate::source::documents::DocumentRules;
+    use gristmill_data::source::documents::DocumentRules;
     use gristmill_tokenizer::Template;
 
     #[test]

@@ -7,10 +7,10 @@ use super::packed::{Finding, PackedPiece};
 use super::row_deal::RowFilter;
 use super::sequence_rules::SequenceRules;
 use super::sequences::{LineEncoder, LineResult, NOT_ENCODED};
-use crate::source::documents::{
+use gristmill_core::{Cancel, Outcome, PackPlan, ProblemKind};
+use gristmill_data::source::documents::{
     cr_lines, keys_of, text_at, Block, Document, DocumentBlock, Extractor, ParsedLine, Row, RowBlock, Text, Verdict,
 };
-use gristmill_core::{Cancel, Outcome, PackPlan, ProblemKind};
 use gristmill_tokenizer::{Batch, Encoder, ParityCheck, SpecialTokenFinder, Tokenizer};
 use memchr::memchr;
 

@@ -1,6 +1,6 @@
 //! How the rows of all files are dealt to the outputs of a format, and which rows of a file are packed.
 
-use crate::source::documents::{FileRows, TextFile};
+use gristmill_data::source::documents::{FileRows, TextFile};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -133,7 +133,7 @@ impl RowFilter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::documents::{Jsonl, Packing};
+    use gristmill_data::source::documents::{Jsonl, Packing};
 
     fn file(rows: Range<u64>) -> TextFile {
         TextFile {

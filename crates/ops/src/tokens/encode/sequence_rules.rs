@@ -1,6 +1,6 @@
 //! How documents are divided into sequences, and the sequences of a block.
 
-use crate::source::documents::{texts_at, Document, DocumentRules, Text, Verdict, EMPTY};
+use gristmill_data::source::documents::{texts_at, Document, DocumentRules, Text, Verdict, EMPTY};
 
 /// How documents are divided into sequences.
 #[derive(Clone, Debug, PartialEq, Eq)]

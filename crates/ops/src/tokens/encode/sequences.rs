@@ -3,8 +3,8 @@
 use super::encoding_spec::EncodingSpec;
 use super::packed::{fits, put, shape, EncodedBlock, TOO_LARGE};
 use super::sequence_rules::SequenceRules;
-use crate::source::documents::{Document, Verdict};
 use gristmill_core::Outcome;
+use gristmill_data::source::documents::{Document, Verdict};
 use gristmill_tokenizer::{Batch, Encoder, Mismatch, ParityCheck, SpecialTokenFinder};
 
 /// The reason for leaving out a document that the tokenizer refuses.
@@ -132,8 +132,8 @@ mod tests {
     use super::super::encoding_spec::{End, Kind};
     use super::super::IdSource;
     use super::*;
-    use crate::source::documents::{texts_at, DocumentRules};
     use gristmill_core::pack::TokenType;
+    use gristmill_data::source::documents::{texts_at, DocumentRules};
     use gristmill_tokenizer::Template;
 
     fn spec(end: End, prefix: &[u32]) -> EncodingSpec {

@@ -13,11 +13,11 @@ pub use megatron::PairMergePlan;
 use super::format::{EndTokenNeed, TokenFormat};
 use super::reader::TokenReader;
 use crate::engine::browse::TokenBrowser;
-use crate::source::documents::DocumentRules;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::SharedAnswer;
 use gristmill_core::options::{Choice, Group};
 use gristmill_core::{Failure, Outcome, PackPlan, TokenKind};
+use gristmill_data::source::documents::DocumentRules;
 use gristmill_tokenizer::Tokenizer;
 
 macro_rules! token_formats {

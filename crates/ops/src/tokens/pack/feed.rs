@@ -2,10 +2,12 @@
 
 use super::inputs::{check_unchanged, Pass};
 use super::journal::ResumePosition;
-use crate::formats::modalities::raw_index;
-use crate::source::documents::{BlockReader, DocumentBlock, DocumentFields, Position, TextFile, MAX_LINE_BYTES};
 use crate::tokens::encode::{FileBlock, RowFilter};
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_data::formats::modalities::raw_index;
+use gristmill_data::source::documents::{
+    BlockReader, DocumentBlock, DocumentFields, Position, TextFile, MAX_LINE_BYTES,
+};
 use gristmill_pycompat::pickle::IndexReader;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;

@@ -6,9 +6,9 @@
 use super::super::format::{DealRequest, DealtFiles, ReadingOrder, TokenFormat, TokenOutput};
 use super::super::formats;
 use super::layout::Layout;
-use crate::source::documents::{list, FileRows, HubSnapshot, Listing, Selection, TextFile};
 use crate::tokens::encode::{EncodingSpec, RowDeal, RowFilter};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, Subject};
+use gristmill_data::source::documents::{list, FileRows, HubSnapshot, Listing, Selection, TextFile};
 use gristmill_storage::read::stamp_at;
 use gristmill_storage::remote::{address_of, is_hub_url};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

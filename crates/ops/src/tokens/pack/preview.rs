@@ -14,13 +14,13 @@ use crate::job::layouts;
 use crate::job::pool::together;
 use crate::job::record::stopped_run;
 use crate::job::task::TaskContext;
-use crate::source::documents::{HubSnapshot, TextFile};
 use crate::tokens::encode::{
     fields_of, plan_hash, EncodedBlock, EncodingSpec, FileBlock, Kind, PackedPiece, Packer, RowFilter,
 };
 use crate::tokens::load_tokenizer;
 use gristmill_core::pack::PackPlan;
 use gristmill_core::{text, Cancel, ExitClass, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject};
+use gristmill_data::source::documents::{HubSnapshot, TextFile};
 use gristmill_storage::space;
 use gristmill_tokenizer::Tokenizer;
 use std::collections::{BTreeMap, HashMap};

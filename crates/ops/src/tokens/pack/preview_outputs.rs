@@ -2,7 +2,7 @@
 
 use super::inputs::Inputs;
 use crate::job::report::OutputFile;
-use crate::source::documents::TextFile;
+use gristmill_data::source::documents::TextFile;
 use std::path::{Path, PathBuf};
 
 /// Limit of rows in a list.

@@ -1,7 +1,7 @@
 //! The parts of the inputs that a preview reads.
 
 use super::inputs::Pass;
-use crate::source::jsonl::Unit;
+use gristmill_data::source::jsonl::Unit;
 
 /// Bytes of text read at a place.
 const STRETCH_BYTES: u64 = 128 << 10;

@@ -4,11 +4,11 @@ use super::super::formats;
 use super::inputs::{whole, Inputs};
 use super::layout::Layout;
 use crate::job::record::{self, refuse, RecordedInput, RecordedPlan};
-use crate::source::documents::TextFile;
 use crate::tokens::encode::differences;
 use gristmill_core::pack::PackPlan;
 use gristmill_core::text::display_safe;
 use gristmill_core::{FileStamp, Outcome};
+use gristmill_data::source::documents::TextFile;
 use gristmill_storage::remote::is_hub_url;
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! Inputs of a plan that are data sets of the hub: they are downloaded into its cache before the text is read.
 
 use crate::job::task::TaskContext;
-use crate::source::documents::HubSnapshot;
 use gristmill_core::{Failure, Outcome, PackPlan};
+use gristmill_data::source::documents::HubSnapshot;
 use gristmill_storage::remote::is_hub_url;
 
 /// Downloads the data sets of the hub that a plan reads, as far as the cache does not have them. Names of problems are their addresses from
@@ -44,10 +44,10 @@ mod hub {
     use super::*;
     use crate::job::overall::{cost, Forecast};
     use crate::job::Phase;
-    use crate::source::documents::Selection;
     use crate::tokens::formats;
     use gristmill_core::text::{bytes, count};
     use gristmill_core::{Problem, ProblemKind, ProblemSink as _, Subject};
+    use gristmill_data::source::documents::Selection;
     use gristmill_storage::read::read_whole;
     use gristmill_storage::remote::{is_partial, Hub, HubSettings, RepositoryFile, RepositoryUrl, Revision, Transfer};
     use std::collections::HashSet;

@@ -9,8 +9,8 @@ use crate::tui::widgets::text;
 use gristmill_core::dedup::Mode;
 use gristmill_core::text::{bytes, count, display_safe, duration};
 use gristmill_core::{DedupPlan, Severity};
+use gristmill_data::source::dedup::Listing;
 use gristmill_ops::job::dedup::DedupEstimate;
-use gristmill_ops::source::dedup::Listing;
 use ratatui::text::{Line, Span};
 
 /// Files that are listed.

@@ -5,11 +5,11 @@ use gristmill_core::field_map::FieldExpression;
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::sample_type;
 use gristmill_core::{DatasetFacts, FileStamp, Problem, ProblemKind, SampleSketch, Shard, Subject};
+use gristmill_data::preview::picture::{self, Picture};
+use gristmill_data::preview::{text, Drawable};
+use gristmill_data::source::contents;
+use gristmill_data::source::decode::Value;
 use gristmill_ops::engine::plan::fields::{self, DecodedSample, FieldCheck, Share};
-use gristmill_ops::preview::picture::{self, Picture};
-use gristmill_ops::preview::{text, Drawable};
-use gristmill_ops::source::contents;
-use gristmill_ops::source::decode::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -8,7 +8,7 @@ use crate::tui::widgets::layout::{below, draw_lines, heading, severity_sign, sta
 use crate::tui::widgets::preview::draw_short;
 use crate::tui::widgets::text;
 use gristmill_core::{Loading, Severity};
-use gristmill_ops::preview::{cells, text as wrapping, Drawable};
+use gristmill_data::preview::{cells, text as wrapping, Drawable};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;

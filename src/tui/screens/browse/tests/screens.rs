@@ -9,11 +9,11 @@ use crate::tui::screens::browse::state::Mode;
 use crate::tui::screens::page::PageLine;
 use crate::tui::testing;
 use gristmill_core::DatasetKind;
+use gristmill_data::source::decode::Value;
+use gristmill_data::source::tar::HeaderField;
 use gristmill_ops::engine::browse::loader::{FieldValue, LoaderField, LoaderKind, LoaderView};
 use gristmill_ops::engine::browse::offsets::{EntryView, HeaderView, OffsetView, SpanClaim};
 use gristmill_ops::engine::browse::{BrowsePart, Groups, Marks};
-use gristmill_ops::source::decode::Value;
-use gristmill_ops::source::tar::HeaderField;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
@@ -281,7 +281,7 @@ fn a_contact_sheet_is_a_grid_with_its_seed() {
         part: Some("txt".into()),
         seed: 7,
         crumbs: vec!["browse".into(), "coco".into(), "contact sheet".into()],
-        depth: gristmill_ops::preview::cells::Depth::Shades,
+        depth: gristmill_data::preview::cells::Depth::Shades,
         chosen: Rc::default(),
     };
     let mut sheet = ContactSheet::new(source(), &super::fake::env());

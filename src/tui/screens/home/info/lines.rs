@@ -5,11 +5,11 @@ use crate::tui::theme::Glyphs;
 use crate::tui::widgets::split_bar;
 use gristmill_core::text::{bytes, count, duration, grouped};
 use gristmill_core::{Problem, Severity};
+use gristmill_data::formats::energon::jsonl_idx::IndexState;
 use gristmill_ops::engine::check::{InfoReport, MediaFolderInfo, SplitInfo};
 use gristmill_ops::engine::jsonl::{JsonlFacts, KeyFacts, Lengths};
 use gristmill_ops::engine::media::MediaSpread;
 use gristmill_ops::engine::mix::{MixFacts, MixNode, MixNodeKind};
-use gristmill_ops::formats::energon::jsonl_idx::IndexState;
 use std::time::Duration;
 
 /// Maximum number of names shown of one list.

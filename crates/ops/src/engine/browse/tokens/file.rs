@@ -2,8 +2,8 @@
 
 use super::documents::DocumentList;
 use super::TokenCode;
-use crate::formats::nanosets::index::Index;
 use gristmill_core::{Failure, Outcome, TokenKind};
+use gristmill_data::formats::nanosets::index::Index;
 use gristmill_storage::read::ReadFile;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -255,8 +255,8 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::modalities::kind::PACKED_FILE;
-    use crate::formats::nanosets::kind::FOLDER;
+    use gristmill_data::formats::modalities::kind::PACKED_FILE;
+    use gristmill_data::formats::nanosets::kind::FOLDER;
 
     #[test]
     fn windows_tile_a_file_and_the_rest_is_waste() {

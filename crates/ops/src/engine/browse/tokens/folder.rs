@@ -3,11 +3,11 @@
 use super::file::{Loss, Table, TokenFile};
 use super::named::Named;
 use super::{Listing, TokenBrowser, WHAT};
-use crate::formats::nanosets::index::Index;
-use crate::formats::nanosets::metadata::Metadata;
-use crate::formats::nanosets::{index_path, loss_path, metadata_path, DS};
-use crate::preview::tokens::TokenCode;
 use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_data::formats::nanosets::index::Index;
+use gristmill_data::formats::nanosets::metadata::Metadata;
+use gristmill_data::formats::nanosets::{index_path, loss_path, metadata_path, DS};
+use gristmill_data::preview::tokens::TokenCode;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

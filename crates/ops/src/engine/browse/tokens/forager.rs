@@ -3,8 +3,8 @@
 use super::file::{location, Loss, Table, TokenFile, ROW};
 use super::named::Named;
 use super::{Listing, TokenBrowser, WHAT};
-use crate::preview::tokens::TokenCode;
 use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_data::preview::tokens::TokenCode;
 use gristmill_storage::read::{open_read, read_whole};
 use serde::Deserialize;
 use std::path::Path;

@@ -23,12 +23,12 @@ pub use vocabulary::Vocabulary;
 
 use super::state::GroupsState;
 use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited};
-use crate::preview::tokens::TokenCode;
 use documents::DocumentList;
 pub(crate) use file::Table;
 pub use file::{RowSpan, SpanTable, TokenFile};
 use gristmill_core::text::{count, grouped};
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject, TokenKind};
+use gristmill_data::preview::tokens::TokenCode;
 use named::Named;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

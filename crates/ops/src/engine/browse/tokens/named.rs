@@ -2,9 +2,9 @@
 
 use super::vocabulary::Vocabulary;
 use crate::engine::plan;
-use crate::preview::tokens::TokenCode;
 use gristmill_core::pack::SpecialToken;
 use gristmill_core::PackPlan;
+use gristmill_data::preview::tokens::TokenCode;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_tokenizer::meant_by;

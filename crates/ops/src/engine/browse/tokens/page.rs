@@ -3,10 +3,10 @@
 use super::file::{Loss, TokenFile, MAX_ENDS};
 use super::{TokenSet, IDS};
 use crate::engine::browse::BrowseSample;
-use crate::preview::tokens::{Pieces, TokenRun};
-use crate::preview::{Drawable, Page, PartPreview};
 use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_core::{Cancel, Outcome};
+use gristmill_data::preview::tokens::{Pieces, TokenRun};
+use gristmill_data::preview::{Drawable, Page, PartPreview};
 use std::sync::Arc;
 
 /// Tokens of running text on one page.

@@ -3,9 +3,9 @@
 use super::file::{Table, TokenFile};
 use super::{DocumentWalk, Listing, TokenBrowser};
 use crate::engine::modalities::folder::files_of;
-use crate::formats::modalities::packed::Packed;
-use crate::preview::tokens::TokenCode;
 use gristmill_core::{Failure, Outcome};
+use gristmill_data::formats::modalities::packed::Packed;
+use gristmill_data::preview::tokens::TokenCode;
 use gristmill_storage::read::open_read;
 use std::path::Path;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Browses packed tokens that the frameworks' own tools made.
 
 use super::*;
-use crate::preview::{Drawable, PartPreview};
+use gristmill_data::preview::{Drawable, PartPreview};
 use std::path::PathBuf;
 
 const TOKENIZER: &str = "../../tests/golden/nanosets/tokenizers/bpe1k.json";

@@ -1,7 +1,7 @@
 //! The text of ids, cached after the first use.
 
-use crate::preview::tokens::Pieces;
 use gristmill_core::Outcome;
+use gristmill_data::preview::tokens::Pieces;
 use gristmill_tokenizer::Tokenizer;
 use std::collections::HashSet;
 

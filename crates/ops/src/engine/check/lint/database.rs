@@ -3,10 +3,10 @@
 use super::bad_file;
 use crate::engine::check::compare::REDO;
 use crate::engine::check::{Prepared, Remembering};
-use crate::formats::energon::layout;
-use crate::formats::energon::tables::Tables;
 use gristmill_core::text::count_verb;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
+use gristmill_data::formats::energon::layout;
+use gristmill_data::formats::energon::tables::Tables;
 use gristmill_storage::read::read_whole;
 
 /// The indexes that lookups by name need.
@@ -112,7 +112,7 @@ fn plain(error: rusqlite::Error) -> Failure {
 }
 
 fn sqlite(prepared: &Prepared, error: &rusqlite::Error) -> Failure {
-    crate::formats::energon::tables::failure(&prepared.database(), error)
+    gristmill_data::formats::energon::tables::failure(&prepared.database(), error)
 }
 
 fn has_index(tables: &Tables, name: &str) -> Outcome<bool> {

@@ -1,8 +1,8 @@
 #![expect(clippy::disallowed_methods, reason = "test data need not be published")]
 
 use super::*;
-use crate::source::dedup::list;
 use gristmill_core::dedup::{Keep, ANNOTATE_KEY, TEXT_KEY};
+use gristmill_data::source::dedup::list;
 
 fn rule(min_length: u64) -> Rule {
     Rule { min_length, keep: Keep::First, min_count: 2 }

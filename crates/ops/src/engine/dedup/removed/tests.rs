@@ -1,8 +1,8 @@
 #![expect(clippy::disallowed_methods, reason = "test data need not be published")]
 
 use super::*;
-use crate::formats::bsade::Range as RepeatedText;
 use gristmill_core::{Cancel, ExitClass};
+use gristmill_data::formats::bsade::Range as RepeatedText;
 use gristmill_storage::read::stamp_at;
 use proptest::prelude::*;
 use std::sync::atomic::AtomicU64;

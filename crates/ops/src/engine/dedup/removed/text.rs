@@ -2,8 +2,8 @@
 
 use super::{Document, Removed, Source};
 use crate::engine::dedup::look::InMemorySearch;
-use crate::source::dedup::{known_file, Documents, Kind, Position, TextFile};
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
+use gristmill_data::source::dedup::{known_file, Documents, Kind, Position, TextFile};
 use gristmill_storage::read::stamp_at;
 use memchr::memmem::Finder;
 use std::ops::Range;

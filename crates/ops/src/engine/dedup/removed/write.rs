@@ -1,8 +1,8 @@
 //! Writes the file of ranges.
 
 use super::{Directory, MAGIC, ROW};
-use crate::formats::bsade::Range;
 use gristmill_core::{Failure, Outcome};
+use gristmill_data::formats::bsade::Range;
 use serde::{Deserialize, Serialize};
 
 /// The size in bytes at which a block ends, after the document that reaches it.

@@ -260,7 +260,7 @@ fn media_tables_of_an_old_index_are_kept_with_their_ids() {
     let db = rusqlite::Connection::open(&old).unwrap();
     db.execute_batch("CREATE TABLE samples (x)").unwrap();
     assert_eq!(carry(), CarriedMedia::Nothing);
-    db.execute_batch(crate::formats::energon::tables::CREATE_MEDIA_TABLES).unwrap();
+    db.execute_batch(gristmill_data::formats::energon::tables::CREATE_MEDIA_TABLES).unwrap();
     db.execute_batch(
         "INSERT INTO media_metadata VALUES ('a.jpg', 'image', '{\"width\":1}'), ('b.wav', 'av', '{}');
          INSERT INTO media_filters VALUES (3, 'EXTENSION', '', '2026-01-01 00:00:00');

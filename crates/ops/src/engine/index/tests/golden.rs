@@ -1,7 +1,7 @@
 //! Comparison with the reference program's own results.
 
 use super::*;
-use crate::source::discover::discover;
+use gristmill_data::source::discover::discover;
 
 fn case(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/energon").join(name)

@@ -5,8 +5,8 @@ use super::super::sets::{Opened, Unusable, WebSet};
 use super::super::subset::Window;
 use super::super::{join_plan, share};
 use super::{new_node, Walk, WalkPosition};
-use crate::formats::energon::metadataset::{Join, JoinMember};
 use gristmill_core::ProblemKind;
+use gristmill_data::formats::energon::metadataset::{Join, JoinMember};
 use std::rc::Rc;
 
 impl Walk<'_> {

@@ -9,10 +9,10 @@ pub use resolve::{resolved, EnvVars};
 pub use tokenizer::stored_config;
 
 use crate::engine::modalities::{unknown_end, unknown_end_note};
-use crate::formats::modalities::{raw_index, with_suffix, PACKED_SUFFIX};
 use gristmill_core::pack::{ModalitiesTarget, SpecialToken, TextField};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome, PackPlan, Problem};
+use gristmill_data::formats::modalities::{raw_index, with_suffix, PACKED_SUFFIX};
 use gristmill_pycompat::{yaml_read, Node};
 use gristmill_storage::read::read_whole;
 use gristmill_tokenizer::Tokenizer;

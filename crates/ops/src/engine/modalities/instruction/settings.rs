@@ -1,9 +1,9 @@
 //! The configuration for preparing instruction data, and the names of its outputs.
 
 use crate::engine::modalities::config::{read_yaml, resolved, EnvVars, Section};
-use crate::formats::modalities::{with_suffix, INDEX_SUFFIX, PACKED_SUFFIX};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
+use gristmill_data::formats::modalities::{with_suffix, INDEX_SUFFIX, PACKED_SUFFIX};
 use gristmill_pycompat::random::Seed;
 use gristmill_pycompat::yaml_write::dump_as_python_sorted;
 use gristmill_pycompat::Node;

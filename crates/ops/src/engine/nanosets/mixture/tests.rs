@@ -1,7 +1,7 @@
 use super::*;
-use crate::formats::nanosets::windows::{self, Numbering};
-use crate::formats::nanosets::Shard;
 use gristmill_core::{Cancel, ExitClass, Handles, ProblemLog, Progress};
+use gristmill_data::formats::nanosets::windows::{self, Numbering};
+use gristmill_data::formats::nanosets::Shard;
 use proptest::prelude::*;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};

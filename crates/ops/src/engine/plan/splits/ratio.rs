@@ -1,9 +1,9 @@
 //! Division by ratio: whole shards, in order, to train, val and test.
 
 use super::Candidates;
-use crate::formats::energon::ratio::{allot, parse, Allotment, PARTS};
 use gristmill_core::text::count;
 use gristmill_core::{PreparePlan, Problem, ProblemKind, ShardId, Subject};
+use gristmill_data::formats::energon::ratio::{allot, parse, Allotment, PARTS};
 
 pub(super) fn divide(
     plan: &PreparePlan,

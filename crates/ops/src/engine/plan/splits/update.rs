@@ -3,9 +3,9 @@
 use super::listed::some;
 use super::patterns::Compiled;
 use super::{ratio, Candidates, Resolved};
-use crate::formats::energon::ratio::PARTS;
 use gristmill_core::text::count;
 use gristmill_core::{PreparePlan, PreparedFacts, Problem, ProblemKind, ShardFacts, ShardId, SplitPlan, Subject};
+use gristmill_data::formats::energon::ratio::PARTS;
 use gristmill_pycompat::braces;
 use std::collections::HashSet;
 

@@ -1,10 +1,10 @@
 //! Excludes that are typed, taken from the index, and looked up in it.
 
 use super::*;
-use crate::formats::energon::layout;
-use crate::formats::energon::split_yaml::SplitFile;
-use crate::formats::energon::tables::{CREATE_SAMPLE_TABLES, INSERT_SAMPLE};
 use gristmill_core::Cancel;
+use gristmill_data::formats::energon::layout;
+use gristmill_data::formats::energon::split_yaml::SplitFile;
+use gristmill_data::formats::energon::tables::{CREATE_SAMPLE_TABLES, INSERT_SAMPLE};
 use gristmill_pycompat::braces;
 use std::collections::HashMap;
 

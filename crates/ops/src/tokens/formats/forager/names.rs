@@ -1,7 +1,7 @@
 //! Names of sample files.
 
-use crate::source::documents::TextFile;
 use crate::tokens::names::{folder_in_front, stem, unmixed, unpacked_name};
+use gristmill_data::source::documents::TextFile;
 use std::collections::HashSet;
 
 /// Returns the sample file of each input: its bare name without its last suffix, then `-SUFFIX.bin`. Inputs with one stem are prefixed with

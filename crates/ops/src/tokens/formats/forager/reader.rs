@@ -6,11 +6,11 @@ use crate::engine::browse::TokenBrowser;
 use crate::engine::check::forager::{check_forager, forager_facts};
 use crate::engine::check::{CheckTexts, Checked, DatasetInfo, MAX_LISTED};
 use crate::engine::nanosets::check::Depth;
-use crate::formats::forager::kind::SAMPLES;
 use crate::job::check::run_forager;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{display_safe, grouped, size};
 use gristmill_core::{Handles, Outcome, ProblemLog, TokenKind};
+use gristmill_data::formats::forager::kind::SAMPLES;
 use std::path::Path;
 
 /// Reads samples by their index.

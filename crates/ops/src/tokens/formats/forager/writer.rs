@@ -3,13 +3,13 @@
 use super::files::{lengths_spool, mask_spool, tokens_spool, SampleFiles, FILES, LOCATIONS, ROW_BYTES, SCHEMA};
 use super::SAMPLES;
 use crate::job::publish::FinishedFile;
-use crate::source::documents::TextFile;
 use crate::tokens::encode::EncodedBlock;
 use crate::tokens::format::{Appended, FinishedFormat, Finishing, TokenWriter};
 use crate::tokens::spool::{each_chunk, Snapshot};
 use crate::tokens::spools::SpoolSet;
 use gristmill_core::pack::{SampleSize, TokenType};
 use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_data::source::documents::TextFile;
 use gristmill_storage::fs::BufferedFile;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -2,8 +2,8 @@ use super::*;
 use crate::browse::open_tokens;
 use crate::engine::browse::tokens::page;
 use crate::engine::browse::{SampleAt, TokenView};
-use crate::preview::Drawable;
 use gristmill_core::Cancel;
+use gristmill_data::preview::Drawable;
 use std::path::PathBuf;
 
 fn golden(path: &str) -> PathBuf {

@@ -18,10 +18,10 @@ pub(super) use options::{CHOICE, GROUP};
 
 use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
 use super::super::reader::TokenReader;
-use crate::source::documents::{DocumentRules, InputRules};
 use crate::tokens::encode::{end_id, EncodingSpec, End};
 use gristmill_core::pack::{MdsTarget, TokenType};
 use gristmill_core::{Outcome, PackPlan, Problem};
+use gristmill_data::source::documents::{DocumentRules, InputRules};
 use gristmill_tokenizer::Tokenizer;
 use std::path::PathBuf;
 

@@ -1,11 +1,11 @@
 //! The encoding of pairs.
 
 use super::Megatron;
-use crate::source::documents::DocumentRules;
 use crate::tokens::encode::{end_id, EncodingSpec, End, IdSource, Kind, SequenceRules};
 use crate::tokens::TokenFormat as _;
 use gristmill_core::pack::{EmptyTexts, MegatronTarget, TextField, TokenType};
 use gristmill_core::{Outcome, PackPlan};
+use gristmill_data::source::documents::DocumentRules;
 use gristmill_tokenizer::{Template, Tokenizer};
 
 /// Vocabularies of this size and larger have tokens of four bytes (docs/formats/megatron.md §2).

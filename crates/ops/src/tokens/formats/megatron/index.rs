@@ -1,8 +1,8 @@
 //! `.idx`: types, lengths, offsets and documents of a pair (docs/formats/megatron.md §1).
 
-use crate::formats::megatron::MAGIC;
 use gristmill_core::pack::TokenType;
 use gristmill_core::{Failure, Outcome};
+use gristmill_data::formats::megatron::MAGIC;
 
 /// Bytes of the index before the lengths.
 pub(super) const HEAD_BYTES: u64 = 34;

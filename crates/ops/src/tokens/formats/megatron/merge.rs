@@ -2,7 +2,6 @@
 
 use super::index::{write_index, IndexTables, PairType, TakeNumbers, DOCUMENT_BYTES};
 use super::pair::{PairIndex, NUMBERS_PER_READ};
-use crate::formats::megatron::{index_of, indexes, is_index, is_unfinished, tokens_of, UNFINISHED};
 use crate::job::exclusive_output::{still_the_same, ExclusiveOutput};
 use crate::job::files_report::FilesReport;
 use crate::job::publish::make_folder;
@@ -13,6 +12,7 @@ use crate::tokens::spool::each_chunk;
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::text::{bytes, display_safe};
 use gristmill_core::{Cancel, Failure, FileStamp, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
+use gristmill_data::formats::megatron::{index_of, indexes, is_index, is_unfinished, tokens_of, UNFINISHED};
 use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::publish::Publication;
 use gristmill_storage::read::open_read;

@@ -18,11 +18,11 @@ pub(super) use options::{CHOICE, GROUP};
 
 use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
 use super::super::reader::TokenReader;
-use crate::source::documents::{DocumentRules, InputRules, Quirks};
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, special_tokens_answer, SharedAnswer};
 use gristmill_core::pack::{MegatronTarget, TokenType};
 use gristmill_core::{Outcome, PackPlan, Problem};
+use gristmill_data::source::documents::{DocumentRules, InputRules, Quirks};
 use gristmill_tokenizer::Tokenizer;
 use std::path::PathBuf;
 

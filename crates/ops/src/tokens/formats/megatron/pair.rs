@@ -1,8 +1,8 @@
 //! Reads the index of a pair (docs/formats/megatron.md §1). Nothing in it is used before it is checked.
 
 use super::index::{PairType, HEAD_BYTES};
-use crate::formats::megatron::{index_of, is_unfinished, tokens_of, MAGIC, UNFINISHED};
 use gristmill_core::Cancel;
+use gristmill_data::formats::megatron::{index_of, is_unfinished, tokens_of, MAGIC, UNFINISHED};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::{Path, PathBuf};
 

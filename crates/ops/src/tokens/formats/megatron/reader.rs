@@ -7,14 +7,14 @@ use crate::engine::browse::tokens::{Listing, RowSpan, SpanTable, Table as Rows, 
 use crate::engine::browse::TokenBrowser;
 use crate::engine::check::{CheckTexts, Checked, DatasetInfo, MAX_LISTED};
 use crate::engine::nanosets::check::Depth;
-use crate::formats::megatron::{index_of, indexes, is_unfinished, tokens_of, FOLDER, PAIR, UNFINISHED};
 use crate::job::check::each_unit;
 use crate::job::repair::RepairReport;
 use crate::job::task::Task;
-use crate::preview::tokens::TokenCode;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{count, display_safe, grouped, size};
 use gristmill_core::{Cancel, Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject, TokenKind};
+use gristmill_data::formats::megatron::{index_of, indexes, is_unfinished, tokens_of, FOLDER, PAIR, UNFINISHED};
+use gristmill_data::preview::tokens::TokenCode;
 use gristmill_storage::read::open_read;
 use serde::Serialize;
 use std::io::Read as _;

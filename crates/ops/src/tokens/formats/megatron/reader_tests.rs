@@ -3,9 +3,9 @@ use super::super::index::testing::index;
 use super::*;
 use crate::browse::open_tokens;
 use crate::engine::browse::{SampleAt, TokenView};
-use crate::source::kind::kind_of;
 use gristmill_core::pack::TokenType;
 use gristmill_core::DatasetKind;
+use gristmill_data::source::kind::kind_of;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 

@@ -2,11 +2,11 @@
 
 use super::Modalities;
 use crate::engine::modalities::unknown_end;
-use crate::formats::modalities::token_bytes;
 use crate::tokens::encode::{as_length, known_id, no_end, EncodingSpec, End, Fill};
 use crate::tokens::TokenFormat as _;
 use gristmill_core::pack::{ModalitiesTarget, SpecialToken, TokenType};
 use gristmill_core::{Failure, Outcome, PackPlan};
+use gristmill_data::formats::modalities::token_bytes;
 use gristmill_tokenizer::{Side, Template, Tokenizer, TokenizerKind, Truncation};
 
 /// Returns the encoding of a plan.

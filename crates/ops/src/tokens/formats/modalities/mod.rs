@@ -12,14 +12,14 @@ pub(super) use options::{CHOICE, GROUP};
 
 use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OtherFile, OutputPlace, TokenFormat};
 use super::super::reader::TokenReader;
-use crate::formats::modalities::raw_index::default_path;
 use crate::job::index::{start_raw, RawIndexPlan};
 use crate::job::task::TaskContext;
-use crate::source::documents::{DocumentRules, InputRules};
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, SharedAnswer};
 use gristmill_core::pack::ModalitiesTarget;
 use gristmill_core::{Outcome, PackPlan, Problem};
+use gristmill_data::formats::modalities::raw_index::default_path;
+use gristmill_data::source::documents::{DocumentRules, InputRules};
 use gristmill_tokenizer::Tokenizer;
 use std::path::{Path, PathBuf};
 

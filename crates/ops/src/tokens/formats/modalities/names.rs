@@ -1,7 +1,7 @@
 //! Names of `.pbin` files.
 
-use crate::source::documents::TextFile;
 use crate::tokens::names::{folder_in_front, stem, unmixed, unpacked_name};
+use gristmill_data::source::documents::TextFile;
 use std::collections::HashMap;
 
 /// Returns the `.pbin` of each input, relative to the output folder: its relative name with the last suffix replaced, after a suffix of its

@@ -2,10 +2,8 @@
 
 use super::names::pbin_names;
 use super::target;
-use crate::formats::modalities::packed::{Header, HEADER_BYTES};
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
-use crate::source::documents::{is_file_input, TextFile};
 use crate::tokens::encode::EncodedBlock;
 use crate::tokens::format::{
     Appended, DealRequest, DealtFiles, FileEstimate, FinishedFormat, Finishing, OutputPlace, ReadingOrder, TokenOutput,
@@ -14,6 +12,8 @@ use crate::tokens::format::{
 use crate::tokens::spool::{each_chunk, Snapshot};
 use crate::tokens::spools::{SpoolOptions, SpoolRules, SpoolSet};
 use gristmill_core::{Failure, Outcome, PackPlan, Subject};
+use gristmill_data::formats::modalities::packed::{Header, HEADER_BYTES};
+use gristmill_data::source::documents::{is_file_input, TextFile};
 use gristmill_pycompat::pickle::IndexWriter;
 use std::path::{Path, PathBuf};
 

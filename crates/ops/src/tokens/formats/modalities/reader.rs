@@ -7,7 +7,6 @@ use crate::engine::check::{CheckTexts, Checked, DatasetInfo, MAX_LISTED};
 use crate::engine::modalities::check::{self, facts_of};
 use crate::engine::modalities::folder::packed_folder;
 use crate::engine::nanosets::check::Depth;
-use crate::formats::modalities::kind::{PACKED_FILE, PACKED_FOLDER};
 use crate::job::check::run_packed_folder;
 use crate::job::modalities::start_repair;
 use crate::job::repair::RepairReport;
@@ -15,6 +14,7 @@ use crate::job::task::Task;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{display_safe, grouped, size};
 use gristmill_core::{Handles, Outcome, RunOptions, TokenKind};
+use gristmill_data::formats::modalities::kind::{PACKED_FILE, PACKED_FOLDER};
 use std::path::Path;
 
 /// Reads a `.pbin` file.

@@ -1,11 +1,11 @@
 //! The encoding of token folders.
 
 use super::Nanosets;
-use crate::formats::nanosets::TokenSize;
 use crate::tokens::encode::{end_id, EncodingSpec, IdSource, Kind};
 use crate::tokens::TokenFormat as _;
 use gristmill_core::pack::{NanosetsTarget, TokenType};
 use gristmill_core::{Failure, Outcome, PackPlan};
+use gristmill_data::formats::nanosets::TokenSize;
 use gristmill_tokenizer::{Template, Tokenizer};
 
 /// Returns the encoding of a plan.

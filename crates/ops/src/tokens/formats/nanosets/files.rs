@@ -1,9 +1,9 @@
 //! Names of the files of tasks, of their spools, and of the log folder.
 
-use crate::formats::nanosets::names;
 use crate::tokens::encode::RowDeal;
 use gristmill_core::pack::NanosetsTarget;
 use gristmill_core::{Failure, Outcome, PackPlan};
+use gristmill_data::formats::nanosets::names;
 use serde::Serialize as _;
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -2,13 +2,13 @@
 
 use super::files::{spool, TokenFolder};
 use crate::engine::nanosets::{shuffle, ShuffleOptions, Source};
-use crate::formats::nanosets::{index_path, loss_path, metadata_path, names, Metadata, TokenSize};
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
 use crate::tokens::format::{FinishedFormat, Finishing, LengthChange};
 use crate::tokens::spool::each_chunk;
 use gristmill_core::pack::DocumentShuffle;
 use gristmill_core::Outcome;
+use gristmill_data::formats::nanosets::{index_path, loss_path, metadata_path, names, Metadata, TokenSize};
 use gristmill_tokenizer::{Padding, PaddingLength, Side};
 use std::path::PathBuf;
 

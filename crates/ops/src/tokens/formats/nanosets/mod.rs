@@ -16,11 +16,11 @@ pub(super) use options::{CHOICE, GROUP, LOSS_MASKS};
 
 use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
 use super::super::reader::TokenReader;
-use crate::source::documents::{DocumentRules, InputRules};
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, SharedAnswer};
 use gristmill_core::pack::NanosetsTarget;
 use gristmill_core::{Outcome, PackPlan, Problem};
+use gristmill_data::source::documents::{DocumentRules, InputRules};
 use gristmill_tokenizer::Tokenizer;
 use std::path::PathBuf;
 

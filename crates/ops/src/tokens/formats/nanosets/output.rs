@@ -3,14 +3,14 @@
 use super::files::{is_done, spool, TokenFolder};
 use super::writer::Writer;
 use super::{logs, target};
-use crate::formats::nanosets::{index_path, loss_path, metadata_path};
 use crate::job::task::TaskContext;
-use crate::source::documents::TextFile;
 use crate::tokens::encode::{Kind, RowDeal, RowOrder};
 use crate::tokens::format::{DealRequest, DealtFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
 use crate::tokens::spools::{SpoolOptions, SpoolRules};
 use gristmill_core::pack::{Deal, DocumentShuffle};
 use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_data::formats::nanosets::{index_path, loss_path, metadata_path};
+use gristmill_data::source::documents::TextFile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -5,11 +5,11 @@ use crate::engine::browse::tokens::TokenFolderBrowser;
 use crate::engine::browse::TokenBrowser;
 use crate::engine::check::{CheckTexts, Checked, DatasetInfo, MAX_LISTED};
 use crate::engine::nanosets::folder_facts;
-use crate::formats::nanosets::kind::FOLDER;
 use crate::job::check::run_token_folder;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{display_safe, grouped, size};
 use gristmill_core::{Failure, Handles, Outcome, ProblemLog, Subject, TokenKind};
+use gristmill_data::formats::nanosets::kind::FOLDER;
 use std::path::Path;
 
 /// Reads a folder of `.ds` files.

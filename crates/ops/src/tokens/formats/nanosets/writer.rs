@@ -3,11 +3,11 @@
 use super::counts::TaskCounts;
 use super::files::{spool, TokenFolder};
 use super::{finish, stats};
-use crate::source::documents::TextFile;
 use crate::tokens::encode::EncodedBlock;
 use crate::tokens::format::{Appended, FinishedFormat, Finishing, TokenWriter};
 use crate::tokens::spools::SpoolSet;
 use gristmill_core::Outcome;
+use gristmill_data::source::documents::TextFile;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

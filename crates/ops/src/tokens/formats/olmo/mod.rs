@@ -14,11 +14,11 @@ pub(super) use options::{CHOICE, GROUP};
 
 use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
 use super::super::reader::TokenReader;
-use crate::source::documents::{DocumentRules, InputRules, Quirks};
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, SharedAnswer};
 use gristmill_core::pack::{OlmoTarget, TokenType, DEFAULT_OLMO_FILE_TOKENS};
 use gristmill_core::{Outcome, PackPlan, Problem};
+use gristmill_data::source::documents::{DocumentRules, InputRules, Quirks};
 use gristmill_tokenizer::Tokenizer;
 use std::path::PathBuf;
 

@@ -1,11 +1,11 @@
 //! Reports and records what a block leaves out.
 
 use super::Assembler;
-use crate::source::documents::{mark_hint, TextFile, BYTE_ORDER_MARK};
 use crate::tokens::encode::{EncodingSpec, Finding, PackedPiece};
 use crate::tokens::pack::inputs::Pass;
 use gristmill_core::handles::KEPT_PROBLEMS;
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
+use gristmill_data::source::documents::{mark_hint, TextFile, BYTE_ORDER_MARK};
 
 impl Assembler<'_> {
     /// Reports what a block leaves out.

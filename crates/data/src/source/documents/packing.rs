@@ -177,7 +177,7 @@ impl Read for Counting {
 }
 
 /// Reads the unpacked bytes of a file, once from the start.
-pub(crate) struct Unpacked {
+pub struct Unpacked {
     decoder: Box<dyn Read + Send>,
     below: Arc<Below>,
     file: Arc<ReadFile>,
@@ -190,7 +190,7 @@ pub(crate) struct Unpacked {
 
 impl Unpacked {
     /// Creates a reader at the first byte.
-    pub(crate) fn new(file: Arc<ReadFile>, packing: Packing) -> Outcome<Self> {
+    pub fn new(file: Arc<ReadFile>, packing: Packing) -> Outcome<Self> {
         let below = Arc::new(Below::default());
         let input = Counting { file: Arc::clone(&file), below: Arc::clone(&below) };
         let input = BufReader::with_capacity(INPUT, input);
@@ -227,7 +227,7 @@ impl Unpacked {
     }
 
     /// Reads the next bytes, at least one unless the text (or the readable part of it) is over.
-    pub(crate) fn read(&mut self, buf: &mut [u8]) -> Outcome<usize> {
+    pub fn read(&mut self, buf: &mut [u8]) -> Outcome<usize> {
         if self.broken.is_some() {
             return Ok(0);
         }
@@ -255,7 +255,7 @@ impl Unpacked {
     }
 
     /// Sets the name of this step in errors.
-    pub(crate) fn named(mut self, what: &'static str) -> Self {
+    pub fn named(mut self, what: &'static str) -> Self {
         self.what = what;
         self
     }
@@ -278,7 +278,7 @@ impl Unpacked {
     }
 
     /// Returns why the stream ended prematurely, if it did.
-    pub(crate) fn broken(&self) -> Option<&str> {
+    pub fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
     }
 }

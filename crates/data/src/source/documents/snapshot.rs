@@ -22,7 +22,7 @@ pub struct HubSnapshot {
 }
 
 /// Whether an input, a path or the address of a data set, is a file by its name.
-pub(crate) fn is_file_input(input: &str) -> bool {
+pub fn is_file_input(input: &str) -> bool {
     match gristmill_storage::remote::is_hub_url(input) {
         true => is_text(input) || is_table_name(input),
         false => !Path::new(input).is_dir(),

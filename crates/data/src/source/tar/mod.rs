@@ -79,12 +79,12 @@ pub struct ShardScan {
 
 /// Whether the sample of this number is kept among the sketches of its shard, of which there are `kept` so far: the first ones, then one at
 /// each doubling.
-pub(crate) fn is_sketched(index: u64, kept: usize) -> bool {
+pub fn is_sketched(index: u64, kept: usize) -> bool {
     kept < SKETCHES_KEPT || index.is_power_of_two()
 }
 
 /// Adds a sketch; if there are enough, it replaces the oldest one of the later half.
-pub(crate) fn keep_sketch(sketches: &mut Vec<SampleSketch>, sketch: SampleSketch) {
+pub fn keep_sketch(sketches: &mut Vec<SampleSketch>, sketch: SampleSketch) {
     if sketches.len() >= SKETCHES_KEPT {
         sketches.remove(SKETCHES_KEPT / 2);
     }
