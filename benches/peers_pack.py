@@ -3,7 +3,7 @@ the clock. Measured as the bench measures ours, a process from its start to its 
 
 Usage, with the Python of an environment that tests/peers/run has made:
 
-    peers_pack.py datatrove|modalities|forager TEXT.jsonl TOKENIZER.json
+    peers_pack.py datatrove|datatrove-parquet|modalities|forager TEXT.jsonl TOKENIZER.json
 
 datatrove packs two halves with two workers. 87 MB take each of the programs less than a minute.
 """
@@ -19,6 +19,8 @@ from pathlib import Path
 
 END = "<|endoftext|>"
 SAMPLE = 4096
+# Rows of a row group, as the bench `tables` has them.
+ROW_GROUP = 10_000
 # Wide enough for both styles of the bench.
 WIDE = "uint32"
 
@@ -30,14 +32,18 @@ class Datatrove:
         for part in range(2):
             (work / "parts" / f"{part}.jsonl").write_bytes(b"".join(lines[part::2]))
 
+    def reader(self, folder):
+        from datatrove.pipeline.readers import JsonlReader
+
+        return JsonlReader(folder)
+
     def pack(self, tokenizer, work):
         from datatrove.executor import LocalPipelineExecutor
-        from datatrove.pipeline.readers import JsonlReader
         from datatrove.pipeline.tokens import DocumentTokenizer
 
         LocalPipelineExecutor(
             pipeline=[
-                JsonlReader(str(work / "parts")),
+                self.reader(str(work / "parts")),
                 DocumentTokenizer(str(work / "out"), str(tokenizer), eos_token=END, shuffle_documents=False),
             ],
             tasks=2, workers=2, logging_dir=str(work / "log"),
@@ -47,6 +53,23 @@ class Datatrove:
         import numpy as np
 
         return sum(int(ends[-1]) for path in (work / "out").glob("*.index") if len(ends := np.fromfile(path, np.uint64)))
+
+
+class DatatroveParquet(Datatrove):
+    def lay(self, text, tokenizer, work):
+        import pyarrow
+        import pyarrow.parquet as parquet
+
+        (work / "parts").mkdir()
+        texts = [json.loads(line)["text"] for line in text.read_bytes().splitlines()]
+        for part in range(2):
+            table = pyarrow.table({"text": texts[part::2]})
+            parquet.write_table(table, work / "parts" / f"{part}.parquet", compression="zstd", row_group_size=ROW_GROUP)
+
+    def reader(self, folder):
+        from datatrove.pipeline.readers import ParquetReader
+
+        return ParquetReader(folder)
 
 
 class Modalities:
@@ -103,7 +126,7 @@ class Forager:
         return len(TokensDataset.create_from_index_on_filesystem(str(work / "base"), token_dtype=WIDE)) * SAMPLE
 
 
-PEERS = {"datatrove": Datatrove, "modalities": Modalities, "forager": Forager}
+PEERS = {"datatrove": Datatrove, "datatrove-parquet": DatatroveParquet, "modalities": Modalities, "forager": Forager}
 
 
 def run(name, text, tokenizer):
