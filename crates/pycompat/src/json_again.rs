@@ -6,7 +6,7 @@
 use super::json_fields::as_python;
 use super::json_repeats::{repeats, SeenKey};
 use super::json_text::push_again;
-use super::json_walk::{next_special, walk, Kind, Span, Visit, DEEPEST_PYTHON};
+use super::json_walk::{next_special, walk, Kind, Span, Visit};
 use super::number::float_repr;
 use std::collections::HashMap;
 
@@ -266,9 +266,6 @@ impl Repeats<'_> {
 }
 
 impl Visit for Repeats<'_> {
-    const WANTS_ODDITIES: bool = false;
-    const DEEPEST: usize = DEEPEST_PYTHON;
-
     fn key(&mut self, text: &[u8], _: usize, span: Span) {
         let seen = SeenKey::new(text.get(span.from..span.to).unwrap_or_default());
         self.of.keys.push(Key { seen, from: span.from, to: span.to, value_from: 0, value_to: 0 });
@@ -296,8 +293,6 @@ impl Visit for Repeats<'_> {
             key.value_to = to;
         }
     }
-
-    fn overflow(&mut self) {}
 }
 
 /// Whether two keys are the same text, regardless of escapes.

@@ -3,7 +3,7 @@
 
 use super::json_repeats::{repeats, SeenKey};
 use super::json_text::{push_again, push_ascii};
-use super::json_walk::{walk, JsonError, Kind, Span, Visit, DEEPEST_PYTHON};
+use super::json_walk::{walk, JsonError, Kind, Span, Visit};
 use std::borrow::Cow;
 
 /// Maximum number of fields of one object; a line with more is refused.
@@ -169,7 +169,6 @@ pub(super) fn as_python(key: &[u8]) -> Cow<'_, [u8]> {
 
 impl Visit for Fields {
     const WANTS_ODDITIES: bool = true;
-    const DEEPEST: usize = DEEPEST_PYTHON;
 
     #[inline(always)]
     fn key(&mut self, text: &[u8], depth: usize, span: Span) {
@@ -207,8 +206,6 @@ impl Visit for Fields {
             }
         }
     }
-
-    fn overflow(&mut self) {}
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! One pass over a line of JSON: checks that it is one value for Python's `json` and orjson, and finds its keys and values.
+//! One pass over JSON, a line or a whole document: checks that it is one value for Python's `json` and orjson, and finds its keys and values.
 //!
-//! Nothing is built and nothing recurses; callers that need more than the verdict implement [`Visit`]. The bytes were checked by the caller
-//! to be UTF-8, or UTF-8 extended by unpaired surrogates.
+//! Nothing is built and nothing recurses; callers that need more than the verdict implement [`Visit`], whose constants are the rules of
+//! what is accepted. Bytes beyond ASCII in strings are not examined: callers check that they are UTF-8.
 
 /// Maximum nesting depth of objects and arrays in Python 3.11's reader, called from a plain script.
 pub const DEEPEST_PYTHON: usize = 994;
@@ -12,13 +12,33 @@ pub const MAX_DIGITS: usize = 4300;
 /// A number with at most this many digits before the point, and no exponent, is within the range of floats.
 const FINITE_DIGITS: usize = 300;
 
-/// Where and why a line is not JSON.
+/// Where and why a text is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonError {
     /// Offset in bytes from the beginning of the text that was walked through.
     pub at: usize,
-    /// The reason, in user-facing words.
+    /// The reason, in user-facing words for a line.
     pub why: &'static str,
+    /// Whether the text is the beginning of a longer one that may be JSON.
+    pub is_cut: bool,
+}
+
+impl JsonError {
+    /// Returns the reason for a document of several lines.
+    pub fn in_document(&self) -> &'static str {
+        if self.is_cut {
+            "it ends too early"
+        } else {
+            self.why
+        }
+    }
+
+    /// Returns the line and the column of the error in `text`, counted from 1; the column in bytes.
+    pub fn place(&self, text: &[u8]) -> (usize, usize) {
+        let before = text.get(..self.at).unwrap_or(text);
+        let line_start = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
+        (memchr::memchr_iter(b'\n', before).count() + 1, before.len() - line_start + 1)
+    }
 }
 
 /// The kind of a value.
@@ -59,37 +79,41 @@ pub struct Span {
     pub has_half: bool,
 }
 
-/// Receives the content of a line during the walk.
+/// Receives the content of a text during the walk. What a caller does not need is ignored.
 pub trait Visit {
     /// Whether numbers beyond floats and unpaired surrogates are reported.
-    const WANTS_ODDITIES: bool;
-    /// Maximum nesting depth of objects and arrays.
-    const DEEPEST: usize;
+    const WANTS_ODDITIES: bool = false;
+    /// Maximum nesting depth of objects and arrays, up to [`DEEPEST`].
+    const DEEPEST: usize = DEEPEST_PYTHON;
+    /// Reason where the nesting is deeper.
+    const TOO_DEEP: &'static str = "more than 1,000 objects and arrays are in each other";
+    /// Whether the text is a line, which ends at `\n`. In a document, `\n` is white space.
+    const IS_LINE: bool = true;
+    /// Maximum number of digits of an integer.
+    const MAX_DIGITS: usize = MAX_DIGITS;
+    /// Whether strings may contain control characters.
+    const TAKES_CONTROLS: bool = false;
     /// Receives a key of an object at this depth; the outermost object is at depth 1.
-    fn key(&mut self, text: &[u8], depth: usize, span: Span);
+    #[inline(always)]
+    fn key(&mut self, _text: &[u8], _depth: usize, _span: Span) {}
     /// Receives a value whose parent is at this depth; 0 for the outermost value. For an object or array, only its beginning.
-    fn value(&mut self, depth: usize, kind: Kind, span: Span);
+    #[inline(always)]
+    fn value(&mut self, _depth: usize, _kind: Kind, _span: Span) {}
     /// Receives the end of the object or array at this depth; its last byte is the one before `to`.
-    fn close(&mut self, depth: usize, to: usize);
-    /// Receives a number beyond the range of floats.
-    fn overflow(&mut self);
+    #[inline(always)]
+    fn close(&mut self, _depth: usize, _to: usize) {}
+    /// Receives a number beyond the range of floats, before it is received as a value.
+    #[inline(always)]
+    fn overflow(&mut self) {}
+    /// Receives the offset of the escape of an unpaired surrogate, before the key or value that contains it is received.
+    #[inline(always)]
+    fn half(&mut self, _at: usize) {}
 }
 
 /// For callers that need only Python's verdict.
 pub struct NullVisitor;
 
-impl Visit for NullVisitor {
-    const WANTS_ODDITIES: bool = false;
-    const DEEPEST: usize = DEEPEST_PYTHON;
-    #[inline(always)]
-    fn key(&mut self, _: &[u8], _: usize, _: Span) {}
-    #[inline(always)]
-    fn value(&mut self, _: usize, _: Kind, _: Span) {}
-    #[inline(always)]
-    fn close(&mut self, _: usize, _: usize) {}
-    #[inline(always)]
-    fn overflow(&mut self) {}
-}
+impl Visit for NullVisitor {}
 
 /// Which of the open values are objects, one bit each.
 struct ContainerStack {
@@ -112,22 +136,22 @@ impl ContainerStack {
     }
 }
 
-/// Walks through the value that begins at `at` up to the following `\n` or the end of `text`, and returns that position.
+/// Walks through the value that begins at `at` up to the end of `text`, or the following `\n` in a line, and returns that position.
 pub fn walk<V: Visit>(text: &[u8], at: usize, visit: &mut V) -> Result<usize, JsonError> {
-    let mut at = skip_white(text, at);
+    let mut at = skip_white::<V>(text, at);
     let mut open = ContainerStack { bits: [0; DEEPEST / 64 + 1], depth: 0 };
     loop {
         // A value is required here.
-        let Some(first) = text.get(at).copied() else { return ended_early(text, at) };
+        let Some(first) = text.get(at).copied() else { return stop::<V, _>(text, at, NO_VALUE) };
         match first {
             b'"' => {
-                let span = string::<V>(text, at)?;
+                let span = string(text, at, visit)?;
                 visit.value(open.depth, Kind::String, span);
                 at = span.to + 1;
             }
             b'{' => {
-                deeper(&open, at, &*visit)?;
-                let next = skip_white(text, at + 1);
+                deeper::<V>(&open, text, at)?;
+                let next = skip_white::<V>(text, at + 1);
                 if text.get(next) == Some(&b'}') {
                     visit.value(open.depth, Kind::EmptyObject, plain(at, next + 1));
                     at = next + 1;
@@ -139,8 +163,8 @@ pub fn walk<V: Visit>(text: &[u8], at: usize, visit: &mut V) -> Result<usize, Js
                 }
             }
             b'[' => {
-                deeper(&open, at, &*visit)?;
-                let next = skip_white(text, at + 1);
+                deeper::<V>(&open, text, at)?;
+                let next = skip_white::<V>(text, at + 1);
                 if text.get(next) == Some(&b']') {
                     visit.value(open.depth, Kind::EmptyArray, plain(at, next + 1));
                     at = next + 1;
@@ -159,22 +183,22 @@ pub fn walk<V: Visit>(text: &[u8], at: usize, visit: &mut V) -> Result<usize, Js
         }
         // After a value.
         loop {
-            at = skip_white(text, at);
+            at = skip_white::<V>(text, at);
             let next = text.get(at).copied();
             if open.depth == 0 {
                 return match next {
                     None | Some(b'\n') => Ok(at),
-                    Some(_) => stop(at, "there is something after the value"),
+                    Some(_) => stop::<V, _>(text, at, "there is something after the value"),
                 };
             }
             let is_object = open.is_object();
             match (next, is_object) {
                 (Some(b','), true) => {
-                    at = key(text, skip_white(text, at + 1), open.depth, visit)?;
+                    at = key(text, skip_white::<V>(text, at + 1), open.depth, visit)?;
                     break;
                 }
                 (Some(b','), false) => {
-                    at = skip_white(text, at + 1);
+                    at = skip_white::<V>(text, at + 1);
                     break;
                 }
                 (Some(b'}'), true) | (Some(b']'), false) => {
@@ -182,39 +206,44 @@ pub fn walk<V: Visit>(text: &[u8], at: usize, visit: &mut V) -> Result<usize, Js
                     visit.close(open.depth, at);
                     open.depth -= 1;
                 }
-                (None | Some(b'\n'), true) => return stop(at, "the line ends inside an object"),
-                (None | Some(b'\n'), false) => return stop(at, "the line ends inside an array"),
-                (Some(_), true) => return stop(at, "a comma or } must come here"),
-                (Some(_), false) => return stop(at, "a comma or ] must come here"),
+                (None | Some(b'\n'), true) => return stop::<V, _>(text, at, "the line ends inside an object"),
+                (None | Some(b'\n'), false) => return stop::<V, _>(text, at, "the line ends inside an array"),
+                (Some(_), true) => return stop::<V, _>(text, at, "a comma or } must come here"),
+                (Some(_), false) => return stop::<V, _>(text, at, "a comma or ] must come here"),
             }
         }
     }
 }
 
-fn stop<T>(at: usize, why: &'static str) -> Result<T, JsonError> {
-    Err(JsonError { at, why })
+/// Reason at the end of a text that has no value yet.
+const NO_VALUE: &str = "the line ends where a value must come";
+/// Reason at the end of a text that has an open string.
+const OPEN_STRING: &str = "the line ends inside a string";
+
+#[cold]
+fn stop<V: Visit, T>(text: &[u8], at: usize, why: &'static str) -> Result<T, JsonError> {
+    Err(JsonError { at: at.min(text.len()), why, is_cut: is_end::<V>(text, at) })
+}
+
+fn is_end<V: Visit>(text: &[u8], at: usize) -> bool {
+    text.get(at).is_none_or(|byte| V::IS_LINE && *byte == b'\n')
 }
 
 fn plain(from: usize, to: usize) -> Span {
     Span { from, to, has_escapes: false, has_half: false }
 }
 
-#[cold]
-fn ended_early<T>(text: &[u8], at: usize) -> Result<T, JsonError> {
-    stop(at.min(text.len()), "the line ends where a value must come")
-}
-
 #[inline(always)]
-fn deeper<V: Visit>(open: &ContainerStack, at: usize, _: &V) -> Result<(), JsonError> {
+fn deeper<V: Visit>(open: &ContainerStack, text: &[u8], at: usize) -> Result<(), JsonError> {
     if open.depth >= V::DEEPEST.min(DEEPEST) {
-        return stop(at, "more than 1,000 objects and arrays are in each other");
+        return stop::<V, _>(text, at, V::TOO_DEEP);
     }
     Ok(())
 }
 
 #[inline(always)]
-fn skip_white(text: &[u8], mut at: usize) -> usize {
-    while matches!(text.get(at), Some(b' ' | b'\t' | b'\r')) {
+fn skip_white<V: Visit>(text: &[u8], mut at: usize) -> usize {
+    while matches!(text.get(at), Some(b' ' | b'\t' | b'\r')) || (!V::IS_LINE && text.get(at) == Some(&b'\n')) {
         at += 1;
     }
     at
@@ -225,17 +254,17 @@ fn skip_white(text: &[u8], mut at: usize) -> usize {
 fn key<V: Visit>(text: &[u8], at: usize, depth: usize, visit: &mut V) -> Result<usize, JsonError> {
     match text.get(at) {
         Some(b'"') => {}
-        None | Some(b'\n') => return stop(at, "the line ends where a key must come"),
-        Some(b'}') => return stop(at, "a comma is before the }"),
-        Some(_) => return stop(at, "a key in double quotes must come here"),
+        None | Some(b'\n') => return stop::<V, _>(text, at, "the line ends where a key must come"),
+        Some(b'}') => return stop::<V, _>(text, at, "a comma is before the }"),
+        Some(_) => return stop::<V, _>(text, at, "a key in double quotes must come here"),
     }
-    let span = string::<V>(text, at)?;
+    let span = string(text, at, visit)?;
     visit.key(text, depth, span);
-    let at = skip_white(text, span.to + 1);
+    let at = skip_white::<V>(text, span.to + 1);
     if text.get(at) != Some(&b':') {
-        return stop(at, "a colon must come here");
+        return stop::<V, _>(text, at, "a colon must come here");
     }
-    Ok(skip_white(text, at + 1))
+    Ok(skip_white::<V>(text, at + 1))
 }
 
 /// Returns eight copies of a byte.
@@ -286,7 +315,7 @@ pub(super) fn next_special(text: &[u8], mut at: usize) -> usize {
 
 /// Reads the string whose opening quote is at `opened`.
 #[inline(always)]
-fn string<V: Visit>(text: &[u8], opened: usize) -> Result<Span, JsonError> {
+fn string<V: Visit>(text: &[u8], opened: usize, visit: &mut V) -> Result<Span, JsonError> {
     let mut span = plain(opened + 1, opened + 1);
     let mut at = opened + 1;
     loop {
@@ -298,35 +327,47 @@ fn string<V: Visit>(text: &[u8], opened: usize) -> Result<Span, JsonError> {
             }
             Some(b'\\') => {
                 span.has_escapes = true;
-                at = escapes::<V>(text, at, &mut span)?;
+                at = escapes(text, at, &mut span, visit)?;
             }
-            None | Some(b'\n') => return stop(opened, "the line ends inside a string"),
-            Some(_) => return stop(at, "a control character in a string must be escaped"),
+            _ if is_end::<V>(text, at) => return Err(JsonError { at: opened, why: OPEN_STRING, is_cut: true }),
+            _ if V::TAKES_CONTROLS => at += 1,
+            _ => return stop::<V, _>(text, at, "a control character in a string must be escaped"),
         }
     }
 }
 
 /// Consumes all consecutive escapes at `at`.
 #[inline(always)]
-fn escapes<V: Visit>(text: &[u8], mut at: usize, span: &mut Span) -> Result<usize, JsonError> {
+fn escapes<V: Visit>(text: &[u8], mut at: usize, span: &mut Span, visit: &mut V) -> Result<usize, JsonError> {
     while text.get(at) == Some(&b'\\') {
         match text.get(at + 1) {
             Some(b'n' | b'"' | b'\\' | b't' | b'/' | b'r' | b'b' | b'f') => at += 2,
             Some(b'u') => {
-                let Some(unit) = hex4(text, at + 2) else { return stop(at, "\\u needs four hexadecimal digits") };
-                at += 6;
+                let Some(unit) = hex4(text, at + 2) else { return few_digits::<V>(text, at) };
                 if V::WANTS_ODDITIES && unit & 0xf800 == 0xd800 {
                     match unit {
-                        0xd800..=0xdbff if low_half(text, at).is_some() => at += 6,
-                        _ => span.has_half = true,
+                        0xd800..=0xdbff if low_half(text, at + 6).is_some() => at += 6,
+                        _ => {
+                            span.has_half = true;
+                            visit.half(at);
+                        }
                     }
                 }
+                at += 6;
             }
-            None | Some(b'\n') => return stop(at, "the line ends inside a string"),
-            Some(_) => return stop(at, "this escape is not known in JSON"),
+            _ if is_end::<V>(text, at + 1) => return Err(JsonError { at, why: OPEN_STRING, is_cut: true }),
+            _ => return stop::<V, _>(text, at, "this escape is not known in JSON"),
         }
     }
     Ok(at)
+}
+
+/// Returns the error of an escape at `at` that has fewer than four hexadecimal digits.
+#[cold]
+fn few_digits<V: Visit>(text: &[u8], at: usize) -> Result<usize, JsonError> {
+    let digits = text.iter().skip(at + 2).take(4).take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let is_cut = is_end::<V>(text, at + 2 + digits);
+    Err(JsonError { at, why: "\\u needs four hexadecimal digits", is_cut })
 }
 
 /// Value of each hexadecimal digit; 255 for other bytes.
@@ -359,10 +400,15 @@ pub fn low_half(text: &[u8], at: usize) -> Option<u32> {
 }
 
 /// Reads a value that is not a string, object or array; returns its kind and its end.
-fn scalar(text: &[u8], at: usize, first: u8, visit: &mut impl Visit) -> Result<(Kind, usize), JsonError> {
-    let word = |word: &[u8], kind: Kind| match text.get(at..).is_some_and(|rest| rest.starts_with(word)) {
-        true => Ok((kind, at + word.len())),
-        false => stop(at, "a value must come here"),
+fn scalar<V: Visit>(text: &[u8], at: usize, first: u8, visit: &mut V) -> Result<(Kind, usize), JsonError> {
+    let word = |word: &[u8], kind: Kind| {
+        let rest = text.get(at..).unwrap_or_default();
+        if rest.starts_with(word) {
+            return Ok((kind, at + word.len()));
+        }
+        let same = rest.iter().zip(word).take_while(|(a, b)| a == b).count();
+        let is_cut = is_end::<V>(text, at + same);
+        Err(JsonError { at, why: "a value must come here", is_cut })
     };
     match first {
         b'-' if text.get(at + 1) == Some(&b'I') => word(b"-Infinity", Kind::NonFinite),
@@ -372,9 +418,9 @@ fn scalar(text: &[u8], at: usize, first: u8, visit: &mut impl Visit) -> Result<(
         b'n' => word(b"null", Kind::Null),
         b'N' => word(b"NaN", Kind::NonFinite),
         b'I' => word(b"Infinity", Kind::NonFinite),
-        b'\n' => ended_early(text, at),
-        b'\'' => stop(at, "strings need double quotes"),
-        _ => stop(at, "a value must come here"),
+        b'\n' => stop::<V, _>(text, at, NO_VALUE),
+        b'\'' => stop::<V, _>(text, at, "strings need double quotes"),
+        _ => stop::<V, _>(text, at, "a value must come here"),
     }
 }
 
@@ -392,17 +438,17 @@ fn number<V: Visit>(text: &[u8], start: usize, visit: &mut V) -> Result<usize, J
     let mut at = digits(text, first);
     let whole = at - first;
     if whole == 0 {
-        return stop(at, "a digit must come here");
+        return stop::<V, _>(text, at, "a digit must come here");
     }
     if whole > 1 && text.get(first) == Some(&b'0') {
-        return stop(first, "a number must not begin with 0");
+        return stop::<V, _>(text, first, "a number must not begin with 0");
     }
     let (mut is_integer, mut may_overflow) = (true, whole > FINITE_DIGITS);
     if text.get(at) == Some(&b'.') {
         is_integer = false;
         let end = digits(text, at + 1);
         if end == at + 1 {
-            return stop(end, "a digit must follow the point");
+            return stop::<V, _>(text, end, "a digit must follow the point");
         }
         at = end;
     }
@@ -411,12 +457,12 @@ fn number<V: Visit>(text: &[u8], start: usize, visit: &mut V) -> Result<usize, J
         let sign = usize::from(matches!(text.get(at + 1), Some(b'+' | b'-')));
         let end = digits(text, at + 1 + sign);
         if end == at + 1 + sign {
-            return stop(end, "a digit must come in the exponent");
+            return stop::<V, _>(text, end, "a digit must come in the exponent");
         }
         at = end;
     }
-    if is_integer && whole > MAX_DIGITS {
-        return stop(start, "an integer of more than 4,300 digits");
+    if is_integer && whole > V::MAX_DIGITS {
+        return stop::<V, _>(text, start, "an integer of more than 4,300 digits");
     }
     if V::WANTS_ODDITIES && may_overflow {
         let text = text.get(start..at).and_then(|text| std::str::from_utf8(text).ok());

@@ -166,7 +166,7 @@ impl Extractor {
             TextSelector::Program(_) => &[],
         };
         let mut finder = Finder::new(path);
-        if let Err(JsonError { at, why }) = walk(line, mark, &mut finder) {
+        if let Err(JsonError { at, why, .. }) = walk(line, mark, &mut finder) {
             let is_blank = all.bytes().skip(mark).all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
             return if is_blank && mark == 0 { without(Text::Blank) } else { invalid(at, why) };
         }
@@ -407,7 +407,6 @@ const MAX_KEYS: usize = 100;
 struct Keys(Vec<String>);
 
 impl Visit for Keys {
-    const WANTS_ODDITIES: bool = false;
     const DEEPEST: usize = DEEPEST;
     fn key(&mut self, text: &[u8], depth: usize, span: Span) {
         if depth == 1 && self.0.len() < MAX_KEYS {
@@ -417,9 +416,6 @@ impl Visit for Keys {
             }
         }
     }
-    fn value(&mut self, _: usize, _: Kind, _: Span) {}
-    fn close(&mut self, _: usize, _: usize) {}
-    fn overflow(&mut self) {}
 }
 
 /// Returns the value at a path of keys, for fields other than the text (`no_loss_ranges`, `parts`); `None` where a key is missing, a value on

@@ -59,7 +59,7 @@ fn judge(text: &[u8], from: usize) -> Result<(), NotJson> {
     }
     match walk(text, from, &mut NullVisitor) {
         Ok(_) => Ok(()),
-        Err(JsonError { at, why }) => Err(NotJson { at, why }),
+        Err(JsonError { at, why, .. }) => Err(NotJson { at, why }),
     }
 }
 
