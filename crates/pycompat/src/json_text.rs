@@ -10,6 +10,76 @@ use memchr::memchr;
 const MAX_ESCAPE_BYTES: usize = 12;
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
+/// One escape of a string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Escape {
+    /// Offset of its backslash.
+    pub at: usize,
+    /// Length in bytes; that of both escapes for a surrogate pair.
+    pub len: usize,
+    /// The code point; an unpaired surrogate as it is.
+    pub code: u32,
+}
+
+impl Escape {
+    /// Returns the escape for a backslash that begins no valid one: the backslash itself, and the byte after it is left out.
+    fn invalid(at: usize) -> Self {
+        Self { at, len: 2, code: u32::from(b'\\') }
+    }
+
+    /// Whether it is an unpaired surrogate.
+    pub fn is_half(&self) -> bool {
+        matches!(self.code, 0xd800..=0xdfff)
+    }
+
+    /// Returns the character; the replacement character for an unpaired surrogate.
+    pub fn character(&self) -> char {
+        char::from_u32(self.code).unwrap_or(char::REPLACEMENT_CHARACTER)
+    }
+}
+
+/// Returns the escape whose backslash is at `at`; `None` if it is not valid or not complete.
+#[inline(always)]
+pub fn escape_at(raw: &[u8], at: usize) -> Option<Escape> {
+    let (len, code) = match *raw.get(at + 1)? {
+        b'n' => (2, 10),
+        b't' => (2, 9),
+        b'r' => (2, 13),
+        b'b' => (2, 8),
+        b'f' => (2, 12),
+        byte @ (b'"' | b'\\' | b'/') => (2, u32::from(byte)),
+        b'u' => match hex4(raw, at + 2)? {
+            unit @ 0xd800..=0xdbff => match low_half(raw, at + 6) {
+                Some(low) => (12, 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00)),
+                None => (6, unit),
+            },
+            unit => (6, unit),
+        },
+        _ => return None,
+    };
+    Some(Escape { at, len, code })
+}
+
+/// Returns the escapes of a valid string, or of any valid JSON, in order.
+#[inline(always)]
+pub fn escapes(raw: &[u8]) -> impl Iterator<Item = Escape> + '_ {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        // Escapes often follow one another directly.
+        if raw.get(from) != Some(&b'\\') {
+            from += memchr(b'\\', raw.get(from..)?)?;
+        }
+        let escape = escape_at(raw, from).unwrap_or(Escape::invalid(from));
+        from += escape.len;
+        Some(escape)
+    })
+}
+
+/// Returns the unpaired surrogates among the escapes of a valid string, or of any valid JSON.
+pub fn halves(raw: &[u8]) -> impl Iterator<Item = Escape> + '_ {
+    escapes(raw).filter(Escape::is_half)
+}
+
 /// Appends a string's text with its escapes resolved. An unpaired surrogate becomes the replacement character.
 pub fn unescape(raw: &str, out: &mut String) {
     unescape_part(raw, true, out);
@@ -28,28 +98,9 @@ pub fn unescape_part(raw: &str, is_last: bool, out: &mut String) -> usize {
             if !is_last && at + MAX_ESCAPE_BYTES > bytes.len() {
                 return at;
             }
-            let escaped = bytes.get(at + 1).copied().unwrap_or_default();
-            at += 2;
-            out.push(match escaped {
-                b'n' => '\n',
-                b't' => '\t',
-                b'r' => '\r',
-                b'b' => '\u{8}',
-                b'f' => '\u{c}',
-                b'u' => {
-                    let unit = hex4(bytes, at).unwrap_or_default();
-                    at += 4;
-                    match (unit, low_half(bytes, at)) {
-                        (0xd800..=0xdbff, Some(low)) => {
-                            at += 6;
-                            char::from_u32(0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00))
-                        }
-                        _ => char::from_u32(unit),
-                    }
-                    .unwrap_or(char::REPLACEMENT_CHARACTER)
-                }
-                other => char::from(other),
-            });
+            let escape = escape_at(bytes, at).unwrap_or(Escape::invalid(at));
+            out.push(escape.character());
+            at += escape.len;
         }
     }
     out.push_str(raw.get(at..).unwrap_or_default());
@@ -142,45 +193,13 @@ pub fn push_again_part(raw: &[u8], is_last: bool, out: &mut Vec<u8>) -> usize {
     end
 }
 
-/// Whether a valid string contains an unpaired surrogate as an escape.
-pub fn has_half(raw: &[u8]) -> bool {
-    has_half_part(raw, true).1
-}
-
-/// Like [`has_half`] for a piece: returns the number of bytes consumed (an escape near the end is left unless the piece is the last), and
-/// the answer.
+/// Whether a piece of a valid string contains an unpaired surrogate as an escape, after the number of bytes consumed: an escape near the end
+/// is left unless the piece is the last.
 pub fn has_half_part(raw: &[u8], is_last: bool) -> (usize, bool) {
-    let mut at = 0;
-    while let Some(found) = memchr(b'\\', raw.get(at..).unwrap_or_default()) {
-        at += found;
-        if !is_last && at + MAX_ESCAPE_BYTES > raw.len() {
-            return (at, false);
-        }
-        let unit = if raw.get(at + 1) == Some(&b'u') { hex4(raw, at + 2) } else { None };
-        at += match (unit, low_half(raw, at + 6)) {
-            (None, _) => 2,
-            (Some(0xd800..=0xdbff), Some(_)) => 12,
-            (Some(0xd800..=0xdfff), _) => return (at, true),
-            _ => 6,
-        };
-    }
-    (raw.len(), false)
-}
-
-/// Whether a valid string, or any valid JSON, contains a high surrogate as an escape that is not followed by a low one.
-pub fn has_first_half(raw: &[u8]) -> bool {
-    let mut at = 0;
-    while let Some(found) = memchr(b'\\', raw.get(at..).unwrap_or_default()) {
-        at += found;
-        let unit = if raw.get(at + 1) == Some(&b'u') { hex4(raw, at + 2) } else { None };
-        at += match (unit, low_half(raw, at + 6)) {
-            (None, _) => 2,
-            (Some(0xd800..=0xdbff), Some(_)) => 12,
-            (Some(0xd800..=0xdbff), None) => return true,
-            _ => 6,
-        };
-    }
-    false
+    let found = escapes(raw)
+        .map(|escape| (escape.at, !is_last && escape.at + MAX_ESCAPE_BYTES > raw.len(), escape.is_half()))
+        .find(|(_, is_left, is_half)| *is_left || *is_half);
+    found.map_or((raw.len(), false), |(at, is_left, _)| (at, !is_left))
 }
 
 /// Returns eight copies of a byte.
@@ -314,8 +333,7 @@ mod tests {
         for (raw, wanted) in
             [(r"\ud83d\ude00", false), (r"\ud83d", true), (r"\ude00\ud83d", true), (r"\\ud83d", false), ("é", false)]
         {
-            assert_eq!(has_half(raw.as_bytes()), wanted, "{raw}");
-            assert!(wanted || !has_first_half(raw.as_bytes()), "{raw}");
+            assert_eq!(halves(raw.as_bytes()).next().is_some(), wanted, "{raw}");
         }
     }
 
@@ -334,7 +352,7 @@ mod tests {
     proptest! {
         #[test]
         fn writing_again_is_reading_and_writing(raw in raw()) {
-            if !has_half(raw.as_bytes()) {
+            if halves(raw.as_bytes()).next().is_none() {
                 let text: String = serde_json::from_str(&format!("\"{raw}\"")).unwrap();
                 let mut ours = String::new();
                 unescape(&raw, &mut ours);
@@ -378,7 +396,7 @@ mod tests {
             unescape(&raw, &mut whole);
             prop_assert_eq!(text, whole);
             prop_assert_eq!(String::from_utf8(ascii).unwrap(), rewritten(&raw));
-            prop_assert_eq!(half, has_half(bytes));
+            prop_assert_eq!(half, halves(bytes).next().is_some());
         }
     }
 }

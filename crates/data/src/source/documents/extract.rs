@@ -4,10 +4,9 @@ use super::jq::Program;
 use super::verdict::{Quirks, HALF_IN_TEXT, NO_TEXT, NULL_TEXT};
 use gristmill_core::pack::TextField;
 use gristmill_core::Outcome;
-use gristmill_pycompat::json_text::{has_first_half, unescape};
-use gristmill_pycompat::json_walk::{hex4, low_half, walk, JsonError, Kind, Span, Visit, DEEPEST, DEEPEST_PYTHON};
+use gristmill_pycompat::json_text::{halves, unescape};
+use gristmill_pycompat::json_walk::{walk, JsonError, Kind, Span, Visit, DEEPEST, DEEPEST_PYTHON};
 use gristmill_pycompat::white_space::{is_white_space, strip};
-use memchr::memchr;
 use serde_json::Value;
 
 /// What was found as the text of a document.
@@ -170,8 +169,7 @@ impl Extractor {
             let is_blank = all.bytes().skip(mark).all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
             return if is_blank && mark == 0 { without(Text::Blank) } else { invalid(at, why) };
         }
-        let has_half = finder.halves > 0;
-        let half = match has_half && has_first_half(line) {
+        let half = match finder.halves > 0 && halves(line).any(|half| half.code < 0xdc00) {
             true => Quirks::SURROGATE_IN_TEXT,
             false => Quirks::SECOND_HALF_IN_TEXT,
         };
@@ -260,23 +258,12 @@ fn blocked_words(kind: Kind) -> &'static str {
 
 /// Returns a line with every unpaired surrogate replaced.
 fn mended(line: &str) -> String {
-    let bytes = line.as_bytes();
     let mut out = String::with_capacity(line.len());
-    let (mut copied, mut at) = (0, 0);
-    while let Some(found) = memchr(b'\\', bytes.get(at..).unwrap_or_default()) {
-        let escape = at + found;
-        let unit = if bytes.get(escape + 1) == Some(&b'u') { hex4(bytes, escape + 2) } else { None };
-        at = match (unit, low_half(bytes, escape + 6)) {
-            (None, _) => escape + 2,
-            (Some(0xd800..=0xdbff), Some(_)) => escape + 12,
-            (Some(0xd800..=0xdfff), _) => {
-                out.push_str(line.get(copied..escape).unwrap_or_default());
-                out.push_str("\\ufffd");
-                copied = escape + 6;
-                copied
-            }
-            _ => escape + 6,
-        };
+    let mut copied = 0;
+    for half in halves(line.as_bytes()) {
+        out.push_str(line.get(copied..half.at).unwrap_or_default());
+        out.push_str("\\ufffd");
+        copied = half.at + half.len;
     }
     out.push_str(line.get(copied..).unwrap_or_default());
     out

@@ -7,7 +7,7 @@ use gristmill_data::formats::bsade::{
     ranges_folder, shard_folder, DocumentPlace, Places, RangesReader, Shard, REMOVE_RANGES,
 };
 use gristmill_pycompat::json_fields::{slice, Fields};
-use gristmill_pycompat::json_text::{has_half, unescape};
+use gristmill_pycompat::json_text::{halves, unescape};
 use gristmill_pycompat::json_walk::Kind;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::{Path, PathBuf};
@@ -139,7 +139,7 @@ pub(super) fn describe(line: &[u8], fields: &mut Fields, path: &mut String) -> R
     let (file, raw) = named(b"path").filter(|(field, _)| field.kind == Kind::String).ok_or("it has no path")?;
     path.clear();
     let raw = raw.get(1..raw.len() - 1).unwrap_or_default();
-    if file.has_escapes && has_half(raw) {
+    if file.has_escapes && halves(raw).next().is_some() {
         return Err("half of a character is in its path");
     }
     unescape(std::str::from_utf8(raw).unwrap_or_default(), path);

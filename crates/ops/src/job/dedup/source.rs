@@ -7,7 +7,7 @@ use crate::engine::dedup::write_back::{LineResult, Pieces, WriteBack};
 use gristmill_core::{Cancel, Outcome, Problem};
 use gristmill_data::formats::bsade::{Range, Shard};
 use gristmill_data::source::dedup::{Body, Documents, Kind, Position, Record, Spool, TextFile};
-use memchr::memchr;
+use gristmill_pycompat::json_text::escapes;
 
 /// One line from any source.
 #[derive(Clone, Copy)]
@@ -116,24 +116,8 @@ impl Pieces for Line<'_> {
 
 /// Returns the length of a JSON string, given without quotes, after resolving its escapes. It contains no lone surrogates.
 fn unescaped_len(raw: &[u8]) -> u64 {
-    let hex = |at: usize| raw.get(at..at + 4).and_then(|digits| std::str::from_utf8(digits).ok());
-    let unit = |at: usize| hex(at).and_then(|digits| u32::from_str_radix(digits, 16).ok()).unwrap_or_default();
-    let (mut at, mut gone) = (0, 0);
-    while let Some(found) = memchr(b'\\', raw.get(at..).unwrap_or_default()) {
-        at += found;
-        let (taken, given) = match raw.get(at + 1) {
-            Some(b'u') => match unit(at + 2) {
-                0..=0x7f => (6, 1),
-                0x80..=0x7ff => (6, 2),
-                0xd800..=0xdbff => (12, 4),
-                _ => (6, 3),
-            },
-            _ => (2, 1),
-        };
-        at += taken;
-        gone += taken - given;
-    }
-    (raw.len() - gone.min(raw.len())) as u64
+    let gone: usize = escapes(raw).map(|escape| escape.len - escape.character().len_utf8()).sum();
+    (raw.len() - gone) as u64
 }
 
 /// Lines of one file that begin at or after `from` and before `to`.
