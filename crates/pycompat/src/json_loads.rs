@@ -3,11 +3,10 @@
 //!
 //! Values that a [`Node`] cannot hold exactly are refused: whole numbers beyond 128 bits and lone surrogates.
 
+use super::json_text::unescape;
+use super::json_walk::{walk, Kind, Span, Visit};
 use super::node::Node;
 use std::collections::HashMap;
-
-/// Maximum nesting depth of lists and maps; deeper values are refused.
-const MAX_DEPTH: usize = 128;
 
 /// Why a text cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,230 +17,128 @@ pub struct LoadError {
     pub at: usize,
 }
 
-/// Reads one value; only white space may follow.
+/// Reads one value; only white space may follow. Nesting deeper than 128 is refused.
 pub fn loads(text: &str) -> Result<Node, LoadError> {
-    let mut reader = Reader { text, at: 0 };
-    reader.space();
-    let node = reader.value(0)?;
-    reader.space();
-    match reader.at == text.len() {
-        true => Ok(node),
-        false => Err(reader.error("something follows the value")),
+    let mut builder = NodeBuilder { text, open: Vec::new(), node: Node::Null, refused: None };
+    match (walk(text.as_bytes(), 0, &mut builder), builder.refused) {
+        (_, Some(refused)) => Err(refused),
+        (Err(error), _) => Err(LoadError { message: error.in_document(), at: error.at }),
+        (Ok(_), None) => Ok(builder.node),
     }
 }
 
-struct Reader<'a> {
+struct NodeBuilder<'a> {
     text: &'a str,
-    at: usize,
+    open: Vec<OpenNode>,
+    /// The outermost value, once it is complete.
+    node: Node,
+    /// The first value that cannot be held.
+    refused: Option<LoadError>,
 }
 
-impl<'a> Reader<'a> {
-    fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or_default()
+/// A list or map whose end was not reached yet.
+enum OpenNode {
+    List(Vec<Node>),
+    Map {
+        entries: Vec<(String, Node)>,
+        /// Index of each key among the entries.
+        places: HashMap<String, usize>,
+        /// Key of the next value.
+        key: String,
+    },
+}
+
+impl NodeBuilder<'_> {
+    fn refuse(&mut self, at: usize, message: &'static str) -> Node {
+        self.refused.get_or_insert(LoadError { message, at });
+        Node::Null
     }
 
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
+    fn raw(&self, span: Span) -> &str {
+        self.text.get(span.from..span.to).unwrap_or_default()
     }
 
-    fn error(&self, message: &'static str) -> LoadError {
-        LoadError { message, at: self.at }
+    fn string(&self, span: Span) -> String {
+        let mut out = String::new();
+        unescape(self.raw(span), &mut out);
+        out
     }
 
-    fn space(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
+    fn number(&mut self, span: Span) -> Node {
+        let text = self.raw(span);
+        match text.bytes().all(|byte| matches!(byte, b'-' | b'0'..=b'9')) {
+            true => match text.parse() {
+                Ok(number) => Node::Int(number),
+                Err(_) => self.refuse(span.from, "a whole number is too large to be kept"),
+            },
+            false => match text.parse() {
+                Ok(number) => Node::Float(number),
+                Err(_) => self.refuse(span.from, "a number cannot be read"),
+            },
         }
     }
 
-    /// Consumes a word if it is next.
-    fn takes(&mut self, word: &str) -> bool {
-        let is_next = self.rest().starts_with(word);
-        if is_next {
-            self.at += word.len();
-        }
-        is_next
-    }
-
-    fn value(&mut self, depth: usize) -> Result<Node, LoadError> {
-        if depth > MAX_DEPTH {
-            return Err(self.error("it is nested too deep"));
-        }
-        match self.peek() {
-            Some(b'"') => Ok(Node::Str(self.string()?)),
-            Some(b'[') => self.list(depth),
-            Some(b'{') => self.map(depth),
-            Some(b'-' | b'0'..=b'9') if !self.rest().starts_with("-Infinity") => self.number(),
-            _ => {
-                let words = [
-                    ("null", Node::Null),
-                    ("true", Node::Bool(true)),
-                    ("false", Node::Bool(false)),
-                    ("NaN", Node::Float(f64::NAN)),
-                    ("Infinity", Node::Float(f64::INFINITY)),
-                    ("-Infinity", Node::Float(f64::NEG_INFINITY)),
-                ];
-                let found = words.into_iter().find(|(word, _)| self.takes(word));
-                found.map(|(_, node)| node).ok_or_else(|| self.error("a value is needed"))
-            }
-        }
-    }
-
-    fn list(&mut self, depth: usize) -> Result<Node, LoadError> {
-        self.at += 1;
-        let mut items = Vec::new();
-        self.space();
-        if self.takes("]") {
-            return Ok(Node::List(items));
-        }
-        loop {
-            self.space();
-            items.push(self.value(depth + 1)?);
-            self.space();
-            if self.takes("]") {
-                return Ok(Node::List(items));
-            }
-            if !self.takes(",") {
-                return Err(self.error("a comma or the end of the list is needed"));
-            }
-        }
-    }
-
-    fn map(&mut self, depth: usize) -> Result<Node, LoadError> {
-        self.at += 1;
-        let mut entries: Vec<(String, Node)> = Vec::new();
-        let mut places: HashMap<String, usize> = HashMap::new();
-        self.space();
-        if self.takes("}") {
-            return Ok(Node::Map(entries));
-        }
-        loop {
-            self.space();
-            if self.peek() != Some(b'"') {
-                return Err(self.error("a key in double quotes is needed"));
-            }
-            let key = self.string()?;
-            self.space();
-            if !self.takes(":") {
-                return Err(self.error("a colon is needed"));
-            }
-            self.space();
-            let value = self.value(depth + 1)?;
-            match places.get(&key).and_then(|at| entries.get_mut(*at)) {
-                Some(entry) => entry.1 = value,
+    fn add(&mut self, node: Node) {
+        match self.open.last_mut() {
+            None => self.node = node,
+            Some(OpenNode::List(items)) => items.push(node),
+            Some(OpenNode::Map { entries, places, key }) => match places.get(key).and_then(|at| entries.get_mut(*at)) {
+                Some(entry) => entry.1 = node,
                 None => {
                     places.insert(key.clone(), entries.len());
-                    entries.push((key, value));
+                    entries.push((std::mem::take(key), node));
                 }
-            }
-            self.space();
-            if self.takes("}") {
-                return Ok(Node::Map(entries));
-            }
-            if !self.takes(",") {
-                return Err(self.error("a comma or the end of the map is needed"));
-            }
+            },
+        }
+    }
+}
+
+impl Visit for NodeBuilder<'_> {
+    const WANTS_ODDITIES: bool = true;
+    const DEEPEST: usize = 128;
+    const TOO_DEEP: &'static str = "it is nested too deep";
+    const IS_LINE: bool = false;
+
+    fn key(&mut self, _: &[u8], _: usize, span: Span) {
+        let name = self.string(span);
+        if let Some(OpenNode::Map { key, .. }) = self.open.last_mut() {
+            *key = name;
         }
     }
 
-    fn number(&mut self) -> Result<Node, LoadError> {
-        let bytes = self.text.as_bytes();
-        let start = self.at;
-        let digits = |mut at: usize| {
-            while bytes.get(at).is_some_and(u8::is_ascii_digit) {
-                at += 1;
+    fn value(&mut self, _: usize, kind: Kind, span: Span) {
+        let node = match kind {
+            Kind::Object => {
+                self.open.push(OpenNode::Map { entries: Vec::new(), places: HashMap::new(), key: String::new() });
+                return;
             }
-            at
+            Kind::Array => {
+                self.open.push(OpenNode::List(Vec::new()));
+                return;
+            }
+            Kind::EmptyObject => Node::Map(Vec::new()),
+            Kind::EmptyArray => Node::List(Vec::new()),
+            Kind::String => Node::Str(self.string(span)),
+            Kind::Number => self.number(span),
+            // Rust reads the same words as Python.
+            Kind::NonFinite => Node::Float(self.raw(span).parse().unwrap_or(f64::NAN)),
+            Kind::True => Node::Bool(true),
+            Kind::False => Node::Bool(false),
+            Kind::Null => Node::Null,
         };
-        let first = start + usize::from(self.peek() == Some(b'-'));
-        let mut end = digits(first);
-        if end == first {
-            return Err(self.error("a value is needed"));
-        }
-        // No digit may follow a leading zero.
-        if bytes.get(first) == Some(&b'0') {
-            end = first + 1;
-        }
-        let mut is_whole = true;
-        if bytes.get(end) == Some(&b'.') && digits(end + 1) > end + 1 {
-            end = digits(end + 1);
-            is_whole = false;
-        }
-        if matches!(bytes.get(end), Some(b'e' | b'E')) {
-            let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
-            let from = end + 1 + sign;
-            if digits(from) > from {
-                end = digits(from);
-                is_whole = false;
-            }
-        }
-        let text = self.text.get(start..end).unwrap_or_default();
-        let node = match is_whole {
-            true => text.parse().map(Node::Int).map_err(|_| self.error("a whole number is too large to be kept"))?,
-            false => text.parse().map(Node::Float).map_err(|_| self.error("a number cannot be read"))?,
-        };
-        self.at = end;
-        Ok(node)
+        self.add(node);
     }
 
-    fn string(&mut self) -> Result<String, LoadError> {
-        self.at += 1;
-        let mut out = String::new();
-        loop {
-            let rest = self.rest();
-            let plain = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)).unwrap_or(rest.len());
-            out.push_str(rest.get(..plain).unwrap_or_default());
-            self.at += plain;
-            match self.peek() {
-                Some(b'"') => {
-                    self.at += 1;
-                    return Ok(out);
-                }
-                Some(b'\\') => out.push(self.escape()?),
-                Some(_) => return Err(self.error("a control character is in a string")),
-                None => return Err(self.error("a text does not end")),
-            }
+    fn close(&mut self, _: usize, _: usize) {
+        match self.open.pop() {
+            Some(OpenNode::List(items)) => self.add(Node::List(items)),
+            Some(OpenNode::Map { entries, .. }) => self.add(Node::Map(entries)),
+            None => {}
         }
     }
 
-    fn escape(&mut self) -> Result<char, LoadError> {
-        let letter = self.text.as_bytes().get(self.at + 1).copied();
-        let plain = match letter {
-            Some(b'"') => '"',
-            Some(b'\\') => '\\',
-            Some(b'/') => '/',
-            Some(b'b') => '\u{8}',
-            Some(b'f') => '\u{c}',
-            Some(b'n') => '\n',
-            Some(b'r') => '\r',
-            Some(b't') => '\t',
-            Some(b'u') => {
-                let first = self.unit(self.at + 2)?;
-                self.at += 6;
-                if !(0xd800..0xe000).contains(&first) {
-                    return char::from_u32(first).ok_or_else(|| self.error("an escape is no character"));
-                }
-                let second = match self.rest().starts_with("\\u") {
-                    true => self.unit(self.at + 2)?,
-                    false => 0,
-                };
-                let joined = char::decode_utf16([first as u16, second as u16]).next().and_then(Result::ok);
-                let joined = joined.filter(|_| (0xdc00..0xe000).contains(&second));
-                self.at += 6;
-                return joined.ok_or(LoadError { message: "a text holds half a character", at: self.at - 12 });
-            }
-            _ => return Err(self.error("an escape is not known")),
-        };
-        self.at += 2;
-        Ok(plain)
-    }
-
-    /// Reads four hexadecimal digits.
-    fn unit(&self, at: usize) -> Result<u32, LoadError> {
-        let digits = self.text.get(at..at + 4).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
-        digits
-            .and_then(|digits| u32::from_str_radix(digits, 16).ok())
-            .ok_or_else(|| self.error("four hexadecimal digits are needed"))
+    fn half(&mut self, at: usize) {
+        self.refuse(at, "a text holds half a character");
     }
 }
 
