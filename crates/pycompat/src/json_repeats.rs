@@ -1,11 +1,11 @@
-//! Finds repeated keys of an object.
+//! Finds repeated keys of an object: texts are compared, regardless of escapes.
 
 use super::json_fields::as_python;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The stored form of a key: equal texts have equal hashes, regardless of escapes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SeenKey {
+pub struct SeenKey {
     hash: u64,
 }
 
@@ -14,16 +14,16 @@ const FEW: usize = 16;
 
 impl SeenKey {
     /// Creates the stored form of a key, given exactly as it is between its quotes.
-    pub(super) fn new(key: &[u8]) -> Self {
+    pub fn new(key: &[u8]) -> Self {
         Self { hash: xxh3_64(&as_python(key)) }
     }
 }
 
 /// One repeated key: its first place, its last place, and all places except the first.
-pub(super) type Repeat = (usize, usize, Vec<usize>);
+pub type Repeat = (usize, usize, Vec<usize>);
 
 /// Appends the repeated keys of one object. Hashes only select candidates: the keys themselves are compared.
-pub(super) fn repeats<'a>(seen: &[SeenKey], key_at: impl Fn(usize) -> &'a [u8], out: &mut Vec<Repeat>) {
+pub fn repeats<'a>(seen: &[SeenKey], key_at: impl Fn(usize) -> &'a [u8], out: &mut Vec<Repeat>) {
     let is_unlikely = seen.len() <= FEW && {
         let mut rest = seen;
         loop {

@@ -5,7 +5,7 @@ pub mod json_again;
 pub mod json_fields;
 pub mod json_loads;
 pub mod json_read;
-mod json_repeats;
+pub mod json_repeats;
 pub mod json_text;
 pub mod json_walk;
 pub mod json_write;

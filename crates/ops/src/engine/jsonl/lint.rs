@@ -67,7 +67,7 @@ pub(super) fn problem(place: Subject, line: Line<'_>, at: usize, issue: Issue) -
     let near = display_safe_bytes(whole_characters(near)).trim().to_owned();
     let message = format!("column {}: {}, near {before}{near}{after}", at + 1, issue.title());
     match issue {
-        Issue::Syntax(_) | Issue::NotUtf8 | Issue::TooDeep => Problem::problem(ProblemKind::BadJson, place, message),
+        Issue::Syntax(_) | Issue::NotUtf8 => Problem::problem(ProblemKind::BadJson, place, message),
         Issue::DuplicateKey => Problem::problem(ProblemKind::RepeatedField, place, message),
         Issue::NotFinite | Issue::LoneSurrogate | Issue::LargeInteger => {
             Problem::note(ProblemKind::OddJson, place, message)
