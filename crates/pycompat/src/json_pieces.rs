@@ -1,7 +1,7 @@
 //! Checks a line of any length as Python's `json.loads` does, byte by byte: for lines that are too long to be held in memory, and as a
 //! reference in the tests of the fast check, with which it shares no code.
 
-use gristmill_pycompat::json_walk::{DEEPEST_PYTHON, MAX_DIGITS};
+use super::json_walk::{DEEPEST_PYTHON, MAX_DIGITS};
 
 /// The UTF-8 byte-order mark.
 const MARK: [u8; 3] = *b"\xef\xbb\xbf";

@@ -4,6 +4,7 @@ pub mod braces;
 pub mod json_again;
 pub mod json_fields;
 pub mod json_loads;
+pub mod json_pieces;
 pub mod json_read;
 pub mod json_repeats;
 pub mod json_text;

@@ -4,8 +4,9 @@
 use gristmill_core::handles::KEPT_PROBLEMS;
 use gristmill_core::text::{count, grouped};
 use gristmill_core::{Cancel, Failure, Handles, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
-use gristmill_data::source::documents::{plain_units, python_lines, unit_text, LineJudge, NotJson, Overlong, Packing};
+use gristmill_data::source::documents::{plain_units, python_lines, unit_text, NotJson, Overlong, Packing};
 use gristmill_data::source::jsonl::Unit;
+use gristmill_pycompat::json_pieces::LineJudge;
 use gristmill_pycompat::pickle::IndexWriter;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;

@@ -3,9 +3,10 @@
 use super::long::{LongLine, LongLineBytes, Spool};
 use super::record::{judged, Body, Kind, Record, SkippedLine, HALF};
 use super::tracker::Tracker;
-use crate::source::documents::{Damage, LineJudge, Position, TextFile, Unpacked, BYTE_ORDER_MARK};
+use crate::source::documents::{Damage, Position, TextFile, Unpacked, BYTE_ORDER_MARK};
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_pycompat::json_fields::Fields;
+use gristmill_pycompat::json_pieces::LineJudge;
 use gristmill_storage::read::{open_read, ReadFile};
 use memchr::memchr;
 use std::sync::Arc;

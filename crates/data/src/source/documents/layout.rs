@@ -2,8 +2,9 @@
 //! than the first line.
 
 use super::packing::Unpacked;
-use super::{LineJudge, TextFile, MAX_LINE_BYTES};
+use super::{TextFile, MAX_LINE_BYTES};
 use gristmill_core::{Cancel, Outcome};
+use gristmill_pycompat::json_pieces::LineJudge;
 use gristmill_storage::read::open_read;
 use std::sync::Arc;
 

@@ -28,7 +28,6 @@ mod snapshot;
 mod source;
 mod sources;
 mod splits;
-mod stream;
 mod table;
 mod unit;
 mod verdict;
@@ -56,7 +55,6 @@ pub use sources::{is_written_back, table_format, table_kind, SOURCES};
 pub use splits::{
     find_splits, no_such_split, parse_split, FolderListing, MissingShards, Split, SplitFile, SplitPart, Splits,
 };
-pub use stream::LineJudge;
 pub use table::{table_files, Table, TableColumn, TableFile, TableFindings, TableFormat, TableSummary, TableUnit};
 pub use unit::{plain_units, read_unit, unit_text, UnitText};
 pub use verdict::{mark_hint, Quirks, Verdict, BYTE_ORDER_MARK, EMPTY};

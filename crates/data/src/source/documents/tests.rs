@@ -2,6 +2,7 @@
 
 use super::*;
 use gristmill_core::pack::TextField;
+use gristmill_pycompat::json_pieces::LineJudge;
 use proptest::prelude::*;
 
 fn unhex(text: &str) -> Vec<u8> {
