@@ -82,11 +82,6 @@ impl Fields {
         self.shape
     }
 
-    /// Sets the outermost value of a line that is read in pieces.
-    pub fn set_shape(&mut self, shape: LineShape) {
-        self.shape = shape;
-    }
-
     /// Returns the fields in the order of the line, including repeated ones.
     pub fn list(&self) -> &[Field] {
         &self.list
@@ -97,8 +92,8 @@ impl Fields {
         self.list.get(self.found?)
     }
 
-    /// Adds a field of a line that is read in pieces. `key` is the text of its key.
-    pub fn push(&mut self, field: Field, key: &[u8]) {
+    /// Adds a field whose value follows. `key` is the text of its key.
+    fn push(&mut self, field: Field, key: &[u8]) {
         if self.list.len() >= MAX_FIELDS {
             self.shape = LineShape::TooMany;
             return;

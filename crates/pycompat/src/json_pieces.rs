@@ -1,12 +1,18 @@
-//! Checks a line of any length as Python's `json.loads` does, byte by byte: for lines that are too long to be held in memory, and as a
-//! reference in the tests of the fast check, with which it shares no code.
+//! The walk through a line of any length, byte by byte: for lines that are too long to be held in memory, and as a reference in the tests
+//! of the fast walk, with which it shares only the visitors. It accepts what Python's `json.loads` accepts.
 
-use super::json_walk::{DEEPEST_PYTHON, MAX_DIGITS};
+use super::json_walk::{Kind, Span, Visit, DEEPEST_PYTHON, MAX_DIGITS};
+
+/// Maximum bytes of all keys of the outermost object that are kept.
+pub const MAX_KEY_BYTES: usize = 4 << 20;
 
 /// The UTF-8 byte-order mark.
 const MARK: [u8; 3] = *b"\xef\xbb\xbf";
 
 /// State after the bytes of a line seen so far.
+///
+/// Visitors receive the keys of the outermost object only, as spans of [`keys`](Self::keys). An empty object or array is received like
+/// others, with its end. Numbers beyond floats and unpaired surrogates are not reported.
 #[derive(Clone, Debug)]
 pub struct LineJudge {
     state: State,
@@ -17,6 +23,12 @@ pub struct LineJudge {
     utf8: Utf8,
     in_mark: bool,
     bad: bool,
+    /// Keys of the outermost object, exactly as they are in the line, concatenated.
+    keys: Vec<u8>,
+    has_all_keys: bool,
+    /// Start of the open key among `keys`, or of the open string or other value in the line; after its quote.
+    from: usize,
+    has_escapes: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +120,10 @@ impl Default for LineJudge {
             utf8: Utf8::default(),
             in_mark: false,
             bad: false,
+            keys: Vec::new(),
+            has_all_keys: true,
+            from: 0,
+            has_escapes: false,
         }
     }
 }
@@ -126,15 +142,18 @@ fn plain_run(bytes: &[u8]) -> usize {
 
 impl LineJudge {
     /// Takes the next bytes of the line, which contain no `\n`.
-    pub fn take(&mut self, bytes: &[u8]) {
+    pub fn take<V: Visit>(&mut self, bytes: &[u8], visit: &mut V) {
         let mut rest = bytes;
         while let Some((byte, behind)) = rest.split_first() {
             if self.bad {
                 return;
             }
-            if let (State::Text { .. }, 0, 3..) = (self.state, self.utf8.left, self.seen) {
+            if let (State::Text { is_key }, 0, 3..) = (self.state, self.utf8.left, self.seen) {
                 let plain = plain_run(rest);
                 if plain > 0 {
+                    if is_key {
+                        self.key_bytes(rest.get(..plain).unwrap_or_default());
+                    }
                     self.seen += plain as u64;
                     rest = rest.get(plain..).unwrap_or_default();
                     continue;
@@ -150,7 +169,7 @@ impl LineJudge {
                     self.in_mark = true;
                     true
                 }
-                _ => self.step(*byte),
+                _ => self.step(*byte, visit),
             };
             self.bad = !is_utf8 || !is_fine;
             self.seen += u64::from(!self.bad);
@@ -160,6 +179,11 @@ impl LineJudge {
     /// Returns the number of bytes taken: all of them, or up to the first invalid one.
     pub fn seen(&self) -> u64 {
         self.seen
+    }
+
+    /// Returns the keys of the outermost object, concatenated; `None` when they are more than [`MAX_KEY_BYTES`].
+    pub fn keys(&self) -> Option<&[u8]> {
+        self.has_all_keys.then_some(&self.keys)
     }
 
     /// Whether the line taken so far is JSON for Python.
@@ -173,20 +197,35 @@ impl LineJudge {
         is_whole && self.open.is_empty() && !self.bad && self.utf8.left == 0
     }
 
+    /// Ends the line, and returns whether it is JSON for Python.
+    pub fn end(&mut self, visit: &mut impl Visit) -> bool {
+        let is_json = self.is_json();
+        if is_json {
+            self.scalar(visit);
+        }
+        is_json
+    }
+
     /// Takes a byte; returns `false` when it is invalid at this position.
-    fn step(&mut self, byte: u8) -> bool {
+    fn step(&mut self, byte: u8, visit: &mut impl Visit) -> bool {
         match self.state {
-            State::Text { is_key } => self.in_text(byte, is_key),
+            State::Text { is_key } => self.in_text(byte, is_key, visit),
             State::Escape { is_key } => {
                 self.state = match byte {
                     b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => State::Text { is_key },
                     b'u' => State::Hex { is_key, left: 4 },
                     _ => return false,
                 };
+                if is_key {
+                    self.key_bytes(&[byte]);
+                }
                 true
             }
             State::Hex { is_key, left } => {
                 self.state = if left > 1 { State::Hex { is_key, left: left - 1 } } else { State::Text { is_key } };
+                if is_key {
+                    self.key_bytes(&[byte]);
+                }
                 byte.is_ascii_hexdigit()
             }
             State::Word { word, seen } if seen < word.len() => {
@@ -203,9 +242,9 @@ impl LineJudge {
                     self.state = State::Number { part: next, digits };
                     true
                 }
-                None => number_ends(part, digits) && self.behind(byte),
+                None => number_ends(part, digits) && self.after_value(byte, visit),
             },
-            State::Word { .. } | State::More => self.behind(byte),
+            State::Word { .. } | State::More => self.after_value(byte, visit),
             _ if matches!(byte, b' ' | b'\t' | b'\r') => true,
             State::Colon => {
                 self.state = State::Value { may_close: false };
@@ -213,35 +252,71 @@ impl LineJudge {
             }
             State::Key { may_close } => match byte {
                 b'"' => {
-                    self.state = State::Text { is_key: true };
+                    (self.state, self.from, self.has_escapes) = (State::Text { is_key: true }, self.keys.len(), false);
                     true
                 }
-                _ => byte == b'}' && may_close && self.close(true),
+                _ => byte == b'}' && may_close && self.close(true, visit),
             },
-            State::Value { may_close } => self.begin(byte, may_close),
+            State::Value { may_close } => self.begin(byte, may_close, visit),
         }
     }
 
-    fn in_text(&mut self, byte: u8, is_key: bool) -> bool {
-        match byte {
-            b'"' => self.state = if is_key { State::Colon } else { State::More },
-            b'\\' => self.state = State::Escape { is_key },
-            _ => {}
+    /// Returns the offset of the current byte.
+    fn at(&self) -> usize {
+        usize::try_from(self.seen).unwrap_or(usize::MAX)
+    }
+
+    fn key_bytes(&mut self, bytes: &[u8]) {
+        if self.open.len() == 1 {
+            self.has_all_keys &= self.keys.len() + bytes.len() <= MAX_KEY_BYTES;
+            if self.has_all_keys {
+                self.keys.extend_from_slice(bytes);
+            }
+        }
+    }
+
+    fn in_text(&mut self, byte: u8, is_key: bool, visit: &mut impl Visit) -> bool {
+        let span = |to| Span { from: self.from, to, has_escapes: self.has_escapes, has_half: false };
+        match (byte, is_key) {
+            (b'"', true) => {
+                if self.open.len() == 1 && self.has_all_keys {
+                    visit.key(&self.keys, 1, span(self.keys.len()));
+                }
+                self.state = State::Colon;
+            }
+            (b'"', false) => {
+                visit.value(self.open.len(), Kind::String, span(self.at()));
+                self.state = State::More;
+            }
+            _ => {
+                if byte == b'\\' {
+                    (self.state, self.has_escapes) = (State::Escape { is_key }, true);
+                }
+                if is_key {
+                    self.key_bytes(&[byte]);
+                }
+            }
         }
         byte >= b' '
     }
 
-    fn begin(&mut self, byte: u8, may_close: bool) -> bool {
+    fn begin(&mut self, byte: u8, may_close: bool, visit: &mut impl Visit) -> bool {
         let word = |word| State::Word { word, seen: 1 };
+        self.from = self.at();
         self.state = match byte {
-            b'"' => State::Text { is_key: false },
-            b'{' => {
-                self.open.push(true);
-                State::Key { may_close: true }
+            b'"' => {
+                (self.from, self.has_escapes) = (self.at() + 1, false);
+                State::Text { is_key: false }
             }
-            b'[' => {
-                self.open.push(false);
-                State::Value { may_close: true }
+            b'{' | b'[' => {
+                let is_object = byte == b'{';
+                let kind = if is_object { Kind::Object } else { Kind::Array };
+                visit.value(self.open.len(), kind, self.plain(self.at() + 1));
+                self.open.push(is_object);
+                match is_object {
+                    true => State::Key { may_close: true },
+                    false => State::Value { may_close: true },
+                }
             }
             b'-' => State::Number { part: Part::Minus, digits: 0 },
             b'0' => State::Number { part: Part::Zero, digits: 1 },
@@ -251,13 +326,31 @@ impl LineJudge {
             b'n' => word(b"null"),
             b'N' => word(b"NaN"),
             b'I' => word(b"Infinity"),
-            b']' => return may_close && self.close(false),
+            b']' => return may_close && self.close(false, visit),
             _ => return false,
         };
         self.open.len() <= DEEPEST_PYTHON
     }
 
-    fn behind(&mut self, byte: u8) -> bool {
+    fn plain(&self, to: usize) -> Span {
+        Span { from: self.from, to, has_escapes: false, has_half: false }
+    }
+
+    /// Passes on the number or word that ends before the current byte, if one does.
+    fn scalar(&self, visit: &mut impl Visit) {
+        let kind = match self.state {
+            State::Number { .. } => Kind::Number,
+            State::Word { word: b"true", .. } => Kind::True,
+            State::Word { word: b"false", .. } => Kind::False,
+            State::Word { word: b"null", .. } => Kind::Null,
+            State::Word { .. } => Kind::NonFinite,
+            _ => return,
+        };
+        visit.value(self.open.len(), kind, self.plain(self.at()));
+    }
+
+    fn after_value(&mut self, byte: u8, visit: &mut impl Visit) -> bool {
+        self.scalar(visit);
         self.state = State::More;
         match (byte, self.open.last()) {
             (b' ' | b'\t' | b'\r', _) => true,
@@ -269,14 +362,15 @@ impl LineJudge {
                 self.state = State::Value { may_close: false };
                 true
             }
-            (b'}', _) => self.close(true),
-            (b']', _) => self.close(false),
+            (b'}', _) => self.close(true, visit),
+            (b']', _) => self.close(false, visit),
             _ => false,
         }
     }
 
-    fn close(&mut self, is_object: bool) -> bool {
+    fn close(&mut self, is_object: bool, visit: &mut impl Visit) -> bool {
         self.state = State::More;
+        visit.close(self.open.len(), self.at() + 1);
         self.open.pop() == Some(is_object)
     }
 }
@@ -301,5 +395,83 @@ fn next_part(part: Part, byte: u8) -> Option<Part> {
         (Part::Exponent, b'+' | b'-') => Some(Part::ExponentSign),
         (Part::Exponent | Part::ExponentSign | Part::ExponentDigits, b'0'..=b'9') => Some(Part::ExponentDigits),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json_fields::{slice, Field, Fields};
+    use proptest::prelude::*;
+
+    /// Returns the verdict on a line and its fields: key, position, kind and whether there are escapes.
+    fn in_pieces(line: &[u8], size: usize) -> (bool, Fields, Vec<u8>) {
+        let (mut judge, mut fields) = (LineJudge::default(), Fields::any());
+        line.chunks(size).for_each(|piece| judge.take(piece, &mut fields));
+        (judge.end(&mut fields), fields, judge.keys().unwrap().to_vec())
+    }
+
+    #[test]
+    fn keys_beyond_the_limit_are_not_kept() {
+        let mut judge = LineJudge::default();
+        judge.take(format!("{{\"a\": 1, \"{}\": 2}}", "k".repeat(MAX_KEY_BYTES)).as_bytes(), &mut Fields::any());
+        assert!(judge.is_json() && judge.keys().is_none() && judge.keys.len() <= MAX_KEY_BYTES);
+    }
+
+    /// Generates lines that are objects, and such with one byte changed.
+    fn line() -> impl Strategy<Value = Vec<u8>> {
+        let key = r#"(a|b|é|\\"|\\\\|\\u00e9|\\n){0,3}"#;
+        let value = prop_oneof![
+            "-?(0|[1-9][0-9]{0,3})([.][0-9]{1,2})?([eE][+-]?[0-9])?",
+            "true|false|null|NaN|-?Infinity",
+            r#""(x|é|\\"|\\\\|\\ud83d){0,4}""#,
+            r#"\[( |1|\{"a": \[ \]\})?\]|\{ ?("a" ?:[12])? ?\}"#,
+        ];
+        let field =
+            (key, "[ \t\r]?", value).prop_map(|(key, white, value)| format!("\"{key}\"{white}:{white}{value}{white}"));
+        let object = (" ?", proptest::collection::vec(field, 0..5))
+            .prop_map(|(white, fields)| format!("{white}{{{white}{}}}{white}", fields.join(",")));
+        let line = prop_oneof![4 => object, 1 => "-?[1-9]{0,3}|true|null|\\[ ?1?\\]|\"x?\""];
+        (
+            line,
+            prop::option::weighted(
+                0.3,
+                (any::<prop::sample::Index>(), prop::sample::select(&b"{}[],:\"\\ 0x\xff"[..])),
+            ),
+        )
+            .prop_map(|(line, change)| {
+                let mut line = line.into_bytes();
+                let len = line.len();
+                if let Some((at, byte)) = change.filter(|_| len > 0) {
+                    line[at.index(len)] = byte;
+                }
+                line
+            })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4_000))]
+        #[test]
+        fn pieces_have_the_fields_of_the_whole_line(line in line(), size in 1usize..9) {
+            let shown = line.escape_ascii().to_string();
+            let mut whole = Fields::any();
+            let is_json = std::str::from_utf8(&line).is_ok() && whole.read(&line).is_ok();
+            let (ours, fields, keys) = in_pieces(&line, size);
+            prop_assert_eq!(ours, is_json, "{}", shown);
+            if is_json {
+                let kind = |kind| match kind {
+                    Kind::EmptyObject => Kind::Object,
+                    Kind::EmptyArray => Kind::Array,
+                    other => other,
+                };
+                let all = |fields: &Fields, keys: &[u8]| -> Vec<_> {
+                    let key = |field: &Field| slice(keys, field.key_from, field.key_to).to_vec();
+                    let one = |field: &Field| (key(field), field.from, field.to, kind(field.kind), field.has_escapes);
+                    fields.list().iter().map(one).collect()
+                };
+                prop_assert_eq!(all(&fields, &keys), all(&whole, &line), "{}", shown);
+                prop_assert_eq!(format!("{:?}", fields.shape()), format!("{:?}", whole.shape()).replace("Empty", ""));
+            }
+        }
     }
 }

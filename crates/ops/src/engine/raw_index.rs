@@ -7,6 +7,7 @@ use gristmill_core::{Cancel, Failure, Handles, Outcome, Problem, ProblemKind, Pr
 use gristmill_data::source::documents::{plain_units, python_lines, unit_text, NotJson, Overlong, Packing};
 use gristmill_data::source::jsonl::Unit;
 use gristmill_pycompat::json_pieces::LineJudge;
+use gristmill_pycompat::json_walk::NullVisitor;
 use gristmill_pycompat::pickle::IndexWriter;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
@@ -116,7 +117,7 @@ fn judge_long(file: &ReadFile, line: Overlong, cancel: &Cancel) -> Outcome<Optio
         let wanted = usize::try_from(line.bytes - at).unwrap_or(usize::MAX).min(READ_BYTES);
         let space = piece.get_mut(..wanted).unwrap_or_default();
         file.read_exact_at(space, line.start + at).map_err(|error| Failure::io(WHAT, file.path(), &error))?;
-        judge.take(space);
+        judge.take(space, &mut NullVisitor);
         at += wanted as u64;
     }
     let place = usize::try_from(judge.seen()).unwrap_or(usize::MAX);

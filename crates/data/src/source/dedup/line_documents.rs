@@ -2,11 +2,12 @@
 
 use super::long::{LongLine, LongLineBytes, Spool};
 use super::record::{judged, Body, Kind, Record, SkippedLine, HALF};
-use super::tracker::Tracker;
+use super::MAX_NESTED_BYTES;
 use crate::source::documents::{Damage, Position, TextFile, Unpacked, BYTE_ORDER_MARK};
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_pycompat::json_fields::Fields;
 use gristmill_pycompat::json_pieces::LineJudge;
+use gristmill_pycompat::json_walk::Kind as JsonKind;
 use gristmill_storage::read::{open_read, ReadFile};
 use memchr::memchr;
 use std::sync::Arc;
@@ -256,8 +257,8 @@ impl LineDocuments {
             self.damaged(self.long.bytes);
             return Ok(None);
         }
-        self.long.keys = std::mem::take(&mut reading.tracker.keys);
-        let mut kind = reading.verdict(&self.fields);
+        let mut kind = reading.verdict(&mut self.fields);
+        self.long.keys = reading.judge.keys().unwrap_or_default().to_vec();
         if let (Kind::Document, Some(field)) = (kind, self.fields.requested()) {
             if self.long.has_half(field)? {
                 kind = HALF;
@@ -291,7 +292,6 @@ fn judge<'l>(line: &'l [u8], fields: &mut Fields) -> (Kind, &'l str) {
 #[derive(Default)]
 struct LongReading {
     judge: LineJudge,
-    tracker: Tracker,
     /// Bytes of a character that the last piece truncated.
     cut: Vec<u8>,
     seen: u64,
@@ -308,8 +308,7 @@ impl LongReading {
         self.has_content |= piece.iter().any(|byte| !matches!(byte, b' ' | b'\t' | b'\r'));
         self.utf8(piece);
         self.seen += piece.len() as u64;
-        self.judge.take(piece);
-        self.tracker.take(piece, fields);
+        self.judge.take(piece, fields);
     }
 
     fn utf8(&mut self, mut piece: &[u8]) {
@@ -334,7 +333,7 @@ impl LongReading {
         }
     }
 
-    fn verdict(&self, fields: &Fields) -> Kind {
+    fn verdict(&mut self, fields: &mut Fields) -> Kind {
         let invalid = |at, why| Kind::Passed(SkippedLine::Invalid { at, why });
         if !self.has_content {
             return Kind::Blank;
@@ -345,13 +344,17 @@ impl LongReading {
         if self.has_mark {
             return invalid(0, BYTE_ORDER_MARK);
         }
-        if !self.judge.is_json() {
+        if !self.judge.end(fields) {
             return invalid(self.judge.seen(), "it is no JSON");
         }
-        match self.tracker.excess {
-            // The content that was not kept may have been the text.
-            Some(why) => Kind::Passed(SkippedLine::TooMuch(why)),
-            None => judged(fields),
+        if self.judge.keys().is_none() {
+            // One of the keys that were not kept may have been that of the text.
+            return Kind::Passed(SkippedLine::TooMuch("its keys are more than 4 MiB"));
+        }
+        let is_nested = |kind| matches!(kind, JsonKind::Object | JsonKind::Array);
+        match fields.list().iter().any(|field| is_nested(field.kind) && field.to - field.from > MAX_NESTED_BYTES) {
+            true => Kind::Passed(SkippedLine::TooMuch("a list or object in it is larger than 64 MiB")),
+            false => judged(fields),
         }
     }
 }

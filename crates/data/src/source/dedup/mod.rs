@@ -11,7 +11,6 @@ mod long;
 mod memory;
 mod record;
 mod row_documents;
-mod tracker;
 
 pub use crate::source::documents::{Damage, Listing, Position, TextFile};
 pub use documents::Documents;
@@ -26,8 +25,6 @@ pub use row_documents::{judge_row, offset_after, row_record, text_field};
 pub const HELD_LINE: usize = 8 << 20;
 /// Maximum size of an object or array in a field of a longer line, in bytes: a line with a larger one is passed through unchanged.
 pub const MAX_NESTED_BYTES: u64 = 64 << 20;
-/// Maximum bytes of all keys of a longer line.
-pub const MAX_KEY_BYTES: usize = 4 << 20;
 
 #[cfg(test)]
 mod tests;

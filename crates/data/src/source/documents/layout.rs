@@ -5,6 +5,7 @@ use super::packing::Unpacked;
 use super::{TextFile, MAX_LINE_BYTES};
 use gristmill_core::{Cancel, Outcome};
 use gristmill_pycompat::json_pieces::LineJudge;
+use gristmill_pycompat::json_walk::NullVisitor;
 use gristmill_storage::read::open_read;
 use std::sync::Arc;
 
@@ -104,7 +105,7 @@ impl<'a> Text<'a> {
         let (mut byte, mut fed, mut line_ends) = (first, 0, 0);
         loop {
             // A line end is white space between values and is not allowed in a string.
-            judge.take(&[if byte == b'\n' { b'\r' } else { byte }]);
+            judge.take(&[if byte == b'\n' { b'\r' } else { byte }], &mut NullVisitor);
             fed += 1;
             if judge.seen() < fed {
                 return Ok(End::Broken);

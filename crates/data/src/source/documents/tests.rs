@@ -3,6 +3,7 @@
 use super::*;
 use gristmill_core::pack::TextField;
 use gristmill_pycompat::json_pieces::LineJudge;
+use gristmill_pycompat::json_walk::NullVisitor;
 use proptest::prelude::*;
 
 fn unhex(text: &str) -> Vec<u8> {
@@ -11,7 +12,7 @@ fn unhex(text: &str) -> Vec<u8> {
 
 fn slow(line: &[u8]) -> bool {
     let mut judge = LineJudge::default();
-    judge.take(line);
+    judge.take(line, &mut NullVisitor);
     judge.is_json()
 }
 
