@@ -1,11 +1,13 @@
 //! JSON as written: numbers keep their digits, keys their order and their repetitions, and no depth can overflow a stack.
 //!
-//! The reader passes over the bytes once and creates tree lines on the way; nothing else is stored. It accepts what Python's parser
-//! accepts, including `NaN` and `Infinity`, since the trainer uses that.
+//! Tree lines are created while the bytes are walked through; nothing else is stored. What Python's parser accepts is accepted, including
+//! `NaN` and `Infinity`, since the trainer uses that, and control characters in texts.
 
 use super::tree::TextSpan;
 use super::tree_build::{Builder, Tree, MAX_DEPTH, MAX_VALUE_CHARACTERS};
 use gristmill_core::text::count;
+use gristmill_pycompat::json_text::{escape_at, escapes};
+use gristmill_pycompat::json_walk::{walk, Kind, Span, Visit};
 
 /// A parsed document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,279 +25,196 @@ pub enum Document {
 #[error("not valid JSON: {what} at line {line}, column {column}")]
 pub struct JsonError {
     /// Description for the user; safe to show.
-    pub what: String,
+    pub what: &'static str,
     /// Line, counted from 1.
-    pub line: u64,
+    pub line: usize,
     /// Column in bytes, counted from 1.
-    pub column: u64,
+    pub column: usize,
 }
 
 /// Parses a document. `is_whole` is false when `bytes` are only its beginning: a missing end is then not an error.
 pub fn parse(bytes: &[u8], is_whole: bool) -> Result<Document, JsonError> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut reader = Reader { bytes: text, at: 0, base: (bytes.len() - text.len()) as u64, cut: String::new() };
-    match reader.document(is_whole) {
-        Ok(document) => Ok(document),
-        Err(what) => Err(reader.error(what)),
+    let base = (bytes.len() - text.len()) as u64;
+    let mut reader = TreeReader { text, base, single: None, tree: None, label: None, end: 0 };
+    let walked = walk(text, 0, &mut reader);
+    let is_open = reader.tree.as_ref().is_some_and(|tree| tree.depth() > 0);
+    if let Err(error) = walked {
+        if !is_whole && is_open && error.is_cut {
+            reader.cut(error.at);
+        } else if is_whole || is_open || !reader.has_value() {
+            let (line, column) = error.place(text);
+            return Err(JsonError { what: error.in_document(), line, column });
+        }
+    }
+    match (reader.single, reader.tree) {
+        (Some(single), _) => Ok(single),
+        (None, tree) => Ok(Document::Tree(tree.unwrap_or_else(|| Builder::new(false)).finish())),
     }
 }
 
-struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
-    /// Number of bytes before `bytes`.
+struct TreeReader<'a> {
+    text: &'a [u8],
+    /// Number of bytes before `text`.
     base: u64,
-    /// Beginning of a text whose end is missing.
-    cut: String,
+    /// The document, if it is a text, a number or a word.
+    single: Option<Document>,
+    /// The document, if it is an object or array.
+    tree: Option<Builder>,
+    /// Key of the next value.
+    label: Option<String>,
+    /// End of the last key or value.
+    end: usize,
 }
 
-/// Why the reader stopped; `End` is accepted for incomplete input.
-enum ReadEnd {
-    End,
-    Wrong(String),
+impl TreeReader<'_> {
+    fn has_value(&self) -> bool {
+        self.single.is_some() || self.tree.is_some()
+    }
+
+    fn raw(&self, span: Span) -> &[u8] {
+        self.text.get(span.from..span.to).unwrap_or_default()
+    }
+
+    fn span(&self, from: usize, to: u64) -> TextSpan {
+        TextSpan { from: self.base + from as u64, to, is_escaped: true }
+    }
+
+    /// Returns a number or a word, as written.
+    fn word(&self, span: Span) -> String {
+        let raw = self.raw(span);
+        String::from_utf8_lossy(raw.get(..MAX_VALUE_CHARACTERS).unwrap_or(raw)).into_owned()
+    }
+
+    /// Reads an outermost value.
+    fn outermost(&mut self, kind: Kind, span: Span) {
+        match kind {
+            Kind::Object | Kind::Array => self.tree = Some(Builder::new(kind == Kind::Object)),
+            Kind::EmptyObject | Kind::EmptyArray => {
+                let mut tree = Builder::new(kind == Kind::EmptyObject);
+                tree.close();
+                self.tree = Some(tree);
+            }
+            Kind::String => self.single = Some(Document::Text(text_of(self.raw(span), usize::MAX))),
+            _ => self.single = Some(Document::Scalar(self.word(span))),
+        }
+    }
+
+    /// Adds the text that the end of the input cuts, if there is one, to a tree. `at` is the offset of the error.
+    fn cut(&mut self, at: usize) {
+        let Some(mut tree) = self.tree.take() else { return };
+        tree.note("only its beginning was read");
+        let is_between = |byte: &u8| matches!(byte, b',' | b':') || byte.is_ascii_whitespace();
+        let begin = self.end + self.text.iter().skip(self.end).take_while(|byte| is_between(byte)).count();
+        let is_value = self.label.is_some() || tree.innermost().is_some_and(|(is_object, _)| !is_object);
+        if is_value && self.text.get(begin) == Some(&b'"') {
+            // An escape that is cut is left out.
+            let end = if self.text.get(at) == Some(&b'\\') { at } else { self.text.len() };
+            let mut text = String::new();
+            decode(self.text.get(begin + 1..end).unwrap_or_default(), tree.room(), &mut text);
+            tree.text(self.label.take(), &text, self.span(begin + 1, u64::MAX));
+        }
+        self.tree = Some(tree);
+    }
 }
 
-impl<'a> Reader<'a> {
-    fn error(&self, what: ReadEnd) -> JsonError {
-        let what = match what {
-            ReadEnd::End => "it ends too early".to_owned(),
-            ReadEnd::Wrong(what) => what,
-        };
-        let before = self.bytes.get(..self.at).unwrap_or(self.bytes);
-        let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
-        let line = memchr::memchr_iter(b'\n', before).count() as u64 + 1;
-        JsonError { what, line, column: (before.len() - line_start) as u64 + 1 }
+impl Visit for TreeReader<'_> {
+    const DEEPEST: usize = MAX_DEPTH;
+    const TOO_DEEP: &'static str = "it is nested deeper than 1,000 levels";
+    const IS_LINE: bool = false;
+    const MAX_DIGITS: usize = usize::MAX;
+    const TAKES_CONTROLS: bool = true;
+
+    fn key(&mut self, _: &[u8], _: usize, span: Span) {
+        self.end = span.to + 1;
+        let room = self.tree.as_ref().map_or(0, Builder::room);
+        let key = text_of(self.raw(span), room);
+        if let Some(tree) = &mut self.tree {
+            tree.note_key(&key);
+        }
+        self.label = Some(key);
     }
 
-    fn document(&mut self, is_whole: bool) -> Result<Document, ReadEnd> {
-        let document = match self.peek()? {
-            b'"' => {
-                let text = self.string(usize::MAX)?;
-                Document::Text(text)
+    fn value(&mut self, depth: usize, kind: Kind, span: Span) {
+        self.end = span.to + usize::from(kind == Kind::String);
+        let Some(mut tree) = self.tree.take().filter(|_| depth > 0) else { return self.outermost(kind, span) };
+        let label = self.label.take();
+        match kind {
+            Kind::Object | Kind::Array => tree.begin(label, kind == Kind::Object),
+            Kind::EmptyObject | Kind::EmptyArray => {
+                tree.begin(label, kind == Kind::EmptyObject);
+                tree.close();
             }
-            b'{' | b'[' => Document::Tree(self.tree(is_whole)?),
-            _ => Document::Scalar(self.word()?.to_owned()),
-        };
-        match self.peek() {
-            Err(ReadEnd::End) => Ok(document),
-            Ok(_) if !is_whole => Ok(document),
-            Ok(_) => Err(ReadEnd::Wrong("more follows after its end".into())),
-            Err(other) => Err(other),
+            Kind::String => {
+                let text = text_of(self.raw(span), tree.room());
+                tree.text(label, &text, self.span(span.from, self.base + span.to as u64));
+            }
+            _ => tree.scalar(label, self.word(span)),
         }
+        self.tree = Some(tree);
     }
 
-    /// Returns the next byte that is not white space.
-    fn peek(&mut self) -> Result<u8, ReadEnd> {
-        loop {
-            match self.bytes.get(self.at) {
-                None => return Err(ReadEnd::End),
-                Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
-                Some(byte) => return Ok(*byte),
-            }
+    fn close(&mut self, _: usize, to: usize) {
+        self.end = to;
+        if let Some(tree) = &mut self.tree {
+            tree.close();
         }
     }
+}
 
-    /// Reads a tree, from its first bracket to its last.
-    fn tree(&mut self, is_whole: bool) -> Result<Tree, ReadEnd> {
-        let mut builder = Builder::new(self.bytes.get(self.at) == Some(&b'{'));
-        self.at += 1;
-        let result = self.fill(&mut builder);
-        match result {
-            Ok(()) => {}
-            Err(ReadEnd::End) if !is_whole => builder.note("only its beginning was read"),
-            Err(stop) => return Err(stop),
-        }
-        Ok(builder.finish())
+/// Returns the content of a text: at most `limit` characters, and how many more there are.
+fn text_of(raw: &[u8], limit: usize) -> String {
+    let mut out = String::new();
+    let left_out = decode(raw, limit, &mut out);
+    if left_out > 0 {
+        out.push_str(&format!("… {} more", count(left_out as u64, "character")));
     }
+    out
+}
 
-    fn fill(&mut self, builder: &mut Builder) -> Result<(), ReadEnd> {
-        while let Some((is_object, is_first)) = builder.innermost() {
-            let close = if is_object { b'}' } else { b']' };
-            let mut next = self.peek()?;
-            if next == close {
-                self.at += 1;
-                builder.close();
-                continue;
+/// Appends at most `limit` characters of the content of a text, with its escapes resolved. Returns how many were left out.
+fn decode(raw: &[u8], limit: usize, out: &mut String) -> usize {
+    let (mut room, mut left_out, mut at) = (limit, 0, 0);
+    let plain = |bytes: &[u8], room: &mut usize, out: &mut String| {
+        let (taken, more) = take_characters(bytes, *room, out);
+        *room -= taken;
+        more
+    };
+    for escape in escapes(raw) {
+        left_out += plain(raw.get(at..escape.at).unwrap_or_default(), &mut room, out);
+        match room.checked_sub(1) {
+            Some(less) => {
+                out.push(escape.character());
+                room = less;
             }
-            if !is_first {
-                if next != b',' {
-                    return Err(ReadEnd::Wrong(format!("a comma or {} is missing", char::from(close))));
-                }
-                self.at += 1;
-                next = self.peek()?;
-                // Neither Python's parser nor this one accepts a trailing comma.
-                if next == close {
-                    return Err(ReadEnd::Wrong("a comma is before the end".into()));
-                }
-            }
-            let label = if is_object { Some(self.key(builder)?) } else { None };
-            if is_object {
-                next = self.peek()?;
-            }
-            self.value(next, label, builder)?;
+            None => left_out += 1,
         }
-        Ok(())
+        at = escape.at + escape.len;
     }
-
-    fn key(&mut self, builder: &mut Builder) -> Result<String, ReadEnd> {
-        if self.peek()? != b'"' {
-            return Err(ReadEnd::Wrong("a name in quotes is missing".into()));
-        }
-        let raw = self.string(builder.room())?;
-        builder.note_key(&raw);
-        if self.peek()? != b':' {
-            return Err(ReadEnd::Wrong("a colon is missing".into()));
-        }
-        self.at += 1;
-        Ok(raw)
-    }
-
-    fn value(&mut self, next: u8, label: Option<String>, builder: &mut Builder) -> Result<(), ReadEnd> {
-        match next {
-            b'{' | b'[' => {
-                if builder.depth() >= MAX_DEPTH {
-                    return Err(ReadEnd::Wrong("it is nested deeper than 1,000 levels".into()));
-                }
-                self.at += 1;
-                builder.begin(label, next == b'{');
-            }
-            b'"' => {
-                let from = self.base + self.at as u64 + 1;
-                let span = |to| TextSpan { from, to, is_escaped: true };
-                match self.string(builder.room()) {
-                    Ok(text) => builder.text(label, &text, span(self.base + self.at as u64 - 1)),
-                    Err(ReadEnd::End) => {
-                        builder.text(label, &std::mem::take(&mut self.cut), span(u64::MAX));
-                        return Err(ReadEnd::End);
-                    }
-                    Err(wrong) => return Err(wrong),
-                }
-            }
-            _ => {
-                let word = self.word()?.to_owned();
-                builder.scalar(label, word);
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads a number or a word, as written.
-    fn word(&mut self) -> Result<&'a str, ReadEnd> {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let length = rest.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.')).count();
-        let word = rest.get(..length).and_then(|w| std::str::from_utf8(w).ok()).unwrap_or_default();
-        let known = matches!(word, "true" | "false" | "null" | "NaN" | "Infinity" | "-Infinity");
-        if known || is_number(word) {
-            // A number at the end of incomplete input may continue.
-            self.at += length;
-            return Ok(if word.len() > MAX_VALUE_CHARACTERS { &word[..MAX_VALUE_CHARACTERS] } else { word });
-        }
-        if rest.len() == length && (is_number_begun(word) || "true false null NaN Infinity -Infinity".contains(word)) {
-            self.at += length;
-            return Err(ReadEnd::End);
-        }
-        Err(ReadEnd::Wrong("a value is missing".into()))
-    }
-
-    /// Reads a text in quotes and resolves its escapes; returns at most `limit` characters, and how many more there are.
-    fn string(&mut self, limit: usize) -> Result<String, ReadEnd> {
-        self.at += 1;
-        let mut out = String::new();
-        let (mut characters, mut left_out) = (0_usize, 0_usize);
-        loop {
-            let rest = self.bytes.get(self.at..).unwrap_or_default();
-            let Some(stop) = memchr::memchr2(b'"', b'\\', rest) else {
-                self.at = self.bytes.len();
-                take_characters(rest, limit.saturating_sub(characters), &mut out);
-                self.cut = out;
-                return Err(ReadEnd::End);
-            };
-            let plain = &rest[..stop];
-            let room = limit.saturating_sub(characters);
-            let (taken, more) = take_characters(plain, room, &mut out);
-            characters += taken;
-            left_out += more;
-            self.at += stop + 1;
-            if rest[stop] == b'"' {
-                break;
-            }
-            let c = match self.read_escape() {
-                Ok(c) => c,
-                Err(stop) => {
-                    self.cut = out;
-                    return Err(stop);
-                }
-            };
-            if characters < limit {
-                out.push(c);
-                characters += 1;
-            } else {
-                left_out += 1;
-            }
-        }
-        if left_out > 0 {
-            out.push_str(&format!("… {} more", count(left_out as u64, "character")));
-        }
-        Ok(out)
-    }
-
-    /// Reads the character of an escape after its backslash. An unpaired surrogate becomes the replacement character.
-    fn read_escape(&mut self) -> Result<char, ReadEnd> {
-        let byte = *self.bytes.get(self.at).ok_or(ReadEnd::End)?;
-        self.at += 1;
-        Ok(match byte {
-            b'"' | b'\\' | b'/' => char::from(byte),
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            b'u' => {
-                let first = self.unit(self.at)?;
-                self.at += 4;
-                if !(0xd800..0xdc00).contains(&first) {
-                    return Ok(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER));
-                }
-                if self.bytes.get(self.at..self.at + 2) != Some(b"\\u") {
-                    return Ok(char::REPLACEMENT_CHARACTER);
-                }
-                let second = self.unit(self.at + 2)?;
-                if !(0xdc00..0xe000).contains(&second) {
-                    return Ok(char::REPLACEMENT_CHARACTER);
-                }
-                self.at += 6;
-                let code = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
-                char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
-            }
-            _ => return Err(ReadEnd::Wrong("an escape is not known".into())),
-        })
-    }
-
-    fn unit(&self, at: usize) -> Result<u32, ReadEnd> {
-        let digits = self.bytes.get(at..at + 4).ok_or(ReadEnd::End)?;
-        let text = std::str::from_utf8(digits).ok().filter(|t| t.bytes().all(|b| b.is_ascii_hexdigit()));
-        let unit = text.and_then(|t| u32::from_str_radix(t, 16).ok());
-        unit.ok_or_else(|| ReadEnd::Wrong("four hexadecimal digits are missing".into()))
-    }
+    left_out + plain(raw.get(at..).unwrap_or_default(), &mut room, out)
 }
 
 /// Resolves the escape at the beginning of `raw`. Returns the bytes it takes; `None` if its end may be missing, which is impossible with
 /// `is_end`. An invalid escape is kept unchanged.
 pub(super) fn take_escape(raw: &[u8], is_end: bool, out: &mut Vec<u8>) -> Option<usize> {
-    let may_be_half = matches!(raw.get(1..3), Some([b'u', b'd' | b'D'])) && raw.len() < 12;
-    if may_be_half && !is_end {
+    let needed = match raw.get(1..3) {
+        Some([b'u', b'd' | b'D']) => 12,
+        _ if raw.get(1) == Some(&b'u') => 6,
+        _ => 2,
+    };
+    if !is_end && raw.len() < needed {
         return None;
     }
-    let mut reader = Reader { bytes: raw, at: 1, base: 0, cut: String::new() };
-    match reader.read_escape() {
-        Ok(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-        Err(ReadEnd::End) if !is_end => return None,
-        Err(_) => {
+    match escape_at(raw, 0) {
+        Some(escape) => {
+            out.extend_from_slice(escape.character().encode_utf8(&mut [0; 4]).as_bytes());
+            Some(escape.len)
+        }
+        None => {
             out.push(b'\\');
-            return Some(1);
+            Some(1)
         }
     }
-    Some(reader.at)
 }
 
 /// Appends at most `room` characters, undecodable bytes as `\xNN`. Returns how many were appended and how many were not.
@@ -326,34 +245,6 @@ fn take_characters(bytes: &[u8], room: usize, out: &mut String) -> (usize, usize
         }
     }
     (taken, more)
-}
-
-fn is_number(word: &str) -> bool {
-    let rest = word.strip_prefix('-').unwrap_or(word);
-    let digits = |t: &str| t.bytes().take_while(u8::is_ascii_digit).count();
-    let whole = digits(rest);
-    if whole == 0 || (whole > 1 && rest.starts_with('0')) {
-        return false;
-    }
-    let mut rest = &rest[whole..];
-    if let Some(fraction) = rest.strip_prefix('.') {
-        let length = digits(fraction);
-        if length == 0 {
-            return false;
-        }
-        rest = &fraction[length..];
-    }
-    if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
-        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-        let length = digits(exponent);
-        return length > 0 && exponent.len() == length;
-    }
-    rest.is_empty()
-}
-
-/// Whether a number could begin with `word`.
-fn is_number_begun(word: &str) -> bool {
-    is_number(&format!("{word}0")) || is_number(&format!("{word}.0"))
 }
 
 #[cfg(test)]
