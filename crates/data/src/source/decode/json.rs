@@ -1,103 +1,72 @@
-//! Untrusted JSON: depth is checked before anything recurses.
+//! Untrusted JSON: it is checked, and its depth is limited, before anything recurses.
 
 use super::Value;
+use gristmill_pycompat::json_walk::{walk, Kind, Span, Visit};
+use std::borrow::Cow;
 
 /// Maximum nesting; deeper documents are refused.
 pub const MAX_JSON_DEPTH: usize = 1_000;
 
-/// Parses one document; nesting beyond [`MAX_JSON_DEPTH`] is an error, never a stack overflow.
+/// Parses one document; nesting beyond [`MAX_JSON_DEPTH`] is an error, never a stack overflow. Python's parser, which the trainer uses, also
+/// accepts `NaN`, infinite numbers and unpaired surrogates: they become `null` and the replacement character.
 pub(super) fn parse(text: &str) -> Result<serde_json::Value, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if depth(text.as_bytes()) > MAX_JSON_DEPTH {
-        return Err(format!("it is nested deeper than {MAX_JSON_DEPTH} levels"));
-    }
-    strictly(text).or_else(|error| match as_python_allows(text) {
-        Some(text) => strictly(&text),
-        None => Err(error),
-    })
-}
-
-fn strictly(text: &str) -> Result<serde_json::Value, String> {
-    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let mut oddities = Oddities { text, overflows: false, list: Vec::new() };
+    walk(text.as_bytes(), 0, &mut oddities).map_err(|error| {
+        let (line, column) = error.place(text.as_bytes());
+        format!("it is not valid JSON: {} at line {line}, column {column}", error.in_document())
+    })?;
+    let text = oddities.replaced();
+    let mut deserializer = serde_json::Deserializer::from_str(&text);
     deserializer.disable_recursion_limit();
-    let parsed = <serde_json::Value as serde::Deserialize>::deserialize(&mut deserializer)
-        .and_then(|value| deserializer.end().map(|()| value));
-    parsed.map_err(|e| {
-        let message = e.to_string();
-        let what = message.find(" at line").map_or(message.as_str(), |end| &message[..end]);
-        format!("it is not valid JSON: {what} at line {}, column {}", e.line(), e.column())
-    })
+    serde::Deserialize::deserialize(&mut deserializer).map_err(|error| format!("it cannot be read: {error}"))
 }
 
-/// Python's parser, which the trainer uses, also accepts `NaN`, `Infinity` and unpaired surrogates. Replaces them with `null` and the
-/// replacement character, at the same offsets; returns `None` when there are none.
-fn as_python_allows(text: &str) -> Option<String> {
-    let mut out = String::with_capacity(text.len());
-    let (mut in_string, mut rest, mut changed) = (false, text, false);
-    while let Some(c) = rest.chars().next() {
-        let (taken, instead) = match c {
-            '"' => {
-                in_string = !in_string;
-                (1, None)
-            }
-            '\\' if in_string => escape(rest),
-            'N' | 'I' | '-' if !in_string => number_word(rest),
-            c => (c.len_utf8(), None),
-        };
-        let (here, after) = rest.split_at(taken);
-        changed |= instead.is_some();
-        out.push_str(instead.unwrap_or(here));
-        rest = after;
-    }
-    changed.then_some(out)
+/// What only Python's parser accepts: where it begins and ends, and what replaces it.
+struct Oddities<'a> {
+    text: &'a str,
+    /// Whether the number that follows is beyond the range of floats.
+    overflows: bool,
+    list: Vec<(usize, usize, &'static str)>,
 }
 
-/// Returns the length of the escape that begins here, and its replacement.
-fn escape(text: &str) -> (usize, Option<&'static str>) {
-    let unit = |at: usize| {
-        text.get(at..at + 6).and_then(|e| e.strip_prefix("\\u")).and_then(|h| u16::from_str_radix(h, 16).ok())
-    };
-    match unit(0) {
-        Some(0xd800..=0xdbff) if matches!(unit(6), Some(0xdc00..=0xdfff)) => (12, None),
-        Some(0xd800..=0xdfff) => (6, Some("\\ufffd")),
-        Some(_) => (6, None),
-        None => (text.char_indices().nth(2).map_or(text.len(), |(at, _)| at), None),
+impl<'a> Oddities<'a> {
+    fn replaced(&self) -> Cow<'a, str> {
+        if self.list.is_empty() {
+            return Cow::Borrowed(self.text);
+        }
+        let mut out = String::with_capacity(self.text.len());
+        let mut at = 0;
+        for (from, to, instead) in &self.list {
+            out.push_str(self.text.get(at..*from).unwrap_or_default());
+            out.push_str(instead);
+            at = *to;
+        }
+        out.push_str(self.text.get(at..).unwrap_or_default());
+        Cow::Owned(out)
     }
 }
 
-fn number_word(text: &str) -> (usize, Option<&'static str>) {
-    for word in ["NaN", "Infinity", "-Infinity"] {
-        if text.starts_with(word) {
-            return (word.len(), Some("null"));
+impl Visit for Oddities<'_> {
+    const WANTS_ODDITIES: bool = true;
+    const DEEPEST: usize = MAX_JSON_DEPTH;
+    const TOO_DEEP: &'static str = "it is nested deeper than 1,000 levels";
+    const IS_LINE: bool = false;
+
+    fn value(&mut self, _: usize, kind: Kind, span: Span) {
+        let is_float = || self.text.get(span.from..span.to).is_some_and(|number| number.contains(['.', 'e', 'E']));
+        if kind == Kind::NonFinite || std::mem::take(&mut self.overflows) && is_float() {
+            self.list.push((span.from, span.to, "null"));
         }
     }
-    (1, None)
-}
 
-/// Returns the deepest nesting of brackets outside strings; never less than the true depth of a valid document.
-fn depth(bytes: &[u8]) -> usize {
-    let (mut now, mut deepest, mut in_string, mut escaped) = (0usize, 0usize, false, false);
-    for &byte in bytes {
-        if in_string {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => in_string = false,
-                _ => {}
-            }
-            continue;
-        }
-        match byte {
-            b'"' => in_string = true,
-            b'[' | b'{' => {
-                now += 1;
-                deepest = deepest.max(now);
-            }
-            b']' | b'}' => now = now.saturating_sub(1),
-            _ => {}
-        }
+    fn overflow(&mut self) {
+        self.overflows = true;
     }
-    deepest
+
+    fn half(&mut self, at: usize) {
+        self.list.push((at, at + 6, "\\ufffd"));
+    }
 }
 
 /// Converts text and whole numbers to their own variants, everything else to JSON.
