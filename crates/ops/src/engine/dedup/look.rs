@@ -2,6 +2,7 @@
 
 use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_data::source::dedup::{Body, Documents, Kind, Position, Spool, TextFile};
+use gristmill_data::source::documents::value_of;
 use gristmill_dedup::{find_with, RepeatedText, Rule};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -334,8 +335,7 @@ fn with_copy(listed: &Range<usize>, found: &[RangeSeen]) -> RangeSeen {
 fn listed_ranges(line: &[u8], key: &str, text_bytes: usize) -> Option<Vec<Range<usize>>> {
     let last = key.rsplit('.').next()?;
     memchr::memmem::find(line, last.as_bytes())?;
-    let record: serde_json::Value = serde_json::from_slice(line).ok()?;
-    let value = key.split('.').try_fold(&record, |value, name| value.get(name))?;
+    let value = value_of(line, &key.split('.').collect::<Vec<_>>())?;
     let mut ranges: Vec<Range<usize>> = Vec::new();
     for pair in value.as_array()? {
         let [from, to] = pair.as_array()?.as_slice() else { return None };
