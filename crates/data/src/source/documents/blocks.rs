@@ -1,11 +1,11 @@
 //! Blocks of whole lines, the unit of work of the workers.
 
-use super::elements::Elements;
+use super::line_form::LineForm;
 use super::packing::Unpacked;
 use super::{Packing, TextFile};
 use gristmill_core::text::{agree, bytes as size, count, grouped};
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
-use gristmill_storage::read::open_read;
+use gristmill_storage::read::{open_read, ReadFile};
 use memchr::{memchr, memchr_iter, memrchr};
 use std::sync::Arc;
 
@@ -148,9 +148,10 @@ pub struct Damage {
 impl Damage {
     /// Returns the damage as a problem of its file.
     pub fn problem(&self, file: &TextFile) -> Problem {
+        let item = file.source.item();
         let lost = match self.lost {
             0 => String::new(),
-            lost => format!(", with {} of an unfinished line", size(lost)),
+            lost => format!(", with {} of an unfinished {item}", size(lost)),
         };
         let message = format!(
             "the {} stream cannot be read past byte {} of {}: {}; {} before it {} read, what follows is left out{lost}",
@@ -158,7 +159,7 @@ impl Damage {
             grouped(self.packed),
             grouped(file.bytes),
             self.why,
-            count(self.at.line, "line"),
+            count(self.at.line, item),
             agree(self.at.line, "was", "were"),
         );
         Problem::problem(ProblemKind::CutShort, Subject::path(&file.path).line(self.at.line + 1), message)
@@ -176,8 +177,8 @@ pub struct Blocks {
     waiting: Vec<u8>,
     is_over: bool,
     damage: Option<Damage>,
-    /// For an array, whose elements become lines.
-    elements: Option<Elements>,
+    /// What makes lines of the documents.
+    form: Option<Box<dyn LineForm>>,
     cancel: Cancel,
 }
 
@@ -188,24 +189,30 @@ impl Blocks {
         Self::open_with(None, file, block_bytes, from, cancel)
     }
 
-    /// Opens a file of one array, each element of which is a line. It is read from its beginning regardless of the position.
-    pub(super) fn open_elements(file: &TextFile, block_bytes: usize, from: Position, cancel: &Cancel) -> Outcome<Self> {
-        Self::open_with(Some(Elements::default()), file, block_bytes, from, cancel)
+    /// Opens a file whose documents a form makes lines of. It is read from its beginning if the form, or a compression, needs that.
+    pub(super) fn open_form(
+        form: Box<dyn LineForm>,
+        file: &TextFile,
+        block_bytes: usize,
+        from: Position,
+        cancel: &Cancel,
+    ) -> Outcome<Self> {
+        Self::open_with(Some(form), file, block_bytes, from, cancel)
     }
 
     fn open_with(
-        mut elements: Option<Elements>,
+        mut form: Option<Box<dyn LineForm>>,
         file: &TextFile,
         block_bytes: usize,
         from: Position,
         cancel: &Cancel,
     ) -> Outcome<Self> {
         let source = Arc::new(open_read(&file.path)?);
-        let mut input = Unpacked::new(source, file.packing)?;
-        if file.packing.is_plain() && elements.is_none() {
+        let mut input = Unpacked::new(Arc::clone(&source), file.packing)?;
+        if file.packing.is_plain() && can_begin_at(from.offset, form.as_deref_mut(), &source)? {
             input.seek(from.offset);
         } else {
-            skip(&mut input, from.offset, elements.as_mut(), file, cancel)?;
+            skip(&mut input, from.offset, form.as_deref_mut(), file, cancel)?;
         }
         Ok(Self {
             input,
@@ -215,7 +222,7 @@ impl Blocks {
             waiting: Vec::new(),
             is_over: false,
             damage: None,
-            elements,
+            form,
             cancel: cancel.clone(),
         })
     }
@@ -236,7 +243,7 @@ impl Blocks {
                 return Ok(Some(self.block(spare, None)));
             }
             if spare.len() > MAX_LINE_BYTES && memchr(b'\n', &spare).is_none() {
-                return self.overlong(spare).map(Some);
+                return self.overlong(spare);
             }
             if spare.len() >= self.block_bytes {
                 searched = spare.len();
@@ -252,8 +259,8 @@ impl Blocks {
             let (packing, packed, why) = (self.packing, self.input.consumed(), why.to_owned());
             self.damage.get_or_insert(Damage { at, lost, packed, packing, why });
         }
-        if self.elements.as_ref().is_some_and(Elements::is_empty) {
-            spare.clear();
+        if self.form.as_ref().is_some_and(|form| !form.has_open_line()) {
+            spare.truncate(memrchr(b'\n', &spare).map_or(0, |at| at + 1));
         }
         match spare.is_empty() {
             true => Ok(None),
@@ -261,9 +268,9 @@ impl Blocks {
         }
     }
 
-    /// Returns what is wrong with an array; valid once there are no more blocks.
-    pub(super) fn array_damage(&self, file: &TextFile) -> Option<Problem> {
-        let (message, hint) = self.elements.as_ref()?.damage()?;
+    /// Returns what is wrong with the documents; valid once there are no more blocks.
+    pub(super) fn form_damage(&self, file: &TextFile) -> Option<Problem> {
+        let (message, hint) = self.form.as_ref()?.damage(self.at.line)?;
         Some(Problem::problem(ProblemKind::CutShort, Subject::path(&file.path), message).with_hint(hint))
     }
 
@@ -289,8 +296,8 @@ impl Blocks {
         into.resize(old + wanted, 0);
         let count = self.input.read(into.get_mut(old..).unwrap_or_default())?;
         into.truncate(old + count);
-        if let Some(elements) = &mut self.elements {
-            elements.apply(into.get_mut(old..).unwrap_or_default());
+        if let Some(form) = &mut self.form {
+            form.apply(into.get_mut(old..).unwrap_or_default());
         }
         self.is_over = count == 0;
         Ok(())
@@ -305,7 +312,7 @@ impl Blocks {
     }
 
     /// Reads to the end of a line whose beginning is already too long.
-    fn overlong(&mut self, beginning: Vec<u8>) -> Outcome<Block> {
+    fn overlong(&mut self, beginning: Vec<u8>) -> Outcome<Option<Block>> {
         let start = self.at.offset;
         let mut bytes = beginning.len() as u64;
         drop(beginning);
@@ -316,22 +323,34 @@ impl Blocks {
             if let Some(end) = memchr(b'\n', &piece) {
                 bytes += end as u64;
                 self.waiting.extend_from_slice(piece.get(end + 1..).unwrap_or_default());
-                return Ok(self.block(Vec::new(), Some(Overlong { start, bytes })));
+                return Ok(Some(self.block(Vec::new(), Some(Overlong { start, bytes }))));
             }
             bytes += piece.len() as u64;
+        }
+        if self.form.as_ref().is_some_and(|form| !form.has_open_line()) {
+            return Ok(None);
         }
         let mut block = self.block(Vec::new(), Some(Overlong { start, bytes }));
         // No `\n` ends it.
         block.end -= 1;
         self.at.offset = block.end;
-        Ok(block)
+        Ok(Some(block))
     }
+}
+
+/// Whether reading can begin at this offset of a plain file, which begins a line.
+fn can_begin_at(offset: u64, form: Option<&mut (dyn LineForm + 'static)>, source: &ReadFile) -> Outcome<bool> {
+    let (Some(form), Some(before)) = (form, offset.checked_sub(1)) else { return Ok(true) };
+    let mut byte = [0];
+    let read =
+        source.read_at(&mut byte, before).map_err(|error| Failure::io("reading the text", source.path(), &error))?;
+    Ok(read > 0 && form.resume(byte[0]))
 }
 
 fn skip(
     input: &mut Unpacked,
     mut left: u64,
-    mut elements: Option<&mut Elements>,
+    mut form: Option<&mut (dyn LineForm + 'static)>,
     file: &TextFile,
     cancel: &Cancel,
 ) -> Outcome<()> {
@@ -345,8 +364,8 @@ fn skip(
                 .on(Subject::path(&file.path))
                 .with_hint("the file changed; --restart begins again"));
         }
-        if let Some(elements) = &mut elements {
-            elements.apply(piece.get_mut(..count).unwrap_or_default());
+        if let Some(form) = &mut form {
+            form.apply(piece.get_mut(..count).unwrap_or_default());
         }
         left -= count as u64;
     }

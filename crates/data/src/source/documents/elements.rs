@@ -1,5 +1,7 @@
 //! Elements of an array as lines.
 
+use super::line_form::LineForm;
+
 /// Changes the text of an array so that each element is a line, byte by byte: no offset changes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Elements {
@@ -22,9 +24,8 @@ enum State {
     After,
 }
 
-impl Elements {
-    /// Changes the next bytes of the text.
-    pub(super) fn apply(&mut self, bytes: &mut [u8]) {
+impl LineForm for Elements {
+    fn apply(&mut self, bytes: &mut [u8]) {
         for byte in bytes {
             *byte = match self.state {
                 State::Before => {
@@ -42,6 +43,25 @@ impl Elements {
         }
     }
 
+    fn has_open_line(&self) -> bool {
+        self.has_content
+    }
+
+    fn damage(&self, _: u64) -> Option<(String, &'static str)> {
+        let (message, hint) = match self.state {
+            State::After if self.has_rest => {
+                ("the text after the array is not read", "keep each array in a file of its own")
+            }
+            State::After => return None,
+            State::Before | State::Inside => {
+                ("the array has no end: the file is cut short", "get the file again from its source")
+            }
+        };
+        Some((message.to_owned(), hint))
+    }
+}
+
+impl Elements {
     fn inside(&mut self, byte: u8) -> u8 {
         self.has_content |= !byte.is_ascii_whitespace() && (byte != b']' || self.depth > 0);
         match byte {
@@ -67,24 +87,6 @@ impl Elements {
         }
         byte
     }
-
-    /// Whether the array has no element; valid at the end of the text.
-    pub(super) fn is_empty(&self) -> bool {
-        !self.has_content
-    }
-
-    /// Returns what is wrong with the array and the way out; valid at the end of the text.
-    pub(super) fn damage(&self) -> Option<(&'static str, &'static str)> {
-        match self.state {
-            State::After if self.has_rest => {
-                Some(("the text after the array is not read", "keep each array in a file of its own"))
-            }
-            State::After => None,
-            State::Before | State::Inside => {
-                Some(("the array has no end: the file is cut short", "get the file again from its source"))
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -98,7 +100,7 @@ mod tests {
         let mut by_byte = Elements::default();
         pieces.iter_mut().for_each(|byte| by_byte.apply(std::slice::from_mut(byte)));
         elements.apply(&mut bytes);
-        assert_eq!((&bytes, elements.damage()), (&pieces, by_byte.damage()));
+        assert_eq!((&bytes, elements.damage(0)), (&pieces, by_byte.damage(0)));
         assert_eq!(bytes.len(), text.len());
         (String::from_utf8(bytes).unwrap(), elements)
     }
@@ -107,15 +109,15 @@ mod tests {
     fn elements_become_lines_at_the_same_offsets() {
         let (found, elements) = lines("\n[\n {\"a\": [1, 2],\n \"b\": \"x, \\\"]\"},\n {}, \"\\\\\"\n]\n");
         assert_eq!(found, "    {\"a\": [1, 2],  \"b\": \"x, \\\"]\"}\n  {}\n \"\\\\\"   ");
-        assert_eq!((elements.damage(), elements.is_empty()), (None, false));
-        assert!(lines("[ \n]").1.is_empty());
+        assert_eq!((elements.damage(0), elements.has_open_line()), (None, true));
+        assert!(!lines("[ \n]").1.has_open_line());
         assert_eq!(lines("[1,\r\n2]\r\n").0, " 1\n  2   ");
     }
 
     #[test]
     fn what_is_wrong_with_an_array_is_found() {
         for text in ["[", "[{}", "[{}]]"] {
-            assert!(lines(text).1.damage().is_some(), "{text}");
+            assert!(lines(text).1.damage(0).is_some(), "{text}");
         }
         assert_eq!(lines("[\"a\\\n\", 1]").0, " \"a\\\r\"\n 1 ");
         assert_eq!(lines("[\"a\nb\", 1]").0, " \"a\rb\"\n 1 ");

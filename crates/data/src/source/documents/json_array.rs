@@ -1,5 +1,6 @@
 //! Files of one JSON array, whose elements are the documents (docs/formats/json.md).
 
+use super::elements::Elements;
 use super::jsonl::{first_lines, LineReader, FIRST_BLOCK_BYTES};
 use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines};
 use super::{layout_of, Blocks, Jsonl, Layout, Position, TextFile};
@@ -9,7 +10,7 @@ use gristmill_core::{Cancel, Outcome};
 /// End of the names of such files.
 const SUFFIX: &str = ".json";
 /// The UTF-8 byte-order mark.
-const MARK: &[u8] = b"\xef\xbb\xbf";
+pub(super) const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One array of objects.
 #[derive(Debug)]
@@ -66,7 +67,7 @@ impl DocumentSource for JsonArray {
     ) -> Outcome<Box<dyn BlockReader>> {
         match layout_of(file, cancel)? {
             Layout::Array => {
-                let blocks = Blocks::open_elements(file, block_bytes, from, cancel)?;
+                let blocks = Blocks::open_form(Box::new(Elements::default()), file, block_bytes, from, cancel)?;
                 Ok(Box::new(LineReader { blocks, file: file.clone() }))
             }
             // Lines that are arrays.

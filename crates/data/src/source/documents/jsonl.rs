@@ -1,15 +1,14 @@
 //! JSON lines, compressed or not, as a source of documents.
 
 use super::packing::is_text;
+use super::share::bytes_on_disk;
 use super::source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines};
-use super::{layout_of, read_unit, unpacked_share, Block, Blocks, Layout, Position, TextFile};
+use super::{layout_of, read_unit, Block, Blocks, Layout, Position, TextFile};
 use crate::source::jsonl::Unit;
 use gristmill_core::{Cancel, Outcome, Problem};
 use gristmill_storage::read::open_read;
 use std::sync::Arc;
 
-/// Bytes of a compressed file used to measure its compression ratio.
-const RATIO_SAMPLE_BYTES: u64 = 1 << 20;
 /// Size of the block that the first documents are taken from, in bytes.
 pub(super) const FIRST_BLOCK_BYTES: usize = 256 << 10;
 
@@ -76,10 +75,8 @@ impl DocumentSource for Jsonl {
         let size = usize::try_from(range.end - range.start).unwrap_or(1);
         let mut blocks = Blocks::open(file, size, Position::default(), cancel)?;
         let block = blocks.next(Vec::new())?.unwrap_or_default();
-        let text = block.bytes.len() as u64;
-        let (taken, given) = unpacked_share(file, RATIO_SAMPLE_BYTES)?;
-        let on_disk = (text as f64 * taken as f64 / given.max(1) as f64).round() as u64;
-        Ok((DocumentBlock::Lines(block), on_disk.clamp(1, file.bytes.max(1))))
+        let on_disk = bytes_on_disk(file, block.bytes.len() as u64)?;
+        Ok((DocumentBlock::Lines(block), on_disk))
     }
 
     fn first_documents(&self, file: &TextFile, most: usize, cancel: &Cancel) -> Outcome<FirstLines> {
@@ -120,6 +117,6 @@ impl BlockReader for LineReader {
 
     fn damage(&self) -> Outcome<Option<Problem>> {
         let damage = self.blocks.damage().map(|damage| damage.problem(&self.file));
-        Ok(damage.or_else(|| self.blocks.array_damage(&self.file)))
+        Ok(damage.or_else(|| self.blocks.form_damage(&self.file)))
     }
 }

@@ -14,6 +14,7 @@ mod jq;
 mod json_array;
 mod jsonl;
 mod layout;
+mod line_form;
 mod list;
 mod members;
 pub(in crate::source) mod packing;

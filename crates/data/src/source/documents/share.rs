@@ -7,6 +7,8 @@ use gristmill_core::{Cancel, Outcome};
 use gristmill_storage::read::open_read;
 use std::sync::Arc;
 
+/// Bytes of a compressed file used to measure its compression ratio.
+const RATIO_SAMPLE_BYTES: u64 = 1 << 20;
 /// Bytes unpacked at a time.
 const UNPACK_BYTES: usize = 16 << 10;
 /// Maximum text that is unpacked, as a multiple of the bytes to read.
@@ -38,6 +40,16 @@ pub fn unpacked_share(file: &TextFile, most: u64) -> Outcome<(u64, u64)> {
         taken = now;
     }
     Ok(last.unwrap_or((taken, given)))
+}
+
+/// Returns how many bytes on disk hold this much text at the beginning of a file, by its compression ratio.
+pub(super) fn bytes_on_disk(file: &TextFile, text: u64) -> Outcome<u64> {
+    if file.packing.is_plain() {
+        return Ok(text.clamp(1, file.bytes.max(1)));
+    }
+    let (taken, given) = unpacked_share(file, RATIO_SAMPLE_BYTES)?;
+    let on_disk = (text as f64 * taken as f64 / given.max(1) as f64).round() as u64;
+    Ok(on_disk.clamp(1, file.bytes.max(1)))
 }
 
 /// Returns how many bytes of a table have how many bytes of text, for about `most` bytes of text at its beginning.
