@@ -1,7 +1,7 @@
 //! Detection of the kind of data set at a path, the first step of every command. See docs/formats/energon.md §1.
 
 use super::discover::is_shard_name;
-use super::documents::table_kind;
+use super::documents::{table_kind, FolderTables};
 use crate::formats::TOKEN_KINDS;
 use gristmill_core::{DatasetKind, Failure, Outcome, TokenKind};
 use gristmill_media::kind::type_by_extension;
@@ -70,16 +70,16 @@ fn kind_of_folder(path: &Path) -> DatasetKind {
 
 /// Returns the kind of a folder by the names of the files below: shards decide before media, and media before tables.
 fn kind_by_names(path: &Path) -> DatasetKind {
-    let (mut tables, mut has_media) = (None, false);
+    let (mut tables, mut has_media) = (FolderTables::default(), false);
     for name in files_below(path, usize::MAX) {
         if is_shard_name(name.as_encoded_bytes()) {
             return DatasetKind::RawWebDataset;
         }
         let Some(name) = name.to_str() else { continue };
         has_media |= type_by_extension(name).is_some();
-        tables = tables.or_else(|| table_kind(name));
+        tables.add(name);
     }
-    tables.filter(|_| !has_media).map_or(DatasetKind::PlainFolder, DatasetKind::TableFolder)
+    tables.kind().filter(|_| !has_media).map_or(DatasetKind::PlainFolder, DatasetKind::TableFolder)
 }
 
 /// Returns the kind of a folder of tokens; `None` for every other, and if tar shards are next to them.

@@ -316,7 +316,7 @@ fn inspect_folder(path: &Path) -> EntryFacts {
     } else if has_database {
         DatasetKind::Filesystem
     } else {
-        let tables = walk.tables.filter(|_| walk.media == 0);
+        let tables = walk.tables.kind().filter(|_| walk.media == 0);
         tables.map_or(DatasetKind::PlainFolder, DatasetKind::TableFolder)
     };
     let is_deduplicated = kind == DatasetKind::PlainFolder

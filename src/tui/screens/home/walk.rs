@@ -2,9 +2,8 @@
 
 use gristmill_core::{
     Cancel, Failure, FileStamp, Handles, HiddenSample, Outcome, PartRow, ProblemLog, Progress, SampleRow, Shard,
-    TableKind,
 };
-use gristmill_data::source::documents::table_kind;
+use gristmill_data::source::documents::FolderTables;
 use gristmill_data::source::tar::{scan_shard, ScanSink};
 use gristmill_media::kind::type_by_extension;
 use std::ffi::OsStr;
@@ -31,7 +30,7 @@ pub(super) struct Walk {
     pub(super) members: u64,
     pub(super) texts: u64,
     /// The kind of the first file with a table.
-    pub(super) tables: Option<&'static TableKind>,
+    pub(super) tables: FolderTables,
     pub(super) text_bytes: u64,
     pub(super) more: bool,
     /// The first uncompressed shard by name.
@@ -49,7 +48,7 @@ impl Walk {
             media_bytes: 0,
             members: 0,
             texts: 0,
-            tables: None,
+            tables: FolderTables::default(),
             text_bytes: 0,
             more: false,
             first: None,
@@ -105,9 +104,7 @@ impl Walk {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { return };
         self.members += u64::from(name.ends_with(".jsonl.idx"));
-        let table = table_kind(name);
-        self.tables = self.tables.or(table);
-        if table.is_some() || name.ends_with(".jsonl") || name.contains(".jsonl.") && !name.ends_with(".idx") {
+        if self.tables.add(name) || name.ends_with(".jsonl") || name.contains(".jsonl.") && !name.ends_with(".idx") {
             self.texts += 1;
             self.text_bytes += fs::metadata(entry.path()).map_or(0, |facts| facts.len());
         }

@@ -170,7 +170,8 @@ pub fn list_jsonl(inputs: &[PathBuf], selection: Selection<'_>, cancel: &Cancel)
     list(inputs, selection, &InputRules::JSON_LINES, cancel)
 }
 
-/// Leaves out files that hold no documents by their names if a folder has tables: with these, a folder has descriptions and settings.
+/// Leaves out files that hold no documents by their names if a folder has tables: with these, a folder has descriptions and settings. Next to
+/// other documents, secondary tables are such descriptions.
 pub(in crate::source) fn leave_out_others(
     folder: &Path,
     first: usize,
@@ -181,12 +182,15 @@ pub(in crate::source) fn leave_out_others(
     if !found.iter().any(|file| file.source.is_table()) {
         return;
     }
+    let is_main = |file: &TextFile| !file.source.is_secondary() && (file.source.is_table() || is_kept(&file.name));
+    let has_main = found.iter().any(is_main);
     let (kept, others): (Vec<_>, Vec<_>) =
-        listing.files.drain(first..).partition(|file| file.source.is_table() || is_kept(&file.name));
+        listing.files.drain(first..).partition(|file| is_main(file) || !has_main && file.source.is_table());
     listing.files.extend(kept);
     if let Some(other) = others.first() {
         let others = count(others.len() as u64, "file");
-        let message = format!("{others} without documents left out, the first is {}", display_safe(&other.name));
+        let kind = if other.source.is_table() { "next to others" } else { "without documents" };
+        let message = format!("{others} {kind} left out, the first is {}", display_safe(&other.name));
         listing.problems.push(Problem::note(ProblemKind::FileLeftOut, Subject::path(folder), message).with_hint(hint));
     }
 }
@@ -262,7 +266,7 @@ pub(in crate::source) fn text_file(path: PathBuf, name: String, is_chosen: bool)
     let file = open_read(&path)?;
     let stamp = file.stamp().map_err(|error| Failure::io(WHAT, &path, &error))?;
     let source = source_of(&name, &first_bytes(&file)?, is_chosen);
-    let packing = if source.is_table() { Packing::Plain } else { Packing::of(&file)? };
+    let packing = if source.is_compressible() { Packing::of(&file)? } else { Packing::Plain };
     Ok(TextFile { bytes: stamp.bytes, stamp, packing, source, path, name, rows: None })
 }
 

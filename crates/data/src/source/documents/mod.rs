@@ -52,7 +52,7 @@ pub use share::{text_share, unpacked_share};
 pub use snapshot::is_file_input;
 pub use snapshot::HubSnapshot;
 pub use source::{BlockReader, DocumentBlock, DocumentFields, DocumentSource, FirstLines, OtherFields, Row, RowBlock};
-pub use sources::{is_written_back, table_format, table_kind, SOURCES};
+pub use sources::{is_written_back, table_format, table_kind, FolderTables, SOURCES};
 pub use splits::{
     find_splits, no_such_split, parse_split, FolderListing, MissingShards, Split, SplitFile, SplitPart, Splits,
 };
@@ -105,7 +105,7 @@ impl TextFile {
 impl TextFile {
     /// Whether its lines are in the file as they are, so that reading can begin at any of them.
     pub fn has_plain_lines(&self) -> bool {
-        self.packing.is_plain() && !self.source.is_table()
+        self.packing.is_plain() && !self.source.is_table() && self.source.is_divisible(self)
     }
 }
 

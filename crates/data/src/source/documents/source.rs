@@ -57,9 +57,19 @@ pub trait DocumentSource: Debug + Sync {
         false
     }
 
-    /// Returns what holds rows that are stored together, in singular.
-    fn row_group(&self) -> &'static str {
-        "row group"
+    /// Whether its files may be compressed as a whole.
+    fn is_compressible(&self) -> bool {
+        !self.is_table()
+    }
+
+    /// Whether its files are left out of folders that hold other documents, which they usually describe.
+    fn is_secondary(&self) -> bool {
+        false
+    }
+
+    /// Returns what holds rows that are stored together, in singular; `None` if nothing does.
+    fn row_group(&self) -> Option<&'static str> {
+        self.is_table().then_some("row group")
     }
 
     /// Describes the contents of a file for the user.

@@ -3,6 +3,7 @@
 use super::arrow::Arrow;
 use super::json_array::JsonArray;
 use super::jsonl::Jsonl;
+use super::packing::is_text;
 use super::parquet::Parquet;
 use super::{DocumentSource, TableFormat};
 use gristmill_core::TableKind;
@@ -35,10 +36,35 @@ pub fn table_format(kind: &TableKind) -> Option<&'static dyn TableFormat> {
     SOURCES.iter().filter_map(|source| source.table()).find(|format| format.kind() == kind)
 }
 
+/// The kind of the tables of a folder, by the names of its files.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FolderTables {
+    /// The first of the kinds in the order of [`SOURCES`].
+    first: Option<usize>,
+    has_lines: bool,
+}
+
+impl FolderTables {
+    /// Adds the name of a file; whether it is a table.
+    pub fn add(&mut self, name: &str) -> bool {
+        self.has_lines |= is_text(name);
+        let found = SOURCES.iter().position(|source| source.table().is_some() && source.is_named(name));
+        self.first = self.first.into_iter().chain(found).min();
+        found.is_some()
+    }
+
+    /// Returns the kind that the folder is named by; `None` if it has no tables, or these describe lines.
+    pub fn kind(self) -> Option<&'static TableKind> {
+        let source = SOURCES.get(self.first?)?;
+        source.table().filter(|_| !(self.has_lines && source.is_secondary())).map(TableFormat::kind)
+    }
+}
+
 /// Returns the kinds of tables as the end of the sentence that a folder has no file of lines.
 pub(super) fn table_names() -> String {
-    let tables = SOURCES.iter().filter(|source| source.is_table());
-    tables.map(|source| format!(", and no file of {}", source.name())).collect()
+    let tables = SOURCES.iter().filter(|source| source.is_table() && !source.is_chosen());
+    let names: Vec<&str> = tables.map(|source| source.name()).collect();
+    format!(", and no file of {}", names.join(", "))
 }
 
 /// Whether a relative name is that of a file with rows.

@@ -126,8 +126,9 @@ impl<'a> Feed<'a> {
 
     fn open(&self, file: &TextFile) -> Outcome<(Box<dyn BlockReader + 'a>, u64)> {
         let Some(index) = self.index else {
-            // Offsets of lines are only known once the lines before are read.
-            let skipped = file.rows.as_ref().filter(|_| file.source.is_table() && self.from == Position::default());
+            // Offsets of lines, and of rows that are lines, are only known once those before are read.
+            let is_numbered = file.source.is_table() && file.source.is_divisible(file);
+            let skipped = file.rows.as_ref().filter(|_| is_numbered && self.from == Position::default());
             let from = skipped.map_or(self.from, |rows| Position { line: rows.range.start, offset: 0 });
             let reader = file.source.open(file, self.fields, from, self.block_bytes, self.cancel)?;
             let consumed = if file.source.is_divisible(file) { reader.consumed() } else { 0 };

@@ -48,8 +48,8 @@ impl DocumentSource for Arrow {
         true
     }
 
-    fn row_group(&self) -> &'static str {
-        "record batch"
+    fn row_group(&self) -> Option<&'static str> {
+        Some("record batch")
     }
 
     fn table(&self) -> Option<&'static dyn TableFormat> {

@@ -61,9 +61,10 @@ fn problem_of(finding: &Finding, pass: &Pass, specs: &[EncodingSpec], input: &Te
     let whom =
         if words.len() < specs.len() { format!("left out of {}: ", words.join(" and ")) } else { "left out: ".into() };
     let subject = Subject::path(&input.path);
-    let (subject, row) = match input.source.is_table() {
-        true => (subject, format!("row {} of {} {} is ", finding.line, input.source.row_group(), finding.start)),
-        false => (subject.line(finding.line + 1).at(finding.start), String::new()),
+    let (subject, row) = match (input.source.is_table(), input.source.row_group()) {
+        (true, Some(group)) => (subject, format!("row {} of {group} {} is ", finding.line, finding.start)),
+        (true, None) => (subject, format!("row {} is ", finding.line)),
+        (false, _) => (subject.line(finding.line + 1).at(finding.start), String::new()),
     };
     let message = format!("{row}{whom}{}", finding.reason);
     let hint = (finding.reason == BYTE_ORDER_MARK).then(|| mark_hint(input, finding.start));
