@@ -12,7 +12,7 @@ use super::sources::{is_table_name, source_of, table_names};
 use super::{member_count, InputRules, Packing, TextFile};
 use crate::formats::forager::{FILE_LOCATION, SAMPLE_LOCATIONS};
 use gristmill_core::text::{count, display_safe, display_safe_bytes};
-use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
+use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, ProblemKind, Severity, Subject};
 use gristmill_pycompat::natural_order;
 use gristmill_storage::read::{open_read, read_whole};
 use gristmill_storage::remote::is_hub_url;
@@ -149,7 +149,9 @@ pub fn list(
         refuse_tables(&listing.files)?;
     }
     none_twice(&listing.files, &ends)?;
-    if listing.files.is_empty() && listing.problems.iter().all(|problem| problem.kind == ProblemKind::FileLeftOut) {
+    let is_harmless =
+        |problem: &Problem| problem.severity == Severity::Note || problem.kind == ProblemKind::FileLeftOut;
+    if listing.files.is_empty() && listing.problems.iter().all(is_harmless) {
         let subject = inputs.first().map_or_else(Subject::default, Subject::path);
         let (why, hint) = match listing.problems.iter().find(|problem| problem.hint.as_deref() == Some(CHOOSE)) {
             Some(aside) => (aside.message.as_str(), CHOOSE),
