@@ -59,7 +59,7 @@ pub enum Command {
     },
     /// Print what prepared data, packed tokens or an index hold
     Info {
-        /// Prepared data set, single .tar, folder of described media, .jsonl file, Parquet or Arrow (a file or a folder), metadataset .yaml, tokens (.pbin, a pair of Megatron, or a folder of .ds, Forager, MDS or OLMo) or raw index (.idx)
+        /// Prepared data set, single .tar, folder of described media, .jsonl file, Parquet, Arrow, CSV or TSV (a file or a folder), metadataset .yaml, tokens (.pbin, a pair of Megatron, or a folder of .ds, Forager, MDS or OLMo) or raw index (.idx)
         path: PathBuf,
         /// Of a folder of .ds files: count the windows of this many tokens, and one more, that nanotron reads
         #[arg(long, value_name = "N")]
@@ -67,12 +67,12 @@ pub enum Command {
     },
     /// Print how samples, parts, media and texts are spread: the figures of the facts view
     Facts {
-        /// Prepared data set, folder of tar shards, folder of described media, .jsonl file, or Parquet or Arrow (a file or a folder)
+        /// Prepared data set, folder of tar shards, folder of described media, .jsonl file, or Parquet, Arrow, CSV or TSV (a file or a folder)
         path: PathBuf,
     },
     /// Check prepared data, packed tokens or an index against themselves, in seconds
     Lint {
-        /// Prepared data set, single .tar, folder of described media, .jsonl file, Parquet or Arrow (a file or a folder), metadataset .yaml, tokens (.pbin, a pair of Megatron, or a folder of .ds, Forager, MDS or OLMo) or raw index (.idx)
+        /// Prepared data set, single .tar, folder of described media, .jsonl file, Parquet, Arrow, CSV or TSV (a file or a folder), metadataset .yaml, tokens (.pbin, a pair of Megatron, or a folder of .ds, Forager, MDS or OLMo) or raw index (.idx)
         path: PathBuf,
         /// Check every picture that has media metadata whole
         #[arg(long)]
@@ -80,7 +80,7 @@ pub enum Command {
     },
     /// Read everything again and compare: prepared data, packed tokens, indexes
     Verify {
-        /// Prepared data set, folder of described media, .jsonl file, Parquet or Arrow (a file or a folder), metadataset .yaml, tokens (.pbin, a pair of Megatron, or a folder of .ds, Forager, MDS or OLMo), raw index (.idx) or index of dedup
+        /// Prepared data set, folder of described media, .jsonl file, Parquet, Arrow, CSV or TSV (a file or a folder), metadataset .yaml, tokens (.pbin, a pair of Megatron, or a folder of .ds, Forager, MDS or OLMo), raw index (.idx) or index of dedup
         path: PathBuf,
         /// Of packed tokens: check that every id is one of this tokenizer
         #[arg(long, value_name = "FILE")]

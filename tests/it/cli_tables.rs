@@ -88,6 +88,34 @@ fn browse_lists_rows_of_all_files_and_facts_measure_their_texts() {
 }
 
 #[test]
+fn csv_and_tsv_are_described_checked_and_browsed() {
+    let sandbox = Sandbox::new();
+    let rows: String = (0..3_000).map(|n| format!("\"some \"\"words\"\",\nand {n}\",{n}\n")).collect();
+    sandbox.write("data/train.csv", format!("text,n\n{rows}"));
+    sandbox.write("data/test.tsv", "text\tn\nlast\t1\n");
+    let file =
+        sandbox.say("info data/train.csv").ends(0).says("- kind: CSV").says("- rows: 3,000").says("text    string");
+    assert!(!file.out.contains("row groups"), "{}", file.out);
+    let folder = sandbox.say("info data --json").ends(0).json("ok");
+    assert_eq!((&folder["rows"], &folder["kind"]), (&3_001.into(), &"csv-folder".into()));
+    sandbox.say("browse data").ends(0).says("CSV, 3,001 samples, 2 files");
+    sandbox.say("browse data/train.csv --number 2999").ends(0).says("2,999 2999 in train.csv: json");
+    let facts = sandbox.say("facts data --json").ends(0).json("ok");
+    assert_eq!(facts["texts"]["looked_at"], 3_001);
+    for command in ["lint", "verify"] {
+        sandbox.say(&format!("{command} data")).ends(0).says("No problem found");
+    }
+    sandbox.write("data/train.csv", format!("text,n\n{rows}a,b,c\n\"x"));
+    let found = sandbox.say("lint data").ends(1);
+    found.complains("row 3000: the row has more cells").complains("the quotes of a cell of row 3001 have no end");
+    sandbox.write("empty.csv", "");
+    sandbox.say("info empty.csv").ends(1).complains("it is empty");
+    // Next to lines they describe the documents.
+    sandbox.write("data/a.jsonl", "{\"text\": \"a\"}\n");
+    sandbox.say("info data").ends(1).complains("it is not prepared");
+}
+
+#[test]
 fn commands_for_other_data_name_what_to_do() {
     let sandbox = sandbox_of("p01_parquet_files");
     let prepare = "prepare data --split-ratio 8,1,1 --sample-type CrudeWebdataset --yes";

@@ -55,7 +55,7 @@ enum Source {
     /// JSONL files
     #[command(infer_long_args = true)]
     Jsonl(JsonlArgs),
-    /// A data set: a folder of Parquet, JSONL and other files, or what save_to_disk wrote
+    /// A data set: a folder of Parquet, JSONL, CSV, text and other files, or what save_to_disk wrote
     #[command(infer_long_args = true)]
     Hf(DatasetArgs),
 }

@@ -2,6 +2,7 @@
 
 mod arrow;
 mod bad_input;
+mod delimited;
 mod flags;
 mod golden;
 mod huggingface;

@@ -167,6 +167,7 @@ survives! {
     indexes_of_pairs_survive_any_bytes: "megatron_idx", seeds::golden_of("megatron", ".idx"), seeds::TAR_TOKENS;
     indexes_of_shards_survive_any_bytes: "mds_index", [seeds::golden_of("mds", "index.json"), seeds::golden_of("mds", ".mds")].concat(), seeds::LINE_TOKENS;
     arrow_files_survive_any_bytes: "arrow_file", seeds::golden_of("arrow", ".arrow"), seeds::TAR_TOKENS;
+    csv_files_survive_any_bytes: "csv_file", seeds::golden_of("csv", ".csv"), seeds::CSV_TOKENS;
     parquet_files_survive_any_bytes: "parquet_file", seeds::golden_of("parquet", ".parquet"), seeds::TAR_TOKENS;
     split_yaml_survives_any_text: "split_yaml", seeds::split_yaml(), seeds::YAML_TOKENS;
     info_files_survive_any_text: "info_json", seeds::info(), seeds::YAML_TOKENS;

@@ -6,6 +6,23 @@ use crate::bad_input::tars;
 pub use of_media::*;
 use std::path::Path;
 
+pub const CSV_TOKENS: &[&[u8]] = &[
+    b"\"",
+    b"\"\"",
+    b",",
+    b"\t",
+    b"\n",
+    b"\r",
+    b"\r\n",
+    b"\n\n",
+    b"\xef\xbb\xbf",
+    b"\xff",
+    b"\xfd",
+    b"NA",
+    b"text,text",
+    b"{",
+];
+
 pub const TAR_TOKENS: &[&[u8]] = &[
     &[0; 512],
     &[0; 1024],

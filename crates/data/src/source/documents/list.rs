@@ -189,10 +189,11 @@ pub(in crate::source) fn leave_out_others(
     let (kept, others): (Vec<_>, Vec<_>) =
         listing.files.drain(first..).partition(|file| is_main(file) || !has_main && file.source.is_table());
     listing.files.extend(kept);
-    if let Some(other) = others.first() {
-        let others = count(others.len() as u64, "file");
-        let kind = if other.source.is_table() { "next to others" } else { "without documents" };
-        let message = format!("{others} {kind} left out, the first is {}", display_safe(&other.name));
+    let (tables, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|file| file.source.is_table());
+    for (files, which) in [(tables, "of tables next to other documents"), (others, "without documents")] {
+        let Some(first) = files.first() else { continue };
+        let (files, first) = (count(files.len() as u64, "file"), display_safe(&first.name));
+        let message = format!("{files} {which} left out, the first is {first}");
         listing.problems.push(Problem::note(ProblemKind::FileLeftOut, Subject::path(folder), message).with_hint(hint));
     }
 }

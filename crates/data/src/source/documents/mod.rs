@@ -7,6 +7,7 @@
 mod arrow;
 mod blocks;
 mod columns;
+mod delimited;
 mod elements;
 mod extract;
 mod glob;

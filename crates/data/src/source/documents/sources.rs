@@ -1,6 +1,7 @@
 //! The table of the kinds of files that hold documents.
 
 use super::arrow::Arrow;
+use super::delimited::{CSV, TEXT, TSV};
 use super::json_array::JsonArray;
 use super::jsonl::Jsonl;
 use super::packing::is_text;
@@ -9,7 +10,7 @@ use super::{DocumentSource, TableFormat};
 use gristmill_core::TableKind;
 
 /// All kinds of files with documents. A file that none of the others accepts is JSONL.
-pub static SOURCES: &[&dyn DocumentSource] = &[&Parquet, &Arrow, &JsonArray, &Jsonl];
+pub static SOURCES: &[&dyn DocumentSource] = &[&Parquet, &Arrow, &CSV, &TSV, &TEXT, &JsonArray, &Jsonl];
 
 /// Returns the kind of a file by its name and its first bytes.
 ///

@@ -234,7 +234,7 @@ fn not_browsable(path: &Path, kind: DatasetKind) -> Failure {
     Failure::usage("opening the data set", format!("a {} cannot be browsed", kind.title()))
         .on(Subject::path(path))
         .with_hint(
-            "give a folder of tar shards, one .tar, a .jsonl file (packed or not), a Parquet file or a folder of them, packed tokens, or a folder of media files",
+            "give a folder of tar shards, one .tar, a .jsonl file (packed or not), a Parquet, Arrow, CSV or TSV file or a folder of them, packed tokens, or a folder of media files",
         )
 }
 

@@ -112,7 +112,9 @@ fn describe(facts: &SetFacts, is_single: bool, info: &mut DatasetInfo) {
     info.items = facts.rows;
     info.bytes = facts.bytes;
     info.add("rows", grouped(facts.rows));
-    info.add("row groups", grouped(facts.row_groups));
+    if facts.row_groups > 0 || facts.rows == 0 {
+        info.add("row groups", grouped(facts.row_groups));
+    }
     info.add("size", size(facts.bytes));
     let mut codecs: Vec<&str> = facts.files.iter().flat_map(|file| &file.summary.codecs).map(String::as_str).collect();
     codecs.sort_unstable();

@@ -37,7 +37,8 @@ impl Operation for Pack {
     type Preview = PackPreview;
     type Report = PackReport;
     const NAME: &'static str = "pack";
-    const ABOUT: &'static str = "Turn JSONL and Parquet text into the token files of training frameworks";
+    const ABOUT: &'static str =
+        "Turn text of JSONL, Parquet, Arrow, CSV and other files into the token files of training frameworks";
     const DOING: &'static str = "packing";
     const PLAN_OF: &'static str = "packing text into tokens";
     const STEPS: &'static [Step] = &[

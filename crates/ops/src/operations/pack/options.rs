@@ -39,7 +39,7 @@ const COMMON: &[Group<PackPlan>] = &[
 const INPUTS: &[Spec] = &[Spec::new(
     "path",
     "PATH",
-    "JSONL files (plain, .gz, .zst, .bz2, .xz), Parquet files, folders of them, and hf://datasets/OWNER/NAME",
+    "JSONL, CSV and TSV files (plain, .gz, .zst, .bz2, .xz), Parquet and Arrow files, folders of them, .txt files, and hf://datasets/OWNER/NAME",
     Access::Paths { get: |plan| plan.inputs.clone(), set: |plan, paths| plan.inputs = paths },
 )
 .or_address()
@@ -130,7 +130,7 @@ const TEXT: &[Spec] = &[
     Spec::new(
         "text-key",
         "KEY",
-        "Key of the text",
+        "Key, or column, of the text",
         Access::Text {
             get: |plan| match &plan.text {
                 TextField::Key(key) if *key != usual_key() => Some(key.clone()),

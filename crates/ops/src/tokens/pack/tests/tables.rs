@@ -10,7 +10,7 @@ struct Table {
     column: &'static str,
 }
 
-const TABLES: [Table; 3] = [
+const TABLES: [Table; 5] = [
     // Every codec and encoding.
     Table { inputs: &["parquet/p02_codecs_and_encodings/input"], column: "text" },
     Table {
@@ -19,6 +19,17 @@ const TABLES: [Table; 3] = [
     },
     // Elements of an array continue at an element.
     Table { inputs: &["json/array.json"], column: "text" },
+    // Plain files continue at a row, compressed ones are read from their beginning.
+    Table {
+        inputs: &[
+            "csv/csv_rows/input/train-0.csv",
+            "csv/csv_rows/input/train-2.csv",
+            "csv/csv_gzip_rows/input/data/train-00001-of-00002.csv.gz",
+            "csv/tsv_rows/input/train/b.tsv",
+        ],
+        column: "text",
+    },
+    Table { inputs: &["csv/text_rows/input/train/a.txt", "csv/text_rows/input/train/b.txt"], column: "text" },
 ];
 
 fn rows(table: &Table, text: TextField, output: &Path) -> PackPlan {

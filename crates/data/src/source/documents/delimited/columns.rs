@@ -1,0 +1,105 @@
+//! Columns of a file with delimiters: names from the header, and what the cells of the first rows look like.
+
+use super::cells::Cells;
+use super::NULLS;
+use std::collections::HashMap;
+
+/// Name of the only column of plain text.
+const TEXT_COLUMN: &str = "text";
+
+/// The columns of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Columns {
+    pub(super) delimiter: Option<u8>,
+    /// Their names; each is there once.
+    pub(super) names: Vec<String>,
+}
+
+impl Columns {
+    /// Returns the column of plain text.
+    pub(super) fn of_text() -> Self {
+        Self { delimiter: None, names: vec![TEXT_COLUMN.to_owned()] }
+    }
+
+    /// Returns the columns of a header, named as pandas names them: columns without a name by their number, and those of the same name with a
+    /// number after it. Bytes that are not UTF-8 are replaced.
+    pub(super) fn of_header(cells: &Cells, delimiter: u8) -> Self {
+        let name = |number: usize| match cells.get(number) {
+            b"" => format!("Unnamed: {number}"),
+            name => String::from_utf8_lossy(name).into_owned(),
+        };
+        let header: Vec<String> = (0..cells.len()).map(name).collect();
+        let known: std::collections::HashSet<&str> = header.iter().map(String::as_str).collect();
+        let mut counts: HashMap<String, u64> = HashMap::new();
+        let mut names = Vec::with_capacity(header.len());
+        for first in &header {
+            let mut name = first.clone();
+            let mut count = counts.get(&name).copied().unwrap_or_default();
+            while count > 0 {
+                counts.insert(first.clone(), count + 1);
+                name = format!("{first}.{count}");
+                count = match known.contains(name.as_str()) {
+                    true => count + 1,
+                    false => counts.get(&name).copied().unwrap_or_default(),
+                };
+            }
+            counts.insert(name.clone(), count + 1);
+            names.push(name);
+        }
+        Self { delimiter: Some(delimiter), names }
+    }
+
+    /// Returns the number of a column.
+    pub(super) fn find(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|known| known == name)
+    }
+
+    /// Whether a cell is null.
+    pub(super) fn is_null(&self, cell: &[u8]) -> bool {
+        self.delimiter.is_some() && NULLS.contains(&cell)
+    }
+}
+
+/// What the cells of a column look like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct CellKinds {
+    has_numbers: bool,
+    has_booleans: bool,
+    has_texts: bool,
+}
+
+impl CellKinds {
+    /// Adds a cell that is not null.
+    pub(super) fn add(&mut self, cell: &[u8]) {
+        let is_boolean = || [&b"True"[..], b"TRUE", b"true", b"False", b"FALSE", b"false"].contains(&cell);
+        match () {
+            () if self.has_texts => {}
+            () if is_number(cell) => self.has_numbers = true,
+            () if is_boolean() => self.has_booleans = true,
+            () => self.has_texts = true,
+        }
+    }
+
+    /// Returns what pandas takes the cells for, if it is not text. A column of nulls is one of text here.
+    pub(super) fn not_text(self) -> Option<&'static str> {
+        match (self.has_numbers, self.has_booleans, self.has_texts) {
+            (true, false, false) => Some("numbers"),
+            (false, true, false) => Some("booleans"),
+            _ => None,
+        }
+    }
+
+    /// Whether the cells are text, whatever follows.
+    pub(super) fn is_text(self) -> bool {
+        self.has_texts || self.has_numbers && self.has_booleans
+    }
+}
+
+/// Whether pandas reads a cell as a number.
+fn is_number(cell: &[u8]) -> bool {
+    /// Maximum length of a number.
+    const MAX_NUMBER_BYTES: usize = 400;
+    let cell = cell.trim_ascii();
+    let text = std::str::from_utf8(cell).ok().filter(|_| cell.len() <= MAX_NUMBER_BYTES);
+    text.and_then(|text| text.parse::<f64>().ok()).is_some_and(|number| !number.is_nan())
+}

@@ -1,0 +1,175 @@
+//! Blocks of rows: their bytes, whose cells are decoded by whoever packs them.
+
+use super::cells::Cells;
+use super::columns::Columns;
+use crate::source::documents::columns::{Columns as Wanted, NOT_UTF8, ROWS_TOGETHER};
+use crate::source::documents::jsonl::LineReader;
+use crate::source::documents::source::{BlockReader, DocumentBlock, DocumentFields, Row, RowBlock};
+use crate::source::documents::{Block, Position, Text};
+use gristmill_core::{Failure, Outcome, Problem};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Size of the rows that are passed on together, in bytes.
+const BYTES_TOGETHER: usize = 4 << 20;
+/// Memory for cells above this size, in bytes, is released.
+const MAX_KEPT_BYTES: usize = 8 << 20;
+/// Reasons for rows that are left out.
+const TOO_LONG: &str = "the row is longer than 64 MiB";
+const TOO_MANY_CELLS: &str = "the row has more cells than the header has names";
+
+/// What is read of rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum RowFields {
+    /// The text of this column.
+    Text(usize),
+    /// These columns, as objects of JSON: the number and the name of each, the name as JSON.
+    Json(Vec<(usize, String)>),
+}
+
+impl RowFields {
+    /// Returns what fields are of rows with these columns; `None` if there is no such column.
+    pub(super) fn of(fields: &DocumentFields, columns: &Columns) -> Option<Self> {
+        let json = |name: &String| Some((columns.find(name)?, serde_json::Value::from(name.as_str()).to_string()));
+        Some(match Wanted::of(fields) {
+            Wanted::Text(key) => Self::Text(columns.find(&key)?),
+            Wanted::Json { key: Some(key), .. } if columns.find(&key).is_none() => return None,
+            Wanted::Json { names: Some(names), .. } => Self::Json(names.iter().filter_map(json).collect()),
+            Wanted::Json { names: None, .. } => Self::Json(columns.names.iter().filter_map(json).collect()),
+        })
+    }
+}
+
+/// Reads the rows of one file in blocks.
+pub(super) struct RowReader {
+    pub(super) lines: LineReader,
+    pub(super) columns: Arc<Columns>,
+    /// `None` if the file has no such column.
+    pub(super) fields: Option<Arc<RowFields>>,
+}
+
+impl BlockReader for RowReader {
+    fn next(&mut self, spare: Vec<u8>) -> Outcome<Option<DocumentBlock>> {
+        let Some(fields) = &self.fields else { return Ok(None) };
+        let block = self.lines.blocks.next(spare)?;
+        let rows = |block| LineRows { block, columns: Arc::clone(&self.columns), fields: Arc::clone(fields) };
+        Ok(block.map(|block| DocumentBlock::Rows(Box::new(rows(block)))))
+    }
+
+    fn position(&self) -> Position {
+        self.lines.position()
+    }
+
+    fn consumed(&self) -> u64 {
+        self.lines.consumed()
+    }
+
+    fn damage(&self) -> Outcome<Option<Problem>> {
+        self.lines.damage()
+    }
+}
+
+/// Rows that are lines of a block.
+#[derive(Debug)]
+pub(super) struct LineRows {
+    pub(super) block: Block,
+    pub(super) columns: Arc<Columns>,
+    pub(super) fields: Arc<RowFields>,
+}
+
+/// A row whose text, or object of JSON, is in shared memory.
+enum HeldRow {
+    Text(Range<usize>),
+    Json(Range<usize>),
+    Null,
+    LeftOut(&'static str),
+}
+
+impl RowBlock for LineRows {
+    fn decode(&self, each: &mut dyn FnMut(&[Row<'_>]) -> Outcome<()>) -> Outcome<()> {
+        let (mut cells, mut bytes, mut held) = (Cells::default(), Vec::new(), Vec::with_capacity(ROWS_TOGETHER));
+        let mut first = self.block.first_line;
+        for line in self.block.lines() {
+            held.push(match line.is_overlong() {
+                true => HeldRow::LeftOut(TOO_LONG),
+                false => {
+                    cells.read(line.bytes, self.columns.delimiter, self.columns.names.len());
+                    self.row(&cells, &mut bytes)?
+                }
+            });
+            if held.len() == ROWS_TOGETHER || bytes.len() > BYTES_TOGETHER {
+                pass_on(first, &held, &bytes, each)?;
+                first += held.len() as u64;
+                held.clear();
+                bytes.clear();
+                bytes.shrink_to(MAX_KEPT_BYTES);
+                cells.shrink(MAX_KEPT_BYTES);
+            }
+        }
+        pass_on(first, &held, &bytes, each)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.block.bytes.capacity()
+    }
+
+    fn into_memory(self: Box<Self>) -> Vec<u8> {
+        self.block.bytes
+    }
+}
+
+impl LineRows {
+    /// Appends what is read of a row.
+    fn row(&self, cells: &Cells, bytes: &mut Vec<u8>) -> Outcome<HeldRow> {
+        if cells.len() > self.columns.names.len() {
+            return Ok(HeldRow::LeftOut(TOO_MANY_CELLS));
+        }
+        let start = bytes.len();
+        match &*self.fields {
+            RowFields::Text(column) => {
+                let cell = cells.get(*column);
+                if self.columns.is_null(cell) {
+                    return Ok(HeldRow::Null);
+                }
+                bytes.extend_from_slice(cell);
+                Ok(HeldRow::Text(start..bytes.len()))
+            }
+            RowFields::Json(columns) => {
+                for (number, (column, name)) in columns.iter().enumerate() {
+                    bytes.push(if number == 0 { b'{' } else { b',' });
+                    bytes.extend_from_slice(name.as_bytes());
+                    bytes.push(b':');
+                    let cell = cells.get(*column);
+                    if self.columns.is_null(cell) {
+                        bytes.extend_from_slice(b"null");
+                        continue;
+                    }
+                    let Ok(text) = simdutf8::basic::from_utf8(cell) else {
+                        bytes.truncate(start);
+                        return Ok(HeldRow::LeftOut(NOT_UTF8));
+                    };
+                    serde_json::to_writer(&mut *bytes, text)
+                        .map_err(|error| Failure::internal("writing a row", error.to_string()))?;
+                }
+                bytes.extend_from_slice(if columns.is_empty() { b"{}" } else { b"}" });
+                Ok(HeldRow::Json(start..bytes.len()))
+            }
+        }
+    }
+}
+
+fn pass_on(first: u64, held: &[HeldRow], bytes: &[u8], each: &mut dyn FnMut(&[Row<'_>]) -> Outcome<()>) -> Outcome<()> {
+    let rows = held.iter().zip(first..).map(|(row, number)| {
+        let (text, line) = match row {
+            HeldRow::Text(range) => {
+                let bytes = bytes.get(range.clone()).unwrap_or_default();
+                (Some(simdutf8::basic::from_utf8(bytes).map_or(Text::NotText(NOT_UTF8), Text::Is)), &b""[..])
+            }
+            HeldRow::Json(range) => (None, bytes.get(range.clone()).unwrap_or_default()),
+            HeldRow::Null => (Some(Text::Null), &b""[..]),
+            HeldRow::LeftOut(why) => (Some(Text::NotText(why)), &b""[..]),
+        };
+        Row { number, group: 0, text, line }
+    });
+    each(&rows.collect::<Vec<_>>())
+}

@@ -1,0 +1,328 @@
+//! Files as pandas and datasets read them (tests/golden/csv), whole, in pieces, cut and damaged.
+
+use super::*;
+use crate::source::documents::line_form::LineForm as _;
+use crate::source::documents::list::text_file;
+use crate::source::documents::{table_files, Row, Text};
+use gristmill_core::{ExitClass, Problem};
+use gristmill_storage::{fs::RealFs, publish::write_file};
+use proptest::prelude::*;
+use serde_json::Value;
+use std::io::Write as _;
+
+/// The rows of a file, each a text, null or the reason why it is left out; with what is lost of the file.
+type Read = (Vec<Result<Option<String>, &'static str>>, Option<String>);
+
+fn golden(name: &str) -> Vec<Value> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/csv").join(name);
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn put(name: &str, bytes: &[u8]) -> (tempfile::TempDir, TextFile) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(name);
+    write_file(&RealFs, &path, bytes, 0o600).unwrap();
+    let file = text_file(path, name.to_owned(), true).unwrap();
+    (dir, file)
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn key(name: &str) -> DocumentFields {
+    DocumentFields { text: TextField::Key(name.into()), others: OtherFields::None }
+}
+
+fn all_fields() -> DocumentFields {
+    DocumentFields { text: TextField::Jq(".a | b".into()), others: OtherFields::All }
+}
+
+fn each_row(
+    file: &TextFile,
+    fields: &DocumentFields,
+    from: Position,
+    block: usize,
+    each: &mut dyn FnMut(&Row<'_>),
+) -> Vec<Position> {
+    let mut reader = file.source.open(file, fields, from, block, &Cancel::default()).unwrap();
+    let (mut positions, mut number) = (vec![from], from.line);
+    while let Some(block) = reader.next(Vec::new()).unwrap() {
+        let DocumentBlock::Rows(rows) = &block else { panic!("no rows") };
+        rows.decode(&mut |rows| {
+            for row in rows {
+                assert_eq!(row.number, number);
+                number += 1;
+                each(row);
+            }
+            Ok(())
+        })
+        .unwrap();
+        positions.push(reader.position());
+        assert_eq!(reader.position().line, number);
+    }
+    positions
+}
+
+fn read(file: &TextFile, column: &str) -> Read {
+    let mut rows = Vec::new();
+    each_row(file, &key(column), Position::default(), 1 << 20, &mut |row| {
+        rows.push(match row.text {
+            Some(Text::Is(text)) => Ok(Some(text.to_owned())),
+            Some(Text::NotText(why)) => Err(why),
+            _ => Ok(None),
+        });
+    });
+    let mut reader = file.source.open(file, &key(column), Position::default(), 1 << 20, &Cancel::default()).unwrap();
+    while reader.next(Vec::new()).unwrap().is_some() {}
+    (rows, reader.damage().unwrap().map(|problem| problem.message))
+}
+
+fn json_rows(file: &TextFile, from: Position, block: usize) -> (Vec<Value>, Vec<Position>) {
+    let mut rows = Vec::new();
+    let positions = each_row(file, &all_fields(), from, block, &mut |row| {
+        assert!(row.text.is_none(), "{row:?}");
+        rows.push(serde_json::from_slice(row.line).unwrap());
+    });
+    (rows, positions)
+}
+
+#[test]
+fn cells_are_those_of_pandas_from_every_row_on() {
+    for case in golden("pandas.jsonl") {
+        let name = if case["separator"] == "," { "a.csv" } else { "a.tsv" };
+        let bytes = case["text"].as_str().unwrap().as_bytes();
+        let names: Vec<&str> = case["names"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+        let expected: Vec<Value> = case["rows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| {
+                names
+                    .iter()
+                    .zip(row.as_array().unwrap())
+                    .map(|(name, cell)| ((*name).to_owned(), cell.clone()))
+                    .collect::<serde_json::Map<_, _>>()
+                    .into()
+            })
+            .collect();
+        for (name, bytes) in [(name.to_owned(), bytes.to_vec()), (format!("{name}.gz"), gzip(bytes))] {
+            let (_dir, file) = put(&name, &bytes);
+            assert_eq!(file.source.columns_of(&file), names, "{case}");
+            let (rows, positions) = json_rows(&file, Position::default(), 1);
+            assert_eq!(rows, expected, "{case}");
+            for at in positions {
+                let (rest, _) = json_rows(&file, at, 1 << 20);
+                assert_eq!(rest, expected[usize::try_from(at.line).unwrap()..], "from {at:?} of {case}");
+            }
+            assert_eq!(file.source.count_rows(&file, &Cancel::default()).unwrap(), (expected.len() as u64, None));
+        }
+    }
+}
+
+impl dyn DocumentSource {
+    fn columns_of(&self, file: &TextFile) -> Vec<String> {
+        let source = [&CSV, &TSV].into_iter().find(|source| source.id == self.id()).unwrap();
+        source.columns(file, &Cancel::default()).unwrap().unwrap().names
+    }
+}
+
+#[test]
+fn lines_of_text_are_those_of_datasets_from_every_row_on() {
+    for case in golden("text.jsonl") {
+        let bytes = case["text"].as_str().unwrap().as_bytes();
+        let expected: Vec<&str> = case["rows"].as_array().unwrap().iter().map(|row| row.as_str().unwrap()).collect();
+        let (_dir, file) = put("a.txt", bytes);
+        if file.source.id() != "text" {
+            assert!(bytes.is_empty() || bytes.starts_with(b"{"));
+            continue;
+        }
+        let (rows, loss) = read(&file, "text");
+        let rows: Vec<String> = rows.into_iter().map(|row| row.unwrap().unwrap()).collect();
+        assert_eq!((rows, loss), (expected.iter().map(|row| (*row).to_owned()).collect(), None), "{case}");
+        let (_, positions) = json_rows(&file, Position::default(), 1);
+        for at in positions {
+            let (rest, _) = json_rows(&file, at, 1 << 20);
+            let rest: Vec<&str> = rest.iter().map(|row| row["text"].as_str().unwrap()).collect();
+            assert_eq!(rest, expected[usize::try_from(at.line).unwrap()..], "from {at:?} of {case}");
+        }
+    }
+}
+
+#[test]
+fn what_is_left_out_or_lost_is_named_by_its_row() {
+    let (_dir, file) = put("a.csv", b"text,n\na,1\nb\xff,2\nc,3,4\nd\nnull,5\n");
+    let (rows, loss) = read(&file, "text");
+    let some = |text: &str| Ok(Some(text.to_owned()));
+    assert_eq!(rows[0], some("a"));
+    assert!(rows[1].as_ref().unwrap_err().contains("UTF-8") && rows[2].as_ref().unwrap_err().contains("more cells"));
+    assert_eq!((&rows[3..], loss), (&[some("d"), Ok(None)][..], None));
+    // The other cells of the row are not needed.
+    assert_eq!(read(&file, "n").0[1], some("2"));
+
+    let (_dir, file) = put("a.csv", b"text,n\na,1\n\"b,2\nc,3\n");
+    let (rows, loss) = read(&file, "text");
+    assert_eq!(rows, [some("a")]);
+    assert!(loss.unwrap().contains("the quotes of a cell of row 1 have no end"));
+    let failure =
+        CSV.open(&put("a.csv", b"\"text,n\na,1\n").1, &key("text"), Position::default(), 1, &Cancel::default());
+    assert!(failure.is_err());
+
+    let packed = gzip(format!("text,n\n{}", (0..9_000).map(|n| format!("{n} x,{n}\n")).collect::<String>()).as_bytes());
+    let (_dir, file) = put("a.csv.gz", &packed[..packed.len() / 2]);
+    let (rows, loss) = read(&file, "text");
+    assert!(
+        rows.len() > 100 && rows.iter().enumerate().all(|(n, row)| *row == some(&format!("{n} x"))),
+        "{}",
+        rows.len()
+    );
+    let loss = loss.unwrap();
+    assert!(loss.contains("gzip stream") && loss.contains("rows before it were read"), "{loss}");
+}
+
+#[test]
+fn a_row_that_is_too_long_is_left_out_alone() {
+    let long = "x".repeat(super::super::MAX_LINE_BYTES);
+    let (_dir, file) = put("a.csv", format!("text,n\na,1\n\"{long}\n\",2\nb,3\n").as_bytes());
+    let (rows, loss) = read(&file, "text");
+    assert_eq!((rows.len(), &rows[0], &rows[2], loss), (3, &Ok(Some("a".into())), &Ok(Some("b".into())), None));
+    assert!(rows[1].as_ref().unwrap_err().contains("64 MiB"));
+    // What follows a quote without an end is lost as a whole, and no row.
+    let (_dir, file) = put("a.csv", format!("text,n\na,1\n\"{long}\n,2\nb,3\n").as_bytes());
+    let (rows, loss) = read(&file, "text");
+    assert_eq!(rows, [Ok(Some("a".into()))]);
+    assert!(loss.unwrap().contains("row 1 have no end"));
+}
+
+#[test]
+fn columns_that_are_not_text_to_pandas_are_refused() {
+    let header = "text,int,float,bool,nulls,mixed,late\n";
+    let row = "a,1,-1.5e3,True,,1,\n,,inf,FALSE,null,true,\n";
+    let (_dir, file) = put("a.csv", format!("{header}{row}b, 2 ,.5,,NA,,now\n").as_bytes());
+    let layout = |fields: &DocumentFields| file.source.layout(&file, fields, &Cancel::default()).unwrap();
+    for name in ["text", "nulls", "mixed", "late"] {
+        assert_eq!(layout(&key(name)), Layout::Rows, "{name}");
+    }
+    for (name, what) in
+        [("int", "holds numbers"), ("float", "holds numbers"), ("bool", "holds booleans"), ("no", "has no column")]
+    {
+        let Layout::NoText { why, hint } = layout(&key(name)) else { panic!("{name}") };
+        assert!(why.contains(what) && hint.contains("--text-key: late, mixed, nulls, text"), "{why}: {hint}");
+        assert_eq!(hint.contains(&format!("--jq '.[\"{name}\"] | tostring'")), name != "no", "{hint}");
+    }
+    assert_eq!(
+        layout(&DocumentFields { text: TextField::Jq(".int | tostring".into()), others: OtherFields::None }),
+        Layout::Rows
+    );
+}
+
+#[test]
+fn files_without_rows_or_with_other_contents_are_described() {
+    let layout = |name: &str, bytes: &[u8]| {
+        let (_dir, file) = put(name, bytes);
+        file.source.layout(&file, &key("text"), &Cancel::default()).unwrap()
+    };
+    for (name, bytes) in
+        [("a.csv", &b""[..]), ("a.csv", b"\n \n"), ("a.tsv", b"text\n"), ("a.csv", b"text,n"), ("a.txt", b"")]
+    {
+        assert_eq!(layout(name, bytes), Layout::Empty, "{name} {bytes:?}");
+    }
+    let why = |layout: Layout| match layout {
+        Layout::NoText { why, .. } => why,
+        other => panic!("{other:?}"),
+    };
+    assert!(why(layout("a.csv", b"text\na,\n")).contains("more cells than the header has names, 1"));
+    assert!(why(layout("a.txt.gz", &gzip(b"{\"text\": \"a\"}\n"))).contains("JSON"));
+    // Such a file is JSONL.
+    assert_eq!(put("a.txt", b"{\"text\": \"a\"}\n").1.source.id(), "jsonl");
+    assert_eq!(layout("a.txt", b"a\n"), Layout::Rows);
+}
+
+#[test]
+fn headers_and_rows_of_very_many_cells_need_little_memory() {
+    let columns = |bytes: &[u8]| CSV.columns(&put("a.csv", bytes).1, &Cancel::default());
+    assert!(columns(&[&[b','; MAX_COLUMNS][..], b"\n"].concat()).unwrap_err().hint.is_some());
+    assert_eq!(columns(&[&[b','; MAX_COLUMNS - 1][..], b"\n"].concat()).unwrap().unwrap().names.len(), MAX_COLUMNS);
+    assert!(columns(&[&[b'a'; MAX_HEADER_BYTES + 1][..], b"\n"].concat()).is_err());
+    let mut cells = Cells::default();
+    cells.read(&[b','; 1000], Some(b','), 2);
+    assert_eq!(cells.len(), 3);
+}
+
+#[test]
+fn a_table_has_the_same_rows_at_every_place() {
+    let rows: Vec<String> = (0..4_000).map(|n| format!("\"{n}\n{}\",{n}\n", "words ".repeat(n % 200))).collect();
+    let text = format!("text,n\n{}", rows.concat());
+    for (name, bytes) in [("a.csv", text.as_bytes().to_vec()), ("a.csv.gz", gzip(text.as_bytes()))] {
+        let (_dir, file) = put(name, &bytes);
+        let found = table_files(&file.path).unwrap();
+        let table = found[0].format.open(&file.path).unwrap();
+        let (expected, _) = json_rows(&file, Position::default(), 1 << 20);
+        assert_eq!((table.rows(), table.loss()), (4_000, None));
+        let types: Vec<String> = table.summary().columns.into_iter().map(|column| column.type_name).collect();
+        assert_eq!(types, ["string", "numbers"]);
+        for (range, most) in [
+            (0..64, 1 << 20),
+            (3_990..4_000, 1 << 20),
+            (1_000..1_001, 1),
+            (0..4_000, usize::MAX),
+            (17..4_000, 5_000),
+            (4_000..4_001, 9),
+        ] {
+            let mut out = Vec::new();
+            let count = table.json_rows(range.clone(), most, &mut out).unwrap();
+            let lines: Vec<Value> =
+                out.split_inclusive(|byte| *byte == b'\n').map(|line| serde_json::from_slice(line).unwrap()).collect();
+            let first = usize::try_from(range.start).unwrap();
+            assert_eq!(lines, expected[first..first + usize::try_from(count).unwrap()]);
+            assert!(count > 0 || range.start == 4_000);
+            if most == usize::MAX {
+                assert_eq!(count, 4_000);
+            }
+        }
+        assert!(table.group_of(2_000).contains(&2_000) && table.group_of(3_999).end == 4_000);
+        let findings = table.check(&table.check_units()[0], true, &Cancel::default()).unwrap();
+        assert_eq!((findings.rows, findings.problems.len()), (4_000, 0));
+    }
+    let (_dir, file) = put("a.csv", format!("text,n\n{}a,1\n\"", "b,1,2\n".repeat(30)).as_bytes());
+    let table = table_files(&file.path).unwrap()[0].format.open(&file.path).unwrap();
+    let problems = table.check(&table.check_units()[0], true, &Cancel::default()).unwrap().problems;
+    let messages = |problems: &[Problem]| problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>();
+    assert_eq!(problems.len(), 21, "{:?}", messages(&problems));
+    assert!(messages(&problems)[20].contains("more rows may be left out") && table.loss().is_some());
+    let mut out = Vec::new();
+    assert_eq!(table.json_rows(0..9, 99, &mut out).unwrap_err().class, ExitClass::Data);
+    assert_eq!((table.json_rows(30..31, 99, &mut out).unwrap(), out.len()), (1, 21));
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_rows_and_pieces_do_not_matter(bytes in proptest::collection::vec(
+        prop_oneof![Just(b'"'), Just(b','), Just(b'\n'), Just(b'\r'), Just(b' '), Just(b'a'), any::<u8>()], 0..200),
+        piece in 1_usize..9, delimiter in prop_oneof![Just(None), Just(Some(b',')), Just(Some(b'\t'))], has_header: bool) {
+        let mut whole = bytes.clone();
+        let mut form = RowForm::new(delimiter, has_header && delimiter.is_some());
+        let mut again = form.clone();
+        form.apply(&mut whole);
+        let mut pieces = bytes.clone();
+        pieces.chunks_mut(piece).for_each(|piece| again.apply(piece));
+        prop_assert_eq!(&whole, &pieces);
+        prop_assert_eq!(whole.len(), bytes.len());
+        let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+        let mut cells = Cells::default();
+        for line in lines.iter().filter_map(|line| line.strip_suffix(b"\n")) {
+            cells.read(line, delimiter, usize::MAX);
+            let content: usize = (0..cells.len()).map(|number| cells.get(number).len()).sum();
+            prop_assert!(cells.len() > 0 && content <= line.len());
+        }
+        let (_dir, file) = put("a.csv", &bytes);
+        let mut rows = 0;
+        if let Ok(Some(_)) = CSV.columns(&file, &Cancel::default()) {
+            each_row(&file, &all_fields(), Position::default(), piece, &mut |_| rows += 1);
+            prop_assert_eq!(file.source.count_rows(&file, &Cancel::default()).unwrap().0, rows);
+        }
+    }
+}
