@@ -52,6 +52,40 @@ fn the_tokens_are_those_that_pack_writes() {
 }
 
 #[test]
+fn every_kind_of_file_has_the_tokens_that_pack_writes() {
+    let golden = format!("{}/tests/golden", env!("CARGO_MANIFEST_DIR"));
+    let files = [
+        ("parquet/p01_parquet_files/input/part-0.parquet", "text", "row"),
+        ("arrow/layouts/deltas.arrow", "string", "row"),
+        ("json/array.json", "text", "element"),
+        ("csv/csv_rows/input/train-1.csv", "text", "row"),
+        ("csv/csv_gzip_rows/input/data/train-00000-of-00002.csv.gz", "text", "row"),
+        ("csv/tsv_rows/input/train/a.tsv", "text", "row"),
+        ("csv/text_rows/input/train/a.txt", "text", "row"),
+    ];
+    let sandbox = Sandbox::new();
+    for (number, (file, key, item)) in files.into_iter().enumerate() {
+        let common = format!("{golden}/{file} --text-key {key} --tokenizer {}", tokenizer());
+        let count = sandbox.say(&format!("count {common} --threads 3 --json"));
+        let counted: serde_json::Value = serde_json::from_str(&count.out).unwrap();
+        let pack = sandbox.say(&format!("pack {common} --format nanosets --tasks 1 --output o{number} --json"));
+        // An element whose text is null is a problem of `count` alone.
+        assert!(count.code == pack.code || item == "element", "{file}: {} {}", count.err, pack.err);
+        let packed: serde_json::Value = serde_json::from_str(&pack.out).unwrap();
+        let target = &packed["targets"][0];
+        assert_eq!(target["documents"], counted["total"]["documents"], "{file}");
+        assert_eq!(target["tokens"], counted["total"]["tokens"], "{file}");
+        assert!(counted["total"]["tokens"].as_u64().unwrap() > 100, "{file}");
+        sandbox.say(&format!("count {common}")).says(&format!(" ({item} "));
+    }
+    sandbox.say(&format!("count {golden}/{} --text-key no --tokenizer {}", files[0].0, tokenizer())).ends(2);
+    // What is lost of a file is reported once.
+    sandbox.write("a.csv", format!("text,n\n{}\"x", "one row of several,1\n".repeat(5)));
+    let ran = sandbox.say(&format!("count a.csv --tokenizer {}", tokenizer())).ends(1);
+    ran.says("5 documents").says("(row 0)").complains("the quotes of a cell of row 5");
+}
+
+#[test]
 fn what_has_no_text_is_a_problem_with_its_line_and_a_saved_plan_counts_again() {
     let sandbox = Sandbox::new();
     let many: String =

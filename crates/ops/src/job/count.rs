@@ -1,5 +1,6 @@
 //! Counts documents, bytes and tokens of text, and finds the longest document of each file.
 
+use super::layouts;
 use super::pool::{run_units, together};
 use super::report::{Report, ReportLine};
 use super::task::TaskContext;
@@ -8,19 +9,22 @@ use gristmill_core::pack::TextField;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 use gristmill_data::source::documents::{
-    list_jsonl, plain_units, read_unit, Block, Blocks, Extractor, Line, Position, Selection, TextFile,
+    list_jsonl, plain_units, read_unit, Block, DocumentBlock, DocumentFields, DocumentRules, Extractor, Line,
+    OtherFields, ParsedLine, Position, Row, Selection, TextFile, Verdict,
 };
+use gristmill_data::source::jsonl;
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::open_read;
 use gristmill_tokenizer::{Encoder, Mismatch, ParityCheck, Tokenizer};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
 const WHAT: &str = "counting";
 /// Text that one thread takes at a time, in bytes.
 const UNIT_BYTES: u64 = 8 << 20;
-/// Text that is encoded at a time, in bytes.
+/// Text that is read at a time, in bytes.
 const BLOCK_BYTES: usize = 1 << 20;
 /// Limit of files printed individually.
 const MAX_PRINTED_FILES: usize = 40;
@@ -36,7 +40,7 @@ pub(crate) const TEXT_KEY: &str = "text";
 pub struct CountPlan {
     /// [`PLAN_VERSION`](gristmill_core::plan::PLAN_VERSION).
     pub version: u32,
-    /// Files and folders of JSONL.
+    /// Files with documents, and folders of such files.
     pub inputs: Vec<PathBuf>,
     /// The tokenizer, in the form that `pack` accepts.
     pub tokenizer: String,
@@ -56,7 +60,7 @@ pub struct CountPlan {
 /// Counts of one file or of all files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TextCount {
-    /// Lines with a text that is not empty.
+    /// Lines and rows with a text that is not empty.
     pub documents: u64,
     /// Bytes of these texts in UTF-8.
     pub text_bytes: u64,
@@ -64,7 +68,7 @@ pub struct TextCount {
     pub tokens: u64,
     /// Tokens of the longest document.
     pub longest_tokens: u64,
-    /// Line of the longest document, counted from 1; 0 if there is none.
+    /// Line of the longest document, counted from 1, or row of a table, counted from 0; 0 if there is none.
     pub longest_line: u64,
 }
 
@@ -75,6 +79,9 @@ pub struct FileCount {
     pub name: String,
     /// Its size on disk in bytes.
     pub bytes: u64,
+    /// What holds a document.
+    #[serde(skip)]
+    pub item: &'static str,
     /// Counts of its content.
     #[serde(flatten)]
     pub count: TextCount,
@@ -116,7 +123,7 @@ pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContex
     context.phase_of(Phase::Open, "file", "looking for text files");
     refuse_existing(plan)?;
     let tokenizer = Tokenizer::load_together(&plan.tokenizer, &together)?;
-    let selection = Selection { glob: plan.glob.as_deref(), ..Selection::default() };
+    let selection = Selection { glob: plan.glob.as_deref(), reads_tables: true, ..Selection::default() };
     let listing = list_jsonl(&plan.inputs, selection, &context.cancel)?;
     listing.problems.iter().try_for_each(|problem| context.problems.report(problem.clone()))?;
     let mut report = CountReport {
@@ -129,6 +136,9 @@ pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContex
         elapsed: Duration::ZERO,
     };
     if is_written {
+        let (files, threads) = (listing.files.iter().collect::<Vec<_>>(), context.options.threads);
+        let problems = layouts::check(&files, &plan.fields(), (WHAT, threads), &context.cancel)?;
+        problems.into_iter().try_for_each(|problem| context.problems.report(problem))?;
         tokenizer.verify_against_reference();
         count_files(plan, &listing.files, &tokenizer, context, &mut report)?;
         if let Some(output) = &plan.output {
@@ -158,14 +168,51 @@ fn refuse_existing(plan: &CountPlan) -> Outcome<()> {
 }
 
 fn empty_count(file: &TextFile) -> FileCount {
-    FileCount { name: file.name.clone(), bytes: file.bytes, count: TextCount::default() }
+    FileCount { name: file.name.clone(), bytes: file.bytes, item: file.source.item(), count: TextCount::default() }
 }
 
-/// A piece of a file that one thread counts: a range of a plain file, or a whole compressed one.
+impl CountPlan {
+    /// Returns the fields that are read.
+    fn fields(&self) -> DocumentFields {
+        DocumentFields { text: TextField::Key(self.text_key.clone()), others: OtherFields::None }
+    }
+}
+
+/// A piece of a file that one thread counts.
 struct Unit<'a> {
     number: usize,
     file: &'a TextFile,
-    range: Option<gristmill_data::source::jsonl::Unit>,
+    part: Part,
+    is_last: bool,
+    /// Bytes of the file that are read, about.
+    bytes: u64,
+}
+
+enum Part {
+    /// A range of the bytes of a file of lines.
+    Bytes(jsonl::Unit),
+    /// Rows of a table.
+    Rows(Range<u64>),
+    /// A file that is read from its beginning.
+    Whole,
+}
+
+/// Divides a file.
+fn units_of<'f>(number: usize, file: &'f TextFile, context: &TaskContext) -> Outcome<Vec<Unit<'f>>> {
+    let parts: Vec<Part> = if file.has_plain_lines() {
+        plain_units(file.bytes, UNIT_BYTES).into_iter().map(Part::Bytes).collect()
+    } else if file.source.is_divisible(file) {
+        let (rows, _) = file.source.count_rows(file, &context.cancel)?;
+        let step = usize::try_from(rows / file.bytes.div_ceil(UNIT_BYTES).max(1)).unwrap_or(usize::MAX).max(1);
+        let starts = (0..rows.max(1)).step_by(step);
+        starts.map(|start| Part::Rows(start..start.saturating_add(step as u64).min(rows))).collect()
+    } else {
+        vec![Part::Whole]
+    };
+    let count = parts.len();
+    let bytes = |at: usize| file.bytes * (at as u64 + 1) / count as u64 - file.bytes * at as u64 / count as u64;
+    let unit = |(at, part)| Unit { number, file, part, is_last: at + 1 == count, bytes: bytes(at) };
+    Ok(parts.into_iter().enumerate().map(unit).collect())
 }
 
 /// Counts of a unit; lines are counted from its beginning.
@@ -188,17 +235,10 @@ fn count_files(
     context: &TaskContext,
     report: &mut CountReport,
 ) -> Outcome<()> {
-    let units: Vec<Unit<'_>> = files
-        .iter()
-        .enumerate()
-        .flat_map(|(number, file)| {
-            let ranges = match file.packing.is_plain() {
-                true => plain_units(file.bytes, UNIT_BYTES).into_iter().map(Some).collect(),
-                false => vec![None],
-            };
-            ranges.into_iter().map(move |range| Unit { number, file, range })
-        })
-        .collect();
+    let mut units = Vec::new();
+    for (number, file) in files.iter().enumerate() {
+        units.extend(units_of(number, file, context)?);
+    }
     let mut counts = count_units(plan, &units, files, tokenizer, context)?;
     if let Some(mismatch) = counts.iter().find_map(|unit| unit.mismatch.as_ref()) {
         context.log(format!("the fast tokenizer differs from the reference: {mismatch}; the reference counts again"));
@@ -214,7 +254,9 @@ fn count_files(
             before = (unit.file, 0);
         }
         report_lines(&unit, file, before.1, context)?;
-        let longest = (unit.count.longest_tokens, unit.count.longest_line + before.1);
+        // Rows count from 0, as everywhere.
+        let first = u64::from(file.source.is_table());
+        let longest = (unit.count.longest_tokens, (unit.count.longest_line + before.1).saturating_sub(first));
         counted.count.add(&unit.count, longest);
         before.1 += unit.lines;
     }
@@ -249,21 +291,20 @@ fn count_units(
     context.progress.expect(files.len() as u64, files.iter().map(|file| file.bytes).sum());
     run_units(units, context.options.threads, &context.cancel, |unit| {
         let counted = count_unit(plan, unit, tokenizer, context)?;
-        let bytes = unit.range.map_or(unit.file.bytes, |range| range.end - range.start);
-        context.progress.add(u64::from(unit.range.is_none_or(|range| range.end == unit.file.bytes)), bytes);
+        context.progress.add(u64::from(unit.is_last), unit.bytes);
         Ok(counted)
     })
 }
 
-/// Reports the lines of a unit that have no text; `lines` is the number of lines of the file before the unit.
+/// Reports the lines and rows of a unit that have no text; `lines` is the number of those of the file before the unit.
 fn report_lines(unit: &UnitCount, file: &TextFile, lines: u64, context: &TaskContext) -> Outcome<()> {
     for (line, why) in &unit.bad_lines {
-        let subject = Subject::path(&file.path).line(lines + line);
-        context.problems.report(Problem::problem(
-            ProblemKind::BadLine,
-            subject,
-            format!("it is not counted: {why}"),
-        ))?;
+        let (subject, row) = match file.source.is_table() {
+            true => (Subject::path(&file.path), format!("row {}: ", lines + line - 1)),
+            false => (Subject::path(&file.path).line(lines + line), String::new()),
+        };
+        let message = format!("{row}it is not counted: {why}");
+        context.problems.report(Problem::problem(ProblemKind::BadLine, subject, message))?;
     }
     let more = unit.bad_count - unit.bad_lines.len() as u64;
     context.problems.count_more(Severity::Problem, ProblemKind::BadLine, more);
@@ -275,7 +316,12 @@ fn count_unit(plan: &CountPlan, unit: &Unit<'_>, tokenizer: &Tokenizer, context:
         extractor: Extractor::new(&TextField::Key(plan.text_key.clone()))?,
         encoder: tokenizer.encoder(),
         parity: tokenizer.guard(),
-        first_number: ((unit.number as u64) << 40) + unit.range.map_or(0, |range| range.start),
+        first_number: ((unit.number as u64) << 40)
+            + match &unit.part {
+                Part::Bytes(range) => range.start,
+                Part::Rows(rows) => rows.start,
+                Part::Whole => 0,
+            },
         ids: Vec::new(),
         unit: UnitCount {
             file: unit.number,
@@ -287,25 +333,30 @@ fn count_unit(plan: &CountPlan, unit: &Unit<'_>, tokenizer: &Tokenizer, context:
             mismatch: None,
         },
     };
-    match unit.range {
-        Some(range) => {
+    let (file, rows) = match &unit.part {
+        Part::Bytes(range) => {
             let source = open_read(&unit.file.path)?;
-            counter.block(&read_unit(&source, range, Vec::new(), &context.cancel)?, context)?;
+            counter.lines(&read_unit(&source, *range, Vec::new(), &context.cancel)?, context)?;
+            return Ok(counter.unit);
         }
-        None => {
-            let mut blocks = Blocks::open(unit.file, BLOCK_BYTES, Position::default(), &context.cancel)?;
-            let mut spare = Vec::new();
-            while let Some(block) = blocks.next(spare)? {
-                counter.block(&block, context)?;
-                spare = block.bytes;
-            }
-            counter.unit.damage = blocks.damage().map(|damage| damage.problem(unit.file));
-        }
+        Part::Rows(rows) => (unit.file, rows.clone()),
+        Part::Whole => (unit.file, 0..u64::MAX),
+    };
+    let from = Position { line: rows.start, offset: 0 };
+    let mut reader = file.source.open(file, &plan.fields(), from, BLOCK_BYTES, &context.cancel)?;
+    let mut spare = Vec::new();
+    while reader.position().line < rows.end {
+        let Some(block) = reader.next(spare)? else { break };
+        counter.block(&block, &rows, context)?;
+        spare = block.into_memory();
+    }
+    if unit.is_last {
+        counter.unit.damage = reader.damage()?;
     }
     Ok(counter.unit)
 }
 
-/// Counts the lines of a unit in order.
+/// Counts the lines and rows of a unit in order.
 struct Counter {
     extractor: Extractor,
     encoder: Encoder,
@@ -317,30 +368,77 @@ struct Counter {
 }
 
 impl Counter {
-    fn block(&mut self, block: &Block, context: &TaskContext) -> Outcome<()> {
+    fn block(&mut self, block: &DocumentBlock, rows: &Range<u64>, context: &TaskContext) -> Outcome<()> {
+        match block {
+            DocumentBlock::Lines(block) => self.lines(block, context),
+            DocumentBlock::Rows(block) => block.decode(&mut |found| {
+                context.cancel.check()?;
+                found.iter().filter(|row| rows.contains(&row.number)).try_for_each(|row| {
+                    let counted = self.row(row)?;
+                    self.add(counted);
+                    Ok(())
+                })
+            }),
+            DocumentBlock::Spans { .. } => Err(Failure::internal(WHAT, "a file is read by an index")),
+        }
+    }
+
+    fn lines(&mut self, block: &Block, context: &TaskContext) -> Outcome<()> {
         for line in block.lines() {
             context.cancel.check()?;
-            self.unit.lines += 1;
-            if let Err(why) = self.line(&line)? {
-                self.unit.bad_count += 1;
-                if self.unit.bad_lines.len() < gristmill_core::handles::KEPT_PROBLEMS {
-                    self.unit.bad_lines.push((self.unit.lines, why));
-                }
-            }
+            let counted = self.line(&line)?;
+            self.add(counted);
         }
         Ok(())
     }
 
+    /// Adds a line or row that was counted, or the reason why it has no text.
+    fn add(&mut self, counted: Result<(), String>) {
+        if let Err(why) = counted {
+            self.unit.bad_count += 1;
+            if self.unit.bad_lines.len() < gristmill_core::handles::KEPT_PROBLEMS {
+                self.unit.bad_lines.push((self.unit.lines, why));
+            }
+        }
+    }
+
     /// Counts a line; the inner error is the reason why it has no text.
     fn line(&mut self, line: &Line<'_>) -> Outcome<Result<(), String>> {
+        self.unit.lines += 1;
         if line.is_overlong() {
             return Ok(Err(format!("it has {}, which is more than is read", bytes(line.len))));
         }
-        let text = match self.extractor.document(line.bytes).usable_text() {
-            Ok("") => return Ok(Ok(())),
-            Ok(text) => text,
-            Err(why) => return Ok(Err(why.to_owned())),
+        let held = self.extractor.hold(line.bytes);
+        let counted = match held.document(&self.extractor).usable_text() {
+            Ok(_) => self.text(held)?,
+            Err(why) => Err(why.to_owned()),
         };
+        self.extractor.forget();
+        Ok(counted)
+    }
+
+    /// Counts a row in the same way; a row may have no text.
+    fn row(&mut self, row: &Row<'_>) -> Outcome<Result<(), String>> {
+        self.unit.lines += 1;
+        let held = match row.text {
+            Some(text) => self.extractor.hold_text(text),
+            None => self.extractor.hold(row.line),
+        };
+        let counted = match held.document(&self.extractor).verdict(DocumentRules::PYTHON.of_rows()) {
+            Verdict::Take(_) => self.text(held)?,
+            Verdict::Skip(_) => Ok(()),
+            Verdict::Refuse(why) => Err(why.to_owned()),
+        };
+        self.extractor.forget();
+        Ok(counted)
+    }
+
+    /// Counts the text of a document, if it is not empty.
+    fn text(&mut self, held: ParsedLine<'_>) -> Outcome<Result<(), String>> {
+        let text = held.document(&self.extractor).text.words();
+        if text.is_empty() {
+            return Ok(Ok(()));
+        }
         self.ids.clear();
         if let Err(failure) = self.encoder.encode(text, &mut self.ids) {
             return Ok(Err(failure.why));
@@ -370,14 +468,16 @@ impl Report for CountReport {
         let mut lines: Vec<ReportLine> = Vec::new();
         if self.files.len() > 1 {
             let shown = self.files.iter().take(MAX_PRINTED_FILES);
-            lines.extend(shown.map(|file| ReportLine::plain(sentence(&file.name, &file.count, None))));
+            lines.extend(shown.map(|file| ReportLine::plain(sentence(&file.name, &file.count, (file.item, None)))));
             if self.files.len() > MAX_PRINTED_FILES {
                 let more = count((self.files.len() - MAX_PRINTED_FILES) as u64, "more file");
                 lines.push(ReportLine::plain(format!("… and {more}: --output or --json lists all of them")));
             }
         }
-        let of = self.longest_file.as_deref().filter(|_| self.files.len() > 1);
-        lines.push(ReportLine::good("Counted", format!(" {}", sentence(&files, &self.total, of))));
+        let longest = self.files.iter().find(|file| self.longest_file.as_ref() == Some(&file.name));
+        let item = longest.map_or("line", |file| file.item);
+        let of = longest.filter(|_| self.files.len() > 1).map(|file| file.name.as_str());
+        lines.push(ReportLine::good("Counted", format!(" {}", sentence(&files, &self.total, (item, of)))));
         let written = self.output.iter().map(|path| display_safe(&path.to_string_lossy()).into_owned());
         lines.extend(written.map(|path| ReportLine::plain(format!("The counts are in {path}."))));
         lines
@@ -392,17 +492,17 @@ impl Report for CountReport {
     }
 }
 
-/// Returns the counts of a file as a sentence; `of` is the file that contains the longest document.
-fn sentence(name: &str, figures: &TextCount, of: Option<&str>) -> String {
+/// Returns the counts of a file as a sentence; `item` is what holds the longest document, and `of` the file that it is in.
+fn sentence(name: &str, figures: &TextCount, (item, of): (&str, Option<&str>)) -> String {
     let longest = match (figures.documents, of) {
         (0, _) => String::new(),
         (_, None) => format!(
-            "; the longest has {} (line {})",
+            "; the longest has {} ({item} {})",
             count(figures.longest_tokens, "token"),
             grouped(figures.longest_line)
         ),
         (_, Some(of)) => format!(
-            "; the longest has {} ({}, line {})",
+            "; the longest has {} ({}, {item} {})",
             count(figures.longest_tokens, "token"),
             display_safe(of),
             grouped(figures.longest_line)

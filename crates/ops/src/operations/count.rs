@@ -25,7 +25,7 @@ impl Plan for CountPlan {
 }
 
 const OPTIONS: &[Spec] = &[
-    Spec::new("input", "INPUT", "JSONL files (plain, .gz, .zst, .bz2, .xz) and folders of them", paths!(inputs))
+    Spec::new("input", "INPUT", "JSONL, CSV and TSV files (plain, .gz, .zst, .bz2, .xz), Parquet and Arrow files, folders of them, and .txt files", paths!(inputs))
         .positional()
         .required(),
     Spec::new(
@@ -45,7 +45,7 @@ const OPTIONS: &[Spec] = &[
     Spec::new(
         "text-key",
         "KEY",
-        "Key of the text",
+        "Key, or column, of the text",
         Access::Text {
             get: |plan| Some(plan.text_key.clone()).filter(|key| key != TEXT_KEY),
             set: |plan, key| {
@@ -77,8 +77,7 @@ impl Operation for Count {
     type Preview = CountReport;
     type Report = CountReport;
     const NAME: &'static str = "count";
-    const ABOUT: &'static str =
-        "Count documents, bytes and tokens of JSONL text, and the longest document of each file";
+    const ABOUT: &'static str = "Count documents, bytes and tokens of text, and the longest document of each file";
     const DOING: &'static str = "counting";
     const PLAN_OF: &'static str = "counting tokens";
     const GROUPS: &'static [Group<Self::Plan>] = &[Group::new("", "settings", OPTIONS)];
