@@ -32,6 +32,39 @@ fn tokens_are_those_of_the_reference_program_for_all_threads_and_sizes_of_memory
     }
 }
 
+#[test]
+fn ids_of_a_large_vocabulary_have_four_bytes() {
+    let case = Case::new("huggingface/p10_wide_ids");
+    let base = std::fs::read(golden("huggingface/tokenizers/bpe1k.json")).unwrap();
+    let mut tokenizer: Value = serde_json::from_slice(&base).unwrap();
+    const ENTRIES: usize = 70_000;
+    let added = tokenizer["added_tokens"].as_array_mut().unwrap();
+    let last = serde_json::json!({
+        "id": ENTRIES - 1, "content": "<|last|>", "single_word": false, "lstrip": false, "rstrip": false,
+        "normalized": false, "special": true,
+    });
+    added.push(last);
+    let taken: Vec<u64> = added.iter().map(|token| token["id"].as_u64().unwrap()).collect();
+    let vocabulary = tokenizer["model"]["vocab"].as_object_mut().unwrap();
+    let taken = taken
+        .into_iter()
+        .take_while(|id| *id < ENTRIES as u64 - 1)
+        .chain(vocabulary.values().filter_map(Value::as_u64));
+    let first = usize::try_from(taken.max().unwrap()).unwrap() + 1;
+    (first..ENTRIES - 1).for_each(|id| {
+        vocabulary.insert(format!("<dummy_{id}>"), id.into());
+    });
+    // The tokenizers of the cases are a link.
+    std::fs::remove_file(case.sandbox.path("tokenizers")).unwrap();
+    case.sandbox.write("tokenizers/bpe70k.json", serde_json::to_vec(&tokenizer).unwrap());
+    let facts: Value =
+        serde_json::from_slice(&std::fs::read(golden("huggingface/p10_wide_ids/case.json")).unwrap()).unwrap();
+    let words: Vec<&str> =
+        facts["gristmill"][0].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    case.run(&words).ends(0);
+    case.is_as_expected("expected");
+}
+
 /// Returns a sandbox with files of two lines each, and a tokenizer.
 fn folder(names: &[&str]) -> Sandbox {
     let sandbox = Sandbox::new();
