@@ -319,7 +319,7 @@ fn packing_is_asked_for_and_looked_at_before_it_runs() {
     let mut dialogue = Dialogue::start(&sandbox, "pack a.jsonl --plain", "xterm-256color");
     dialogue
         .expect("1 file")
-        .expect("text key: Key of the text (or --jq EXPR")
+        .expect("text key: Key, or column, of the text (or --jq EXPR")
         .expect("[body]")
         .answer("--jq .summary");
     dialogue.expect("Not possible").expect("the lines have the keys: body").expect("[body]").answer("");

@@ -98,7 +98,8 @@ fn a_data_set_without_documents_points_to_its_converted_tables() {
     world.put("o/script@refs%2Fconvert%2Fparquet/default/train/0000.parquet", &table);
     world.put("o/cut/cut.py", b"import datasets\n");
     world.put("o/cut@refs%2Fconvert%2Fparquet/default/partial-train/0000.parquet", &table);
-    world.put("o/none/x.csv", b"a,b\n");
+    world.put("o/none/x.xml", b"<a/>\n");
+    world.put("o/rows/x.csv", b"text,n\nsome words,1\n");
     let server = world.serve(&[]);
     let converted = "hf://datasets/o/script@refs/convert/parquet";
     world.pack(&server.address, "hf://datasets/o/script", "out").ends(2).complains(converted);
@@ -107,4 +108,5 @@ fn a_data_set_without_documents_points_to_its_converted_tables() {
     let ran = world.pack(&server.address, "hf://datasets/o/cut@refs%2Fconvert%2Fparquet", "cut").ends(1);
     assert!(ran.err.contains("a part of the data set"), "{}", ran.err);
     world.pack(&server.address, "hf://datasets/o/none", "none").ends(2).complains("no file of documents");
+    world.pack(&server.address, "hf://datasets/o/rows", "rows").ends(0);
 }

@@ -96,11 +96,3 @@ fn rows_without_text_are_no_documents_and_no_problems() {
     let result = sandbox.run([&PACK[..], &["--output", "o", "-v"]].concat()).ends(0);
     assert!(result.err.contains("of row group 0 is left out: its text is null"), "{}", result.err);
 }
-
-#[test]
-fn commands_and_options_that_read_no_rows_refuse_them() {
-    let sandbox = inputs(&[("p01_parquet_files/input/part-0.parquet", "a.parquet")]);
-    let file = "input/a.parquet";
-    let result = sandbox.run(["count", file, "--tokenizer", "tokenizers/bpe1k.json"]).ends(2);
-    assert!(result.err.contains("it is a file of Parquet, not of lines"), "{}", result.err);
-}

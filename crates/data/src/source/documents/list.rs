@@ -40,6 +40,15 @@ pub struct Listing {
     pub(in crate::source) set_aside: SetAside,
 }
 
+impl Listing {
+    /// Whether there is no file, and none was found that cannot be read.
+    fn is_without_data(&self) -> bool {
+        let is_harmless =
+            |problem: &Problem| problem.severity == Severity::Note || problem.kind == ProblemKind::FileLeftOut;
+        self.files.is_empty() && self.problems.iter().all(is_harmless)
+    }
+}
+
 /// Selects the files of a folder that are read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Selection<'a> {
@@ -149,9 +158,7 @@ pub fn list(
         refuse_tables(&listing.files)?;
     }
     none_twice(&listing.files, &ends)?;
-    let is_harmless =
-        |problem: &Problem| problem.severity == Severity::Note || problem.kind == ProblemKind::FileLeftOut;
-    if listing.files.is_empty() && listing.problems.iter().all(is_harmless) {
+    if listing.is_without_data() {
         let subject = inputs.first().map_or_else(Subject::default, Subject::path);
         let (why, hint) = match listing.problems.iter().find(|problem| problem.hint.as_deref() == Some(CHOOSE)) {
             Some(aside) => (aside.message.as_str(), CHOOSE),
