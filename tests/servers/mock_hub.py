@@ -34,8 +34,9 @@ Faults, each a flag; those with a number count requests to the data port, or for
   --leak-check         the data port answers 400 to a request that carries Authorization (a token sent across origins)
   --expire-after N     a redirect target works N times, then 403 (signed addresses expire): ask `resolve` again
   --moved OLD=NEW      /datasets/OLD/… and /api/datasets/OLD/… answer 307 to NEW (a renamed data set)
+With --tls FILE both ports speak TLS, by the certificate and the key in FILE; the addresses are then https.
 """
-import argparse, hashlib, json, os, re, sys, threading, time, urllib.parse
+import argparse, hashlib, json, os, re, ssl, sys, threading, time, urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -48,6 +49,7 @@ class Hub:
         self.a, self.root, self.lock, self.left, self.tickets, self.cache, self.hit = a, Path(a.root).resolve(), threading.Lock(), {}, {}, {}, 0
         for k in ("rate_limit", "server_error", "timeout_first", "cut", "short", "wrong_bytes"):
             v = getattr(a, k); self.left[k] = 0 if v is None else (float("inf") if v == 0 else v)
+        self.scheme = "https" if a.tls else "http"
         self.log = open(a.log, "a", buffering=1) if a.log else None
 
     def strikes(self, fault):
@@ -150,7 +152,7 @@ class Handler(BaseHTTPRequestHandler):
     def tree(self, folder, target, query):
         found = sorted(target.rglob("*") if query.get("recursive", "").lower() == "true" else target.iterdir()); start = int(query.get("cursor") or 0); n = min(int(query.get("limit") or 1000), self.hub.a.page); head = []
         if start + n < len(found):
-            query["cursor"] = start + n; path = self.path.split("?")[0]; head = [("Link", f'<http://{self.hub.a.link_host or self.headers["Host"]}{path}?{urllib.parse.urlencode(query)}>; rel="next"')]
+            query["cursor"] = start + n; path = self.path.split("?")[0]; head = [("Link", f'<{self.hub.scheme}://{self.hub.a.link_host or self.headers["Host"]}{path}?{urllib.parse.urlencode(query)}>; rel="next"')]
         self.answer(200, [self.hub.entry(p, folder) for p in found[start:start + n]], head)
 
     def converted(self, repo):
@@ -159,7 +161,7 @@ class Handler(BaseHTTPRequestHandler):
         out = {}
         for p in self.hub.files(folder):
             rel = p.relative_to(folder).parts
-            if len(rel) == 3 and rel[2].endswith(".parquet"): out.setdefault(rel[0], {}).setdefault(rel[1].removeprefix("partial-"), []).append(f"http://{self.headers['Host']}/datasets/{repo}/resolve/refs%2Fconvert%2Fparquet/{'/'.join(rel)}")
+            if len(rel) == 3 and rel[2].endswith(".parquet"): out.setdefault(rel[0], {}).setdefault(rel[1].removeprefix("partial-"), []).append(f"{self.hub.scheme}://{self.headers['Host']}/datasets/{repo}/resolve/refs%2Fconvert%2Fparquet/{'/'.join(rel)}")
         self.answer(200, out)
 
     def resolve(self, repo, folder, target):
@@ -169,7 +171,7 @@ class Handler(BaseHTTPRequestHandler):
         sha, size = self.hub.digest(target, "sha256"), target.stat().st_size
         ticket = hashlib.sha256(f"{target}{time.time_ns()}".encode()).hexdigest()[:20]
         with self.hub.lock: self.hub.tickets[ticket] = [target, self.hub.a.expire_after or float("inf")]
-        self.answer(302, b"", [("Location", f"http://127.0.0.1:{self.hub.data_address}/{repo}/{sha}?ticket={ticket}"), ("X-Repo-Commit", commit), ("X-Linked-Size", str(size)), ("X-Linked-Etag", f'"{sha}"'), ("ETag", f'"{sha[:32]}"'), ("Accept-Ranges", "bytes")])
+        self.answer(302, b"", [("Location", f"{self.hub.scheme}://127.0.0.1:{self.hub.data_address}/{repo}/{sha}?ticket={ticket}"), ("X-Repo-Commit", commit), ("X-Linked-Size", str(size)), ("X-Linked-Etag", f'"{sha}"'), ("ETag", f'"{sha[:32]}"'), ("Accept-Ranges", "bytes")])
 
     # ---- the port of the large files
     def data(self):
@@ -216,19 +218,24 @@ class Handler(BaseHTTPRequestHandler):
 
 class Server(ThreadingHTTPServer):
     daemon_threads = True; request_queue_size = 128
+    tls = None
     def handle_error(self, *a): pass
+    def finish_request(self, request, client):
+        # The handshake is made in the thread of the connection, so a client that refuses the certificate stops no other.
+        super().finish_request(self.tls.wrap_socket(request, server_side=True) if self.tls else request, client)
 
 
 def start(a):
     """Both servers, running in threads; returns the address of the hub."""
+    if a.tls: Server.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER); Server.tls.load_cert_chain(a.tls)
     hub = Hub(a); mk = lambda name, data, port: Server(("127.0.0.1", port), type(name, (Handler,), {"hub": hub, "data_port": data}))
     files = mk("DataPort", True, 0); hub.data_address = files.server_address[1]; front = mk("HubPort", False, a.port)
     for s in (files, front): threading.Thread(target=s.serve_forever, daemon=True).start()
-    return f"http://127.0.0.1:{front.server_address[1]}"
+    return f"{hub.scheme}://127.0.0.1:{front.server_address[1]}"
 
 
 def arguments():
-    p = argparse.ArgumentParser(usage="mock_hub.py ROOT [options]", epilog=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter); p.add_argument("root"); p.add_argument("--port", type=int, default=0); p.add_argument("--port-file"); p.add_argument("--log")
+    p = argparse.ArgumentParser(usage="mock_hub.py ROOT [options]", epilog=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter); p.add_argument("root"); p.add_argument("--port", type=int, default=0); p.add_argument("--port-file"); p.add_argument("--log"); p.add_argument("--tls")
     for f in ("token", "gated"): p.add_argument("--" + f)
     for f in ("rate-limit", "server-error", "timeout-first", "cut", "short", "wrong-bytes", "cut-at", "expire-after", "delay", "rate"): p.add_argument("--" + f, type=int)
     for f in ("cut-each", "ignore-range", "no-length", "etag-changes", "leak-check"): p.add_argument("--" + f, action="store_true")

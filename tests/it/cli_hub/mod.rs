@@ -3,6 +3,7 @@
 mod access;
 mod cache;
 mod faults;
+mod network;
 mod splits;
 
 use super::cli_support::{Ran, Sandbox};
@@ -32,7 +33,7 @@ impl Server {
         let mut process = command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
         let mut address = String::new();
         BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut address).unwrap();
-        assert!(address.starts_with("http://127.0.0.1:"), "{address}");
+        assert!(address.contains("://127.0.0.1:"), "{address}");
         Self { process, address: address.trim().to_owned(), log: log.to_owned() }
     }
 
