@@ -149,12 +149,12 @@ fn draw_keys(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: Re
         let name = text::pad_end(&text::fit_end(&key.name, widest, ui.glyphs), widest);
         let share = format!("{:>4} %", key.documents * 100 / documents.max(1));
         let room = columns.saturating_sub(widest + 14);
-        let example = if key.is_text { format!("\"{}", key.example) } else { key.example.clone() };
-        let example = text::fit_end(&example.replace('\n', " "), room, ui.glyphs);
+        let quote = if key.is_text { "\"" } else { "" };
+        let example = text::fit_end(&key.example.replace('\n', " "), room.saturating_sub(2 * quote.len()), ui.glyphs);
         let style = if key.is_text { ui.theme.text } else { ui.theme.muted };
         Line::from(vec![
             Span::styled(format!("{sign} {name}"), style),
-            Span::styled(format!(" {share}  {example}"), ui.theme.muted),
+            Span::styled(format!(" {share}  {quote}{example}{quote}"), ui.theme.muted),
         ])
     });
 }
