@@ -37,7 +37,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("formats", 6_414),
     ("job", 12_456),
     ("media", 13_539),
-    ("operations", 4_712),
+    ("operations", 4_713),
     ("parquet", 5_099),
     ("preview", 3_421),
     ("prompt", 1_286),
@@ -45,7 +45,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("source", 11_583),
     ("storage", 4_065),
     ("tokenizer", 6_469),
-    ("tokens", 11_951),
+    ("tokens", 11_965),
     ("tui", 31_661),
 ];
 

@@ -96,3 +96,11 @@ fn rows_without_text_are_no_documents_and_no_problems() {
     let result = sandbox.run([&PACK[..], &["--output", "o", "-v"]].concat()).ends(0);
     assert!(result.err.contains("of row group 0 is left out: its text is null"), "{}", result.err);
 }
+
+#[test]
+fn a_dry_run_counts_rows_not_lines() {
+    let sandbox = inputs(&[("p01_parquet_files/input/part-0.parquet", "a.parquet")]);
+    let result = sandbox.run([&PACK[..], &["--output", "o", "--jq", ".text | empty", "--dry-run"]].concat());
+    let text = result.out + &result.err;
+    assert!(text.contains("no row that was looked at gave a document"), "{text}");
+}

@@ -125,6 +125,7 @@ fn preview() -> PackPreview {
         bytes: 3_900_000_000,
         sample: PackSample {
             lines: 4_096,
+            rows: 0,
             documents: 4_090,
             bytes: 12_000_000,
             tokens: 2_700_000,

@@ -242,7 +242,8 @@ impl FirstDocuments {
         Some(match self.keys.is_empty() {
             true => "no document has text there, and none is a JSON object".to_owned(),
             false => {
-                format!("no document has text there; the lines have the keys: {}", display_safe(&self.key_names()))
+                let unit = if self.are_rows { "rows" } else { "lines" };
+                format!("no document has text there; the {unit} have the keys: {}", display_safe(&self.key_names()))
             }
         })
     }

@@ -250,9 +250,11 @@ impl Sampling {
     /// Returns what the run would report line by line.
     fn left_out(&self) -> impl Iterator<Item = Problem> + '_ {
         self.left_out.iter().map(|(subject, kind, reason, lines)| {
-            let of = text::count(self.sample.lines, "line");
+            let unit = self.sample.unit();
+            let of = text::count(self.sample.lines, unit);
             let message = format!("{lines} of {of} looked at cannot be used: {reason}");
-            Problem::problem(*kind, subject.clone(), message).with_hint("the run leaves such lines out and lists them")
+            Problem::problem(*kind, subject.clone(), message)
+                .with_hint(format!("the run leaves such {unit}s out and lists them"))
         })
     }
 
@@ -299,6 +301,7 @@ impl Sampling {
             seen_on_disk += on_disk;
             seen += bytes;
             self.sample.lines += packed.items;
+            self.sample.rows += if input.source.is_table() { packed.items } else { 0 };
             self.sample.documents += packed.documents;
             self.sample.bytes += bytes;
             self.sample.tokens += packed.tokens;
@@ -364,12 +367,13 @@ impl Sampling {
             return Some(Problem::refusal(ProblemKind::NoText, subject, why).with_hint(NO_TEXT_HINT));
         }
         let reason = self.rows.iter().flat_map(|row| &row.skipped).max_by_key(|skipped| skipped.documents)?;
-        let message = format!("no line that was looked at gave a document ({})", reason.reason);
+        let unit = self.sample.unit();
+        let message = format!("no {unit} that was looked at gave a document ({})", reason.reason);
         let problem = Problem::note(ProblemKind::NoText, Subject::default(), message);
         let problem = Problem { severity: Severity::Problem, ..problem };
         Some(match self.keys.is_empty() {
             true => problem,
-            false => problem.with_hint(format!("wrong field? The lines have the keys: {}", self.keys.join(", "))),
+            false => problem.with_hint(format!("wrong field? The {unit}s have the keys: {}", self.keys.join(", "))),
         })
     }
 

@@ -119,8 +119,11 @@ pub struct InputFile {
 /// Documents that were encoded to estimate a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PackSample {
-    /// Number of lines read.
+    /// Number of lines and rows read.
     pub lines: u64,
+    /// Number of them that are rows of tables.
+    #[serde(skip)]
+    pub rows: u64,
     /// Number of them that have text.
     pub documents: u64,
     /// Bytes of these lines.
@@ -129,6 +132,17 @@ pub struct PackSample {
     pub tokens: u64,
     /// Bytes of text per second and thread.
     pub bytes_per_second: f64,
+}
+
+impl PackSample {
+    /// Returns what was read, in the singular: rows if the files are tables.
+    pub fn unit(&self) -> &'static str {
+        if self.rows > 0 && self.rows == self.lines {
+            "row"
+        } else {
+            "line"
+        }
+    }
 }
 
 /// Estimate for one format.

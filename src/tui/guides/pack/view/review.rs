@@ -48,7 +48,7 @@ pub fn preview_lines(preview: &PackPreview, output: &str, columns: usize, ui: &U
     lines.push(Line::from(Span::styled(text::fit_end(&needs, columns, ui.glyphs), style)));
     let sample = format!(
         "from a sample of {}, {}, {}",
-        count(preview.sample.lines, "line"),
+        count(preview.sample.lines, preview.sample.unit()),
         bytes(preview.sample.bytes),
         count(preview.sample.tokens, "token")
     );
