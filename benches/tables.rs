@@ -91,7 +91,9 @@ fn parquet(text: &Path, codec: &str) -> PathBuf {
 fn each_text(path: &Path, rows: usize, mut each: impl FnMut(&[String])) {
     let mut texts = Vec::with_capacity(rows);
     for line in BufReader::new(File::open(path).unwrap()).lines() {
-        let serde_json::Value::Object(fields) = serde_json::from_str(&line.unwrap()).unwrap() else { panic!("an object") };
+        let serde_json::Value::Object(fields) = serde_json::from_str(&line.unwrap()).unwrap() else {
+            panic!("an object")
+        };
         texts.push(fields["text"].as_str().unwrap().to_owned());
         if texts.len() == rows {
             each(&texts);
@@ -105,10 +107,7 @@ fn each_text(path: &Path, rows: usize, mut each: impl FnMut(&[String])) {
 
 /// Writes a file. `fill` hands over rows, and whether the row group ends after them.
 fn write_parquet(path: &Path, compression: Compression, fill: impl FnOnce(&mut dyn FnMut(&[String], bool))) {
-    let properties = WriterProperties::builder()
-        .set_compression(compression)
-        .set_max_row_group_row_count(None)
-        .build();
+    let properties = WriterProperties::builder().set_compression(compression).set_max_row_group_row_count(None).build();
     let batch = |texts: &[String]| {
         let column: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
         RecordBatch::try_from_iter([("text", column)]).unwrap()
