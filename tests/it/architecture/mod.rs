@@ -45,7 +45,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("source", 11_583),
     ("storage", 4_065),
     ("tokenizer", 6_469),
-    ("tokens", 11_965),
+    ("tokens", 11_966),
     ("tui", 31_661),
 ];
 
