@@ -37,7 +37,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("formats", 6_414),
     ("job", 12_456),
     ("media", 13_539),
-    ("operations", 4_713),
+    ("operations", 4_749),
     ("parquet", 5_099),
     ("preview", 3_421),
     ("prompt", 1_286),
@@ -46,7 +46,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("storage", 4_065),
     ("tokenizer", 6_469),
     ("tokens", 11_966),
-    ("tui", 31_661),
+    ("tui", 31_671),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.

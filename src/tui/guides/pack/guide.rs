@@ -12,7 +12,7 @@ use gristmill_core::options::Answer;
 use gristmill_core::pack::TextField;
 use gristmill_core::{Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::DocumentRules;
-use gristmill_ops::operations::pack::PROPOSED_OPTIONS;
+use gristmill_ops::operations::pack::{lines_of_choices, PROPOSED_OPTIONS};
 use gristmill_ops::tokens::formats;
 use gristmill_ops::tokens::pack::PackPreview;
 use ratatui::layout::Rect;
@@ -200,7 +200,8 @@ impl Guide for PackGuide {
 
     fn take(&mut self, form: &mut Form) -> bool {
         let mut is_changed = false;
-        if let Some(files) = self.workers.take_files() {
+        if let Some((files, choices)) = self.workers.take_files() {
+            self.known.choices = choices;
             if let Ok(found) = files.as_ref() {
                 self.workers.documents(found.shown.clone());
             }
@@ -283,7 +284,13 @@ impl Guide for PackGuide {
             "source" if plan_of(form).inputs.is_empty() || fields.contains(&INPUT) => {
                 fields.into_iter().chain([FILES]).collect()
             }
-            "source" => [FILES].into_iter().chain(fields).collect(),
+            "source" => {
+                // Asked for only where there is a choice.
+                let options =
+                    lines_of_choices(&self.known.choices).into_iter().map(|(option, _)| Field::Option(option));
+                let choices: Vec<Field> = options.filter(|field| !fields.contains(field)).collect();
+                [FILES].into_iter().chain(choices).chain(fields).collect()
+            }
             "text" => {
                 let own = [Field::Option("text-key"), JQ];
                 let program = self.is_program.then_some(JQ);

@@ -3,6 +3,7 @@
 use gristmill_core::pack::SpecialToken;
 use gristmill_core::{Outcome, PackPlan};
 use gristmill_data::preview::tokens::TokenText;
+use gristmill_data::source::documents::SplitChoices;
 use gristmill_ops::operations::pack::{DataFacts, DocumentKey, DocumentTexts, FirstDocuments, InputFiles};
 use gristmill_ops::tokens::pack::PackPreview;
 use gristmill_tokenizer::TokenizerFacts;
@@ -36,6 +37,8 @@ pub struct TokenizerLook {
 pub struct PackFacts {
     /// The input files that were found, in the order in which they are packed.
     pub files: Option<Arc<Outcome<InputFiles>>>,
+    /// The splits and subsets that can be chosen.
+    pub choices: SplitChoices,
     /// The first documents of the input files.
     pub documents: Option<Arc<FirstDocuments>>,
     /// Values of the text field.

@@ -184,6 +184,17 @@ fn files_are_listed_with_what_each_format_makes_of_them() {
 }
 
 #[test]
+fn a_split_is_asked_for_where_there_are_several() {
+    let mut test = with_documents(given(), LINES);
+    let is_asked = |test: &Test, name| test.form.fields().contains(&Field::Option(name));
+    assert!(!is_asked(&test, "split") && !is_asked(&test, "subset"));
+    test.guide.known.choices.splits = vec![("train".into(), 12), ("test".into(), 1)];
+    update(&mut test);
+    assert!(is_asked(&test, "split") && !is_asked(&test, "subset"));
+    compare("source_splits", &mut test);
+}
+
+#[test]
 fn keys_of_real_documents_are_offered_with_their_share() {
     let mut test = with_documents(given(), LINES);
     test.go_to("text");

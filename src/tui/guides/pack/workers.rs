@@ -7,9 +7,9 @@ use crate::tui::work::Latest;
 use gristmill_core::pack::TextField;
 use gristmill_core::{Cancel, Outcome, PackPlan, RunOptions};
 use gristmill_data::source::documents::DocumentRules;
-use gristmill_data::source::documents::TextFile;
+use gristmill_data::source::documents::{SplitChoices, TextFile};
 use gristmill_ops::operations::pack::{
-    extract_texts, find_files, read_documents, DocumentTexts, FirstDocuments, InputFiles,
+    extract_texts, find_choices, find_files, read_documents, DocumentTexts, FirstDocuments, InputFiles,
 };
 use gristmill_ops::tokens::pack::PackPreview;
 use gristmill_tokenizer::Tokenizer;
@@ -26,11 +26,13 @@ pub struct TokenizerQuestion {
     pub plan: PackPlan,
 }
 
+/// The files of a plan, and what can be chosen of them.
+type FoundFiles = (Arc<Outcome<InputFiles>>, SplitChoices);
 type Previewed = (PackPlan, Arc<Outcome<PackPreview>>);
 
 /// The workers.
 pub struct Workers {
-    files: Latest<(PackPlan, Cancel), Arc<Outcome<InputFiles>>>,
+    files: Latest<(PackPlan, Cancel), FoundFiles>,
     documents: Latest<(Vec<TextFile>, Cancel), Arc<FirstDocuments>>,
     extract: Latest<(TextField, Arc<FirstDocuments>, DocumentRules), Arc<DocumentTexts>>,
     tokenizer: Latest<TokenizerQuestion, (String, Arc<Outcome<TokenizerLook>>)>,
@@ -49,7 +51,7 @@ impl Workers {
         let mut loaded: Option<(String, Tokenizer)> = None;
         Self {
             files: Latest::start("pack-files", wake(), |(plan, cancel): (PackPlan, Cancel)| {
-                Arc::new(find_files(&plan, &cancel))
+                (Arc::new(find_files(&plan, &cancel)), find_choices(&plan, &cancel))
             }),
             documents: Latest::start("pack-documents", wake(), |(files, cancel): (Vec<TextFile>, Cancel)| {
                 Arc::new(read_documents(&files, &cancel))
@@ -116,7 +118,7 @@ impl Workers {
     }
 
     /// The files, once.
-    pub fn take_files(&mut self) -> Option<Arc<Outcome<InputFiles>>> {
+    pub fn take_files(&mut self) -> Option<FoundFiles> {
         self.files.take()
     }
 

@@ -2,7 +2,7 @@
 
 mod split_files;
 
-pub use split_files::{folder_splits, summarize_splits, SplitSummary};
+pub use split_files::{folder_splits, split_choices, summarize_splits, SplitChoices, SplitSummary};
 
 use super::glob::Glob;
 use super::packing::{first_bytes, is_text};

@@ -43,7 +43,9 @@ pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, Overlong, Positio
 pub use extract::{keys_of, text_at, texts_at, value_of, Document, Extractor, ParsedLine, Text};
 pub use jsonl::Jsonl;
 pub use layout::{layout_of, Layout};
-pub use list::{folder_splits, list, list_jsonl, summarize_splits, Listing, Selection, SplitSummary};
+pub use list::{
+    folder_splits, list, list_jsonl, split_choices, summarize_splits, Listing, Selection, SplitChoices, SplitSummary,
+};
 pub use packing::Packing;
 pub use packing::Unpacked;
 pub use python_json::{python_line, python_lines, NotJson};

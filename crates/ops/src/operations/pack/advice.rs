@@ -1,6 +1,9 @@
 //! The advice of `pack`: lists the files, shows the text of documents, and loads the tokenizer.
 
-use super::source::{extract_texts, find_files, read_documents, usual_end, DataFacts, FirstDocuments, InputFiles};
+use super::source::{
+    extract_texts, find_choices, find_files, lines_of_choices, read_documents, usual_end, DataFacts, FirstDocuments,
+    InputFiles,
+};
 use crate::operations::{Advice, AnyPlan, Need};
 use crate::tokens::{formats, EndTokenNeed};
 use gristmill_core::options::OptionRow;
@@ -21,17 +24,20 @@ pub(super) struct PackAdvice {
     files: InputFiles,
     documents: FirstDocuments,
     tokenizer: Option<Tokenizer>,
+    /// The options that choose among several splits or subsets, with a line that names these.
+    choices: Vec<(&'static str, String)>,
 }
 
 impl Advice for PackAdvice {
     fn order(&self) -> &'static [&'static str] {
-        &["path", "text-key", "format", "tokenizer", "eos-token", "sample-size", "output"]
+        &["path", "split", "subset", "text-key", "format", "tokenizer", "eos-token", "sample-size", "output"]
     }
 
     fn need(&self, plan: &dyn AnyPlan, row: &OptionRow) -> Need {
         let Some(plan) = plan.typed::<PackPlan>() else { return Need::Optional };
         match row.info.name {
             "path" | "format" | "sample-size" => Need::Required,
+            option if self.choices.iter().any(|(of, _)| *of == option) => Need::Asked,
             "eos-token" if formats::end_token(plan) == EndTokenNeed::Required => Need::Required,
             "eos-token" if formats::end_token(plan) == EndTokenNeed::Useful => Need::Asked,
             _ if row.info.is_required => Need::Required,
@@ -73,7 +79,15 @@ impl Advice for PackAdvice {
 
 impl PackAdvice {
     fn list_files(&mut self, plan: &PackPlan) -> Outcome<Vec<String>> {
-        self.files = find_files(plan, &Cancel::default())?;
+        self.choices = lines_of_choices(&find_choices(plan, &Cancel::default()));
+        let is_chosen = plan.split.is_some() || plan.subset.is_some();
+        self.files = match find_files(plan, &Cancel::default()) {
+            // The answers that are asked for next decide which files there are.
+            Err(_) if !is_chosen && !self.choices.is_empty() => {
+                return Ok(self.choices.iter().map(|(_, line)| line.clone()).collect());
+            }
+            found => found?,
+        };
         self.documents = read_documents(&self.files.shown, &Cancel::default());
         let mut lines = vec![format!("{}, {}", count(self.files.total, "file"), bytes(self.files.bytes))];
         for (format, listed) in &self.files.by_format {
@@ -85,6 +99,7 @@ impl PackAdvice {
                 Err(why) => lines.push(format!("  for {format}: {why}")),
             }
         }
+        lines.extend(self.choices.iter().map(|(_, line)| line.clone()));
         lines.extend(self.files.problems.iter().map(|problem| format!("Warning: {problem}")));
         lines.extend(self.documents.troubles.iter().map(|why| format!("Warning: {why}")));
         Ok(lines)

@@ -8,8 +8,8 @@ mod source;
 mod tests;
 
 pub use source::{
-    extract_texts, find_files, read_documents, usual_end, DataFacts, DocumentKey, DocumentTexts, FirstDocuments,
-    InputFiles, PROPOSED_OPTIONS,
+    extract_texts, find_choices, find_files, lines_of_choices, read_documents, usual_end, DataFacts, DocumentKey,
+    DocumentTexts, FirstDocuments, InputFiles, PROPOSED_OPTIONS,
 };
 
 use super::{absolute, Advice, Operation, Plan};

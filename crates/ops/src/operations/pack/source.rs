@@ -2,9 +2,11 @@
 
 use crate::tokens::formats;
 use gristmill_core::pack::{SpecialToken, TextField};
-use gristmill_core::text::display_safe;
+use gristmill_core::text::{count, display_safe};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem};
-use gristmill_data::source::documents::{self, keys_of, DocumentRules, Extractor, Selection, TextFile, Verdict};
+use gristmill_data::source::documents::{
+    self, keys_of, split_choices, DocumentRules, Extractor, Selection, SplitChoices, TextFile, Verdict,
+};
 use gristmill_storage::remote::is_hub_url;
 use gristmill_tokenizer::Tokenizer;
 use std::collections::HashMap;
@@ -23,6 +25,8 @@ const MAX_DOCUMENT_BYTES: usize = 1 << 20;
 const SHOWN_TEXT: usize = 20_000;
 /// Characters of an example.
 const MAX_EXAMPLE_CHARS: usize = 200;
+/// Splits and subsets that a line lists.
+const SHOWN_NAMES: usize = 8;
 /// Keys that a message lists.
 const SHOWN_KEYS: usize = 8;
 /// Spellings of tokens that end documents, the most likely first.
@@ -134,6 +138,30 @@ pub fn find_files(plan: &PackPlan, cancel: &Cancel) -> Outcome<InputFiles> {
         Some(failure) if found.shown.is_empty() => Err(failure),
         _ => Ok(found),
     }
+}
+
+/// Returns the splits and subsets that a plan can choose from: those of its only input, if it is a folder.
+pub fn find_choices(plan: &PackPlan, cancel: &Cancel) -> SplitChoices {
+    match plan.inputs.as_slice() {
+        [input] if Path::new(input).is_dir() => split_choices(Path::new(input), plan.subset.as_deref(), cancel),
+        _ => SplitChoices::default(),
+    }
+}
+
+/// Returns the options that choose among several splits or subsets, with a line that names these.
+pub fn lines_of_choices(choices: &SplitChoices) -> Vec<(&'static str, String)> {
+    let named = |(name, files): &(String, u64)| format!("{} ({})", display_safe(name), count(*files, "file"));
+    let splits: Vec<String> = choices.splits.iter().map(named).collect();
+    let subsets: Vec<String> = choices.subsets.iter().map(|name| display_safe(name).into_owned()).collect();
+    let line = |(option, title, names): (&'static str, &str, Vec<String>)| {
+        let more = match names.len().saturating_sub(SHOWN_NAMES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        (option, format!("{title}: {}{more}", names[..names.len().min(SHOWN_NAMES)].join(", ")))
+    };
+    let all = [("split", "Splits", splits), ("subset", "Subsets", subsets)];
+    all.into_iter().filter(|(.., names)| names.len() > 1).map(line).collect()
 }
 
 /// Reads the first documents of the first files.

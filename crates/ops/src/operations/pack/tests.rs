@@ -1,7 +1,8 @@
 //! Options of pack that depend on each other.
 
+use super::advice::PackAdvice;
 use super::*;
-use crate::operations::{erase, AnyPlan};
+use crate::operations::{erase, Advice as _, AnyPlan, Need};
 use gristmill_core::options::Answer;
 use gristmill_core::pack::{SampleSize, SpecialToken, TextField};
 use gristmill_core::Cancel;
@@ -83,4 +84,28 @@ fn the_text_of_rows_is_found_by_a_path_unless_a_column_has_that_name() {
         assert!(texts.with_text() > 0, "{case}: {texts:?}");
         assert_eq!(documents.text_blocker(&texts), None, "{case}");
     }
+}
+
+#[test]
+fn splits_and_subsets_are_asked_for_where_there_are_several() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("train.jsonl", "{\"text\": \"a\"}\n");
+    let mut plan = plan(&[]);
+    plan.set("path", &Answer::List(vec![folder.path().to_string_lossy().into_owned()])).unwrap();
+    let rows = plan.operation().options();
+    let row = |name: &str| rows.iter().find(|row| row.info.name == name).unwrap();
+    let mut advice = PackAdvice::default();
+    advice.check(&*plan, "path").unwrap();
+    assert!(matches!(advice.need(&*plan, row("split")), Need::Optional), "one split");
+    write("test.jsonl", "{\"text\": \"b\"}\n");
+    let lines = advice.check(&*plan, "path").unwrap();
+    assert!(lines.contains(&"Splits: train (1 file), test (1 file)".to_owned()), "{lines:?}");
+    assert!(matches!(advice.need(&*plan, row("split")), Need::Asked));
+    assert!(matches!(advice.need(&*plan, row("subset")), Need::Optional));
+    let card = |name: &str| format!("- config_name: {name}\n  data_files: {name}.jsonl\n");
+    write("README.md", &format!("---\nconfigs:\n{}{}---\n", card("train"), card("test")));
+    let lines = advice.check(&*plan, "path").unwrap();
+    assert!(lines.contains(&"Subsets: train, test".to_owned()), "{lines:?}");
+    assert!(matches!(advice.need(&*plan, row("subset")), Need::Asked));
 }

@@ -15,6 +15,7 @@ use gristmill_core::pack::TextField;
 use gristmill_core::text::{agree, bytes, count, grouped};
 use gristmill_data::preview::text::wrap_ranges;
 use gristmill_data::preview::tokens::TokenText;
+use gristmill_ops::operations::pack::lines_of_choices;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -34,7 +35,9 @@ pub fn draw_source(guide: &PackGuide, form: &mut Form, frame: &mut Frame, area: 
     let fields: Vec<Field> = form.fields().iter().copied().filter(|field| *field != FILES).collect();
     let line = draw_fields(form, guide.columns().label, frame, area, 0, &fields, ui) + 1;
     let files = guide.known.files.clone();
-    let lines = listing_lines(files.as_deref(), columns, ui, |found| {
+    let choices = lines_of_choices(&guide.known.choices);
+    let choices: Vec<_> = choices.iter().flat_map(|(_, line)| wrapped(line, columns, ui.theme.text)).collect();
+    let listing = listing_lines(files.as_deref(), columns, ui, |found| {
         let words = format!("{} {} {}", count(found.total, "file"), ui.glyphs.dot, bytes(found.bytes));
         let mut lines = vec![heading(&words, ui)];
         for (format, listed) in &found.by_format {
@@ -53,6 +56,7 @@ pub fn draw_source(guide: &PackGuide, form: &mut Form, frame: &mut Frame, area: 
         }
         lines
     });
+    let lines = choices.into_iter().chain(listing).collect();
     draw_below(form, frame, from_row(area, line), lines, ui);
 }
 

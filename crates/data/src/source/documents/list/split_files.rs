@@ -1,7 +1,9 @@
 //! Discovery of the files of splits: of saved data sets, and of folders whose card or names say which files are which split.
 
 use super::super::saved;
-use super::super::splits::{find_splits, listed, no_such_split, parse_split, FolderListing, Split, SplitPart, Splits};
+use super::super::splits::{
+    find_splits, listed, no_such_split, parse_split, subset_names, FolderListing, Split, SplitPart, Splits,
+};
 use super::super::{FileRows, TextFile};
 use super::{bare_name, text_file, HubSnapshot, Listing, Selection};
 use gristmill_core::text::{count, count_verb, display_safe, display_safe_bytes};
@@ -281,14 +283,8 @@ pub fn folder_splits(
     problems: &mut Vec<Problem>,
     cancel: &Cancel,
 ) -> Outcome<Splits> {
-    let files = names(folder, problems, cancel)?;
-    let text = |name: &str| -> Outcome<Option<String>> {
-        let bytes = read_whole(&folder.join(name), MAX_CARD_BYTES)?;
-        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
-    };
-    let (readme, settings) = (text("README.md")?, text(".huggingface.yaml")?);
-    let listing = FolderListing { files: &files, readme: readme.as_deref(), settings: settings.as_deref() };
-    find_splits(&listing, subset).map_err(|mut failure| {
+    let found = with_listing(folder, problems, cancel, |listing| find_splits(listing, subset));
+    found.map_err(|mut failure| {
         failure.subject.path = match failure.subject.path {
             Some(name) => Some(folder.join(name).to_string_lossy().into_owned()),
             None if failure.subject.field.is_none() => Some(folder.to_string_lossy().into_owned()),
@@ -296,6 +292,50 @@ pub fn folder_splits(
         };
         failure
     })
+}
+
+/// Calls `use_listing` with the files and the card of a folder. Entries that cannot be examined are reported.
+fn with_listing<T>(
+    folder: &Path,
+    problems: &mut Vec<Problem>,
+    cancel: &Cancel,
+    use_listing: impl FnOnce(&FolderListing<'_>) -> Outcome<T>,
+) -> Outcome<T> {
+    let files = names(folder, problems, cancel)?;
+    let text = |name: &str| -> Outcome<Option<String>> {
+        let bytes = read_whole(&folder.join(name), MAX_CARD_BYTES)?;
+        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    };
+    let (readme, settings) = (text("README.md")?, text(".huggingface.yaml")?);
+    use_listing(&FolderListing { files: &files, readme: readme.as_deref(), settings: settings.as_deref() })
+}
+
+/// What can be chosen of a data set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SplitChoices {
+    /// Name of each split of the subset, and its number of files, in the order of the data set; raw.
+    pub splits: Vec<(String, u64)>,
+    /// Names of the subsets that the card describes; raw.
+    pub subsets: Vec<String>,
+}
+
+/// Returns the splits and subsets of a data set in a folder. There are none where the card is invalid: listing the files of a selection
+/// reports that.
+pub fn split_choices(folder: &Path, subset: Option<&str>, cancel: &Cancel) -> SplitChoices {
+    if let Ok(Some(saved)) = saved::splits(folder) {
+        return SplitChoices { splits: saved.into_iter().map(named_size).collect(), subsets: Vec::new() };
+    }
+    let choices = with_listing(folder, &mut Vec::new(), cancel, |listing| {
+        let splits = find_splits(listing, subset).map(|found| found.splits).unwrap_or_default();
+        let splits = splits.iter().map(|split| (split.name.clone(), split.files.len() as u64)).collect();
+        Ok(SplitChoices { splits, subsets: subset_names(listing)? })
+    });
+    choices.unwrap_or_default()
+}
+
+/// Returns the name and the number of files of a saved split.
+fn named_size(split: saved::SavedSplit) -> (String, u64) {
+    (split.name.unwrap_or_else(|| TRAIN.to_owned()), split.files.len() as u64)
 }
 
 /// The splits of a folder, without a choice.
@@ -315,9 +355,7 @@ pub struct SplitSummary {
 /// The card or a description of a saved data set is invalid, or it names no default among several subsets.
 pub fn summarize_splits(folder: &Path, cancel: &Cancel) -> Outcome<Option<SplitSummary>> {
     if let Some(saved) = saved::splits(folder)? {
-        let split =
-            |split: saved::SavedSplit| (split.name.unwrap_or_else(|| TRAIN.to_owned()), split.files.len() as u64);
-        let splits = saved.into_iter().map(split).collect();
+        let splits = saved.into_iter().map(named_size).collect();
         return Ok(Some(SplitSummary { splits, ..SplitSummary::default() }));
     }
     let mut problems = Vec::new();

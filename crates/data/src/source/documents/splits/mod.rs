@@ -155,6 +155,15 @@ fn check_limit(count: usize, most: usize, what: &str) -> Outcome<()> {
     }
 }
 
+/// Returns the names of the subsets that a card describes.
+///
+/// # Errors
+/// The card is invalid.
+pub fn subset_names(listing: &FolderListing<'_>) -> Outcome<Vec<String>> {
+    let card = Card::parse(listing.readme, listing.settings)?;
+    Ok(card.subsets.into_iter().map(|subset| subset.name).collect())
+}
+
 fn choose_subset(card: &Card, wanted: Option<&str>) -> Outcome<Subset> {
     let names = || card.subsets.iter().map(|subset| subset.name.as_str());
     let Some(wanted) = wanted else {
