@@ -7,6 +7,7 @@ use gristmill_core::options::Answer;
 use gristmill_core::pack::{SampleSize, SpecialToken, TextField};
 use gristmill_core::Cancel;
 use gristmill_data::source::documents::DocumentRules;
+use gristmill_storage::{fs::RealFs, publish::write_file};
 
 fn plan(answers: &[(&str, &str)]) -> Box<dyn AnyPlan> {
     let mut plan = erase::<Pack>(PackPlan::blank());
@@ -89,7 +90,9 @@ fn the_text_of_rows_is_found_by_a_path_unless_a_column_has_that_name() {
 #[test]
 fn splits_and_subsets_are_asked_for_where_there_are_several() {
     let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let write = |name: &str, text: &str| {
+        write_file(&RealFs, &folder.path().join(name), text.as_bytes(), 0o644).unwrap();
+    };
     write("train.jsonl", "{\"text\": \"a\"}\n");
     let mut plan = plan(&[]);
     plan.set("path", &Answer::List(vec![folder.path().to_string_lossy().into_owned()])).unwrap();
