@@ -1,4 +1,4 @@
-//! Columns of a file with delimiters: names from the header, and what the cells of the first rows look like.
+//! Columns of a file with delimiters: names from the header, and the kinds of the cells of the first rows.
 
 use super::cells::Cells;
 use super::NULLS;
@@ -60,7 +60,7 @@ impl Columns {
     }
 }
 
-/// What the cells of a column look like.
+/// The kinds of the cells of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CellKinds {
     has_numbers: bool,
@@ -101,5 +101,9 @@ fn is_number(cell: &[u8]) -> bool {
     const MAX_NUMBER_BYTES: usize = 400;
     let cell = cell.trim_ascii();
     let text = std::str::from_utf8(cell).ok().filter(|_| cell.len() <= MAX_NUMBER_BYTES);
-    text.and_then(|text| text.parse::<f64>().ok()).is_some_and(|number| !number.is_nan())
+    // An integer that does not fit into 64 bits makes the column one of text.
+    let is_integer = |text: &&str| text.trim_start_matches(['+', '-']).bytes().all(|byte| byte.is_ascii_digit());
+    let fits = |text: &&str| !is_integer(text) || text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok();
+    let number = text.filter(fits).and_then(|text| text.parse::<f64>().ok());
+    number.is_some_and(|number| !number.is_nan())
 }

@@ -9,6 +9,7 @@ mod table;
 mod tests;
 
 use super::columns::{layout_of_table, Columns as Wanted};
+use super::jq::as_path;
 use super::json_array::MARK;
 use super::jsonl::LineReader;
 use super::packing::packed_name;
@@ -19,17 +20,16 @@ use crate::source::jsonl::Unit;
 use cells::{Cells, RowForm};
 use columns::{CellKinds, Columns};
 use gristmill_core::pack::TextField;
-use gristmill_core::{Cancel, Failure, Outcome, Subject};
+use gristmill_core::{Cancel, Outcome};
 use rows::{RowFields, RowReader};
 use std::sync::Arc;
 use table::DelimitedTables;
 
-const WHAT: &str = "reading the header";
 /// Maximum size of a header, in bytes.
 const MAX_HEADER_BYTES: usize = 4 << 20;
 /// Maximum number of columns.
 const MAX_COLUMNS: usize = 1 << 16;
-/// Size of the blocks of rows that are looked at, in bytes.
+/// Size of the blocks of rows that are examined, in bytes.
 const EXAMINED_BLOCK_BYTES: usize = 256 << 10;
 /// Maximum number of rows by which the type of a column is found, as by `load_dataset`, and of their bytes.
 const EXAMINED_ROWS: u64 = 10_000;
@@ -81,28 +81,46 @@ pub static TSV: Delimited =
 pub static TEXT: Delimited =
     Delimited { id: "text", name: "plain text", suffix: ".txt", delimiter: None, tables: None };
 
+/// What is known of the columns of a file.
+enum Header {
+    Columns(Columns),
+    /// The file is empty.
+    None,
+    /// Why the columns cannot be read, and the way out.
+    Unreadable {
+        why: String,
+        hint: &'static str,
+    },
+}
+
 /// The first rows of a file.
 struct Examined {
-    /// What the cells of each column look like.
+    /// The kinds of the cells of each column.
     kinds: Vec<CellKinds>,
+    /// Whether there are rows, or damage in the place of them.
     has_rows: bool,
     /// Number of cells of the first row.
     first_cells: usize,
-    /// Whether the first row is an object of JSON by its first byte.
-    is_json: bool,
+    /// Whether the first row that is not blank is an object of JSON by its first byte; `None` if all are blank.
+    is_json: Option<bool>,
 }
 
 impl Delimited {
-    /// Returns the columns of a file; `None` if it has no header.
-    fn columns(&self, file: &TextFile, cancel: &Cancel) -> Outcome<Option<Columns>> {
-        let Some(delimiter) = self.delimiter else { return Ok(Some(Columns::of_text())) };
+    /// Reads the columns of a file.
+    fn header(&self, file: &TextFile, cancel: &Cancel) -> Outcome<Header> {
+        let Some(delimiter) = self.delimiter else { return Ok(Header::Columns(Columns::of_text())) };
         let form = RowForm::new(self.delimiter, false);
         let mut blocks = Blocks::open_form(Box::new(form), file, 1, Position::default(), cancel)?;
         let Some(block) = blocks.next(Vec::new())? else {
-            return match blocks.form_damage(file).or_else(|| Some(blocks.damage()?.problem(file))) {
-                Some(problem) => Err(problem.into_failure()),
-                None => Ok(None),
-            };
+            let damage = blocks.damage().map(|damage| damage.why.clone());
+            let quotes = || blocks.form_damage(file).map(|_| "the quotes of a cell have no end".to_owned());
+            return Ok(match damage.or_else(quotes) {
+                Some(why) => Header::Unreadable {
+                    why: format!("its header cannot be read: {why}"),
+                    hint: "get the file again from its source",
+                },
+                None => Header::None,
+            });
         };
         let header = block.lines().next().filter(|line| line.len <= MAX_HEADER_BYTES as u64);
         let mut cells = Cells::default();
@@ -112,12 +130,13 @@ impl Delimited {
             cells.read(header, self.delimiter, MAX_COLUMNS);
         }
         if header.is_none() || cells.len() > MAX_COLUMNS {
-            let why = "its first row, where the names of the columns are, has more than 4 MiB or 65,536 cells";
-            return Err(Failure::data(WHAT, why)
-                .on(Subject::path(&file.path))
-                .with_hint("write the names of the columns into the first row"));
+            return Ok(Header::Unreadable {
+                why: "its first row, where the names of the columns are, has more than 4 MiB or 65,536 cells"
+                    .to_owned(),
+                hint: "write the names of the columns into the first row",
+            });
         }
-        Ok(Some(Columns::of_header(&cells, delimiter)))
+        Ok(Header::Columns(Columns::of_header(&cells, delimiter)))
     }
 
     /// Opens the rows below the header from a position on.
@@ -126,11 +145,11 @@ impl Delimited {
         Blocks::open_form(Box::new(form), file, block_bytes, from, cancel)
     }
 
-    /// Looks at the first rows, until a column is known to hold text.
+    /// Examines the first rows, until a column is known to hold text.
     fn examine(&self, file: &TextFile, columns: &Columns, column: Option<usize>, cancel: &Cancel) -> Outcome<Examined> {
         let mut blocks = self.blocks(file, Position::default(), EXAMINED_BLOCK_BYTES, cancel)?;
         let kinds = vec![CellKinds::default(); columns.names.len()];
-        let mut examined = Examined { kinds, has_rows: false, first_cells: 0, is_json: false };
+        let mut examined = Examined { kinds, has_rows: false, first_cells: 0, is_json: None };
         let (mut cells, mut spare) = (Cells::default(), Vec::new());
         while let Some(block) = blocks.next(std::mem::take(&mut spare))? {
             for line in block.lines() {
@@ -140,9 +159,12 @@ impl Delimited {
                 cells.read(line.bytes, self.delimiter, columns.names.len());
                 if !std::mem::replace(&mut examined.has_rows, true) {
                     examined.first_cells = cells.len();
-                    examined.is_json = cells.get(0).trim_ascii_start().starts_with(b"{");
                 }
-                for (number, kind) in examined.kinds.iter_mut().enumerate() {
+                let start = cells.get(0).trim_ascii_start();
+                if examined.is_json.is_none() && !start.is_empty() {
+                    examined.is_json = Some(start.starts_with(b"{"));
+                }
+                for (number, kind) in examined.kinds.iter_mut().enumerate().take(cells.len()) {
                     let cell = cells.get(number);
                     if !columns.is_null(cell) {
                         kind.add(cell);
@@ -151,10 +173,11 @@ impl Delimited {
             }
             let is_known = column.and_then(|column| examined.kinds.get(column)).is_some_and(|kind| kind.is_text());
             if is_known || blocks.position().offset > MAX_EXAMINED_BYTES {
-                break;
+                return Ok(examined);
             }
             spare = block.bytes;
         }
+        examined.has_rows |= blocks.damage().is_some() || blocks.form_damage(file).is_some();
         Ok(examined)
     }
 }
@@ -206,6 +229,7 @@ impl DocumentSource for Delimited {
 
     fn accepts(&self, name: &str, head: &[u8]) -> bool {
         // Lines of JSON under such a name are JSONL.
+        let head = head.strip_prefix(MARK).unwrap_or(head);
         self.has_suffix(name) && !(self.is_chosen() && head.trim_ascii_start().starts_with(b"{"))
     }
 
@@ -214,8 +238,12 @@ impl DocumentSource for Delimited {
     }
 
     fn layout(&self, file: &TextFile, fields: &DocumentFields, cancel: &Cancel) -> Outcome<Layout> {
-        let Some(columns) = self.columns(file, cancel)? else { return Ok(Layout::Empty) };
-        let key = match Wanted::of(fields) {
+        let columns = match self.header(file, cancel)? {
+            Header::Columns(columns) => columns,
+            Header::None => return Ok(Layout::Empty),
+            Header::Unreadable { why, hint } => return Ok(Layout::NoText { why, hint: hint.to_owned() }),
+        };
+        let key = match wanted_of(fields) {
             Wanted::Text(key) => Some(key),
             Wanted::Json { key, .. } => key,
         };
@@ -223,6 +251,9 @@ impl DocumentSource for Delimited {
         let examined = self.examine(file, &columns, wanted, cancel)?;
         if let Some(layout) = examined.refusal(self, &columns) {
             return Ok(layout);
+        }
+        if key.is_none() {
+            return Ok(if examined.has_rows { Layout::Rows } else { Layout::Empty });
         }
         let kind_of = |number: usize| examined.kinds.get(number).and_then(|kind| kind.not_text());
         let column = |key: &str| match columns.find(key).map(kind_of) {
@@ -249,10 +280,16 @@ impl DocumentSource for Delimited {
         block_bytes: usize,
         cancel: &Cancel,
     ) -> Outcome<Box<dyn BlockReader>> {
-        let columns = self.columns(file, cancel)?;
-        // A file without the column was reported when its layout was examined.
-        let fields = columns.as_ref().and_then(|columns| RowFields::of(fields, columns));
-        let columns = Arc::new(columns.unwrap_or_else(Columns::of_text));
+        // A file that is left out was reported when its layout was examined.
+        let is_read = !matches!(self.layout(file, fields, cancel)?, Layout::NoText { .. });
+        let (columns, fields) = match self.header(file, cancel)? {
+            Header::Columns(columns) if is_read => {
+                let fields = RowFields::of(wanted_of(fields), &columns);
+                (columns, fields)
+            }
+            _ => (Columns::of_text(), None),
+        };
+        let columns = Arc::new(columns);
         let lines = LineReader { blocks: self.blocks(file, from, block_bytes, cancel)?, file: file.clone() };
         Ok(Box::new(RowReader { lines, columns, fields: fields.map(Arc::new) }))
     }
@@ -292,12 +329,22 @@ impl Delimited {
     }
 }
 
+/// Returns the columns that fields are read from. Cells have no fields of their own: a program with a path below a column reads objects.
+fn wanted_of(fields: &DocumentFields) -> Wanted {
+    match (&fields.text, Wanted::of(fields)) {
+        (TextField::Jq(program), Wanted::Text(_)) if as_path(program).is_some_and(|path| path.len() > 1) => {
+            Wanted::Json { names: None, key: None }
+        }
+        (_, wanted) => wanted,
+    }
+}
+
 impl Examined {
     /// Returns why a file is not read although it has the column.
     fn refusal(&self, source: &Delimited, columns: &Columns) -> Option<Layout> {
         let names = columns.names.len();
         let (why, hint) = match () {
-            () if source.delimiter.is_none() && self.is_json => (
+            () if source.delimiter.is_none() && self.is_json == Some(true) => (
                 "its lines are JSON".to_owned(),
                 "give it a name that ends in .jsonl, or .jsonl.gz if it is compressed",
             ),

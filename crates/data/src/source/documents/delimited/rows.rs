@@ -1,10 +1,10 @@
-//! Blocks of rows: their bytes, whose cells are decoded by whoever packs them.
+//! Blocks of rows: their bytes, whose cells are decoded by the threads that use them.
 
 use super::cells::Cells;
 use super::columns::Columns;
 use crate::source::documents::columns::{Columns as Wanted, NOT_UTF8, ROWS_TOGETHER};
 use crate::source::documents::jsonl::LineReader;
-use crate::source::documents::source::{BlockReader, DocumentBlock, DocumentFields, Row, RowBlock};
+use crate::source::documents::source::{BlockReader, DocumentBlock, Row, RowBlock};
 use crate::source::documents::{Block, Position, Text};
 use gristmill_core::{Failure, Outcome, Problem};
 use std::ops::Range;
@@ -28,16 +28,25 @@ pub(super) enum RowFields {
 }
 
 impl RowFields {
-    /// Returns what fields are of rows with these columns; `None` if there is no such column.
-    pub(super) fn of(fields: &DocumentFields, columns: &Columns) -> Option<Self> {
-        let json = |name: &String| Some((columns.find(name)?, serde_json::Value::from(name.as_str()).to_string()));
-        Some(match Wanted::of(fields) {
+    /// Returns what is read of rows with these columns; `None` if there is no such column.
+    pub(super) fn of(wanted: Wanted, columns: &Columns) -> Option<Self> {
+        let json = |name: &String| Some((columns.find(name)?, as_json(name)));
+        Some(match wanted {
             Wanted::Text(key) => Self::Text(columns.find(&key)?),
             Wanted::Json { key: Some(key), .. } if columns.find(&key).is_none() => return None,
             Wanted::Json { names: Some(names), .. } => Self::Json(names.iter().filter_map(json).collect()),
-            Wanted::Json { names: None, .. } => Self::Json(columns.names.iter().filter_map(json).collect()),
+            Wanted::Json { names: None, .. } => Self::all(columns),
         })
     }
+
+    /// Returns all columns.
+    pub(super) fn all(columns: &Columns) -> Self {
+        Self::Json(columns.names.iter().map(|name| as_json(name)).enumerate().collect())
+    }
+}
+
+fn as_json(name: &str) -> String {
+    serde_json::Value::from(name).to_string()
 }
 
 /// Reads the rows of one file in blocks.
@@ -87,9 +96,25 @@ enum HeldRow {
 
 impl RowBlock for LineRows {
     fn decode(&self, each: &mut dyn FnMut(&[Row<'_>]) -> Outcome<()>) -> Outcome<()> {
+        self.decode_rows(0..u64::MAX, each)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.block.bytes.capacity()
+    }
+
+    fn into_memory(self: Box<Self>) -> Vec<u8> {
+        self.block.bytes
+    }
+}
+
+impl LineRows {
+    /// Decodes the rows with these numbers that are in the block, as [`RowBlock::decode`] does with all.
+    pub(super) fn decode_rows(&self, rows: Range<u64>, each: &mut dyn FnMut(&[Row<'_>]) -> Outcome<()>) -> Outcome<()> {
         let (mut cells, mut bytes, mut held) = (Cells::default(), Vec::new(), Vec::with_capacity(ROWS_TOGETHER));
-        let mut first = self.block.first_line;
-        for line in self.block.lines() {
+        let mut first = self.block.first_line.max(rows.start);
+        let lines = self.block.lines().skip_while(|line| line.number < rows.start);
+        for line in lines.take_while(|line| line.number < rows.end) {
             held.push(match line.is_overlong() {
                 true => HeldRow::LeftOut(TOO_LONG),
                 false => {
@@ -109,17 +134,28 @@ impl RowBlock for LineRows {
         pass_on(first, &held, &bytes, each)
     }
 
-    fn memory_bytes(&self) -> usize {
-        self.block.bytes.capacity()
+    /// Calls `each` with the number of each row, and why it is left out, if it is.
+    pub(super) fn check(&self, each: &mut dyn FnMut(u64, Option<&'static str>) -> Outcome<()>) -> Outcome<()> {
+        let (mut cells, most) = (Cells::default(), self.columns.names.len());
+        for line in self.block.lines() {
+            let why = match line.is_overlong() {
+                true => Some(TOO_LONG),
+                false => {
+                    cells.read(line.bytes, self.columns.delimiter, most);
+                    let is_text = |number| simdutf8::basic::from_utf8(cells.get(number)).is_ok();
+                    match cells.len() {
+                        cells if cells > most => Some(TOO_MANY_CELLS),
+                        cells => (!(0..cells).all(is_text)).then_some(NOT_UTF8),
+                    }
+                }
+            };
+            each(line.number, why)?;
+        }
+        Ok(())
     }
 
-    fn into_memory(self: Box<Self>) -> Vec<u8> {
-        self.block.bytes
-    }
-}
-
-impl LineRows {
-    /// Appends what is read of a row.
+    /// Appends what is read of a row. Objects have no keys for cells that the row does not have: their number is that of the cells, not that
+    /// of the columns.
     fn row(&self, cells: &Cells, bytes: &mut Vec<u8>) -> Outcome<HeldRow> {
         if cells.len() > self.columns.names.len() {
             return Ok(HeldRow::LeftOut(TOO_MANY_CELLS));
@@ -135,8 +171,11 @@ impl LineRows {
                 Ok(HeldRow::Text(start..bytes.len()))
             }
             RowFields::Json(columns) => {
-                for (number, (column, name)) in columns.iter().enumerate() {
-                    bytes.push(if number == 0 { b'{' } else { b',' });
+                bytes.push(b'{');
+                for (column, name) in columns.iter().filter(|(column, _)| *column < cells.len()) {
+                    if bytes.len() > start + 1 {
+                        bytes.push(b',');
+                    }
                     bytes.extend_from_slice(name.as_bytes());
                     bytes.push(b':');
                     let cell = cells.get(*column);
@@ -151,7 +190,7 @@ impl LineRows {
                     serde_json::to_writer(&mut *bytes, text)
                         .map_err(|error| Failure::internal("writing a row", error.to_string()))?;
                 }
-                bytes.extend_from_slice(if columns.is_empty() { b"{}" } else { b"}" });
+                bytes.push(b'}');
                 Ok(HeldRow::Json(start..bytes.len()))
             }
         }

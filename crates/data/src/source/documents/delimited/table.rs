@@ -2,11 +2,9 @@
 
 use super::columns::Columns;
 use super::rows::{LineRows, RowFields};
-use super::{CellKinds, Delimited};
-use crate::source::documents::source::{DocumentFields, OtherFields, RowBlock as _};
+use super::{CellKinds, Delimited, Header};
 use crate::source::documents::table::{Table, TableColumn, TableFindings, TableFormat, TableSummary, TableUnit};
 use crate::source::documents::{list::text_file, Block, Blocks, Position, Text, TextFile};
-use gristmill_core::pack::TextField;
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject, TableKind};
 use std::ops::Range;
 use std::path::Path;
@@ -14,6 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Size of the blocks of rows whose positions are known, in bytes.
 const BLOCK_BYTES: usize = 1 << 20;
+/// Number of rows that are checked before a request to stop is obeyed.
+const ROWS_BETWEEN_CHECKS: u64 = 1_024;
 /// Maximum number of rows that are reported one by one.
 const MAX_REPORTED_ROWS: usize = 20;
 
@@ -40,11 +40,13 @@ impl TableFormat for DelimitedTables {
     fn open(&self, path: &Path) -> Outcome<Box<dyn Table>> {
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let (file, cancel) = (text_file(path.to_owned(), name, true)?, Cancel::default());
-        let columns = self.source.columns(&file, &cancel)?.ok_or_else(|| {
-            Failure::data("reading the header", "it is empty")
-                .on(Subject::path(path))
-                .with_hint("get the file again from its source")
-        })?;
+        let columns = match self.source.header(&file, &cancel)? {
+            Header::Columns(columns) => columns,
+            Header::None => Columns { delimiter: self.source.delimiter, names: Vec::new() },
+            Header::Unreadable { why, hint } => {
+                return Err(Failure::data("reading the header", why).on(Subject::path(path)).with_hint(hint));
+            }
+        };
         let kinds = self.source.examine(&file, &columns, None, &cancel)?.kinds;
         let mut blocks = self.source.blocks(&file, Position::default(), BLOCK_BYTES, &cancel)?;
         let (mut starts, mut spare) = (vec![blocks.position()], Vec::new());
@@ -53,9 +55,7 @@ impl TableFormat for DelimitedTables {
             spare = block.bytes;
         }
         let loss = blocks.damage().map(|damage| damage.problem(&file)).or_else(|| blocks.form_damage(&file));
-        let fields = DocumentFields { text: TextField::Jq(String::new()), others: OtherFields::All };
-        let fields = RowFields::of(&fields, &columns);
-        let fields = Arc::new(fields.unwrap_or(RowFields::Json(Vec::new())));
+        let fields = Arc::new(RowFields::all(&columns));
         let (source, columns, last) = (self.source, Arc::new(columns), Mutex::default());
         Ok(Box::new(DelimitedTable { source, file, columns, fields, kinds, starts, loss, last }))
     }
@@ -159,11 +159,8 @@ impl Table for DelimitedTable {
         while next < rows.end.min(self.rows()) && (out.len() - begin < most_bytes || next == rows.start) {
             let before = next;
             let read = self.block(self.block_of(next)).and_then(|block| {
-                block.decode(&mut |found| {
-                    for row in found.iter().take_while(|row| row.number < rows.end) {
-                        if row.number < next {
-                            continue;
-                        }
+                block.decode_rows(next..rows.end, &mut |found| {
+                    for row in found {
                         if next > rows.start && out.len() - begin >= most_bytes {
                             break;
                         }
@@ -206,18 +203,18 @@ impl Table for DelimitedTable {
         let mut findings = TableFindings::default();
         for number in 0..self.starts.len().saturating_sub(1) {
             cancel.check()?;
-            self.block(number)?.decode(&mut |rows| {
-                findings.rows += rows.len() as u64;
-                for row in rows {
-                    let Some(Text::NotText(why)) = row.text else { continue };
-                    match findings.problems.len() {
-                        ..MAX_REPORTED_ROWS => findings.problems.push(self.problem(row.number, why)),
-                        MAX_REPORTED_ROWS => {
-                            let why = format!("{why}; more rows may be left out");
-                            findings.problems.push(self.problem(row.number, &why));
-                        }
-                        _ => {}
+            self.block(number)?.check(&mut |row, why| {
+                findings.rows += 1;
+                if row.is_multiple_of(ROWS_BETWEEN_CHECKS) {
+                    cancel.check()?;
+                }
+                match (why, findings.problems.len()) {
+                    (Some(why), ..MAX_REPORTED_ROWS) => findings.problems.push(self.problem(row, why)),
+                    (Some(why), MAX_REPORTED_ROWS) => {
+                        let why = format!("{why}; more rows may be left out");
+                        findings.problems.push(self.problem(row, &why));
                     }
+                    _ => {}
                 }
                 Ok(())
             })?;
