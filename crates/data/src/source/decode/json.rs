@@ -14,7 +14,8 @@ pub(super) fn parse(text: &str) -> Result<serde_json::Value, String> {
     let mut oddities = Oddities { text, overflows: false, list: Vec::new() };
     walk(text.as_bytes(), 0, &mut oddities).map_err(|error| {
         let (line, column) = error.place(text.as_bytes());
-        format!("it is not valid JSON: {} at line {line}, column {column}", error.in_document())
+        let what = if error.why == Oddities::TOO_DEEP { "" } else { "it is not valid JSON: " };
+        format!("{what}{} at line {line}, column {column}", error.in_document())
     })?;
     let text = oddities.replaced();
     let mut deserializer = serde_json::Deserializer::from_str(&text);

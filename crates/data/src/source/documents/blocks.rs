@@ -162,7 +162,10 @@ impl Damage {
             count(self.at.line, item),
             agree(self.at.line, "was", "were"),
         );
-        Problem::problem(ProblemKind::CutShort, Subject::path(&file.path).line(self.at.line + 1), message)
+        let subject = Subject::path(&file.path);
+        // Rows may take several lines.
+        let subject = if item == "line" { subject.line(self.at.line + 1) } else { subject };
+        Problem::problem(ProblemKind::CutShort, subject, message)
             .with_hint("fetch or pack the file again; a newer copy is read from its beginning")
     }
 }

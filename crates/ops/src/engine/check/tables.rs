@@ -112,7 +112,7 @@ fn describe(facts: &SetFacts, is_single: bool, info: &mut DatasetInfo) {
     info.items = facts.rows;
     info.bytes = facts.bytes;
     info.add("rows", grouped(facts.rows));
-    if facts.row_groups > 0 || facts.rows == 0 {
+    if facts.row_groups > 0 {
         info.add("row groups", grouped(facts.row_groups));
     }
     info.add("size", size(facts.bytes));
@@ -186,14 +186,19 @@ fn columns(facts: &SetFacts) -> TextTable {
 /// Returns the table of the files of a folder.
 fn listing(facts: &SetFacts) -> TextTable {
     let right = Align::Right;
-    let mut table = TextTable::new(&[("file", Align::Left), ("rows", right), ("row groups", right), ("size", right)]);
+    let has_groups = facts.row_groups > 0;
+    let groups = has_groups.then_some(("row groups", right));
+    let columns: Vec<(&str, Align)> =
+        [Some(("file", Align::Left)), Some(("rows", right)), groups, Some(("size", right))]
+            .into_iter()
+            .flatten()
+            .collect();
+    let mut table = TextTable::new(&columns);
     for file in facts.files.iter().take(MAX_LISTED) {
-        table.row([
-            display_safe(&file.name).into_owned(),
-            grouped(file.summary.rows),
-            grouped(file.summary.row_groups),
-            bytes(file.bytes),
-        ]);
+        let groups = has_groups.then(|| grouped(file.summary.row_groups));
+        let name = display_safe(&file.name).into_owned();
+        let cells = [Some(name), Some(grouped(file.summary.rows)), groups, Some(bytes(file.bytes))];
+        table.row(cells.into_iter().flatten());
     }
     table
 }
