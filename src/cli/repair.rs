@@ -3,10 +3,10 @@
 use super::context::Context;
 use super::exit::Finished;
 use super::{modalities, paths, tokens};
+use gristmill_core::text::shell_quote;
 use gristmill_core::{DatasetKind, Failure, Subject};
 use gristmill_data::source::kind::kind_of;
 use gristmill_ops::engine::modalities::check::is_raw_index;
-use gristmill_ops::engine::plan::shell_quote;
 use std::path::Path;
 
 /// Repairs the file at a path, or names the command that corrects it.

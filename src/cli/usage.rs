@@ -41,7 +41,7 @@ fn path_for_a_command(error: &clap::Error) -> Option<String> {
         Some(clap::error::ContextValue::String(word)) => word,
         _ => return None,
     };
-    std::path::Path::new(word).exists().then(|| gristmill_ops::engine::plan::shell_quote(word))
+    std::path::Path::new(word).exists().then(|| gristmill_core::text::shell_quote(word))
 }
 
 /// The commands named by arguments that do not parse.

@@ -21,6 +21,7 @@ mod safe;
 pub mod sample;
 pub mod sample_type;
 pub mod shard;
+mod shell;
 pub mod table;
 pub mod text;
 pub mod utc;

@@ -6,10 +6,10 @@ use super::super::globals::Globals;
 use super::super::modalities::rewrite;
 use super::super::{operation, paths};
 use clap::{Args, Subcommand, ValueEnum};
+use gristmill_core::text::shell_quote;
 use gristmill_core::{ExitClass, Failure, Outcome, ProblemKind, Subject};
 use gristmill_ops::engine::modalities::chunk::{files_of_list, Chunk};
 use gristmill_ops::engine::modalities::config;
-use gristmill_ops::engine::plan::shell_quote;
 use gristmill_ops::job::index::ExistingFile;
 use gristmill_ops::job::modalities::{Existing, Rewrite, RewritePlan};
 use gristmill_ops::operations::{

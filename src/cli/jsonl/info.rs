@@ -4,11 +4,11 @@ use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
 use super::super::facts::{head, item, name_of};
 use super::super::printer::{paint, Tone};
+use gristmill_core::text::shell_quote;
 use gristmill_core::text::{bytes, count, display_safe, grouped, size};
 use gristmill_core::{DatasetKind, Problem, ProblemKind, Severity, Subject};
 use gristmill_data::formats::energon::jsonl_idx::{index_path, IndexState};
 use gristmill_ops::engine::jsonl::{facts_of, JsonlFacts, KeyFacts, Lengths};
-use gristmill_ops::engine::plan::shell_quote;
 use serde_json::{json, Map, Value};
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! Refuses files of lines that are compressed or have another suffix.
 
+use gristmill_core::text::shell_quote;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::source::jsonl::Packed;
-use gristmill_ops::engine::plan::shell_quote;
 use gristmill_storage::read::open_read;
 use std::path::Path;
 

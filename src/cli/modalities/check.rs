@@ -4,12 +4,12 @@ use super::super::check::checked;
 use super::super::context::Context;
 use super::super::exit::{fields, Done, Finished};
 use super::super::facts::{head, item};
+use gristmill_core::text::shell_quote;
 use gristmill_core::text::{grouped, size};
 use gristmill_core::{Failure, Handles, ProblemLog, Progress, Subject};
 use gristmill_data::formats::modalities::with_suffix;
 use gristmill_ops::engine::check::CheckTexts;
 use gristmill_ops::engine::modalities::check::{lint_index, verify_index};
-use gristmill_ops::engine::plan::shell_quote;
 use serde_json::json;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! The printed lines of `prepare` for data that needs no answers: JSONL files and metadatasets.
 
+use gristmill_core::text::shell_quote;
 use gristmill_core::text::{agree, bytes, count, display_safe, duration};
-use gristmill_ops::engine::plan::shell_quote;
 use gristmill_ops::job::jsonl::{clean_path, JsonlReport};
 use gristmill_ops::job::metadataset::{JoinReport, MetadatasetReport};
 use gristmill_ops::job::report::OutputFile;

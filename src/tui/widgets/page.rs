@@ -3,8 +3,9 @@
 use super::layout::{draw_lines, heading};
 use super::text;
 use crate::tui::ui::Ui;
+use gristmill_core::text::shell_quote;
 use gristmill_core::Failure;
-use gristmill_ops::engine::plan::{shell_quote, CommandLine};
+use gristmill_ops::engine::plan::CommandLine;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};

@@ -1,8 +1,8 @@
 //! Refuses JSON files that do not contain lines before any line is read; otherwise each line would be reported as a problem.
 
 use super::pool::run_units;
-use crate::engine::plan::shell_quote;
 use gristmill_core::text::count_verb;
+use gristmill_core::text::shell_quote;
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::{DocumentFields, Layout, TextFile};
 

@@ -2,7 +2,6 @@
 
 use super::{absolute, missing, Operation, Plan};
 use crate::engine::mix::author::takes_aux;
-use crate::engine::plan::shell_quote;
 use crate::job::mix::{run_mix, tree, MixReport};
 use crate::job::report::{Report, ReportLine};
 use crate::job::task::TaskContext;
@@ -10,6 +9,7 @@ use gristmill_core::did_you_mean::nearest;
 use gristmill_core::mix::{MixAux, MixKind, MixMember, MixPlan, MixSubflavor, Nonmatch};
 use gristmill_core::options::{Access, Group, OptionSpec};
 use gristmill_core::text::display_safe;
+use gristmill_core::text::shell_quote;
 use gristmill_core::{Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_data::formats::energon::split_yaml::SplitFile;
 use serde_json::json;

@@ -1,8 +1,8 @@
 //! The answers about media metadata: which entries, and how. Shared by the guided prepare and by the screen of its own.
 
 use crate::tui::widgets::TextField;
+use gristmill_core::text::shell_quote;
 use gristmill_core::{DatasetFacts, MediaFilter, MediaPlan, MediaType};
-use gristmill_ops::engine::plan::shell_quote;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// Which entries are media.

@@ -166,7 +166,7 @@ impl PrepareOverview {
             Loading::FieldMap { .. } | Loading::Unset => None,
         };
         lines.extend(first.into_iter().flat_map(|words| wrapped(words, columns, ui.theme.warn)));
-        let check = format!("gristmill lint {}", gristmill_ops::engine::plan::shell_quote(&self.plan.path));
+        let check = format!("gristmill lint {}", gristmill_core::text::shell_quote(&self.plan.path));
         lines.push(Line::from(Span::styled(
             text::fit_end(&format!("To check it again: {check}"), columns, ui.glyphs),
             ui.theme.muted,

@@ -7,7 +7,7 @@ use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::screens::home::go_on;
 use crate::tui::work::Latest;
 use gristmill_core::text::count;
-use gristmill_ops::engine::plan::shell_quote;
+use gristmill_core::text::shell_quote;
 use gristmill_ops::job::unfinished::{self, State, Unfinished};
 use gristmill_ops::operations::{interrupted_run, InterruptedRun};
 use gristmill_storage::run_folder::RunFolder;

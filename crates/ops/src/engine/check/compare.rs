@@ -138,7 +138,7 @@ impl OnlyProblems<'_> {
             };
         } else {
             let item = crate::engine::outputs::exclude_item(shard, key);
-            let item = crate::engine::plan::shell_quote(&item);
+            let item = gristmill_core::text::shell_quote(&item);
             problem.message = match key {
                 Some(_) => format!("{what} and is not excluded"),
                 None => format!("{what}, and the shard is not excluded"),

@@ -184,7 +184,7 @@ impl<'a> Watch<'a> {
         let subject = Subject::shard(self.shard).key(&self.first_apple_double);
         problems.report(Problem::problem(ProblemKind::AppleDouble, subject, message).with_hint(format!(
             "gristmill prepare PATH --update --exclude-sample {}",
-            crate::engine::plan::shell_quote(&item)
+            gristmill_core::text::shell_quote(&item)
         )))
     }
 }

@@ -1,7 +1,7 @@
 //! Messages about lines that are not objects and files that are not JSONL, with a hint for each.
 
 use super::Counts;
-use crate::engine::plan::shell_quote;
+use gristmill_core::text::shell_quote;
 use gristmill_core::text::{agree, count, count_verb, display_safe_bytes, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
 use gristmill_data::source::jsonl::{is_white, start_of, BadLine, FileStart};

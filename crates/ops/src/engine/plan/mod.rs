@@ -16,7 +16,7 @@ pub mod splits;
 pub mod suggest;
 mod validate;
 
-pub use command::{shell_quote, CommandLine};
+pub use command::CommandLine;
 pub use compare::differences;
 pub use gristmill_core::did_you_mean::nearest;
 pub use inherit::inherited;

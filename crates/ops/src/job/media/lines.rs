@@ -2,10 +2,10 @@
 
 use super::{MediaPreview, MediaReport};
 use crate::engine::media::MediaOutlook;
-use crate::engine::plan::shell_quote;
 use crate::job::prepare::MediaSummary;
 use crate::job::report::{file_lines, problem_table, Report, ReportLine};
 use gristmill_core::table::{Align, Table};
+use gristmill_core::text::shell_quote;
 use gristmill_core::text::{count, display_safe, duration, grouped};
 use gristmill_core::{MediaType, Problem, ProblemKind, Severity};
 use gristmill_data::formats::energon::media_json::to_json;

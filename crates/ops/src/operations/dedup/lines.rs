@@ -1,10 +1,10 @@
 //! The printed lines of `dedup`.
 
-use crate::engine::plan::shell_quote;
 use crate::job::dedup::{DedupEstimate, DedupReport, Figures, FileReport, RepeatedPassage};
 use crate::job::report::{file_lines, problem_table, section, Report, ReportLine};
 use gristmill_core::dedup::Mode;
 use gristmill_core::table::{Align, Table};
+use gristmill_core::text::shell_quote;
 use gristmill_core::text::{agree, bytes, count, count_verb, display_safe, duration, grouped};
 use gristmill_core::{DedupPlan, Problem, ProblemKind, Severity};
 use gristmill_data::preview::text::cut_end;

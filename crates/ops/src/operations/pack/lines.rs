@@ -1,11 +1,11 @@
 //! The printed lines of `pack`.
 
-use crate::engine::plan::shell_quote;
 use crate::job::report::OutputFile;
 use crate::job::report::{file_lines, problem_table, section, Report, ReportLine};
 use crate::tokens::formats;
 use crate::tokens::pack::{PackPreview, PackReport, Skipped, TargetReport};
 use gristmill_core::table::{Align, Table};
+use gristmill_core::text::shell_quote;
 use gristmill_core::text::{agree, bytes, count, display_safe, duration, grouped};
 use gristmill_core::{DatasetKind, Problem, ProblemKind, Severity};
 use gristmill_data::source::kind::kind_of;

@@ -2,7 +2,6 @@
 
 use crate::engine::media::{outlook, MediaOutlook};
 use crate::engine::plan::fields::try_out;
-use crate::engine::plan::shell_quote;
 use crate::engine::splits::SplitSummary;
 use crate::job::media::{outlook_lines, summary_line};
 use crate::job::prepare::{preview, PrepareReport, Preview};
@@ -10,6 +9,7 @@ use crate::job::report::{file_lines, problem_table, section, Report, ReportLine}
 use crate::job::scan::LiveScan;
 use crate::job::times;
 use gristmill_core::table::{Align, Table};
+use gristmill_core::text::shell_quote;
 use gristmill_core::text::{count, display_safe, duration, grouped};
 use gristmill_core::{Cancel, DatasetFacts, Outcome, PreparePlan, Problem, ProblemKind, Rerun, RunOptions, Severity};
 use std::path::Path;

@@ -11,10 +11,11 @@ pub use lines::{differences, PreparePreview, PrepareResult};
 pub use texts::{exclude_lines, field_map, split_patterns, yaml_name};
 
 use super::{command_line_of, missing, ObsoleteFlag, Operation, Plan};
-use crate::engine::plan::{file, media_without_database, shell_quote, CommandLine};
+use crate::engine::plan::{file, media_without_database, CommandLine};
 use crate::job::prepare::run_prepare;
 use crate::job::task::TaskContext;
 use gristmill_core::options::{Group, Step};
+use gristmill_core::text::shell_quote;
 use gristmill_core::{Outcome, PreparePlan, Problem, ProblemKind, Subject};
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};

@@ -2,10 +2,10 @@
 
 use super::{command_line, Prepare};
 use crate::engine::plan::file::{from_yaml, hash, read_typed, to_yaml};
-use crate::engine::plan::shell_quote;
 use crate::operations::{read_plan, Operation};
 use gristmill_core::plan::{FieldExpr, SplitList, SplitPattern};
 use gristmill_core::sample_type::CRUDE_CLASS;
+use gristmill_core::text::shell_quote;
 use gristmill_core::{Duplicates, Loading, PackPlan, PreparePlan, Rerun, Scope, SplitPlan, Tgz};
 use gristmill_data::formats::energon::split_yaml::SplitFile;
 use proptest::prelude::*;
