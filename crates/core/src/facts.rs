@@ -91,49 +91,20 @@ impl DatasetKind {
     /// Returns the name in results.
     pub fn id(self) -> &'static str {
         match self {
-            Self::PreparedWebDataset => "prepared-web-dataset",
-            Self::RawWebDataset => "raw-web-dataset",
-            Self::Filesystem => "filesystem",
-            Self::Jsonl => "jsonl",
-            Self::Metadataset => "metadataset",
             Self::Tokens(kind) => kind.id,
-            Self::PackedFormats => "packed-formats",
-            Self::MixtureIndex => "mixture-index",
             Self::Table(kind) => kind.id,
             Self::TableFolder(kind) => kind.folder_id,
-            Self::PlainFolder => "plain-folder",
-            Self::OtherFile => "other-file",
+            kind => kind.info().id,
         }
     }
 
     /// Returns the user-facing name, for lists and titles.
     pub fn title(self) -> &'static str {
         match self {
-            Self::PreparedWebDataset | Self::RawWebDataset => "WebDataset",
-            Self::Filesystem => "media folder",
-            Self::Jsonl => "JSONL",
-            Self::Metadataset => "metadataset",
             Self::Tokens(kind) => kind.title,
-            Self::PackedFormats => "packed formats",
-            Self::MixtureIndex => "mixture index",
             Self::Table(kind) | Self::TableFolder(kind) => kind.title,
-            Self::PlainFolder => "folder",
-            Self::OtherFile => "file",
+            kind => kind.info().title,
         }
-    }
-
-    /// Returns why this kind has no splits and excludes; `None` if it has them.
-    pub fn why_no_splits(self) -> Option<&'static str> {
-        Some(match self {
-            Self::PreparedWebDataset => return None,
-            Self::RawWebDataset => "it is not prepared, so it has no splits yet",
-            Self::Jsonl => "a JSONL file has no splits",
-            Self::Metadataset => "a metadataset names its splits itself",
-            Self::Table(_) => "a file of rows has no splits",
-            Self::Filesystem | Self::TableFolder(_) | Self::PlainFolder => "a folder without tar shards has no splits",
-            Self::Tokens(_) | Self::PackedFormats | Self::MixtureIndex => "packed tokens have no splits",
-            Self::OtherFile => "it is not a prepared data set",
-        })
     }
 
     /// Whether it is a single file of documents.

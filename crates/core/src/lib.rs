@@ -9,6 +9,7 @@ pub mod facts;
 pub mod failure;
 pub mod field_map;
 pub mod handles;
+mod kinds;
 pub mod lfs;
 pub mod media;
 pub mod mix;
@@ -37,6 +38,7 @@ pub use handles::{
     Cancel, Handles, NullProblemSink, ProblemLog, ProblemSink, Progress, RecordedProblems, RecordingSink,
     UnlistedProblems,
 };
+pub use kinds::{KindInfo, Refusal, Support};
 pub use media::{AvFacts, ImageFacts, MediaFacts, MediaFilter, MediaPlan, MediaType};
 pub use mix::{MixKind, MixMember, MixPlan};
 pub use pack::PackPlan;

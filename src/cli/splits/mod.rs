@@ -76,7 +76,7 @@ fn suggest_command(failure: Failure, path: &Path) -> Failure {
 fn open(path: &Path) -> Outcome<SplitEditor> {
     let path = PathBuf::from(paths::local(path)?);
     let kind = kind_of(&path)?;
-    let why = match kind.why_no_splits() {
+    let why = match kind.info().why_no_splits {
         Some(why) if kind != DatasetKind::RawWebDataset => why,
         _ => {
             // An interrupted run is completed first; its problems are dropped, since info and lint report them, too.

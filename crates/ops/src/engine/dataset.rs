@@ -39,7 +39,7 @@ pub fn prepared_stamp(root: &Path) -> Option<FileStamp> {
 pub fn open(root: &Path) -> Outcome<Opened> {
     let prepared = prepared_stamp(root);
     let kind = kind::kind_of(root)?;
-    check_kind(root, kind)?;
+    kind.info().shards.map_err(|refusal| refusal.on("opening the data set", &root.to_string_lossy()))?;
     let found = discover::discover(root)?;
     if kind == DatasetKind::Filesystem && found.shards.is_empty() {
         return Err(only_media_metadata(root));
@@ -60,27 +60,6 @@ pub fn open(root: &Path) -> Outcome<Opened> {
     }
     facts.scan_complete = facts.shards.is_empty();
     Ok(Opened { shards: found.shards, facts, prepared })
-}
-
-fn check_kind(root: &Path, kind: DatasetKind) -> Outcome<()> {
-    let (why, hint) = match kind {
-        DatasetKind::PreparedWebDataset
-        | DatasetKind::RawWebDataset
-        | DatasetKind::Filesystem
-        | DatasetKind::PlainFolder => return Ok(()),
-        DatasetKind::Jsonl => {
-            ("it is a JSONL file, not a folder of tar shards", "prepare, info, lint and verify take it")
-        }
-        DatasetKind::Metadataset => ("metadatasets cannot be prepared yet", "give a folder of tar shards"),
-        DatasetKind::Tokens(_) | DatasetKind::PackedFormats | DatasetKind::MixtureIndex => {
-            ("it holds packed tokens, which training reads as they are", "browse shows them")
-        }
-        DatasetKind::Table(_) | DatasetKind::TableFolder(_) => {
-            ("it holds rows of a table, and no tar shard", "pack makes tokens of them; info and browse show them")
-        }
-        DatasetKind::OtherFile => ("this file is not a data set", "give the folder that holds the tar shards"),
-    };
-    Err(Failure::usage("opening the data set", why).on(Subject::path(root)).with_hint(hint))
 }
 
 fn only_media_metadata(root: &Path) -> Failure {

@@ -46,7 +46,7 @@ impl BrowseScreen {
     pub(super) fn why_no_edit(&self) -> Option<String> {
         match (&self.stage, &self.session) {
             (Stage::Open(catalog, _), None) => {
-                Some(catalog.kind().why_no_splits().unwrap_or("its splits are not open").to_owned())
+                Some(catalog.kind().info().why_no_splits.unwrap_or("its splits are not open").to_owned())
             }
             (Stage::Open(..), Some(session)) => session.why_not(),
             _ => Some("it is not open".to_owned()),

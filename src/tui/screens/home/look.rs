@@ -99,22 +99,14 @@ pub enum State {
 impl State {
     /// Returns one or two words for the list.
     pub fn word(&self, kind: DatasetKind) -> &'static str {
-        match (self, kind) {
-            (Self::None, _) => "",
-            (Self::Raw, DatasetKind::Jsonl) => "not indexed",
-            (Self::Raw, DatasetKind::PlainFolder | DatasetKind::Filesystem) => "no metadata",
-            (Self::Raw, _) => "not prepared",
-            (Self::Prepared, DatasetKind::Jsonl) => "indexed",
-            (Self::Prepared, kind) if kind.is_tokens() || kind == DatasetKind::PackedFormats => "packed",
-            (Self::Prepared, DatasetKind::MixtureIndex) => "readable",
-            (Self::Prepared, DatasetKind::Filesystem) => "described",
-            (Self::Prepared, DatasetKind::Metadataset) => "readable",
-            (Self::Prepared, _) => "prepared",
-            (Self::Stale(_), _) => "out of date",
-            (Self::Broken(_), DatasetKind::OtherFile | DatasetKind::Tokens(_)) => "unusable",
-            (Self::Broken(_), _) => "has mistakes",
-            (Self::Interrupted, _) => "interrupted",
-            (Self::Locked(_), _) => "in use",
+        match self {
+            Self::None => "",
+            Self::Raw => kind.info().raw,
+            Self::Prepared => kind.info().prepared,
+            Self::Stale(_) => "out of date",
+            Self::Broken(_) => kind.info().broken,
+            Self::Interrupted => "interrupted",
+            Self::Locked(_) => "in use",
         }
     }
 }

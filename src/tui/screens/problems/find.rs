@@ -67,7 +67,7 @@ fn absolute(path: &Path) -> PathBuf {
 }
 
 fn why_no_edit(kind: DatasetKind) -> Arc<str> {
-    let why = kind.why_no_splits().unwrap_or("it has no splits");
+    let why = kind.info().why_no_splits.unwrap_or("it has no splits");
     Arc::from(match kind {
         DatasetKind::RawWebDataset => why.to_owned(),
         _ => format!("{why}, so nothing of it can be excluded"),

@@ -1,6 +1,7 @@
 //! The members of a metadataset on disk: each is opened once, however often it is named.
 
 use gristmill_core::did_you_mean::nearest;
+use gristmill_core::text::shell_quote;
 use gristmill_core::{DatasetKind, Failure, Outcome, Problem};
 use gristmill_data::formats::energon::dataset_yaml::DatasetYaml;
 use gristmill_data::formats::energon::info::Info;
@@ -247,12 +248,7 @@ fn not_text(error: &std::string::FromUtf8Error) -> Mistake {
 
 /// Quotes a path for a shell.
 pub(super) fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.into_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
+    shell_quote(&path.to_string_lossy())
 }
 
 fn read_splits(root: &Path, config: &str) -> Result<Splits, Unusable> {

@@ -35,28 +35,11 @@ pub(super) struct Shards {
 /// Opens the target. A path of the wrong kind is a usage failure that names the right command.
 pub(super) fn open(plan: &PrepareMediaPlan, threads: usize, handles: &Handles<'_>) -> Outcome<Target> {
     let root = Path::new(&plan.path);
-    let refused =
-        |why: &str, hint: &str| Err(Failure::usage("preparing media", why).on(Subject::path(root)).with_hint(hint));
-    match kind_of(root)? {
+    let kind = kind_of(root)?;
+    kind.info().media.map_err(|refusal| refusal.on("preparing media", &plan.path))?;
+    match kind {
         DatasetKind::PreparedWebDataset => shards(root, threads, handles).map(Target::Shards),
-        DatasetKind::PlainFolder | DatasetKind::Filesystem => files(plan, handles).map(Target::Files),
-        DatasetKind::RawWebDataset => refused(
-            "the folder holds tar shards that are not prepared",
-            "gristmill prepare PATH with the same --media-metadata flag describes media on the way; \
-             loose media need a folder without shards",
-        ),
-        DatasetKind::Jsonl => refused("JSONL files have no media metadata", "give the folder that the media are in"),
-        DatasetKind::Metadataset => refused(
-            "metadatasets have no media metadata of their own",
-            "give the data set or folder that the media are in",
-        ),
-        DatasetKind::Tokens(_) | DatasetKind::PackedFormats | DatasetKind::MixtureIndex => {
-            refused("it holds tokens, no media", "give a prepared data set, or a folder of media")
-        }
-        DatasetKind::Table(_) | DatasetKind::TableFolder(_) => {
-            refused("it holds rows of text, no media", "give a prepared data set, or a folder of media")
-        }
-        DatasetKind::OtherFile => refused("it is a file", "give a prepared data set, or a folder of media"),
+        _ => files(plan, handles).map(Target::Files),
     }
 }
 

@@ -1,0 +1,196 @@
+//! What is known of each kind of data sets without looking at one: its names, and which operations refuse it.
+
+use super::facts::DatasetKind;
+use super::failure::Failure;
+use super::problem::Subject;
+use super::text::shell_quote;
+
+/// Whether an operation takes a kind of data sets, or why not.
+pub type Support = Result<(), Refusal>;
+
+/// Why an operation does not take a kind of data sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The reason, as the words of a failure.
+    pub why: &'static str,
+    /// What works instead; `{}` is the path, quoted for a shell.
+    pub hint: &'static str,
+}
+
+impl Refusal {
+    /// Returns the usage failure of work on a path, where `what` names the work.
+    pub fn on(self, what: &str, path: &str) -> Failure {
+        let hint = self.hint.replace("{}", &shell_quote(path));
+        Failure::usage(what, self.why).on(Subject::path(path)).with_hint(hint)
+    }
+}
+
+/// One kind of data sets.
+#[derive(Debug)]
+pub struct KindInfo {
+    /// The name in results.
+    pub id: &'static str,
+    /// The user-facing name, for lists and titles.
+    pub title: &'static str,
+    /// One or two words for a data set that is not prepared.
+    pub raw: &'static str,
+    /// One or two words for a data set that is prepared.
+    pub prepared: &'static str,
+    /// One or two words for a data set that cannot be used.
+    pub broken: &'static str,
+    /// Whether it can be opened as a folder of shards.
+    pub shards: Support,
+    /// Whether `prepare-media` describes its media.
+    pub media: Support,
+    /// Whether `repair` takes it.
+    pub repair: Support,
+    /// Why it has no splits and excludes; `None` if it has them.
+    pub why_no_splits: Option<&'static str>,
+}
+
+impl DatasetKind {
+    /// Returns what is known of the kind. A token format and a kind of tables have names of their own: see [`id`](Self::id) and
+    /// [`title`](Self::title).
+    pub fn info(self) -> &'static KindInfo {
+        match self {
+            Self::PreparedWebDataset => &PREPARED_WEB_DATASET,
+            Self::RawWebDataset => &RAW_WEB_DATASET,
+            Self::Filesystem => &FILESYSTEM,
+            Self::Jsonl => &JSONL,
+            Self::Metadataset => &METADATASET,
+            Self::Tokens(_) => &TOKENS,
+            Self::PackedFormats => &PACKED_FORMATS,
+            Self::MixtureIndex => &MIXTURE_INDEX,
+            Self::Table(_) => &TABLE,
+            Self::TableFolder(_) => &TABLE_FOLDER,
+            Self::PlainFolder => &PLAIN_FOLDER,
+            Self::OtherFile => &OTHER_FILE,
+        }
+    }
+}
+
+const fn no(why: &'static str, hint: &'static str) -> Support {
+    Err(Refusal { why, hint })
+}
+
+const NO_FOLDER_REPAIR: Support = no(
+    "a prepared folder is not repaired",
+    "gristmill prepare {} --update looks at what changed and writes its files anew",
+);
+
+const PREPARED_WEB_DATASET: KindInfo = KindInfo {
+    id: "prepared-web-dataset",
+    title: "WebDataset",
+    raw: "not prepared",
+    prepared: "prepared",
+    broken: "has mistakes",
+    shards: Ok(()),
+    media: Ok(()),
+    repair: NO_FOLDER_REPAIR,
+    why_no_splits: None,
+};
+
+const RAW_WEB_DATASET: KindInfo = KindInfo {
+    id: "raw-web-dataset",
+    media: no(
+        "the folder holds tar shards that are not prepared",
+        "gristmill prepare PATH with the same --media-metadata flag describes media on the way; \
+         loose media need a folder without shards",
+    ),
+    why_no_splits: Some("it is not prepared, so it has no splits yet"),
+    ..PREPARED_WEB_DATASET
+};
+
+const PLAIN_FOLDER: KindInfo = KindInfo {
+    id: "plain-folder",
+    title: "folder",
+    raw: "no metadata",
+    why_no_splits: Some("a folder without tar shards has no splits"),
+    ..PREPARED_WEB_DATASET
+};
+
+const FILESYSTEM: KindInfo =
+    KindInfo { id: "filesystem", title: "media folder", prepared: "described", ..PLAIN_FOLDER };
+
+const JSONL: KindInfo = KindInfo {
+    id: "jsonl",
+    title: "JSONL",
+    raw: "not indexed",
+    prepared: "indexed",
+    shards: no("it is a JSONL file, not a folder of tar shards", "prepare, info, lint and verify take it"),
+    media: no("JSONL files have no media metadata", "give the folder that the media are in"),
+    repair: no("the index of a JSONL file is not repaired", "gristmill prepare {} makes it anew"),
+    why_no_splits: Some("a JSONL file has no splits"),
+    ..PREPARED_WEB_DATASET
+};
+
+const METADATASET: KindInfo = KindInfo {
+    id: "metadataset",
+    title: "metadataset",
+    prepared: "readable",
+    shards: no("metadatasets cannot be prepared yet", "give a folder of tar shards"),
+    media: no("metadatasets have no media metadata of their own", "give the data set or folder that the media are in"),
+    repair: no("a metadataset is not repaired", "gristmill mix check {} reports what is wrong with it"),
+    why_no_splits: Some("a metadataset names its splits itself"),
+    ..PREPARED_WEB_DATASET
+};
+
+const TOKENS: KindInfo = KindInfo {
+    id: "tokens",
+    title: "packed tokens",
+    prepared: "packed",
+    broken: "unusable",
+    shards: no("it holds packed tokens, which training reads as they are", "browse shows them"),
+    media: no("it holds tokens, no media", "give a prepared data set, or a folder of media"),
+    repair: Ok(()),
+    why_no_splits: Some("packed tokens have no splits"),
+    ..PREPARED_WEB_DATASET
+};
+
+const PACKED_FORMATS: KindInfo = KindInfo {
+    id: "packed-formats",
+    title: "packed formats",
+    broken: "has mistakes",
+    repair: no(
+        "the formats of a folder are repaired one by one",
+        "gristmill info {} names their state; give the folder of one format",
+    ),
+    ..TOKENS
+};
+
+const MIXTURE_INDEX: KindInfo = KindInfo {
+    id: "mixture-index",
+    title: "mixture index",
+    prepared: "readable",
+    repair: no(
+        "nothing is known that could be repaired in an index of a mixture",
+        "gristmill info {} reports what is wrong; gristmill mix index makes it again",
+    ),
+    ..PACKED_FORMATS
+};
+
+const TABLE: KindInfo = KindInfo {
+    id: "table",
+    title: "table",
+    shards: no("it holds rows of a table, and no tar shard", "pack makes tokens of them; info and browse show them"),
+    media: no("it holds rows of text, no media", "give a prepared data set, or a folder of media"),
+    repair: no(
+        "files of rows are not repaired",
+        "gristmill lint {} reports what is wrong with them; get them again from their source",
+    ),
+    why_no_splits: Some("a file of rows has no splits"),
+    ..PREPARED_WEB_DATASET
+};
+
+const TABLE_FOLDER: KindInfo = KindInfo { id: "table-folder", why_no_splits: PLAIN_FOLDER.why_no_splits, ..TABLE };
+
+const OTHER_FILE: KindInfo = KindInfo {
+    id: "other-file",
+    title: "file",
+    broken: "unusable",
+    shards: no("this file is not a data set", "give the folder that holds the tar shards"),
+    media: no("it is a file", "give a prepared data set, or a folder of media"),
+    repair: no("nothing is known about files of this kind", "packed files (.pbin) can be repaired"),
+    why_no_splits: Some("it is not a prepared data set"),
+    ..PREPARED_WEB_DATASET
+};
