@@ -150,12 +150,23 @@ fn a_folder_without_media_is_an_error_of_the_data_and_stays_as_it_is() {
 }
 
 #[test]
+fn repair_of_what_is_not_prepared_names_the_right_command() {
+    let sandbox = Sandbox::new();
+    picture_shards(&sandbox, 0..1);
+    sandbox.write("photos/a.png", "x");
+    sandbox.say("repair data").ends(2).complains("hint: gristmill prepare data makes its index");
+    sandbox.say("repair photos").ends(2).complains("hint: gristmill info photos says what it holds");
+    sandbox.say(&format!("prepare-media photos {EXTENSION}"));
+    sandbox.say("repair photos").ends(2).complains("hint: gristmill prepare-media photos makes it again");
+}
+
+#[test]
 fn what_prepare_media_is_not_for_is_refused_with_the_right_command() {
     let sandbox = Sandbox::new();
     picture_shards(&sandbox, 0..1);
     sandbox.write("a.jsonl", "{}\n");
     sandbox.write("m.yaml", "x: 1\n");
-    sandbox.say(&format!("prepare-media data {EXTENSION}")).ends(2).complains("gristmill prepare PATH");
+    sandbox.say(&format!("prepare-media data {EXTENSION}")).ends(2).complains("gristmill prepare data with");
     for name in ["a.jsonl", "m.yaml"] {
         sandbox.say(&format!("prepare-media {name} {EXTENSION}")).ends(2).complains("hint:");
     }

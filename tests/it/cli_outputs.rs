@@ -56,3 +56,14 @@ fn an_index_of_a_mixture_is_named_with_its_samples_and_data_sets() {
     sandbox.write("mix/dataset_index.npy", &index[..index.len() - 8]);
     sandbox.say("info mix").ends(1).complains("another length");
 }
+
+#[test]
+fn lint_and_verify_of_outputs_name_what_works_instead() {
+    let sandbox = packed();
+    sandbox.say("mix index --lengths 8,2 --samples 10 --output mix").ends(0);
+    for command in ["lint", "verify"] {
+        sandbox.say(&format!("{command} out")).ends(2).complains("checked one by one").complains("gristmill info out");
+        sandbox.say(&format!("{command} mix")).ends(2).complains("gristmill info mix reports");
+        sandbox.say(&format!("{command} out/nanosets")).ends(0);
+    }
+}

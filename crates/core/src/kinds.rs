@@ -42,6 +42,8 @@ pub struct KindInfo {
     pub shards: Support,
     /// Whether `prepare-media` describes its media.
     pub media: Support,
+    /// Whether `lint` and `verify` take it.
+    pub check: Support,
     /// Whether `repair` takes it.
     pub repair: Support,
     /// Why it has no splits and excludes; `None` if it has them.
@@ -86,15 +88,17 @@ const PREPARED_WEB_DATASET: KindInfo = KindInfo {
     broken: "has mistakes",
     shards: Ok(()),
     media: Ok(()),
+    check: Ok(()),
     repair: NO_FOLDER_REPAIR,
     why_no_splits: None,
 };
 
 const RAW_WEB_DATASET: KindInfo = KindInfo {
     id: "raw-web-dataset",
+    repair: no("nothing is made of it yet that could be repaired", "gristmill prepare {} makes its index"),
     media: no(
         "the folder holds tar shards that are not prepared",
-        "gristmill prepare PATH with the same --media-metadata flag describes media on the way; \
+        "gristmill prepare {} with the same --media-metadata flag describes media on the way; \
          loose media need a folder without shards",
     ),
     why_no_splits: Some("it is not prepared, so it has no splits yet"),
@@ -105,12 +109,18 @@ const PLAIN_FOLDER: KindInfo = KindInfo {
     id: "plain-folder",
     title: "folder",
     raw: "no metadata",
+    repair: no("nothing is known that could be repaired in a folder of files", "gristmill info {} says what it holds"),
     why_no_splits: Some("a folder without tar shards has no splits"),
     ..PREPARED_WEB_DATASET
 };
 
-const FILESYSTEM: KindInfo =
-    KindInfo { id: "filesystem", title: "media folder", prepared: "described", ..PLAIN_FOLDER };
+const FILESYSTEM: KindInfo = KindInfo {
+    id: "filesystem",
+    title: "media folder",
+    prepared: "described",
+    repair: no("media metadata is not repaired", "gristmill prepare-media {} makes it again"),
+    ..PLAIN_FOLDER
+};
 
 const JSONL: KindInfo = KindInfo {
     id: "jsonl",
@@ -128,7 +138,7 @@ const METADATASET: KindInfo = KindInfo {
     id: "metadataset",
     title: "metadataset",
     prepared: "readable",
-    shards: no("metadatasets cannot be prepared yet", "give a folder of tar shards"),
+    shards: no("it is a metadataset, not a folder of tar shards", "prepare, info, lint and verify take it"),
     media: no("metadatasets have no media metadata of their own", "give the data set or folder that the media are in"),
     repair: no("a metadataset is not repaired", "gristmill mix check {} reports what is wrong with it"),
     why_no_splits: Some("a metadataset names its splits itself"),
@@ -151,6 +161,10 @@ const PACKED_FORMATS: KindInfo = KindInfo {
     id: "packed-formats",
     title: "packed formats",
     broken: "has mistakes",
+    check: no(
+        "the formats of a folder are checked one by one",
+        "gristmill info {} names their state; give the folder of one format",
+    ),
     repair: no(
         "the formats of a folder are repaired one by one",
         "gristmill info {} names their state; give the folder of one format",
@@ -162,6 +176,7 @@ const MIXTURE_INDEX: KindInfo = KindInfo {
     id: "mixture-index",
     title: "mixture index",
     prepared: "readable",
+    check: no("lint and verify do not read an index of a mixture", "gristmill info {} reports what is wrong with it"),
     repair: no(
         "nothing is known that could be repaired in an index of a mixture",
         "gristmill info {} reports what is wrong; gristmill mix index makes it again",

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Runs `lint`. Findings go to the handles, in no fixed order among shards. A data set that is not prepared is a failure.
 pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
     super::recover::before_looking(root, handles.problems)?;
-    if kind_of(root)? == DatasetKind::Filesystem {
+    if checkable(root)? == DatasetKind::Filesystem {
         let depth = if options.decode { Depth::Decode } else { Depth::Rows };
         return media_folder(root, depth, threads, handles);
     }
@@ -33,6 +33,13 @@ pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Ha
         each_shard(prepared.shard_count(), bytes, threads, handles, |id| lint::lint_shard(&context, id, handles))?;
     lint::finish(&context, handles)?;
     Ok(checked)
+}
+
+/// Returns the kind of a path; a usage failure if its kind is not checked.
+fn checkable(root: &Path) -> Outcome<DatasetKind> {
+    let kind = kind_of(root)?;
+    kind.info().check.map_err(|refusal| refusal.on("checking the data set", &root.to_string_lossy()))?;
+    Ok(kind)
 }
 
 /// Checks a file or a folder of tables; with `is_deep`, decodes all rows as well. Findings go to the handles.
@@ -59,7 +66,7 @@ pub fn run_single_shard(path: &Path, options: &RunOptions, handles: &Handles<'_>
 /// Runs `verify`. Findings go to the handles, in no fixed order among shards. A data set that is not prepared is a failure.
 pub fn run_verify(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
     super::recover::before_looking(root, handles.problems)?;
-    if kind_of(root)? == DatasetKind::Filesystem {
+    if checkable(root)? == DatasetKind::Filesystem {
         return media_folder(root, Depth::Probe, threads, handles);
     }
     let sink = Findings { inner: handles.problems, any: AtomicBool::new(false) };

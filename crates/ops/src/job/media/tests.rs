@@ -143,9 +143,12 @@ fn paths_that_the_command_is_not_for_are_refused_with_what_is() {
     put(dir.path(), "a.jsonl", b"{}\n");
     put(dir.path(), "m.yaml", b"x: 1\n");
     put(dir.path(), "file.bin", b"x");
-    for (name, hint) in
-        [("raw", "gristmill prepare PATH"), ("a.jsonl", "folder"), ("m.yaml", "folder"), ("file.bin", "folder")]
-    {
+    for (name, hint) in [
+        ("raw", "raw with the same --media-metadata flag"),
+        ("a.jsonl", "folder"),
+        ("m.yaml", "folder"),
+        ("file.bin", "folder"),
+    ] {
         let failure = run(plan(&dir.path().join(name), MediaFilter::Header)).unwrap_err();
         assert_eq!(failure.class, ExitClass::Usage, "{failure}");
         assert!(failure.hint.as_deref().unwrap().contains(hint), "{failure:?}");
