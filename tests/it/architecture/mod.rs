@@ -67,6 +67,13 @@ const FORMAT_NAMES: &[(&str, usize)] =
 const FLAG_NAMES: &[(&str, usize)] =
     &[("truncate-to", 3), ("max-tokens-per-file", 5), ("min-count", 10), ("sample-size", 13)];
 
+/// Variants of `DatasetKind` that no other type has, and the maximum number of files that name one, without the files that define and detect
+/// the kinds. What an operation supports is a column of `core/kinds.rs`.
+const KIND_NAMES: &[&str] =
+    &["PreparedWebDataset", "RawWebDataset", "Filesystem", "PackedFormats", "TableFolder", "PlainFolder"];
+const KIND_FILES: &[&str] = &["core/facts.rs", "core/kinds.rs", "source/kind.rs"];
+const FILES_WITH_KINDS: usize = 30;
+
 /// Words that messages, help and labels must not use, and the maximum number of texts that still use each.
 const UNWANTED_WORDS: &[(&str, usize)] = &[
     ("told|tells?", 0),
@@ -205,6 +212,14 @@ fn a_flag_is_named_in_few_files() {
         );
     }
     assert!(over.is_empty(), "files that name a flag\n{}", over.join("\n"));
+}
+
+#[test]
+fn a_kind_of_data_sets_is_named_in_few_files() {
+    let files = files_that(|file| {
+        !KIND_FILES.contains(&file.path.as_str()) && KIND_NAMES.iter().any(|name| file.names.contains(*name))
+    });
+    check("files that name a kind of data sets", files.len(), FILES_WITH_KINDS, &files);
 }
 
 #[test]
