@@ -5,6 +5,7 @@ pub mod count;
 pub mod dedup;
 pub(crate) mod exclusive_output;
 pub mod export;
+pub(crate) mod fetch;
 pub mod figures;
 pub mod files_report;
 mod in_order;

@@ -18,7 +18,6 @@ mod preview_outputs;
 mod preview_places;
 mod publish;
 mod record;
-mod remote;
 mod report;
 mod run;
 #[cfg(test)]

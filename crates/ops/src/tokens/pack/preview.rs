@@ -7,9 +7,9 @@ use super::layout::Layout;
 use super::preview_outputs::{expected, outputs, share, shown, MAX_LISTED};
 use super::preview_places::places;
 use super::record::{decide, settled, Decision};
-use super::remote;
 use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
 use super::run::{no_text, wants_some, NO_TEXT_HINT};
+use crate::job::fetch::fetch;
 use crate::job::layouts;
 use crate::job::pool::together;
 use crate::job::record::stopped_run;
@@ -39,8 +39,8 @@ pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcom
 
 /// Like [`preview`], as a job: data sets of the hub are downloaded.
 pub(crate) fn run_preview(context: &TaskContext, plan: &PackPlan) -> Outcome<PackPreview> {
-    let preview = remote::fetch(plan, context)
-        .and_then(|snapshots| preview_of(plan, snapshots, &context.options, &context.cancel));
+    let preview =
+        fetch(plan, context).and_then(|snapshots| preview_of(plan, snapshots, &context.options, &context.cancel));
     match preview {
         Ok(mut preview) => {
             preview.problems.splice(0..0, context.problems.to_vec());

@@ -9,8 +9,9 @@ use super::layout::Layout;
 use super::pipeline::{self, Limits, PassEnd};
 use super::publish::{publish, Outputs};
 use super::record::{decide, settled, Decision, Recorded};
-use super::{disk_space, findings, outputs, remote, PackReport, Skipped, TargetReport, Tuning};
+use super::{disk_space, findings, outputs, PackReport, Skipped, TargetReport, Tuning};
 use crate::engine::plan::file::pack_to_yaml;
+use crate::job::fetch::fetch;
 use crate::job::layouts;
 use crate::job::outputs::OutputState;
 use crate::job::overall::{cost, Forecast};
@@ -92,7 +93,7 @@ impl<'a> Job<'a> {
         // The tokenizer is verified while the first texts are packed.
         let tokenizer = load_tokenizer(plan, &together)?;
         let specs = formats::encodings(plan, &tokenizer)?;
-        let snapshots = remote::fetch(plan, context)?;
+        let snapshots = fetch(plan, context)?;
         let inputs = find(plan, &layout, &specs, snapshots, &context.cancel)?;
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;

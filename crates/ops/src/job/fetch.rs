@@ -1,6 +1,6 @@
 //! Inputs of a plan that are data sets of the hub: they are downloaded into its cache before the text is read.
 
-use crate::job::task::TaskContext;
+use super::task::TaskContext;
 use gristmill_core::{Failure, Outcome, PackPlan};
 use gristmill_data::source::documents::HubSnapshot;
 use gristmill_storage::remote::is_hub_url;
@@ -10,7 +10,7 @@ use gristmill_storage::remote::is_hub_url;
 ///
 /// # Errors
 /// An address is wrong, the hub refuses or cannot be reached, a data set has no data, or the disk is full.
-pub(super) fn fetch(plan: &PackPlan, context: &TaskContext) -> Outcome<Vec<HubSnapshot>> {
+pub(crate) fn fetch(plan: &PackPlan, context: &TaskContext) -> Outcome<Vec<HubSnapshot>> {
     let inputs: Vec<&str> = plan.inputs.iter().map(String::as_str).filter(|input| is_hub_url(input)).collect();
     if inputs.is_empty() {
         return Ok(Vec::new());
