@@ -1,35 +1,51 @@
-//! Inputs of a plan that are data sets of the hub: they are downloaded into its cache before the text is read.
+//! Inputs that are data sets of the hub: they are downloaded into its cache before they are read.
 
 use super::task::TaskContext;
-use gristmill_core::{Failure, Outcome, PackPlan};
-use gristmill_data::source::documents::HubSnapshot;
+use gristmill_core::{Failure, Outcome};
+use gristmill_data::source::documents::{HubSnapshot, InputRules, Selection};
 use gristmill_storage::remote::is_hub_url;
+use std::path::PathBuf;
 
-/// Downloads the data sets of the hub that a plan reads, as far as the cache does not have them. Names of problems are their addresses from
+/// Which inputs are read, and how.
+#[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "without the feature addresses are refused"))]
+pub(crate) struct FetchRequest<'a> {
+    /// Paths, which are left alone, and addresses.
+    pub(crate) inputs: &'a [PathBuf],
+    /// The files that are read.
+    pub(crate) selection: Selection<'a>,
+    /// Rules of the programs that read them.
+    pub(crate) rules: &'a [&'static InputRules],
+    /// Forecast of the time to process a byte after the download, in seconds.
+    pub(crate) byte_cost: f64,
+}
+
+/// Downloads the data sets of the hub among the inputs, as far as the cache does not have them. Names of problems are their addresses from
 /// then on.
 ///
 /// # Errors
 /// An address is wrong, the hub refuses or cannot be reached, a data set has no data, or the disk is full.
-pub(crate) fn fetch(plan: &PackPlan, context: &TaskContext) -> Outcome<Vec<HubSnapshot>> {
-    let inputs: Vec<&str> = plan.inputs.iter().map(String::as_str).filter(|input| is_hub_url(input)).collect();
+pub(crate) fn fetch(request: &FetchRequest<'_>, context: &TaskContext) -> Outcome<Vec<HubSnapshot>> {
+    let inputs = request.inputs.iter().filter_map(|input| input.to_str());
+    let inputs: Vec<&str> = inputs.filter(|input| is_hub_url(input)).collect();
     if inputs.is_empty() {
         return Ok(Vec::new());
     }
-    if plan.paths_file.is_some() {
+    let selection = request.selection;
+    if selection.paths_file.is_some() {
         return Err(Failure::usage("looking for text files", "with --paths-file the input is a local folder")
             .with_hint("--glob selects files of a data set of the hub"));
     }
-    if plan.inputs.len() > 1 && (plan.split.is_some() || plan.subset.is_some()) {
-        let option = if plan.split.is_some() { "--split" } else { "--subset" };
+    if request.inputs.len() > 1 && (selection.split.is_some() || selection.subset.is_some()) {
+        let option = if selection.split.is_some() { "--split" } else { "--subset" };
         return Err(Failure::usage("looking for splits", "a split or subset is of one data set")
             .on(gristmill_core::Subject::field(option))
-            .with_hint("pack each data set in a run of its own"));
+            .with_hint("give each data set a run of its own"));
     }
-    fetch_all(plan, &inputs, context)
+    fetch_all(request, &inputs, context)
 }
 
 #[cfg(not(feature = "remote"))]
-fn fetch_all(_: &PackPlan, inputs: &[&str], _: &TaskContext) -> Outcome<Vec<HubSnapshot>> {
+fn fetch_all(_: &FetchRequest<'_>, inputs: &[&str], _: &TaskContext) -> Outcome<Vec<HubSnapshot>> {
     use gristmill_core::Subject;
     Err(Failure::usage("opening the data set", "this build has no feature `remote`, which reads the hub")
         .on(inputs.first().map_or_else(Subject::default, Subject::path))
@@ -42,12 +58,10 @@ use hub::fetch_all;
 #[cfg(feature = "remote")]
 mod hub {
     use super::*;
-    use crate::job::overall::{cost, Forecast};
+    use crate::job::overall::Forecast;
     use crate::job::Phase;
-    use crate::tokens::formats;
     use gristmill_core::text::{bytes, count};
     use gristmill_core::{Problem, ProblemKind, ProblemSink as _, Subject};
-    use gristmill_data::source::documents::Selection;
     use gristmill_storage::read::read_whole;
     use gristmill_storage::remote::{is_partial, Hub, HubSettings, RepositoryFile, RepositoryUrl, Revision, Transfer};
     use std::collections::HashSet;
@@ -59,38 +73,47 @@ mod hub {
     /// Seconds to download a byte, on an ordinary line.
     const BYTE_DOWNLOADED: f64 = 2e-8;
 
-    pub(super) fn fetch_all(plan: &PackPlan, inputs: &[&str], context: &TaskContext) -> Outcome<Vec<HubSnapshot>> {
+    pub(super) fn fetch_all(
+        request: &FetchRequest<'_>,
+        inputs: &[&str],
+        context: &TaskContext,
+    ) -> Outcome<Vec<HubSnapshot>> {
         let hub = Hub::open(HubSettings::from_env()?, &*context.fs)?;
-        inputs.iter().map(|input| fetch_one(&hub, plan, input, context)).collect()
+        inputs.iter().map(|input| fetch_one(&hub, request, input, context)).collect()
     }
 
-    fn fetch_one(hub: &Hub<'_>, plan: &PackPlan, input: &str, context: &TaskContext) -> Outcome<HubSnapshot> {
+    fn fetch_one(
+        hub: &Hub<'_>,
+        request: &FetchRequest<'_>,
+        input: &str,
+        context: &TaskContext,
+    ) -> Outcome<HubSnapshot> {
         let url = RepositoryUrl::parse(input)?;
         context.log(format!("listing the files of {input}"));
         let revision = hub.revision(&url, &context.cancel)?;
         let mut snapshot = listed(input, &url, &revision);
         let base = base_of(&url, snapshot.is_file);
         let transfer = Transfer { progress: &context.progress, cancel: &context.cancel };
-        let selection = Selection::of(plan);
+        let selection = request.selection;
         if !snapshot.is_file && (selection.glob.is_none() || selection.split.is_some()) {
             (snapshot.readme, snapshot.settings) = card(hub, &url, &revision, &base, transfer)?;
         }
         let mut chosen: HashSet<String> = HashSet::new();
         match snapshot.split_files(selection)? {
             Some(files) => chosen.extend(files),
-            None => formats::chosen(plan).into_iter().try_for_each(|format| {
-                let files = snapshot.chosen(selection, format.input_rules())?;
-                chosen.extend(files.into_iter().map(str::to_owned));
-                Ok(())
-            })?,
+            None => {
+                for rules in request.rules {
+                    chosen.extend(snapshot.chosen(selection, rules)?.into_iter().map(str::to_owned));
+                }
+            }
         }
         let is_chosen = |file: &&RepositoryFile| chosen.contains(relative(&file.path, &base));
         let files: Vec<RepositoryFile> = revision.files.iter().filter(is_chosen).cloned().collect();
         if files.is_empty() {
-            return Err(no_data(hub, plan, &url, context));
+            return Err(no_data(hub, selection, &url, context));
         }
         let total: u64 = files.iter().map(|file| file.size).fold(0, u64::saturating_add);
-        let forecast = Forecast::new(total as f64 * BYTE_DOWNLOADED, total as f64 * cost::BYTE_PACKED);
+        let forecast = Forecast::new(total as f64 * BYTE_DOWNLOADED, total as f64 * request.byte_cost);
         let line = format!("downloading {} ({}) of {input}", count(files.len() as u64, "file"), bytes(total));
         context.stage(Phase::Download, Phase::Download.item(), forecast, line);
         let folder = hub.fetch(&url, &revision.commit, &files, transfer)?;
@@ -168,9 +191,9 @@ mod hub {
         }
     }
 
-    fn no_data(hub: &Hub<'_>, plan: &PackPlan, url: &RepositoryUrl, context: &TaskContext) -> Failure {
+    fn no_data(hub: &Hub<'_>, selection: Selection<'_>, url: &RepositoryUrl, context: &TaskContext) -> Failure {
         let failure = |why: &str| Failure::usage(WHAT, why).on(Subject::path(url.of_file(&url.path)));
-        if plan.glob.is_some() {
+        if selection.glob.is_some() {
             return failure("--glob fits no file")
                 .with_hint("* stays within a folder: **/*.parquet looks into all of them");
         }

@@ -122,7 +122,10 @@ impl<R: Send + 'static> Task<R> {
         let worker = std::thread::Builder::new()
             .name(name.into())
             .spawn(move || {
-                let result = work(&inner);
+                let result = work(&inner).map_err(|mut failure| {
+                    inner.problems.rename(&mut failure.subject);
+                    failure
+                });
                 inner.board.end(match &result {
                     Ok(_) => JobState::Done,
                     Err(failure) if failure.is_cancelled() => JobState::Cancelled,

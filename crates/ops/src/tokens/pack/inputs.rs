@@ -6,6 +6,9 @@
 use super::super::format::{DealRequest, DealtFiles, ReadingOrder, TokenFormat, TokenOutput};
 use super::super::formats;
 use super::layout::Layout;
+use crate::job::fetch::{fetch, FetchRequest};
+use crate::job::overall::cost;
+use crate::job::task::TaskContext;
 use crate::tokens::encode::{EncodingSpec, RowDeal, RowFilter};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, Subject};
 use gristmill_data::source::documents::{list, FileRows, HubSnapshot, Listing, Selection, TextFile};
@@ -118,6 +121,14 @@ fn count_rows(files: &mut [TextFile], problems: &mut Vec<Problem>, cancel: &Canc
         })?;
     }
     Ok(())
+}
+
+/// Downloads the data sets of the hub that a plan reads.
+pub(super) fn fetch_remote(plan: &PackPlan, context: &TaskContext) -> Outcome<Vec<HubSnapshot>> {
+    let inputs: Vec<PathBuf> = plan.inputs.iter().map(PathBuf::from).collect();
+    let rules: Vec<_> = formats::chosen(plan).into_iter().map(TokenFormat::input_rules).collect();
+    let selection = Selection::of(plan);
+    fetch(&FetchRequest { inputs: &inputs, selection, rules: &rules, byte_cost: cost::BYTE_PACKED }, context)
 }
 
 /// Returns the rows of a file that are read; `None` means all.

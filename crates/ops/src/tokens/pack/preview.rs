@@ -1,7 +1,7 @@
 //! Estimates what a plan would make, from documents spread over the inputs.
 
 use super::super::formats;
-use super::inputs::{find, Inputs, Pass};
+use super::inputs::{fetch_remote, find, Inputs, Pass};
 use super::journal::Journal;
 use super::layout::Layout;
 use super::preview_outputs::{expected, outputs, share, shown, MAX_LISTED};
@@ -9,7 +9,6 @@ use super::preview_places::places;
 use super::record::{decide, settled, Decision};
 use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
 use super::run::{no_text, wants_some, NO_TEXT_HINT};
-use crate::job::fetch::fetch;
 use crate::job::layouts;
 use crate::job::pool::together;
 use crate::job::record::stopped_run;
@@ -39,19 +38,11 @@ pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcom
 
 /// Like [`preview`], as a job: data sets of the hub are downloaded.
 pub(crate) fn run_preview(context: &TaskContext, plan: &PackPlan) -> Outcome<PackPreview> {
-    let preview =
-        fetch(plan, context).and_then(|snapshots| preview_of(plan, snapshots, &context.options, &context.cancel));
-    match preview {
-        Ok(mut preview) => {
-            preview.problems.splice(0..0, context.problems.to_vec());
-            preview.problems.iter_mut().for_each(|problem| context.problems.rename(&mut problem.subject));
-            Ok(preview)
-        }
-        Err(mut failure) => {
-            context.problems.rename(&mut failure.subject);
-            Err(failure)
-        }
-    }
+    let snapshots = fetch_remote(plan, context)?;
+    let mut preview = preview_of(plan, snapshots, &context.options, &context.cancel)?;
+    preview.problems.splice(0..0, context.problems.to_vec());
+    preview.problems.iter_mut().for_each(|problem| context.problems.rename(&mut problem.subject));
+    Ok(preview)
 }
 
 /// Like [`preview`], with the data sets of the hub that the plan reads.

@@ -3,7 +3,7 @@
 use super::super::formats;
 use super::assemble::{Assembler, COMMIT_BYTES};
 use super::feed::Feed;
-use super::inputs::{find, Inputs};
+use super::inputs::{fetch_remote, find, Inputs};
 use super::journal::{Begin, Journal, Record, Totals};
 use super::layout::Layout;
 use super::pipeline::{self, Limits, PassEnd};
@@ -11,7 +11,6 @@ use super::publish::{publish, Outputs};
 use super::record::{decide, settled, Decision, Recorded};
 use super::{disk_space, findings, outputs, PackReport, Skipped, TargetReport, Tuning};
 use crate::engine::plan::file::pack_to_yaml;
-use crate::job::fetch::fetch;
 use crate::job::layouts;
 use crate::job::outputs::OutputState;
 use crate::job::overall::{cost, Forecast};
@@ -53,14 +52,6 @@ struct Job<'a> {
 
 /// Executes a plan. An error leaves existing output unchanged.
 pub(super) fn run(context: &TaskContext, plan: &PackPlan, tuning: Tuning) -> Outcome<PackReport> {
-    let result = run_with_addresses(context, plan, tuning);
-    result.map_err(|mut failure| {
-        context.problems.rename(&mut failure.subject);
-        failure
-    })
-}
-
-fn run_with_addresses(context: &TaskContext, plan: &PackPlan, tuning: Tuning) -> Outcome<PackReport> {
     context.phase_of(Phase::Open, "file", "looking for text");
     let mut job = Job::open(context, plan, tuning)?;
     if let Decision::Nothing = decide(plan, &job.hash, &job.layout, &job.inputs)? {
@@ -93,7 +84,7 @@ impl<'a> Job<'a> {
         // The tokenizer is verified while the first texts are packed.
         let tokenizer = load_tokenizer(plan, &together)?;
         let specs = formats::encodings(plan, &tokenizer)?;
-        let snapshots = fetch(plan, context)?;
+        let snapshots = fetch_remote(plan, context)?;
         let inputs = find(plan, &layout, &specs, snapshots, &context.cancel)?;
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;
