@@ -35,9 +35,9 @@ const BUDGETS: &[(&str, usize)] = &[
     ("dedup", 2_735),
     ("engine", 26_890),
     ("formats", 6_414),
-    ("job", 12_446),
+    ("job", 12_614),
     ("media", 13_539),
-    ("operations", 4_750),
+    ("operations", 4_751),
     ("parquet", 5_099),
     ("preview", 3_421),
     ("prompt", 1_286),
@@ -45,7 +45,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("source", 11_583),
     ("storage", 4_065),
     ("tokenizer", 6_469),
-    ("tokens", 11_966),
+    ("tokens", 11_801),
     ("tui", 31_663),
 ];
 

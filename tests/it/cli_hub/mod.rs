@@ -1,7 +1,8 @@
-//! `pack` of data sets of the hub, from a server on this machine that fails on request.
+//! `pack` and `count` of data sets of the hub, from a server on this machine that fails on request.
 
 mod access;
 mod cache;
+mod count;
 mod faults;
 mod network;
 mod splits;

@@ -2,7 +2,7 @@
 
 use super::{pack_words, World};
 
-fn world() -> World {
+pub(super) fn world() -> World {
     let world = World::new();
     world.put("o/s/data/train-00000-of-00002.jsonl", b"{\"text\": \"first\"}\n{\"text\": \"second\"}\n");
     world.put("o/s/data/train-00001-of-00002.jsonl", b"{\"text\": \"third\"}\n");

@@ -1,6 +1,8 @@
 //! Counts documents, bytes and tokens of text, and finds the longest document of each file.
 
+use super::fetch::{fetch, FetchRequest};
 use super::layouts;
+use super::overall::cost;
 use super::pool::{run_units, together};
 use super::report::{Report, ReportLine};
 use super::task::TaskContext;
@@ -9,8 +11,8 @@ use gristmill_core::pack::TextField;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 use gristmill_data::source::documents::{
-    list_jsonl, plain_units, read_unit, Block, DocumentBlock, DocumentFields, DocumentRules, Extractor, Line,
-    OtherFields, ParsedLine, Position, Row, Selection, TextFile, Verdict,
+    list_jsonl, plain_units, read_unit, Block, DocumentBlock, DocumentFields, DocumentRules, Extractor, InputRules,
+    Line, OtherFields, ParsedLine, Position, Row, Selection, TextFile, Verdict,
 };
 use gristmill_data::source::jsonl;
 use gristmill_storage::publish::write_file;
@@ -40,7 +42,7 @@ pub(crate) const TEXT_KEY: &str = "text";
 pub struct CountPlan {
     /// [`PLAN_VERSION`](gristmill_core::plan::PLAN_VERSION).
     pub version: u32,
-    /// Files with documents, and folders of such files.
+    /// Files with documents, folders of such files, and data sets of the hub by their addresses.
     pub inputs: Vec<PathBuf>,
     /// The tokenizer, in the form that `pack` accepts.
     pub tokenizer: String,
@@ -123,8 +125,11 @@ pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContex
     context.phase_of(Phase::Open, "file", "looking for text files");
     refuse_existing(plan)?;
     let tokenizer = Tokenizer::load_together(&plan.tokenizer, &together)?;
-    let selection = Selection { glob: plan.glob.as_deref(), reads_tables: true, ..Selection::default() };
-    let listing = list_jsonl(&plan.inputs, selection, &context.cancel)?;
+    let glob = plan.glob.as_deref();
+    let selection = Selection { glob, reads_tables: true, all_splits: true, ..Selection::default() };
+    let (inputs, rules) = (&plan.inputs, &[&InputRules::JSON_LINES]);
+    let snapshots = fetch(&FetchRequest { inputs, selection, rules, byte_cost: cost::BYTE_PACKED }, context)?;
+    let listing = list_jsonl(inputs, Selection { snapshots: &snapshots, ..selection }, &context.cancel)?;
     listing.problems.iter().try_for_each(|problem| context.problems.report(problem.clone()))?;
     let mut report = CountReport {
         files: listing.files.iter().map(empty_count).collect(),

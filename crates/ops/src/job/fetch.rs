@@ -95,7 +95,8 @@ mod hub {
         let base = base_of(&url, snapshot.is_file);
         let transfer = Transfer { progress: &context.progress, cancel: &context.cancel };
         let selection = request.selection;
-        if !snapshot.is_file && (selection.glob.is_none() || selection.split.is_some()) {
+        let needs_card = selection.split.is_some() || selection.glob.is_none() && !selection.all_splits;
+        if !snapshot.is_file && needs_card {
             (snapshot.readme, snapshot.settings) = card(hub, &url, &revision, &base, transfer)?;
         }
         let mut chosen: HashSet<String> = HashSet::new();

@@ -25,7 +25,8 @@ impl Plan for CountPlan {
 }
 
 const OPTIONS: &[Spec] = &[
-    Spec::new("input", "INPUT", "JSONL, CSV and TSV files (plain, .gz, .zst, .bz2, .xz), Parquet and Arrow files, folders of them, and .txt files", paths!(inputs))
+    Spec::new("input", "INPUT", "JSONL, CSV and TSV files (plain, .gz, .zst, .bz2, .xz), Parquet and Arrow files, folders of them, .txt files, and hf://datasets/OWNER/NAME", paths!(inputs))
+        .or_address()
         .positional()
         .required(),
     Spec::new(

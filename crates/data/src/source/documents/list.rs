@@ -64,6 +64,8 @@ pub struct Selection<'a> {
     pub split: Option<&'a str>,
     /// The subset whose splits are read.
     pub subset: Option<&'a str>,
+    /// Whether the files of all splits and subsets of a data set of the hub are read if none is chosen.
+    pub all_splits: bool,
     /// Whether splits are read as by the reference program: a file once for each pattern that it matches, and without a report of leaks.
     pub is_compat: bool,
     /// Whether a note names the splits of a folder of which all files are read.
@@ -82,6 +84,7 @@ impl<'a> Selection<'a> {
             reads_tables: true,
             split: plan.split.as_deref(),
             subset: plan.subset.as_deref(),
+            all_splits: false,
             is_compat: plan.compat,
             names_splits: !plan.follows_reference() && plan.glob.is_none(),
             snapshots: &[],

@@ -166,7 +166,7 @@ impl HubSnapshot {
     /// It has several splits, and none is chosen; the card is invalid; there is no such subset.
     fn splits(&self, selection: Selection<'_>) -> Outcome<Option<Splits>> {
         let is_chosen = selection.split.is_some() || selection.subset.is_some();
-        if self.is_file || selection.glob.is_some() && !is_chosen {
+        if self.is_file || (selection.glob.is_some() || selection.all_splits) && !is_chosen {
             return Ok(None);
         }
         let (readme, settings) = (self.readme.as_deref(), self.settings.as_deref());
