@@ -42,11 +42,11 @@ const BUDGETS: &[(&str, usize)] = &[
     ("preview", 3_421),
     ("prompt", 1_286),
     ("pycompat", 4_550),
-    ("source", 11_583),
+    ("source", 11_646),
     ("storage", 4_065),
     ("tokenizer", 6_469),
     ("tokens", 11_801),
-    ("tui", 31_663),
+    ("tui", 31_665),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
@@ -72,7 +72,7 @@ const FLAG_NAMES: &[(&str, usize)] =
 const KIND_NAMES: &[&str] =
     &["PreparedWebDataset", "RawWebDataset", "Filesystem", "PackedFormats", "TableFolder", "PlainFolder"];
 const KIND_FILES: &[&str] = &["core/facts.rs", "core/kinds.rs", "source/kind.rs"];
-const FILES_WITH_KINDS: usize = 30;
+const FILES_WITH_KINDS: usize = 31;
 
 /// Words that messages, help and labels must not use, and the maximum number of texts that still use each.
 const UNWANTED_WORDS: &[(&str, usize)] = &[
