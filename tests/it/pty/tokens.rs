@@ -54,7 +54,11 @@ fn text_is_packed_from_the_first_question_to_the_browser() {
 fn without_a_path_it_is_asked_for_and_the_screens_ask_the_rest() {
     let house = corpus();
     let mut story = Start::new(&house).arguments(&["pack"]).size(80, 24).run();
-    story.wait_for("JSONL, CSV and TSV files").type_text("nowhere.jsonl").wait_for("failed on nowhere.jsonl").keys("enter");
+    story
+        .wait_for("JSONL, CSV and TSV files")
+        .type_text("nowhere.jsonl")
+        .wait_for("failed on nowhere.jsonl")
+        .keys("enter");
     story.keys("ctrl-x").type_text("corpus.jsonl").wait_for("▸ pack ▸ corpus.jsonl").wait_for("plain text");
     story.keys("enter").wait_for("2 of 3 documents have text there").keys("q").wait_gone("documents have text");
     assert_eq!(story.exit_code(), 0);
