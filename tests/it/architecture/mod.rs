@@ -42,7 +42,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("preview", 3_421),
     ("prompt", 1_286),
     ("pycompat", 4_550),
-    ("source", 11_646),
+    ("source", 11_649),
     ("storage", 4_065),
     ("tokenizer", 6_469),
     ("tokens", 11_801),

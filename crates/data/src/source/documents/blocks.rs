@@ -271,8 +271,11 @@ impl Blocks {
         }
     }
 
-    /// Returns what is wrong with the documents; valid once there are no more blocks.
+    /// Returns what is wrong with the documents; `None` as long as there are more blocks, since only the end decides that.
     pub(super) fn form_damage(&self, file: &TextFile) -> Option<Problem> {
+        if !self.is_over || !self.waiting.is_empty() {
+            return None;
+        }
         let (message, hint) = self.form.as_ref()?.damage(self.at.line)?;
         Some(Problem::problem(ProblemKind::CutShort, Subject::path(&file.path), message).with_hint(hint))
     }

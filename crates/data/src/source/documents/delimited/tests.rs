@@ -198,6 +198,20 @@ fn what_is_left_out_or_lost_is_named_by_its_row() {
 }
 
 #[test]
+fn a_file_that_is_not_read_to_its_end_is_not_damaged() {
+    let rows: String = (0..40_000).map(|n| format!("\"some, \"\"words\"\"\nand {n}\",{n}\n")).collect();
+    let (_dir, file) = put("a.csv", format!("text,n\n{rows}").as_bytes());
+    assert_eq!(file.source.first_documents(&file, 32, &Cancel::default()).unwrap().damage, None);
+    let mut reader = file.source.open(&file, &key("text"), Position::default(), 1, &Cancel::default()).unwrap();
+    let mut blocks = 0;
+    while reader.next(Vec::new()).unwrap().is_some() {
+        blocks += 1;
+        assert_eq!(reader.damage().unwrap(), None, "after block {blocks}");
+    }
+    assert!(blocks > 2, "{blocks}");
+}
+
+#[test]
 fn a_row_that_is_too_long_is_left_out_alone() {
     let long = "x".repeat(super::super::MAX_LINE_BYTES);
     let (_dir, file) = put("a.csv", format!("text,n\na,1\n\"{long}\n\",2\nb,3\n").as_bytes());
