@@ -219,12 +219,18 @@ mod tests {
         line.flush().unwrap();
         allow.send(()).unwrap();
         assert_eq!(seen.recv_timeout(LONG).unwrap().len(), CHUNK_BYTES);
+        // One chunk may already be in progress. It ends once the rest is thrown away: before that, another one would follow.
+        let (shared, is_over) = (Arc::clone(&line.shared), Arc::new(AtomicBool::new(false)));
+        let seen_over = Arc::clone(&is_over);
         let helper = std::thread::spawn(move || {
-            // One chunk may already be in progress.
+            while !shared.drop_it.load(Ordering::SeqCst) && !seen_over.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
             let _ = allow.send(());
             allow
         });
         assert!(line.shared.clear(), "a frame was cut");
+        is_over.store(true, Ordering::SeqCst);
         assert!(line.busy().is_free());
         drop(helper.join());
         assert!(seen.try_iter().count() <= 1);
