@@ -8,7 +8,7 @@ use crate::tui::screens::browse::{locate, Start as At};
 use crate::tui::Start;
 use clap::Args;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
-use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
+use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_data::source::discover::discover;
 use gristmill_data::source::kind::kind_of;
 use gristmill_ops::engine::browse::places::place_of;
@@ -69,7 +69,7 @@ fn check_readable(path: &Path) -> Outcome<()> {
     if path.is_file() {
         return open_read(path).map(drop);
     }
-    if !matches!(kind, DatasetKind::RawWebDataset | DatasetKind::PreparedWebDataset) {
+    if !kind.is_web_dataset() {
         return Ok(());
     }
     let mut first = None;

@@ -1,16 +1,14 @@
 //! Runs a check with progress, and prints its findings.
 
 use super::context::Context;
-use super::exit::{fields, Done, Finished};
+use super::exit::{Done, Finished};
 use super::printer::{paint, Tone};
 use super::progress::ProgressView;
 use super::report;
 use super::task::print_findings;
 use gristmill_core::text::{bytes, count};
 use gristmill_core::{Handles, Outcome, ProblemLog, Progress, Severity};
-use gristmill_ops::engine::check::tables;
-use gristmill_ops::engine::check::CheckTexts;
-use gristmill_ops::engine::check::Checked;
+use gristmill_ops::engine::check::{CheckReport, CheckTexts};
 use gristmill_ops::engine::modalities::check::Vocabulary;
 use gristmill_ops::job::report::counts_value;
 use gristmill_ops::job::{poll, JobState, JobStatus, Phase};
@@ -18,8 +16,6 @@ use gristmill_tokenizer::Tokenizer;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// The word for an item when checking a folder of media.
-pub const ROW: &str = "row";
 /// Returns the vocabulary that ids are compared with, of a tokenizer by name.
 pub fn vocabulary(name: &str) -> Outcome<Vocabulary> {
     let facts = Tokenizer::load_unproven(name)?.facts();
@@ -30,7 +26,7 @@ pub fn vocabulary(name: &str) -> Outcome<Vocabulary> {
 pub fn checked(
     context: &Context,
     words: CheckTexts,
-    work: impl FnOnce(&Handles<'_>) -> Outcome<Checked> + Send,
+    work: impl FnOnce(&Handles<'_>) -> Outcome<CheckReport> + Send,
 ) -> Finished {
     let cancel = context.signals.listen();
     let (progress, log) = (Progress::default(), ProblemLog::new(context.globals.strict));
@@ -57,26 +53,26 @@ pub fn checked(
         ))
     });
     let counts = log.counts();
+    for line in result.iter().flat_map(|report| report.lines.iter().cloned()) {
+        context.printer.line(report::painted(if context.globals.ascii { line.in_ascii() } else { line }));
+    }
     print_findings(&problems, &counts, context);
-    let done = result?;
-    let grave: u64 = counts.iter().filter(|(severity, ..)| *severity > Severity::Note).map(|(.., number)| number).sum();
-    let verdict = match grave {
-        0 => paint(Tone::Good, "No problem found"),
-        number => paint(Tone::Warning, &format!("{} found", count(number, "problem"))),
+    let CheckReport { checked, covered, mut result, .. } = result?;
+    let covered = covered.unwrap_or_else(|| {
+        let shards = words.shards.map(|word| count(checked.shards, word));
+        let size = (checked.bytes > 0).then(|| bytes(checked.bytes));
+        [shards, Some(count(checked.samples, words.counted)), size].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    });
+    let of = |least: Severity| counts.iter().filter(|(severity, ..)| *severity >= least).map(|(.., n)| n).sum::<u64>();
+    let verdict = match (of(Severity::Refusal), of(Severity::Problem)) {
+        (0, 0) => paint(Tone::Good, "No problem found"),
+        (0, problems) => paint(Tone::Warning, &format!("{} found", count(problems, "problem"))),
+        (places, _) => paint(Tone::Warning, &format!("The loader stops at {}", count(places, "place"))),
     };
-    let looked = match words.item {
-        ROW => count(done.samples, "media row"),
-        tables::ROW_GROUP => format!("{}, {}", count(done.samples, "row"), bytes(done.bytes)),
-        "document" | "line" => format!("{}, {}", count(done.samples, words.item), bytes(done.bytes)),
-        _ => format!("{}, {}", count(done.samples, "sample"), bytes(done.bytes)),
-    };
-    let shards = words.shards.map_or_else(String::new, |word| format!("{}, ", count(done.shards, word)));
-    context.printer.line(format!("{verdict} in {shards}{looked}."));
+    context.printer.line(format!("{verdict} in {covered}."));
     for line in report::problem_table(&counts) {
         context.printer.say(line);
     }
-    let mut result =
-        fields(json!({ "shards": done.shards, "samples": done.samples, "parts": done.parts, "bytes": done.bytes }));
     result.insert("problems".into(), json!(problems));
     result.insert("counts".into(), counts_value(&counts));
     result.insert("elapsed_seconds".into(), json!(start.elapsed().as_secs_f64()));

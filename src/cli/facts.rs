@@ -3,6 +3,7 @@
 use super::context::Context;
 use super::exit::Done;
 use super::printer::{paint, Tone};
+use super::report::{painted, worth_a_line};
 use gristmill_core::text::{display_safe, grouped};
 use gristmill_core::{DatasetKind, Problem};
 use gristmill_ops::engine::check::DatasetInfo;
@@ -14,7 +15,7 @@ pub const MAX_LISTED: usize = 50;
 
 /// Formats one fact.
 pub fn item(name: &str, value: &str) -> String {
-    format!("- {}: {}", paint(Tone::Strong, name), display_safe(value))
+    format!("- {}: {}", paint(Tone::Strong, &display_safe(name)), display_safe(value))
 }
 
 /// Formats the first line.
@@ -29,7 +30,9 @@ pub fn head(path: &str, kind: &str) -> Vec<String> {
 
 /// Returns the last component of a path.
 pub fn name_of(path: &str) -> String {
-    Path::new(path).file_name().map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
+    let named = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let path = Path::new(path);
+    named(path).or_else(|| named(&path.canonicalize().ok()?)).unwrap_or_else(|| path.to_string_lossy().into_owned())
 }
 
 /// Returns the line after a list that leaves this many entries out.
@@ -41,6 +44,13 @@ pub fn more(unlisted: u64) -> Option<String> {
 pub fn print_info((path, kind): (&str, DatasetKind), info: DatasetInfo, context: &Context) -> Done {
     let mut lines = head(path, kind.title());
     lines.extend(info.facts.iter().map(|(name, value)| item(name, value)));
+    for list in info.lists.iter().filter(|list| !list.is_long && !list.rows.is_empty()) {
+        lines.push(format!("- {}:", paint(Tone::Strong, &display_safe(&list.title))));
+        lines.extend(list.rows.iter().map(|(name, value)| format!("  {}", item(name, value))));
+        lines.extend(more(list.unlisted));
+    }
+    let tree = info.tree.iter().cloned();
+    lines.extend(tree.map(|line| painted(if context.globals.ascii { line.in_ascii() } else { line })));
     lines.extend(info.table.lines());
     lines.extend(more(info.unlisted()));
     print_facts((path, kind), lines, &info.problems, info.result, context)
@@ -57,9 +67,10 @@ pub fn print_facts(
     for line in lines {
         context.printer.line(line);
     }
-    for problem in problems {
+    for problem in worth_a_line(problems, context.printer.is_verbose()) {
         context.printer.problem(problem);
     }
+    result.entry("name").or_insert_with(|| json!(name_of(path)));
     result.insert("path".into(), json!(path));
     result.insert("kind".into(), json!(kind));
     result.insert("problems".into(), json!(problems));

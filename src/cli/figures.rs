@@ -6,15 +6,16 @@ use super::facts::{head, item, print_facts, MAX_LISTED};
 use super::media::spread_lines;
 use super::paths;
 use gristmill_core::text::{count, display_safe, grouped, size};
+use gristmill_ops::datasets::{Dataset, FigureGroup, Figures};
 use gristmill_ops::engine::jsonl::Lengths;
-use gristmill_ops::job::figures::{figures_of, Figures};
+
 use std::path::Path;
 
 /// Prints the figures of a data set.
 pub fn run(path: &Path, context: &Context) -> Finished {
     let path = paths::local(path)?;
     let cancel = context.signals.listen();
-    let figures = figures_of(Path::new(&path), &context.run_options(), &cancel)?;
+    let figures = Dataset::find(Path::new(&path))?.figures(&FigureGroup::ALL, &context.run_options(), &cancel)?;
     let problems = figures.jsonl.as_ref().map(|facts| facts.problems.clone()).unwrap_or_default();
     Ok(print_facts((&path, figures.kind), lines(&path, &figures), &problems, fields(&figures), context))
 }

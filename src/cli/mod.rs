@@ -30,7 +30,6 @@ mod mix;
 mod modalities;
 mod nanosets;
 mod operation;
-mod outputs;
 mod panic;
 mod paths;
 mod prepare;
@@ -42,9 +41,7 @@ mod run_plan;
 mod screen;
 mod signals;
 mod splits;
-mod tables;
 mod task;
-mod tokens;
 mod usage;
 
 pub use args::Cli;
@@ -54,6 +51,7 @@ use clap::{CommandFactory, FromArgMatches};
 use context::Context;
 use exit::{Done, Finished};
 use gristmill_core::{Failure, Subject};
+use gristmill_ops::datasets::{CheckRequest, InfoRequest};
 use gristmill_ops::engine::check::LintOptions;
 use printer::Printer;
 use std::ffi::OsString;
@@ -101,10 +99,13 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
     match command {
         None => screen::home(context),
         Some(Command::Run { plan, force_overwrite }) => run_plan::run(&plan, force_overwrite, context),
-        Some(Command::Info { path, sequence_length }) => info::of_any(&path, sequence_length, context),
+        Some(Command::Info { path, sequence_length }) => {
+            info::run(&path, InfoRequest { sequence_length, ..InfoRequest::default() }, context)
+        }
         Some(Command::Facts { path }) => figures::run(&path, context),
         Some(Command::Lint { path, decode }) => {
-            lint::run(&path, &LintOptions { decode, ..LintOptions::default() }, context)
+            let lint = LintOptions { decode, ..LintOptions::default() };
+            lint::run(&path, CheckRequest { lint, ..CheckRequest::default() }, context)
         }
         Some(Command::Verify { path, tokenizer, source }) => {
             lint::verify(&path, &lint::Against { tokenizer, source }, context)

@@ -1,23 +1,55 @@
 //! `repair`: repairs what a program is known to have written wrongly. Each format defines what that is.
 
 use super::context::Context;
-use super::exit::Finished;
-use super::{modalities, paths, tokens};
-use gristmill_core::Failure;
-use gristmill_data::source::kind::kind_of;
-use gristmill_ops::engine::modalities::check::is_raw_index;
+use super::exit::{fields, Done, Finished};
+use super::paths;
+use super::printer::{paint, Tone};
+use super::task::{follow, print_findings};
+use gristmill_core::text::{bytes, count, display_safe, duration, grouped};
+use gristmill_core::Severity;
+use gristmill_ops::datasets::Dataset;
+use gristmill_ops::job::repair::RepairReport;
+use gristmill_ops::job::report::counts_value;
+use serde_json::{json, Map};
 use std::path::Path;
 
-/// Repairs the file at a path, or names the command that corrects it.
+/// Repairs the data set at a path, or names the command that corrects it.
 pub fn run(path: &Path, context: &Context) -> Finished {
-    let path = paths::local(path)?;
-    let kind = kind_of(Path::new(&path))?;
-    let refused = kind.info().repair.map_err(|refusal| refusal.on("repairing", &path));
-    match kind.tokens() {
-        Some(tokens) => tokens::repair(&path, tokens, context),
-        None if is_raw_index(Path::new(&path)) => modalities::check::repair(&path),
-        None => {
-            Err(refused.err().unwrap_or_else(|| Failure::internal("repairing", "no repair is known for it")).into())
-        }
+    let path = &*paths::local(path)?;
+    let dry = context.globals.dry_run;
+    let task = Dataset::find(Path::new(path))?.repair(dry, context.run_options())?;
+    let report = follow(task, Some("repairing"), context)?;
+    print_findings(&report.problems, &report.counts, context);
+    let line = repaired(path, &report, dry);
+    match dry {
+        true => context.printer.line(line),
+        false => context.printer.say(line),
     }
+    let mut result: Map<_, _> = fields(&report);
+    result.insert("counts".into(), counts_value(&report.counts));
+    result.insert("dry_run".into(), json!(dry));
+    result.insert("nothing_to_do".into(), json!(report.repaired == 0));
+    let findings = report.counts.iter().map(|(severity, kind, _)| (*severity, *kind));
+    Ok(Done::with_findings(result, findings.filter(|(severity, _)| *severity > Severity::Note)))
+}
+
+fn repaired(path: &str, report: &RepairReport, dry: bool) -> String {
+    let name = display_safe(path);
+    let (what, unit) = report.what;
+    let documents = count(report.documents, unit);
+    if report.repaired == 0 {
+        let done = paint(Tone::Good, "Nothing to do.");
+        return format!("{done} The index of {name} is right: {documents}. Nothing was written.");
+    }
+    let places = format!("{} of {documents}, from {unit} {} on", grouped(report.repaired), report.first);
+    if dry {
+        return format!(
+            "Would repair the {what} of {places}, and keep the old file under another name. Nothing was written."
+        );
+    }
+    let size = report.files.first().map_or_else(String::new, |file| bytes(file.bytes));
+    let backup =
+        report.backup.as_deref().map_or_else(String::new, |backup| format!(" The old file: {}.", display_safe(backup)));
+    let done = paint(Tone::Good, &format!("Repaired {name}"));
+    format!("{done}: {what} of {places}; {size} in {}.{backup}", duration(report.elapsed))
 }

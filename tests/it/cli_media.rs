@@ -183,7 +183,7 @@ fn a_preparation_describes_media_and_the_next_one_keeps_their_rows() {
     sandbox.say(PREPARE).ends(1).complains("media metadata: by extension");
     sandbox.say("lint data").ends(0);
     sandbox.say("verify data").ends(0);
-    sandbox.say("info data").ends(0).says("6 rows (6 pictures").says("PNG 6");
+    sandbox.say("info data").ends(0).says("rows: 6 (6 pictures").says("PNG 6");
     sandbox.say(&format!("{PREPARE} --force-overwrite")).ends(0);
     assert_eq!(keys(&sandbox, "data").len(), 6, "rows of the earlier run stay");
 }
@@ -295,13 +295,13 @@ fn a_folder_of_media_is_distinguished_from_a_data_set_everywhere() {
     sandbox
         .say("info m")
         .ends(0)
-        .says("folder of media")
-        .says("2 rows (2 pictures")
+        .says("media folder")
+        .says("rows: 2 (2 pictures")
         .says("by: extension")
         .says("PNG 2");
     let value = sandbox.say("info m --json").ends(0).json("ok");
     assert_eq!((&value["kind"], &value["media"]["rows"]), (&"filesystem".into(), &2.into()));
-    sandbox.say("prepare m --yes --split-ratio 8,1,1 --skip-dataset-yaml").ends(1).complains("prepare-media");
+    sandbox.say("prepare m --yes --split-ratio 8,1,1 --skip-dataset-yaml").ends(2).complains("prepare-media");
     sandbox.say("info nothing-here").ends(3);
 }
 

@@ -31,8 +31,18 @@ pub enum DatasetKind {
     Table(&'static TableKind),
     /// A folder with such files, and without shards and media.
     TableFolder(&'static TableKind),
-    /// A folder without shards.
+    /// A folder with pictures, sounds or videos that are not described yet.
+    LooseMedia,
+    /// A folder with an index of duplicates: one folder for each shard of it.
+    DedupIndex,
+    /// Any other folder.
     PlainFolder,
+    /// One tar shard.
+    SingleShard,
+    /// A compressed JSONL file.
+    PackedJsonl,
+    /// An index of the lines of a file, for Modalities.
+    RawIndex,
     /// Any other file.
     OtherFile,
 }
@@ -107,9 +117,34 @@ impl DatasetKind {
         }
     }
 
+    /// Whether it is a folder of tar shards.
+    pub fn is_web_dataset(self) -> bool {
+        matches!(self, Self::PreparedWebDataset | Self::RawWebDataset)
+    }
+
+    /// Whether it is a folder of tar shards that is not prepared.
+    pub fn is_raw_web_dataset(self) -> bool {
+        self.is_web_dataset() && !self.has_splits()
+    }
+
+    /// Whether it has splits and excludes.
+    pub fn has_splits(self) -> bool {
+        self.info().why_no_splits.is_none()
+    }
+
+    /// Whether it is a folder whose files are browsed as they are.
+    pub fn holds_loose_files(self) -> bool {
+        matches!(self, Self::PlainFolder | Self::LooseMedia | Self::Filesystem)
+    }
+
+    /// Whether it is a single file that is prepared without questions.
+    pub fn is_prepared_without_questions(self) -> bool {
+        matches!(self, Self::Jsonl | Self::Metadataset)
+    }
+
     /// Whether it is a single file of documents.
     pub fn is_document_file(self) -> bool {
-        matches!(self, Self::Jsonl | Self::Table(_))
+        matches!(self, Self::Jsonl | Self::Table(_) | Self::PackedJsonl)
     }
 
     /// Returns the kind of its files if these hold tables.

@@ -46,6 +46,16 @@ pub struct KindInfo {
     pub check: Support,
     /// Whether `repair` takes it.
     pub repair: Support,
+    /// Whether the browser opens it.
+    pub browse: Support,
+    /// Whether `facts` counts what it holds.
+    pub figures: Support,
+    /// Whether it is a member of a mixture of Megatron-Energon; the reason follows its path.
+    pub member: Support,
+    /// Whether `info` adds something to names and sizes without reading all data.
+    pub is_described: bool,
+    /// Flags of `lint` and `verify` that it takes, and others do not.
+    pub flags: &'static [&'static str],
     /// Why it has no splits and excludes; `None` if it has them.
     pub why_no_splits: Option<&'static str>,
 }
@@ -65,7 +75,12 @@ impl DatasetKind {
             Self::MixtureIndex => &MIXTURE_INDEX,
             Self::Table(_) => &TABLE,
             Self::TableFolder(_) => &TABLE_FOLDER,
+            Self::LooseMedia => &LOOSE_MEDIA,
+            Self::DedupIndex => &DEDUP_INDEX,
             Self::PlainFolder => &PLAIN_FOLDER,
+            Self::SingleShard => &SINGLE_SHARD,
+            Self::PackedJsonl => &PACKED_JSONL,
+            Self::RawIndex => &RAW_INDEX,
             Self::OtherFile => &OTHER_FILE,
         }
     }
@@ -80,6 +95,10 @@ const NO_FOLDER_REPAIR: Support = no(
     "gristmill prepare {} --update looks at what changed and writes its files anew",
 );
 
+const NO_FIGURES: Support = no("this kind of data has no figures", "gristmill info {} says what it is");
+
+const NO_MEMBER_HINT: &str = "a member is a prepared folder of tars, a .jsonl file or a metadataset ending in .yaml";
+
 const PREPARED_WEB_DATASET: KindInfo = KindInfo {
     id: "prepared-web-dataset",
     title: "WebDataset",
@@ -90,6 +109,11 @@ const PREPARED_WEB_DATASET: KindInfo = KindInfo {
     media: Ok(()),
     check: Ok(()),
     repair: NO_FOLDER_REPAIR,
+    browse: Ok(()),
+    figures: Ok(()),
+    member: Ok(()),
+    is_described: true,
+    flags: &["--decode"],
     why_no_splits: None,
 };
 
@@ -101,7 +125,9 @@ const RAW_WEB_DATASET: KindInfo = KindInfo {
         "gristmill prepare {} with the same --media-metadata flag describes media on the way; \
          loose media need a folder without shards",
     ),
+    member: no("is not prepared", "gristmill prepare {}"),
     why_no_splits: Some("it is not prepared, so it has no splits yet"),
+    is_described: false,
     ..PREPARED_WEB_DATASET
 };
 
@@ -110,16 +136,35 @@ const PLAIN_FOLDER: KindInfo = KindInfo {
     title: "folder",
     raw: "no metadata",
     repair: no("nothing is known that could be repaired in a folder of files", "gristmill info {} says what it holds"),
+    figures: NO_FIGURES,
+    member: no("is not a data set: no .nv-meta and no tar shard is in it", NO_MEMBER_HINT),
     why_no_splits: Some("a folder without tar shards has no splits"),
+    is_described: false,
     ..PREPARED_WEB_DATASET
+};
+
+const LOOSE_MEDIA: KindInfo = KindInfo {
+    id: "loose-media",
+    title: "media folder",
+    prepared: "described",
+    figures: no("nothing is recorded of these files yet", "gristmill prepare-media {} describes them"),
+    ..PLAIN_FOLDER
 };
 
 const FILESYSTEM: KindInfo = KindInfo {
     id: "filesystem",
-    title: "media folder",
-    prepared: "described",
+    shards: no(
+        "the folder holds media metadata and no tar shard",
+        "a folder of loose media files is prepared by prepare-media, not by prepare",
+    ),
     repair: no("media metadata is not repaired", "gristmill prepare-media {} makes it again"),
-    ..PLAIN_FOLDER
+    figures: Ok(()),
+    member: no(
+        "holds media metadata only; the loader takes such folders as aux sources only",
+        "name it under 'aux:' as filesystem://FOLDER",
+    ),
+    is_described: true,
+    ..LOOSE_MEDIA
 };
 
 const JSONL: KindInfo = KindInfo {
@@ -130,6 +175,7 @@ const JSONL: KindInfo = KindInfo {
     shards: no("it is a JSONL file, not a folder of tar shards", "prepare, info, lint and verify take it"),
     media: no("JSONL files have no media metadata", "give the folder that the media are in"),
     repair: no("the index of a JSONL file is not repaired", "gristmill prepare {} makes it anew"),
+    flags: &[],
     why_no_splits: Some("a JSONL file has no splits"),
     ..PREPARED_WEB_DATASET
 };
@@ -141,6 +187,9 @@ const METADATASET: KindInfo = KindInfo {
     shards: no("it is a metadataset, not a folder of tar shards", "prepare, info, lint and verify take it"),
     media: no("metadatasets have no media metadata of their own", "give the data set or folder that the media are in"),
     repair: no("a metadataset is not repaired", "gristmill mix check {} reports what is wrong with it"),
+    browse: no("its members are browsed, each by itself", "gristmill info {} names them"),
+    figures: no("a metadataset has no figures of its own", "gristmill info {} shows the shares of its members"),
+    flags: &[],
     why_no_splits: Some("a metadataset names its splits itself"),
     ..PREPARED_WEB_DATASET
 };
@@ -153,6 +202,13 @@ const TOKENS: KindInfo = KindInfo {
     shards: no("it holds packed tokens, which training reads as they are", "browse shows them"),
     media: no("it holds tokens, no media", "give a prepared data set, or a folder of media"),
     repair: Ok(()),
+    figures: NO_FIGURES,
+    member: no(
+        "holds tokens, which the loader of mixtures does not read",
+        "gristmill mix index mixes token folders of Nanosets; \
+         a member is a prepared folder of tars, a .jsonl file or a metadataset ending in .yaml",
+    ),
+    flags: &["--tokenizer"],
     why_no_splits: Some("packed tokens have no splits"),
     ..PREPARED_WEB_DATASET
 };
@@ -169,6 +225,11 @@ const PACKED_FORMATS: KindInfo = KindInfo {
         "the formats of a folder are repaired one by one",
         "gristmill info {} names their state; give the folder of one format",
     ),
+    browse: no(
+        "the formats of a folder are browsed one by one",
+        "gristmill info {} names their state; give the folder of one format",
+    ),
+    flags: &[],
     ..TOKENS
 };
 
@@ -180,6 +241,10 @@ const MIXTURE_INDEX: KindInfo = KindInfo {
     repair: no(
         "nothing is known that could be repaired in an index of a mixture",
         "gristmill info {} reports what is wrong; gristmill mix index makes it again",
+    ),
+    browse: no(
+        "the token folders of a mixture are browsed, not its index",
+        "gristmill info {} counts their samples; give one of the folders",
     ),
     ..PACKED_FORMATS
 };
@@ -193,6 +258,8 @@ const TABLE: KindInfo = KindInfo {
         "files of rows are not repaired",
         "gristmill lint {} reports what is wrong with them; get them again from their source",
     ),
+    member: no("holds rows of a table, which the loader of mixtures does not read", NO_MEMBER_HINT),
+    flags: &[],
     why_no_splits: Some("a file of rows has no splits"),
     ..PREPARED_WEB_DATASET
 };
@@ -203,9 +270,57 @@ const OTHER_FILE: KindInfo = KindInfo {
     id: "other-file",
     title: "file",
     broken: "unusable",
-    shards: no("this file is not a data set", "give the folder that holds the tar shards"),
+    shards: no(
+        "it is neither a folder of tar shards nor a .jsonl or .yaml file",
+        "give a folder that holds tar shards, a .jsonl file, or a metadataset (.yaml)",
+    ),
     media: no("it is a file", "give a prepared data set, or a folder of media"),
     repair: no("nothing is known about files of this kind", "packed files (.pbin) can be repaired"),
+    browse: no(
+        "a file of this kind cannot be browsed",
+        "give a folder of tar shards, one .tar, a .jsonl file (packed or not), a Parquet, Arrow, CSV or TSV file or a \
+         folder of them, packed tokens, or a folder of media files",
+    ),
+    figures: NO_FIGURES,
+    member: no("is not a data set", NO_MEMBER_HINT),
+    flags: &[],
     why_no_splits: Some("it is not a prepared data set"),
+    is_described: false,
     ..PREPARED_WEB_DATASET
+};
+
+const SINGLE_SHARD: KindInfo = KindInfo {
+    id: "shard",
+    title: "shard",
+    shards: no("it is a single shard", "give the folder that holds it; browse, info and lint take a single shard"),
+    media: no("it is a single shard", "give the folder that holds it"),
+    repair: no("a shard is not repaired", "gristmill lint {} reports what is wrong with it"),
+    browse: Ok(()),
+    ..OTHER_FILE
+};
+
+const PACKED_JSONL: KindInfo = KindInfo {
+    id: "packed-jsonl",
+    title: "packed JSONL",
+    repair: no("a compressed file is not repaired", "gristmill count {} reads it to its end"),
+    browse: Ok(()),
+    ..OTHER_FILE
+};
+
+const RAW_INDEX: KindInfo = KindInfo {
+    id: "raw-index",
+    title: "raw index of Modalities",
+    flags: &["--source"],
+    is_described: true,
+    ..OTHER_FILE
+};
+
+const DEDUP_INDEX: KindInfo = KindInfo {
+    id: "dedup-index",
+    title: "index of dedup",
+    shards: no("it is an index of duplicates, not a folder of tar shards", "gristmill verify {} checks it"),
+    repair: no("an index of duplicates is not repaired", "gristmill dedup with --export-index makes it again"),
+    browse: no("an index of duplicates cannot be browsed", "gristmill verify {} checks it"),
+    is_described: true,
+    ..OTHER_FILE
 };

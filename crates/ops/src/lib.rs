@@ -1,8 +1,10 @@
 //! What Gristmill does, below its front ends.
 //!
-//! The layers, from the top down; each imports only from layers below it: `operations` → `browse` → `tokens` → `job` → `engine`.
+//! The layers, from the top down; each imports only from layers below it: `operations` → `browse` → `datasets` → `tokens` →
+//! `job` → `engine`.
 
 pub mod browse;
+pub mod datasets;
 pub mod engine;
 pub mod job;
 pub mod operations;

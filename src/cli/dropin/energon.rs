@@ -14,7 +14,8 @@ use gristmill_core::{
 };
 use gristmill_data::formats::energon::split_yaml::SplitFile;
 use gristmill_data::source::discover::discover;
-use gristmill_ops::engine::check::LintOptions;
+use gristmill_ops::datasets::{CheckRequest, InfoRequest};
+use gristmill_ops::engine::check::{InfoOptions, LintOptions};
 use gristmill_ops::operations::prepare::{field_map, split_patterns, yaml_name};
 use gristmill_ops::operations::{erase, PrepareMedia};
 use gristmill_pycompat::pattern::Pattern;
@@ -227,13 +228,15 @@ pub fn run(args: EnergonArgs, context: &Context) -> Finished {
     match args.command {
         EnergonCommand::Prepare(args) => prepare_dataset(&args, context),
         EnergonCommand::Info(args) => {
-            info::run(&args.path, own_name(&args.split_config), &args.dataset_config, context)
+            let split_config = own_name(&args.split_config).map(str::to_owned);
+            let options = InfoOptions { dataset_config: args.dataset_config, split_config };
+            info::run(&args.path, InfoRequest { options, ..InfoRequest::default() }, context)
         }
         EnergonCommand::Lint(args) => {
             known_splits(&args)?;
             let split_config = own_name(&args.split_config).map(str::to_owned);
-            let options = LintOptions { dataset_config: args.dataset_config, split_config, ..LintOptions::default() };
-            lint::run(&args.path, &options, context)
+            let lint = LintOptions { dataset_config: args.dataset_config, split_config, ..LintOptions::default() };
+            lint::run(&args.path, CheckRequest { lint, ..CheckRequest::default() }, context)
         }
         EnergonCommand::Preview(args) => super::preview::run(&args, context),
         EnergonCommand::PrepareMedia(args) => prepare_media(&args, context),

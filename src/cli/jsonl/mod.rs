@@ -1,14 +1,8 @@
-//! JSONL files on the command line: `prepare`, `info`, `lint` and `verify` of one.
+//! JSONL files on the command line: `prepare` of one.
 
-mod check;
-mod info;
 mod prepare;
-mod suffix;
 
-pub use check::{lint, verify};
-pub use info::info;
 pub use prepare::prepare;
-pub use suffix::refuse_packed;
 
 use gristmill_core::DatasetKind;
 use gristmill_data::source::kind::kind_of;

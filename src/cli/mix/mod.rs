@@ -1,19 +1,18 @@
-//! Mixtures on the command line: `mix new`, `mix check`, and `prepare`, `info`, `lint`, `verify` of a metadataset; `mix index`.
+//! Mixtures on the command line: `mix new`, `mix check`, `mix index`, and `prepare` of a metadataset.
 
 mod args;
-mod check;
 mod prepare;
 
 pub use args::MixArgs;
-pub use check::{check, verify};
 pub use prepare::prepare;
 
 use super::context::Context;
 use super::exit::Finished;
-use super::operation;
+use super::{lint, operation};
 use args::MixCommand;
 use gristmill_core::DatasetKind;
 use gristmill_data::source::kind::kind_of;
+use gristmill_ops::datasets::CheckRequest;
 use std::path::Path;
 
 /// Whether a path is an existing metadataset.
@@ -28,7 +27,7 @@ pub fn run(args: MixArgs, context: &Context) -> Finished {
         MixCommand::Check { path } => {
             let path = super::paths::local(&path)?;
             super::kinds::only_metadatasets(&path)?;
-            check::check(&path, context)
+            lint::run(Path::new(&path), CheckRequest::default(), context)
         }
     }
 }

@@ -1,8 +1,7 @@
-//! The files of Modalities on the command line: commands that write one file from others, and info, lint and verify of raw indexes.
+//! The files of Modalities on the command line: commands that write one file from others.
 //! Packing itself is `gristmill pack`; the command names of the `modalities` program are under `data`.
 
 mod args;
-pub mod check;
 pub mod rewrite;
 
 pub use args::ModalitiesArgs;

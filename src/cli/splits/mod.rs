@@ -21,7 +21,7 @@ use args::{MoveArgs, SplitsCommand};
 use change::Change;
 use clap::CommandFactory;
 use gristmill_core::did_you_mean::nearest;
-use gristmill_core::{DatasetKind, Failure, Outcome, ProblemLog, Subject};
+use gristmill_core::{Failure, Outcome, ProblemLog, Subject};
 use gristmill_data::source::kind::kind_of;
 use gristmill_ops::engine::splits::{Edit, SplitEditor};
 use gristmill_ops::job::recover::before_looking;
@@ -77,7 +77,7 @@ fn open(path: &Path) -> Outcome<SplitEditor> {
     let path = PathBuf::from(paths::local(path)?);
     let kind = kind_of(&path)?;
     let why = match kind.info().why_no_splits {
-        Some(why) if kind != DatasetKind::RawWebDataset => why,
+        Some(why) if !kind.is_raw_web_dataset() => why,
         _ => {
             // An interrupted run is completed first; its problems are dropped, since info and lint report them, too.
             before_looking(&path, &ProblemLog::default())?;

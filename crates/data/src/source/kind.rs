@@ -1,9 +1,9 @@
 //! Detection of the kind of data set at a path, the first step of every command. See docs/formats/energon.md §1.
 
 use super::discover::is_shard_name;
-use super::documents::{table_kind, FolderTables};
-use crate::formats::TOKEN_KINDS;
-use gristmill_core::{DatasetKind, Failure, Outcome, TokenKind};
+use super::documents::{table_kind, FolderTables, Packing};
+use crate::formats::{bsade, modalities, TOKEN_KINDS};
+use gristmill_core::{DatasetKind, Failure, Outcome, TableKind, TokenKind};
 use gristmill_media::kind::type_by_extension;
 use gristmill_storage::walk::walk;
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ pub const SAMPLE_INDEX: &str = "dataset_sample_index.npy";
 /// Maximum number of entries examined before a folder without shards so far counts as plain.
 const LOOKED_AT: usize = 20_000;
 
-/// Returns the kind of a path, by names only: no file is opened.
+/// Returns the kind of a path, by names; of files with token ids and of raw indexes, the first bytes are read.
 ///
 /// A folder counts as a raw WebDataset as soon as one shard is found; in folders with very many other files the search stops after a limit.
 /// A path that does not exist or is not accessible is an error, unless it is the common beginning of the names of a pair of files.
@@ -39,47 +39,85 @@ pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
         }
         return Ok(kind);
     }
-    let name = path.as_os_str().as_encoded_bytes();
-    Ok(match () {
-        () if !facts.is_file() => DatasetKind::OtherFile,
-        () if name.ends_with(b".jsonl") => DatasetKind::Jsonl,
-        () if name.ends_with(b".yaml") => DatasetKind::Metadataset,
-        () => match token_kind(path, true) {
-            Some(tokens) => DatasetKind::Tokens(tokens),
-            None => table_kind(&path.to_string_lossy()).map_or(DatasetKind::OtherFile, DatasetKind::Table),
-        },
-    })
+    Ok(if facts.is_file() { kind_of_file(path) } else { DatasetKind::OtherFile })
 }
 
-fn kind_of_folder(path: &Path) -> DatasetKind {
-    let meta = path.join(".nv-meta");
-    if meta.join(".info.json").is_file() || meta.join(".info.yaml").is_file() {
-        DatasetKind::PreparedWebDataset
-    } else if meta.join("index.sqlite").is_file() {
-        DatasetKind::Filesystem
-    } else if let Some(tokens) = token_folder_kind(path) {
-        tokens
-    } else if let Some(outputs) = output_folder_kind(path) {
-        outputs
-    } else if has_shard(path, 1) {
-        DatasetKind::RawWebDataset
-    } else {
-        kind_by_names(path)
+fn kind_of_file(path: &Path) -> DatasetKind {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    match () {
+        () if name.ends_with(b".jsonl") => return DatasetKind::Jsonl,
+        () if name.ends_with(b".yaml") => return DatasetKind::Metadataset,
+        () if is_shard_name(name) => return DatasetKind::SingleShard,
+        () => {}
+    }
+    if let Some(tokens) = token_kind(path, true) {
+        return DatasetKind::Tokens(tokens);
+    }
+    let name = String::from_utf8_lossy(name);
+    match table_kind(&name) {
+        Some(table) => DatasetKind::Table(table),
+        None if is_packed_jsonl(&name) => DatasetKind::PackedJsonl,
+        None if modalities::raw_index::is_raw_index(path) => DatasetKind::RawIndex,
+        None => DatasetKind::OtherFile,
     }
 }
 
-/// Returns the kind of a folder by the names of the files below: shards decide before media, and media before tables.
-fn kind_by_names(path: &Path) -> DatasetKind {
+/// Whether a file name is that of a compressed JSONL file: `a.jsonl.gz`, `a.jsonl.zst`.
+pub fn is_packed_jsonl(name: &str) -> bool {
+    let name = name.to_lowercase();
+    name.contains(".jsonl.") && !Packing::of_name(&name).is_plain()
+}
+
+/// What the names of the files below a folder show.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NamesBelow {
+    /// Whether one is that of a shard.
+    pub has_shard: bool,
+    /// Whether one is that of a picture, a sound or a video.
+    pub has_media: bool,
+    /// The kind of the files of tables.
+    pub tables: Option<&'static TableKind>,
+}
+
+fn kind_of_folder(path: &Path) -> DatasetKind {
+    folder_kind(path, || match has_shard(path, 1) {
+        true => NamesBelow { has_shard: true, ..NamesBelow::default() },
+        false => names_below(path),
+    })
+}
+
+/// Returns the kind of a folder. `names` is only called where its direct entries do not decide: shards decide before media, and media before
+/// tables.
+pub fn folder_kind(path: &Path, names: impl FnOnce() -> NamesBelow) -> DatasetKind {
+    let meta = path.join(".nv-meta");
+    if meta.join(".info.json").is_file() || meta.join(".info.yaml").is_file() {
+        return DatasetKind::PreparedWebDataset;
+    }
+    let has_database = meta.join("index.sqlite").is_file();
+    let outputs = || token_folder_kind(path).or_else(|| output_folder_kind(path));
+    if let Some(kind) = (!has_database).then(outputs).flatten() {
+        return kind;
+    }
+    let names = names();
+    match () {
+        () if names.has_shard => DatasetKind::RawWebDataset,
+        () if has_database => DatasetKind::Filesystem,
+        () if names.has_media => DatasetKind::LooseMedia,
+        () => names.tables.map_or(DatasetKind::PlainFolder, DatasetKind::TableFolder),
+    }
+}
+
+fn names_below(path: &Path) -> NamesBelow {
     let (mut tables, mut has_media) = (FolderTables::default(), false);
     for name in files_below(path, usize::MAX) {
         if is_shard_name(name.as_encoded_bytes()) {
-            return DatasetKind::RawWebDataset;
+            return NamesBelow { has_shard: true, ..NamesBelow::default() };
         }
         let Some(name) = name.to_str() else { continue };
         has_media |= type_by_extension(name).is_some();
         tables.add(name);
     }
-    tables.kind().filter(|_| !has_media).map_or(DatasetKind::PlainFolder, DatasetKind::TableFolder)
+    NamesBelow { has_shard: false, has_media, tables: tables.kind() }
 }
 
 /// Returns the kind of a folder of tokens; `None` for every other, and if tar shards are next to them.
@@ -93,11 +131,12 @@ fn token_kind(path: &Path, is_file: bool) -> Option<&'static TokenKind> {
     TOKEN_KINDS.iter().copied().find(|kind| kind.is_file == is_file && (kind.detect)(path))
 }
 
-/// Returns the kind of a folder that `pack` created in several formats, or `mix index`; `None` for every other.
+/// Returns the kind of a folder that `pack` created in several formats, `mix index`, or `dedup --export-index`; `None` for every other.
 pub fn output_folder_kind(path: &Path) -> Option<DatasetKind> {
     let kind = match () {
         () if [DATASET_INDEX, SAMPLE_INDEX].iter().all(|name| path.join(name).is_file()) => DatasetKind::MixtureIndex,
         () if has_packed_formats(path) => DatasetKind::PackedFormats,
+        () if bsade::is_index(path) => DatasetKind::DedupIndex,
         () => return None,
     };
     (!has_shard(path, 1)).then_some(kind)
@@ -150,7 +189,9 @@ mod tests {
             ("a.pbin", DatasetKind::Tokens(&modalities::kind::PACKED_FILE)),
             ("a.ds", DatasetKind::OtherFile),
             ("a.JSONL", DatasetKind::OtherFile),
-            ("a.tar", DatasetKind::OtherFile),
+            ("a.tar", DatasetKind::SingleShard),
+            ("a.jsonl.gz", DatasetKind::PackedJsonl),
+            ("a.idx", DatasetKind::OtherFile),
         ] {
             put(&dir.path().join(name));
             assert_eq!(kind_of(&dir.path().join(name)).unwrap(), kind, "{name}");
@@ -185,6 +226,8 @@ mod tests {
         put(&at("sub/deep/x.tgz"));
         assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::RawWebDataset);
         put(&at(".nv-meta/index.sqlite"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::RawWebDataset, "shards come before a left-over index");
+        std::fs::remove_file(at("sub/deep/x.tgz")).unwrap();
         assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::Filesystem);
         put(&at(".nv-meta/.info.yaml"));
         assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PreparedWebDataset);
@@ -231,7 +274,7 @@ mod tests {
         let DatasetKind::Table(kind) = kind_of(&at("data/train-00000-of-00001.parquet")).unwrap() else { panic!() };
         assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::TableFolder(kind));
         put(&at("images/a.png"));
-        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PlainFolder, "a folder of pictures with their table");
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::LooseMedia, "pictures with their table");
         put(&at("images/b.tar"));
         assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::RawWebDataset);
     }

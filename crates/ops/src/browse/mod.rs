@@ -1,12 +1,13 @@
 //! Opens a data set for browsing, with the background work that its catalog needs.
 
-use crate::engine::browse::{self, Catalog, TokenView};
-use crate::tokens::formats::browser;
+use crate::datasets::Dataset;
+use crate::engine::browse::{Catalog, TokenView};
 use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_data::source::kind::kind_of;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Opens a data set; see [`browse::open`]. Scans run on threads that end when they are done, or when the last reference to the catalog is
+/// Opens a data set; see [`Dataset::catalog`]. Scans run on threads that end when they are done, or when the last reference to the catalog is
 /// dropped.
 pub fn open(path: &Path) -> Outcome<Arc<dyn Catalog>> {
     open_tokens(path, &TokenView::default())
@@ -14,7 +15,7 @@ pub fn open(path: &Path) -> Outcome<Arc<dyn Catalog>> {
 
 /// Does the same, with packed tokens shown according to `view`.
 pub fn open_tokens(path: &Path, view: &TokenView) -> Outcome<Arc<dyn Catalog>> {
-    let opening = browse::open(path, view, browser)?;
+    let opening = Dataset::find(path)?.catalog(view)?;
     for work in opening.background {
         let stop = opening.stop.clone();
         let started = std::thread::Builder::new().name("browse".to_owned()).spawn(move || work(&stop));
@@ -25,7 +26,8 @@ pub fn open_tokens(path: &Path, view: &TokenView) -> Outcome<Arc<dyn Catalog>> {
 
 /// Checks whether a path can be browsed; the failure says why not.
 pub fn can_open(path: &Path) -> Outcome<()> {
-    browse::can_open(path, browser)
+    let kind = kind_of(path)?;
+    kind.info().browse.map_err(|refusal| refusal.on("opening the data set", &path.to_string_lossy()))
 }
 
 #[cfg(test)]

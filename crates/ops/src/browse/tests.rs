@@ -7,7 +7,8 @@ mod tables;
 mod views;
 
 use super::open;
-use crate::engine::browse::{self, BrowseSample, Catalog, KeyQuery, SampleAt};
+use crate::datasets::Dataset;
+use crate::engine::browse::{BrowseSample, Catalog, KeyQuery, SampleAt, TokenView};
 use crate::job::prepare::PrepareJob;
 use gristmill_core::{Cancel, Loading, PreparePlan, RunOptions, SplitPlan};
 use std::path::Path;
@@ -57,7 +58,7 @@ fn small_set() -> tempfile::TempDir {
 
 /// Returns a catalog whose background work is done.
 fn scanned(path: &Path) -> Arc<dyn Catalog> {
-    let opening = browse::open(path, &browse::TokenView::default(), crate::tokens::formats::browser).unwrap();
+    let opening = Dataset::find(path).unwrap().catalog(&TokenView::default()).unwrap();
     for work in opening.background {
         work(&opening.stop);
     }
@@ -137,6 +138,6 @@ fn what_cannot_be_browsed_is_reported_with_what_can() {
     let dir = tempfile::tempdir().unwrap();
     put(&dir.path().join("m.yaml"), b"");
     let failure = open(&dir.path().join("m.yaml")).err().unwrap();
-    assert!(failure.why.contains("metadataset") && failure.hint.unwrap().contains("folder of tar shards"));
+    assert!(failure.why.contains("members") && failure.hint.unwrap().contains("gristmill info"));
     assert!(open(&dir.path().join("none")).is_err());
 }

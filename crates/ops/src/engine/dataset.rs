@@ -3,8 +3,8 @@
 use super::plan::file as plan_file;
 use super::recorded::Recorded;
 use gristmill_core::{
-    DatasetFacts, DatasetKind, ExitClass, Failure, FileStamp, Outcome, PreparePlan, PreparedFacts, Problem,
-    ProblemKind, Shard, ShardFacts, Subject,
+    DatasetFacts, ExitClass, FileStamp, Outcome, PreparePlan, PreparedFacts, Problem, ProblemKind, Shard, ShardFacts,
+    Subject,
 };
 use gristmill_data::formats::energon::{info::Info, layout, split_yaml::SplitFile, tables, tar_idx::TarIdx};
 use gristmill_data::source::{discover, kind};
@@ -41,18 +41,15 @@ pub fn open(root: &Path) -> Outcome<Opened> {
     let kind = kind::kind_of(root)?;
     kind.info().shards.map_err(|refusal| refusal.on("opening the data set", &root.to_string_lossy()))?;
     let found = discover::discover(root)?;
-    if kind == DatasetKind::Filesystem && found.shards.is_empty() {
-        return Err(only_media_metadata(root));
-    }
     let mut facts = DatasetFacts::new(root.to_path_buf(), kind);
     facts.opened = true;
     facts.findings = found.findings;
-    if kind == DatasetKind::Filesystem {
+    if kind.is_raw_web_dataset() && layout::in_nv_meta(root, layout::INDEX_SQLITE).is_file() {
         facts.findings.push(leftover_database());
     }
-    facts.prepared = match kind {
-        DatasetKind::PreparedWebDataset => read_prepared(root, &found.shards, &mut facts.findings)?,
-        _ => None,
+    facts.prepared = match kind.has_splits() {
+        true => read_prepared(root, &found.shards, &mut facts.findings)?,
+        false => None,
     };
     facts.shards = found.shards.iter().map(shard_facts).collect();
     if let Some(prepared) = &facts.prepared {
@@ -60,12 +57,6 @@ pub fn open(root: &Path) -> Outcome<Opened> {
     }
     facts.scan_complete = facts.shards.is_empty();
     Ok(Opened { shards: found.shards, facts, prepared })
-}
-
-fn only_media_metadata(root: &Path) -> Failure {
-    Failure::data("preparing the data set", "the folder holds media metadata and no tar shard")
-        .on(Subject::path(root))
-        .with_hint("a folder of loose media files is prepared by prepare-media, not by prepare")
 }
 
 fn leftover_database() -> Problem {

@@ -11,9 +11,8 @@ use crate::engine::check::{lint, verify, Checked, LintOptions};
 use crate::engine::modalities::check::Vocabulary;
 use crate::engine::modalities::folder;
 use crate::engine::nanosets;
-use gristmill_core::{DatasetKind, Handles, Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Severity, ShardId};
+use gristmill_core::{Handles, Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Severity, ShardId};
 use gristmill_data::source::documents::table_files;
-use gristmill_data::source::kind::kind_of;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::scratch::Scratch;
 use std::path::Path;
@@ -21,11 +20,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Runs `lint`. Findings go to the handles, in no fixed order among shards. A data set that is not prepared is a failure.
 pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
-    super::recover::before_looking(root, handles.problems)?;
-    if checkable(root)? == DatasetKind::Filesystem {
-        let depth = if options.decode { Depth::Decode } else { Depth::Rows };
-        return media_folder(root, depth, threads, handles);
-    }
     let context = lint::begin(root, options, handles)?;
     let prepared = &context.prepared;
     let bytes = if options.headers { prepared.bytes() } else { 0 };
@@ -33,13 +27,6 @@ pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Ha
         each_shard(prepared.shard_count(), bytes, threads, handles, |id| lint::lint_shard(&context, id, handles))?;
     lint::finish(&context, handles)?;
     Ok(checked)
-}
-
-/// Returns the kind of a path; a usage failure if its kind is not checked.
-fn checkable(root: &Path) -> Outcome<DatasetKind> {
-    let kind = kind_of(root)?;
-    kind.info().check.map_err(|refusal| refusal.on("checking the data set", &root.to_string_lossy()))?;
-    Ok(kind)
 }
 
 /// Checks a file or a folder of tables; with `is_deep`, decodes all rows as well. Findings go to the handles.
@@ -65,10 +52,6 @@ pub fn run_single_shard(path: &Path, options: &RunOptions, handles: &Handles<'_>
 
 /// Runs `verify`. Findings go to the handles, in no fixed order among shards. A data set that is not prepared is a failure.
 pub fn run_verify(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
-    super::recover::before_looking(root, handles.problems)?;
-    if checkable(root)? == DatasetKind::Filesystem {
-        return media_folder(root, Depth::Probe, threads, handles);
-    }
     let sink = Findings { inner: handles.problems, any: AtomicBool::new(false) };
     let handles = &Handles { problems: &sink, ..*handles };
     let prepared = verify::begin(root, handles)?;
@@ -151,7 +134,7 @@ pub fn run_forager(
 }
 
 /// Checks the rows of a folder of media, in slices.
-fn media_folder(root: &Path, depth: Depth, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
+pub fn run_media(root: &Path, depth: Depth, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
     let slices = media::folder_slices(root, handles)?;
     handles.progress.restart(slices.iter().map(|slice| slice.rows).sum(), 0);
     let done = run_units(&slices, threads, handles.cancel, |slice| media::check_files(root, slice, depth, handles))?;

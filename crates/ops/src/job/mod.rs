@@ -6,7 +6,6 @@ pub mod dedup;
 pub(crate) mod exclusive_output;
 pub mod export;
 pub(crate) mod fetch;
-pub mod figures;
 pub mod files_report;
 mod in_order;
 pub mod index;

@@ -5,8 +5,7 @@ use super::overall::Forecast;
 use super::status::StatusBoard;
 use super::{JobState, JobStatus, Phase};
 use gristmill_core::{
-    Cancel, Failure, Handles, Outcome, Problem, ProblemKind, ProblemLog, ProblemSink as _, Progress, RunOptions,
-    Severity,
+    Cancel, Failure, Handles, Outcome, Problem, ProblemKind, ProblemLog, Progress, RunOptions, Severity,
 };
 use gristmill_storage::fs::Fs;
 use std::sync::Arc;
@@ -76,19 +75,7 @@ impl TaskContext {
     }
     /// Waits for another task that does a part of this one, and shows its progress. Its findings become findings of this task.
     pub(crate) fn run_part<R: Send + 'static>(&self, part: Task<R>) -> Outcome<R> {
-        while !part.ends_within(POLL_INTERVAL) {
-            if self.cancel.is_cancelled() {
-                part.cancel();
-            }
-            self.show(&part.status());
-        }
-        let (kept, counts) = part.findings();
-        for (severity, kind, number) in counts {
-            let is_same = |problem: &&Problem| (problem.severity, problem.kind) == (severity, kind);
-            self.problems.count_more(severity, kind, number - kept.iter().filter(is_same).count() as u64);
-        }
-        kept.into_iter().try_for_each(|problem| self.problems.report(problem))?;
-        part.wait()
+        part.watch(&self.handles(), |status| self.show(status))
     }
     /// Adds a line to the log.
     pub fn log(&self, line: impl Into<String>) {
@@ -163,6 +150,30 @@ impl<R: Send + 'static> Task<R> {
     /// Returns the problems and notes so far, kept and counted.
     pub fn findings(&self) -> (Vec<Problem>, Vec<(Severity, ProblemKind, u64)>) {
         (self.context.problems.to_vec(), self.context.problems.counts())
+    }
+
+    /// Waits for the end, with the progress of other work. The findings become findings of that work.
+    pub(crate) fn follow(self, handles: &Handles<'_>) -> Outcome<R> {
+        self.watch(handles, |status| {
+            handles.progress.restart(status.progress.items_total, status.progress.bytes_total);
+            handles.progress.add(status.progress.items_done, status.progress.bytes_done);
+        })
+    }
+
+    fn watch(self, handles: &Handles<'_>, show: impl Fn(&JobStatus)) -> Outcome<R> {
+        while !self.ends_within(POLL_INTERVAL) {
+            if handles.cancel.is_cancelled() {
+                self.cancel();
+            }
+            show(&self.status());
+        }
+        let (kept, counts) = self.findings();
+        for (severity, kind, number) in counts {
+            let is_same = |problem: &&Problem| (problem.severity, problem.kind) == (severity, kind);
+            handles.problems.count_more(severity, kind, number - kept.iter().filter(is_same).count() as u64);
+        }
+        kept.into_iter().try_for_each(|problem| handles.problems.report(problem))?;
+        self.wait()
     }
 
     /// Waits for the end and returns the result.

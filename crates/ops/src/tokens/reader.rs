@@ -19,10 +19,8 @@ pub trait TokenReader: Sync {
     fn counts_windows(&self) -> bool {
         false
     }
-    /// Returns what lists the files for the browser; `None` if it does not open them.
-    fn browser(&self) -> Option<&'static dyn TokenBrowser> {
-        None
-    }
+    /// Returns what lists the files for the browser.
+    fn browser(&self) -> &'static dyn TokenBrowser;
     /// Describes the files.
     ///
     /// # Errors

@@ -250,9 +250,9 @@ fn what_is_known_of_a_jsonl_file_is_all_that_the_command_tells() {
     let lines = "{\"text\": \"hello\", \"id\": 1}\n{\"text\": \"hi\", \"id\": null}\n";
     put(&stage.folder.path().join("data/aa.jsonl"), lines.as_bytes());
     stage.keys("f5").keys("home").keys("i").assert_shows("▸ info ▸ aa.jsonl");
-    stage.assert_shows("none: p on the list writes it");
-    stage.assert_shows("Keys of 2 records");
-    stage.assert_shows("string, 2 to 5 characters, 4 on average");
+    stage.assert_shows("none: prepare writes it");
+    stage.assert_shows("Keys (of 2 records)");
+    stage.assert_shows("string, 4 characters on average, 5 at most");
     stage.assert_shows("number or null");
     stage.assert_shows("First records");
 }

@@ -305,8 +305,7 @@ impl BrowseScreen {
 
     /// Whether the data set is a folder of loose files, which may be the output of a dedup run.
     fn is_folder(&self) -> bool {
-        let is_loose = |kind| matches!(kind, DatasetKind::PlainFolder | DatasetKind::Filesystem);
-        self.catalog().is_some_and(|catalog| is_loose(catalog.kind()))
+        self.catalog().is_some_and(|catalog| catalog.kind().holds_loose_files())
     }
 
     /// Shows what the dedup run that made the file removed; without such a run, what repeats in the file from the selected line on.

@@ -7,7 +7,6 @@ use crate::tui::screens::problems::{Feed, ProblemScreen};
 use crate::tui::screens::splits::{self, SplitSession};
 use crate::tui::widgets::{Level, Toast};
 use gristmill_core::text::{count, grouped};
-use gristmill_core::DatasetKind;
 use gristmill_ops::engine::browse::BrowseSample;
 use gristmill_ops::engine::splits::{Edit, ExcludeItem};
 use std::rc::Rc;
@@ -20,7 +19,7 @@ fn toast(level: Level, words: impl Into<String>) -> Vec<Effect> {
 impl BrowseScreen {
     /// Opens the splits of a prepared data set, unless they are open already.
     pub(super) fn open_session(&mut self) {
-        let is_prepared = self.catalog().is_some_and(|catalog| catalog.kind() == DatasetKind::PreparedWebDataset);
+        let is_prepared = self.catalog().is_some_and(|catalog| catalog.kind().has_splits());
         if is_prepared && self.session.is_none() && self.edits {
             self.session = Some(SplitSession::open(&self.path, &self.env));
         }

@@ -2,15 +2,14 @@
 
 use crate::tui::widgets::{Chart, Unit};
 use gristmill_core::text::{bytes, count, duration, grouped};
-use gristmill_core::{Cancel, DatasetFacts, DatasetKind, Outcome, RunOptions, ShardState};
+use gristmill_core::{Cancel, DatasetFacts, DatasetKind, RunOptions, ShardState};
 use gristmill_data::source::decode::{part_class, PartClass};
 use gristmill_data::source::kind::kind_of;
-use gristmill_ops::engine::browse;
+use gristmill_ops::datasets::{Dataset, FigureGroup, Figures};
 use gristmill_ops::engine::jsonl::{self, JsonlFacts};
-use gristmill_ops::engine::media::{self, MediaSpread};
-use gristmill_ops::engine::spread::{spread_of, DatasetSpread};
-use gristmill_ops::engine::texts::text_lengths;
-use gristmill_ops::job::figures::MAX_JSONL_RECORDS;
+use gristmill_ops::engine::media::MediaSpread;
+use gristmill_ops::engine::spread::DatasetSpread;
+use gristmill_ops::engine::texts::TextLengths;
 use gristmill_ops::job::scan::LiveScan;
 use std::path::Path;
 use std::time::Duration;
@@ -19,22 +18,6 @@ use std::time::Duration;
 const MAX_PARTS: usize = 6;
 /// Maximum number of texts with a chart of their own.
 const MAX_TEXTS: usize = 4;
-
-/// A group of facts that is gathered in one request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FactsTask {
-    /// Samples, records, parts.
-    Samples,
-    /// Pictures, sounds, videos.
-    Media,
-    /// Texts of a WebDataset: they have to be read.
-    Texts,
-}
-
-impl FactsTask {
-    /// All groups, the quickest first.
-    pub const ALL: [Self; 3] = [Self::Samples, Self::Media, Self::Texts];
-}
 
 /// The facts to draw.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -70,8 +53,9 @@ pub enum FactsResult {
 }
 
 /// Gathers one group of facts about the data at a path.
-pub fn gather(path: &Path, piece: FactsTask, options: &RunOptions, cancel: &Cancel) -> FactsResult {
-    if piece == FactsTask::Samples && matches!(kind_of(path), Ok(DatasetKind::RawWebDataset)) {
+pub fn gather(path: &Path, piece: FigureGroup, options: &RunOptions, cancel: &Cancel) -> FactsResult {
+    let is_raw = |kind: DatasetKind| kind.is_web_dataset() && !kind.has_splits();
+    if piece == FigureGroup::Samples && kind_of(path).is_ok_and(is_raw) {
         return match LiveScan::start(path, options) {
             Ok(scan) => FactsResult::Scan(Box::new(scan)),
             Err(failure) => FactsResult::Sheet(Box::new(FactsSheet {
@@ -83,20 +67,24 @@ pub fn gather(path: &Path, piece: FactsTask, options: &RunOptions, cancel: &Canc
     FactsResult::Sheet(Box::new(counted(path, piece, cancel)))
 }
 
-pub(super) fn counted(path: &Path, piece: FactsTask, cancel: &Cancel) -> FactsSheet {
-    let sheet = kind_of(path).and_then(|kind| match (piece, kind) {
-        (FactsTask::Samples, DatasetKind::Jsonl) => Ok(of_jsonl(&jsonl::facts_of(path, MAX_JSONL_RECORDS)?)),
-        (FactsTask::Samples, DatasetKind::PreparedWebDataset) => Ok(of_dataset(&spread_of(path, cancel)?)),
-        (FactsTask::Media, DatasetKind::PreparedWebDataset | DatasetKind::Filesystem) => of_media(path, kind, cancel),
-        (FactsTask::Media, DatasetKind::PlainFolder) => Ok(not_described()),
-        (FactsTask::Texts, DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset) => of_texts(path, cancel),
-        (FactsTask::Texts, kind) if kind.table().is_some() => of_texts(path, cancel),
-        _ => Ok(FactsSheet::default()),
-    });
-    sheet.unwrap_or_else(|failure| FactsSheet {
-        troubles: if failure.is_cancelled() { Vec::new() } else { vec![failure.to_string()] },
-        ..FactsSheet::default()
-    })
+pub(super) fn counted(path: &Path, piece: FigureGroup, cancel: &Cancel) -> FactsSheet {
+    let figures = Dataset::find(path).and_then(|set| set.figures(&[piece], &RunOptions::default(), cancel));
+    match figures {
+        Ok(figures) => sheet_of(&figures),
+        Err(failure) => FactsSheet {
+            troubles: if failure.is_cancelled() { Vec::new() } else { vec![failure.to_string()] },
+            ..FactsSheet::default()
+        },
+    }
+}
+
+fn sheet_of(figures: &Figures) -> FactsSheet {
+    let mut sheet = FactsSheet::default();
+    figures.jsonl.iter().for_each(|facts| sheet.add(of_jsonl(facts)));
+    figures.samples.iter().for_each(|spread| sheet.add(of_dataset(spread)));
+    figures.media.iter().for_each(|spread| sheet.add(media_sheet(spread)));
+    figures.texts.iter().for_each(|lengths| sheet.add(of_texts(lengths)));
+    sheet
 }
 
 fn of_jsonl(facts: &JsonlFacts) -> FactsSheet {
@@ -139,28 +127,12 @@ fn of_dataset(spread: &DatasetSpread) -> FactsSheet {
     let with: Vec<(String, u64)> = spread.parts.iter().map(|p| (p.name.clone(), p.bytes.count)).collect();
     sheet.charts.extend(Chart::of_shares("samples with part", &with, spread.looked_at));
     sheet.charts.extend(Chart::of_shares("samples that lack a part", &missing, spread.looked_at));
-    // Text parts are skipped: their charts count characters and are gathered by [`FactsTask::Texts`].
+    // Text parts are skipped: their charts count characters and are gathered by [`FigureGroup::Texts`].
     let is_text = |name: &str| part_class(name) == PartClass::Text;
     for part in spread.parts.iter().filter(|part| !is_text(&part.name)).take(MAX_PARTS) {
         sheet.charts.extend(Chart::of_lengths(&format!("bytes of {}", part.name), &part.bytes, Unit::Bytes));
     }
     sheet
-}
-
-fn of_media(path: &Path, kind: DatasetKind, cancel: &Cancel) -> Outcome<FactsSheet> {
-    Ok(match media::facts_until(path, cancel)? {
-        Some(spread) => media_sheet(&spread),
-        None if kind == DatasetKind::Filesystem => {
-            FactsSheet { troubles: vec!["the database holds no media metadata".to_owned()], ..FactsSheet::default() }
-        }
-        None => FactsSheet::default(),
-    })
-}
-
-/// Returns the sheet of loose media that have not been described yet.
-fn not_described() -> FactsSheet {
-    let words = "nothing is known of these files yet: prepare media describes them";
-    FactsSheet { troubles: vec![words.to_owned()], ..FactsSheet::default() }
 }
 
 fn media_sheet(spread: &MediaSpread) -> FactsSheet {
@@ -193,13 +165,7 @@ fn media_sheet(spread: &MediaSpread) -> FactsSheet {
     sheet
 }
 
-/// Gathers the lengths of the texts of a WebDataset. One that is not prepared is scanned first.
-fn of_texts(path: &Path, cancel: &Cancel) -> Outcome<FactsSheet> {
-    let opening = browse::open_samples(path)?;
-    for work in opening.background {
-        work(cancel);
-    }
-    let lengths = text_lengths(opening.catalog.as_ref(), cancel)?;
+fn of_texts(lengths: &TextLengths) -> FactsSheet {
     let mut sheet = FactsSheet::default();
     for spread in lengths.texts.iter().take(MAX_TEXTS) {
         let chart = Chart::of_lengths(&length_title(&spread.name), &spread.characters, Unit::Characters);
@@ -211,7 +177,7 @@ fn of_texts(path: &Path, cancel: &Cancel) -> Outcome<FactsSheet> {
     if lengths.unread > 0 {
         sheet.troubles.push(format!("{} cannot be read as text", count(lengths.unread, "text part")));
     }
-    Ok(sheet)
+    sheet
 }
 
 fn length_title(name: &str) -> String {

@@ -4,7 +4,7 @@
 
 mod gather;
 
-use self::gather::{FactsResult, FactsSheet, FactsTask};
+use self::gather::{FactsResult, FactsSheet};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::widgets::layout::draw_lines;
@@ -13,6 +13,7 @@ use crate::tui::widgets::{panel, text, Chart, Scroll};
 use crate::tui::work::Stream;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Cancel, DatasetFacts};
+use gristmill_ops::datasets::FigureGroup;
 use gristmill_ops::job::scan::LiveScan;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -30,13 +31,13 @@ pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
     let cancel = Cancel::default();
     let stop = cancel.clone();
     let options = env.options.clone();
-    let mut stream = Stream::start("facts", env.wake.clone(), move |(path, piece): (PathBuf, FactsTask)| {
+    let mut stream = Stream::start("facts", env.wake.clone(), move |(path, piece): (PathBuf, FigureGroup)| {
         gather::gather(&path, piece, &options, &stop)
     });
-    stream.want(FactsTask::ALL.map(|piece| (path.clone(), piece)));
+    stream.want(FigureGroup::ALL.map(|piece| (path.clone(), piece)));
     let mut screen = FactsScreen::empty(&path);
     screen.stream = Some(stream);
-    screen.waiting = FactsTask::ALL.len();
+    screen.waiting = FigureGroup::ALL.len();
     screen.cancel = cancel;
     Box::new(screen)
 }
@@ -53,7 +54,7 @@ struct FactsScreen {
     sheet: FactsSheet,
     /// What the scan has found, drawn before the rest.
     scanned: FactsSheet,
-    stream: Option<Stream<(PathBuf, FactsTask), FactsResult>>,
+    stream: Option<Stream<(PathBuf, FigureGroup), FactsResult>>,
     /// A scan that continues while its facts are on display.
     scan: Option<LiveScan>,
     /// What the scan had found at the last drawing.

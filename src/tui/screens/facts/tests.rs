@@ -1,8 +1,9 @@
-use super::gather::{counted, FactsSheet, FactsTask};
+use super::gather::{counted, FactsSheet};
 use super::*;
 use crate::tui::testing;
 use crate::tui::widgets::Unit;
 use gristmill_core::{DatasetKind, PartFacts, ShardFacts, ShardState};
+use gristmill_ops::datasets::FigureGroup;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 
@@ -102,11 +103,11 @@ fn a_jsonl_file_shows_its_text_lengths_and_keys() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.jsonl");
     write_file(&RealFs, &path, b"{\"text\":\"hello\"}\n{\"text\":\"hi\",\"n\":1}\n", 0o644).unwrap();
-    let sheet = counted(&path, FactsTask::Samples, &Cancel::default());
+    let sheet = counted(&path, FigureGroup::Samples, &Cancel::default());
     assert_eq!(sheet.figures[0], "2 samples");
     assert_eq!(sheet.charts[0].title, "length of 'text', in characters");
     assert!(sheet.charts.iter().any(|c| c.title == "records with key" && c.bars.len() == 2));
-    let gone = counted(&dir.path().join("gone"), FactsTask::Samples, &Cancel::default());
+    let gone = counted(&dir.path().join("gone"), FigureGroup::Samples, &Cancel::default());
     assert!(gone.troubles[0].contains("no such file"), "{gone:?}");
 }
 

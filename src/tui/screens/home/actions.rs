@@ -8,12 +8,12 @@ use crate::tui::screen::{Effect, TerminalProgram};
 use crate::tui::screens::run::{orders, RunScreen};
 use crate::tui::screens::{browse, facts, splits};
 use crate::tui::widgets::{Level, Toast};
+use gristmill_core::kinds::Support;
 use gristmill_core::DatasetKind;
 use gristmill_data::source::documents::is_written_back;
 use gristmill_ops::engine::nanosets::mixture::{Member, MixtureIndexPlan};
 use gristmill_ops::operations;
 use gristmill_ops::operations::{erase, MixIndex, Plan as _};
-use gristmill_ops::tokens::formats;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +33,9 @@ const ACTIONS: &[Action] = &[
     Action::Edit,
 ];
 
+/// The reason for which folders without media are not browsed or described.
+const NO_MEDIA: &str = "no picture, sound or video was seen in it";
+
 impl Home {
     /// Returns the actions of [`ACTIONS`] that are available for the selected entry.
     pub(super) fn possible(&self) -> Vec<Action> {
@@ -50,7 +53,7 @@ impl Home {
             Action::Enter if !entry.is_folder => return Some("this is not a folder".into()),
             Action::Edit if seen.is_some_and(|l| l.is_begun) => return Some("nothing of it is there yet".into()),
             Action::Edit if entry.is_folder => return Some("this is a folder".into()),
-            Action::Edit if seen.is_some_and(|l| l.is_shard) => return Some("a shard is not text".into()),
+            Action::Edit if seen.is_some_and(is_shard) => return Some("a shard is not text".into()),
             Action::Enter | Action::Edit => return None,
             _ => {}
         }
@@ -63,12 +66,10 @@ impl Home {
             Action::Browse => why_not_browse(seen),
             Action::Pack => why_not_pack(entry, seen),
             Action::Dedup => why_not_dedup(entry, seen),
-            Action::Media => why_not_media(seen),
-            Action::Facts => why_not_facts(seen),
+            Action::Media => why_not_media(entry, seen),
+            Action::Facts => why(seen.kind.info().figures),
             Action::Mix => why_not_mix(seen),
-            Action::Splits if seen.kind != DatasetKind::PreparedWebDataset => {
-                Some("only a prepared WebDataset has splits".into())
-            }
+            Action::Splits => seen.kind.info().why_no_splits.map(str::to_owned),
             _ => None,
         }
     }
@@ -86,7 +87,7 @@ impl Home {
             // A prepared data set is browsed; p prepares it again.
             Some(seen) if seen.is_ready_to_browse() => self.browse(path),
             Some(seen) if seen.can_prepare() && is_folder => vec![Effect::OpenPath(path)],
-            Some(seen) if seen.is_shard => {
+            Some(seen) if is_shard(seen) => {
                 let key = |action| self.env.key(Context::Home, action);
                 let (up, open) = (key(Action::Parent), key(Action::Open));
                 let text = format!("This is one shard. Prepare works on its folder: press {up}, then {open}");
@@ -96,8 +97,8 @@ impl Home {
                 self.go(PaneContent::Folder(path), None);
                 Vec::new()
             }
-            Some(seen) if seen.is_prepared_by_a_run() => self.prepare(path),
-            Some(seen) if seen.is_packed_lines => self.browse(path),
+            Some(seen) if seen.kind.is_prepared_without_questions() => self.prepare(path),
+            Some(seen) if seen.kind.info().browse.is_ok() => self.browse(path),
             Some(seen) => {
                 let edit = self.env.key(Context::Home, Action::Edit);
                 let way = match self.why_not(Action::Edit) {
@@ -207,7 +208,7 @@ impl Home {
             let plan = MixtureIndexPlan { members, ..MixtureIndexPlan::blank() };
             return vec![Effect::Push(form::open(erase::<MixIndex>(plan), self.env.clone()))];
         }
-        let inside = seen.is_some_and(|l| l.kind != DatasetKind::PreparedWebDataset && l.members > 0);
+        let inside = seen.is_some_and(|seen| !seen.kind.has_splits() && seen.members > 0);
         let (folder, chosen) = match (inside, entry.path.parent()) {
             (false, Some(parent)) => (parent.to_owned(), Some(entry.path.clone())),
             _ => (entry.path.clone(), None),
@@ -254,104 +255,65 @@ fn why_not_resume(seen: &EntryFacts) -> Option<String> {
     }
 }
 
+fn is_shard(seen: &EntryFacts) -> bool {
+    seen.kind == DatasetKind::SingleShard
+}
+
+/// Returns why the kind of an entry is refused.
+fn why(support: Support) -> Option<String> {
+    support.err().map(|refusal| refusal.why.to_owned())
+}
+
 fn why_not_prepare(seen: &EntryFacts) -> Option<String> {
-    if seen.is_shard {
-        return Some("this is one shard; prepare works on its folder".into());
+    match () {
+        () if is_shard(seen) => Some("this is one shard; prepare works on its folder".into()),
+        () if seen.can_prepare() || seen.kind.is_prepared_without_questions() => None,
+        () if seen.media > 0 => Some("loose media are described by media metadata, not prepared".into()),
+        () => Some("only folders of tar shards, JSONL files and metadatasets can be prepared".into()),
     }
-    if seen.is_prepared_by_a_run() {
-        return None;
-    }
-    if seen.is_media_folder() {
-        return Some("loose media are described by media metadata, not prepared".into());
-    }
-    if !seen.can_prepare() {
-        return Some("only folders of tar shards, JSONL files and metadatasets can be prepared".into());
-    }
-    None
 }
 
 fn why_not_browse(seen: &EntryFacts) -> Option<String> {
-    match seen.kind {
-        _ if seen.is_packed_lines => None,
-        _ if seen.is_shard => None,
-        DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset | DatasetKind::Jsonl => None,
-        DatasetKind::Filesystem => None,
-        DatasetKind::Table(_) | DatasetKind::TableFolder(_) => None,
-        DatasetKind::PlainFolder if seen.media > 0 || seen.is_deduplicated => None,
-        DatasetKind::PlainFolder => Some("no picture, sound or video was seen in it".into()),
-        DatasetKind::Metadataset => Some("its members are browsed, each by itself".into()),
-        DatasetKind::Tokens(kind) if formats::browser(kind).is_some() => None,
-        DatasetKind::Tokens(kind) => Some(format!("the browser does not open files of {}", kind.title)),
-        DatasetKind::PackedFormats => Some("each of its formats is browsed by itself: open the folder".into()),
-        DatasetKind::MixtureIndex => Some("the token folders of a mixture are browsed, not its index".into()),
-        DatasetKind::OtherFile => Some("only shards, JSONL files, folders of media and tokens are browsed".into()),
-    }
+    let is_empty = seen.kind.holds_loose_files() && seen.state == State::None;
+    why(seen.kind.info().browse).or_else(|| is_empty.then(|| NO_MEDIA.to_owned()))
 }
 
 fn why_not_pack(entry: &Entry, seen: &EntryFacts) -> Option<String> {
-    if seen.is_shard {
-        return Some("a shard is no text to pack".into());
-    }
-    match seen.kind {
-        _ if is_text_file(entry, seen) => None,
-        DatasetKind::Tokens(_) if seen.texts == 0 => Some("it is packed already".into()),
-        _ if entry.is_folder && seen.texts > 0 => None,
-        _ => Some("no file of text was seen in it".into()),
-    }
-}
-
-/// Whether the entry is a JSONL file, compressed or not.
-fn is_text_file(entry: &Entry, seen: &EntryFacts) -> bool {
-    match seen.kind {
-        DatasetKind::Jsonl => true,
-        DatasetKind::Table(_) => true,
-        DatasetKind::OtherFile => entry.name.contains(".jsonl.") && !entry.name.ends_with(".idx"),
-        _ => false,
+    match () {
+        () if is_shard(seen) => Some("a shard is no text to pack".into()),
+        () if seen.kind.is_document_file() || entry.is_folder && seen.texts > 0 => None,
+        () if seen.kind.is_tokens() => Some("it is packed already".into()),
+        () => Some("no file of text was seen in it".into()),
     }
 }
 
 fn why_not_dedup(entry: &Entry, seen: &EntryFacts) -> Option<String> {
     let table = seen.kind.table().filter(|kind| !is_written_back(kind));
-    if let Some(kind) = table {
-        return Some(format!("dedup does not write files of {}", kind.title));
-    }
-    match seen.texts {
-        _ if is_text_file(entry, seen) => None,
+    match (table, seen.texts) {
+        (Some(kind), _) => Some(format!("dedup does not write files of {}", kind.title)),
+        _ if seen.kind.is_document_file() => None,
         _ if !entry.is_folder => Some("it is no file of JSONL or Parquet".into()),
-        0 => Some("no file of JSONL or Parquet was seen in it".into()),
+        (_, 0) => Some("no file of JSONL or Parquet was seen in it".into()),
         _ => None,
     }
 }
 
-fn why_not_media(seen: &EntryFacts) -> Option<String> {
-    match seen.kind {
-        DatasetKind::PreparedWebDataset | DatasetKind::Filesystem => None,
-        DatasetKind::PlainFolder if seen.media > 0 => None,
-        DatasetKind::PlainFolder => Some("no picture, sound or video was seen in it".into()),
-        DatasetKind::RawWebDataset => Some("the guided prepare asks about media; or prepare it first".into()),
-        kind if kind.is_tokens() => Some("it holds tokens, no media".into()),
-        _ => Some("media metadata is for folders".into()),
-    }
-}
-
-fn why_not_facts(seen: &EntryFacts) -> Option<String> {
-    match seen.kind {
-        DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset | DatasetKind::Jsonl => None,
-        DatasetKind::Filesystem | DatasetKind::Table(_) | DatasetKind::TableFolder(_) => None,
-        _ if seen.is_media_folder() => Some("its media are not described yet".into()),
-        DatasetKind::Metadataset => Some("info shows the shares of its members".into()),
-        _ => Some("there is nothing to be counted in it".into()),
+fn why_not_media(entry: &Entry, seen: &EntryFacts) -> Option<String> {
+    match why(seen.kind.info().media) {
+        None if seen.kind.holds_loose_files() && seen.media == 0 => Some(NO_MEDIA.to_owned()),
+        None => None,
+        Some(_) if seen.shards > 0 => Some("the guided prepare asks about media; or prepare it first".into()),
+        Some(_) if !entry.is_folder => Some("media metadata is for folders".into()),
+        why => why,
     }
 }
 
 fn why_not_mix(seen: &EntryFacts) -> Option<String> {
-    match (seen.kind, &seen.state) {
-        (DatasetKind::PreparedWebDataset, _) | (DatasetKind::Jsonl, State::Prepared) => None,
-        (DatasetKind::Metadataset, State::Prepared) => None,
-        (DatasetKind::Tokens(kind), _) if kind.is_mixable => None,
-        (DatasetKind::RawWebDataset | DatasetKind::PlainFolder, _) if seen.members > 0 => None,
-        _ => Some("a mixture needs prepared data sets".into()),
-    }
+    let is_usable = seen.kind.info().member.is_ok() && !matches!(seen.state, State::Raw | State::Stale(_));
+    let is_token_folder = seen.kind.tokens().is_some_and(|kind| kind.is_mixable);
+    let is_folder_of_members = seen.members > 0 && (seen.can_prepare() || seen.kind.holds_loose_files());
+    let is_possible = is_usable || is_token_folder || is_folder_of_members;
+    (!is_possible).then(|| "a mixture needs prepared data sets".into())
 }
 
 fn edit(entry: &Entry) -> Vec<Effect> {

@@ -6,7 +6,6 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::{draw_table, panel, text, Align, Cell, Column};
 use gristmill_core::text::bytes;
-use gristmill_core::DatasetKind;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -114,7 +113,7 @@ impl Home {
         };
         let plain = seen.state == State::None;
         let kind = Cell::new(seen.title(), if plain { ui.theme.muted } else { ui.theme.accent });
-        let only_texts = seen.kind == DatasetKind::PlainFolder && seen.media == 0 && seen.texts > 0;
+        let only_texts = seen.kind.holds_loose_files() && seen.media == 0 && seen.texts > 0;
         let is_packed = seen.kind.is_tokens() && seen.files > 0;
         let holds_something = seen.shards > 0 || seen.media > 0 || only_texts || is_packed;
         let amount = match (holds_something, entry.is_folder) {

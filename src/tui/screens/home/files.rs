@@ -8,7 +8,10 @@ use gristmill_data::formats::energon::metadataset::{self, Leaf, Metadataset, Nod
 use gristmill_data::formats::energon::{info::Info, layout, split_yaml::SplitFile};
 use gristmill_data::source::kind::{packed_formats, token_folder_kind};
 use gristmill_ops::engine::check::mixture_index::mixture_facts;
+use gristmill_ops::engine::dedup::removed;
+use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::read::read_whole;
+use gristmill_storage::run_folder::RunFolder;
 use std::path::Path;
 
 /// Maximum size in bytes of a file that is read to check whether it is a metadataset.
@@ -41,8 +44,46 @@ impl Mixture {
     }
 }
 
+/// Adds to the facts of an entry what a few small reads show: its state, and what its kind counts.
+pub fn summarize(path: &Path, look: EntryFacts) -> EntryFacts {
+    match look.kind {
+        DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset => {
+            EntryFacts { state: webdataset(path, look.kind), ..look }
+        }
+        DatasetKind::Jsonl => jsonl(path, look),
+        DatasetKind::Metadataset => yaml(path, look),
+        DatasetKind::Tokens(kind) => tokens(path, kind, look),
+        DatasetKind::PackedFormats => packed(path, look),
+        DatasetKind::MixtureIndex => mixture_index(path, look),
+        DatasetKind::Filesystem => EntryFacts { state: State::Prepared, ..look },
+        DatasetKind::LooseMedia => EntryFacts { state: State::Raw, ..look },
+        DatasetKind::PlainFolder if look.texts > 0 => {
+            let is_deduplicated = removed::beside(path).is_some_and(|(_, name)| name.is_empty());
+            let state = if is_deduplicated { State::Prepared } else { State::None };
+            EntryFacts { state, is_deduplicated, ..look }
+        }
+        _ => look,
+    }
+}
+
+fn webdataset(path: &Path, kind: DatasetKind) -> State {
+    let own = RunFolder::for_webdataset(path);
+    if own.exists() {
+        if let Ok(Some(holder)) = DatasetLock::holder(&own) {
+            return State::Locked(format!("{} on {}", holder.process.pid, holder.process.host));
+        }
+        if own.journal().is_file() || own.renames().is_file() {
+            return State::Interrupted;
+        }
+    }
+    match kind.has_splits() {
+        true => prepared(path),
+        false => State::Raw,
+    }
+}
+
 /// Returns the facts about a JSONL file and its index.
-pub fn jsonl(path: &Path, look: EntryFacts) -> EntryFacts {
+fn jsonl(path: &Path, look: EntryFacts) -> EntryFacts {
     let (state, samples) = match jsonl_idx::state_of(path) {
         Ok(IndexState::Missing) => (State::Raw, None),
         Ok(IndexState::Fits { samples }) => (State::Prepared, Some(samples)),
@@ -57,43 +98,49 @@ const MIXTURE_SAMPLES: u64 = 1 << 17;
 /// Maximum number of files that are examined in a folder of tokens.
 const MAX_FILES: usize = 10_000;
 
-/// Returns the facts about tokens: the number and size of the files with tokens, without the files that describe them.
-pub fn tokens(path: &Path, kind: &TokenKind, look: EntryFacts) -> EntryFacts {
+/// Returns the facts about tokens. Of a folder, the number and size of the files with tokens, without the files that describe them.
+fn tokens(path: &Path, kind: &TokenKind, look: EntryFacts) -> EntryFacts {
+    let state = (kind.defect)(path).map_or(State::Prepared, |why| State::Broken(why.to_owned()));
+    if kind.is_file {
+        return EntryFacts { state, ..look };
+    }
     let files = (kind.files)(path);
     let sizes = files.iter().take(MAX_FILES).filter_map(|file| std::fs::metadata(file).ok()).map(|facts| facts.len());
-    EntryFacts { files: files.len() as u64, bytes: sizes.sum(), more: files.len() > MAX_FILES, ..look }
+    let (bytes, more) = (sizes.sum(), files.len() > MAX_FILES);
+    let (texts, members) = (look.texts, look.members);
+    EntryFacts { state, files: files.len() as u64, bytes, more, texts, members, ..EntryFacts::of(look.kind) }
 }
 
-/// Returns the facts about tokens packed in several formats, or about the index of a mixture.
-pub fn outputs(path: &Path, look: EntryFacts) -> EntryFacts {
-    if look.kind == DatasetKind::PackedFormats {
-        let looked = packed_formats(path).into_iter().map(|(expected, path)| match token_folder_kind(&path) {
-            Some(kind) => {
-                let look = EntryFacts { state: State::Prepared, ..EntryFacts::of(kind) };
-                (expected.format, tokens(&path, kind.tokens().unwrap_or(expected), look))
-            }
-            None => (expected.format, EntryFacts::of(DatasetKind::PlainFolder)),
-        });
-        let formats: Vec<_> = looked.collect();
-        let lacks = formats.iter().find(|(_, look)| look.state != State::Prepared);
-        let why = lacks.map(|(format, _)| format!("no files of its format are in the folder '{format}'"));
-        let state = why.map_or(State::Prepared, State::Broken);
-        let bytes = formats.iter().map(|(_, look)| look.bytes).sum();
-        return EntryFacts { bytes, state, formats, ..look };
-    }
+/// Returns the facts about tokens packed in several formats.
+fn packed(path: &Path, look: EntryFacts) -> EntryFacts {
+    let looked = packed_formats(path).into_iter().map(|(expected, path)| match token_folder_kind(&path) {
+        Some(kind) => (expected.format, summarize(&path, EntryFacts::of(kind))),
+        None => (expected.format, EntryFacts::of(DatasetKind::PlainFolder)),
+    });
+    let formats: Vec<_> = looked.collect();
+    let lacks = formats.iter().find(|(_, look)| look.state != State::Prepared);
+    let why = lacks.map(|(format, _)| format!("no files of its format are in the folder '{format}'"));
+    let state = why.map_or(State::Prepared, State::Broken);
+    let bytes = formats.iter().map(|(_, look)| look.bytes).sum();
+    EntryFacts { bytes, state, formats, texts: look.texts, ..EntryFacts::of(look.kind) }
+}
+
+/// Returns the facts about the index of a mixture.
+fn mixture_index(path: &Path, look: EntryFacts) -> EntryFacts {
+    let look = EntryFacts { texts: look.texts, ..EntryFacts::of(look.kind) };
     let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
     match mixture_facts(path, MIXTURE_SAMPLES, &handles) {
         Ok(facts) => {
             let (samples, datasets) = (Some(facts.samples), facts.datasets.len() as u64);
-            EntryFacts { samples, datasets, bytes: facts.bytes, more: facts.more, ..look }
+            EntryFacts { state: State::Prepared, samples, datasets, bytes: facts.bytes, more: facts.more, ..look }
         }
         Err(failure) => EntryFacts { state: State::Broken(failure.to_string()), ..look },
     }
 }
 
 /// Returns the state of a prepared data set according to the files that a loader opens first. Large files are not read.
-pub fn prepared(root: &Path) -> State {
+fn prepared(root: &Path) -> State {
     let is_small =
         |name: &str| std::fs::metadata(layout::in_nv_meta(root, name)).is_ok_and(|facts| facts.len() <= MAX_YAML);
     let broken = |failure: &Failure| State::Broken(failure.to_string());
@@ -115,7 +162,7 @@ pub fn prepared(root: &Path) -> State {
 }
 
 /// Returns the facts about a YAML file: a metadataset, one with mistakes, or an unrelated file.
-pub fn yaml(path: &Path, look: EntryFacts) -> EntryFacts {
+fn yaml(path: &Path, look: EntryFacts) -> EntryFacts {
     let text = read_whole(path, MAX_YAML).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
     let Some(text) = text else { return EntryFacts { kind: DatasetKind::OtherFile, ..look } };
     match metadataset::read(&text) {

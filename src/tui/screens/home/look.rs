@@ -3,16 +3,12 @@
 
 use super::begun;
 use super::files::{self, Mixture};
-use super::walk::{first_parts, is_prepared, is_shard_name, Walk};
+use super::walk::{first_parts, Walk};
 use gristmill_core::text::{bytes, count};
 use gristmill_core::DatasetKind;
-use gristmill_data::source::kind::{kind_of, output_folder_kind, token_folder_kind};
-use gristmill_ops::engine::browse::is_packed_jsonl;
-use gristmill_ops::engine::dedup::removed;
+use gristmill_data::source::kind::{folder_kind, kind_of, NamesBelow};
 use gristmill_ops::operations::InterruptedRun;
-use gristmill_ops::tokens::formats;
-use gristmill_storage::lock::DatasetLock;
-use gristmill_storage::run_folder::{is_beside_output, RunFolder};
+use gristmill_storage::run_folder::is_beside_output;
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
@@ -36,8 +32,6 @@ pub struct Entry {
 pub struct EntryFacts {
     /// Kind of the entry.
     pub kind: DatasetKind,
-    /// Whether it is a shard of a data set: one tar file.
-    pub is_shard: bool,
     /// State of its preparation.
     pub state: State,
     /// Number of shards seen.
@@ -58,8 +52,6 @@ pub struct EntryFacts {
     pub members: u64,
     /// Contents of a metadataset.
     pub mixture: Option<Mixture>,
-    /// Whether it is a compressed JSONL file: `a.jsonl.gz`.
-    pub is_packed_lines: bool,
     /// Whether a dedup run made it and what the run removed can be shown.
     pub is_deduplicated: bool,
     /// Whether an unfinished run is to make it, and nothing of it is visible yet.
@@ -115,7 +107,6 @@ impl EntryFacts {
     pub(super) fn of(kind: DatasetKind) -> Self {
         Self {
             kind,
-            is_shard: false,
             state: State::None,
             shards: 0,
             bytes: 0,
@@ -126,7 +117,6 @@ impl EntryFacts {
             files: 0,
             members: 0,
             mixture: None,
-            is_packed_lines: false,
             is_deduplicated: false,
             is_begun: false,
             begun: None,
@@ -139,41 +129,20 @@ impl EntryFacts {
 
     /// Whether the guided prepare can be opened on it.
     pub fn can_prepare(&self) -> bool {
-        self.shards > 0 || self.kind == DatasetKind::PreparedWebDataset
+        self.kind.is_web_dataset()
     }
 
-    /// Whether it is prepared and its samples can be browsed.
+    /// Whether Enter opens the browser.
     pub fn is_ready_to_browse(&self) -> bool {
-        self.state == State::Prepared
-            && !self.is_shard
-            && match self.kind {
-                DatasetKind::Tokens(kind) => formats::browser(kind).is_some(),
-                kind => matches!(kind, DatasetKind::PreparedWebDataset | DatasetKind::Jsonl),
-            }
-            || !self.is_begun && matches!(self.kind, DatasetKind::Table(_))
-    }
-
-    /// Whether it is a file that is prepared without questions.
-    pub fn is_prepared_by_a_run(&self) -> bool {
-        matches!(self.kind, DatasetKind::Jsonl | DatasetKind::Metadataset)
-    }
-
-    /// Whether it holds loose media files.
-    pub fn is_media_folder(&self) -> bool {
-        self.shards == 0
-            && (self.kind == DatasetKind::Filesystem || self.kind == DatasetKind::PlainFolder && self.media > 0)
+        let is_file_of_rows = self.kind.is_document_file() && self.kind.table().is_some();
+        let is_ready = self.state == State::Prepared && self.kind.info().browse.is_ok();
+        !self.is_begun && (is_file_of_rows || is_ready && !self.kind.holds_loose_files())
     }
 
     /// Returns the kind as a label.
     pub fn title(&self) -> &'static str {
         if self.is_begun {
             "output"
-        } else if self.is_shard {
-            "shard"
-        } else if self.is_packed_lines {
-            "packed JSONL"
-        } else if self.is_media_folder() {
-            DatasetKind::Filesystem.title()
         } else {
             self.kind.title()
         }
@@ -201,7 +170,7 @@ impl EntryFacts {
             };
             return self.formats.iter().map(of).collect::<Vec<_>>().join(&format!(" {dot} "));
         }
-        if let (DatasetKind::MixtureIndex, Some(samples)) = (self.kind, self.samples) {
+        if let (1.., Some(samples)) = (self.datasets, self.samples) {
             let datasets = count(self.datasets, "data set");
             return format!("{} {dot} {datasets}{plus} {dot} {size}", count(samples, "sample"));
         }
@@ -271,88 +240,28 @@ fn unusable(why: &str) -> EntryFacts {
 }
 
 fn inspect_file(path: &Path, size: u64) -> EntryFacts {
-    let unread = || if path.is_dir() { DatasetKind::PlainFolder } else { DatasetKind::OtherFile };
-    let kind = kind_of(path).unwrap_or_else(|_| unread());
-    let is_packed_lines = kind == DatasetKind::OtherFile && is_packed_jsonl(path);
-    let look = EntryFacts { is_shard: is_shard_name(path), is_packed_lines, bytes: size, ..EntryFacts::of(kind) };
-    match kind {
-        DatasetKind::Jsonl => files::jsonl(path, look),
-        DatasetKind::Metadataset => files::yaml(path, look),
-        DatasetKind::Tokens(kind) => {
-            let state = (kind.defect)(path).map_or(State::Prepared, |why| State::Broken(why.to_owned()));
-            EntryFacts { state, ..look }
-        }
-        _ => look,
-    }
+    let kind = kind_of(path).unwrap_or(DatasetKind::OtherFile);
+    files::summarize(path, EntryFacts { bytes: size, ..EntryFacts::of(kind) })
 }
 
 fn inspect_folder(path: &Path) -> EntryFacts {
     let mut walk = Walk::new();
     walk.folder(path, 0);
-    let meta = path.join(".nv-meta");
-    let prepared = is_prepared(&meta);
-    let has_database = meta.join("index.sqlite").is_file();
-    let described = prepared || has_database;
-    if let Some(kind @ DatasetKind::Tokens(tokens)) = token_folder_kind(path).filter(|_| !described) {
-        let state = (tokens.defect)(path).map_or(State::Prepared, |why| State::Broken(why.to_owned()));
-        let look = EntryFacts { state, members: walk.members, texts: walk.texts, ..EntryFacts::of(kind) };
-        return files::tokens(path, tokens, look);
-    }
-    if let Some(kind) = output_folder_kind(path).filter(|_| !described) {
-        return files::outputs(path, EntryFacts { state: State::Prepared, texts: walk.texts, ..EntryFacts::of(kind) });
-    }
-    let kind = if prepared {
-        DatasetKind::PreparedWebDataset
-    } else if walk.shards > 0 {
-        DatasetKind::RawWebDataset
-    } else if has_database {
-        DatasetKind::Filesystem
-    } else {
-        let tables = walk.tables.kind().filter(|_| walk.media == 0);
-        tables.map_or(DatasetKind::PlainFolder, DatasetKind::TableFolder)
-    };
-    let is_deduplicated = kind == DatasetKind::PlainFolder
-        && walk.texts > 0
-        && removed::beside(path).is_some_and(|(_, name)| name.is_empty());
-    let holds_shards = prepared || walk.shards > 0;
-    let state = match () {
-        () if holds_shards => state_of(path, prepared),
-        () if has_database => State::Prepared,
-        () if is_deduplicated => State::Prepared,
-        () if walk.media > 0 => State::Raw,
-        () => State::None,
-    };
-    let (media, size) = if holds_shards { (0, walk.bytes) } else { (walk.media, walk.media_bytes) };
-    EntryFacts {
-        state,
+    let names = NamesBelow { has_shard: walk.shards > 0, has_media: walk.media > 0, tables: walk.tables.kind() };
+    let kind = folder_kind(path, || names);
+    let (media, size) = if kind.is_web_dataset() { (0, walk.bytes) } else { (walk.media, walk.media_bytes) };
+    let look = EntryFacts {
         shards: walk.shards,
         bytes: size,
         media,
         members: walk.members,
         texts: walk.texts,
         text_bytes: walk.text_bytes,
-        is_deduplicated,
         more: walk.more && (walk.shards > 0 || media > 0 || walk.texts > 0),
         parts: walk.first.as_deref().map(first_parts).unwrap_or_default(),
         ..EntryFacts::of(kind)
-    }
-}
-
-fn state_of(path: &Path, prepared: bool) -> State {
-    let own = RunFolder::for_webdataset(path);
-    if own.exists() {
-        if let Ok(Some(holder)) = DatasetLock::holder(&own) {
-            return State::Locked(format!("{} on {}", holder.process.pid, holder.process.host));
-        }
-        if own.journal().is_file() || own.renames().is_file() {
-            return State::Interrupted;
-        }
-    }
-    if prepared {
-        files::prepared(path)
-    } else {
-        State::Raw
-    }
+    };
+    files::summarize(path, look)
 }
 
 #[cfg(test)]
@@ -392,12 +301,9 @@ mod tests {
         assert_eq!(inspect(&root.join("text.jsonl")).kind, DatasetKind::Jsonl);
         put(&root.join("text.jsonl.zst"), b"12345");
         let packed = inspect(&root.join("text.jsonl.zst"));
-        assert_eq!(
-            (packed.kind, packed.title(), packed.is_packed_lines),
-            (DatasetKind::OtherFile, "packed JSONL", true)
-        );
+        assert_eq!((packed.kind, packed.title()), (DatasetKind::PackedJsonl, "packed JSONL"));
         assert_eq!(inspect(root).members, 1, "the prepared data set below");
-        assert!(inspect(&root.join("raw/a.tar")).is_shard);
+        assert_eq!(inspect(&root.join("raw/a.tar")).kind, DatasetKind::SingleShard);
         assert_eq!(inspect(&root.join("nothing")).kind, DatasetKind::OtherFile);
     }
 
@@ -409,15 +315,14 @@ mod tests {
         put(&root.join("loose/deep/b.mp4"), b"12");
         put(&root.join("loose/readme.txt"), b"x");
         let loose = inspect(&root.join("loose"));
-        assert_eq!((loose.kind, loose.media, loose.bytes), (DatasetKind::PlainFolder, 2, 6));
-        assert!(loose.is_media_folder());
+        assert_eq!((loose.kind, loose.media, loose.bytes), (DatasetKind::LooseMedia, 2, 6));
         assert_eq!((loose.title(), loose.word()), ("media folder", "no metadata"));
         assert_eq!(loose.amount("-"), "2 files - 6 B");
         put(&root.join("loose/.nv-meta/index.sqlite"), b"");
         assert_eq!(inspect(&root.join("loose")).word(), "described");
         put(&root.join("loose/a.tar"), b"1");
         let with_shard = inspect(&root.join("loose"));
-        assert!(!with_shard.is_media_folder() && with_shard.can_prepare());
+        assert!(with_shard.can_prepare());
         assert_eq!(with_shard.media, 0);
     }
 

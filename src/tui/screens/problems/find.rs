@@ -24,7 +24,7 @@ pub struct ProblemTargets {
 pub fn find(root: &Path, problems: &[Problem], cancel: &Cancel) -> ProblemTargets {
     let kind = kind_of(root);
     let catalog = match &kind {
-        Ok(DatasetKind::PreparedWebDataset) => open(root).map(Some),
+        Ok(kind) if kind.has_splits() => open(root).map(Some),
         _ => Ok(None),
     };
     let (catalog, edit) = match (kind, catalog) {
@@ -68,9 +68,9 @@ fn absolute(path: &Path) -> PathBuf {
 
 fn why_no_edit(kind: DatasetKind) -> Arc<str> {
     let why = kind.info().why_no_splits.unwrap_or("it has no splits");
-    Arc::from(match kind {
-        DatasetKind::RawWebDataset => why.to_owned(),
-        _ => format!("{why}, so nothing of it can be excluded"),
+    Arc::from(match kind.is_web_dataset() {
+        true => why.to_owned(),
+        false => format!("{why}, so nothing of it can be excluded"),
     })
 }
 
@@ -109,7 +109,7 @@ impl Finder<'_> {
 
     /// Whether the data set is a folder of loose files.
     fn is_folder(&self) -> bool {
-        kind_of(self.root).is_ok_and(|kind| matches!(kind, DatasetKind::PlainFolder | DatasetKind::Filesystem))
+        kind_of(self.root).is_ok_and(DatasetKind::holds_loose_files)
     }
 
     fn can_open(&mut self, path: &Path) -> Result<(), Arc<str>> {

@@ -97,8 +97,8 @@ pub fn pack(plan: PackPlan) -> JobRequest {
     let outputs: Vec<PathBuf> = match formats.as_slice() {
         // The format of a single file is not recognized without the usual extension.
         [_] if formats::has_single_files(&plan) => Some(path.clone()).filter(|_| is_known(&plan)).into_iter().collect(),
-        [only] => Some(path.clone()).filter(|_| formats::is_browsable(only)).into_iter().collect(),
-        _ => formats.iter().filter(|name| formats::is_browsable(name)).map(|name| path.join(name)).collect(),
+        [_] => vec![path.clone()],
+        _ => formats.iter().map(|name| path.join(name)).collect(),
     };
     let ends = ["is ready to train on", "is packed", "was packed like this already"];
     JobRequest {

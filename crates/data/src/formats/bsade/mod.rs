@@ -14,6 +14,7 @@ pub use shard_read::{DocumentPlace, Places, Shard};
 pub use shard_write::{ShardSize, ShardWriter};
 pub use table::{build_table, table_entry, table_memory, table_width, TableCheck};
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// Byte before each document; it never occurs in UTF-8.
@@ -43,6 +44,13 @@ pub fn shard_files(files: usize, shards: u32, shard: u32) -> std::ops::Range<usi
 /// Returns the folder of a shard in an index.
 pub fn shard_folder(index: &Path, shard: u32) -> PathBuf {
     index.join(shard.to_string())
+}
+
+/// Whether a folder looks like an index (docs/formats/bsade.md §3): it has at least one shard, with any number.
+pub fn is_index(folder: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(folder) else { return false };
+    let is_number = |name: &OsStr| !name.is_empty() && name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+    entries.flatten().any(|entry| is_number(&entry.file_name()) && entry.path().join(TOKENIZED).is_file())
 }
 
 /// Returns the folder of the ranges of a shard for a minimum length.

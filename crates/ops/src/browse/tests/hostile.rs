@@ -76,7 +76,7 @@ proptest! {
             let _ = std::fs::remove_file(dir.path().join(".nv-meta/index.sqlite"));
         }
         for path in [dir.path().to_owned(), dir.path().join("x.jsonl")] {
-            let Ok(opening) = browse::open(&path, &browse::TokenView::default(), crate::tokens::formats::browser) else { continue };
+            let Ok(opening) = Dataset::find(&path).and_then(|dataset| dataset.catalog(&TokenView::default())) else { continue };
             opening.background.into_iter().for_each(|work| work(&opening.stop));
             exercise(&*opening.catalog);
         }

@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 256;
 const PROGRESS_EVERY: u64 = 512;
 
 /// Opens a folder and prepares its background scan.
-pub(super) fn open(root: &Path, kind: DatasetKind) -> Outcome<Opening> {
+pub(crate) fn open(root: &Path, kind: DatasetKind) -> Outcome<Opening> {
     std::fs::read_dir(root).map_err(|error| Failure::io(WHAT, root, &error))?;
     let stop = Cancel::default();
     let shared = Arc::new(Shared { root: root.to_owned(), state: GroupsState::default(), names: Mutex::default() });

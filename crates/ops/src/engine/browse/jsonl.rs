@@ -11,6 +11,7 @@ use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, ProblemKind, Subject
 use gristmill_data::formats::energon::jsonl_idx::{index_path, state_of, IndexState, JsonlIdx};
 use gristmill_data::source::documents::Packing;
 use gristmill_data::source::jsonl::{each_line, is_white, start_of, Checker, FileStart, Issue, LineEnds, Unit};
+use gristmill_data::source::kind::is_packed_jsonl;
 use gristmill_storage::read::{open_read, ReadFile};
 use gristmill_storage::scratch::Scratch;
 use std::fmt::Write as _;
@@ -27,7 +28,7 @@ const MAX_CHECKED_LINE_BYTES: usize = 8 << 20;
 const PROGRESS_EVERY: u64 = 512;
 
 /// Opens the file and its index.
-pub(super) fn open(path: &Path) -> Outcome<Opening> {
+pub(crate) fn open(path: &Path) -> Outcome<Opening> {
     let file = Arc::new(open_read(path)?);
     let refused = |why: String, hint: &str| Failure::data(WHAT, why).on(Subject::path(path)).with_hint(hint);
     match start_of(&file)? {
@@ -67,7 +68,7 @@ fn unpack(path: &Path, file: Arc<ReadFile>, packing: Packing, name: &str) -> Out
     let source = Spilled::new(Arc::clone(&file), packing, &text, scratch.cap_bytes())?;
     let stop = Cancel::default();
     let shared = Arc::new(Shared::new(path, text));
-    let is_told = super::is_packed_jsonl(path);
+    let is_told = is_packed_jsonl(&path.file_name().unwrap_or_default().to_string_lossy());
     let hidden = (!is_told)
         .then(|| format!("it is compressed with {name}, which its name does not say: loaders cannot read it"));
     shared.begin(file.len(), hidden.map(Arc::from));

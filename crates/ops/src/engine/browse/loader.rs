@@ -6,7 +6,7 @@ use crate::engine::plan::fields::misfit;
 use gristmill_core::field_map::FieldExpression;
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::sample_type::{Field, SampleType};
-use gristmill_core::{Cancel, DatasetKind, Outcome};
+use gristmill_core::{Cancel, Outcome};
 use gristmill_data::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, PythonClass, SampleSource};
 use gristmill_data::formats::energon::layout;
 use gristmill_data::source::decode::{self, DecodedPart, FieldError, PartClass, Value};
@@ -105,8 +105,7 @@ pub fn view(
     let mut view =
         LoaderView { kind: LoaderKind::Missing, class: String::new(), fields: Vec::new(), error: None, note: None };
     let name = config.unwrap_or(layout::DATASET_YAML);
-    let is_folder = matches!(catalog.kind(), DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset)
-        && catalog.root().is_dir();
+    let is_folder = catalog.kind().is_web_dataset() && catalog.root().is_dir();
     if !is_folder {
         view.kind = LoaderKind::Crude;
         view.note = Some("without a dataset.yaml the trainer gets the parts themselves".to_owned());

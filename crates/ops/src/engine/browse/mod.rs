@@ -6,24 +6,24 @@
 
 mod bytes;
 pub mod filter;
-mod folder;
+pub(crate) mod folder;
 mod groups;
 mod headers;
-mod jsonl;
+pub(crate) mod jsonl;
 pub mod loader;
 mod marks;
 mod matches;
 pub mod offsets;
 mod packed;
 pub mod places;
-mod prepared;
+pub(crate) mod prepared;
 pub mod problems;
 mod query;
 pub mod random;
-mod raw;
+pub(crate) mod raw;
 mod rows;
 mod state;
-mod tables;
+pub(crate) mod tables;
 pub mod tokens;
 
 pub use filter::{SampleFilter, SplitChoice};
@@ -35,10 +35,8 @@ pub use problems::{ProblemList, SampleProblem};
 pub use query::KeyQuery;
 pub use tokens::{TokenBrowser, TokenView};
 
-use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Shard, Subject, TokenKind};
+use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Shard, Subject};
 use gristmill_data::source::contents;
-use gristmill_data::source::discover::is_shard_file;
-use gristmill_data::source::kind::kind_of;
 use gristmill_storage::read::open_read;
 use std::path::Path;
 use std::sync::Arc;
@@ -197,76 +195,6 @@ pub struct Opening {
     pub stop: Cancel,
     /// Work for the caller to run on threads.
     pub background: Vec<Background>,
-}
-
-/// Returns what lists the files of a layout of tokens; `None` if nothing does.
-pub type BrowserOf = fn(&TokenKind) -> Option<&'static dyn TokenBrowser>;
-
-/// The way in which a path is browsed.
-enum SourceKind {
-    Prepared,
-    Raw,
-    Jsonl,
-    Tokens(&'static TokenKind, &'static dyn TokenBrowser),
-    Folder(DatasetKind),
-    Tables(DatasetKind),
-}
-
-/// Decides by names only how a path is browsed; a path that cannot be browsed is a failure that lists what can.
-fn way_of(path: &Path, browser_of: BrowserOf) -> Outcome<SourceKind> {
-    Ok(match kind_of(path)? {
-        DatasetKind::PreparedWebDataset => SourceKind::Prepared,
-        DatasetKind::RawWebDataset => SourceKind::Raw,
-        DatasetKind::Jsonl => SourceKind::Jsonl,
-        DatasetKind::OtherFile if is_packed_jsonl(path) => SourceKind::Jsonl,
-        DatasetKind::OtherFile if is_shard_file(path) => SourceKind::Raw,
-        DatasetKind::Tokens(kind) => match browser_of(kind) {
-            Some(browser) => SourceKind::Tokens(kind, browser),
-            None => return Err(not_browsable(path, DatasetKind::Tokens(kind))),
-        },
-        kind @ (DatasetKind::Table(_) | DatasetKind::TableFolder(_)) => SourceKind::Tables(kind),
-        kind @ (DatasetKind::PlainFolder | DatasetKind::Filesystem) => SourceKind::Folder(kind),
-        kind => return Err(not_browsable(path, kind)),
-    })
-}
-
-fn not_browsable(path: &Path, kind: DatasetKind) -> Failure {
-    Failure::usage("opening the data set", format!("a {} cannot be browsed", kind.title()))
-        .on(Subject::path(path))
-        .with_hint(
-            "give a folder of tar shards, one .tar, a .jsonl file (packed or not), a Parquet, Arrow, CSV or TSV file or a folder of them, packed tokens, or a folder of media files",
-        )
-}
-
-/// Checks whether a path can be browsed; the failure says why not.
-pub fn can_open(path: &Path, browser_of: BrowserOf) -> Outcome<()> {
-    way_of(path, browser_of).map(drop)
-}
-
-/// Opens a data set for browsing: a WebDataset, prepared or not, a JSONL file, files of tables, a folder of loose files, or packed tokens,
-/// which are shown according to `view`. Reads only small files, and for a `.pbin` its index.
-///
-/// A path that cannot be browsed is a failure that lists what can.
-pub fn open(path: &Path, view: &TokenView, browser_of: BrowserOf) -> Outcome<Opening> {
-    match way_of(path, browser_of)? {
-        SourceKind::Prepared => prepared::open(path),
-        SourceKind::Raw => raw::open(path),
-        SourceKind::Jsonl => jsonl::open(path),
-        SourceKind::Tokens(kind, browser) => tokens::open(path, kind, browser, view),
-        SourceKind::Folder(kind) => folder::open(path, kind),
-        SourceKind::Tables(kind) => tables::open(path, kind),
-    }
-}
-
-/// Opens a data set of samples, not of tokens.
-pub fn open_samples(path: &Path) -> Outcome<Opening> {
-    open(path, &TokenView::default(), |_| None)
-}
-
-/// Whether a name is that of a packed JSONL file: `a.jsonl.gz`, `a.jsonl.zst`.
-pub fn is_packed_jsonl(path: &Path) -> bool {
-    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    name.contains(".jsonl.") && !gristmill_data::source::documents::Packing::of_name(&name).is_plain()
 }
 
 /// The note on a compressed shard.

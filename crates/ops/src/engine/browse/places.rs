@@ -1,7 +1,7 @@
 //! Locates the subject of a problem in a data set: its sample, or the nearest one.
 
 use super::{BrowseSample, Catalog, SampleAt, VisitFields};
-use gristmill_core::{Cancel, DatasetKind, Outcome, Subject};
+use gristmill_core::{Cancel, Outcome, Subject};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ fn in_file(catalog: &dyn Catalog, path: &Path, subject: &Subject, cancel: &Cance
     let (root, path) = (absolute(catalog.root()), absolute(path));
     if root != path {
         return match catalog.kind() {
-            DatasetKind::PlainFolder | DatasetKind::Filesystem => loose_file(catalog, &root, &path, cancel),
+            kind if kind.holds_loose_files() => loose_file(catalog, &root, &path, cancel),
             _ => Ok(SubjectLocation::Nowhere),
         };
     }

@@ -19,7 +19,7 @@ const WHAT: &str = "looking at the data set";
 const MAX_KEPT_CONNECTIONS: usize = 4;
 
 /// Opens the small files; the shards are examined in the background.
-pub(super) fn open(root: &Path) -> Outcome<Opening> {
+pub(crate) fn open(root: &Path) -> Outcome<Opening> {
     let Some(info) = Info::read(root)? else {
         return Err(Failure::data(WHAT, "it is not prepared any more").on(Subject::path(root)));
     };

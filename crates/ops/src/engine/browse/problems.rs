@@ -106,9 +106,9 @@ impl ProblemList {
     /// Adds the defects of a window of a data set of this kind; returns whether there was a new one.
     pub fn add_defects(&mut self, window: &[BrowseSample], kind: DatasetKind) -> bool {
         let kind = match kind {
-            DatasetKind::PlainFolder | DatasetKind::Filesystem => ProblemKind::Unreadable,
-            DatasetKind::Table(_) | DatasetKind::TableFolder(_) => ProblemKind::BadFile,
-            DatasetKind::RawWebDataset => ProblemKind::Other,
+            kind if kind.holds_loose_files() => ProblemKind::Unreadable,
+            kind if kind.table().is_some() => ProblemKind::BadFile,
+            kind if kind.is_raw_web_dataset() => ProblemKind::Other,
             _ => ProblemKind::IndexMismatch,
         };
         let mut is_new = false;

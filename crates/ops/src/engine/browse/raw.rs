@@ -22,7 +22,7 @@ const MAX_SCANS: usize = 2;
 const MAX_KEPT_PROBLEMS: usize = 1_000;
 
 /// Opens the folder, or one shard; the shards of a folder are also searched for in the background.
-pub(super) fn open(root: &Path) -> Outcome<Opening> {
+pub(crate) fn open(root: &Path) -> Outcome<Opening> {
     let stop = Cancel::default();
     let shared = Arc::new(Shared {
         root: root.to_owned(),

@@ -24,7 +24,7 @@ const MAX_KEPT_BYTES: usize = 64 << 20;
 const MAX_OPEN_FILES: usize = 8;
 
 /// Opens a file, or the files of a folder.
-pub(super) fn open(path: &Path, kind: DatasetKind) -> Outcome<Opening> {
+pub(crate) fn open(path: &Path, kind: DatasetKind) -> Outcome<Opening> {
     let files = table_files(path)?;
     let state = GroupsState::default();
     state.begin(files.iter().map(|file| (Arc::from(file.name.as_str()), file.bytes, None)), None);

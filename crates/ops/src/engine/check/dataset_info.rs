@@ -1,5 +1,7 @@
 //! The description of a data set: facts and a table of its files, for every front end; and the words for what a check counts.
 
+use super::Checked;
+use gristmill_core::report_line::ReportLine;
 use gristmill_core::table::Table;
 use gristmill_core::Problem;
 use serde::Serialize;
@@ -9,12 +11,59 @@ use serde_json::{Map, Value};
 pub(crate) const MAX_LISTED: usize = 50;
 
 /// The words for what a check counts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct CheckTexts {
     /// The word for its shards, in the singular; `None` if the path itself is the only thing checked.
     pub shards: Option<&'static str>,
     /// The word for an item of its progress, in the singular.
     pub item: &'static str,
+    /// The word for what it counts, in the singular.
+    pub counted: &'static str,
+}
+
+/// What a check covered, in addition to its findings.
+#[derive(Debug, Default)]
+pub struct CheckReport {
+    /// The counts.
+    pub checked: Checked,
+    /// What was checked, as the end of a sentence; `None` for the counts.
+    pub covered: Option<String>,
+    /// Lines that describe the data set.
+    pub lines: Vec<ReportLine>,
+    /// Values for `--json`.
+    pub result: Map<String, Value>,
+}
+
+impl CheckReport {
+    /// Adds values for `--json`.
+    pub(crate) fn with_result(self, result: &impl Serialize) -> Self {
+        Self { result: object(result), ..self }
+    }
+}
+
+impl From<Checked> for CheckReport {
+    fn from(checked: Checked) -> Self {
+        Self { checked, ..Self::default() }.with_result(&checked)
+    }
+}
+
+/// A list of facts with a title.
+#[derive(Clone, Debug, Default)]
+pub struct InfoList {
+    /// The title, in lower case.
+    pub title: String,
+    /// Names and values.
+    pub rows: Vec<(String, String)>,
+    /// Number of rows that are left out.
+    pub unlisted: u64,
+    /// Whether it is only shown where it can be scrolled.
+    pub is_long: bool,
+}
+
+impl InfoList {
+    pub(crate) fn new(title: impl Into<String>, rows: Vec<(String, String)>) -> Self {
+        Self { title: title.into(), rows, ..Self::default() }
+    }
 }
 
 /// The description of a data set.
@@ -22,6 +71,10 @@ pub struct CheckTexts {
 pub struct DatasetInfo {
     /// Names and values, in the order of display.
     pub facts: Vec<(&'static str, String)>,
+    /// Lists with titles.
+    pub lists: Vec<InfoList>,
+    /// Lines of a tree.
+    pub tree: Vec<ReportLine>,
     /// The files, at most [`MAX_LISTED`].
     pub table: Table,
     /// Number of files.
@@ -39,11 +92,7 @@ pub struct DatasetInfo {
 impl DatasetInfo {
     /// Creates a description with the facts for `--json`.
     pub(crate) fn of(result: impl Serialize) -> Self {
-        let result = match serde_json::to_value(result) {
-            Ok(Value::Object(map)) => map,
-            _ => Map::new(),
-        };
-        Self { result, ..Self::default() }
+        Self { result: object(&result), ..Self::default() }
     }
 
     /// Adds a fact.
@@ -51,8 +100,15 @@ impl DatasetInfo {
         self.facts.push((name, value.into()));
     }
 
-    /// Returns the number of files that the table does not list.
+    /// Returns the number of rows that the table does not list.
     pub fn unlisted(&self) -> u64 {
         self.files.saturating_sub(MAX_LISTED as u64)
+    }
+}
+
+fn object(value: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
     }
 }

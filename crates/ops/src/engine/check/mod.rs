@@ -22,7 +22,7 @@ mod tar_idx_reader;
 pub mod verify;
 
 pub(crate) use dataset_info::MAX_LISTED;
-pub use dataset_info::{CheckTexts, DatasetInfo};
+pub use dataset_info::{CheckReport, CheckTexts, DatasetInfo, InfoList};
 pub use info::{info, media_folder_info, InfoOptions, InfoReport, MediaFolderInfo, SplitInfo};
 pub use lint::shard::has_same_headers;
 pub use lint::{lint, LintOptions};

@@ -1,7 +1,7 @@
 //! A prepared data set opened for checking, with its small files read.
 
 use crate::engine::recorded::Recorded;
-use gristmill_core::{DatasetKind, Failure, FileStamp, Outcome, Shard, ShardId, Subject};
+use gristmill_core::{Failure, FileStamp, Outcome, Shard, ShardId, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::split_yaml::SplitFile;
@@ -129,10 +129,12 @@ fn not_prepared(root: &Path, interrupted: bool) -> Failure {
         return Failure::environment("looking at the data set", "no such file or folder").on(subject);
     }
     let hint = match kind_of(root) {
-        Ok(DatasetKind::PlainFolder) if has_jsonl(root) => {
+        Ok(kind) if kind.holds_loose_files() && has_jsonl(root) => {
             "it holds .jsonl files: info, lint and verify take one of them; pack and dedup take the folder"
         }
-        Ok(DatasetKind::PlainFolder) => "no tar shard is in it; gristmill prepare-media PATH describes loose media",
+        Ok(kind) if kind.holds_loose_files() => {
+            "no tar shard is in it; gristmill prepare-media PATH describes loose media"
+        }
         _ => "gristmill prepare PATH",
     };
     Failure::data("looking at the data set", "it is not prepared: .nv-meta/.info.json is missing")

@@ -1,6 +1,6 @@
 //! `info`, `lint` and `verify` of files with tables, one or all in a folder.
 
-use super::{CheckTexts, Checked, DatasetInfo, MAX_LISTED};
+use super::{Checked, DatasetInfo, MAX_LISTED};
 use gristmill_core::table::{Align, Table as TextTable};
 use gristmill_core::text::{bytes, count, count_verb, display_safe, grouped, size};
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Subject};
@@ -14,11 +14,6 @@ use std::sync::Arc;
 const MAX_DIVIDED_FILES: usize = 16;
 /// Maximum number of columns that are listed.
 const MAX_LISTED_COLUMNS: usize = 100;
-
-/// The word for an item of the progress.
-pub const ROW_GROUP: &str = "row group";
-/// The words for what a check of tables counts.
-pub const TEXTS: CheckTexts = CheckTexts { shards: Some("file"), item: ROW_GROUP };
 
 /// The facts of one file for `--json`.
 #[derive(Serialize)]

@@ -1,5 +1,6 @@
 //! Distributions of what the media tables of a data set hold: for `info` and the facts view.
 
+use gristmill_core::text::{count, duration, grouped};
 use gristmill_core::{AvFacts, Cancel, Failure, ImageFacts, MediaFacts, Outcome};
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::media_json::from_json;
@@ -8,7 +9,10 @@ use rusqlite::Connection;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
+/// Maximum number of names in a list.
+const MAX_SHOWN_NAMES: usize = 8;
 /// Rows between two checks of the cancel flag.
 const CANCEL_EVERY: u64 = 4096;
 /// Upper bounds of the classes of pictures and videos, by their longer side in pixels.
@@ -69,6 +73,60 @@ pub struct MediaSpread {
     pub seconds: f64,
     /// Smallest and largest width and height of the pictures.
     pub extent: Option<[(u32, u32); 2]>,
+}
+
+impl MediaSpread {
+    /// Returns names and values, in the order of display. Raw.
+    pub fn facts(&self) -> Vec<(String, String)> {
+        let (images, av) = (count(self.images, "picture"), grouped(self.av));
+        let mut facts = vec![("rows", format!("{} ({images}, {av} of sound or video)", grouped(self.rows)))];
+        for filter in &self.filters {
+            let patterns = if filter.patterns.is_empty() { String::new() } else { format!(" {}", filter.patterns) };
+            let strategy = filter.strategy.to_lowercase();
+            facts.push(("picked by", format!("{strategy}{patterns}, first {} UTC", filter.created_at)));
+        }
+        let lists = [
+            ("formats", &self.formats),
+            ("modes", &self.modes),
+            ("longer side", &self.sides),
+            ("sizes", &self.sizes),
+            ("video sizes", &self.video_sizes),
+            ("durations", &self.durations),
+            ("sound", &self.audio),
+        ];
+        let lists = lists.into_iter().filter(|(_, list)| !list.is_empty());
+        facts.extend(lists.map(|(name, list)| (name, list_text(list))));
+        if let Some([(width, height), (most_width, most_height)]) = self.extent {
+            let (wide, high) = (span(width, most_width), span(height, most_height));
+            facts.push(("pictures are", format!("{wide} px wide, {high} px high")));
+        }
+        if self.seconds >= 1.0 {
+            facts.push(("plays for", duration(Duration::try_from_secs_f64(self.seconds).unwrap_or_default())));
+        }
+        if self.unreadable > 0 {
+            facts.push(("cannot be read", count(self.unreadable, "row")));
+        }
+        facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}
+
+fn list_text(list: &[(String, u64)]) -> String {
+    let shown = list.iter().take(MAX_SHOWN_NAMES).map(|(name, rows)| format!("{name} {}", grouped(*rows)));
+    let text = shown.collect::<Vec<_>>().join(", ");
+    match list.len() > MAX_SHOWN_NAMES {
+        true => text + ", …",
+        false => text,
+    }
+}
+
+/// Formats `48` or `48–300`.
+fn span(least: u32, most: u32) -> String {
+    let (least, most) = (grouped(u64::from(least)), grouped(u64::from(most)));
+    if least == most {
+        least
+    } else {
+        format!("{least}–{most}")
+    }
 }
 
 /// Maximum number of distinct sizes counted; a hostile table has one per row.

@@ -77,7 +77,7 @@ pub(super) fn open_local(library: &mut Library, path: PathBuf, is_folder: bool) 
 }
 
 fn has_shards(path: &Path) -> bool {
-    gristmill_data::source::kind::kind_of(path).is_ok_and(|kind| kind == gristmill_core::DatasetKind::RawWebDataset)
+    gristmill_data::source::kind::kind_of(path).is_ok_and(gristmill_core::DatasetKind::is_raw_web_dataset)
 }
 
 /// A source open for look-ups.

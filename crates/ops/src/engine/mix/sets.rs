@@ -179,13 +179,10 @@ fn open(path: &Path) -> Result<Opened, Unusable> {
         Err(failure) => return Err(failure.into()),
     };
     let prepare = || format!("gristmill prepare {}", quoted(path));
+    if let Err(refusal) = kind.info().member {
+        return Err(Unusable::new(format!("{shown} {}", refusal.why)).hint(refusal.hint.replace("{}", &quoted(path))));
+    }
     match kind {
-        DatasetKind::PreparedWebDataset => {
-            let info = Info::read(path)?.ok_or_else(|| Unusable::new("it is not prepared").hint(prepare()))?;
-            let ids = info.shard_counts.iter().enumerate();
-            let ids = ids.map(|(id, (name, _))| (name.clone(), u32::try_from(id).unwrap_or(u32::MAX))).collect();
-            Ok(Opened::Web(Rc::new(WebSet { root: path.to_owned(), info, ids })))
-        }
         DatasetKind::Jsonl => match jsonl_idx::state_of(path)? {
             IndexState::Fits { samples } => Ok(Opened::Jsonl(samples)),
             IndexState::Missing => Err(Unusable::new(format!("{shown} has no index")).hint(prepare())),
@@ -194,32 +191,11 @@ fn open(path: &Path) -> Result<Opened, Unusable> {
             }
         },
         DatasetKind::Metadataset => Ok(Opened::Mix(Rc::new(read_file(path, &path.to_string_lossy())?))),
-        DatasetKind::RawWebDataset => Err(Unusable::new(format!("{shown} is not prepared")).hint(prepare())),
-        DatasetKind::Filesystem => {
-            let message =
-                format!("{shown} holds media metadata only; the loader takes such folders as aux sources only");
-            Err(Unusable::new(message).hint("name it under 'aux:' as filesystem://FOLDER"))
-        }
-        DatasetKind::Table(_) | DatasetKind::TableFolder(_) => Err(Unusable::new(format!(
-            "{shown} holds rows of {}, which the loader of mixtures does not read",
-            kind.title()
-        ))
-        .hint("a member is a prepared folder of tars, a .jsonl file or a metadataset ending in .yaml")),
-        DatasetKind::PlainFolder => {
-            Err(Unusable::new(format!("{shown} is not a data set: no .nv-meta and no tar shard is in it")))
-        }
-        DatasetKind::Tokens(tokens) if tokens.is_mixable => Err(Unusable::new(format!(
-            "{shown} is a token folder for {}",
-            tokens.title
-        ))
-        .hint(format!("token folders are mixed by 'gristmill mix index', which writes what {} reads", tokens.title))),
-        DatasetKind::Tokens(_) | DatasetKind::PackedFormats | DatasetKind::MixtureIndex => {
-            Err(Unusable::new(format!("{shown} holds tokens for {}", kind.title()))
-                .hint("a member is a prepared folder of tars, a .jsonl file or a metadataset ending in .yaml"))
-        }
-        DatasetKind::OtherFile => {
-            let hint = "a member is a prepared folder of tars, a .jsonl file or a metadataset ending in .yaml";
-            Err(Unusable::new(format!("{shown} is not a data set")).hint(hint))
+        _ => {
+            let info = Info::read(path)?.ok_or_else(|| Unusable::new("it is not prepared").hint(prepare()))?;
+            let ids = info.shard_counts.iter().enumerate();
+            let ids = ids.map(|(id, (name, _))| (name.clone(), u32::try_from(id).unwrap_or(u32::MAX))).collect();
+            Ok(Opened::Web(Rc::new(WebSet { root: path.to_owned(), info, ids })))
         }
     }
 }

@@ -352,16 +352,3 @@ fn each_line(file: &ReadFile, handles: &Handles<'_>, each: &mut dyn FnMut(u64, u
     }
     Ok(())
 }
-
-/// Whether a file looks like a raw index: a pickle with the right name that is not in another format.
-pub fn is_raw_index(path: &Path) -> bool {
-    let name = path.as_os_str().as_encoded_bytes();
-    let is_named = name.ends_with(b".idx") && !name.ends_with(b".tar.idx");
-    let begins = || {
-        let file = open_read(path).ok()?;
-        let mut first = [0; 2];
-        file.read_exact_at(&mut first, 0).ok()?;
-        Some(first[0] == gristmill_pycompat::pickle::PROTO && (2..=5).contains(&first[1]))
-    };
-    is_named && begins().unwrap_or(false)
-}

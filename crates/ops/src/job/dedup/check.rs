@@ -5,16 +5,8 @@ use crate::engine::dedup::original::Index;
 use crate::engine::dedup::verify::check_shard;
 use crate::job::pool::run_units;
 use gristmill_core::{Handles, Outcome};
-use gristmill_data::formats::bsade::{shard_folder, TOKENIZED};
-use std::ffi::OsStr;
+use gristmill_data::formats::bsade::shard_folder;
 use std::path::Path;
-
-/// Whether a folder looks like an index (docs/formats/bsade.md §3): it has at least one shard, with any number.
-pub fn is_index(folder: &Path) -> bool {
-    let Ok(entries) = std::fs::read_dir(folder) else { return false };
-    let is_number = |name: &OsStr| !name.is_empty() && name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
-    entries.flatten().any(|entry| is_number(&entry.file_name()) && entry.path().join(TOKENIZED).is_file())
-}
 
 /// Reads an index and checks its entire content: places, texts, records, ranges and, if `memory` bytes are enough for the suffix table of a
 /// shard, its order. The result counts shards as parts and documents as samples.

@@ -40,7 +40,7 @@ mod tables;
 mod texts;
 mod write;
 
-pub use check::{is_index, verify_index};
+pub use check::verify_index;
 pub use estimate::{estimate, estimates, needs, Needs, SampleBudget};
 pub use leftover::scratch_elsewhere;
 pub use report::{DedupEstimate, DedupReport, Figures, FileReport, LengthEstimate, RepeatedPassage};

@@ -7,8 +7,8 @@ use crate::engine::media::{probe_files, probe_shard, MediaRows};
 use crate::job::pool;
 use crate::job::times;
 use gristmill_core::{
-    DatasetKind, ExitClass, Failure, Handles, MediaFilter, Outcome, PrepareMediaPlan, Problem, ProblemKind, ProblemLog,
-    Progress, RunOptions, Shard, ShardId, Subject,
+    ExitClass, Failure, Handles, MediaFilter, Outcome, PrepareMediaPlan, Problem, ProblemKind, ProblemLog, Progress,
+    RunOptions, Shard, ShardId, Subject,
 };
 use gristmill_data::formats::energon::layout;
 use gristmill_data::source::kind::kind_of;
@@ -37,9 +37,9 @@ pub(super) fn open(plan: &PrepareMediaPlan, threads: usize, handles: &Handles<'_
     let root = Path::new(&plan.path);
     let kind = kind_of(root)?;
     kind.info().media.map_err(|refusal| refusal.on("preparing media", &plan.path))?;
-    match kind {
-        DatasetKind::PreparedWebDataset => shards(root, threads, handles).map(Target::Shards),
-        _ => files(plan, handles).map(Target::Files),
+    match kind.has_splits() {
+        true => shards(root, threads, handles).map(Target::Shards),
+        false => files(plan, handles).map(Target::Files),
     }
 }
 

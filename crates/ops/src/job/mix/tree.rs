@@ -11,18 +11,9 @@ const MAX_LISTED_NODES: usize = 200;
 /// Width of a label in columns.
 const LABEL_COLUMNS: usize = 36;
 
-/// Returns all splits, each as a tree.
+/// Returns all splits, each as a tree, and the auxiliary sources.
 pub fn lines(facts: &MixFacts) -> Vec<ReportLine> {
-    let strong = |lead: String, rest: String| ReportLine { tone: LineTone::Strong, lead, rest };
-    let mut lines = Vec::new();
-    for split in &facts.splits {
-        lines.push(strong(display_safe(&split.name).into_owned(), format!(": {}", summary(&split.root))));
-        let mut left = MAX_LISTED_NODES;
-        node(&split.root, 1, &mut left, &mut lines);
-        if left == 0 {
-            lines.push(ReportLine::plain(format!("  … only the first {MAX_LISTED_NODES} are listed; --json has all")));
-        }
-    }
+    let mut lines = splits(facts);
     for lookup in &facts.aux {
         let all = lookup.found + lookup.missing;
         let found = format!(
@@ -32,7 +23,22 @@ pub fn lines(facts: &MixFacts) -> Vec<ReportLine> {
             count(all, "name"),
             count(lookup.records, "record")
         );
-        lines.push(strong("media of".to_owned(), found));
+        lines.push(ReportLine { tone: LineTone::Strong, lead: "media of".to_owned(), rest: found });
+    }
+    lines
+}
+
+/// Returns all splits, each as a tree.
+pub fn splits(facts: &MixFacts) -> Vec<ReportLine> {
+    let strong = |lead: String, rest: String| ReportLine { tone: LineTone::Strong, lead, rest };
+    let mut lines = Vec::new();
+    for split in &facts.splits {
+        lines.push(strong(display_safe(&split.name).into_owned(), format!(": {}", summary(&split.root))));
+        let mut left = MAX_LISTED_NODES;
+        node(&split.root, 1, &mut left, &mut lines);
+        if left == 0 {
+            lines.push(ReportLine::plain(format!("  … only the first {MAX_LISTED_NODES} are listed; --json has all")));
+        }
     }
     lines
 }

@@ -59,7 +59,7 @@ impl Report for PackReport {
     crate::job_report!();
 
     fn next_command(&self) -> Option<String> {
-        let target = self.targets.iter().find(|target| formats::is_browsable(&target.format))?;
+        let target = self.targets.first()?;
         Some(format!("gristmill info {}", shell_quote(next_path(target))))
     }
 }

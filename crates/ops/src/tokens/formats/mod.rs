@@ -12,7 +12,6 @@ pub use megatron::PairMergePlan;
 
 use super::format::{EndTokenNeed, TokenFormat};
 use super::reader::TokenReader;
-use crate::engine::browse::TokenBrowser;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::SharedAnswer;
 use gristmill_core::options::{Choice, Group};
@@ -64,11 +63,6 @@ pub fn reader(kind: &TokenKind) -> Option<&'static dyn TokenReader> {
     TOKEN_FORMATS.iter().flat_map(|format| format.readers()).copied().find(|reader| reader.kind() == kind)
 }
 
-/// Returns what lists the files of a layout for the browser; `None` if it does not open them.
-pub fn browser(kind: &TokenKind) -> Option<&'static dyn TokenBrowser> {
-    reader(kind).and_then(TokenReader::browser)
-}
-
 /// Returns the names of the formats that a plan chooses.
 pub fn names(plan: &PackPlan) -> Vec<&'static str> {
     chosen(plan).into_iter().map(TokenFormat::name).collect()
@@ -77,11 +71,6 @@ pub fn names(plan: &PackPlan) -> Vec<&'static str> {
 /// Returns the noun, in the singular, for what the files of a format consist of.
 pub fn item(name: &str) -> &'static str {
     named(name).map_or("document", TokenFormat::item)
-}
-
-/// Whether the browser opens the files of a format.
-pub fn is_browsable(name: &str) -> bool {
-    named(name).is_some_and(|format| format.readers().iter().any(|reader| reader.browser().is_some()))
 }
 
 /// Whether readers open each file of a plan's only format by itself.

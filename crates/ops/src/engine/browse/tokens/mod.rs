@@ -110,7 +110,7 @@ impl Listing<'_> {
 }
 
 /// Opens packed tokens and prepares their background work.
-pub(super) fn open(
+pub(crate) fn open(
     path: &Path,
     kind: &'static TokenKind,
     browser: &dyn TokenBrowser,

@@ -18,7 +18,7 @@ fn with_tokenizer() -> TokenView {
 }
 
 fn opened(path: &Path, view: &TokenView) -> Arc<dyn Catalog> {
-    let opening = super::super::open(path, view, crate::tokens::formats::browser).unwrap();
+    let opening = crate::datasets::Dataset::find(path).unwrap().catalog(view).unwrap();
     for work in opening.background {
         work(&Cancel::default());
     }

@@ -12,10 +12,10 @@ pub use rerun::{already_prepared, unreadable_splits};
 
 use super::splits;
 use gristmill_core::plan::PLAN_VERSION;
-use gristmill_core::text;
+use gristmill_core::text::{self, shell_quote};
 use gristmill_core::{
-    DatasetFacts, DatasetKind, Loading, MediaFilter, PreparePlan, PreparedFacts, Problem, ProblemKind, Rerun, Scope,
-    ShardState, SplitPlan, Subject, Tgz,
+    DatasetFacts, Loading, MediaFilter, PreparePlan, PreparedFacts, Problem, ProblemKind, Rerun, Scope, ShardState,
+    SplitPlan, Subject, Tgz,
 };
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ const MAX_NAMES: usize = 3;
 ///
 /// Facts grow while the data set is scanned; what is not known yet is not reported.
 pub fn validate(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
-    if matches!(facts.kind, DatasetKind::Jsonl | DatasetKind::Metadataset) {
+    if facts.kind.is_prepared_without_questions() {
         return Vec::new();
     }
     let mut problems = plan.findings.clone();
@@ -127,27 +127,10 @@ fn keeps_loading(plan: &PreparePlan, facts: &DatasetFacts) -> bool {
 /// Checks that there are shards; without any, nothing else is reported.
 fn source(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) -> bool {
     let root = || Subject::path(&facts.root);
-    if facts.kind == DatasetKind::OtherFile {
-        let message = "this is a file, but neither JSONL nor a metadataset; prepare takes a folder of tar shards";
-        problems.push(Problem::refusal(ProblemKind::NoShards, root(), message));
+    if let Err(refusal) = facts.kind.info().shards {
+        let problem = Problem::refusal(ProblemKind::NoShards, root(), refusal.why);
+        problems.push(problem.with_hint(refusal.hint.replace("{}", &shell_quote(&facts.root.to_string_lossy()))));
         return false;
-    }
-    if facts.kind == DatasetKind::Filesystem {
-        if facts.shards.is_empty() {
-            let message = "this folder has a media database and no tar shard; there is nothing to prepare";
-            problems.push(
-                Problem::refusal(ProblemKind::LeftoverDatabase, root(), message)
-                    .with_hint("for a plain folder of media use gristmill prepare-media"),
-            );
-            return false;
-        }
-        // Opening the data set has already reported this, unless these facts have another source.
-        if !facts.findings.iter().any(|finding| finding.kind == ProblemKind::LeftoverDatabase) {
-            let message =
-                "index.sqlite without .info.json is left over from a run that failed; it is replaced, and media tables \
-                 that can be read are kept";
-            problems.push(Problem::note(ProblemKind::LeftoverDatabase, root(), message));
-        }
     }
     if facts.shards.is_empty() {
         problems.push(no_shards(facts));

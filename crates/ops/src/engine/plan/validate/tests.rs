@@ -3,7 +3,7 @@ use gristmill_core::plan::FieldExpr;
 use gristmill_core::{DuplicateKeys, Duplicates, PartFacts, Severity, ShardFacts, ShardState};
 
 fn facts(shards: &[&str], parts: &[(&str, u64)]) -> DatasetFacts {
-    let mut facts = DatasetFacts::new("/data".into(), DatasetKind::RawWebDataset);
+    let mut facts = DatasetFacts::new("/data".into(), gristmill_core::DatasetKind::RawWebDataset);
     facts.shards = shards
         .iter()
         .map(|n| ShardFacts { name: (*n).into(), state: ShardState::Scanned, samples: 10, ..ShardFacts::default() })
@@ -153,18 +153,14 @@ fn the_dataset_yaml_is_a_plain_file_name_of_its_own() {
 fn without_shards_nothing_else_is_said() {
     let mut empty = facts(&[], &[]);
     assert_eq!(refusals(&PreparePlan::new("/data"), &empty), [ProblemKind::NoShards]);
-    empty.kind = DatasetKind::Filesystem;
-    let problem = the(&answered(), &empty, ProblemKind::LeftoverDatabase);
+    empty.kind = gristmill_core::DatasetKind::Filesystem;
+    let problem = the(&answered(), &empty, ProblemKind::NoShards);
     assert!(problem.severity == Severity::Refusal && problem.hint.unwrap().contains("prepare-media"));
-    let mut leftover = usual();
-    leftover.kind = DatasetKind::Filesystem;
-    assert_eq!(the(&answered(), &leftover, ProblemKind::LeftoverDatabase).severity, Severity::Note);
-    assert!(refusals(&answered(), &leftover).is_empty());
 }
 
 fn prepared(plan: Option<PreparePlan>) -> DatasetFacts {
     let mut facts = usual();
-    facts.kind = DatasetKind::PreparedWebDataset;
+    facts.kind = gristmill_core::DatasetKind::PreparedWebDataset;
     facts.prepared = Some(PreparedFacts {
         by_gristmill: plan.is_some(),
         plan: plan.map(Box::new),

@@ -21,12 +21,12 @@ impl TokenReader for SamplesReader {
         &SAMPLES
     }
 
-    fn browser(&self) -> Option<&'static dyn TokenBrowser> {
-        Some(&SamplesBrowser)
+    fn browser(&self) -> &'static dyn TokenBrowser {
+        &SamplesBrowser
     }
 
     fn texts(&self) -> CheckTexts {
-        CheckTexts { shards: Some("file"), item: "sample" }
+        CheckTexts { shards: Some("file"), item: "sample", counted: "sample" }
     }
 
     fn info(&self, path: &Path, _: Option<u64>, handles: &Handles<'_>) -> Outcome<DatasetInfo> {

@@ -54,12 +54,12 @@ impl TokenReader for ShardsReader {
         &SHARDS
     }
 
-    fn browser(&self) -> Option<&'static dyn TokenBrowser> {
-        Some(&ShardsBrowser)
+    fn browser(&self) -> &'static dyn TokenBrowser {
+        &ShardsBrowser
     }
 
     fn texts(&self) -> CheckTexts {
-        CheckTexts { shards: Some("shard"), item: "shard" }
+        CheckTexts { shards: Some("shard"), item: "shard", counted: "sample" }
     }
 
     fn info(&self, path: &Path, _: Option<u64>, handles: &Handles<'_>) -> Outcome<DatasetInfo> {

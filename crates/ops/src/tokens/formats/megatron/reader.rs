@@ -62,10 +62,10 @@ macro_rules! reads_pairs {
                 &$kind
             }
             fn texts(&self) -> CheckTexts {
-                CheckTexts { shards: $shards, item: "document" }
+                CheckTexts { shards: $shards, item: "document", counted: "document" }
             }
-            fn browser(&self) -> Option<&'static dyn TokenBrowser> {
-                Some(&PairsBrowser)
+            fn browser(&self) -> &'static dyn TokenBrowser {
+                &PairsBrowser
             }
             fn info(&self, path: &Path, _: Option<u64>, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
                 info(path, handles)

@@ -25,12 +25,12 @@ impl TokenReader for PackedFileReader {
         &PACKED_FILE
     }
 
-    fn browser(&self) -> Option<&'static dyn TokenBrowser> {
-        Some(&PackedFileBrowser)
+    fn browser(&self) -> &'static dyn TokenBrowser {
+        &PackedFileBrowser
     }
 
     fn texts(&self) -> CheckTexts {
-        CheckTexts { shards: None, item: "document" }
+        CheckTexts { shards: None, item: "document", counted: "document" }
     }
 
     fn info(&self, path: &Path, _: Option<u64>, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
@@ -73,12 +73,12 @@ impl TokenReader for PackedFolderReader {
         &PACKED_FOLDER
     }
 
-    fn browser(&self) -> Option<&'static dyn TokenBrowser> {
-        Some(&PackedFolderBrowser)
+    fn browser(&self) -> &'static dyn TokenBrowser {
+        &PackedFolderBrowser
     }
 
     fn texts(&self) -> CheckTexts {
-        CheckTexts { shards: Some("file"), item: "document" }
+        CheckTexts { shards: Some("file"), item: "document", counted: "document" }
     }
 
     fn info(&self, path: &Path, _: Option<u64>, handles: &Handles<'_>) -> Outcome<DatasetInfo> {

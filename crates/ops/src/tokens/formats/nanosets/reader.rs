@@ -20,12 +20,12 @@ impl TokenReader for FolderReader {
         &FOLDER
     }
 
-    fn browser(&self) -> Option<&'static dyn TokenBrowser> {
-        Some(&TokenFolderBrowser)
+    fn browser(&self) -> &'static dyn TokenBrowser {
+        &TokenFolderBrowser
     }
 
     fn texts(&self) -> CheckTexts {
-        CheckTexts { shards: Some("file"), item: "file" }
+        CheckTexts { shards: Some("file"), item: "file", counted: "sample" }
     }
 
     fn counts_windows(&self) -> bool {

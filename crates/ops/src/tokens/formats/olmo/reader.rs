@@ -55,11 +55,11 @@ impl TokenReader for PartsReader {
     }
 
     fn texts(&self) -> CheckTexts {
-        CheckTexts { shards: Some("file"), item: "file" }
+        CheckTexts { shards: Some("file"), item: "file", counted: "sample" }
     }
 
-    fn browser(&self) -> Option<&'static dyn TokenBrowser> {
-        Some(&PartsBrowser)
+    fn browser(&self) -> &'static dyn TokenBrowser {
+        &PartsBrowser
     }
 
     fn info(&self, path: &Path, _: Option<u64>, handles: &Handles<'_>) -> Outcome<DatasetInfo> {

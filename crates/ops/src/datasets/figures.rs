@@ -1,20 +1,20 @@
 //! The figures of a data set: the distribution of its samples, parts, media and texts. The same values that the facts view draws, as
 //! numbers.
 
-use super::scan::LiveScan;
-use crate::engine::browse;
-use crate::engine::jsonl::{self, JsonlFacts};
-use crate::engine::media::{self, MediaSpread};
-use crate::engine::spread::{spread_of, DatasetSpread};
+use super::Dataset;
+use crate::engine::browse::TokenView;
+use crate::engine::jsonl::JsonlFacts;
+use crate::engine::media::MediaSpread;
+use crate::engine::spread::DatasetSpread;
 use crate::engine::texts::{text_lengths, TextLengths};
-use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, RunOptions, Subject};
-use gristmill_data::source::kind::kind_of;
+use crate::job::scan::LiveScan;
+use gristmill_core::{Cancel, DatasetKind, Outcome, RunOptions};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
 
 /// Limit of records read from a JSONL file.
-pub const MAX_JSONL_RECORDS: u64 = 100_000;
+pub(super) const MAX_JSONL_RECORDS: u64 = 100_000;
 /// Interval at which a scan is checked for its end.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -62,50 +62,38 @@ pub struct Figures {
     pub texts: Option<TextLengths>,
 }
 
-/// Returns the figures of the data set at a path. Reads indexes and some texts, and all headers of shards that are not prepared.
-///
-/// # Errors
-/// The path is of another kind, the data set cannot be read, or the job is cancelled.
-pub fn figures_of(path: &Path, options: &RunOptions, cancel: &Cancel) -> Outcome<Figures> {
-    let kind = kind_of(path)?;
-    let mut figures = Figures { kind, jsonl: None, samples: None, scan: None, media: None, texts: None };
-    match kind {
-        DatasetKind::Jsonl => {
-            let facts = jsonl::facts_of(path, MAX_JSONL_RECORDS)?;
-            figures.jsonl = Some(JsonlFacts { records: Vec::new(), ..facts });
-        }
-        DatasetKind::PreparedWebDataset => {
-            figures.samples = Some(spread_of(path, cancel)?);
-            figures.media = media::facts_until(path, cancel)?;
-            figures.texts = Some(texts_of(path, cancel)?);
-        }
-        DatasetKind::RawWebDataset => {
-            figures.scan = Some(scan(path, options, cancel)?);
-            figures.texts = Some(texts_of(path, cancel)?);
-        }
-        DatasetKind::Table(_) | DatasetKind::TableFolder(_) => figures.texts = Some(texts_of(path, cancel)?),
-        DatasetKind::Filesystem => figures.media = media::facts_until(path, cancel)?,
-        DatasetKind::PlainFolder => {
-            return Err(Failure::usage("gathering figures", "nothing is recorded of these files yet")
-                .on(Subject::path(path))
-                .with_hint("`gristmill prepare-media PATH` describes them"));
-        }
-        _ => {
-            return Err(Failure::usage("gathering figures", "this kind of data has no figures")
-                .on(Subject::path(path))
-                .with_hint("`gristmill info PATH` says what it is"));
-        }
-    }
-    Ok(figures)
+/// A group of figures that is gathered by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FigureGroup {
+    /// Samples, records, parts.
+    Samples,
+    /// Pictures, sounds, videos.
+    Media,
+    /// Lengths of texts, which have to be read.
+    Texts,
 }
 
-fn texts_of(path: &Path, cancel: &Cancel) -> Outcome<TextLengths> {
-    let opening = browse::open_samples(path)?;
+impl FigureGroup {
+    /// All groups, the quickest first.
+    pub const ALL: [Self; 3] = [Self::Samples, Self::Media, Self::Texts];
+}
+
+impl Figures {
+    /// Returns figures of which only the kind is known.
+    pub(super) fn new(kind: DatasetKind) -> Self {
+        Self { kind, jsonl: None, samples: None, scan: None, media: None, texts: None }
+    }
+}
+
+/// Returns the lengths of the texts of evenly spread samples.
+pub(super) fn texts_of(dataset: &Dataset, cancel: &Cancel) -> Outcome<TextLengths> {
+    let opening = dataset.catalog(&TokenView::default())?;
     opening.background.into_iter().for_each(|work| work(cancel));
     text_lengths(opening.catalog.as_ref(), cancel)
 }
 
-fn scan(path: &Path, options: &RunOptions, cancel: &Cancel) -> Outcome<ScanFigures> {
+/// Counts the parts of shards that are not prepared.
+pub(super) fn scan(path: &Path, options: &RunOptions, cancel: &Cancel) -> Outcome<ScanFigures> {
     let scan = LiveScan::start(path, options)?;
     while !scan.is_finished() {
         if let Err(failure) = cancel.check() {

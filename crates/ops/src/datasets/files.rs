@@ -1,0 +1,188 @@
+//! Single shards, indexes of their own, and files that are no data set.
+
+use super::{CheckRequest, Dataset, DatasetReader, InfoRequest};
+use crate::engine::browse::{self, Opening, TokenView};
+use crate::engine::check::{CheckReport, CheckTexts, DatasetInfo, InfoList};
+use crate::engine::dedup::original::Index;
+use crate::engine::modalities::check::{lint_index, verify_index};
+use crate::job::check::run_single_shard;
+use crate::job::dedup;
+use crate::job::repair::RepairReport;
+use crate::job::task::Task;
+use gristmill_core::text::{count, grouped, shell_quote, size};
+use gristmill_core::{Failure, Handles, Outcome, RunOptions, Subject};
+use gristmill_data::formats::modalities::with_suffix;
+use gristmill_data::source::jsonl::Packed;
+use gristmill_storage::read::open_read;
+use serde_json::json;
+use std::path::Path;
+
+/// Maximum number of parts of a shard that are listed.
+const MAX_LISTED_PARTS: usize = 10;
+
+/// Reads one tar shard.
+pub(super) struct SingleShard;
+
+impl DatasetReader for SingleShard {
+    fn texts(&self, _: &Dataset) -> CheckTexts {
+        CheckTexts { shards: Some("shard"), item: "shard", counted: "sample" }
+    }
+
+    fn info(&self, dataset: &Dataset, request: &InfoRequest, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
+        let shard = run_single_shard(&dataset.path, &request.run, handles)?.unwrap_or_default();
+        let mut info = DatasetInfo::of(&shard);
+        info.add("samples", grouped(shard.samples));
+        info.add("size", size(shard.bytes));
+        let parts =
+            shard.parts.iter().take(MAX_LISTED_PARTS).map(|(name, part)| {
+                (name.clone(), format!("in {}, {}", count(part.samples, "sample"), size(part.bytes)))
+            });
+        let unlisted = shard.parts.len().saturating_sub(MAX_LISTED_PARTS) as u64;
+        info.lists.push(InfoList { unlisted, ..InfoList::new("parts", parts.collect()) });
+        Ok(info)
+    }
+
+    fn check(&self, dataset: &Dataset, request: &CheckRequest, handles: &Handles<'_>) -> Outcome<CheckReport> {
+        if request.is_deep {
+            return Err(dataset.refusal("checking the data set", dataset.kind.info().shards));
+        }
+        let shard = run_single_shard(&dataset.path, &request.run, handles)?.unwrap_or_default();
+        Ok(shard.checked().into())
+    }
+
+    fn catalog(&self, dataset: &Dataset, _: &TokenView) -> Outcome<Opening> {
+        browse::raw::open(&dataset.path)
+    }
+}
+
+/// Reads the index of the lines of a file.
+pub(super) struct RawIndex;
+
+impl DatasetReader for RawIndex {
+    fn texts(&self, _: &Dataset) -> CheckTexts {
+        CheckTexts { shards: None, item: "line", counted: "line" }
+    }
+
+    fn info(&self, dataset: &Dataset, _: &InfoRequest, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
+        let lines = lint_index(&dataset.path, handles)?;
+        let mut info = DatasetInfo::of(json!({ "lines": lines.samples, "bytes": lines.bytes }));
+        info.add("lines", grouped(lines.samples));
+        info.add("size", size(lines.bytes));
+        Ok(info)
+    }
+
+    fn check(&self, dataset: &Dataset, request: &CheckRequest, handles: &Handles<'_>) -> Outcome<CheckReport> {
+        if !request.is_deep {
+            return lint_index(&dataset.path, handles).map(CheckReport::from);
+        }
+        let source = request.source.clone().unwrap_or_else(|| with_suffix(&dataset.path, ".jsonl"));
+        if !source.exists() {
+            return Err(Failure::usage("comparing the index", "the file that it is of is not next to it")
+                .on(Subject::path(source))
+                .with_hint("--source FILE names it"));
+        }
+        verify_index(&dataset.path, &source, handles).map(CheckReport::from)
+    }
+
+    fn repair(&self, dataset: &Dataset, _: bool, _: RunOptions) -> Outcome<Task<RepairReport>> {
+        let source = with_suffix(&dataset.path, ".jsonl");
+        let quoted = shell_quote(&source.to_string_lossy());
+        Err(Failure::usage("repairing", "a raw index is not repaired")
+            .on(Subject::path(&dataset.path))
+            .with_hint(format!("make it anew: gristmill index {quoted} --format modalities")))
+    }
+}
+
+/// Reads an index of duplicates, written by bsade or `dedup --export-index`.
+pub(super) struct DedupIndex;
+
+impl DatasetReader for DedupIndex {
+    fn texts(&self, _: &Dataset) -> CheckTexts {
+        CheckTexts { shards: Some("shard"), item: "document", counted: "document" }
+    }
+
+    fn info(&self, dataset: &Dataset, _: &InfoRequest, _: &Handles<'_>) -> Outcome<DatasetInfo> {
+        let index = Index::open(&dataset.path)?;
+        let mut info = DatasetInfo::of(json!({ "shards": index.shards }));
+        info.add("shards", grouped(u64::from(index.shards)));
+        Ok(info)
+    }
+
+    fn check(&self, dataset: &Dataset, request: &CheckRequest, handles: &Handles<'_>) -> Outcome<CheckReport> {
+        dedup::verify_index(&dataset.path, request.run.threads, request.run.memory_bytes, handles)
+            .map(CheckReport::from)
+    }
+}
+
+/// Refuses compressed JSONL files in all that needs the offsets of lines.
+pub(super) struct PackedJsonl;
+
+impl DatasetReader for PackedJsonl {
+    fn info(&self, dataset: &Dataset, _: &InfoRequest, _: &Handles<'_>) -> Outcome<DatasetInfo> {
+        Err(refuse(dataset))
+    }
+
+    fn check(&self, dataset: &Dataset, _: &CheckRequest, _: &Handles<'_>) -> Outcome<CheckReport> {
+        Err(refuse(dataset))
+    }
+
+    fn catalog(&self, dataset: &Dataset, _: &TokenView) -> Outcome<Opening> {
+        browse::jsonl::open(&dataset.path)
+    }
+}
+
+/// Refuses all other files.
+pub(super) struct OtherFile;
+
+impl DatasetReader for OtherFile {
+    fn info(&self, dataset: &Dataset, _: &InfoRequest, _: &Handles<'_>) -> Outcome<DatasetInfo> {
+        Err(refuse(dataset))
+    }
+
+    fn check(&self, dataset: &Dataset, _: &CheckRequest, _: &Handles<'_>) -> Outcome<CheckReport> {
+        Err(refuse(dataset))
+    }
+}
+
+fn refuse(dataset: &Dataset) -> Failure {
+    let internal = || Failure::internal("opening the data set", "a file of another kind is refused");
+    dataset.check_shards().err().unwrap_or_else(internal)
+}
+
+/// Refuses compressed JSONL files, and JSONL files with another suffix, with a hint how to convert each.
+///
+/// # Errors
+/// The path is such a file.
+pub(super) fn check_suffix(path: &Path) -> Outcome<()> {
+    if !path.is_file() {
+        return Ok(());
+    }
+    let text = path.to_string_lossy();
+    let (lower, quoted) = (text.to_ascii_lowercase(), shell_quote(&text));
+    if let Some(packed) = Packed::of_name(lower.as_bytes()) {
+        let name = lower.strip_suffix(packed.suffix).unwrap_or(&lower);
+        if is_named_like_lines(name) {
+            // Fails for a Git LFS pointer, which is not compressed in spite of its name.
+            open_read(path)?;
+            let why = format!(
+                "it is compressed with {}, and a loader cannot jump to a line of a compressed file",
+                packed.name
+            );
+            return Err(Failure::data("reading the lines", why)
+                .on(Subject::path(path))
+                .with_hint(format!("unpack it first: {} {quoted}", packed.command)));
+        }
+    }
+    if is_named_like_lines(&lower) && !text.ends_with(".jsonl") {
+        let stem = text.rsplit_once('.').map_or(&*text, |(stem, _)| stem);
+        let hint = format!("if it holds one object a line: mv {quoted} {}", shell_quote(&format!("{stem}.jsonl")));
+        return Err(Failure::usage("opening the data set", "loaders know JSONL files by a name that ends in .jsonl")
+            .on(Subject::path(path))
+            .with_hint(hint));
+    }
+    Ok(())
+}
+
+fn is_named_like_lines(lower: &str) -> bool {
+    [".jsonl", ".json", ".ndjson"].iter().any(|suffix| lower.ends_with(suffix))
+}

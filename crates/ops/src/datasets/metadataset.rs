@@ -1,0 +1,62 @@
+//! Metadatasets: mixtures of data sets for Megatron-Energon.
+
+use super::{CheckRequest, Dataset, DatasetReader, InfoRequest};
+use crate::engine::check::{CheckReport, CheckTexts, Checked, DatasetInfo};
+use crate::engine::mix::{self, MixFacts};
+use crate::job::metadataset::start_verify;
+use crate::job::mix::tree;
+use gristmill_core::text::{count, display_safe, grouped};
+use gristmill_core::{Handles, Outcome, Severity};
+
+/// Reads a metadataset.
+pub(super) struct Metadataset;
+
+impl DatasetReader for Metadataset {
+    fn texts(&self, _: &Dataset) -> CheckTexts {
+        CheckTexts { shards: None, item: "join", counted: "joined sample" }
+    }
+
+    fn info(&self, dataset: &Dataset, _: &InfoRequest, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
+        let facts = mix::check(&dataset.path, *handles)?;
+        let mut info = DatasetInfo::of(&facts);
+        info.add("version", facts.version.to_string());
+        for join in &facts.joins {
+            let state = if join.is_prepared { "its index is there" } else { "no index: prepare writes it" };
+            info.add("join", format!("in {}: {state}", join.split));
+        }
+        for aux in &facts.aux {
+            let all = count(aux.found + aux.missing, "name");
+            info.add("media of", format!("{}: {} of {all} found", aux.member, grouped(aux.found)));
+        }
+        info.tree = tree::splits(&facts);
+        info.problems = facts.problems;
+        Ok(info)
+    }
+
+    fn check(&self, dataset: &Dataset, request: &CheckRequest, handles: &Handles<'_>) -> Outcome<CheckReport> {
+        if request.is_deep {
+            let report = start_verify(&dataset.path, request.compat, request.run.clone())?.follow(handles)?;
+            let samples = report.joins.iter().map(|join| join.rows).sum();
+            let joins = count(report.joins.len() as u64, "join");
+            let covered = format!("{joins}, {}", count(samples, "joined sample"));
+            let checked = CheckReport::from(Checked { samples, ..Checked::default() });
+            return Ok(CheckReport { covered: Some(covered), ..checked }.with_result(&report));
+        }
+        let facts = mix::check(&dataset.path, *handles)?;
+        let (lines, covered) = (tree::lines(&facts), covered(dataset, &facts));
+        let report = CheckReport { lines, covered: Some(covered), ..CheckReport::default() }.with_result(&facts);
+        facts.problems.into_iter().try_for_each(|problem| handles.problems.report(problem))?;
+        Ok(report)
+    }
+}
+
+/// Returns the file as the end of the sentence that counts its problems.
+fn covered(dataset: &Dataset, facts: &MixFacts) -> String {
+    let name = dataset.path.to_string_lossy();
+    let name = display_safe(&name);
+    match facts.problems.iter().map(|problem| problem.severity).max() {
+        Some(Severity::Refusal) => name.into_owned(),
+        Some(Severity::Problem) => format!("{name}; the loader opens it"),
+        Some(Severity::Note) | None => format!("{name}, version {}", facts.version),
+    }
+}

@@ -1,0 +1,237 @@
+//! Data sets of every kind: what reads each of them, for `info`, `lint`, `verify`, `repair`, `facts` and the browser.
+//!
+//! A kind is a row of [`reader`] and of `gristmill_core::kinds`, which says what it supports. A [`Dataset`] is found once and handed on.
+
+mod figures;
+mod files;
+mod folder;
+mod jsonl;
+mod metadataset;
+mod outputs;
+mod tables;
+mod tokens;
+
+pub use figures::{FigureGroup, Figures};
+
+use crate::engine::browse::{Opening, TokenView};
+use crate::engine::check::{CheckReport, CheckTexts, DatasetInfo, InfoOptions, LintOptions};
+use crate::engine::modalities::check::Vocabulary;
+use crate::job::repair::RepairReport;
+use crate::job::task::Task;
+use gristmill_core::kinds::Support;
+use gristmill_core::{Cancel, DatasetKind, Failure, Handles, Outcome, RunOptions, Subject};
+use gristmill_data::source::kind::kind_of;
+use std::path::{Path, PathBuf};
+
+/// What `info` reads.
+#[derive(Clone, Debug, Default)]
+pub struct InfoRequest {
+    /// Files of a prepared WebDataset that replace the usual ones.
+    pub options: InfoOptions,
+    /// The number of tokens of a training window, to count the windows of packed tokens.
+    pub sequence_length: Option<u64>,
+    /// Threads, memory and scratch folder.
+    pub run: RunOptions,
+}
+
+/// What `lint` and `verify` compare.
+#[derive(Clone, Debug, Default)]
+pub struct CheckRequest {
+    /// Whether everything is read again, as `verify` does.
+    pub is_deep: bool,
+    /// Options of `lint` for prepared WebDatasets and media.
+    pub lint: LintOptions,
+    /// No token id may exceed the largest of this vocabulary.
+    pub vocabulary: Option<Vocabulary>,
+    /// The file that a raw index belongs to, if it is not the `.jsonl` next to it.
+    pub source: Option<PathBuf>,
+    /// Whether results must equal those of the reference programs, with their defects.
+    pub compat: bool,
+    /// Threads, memory and scratch folder.
+    pub run: RunOptions,
+}
+
+/// Reads one kind of data sets.
+pub(crate) trait DatasetReader: Sync {
+    /// Returns the words for what a check counts.
+    fn texts(&self, _: &Dataset) -> CheckTexts {
+        CheckTexts::default()
+    }
+    /// Whether `--sequence-length` counts the windows of training.
+    fn counts_windows(&self, _: &Dataset) -> bool {
+        false
+    }
+    /// Describes the data set.
+    fn info(&self, dataset: &Dataset, request: &InfoRequest, handles: &Handles<'_>) -> Outcome<DatasetInfo>;
+    /// Checks the data set. Findings go to the handles, in no fixed order.
+    fn check(&self, dataset: &Dataset, request: &CheckRequest, handles: &Handles<'_>) -> Outcome<CheckReport>;
+    /// Starts to repair what a program is known to have written wrongly.
+    fn repair(&self, dataset: &Dataset, _is_dry: bool, _: RunOptions) -> Outcome<Task<RepairReport>> {
+        Err(dataset.refusal("repairing", dataset.kind.info().repair))
+    }
+    /// Opens the data set for browsing.
+    fn catalog(&self, dataset: &Dataset, _: &TokenView) -> Outcome<Opening> {
+        Err(dataset.refusal("opening the data set", dataset.kind.info().browse))
+    }
+    /// Fills a group of figures, if the kind has it.
+    fn figures(&self, _: &Dataset, _: FigureGroup, _: &mut Figures, _: &RunOptions, _: &Cancel) -> Outcome<()> {
+        Ok(())
+    }
+}
+
+/// Returns what reads a kind.
+fn reader(kind: DatasetKind) -> &'static dyn DatasetReader {
+    match kind {
+        DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset => &folder::Folder,
+        DatasetKind::Filesystem | DatasetKind::LooseMedia | DatasetKind::PlainFolder => &folder::Folder,
+        DatasetKind::Jsonl => &jsonl::Jsonl,
+        DatasetKind::Metadataset => &metadataset::Metadataset,
+        DatasetKind::Tokens(_) => &tokens::Tokens,
+        DatasetKind::PackedFormats => &outputs::PackedFormats,
+        DatasetKind::MixtureIndex => &outputs::MixtureIndex,
+        DatasetKind::Table(_) | DatasetKind::TableFolder(_) => &tables::Tables,
+        DatasetKind::DedupIndex => &files::DedupIndex,
+        DatasetKind::SingleShard => &files::SingleShard,
+        DatasetKind::PackedJsonl => &files::PackedJsonl,
+        DatasetKind::RawIndex => &files::RawIndex,
+        DatasetKind::OtherFile => &files::OtherFile,
+    }
+}
+
+/// A data set: where it is, and what it is.
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    path: PathBuf,
+    kind: DatasetKind,
+}
+
+impl Dataset {
+    /// Finds out what a path is, by names; see [`kind_of`].
+    ///
+    /// # Errors
+    /// The path does not exist or cannot be read.
+    pub fn find(path: &Path) -> Outcome<Self> {
+        Ok(Self::of(path, kind_of(path)?))
+    }
+
+    /// Returns the data set at a path whose kind is known.
+    pub fn of(path: &Path, kind: DatasetKind) -> Self {
+        Self { path: path.to_owned(), kind }
+    }
+
+    /// Returns the path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the kind.
+    pub fn kind(&self) -> DatasetKind {
+        self.kind
+    }
+
+    /// Returns the words for what a check counts.
+    pub fn texts(&self) -> CheckTexts {
+        reader(self.kind).texts(self)
+    }
+
+    /// Describes the data set. What is wrong with it is among the problems of the description, or goes to the handles.
+    ///
+    /// # Errors
+    /// It cannot be read, its kind is not described, or the request does not apply to its kind.
+    pub fn info(&self, request: &InfoRequest, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
+        if request.sequence_length.is_some() && !reader(self.kind).counts_windows(self) {
+            return Err(Failure::usage("counting windows", "it is no folder of .ds files")
+                .on(Subject::path(&self.path))
+                .with_hint("--sequence-length is for token folders of Nanosets"));
+        }
+        reader(self.kind).info(self, request, handles)
+    }
+
+    /// Compares the data set with what describes it. Findings go to the handles, in no fixed order.
+    ///
+    /// # Errors
+    /// It cannot be read, its kind is not checked, or the request does not apply to its kind.
+    pub fn check(&self, request: &CheckRequest, handles: &Handles<'_>) -> Outcome<CheckReport> {
+        if self.kind.info().check.is_err() {
+            return Err(self.refusal("checking the data set", self.kind.info().check));
+        }
+        reader(self.kind).check(self, request, handles)
+    }
+
+    /// Fails if it is not a folder of tar shards.
+    ///
+    /// # Errors
+    /// It is something else; the hint names what reads it, or how it is converted.
+    pub fn check_shards(&self) -> Outcome<()> {
+        const WHAT: &str = "opening the data set";
+        files::check_suffix(&self.path)?;
+        match self.kind.info().shards {
+            Err(_) if !self.path.is_file() && !self.path.is_dir() => {
+                Err(Failure::usage(WHAT, "it is a fifo, socket or device, not a file or folder")
+                    .on(Subject::path(&self.path))
+                    .with_hint("give a folder that holds tar shards, a .jsonl file, or a metadataset (.yaml)"))
+            }
+            support @ Err(_) => Err(self.refusal(WHAT, support)),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Fails if a flag does not apply to the kind: otherwise the user would believe that it had an effect.
+    ///
+    /// # Errors
+    /// `flag` is not one of the flags of the kind.
+    pub fn check_flag(&self, flag: &str) -> Outcome<()> {
+        if self.kind.info().flags.contains(&flag) {
+            return Ok(());
+        }
+        let kinds = FLAGS.iter().find(|(name, _)| *name == flag).map_or("other data", |(_, kinds)| kinds);
+        let failure = Failure::usage("reading the command line", format!("{flag} is for {kinds}, and this is none"));
+        Err(failure.on(Subject::path(&self.path)).with_hint("leave it out"))
+    }
+
+    /// Starts to repair what a program is known to have written wrongly. With `is_dry`, nothing is written.
+    ///
+    /// # Errors
+    /// Nothing is known that could be repaired in its kind.
+    pub fn repair(&self, is_dry: bool, options: RunOptions) -> Outcome<Task<RepairReport>> {
+        reader(self.kind).repair(self, is_dry, options)
+    }
+
+    /// Opens the data set for browsing, with packed tokens shown according to `view`. Reads only small files.
+    ///
+    /// # Errors
+    /// It cannot be read, or its kind cannot be browsed.
+    pub fn catalog(&self, view: &TokenView) -> Outcome<Opening> {
+        reader(self.kind).catalog(self, view)
+    }
+
+    /// Returns groups of figures. Reads indexes and some texts, and all headers of shards that are not prepared.
+    ///
+    /// # Errors
+    /// It cannot be read, its kind has no figures, or the work is cancelled.
+    pub fn figures(&self, groups: &[FigureGroup], options: &RunOptions, cancel: &Cancel) -> Outcome<Figures> {
+        if self.kind.info().figures.is_err() {
+            return Err(self.refusal("gathering figures", self.kind.info().figures));
+        }
+        let mut figures = Figures::new(self.kind);
+        for group in groups {
+            reader(self.kind).figures(self, *group, &mut figures, options, cancel)?;
+        }
+        Ok(figures)
+    }
+
+    /// Returns the failure of work that the kind does not support.
+    fn refusal(&self, what: &str, support: Support) -> Failure {
+        match support {
+            Err(refusal) => refusal.on(what, &self.path.to_string_lossy()),
+            Ok(()) => Failure::internal(what, format!("nothing does this for a {}", self.kind.title())),
+        }
+    }
+}
+
+/// The flags of `lint` and `verify` that only some kinds take, with the name of these kinds.
+const FLAGS: &[(&str, &str)] = &[
+    ("--decode", "data sets with media metadata"),
+    ("--tokenizer", "packed tokens"),
+    ("--source", "raw indexes (.idx)"),
+];

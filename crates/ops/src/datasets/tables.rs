@@ -1,0 +1,43 @@
+//! Files whose documents are rows of a table, and folders of them.
+
+use super::figures::{texts_of, FigureGroup, Figures};
+use super::{CheckRequest, Dataset, DatasetReader, InfoRequest};
+use crate::engine::browse::{self, Opening, TokenView};
+use crate::engine::check::{tables, CheckReport, CheckTexts, DatasetInfo};
+use crate::job::check::run_tables;
+use gristmill_core::{Cancel, Handles, Outcome, RunOptions};
+
+/// Reads files with tables.
+pub(super) struct Tables;
+
+impl DatasetReader for Tables {
+    fn texts(&self, _: &Dataset) -> CheckTexts {
+        CheckTexts { shards: Some("file"), item: "row group", counted: "row" }
+    }
+
+    fn info(&self, dataset: &Dataset, _: &InfoRequest, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
+        tables::info(&dataset.path, handles)
+    }
+
+    fn check(&self, dataset: &Dataset, request: &CheckRequest, handles: &Handles<'_>) -> Outcome<CheckReport> {
+        run_tables(&dataset.path, request.is_deep, request.run.threads, handles).map(CheckReport::from)
+    }
+
+    fn catalog(&self, dataset: &Dataset, _: &TokenView) -> Outcome<Opening> {
+        browse::tables::open(&dataset.path, dataset.kind)
+    }
+
+    fn figures(
+        &self,
+        dataset: &Dataset,
+        group: FigureGroup,
+        to: &mut Figures,
+        _: &RunOptions,
+        cancel: &Cancel,
+    ) -> Outcome<()> {
+        if group == FigureGroup::Texts {
+            to.texts = Some(texts_of(dataset, cancel)?);
+        }
+        Ok(())
+    }
+}
