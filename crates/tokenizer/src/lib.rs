@@ -25,6 +25,7 @@ mod sentencepiece;
 mod special;
 mod stored;
 mod tokenizer;
+mod vocab_merges;
 mod warnings;
 
 pub use encoder::{token_at_char, Batch, Encoder, TokenSpan};
@@ -36,6 +37,7 @@ pub use load::{meant_by, path_of};
 pub use parity_check::{Mismatch, ParityCheck};
 pub use special::SpecialTokenFinder;
 pub use tokenizer::Tokenizer;
+pub use vocab_merges::{vocab_merges_files, vocab_merges_name, GPT2_END};
 
 #[cfg(test)]
 mod tests;

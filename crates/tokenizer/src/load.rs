@@ -1,6 +1,7 @@
 //! Finds the bytes of a tokenizer from the name that the user gives.
 
 use super::foreign::{foreign_kind, HINT};
+use super::vocab_merges;
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, FileStamp, Outcome};
 use gristmill_storage::read::{read_whole, stamp_at};
@@ -42,14 +43,21 @@ impl FileState {
 /// Reads the tokenizer of this name; returns where it was found, and its bytes.
 pub(super) fn read(named: &str) -> Outcome<(PathBuf, Vec<u8>)> {
     let file = path_of(named)?;
+    if let Some((vocab, merges)) = vocab_merges::vocab_merges_files(named) {
+        return Ok((file, vocab_merges::read(vocab, merges, MAX_FILE_BYTES)?));
+    }
     read_whole(&file, MAX_FILE_BYTES)?.map(|bytes| (file, bytes)).ok_or_else(|| missing(named))
 }
 
-/// Returns the path of the tokenizer of this name: a file, that of a folder, or that of a model in the local hub cache.
+/// Returns the path of the tokenizer of this name: a file, that of a folder, or that of a model in the local hub cache. That of a
+/// vocabulary and merges is the path of the vocabulary, which may not exist.
 ///
 /// # Errors
 /// There is none.
 pub fn path_of(named: &str) -> Outcome<PathBuf> {
+    if let Some((vocab, _)) = vocab_merges::vocab_merges_files(named) {
+        return Ok(PathBuf::from(vocab));
+    }
     let path = Path::new(named);
     match (path.is_dir(), path.exists()) {
         (true, _) => in_folder(path),

@@ -1,11 +1,12 @@
 //! The tokenizer arguments of Megatron-LM's tools (docs/formats/megatron.md §5).
 
+use super::super::paths;
 use clap::Args;
 use gristmill_core::pack::SpecialToken;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_ops::engine::modalities::config::stored_config;
 use gristmill_pycompat::Node;
-use gristmill_tokenizer::{path_of, Tokenizer, TokenizerKind};
+use gristmill_tokenizer::{path_of, vocab_merges_name, Tokenizer, TokenizerKind, GPT2_END};
 use std::path::PathBuf;
 
 const WHAT: &str = "choosing the tokenizer";
@@ -21,7 +22,7 @@ const BYTE_PAIRS: &str = "GPT2BPETokenizer";
 /// Which tokenizer, and what it adds.
 #[derive(Args, Clone, Debug)]
 pub(super) struct TokenizerArgs {
-    /// HuggingFaceTokenizer, SentencePieceTokenizer, GPTSentencePieceTokenizer or Llama2Tokenizer
+    /// HuggingFaceTokenizer, GPT2BPETokenizer, SentencePieceTokenizer, GPTSentencePieceTokenizer or Llama2Tokenizer
     #[arg(long, value_name = "TYPE")]
     tokenizer_type: String,
     /// Folder with a tokenizer.json, name in the local hub cache, or SentencePiece .model
@@ -45,6 +46,12 @@ pub(super) struct TokenizerArgs {
     /// Not read
     #[arg(long, value_name = "FILE")]
     tokenizer_metadata: Option<String>,
+    /// Of GPT2BPETokenizer: the vocab.json
+    #[arg(long, value_name = "FILE")]
+    vocab_file: Option<PathBuf>,
+    /// Of GPT2BPETokenizer: the merges.txt
+    #[arg(long, value_name = "FILE")]
+    merge_file: Option<PathBuf>,
     #[command(flatten)]
     others: OtherTokenizerArgs,
 }
@@ -52,12 +59,6 @@ pub(super) struct TokenizerArgs {
 /// Arguments that change nothing here.
 #[derive(Args, Clone, Debug)]
 struct OtherTokenizerArgs {
-    /// Of GPT2BPETokenizer
-    #[arg(long, value_name = "FILE")]
-    vocab_file: Option<PathBuf>,
-    /// Of GPT2BPETokenizer
-    #[arg(long, value_name = "FILE")]
-    merge_file: Option<PathBuf>,
     /// Of NullTokenizer
     #[arg(long, value_name = "N")]
     vocab_size: Option<String>,
@@ -150,21 +151,16 @@ fn wrong_type(why: &str) -> Failure {
 /// The type is not supported, the tokenizer cannot be loaded, or has no end token.
 pub(super) fn choose(args: &TokenizerArgs, has_end: bool) -> Outcome<ChosenTokenizer> {
     let is_hugging_face = args.tokenizer_type == HUGGING_FACE;
-    if !is_hugging_face && !SENTENCE_PIECE.contains(&args.tokenizer_type.as_str()) {
-        return Err(refusal_of(&args.tokenizer_type));
-    }
-    let Some(name) = args.tokenizer_model.clone() else {
-        let failure = Failure::usage(WHAT, "it is not given").on(Subject::field("--tokenizer-model"));
-        return Err(failure.with_hint("--tokenizer-model FOLDER: one with a tokenizer.json"));
-    };
+    let is_sentence_piece = SENTENCE_PIECE.contains(&args.tokenizer_type.as_str());
+    let name = name_of(args, is_hugging_face || is_sentence_piece)?;
     let changes_pieces =
         args.tokenizer_sentencepiece_legacy || args.no_tokenizer_sentencepiece_ignore_extra_whitespaces;
-    if !is_hugging_face && changes_pieces {
+    if is_sentence_piece && changes_pieces {
         let why = "the legacy settings of SentencePiece models are not supported";
         return Err(wrong_type(why).with_hint("leave out --tokenizer-sentencepiece-legacy and the like"));
     }
     let loaded = Tokenizer::load_unproven(&name)?;
-    if (loaded.kind() == TokenizerKind::Json) != is_hugging_face {
+    if (loaded.kind() == TokenizerKind::Json) == is_sentence_piece {
         let hint = match is_hugging_face {
             true => "--tokenizer-type SentencePieceTokenizer reads a .model",
             false => "--tokenizer-type HuggingFaceTokenizer reads a tokenizer.json",
@@ -184,9 +180,10 @@ pub(super) fn choose(args: &TokenizerArgs, has_end: bool) -> Outcome<ChosenToken
     };
     let adds = [flag("add_bos_token"), flag("add_eos_token")];
     let token = |key| config.get(key).and_then(|token| token.as_str().or_else(|| token.get("content")?.as_str()));
-    let end = match is_hugging_face {
-        true => token("eos_token").or_else(|| token("sep_token")),
-        false => Some(SENTENCE_PIECE_END).filter(|end| loaded.id_of(end).is_some()),
+    let end = match (is_hugging_face, is_sentence_piece) {
+        (true, _) => token("eos_token").or_else(|| token("sep_token")),
+        (_, true) => Some(SENTENCE_PIECE_END).filter(|end| loaded.id_of(end).is_some()),
+        _ => Some(GPT2_END),
     };
     let end = end.filter(|_| has_end).map(|end| SpecialToken::Text(end.to_owned()));
     if has_end && end.is_none() {
@@ -201,11 +198,31 @@ pub(super) fn choose(args: &TokenizerArgs, has_end: bool) -> Outcome<ChosenToken
     Ok(ChosenTokenizer { name, end, loaded, adds })
 }
 
+/// Returns the name of the tokenizer for a plan.
+fn name_of(args: &TokenizerArgs, has_model: bool) -> Outcome<String> {
+    let missing = |flag, hint| Failure::usage(WHAT, "it is not given").on(Subject::field(flag)).with_hint(hint);
+    if has_model {
+        let hint = "--tokenizer-model FOLDER: one with a tokenizer.json";
+        return args.tokenizer_model.clone().ok_or_else(|| missing("--tokenizer-model", hint));
+    }
+    if args.tokenizer_type != BYTE_PAIRS {
+        return Err(refusal_of(&args.tokenizer_type));
+    }
+    let hint = "GPT2BPETokenizer needs --vocab-file VOCAB.json and --merge-file MERGES.txt; \
+                --tokenizer-type HuggingFaceTokenizer --tokenizer-model FOLDER reads a tokenizer.json";
+    let given = |flag, file: &Option<PathBuf>| file.as_deref().map_or_else(|| Err(missing(flag, hint)), paths::local);
+    let (vocab, merges) = (given("--vocab-file", &args.vocab_file)?, given("--merge-file", &args.merge_file)?);
+    if merges.contains(':') {
+        let failure = Failure::usage(WHAT, "the path has a colon").on(Subject::field("--merge-file"));
+        return Err(failure.with_hint("rename the file or its folder"));
+    }
+    Ok(vocab_merges_name(&vocab, &merges))
+}
+
 /// Returns the refusal of a type, with what to use instead.
 fn refusal_of(tokenizer_type: &str) -> Failure {
     let same_model = "the folder of the tokenizer.json of the same model";
     let (why, folder) = match tokenizer_type {
-        BYTE_PAIRS => ("a vocabulary and merges alone are not read", same_model),
         "NullTokenizer" => ("texts of numbers are not read", "a tokenizer.json of words that are the numbers"),
         "TikTokenizer" => ("tiktoken files are not read", same_model),
         "BertWordPieceLowerCase" | "BertWordPieceCase" => ("a vocab.txt alone is not read", same_model),

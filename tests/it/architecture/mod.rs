@@ -31,7 +31,7 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 500),
     ("browse", 30),
-    ("cli", 7_522),
+    ("cli", 7_541),
     ("core", 3_111),
     ("datasets", 0),
     ("dedup", 2_735),
@@ -46,8 +46,8 @@ const BUDGETS: &[(&str, usize)] = &[
     ("pycompat", 4_550),
     ("source", 11_649),
     ("storage", 4_065),
-    ("tokenizer", 6_469),
-    ("tokens", 11_801),
+    ("tokenizer", 6_533),
+    ("tokens", 12_070),
     ("tui", 31_665),
 ];
 

@@ -177,6 +177,47 @@ fn what_is_not_supported_is_refused_with_what_to_use_instead() {
 }
 
 #[test]
+fn a_vocabulary_and_merges_give_the_bytes_of_the_tokenizer_json_of_the_same_model() {
+    let sandbox = Sandbox::new();
+    let golden = read_json(&golden("tokenizers/gpt2.json"));
+    let merges = golden["model"]["merges"].as_array().unwrap().iter().map(|pair| match pair.as_array() {
+        Some(pair) => format!("{} {}\n", pair[0].as_str().unwrap(), pair[1].as_str().unwrap()),
+        None => format!("{}\n", pair.as_str().unwrap()),
+    });
+    sandbox.write("of/gpt2-merges.txt", format!("#version: 0.2\n{}", merges.collect::<String>()));
+    sandbox.write("of/gpt2-vocab.json", golden["model"]["vocab"].to_string());
+    sandbox.write("x.jsonl", "{\"text\": \"Grüße, it's <|endoftext|> 日本\"}\n{\"text\": \"\"}\n");
+    let files = "--tokenizer-type GPT2BPETokenizer --vocab-file of/gpt2-vocab.json --merge-file of/gpt2-merges.txt \
+                 --input x.jsonl --append-eod";
+    sandbox.say(&format!("megatron preprocess_data {files} --workers 2 --output-prefix slow/x")).ends(0);
+    sandbox.say(&format!("megatron preprocess_data_fast {files} --output-prefix fast/x")).ends(0);
+    let json = golden_path("tokenizers/gpt2.json");
+    for (kind, empty_texts) in [("slow", "document"), ("fast", "sequence")] {
+        let pack = format!(
+            "pack x.jsonl --format megatron --tokenizer {json} --eos-token <|endoftext|> --empty-texts {empty_texts} \
+             --output {kind}/y --yes"
+        );
+        sandbox.say(&pack).ends(0);
+        for end in ["document.bin", "document.idx"] {
+            let of = |name: &str| sandbox.read(&format!("{kind}/{name}_text_{end}"));
+            assert_eq!(of("x"), of("y"), "{kind}, {end}");
+        }
+    }
+    // The plan names both files by paths that do not depend on the current folder.
+    let plan = String::from_utf8(sandbox.read("slow/x.gristmill/plan.yaml")).unwrap();
+    assert!(plan.contains("of/gpt2-merges.txt") && plan.contains("gpt2:/"), "{plan}");
+    let pack = "pack x.jsonl --format megatron --tokenizer gpt2:of/gpt2-vocab.json:of/gpt2-merges.txt --eos-token \
+                <|endoftext|> --empty-texts document --output slow/z --yes";
+    sandbox.say(pack).ends(0);
+    assert_eq!(sandbox.read("slow/z_text_document.bin"), sandbox.read("slow/x_text_document.bin"));
+    let nowhere = files.replace("gpt2-merges", "nowhere");
+    let nowhere = format!("megatron preprocess_data {nowhere} --workers 2 --output-prefix o/x");
+    sandbox.say(&nowhere).ends(3).complains("nowhere.txt").complains("no such file");
+    let half = nowhere.replace("--merge-file of/nowhere.txt", "");
+    sandbox.say(&half).ends(2).complains("--merge-file");
+}
+
+#[test]
 fn every_argument_is_accepted() {
     let sandbox = Sandbox::new();
     sandbox.write("x.jsonl", "{\"text\": \"one\"}\n");

@@ -10,6 +10,7 @@ use gristmill_core::text::display_safe;
 use gristmill_core::{FileStamp, Outcome};
 use gristmill_data::source::documents::TextFile;
 use gristmill_storage::remote::is_hub_url;
+use gristmill_tokenizer::{vocab_merges_files, vocab_merges_name};
 use std::path::Path;
 
 pub(super) use crate::job::record::Decision;
@@ -31,13 +32,20 @@ impl RecordedPlan for PackPlan {
 /// from any folder. The names of tokenizer and inputs in files stay as given.
 pub fn settled(plan: &PackPlan) -> PackPlan {
     let mut plan = plan.clone();
-    // A name on the hub is not a path.
-    if Path::new(&plan.tokenizer).exists() {
-        let given = plan.tokenizer.clone();
-        settle(&mut plan.tokenizer);
-        if plan.tokenizer != given {
-            plan.tokenizer_name.get_or_insert(given);
-        }
+    let mut tokenizer = plan.tokenizer.clone();
+    if let Some((vocab, merges)) = vocab_merges_files(&plan.tokenizer) {
+        let [vocab, merges] = [vocab, merges].map(|path| {
+            let mut path = path.to_owned();
+            settle(&mut path);
+            path
+        });
+        tokenizer = vocab_merges_name(&vocab, &merges);
+    } else if Path::new(&tokenizer).exists() {
+        // A name on the hub is not a path.
+        settle(&mut tokenizer);
+    }
+    if tokenizer != plan.tokenizer {
+        plan.tokenizer_name.get_or_insert(std::mem::replace(&mut plan.tokenizer, tokenizer));
     }
     for format in formats::chosen(&plan) {
         format.paths(&mut plan).into_iter().for_each(settle);
