@@ -208,7 +208,7 @@ impl Default for ModalitiesTarget {
     }
 }
 
-/// How documents of a token folder are shuffled.
+/// How documents are shuffled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DocumentShuffle {
@@ -217,6 +217,13 @@ pub enum DocumentShuffle {
     None,
     /// All documents of a task are permuted.
     Documents,
+}
+
+impl DocumentShuffle {
+    /// Whether it is the default.
+    pub fn is_none(&self) -> bool {
+        *self == Self::None
+    }
 }
 
 /// What is dealt to tasks (docs/formats/huggingface.md §3).

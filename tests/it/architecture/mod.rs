@@ -39,7 +39,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("formats", 6_414),
     ("job", 12_614),
     ("media", 13_539),
-    ("operations", 4_751),
+    ("operations", 4_778),
     ("parquet", 5_099),
     ("preview", 3_421),
     ("prompt", 1_286),

@@ -174,6 +174,54 @@ fn a_long_document_has_a_file_of_its_own_and_old_parts_go() {
 }
 
 #[test]
+fn documents_are_shuffled_with_their_rows_by_the_seed() {
+    let sandbox = Sandbox::new();
+    let line = format!("{} --max-tokens-per-file 700", text(&sandbox, 500));
+    let documents = |output: &str| {
+        let mut all = Vec::new();
+        for number in 0.. {
+            let Ok(tokens) = std::fs::read(sandbox.path(&format!("{output}/part-0-{number:05}.npy"))) else { break };
+            assert!(tokens.len() < 1_400, "{}", tokens.len());
+            let mut last = 0;
+            for row in rows(&sandbox, &format!("{output}/part-0-{number:05}.csv.gz")) {
+                let mut columns = row.splitn(3, ',');
+                let mut place = || columns.next().unwrap().parse::<usize>().unwrap() * 2;
+                let (first, end) = (place(), place());
+                assert_eq!(std::mem::replace(&mut last, end), first);
+                all.push((columns.next().unwrap().to_owned(), tokens[first..end].to_vec()));
+            }
+            assert_eq!(last, tokens.len());
+        }
+        all
+    };
+    sandbox.say(&format!("{line} --output plain")).ends(0);
+    sandbox.say(&format!("{line} --output a --shuffle documents")).ends(0);
+    sandbox.say(&format!("{line} --output b --shuffle documents --seed 7 --threads 7 --memory 1M")).ends(0);
+    let (plain, a, b) = (documents("plain"), documents("a"), documents("b"));
+    assert!(plain != a && a != b);
+    // The first numbers of `default_rng(42).permutation(500)`.
+    let first = |all: &[(String, Vec<u8>)]| all[..3].iter().map(|(id, _)| id.clone()).collect::<Vec<_>>();
+    assert_eq!(first(&a), [473, 132, 472].map(|number| format!("d{number},a.jsonl,{}", number + 1)));
+    for mut shuffled in [a, b] {
+        let mut plain = plain.clone();
+        plain.sort();
+        shuffled.sort();
+        assert_eq!(plain, shuffled);
+    }
+    sandbox.say("lint a").ends(0);
+    sandbox.say(&format!("verify b --tokenizer {}", bpe())).ends(0);
+    sandbox.say(&format!("{line} --output a --shuffle documents")).ends(0).says("Nothing to do");
+    sandbox.say(&format!("{line} --output a")).ends(1).complains("shuffle");
+    let empty = format!("{} --output none --shuffle documents", text(&sandbox, 0));
+    sandbox.say(&empty).ends(1).complains("there is no document");
+    assert_eq!(sandbox.read("none/part-0-00000.npy"), b"");
+    let forager = line
+        .replace("--format olmo --", "--format forager --sample-size 8 --")
+        .replace("--max-tokens-per-file 700", "");
+    sandbox.say(&format!("{forager} --output f --shuffle documents")).ends(2).complains("--shuffle");
+}
+
+#[test]
 fn one_pass_writes_olmo_next_to_other_formats() {
     let sandbox = Sandbox::new();
     let line = text(&sandbox, 500);

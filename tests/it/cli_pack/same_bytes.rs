@@ -25,13 +25,13 @@ pub const FORMATS: [(&str, &str); 6] = [
     ("forager", "--format forager --sample-size 64"),
     ("mds", "--format mds --sample-size 64 --no-wrap --size-limit 30000 --hashes xxh64,sha1 --compression zstd"),
     ("megatron", "--format megatron --max-tokens-per-file 5000"),
-    ("olmo", "--format olmo --id-key none --max-tokens-per-file 5000"),
+    ("olmo", "--format olmo --id-key none --max-tokens-per-file 5000 --shuffle documents"),
 ];
 
 /// Returns the flags of all formats; several of them share some flags.
 pub fn all_formats() -> String {
     let all: Vec<&str> = FORMATS.iter().map(|(_, flags)| *flags).collect();
-    let shared = [(" --sample-size 64", 1), (" --max-tokens-per-file 5000", 2)];
+    let shared = [(" --sample-size 64", 1), (" --shuffle documents", 1), (" --max-tokens-per-file 5000", 2)];
     shared.iter().fold(all.join(" "), |flags, (shared, others)| flags.replacen(shared, "", *others))
 }
 

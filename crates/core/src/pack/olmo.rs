@@ -1,6 +1,6 @@
 //! The answers to `pack --format olmo`.
 
-use super::TokenType;
+use super::{DocumentShuffle, TokenType};
 use serde::{Deserialize, Serialize};
 
 /// Default number of tokens that a file of OLMo stays below.
@@ -29,6 +29,9 @@ pub struct OlmoTarget {
     /// Where the ids of documents come from.
     #[serde(default)]
     pub id: DocumentId,
+    /// Whether documents are shuffled.
+    #[serde(default, skip_serializing_if = "DocumentShuffle::is_none")]
+    pub shuffle: DocumentShuffle,
     /// Type of a token; `None` means the smallest that holds the vocabulary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_type: Option<TokenType>,

@@ -10,7 +10,7 @@ use super::spools::{SpoolRules, SpoolSet};
 use crate::job::publish::FinishedFile;
 use crate::job::task::TaskContext;
 use crate::tokens::encode::{EncodedBlock, EncodingSpec, RowDeal};
-use gristmill_core::pack::TokenType;
+use gristmill_core::pack::{DocumentShuffle, TokenType};
 use gristmill_core::{Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::{DocumentRules, InputRules, TextFile};
 use gristmill_storage::fs::BufferedFile;
@@ -97,6 +97,10 @@ pub(crate) trait TokenFormat: Sync {
     }
     /// Returns its answer to `--max-tokens-per-file`; `None` if its files are not split by tokens.
     fn max_tokens_per_file(&self) -> Option<SharedAnswer<u64>> {
+        None
+    }
+    /// Returns its answer to `--shuffle`; `None` if documents keep their order.
+    fn document_shuffle(&self) -> Option<SharedAnswer<DocumentShuffle>> {
         None
     }
     /// Returns its answer to `--no-special-tokens`: whether the tokenizer's template is used; `None` if that cannot be chosen.

@@ -81,4 +81,20 @@ macro_rules! special_tokens_answer {
     };
 }
 
-pub(crate) use {shared_answer, special_tokens_answer, target_number, target_path, target_text};
+/// Accessors of the answer of a format how documents are shuffled.
+macro_rules! document_shuffle_answer {
+    ($target:ident) => {
+        SharedAnswer {
+            get: |plan| Some(plan.$target.as_ref()?.shuffle),
+            set: |plan, answer| {
+                if let Some(target) = &mut plan.$target {
+                    target.shuffle = answer.unwrap_or_default();
+                }
+            },
+        }
+    };
+}
+
+pub(crate) use {
+    document_shuffle_answer, shared_answer, special_tokens_answer, target_number, target_path, target_text,
+};

@@ -2,7 +2,7 @@
 
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::fs::{Fs, WriteFile};
-use gristmill_storage::read::open_read;
+use gristmill_storage::read::{open_read, ReadFile};
 use serde::{Deserialize, Serialize};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -153,13 +153,22 @@ pub(crate) fn verify(path: &Path, mark: Mark, head: usize) -> Outcome<Option<Xxh
 
 /// Passes the bytes of a file from `from` to `to` to a callback, in chunks.
 pub(crate) fn each_chunk(path: &Path, from: u64, to: u64, take: &mut dyn FnMut(&[u8]) -> Outcome<()>) -> Outcome<()> {
-    let file = open_read(path)?;
+    each_chunk_of(&open_read(path)?, from, to, take)
+}
+
+/// Like [`each_chunk`], for an open file.
+pub(crate) fn each_chunk_of(
+    file: &ReadFile,
+    from: u64,
+    to: u64,
+    take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
+) -> Outcome<()> {
     let mut buffer = vec![0; READ_BYTES.min(usize::try_from(to.saturating_sub(from)).unwrap_or(READ_BYTES))];
     let mut at = from;
     while at < to {
         let wanted = usize::try_from(to - at).unwrap_or(usize::MAX).min(buffer.len());
         let piece = buffer.get_mut(..wanted).unwrap_or_default();
-        file.read_exact_at(piece, at).map_err(|error| Failure::io("reading the spool", path, &error))?;
+        file.read_exact_at(piece, at).map_err(|error| Failure::io("reading the spool", file.path(), &error))?;
         take(piece)?;
         at += wanted as u64;
     }

@@ -2,7 +2,7 @@
 
 use crate::tokens::formats;
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
-use gristmill_core::pack::{SpecialToken, TextField, TokenType, DEFAULT_SEED};
+use gristmill_core::pack::{DocumentShuffle, SpecialToken, TextField, TokenType, DEFAULT_SEED};
 use gristmill_core::PackPlan;
 
 type Spec = OptionSpec<PackPlan>;
@@ -298,6 +298,27 @@ const SHARED: &[Spec] = &[
 
 /// Answers that several formats keep in their own targets.
 const FILES_OF_TOKENS: &[Spec] = &[
+    Spec::new(
+        "shuffle",
+        "HOW",
+        "Order of the documents",
+        Access::Choice {
+            choices: &[
+                Choice { name: "none", help: "The order of the files" },
+                Choice { name: "documents", help: "All documents of the output, or of each task, permuted" },
+            ],
+            get: |plan| {
+                let shuffle = formats::shared_answer(plan, |format| format.document_shuffle());
+                (shuffle == Some(DocumentShuffle::Documents)).then_some("documents")
+            },
+            set: |plan, shuffle| {
+                let shuffle = if shuffle == "documents" { DocumentShuffle::Documents } else { DocumentShuffle::None };
+                formats::set_shared_answer(plan, |format| format.document_shuffle(), Some(shuffle));
+            },
+        },
+    )
+    .default("none")
+    .applies("a format that can shuffle documents", |plan| formats::takes(plan, |format| format.document_shuffle())),
     Spec::new(
         "eod-token",
         "TEXT",

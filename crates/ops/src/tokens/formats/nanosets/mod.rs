@@ -17,8 +17,8 @@ pub(super) use options::{CHOICE, GROUP, LOSS_MASKS};
 use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
-use crate::tokens::options::{shared_answer, SharedAnswer};
-use gristmill_core::pack::NanosetsTarget;
+use crate::tokens::options::{document_shuffle_answer, shared_answer, SharedAnswer};
+use gristmill_core::pack::{DocumentShuffle, NanosetsTarget};
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_data::source::documents::{DocumentRules, InputRules};
 use gristmill_tokenizer::Tokenizer;
@@ -64,6 +64,10 @@ impl TokenFormat for Nanosets {
 
     fn end_token(&self, _: &PackPlan) -> EndTokenNeed {
         EndTokenNeed::Useful
+    }
+
+    fn document_shuffle(&self) -> Option<SharedAnswer<DocumentShuffle>> {
+        Some(document_shuffle_answer!(nanosets))
     }
 
     fn max_tokens_per_file(&self) -> Option<SharedAnswer<u64>> {

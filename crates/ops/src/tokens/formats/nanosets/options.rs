@@ -2,7 +2,7 @@
 
 use crate::tokens::options::{target_number, target_path, target_text};
 use gristmill_core::options::{Access, Choice, Group, OptionSpec};
-use gristmill_core::pack::{Deal, DocumentShuffle, NameProfile};
+use gristmill_core::pack::{Deal, NameProfile};
 use gristmill_core::PackPlan;
 
 type Spec = OptionSpec<PackPlan>;
@@ -48,25 +48,6 @@ const OPTIONS: &[Spec] = &[
         .label("only task")
         .unset("all tasks")
         .advanced(),
-    Spec::new(
-        "shuffle",
-        "HOW",
-        "Order of the documents",
-        Access::Choice {
-            choices: &[
-                Choice { name: "none", help: "The order of the files" },
-                Choice { name: "documents", help: "All documents of a task permuted" },
-            ],
-            get: |plan| (plan.nanosets.as_ref()?.shuffle == DocumentShuffle::Documents).then_some("documents"),
-            set: |plan, shuffle| {
-                if let Some(target) = &mut plan.nanosets {
-                    target.shuffle =
-                        if shuffle == "documents" { DocumentShuffle::Documents } else { DocumentShuffle::None };
-                }
-            },
-        },
-    )
-    .default("none"),
     Spec::new(
         "chunk-size",
         "C",

@@ -1,7 +1,11 @@
 //! Names of the files of a set, and of their spools.
 
+use super::target;
 use gristmill_core::PackPlan;
 use std::path::PathBuf;
+
+/// Bytes that say where a document of a shuffled set ends.
+pub(super) const ENDS_BYTES: u64 = 16;
 
 /// The files of a run.
 pub(super) struct PartFiles {
@@ -33,7 +37,28 @@ pub(super) fn rows_spool(number: u64) -> String {
     format!("{number}.csv")
 }
 
+/// Returns the name of the spool of where each document of a shuffled set ends: in the tokens, and in the bytes of the rows; u64 each.
+pub(super) fn ends_spool() -> String {
+    "documents.ends".to_owned()
+}
+
 impl PartFiles {
+    /// Whether documents are permuted when files are finished; until then they are in the spools of one file.
+    pub(super) fn is_shuffled(&self) -> bool {
+        !target(&self.plan).shuffle.is_none()
+    }
+
+    /// Whether a file is complete before a document of this length (docs/formats/olmo.md §2).
+    pub(super) fn is_full(&self, tokens: u64, length: u64) -> bool {
+        tokens > 0 && tokens.saturating_add(length) >= self.max_tokens
+    }
+
+    /// Returns the spools of a file.
+    pub(super) fn spools(&self, number: u64) -> Vec<String> {
+        let ends = self.is_shuffled().then(ends_spool);
+        [tokens_spool(number), rows_spool(number)].into_iter().chain(ends).collect()
+    }
+
     /// Returns the path of the tokens of a file.
     pub(super) fn tokens(&self, number: u64) -> PathBuf {
         self.place.join(tokens_name(number))

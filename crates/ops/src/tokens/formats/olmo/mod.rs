@@ -6,6 +6,7 @@ mod files;
 mod options;
 mod output;
 mod reader;
+mod shuffle;
 mod table;
 mod table_reader;
 mod writer;
@@ -15,8 +16,8 @@ pub(super) use options::{CHOICE, GROUP};
 use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
-use crate::tokens::options::{shared_answer, SharedAnswer};
-use gristmill_core::pack::{OlmoTarget, TokenType, DEFAULT_OLMO_FILE_TOKENS};
+use crate::tokens::options::{document_shuffle_answer, shared_answer, SharedAnswer};
+use gristmill_core::pack::{DocumentShuffle, OlmoTarget, TokenType, DEFAULT_OLMO_FILE_TOKENS};
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_data::source::documents::{DocumentRules, InputRules, Quirks};
 use gristmill_tokenizer::Tokenizer;
@@ -64,6 +65,10 @@ impl TokenFormat for Olmo {
 
     fn token_type(&self) -> Option<SharedAnswer<TokenType>> {
         Some(shared_answer!(olmo.token_type))
+    }
+
+    fn document_shuffle(&self) -> Option<SharedAnswer<DocumentShuffle>> {
+        Some(document_shuffle_answer!(olmo))
     }
 
     /// The usual limit is no answer.

@@ -1,6 +1,6 @@
 //! The files of a set.
 
-use super::files::{is_part_name, rows_spool, tokens_spool, PartFiles};
+use super::files::{is_part_name, rows_spool, tokens_spool, PartFiles, ENDS_BYTES};
 use super::target;
 use super::writer::Writer;
 use crate::tokens::format::{DealRequest, DealtFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
@@ -29,9 +29,9 @@ pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
 }
 
 impl SpoolRules for PartFiles {
-    /// Rows are compressed at the end; tokens become a file unchanged.
+    /// Rows are compressed at the end; tokens become a file unchanged, unless documents are shuffled.
     fn spool_options(&self, spool: &str) -> SpoolOptions {
-        SpoolOptions { head_bytes: 0, is_read_again: !spool.ends_with(".npy") }
+        SpoolOptions { head_bytes: 0, is_read_again: self.is_shuffled() || !spool.ends_with(".npy") }
     }
 
     fn is_growing(&self, _: &str, _: Option<usize>) -> bool {
@@ -72,9 +72,13 @@ impl TokenOutput for PartFiles {
         }
     }
 
-    /// Tables are compressed copies of rows.
-    fn scratch_bytes(&self, _: u64, items: u64) -> u64 {
-        items.saturating_mul(ROW_BYTES)
+    /// Tables are compressed copies of rows; shuffled files are copies of all tokens.
+    fn scratch_bytes(&self, bytes: u64, items: u64) -> u64 {
+        let rows = items.saturating_mul(ROW_BYTES);
+        match self.is_shuffled() {
+            true => rows.saturating_add(items.saturating_mul(ENDS_BYTES)).saturating_add(bytes),
+            false => rows,
+        }
     }
 
     fn writer(&self) -> Box<dyn TokenWriter + '_> {

@@ -1,23 +1,32 @@
 //! Rows of the table of documents (docs/formats/olmo.md §3).
 
+use super::files::table_name;
+use crate::tokens::format::Finishing;
+use flate2::write::GzEncoder;
+use gristmill_core::{Failure, Outcome};
+use gristmill_storage::fs::BufferedFile;
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
-/// A row of the table.
+/// A row of the table, without the place of its tokens.
 pub(super) struct TableRow<'a> {
-    /// Number of the first token in the file, and of the one after the last.
-    pub(super) tokens: (u64, u64),
     pub(super) id: &'a str,
     pub(super) source: &'a str,
     /// Number of the line, counted from 1.
     pub(super) line: u64,
 }
 
+/// Appends the start of a row: the number of the first token in the file, and of the one after the last.
+pub(super) fn append_tokens(first: u64, end: u64, rows: &mut String) {
+    // Writing to a String does not fail.
+    let _ = write!(rows, "{first},{end},");
+}
+
 impl TableRow<'_> {
-    /// Appends the row with its end, as Python's `csv` writes it.
+    /// Appends the rest of the row with its end, as Python's `csv` writes it.
     pub(super) fn append_to(&self, rows: &mut String) {
-        // Writing to a String does not fail.
-        let _ = write!(rows, "{},{},", self.tokens.0, self.tokens.1);
         append_field(self.id, rows);
         rows.push(',');
         append_field(self.source, rows);
@@ -49,13 +58,49 @@ pub(super) fn without_line_breaks(field: &str) -> Cow<'_, str> {
     }
 }
 
+/// A compressed table that is written. The header of gzip has no time and no name, so that equal rows make equal bytes.
+pub(super) struct TableFile {
+    path: PathBuf,
+    file: BufferedFile,
+    encoder: GzEncoder<Vec<u8>>,
+}
+
+impl TableFile {
+    /// Creates the table of a file in the folder of new files.
+    pub(super) fn create(finishing: &Finishing<'_>, number: u64) -> Outcome<Self> {
+        let path = finishing.folder.join(table_name(number));
+        let file = finishing.create(&path)?;
+        Ok(Self { path, file, encoder: GzEncoder::new(Vec::new(), flate2::Compression::default()) })
+    }
+
+    /// Appends bytes of rows.
+    pub(super) fn append(&mut self, rows: &[u8]) -> Outcome<()> {
+        self.encoder.write_all(rows).map_err(|error| failed(&self.path, &error))?;
+        self.file.write_all(self.encoder.get_ref())?;
+        self.encoder.get_mut().clear();
+        Ok(())
+    }
+
+    /// Finishes the table; returns its path.
+    pub(super) fn finish(mut self) -> Outcome<PathBuf> {
+        self.file.write_all(&self.encoder.finish().map_err(|error| failed(&self.path, &error))?)?;
+        self.file.close()?;
+        Ok(self.path)
+    }
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::io("compressing a table", path, error)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn row(id: &str) -> String {
         let mut rows = String::new();
-        TableRow { tokens: (3, 17), id, source: "a/b c.jsonl", line: 9 }.append_to(&mut rows);
+        append_tokens(3, 17, &mut rows);
+        TableRow { id, source: "a/b c.jsonl", line: 9 }.append_to(&mut rows);
         rows
     }
 

@@ -1,7 +1,8 @@
 //! Appends documents to the files of a set, and compresses their tables.
 
-use super::files::{rows_spool, table_name, tokens_spool, PartFiles};
-use super::table::{without_line_breaks, TableRow};
+use super::files::{ends_spool, rows_spool, tokens_spool, PartFiles};
+use super::shuffle::shuffle;
+use super::table::{append_tokens, without_line_breaks, TableFile, TableRow};
 use super::target;
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
@@ -10,17 +11,14 @@ use crate::tokens::format::{Appended, FinishedFormat, Finishing, TokenWriter};
 use crate::tokens::names::source_name;
 use crate::tokens::spool::each_chunk;
 use crate::tokens::spools::SpoolSet;
-use flate2::write::GzEncoder;
 use gristmill_core::pack::DocumentId;
 use gristmill_core::text::{count, count_verb};
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_core::{Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::TextFile;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use std::borrow::Cow;
-use std::io::Write as _;
-use std::path::PathBuf;
 
 /// What a resumed run needs in addition to the spools.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,7 +72,7 @@ impl<'a> Writer<'a> {
 
     /// Creates the spools of the current file, unless there are any.
     fn begin_part(&self, spools: &mut SpoolSet<'_>) -> Outcome<()> {
-        for name in [tokens_spool(self.state.file), rows_spool(self.state.file)] {
+        for name in self.output.spools(self.state.file) {
             if !spools.contains(&name) {
                 spools.create(&name)?;
             }
@@ -90,28 +88,37 @@ impl<'a> Writer<'a> {
     }
 
     fn end_part(&self, spools: &mut SpoolSet<'_>) -> Outcome<()> {
-        for name in [tokens_spool(self.state.file), rows_spool(self.state.file)] {
+        for name in self.output.spools(self.state.file) {
             spools.close(&name)?;
             spools.settle(&name);
         }
         Ok(())
     }
 
-    /// Appends the row of a document of the current file.
+    /// Appends the row of a document of the current file; the place of its tokens follows when it is shuffled.
     fn append_row(&mut self, tokens: (u64, u64), id: &str, source: &str, line: u64, rows: &mut String) {
+        if !self.output.is_shuffled() {
+            append_tokens(tokens.0, tokens.1, rows);
+        }
         let keeps = self.output.plan.compat;
         let flat = |field| if keeps { Cow::Borrowed(field) } else { without_line_breaks(field) };
         let (id, source) = (flat(id), flat(source));
         if matches!(id, Cow::Owned(_)) || matches!(source, Cow::Owned(_)) {
             self.state.broken_fields += 1;
         }
-        TableRow { tokens, id: &id, source: &source, line }.append_to(rows);
+        TableRow { id: &id, source: &source, line }.append_to(rows);
     }
 
     /// Finishes a file: its table and its tokens.
     fn finish_part(&self, finishing: &Finishing<'_>, number: u64) -> Outcome<[FinishedFile; 2]> {
         let context = finishing.context;
-        let table = self.compress_table(finishing, number)?;
+        let mut table = TableFile::create(finishing, number)?;
+        let rows = rows_spool(number);
+        each_chunk(&finishing.spool(&rows), 0, finishing.bytes(&rows), &mut |bytes| {
+            context.cancel.check()?;
+            table.append(bytes)
+        })?;
+        let table = table.finish()?;
         let tokens = finishing.spool(&tokens_spool(number));
         context.fs.reopen_file(&tokens, finishing.bytes(&tokens_spool(number)))?.close()?;
         let made = [
@@ -119,25 +126,6 @@ impl<'a> Writer<'a> {
             FinishedFile::of(tokens, self.output.tokens(number))?,
         ];
         Ok(made)
-    }
-
-    /// Compresses rows with gzip; the header has no time and no name, so that equal rows make equal bytes.
-    fn compress_table(&self, finishing: &Finishing<'_>, number: u64) -> Outcome<PathBuf> {
-        let path = finishing.folder.join(table_name(number));
-        let mut file = finishing.create(&path)?;
-        let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::default());
-        let failed = |error: std::io::Error| Failure::io("compressing a table", &path, &error);
-        let rows = rows_spool(number);
-        each_chunk(&finishing.spool(&rows), 0, finishing.bytes(&rows), &mut |bytes| {
-            finishing.context.cancel.check()?;
-            encoder.write_all(bytes).map_err(failed)?;
-            file.write_all(encoder.get_ref())?;
-            encoder.get_mut().clear();
-            Ok(())
-        })?;
-        file.write_all(&encoder.finish().map_err(failed)?)?;
-        file.close()?;
-        Ok(path)
     }
 
     /// Returns what a reader of the files should know.
@@ -181,11 +169,11 @@ impl TokenWriter for Writer<'_> {
         let source = RowSource::new(self.output, input);
         let limit = self.output.max_tokens;
         let (mut here, mut later) = (0_usize, block.bytes.as_slice());
-        let mut rows = String::new();
+        let (mut rows, mut ends) = (String::new(), Vec::new());
+        let before = spools.bytes(&rows_spool(0));
         for (number, (length, line)) in block.lengths.iter().zip(&block.lines).enumerate() {
             let start = self.state.tokens_in_file;
-            let is_full = start > 0 && start.saturating_add(*length) >= limit;
-            if is_full {
+            if !self.output.is_shuffled() && self.output.is_full(start, *length) {
                 let (tokens, rest) = later.split_at_checked(here).unwrap_or((later, &[]));
                 self.append_to_part(tokens, &mut rows, spools)?;
                 (here, later) = (0, rest);
@@ -198,6 +186,10 @@ impl TokenWriter for Writer<'_> {
             let line = line.saturating_add(1);
             let id = source.id(block, number, line);
             self.append_row((start, end), &id, &source.name, line, &mut rows);
+            if self.output.is_shuffled() {
+                ends.extend(end.to_le_bytes());
+                ends.extend((before + rows.len() as u64).to_le_bytes());
+            }
             here = here
                 .saturating_add(usize::try_from(*length).unwrap_or(usize::MAX).saturating_mul(self.output.token_bytes));
             self.state.tokens_in_file = end;
@@ -206,6 +198,9 @@ impl TokenWriter for Writer<'_> {
             self.state.long_documents += u64::from(*length >= limit);
         }
         self.append_to_part(later, &mut rows, spools)?;
+        if self.output.is_shuffled() {
+            spools.append(&ends_spool(), &ends)?;
+        }
         Ok(Appended::all(block))
     }
 
@@ -224,13 +219,19 @@ impl TokenWriter for Writer<'_> {
 
     fn finish(&self, finishing: &Finishing<'_>) -> Outcome<FinishedFormat> {
         let context = finishing.context;
-        let numbers: Vec<u64> = (0..=self.state.file).collect();
-        let parts = run_units(&numbers, context.options.threads, &context.cancel, |number| {
-            self.finish_part(finishing, *number)
-        })?;
+        let files = match self.output.is_shuffled() {
+            true => shuffle(self.output, finishing)?,
+            false => {
+                let numbers: Vec<u64> = (0..=self.state.file).collect();
+                let parts = run_units(&numbers, context.options.threads, &context.cancel, |number| {
+                    self.finish_part(finishing, *number)
+                })?;
+                parts.into_iter().flatten().collect()
+            }
+        };
         context.progress.add(1, 0);
         Ok(FinishedFormat {
-            files: parts.into_iter().flatten().collect(),
+            files,
             items: self.state.documents,
             tokens: self.state.tokens,
             problems: self.problems(),
