@@ -37,7 +37,7 @@ pub use tokens::{TokenBrowser, TokenView};
 
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Shard, Subject};
 use gristmill_data::source::contents;
-use gristmill_storage::read::open_read;
+use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -293,7 +293,11 @@ fn locate_by_visits(
 
 /// Returns bytes of a part that is a file of its own, or a line of one. The size of the file is checked before memory is allocated.
 fn read_in_file(path: &Path, offset: u64, size: u64, from: u64, limit: usize) -> Outcome<Vec<u8>> {
-    let file = open_read(path)?;
+    read_in(&open_read(path)?, offset, size, from, limit)
+}
+
+/// Like [`read_in_file`], for an open file.
+fn read_in(file: &ReadFile, offset: u64, size: u64, from: u64, limit: usize) -> Outcome<Vec<u8>> {
     let begin = offset.saturating_add(from);
     let left = size.saturating_sub(from).min(file.len().saturating_sub(begin));
     let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(limit);
@@ -303,7 +307,7 @@ fn read_in_file(path: &Path, offset: u64, size: u64, from: u64, limit: usize) ->
         match file.read_at(space, begin.saturating_add(filled as u64)) {
             Ok(0) => break,
             Ok(count) => filled += count,
-            Err(error) => return Err(Failure::io("reading a part", path, &error)),
+            Err(error) => return Err(Failure::io("reading a part", file.path(), &error)),
         }
     }
     bytes.truncate(filled);

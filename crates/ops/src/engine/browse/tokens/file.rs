@@ -30,6 +30,13 @@ pub trait SpanTable: Send + Sync {
     /// # Errors
     /// The file cannot be read.
     fn spans(&self, first: u64, count: usize) -> Outcome<Vec<RowSpan>>;
+    /// Returns what the file contains, if it is compressed.
+    ///
+    /// # Errors
+    /// The file cannot be unpacked.
+    fn unpacked(&self) -> Outcome<Option<Arc<ReadFile>>> {
+        Ok(None)
+    }
 }
 
 /// The source of the ends of documents.
@@ -76,6 +83,18 @@ pub struct TokenFile {
 impl TokenFile {
     pub(super) fn is_text(&self) -> bool {
         self.holds_text
+    }
+
+    /// Returns up to `limit` bytes of a row, from byte `from` on.
+    pub(super) fn read(&self, offset: u64, size: u64, from: u64, limit: usize) -> Outcome<Vec<u8>> {
+        let unpacked = match &self.table {
+            Table::Spans(table) => table.unpacked()?,
+            _ => None,
+        };
+        match unpacked {
+            Some(file) => crate::engine::browse::read_in(&file, offset, size, from, limit),
+            None => crate::engine::browse::read_in_file(&self.path, offset, size, from, limit),
+        }
     }
 
     /// Returns the number of tokens in the file.

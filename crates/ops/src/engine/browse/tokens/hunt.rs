@@ -83,6 +83,6 @@ impl TokenSet {
     /// Returns the first bytes of the tokens of a row.
     pub(super) fn bytes_of(&self, row: &BrowseSample, limit: usize) -> Outcome<Vec<u8>> {
         let file = self.file(row.at.group)?;
-        super::super::read_in_file(&file.path, row.byte_offset, file.extent(row.byte_size), 0, limit)
+        file.read(row.byte_offset, file.extent(row.byte_size), 0, limit)
     }
 }

@@ -63,6 +63,8 @@ pub trait TokenBrowser: Sync {
 pub struct Listing<'a> {
     pub(crate) path: &'a Path,
     pub(crate) view: &'a TokenView,
+    /// Set when the browser no longer needs the files.
+    pub(crate) stop: Cancel,
     state: &'a Arc<GroupsState>,
     /// What metadata say about the tokens.
     named: Named,
@@ -117,7 +119,9 @@ pub(crate) fn open(
     view: &TokenView,
 ) -> Outcome<Opening> {
     let state = Arc::new(GroupsState::default());
-    let mut listing = Listing { path, view, state: &state, named: named::find(path), background: Vec::new() };
+    let stop = Cancel::default();
+    let mut listing =
+        Listing { path, view, stop: stop.clone(), state: &state, named: named::find(path), background: Vec::new() };
     let files = browser.files(&mut listing)?;
     let Listing { named, background, .. } = listing;
     let (vocabulary, note) = match view.tokenizer.as_ref() {
@@ -130,7 +134,6 @@ pub(crate) fn open(
     for (group, file) in (0_u32..).zip(&files).filter(|(_, file)| !is_listed(file) || window.is_some()) {
         state.finish(group, file.rows(window), None);
     }
-    let stop = Cancel::default();
     let set = TokenSet {
         kind: DatasetKind::Tokens(kind),
         root: path.to_owned(),
@@ -275,7 +278,7 @@ impl Catalog for TokenSet {
         let Some(part) = sample.parts.get(part) else {
             return Err(Failure::usage(WHAT, "the row has no such part").on(Subject::path(&file.path)));
         };
-        super::read_in_file(&file.path, part.byte_offset, part.byte_size, from, limit)
+        file.read(part.byte_offset, part.byte_size, from, limit)
     }
 
     fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {

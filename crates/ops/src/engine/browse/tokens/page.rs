@@ -42,7 +42,7 @@ fn fill(set: &TokenSet, row: &BrowseSample, is_rows: bool, from: u64, out: &mut 
     let first = (from / size).min(total);
     let shown = (total - first).min(most);
     let limit = usize::try_from(shown * size).unwrap_or(0);
-    let raw = crate::engine::browse::read_in_file(&file.path, row.byte_offset, extent, first * size, limit)?;
+    let raw = file.read(row.byte_offset, extent, first * size, limit)?;
     let ids = file.code.ids(&raw);
     let end = first + ids.len() as u64;
     out.page = Page { from: first * size, to: (end * size).min(extent), of: total * size };
@@ -81,7 +81,7 @@ fn masked(
         Some(Loss::File(path)) => super::super::read_in_file(path, in_file, count as u64, 0, count),
         Some(Loss::Behind(tokens)) => {
             let at = row.byte_offset.saturating_add(tokens.saturating_mul(file.code.size())).saturating_add(in_row);
-            super::super::read_in_file(&file.path, at, count as u64, 0, count)
+            file.read(at, count as u64, 0, count)
         }
     };
     match read {

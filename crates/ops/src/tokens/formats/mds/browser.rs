@@ -1,13 +1,15 @@
-//! Lists shards for the browser: a row is a sample.
+//! Lists shards for the browser: a row is a sample. Compressed shards are unpacked when their rows are needed.
 
+use super::compression::Compression;
 use super::set::{self, ListedShard};
 use super::shard::WORD;
+use super::unpacked_shards::UnpackedShards;
 use crate::engine::browse::tokens::{Listing, RowSpan, SpanTable, Table, TokenFile};
 use crate::engine::browse::TokenBrowser;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::preview::tokens::TokenCode;
 use gristmill_storage::read::{open_read, ReadFile};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const WHAT: &str = "looking at the tokens";
@@ -23,18 +25,15 @@ impl TokenBrowser for ShardsBrowser {
             let why = format!("its samples are not tokens; the encodings of their columns are {}", columns.join(", "));
             return Err(Failure::usage(WHAT, why).on(Subject::path(listing.path)));
         }
-        Ok(shards.iter().map(|shard| file(listing.path, shard)).collect())
+        let unpacked = Arc::new(UnpackedShards::new(listing.stop.clone()));
+        Ok(shards.iter().map(|shard| file(listing.path, shard, &unpacked)).collect())
     }
 }
 
-fn file(folder: &Path, listed: &ListedShard) -> TokenFile {
+fn file(folder: &Path, listed: &ListedShard, unpacked: &Arc<UnpackedShards>) -> TokenFile {
     let path = folder.join(&listed.file().basename);
     let bytes = std::fs::metadata(&path).map_or(0, |facts| facts.len());
-    let samples = match listed.zip {
-        Some(_) => Err("it is compressed; only shards without compression are shown".to_owned()),
-        None => Samples::open(&path, listed),
-    };
-    let (table, trouble) = match samples {
+    let (table, trouble) = match Samples::new(&path, listed, unpacked) {
         Ok(samples) => (Table::Spans(Arc::new(samples)), None),
         Err(why) => (Table::Whole, Some(Arc::from(why))),
     };
@@ -43,7 +42,7 @@ fn file(folder: &Path, listed: &ListedShard) -> TokenFile {
         path,
         bytes,
         data_from: 0,
-        data_bytes: if trouble.is_some() { 0 } else { bytes },
+        data_bytes: if trouble.is_some() { 0 } else { listed.raw.bytes },
         code: TokenCode::little(4),
         table,
         loss: None,
@@ -52,10 +51,22 @@ fn file(folder: &Path, listed: &ListedShard) -> TokenFile {
     }
 }
 
-/// The samples of an open shard.
+/// The samples of a shard.
 struct Samples {
-    file: ReadFile,
-    samples: u64,
+    path: PathBuf,
+    listed: ListedShard,
+    source: ShardSource,
+}
+
+/// Where the bytes of a shard are.
+enum ShardSource {
+    Plain(Arc<ReadFile>),
+    Compressed(Compression, Arc<UnpackedShards>),
+}
+
+/// How the samples of a shard begin.
+#[derive(Default)]
+struct SampleLayout {
     /// Bytes that precede the tokens of a sample.
     head_bytes: u64,
     /// Size of the first sample in bytes.
@@ -63,54 +74,81 @@ struct Samples {
 }
 
 impl Samples {
-    fn open(path: &Path, listed: &ListedShard) -> Result<Self, String> {
-        let file = open_read(path).map_err(|failure| failure.why)?;
-        if file.len() != listed.raw.bytes {
-            return Err(format!("it has {} bytes, and index.json has {}", file.len(), listed.raw.bytes));
-        }
-        let mut samples = Self { file, samples: listed.samples, head_bytes: 0, sample_bytes: 0 };
-        if samples.word(0).map_err(|failure| failure.why)? != samples.samples {
-            return Err("it has another number of samples than index.json".to_owned());
-        }
-        if samples.samples > 0 {
-            let (start, end) = (samples.word(WORD), samples.word(2 * WORD));
-            let (start, end) = (start.map_err(|failure| failure.why)?, end.map_err(|failure| failure.why)?);
-            let mut code = [0];
-            samples.file.read_exact_at(&mut code, start.saturating_add(WORD)).map_err(|error| error.to_string())?;
-            samples.head_bytes = WORD + 1 + (1 << (code[0] & 3));
-            samples.sample_bytes = end.saturating_sub(start);
-        }
-        Ok(samples)
+    /// Opens a shard. A compressed one is unpacked when its samples are needed.
+    fn new(path: &Path, listed: &ListedShard, unpacked: &Arc<UnpackedShards>) -> Result<Self, String> {
+        let source = match listed.compression()? {
+            Some(compression) if path.is_file() => ShardSource::Compressed(compression, Arc::clone(unpacked)),
+            _ => {
+                let file = open_read(path).map_err(|failure| failure.why)?;
+                layout(&file, listed).map_err(|failure| failure.why)?;
+                ShardSource::Plain(Arc::new(file))
+            }
+        };
+        Ok(Self { path: path.to_owned(), listed: listed.clone(), source })
     }
 
-    fn word(&self, at: u64) -> Outcome<u64> {
-        let mut bytes = [0; WORD as usize];
-        self.file.read_exact_at(&mut bytes, at).map_err(|error| Failure::io(WHAT, self.file.path(), &error))?;
-        Ok(u64::from(u32::from_le_bytes(bytes)))
+    /// Returns the file of the unpacked shard.
+    fn file(&self) -> Outcome<Arc<ReadFile>> {
+        match &self.source {
+            ShardSource::Plain(file) => Ok(Arc::clone(file)),
+            ShardSource::Compressed(compression, unpacked) => unpacked.open(&self.path, &self.listed, *compression),
+        }
     }
+}
+
+/// Compares a shard with the index, and reads how its samples begin.
+fn layout(file: &ReadFile, listed: &ListedShard) -> Outcome<SampleLayout> {
+    let differs = |why: String| Err(Failure::data(WHAT, why).on(Subject::path(file.path())));
+    if file.len() != listed.raw.bytes {
+        return differs(format!("it has {} bytes, and index.json has {}", file.len(), listed.raw.bytes));
+    }
+    if words(file, 0, 1)? != [listed.samples] {
+        return differs("it has another number of samples than index.json".to_owned());
+    }
+    if listed.samples == 0 {
+        return Ok(SampleLayout::default());
+    }
+    let [start, end] = words(file, WORD, 2)?[..] else { return Ok(SampleLayout::default()) };
+    let mut code = [0];
+    file.read_exact_at(&mut code, start.saturating_add(WORD))
+        .map_err(|error| Failure::io(WHAT, file.path(), &error))?;
+    Ok(SampleLayout { head_bytes: WORD + 1 + (1 << (code[0] & 3)), sample_bytes: end.saturating_sub(start) })
+}
+
+/// Returns numbers of four bytes of a file.
+fn words(file: &ReadFile, at: u64, count: u64) -> Outcome<Vec<u64>> {
+    let mut bytes = vec![0; usize::try_from(count * WORD).unwrap_or_default()];
+    file.read_exact_at(&mut bytes, at).map_err(|error| Failure::io(WHAT, file.path(), &error))?;
+    Ok(bytes.as_chunks().0.iter().map(|word| u64::from(u32::from_le_bytes(*word))).collect())
 }
 
 impl SpanTable for Samples {
     fn rows(&self) -> u64 {
-        self.samples
+        self.listed.samples
     }
 
     fn spans(&self, first: u64, count: usize) -> Outcome<Vec<RowSpan>> {
-        let count = (count as u64).min(self.samples.saturating_sub(first));
+        let count = (count as u64).min(self.rows().saturating_sub(first));
         if count == 0 {
             return Ok(Vec::new());
         }
-        let mut bytes = vec![0; usize::try_from((count + 1) * WORD).unwrap_or_default()];
-        let at = (first + 1) * WORD;
-        self.file.read_exact_at(&mut bytes, at).map_err(|error| Failure::io(WHAT, self.file.path(), &error))?;
-        let offsets: Vec<u64> = bytes.as_chunks().0.iter().map(|word| u64::from(u32::from_le_bytes(*word))).collect();
+        let file = self.file()?;
+        let layout = layout(&file, &self.listed)?;
+        let offsets = words(&file, (first + 1) * WORD, count + 1)?;
         let span = |pair: &[u64]| {
             let [start, end] = pair else { return RowSpan::default() };
-            let is_other = end.checked_sub(*start) != Some(self.sample_bytes);
+            let is_other = end.checked_sub(*start) != Some(layout.sample_bytes);
             let defect = is_other.then(|| Arc::from("it does not have the size of the first sample"));
-            RowSpan { from: start.saturating_add(self.head_bytes), to: *end, defect }
+            RowSpan { from: start.saturating_add(layout.head_bytes), to: *end, defect }
         };
         Ok(offsets.windows(2).map(span).collect())
+    }
+
+    fn unpacked(&self) -> Outcome<Option<Arc<ReadFile>>> {
+        match self.source {
+            ShardSource::Plain(_) => Ok(None),
+            ShardSource::Compressed(..) => self.file().map(Some),
+        }
     }
 }
 

@@ -12,6 +12,7 @@ mod reader;
 mod set;
 mod shard;
 mod shard_reader;
+mod unpacked_shards;
 mod writer;
 
 pub(super) use options::{CHOICE, GROUP};
