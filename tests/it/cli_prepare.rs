@@ -475,3 +475,15 @@ fn lint_gives_a_shard_that_is_cut_short_its_way_out() {
     sandbox.write("data/s_00.tar", &shard[..2048]);
     sandbox.say("lint data").ends(1).complains("fetch the shard again, or leave it out");
 }
+
+#[test]
+fn shards_next_to_a_database_without_its_description_are_not_prepared() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("data/a.tar", ["one", "two"]);
+    sandbox.write("data/.nv-meta/index.sqlite", "");
+    sandbox.say("browse data --plain").ends(0).says("2 samples");
+    sandbox.say("lint data").ends(1).complains("it is not prepared");
+    let prepare = "prepare data --yes --split-ratio 1,0,0 --sample-type CrudeWebdataset";
+    sandbox.say(prepare).ends(0).says("database left over from a failed run");
+    sandbox.say("lint data").ends(0);
+}
