@@ -1,5 +1,6 @@
 //! Refuses paths with another kind of data than a command takes.
 
+use gristmill_core::text::hint_for;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_ops::datasets::Dataset;
 use std::path::Path;
@@ -17,12 +18,12 @@ pub fn only_metadatasets(path: &str) -> Outcome<()> {
         Ok(facts) if !facts.is_file() => {
             Err(Failure::usage("opening the metadataset", "it is not a file that ends in .yaml")
                 .on(Subject::path(path))
-                .with_hint("`gristmill info PATH` shows other data sets"))
+                .with_hint(hint_for(Path::new(path), "`gristmill info PATH` shows other data sets")))
         }
         Ok(_) => {
             Err(Failure::usage("opening the metadataset", "loaders know metadatasets by a name that ends in .yaml")
                 .on(Subject::path(path))
-                .with_hint("`gristmill info PATH` shows other data sets"))
+                .with_hint(hint_for(Path::new(path), "`gristmill info PATH` shows other data sets")))
         }
     }
 }

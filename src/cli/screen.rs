@@ -16,7 +16,7 @@ pub fn home(context: &Context) -> Finished {
     }
     if context.prefers_prompts() {
         return Err(Failure::usage("opening the home screen", "this terminal has no full screen")
-            .with_hint("`gristmill prepare PATH --plain` asks by prompts")
+            .with_hint("name a command: `gristmill prepare --plain` asks by prompts")
             .into());
     }
     screen(Start::Home(None), context)

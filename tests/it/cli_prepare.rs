@@ -477,12 +477,29 @@ fn lint_gives_a_shard_that_is_cut_short_its_way_out() {
 }
 
 #[test]
+fn hints_are_commands_with_the_path_in_quotes() {
+    let sandbox = Sandbox::new();
+    let data = "it's data";
+    sandbox.tar(&format!("{data}/a.tar"), ["one", "two"]);
+    let flags = ["--yes", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset"];
+    let ran = sandbox.run(["lint", data]).ends(1);
+    ran.complains(r"gristmill prepare 'it'\''s data'");
+    sandbox.run([&["prepare", data][..], &flags[..]].concat()).ends(0);
+    sandbox.tar(&format!("{data}/b.tar"), ["three"]);
+    let ran = sandbox.run(["lint", data]).ends(1);
+    ran.complains(r"gristmill prepare 'it'\''s data' --update takes it in");
+    sandbox.run(["prepare", data, "--update", "--yes"]).ends(0);
+    std::fs::remove_file(sandbox.path(&format!("{data}/b.tar"))).unwrap();
+    sandbox.run(["lint", data]).ends(1).complains(r"or gristmill prepare 'it'\''s data' --update takes it out");
+}
+
+#[test]
 fn shards_next_to_a_database_without_its_description_are_not_prepared() {
     let sandbox = Sandbox::new();
     sandbox.tar("data/a.tar", ["one", "two"]);
     sandbox.write("data/.nv-meta/index.sqlite", "");
     sandbox.say("browse data --plain").ends(0).says("2 samples");
-    sandbox.say("lint data").ends(1).complains("it is not prepared");
+    sandbox.say("lint data").ends(1).complains("it is not prepared").complains("gristmill prepare data");
     let prepare = "prepare data --yes --split-ratio 1,0,0 --sample-type CrudeWebdataset";
     sandbox.say(prepare).ends(0).says("database left over from a failed run");
     sandbox.say("lint data").ends(0);

@@ -1,6 +1,7 @@
 //! Quoting of arguments for a shell.
 
 use super::safe::display_safe;
+use std::path::Path;
 
 /// Quotes one argument for a POSIX shell. Invisible characters are written as escapes (`$'\n'`), so that a copied line is the same line.
 pub fn shell_quote(text: &str) -> String {
@@ -17,6 +18,11 @@ pub fn shell_quote(text: &str) -> String {
     }
     out.push('\'');
     out
+}
+
+/// Returns a hint with a path in place of the word PATH, so that the command in it can be copied.
+pub fn hint_for(path: &Path, hint: &str) -> String {
+    hint.replacen("PATH", &shell_quote(&path.to_string_lossy()), 1)
 }
 
 fn escape_into(out: &mut String, c: char) {

@@ -1,7 +1,7 @@
 //! User-facing text: untrusted text made safe, and a single format for numbers, sizes and durations.
 
 pub use super::safe::{display_safe, display_safe_bytes, display_safe_lines, is_printable};
-pub use super::shell::shell_quote;
+pub use super::shell::{hint_for, shell_quote};
 
 use std::borrow::Cow;
 use std::time::Duration;

@@ -2,6 +2,7 @@
 
 use super::WHAT;
 use gristmill_core::did_you_mean::nearest;
+use gristmill_core::text::hint_for;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_ops::engine::splits::{matching, SplitEditor};
 use gristmill_pycompat::braces;
@@ -50,7 +51,7 @@ fn unknown(editor: &SplitEditor, name: &str) -> Failure {
     let failure = Failure::usage(WHAT, "the data set has no such shard").on(Subject::shard(name));
     match nearest(name, editor.shards().iter().take(10_000).map(|(name, _)| &**name)) {
         Some(near) => failure.with_hint(format!("did you mean '{near}'?")),
-        None => failure.with_hint("`gristmill splits show PATH --shards` lists them"),
+        None => failure.with_hint(hint_for(editor.root(), "`gristmill splits show PATH --shards` lists them")),
     }
 }
 

@@ -5,7 +5,7 @@ use super::super::exit::{Done, Finished};
 use super::super::printer::{paint, Tone};
 use super::change::{diff_lines, shown_path};
 use crate::tui::screens::splits;
-use gristmill_core::text::{count, display_safe};
+use gristmill_core::text::{count, display_safe, hint_for};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::formats::energon::layout;
 use gristmill_ops::engine::splits::{diff_of, SplitEditor};
@@ -132,7 +132,7 @@ fn newest_backup(editor: &SplitEditor) -> Outcome<PathBuf> {
     newest.map(|name| folder.join(name)).ok_or_else(|| {
         Failure::usage(WHAT, "there is no backup to compare with")
             .on(Subject::path(folder))
-            .with_hint("name the older file: gristmill splits diff PATH FILE")
+            .with_hint(hint_for(editor.root(), "name the older file: gristmill splits diff PATH FILE"))
     })
 }
 

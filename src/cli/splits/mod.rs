@@ -21,6 +21,7 @@ use args::{MoveArgs, SplitsCommand};
 use change::Change;
 use clap::CommandFactory;
 use gristmill_core::did_you_mean::nearest;
+use gristmill_core::text::hint_for;
 use gristmill_core::{Failure, Outcome, ProblemLog, Subject};
 use gristmill_data::source::kind::kind_of;
 use gristmill_ops::engine::splits::{Edit, SplitEditor};
@@ -48,11 +49,12 @@ pub fn run(args: SplitsArgs, context: &Context) -> Finished {
 /// Opens the editor, if there is a terminal.
 fn editor(path: &Path, context: &Context) -> Finished {
     let editor = open(path).map_err(|failure| suggest_command(failure, path))?;
-    let ways = "gristmill splits show|move|exclude|include|balance|check|diff PATH";
     if !context.may_ask() {
+        let hint =
+            "gristmill splits show PATH prints them; `gristmill splits --help` lists the commands that change them";
         return Err(Failure::usage("opening the editor", "this is not a terminal")
             .on(Subject::path(editor.root()))
-            .with_hint(format!("as commands: {ways}; --help shows more"))
+            .with_hint(hint_for(editor.root(), hint))
             .into());
     }
     if context.prefers_prompts() {

@@ -4,6 +4,7 @@ use super::pieces::{KeySpools, Pieces};
 use super::sample_checks::Watch;
 use super::tar_idx_reader::TarIdxReader;
 use super::{Checked, Prepared};
+use gristmill_core::text::{hint_for, shell_quote};
 use gristmill_core::{
     Handles, HiddenSample, Outcome, PartRow, Problem, ProblemKind, ProblemSink, SampleRow, Severity, Shard, ShardId,
     Subject,
@@ -11,6 +12,7 @@ use gristmill_core::{
 use gristmill_data::formats::energon::tables::{self, Tables};
 use gristmill_data::source::tar::{scan_shard, ScanSink};
 use rusqlite::{Rows, Statement};
+use std::path::Path;
 
 /// Mismatches per shard that are reported individually.
 const MAX_NAMED_MISMATCHES: u64 = 10;
@@ -63,7 +65,7 @@ pub(super) fn compare_shard(
         now: 0,
         unlisted_parts: 0,
         pieces: Pieces::default(),
-        findings: Findings::new(shard, handles.problems),
+        findings: Findings::new(&prepared.root, shard, handles.problems),
         watch,
         checked: Checked { shards: 1, bytes: shard.stamp.bytes, ..Checked::default() },
     };
@@ -138,12 +140,13 @@ impl OnlyProblems<'_> {
             };
         } else {
             let item = crate::engine::outputs::exclude_item(shard, key);
-            let item = gristmill_core::text::shell_quote(&item);
+            let item = shell_quote(&item);
             problem.message = match key {
                 Some(_) => format!("{what} and is not excluded"),
                 None => format!("{what}, and the shard is not excluded"),
             };
-            problem.hint = Some(format!("gristmill prepare PATH --update --exclude-sample {item}"));
+            let command = hint_for(&self.prepared.root, "gristmill prepare PATH --update --exclude-sample");
+            problem.hint = Some(format!("{command} {item}"));
         }
         problem
     }
@@ -234,21 +237,23 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
 
 /// Reports the first mismatches of a shard and counts the rest.
 pub(super) struct Findings<'a> {
+    root: &'a Path,
     shard: &'a str,
     problems: &'a dyn ProblemSink,
     count: u64,
 }
 
 impl<'a> Findings<'a> {
-    pub(super) fn new(shard: &'a Shard, problems: &'a dyn ProblemSink) -> Self {
-        Self { shard: &shard.name, problems, count: 0 }
+    pub(super) fn new(root: &'a Path, shard: &'a Shard, problems: &'a dyn ProblemSink) -> Self {
+        Self { root, shard: &shard.name, problems, count: 0 }
     }
     pub(super) fn add(&mut self, subject: Subject, message: String) -> Outcome<()> {
         self.count += 1;
         if self.count > MAX_NAMED_MISMATCHES {
             return Ok(());
         }
-        self.problems.report(Problem::problem(ProblemKind::IndexMismatch, subject, message).with_hint(REDO))
+        self.problems
+            .report(Problem::problem(ProblemKind::IndexMismatch, subject, message).with_hint(hint_for(self.root, REDO)))
     }
     pub(super) fn at(&self, byte_offset: u64) -> Subject {
         Subject::shard(self.shard).at(byte_offset)
@@ -257,8 +262,10 @@ impl<'a> Findings<'a> {
         let Some(more) = self.count.checked_sub(MAX_NAMED_MISMATCHES).filter(|n| *n > 0) else { return Ok(()) };
         let message =
             format!("{} with the archive", gristmill_core::text::count_verb(more, "more row", "disagrees", "disagree"));
-        self.problems
-            .report(Problem::problem(ProblemKind::IndexMismatch, Subject::shard(self.shard), message).with_hint(REDO))
+        self.problems.report(
+            Problem::problem(ProblemKind::IndexMismatch, Subject::shard(self.shard), message)
+                .with_hint(hint_for(self.root, REDO)),
+        )
     }
 }
 

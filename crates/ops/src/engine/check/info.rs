@@ -3,6 +3,7 @@
 use super::Prepared;
 use crate::engine::media::{facts_of, MediaSpread};
 use gristmill_core::plan::FieldExpr;
+use gristmill_core::text::hint_for;
 use gristmill_core::{DatasetKind, Failure, Outcome, Problem, ProblemKind, ShardId, Subject};
 use gristmill_data::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSource};
 use gristmill_data::formats::energon::layout;
@@ -131,7 +132,7 @@ pub fn media_folder_info(root: &Path) -> Outcome<MediaFolderInfo> {
     let Some(media) = facts_of(root)? else {
         return Err(Failure::data("looking at the folder", "its database has no media tables")
             .on(Subject::path(path))
-            .with_hint("gristmill prepare-media PATH makes them"));
+            .with_hint(hint_for(root, "gristmill prepare-media PATH makes them")));
     };
     let absolute = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     Ok(MediaFolderInfo {

@@ -4,6 +4,7 @@ use super::lint::bad_file;
 use super::Prepared;
 use crate::engine::media::{is_in_samples, picks, picks_file, Prober, Verdict, WHOLE};
 use gristmill_core::lfs::{LFS_HINT, LFS_POINTER};
+use gristmill_core::text::hint_for;
 use gristmill_core::{
     text, ExitClass, Failure, Handles, MediaFilter, MediaPlan, MediaType, Outcome, Problem, ProblemKind, ShardId,
     Subject,
@@ -83,9 +84,9 @@ pub fn check_rows(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<()> {
             continue;
         };
         let subject = || Subject::path(&database).key(&found.key);
-        found.check_json(subject(), handles)?;
+        found.check_json(&prepared.root, subject(), handles)?;
         if !is_in_samples(&connection, &database, &found.key)? {
-            handles.problems.report(stale(subject()))?;
+            handles.problems.report(stale(&prepared.root, subject()))?;
         }
     }
     Ok(())
@@ -95,8 +96,9 @@ fn no_text(database: &Path) -> Problem {
     Problem::problem(ProblemKind::BadFile, Subject::path(database), "a media row holds something that is no text")
 }
 
-fn stale(subject: Subject) -> Problem {
-    Problem::problem(ProblemKind::StaleMedia, subject, "a media row names an entry that is not there").with_hint(PRUNE)
+fn stale(root: &Path, subject: Subject) -> Problem {
+    let problem = Problem::problem(ProblemKind::StaleMedia, subject, "a media row names an entry that is not there");
+    problem.with_hint(hint_for(root, PRUNE))
 }
 
 /// A row of `media_metadata`.
@@ -114,12 +116,14 @@ impl MediaRow {
         Ok(key.zip(kind).zip(json).map(|((key, kind), json)| Self { key, kind, json }))
     }
 
-    fn check_json(&self, subject: Subject, handles: &Handles<'_>) -> Outcome<()> {
+    fn check_json(&self, root: &Path, subject: Subject, handles: &Handles<'_>) -> Outcome<()> {
         match from_json(&self.kind, &self.json) {
             Ok(_) => Ok(()),
             Err(why) => {
                 let message = format!("the media row cannot be read: {why}");
-                handles.problems.report(Problem::problem(ProblemKind::BadFile, subject, message).with_hint(AGAIN))
+                handles
+                    .problems
+                    .report(Problem::problem(ProblemKind::BadFile, subject, message).with_hint(hint_for(root, AGAIN)))
             }
         }
     }
@@ -131,6 +135,8 @@ impl MediaRow {
 
 /// Examines entries at a given depth.
 struct EntryChecker<'a> {
+    /// The folder of the data set.
+    root: &'a Path,
     prober: Prober<'a>,
     depth: Depth,
     handles: &'a Handles<'a>,
@@ -151,6 +157,7 @@ impl EntryChecker<'_> {
         let Some(media_type) = wanted else { return Ok(()) };
         let report = |kind, message: String| {
             let hint = if kind == ProblemKind::IndexMismatch { AGAIN } else { WHOLE };
+            let hint = hint_for(self.root, hint);
             self.handles.problems.report(Problem::problem(kind, subject(), message).with_hint(hint))
         };
         match self.prober.probe_as(media_type, source)? {
@@ -203,7 +210,8 @@ pub fn check_shard(prepared: &Prepared, id: ShardId, depth: Depth, handles: &Han
     let mut statement = connection.prepare(ENTRIES).map_err(failed)?;
     let mut rows = statement.query([id.0]).map_err(failed)?;
     let plan = plan_of(depth);
-    let mut look = EntryChecker { prober: Prober::new(&plan, false, handles.cancel), depth, handles };
+    let mut look =
+        EntryChecker { root: &prepared.root, prober: Prober::new(&plan, false, handles.cancel), depth, handles };
     let mut without = Without::default();
     let mut count = 0_u64;
     while let Some(row) = rows.next().map_err(failed)? {
@@ -221,7 +229,7 @@ pub fn check_shard(prepared: &Prepared, id: ShardId, depth: Depth, handles: &Han
             look.at(&found, &Part::new(file, offset, size), || Subject::shard(&shard.name).key(&found.key))?;
         }
     }
-    without.report(Subject::shard(&shard.name), handles)
+    without.report(&prepared.root, Subject::shard(&shard.name), handles)
 }
 
 /// Entries that a filter selects but that have no row.
@@ -241,7 +249,7 @@ impl Without {
         }
     }
 
-    fn report(self, subject: Subject, handles: &Handles<'_>) -> Outcome<()> {
+    fn report(self, root: &Path, subject: Subject, handles: &Handles<'_>) -> Outcome<()> {
         if self.count == 0 {
             return Ok(());
         }
@@ -252,7 +260,9 @@ impl Without {
             self.first
         );
         let note = Problem::note(ProblemKind::NotMedia, subject, message);
-        handles.problems.report(note.with_hint("gristmill prepare-media PATH describes what can be described"))
+        handles
+            .problems
+            .report(note.with_hint(hint_for(root, "gristmill prepare-media PATH describes what can be described")))
     }
 }
 
@@ -271,7 +281,7 @@ pub fn folder_slices(root: &Path, handles: &Handles<'_>) -> Outcome<Vec<Slice>> 
     let Some(connection) = open(&database)? else {
         return Err(Failure::data("checking the folder", "its database has no media tables")
             .on(Subject::path(&database))
-            .with_hint("gristmill prepare-media PATH makes them"));
+            .with_hint(hint_for(root, "gristmill prepare-media PATH makes them")));
     };
     let failed = |error: rusqlite::Error| failure(&database, &error);
     let filters = name_filters(&connection).map_err(failed)?;
@@ -286,7 +296,7 @@ pub fn folder_slices(root: &Path, handles: &Handles<'_>) -> Outcome<Vec<Slice>> 
             without.note(name, !known.exists([name]).map_err(failed)?);
         }
     }
-    without.report(Subject::path(root), handles)?;
+    without.report(root, Subject::path(root), handles)?;
     let last: Option<i64> =
         connection.query_row("SELECT max(rowid) FROM media_metadata", [], |row| row.get(0)).map_err(failed)?;
     let last = last.unwrap_or(0).max(0);
@@ -308,7 +318,7 @@ pub fn check_files(root: &Path, slice: &Slice, depth: Depth, handles: &Handles<'
     let mut statement = connection.prepare(sql).map_err(failed)?;
     let mut rows = statement.query([slice.after, slice.up_to]).map_err(failed)?;
     let plan = plan_of(depth);
-    let mut look = EntryChecker { prober: Prober::new(&plan, false, handles.cancel), depth, handles };
+    let mut look = EntryChecker { root, prober: Prober::new(&plan, false, handles.cancel), depth, handles };
     let mut count = 0;
     while let Some(row) = rows.next().map_err(failed)? {
         handles.cancel.check()?;
@@ -319,10 +329,10 @@ pub fn check_files(root: &Path, slice: &Slice, depth: Depth, handles: &Handles<'
             continue;
         };
         let path = root.join(&found.key);
-        found.check_json(Subject::path(&path), handles)?;
+        found.check_json(root, Subject::path(&path), handles)?;
         let is_plain = |part: Component<'_>| matches!(part, Component::Normal(name) if name != layout::NV_META);
         if found.key.is_empty() || !Path::new(&found.key).components().all(is_plain) || !path.is_file() {
-            handles.problems.report(stale(Subject::path(&path)))?;
+            handles.problems.report(stale(root, Subject::path(&path)))?;
             continue;
         }
         if depth != Depth::Rows {

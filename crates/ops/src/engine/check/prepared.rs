@@ -1,6 +1,7 @@
 //! A prepared data set opened for checking, with its small files read.
 
 use crate::engine::recorded::Recorded;
+use gristmill_core::text::hint_for;
 use gristmill_core::{Failure, FileStamp, Outcome, Shard, ShardId, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::layout;
@@ -137,6 +138,7 @@ fn not_prepared(root: &Path, interrupted: bool) -> Failure {
         }
         _ => "gristmill prepare PATH",
     };
+    let hint = hint_for(root, hint);
     Failure::data("looking at the data set", "it is not prepared: .nv-meta/.info.json is missing")
         .on(subject)
         .with_hint(hint)

@@ -1,10 +1,11 @@
 //! Checks of every sample while its rows are read: parts that the field map needs, and excludes that match.
 
 use gristmill_core::field_map::FieldExpression;
-use gristmill_core::text::{agree, count, count_verb};
+use gristmill_core::text::{agree, count, count_verb, hint_for, shell_quote};
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use gristmill_data::formats::energon::dataset_yaml::{DatasetYaml, SampleSource};
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 /// Samples that are named individually, per field and shard.
 const MAX_NAMED_SAMPLES: u64 = 3;
@@ -41,6 +42,7 @@ impl FieldParts {
 
 /// Checks the samples of one shard.
 pub(super) struct Watch<'a> {
+    root: &'a Path,
     shard: &'a str,
     fields: Option<&'a FieldParts>,
     has: u128,
@@ -55,9 +57,15 @@ pub(super) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// Creates a check. `fields` is `None` for a shard that is in no split. `excluded` are keys that `split.yaml` excludes in this shard.
-    pub(super) fn new(shard: &'a str, fields: Option<&'a FieldParts>, excluded: HashSet<&'a str>) -> Self {
+    pub(super) fn new(
+        root: &'a Path,
+        shard: &'a str,
+        fields: Option<&'a FieldParts>,
+        excluded: HashSet<&'a str>,
+    ) -> Self {
         let n = fields.map_or(0, |f| f.fields.len());
         Self {
+            root,
             shard,
             fields,
             has: 0,
@@ -70,8 +78,8 @@ impl<'a> Watch<'a> {
         }
     }
     /// Creates a check of nothing, for comparisons only.
-    pub(super) fn nothing(shard: &'a str) -> Self {
-        Self::new(shard, None, HashSet::new())
+    pub(super) fn nothing(root: &'a Path, shard: &'a str) -> Self {
+        Self::new(root, shard, None, HashSet::new())
     }
     pub(super) fn part(&mut self, name: &str) {
         if let Some(bit) = self.fields.and_then(|f| f.bits.get(name)) {
@@ -182,9 +190,8 @@ impl<'a> Watch<'a> {
             agree(self.apple_doubles, "is", "are")
         );
         let subject = Subject::shard(self.shard).key(&self.first_apple_double);
-        problems.report(Problem::problem(ProblemKind::AppleDouble, subject, message).with_hint(format!(
-            "gristmill prepare PATH --update --exclude-sample {}",
-            gristmill_core::text::shell_quote(&item)
-        )))
+        let command = hint_for(self.root, "gristmill prepare PATH --update --exclude-sample");
+        let problem = Problem::problem(ProblemKind::AppleDouble, subject, message);
+        problems.report(problem.with_hint(format!("{command} {}", shell_quote(&item))))
     }
 }

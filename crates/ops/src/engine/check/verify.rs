@@ -63,7 +63,7 @@ pub fn verify_shard(prepared: &Prepared, id: ShardId, handles: &Handles<'_>) -> 
         let shard = prepared.shard(id)?;
         super::lint::shard::empty(name, count, handles.problems)?;
         super::lint::shard::index_length(prepared, id, &shard, handles.problems)?;
-        let checked = compare_shard(prepared, id, &shard, &mut Watch::nothing(name), None, handles)?;
+        let checked = compare_shard(prepared, id, &shard, &mut Watch::nothing(&prepared.root, name), None, handles)?;
         super::media::check_shard(prepared, id, Depth::Probe, handles)?;
         Ok(checked)
     })

@@ -5,6 +5,7 @@ use super::names;
 use super::sample_hasher::{bit, PartRef, SampleHasher};
 use super::{Leak, LeakKind, LeakOptions, LeakPlace, Leaks, SplitLayout};
 use crate::engine::check::Prepared;
+use gristmill_core::text::hint_for;
 use gristmill_core::{
     Cancel, Handles, Outcome, Problem, ProblemKind, ProblemSink, Progress, RunOptions, ShardId, Subject,
 };
@@ -304,7 +305,9 @@ impl LeakSearch {
             self.changed.lock().unwrap_or_else(PoisonError::into_inner).insert(id.0);
             let message = "it has changed since it was indexed; it was compared as it is now";
             let problem = Problem::problem(ProblemKind::ShardChanged, Subject::shard(&shard.name), message);
-            handles.problems.report(problem.with_hint("gristmill prepare PATH --update indexes it again"))?;
+            handles.problems.report(
+                problem.with_hint(hint_for(&self.prepared.root, "gristmill prepare PATH --update indexes it again")),
+            )?;
         }
         Ok(taken)
     }

@@ -5,6 +5,7 @@ use super::edit::Edit;
 use super::shards::Shards;
 use super::view::{Applied, ExcludeTotals, ExcludeView, SplitView};
 use super::{problems, words};
+use gristmill_core::text::hint_for;
 use gristmill_core::{Failure, Outcome, Problem, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::layout;
@@ -101,7 +102,7 @@ impl SplitEditor {
         let info = Info::read(root)?.ok_or_else(|| {
             Failure::data(OPENING, "the data set is not prepared")
                 .on(Subject::path(root))
-                .with_hint("gristmill prepare PATH prepares it")
+                .with_hint(hint_for(root, "gristmill prepare PATH prepares it"))
         })?;
         let yaml = layout::in_nv_meta(root, config.unwrap_or(layout::SPLIT_YAML));
         let json = layout::in_nv_meta(root, layout::SPLIT_JSON);
@@ -109,7 +110,7 @@ impl SplitEditor {
         let Some(bytes) = read_whole(&path, yaml_read::MAX_BYTES as u64)? else {
             return Err(Failure::data(OPENING, "there is no such file")
                 .on(Subject::path(&path))
-                .with_hint("gristmill prepare PATH --update makes it"));
+                .with_hint(hint_for(root, "gristmill prepare PATH --update makes it")));
         };
         Self::from_bytes(root, &path, bytes, info.shard_counts)
     }

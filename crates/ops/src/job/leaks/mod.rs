@@ -8,7 +8,7 @@ use super::report::OutputFile;
 use super::task::{Task, TaskContext};
 use super::{as_seconds, Phase};
 use crate::engine::leaks::{LeakOptions, LeakSearch, Leaks, RecordBuffer, ShardTotals, SplitLayout};
-use gristmill_core::text::display_safe;
+use gristmill_core::text::{display_safe, hint_for};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Severity, Subject};
 use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::scratch::Scratch;
@@ -67,7 +67,7 @@ fn check_compared(root: &Path, compared: &ShardTotals, parts: &[String], context
     if !missing.is_empty() {
         let why = format!("no sample has a part {}", missing.join(" or "));
         let failure = Failure::usage("comparing contents", why).on(Subject::path(root));
-        return Err(failure.with_hint("gristmill info PATH lists the parts"));
+        return Err(failure.with_hint(hint_for(root, "gristmill info PATH lists the parts")));
     }
     if compared.contents == 0 {
         let message = "no part is large enough to be compared on its own, so that only names were compared";

@@ -6,6 +6,7 @@ use crate::engine::media::{picks_file, Probing};
 use crate::engine::media::{probe_files, probe_shard, MediaRows};
 use crate::job::pool;
 use crate::job::times;
+use gristmill_core::text::hint_for;
 use gristmill_core::{
     ExitClass, Failure, Handles, MediaFilter, Outcome, PrepareMediaPlan, Problem, ProblemKind, ProblemLog, Progress,
     RunOptions, Shard, ShardId, Subject,
@@ -136,7 +137,9 @@ fn spooled(
     if changed {
         let message = "it changed since it was indexed; its media are described as it is now";
         let problem = Problem::problem(ProblemKind::ShardChanged, Subject::shard(&shard.name), message);
-        handles.problems.report(problem.with_hint("gristmill prepare PATH --update indexes it again"))?;
+        handles
+            .problems
+            .report(problem.with_hint(hint_for(root, "gristmill prepare PATH --update indexes it again")))?;
     } else {
         let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
         let tar_idx = root.join(shard.index_name());

@@ -6,6 +6,7 @@ use crate::engine::index::{carry_media_tables, BuiltIndex, CarriedMedia, Spooled
 use crate::engine::media::{has_filter, is_in_samples, probe_shard, write_rows, MediaRows, OldRows, Probing, RowStats};
 use crate::job::overall::{cost, Forecast};
 use crate::job::{pool, Phase};
+use gristmill_core::text::hint_for;
 use gristmill_core::{
     text, Duplicates, Handles, MediaPlan, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun, Subject,
 };
@@ -157,7 +158,7 @@ fn report_stale(handles: &Handles<'_>, root: &Path, written: &RowStats) -> Outco
     );
     let subject = Subject::path(layout::in_nv_meta(root, layout::INDEX_SQLITE));
     let note = Problem::note(ProblemKind::StaleMedia, subject, message);
-    handles.problems.report(note.with_hint("gristmill prepare-media PATH --prune … removes them"))
+    handles.problems.report(note.with_hint(hint_for(root, "gristmill prepare-media PATH --prune … removes them")))
 }
 
 /// Creates a database with only the existing media tables, for a run without sample tables; `None` if there are none.
@@ -191,12 +192,13 @@ pub(super) fn report_outdated(context: &Context, selection: &Selection, carried:
         selection.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|shard| shard.name.as_str()).collect();
     let is_chosen = |name: &&String| chosen.contains(name.as_str());
     let hint = "gristmill prepare-media PATH describes all of them, by the filter that it was described by";
+    let hint = hint_for(&context.shared.root, hint);
     for name in prepared.changed_shards.iter().filter(is_chosen) {
         let why = "its media metadata is that of the shard as it was before it was written to";
         context
             .shared
             .problems
-            .report(Problem::problem(ProblemKind::StaleMedia, Subject::shard(name.as_str()), why).with_hint(hint))?;
+            .report(Problem::problem(ProblemKind::StaleMedia, Subject::shard(name.as_str()), why).with_hint(&hint))?;
     }
     let new = prepared.new_shards.iter().filter(is_chosen).count() as u64;
     if new > 0 {

@@ -17,6 +17,7 @@ use crate::job::recover::roll_forward;
 use crate::job::times;
 use crate::job::Phase;
 use gristmill_core::problem::settle_media;
+use gristmill_core::text::hint_for;
 use gristmill_core::{
     text, DatasetFacts, Duplicates, ExitClass, Failure, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun,
     Scope, Severity, ShardFacts, ShardId, Subject, Tgz,
@@ -443,6 +444,7 @@ fn counts_again(context: &Context, counts: Vec<(String, u64)>) -> Outcome<Vec<Te
             Problem::problem(ProblemKind::IndexMismatch, Subject::shard(wrong.0), message).with_hint(hint)
         } else {
             let hint = "splits stay as they are: gristmill prepare PATH --update puts new shards into them";
+            let hint = hint_for(root, hint);
             Problem::note(ProblemKind::IndexMismatch, Subject::shard(wrong.0), format!("{message}; corrected"))
                 .with_hint(hint)
         };

@@ -3,7 +3,7 @@
 use super::bad_file;
 use crate::engine::check::compare::REDO;
 use crate::engine::check::{Prepared, Remembering};
-use gristmill_core::text::count_verb;
+use gristmill_core::text::{count_verb, hint_for};
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::tables::Tables;
@@ -28,7 +28,7 @@ fn check_database(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<bool> {
             "there is no index.sqlite: training works, access by name, mounting and use as an aux source do not";
         handles.problems.report(
             Problem::note(ProblemKind::MissingFile, Subject::path(path), message)
-                .with_hint("gristmill prepare PATH --tar-index-only makes it"),
+                .with_hint(hint_for(&prepared.root, "gristmill prepare PATH --tar-index-only makes it")),
         )?;
         return Ok(false);
     }
@@ -45,7 +45,7 @@ fn check_database(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<bool> {
     match looked {
         Err(failure) if failure.is_cancelled() || sink.has_ended() => Err(failure),
         Err(failure) => {
-            handles.problems.report(bad_file(failure).with_hint(REDO))?;
+            handles.problems.report(bad_file(failure).with_hint(hint_for(&prepared.root, REDO)))?;
             Ok(false)
         }
         usable => usable,
@@ -55,7 +55,9 @@ fn check_database(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<bool> {
 fn check_tables(prepared: &Prepared, tables: &Tables, handles: &Handles<'_>) -> Outcome<bool> {
     let path = prepared.database();
     let report = |kind, message: String| {
-        handles.problems.report(Problem::problem(kind, Subject::path(&path), message).with_hint(REDO))
+        handles
+            .problems
+            .report(Problem::problem(kind, Subject::path(&path), message).with_hint(hint_for(&prepared.root, REDO)))
     };
     let damage = tables.quick_check()?;
     for line in &damage {
@@ -147,5 +149,7 @@ fn uuid(prepared: &Prepared, tables: &Tables, handles: &Handles<'_>) -> Outcome<
         Some(bytes) if std::str::from_utf8(&bytes).is_ok_and(|t| uuid::Uuid::try_parse(t).is_ok()) => return Ok(()),
         Some(_) => (ProblemKind::BadFile, "index.uuid does not hold a UUID"),
     };
-    handles.problems.report(Problem::problem(kind, Subject::path(path), message).with_hint(REDO))
+    handles
+        .problems
+        .report(Problem::problem(kind, Subject::path(path), message).with_hint(hint_for(&prepared.root, REDO)))
 }

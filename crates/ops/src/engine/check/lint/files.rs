@@ -5,6 +5,7 @@ use crate::engine::check::Prepared;
 use crate::engine::dataset::{self, has_indexed_twin, left_out_on_purpose};
 use crate::engine::plan::many_shards;
 use gristmill_core::shard::index_name;
+use gristmill_core::text::hint_for;
 use gristmill_core::{Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Shard, ShardId, Subject, Tgz};
 use gristmill_data::formats::energon::layout;
 use gristmill_data::source::discover::discover;
@@ -38,13 +39,13 @@ fn shards(prepared: &Prepared, plan: Option<&PreparePlan>, found: &[Shard], prob
     let others = found.iter().map(|s| s.name.as_str()).filter(|n| !indexed.contains(n) && !on_purpose(n));
     let (twins, new): (Vec<&str>, Vec<&str>) = others.partition(|name| has_indexed_twin(name, &indexed));
     for name in twins.iter().filter(|_| !rewritten).take(MAX_NAMED_SHARDS) {
-        problems.report(beside_its_tar(name))?;
+        problems.report(beside_its_tar(&prepared.root, name))?;
     }
     for name in new.iter().take(MAX_NAMED_SHARDS) {
         let message = "this shard is on disk but not in the index; no trainer sees it";
         problems.report(
             Problem::problem(ProblemKind::ShardNotIndexed, Subject::shard(*name), message)
-                .with_hint("gristmill prepare PATH --update takes it in"),
+                .with_hint(hint_for(&prepared.root, "gristmill prepare PATH --update takes it in")),
         )?;
     }
     if new.len() > MAX_NAMED_SHARDS {
@@ -65,10 +66,10 @@ fn recorded_plan(prepared: &Prepared) -> Option<PreparePlan> {
 }
 
 /// Returns the finding for a `.tgz` next to an indexed `.tar`; none is reported when the `.tar` was unpacked from it.
-fn beside_its_tar(name: &str) -> Problem {
+fn beside_its_tar(root: &Path, name: &str) -> Problem {
     let message = "not in the index: its .tar is next to it, and both would have the same .tar.idx";
     Problem::problem(ProblemKind::IndexNameCollision, Subject::shard(name), message)
-        .with_hint("remove one of the two, or rename one and run gristmill prepare PATH --update")
+        .with_hint(hint_for(root, "remove one of the two, or rename one and run gristmill prepare PATH --update"))
 }
 
 /// Reports index files without a shard, temporary files, and work of a run that no longer exists.

@@ -9,7 +9,7 @@ use super::media::{self, Depth};
 use super::pieces::KeySpools;
 use super::sample_checks::FieldParts;
 use super::{Checked, Prepared};
-use gristmill_core::text::count;
+use gristmill_core::text::{count, hint_for};
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, ProblemSink, ShardId, Subject};
 use gristmill_data::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSource};
 use gristmill_data::formats::energon::layout;
@@ -86,7 +86,10 @@ pub fn finish(context: &LintContext, handles: &Handles<'_>) -> Outcome<()> {
          agree with the index"
     );
     let problem = Problem::note(ProblemKind::ShardChanged, Subject::path(&context.prepared.root), message);
-    handles.problems.report(problem.with_hint("gristmill verify PATH compares everything and records the new times"))
+    handles.problems.report(problem.with_hint(hint_for(
+        &context.prepared.root,
+        "gristmill verify PATH compares everything and records the new times",
+    )))
 }
 
 /// Checks everything but the single shards: small files, splits, excludes, database, leftover files.
@@ -155,14 +158,14 @@ pub(super) fn dataset_yaml(
             let message = "there is no dataset yaml: the trainer cannot load this data set without it";
             problems.report(
                 Problem::note(ProblemKind::MissingFile, Subject::path(path), message)
-                    .with_hint("gristmill prepare PATH --update --sample-type …"),
+                    .with_hint(hint_for(&prepared.root, "gristmill prepare PATH --update --sample-type …")),
             )?;
             Ok(None)
         }
         Err(failure) => {
             let problem = bad_file(failure);
             let way = "correct it, or have it made again: gristmill prepare PATH --update --sample-type …";
-            let hint = problem.hint.clone().unwrap_or_else(|| way.to_owned());
+            let hint = problem.hint.clone().unwrap_or_else(|| hint_for(&prepared.root, way));
             problems.report(problem.with_hint(hint))?;
             Ok(None)
         }
@@ -186,10 +189,9 @@ fn python_files(prepared: &Prepared, yaml: &DatasetYaml, problems: &dyn ProblemS
         let path = layout::nv_meta(&prepared.root).join(file);
         if !path.is_file() && told.insert(file) {
             let message = format!("the dataset yaml names '{function}', and this file is not there");
-            problems
-                .report(Problem::problem(ProblemKind::MissingFile, Subject::path(path), message).with_hint(
-                    "bring it back, or choose a field map: gristmill prepare PATH --update --sample-type …",
-                ))?;
+            let hint = "bring it back, or choose a field map: gristmill prepare PATH --update --sample-type …";
+            let problem = Problem::problem(ProblemKind::MissingFile, Subject::path(path), message);
+            problems.report(problem.with_hint(hint_for(&prepared.root, hint)))?;
         }
     }
     Ok(())

@@ -7,13 +7,14 @@ use crate::engine::check::pieces::KeySpools;
 use crate::engine::check::sample_checks::Watch;
 use crate::engine::check::tar_idx_reader::TarIdxReader;
 use crate::engine::check::{Checked, Prepared};
-use gristmill_core::text::{bytes, count, count_verb, grouped};
+use gristmill_core::text::{bytes, count, count_verb, grouped, hint_for, shell_quote};
 use gristmill_core::{
     Cancel, ExitClass, Handles, Outcome, Problem, ProblemKind, ProblemLog, ProblemSink, Progress, Severity, Shard,
     ShardId, Subject,
 };
 use gristmill_storage::read::stamp_at;
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -> Outcome<Checked> {
@@ -26,7 +27,7 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
             let message = format!("the index lists this shard, but it is not there: {}", failure.why);
             let hint = "bring it back, or gristmill prepare PATH --update takes it out";
             let problem = Problem::problem(ProblemKind::MissingFile, Subject::shard(name), message);
-            handles.problems.report(problem.with_hint(hint))?;
+            handles.problems.report(problem.with_hint(hint_for(&prepared.root, hint)))?;
             handles.progress.add(1, 0);
             return Ok(Checked::default());
         }
@@ -35,7 +36,7 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
     let change = change_of(prepared, &shard);
     if let Change::Size(message) = &change {
         let problem = Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), message.as_str());
-        handles.problems.report(problem.with_hint(UPDATE))?;
+        handles.problems.report(problem.with_hint(hint_for(&prepared.root, UPDATE)))?;
     }
     let mismatches = Mismatches::new(handles.problems);
     let handles = &Handles { problems: &mismatches, ..*handles };
@@ -46,9 +47,10 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
             grouped(end),
             grouped(shard.stamp.bytes)
         );
-        handles
-            .problems
-            .report(Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), message).with_hint(FETCH_HINT))?;
+        handles.problems.report(
+            Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), message)
+                .with_hint(fetch_hint(&prepared.root, name)),
+        )?;
     }
     // Where only the time differs, the headers show whether the shard was replaced.
     let is_retimed = matches!(change, Change::Time | Change::NewerThanIndex);
@@ -60,9 +62,10 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
     if is_retimed && mismatches.has_any() {
         let message =
             "it was written to since it was indexed (its size is the same): its headers do not agree with the index";
-        handles
-            .problems
-            .report(Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), message).with_hint(UPDATE))?;
+        handles.problems.report(
+            Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), message)
+                .with_hint(hint_for(&prepared.root, UPDATE)),
+        )?;
     } else if matches!(change, Change::Time) {
         context.retimed.fetch_add(1, Ordering::Relaxed);
     }
@@ -77,7 +80,14 @@ pub fn has_same_headers(prepared: &Prepared, id: ShardId, cancel: &Cancel) -> Ou
     let mismatches = Mismatches::new(&log);
     let handles = Handles { progress: &progress, cancel, problems: &mismatches };
     index_length(prepared, id, &shard, &mismatches)?;
-    walk((prepared, super::database::is_indexed(prepared)), id, &shard, &mut Watch::nothing(name), None, &handles)?;
+    walk(
+        (prepared, super::database::is_indexed(prepared)),
+        id,
+        &shard,
+        &mut Watch::nothing(&prepared.root, name),
+        None,
+        &handles,
+    )?;
     Ok(!mismatches.has_any())
 }
 
@@ -116,15 +126,19 @@ pub(in crate::engine::check) fn empty(name: &str, count: u64, problems: &dyn Pro
     problems.report(Problem::note(ProblemKind::EmptyShard, Subject::shard(name), "this shard has no samples"))
 }
 
-const FETCH_HINT: &str = "fetch the shard again, or leave it out: gristmill prepare PATH --update --exclude NAME";
 const UPDATE: &str = "gristmill prepare PATH --update indexes it again";
+
+fn fetch_hint(root: &Path, shard: &str) -> String {
+    let hint = hint_for(root, "fetch the shard again, or leave it out: gristmill prepare PATH --update --exclude");
+    format!("{hint} {}", shell_quote(shard))
+}
 
 fn rows(context: &LintContext, id: ShardId, shard: &Shard, handles: &Handles<'_>) -> Outcome<Checked> {
     let prepared = &context.prepared;
     let empty = HashSet::new();
     let excluded = context.excluded_keys.get(&shard.name).unwrap_or(&empty);
     let fields = context.trained.contains(&shard.name).then_some(&context.fields);
-    let mut watch = Watch::new(&shard.name, fields, excluded.iter().map(String::as_str).collect());
+    let mut watch = Watch::new(&prepared.root, &shard.name, fields, excluded.iter().map(String::as_str).collect());
     let keys = context.keys.as_ref().filter(|_| fields.is_some());
     let checked = walk((prepared, context.rows_are_indexed), id, shard, &mut watch, keys, handles)?;
     watch.finish(handles.problems)?;
@@ -189,8 +203,9 @@ pub(in crate::engine::check) fn index_length(
     problems: &dyn ProblemSink,
 ) -> Outcome<Option<u64>> {
     let path = prepared.root.join(shard.index_name());
-    let report =
-        |kind, message: String| problems.report(Problem::problem(kind, Subject::path(&path), message).with_hint(REDO));
+    let report = |kind, message: String| {
+        problems.report(Problem::problem(kind, Subject::path(&path), message).with_hint(hint_for(&prepared.root, REDO)))
+    };
     let mut words = match TarIdxReader::open(&path) {
         Ok(words) => words,
         Err(failure) => {

@@ -4,11 +4,12 @@ use super::bad_file;
 use crate::engine::check::Prepared;
 use crate::engine::plan::nearest;
 use gristmill_core::field_map::FieldExpression;
-use gristmill_core::text::{agree, count, count_verb};
+use gristmill_core::text::{agree, count, count_verb, hint_for};
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use gristmill_data::formats::energon::dataset_yaml::{DatasetYaml, SampleSource};
 use gristmill_data::formats::energon::layout;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 
 /// Names that are reported individually; more are counted.
 const MAX_NAMED: usize = 5;
@@ -25,7 +26,7 @@ pub(in crate::engine::check) fn check(prepared: &Prepared, problems: &dyn Proble
         let problem = bad_file(failure.clone());
         let way = "correct it, or take the one before it, split.yaml.bak-…; gristmill prepare PATH \
                    --force-overwrite divides anew";
-        let hint = problem.hint.clone().unwrap_or_else(|| way.to_owned());
+        let hint = problem.hint.clone().unwrap_or_else(|| hint_for(&prepared.root, way));
         problems.report(problem.with_hint(hint))?;
     }
     let Some(file) = &prepared.splits else {
@@ -34,7 +35,7 @@ pub(in crate::engine::check) fn check(prepared: &Prepared, problems: &dyn Proble
             let message = "split.yaml is missing: no trainer can load this data set";
             problems.report(
                 Problem::problem(ProblemKind::MissingFile, Subject::path(path), message)
-                    .with_hint("gristmill prepare PATH --force-overwrite"),
+                    .with_hint(hint_for(&prepared.root, "gristmill prepare PATH --force-overwrite")),
             )?;
         }
         return Ok(Splits::default());
@@ -53,7 +54,7 @@ pub(in crate::engine::check) fn check(prepared: &Prepared, problems: &dyn Proble
     let (excluded_shards, excluded_keys) = excludes(&items, &names, problems)?;
     let mut trained = HashSet::new();
     for (split, shards) in &splits {
-        unknown(split, shards, &names, problems)?;
+        unknown(&prepared.root, (split, shards), &names, problems)?;
         let left = shards.iter().filter(|s| names.contains(s.as_str()) && !excluded_shards.contains(s.as_str()));
         let mut any = false;
         for shard in left {
@@ -71,14 +72,19 @@ pub(in crate::engine::check) fn check(prepared: &Prepared, problems: &dyn Proble
 }
 
 /// Reports shards that are not in the index: the loader does not start.
-fn unknown(split: &str, shards: &[String], names: &HashSet<&str>, problems: &dyn ProblemSink) -> Outcome<()> {
+fn unknown(
+    root: &Path,
+    (split, shards): (&str, &[String]),
+    names: &HashSet<&str>,
+    problems: &dyn ProblemSink,
+) -> Outcome<()> {
     let lost: Vec<&String> = shards.iter().filter(|s| !names.contains(s.as_str())).collect();
     for shard in lost.iter().take(MAX_NAMED) {
         let message = format!("split '{split}' names a shard that the index does not have; the loader does not start");
         let problem = Problem::problem(ProblemKind::MatchesNothing, Subject::shard(shard.as_str()), message);
         problems.report(match nearest(shard, names.iter().copied().take(10_000)) {
             Some(near) => problem.with_hint(format!("did you mean '{near}'? Correct split.yaml")),
-            None => problem.with_hint("correct split.yaml, or gristmill prepare PATH --update"),
+            None => problem.with_hint(hint_for(root, "correct split.yaml, or gristmill prepare PATH --update")),
         })?;
     }
     if lost.len() > MAX_NAMED {
