@@ -85,7 +85,11 @@ fn annotated_tables_have_one_more_column() {
     sandbox.run([&words[..], &named[..]].concat()).ends(0);
     assert!(rows(&sandbox.path("out/a.parquet")).0[0].get("gone").is_some());
     let below = ["--force-overwrite", "--annotate-key", "nested.gone"];
-    sandbox.run([&words[..], &below[..]].concat()).ends(2).complains("give a name without dots");
+    sandbox
+        .run([&words[..], &below[..]].concat())
+        .ends(2)
+        .complains("not in `nested.gone`")
+        .complains("give a name without dots");
     let taken = ["--force-overwrite", "--annotate-key", "nested"];
     sandbox.run([&words[..], &taken[..]].concat()).ends(1).complains("it has a column `nested` already");
 }

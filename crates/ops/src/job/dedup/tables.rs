@@ -17,7 +17,10 @@ pub(super) fn edits_of(plan: &DedupPlan) -> Outcome<TextEdits<'_>> {
         (Mode::Annotate, Variant::B) => Some(FIELD_OF_VARIANT_B),
         (Mode::Annotate, Variant::A) if plan.annotate_key == ANNOTATE_KEY => Some(FIELD_OF_VARIANT_B),
         (Mode::Annotate, Variant::A) if plan.annotate_key.contains('.') => {
-            let why = "the ranges of a table are listed in a column at its top level";
+            let why = format!(
+                "the ranges of a table are listed in a column at its top level, not in `{}`",
+                plan.annotate_key
+            );
             let hint = "give a name without dots, or leave the flag out";
             return Err(Failure::usage(WHAT, why).on(Subject::field("--annotate-key")).with_hint(hint));
         }
