@@ -101,3 +101,15 @@ fn what_has_no_text_is_a_problem_with_its_line_and_a_saved_plan_counts_again() {
     sandbox.say("count a.jsonl --tokenizer nowhere.json").ends(3);
     sandbox.say("count a.jsonl").ends(2).complains("--tokenizer");
 }
+
+#[test]
+fn all_splits_of_a_saved_data_set_are_counted() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/dataset_dict.json", r#"{"splits": ["train", "other"]}"#);
+    for (split, texts) in [("train", 2), ("other", 1)] {
+        let state = format!(r#"{{"_data_files": [{{"filename": "{split}.jsonl"}}]}}"#);
+        sandbox.write(&format!("in/{split}/state.json"), state);
+        sandbox.write(&format!("in/{split}/{split}.jsonl"), line("some text").repeat(texts));
+    }
+    sandbox.say(&format!("count in --tokenizer {}", tokenizer())).ends(0).says("3 documents");
+}

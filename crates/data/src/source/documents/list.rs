@@ -64,7 +64,7 @@ pub struct Selection<'a> {
     pub split: Option<&'a str>,
     /// The subset whose splits are read.
     pub subset: Option<&'a str>,
-    /// Whether the files of all splits and subsets of a data set of the hub are read if none is chosen.
+    /// Whether the files of all splits and subsets of a data set of the hub, or of a saved one, are read if none is chosen.
     pub all_splits: bool,
     /// Whether splits are read as by the reference program: a file once for each pattern that it matches, and without a report of leaks.
     pub is_compat: bool,

@@ -134,7 +134,7 @@ fn saved_splits(folder: &Path, saved: Vec<saved::SavedSplit>, selection: Selecti
             .on(Subject::field("--subset"))
             .with_hint("leave out --subset"));
     }
-    if selection.split.is_none() && saved.len() > 1 {
+    if selection.split.is_none() && !selection.all_splits && saved.len() > 1 {
         let names = listed(saved.iter().filter_map(|split| split.name.as_deref()));
         return Err(Failure::usage(WHAT, "the saved data set has several splits")
             .on(Subject::path(folder))
