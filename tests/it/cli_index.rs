@@ -34,6 +34,13 @@ fn bad_lines_end_in_exit_code_one_with_and_without_an_index() {
         .ends(0);
     sandbox.write("empty.jsonl", "");
     sandbox.say("index empty.jsonl --format modalities").ends(1).complains("empty");
+    let ran = sandbox.say("index some.parquet --format modalities");
+    ran.ends(3).complains("no such file");
+    std::fs::copy(super::cli_support::golden_dir("../parquet/p21_dedup/input/a.parquet"), sandbox.path("some.parquet"))
+        .unwrap();
+    let ran = sandbox.say("index some.parquet --format modalities").ends(1).complains("it holds rows of Parquet");
+    ran.complains("gristmill pack some.parquet --format modalities");
+    assert!(!sandbox.has("some.idx"));
 }
 
 #[test]

@@ -2,9 +2,9 @@
 //! checked in any order and joined in file order.
 
 use gristmill_core::handles::KEPT_PROBLEMS;
-use gristmill_core::text::{count, grouped};
+use gristmill_core::text::{count, grouped, hint_for};
 use gristmill_core::{Cancel, Failure, Handles, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
-use gristmill_data::source::documents::{plain_units, python_lines, unit_text, NotJson, Overlong, Packing};
+use gristmill_data::source::documents::{plain_units, python_lines, table_kind, unit_text, NotJson, Overlong, Packing};
 use gristmill_data::source::jsonl::Unit;
 use gristmill_pycompat::json_pieces::LineJudge;
 use gristmill_pycompat::json_walk::NullVisitor;
@@ -28,6 +28,11 @@ pub fn open(path: &Path) -> Outcome<ReadFile> {
     let refuse = |why: String, hint: &str| Err(Failure::data(WHAT, why).on(Subject::path(path)).with_hint(hint));
     if file.is_empty() {
         return refuse("the file is empty, and an index of nothing cannot be read".into(), "leave the file out");
+    }
+    if let Some(kind) = table_kind(&path.to_string_lossy()) {
+        let why = format!("it holds rows of {}, and a raw index is of lines of JSON", kind.title);
+        let hint = "gristmill pack PATH --format modalities reads it without an index";
+        return refuse(why, &hint_for(path, hint));
     }
     match Packing::of(&file)? {
         Packing::Plain => Ok(file),
