@@ -102,5 +102,5 @@ fn a_dry_run_counts_rows_not_lines() {
     let sandbox = inputs(&[("p01_parquet_files/input/part-0.parquet", "a.parquet")]);
     let result = sandbox.run([&PACK[..], &["--output", "o", "--jq", ".text | empty", "--dry-run"]].concat());
     let text = result.out + &result.err;
-    assert!(text.contains("no row that was looked at gave a document"), "{text}");
+    assert!(text.contains("no row that was examined gave a document"), "{text}");
 }

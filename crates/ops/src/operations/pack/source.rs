@@ -206,12 +206,20 @@ fn documents_of(file: &TextFile, found: &mut FirstDocuments, cancel: &Cancel) ->
     Ok(())
 }
 
-/// Returns the value of a key, and whether it is text.
+/// Returns the start of the value of a key, and whether it is text.
 fn example(line: &[u8], name: &str) -> (String, bool) {
     match documents::value_of(line, &[name]) {
-        Some(serde_json::Value::String(words)) => (words.chars().take(MAX_EXAMPLE_CHARS).collect(), true),
-        Some(value) => (value.to_string().chars().take(MAX_EXAMPLE_CHARS).collect(), false),
+        Some(serde_json::Value::String(words)) => (start_of(&words), true),
+        Some(value) => (start_of(&value.to_string()), false),
         None => (String::new(), false),
+    }
+}
+
+/// Returns a text, cut where it is longer than an example.
+fn start_of(text: &str) -> String {
+    match text.char_indices().nth(MAX_EXAMPLE_CHARS) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
     }
 }
 

@@ -243,7 +243,7 @@ impl Sampling {
         self.left_out.iter().map(|(subject, kind, reason, lines)| {
             let unit = self.sample.unit();
             let of = text::count(self.sample.lines, unit);
-            let message = format!("{lines} of {of} looked at cannot be used: {reason}");
+            let message = format!("{lines} of the {of} that were examined cannot be used: {reason}");
             Problem::problem(*kind, subject.clone(), message)
                 .with_hint(format!("the run leaves such {unit}s out and lists them"))
         })
@@ -359,7 +359,7 @@ impl Sampling {
         }
         let reason = self.rows.iter().flat_map(|row| &row.skipped).max_by_key(|skipped| skipped.documents)?;
         let unit = self.sample.unit();
-        let message = format!("no {unit} that was looked at gave a document ({})", reason.reason);
+        let message = format!("no {unit} that was examined gave a document ({})", reason.reason);
         let problem = Problem::note(ProblemKind::NoText, Subject::default(), message);
         let problem = Problem { severity: Severity::Problem, ..problem };
         Some(match self.keys.is_empty() {
