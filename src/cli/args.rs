@@ -59,7 +59,7 @@ pub enum Command {
     },
     /// Print what prepared data, packed tokens or an index hold
     Info {
-        /// Prepared data set, single .tar, folder of described media, .jsonl file, Parquet, Arrow, CSV or TSV (a file or a folder), metadataset .yaml, tokens (.pbin, a pair of Megatron, or a folder of .ds, Forager, MDS or OLMo) or raw index (.idx)
+        /// Prepared data set, single .tar, folder of described media, .jsonl file, Parquet, Arrow, CSV or TSV (a file or a folder), metadataset .yaml, tokens (.pbin, a pair of Megatron, or a folder of .ds, Forager, MDS or OLMo) or raw index (.idx), or hf://datasets/OWNER/NAME
         path: PathBuf,
         /// Of a folder of .ds files: count the windows of this many tokens, and one more, that nanotron reads
         #[arg(long, value_name = "N")]
@@ -67,12 +67,12 @@ pub enum Command {
     },
     /// Print how samples, parts, media and texts are spread: the figures of the facts view
     Facts {
-        /// Prepared data set, folder of tar shards, folder of described media, .jsonl file, or Parquet, Arrow, CSV or TSV (a file or a folder)
+        /// Prepared data set, folder of tar shards, folder of described media, .jsonl file, or Parquet, Arrow, CSV or TSV (a file or a folder), or hf://datasets/OWNER/NAME
         path: PathBuf,
     },
     /// Check prepared data, packed tokens or an index against themselves, in seconds
     Lint {
-        /// Prepared data set, single .tar, folder of described media, .jsonl file, Parquet, Arrow, CSV or TSV (a file or a folder), metadataset .yaml, tokens (.pbin, a pair of Megatron, or a folder of .ds, Forager, MDS or OLMo) or raw index (.idx)
+        /// Prepared data set, single .tar, folder of described media, .jsonl file, Parquet, Arrow, CSV or TSV (a file or a folder), metadataset .yaml, tokens (.pbin, a pair of Megatron, or a folder of .ds, Forager, MDS or OLMo) or raw index (.idx), or hf://datasets/OWNER/NAME
         path: PathBuf,
         /// Check every picture that has media metadata whole
         #[arg(long)]
@@ -80,7 +80,7 @@ pub enum Command {
     },
     /// Read everything again and compare: prepared data, packed tokens, indexes
     Verify {
-        /// Prepared data set, folder of described media, .jsonl file, Parquet, Arrow, CSV or TSV (a file or a folder), metadataset .yaml, tokens (.pbin, a pair of Megatron, or a folder of .ds, Forager, MDS or OLMo), raw index (.idx) or index of dedup
+        /// Prepared data set, folder of described media, .jsonl file, Parquet, Arrow, CSV or TSV (a file or a folder), metadataset .yaml, tokens (.pbin, a pair of Megatron, or a folder of .ds, Forager, MDS or OLMo), raw index (.idx) or index of dedup, or hf://datasets/OWNER/NAME
         path: PathBuf,
         /// Of packed tokens: check that every id is one of this tokenizer
         #[arg(long, value_name = "FILE")]
@@ -165,6 +165,17 @@ impl Command {
             | Self::Doctor { .. }
             | Self::BugReport => false,
             Self::Completions { .. } | Self::Man { .. } | Self::Help { .. } => false,
+        }
+    }
+
+    /// Returns the path of a command that also reads data sets of the hub by their addresses.
+    pub fn address_mut(&mut self) -> Option<&mut PathBuf> {
+        match self {
+            Self::Info { path, .. } | Self::Facts { path } | Self::Lint { path, .. } | Self::Verify { path, .. } => {
+                Some(path)
+            }
+            Self::Browse(args) => Some(&mut args.path),
+            _ => None,
         }
     }
 

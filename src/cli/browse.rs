@@ -28,7 +28,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// What `browse` takes.
 #[derive(Args, Clone, Debug)]
 pub struct BrowseArgs {
-    /// Folder of tar shards (prepared or not), one .tar, .jsonl, .parquet or .arrow file, folder of media or of tables, or what dedup made: what it removed
+    /// Folder of tar shards (prepared or not), one .tar, .jsonl, .parquet or .arrow file, folder of media or of tables, or what dedup made: what it removed, or hf://datasets/OWNER/NAME
     pub path: PathBuf,
     /// Begin at the sample of this key; SHARD/KEY where several shards have it
     #[arg(long, value_name = "KEY", conflicts_with = "number")]

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use gristmill_core::text::count;
-use gristmill_core::{ExitClass, Failure, ProblemKind, Severity};
+use gristmill_core::{ExitClass, Failure, Problem, ProblemKind, Severity};
 use serde_json::{json, Map, Value};
 
 /// Maximum number of errors printed per command.
@@ -53,6 +53,21 @@ impl Done {
         let kinds: Vec<ProblemKind> = grave.map(|(_, kind)| kind).collect();
         let status = if kinds.is_empty() { Status::Ok } else { Status::Problems };
         Self { status, result, kinds, code: None }
+    }
+
+    /// Adds problems found before the work.
+    pub fn add_problems(&mut self, problems: &[Problem]) {
+        if problems.is_empty() {
+            return;
+        }
+        let listed = self.result.entry("problems").or_insert_with(|| json!([]));
+        listed
+            .as_array_mut()
+            .into_iter()
+            .for_each(|listed| listed.extend(problems.iter().map(|problem| json!(problem))));
+        let added = Self::with_findings(Map::new(), problems.iter().map(|problem| (problem.severity, problem.kind)));
+        self.kinds.extend(added.kinds);
+        self.status = if self.kinds.is_empty() { self.status } else { Status::Problems };
     }
 }
 

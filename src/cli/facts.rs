@@ -7,6 +7,7 @@ use super::report::{painted, worth_a_line};
 use gristmill_core::text::{display_safe, grouped};
 use gristmill_core::{DatasetKind, Problem};
 use gristmill_ops::engine::check::DatasetInfo;
+use gristmill_storage::remote::dataset_of;
 use serde_json::{json, Map, Value};
 use std::path::Path;
 
@@ -28,11 +29,12 @@ pub fn head(path: &str, kind: &str) -> Vec<String> {
     vec![title(&name_of(path)), String::new(), item("path", path), item("kind", kind)]
 }
 
-/// Returns the last component of a path.
+/// Returns the last component of a path, or the name of a data set of the hub.
 pub fn name_of(path: &str) -> String {
     let named = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let path = Path::new(path);
-    named(path).or_else(|| named(&path.canonicalize().ok()?)).unwrap_or_else(|| path.to_string_lossy().into_owned())
+    let name = dataset_of(path).or_else(|| named(path));
+    name.or_else(|| named(&path.canonicalize().ok()?)).unwrap_or_else(|| path.to_string_lossy().into_owned())
 }
 
 /// Returns the line after a list that leaves this many entries out.

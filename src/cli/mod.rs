@@ -14,6 +14,7 @@ mod doctor;
 mod dropin;
 mod exit;
 mod facts;
+mod fetch;
 mod figures;
 mod globals;
 mod help;
@@ -91,11 +92,21 @@ fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
-fn dispatch(command: Option<Command>, context: &Context) -> Finished {
+fn dispatch(mut command: Option<Command>, context: &Context) -> Finished {
     if context.globals.save_plan.is_some() && command.as_ref().is_some_and(|command| !command.has_plan()) {
         let why = format!("{} has no plan that could be saved", command.as_ref().map_or("it", Command::name));
         return Err(Failure::usage("saving the plan", why).on(Subject::field("--save-plan")).into());
     }
+    let problems = match command.as_mut().and_then(Command::address_mut) {
+        Some(path) => fetch::replace_address(path, context)?,
+        None => Vec::new(),
+    };
+    let mut done = run(command, context)?;
+    done.add_problems(&problems);
+    Ok(done)
+}
+
+fn run(command: Option<Command>, context: &Context) -> Finished {
     match command {
         None => screen::home(context),
         Some(Command::Run { plan, force_overwrite }) => run_plan::run(&plan, force_overwrite, context),

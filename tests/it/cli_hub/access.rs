@@ -85,7 +85,7 @@ fn wrong_names_are_refused() {
     refuse("hf://datasets/o/n/../x", "path is not valid");
     refuse("hf://models/o/n", "only data sets are read");
     refuse("s3://bucket/x", "not supported yet");
-    world.sandbox.say("info hf://datasets/o/n").ends(2).complains("not supported yet");
+    world.sandbox.say("prepare hf://datasets/o/n").ends(2).complains("not supported yet");
 }
 
 #[test]

@@ -1,10 +1,11 @@
-//! `pack` and `count` of data sets of the hub, from a server on this machine that fails on request.
+//! Commands on data sets of the hub, from a server on this machine that fails on request.
 
 mod access;
 mod cache;
 mod count;
 mod faults;
 mod network;
+mod read;
 mod splits;
 
 use super::cli_support::{Ran, Sandbox};

@@ -1,10 +1,12 @@
 //! Inputs that are data sets of the hub: they are downloaded into its cache before they are read.
 
-use super::task::TaskContext;
-use gristmill_core::{Failure, Outcome};
+use super::task::{Task, TaskContext};
+use gristmill_core::{Failure, Outcome, Problem, RunOptions};
 use gristmill_data::source::documents::{HubSnapshot, InputRules, Selection};
+use gristmill_storage::fs::RealFs;
 use gristmill_storage::remote::is_hub_url;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Which inputs are read, and how.
 #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "without the feature addresses are refused"))]
@@ -42,6 +44,39 @@ pub(crate) fn fetch(request: &FetchRequest<'_>, context: &TaskContext) -> Outcom
             .with_hint("give each data set a run of its own"));
     }
     fetch_all(request, &inputs, context)
+}
+
+/// The files with documents of a data set of the hub, in the cache.
+#[derive(Clone, Debug)]
+pub struct LocalCopy {
+    /// The folder that has them, or the file if there is only one.
+    pub path: PathBuf,
+    /// The folder with the files of the address.
+    pub folder: PathBuf,
+    /// The address of that folder.
+    pub address: String,
+    /// Problems of the download.
+    pub problems: Vec<Problem>,
+}
+
+/// Starts the download of the files with documents of an address, those of all splits and subsets.
+///
+/// # Errors
+/// A thread cannot be started. The task fails like [`pack`](crate::tokens::pack) of the address.
+pub fn start(address: String, options: RunOptions) -> Outcome<Task<LocalCopy>> {
+    Task::start("fetch", options, Arc::new(RealFs), move |context| {
+        let selection = Selection { reads_tables: true, all_splits: true, ..Selection::default() };
+        let (inputs, rules) = (&[PathBuf::from(&address)], &[&InputRules::JSON_LINES]);
+        let snapshots = fetch(&FetchRequest { inputs, selection, rules, byte_cost: 0.0 }, context)?;
+        let Some(snapshot) = snapshots.into_iter().next() else {
+            return Err(Failure::internal("downloading", "it is not an address"));
+        };
+        let path = match snapshot.chosen(selection, &InputRules::JSON_LINES)?.as_slice() {
+            [file] => snapshot.folder.join(file),
+            _ => snapshot.folder.clone(),
+        };
+        Ok(LocalCopy { path, folder: snapshot.folder, address: snapshot.address, problems: context.problems.to_vec() })
+    })
 }
 
 #[cfg(not(feature = "remote"))]
@@ -120,6 +155,7 @@ mod hub {
         let folder = hub.fetch(&url, &revision.commit, &files, transfer)?;
         let address = url.of_file("");
         context.problems.rename_folder(folder.to_string_lossy(), address.trim_end_matches('/'));
+        snapshot.address = url.of_file(&base).trim_end_matches('/').to_owned();
         snapshot.folder = if base.is_empty() { folder } else { folder.join(base) };
         report_losses(input, &revision, &files, context)?;
         Ok(snapshot)

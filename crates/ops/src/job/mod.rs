@@ -5,7 +5,7 @@ pub mod count;
 pub mod dedup;
 pub(crate) mod exclusive_output;
 pub mod export;
-pub(crate) mod fetch;
+pub mod fetch;
 pub mod files_report;
 mod in_order;
 pub mod index;

@@ -33,4 +33,4 @@ pub use file::RepositoryFile;
 pub use hub::{is_partial, Hub, Revision, Transfer};
 #[cfg(feature = "remote")]
 pub use settings::HubSettings;
-pub use url::{address_of, is_hub_url, RepositoryKind, RepositoryUrl};
+pub use url::{address_of, dataset_of, is_hub_url, RepositoryKind, RepositoryUrl};

@@ -137,6 +137,13 @@ pub fn address_of(path: &Path) -> Option<String> {
     is_repository_name(&name).then(|| format!("{SCHEME}datasets/{name}@{commit}/{path}"))
 }
 
+/// Returns the name of the data set of which a path is the folder of a commit in the cache of the hub; `None` for other paths.
+pub fn dataset_of(path: &Path) -> Option<String> {
+    let folder = path.parent().filter(|parent| parent.ends_with("snapshots"))?.parent()?;
+    let name = folder.file_name()?.to_str()?.strip_prefix("datasets--")?.replace("--", "/");
+    is_repository_name(&name).then_some(name)
+}
+
 /// Splits a text after the name of the repository: two segments, or one if `@` follows the first or nothing does.
 fn split_name(text: &str) -> (&str, &str) {
     let first = text.find(['/', '@']).unwrap_or(text.len());
@@ -225,6 +232,8 @@ mod tests {
         let cached = address_of(Path::new("/c/hub/datasets--o--n/snapshots/c0ffee/data/a.jsonl"));
         assert_eq!(cached.as_deref(), Some("hf://datasets/o/n@c0ffee/data/a.jsonl"));
         assert_eq!(address_of(Path::new("/data/snapshots/a/b.jsonl")), None);
+        assert_eq!(dataset_of(Path::new("/c/hub/datasets--o--n/snapshots/c0ffee")).as_deref(), Some("o/n"));
+        assert_eq!(dataset_of(Path::new("/c/hub/datasets--o--n/snapshots/c0ffee/data")), None);
         let url = RepositoryUrl::parse("hf://o/n@refs/pr/3/x").unwrap();
         assert_eq!(url.of_file("a/b"), "hf://datasets/o/n@refs%2Fpr%2F3/a/b");
     }

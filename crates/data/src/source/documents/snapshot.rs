@@ -11,6 +11,8 @@ pub struct HubSnapshot {
     pub input: String,
     /// The folder of the cache with the files of the address.
     pub folder: PathBuf,
+    /// The address of that folder.
+    pub address: String,
     /// Paths of all files of the address from that folder, and their sizes in bytes.
     pub files: Vec<(String, u64)>,
     /// The text of `README.md`.
