@@ -347,9 +347,13 @@ fn refused(url: &RepositoryUrl, refusal: &Refusal, settings: &HubSettings, has_t
             format!("the hub does not accept the token for this {noun} (revision {revision})"),
             "HF_TOKEN, or the file `token` in HF_HOME, sets the token".to_owned(),
         ),
-        ("RepoNotFound", _) | ("", 404) => usage(
+        ("RepoNotFound", _) | ("", 404) if has_token => usage(
             format!("there is no such {noun}, or the account of the token may not see it"),
             format!("check the name at {page}"),
+        ),
+        ("RepoNotFound", _) | ("", 404) => usage(
+            format!("there is no such {noun}, or it is private or restricted"),
+            format!("check the name at {page}; for a private {noun} set HF_TOKEN"),
         ),
         (_, 403) => environment(
             format!("access to the {noun} (revision {revision}) is denied"),
