@@ -93,16 +93,16 @@ impl GivenPlan {
         for (row, given) in
             self.answers.iter().filter(|(row, _)| row.kind.is_stored() || row.kind == ValueKind::Content)
         {
+            let path_of = if row.info.takes_addresses { paths::local_or_address } else { paths::local };
             let answer = match given {
                 GivenAnswer::Path(path) if row.kind == ValueKind::Content => {
                     plan.read_file(row.info.name, path, "")?;
                     continue;
                 }
                 GivenAnswer::Answer(answer) => answer.clone(),
-                GivenAnswer::Path(path) => Answer::Text(paths::local(path)?),
+                GivenAnswer::Path(path) => Answer::Text(path_of(path)?),
                 GivenAnswer::Paths(all) => {
-                    let path = if row.info.takes_addresses { paths::local_or_address } else { paths::local };
-                    Answer::List(all.iter().map(|given| path(given)).collect::<Outcome<_>>()?)
+                    Answer::List(all.iter().map(|given| path_of(given)).collect::<Outcome<_>>()?)
                 }
             };
             let refuse = |why| {

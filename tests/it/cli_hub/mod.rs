@@ -3,6 +3,7 @@
 mod access;
 mod cache;
 mod count;
+mod dedup;
 mod faults;
 mod network;
 mod read;

@@ -1,10 +1,12 @@
 //! Discovery of the files, in the global order of the documents (docs/formats/bsade.md §1).
 
 use crate::source::documents::{
-    is_set_aside, leave_out_others, member_count, text_file, FileChoice, Listing, Packing, TextFile, Walk, SOURCES,
+    is_set_aside, is_text, leave_out_others, member_count, not_downloaded, text_file, FileChoice, InputRules, Listing,
+    Packing, TextFile, Walk, SOURCES,
 };
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_storage::read::open_read;
+use gristmill_storage::remote::is_hub_url;
 use std::path::Path;
 
 /// Name of this step in errors.
@@ -20,6 +22,10 @@ const NOT_COMPARED: &str = "crawl=";
 /// Suffixes of packings that no command reads: their bytes would be treated as lines.
 const UNKNOWN: [&str; 10] = ["lz4", "br", "7z", "rar", "tar", "tgz", "Z", "lz", "lzo", "snappy"];
 
+/// Files of a data set of the hub that are read. Other files with `.json` in their names are settings, as a rule.
+pub const HUB_RULES: InputRules =
+    InputRules { is_read: |name| is_text(name) || is_rewritable(name), ..InputRules::JSON_LINES };
+
 /// Finds the files below a folder in their global order: by relative path without every `crawl=`, code point by code point. A single file
 /// is accepted under any name that does not denote an unsupported packing.
 ///
@@ -29,6 +35,9 @@ const UNKNOWN: [&str; 10] = ["lz4", "br", "7z", "rar", "tar", "tgz", "Z", "lz", 
 /// be read (an unknown suffix, a name that is not UTF-8, a suffix that contradicts the file's first bytes) is a problem, reported before
 /// any work. Finding no file is a usage error.
 pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Listing> {
+    if path.to_str().is_some_and(is_hub_url) {
+        return Err(not_downloaded(path));
+    }
     let facts = std::fs::metadata(path).map_err(|error| Failure::io(WHAT, path, &error))?;
     if facts.is_file() {
         return one_file(path);

@@ -15,7 +15,7 @@ mod row_documents;
 pub use crate::source::documents::{Damage, Listing, Position, TextFile};
 pub use documents::Documents;
 pub use lines::{line_around, line_from, lines_before};
-pub use list::{known_file, list};
+pub use list::{known_file, list, HUB_RULES};
 pub use long::{LongLine, Spool};
 pub use memory::reading_memory;
 pub use record::{blank_note, Body, Kind, Record, SkippedLine};

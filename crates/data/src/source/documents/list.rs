@@ -250,7 +250,8 @@ fn none_twice(files: &[TextFile], ends: &[usize]) -> Outcome<()> {
     Ok(())
 }
 
-fn not_downloaded(input: &Path) -> Failure {
+/// Returns the failure for the address of a data set that was not downloaded before its files are listed.
+pub(in crate::source) fn not_downloaded(input: &Path) -> Failure {
     Failure::usage(WHAT, "forms and prompts do not read data sets of the hub")
         .on(Subject::path(input))
         .with_hint("give all answers by flags, with --yes")

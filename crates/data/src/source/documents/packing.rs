@@ -128,7 +128,7 @@ impl Packing {
 }
 
 /// Whether a name denotes JSON lines, packed or not.
-pub(super) fn is_text(name: &str) -> bool {
+pub(in crate::source) fn is_text(name: &str) -> bool {
     name.ends_with(".jsonl") || packed_name(name).is_some_and(|(rest, _)| rest.ends_with(".jsonl"))
 }
 

@@ -23,6 +23,16 @@ pub struct HubSnapshot {
     pub is_file: bool,
 }
 
+impl HubSnapshot {
+    /// Returns the file of the address, or its folder.
+    pub fn path(&self) -> PathBuf {
+        match self.files.as_slice() {
+            [(name, _)] if self.is_file => self.folder.join(name),
+            _ => self.folder.clone(),
+        }
+    }
+}
+
 /// Whether an input, a path or the address of a data set, is a file by its name.
 pub fn is_file_input(input: &str) -> bool {
     match gristmill_storage::remote::is_hub_url(input) {

@@ -16,11 +16,12 @@ use crate::engine::plan::dedup::plan_hash;
 use crate::job::journal::Journal;
 use crate::job::layouts;
 use crate::job::record::{report_before, stopped_run, RecordedPlan as _};
+use crate::job::task::TaskContext;
 use gristmill_core::dedup::{SHOWN_LENGTHS, USUAL_MIN_LENGTH};
 use gristmill_core::{
     text, Cancel, DedupPlan, ExitClass, Failure, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject,
 };
-use gristmill_data::source::documents::{DocumentFields, Packing, TextFile};
+use gristmill_data::source::documents::{DocumentFields, HubSnapshot, Packing, TextFile};
 use gristmill_dedup::{Estimate, Rule};
 use gristmill_storage::space;
 use std::time::Duration;
@@ -83,7 +84,7 @@ pub struct Needs {
 /// Returns what a run of `plan` needs, from names and sizes only.
 pub fn needs(plan: &DedupPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<Needs> {
     let layout = Layout::of(plan, options)?;
-    let inputs = inputs::find(plan, cancel)?;
+    let inputs = inputs::find(plan, None, cancel)?;
     needs_of(plan, options, &layout, &inputs, inputs.text_bytes())
 }
 
@@ -114,9 +115,30 @@ pub fn estimate(
     effort: SampleBudget,
     cancel: &Cancel,
 ) -> Outcome<DedupEstimate> {
+    estimate_of(plan, None, options, effort, cancel)
+}
+
+fn estimate_of(
+    plan: &DedupPlan,
+    snapshot: Option<&HubSnapshot>,
+    options: &RunOptions,
+    effort: SampleBudget,
+    cancel: &Cancel,
+) -> Outcome<DedupEstimate> {
     let length = plan.min_length.unwrap_or(USUAL_MIN_LENGTH);
-    let found = estimates(plan, &[length], options, effort, cancel)?.pop();
+    let checked = CheckedPlan::new(plan, snapshot, &[length], options, cancel)?;
+    let found = estimates_of(checked, &[length], options, effort, cancel)?.pop();
     found.ok_or_else(|| Failure::environment("estimating", "nothing was estimated"))
+}
+
+/// Estimates like [`estimate`], after the download of an input that is a data set of the hub.
+pub(crate) fn preview(plan: &DedupPlan, context: &TaskContext) -> Outcome<DedupEstimate> {
+    let snapshot = inputs::fetch_remote(plan, context)?;
+    let effort = SampleBudget::default();
+    let mut found = estimate_of(plan, snapshot.as_ref(), &context.options, effort, &context.cancel)?;
+    found.problems.iter_mut().for_each(|problem| context.problems.rename(&mut problem.subject));
+    found.problems.extend(context.problems.to_vec());
+    Ok(found)
 }
 
 /// Estimates the result of `plan` at each of `lengths`, in their order, from one reading for all of them: as much of the text as `effort`
@@ -130,7 +152,18 @@ pub fn estimates(
     effort: SampleBudget,
     cancel: &Cancel,
 ) -> Outcome<Vec<DedupEstimate>> {
-    let checked = CheckedPlan::new(plan, lengths, options, cancel)?;
+    let checked = CheckedPlan::new(plan, None, lengths, options, cancel)?;
+    estimates_of(checked, lengths, options, effort, cancel)
+}
+
+fn estimates_of(
+    checked: CheckedPlan,
+    lengths: &[u64],
+    options: &RunOptions,
+    effort: SampleBudget,
+    cancel: &Cancel,
+) -> Outcome<Vec<DedupEstimate>> {
+    let min_length = checked.plan.min_length;
     let rules_of = |lengths: &[u64]| lengths.iter().map(|length| Rule::of(&checked.plan, *length)).collect::<Vec<_>>();
     let is_searched = effort.search_budget(&checked.inputs, &rules_of(lengths), options.memory_bytes).is_some();
     // The estimate of one length depends on the others, as that of a longer length is never higher.
@@ -145,7 +178,7 @@ pub fn estimates(
     }
     settle_all(&mut all, estimator.own_text_bytes);
     if estimator.checked.nothing_to_do {
-        estimator.take_figures_of_the_run(&mut all, plan.min_length)?;
+        estimator.take_figures_of_the_run(&mut all, min_length)?;
     }
     all.truncate(lengths.len());
     Ok(all)
@@ -167,12 +200,18 @@ struct CheckedPlan {
 }
 
 impl CheckedPlan {
-    fn new(plan: &DedupPlan, lengths: &[u64], options: &RunOptions, cancel: &Cancel) -> Outcome<Self> {
+    fn new(
+        plan: &DedupPlan,
+        snapshot: Option<&HubSnapshot>,
+        lengths: &[u64],
+        options: &RunOptions,
+        cancel: &Cancel,
+    ) -> Outcome<Self> {
         let assumed = std::env::temp_dir().join("gristmill-dedup").to_string_lossy().into_owned();
         let has_output = !plan.output.is_empty();
         let plan = DedupPlan { output: if has_output { plan.output.clone() } else { assumed }, ..settled(plan)? };
         let layout = Layout::of(&plan, options)?;
-        let inputs = inputs::find(&plan, cancel)?;
+        let inputs = inputs::find(&plan, snapshot, cancel)?;
         inputs.check_apart(&plan, &layout)?;
         for length in lengths {
             inputs.check_memory(&Rule::of(&plan, *length), options.memory_bytes)?;

@@ -6,13 +6,17 @@ use super::source::LineRange;
 use super::split::{Division, Memory, TABLE_MEMORY};
 use crate::engine::dedup::original::Index;
 use crate::engine::dedup::output::CompressedOutput;
+use crate::job::fetch::{fetch, FetchRequest};
+use crate::job::overall::cost;
+use crate::job::task::TaskContext;
 use gristmill_core::{text, Cancel, DedupPlan, Failure, FileStamp, Outcome, Problem, RunOptions, Subject};
 use gristmill_data::formats::bsade::{shard_folder, METADATA, METAOFF, OFFSET, TOKENIZED};
-use gristmill_data::source::dedup::{line_from, list, reading_memory, text_field, Position, TextFile};
-use gristmill_data::source::documents::{text_share, unpacked_share, Packing};
+use gristmill_data::source::dedup::{line_from, list, reading_memory, text_field, Position, TextFile, HUB_RULES};
+use gristmill_data::source::documents::{text_share, unpacked_share, HubSnapshot, Packing, Selection};
 use gristmill_dedup::{Rule, Scanner};
 use gristmill_storage::read::{open_read, stamp_at};
-use std::collections::HashMap;
+use gristmill_storage::remote::address_of;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -28,6 +32,10 @@ const LOOKED_AT: u64 = 1 << 20;
 /// The files of a run.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
+    /// The file or folder that is read in addition to the earlier set.
+    root: PathBuf,
+    /// Whether it is in the cache of the hub, and the plan has its address.
+    is_remote: bool,
     /// All files, those of the earlier set first.
     pub(super) files: Vec<TextFile>,
     /// Number of files of the earlier set.
@@ -44,16 +52,31 @@ pub(super) struct Inputs {
     packing: u64,
 }
 
-/// Finds the inputs of a plan.
-pub(super) fn find(plan: &DedupPlan, cancel: &Cancel) -> Outcome<Inputs> {
-    let mut inputs = Inputs::default();
+/// Downloads the input of a plan, if it is a data set of the hub.
+pub(super) fn fetch_remote(plan: &DedupPlan, context: &TaskContext) -> Outcome<Option<HubSnapshot>> {
+    let (inputs, rules) = (&[PathBuf::from(&plan.input)], &[&HUB_RULES]);
+    let selection = Selection { all_splits: true, ..Selection::default() };
+    let request = FetchRequest { inputs, selection, rules, byte_cost: 2.0 * cost::BYTE_READ + cost::BYTE_COPIED };
+    Ok(fetch(&request, context)?.into_iter().next())
+}
+
+/// Finds the inputs of a plan. `snapshot` is the input that is a data set of the hub.
+pub(super) fn find(plan: &DedupPlan, snapshot: Option<&HubSnapshot>, cancel: &Cancel) -> Outcome<Inputs> {
+    let root = snapshot.map_or_else(|| PathBuf::from(&plan.input), HubSnapshot::path);
+    let mut inputs = Inputs { root, is_remote: snapshot.is_some(), ..Inputs::default() };
     if let Some(against) = &plan.against {
         inputs.add(Path::new(against), plan.compat, cancel)?;
         inputs.earlier = inputs.files.len();
     }
     match &plan.from_index {
         Some(index) => inputs.add_index(Path::new(index))?,
-        None => inputs.add(Path::new(&plan.input), plan.compat, cancel)?,
+        None => inputs.add(&inputs.root.clone(), plan.compat, cancel)?,
+    }
+    if let Some(snapshot) = snapshot.filter(|snapshot| !snapshot.is_file) {
+        // The cache may have other files of the repository.
+        let chosen: HashSet<&str> = snapshot.chosen(Selection::default(), &HUB_RULES)?.into_iter().collect();
+        let own = inputs.files.split_off(inputs.earlier);
+        inputs.files.extend(own.into_iter().filter(|file| chosen.contains(file.name.as_str())));
     }
     inputs.sample_packed(plan, cancel)?;
     Ok(inputs)
@@ -129,11 +152,12 @@ impl Inputs {
             Err(failure.with_hint(format!("{} is read, too; name another folder", text::display_safe(name))))
         };
         // The folder of a file that is named directly may contain the output.
-        let root = |named: &String| match Path::new(named) {
-            path if path.is_file() => path.parent().unwrap_or(path).to_owned(),
-            path => path.to_owned(),
+        let root = |path: &Path| match path.is_file() {
+            true => path.parent().unwrap_or(path).to_owned(),
+            false => path.to_owned(),
         };
-        let roots: Vec<PathBuf> = [Some(&plan.input), plan.against.as_ref()].into_iter().flatten().map(root).collect();
+        let named = [Some(self.root.as_path()), plan.against.as_deref().map(Path::new)];
+        let roots: Vec<PathBuf> = named.into_iter().flatten().map(root).collect();
         let places: Vec<PathBuf> = layout.places().map(real).collect();
         let mut seen: HashMap<&Path, PathBuf> = HashMap::new();
         for file in files {
@@ -222,6 +246,11 @@ impl Inputs {
     pub(super) fn stamps(&self) -> impl Iterator<Item = (&Path, FileStamp)> {
         let beside = self.beside.iter().map(|(path, stamp)| (path.as_path(), *stamp));
         self.files.iter().map(|file| (file.path.as_path(), file.stamp)).chain(beside)
+    }
+
+    /// Returns the address of a file of the hub, with its commit.
+    pub(super) fn address(&self, path: &Path) -> Option<String> {
+        address_of(path).filter(|_| self.is_remote && path.starts_with(&self.root))
     }
 
     /// Returns the bytes on disk.

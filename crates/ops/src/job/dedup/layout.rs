@@ -2,6 +2,7 @@
 
 use super::leftover::folder_name;
 use gristmill_core::{DedupPlan, Failure, Outcome, RunOptions, Subject};
+use gristmill_storage::remote::is_hub_url;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
@@ -24,12 +25,12 @@ fn absolute(path: &str) -> Outcome<PathBuf> {
     std::path::absolute(path).map_err(|error| Failure::io("deduplicating", path, &error))
 }
 
-/// Returns the plan with paths that do not depend on the current folder, so that plans can be compared.
+/// Returns the plan with paths that do not depend on the current folder, so that plans can be compared. The address of a data set stays.
 pub(super) fn settled(plan: &DedupPlan) -> Outcome<DedupPlan> {
     let mut plan = plan.clone();
     let named = [&mut plan.against, &mut plan.export_index, &mut plan.export_ranges, &mut plan.from_index];
     let named = named.into_iter().filter_map(Option::as_mut).chain([&mut plan.input]);
-    for path in named.filter(|path| !path.is_empty()) {
+    for path in named.filter(|path| !path.is_empty() && !is_hub_url(path)) {
         // A path without an absolute name in UTF-8 stays as given.
         if let Some(whole) = absolute(path)?.components().collect::<PathBuf>().to_str() {
             whole.clone_into(path);

@@ -41,6 +41,7 @@ mod texts;
 mod write;
 
 pub use check::verify_index;
+pub(crate) use estimate::preview;
 pub use estimate::{estimate, estimates, needs, Needs, SampleBudget};
 pub use leftover::scratch_elsewhere;
 pub use report::{DedupEstimate, DedupReport, Figures, FileReport, LengthEstimate, RepeatedPassage};

@@ -4,7 +4,7 @@ use super::inputs::Inputs;
 use super::layout::Layout;
 use crate::engine::plan::dedup::differences;
 use crate::job::record::{self, refuse, RecordedInput, RecordedPlan};
-use gristmill_core::{DedupPlan, Outcome};
+use gristmill_core::{DedupPlan, FileStamp, Outcome};
 use std::path::Path;
 
 pub(super) use crate::job::record::Decision;
@@ -24,7 +24,14 @@ impl RecordedPlan for DedupPlan {
 
 impl Recorded {
     pub(super) fn inputs_of(inputs: &Inputs) -> Vec<RecordedInput> {
-        inputs.stamps().map(|(path, stamp)| RecordedInput { path: path.to_owned(), stamp }).collect()
+        let record = |(path, stamp): (&Path, FileStamp)| match inputs.address(path) {
+            // Its commit identifies the content, wherever the cache is.
+            Some(address) => {
+                RecordedInput { path: address.into(), stamp: FileStamp { bytes: stamp.bytes, ..FileStamp::default() } }
+            }
+            None => RecordedInput { path: path.to_owned(), stamp },
+        };
+        inputs.stamps().map(record).collect()
     }
 }
 

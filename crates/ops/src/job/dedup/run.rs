@@ -78,7 +78,8 @@ impl<'a> Opened<'a> {
         }
         let layout = Layout::of(plan, &context.options)?;
         recover(context, &layout)?;
-        let inputs = inputs::find(plan, &context.cancel)?;
+        let snapshot = inputs::fetch_remote(plan, context)?;
+        let inputs = inputs::find(plan, snapshot.as_ref(), &context.cancel)?;
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;
         }

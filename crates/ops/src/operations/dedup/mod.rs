@@ -6,11 +6,12 @@ mod options;
 
 use super::{Advice, Operation, Plan};
 use crate::engine::plan::dedup::{open_questions, refusals};
-use crate::job::dedup::{estimate, needs, run_dedup, DedupEstimate, DedupReport, SampleBudget};
+use crate::job::dedup::{needs, preview, run_dedup, DedupEstimate, DedupReport};
 use crate::job::task::TaskContext;
 use gristmill_core::options::{Group, Step};
 use gristmill_core::text::{bytes, display_safe};
 use gristmill_core::{Cancel, DedupPlan, Outcome, Problem, RunOptions};
+use gristmill_storage::remote::is_hub_url;
 use lines::Planned;
 use std::path::PathBuf;
 
@@ -57,6 +58,10 @@ impl Operation for Dedup {
     }
 
     fn announcement(plan: &DedupPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<Option<String>> {
+        // The size of a data set of the hub is known when the run has listed it.
+        if is_hub_url(&plan.input) {
+            return Ok(None);
+        }
         let needs = needs(plan, options, cancel)?;
         let line = || {
             format!(
@@ -74,8 +79,7 @@ impl Operation for Dedup {
     }
 
     fn preview(plan: &DedupPlan, context: &TaskContext) -> Outcome<Self::Preview> {
-        let report = estimate(plan, &context.options, SampleBudget::default(), &context.cancel)?;
-        Ok(Planned { plan: plan.clone(), report })
+        Ok(Planned { plan: plan.clone(), report: preview(plan, context)? })
     }
 
     fn run(plan: &DedupPlan, context: &TaskContext) -> Outcome<Self::Report> {

@@ -29,12 +29,13 @@ pub(super) const GROUPS: &[Group<DedupPlan>] = &[
 const INPUT: &[Spec] = &[Spec::new(
     "dir",
     "DIR",
-    "JSONL or Parquet file, or folder of such files at any depth (.jsonl or .json, plain, .gz, .zst, .bz2, .xz; .parquet)",
+    "JSONL or Parquet file, or folder of such files at any depth (.jsonl or .json, plain, .gz, .zst, .bz2, .xz; .parquet), or hf://datasets/OWNER/NAME",
     Access::Path {
         get: |plan| Some(plan.input.clone()).filter(|path| !path.is_empty()),
         set: |plan, path| plan.input = path.unwrap_or_default(),
     },
 )
+.or_address()
 .positional()];
 
 const LENGTH: &[Spec] = &[Spec::new(

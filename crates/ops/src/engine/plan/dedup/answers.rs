@@ -3,6 +3,7 @@
 use super::super::settled;
 use gristmill_core::dedup::{Mode, Variant, ANNOTATE_KEY, LEAST_COUNT, TEXT_KEY};
 use gristmill_core::{DedupPlan, Problem, ProblemKind, Subject};
+use gristmill_storage::remote::is_hub_url;
 use std::path::{Path, PathBuf};
 
 /// The most shards, each of which is a folder; a larger number is a typing error.
@@ -136,7 +137,7 @@ fn overlaps(plan: &DedupPlan) -> Vec<Problem> {
     ];
     let named: Vec<(&PlanFolder<'_>, PathBuf)> = places
         .iter()
-        .filter(|place| !place.given.is_empty())
+        .filter(|place| !place.given.is_empty() && !is_hub_url(place.given))
         .map(|place| (place, settled(Path::new(place.given))))
         .collect();
     let mut found = Vec::new();
