@@ -7,6 +7,7 @@ mod dedup;
 mod faults;
 mod network;
 mod read;
+mod screen;
 mod splits;
 
 use super::cli_support::{Ran, Sandbox};

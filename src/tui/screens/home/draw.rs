@@ -6,6 +6,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::{draw_table, panel, text, Align, Cell, Column};
 use gristmill_core::text::bytes;
+use gristmill_storage::remote::is_hub_url;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -71,6 +72,14 @@ impl Home {
         match &self.entries {
             None => return say(frame, "reading", ui.theme.muted),
             Some(Err(reason)) => return say(frame, reason, ui.theme.error),
+            Some(Ok(_)) if is_hub_url(self.filter.value()) => {
+                let key = ui.key(Context::HomeFilter, Action::Accept);
+                return say(
+                    frame,
+                    &format!("{key} downloads this data set of the hub, and browses it"),
+                    ui.theme.muted,
+                );
+            }
             Some(Ok(_)) if self.shown.is_empty() => {
                 let text = match (&self.place, self.filter.is_empty()) {
                     (_, false) => "no name like that",

@@ -19,9 +19,11 @@ pub use look::{inspect, Entry, EntryFacts, State};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::recent;
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::screens::fetch;
 use crate::tui::widgets::{Gesture, ListState, Places, TextField};
 use crate::tui::work::{Latest, Stream};
 use gristmill_ops::job::unfinished;
+use gristmill_storage::remote::is_hub_url;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::crossterm::event::MouseEvent;
@@ -279,7 +281,15 @@ impl Home {
                 self.focus = if self.focus == Focus::Actions { Focus::List } else { Focus::Actions };
                 self.actions.set_len(self.possible().len());
             }
-            Action::Accept => self.focus = Focus::List,
+            Action::Accept => {
+                self.focus = Focus::List;
+                if is_hub_url(self.filter.value()) {
+                    let address = self.filter.value().trim().to_owned();
+                    self.filter.clear();
+                    self.typed(true);
+                    return vec![Effect::Push(fetch::open(address, &self.env))];
+                }
+            }
             Action::Close => self.close(),
             Action::Recent => self.recent(),
             Action::Hidden => {
