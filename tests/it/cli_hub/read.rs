@@ -5,7 +5,7 @@ use super::*;
 const READERS: [&str; 5] = ["info", "lint", "verify", "facts", "browse"];
 
 /// A world with `o/t`, a data set of tables with two splits, and `o/one`, one of a single file of lines.
-fn world() -> World {
+pub(super) fn world() -> World {
     let world = World::new();
     let parquet = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/parquet/p01_parquet_files/input");
     for (number, name) in ["train-00000-of-00002", "train-00001-of-00002", "test-00000-of-00001"].iter().enumerate() {

@@ -1,13 +1,18 @@
 //! Addresses on the home screen.
 
-use super::{PathBuf, World};
+use super::World;
 use crate::pty::harness::{House, Start, Story};
+
+/// Starts the program with a cache of its own.
+fn start(house: &House, endpoint: &str, arguments: &[&str]) -> Story {
+    let hub = house.home().join("hf").to_string_lossy().into_owned();
+    let start = Start::new(house).arguments(arguments).variable("HF_ENDPOINT", endpoint).variable("HF_HOME", &hub);
+    start.variable("GRISTMILL_HTTP_PAUSE_MS", "100").run()
+}
 
 /// Opens the home screen, and types an address into its filter.
 fn open(house: &House, endpoint: &str, address: &str) -> Story {
-    let hub: PathBuf = house.home().join("hf");
-    let start = Start::new(house).variable("HF_ENDPOINT", endpoint).variable("HF_HOME", &hub.to_string_lossy());
-    let mut story = start.variable("GRISTMILL_HTTP_PAUSE_MS", "100").run();
+    let mut story = start(house, endpoint, &[]);
     story.wait_for("coco/").keys("/").wait_for("Esc back").type_text(address);
     story.wait_for("Enter downloads this data set of the hub").keys("enter");
     story
@@ -20,6 +25,15 @@ fn an_address_in_the_filter_is_downloaded_and_browsed() {
     let mut story = open(&house, &server.address, "hf://datasets/o/n/data/small.jsonl");
     story.wait_for("browse").wait_for("small.jsonl").wait_for("text");
     story.keys("esc").wait_for("coco/").keys("q");
+    assert_eq!(story.exit_code(), 0);
+}
+
+#[test]
+fn browse_of_an_address_opens_the_browser_with_its_name() {
+    let (world, house) = (super::read::world(), House::furnished());
+    let server = world.serve(&[]);
+    let mut story = start(&house, &server.address, &["browse", "hf://datasets/o/t"]);
+    story.wait_for("browse ▸ o/t").wait_for("58 samples").keys("q");
     assert_eq!(story.exit_code(), 0);
 }
 
