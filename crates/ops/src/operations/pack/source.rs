@@ -344,3 +344,14 @@ impl DataFacts<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_example_that_is_cut_ends_with_a_mark() {
+        assert_eq!(start_of(&"é".repeat(MAX_EXAMPLE_CHARS)), "é".repeat(MAX_EXAMPLE_CHARS));
+        assert_eq!(start_of(&"é".repeat(MAX_EXAMPLE_CHARS + 1)), format!("{}…", "é".repeat(MAX_EXAMPLE_CHARS)));
+    }
+}

@@ -72,9 +72,9 @@ fn shards_that_do_not_contain_what_the_index_states_have_a_reason() {
         }
     };
     assert!(reason(&index.replace("7911", "7910")).contains("more than the 7910 bytes"));
-    assert!(reason(&index.replace("7911", "4000000000")).contains("7911 bytes, and index.json has 4000000000"));
+    assert!(reason(&index.replace("7911", "8000")).contains("7911 bytes, and index.json has 8000"));
     assert!(reason(&index.replace("\"samples\": 29", "\"samples\": 28")).contains("another number of samples"));
-    assert!(reason(&index.replace("zstd:7", "lz4")).contains("unknown"));
+    assert!(reason(&index.replacen("zstd:7", "lz4", 1)).contains("unknown"));
     let mut damaged = shard;
     damaged.truncate(1_000);
     put("shard.00000.mds.zstd", &damaged);
