@@ -205,7 +205,7 @@ const TOKENS: KindInfo = KindInfo {
     figures: NO_FIGURES,
     member: no(
         "holds tokens, which the loader of mixtures does not read",
-        "gristmill mix index mixes token folders of Nanosets; \
+        "gristmill mix index mixes token folders; \
          a member is a prepared folder of tars, a .jsonl file or a metadataset ending in .yaml",
     ),
     flags: &["--tokenizer"],

@@ -29,26 +29,26 @@ const LAYERS: &[&[&str]] = &[
 
 /// Maximum lines of code in each folder.
 const BUDGETS: &[(&str, usize)] = &[
-    ("arrow", 500),
-    ("browse", 30),
-    ("cli", 7_541),
-    ("core", 3_111),
-    ("datasets", 0),
+    ("arrow", 476),
+    ("browse", 22),
+    ("cli", 6_986),
+    ("core", 3_279),
+    ("datasets", 789),
     ("dedup", 2_735),
-    ("engine", 26_928),
-    ("formats", 6_414),
-    ("job", 12_623),
+    ("engine", 26_903),
+    ("formats", 6_431),
+    ("job", 12_576),
     ("media", 13_539),
-    ("operations", 4_778),
-    ("parquet", 5_099),
+    ("operations", 4_782),
+    ("parquet", 4_793),
     ("preview", 3_421),
     ("prompt", 1_286),
     ("pycompat", 4_550),
-    ("source", 11_649),
-    ("storage", 4_065),
+    ("source", 11_695),
+    ("storage", 4_067),
     ("tokenizer", 6_533),
-    ("tokens", 12_070),
-    ("tui", 31_665),
+    ("tokens", 12_060),
+    ("tui", 31_442),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
@@ -74,7 +74,7 @@ const FLAG_NAMES: &[(&str, usize)] =
 const KIND_NAMES: &[&str] =
     &["PreparedWebDataset", "RawWebDataset", "Filesystem", "PackedFormats", "TableFolder", "PlainFolder"];
 const KIND_FILES: &[&str] = &["core/facts.rs", "core/kinds.rs", "source/kind.rs"];
-const FILES_WITH_KINDS: usize = 31;
+const FILES_WITH_KINDS: usize = 9;
 
 /// Words that messages, help and labels must not use, and the maximum number of texts that still use each.
 const UNWANTED_WORDS: &[(&str, usize)] = &[
