@@ -373,8 +373,8 @@ fn the_prompts_of_packing_give_every_setting_that_the_screens_have() {
     dialogue.expect("Nanosets, tasks (one for each file").answer("many").expect("'many' is not a number");
     pick(&mut dialogue, "Nanosets, tasks: ");
     dialogue.expect("Nanosets, tasks (").answer("2");
-    pick(&mut dialogue, "Nanosets, shuffle: none");
-    dialogue.expect("documents: All documents of a task permuted").expect("Number").answer("2");
+    pick(&mut dialogue, "shuffle: none");
+    dialogue.expect("documents: All documents of the output, or of each task, permuted").expect("Number").answer("2");
     assert!(!dialogue.text().contains("token type"));
     pick(&mut dialogue, "format: nanosets");
     dialogue.expect("modalities: .pbin").expect("Numbers").expect("[2]").answer("2,3");
@@ -385,7 +385,7 @@ fn the_prompts_of_packing_give_every_setting_that_the_screens_have() {
     pick(&mut dialogue, "Nanosets, tasks: 2");
     dialogue.expect("Nanosets, tasks (").answer("-");
     dialogue.expect("Which setting?").expect("Nanosets, tasks: one for each file").expect("Number").answer("");
-    dialogue.expect("--sample-size 4").expect("--dtype u32").expect("--shuffle documents");
+    dialogue.expect("--sample-size 4").expect("--shuffle documents").expect("--dtype u32");
     dialogue.expect("What now?").expect("Number").answer("1");
     dialogue.ends(0);
     assert!(sandbox.has("out/nanosets/00000_00000_doc_shuffled.ds"));
