@@ -3,12 +3,14 @@
 use super::context::Context;
 use super::exit::Done;
 use super::printer::{paint, Tone};
-use super::report::{painted, worth_a_line};
+use super::report::painted;
+use super::task::print_findings;
 use gristmill_core::text::{display_safe, grouped};
-use gristmill_core::{DatasetKind, Problem};
+use gristmill_core::{DatasetKind, Problem, ProblemKind, Severity};
 use gristmill_ops::engine::check::DatasetInfo;
 use gristmill_storage::remote::dataset_of;
 use serde_json::{json, Map, Value};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Maximum number of files listed individually.
@@ -69,8 +71,12 @@ pub fn print_facts(
     for line in lines {
         context.printer.line(line);
     }
-    for problem in worth_a_line(problems, context.printer.is_verbose()) {
-        context.printer.problem(problem);
+    let mut counts: BTreeMap<(Severity, ProblemKind), u64> = BTreeMap::new();
+    problems.iter().for_each(|problem| *counts.entry((problem.severity, problem.kind)).or_default() += 1);
+    let counts: Vec<_> = counts.into_iter().map(|((severity, kind), number)| (severity, kind, number)).collect();
+    match context.globals.json {
+        true => problems.iter().for_each(|problem| context.printer.problem(problem)),
+        false => print_findings(problems, &counts, context),
     }
     result.entry("name").or_insert_with(|| json!(name_of(path)));
     result.insert("path".into(), json!(path));

@@ -11,10 +11,10 @@ use std::path::Path;
 /// Prints the content of a data set of any kind.
 pub fn run(path: &Path, request: InfoRequest, context: &Context) -> Finished {
     let path = paths::local(path)?;
-    let dataset = Dataset::find(Path::new(&path))?;
     let (progress, cancel) = (Progress::default(), context.signals.listen());
     let log = ProblemLog::new(context.globals.strict);
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
+    let dataset = Dataset::find_recovered(Path::new(&path), &log)?;
     let mut info = dataset.info(&InfoRequest { run: context.run_options(), ..request }, &handles)?;
     info.problems.splice(..0, log.to_vec());
     Ok(print_info((&path, dataset.kind()), info, context))

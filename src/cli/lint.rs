@@ -4,6 +4,7 @@ use super::check::{checked, vocabulary};
 use super::context::Context;
 use super::exit::Finished;
 use super::paths;
+use gristmill_core::ProblemLog;
 use gristmill_ops::datasets::{CheckRequest, Dataset};
 use std::path::{Path, PathBuf};
 
@@ -28,7 +29,8 @@ pub fn verify(path: &Path, against: &Against, context: &Context) -> Finished {
 
 fn check(path: &Path, request: CheckRequest, against: &Against, context: &Context) -> Finished {
     let path = paths::local(path)?;
-    let dataset = Dataset::find(Path::new(&path))?;
+    let recovered = ProblemLog::default();
+    let dataset = Dataset::find_recovered(Path::new(&path), &recovered)?;
     let flags = [
         ("--decode", request.lint.decode),
         ("--tokenizer", against.tokenizer.is_some()),
@@ -44,5 +46,8 @@ fn check(path: &Path, request: CheckRequest, against: &Against, context: &Contex
         run: context.run_options(),
         ..request
     };
-    checked(context, dataset.texts(), |handles| dataset.check(&request, handles))
+    checked(context, dataset.texts(), |handles| {
+        recovered.to_vec().into_iter().try_for_each(|note| handles.problems.report(note))?;
+        dataset.check(&request, handles)
+    })
 }

@@ -240,6 +240,9 @@ impl App {
         for screen in &mut self.stack {
             self.changed |= screen.tick(&mut effects);
         }
+        if let Some(top) = self.stack.last_mut() {
+            self.changed |= top.tick_on_top(&mut effects);
+        }
         self.run(effects);
         self.announce_ends();
     }

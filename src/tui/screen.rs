@@ -204,6 +204,10 @@ pub trait Screen {
         let _ = effects;
         false
     }
+    /// Like [`tick`](Self::tick), only while the screen is on top: effects that close or replace it are meant for it.
+    fn tick_on_top(&mut self, _: &mut Vec<Effect>) -> bool {
+        false
+    }
 
     /// Whether something runs whose progress must be drawn ten times a second.
     fn is_busy(&self) -> bool {

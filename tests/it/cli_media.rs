@@ -295,7 +295,7 @@ fn a_folder_of_media_is_distinguished_from_a_data_set_everywhere() {
     sandbox.say("info m").ends(0).says("media folder").says("rows: 2 (2 pictures").says("by: extension").says("PNG 2");
     let value = sandbox.say("info m --json").ends(0).json("ok");
     assert_eq!((&value["kind"], &value["media"]["rows"]), (&"filesystem".into(), &2.into()));
-    sandbox.say("prepare m --yes --split-ratio 8,1,1 --skip-dataset-yaml").ends(2).complains("prepare-media");
+    sandbox.say("prepare m --yes --split-ratio 8,1,1 --skip-dataset-yaml").ends(1).complains("prepare-media");
     sandbox.say("info nothing-here").ends(3);
 }
 

@@ -50,7 +50,7 @@ pub struct KindInfo {
     pub browse: Support,
     /// Whether `facts` counts what it holds.
     pub figures: Support,
-    /// Whether it is a member of a mixture of Megatron-Energon; the reason follows its path.
+    /// Whether it is a member of a mixture of Megatron-Energon; the reason follows its path, and `{kind}` in it is the title.
     pub member: Support,
     /// Whether `info` adds something to names and sizes without reading all data.
     pub is_described: bool,
@@ -153,10 +153,6 @@ const LOOSE_MEDIA: KindInfo = KindInfo {
 
 const FILESYSTEM: KindInfo = KindInfo {
     id: "filesystem",
-    shards: no(
-        "the folder holds media metadata and no tar shard",
-        "a folder of loose media files is prepared by prepare-media, not by prepare",
-    ),
     repair: no("media metadata is not repaired", "gristmill prepare-media {} makes it again"),
     figures: Ok(()),
     member: no(
@@ -203,11 +199,7 @@ const TOKENS: KindInfo = KindInfo {
     media: no("it holds tokens, no media", "give a prepared data set, or a folder of media"),
     repair: Ok(()),
     figures: NO_FIGURES,
-    member: no(
-        "holds tokens, which the loader of mixtures does not read",
-        "gristmill mix index mixes token folders; \
-         a member is a prepared folder of tars, a .jsonl file or a metadataset ending in .yaml",
-    ),
+    member: no("holds tokens for {kind}, which the loader of mixtures does not read", NO_MEMBER_HINT),
     flags: &["--tokenizer"],
     why_no_splits: Some("packed tokens have no splits"),
     ..PREPARED_WEB_DATASET
@@ -258,7 +250,7 @@ const TABLE: KindInfo = KindInfo {
         "files of rows are not repaired",
         "gristmill lint {} reports what is wrong with them; get them again from their source",
     ),
-    member: no("holds rows of a table, which the loader of mixtures does not read", NO_MEMBER_HINT),
+    member: no("holds rows of {kind}, which the loader of mixtures does not read", NO_MEMBER_HINT),
     flags: &[],
     why_no_splits: Some("a file of rows has no splits"),
     ..PREPARED_WEB_DATASET
@@ -319,6 +311,7 @@ const DEDUP_INDEX: KindInfo = KindInfo {
     id: "dedup-index",
     title: "index of dedup",
     shards: no("it is an index of duplicates, not a folder of tar shards", "gristmill verify {} checks it"),
+    media: no("it is an index of duplicates", "give a prepared data set, or a folder of media"),
     repair: no("an index of duplicates is not repaired", "gristmill dedup with --export-index makes it again"),
     browse: no("an index of duplicates cannot be browsed", "gristmill verify {} checks it"),
     is_described: true,

@@ -42,7 +42,10 @@ pub(super) fn read(vocab: &str, merges: &str, max_bytes: u64) -> Outcome<Vec<u8>
             "a merges.txt begins with `#version: 0.2`, and each line after it is two tokens with a space between",
         )
     })?;
-    let end = vocabulary.get(GPT2_END).cloned().unwrap_or_else(|| vocabulary.len().into());
+    let end = vocabulary.get(GPT2_END).cloned().unwrap_or_else(|| {
+        let ids = vocabulary.values().filter_map(Value::as_u64);
+        ids.max().map_or(0, |greatest| greatest.saturating_add(1)).into()
+    });
     let bytes = json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true});
     let added = json!({"id": end, "content": GPT2_END, "single_word": false, "lstrip": false, "rstrip": false,
         "normalized": false, "special": true});
@@ -59,7 +62,12 @@ fn pairs_of(merges: &str) -> Result<Vec<[&str; 2]>, String> {
     if !lines.next().is_some_and(|(_, header)| header.starts_with(HEADER)) {
         return Err(format!("its first line does not begin with {HEADER}"));
     }
+    let mut lines: Vec<_> = lines.collect();
+    while lines.last().is_some_and(|(_, line)| line.is_empty()) {
+        lines.pop();
+    }
     lines
+        .into_iter()
         .map(|(number, line)| match line.split_once(' ') {
             Some((left, right)) if !left.is_empty() && !right.is_empty() && !right.contains(' ') => Ok([left, right]),
             _ => Err(format!("line {} is not two tokens with a space between", number + 1)),

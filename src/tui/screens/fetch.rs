@@ -27,6 +27,8 @@ enum State {
 struct FetchScreen {
     address: String,
     state: State,
+    /// Whether the user stopped the download.
+    is_stopped: bool,
     env: UiEnv,
 }
 
@@ -36,13 +38,14 @@ pub fn open(address: String, env: &UiEnv) -> Box<dyn Screen> {
         Ok(task) => State::Running(task),
         Err(failure) => State::Failed(failure),
     };
-    Box::new(FetchScreen { address, state, env: env.clone() })
+    Box::new(FetchScreen { address, state, is_stopped: false, env: env.clone() })
 }
 
 impl FetchScreen {
     /// Returns the effects of the end of the download.
     fn finish(&mut self, result: Outcome<LocalCopy>) -> Vec<Effect> {
         match result {
+            _ if self.is_stopped => vec![Effect::Pop],
             Ok(copy) => {
                 recent::remember(&self.env.state_dir, &copy.path);
                 let more = copy.problems.len().saturating_sub(1) as u64;
@@ -55,7 +58,6 @@ impl FetchScreen {
                 let browser = Effect::Replace(browse::open(copy.path, self.env.clone()));
                 std::iter::once(browser).chain(problem.map(Effect::Toast)).collect()
             }
-            Err(failure) if failure.is_cancelled() => vec![Effect::Pop],
             Err(failure) => {
                 self.state = State::Failed(failure);
                 Vec::new()
@@ -64,9 +66,10 @@ impl FetchScreen {
     }
 
     /// Stops the download, or closes the popup if it failed.
-    fn stop(&self) -> Vec<Effect> {
+    fn stop(&mut self) -> Vec<Effect> {
         match &self.state {
             State::Running(task) => {
+                self.is_stopped = true;
                 task.cancel();
                 Vec::new()
             }
@@ -110,15 +113,18 @@ impl Screen for FetchScreen {
         self.is_busy()
     }
 
-    fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
-        let State::Running(task) = &self.state else { return false };
-        if task.is_finished() {
-            let ended = std::mem::replace(&mut self.state, State::Failed(Failure::cancelled()));
-            if let State::Running(task) = ended {
+    fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
+        self.is_busy()
+    }
+
+    fn tick_on_top(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let is_finished = matches!(&self.state, State::Running(task) if task.is_finished());
+        if is_finished {
+            if let State::Running(task) = std::mem::replace(&mut self.state, State::Failed(Failure::cancelled())) {
                 effects.extend(self.finish(task.wait()));
             }
         }
-        true
+        is_finished
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {

@@ -31,12 +31,12 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 476),
     ("browse", 22),
-    ("cli", 6_986),
-    ("core", 3_279),
-    ("datasets", 789),
+    ("cli", 6_997),
+    ("core", 3_272),
+    ("datasets", 824),
     ("dedup", 2_735),
-    ("engine", 26_903),
-    ("formats", 6_431),
+    ("engine", 26_915),
+    ("formats", 6_441),
     ("job", 12_576),
     ("media", 13_539),
     ("operations", 4_782),
@@ -44,11 +44,11 @@ const BUDGETS: &[(&str, usize)] = &[
     ("preview", 3_421),
     ("prompt", 1_286),
     ("pycompat", 4_550),
-    ("source", 11_695),
+    ("source", 11_697),
     ("storage", 4_067),
-    ("tokenizer", 6_533),
+    ("tokenizer", 6_541),
     ("tokens", 12_060),
-    ("tui", 31_442),
+    ("tui", 31_461),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
@@ -74,7 +74,7 @@ const FLAG_NAMES: &[(&str, usize)] =
 const KIND_NAMES: &[&str] =
     &["PreparedWebDataset", "RawWebDataset", "Filesystem", "PackedFormats", "TableFolder", "PlainFolder"];
 const KIND_FILES: &[&str] = &["core/facts.rs", "core/kinds.rs", "source/kind.rs"];
-const FILES_WITH_KINDS: usize = 9;
+const FILES_WITH_KINDS: usize = 10;
 
 /// Words that messages, help and labels must not use, and the maximum number of texts that still use each.
 const UNWANTED_WORDS: &[(&str, usize)] = &[

@@ -212,7 +212,7 @@ fn a_database_left_in_a_folder_without_shards_is_refused_and_prepare_media_is_na
     let sandbox = Sandbox::new();
     put(&sandbox.at("picture.jpg"), b"x");
     put(&sandbox.at(".nv-meta/index.sqlite"), b"");
-    let ran = sandbox.refused(&[], 2);
+    let ran = sandbox.refused(&[], 1);
     assert!(ran.error().1.contains("prepare-media"), "{ran}");
 }
 

@@ -17,7 +17,7 @@ fn own_keys_do_what_they_say_and_the_bar_and_help_follow() {
     story.wait_for("▸ coco/").wait_for("Z recent").wait_for("Q quit").wait_for("Ctrl-g info").wait_gone("J jobs");
     story.keys("r q J ctrl-g").wait_for("▸ info ▸ coco").keys("esc").wait_for("▸ coco/");
     story.keys("?").type_text("left the program").keys("backspace").wait_for("Help:").keys("esc").wait_gone("Help:");
-    story.keys("j ctrl-g").wait_for("none: P on the list writes it").keys("esc").wait_gone("▸ info").keys("k");
+    story.keys("j ctrl-g").wait_for("none: prepare writes it").keys("esc").wait_gone("▸ info").keys("k");
     story.keys("Z").wait_for("nothing was opened yet").keys("Q");
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();

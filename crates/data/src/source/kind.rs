@@ -2,6 +2,7 @@
 
 use super::discover::is_shard_name;
 use super::documents::{table_kind, FolderTables, Packing};
+use crate::formats::energon::tables::holds_only_media;
 use crate::formats::{bsade, modalities, TOKEN_KINDS};
 use gristmill_core::{DatasetKind, Failure, Outcome, TableKind, TokenKind};
 use gristmill_media::kind::type_by_extension;
@@ -27,9 +28,9 @@ pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
         // The path of several files may be their common beginning.
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let kind = token_kind(path, true).map(DatasetKind::Tokens);
-            return kind.ok_or_else(|| Failure::io("opening", path, &error));
+            return kind.ok_or_else(|| Failure::io("opening the data set", path, &error));
         }
-        facts => facts.map_err(|error| Failure::io("opening", path, &error))?,
+        facts => facts.map_err(|error| Failure::io("opening the data set", path, &error))?,
     };
     if facts.is_dir() {
         let kind = kind_of_folder(path);
@@ -93,14 +94,16 @@ pub fn folder_kind(path: &Path, names: impl FnOnce() -> NamesBelow) -> DatasetKi
     if meta.join(".info.json").is_file() || meta.join(".info.yaml").is_file() {
         return DatasetKind::PreparedWebDataset;
     }
-    let has_database = meta.join("index.sqlite").is_file();
+    let database = meta.join("index.sqlite");
+    let has_database = database.is_file();
     let outputs = || token_folder_kind(path).or_else(|| output_folder_kind(path));
     if let Some(kind) = (!has_database).then(outputs).flatten() {
         return kind;
     }
     let names = names();
     match () {
-        () if names.has_shard => DatasetKind::RawWebDataset,
+        // Without rows of media, or with rows of samples, the database was left by a run that did not finish.
+        () if names.has_shard && !(has_database && holds_only_media(&database)) => DatasetKind::RawWebDataset,
         () if has_database => DatasetKind::Filesystem,
         () if names.has_media => DatasetKind::LooseMedia,
         () => names.tables.map_or(DatasetKind::PlainFolder, DatasetKind::TableFolder),
@@ -136,7 +139,7 @@ pub fn output_folder_kind(path: &Path) -> Option<DatasetKind> {
     let kind = match () {
         () if [DATASET_INDEX, SAMPLE_INDEX].iter().all(|name| path.join(name).is_file()) => DatasetKind::MixtureIndex,
         () if has_packed_formats(path) => DatasetKind::PackedFormats,
-        () if bsade::is_index(path) => DatasetKind::DedupIndex,
+        () if bsade::is_index(path, LOOKED_AT) && !has_shard(path, 2) => DatasetKind::DedupIndex,
         () => return None,
     };
     (!has_shard(path, 1)).then_some(kind)
@@ -263,6 +266,33 @@ mod tests {
         put(&at("a/c.jsonl"));
         assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PlainFolder, "text, and tokens made of it");
         assert!(packed_files(dir.path()).is_none());
+    }
+
+    #[test]
+    fn a_folder_of_described_media_stays_one_with_a_shard_below_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        put(&at("a.png"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::LooseMedia);
+        put(&at("extras/one.tar"));
+        std::fs::create_dir(at(".nv-meta")).unwrap();
+        let database = rusqlite::Connection::open(at(".nv-meta/index.sqlite")).unwrap();
+        database.execute("CREATE TABLE media_metadata (entry_key TEXT)", []).unwrap();
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::Filesystem);
+        database.execute("CREATE TABLE samples (id INTEGER)", []).unwrap();
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::RawWebDataset);
+    }
+
+    #[test]
+    fn an_index_of_duplicates_has_shards_by_number_and_no_tar_in_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        put(&at("0/tokenized"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PlainFolder);
+        put(&at("0/offset"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::DedupIndex);
+        put(&at("0/one.tar"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::RawWebDataset);
     }
 
     #[test]

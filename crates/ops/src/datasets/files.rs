@@ -10,7 +10,8 @@ use crate::job::dedup;
 use crate::job::repair::RepairReport;
 use crate::job::task::Task;
 use gristmill_core::text::{count, grouped, shell_quote, size};
-use gristmill_core::{Failure, Handles, Outcome, RunOptions, Subject};
+use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject};
+use gristmill_data::formats::bsade::{shard_folder, Shard};
 use gristmill_data::formats::modalities::with_suffix;
 use gristmill_data::source::jsonl::Packed;
 use gristmill_storage::read::open_read;
@@ -101,10 +102,25 @@ impl DatasetReader for DedupIndex {
         CheckTexts { shards: Some("shard"), item: "document", counted: "document" }
     }
 
-    fn info(&self, dataset: &Dataset, _: &InfoRequest, _: &Handles<'_>) -> Outcome<DatasetInfo> {
+    fn info(&self, dataset: &Dataset, _: &InfoRequest, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
         let index = Index::open(&dataset.path)?;
-        let mut info = DatasetInfo::of(json!({ "shards": index.shards }));
+        let (mut items, mut bytes, mut problems) = (0, 0, Vec::new());
+        for shard in 0..index.shards {
+            handles.cancel.check()?;
+            match Shard::open(&shard_folder(&dataset.path, shard)) {
+                Ok(shard) => (items, bytes) = (items + shard.documents(), bytes + shard.tokenized().len()),
+                Err(failure) if failure.class == ExitClass::Data => {
+                    let problem = Problem::problem(ProblemKind::BadFile, failure.subject, failure.why);
+                    problems.push(Problem { hint: failure.hint, ..problem });
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        let result = json!({ "shards": index.shards, "documents": items, "bytes": bytes });
+        let mut info = DatasetInfo { items, bytes, problems, ..DatasetInfo::of(result) };
         info.add("shards", grouped(u64::from(index.shards)));
+        info.add("documents", grouped(items));
+        info.add("size", size(bytes));
         Ok(info)
     }
 

@@ -4,11 +4,12 @@ use super::figures::{scan, texts_of, FigureGroup, Figures};
 use super::{CheckRequest, Dataset, DatasetReader, InfoRequest};
 use crate::engine::browse::{self, Opening, TokenView};
 use crate::engine::check::media::Depth;
-use crate::engine::check::{info, media_folder_info, CheckReport, CheckTexts, DatasetInfo, InfoList, InfoReport};
+use crate::engine::check::{
+    info, media_folder_info, no_media_tables, CheckReport, CheckTexts, DatasetInfo, InfoList, InfoReport,
+};
 use crate::engine::media::{facts_until, MediaSpread};
 use crate::engine::spread::spread_of;
 use crate::job::check::{run_lint, run_media, run_verify};
-use crate::job::recover::before_looking;
 use gristmill_core::text::{count, grouped, size};
 use gristmill_core::{Cancel, DatasetKind, Handles, Outcome, RunOptions};
 
@@ -26,10 +27,8 @@ impl DatasetReader for Folder {
         }
     }
 
-    fn info(&self, dataset: &Dataset, request: &InfoRequest, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
-        before_looking(&dataset.path, handles.problems)?;
-        // A publication that was finished just now may have prepared the folder.
-        if Dataset::find(&dataset.path)?.kind == DatasetKind::Filesystem {
+    fn info(&self, dataset: &Dataset, request: &InfoRequest, _: &Handles<'_>) -> Outcome<DatasetInfo> {
+        if dataset.kind == DatasetKind::Filesystem {
             let report = media_folder_info(&dataset.path)?;
             let mut info = DatasetInfo::of(&report);
             info.add("database", size(report.database_bytes));
@@ -43,9 +42,8 @@ impl DatasetReader for Folder {
     }
 
     fn check(&self, dataset: &Dataset, request: &CheckRequest, handles: &Handles<'_>) -> Outcome<CheckReport> {
-        before_looking(&dataset.path, handles.problems)?;
         let (path, threads) = (&dataset.path, request.run.threads);
-        let checked = match Dataset::find(path)?.kind {
+        let checked = match dataset.kind {
             DatasetKind::Filesystem if request.is_deep => run_media(path, Depth::Probe, threads, handles),
             DatasetKind::Filesystem if request.lint.decode => run_media(path, Depth::Decode, threads, handles),
             DatasetKind::Filesystem => run_media(path, Depth::Rows, threads, handles),
@@ -75,7 +73,11 @@ impl DatasetReader for Folder {
         match group {
             FigureGroup::Samples if kind.has_splits() => to.samples = Some(spread_of(path, cancel)?),
             FigureGroup::Samples if kind.is_web_dataset() => to.scan = Some(scan(path, options, cancel)?),
-            FigureGroup::Media if kind.has_splits() || !kind.is_web_dataset() => to.media = facts_until(path, cancel)?,
+            FigureGroup::Media if kind.has_splits() => to.media = facts_until(path, cancel)?,
+            FigureGroup::Media if !kind.is_web_dataset() => {
+                let media = facts_until(path, cancel)?;
+                to.media = Some(media.ok_or_else(|| no_media_tables(path))?);
+            }
             FigureGroup::Texts if kind.is_web_dataset() => to.texts = Some(texts_of(dataset, cancel)?),
             _ => {}
         }

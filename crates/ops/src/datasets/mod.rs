@@ -16,11 +16,13 @@ pub use figures::{FigureGroup, Figures};
 use crate::engine::browse::{Opening, TokenView};
 use crate::engine::check::{CheckReport, CheckTexts, DatasetInfo, InfoOptions, LintOptions};
 use crate::engine::modalities::check::Vocabulary;
+use crate::job::recover::before_looking;
 use crate::job::repair::RepairReport;
 use crate::job::task::Task;
 use gristmill_core::kinds::Support;
-use gristmill_core::{Cancel, DatasetKind, Failure, Handles, Outcome, RunOptions, Subject};
+use gristmill_core::{Cancel, DatasetKind, Failure, Handles, Outcome, ProblemSink, RunOptions, Subject};
 use gristmill_data::source::kind::kind_of;
+use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
 /// What `info` reads.
@@ -114,6 +116,23 @@ impl Dataset {
         Ok(Self::of(path, kind_of(path)?))
     }
 
+    /// Finds a data set as [`find`](Self::find) does, after finishing its interrupted publication, if there is one. What was finished is a
+    /// note.
+    ///
+    /// # Errors
+    /// The path does not exist or cannot be read, or the publication cannot be finished.
+    pub fn find_recovered(path: &Path, problems: &dyn ProblemSink) -> Outcome<Self> {
+        let dataset = Self::find(path)?;
+        if !path.is_dir() {
+            return Ok(dataset);
+        }
+        before_looking(path, problems)?;
+        match RunFolder::for_webdataset(path).exists() {
+            true => Self::find(path),
+            false => Ok(dataset),
+        }
+    }
+
     /// Returns the data set at a path whose kind is known.
     pub fn of(path: &Path, kind: DatasetKind) -> Self {
         Self { path: path.to_owned(), kind }
@@ -183,6 +202,9 @@ impl Dataset {
     pub fn check_flag(&self, flag: &str) -> Outcome<()> {
         if self.kind.info().flags.contains(&flag) {
             return Ok(());
+        }
+        if matches!(self.kind, DatasetKind::PackedJsonl | DatasetKind::OtherFile) {
+            self.check_shards()?;
         }
         let kinds = FLAGS.iter().find(|(name, _)| *name == flag).map_or("other data", |(_, kinds)| kinds);
         let failure = Failure::usage("reading the command line", format!("{flag} is for {kinds}, and this is none"));

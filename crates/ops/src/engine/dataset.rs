@@ -3,8 +3,8 @@
 use super::plan::file as plan_file;
 use super::recorded::Recorded;
 use gristmill_core::{
-    DatasetFacts, ExitClass, FileStamp, Outcome, PreparePlan, PreparedFacts, Problem, ProblemKind, Shard, ShardFacts,
-    Subject,
+    DatasetFacts, DatasetKind, ExitClass, Failure, FileStamp, Outcome, PreparePlan, PreparedFacts, Problem,
+    ProblemKind, Shard, ShardFacts, Subject,
 };
 use gristmill_data::formats::energon::{info::Info, layout, split_yaml::SplitFile, tables, tar_idx::TarIdx};
 use gristmill_data::source::{discover, kind};
@@ -41,10 +41,13 @@ pub fn open(root: &Path) -> Outcome<Opened> {
     let kind = kind::kind_of(root)?;
     kind.info().shards.map_err(|refusal| refusal.on("opening the data set", &root.to_string_lossy()))?;
     let found = discover::discover(root)?;
+    if kind == DatasetKind::Filesystem && found.shards.is_empty() {
+        return Err(only_media_metadata(root));
+    }
     let mut facts = DatasetFacts::new(root.to_path_buf(), kind);
     facts.opened = true;
     facts.findings = found.findings;
-    if kind.is_raw_web_dataset() && layout::in_nv_meta(root, layout::INDEX_SQLITE).is_file() {
+    if !kind.has_splits() && layout::in_nv_meta(root, layout::INDEX_SQLITE).is_file() {
         facts.findings.push(leftover_database());
     }
     facts.prepared = match kind.has_splits() {
@@ -57,6 +60,12 @@ pub fn open(root: &Path) -> Outcome<Opened> {
     }
     facts.scan_complete = facts.shards.is_empty();
     Ok(Opened { shards: found.shards, facts, prepared })
+}
+
+fn only_media_metadata(root: &Path) -> Failure {
+    Failure::data("preparing the data set", "the folder holds media metadata and no tar shard")
+        .on(Subject::path(root))
+        .with_hint("a folder of loose media files is prepared by prepare-media, not by prepare")
 }
 
 fn leftover_database() -> Problem {

@@ -278,10 +278,16 @@ fn why_not_browse(seen: &EntryFacts) -> Option<String> {
     why(seen.kind.info().browse).or_else(|| is_empty.then(|| NO_MEDIA.to_owned()))
 }
 
+/// Whether the entry is a file of documents, or a piece of a JSONL file by its name: `a.jsonl.0`.
+fn is_text_file(entry: &Entry, seen: &EntryFacts) -> bool {
+    let is_piece = || entry.name.contains(".jsonl.") && !entry.name.ends_with(".idx");
+    seen.kind.is_document_file() || seen.kind == DatasetKind::OtherFile && is_piece()
+}
+
 fn why_not_pack(entry: &Entry, seen: &EntryFacts) -> Option<String> {
     match () {
         () if is_shard(seen) => Some("a shard is no text to pack".into()),
-        () if seen.kind.is_document_file() || entry.is_folder && seen.texts > 0 => None,
+        () if is_text_file(entry, seen) || entry.is_folder && seen.texts > 0 => None,
         () if seen.kind.is_tokens() => Some("it is packed already".into()),
         () => Some("no file of text was seen in it".into()),
     }
@@ -291,7 +297,7 @@ fn why_not_dedup(entry: &Entry, seen: &EntryFacts) -> Option<String> {
     let table = seen.kind.table().filter(|kind| !is_written_back(kind));
     match (table, seen.texts) {
         (Some(kind), _) => Some(format!("dedup does not write files of {}", kind.title)),
-        _ if seen.kind.is_document_file() => None,
+        _ if is_text_file(entry, seen) => None,
         _ if !entry.is_folder => Some("it is no file of JSONL or Parquet".into()),
         (_, 0) => Some("no file of JSONL or Parquet was seen in it".into()),
         _ => None,
@@ -309,7 +315,7 @@ fn why_not_media(entry: &Entry, seen: &EntryFacts) -> Option<String> {
 }
 
 fn why_not_mix(seen: &EntryFacts) -> Option<String> {
-    let is_usable = seen.kind.info().member.is_ok() && !matches!(seen.state, State::Raw | State::Stale(_));
+    let is_usable = seen.kind.info().member.is_ok() && (seen.kind.has_splits() || seen.state == State::Prepared);
     let is_token_folder = seen.kind.tokens().is_some_and(|kind| kind.is_mixable);
     let is_folder_of_members = seen.members > 0 && (seen.can_prepare() || seen.kind.holds_loose_files());
     let is_possible = is_usable || is_token_folder || is_folder_of_members;

@@ -46,11 +46,16 @@ pub fn shard_folder(index: &Path, shard: u32) -> PathBuf {
     index.join(shard.to_string())
 }
 
-/// Whether a folder looks like an index (docs/formats/bsade.md §3): it has at least one shard, with any number.
-pub fn is_index(folder: &Path) -> bool {
+/// Whether a folder looks like an index (docs/formats/bsade.md §3): of its first entries, at most `limit`, at least one is the folder of a
+/// shard, with any number.
+pub fn is_index(folder: &Path, limit: usize) -> bool {
     let Ok(entries) = std::fs::read_dir(folder) else { return false };
     let is_number = |name: &OsStr| !name.is_empty() && name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
-    entries.flatten().any(|entry| is_number(&entry.file_name()) && entry.path().join(TOKENIZED).is_file())
+    let is_shard = |shard: &Path| {
+        shard.join(TOKENIZED).is_file() && [OFFSET, METADATA, METAOFF].iter().any(|name| shard.join(name).is_file())
+    };
+    let mut numbers = entries.take(limit).flatten().filter(|entry| is_number(&entry.file_name()));
+    numbers.any(|entry| entry.file_type().is_ok_and(|kind| !kind.is_file()) && is_shard(&entry.path()))
 }
 
 /// Returns the folder of the ranges of a shard for a minimum length.

@@ -350,3 +350,11 @@ impl Tables {
 #[cfg(test)]
 #[path = "tables_tests.rs"]
 mod tests;
+
+/// Whether a database has media tables and no sample tables: one made for a data set that was prepared without them.
+pub fn holds_only_media(database: &Path) -> bool {
+    let Ok(connection) = open_readonly(database) else { return false };
+    let sql = "SELECT (SELECT count(*) FROM sqlite_schema WHERE name = 'media_metadata') = 1 \
+               AND (SELECT count(*) FROM sqlite_schema WHERE name IN ('samples', 'sample_parts')) = 0";
+    connection.query_row(sql, [], |row| row.get(0)).unwrap_or(false)
+}

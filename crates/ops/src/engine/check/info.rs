@@ -126,13 +126,18 @@ pub struct MediaFolderInfo {
     pub media: MediaSpread,
 }
 
+/// Returns the failure of a folder whose database has no tables of media metadata.
+pub fn no_media_tables(root: &Path) -> Failure {
+    Failure::data("looking at the folder", "its database has no media tables")
+        .on(Subject::path(layout::in_nv_meta(root, layout::INDEX_SQLITE)))
+        .with_hint(hint_for(root, "gristmill prepare-media PATH makes them"))
+}
+
 /// Describes a folder of media. Fails if its database has no tables of media metadata.
 pub fn media_folder_info(root: &Path) -> Outcome<MediaFolderInfo> {
     let path = layout::in_nv_meta(root, layout::INDEX_SQLITE);
     let Some(media) = facts_of(root)? else {
-        return Err(Failure::data("looking at the folder", "its database has no media tables")
-            .on(Subject::path(path))
-            .with_hint(hint_for(root, "gristmill prepare-media PATH makes them")));
+        return Err(no_media_tables(root));
     };
     let absolute = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     Ok(MediaFolderInfo {

@@ -23,7 +23,7 @@ pub mod verify;
 
 pub(crate) use dataset_info::MAX_LISTED;
 pub use dataset_info::{CheckReport, CheckTexts, DatasetInfo, InfoList};
-pub use info::{info, media_folder_info, InfoOptions, InfoReport, MediaFolderInfo, SplitInfo};
+pub use info::{info, media_folder_info, no_media_tables, InfoOptions, InfoReport, MediaFolderInfo, SplitInfo};
 pub use lint::shard::has_same_headers;
 pub use lint::{lint, LintOptions};
 pub use prepared::Prepared;

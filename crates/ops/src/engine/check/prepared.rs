@@ -6,7 +6,7 @@ use gristmill_core::{Failure, FileStamp, Outcome, Shard, ShardId, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::split_yaml::SplitFile;
-use gristmill_data::formats::energon::tables::{open_readonly, Tables};
+use gristmill_data::formats::energon::tables::{holds_only_media, Tables};
 use gristmill_data::source::kind::kind_of;
 use gristmill_storage::publish;
 use gristmill_storage::read::stamp_at;
@@ -57,7 +57,7 @@ impl Prepared {
         let recorded = Recorded::read(&own)?;
         let stamps = recorded.map(|r| r.inputs.into_iter().map(|i| (i.name, i.stamp)).collect()).unwrap_or_default();
         let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
-        let has_tables = database.exists() && !only_media(&database);
+        let has_tables = database.exists() && !holds_only_media(&database);
         Ok(Self { root: root.to_owned(), info, splits, splits_failure, has_tables, stamps, pending })
     }
 
@@ -102,14 +102,6 @@ impl Prepared {
     pub fn bytes(&self) -> u64 {
         (0..self.shard_count()).filter_map(|id| self.shard(ShardId(id)).ok()).map(|s| s.stamp.bytes).sum()
     }
-}
-
-/// Whether a database has media tables and no sample tables: one made for a data set that was prepared without them.
-fn only_media(database: &Path) -> bool {
-    let Ok(connection) = open_readonly(database) else { return false };
-    let sql = "SELECT (SELECT count(*) FROM sqlite_schema WHERE name = 'media_metadata') = 1 \
-               AND (SELECT count(*) FROM sqlite_schema WHERE name IN ('samples', 'sample_parts')) = 0";
-    connection.query_row(sql, [], |row| row.get(0)).unwrap_or(false)
 }
 
 /// Whether a folder directly contains a JSONL file, packed or not.

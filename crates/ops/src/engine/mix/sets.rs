@@ -180,7 +180,14 @@ fn open(path: &Path) -> Result<Opened, Unusable> {
     };
     let prepare = || format!("gristmill prepare {}", quoted(path));
     if let Err(refusal) = kind.info().member {
-        return Err(Unusable::new(format!("{shown} {}", refusal.why)).hint(refusal.hint.replace("{}", &quoted(path))));
+        let why = refusal.why.replace("{kind}", kind.title());
+        let hint = match kind.tokens().is_some_and(|tokens| tokens.is_mixable) {
+            true => {
+                format!("token folders are mixed by 'gristmill mix index', which writes what {} reads", kind.title())
+            }
+            false => refusal.hint.replace("{}", &quoted(path)),
+        };
+        return Err(Unusable::new(format!("{shown} {why}")).hint(hint));
     }
     match kind {
         DatasetKind::Jsonl => match jsonl_idx::state_of(path)? {

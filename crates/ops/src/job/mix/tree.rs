@@ -5,11 +5,11 @@ use crate::job::report::{LineTone, ReportLine};
 use gristmill_core::text::{count, display_safe, grouped};
 
 /// Width of a full bar in columns.
-const BAR_COLUMNS: usize = 24;
+const BAR_COLUMNS: usize = 12;
 /// Maximum number of listed nodes per split.
 const MAX_LISTED_NODES: usize = 200;
 /// Width of a label in columns.
-const LABEL_COLUMNS: usize = 36;
+const LABEL_COLUMNS: usize = 30;
 
 /// Returns all splits, each as a tree, and the auxiliary sources.
 pub fn lines(facts: &MixFacts) -> Vec<ReportLine> {
@@ -112,10 +112,10 @@ mod tests {
 
     #[test]
     fn bars_have_one_width_and_show_the_smallest_share() {
-        assert_eq!(bar(0.5), format!("{}{}", "█".repeat(12), "░".repeat(12)));
+        assert_eq!(bar(0.5), format!("{}{}", "█".repeat(6), "░".repeat(6)));
         assert_eq!(bar(0.0001).matches('█').count(), 1);
         assert_eq!(bar(0.0).matches('█').count(), 0);
-        assert_eq!(bar(7.0), "█".repeat(24));
+        assert_eq!(bar(7.0), "█".repeat(12));
         assert_eq!(bar(f64::NAN).chars().count(), 24);
     }
 }

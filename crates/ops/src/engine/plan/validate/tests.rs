@@ -153,9 +153,9 @@ fn the_dataset_yaml_is_a_plain_file_name_of_its_own() {
 fn without_shards_nothing_else_is_said() {
     let mut empty = facts(&[], &[]);
     assert_eq!(refusals(&PreparePlan::new("/data"), &empty), [ProblemKind::NoShards]);
-    empty.kind = gristmill_core::DatasetKind::Filesystem;
+    empty.kind = gristmill_core::DatasetKind::SingleShard;
     let problem = the(&answered(), &empty, ProblemKind::NoShards);
-    assert!(problem.severity == Severity::Refusal && problem.hint.unwrap().contains("prepare-media"));
+    assert!(problem.severity == Severity::Refusal && problem.hint.unwrap().contains("folder that holds it"));
 }
 
 fn prepared(plan: Option<PreparePlan>) -> DatasetFacts {
