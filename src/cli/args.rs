@@ -179,6 +179,22 @@ impl Command {
         }
     }
 
+    /// Returns a given flag that does not apply to documents, which data sets of the hub consist of.
+    pub fn flag_beyond_documents(&self) -> Option<&'static str> {
+        let given = match self {
+            Self::Info { sequence_length, .. } => vec![("--sequence-length", sequence_length.is_some())],
+            Self::Lint { decode, .. } => vec![("--decode", *decode)],
+            Self::Verify { tokenizer, source, .. } => {
+                vec![("--tokenizer", tokenizer.is_some()), ("--source", source.is_some())]
+            }
+            Self::Browse(args) => {
+                vec![("--tokenizer", args.tokenizer.is_some()), ("--sequence-length", args.sequence_length.is_some())]
+            }
+            _ => Vec::new(),
+        };
+        given.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
+    }
+
     /// Returns the typed name, for the result object.
     pub fn name(&self) -> &'static str {
         match self {

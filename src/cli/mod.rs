@@ -97,8 +97,9 @@ fn dispatch(mut command: Option<Command>, context: &Context) -> Finished {
         let why = format!("{} has no plan that could be saved", command.as_ref().map_or("it", Command::name));
         return Err(Failure::usage("saving the plan", why).on(Subject::field("--save-plan")).into());
     }
+    let flag = command.as_ref().and_then(Command::flag_beyond_documents);
     let problems = match command.as_mut().and_then(Command::address_mut) {
-        Some(path) => fetch::replace_address(path, context)?,
+        Some(path) => fetch::replace_address(path, flag, context)?,
         None => Vec::new(),
     };
     let mut done = run(command, context)?;

@@ -76,7 +76,7 @@ pub struct Printer {
     /// The last printed hint: consecutive findings with the same hint print it once.
     last_hint: Mutex<Option<String>>,
     /// A folder that has another name in all output, as text and in JSON.
-    renamed: OnceLock<[(String, String); 2]>,
+    renamed: OnceLock<[(String, String); 3]>,
 }
 
 impl Printer {
@@ -121,7 +121,12 @@ impl Printer {
         let in_json = |text: &str| json_line(&json!(text)).trim_matches('"').to_owned();
         let as_text = |text: &str| display_safe(text).into_owned();
         // Only the first folder counts: a command reads one.
-        let _ = self.renamed.set([(as_text(folder), as_text(name)), (in_json(folder), in_json(name))]);
+        let in_shell = |text: &str| as_text(text).replace('\'', r"'\''");
+        let _ = self.renamed.set([
+            (as_text(folder), as_text(name)),
+            (in_json(folder), in_json(name)),
+            (in_shell(folder), as_text(name)),
+        ]);
     }
 
     fn renamed<'t>(&self, text: &'t str) -> Cow<'t, str> {

@@ -31,7 +31,7 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 476),
     ("browse", 22),
-    ("cli", 6_997),
+    ("cli", 7_024),
     ("core", 3_272),
     ("datasets", 824),
     ("dedup", 2_735),

@@ -121,3 +121,20 @@ fn faults_of_the_server_are_survived_or_reported() {
     let server = world.serve(&["--gated", "hf_token"]);
     read(&world, &server, &["facts", "hf://datasets/o/t"]).ends(3).complains("restricted");
 }
+
+#[test]
+fn flags_of_other_data_are_refused_before_anything_is_downloaded() {
+    let world = world();
+    let server = world.serve(&[]);
+    for words in [
+        &["info", "--sequence-length", "8"][..],
+        &["lint", "--decode"],
+        &["verify", "--tokenizer", "missing.json"],
+        &["verify", "--source", "a.jsonl"],
+        &["browse", "--sequence-length", "8"],
+    ] {
+        let ran = read(&world, &server, &[words, &["hf://datasets/o/t"]].concat());
+        ran.ends(2).complains(&format!("{} is not for data sets of the hub", words[1]));
+    }
+    assert!(server.requests().is_empty());
+}

@@ -474,3 +474,37 @@ fn the_palette_saves_the_screen_below_it() {
     let svg = std::fs::read_to_string(stage.folder.path().join("gristmill-screen-1.svg")).unwrap();
     assert!(!svg.contains("Commands") && svg.contains("corpus.jsonl"), "{svg}");
 }
+
+/// A screen that closes itself when its work has ended.
+struct Closing(Arc<AtomicBool>);
+
+impl Screen for Closing {
+    fn context(&self) -> Context {
+        Context::Page
+    }
+    fn title(&self) -> Vec<String> {
+        vec!["at work".into()]
+    }
+    fn draw(&mut self, _: &mut Frame, _: Rect, _: &Ui) {}
+    fn handle(&mut self, _: Input) -> Vec<Effect> {
+        Vec::new()
+    }
+    fn tick_on_top(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let has_ended = self.0.load(Ordering::Relaxed);
+        effects.extend(has_ended.then_some(Effect::Pop));
+        has_ended
+    }
+}
+
+#[test]
+fn work_that_ends_under_another_screen_does_not_close_that_screen() {
+    let mut stage = stage();
+    let has_ended = Arc::new(AtomicBool::new(false));
+    stage.app.push(Box::new(Closing(Arc::clone(&has_ended))));
+    stage.assert_shows("at work");
+    stage.keys("?").assert_shows("Help: what works here");
+    has_ended.store(true, Ordering::Relaxed);
+    stage.settle();
+    stage.assert_shows("Help: what works here");
+    stage.keys("esc").assert_hides("at work");
+}
