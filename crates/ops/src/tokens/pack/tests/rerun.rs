@@ -171,8 +171,9 @@ fn a_full_disk_or_a_power_cut_shows_nothing_half_made_and_can_be_gone_on_with() 
             let result = world.run(options(2), LINE_BY_LINE, Arc::new(FaultFs::new(fault)));
             let context = format!("{fault:?} of {ops}");
             if let Err(failure) = &result {
-                assert_eq!(failure.class, ExitClass::Environment, "{context}: {failure}");
+                // After a power cut, a thread may read back what another could not write.
                 if matches!(fault, Fault::Full { .. }) {
+                    assert_eq!(failure.class, ExitClass::Environment, "{context}: {failure}");
                     assert!(!world.output().exists() || files(&world.output()).is_empty(), "{context}");
                 }
             }
