@@ -125,7 +125,7 @@ mod tests {
         for (name, text, why) in [
             ("headless.txt", "a b\n", "first line"),
             ("three.txt", "#version: 0.2\na b c\n", "line 2"),
-            ("blank.txt", "#version: 0.2\na b\n\n", "line 3"),
+            ("blank.txt", "#version: 0.2\na b\n\nc d\n", "line 3"),
         ] {
             let failure = Tokenizer::load(&vocab_merges_name(&vocab, &put(name, text))).err().unwrap();
             assert!(failure.why.contains(why), "{name}: {}", failure.why);
