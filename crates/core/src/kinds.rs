@@ -273,7 +273,10 @@ const OTHER_FILE: KindInfo = KindInfo {
         "give a folder of tar shards, one .tar, a .jsonl file (packed or not), a Parquet, Arrow, CSV or TSV file or a \
          folder of them, packed tokens, or a folder of media files",
     ),
-    figures: NO_FIGURES,
+    figures: no(
+        "this kind of data has no figures",
+        "give a data set, a folder of described media, a .jsonl file, or a file of rows",
+    ),
     member: no("is not a data set", NO_MEMBER_HINT),
     flags: &[],
     why_no_splits: Some("it is not a prepared data set"),
@@ -288,14 +291,16 @@ const SINGLE_SHARD: KindInfo = KindInfo {
     media: no("it is a single shard", "give the folder that holds it"),
     repair: no("a shard is not repaired", "gristmill lint {} reports what is wrong with it"),
     browse: Ok(()),
+    figures: NO_FIGURES,
     ..OTHER_FILE
 };
 
 const PACKED_JSONL: KindInfo = KindInfo {
     id: "packed-jsonl",
     title: "packed JSONL",
-    repair: no("a compressed file is not repaired", "gristmill count {} reads it to its end"),
+    repair: no("a compressed file is not repaired", "gristmill browse {} shows its lines"),
     browse: Ok(()),
+    figures: no("its lines are counted once it is unpacked", "gristmill browse {} shows them"),
     ..OTHER_FILE
 };
 
@@ -304,6 +309,7 @@ const RAW_INDEX: KindInfo = KindInfo {
     title: "raw index of Modalities",
     flags: &["--source"],
     is_described: true,
+    figures: NO_FIGURES,
     ..OTHER_FILE
 };
 
@@ -315,5 +321,6 @@ const DEDUP_INDEX: KindInfo = KindInfo {
     repair: no("an index of duplicates is not repaired", "gristmill dedup with --export-index makes it again"),
     browse: no("an index of duplicates cannot be browsed", "gristmill verify {} checks it"),
     is_described: true,
+    figures: NO_FIGURES,
     ..OTHER_FILE
 };

@@ -66,7 +66,9 @@ pub(crate) trait DatasetReader: Sync {
     /// Describes the data set.
     fn info(&self, dataset: &Dataset, request: &InfoRequest, handles: &Handles<'_>) -> Outcome<DatasetInfo>;
     /// Checks the data set. Findings go to the handles, in no fixed order.
-    fn check(&self, dataset: &Dataset, request: &CheckRequest, handles: &Handles<'_>) -> Outcome<CheckReport>;
+    fn check(&self, dataset: &Dataset, _: &CheckRequest, _: &Handles<'_>) -> Outcome<CheckReport> {
+        Err(dataset.refusal("checking the data set", dataset.kind.info().check))
+    }
     /// Starts to repair what a program is known to have written wrongly.
     fn repair(&self, dataset: &Dataset, _is_dry: bool, _: RunOptions) -> Outcome<Task<RepairReport>> {
         Err(dataset.refusal("repairing", dataset.kind.info().repair))

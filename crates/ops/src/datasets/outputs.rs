@@ -1,8 +1,8 @@
 //! Folders of outputs: tokens packed in several formats, and indexes of mixtures.
 
-use super::{CheckRequest, Dataset, DatasetReader, InfoRequest};
+use super::{Dataset, DatasetReader, InfoRequest};
 use crate::engine::check::mixture_index::mixture_facts;
-use crate::engine::check::{CheckReport, DatasetInfo, MAX_LISTED};
+use crate::engine::check::{DatasetInfo, MAX_LISTED};
 use crate::tokens::packed_formats::format_facts;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{grouped, size};
@@ -26,10 +26,6 @@ impl DatasetReader for PackedFormats {
         }
         Ok(DatasetInfo { problems, ..info })
     }
-
-    fn check(&self, dataset: &Dataset, _: &CheckRequest, _: &Handles<'_>) -> Outcome<CheckReport> {
-        Err(dataset.refusal("checking the data set", dataset.kind.info().check))
-    }
 }
 
 /// Reads the index of a mixture of token folders.
@@ -47,9 +43,5 @@ impl DatasetReader for MixtureIndex {
             info.table.row([number.to_string(), grouped(*samples)]);
         }
         Ok(DatasetInfo { files: facts.datasets.len() as u64, items: facts.samples, bytes: facts.bytes, ..info })
-    }
-
-    fn check(&self, dataset: &Dataset, _: &CheckRequest, _: &Handles<'_>) -> Outcome<CheckReport> {
-        Err(dataset.refusal("checking the data set", dataset.kind.info().check))
     }
 }
