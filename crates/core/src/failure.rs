@@ -82,8 +82,12 @@ impl Failure {
             .with_hint("report it with the command and the log (--log-level debug); nothing half-written is visible")
     }
 
-    /// Creates a failure with exit code 3 from an I/O error on a path.
+    /// Creates a failure with exit code 3 from an I/O error on a path. An error that contains a failure ([`into_io`](Self::into_io)) keeps
+    /// its reason, class and hint.
     pub fn io(what: impl Into<String>, path: impl AsRef<std::path::Path>, error: &std::io::Error) -> Self {
+        if let Some(inner) = error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()) {
+            return Self { what: what.into(), ..inner.clone() }.on(Subject::path(path));
+        }
         let mut failure = Self::environment(what, io_reason(error)).on(Subject::path(path));
         failure.hint = io_hint(&failure.what, error).map(str::to_owned);
         failure
@@ -94,6 +98,11 @@ impl Failure {
     pub fn of_kind(mut self, kind: ProblemKind) -> Self {
         self.kind = Some(kind);
         self
+    }
+
+    /// Wraps the failure in an I/O error, for functions that have errors of both kinds.
+    pub fn into_io(self) -> std::io::Error {
+        std::io::Error::other(self)
     }
 
     /// Whether the failure is that a file or folder does not exist.

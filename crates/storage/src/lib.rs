@@ -1,11 +1,15 @@
-//! Files: positional reads, atomic publication, locks, scratch space. Only this crate opens files for writing.
+//! Files, and objects of stores: positional reads, listings, atomic publication, locks, scratch space. Only this crate accesses them.
 //!
 //! Everything that changes a disk goes through [`fs::Fs`], so that tests can make it fail at any operation.
 
+pub mod files;
 pub mod fs;
 pub mod identity;
+pub mod location;
 pub mod lock;
 pub mod memory;
+#[cfg(any(test, feature = "testing"))]
+pub mod memory_store;
 pub mod pages;
 pub mod publish;
 pub mod read;
@@ -14,5 +18,6 @@ pub mod run_folder;
 pub mod scratch;
 pub mod sort;
 pub mod space;
+pub mod store;
 pub mod walk;
 pub mod xdg;

@@ -4,24 +4,43 @@
 //! milliseconds longer (at most ten seconds), as on remote storage: for tests and benches of code that must not wait. For reads by SQLite,
 //! the catalogs add the delay once per query.
 
+use super::files::{metadata, FileInfo, FileKind};
+use super::location::{Location, RemoteUrl};
+use super::store::{store_of, RangeRead};
 use gristmill_core::lfs::{is_lfs_pointer, LFS_HINT, LFS_POINTER, MAX_LFS_POINTER_BYTES};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, FileStamp, Outcome};
 use rustix::fs::{Mode, OFlags};
-use std::fs::{File, Metadata};
+use std::fmt;
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// A regular file open for reading. It may be shared between threads: every read specifies its position.
+/// A regular file, or an object of a store, open for reading. It may be shared between threads: every read specifies its position.
 #[derive(Debug)]
 pub struct ReadFile {
-    file: File,
+    source: Source,
     path: PathBuf,
-    bytes: u64,
-    mode: u32,
+    /// What was opened.
+    info: FileInfo,
+}
+
+/// Where the bytes of a file come from. Reads of local files are direct calls.
+enum Source {
+    Local(File),
+    Remote(Box<dyn RangeRead>),
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Local(file) => file.fmt(formatter),
+            Self::Remote(_) => formatter.write_str("an object"),
+        }
+    }
 }
 
 /// Number of bytes of two files that are compared at a time.
@@ -55,6 +74,24 @@ pub fn open_read(path: &Path) -> Outcome<ReadFile> {
 /// Like [`open_read`], but also opens a Git LFS pointer.
 pub fn open_any(path: &Path) -> Outcome<ReadFile> {
     pause();
+    match Location::of(path) {
+        Location::Local(path) => open_local(path),
+        Location::Remote(url) => open_object(path, &url),
+    }
+}
+
+fn open_object(path: &Path, url: &RemoteUrl<'_>) -> Outcome<ReadFile> {
+    match store_of(url).and_then(|store| store.open(url)) {
+        Ok((info, object)) => Ok(ReadFile { source: Source::Remote(object), path: path.to_owned(), info }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match metadata(path) {
+            Ok(info) if info.is_dir() => Err(not_regular(path, info.kind.noun())),
+            _ => Err(Failure::io("opening", path, &error)),
+        },
+        Err(error) => Err(Failure::io("opening", path, &error)),
+    }
+}
+
+fn open_local(path: &Path) -> Outcome<ReadFile> {
     let failed = |error: &io::Error| Failure::io("opening", path, error);
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = loop {
@@ -65,48 +102,28 @@ pub fn open_any(path: &Path) -> Outcome<ReadFile> {
             other => break File::from(other.map_err(|error| failed(&error.into()))?),
         }
     };
-    let facts = file.metadata().map_err(|error| failed(&error))?;
-    if !facts.is_file() {
-        return Err(not_regular(path, kind_word(&facts)));
+    let info = FileInfo::of(&file.metadata().map_err(|error| failed(&error))?);
+    if info.kind != FileKind::File {
+        return Err(not_regular(path, info.kind.noun()));
     }
-    Ok(ReadFile { file, path: path.to_owned(), bytes: facts.len(), mode: facts.mode() & 0o7777 })
+    Ok(ReadFile { source: Source::Local(file), path: path.to_owned(), info })
 }
 
 fn not_regular(path: &Path, word: &str) -> Failure {
     Failure::environment("opening", format!("it is {word}, not a file")).on(Subject::path(path))
 }
 
-fn kind_word(facts: &Metadata) -> &'static str {
-    use std::os::unix::fs::FileTypeExt as _;
-    let kind = facts.file_type();
-    if kind.is_dir() {
-        "a folder"
-    } else if kind.is_fifo() {
-        "a fifo"
-    } else if kind.is_socket() {
-        "a socket"
-    } else {
-        "a device"
-    }
-}
-
-/// Extracts size, modification time and inode from a file's metadata.
-pub fn stamp_of(facts: &Metadata) -> FileStamp {
-    let modified_ns = facts.mtime().saturating_mul(1_000_000_000).saturating_add(facts.mtime_nsec());
-    FileStamp { bytes: facts.len(), modified_ns, inode: facts.ino() }
-}
-
 /// Returns the stamp of a path, following symbolic links.
 pub fn stamp_at(path: &Path) -> Outcome<FileStamp> {
     pause();
-    std::fs::metadata(path).map(|facts| stamp_of(&facts)).map_err(|error| Failure::io("opening", path, &error))
+    metadata(path).map(|info| info.stamp).map_err(|error| Failure::io("opening", path, &error))
 }
 
 /// Reads a whole regular file of at most `limit` bytes; `None` if it does not exist.
 pub fn read_whole(path: &Path, limit: u64) -> Outcome<Option<Vec<u8>>> {
     // A path below a file does not exist either.
     let is_absent = |kind| matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
-    if matches!(std::fs::metadata(path), Err(error) if is_absent(error.kind())) {
+    if matches!(metadata(path), Err(error) if is_absent(error.kind())) {
         return Ok(None);
     }
     let file = open_read(path)?;
@@ -148,25 +165,42 @@ impl ReadFile {
     /// Reads up to `buf.len()` bytes at `offset`; returns 0 at the end of the file. An interrupted call is repeated.
     pub fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         pause();
-        loop {
-            match self.file.read_at(buf, offset) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                other => return other,
+        match &self.source {
+            Source::Local(file) => loop {
+                match file.read_at(buf, offset) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    other => return other,
+                }
+            },
+            Source::Remote(object) => {
+                let rest = usize::try_from(self.len().saturating_sub(offset)).unwrap_or(usize::MAX);
+                let count = rest.min(buf.len());
+                match buf.get_mut(..count).filter(|buf| !buf.is_empty()) {
+                    Some(buf) => object.read_exact_at(buf, offset).map(|()| count),
+                    None => Ok(0),
+                }
             }
         }
     }
     /// Fills `buf` from `offset`; returns an error of kind `UnexpectedEof` if the file is too short.
     pub fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         pause();
-        self.file.read_exact_at(buf, offset)
+        match &self.source {
+            Source::Local(file) => file.read_exact_at(buf, offset),
+            Source::Remote(_) if buf.is_empty() => Ok(()),
+            Source::Remote(_) if offset.checked_add(buf.len() as u64).is_none_or(|end| end > self.len()) => {
+                Err(io::ErrorKind::UnexpectedEof.into())
+            }
+            Source::Remote(object) => object.read_exact_at(buf, offset),
+        }
     }
     /// Whether the file is a Git LFS pointer. The content is read only if the file has the size of a pointer.
     pub fn is_lfs_pointer(&self) -> Outcome<bool> {
-        if self.bytes == 0 || self.bytes > MAX_LFS_POINTER_BYTES {
+        if self.is_empty() || self.len() > MAX_LFS_POINTER_BYTES {
             return Ok(false);
         }
-        let mut content = vec![0; usize::try_from(self.bytes).unwrap_or_default()];
-        match self.file.read_exact_at(&mut content, 0) {
+        let mut content = vec![0; usize::try_from(self.len()).unwrap_or_default()];
+        match self.read_exact_at(&mut content, 0) {
             Ok(()) => Ok(is_lfs_pointer(&content)),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
             Err(error) => Err(Failure::io("reading", &self.path, &error)),
@@ -174,7 +208,9 @@ impl ReadFile {
     }
     /// Disables read-ahead, for files that are read in random order. Has no effect where the system does not support it.
     pub fn hint_random_access(&self) {
-        let _ = rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::Random);
+        if let Source::Local(file) = &self.source {
+            let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::Random);
+        }
     }
     /// Whether another file has identical content. Also `false` if the other file ends early while it is read.
     pub fn is_same_as(&self, other: &Self) -> Outcome<bool> {
@@ -196,19 +232,23 @@ impl ReadFile {
     }
     /// Returns the size in bytes at the time of opening.
     pub fn len(&self) -> u64 {
-        self.bytes
+        self.info.len()
     }
     /// Whether the file was empty at the time of opening.
     pub fn is_empty(&self) -> bool {
-        self.bytes == 0
+        self.info.is_empty()
     }
-    /// Returns the current size, time and inode of the open file (not of the file that its path refers to now).
+    /// Returns the current size, time and inode of the open file (not of the file that its path refers to now). Those of an object never
+    /// change: reads fail when it was replaced.
     pub fn stamp(&self) -> io::Result<FileStamp> {
-        self.file.metadata().map(|facts| stamp_of(&facts))
+        match &self.source {
+            Source::Local(file) => file.metadata().map(|metadata| FileInfo::of(&metadata).stamp),
+            Source::Remote(_) => Ok(self.info.stamp),
+        }
     }
     /// Returns the permission bits (`mode & 0o7777`).
     pub fn mode(&self) -> u32 {
-        self.mode
+        self.info.mode
     }
     /// Returns the path that was opened.
     pub fn path(&self) -> &Path {

@@ -1,15 +1,263 @@
-//! Walks through folders.
+//! Walks through folders, and through the keys below a prefix.
 
+use super::files::{metadata, remote_entries, FileInfo, FileKind};
+use super::location::{Location, RemoteUrl};
 use super::run_folder::is_beside_output;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// Walks everything below a root that is not hidden and not kept next to an output by this program, following links; errors are yielded as
 /// items.
-pub fn walk(root: &Path, depth: usize) -> impl Iterator<Item = walkdir::Result<walkdir::DirEntry>> {
-    let shown = |entry: &walkdir::DirEntry| {
+pub fn walk(root: &Path, depth: usize) -> impl Iterator<Item = Result<WalkEntry, WalkError>> {
+    let is_shown = |entry: &WalkEntry| {
         let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        let is_ours = || entry.file_type().is_dir() && is_beside_output(entry.path());
+        let is_ours = || entry.kind().is_dir() && is_beside_output(entry.path());
         entry.depth() == 0 || !is_hidden && !is_ours()
     };
-    walkdir::WalkDir::new(root).follow_links(true).max_depth(depth).into_iter().filter_entry(shown)
+    Walk::new(root).max_depth(depth).filter_entry(is_shown)
+}
+
+/// A walk through everything below a root, and the root itself, in no certain order except that a folder comes before what is in it.
+/// Symbolic links are followed.
+#[derive(Clone, Debug)]
+pub struct Walk {
+    root: PathBuf,
+    follows_links: bool,
+    max_depth: usize,
+    is_sorted: bool,
+}
+
+impl Walk {
+    /// Creates a walk below `root`.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into(), follows_links: true, max_depth: usize::MAX, is_sorted: false }
+    }
+
+    /// Returns symbolic links as such.
+    #[must_use]
+    pub fn keep_links(self) -> Self {
+        Self { follows_links: false, ..self }
+    }
+
+    /// Returns entries down to this number of levels below the root, which has depth 0.
+    #[must_use]
+    pub fn max_depth(self, max_depth: usize) -> Self {
+        Self { max_depth, ..self }
+    }
+
+    /// Returns the entries of each folder in the order of their names.
+    #[must_use]
+    pub fn sorted(self) -> Self {
+        Self { is_sorted: true, ..self }
+    }
+
+    /// Begins the walk. It leaves out entries for which the function returns `false`, and what is in such folders.
+    pub fn filter_entry<'a>(self, is_seen: impl FnMut(&WalkEntry) -> bool + 'a) -> WalkEntries<'a> {
+        let entries = match Location::of(&self.root) {
+            Location::Local(root) => {
+                let walk = walkdir::WalkDir::new(root).follow_links(self.follows_links).max_depth(self.max_depth);
+                Entries::Local(Box::new(if self.is_sorted { walk.sort_by_file_name() } else { walk }.into_iter()))
+            }
+            Location::Remote(url) => {
+                Entries::Remote { entries: objects(&self.root, &url, self.max_depth).into_iter(), left_out: None }
+            }
+        };
+        WalkEntries { entries, is_seen: Box::new(is_seen) }
+    }
+}
+
+impl IntoIterator for Walk {
+    type Item = Result<WalkEntry, WalkError>;
+    type IntoIter = WalkEntries<'static>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.filter_entry(|_| true)
+    }
+}
+
+/// A file or folder that a walk comes to.
+#[derive(Clone, Debug)]
+pub struct WalkEntry(Entry);
+
+#[derive(Clone, Debug)]
+enum Entry {
+    Local(walkdir::DirEntry),
+    Remote { path: PathBuf, depth: usize, info: FileInfo },
+}
+
+impl WalkEntry {
+    /// Returns the path, which begins with that of the root.
+    pub fn path(&self) -> &Path {
+        match &self.0 {
+            Entry::Local(entry) => entry.path(),
+            Entry::Remote { path, .. } => path,
+        }
+    }
+
+    /// Returns the path.
+    pub fn into_path(self) -> PathBuf {
+        match self.0 {
+            Entry::Local(entry) => entry.into_path(),
+            Entry::Remote { path, .. } => path,
+        }
+    }
+
+    /// Returns the name.
+    pub fn file_name(&self) -> &OsStr {
+        match &self.0 {
+            Entry::Local(entry) => entry.file_name(),
+            Entry::Remote { path, .. } => path.file_name().unwrap_or_default(),
+        }
+    }
+
+    /// Returns the number of levels below the root.
+    pub fn depth(&self) -> usize {
+        match &self.0 {
+            Entry::Local(entry) => entry.depth(),
+            Entry::Remote { depth, .. } => *depth,
+        }
+    }
+
+    /// Returns what it is; that of a link which is followed is what it leads to.
+    pub fn kind(&self) -> FileKind {
+        match &self.0 {
+            Entry::Local(entry) => FileKind::of(entry.file_type()),
+            Entry::Remote { info, .. } => info.kind,
+        }
+    }
+
+    /// Whether the entry itself is a symbolic link.
+    pub fn path_is_symlink(&self) -> bool {
+        match &self.0 {
+            Entry::Local(entry) => entry.path_is_symlink(),
+            Entry::Remote { .. } => false,
+        }
+    }
+
+    /// Returns kind, size and version; those of a link which is followed are of what it leads to.
+    pub fn metadata(&self) -> Result<FileInfo, WalkError> {
+        match &self.0 {
+            Entry::Local(entry) => entry.metadata().map(|info| FileInfo::of(&info)).map_err(WalkError::of),
+            Entry::Remote { info, .. } => Ok(*info),
+        }
+    }
+}
+
+/// Why an entry of a walk could not be read.
+#[derive(Debug)]
+pub struct WalkError {
+    path: Option<PathBuf>,
+    loop_ancestor: Option<PathBuf>,
+    error: io::Error,
+}
+
+impl WalkError {
+    fn of(error: walkdir::Error) -> Self {
+        let (path, loop_ancestor) = (error.path().map(Path::to_owned), error.loop_ancestor().map(Path::to_owned));
+        // The text of a loop is the only one that is not of the system.
+        let text = error.to_string();
+        let error = error.into_io_error().unwrap_or_else(|| io::Error::other(text));
+        Self { path, loop_ancestor, error }
+    }
+
+    /// Returns the path of the entry, if it is known.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Returns the folder that a link leads back to, if that is the reason.
+    pub fn loop_ancestor(&self) -> Option<&Path> {
+        self.loop_ancestor.as_deref()
+    }
+
+    /// Returns the error of the system; `None` for a loop.
+    pub fn io_error(&self) -> Option<&io::Error> {
+        self.loop_ancestor.is_none().then_some(&self.error)
+    }
+}
+
+impl fmt::Display for WalkError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(formatter)
+    }
+}
+
+impl std::error::Error for WalkError {}
+
+/// The entries of a walk.
+pub struct WalkEntries<'a> {
+    entries: Entries,
+    is_seen: Box<dyn FnMut(&WalkEntry) -> bool + 'a>,
+}
+
+enum Entries {
+    Local(Box<walkdir::IntoIter>),
+    Remote {
+        entries: std::vec::IntoIter<Result<WalkEntry, WalkError>>,
+        /// A folder that is not entered.
+        left_out: Option<PathBuf>,
+    },
+}
+
+impl Iterator for WalkEntries<'_> {
+    type Item = Result<WalkEntry, WalkError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let entry = match &mut self.entries {
+                Entries::Local(entries) => match entries.next()? {
+                    Ok(entry) => WalkEntry(Entry::Local(entry)),
+                    Err(error) => return Some(Err(WalkError::of(error))),
+                },
+                Entries::Remote { entries, left_out } => match entries.next()? {
+                    Ok(entry) if left_out.as_ref().is_some_and(|folder| entry.path().starts_with(folder)) => continue,
+                    Ok(entry) => entry,
+                    Err(error) => return Some(Err(error)),
+                },
+            };
+            if (self.is_seen)(&entry) {
+                return Some(Ok(entry));
+            }
+            match &mut self.entries {
+                Entries::Local(entries) if entry.kind().is_dir() => entries.skip_current_dir(),
+                Entries::Remote { left_out, .. } if entry.kind().is_dir() => *left_out = Some(entry.into_path()),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Returns the objects below an address with the folders between, in the order of a sorted walk.
+fn objects(root: &Path, url: &RemoteUrl<'_>, max_depth: usize) -> Vec<Result<WalkEntry, WalkError>> {
+    let failed = |error| vec![Err(WalkError { path: Some(root.to_owned()), loop_ancestor: None, error })];
+    let found = match metadata(root) {
+        Ok(info) if !info.is_dir() => {
+            return vec![Ok(WalkEntry(Entry::Remote { path: root.to_owned(), depth: 0, info }))];
+        }
+        Ok(_) => remote_entries(url, max_depth > 1),
+        Err(error) => Err(error),
+    };
+    let found = match found {
+        Ok(found) => found,
+        Err(error) => return failed(error),
+    };
+    // Paths are in the order of their names, level by level, so a folder comes before what is in it.
+    let mut entries = BTreeMap::from([(PathBuf::new(), FileInfo::of_prefix())]);
+    for entry in found {
+        let (Ok(info), Ok(below)) = (entry.metadata(), entry.path().strip_prefix(root)) else { continue };
+        for folder in below.ancestors().skip(1) {
+            entries.entry(folder.to_owned()).or_insert_with(FileInfo::of_prefix);
+        }
+        entries.insert(below.to_owned(), info);
+    }
+    let with_depth = entries.into_iter().map(|(below, info)| (below.components().count(), below, info));
+    let seen = with_depth.filter(|(depth, ..)| *depth <= max_depth);
+    seen.map(|(depth, below, info)| {
+        let path = if depth == 0 { root.to_owned() } else { root.join(below) };
+        Ok(WalkEntry(Entry::Remote { path, depth, info }))
+    })
+    .collect()
 }

@@ -1,10 +1,9 @@
 //! Discovery of the shards of a data set. See docs/formats/energon.md §2.
 
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Shard, Subject};
-use gristmill_storage::read::stamp_of;
-use gristmill_storage::walk::walk;
+use gristmill_storage::files::{self, FileInfo};
+use gristmill_storage::walk::{walk, WalkEntry, WalkError};
 use std::ffi::OsStr;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// Result of searching a root.
@@ -22,7 +21,7 @@ pub struct Discovery {
 /// are followed and keep their own path; one that leads back to a folder above it is not followed. Opens no shard. Returns an error only if
 /// the root itself cannot be read or is not a folder.
 pub fn discover(root: &Path) -> Outcome<Discovery> {
-    let facts = std::fs::metadata(root).map_err(|e| Failure::io("looking for shards", root, &e))?;
+    let facts = files::metadata(root).map_err(|e| Failure::io("looking for shards", root, &e))?;
     if !facts.is_dir() {
         return Err(Failure::usage("looking for shards", "it is not a folder").on(Subject::path(root)));
     }
@@ -46,19 +45,19 @@ pub fn single_shard(path: &Path) -> Outcome<Option<Shard>> {
     if !is_shard_file(path) {
         return Ok(None);
     }
-    let facts = std::fs::metadata(path).map_err(|e| Failure::io("opening the shard", path, &e))?;
+    let facts = files::metadata(path).map_err(|e| Failure::io("opening the shard", path, &e))?;
     let name = path.file_name().and_then(OsStr::to_str);
     Ok(name.map(|name| shard_of(name.to_owned(), path, &facts)))
 }
 
 /// Whether a path is a file that is named like a shard.
 pub fn is_shard_file(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| is_shard_name(name.as_encoded_bytes())) && path.is_file()
+    path.file_name().is_some_and(|name| is_shard_name(name.as_encoded_bytes())) && files::is_file(path)
 }
 
-fn shard_of(name: String, path: &Path, facts: &std::fs::Metadata) -> Shard {
+fn shard_of(name: String, path: &Path, facts: &FileInfo) -> Shard {
     let is_tgz = name.ends_with(".tgz");
-    Shard { name, path: path.to_owned(), stamp: stamp_of(facts), mode: facts.mode() & 0o7777, is_tgz }
+    Shard { name, path: path.to_owned(), stamp: facts.stamp, mode: facts.mode, is_tgz }
 }
 
 /// Whether a file name (without folders) is that of a shard.
@@ -102,7 +101,7 @@ fn way_to_read(name: &str) -> Option<String> {
 }
 
 impl Discovery {
-    fn take(&mut self, root: &Path, entry: walkdir::DirEntry) -> Outcome<()> {
+    fn take(&mut self, root: &Path, entry: WalkEntry) -> Outcome<()> {
         if !is_shard_name(entry.file_name().as_encoded_bytes()) {
             self.take_unread(root, &entry);
             return Ok(());
@@ -118,7 +117,7 @@ impl Discovery {
             return Ok(());
         };
         if !facts.is_file() {
-            let why = format!("it is {}, not a file; it is left out", kind_word(&facts));
+            let why = format!("it is {}, not a file; it is left out", facts.kind.noun());
             self.finding(
                 ProblemKind::NotAFile,
                 Subject::shard(name),
@@ -132,14 +131,14 @@ impl Discovery {
     }
 
     /// Reports a file that is named like a shard and is not read.
-    fn take_unread(&mut self, root: &Path, entry: &walkdir::DirEntry) {
-        let hint = entry.file_name().to_str().filter(|_| entry.file_type().is_file()).and_then(way_to_read);
+    fn take_unread(&mut self, root: &Path, entry: &WalkEntry) {
+        let hint = entry.file_name().to_str().filter(|_| entry.kind().is_file()).and_then(way_to_read);
         let (Some(hint), Some(name)) = (hint, relative_name(root, entry.path())) else { return };
         let why = "it looks like a shard and is not read: only names that end in .tar or .tgz, in small letters, are";
         self.finding(ProblemKind::UnreadShard, Subject::shard(name), why, &hint);
     }
 
-    fn take_error(&mut self, root: &Path, error: &walkdir::Error) -> Outcome<()> {
+    fn take_error(&mut self, root: &Path, error: &WalkError) -> Outcome<()> {
         let Some(path) = error.path() else { return Ok(()) };
         let inside = path.strip_prefix(root).unwrap_or(path);
         if inside.components().any(|c| c.as_os_str().as_encoded_bytes().starts_with(b".")) {
@@ -152,7 +151,7 @@ impl Discovery {
         if error.loop_ancestor().is_some() {
             let why = "this link leads back to a folder above it; it is not followed";
             self.findings.push(Problem::note(ProblemKind::Other, Subject::path(path), why));
-        } else if std::fs::symlink_metadata(path).is_ok_and(|facts| facts.is_symlink()) {
+        } else if files::is_symlink(path) {
             if path.file_name().is_some_and(|name| is_shard_name(name.as_encoded_bytes())) {
                 let why = "it is a link that leads nowhere; it is left out";
                 self.finding(ProblemKind::NotAFile, subject, why, "repair or remove the link");
@@ -170,7 +169,7 @@ impl Discovery {
     }
 }
 
-fn io_failure(what: &str, path: &Path, error: &walkdir::Error) -> Failure {
+fn io_failure(what: &str, path: &Path, error: &WalkError) -> Failure {
     match error.io_error() {
         Some(io) => Failure::io(what, path, io),
         None => Failure::environment(what, error.to_string()).on(Subject::path(path)),
@@ -180,17 +179,6 @@ fn io_failure(what: &str, path: &Path, error: &walkdir::Error) -> Failure {
 fn relative_name(root: &Path, path: &Path) -> Option<String> {
     let inside: PathBuf = path.strip_prefix(root).ok()?.components().collect();
     inside.to_str().map(str::to_owned)
-}
-
-fn kind_word(facts: &std::fs::Metadata) -> &'static str {
-    use std::os::unix::fs::FileTypeExt as _;
-    let kind = facts.file_type();
-    match () {
-        () if kind.is_dir() => "a folder",
-        () if kind.is_fifo() => "a fifo",
-        () if kind.is_socket() => "a socket",
-        () => "a device",
-    }
 }
 
 #[cfg(test)]

@@ -165,7 +165,7 @@ fn has_shard(root: &Path, depth: usize) -> bool {
 /// Returns the names of the first files below a folder.
 fn files_below(root: &Path, depth: usize) -> impl Iterator<Item = OsString> {
     let files = walk(root, depth).take(LOOKED_AT).flatten();
-    files.filter(|entry| entry.depth() > 0 && entry.file_type().is_file()).map(|entry| entry.file_name().to_owned())
+    files.filter(|entry| entry.depth() > 0 && entry.kind().is_file()).map(|entry| entry.file_name().to_owned())
 }
 
 #[cfg(test)]

@@ -48,10 +48,10 @@ pub fn packed_files(folder: &Path) -> Option<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in walk(folder, usize::MAX) {
         let entry = entry.ok()?;
-        if entry.file_type().is_dir() {
+        if entry.kind().is_dir() {
             continue;
         }
-        if !entry.file_type().is_file() || !is_named_packed(entry.path()) {
+        if !entry.kind().is_file() || !is_named_packed(entry.path()) {
             return None;
         }
         found.push(entry.into_path());

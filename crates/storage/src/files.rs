@@ -1,0 +1,337 @@
+//! What is at a path: kind, size and version of files and folders, on this machine and in stores.
+//!
+//! The functions are those of `std::fs` with the same names or nearly so, and have its errors.
+
+use super::location::{is_plain_key, Location, RemoteUrl};
+use super::read::pause;
+use super::store::store_of;
+use gristmill_core::FileStamp;
+use std::ffi::OsStr;
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Permission bits that objects and prefixes of a store are given.
+const OBJECT_MODE: u32 = 0o644;
+const PREFIX_MODE: u32 = 0o755;
+/// Nanoseconds in a second.
+const SECOND_NS: i64 = 1_000_000_000;
+
+/// What an entry of a folder is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file, or an object.
+    File,
+    /// A folder, or a prefix of keys.
+    Folder,
+    /// A symbolic link that was not followed.
+    Link,
+    /// A fifo.
+    Fifo,
+    /// A socket.
+    Socket,
+    /// A device.
+    Device,
+}
+
+impl FileKind {
+    pub(crate) fn of(kind: std::fs::FileType) -> Self {
+        match () {
+            () if kind.is_file() => Self::File,
+            () if kind.is_dir() => Self::Folder,
+            () if kind.is_symlink() => Self::Link,
+            () if kind.is_fifo() => Self::Fifo,
+            () if kind.is_socket() => Self::Socket,
+            () => Self::Device,
+        }
+    }
+
+    /// Whether it is a regular file.
+    pub fn is_file(self) -> bool {
+        self == Self::File
+    }
+
+    /// Whether it is a folder.
+    pub fn is_dir(self) -> bool {
+        self == Self::Folder
+    }
+
+    /// Whether it is a symbolic link.
+    pub fn is_symlink(self) -> bool {
+        self == Self::Link
+    }
+
+    /// Returns the kind with its article, as in "it is a folder".
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::File => "a file",
+            Self::Folder => "a folder",
+            Self::Link => "a link",
+            Self::Fifo => "a fifo",
+            Self::Socket => "a socket",
+            Self::Device => "a device",
+        }
+    }
+}
+
+/// Kind, size and version of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileInfo {
+    /// What it is.
+    pub kind: FileKind,
+    /// Size, time and inode. For an object, the inode is a hash of its version.
+    pub stamp: FileStamp,
+    /// Permission bits (`mode & 0o7777`). Objects have none and are given `0o644`.
+    pub mode: u32,
+    /// Number of hard links.
+    pub links: u64,
+    /// Number of the file system.
+    pub device: u64,
+}
+
+impl FileInfo {
+    /// Returns the information of a local file.
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        let modified_ns = metadata.mtime().saturating_mul(SECOND_NS).saturating_add(metadata.mtime_nsec());
+        Self {
+            kind: FileKind::of(metadata.file_type()),
+            stamp: FileStamp { bytes: metadata.len(), modified_ns, inode: metadata.ino() },
+            mode: metadata.mode() & 0o7777,
+            links: metadata.nlink(),
+            device: metadata.dev(),
+        }
+    }
+
+    /// Returns the information of an object. `version` is what its store distinguishes versions by.
+    pub fn of_object(bytes: u64, modified_ns: i64, version: &str) -> Self {
+        let inode = xxhash_rust::xxh3::xxh3_64(version.as_bytes());
+        let stamp = FileStamp { bytes, modified_ns, inode };
+        Self { kind: FileKind::File, stamp, mode: OBJECT_MODE, links: 1, device: 0 }
+    }
+
+    /// Returns the information of a prefix.
+    pub fn of_prefix() -> Self {
+        let stamp = FileStamp::default();
+        Self { kind: FileKind::Folder, stamp, mode: PREFIX_MODE, links: 1, device: 0 }
+    }
+
+    /// Whether it is a regular file.
+    pub fn is_file(&self) -> bool {
+        self.kind.is_file()
+    }
+
+    /// Whether it is a folder.
+    pub fn is_dir(&self) -> bool {
+        self.kind.is_dir()
+    }
+
+    /// Whether it is a symbolic link.
+    pub fn is_symlink(&self) -> bool {
+        self.kind.is_symlink()
+    }
+
+    /// Returns the size in bytes.
+    pub fn len(&self) -> u64 {
+        self.stamp.bytes
+    }
+
+    /// Whether the size is 0.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the time of the last modification.
+    pub fn modified(&self) -> SystemTime {
+        let distance = Duration::from_nanos(self.stamp.modified_ns.unsigned_abs());
+        match self.stamp.modified_ns < 0 {
+            true => UNIX_EPOCH - distance,
+            false => UNIX_EPOCH + distance,
+        }
+    }
+}
+
+/// Returns what a path leads to; symbolic links are followed.
+pub fn metadata(path: impl AsRef<Path>) -> io::Result<FileInfo> {
+    match Location::of(path.as_ref()) {
+        Location::Local(path) => std::fs::metadata(path).map(|metadata| FileInfo::of(&metadata)),
+        Location::Remote(url) => remote_metadata(&url),
+    }
+}
+
+/// Returns what is at a path; a symbolic link is not followed.
+pub fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<FileInfo> {
+    match Location::of(path.as_ref()) {
+        Location::Local(path) => std::fs::symlink_metadata(path).map(|metadata| FileInfo::of(&metadata)),
+        Location::Remote(url) => remote_metadata(&url),
+    }
+}
+
+fn remote_metadata(url: &RemoteUrl<'_>) -> io::Result<FileInfo> {
+    pause();
+    store_of(url)?.info(url)?.ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+/// Whether a path leads to anything; links are followed.
+pub fn exists(path: impl AsRef<Path>) -> bool {
+    metadata(path).is_ok()
+}
+
+/// Whether there is anything at a path, a broken link included.
+pub fn is_taken(path: impl AsRef<Path>) -> bool {
+    symlink_metadata(path).is_ok()
+}
+
+/// Whether a path leads to anything; links are followed.
+///
+/// # Errors
+/// It cannot be determined.
+pub fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
+    match metadata(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a path leads to a regular file; links are followed.
+pub fn is_file(path: impl AsRef<Path>) -> bool {
+    metadata(path).is_ok_and(|info| info.is_file())
+}
+
+/// Whether a path leads to a folder; links are followed.
+pub fn is_dir(path: impl AsRef<Path>) -> bool {
+    metadata(path).is_ok_and(|info| info.is_dir())
+}
+
+/// Whether a path is a symbolic link.
+pub fn is_symlink(path: impl AsRef<Path>) -> bool {
+    symlink_metadata(path).is_ok_and(|info| info.is_symlink())
+}
+
+/// Returns the absolute path without links and `..`. That of a location in a store is itself, if there is anything.
+pub fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
+    match Location::of(path.as_ref()) {
+        Location::Local(path) => std::fs::canonicalize(path),
+        Location::Remote(url) => remote_metadata(&url).map(|_| url.to_path()),
+    }
+}
+
+/// Returns the path from the root, without asking for what is there. That of a location in a store is itself.
+pub fn absolute(path: impl AsRef<Path>) -> io::Result<PathBuf> {
+    match Location::of(path.as_ref()) {
+        Location::Local(path) => std::path::absolute(path),
+        Location::Remote(url) => Ok(url.to_path()),
+    }
+}
+
+/// Whether a path does not depend on the current folder.
+pub fn is_absolute(path: impl AsRef<Path>) -> bool {
+    match Location::of(path.as_ref()) {
+        Location::Local(path) => path.is_absolute(),
+        Location::Remote(_) => true,
+    }
+}
+
+/// Reads a whole file that is known to be small; [`read_whole`](super::read::read_whole) takes a limit.
+pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    match Location::of(path.as_ref()) {
+        Location::Local(path) => std::fs::read(path),
+        Location::Remote(url) => {
+            let (info, file) = store_of(&url)?.open(&url)?;
+            let mut bytes = vec![0; usize::try_from(info.len()).map_err(io::Error::other)?];
+            file.read_exact_at(&mut bytes, 0)?;
+            Ok(bytes)
+        }
+    }
+}
+
+/// Reads a whole text file like [`read`].
+pub fn read_to_string(path: impl AsRef<Path>) -> io::Result<String> {
+    String::from_utf8(read(path)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not valid UTF-8"))
+}
+
+/// An entry of a folder.
+#[derive(Clone, Debug)]
+pub struct FolderEntry {
+    path: PathBuf,
+    kind: FileKind,
+    /// Known at once for objects.
+    info: Option<FileInfo>,
+}
+
+impl FolderEntry {
+    /// Returns the path: that of the folder, and the name.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the path.
+    pub fn into_path(self) -> PathBuf {
+        self.path
+    }
+
+    /// Returns the name.
+    pub fn file_name(&self) -> &OsStr {
+        self.path.file_name().unwrap_or_default()
+    }
+
+    /// Returns what it is; links are not followed.
+    pub fn kind(&self) -> FileKind {
+        self.kind
+    }
+
+    /// Returns kind, size and version; links are not followed.
+    pub fn metadata(&self) -> io::Result<FileInfo> {
+        match self.info {
+            Some(info) => Ok(info),
+            None => symlink_metadata(&self.path),
+        }
+    }
+}
+
+/// Lists a folder, in no certain order. Objects whose key cannot be a path are left out.
+pub fn read_dir(folder: impl AsRef<Path>) -> io::Result<Box<dyn Iterator<Item = io::Result<FolderEntry>>>> {
+    match Location::of(folder.as_ref()) {
+        Location::Local(folder) => {
+            let entries = std::fs::read_dir(folder)?.map(|entry| {
+                let entry = entry?;
+                Ok(FolderEntry { path: entry.path(), kind: FileKind::of(entry.file_type()?), info: None })
+            });
+            Ok(Box::new(entries))
+        }
+        Location::Remote(url) => {
+            let entries = remote_entries(&url, false)?;
+            Ok(Box::new(entries.into_iter().map(Ok)))
+        }
+    }
+}
+
+/// Lists what is below a prefix.
+///
+/// # Errors
+/// There is nothing, or an object in its place.
+pub(crate) fn remote_entries(url: &RemoteUrl<'_>, recursive: bool) -> io::Result<Vec<FolderEntry>> {
+    pause();
+    let mut entries = Vec::new();
+    let store = store_of(url)?;
+    store.list(url, recursive, &mut |entry| {
+        if is_plain_key(&entry.key) {
+            let path = url.with_key(&entry.key);
+            entries.push(FolderEntry { path, kind: entry.info.kind, info: Some(entry.info) });
+        }
+        Ok(true)
+    })?;
+    if entries.is_empty() && !url.key.is_empty() {
+        return match store.info(url)? {
+            Some(info) if info.is_dir() => Ok(entries),
+            Some(_) => Err(io::ErrorKind::NotADirectory.into()),
+            None => Err(io::ErrorKind::NotFound.into()),
+        };
+    }
+    Ok(entries)
+}
+
+#[cfg(test)]
+mod tests;

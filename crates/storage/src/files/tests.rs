@@ -1,0 +1,113 @@
+use super::*;
+use crate::memory_store::put;
+use crate::read::{open_read, read_whole};
+use crate::walk::{walk, Walk};
+use gristmill_core::Failure;
+
+/// Fills a bucket, and a local folder with the same files.
+fn both(bucket: &str, files: &[(&str, &[u8])]) -> (PathBuf, tempfile::TempDir) {
+    let (root, folder) = (PathBuf::from(format!("mem://{bucket}/set")), tempfile::tempdir().unwrap());
+    for (name, bytes) in files {
+        put(&root.join(name), bytes);
+        std::fs::create_dir_all(folder.path().join(name).parent().unwrap()).unwrap();
+        std::fs::write(folder.path().join(name), bytes).unwrap();
+    }
+    (root, folder)
+}
+
+const FILES: &[(&str, &[u8])] =
+    &[("a.tar", b"0123456789"), ("a/x", b"x"), ("a/y/z", b""), ("a-b", b"ab"), (".hidden/h", b"h"), ("b.txt", b"text")];
+
+#[test]
+fn objects_are_found_and_read_like_files() {
+    let (root, folder) = both("read", FILES);
+    for name in ["a.tar", "a", "a/y", "a/y/z", "b.txt", "", "c", "a/", "a.tar/x"] {
+        let (object, file) = (metadata(root.join(name)), metadata(folder.path().join(name)));
+        let kind = |info: io::Result<FileInfo>| info.map(|info| (info.kind, info.is_file().then_some(info.len()))).ok();
+        assert_eq!(kind(object), kind(file), "{name}");
+    }
+    let file = open_read(&root.join("a.tar")).unwrap();
+    let mut buffer = [0; 4];
+    file.read_exact_at(&mut buffer, 3).unwrap();
+    assert_eq!((&buffer, file.len()), (b"3456", 10));
+    assert_eq!(file.read_at(&mut buffer, 8).unwrap(), 2);
+    assert_eq!(file.read_at(&mut buffer, 10).unwrap(), 0);
+    assert_eq!(file.read_exact_at(&mut buffer, 8).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    assert_eq!(file.stamp().unwrap(), metadata(root.join("a.tar")).unwrap().stamp);
+    assert_eq!(read_whole(&root.join("b.txt"), 10).unwrap().unwrap(), b"text");
+    assert_eq!(read_whole(&root.join("c"), 10).unwrap(), None);
+    assert_eq!(read_to_string(root.join("b.txt")).unwrap(), "text");
+    let failure = open_read(&root.join("a")).unwrap_err();
+    assert_eq!(failure.to_string(), "opening failed on mem://read/set/a: it is a folder, not a file");
+    let failure = open_read(&root.join("c")).unwrap_err();
+    assert_eq!(failure.to_string(), "opening failed on mem://read/set/c: no such file or folder");
+    assert!(failure.is_missing());
+}
+
+#[test]
+fn an_object_that_was_replaced_has_another_stamp() {
+    let path = Path::new("mem://replaced/a");
+    put(path, b"1234");
+    let before = metadata(path).unwrap().stamp;
+    put(path, b"5678");
+    assert_ne!(metadata(path).unwrap().stamp, before);
+    assert_eq!(canonicalize(path).unwrap(), path);
+    assert_eq!((absolute(path).unwrap(), is_absolute(path)), (path.to_owned(), true));
+}
+
+#[test]
+fn folders_of_a_store_are_listed_and_walked_like_folders() {
+    let (root, folder) = both("list", FILES);
+    let names = |folder: &Path| {
+        let mut names: Vec<_> = read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.map(|e| (e.file_name().to_owned(), e.kind())).unwrap())
+            .collect();
+        names.sort_by(|a, b| a.0.cmp(&b.0));
+        names
+    };
+    for below in ["", "a", "a/y"] {
+        assert_eq!(names(&root.join(below)), names(&folder.path().join(below)), "{below}");
+    }
+    assert_eq!(read_dir(root.join("c")).err().unwrap().kind(), io::ErrorKind::NotFound);
+    assert_eq!(read_dir(root.join("a.tar")).err().unwrap().kind(), io::ErrorKind::NotADirectory);
+    let walked = |root: &Path, depth: usize| -> Vec<_> {
+        let entries = Walk::new(root).sorted().max_depth(depth).filter_entry(|entry| entry.file_name() != "y");
+        let of = |entry: crate::walk::WalkEntry| {
+            let size = entry.kind().is_file().then(|| entry.metadata().unwrap().len());
+            (entry.path().strip_prefix(root).unwrap().to_owned(), entry.depth(), entry.kind(), size)
+        };
+        entries.map(|entry| of(entry.unwrap())).collect()
+    };
+    for depth in [0, 1, 2, usize::MAX] {
+        assert_eq!(walked(&root, depth), walked(folder.path(), depth), "{depth}");
+    }
+    let shown = |root: &Path| {
+        let mut shown: Vec<_> =
+            walk(root, 3).map(|entry| entry.unwrap().path().strip_prefix(root).unwrap().to_owned()).collect();
+        shown.sort();
+        shown
+    };
+    assert_eq!(shown(&root), shown(folder.path()));
+    let missing = Walk::new(root.join("c")).into_iter().next().unwrap().unwrap_err();
+    assert_eq!(missing.io_error().unwrap().kind(), io::ErrorKind::NotFound);
+}
+
+#[test]
+fn keys_that_are_no_paths_do_not_hide_their_neighbours() {
+    let root = Path::new("mem://unusual/set");
+    for key in ["a//b", "a/./c", "a/d", "a/e/"] {
+        put(&root.with_file_name(format!("set/{key}")), b"1");
+    }
+    let found: Vec<_> = Walk::new(root).into_iter().map(|entry| entry.unwrap().into_path()).collect();
+    assert!(found.contains(&root.join("a/d")), "{found:?}");
+    assert!(found.iter().all(|path| !path.to_str().unwrap().contains("//b")), "{found:?}");
+}
+
+#[test]
+fn the_failure_of_a_store_is_kept_in_the_error() {
+    let inner = Failure::usage("asking the store", "it is closed").with_hint("open it");
+    let failure = Failure::io("opening", "mem://b/x", &inner.clone().into_io());
+    assert_eq!(failure.to_string(), "opening failed on mem://b/x: it is closed");
+    assert_eq!((failure.class, failure.hint), (inner.class, inner.hint));
+}

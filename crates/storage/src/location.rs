@@ -1,0 +1,118 @@
+//! Where a path leads: to a file of this machine, or to an object of a store.
+//!
+//! Plans, reports and messages name both in the same form, as text, so a [`Path`] holds both: `/data/a.tar` and `s3://bucket/data/a.tar`.
+//! Names below a bucket never contain an empty segment, `.` or `..` ([`is_plain_key`]), so joining, splitting and comparing of paths mean the
+//! same for objects as for files. Every access goes through this crate, which parses the location again; clippy rejects `std::fs` elsewhere.
+
+use super::store::{Scheme, SCHEMES};
+use std::path::{Path, PathBuf};
+
+/// Where a path leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Location<'a> {
+    /// A file or folder of this machine.
+    Local(&'a Path),
+    /// An object, or the objects below a prefix.
+    Remote(RemoteUrl<'a>),
+}
+
+/// The address of an object, of a prefix or of a bucket: `SCHEME://BUCKET/KEY`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RemoteUrl<'a> {
+    /// Its store.
+    pub scheme: &'static Scheme,
+    /// Name of the bucket.
+    pub bucket: &'a str,
+    /// Key of the object, or the beginning of keys; without a slash at its end, empty for the whole bucket.
+    pub key: &'a str,
+}
+
+impl<'a> Location<'a> {
+    /// Parses a path. What begins with none of the known schemes, or is not UTF-8, is local.
+    pub fn of(path: &'a Path) -> Self {
+        match RemoteUrl::parse(path) {
+            Some(url) => Self::Remote(url),
+            None => Self::Local(path),
+        }
+    }
+}
+
+impl<'a> RemoteUrl<'a> {
+    /// Parses a path that begins with a known scheme.
+    pub fn parse(path: &'a Path) -> Option<Self> {
+        let bytes = path.as_os_str().as_encoded_bytes();
+        let scheme = SCHEMES.iter().find(|scheme| {
+            let rest = bytes.strip_prefix(scheme.name.as_bytes());
+            rest.is_some_and(|rest| rest.starts_with(b"://"))
+        })?;
+        let rest = path.to_str()?.get(scheme.name.len() + "://".len()..)?;
+        let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
+        Some(Self { scheme, bucket, key: key.trim_end_matches('/') })
+    }
+
+    /// Returns the address of another key of the bucket, as a path.
+    pub fn with_key(&self, key: &str) -> PathBuf {
+        PathBuf::from(format!("{}://{}/{key}", self.scheme.name, self.bucket))
+    }
+
+    /// Returns the beginning of the keys below this one: empty, or with a slash at its end.
+    pub fn prefix(&self) -> String {
+        match self.key {
+            "" => String::new(),
+            key => format!("{key}/"),
+        }
+    }
+
+    /// Returns the address as a path.
+    pub fn to_path(self) -> PathBuf {
+        match self.key {
+            "" => PathBuf::from(format!("{}://{}", self.scheme.name, self.bucket)),
+            key => self.with_key(key),
+        }
+    }
+}
+
+/// Whether a path leads to a store.
+pub fn is_remote(path: &Path) -> bool {
+    RemoteUrl::parse(path).is_some()
+}
+
+/// Whether a key can be a path below its bucket: no segment is empty, `.` or `..`, and none contains a byte 0.
+pub fn is_plain_key(key: &str) -> bool {
+    !key.contains('\0') && key.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_have_a_bucket_and_a_key() {
+        let parsed = |text: &str| {
+            let url = RemoteUrl::parse(Path::new(text))?;
+            Some((url.bucket.to_owned(), url.key.to_owned()))
+        };
+        assert_eq!(parsed("mem://b/a/b.tar"), Some(("b".into(), "a/b.tar".into())));
+        assert_eq!(parsed("mem://b/a/"), Some(("b".into(), "a".into())));
+        assert_eq!(parsed("mem://b"), Some(("b".into(), String::new())));
+        assert_eq!(parsed("mem://b/a b+%41"), Some(("b".into(), "a b+%41".into())));
+        for local in ["mem:/b/a", "memo://b/a", "a/mem://b", "/mem", "hf://datasets/o/n", ""] {
+            assert_eq!(parsed(local), None, "{local}");
+        }
+    }
+
+    #[test]
+    fn paths_of_objects_are_joined_and_split_like_paths_of_files() {
+        let root = Path::new("mem://bucket/set");
+        let shard = root.join("a/b.tar");
+        assert_eq!(shard.to_str(), Some("mem://bucket/set/a/b.tar"));
+        assert_eq!(shard.strip_prefix(root).unwrap(), Path::new("a/b.tar"));
+        assert_eq!(RemoteUrl::parse(shard.parent().unwrap()).unwrap().key, "set/a");
+        assert_eq!(RemoteUrl::parse(&shard.with_extension("tar.idx")).unwrap().key, "set/a/b.tar.idx");
+        assert_eq!(RemoteUrl::parse(root).unwrap().with_key("x"), Path::new("mem://bucket/x"));
+        assert!(is_plain_key("a/b c/\u{e4}"));
+        for odd in ["", "a//b", "/a", "a/", "./a", "a/../b", "a\0"] {
+            assert!(!is_plain_key(odd), "{odd:?}");
+        }
+    }
+}

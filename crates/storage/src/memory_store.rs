@@ -1,0 +1,109 @@
+//! A store in memory, `mem://BUCKET/KEY`, for tests: what works on it works on every store.
+
+use super::files::FileInfo;
+use super::location::RemoteUrl;
+use super::store::{RangeRead, Scheme, Store, StoreEntry, TakeEntry};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+/// The row of the store.
+pub(super) const SCHEME: Scheme =
+    Scheme { name: "mem", title: "memory", open: |url| Ok(Arc::new(MemoryStore { bucket: url.bucket.to_owned() })) };
+
+/// An object: its content, and its number among all that were ever put.
+#[derive(Clone)]
+struct Object {
+    bytes: Arc<[u8]>,
+    version: i64,
+}
+
+/// Objects by bucket and key.
+static OBJECTS: LazyLock<Mutex<BTreeMap<(String, String), Object>>> = LazyLock::new(Mutex::default);
+
+struct MemoryStore {
+    bucket: String,
+}
+
+impl Object {
+    fn info(&self) -> FileInfo {
+        FileInfo::of_object(self.bytes.len() as u64, self.version, &self.version.to_string())
+    }
+}
+
+/// Puts an object at an address `mem://BUCKET/KEY`, and replaces one that is there.
+///
+/// # Panics
+/// If the path is no such address.
+pub fn put(path: &Path, bytes: &[u8]) {
+    static VERSION: AtomicI64 = AtomicI64::new(1);
+    let url = RemoteUrl::parse(path).filter(|url| url.scheme.name == SCHEME.name);
+    let Some(url) = url else { panic!("{} is no address of memory", path.display()) };
+    let object = Object { bytes: bytes.into(), version: VERSION.fetch_add(1, Ordering::Relaxed) };
+    let name = (url.bucket.to_owned(), url.key.to_owned());
+    OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).insert(name, object);
+}
+
+impl MemoryStore {
+    fn get(&self, key: &str) -> Option<Object> {
+        let objects = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
+        objects.get(&(self.bucket.clone(), key.to_owned())).cloned()
+    }
+
+    /// Returns the objects below a prefix.
+    fn below(&self, prefix: &str) -> Vec<(String, Object)> {
+        let objects = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = (self.bucket.clone(), prefix.to_owned());
+        let all = objects.range(from..).take_while(|((bucket, _), _)| *bucket == self.bucket);
+        all.take_while(|((_, key), _)| key.starts_with(prefix))
+            .map(|((_, key), object)| (key.clone(), object.clone()))
+            .collect()
+    }
+}
+
+impl Store for MemoryStore {
+    fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
+        let folder = || (!self.below(&url.prefix()).is_empty()).then(FileInfo::of_prefix);
+        Ok(self.get(url.key).map(|object| object.info()).or_else(folder))
+    }
+
+    fn list(&self, folder: &RemoteUrl<'_>, recursive: bool, take: TakeEntry<'_>) -> io::Result<()> {
+        let prefix = folder.prefix();
+        let mut last = String::new();
+        for (key, object) in self.below(&prefix) {
+            let below = key.get(prefix.len()..).unwrap_or_default();
+            let (key, info) = match below.split_once('/') {
+                Some((name, _)) if !recursive => (format!("{prefix}{name}"), FileInfo::of_prefix()),
+                _ => (key, object.info()),
+            };
+            if info.is_dir() && key == last {
+                continue;
+            }
+            last.clone_from(&key);
+            if !take(StoreEntry { key, info })? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&self, url: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
+        let object = self.get(url.key).ok_or(io::ErrorKind::NotFound)?;
+        Ok((object.info(), Box::new(OpenObject { bytes: object.bytes })))
+    }
+}
+
+struct OpenObject {
+    bytes: Arc<[u8]>,
+}
+
+impl RangeRead for OpenObject {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        let bytes = self.bytes.get(from..).and_then(|bytes| bytes.get(..buffer.len()));
+        buffer.copy_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+}

@@ -1,0 +1,88 @@
+//! Stores: what holds the objects of remote locations.
+//!
+//! A store is a row of [`SCHEMES`] and an implementation of [`Store`]. Nothing outside this crate knows one by its name.
+
+use super::files::FileInfo;
+use super::location::RemoteUrl;
+use gristmill_core::{Failure, Outcome};
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A kind of stores, known by the beginning of its addresses.
+#[derive(Debug)]
+pub struct Scheme {
+    /// What stands before `://`.
+    pub name: &'static str,
+    /// Name of the kind, in messages.
+    pub title: &'static str,
+    /// Connects to the store of an address. Nothing is asked before it is used.
+    pub open: fn(&RemoteUrl<'_>) -> Outcome<Arc<dyn Store>>,
+}
+
+impl PartialEq for Scheme {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Scheme {}
+
+/// All kinds of stores.
+pub static SCHEMES: &[Scheme] = &[
+    #[cfg(any(test, feature = "testing"))]
+    super::memory_store::SCHEME,
+];
+
+/// An object of a listing, or a prefix that several have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreEntry {
+    /// Key of the object, or the prefix without the slash at its end.
+    pub key: String,
+    /// Size, version and kind.
+    pub info: FileInfo,
+}
+
+/// What is called for each entry of a listing; `false` ends it.
+pub type TakeEntry<'a> = &'a mut dyn FnMut(StoreEntry) -> io::Result<bool>;
+
+/// A store of objects. All methods wait for the answer.
+///
+/// # Errors
+/// An error of kind [`NotFound`](io::ErrorKind::NotFound) states that there is no such object. Other errors of a store contain the
+/// [`Failure`] that explains them, which [`Failure::io`] returns.
+pub trait Store: Send + Sync {
+    /// Returns what is at an address: an object; else a folder, if there is an object below it; `None` if there is neither.
+    fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>>;
+
+    /// Lists what is below a prefix, in the order of the keys: every object, or with `recursive` off only the next level, whose folders are
+    /// the prefixes that keys have in common up to a slash. Keys of no plain path ([`is_plain_key`](super::location::is_plain_key)) are
+    /// listed, too.
+    fn list(&self, folder: &RemoteUrl<'_>, recursive: bool, take: TakeEntry<'_>) -> io::Result<()>;
+
+    /// Opens an object for reading by ranges. All of them are of one version: that of `info`, if it was asked for before.
+    fn open(&self, url: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)>;
+}
+
+/// An object that is read by ranges from any number of threads.
+pub trait RangeRead: Send + Sync {
+    /// Fills the buffer from an offset. The range is within the object.
+    ///
+    /// # Errors
+    /// Also if the object is no longer the one that was opened.
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+}
+
+/// Returns the store of an address; it is the same one for the whole run.
+pub fn store_of(url: &RemoteUrl<'_>) -> io::Result<Arc<dyn Store>> {
+    type Stores = Mutex<HashMap<(&'static str, String), Arc<dyn Store>>>;
+    static STORES: std::sync::LazyLock<Stores> = std::sync::LazyLock::new(Mutex::default);
+    let mut stores = STORES.lock().unwrap_or_else(PoisonError::into_inner);
+    let name = (url.scheme.name, url.bucket.to_owned());
+    if let Some(store) = stores.get(&name) {
+        return Ok(Arc::clone(store));
+    }
+    let store = (url.scheme.open)(url).map_err(Failure::into_io)?;
+    stores.insert(name, Arc::clone(&store));
+    Ok(store)
+}
