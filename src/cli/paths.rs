@@ -1,14 +1,62 @@
 //! Checks of arguments: paths that are not local, sizes with a unit.
 
 use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_storage::location::{is_plain_key, is_remote, RemoteUrl};
 use gristmill_storage::remote::{is_hub_url, RepositoryUrl};
+use gristmill_storage::store::SCHEMES;
 use std::path::Path;
 
-/// Returns a path as stored in a plan: local, and UTF-8.
+/// What to do where addresses are not supported.
+const COPY_HINT: &str = "copy or mount the data, and give the local folder";
+
+/// Returns a path as stored in a plan: on this machine, and UTF-8.
 pub fn local(path: &Path) -> Outcome<String> {
+    let text = utf8(path)?;
+    match text.split_once("://") {
+        Some((scheme, _)) if is_scheme(scheme) && !files::exists(path) || is_remote(path) => {
+            let refuse = |why: String, hint: &str| {
+                Err(Failure::usage("opening the data set", why)
+                    .on(Subject::path(without_query(text)))
+                    .with_hint(hint.to_owned()))
+            };
+            match is_remote(path) {
+                true => refuse("an address is not supported here yet".into(), COPY_HINT),
+                false => refuse(format!("there are no addresses of {scheme}://"), &known_schemes()),
+            }
+        }
+        _ => Ok(text.to_owned()),
+    }
+}
+
+/// Returns a path like [`local`], or the address of an object or a prefix of a store, as stored in a plan.
+pub fn local_or_store(path: &Path) -> Outcome<String> {
+    match RemoteUrl::parse(path) {
+        Some(url) if url.bucket.is_empty() => Err(Failure::usage("reading the address", "it has no bucket")
+            .on(Subject::path(path))
+            .with_hint(format!("{}://BUCKET/KEY", url.scheme.name))),
+        Some(url) if !(url.key.is_empty() || is_plain_key(url.key)) => {
+            Err(Failure::usage("reading the address", "a part of its key is empty, '.' or '..'")
+                .on(Subject::path(path))
+                .with_hint("name the folder above it"))
+        }
+        Some(_) => utf8(path).map(str::to_owned),
+        None => local(path),
+    }
+}
+
+/// Returns a path like [`local_or_store`], or the address of a data set of the hub, as stored in a plan.
+pub fn local_or_address(path: &Path) -> Outcome<String> {
+    match path.to_str().filter(|text| is_hub_url(text)) {
+        Some(text) => RepositoryUrl::parse(text).map(|_| text.to_owned()),
+        None => local_or_store(path),
+    }
+}
+
+fn utf8(path: &Path) -> Outcome<&str> {
     let Some(text) = path.to_str() else {
-        let hint = match path.is_file() {
+        let hint = match files::is_file(path) {
             true => "rename it",
             false => "change into the folder and give `.` as the path",
         };
@@ -16,30 +64,21 @@ pub fn local(path: &Path) -> Outcome<String> {
             .on(Subject::path(path))
             .with_hint(hint));
     };
-    if text.is_empty() {
-        return Err(Failure::usage("reading the path", "it is empty").with_hint("`.` is the current folder"));
-    }
-    match text.split_once("://") {
-        Some((scheme, _)) if is_scheme(scheme) && !path.exists() => {
-            Err(Failure::usage("opening the data set", format!("{scheme}:// is not supported yet"))
-                .on(Subject::path(without_query(text)))
-                .with_hint("copy or mount the data, and give the local folder"))
-        }
-        _ => Ok(text.to_owned()),
+    match text.is_empty() {
+        true => Err(Failure::usage("reading the path", "it is empty").with_hint("`.` is the current folder")),
+        false => Ok(text),
     }
 }
 
-/// Returns a path like [`local`], or the address of a data set of the hub, as stored in a plan.
-pub fn local_or_address(path: &Path) -> Outcome<String> {
-    match path.to_str().filter(|text| is_hub_url(text)) {
-        Some(text) => RepositoryUrl::parse(text).map(|_| text.to_owned()),
-        None => local(path),
-    }
+/// Returns the schemes that are known, for a hint.
+fn known_schemes() -> String {
+    let stores = SCHEMES.iter().filter(|scheme| !scheme.is_alias).map(|scheme| format!("{}://", scheme.name));
+    format!("the addresses that are read begin with {}", stores.chain(["hf://".into()]).collect::<Vec<_>>().join(", "))
 }
 
 /// Creates a folder and its missing parents.
 pub fn make_folder(dir: &Path, mode: u32) -> Outcome<()> {
-    if dir.is_dir() {
+    if files::is_dir(dir) {
         return Ok(());
     }
     if let Some(parent) = dir.parent().filter(|parent| !parent.as_os_str().is_empty()) {
@@ -101,16 +140,17 @@ mod tests {
 
     #[test]
     fn remote_paths_are_refused_without_their_query() {
-        let failure = local(Path::new("s3://bucket/x?signature=abc")).unwrap_err();
+        let failure = local(Path::new("nfs://bucket/x?signature=abc")).unwrap_err();
         assert_eq!(failure.class.code(), 2);
         assert!(!failure.to_string().contains("abc"));
-        assert!(failure.why.contains("not supported yet"));
+        assert!(failure.why.contains("there are no addresses of nfs://"), "{failure}");
+        assert!(failure.hint.unwrap().ends_with("hf://"));
         assert_eq!(local(Path::new("a/b")).unwrap(), "a/b");
         assert!(local(Path::new("")).is_err());
         let address = "hf://datasets/o/n@v1/data";
         assert_eq!(local_or_address(Path::new(address)).unwrap(), address);
         assert_eq!(local_or_address(Path::new("hf://datasets/o/n/../x")).unwrap_err().class.code(), 2);
-        assert!(local_or_address(Path::new("s3://b/x")).unwrap_err().why.contains("not supported yet"));
+        assert!(local_or_address(Path::new("nfs://b/x")).unwrap_err().why.contains("no addresses"));
         assert!(local(Path::new(address)).is_err());
     }
 }

@@ -5,6 +5,7 @@
 pub mod files;
 pub mod fs;
 pub mod identity;
+pub mod local_copy;
 pub mod location;
 pub mod lock;
 pub mod memory;

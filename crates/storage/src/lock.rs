@@ -2,7 +2,9 @@
 
 use super::fs::{Fs, RealFs};
 use super::identity::{ProcessIdentity, ProcessState};
+use super::location::RemoteUrl;
 use super::run_folder::RunFolder;
+use super::store::{store_of, Condition, Content};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
 use rustix::fs::{FlockOperation, Mode, OFlags};
@@ -17,6 +19,8 @@ const LOOKS: u32 = 40;
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
 /// Lock files are small; a larger file was not written by Gristmill.
 const MAX_LOCK_BYTES: u64 = 1 << 16;
+/// Name of the object that is the lock in a store.
+const OBJECT: &str = "lock";
 
 /// Holder of a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +41,15 @@ pub struct DatasetLock {
     holder: Holder,
     /// Kept open for the operating system's lock.
     _folder: Option<OwnedFd>,
+    /// The lock of the store that has the output.
+    object: Option<ObjectLock>,
+}
+
+/// A lock in a store: an object, which only one process can create.
+#[derive(Debug)]
+struct ObjectLock {
+    path: PathBuf,
+    token: String,
 }
 
 /// Result of an attempt to take the operating system's lock.
@@ -67,7 +80,10 @@ impl DatasetLock {
         loop {
             looks += 1;
             let result = own.create_outer(fs).and_then(|()| {
-                let lock = Self::acquire_with(fs, own, break_lock, true)?;
+                let mut lock = Self::acquire_with(fs, own, break_lock, true)?;
+                if let Some(url) = RemoteUrl::parse(&own.shown().join(OBJECT)) {
+                    lock.object = Some(ObjectLock::acquire(&url, &lock.holder, break_lock)?);
+                }
                 own.create(fs).map(|()| lock)
             });
             match result {
@@ -114,7 +130,7 @@ impl DatasetLock {
                 system_lock: folder.is_some(),
             };
             match take(fs, &path, &mine)? {
-                Attempt::Ours => return Ok(Self { path, holder: mine, _folder: folder }),
+                Attempt::Ours => return Ok(Self { path, holder: mine, _folder: folder, object: None }),
                 Attempt::Again => {}
                 Attempt::Held(by) => {
                     holder = by;
@@ -129,12 +145,50 @@ impl DatasetLock {
 
     /// Whether the lock file still contains this lock; `false` after another process has broken it.
     pub fn is_still_ours(&self) -> bool {
-        matches!(read_holder(&self.path), Ok(Some(Some(holder))) if holder.token == self.holder.token)
+        let is_held =
+            |path: &Path| matches!(read_holder(path), Ok(Some(Some(holder))) if holder.token == self.holder.token);
+        is_held(&self.path) && self.object.as_ref().is_none_or(|object| is_held(&object.path))
+    }
+}
+
+impl ObjectLock {
+    /// Creates the object, or fails with the name of the holder of the one that is there. That of a process of this host that has died is
+    /// replaced.
+    fn acquire(url: &RemoteUrl<'_>, holder: &Holder, break_lock: bool) -> Outcome<Self> {
+        let path = url.to_path();
+        let failed = |error: std::io::Error| Failure::io(LOCKING, &path, &error);
+        let store = store_of(url).map_err(failed)?;
+        let bytes = serde_json::to_vec(holder).unwrap_or_default();
+        let mut other = None;
+        for _ in 0..LOOKS {
+            if store.put(url, Content::Bytes(&bytes), Condition::IfAbsent).map_err(failed)? {
+                return Ok(Self { path, token: holder.token.clone() });
+            }
+            let Some(found) = read_holder(&path)? else { continue };
+            let is_dead = |by: &Holder| by.process.life(&holder.process) == ProcessState::Dead;
+            let may_replace = break_lock || found.as_ref().is_some_and(is_dead);
+            other = found;
+            if !may_replace {
+                break;
+            }
+            store.remove(url).map_err(failed)?;
+        }
+        Err(held_failure(&path, other.as_ref()))
+    }
+}
+
+impl Drop for ObjectLock {
+    fn drop(&mut self) {
+        if matches!(read_holder(&self.path), Ok(Some(Some(holder))) if holder.token == self.token) {
+            // If this fails, the next process on this host replaces it.
+            let _ = RealFs.remove_file(&self.path);
+        }
     }
 }
 
 impl Drop for DatasetLock {
     fn drop(&mut self) {
+        self.object = None;
         if self.is_still_ours() {
             // If this fails, the next process on this host takes the lock over.
             let _ = RealFs.remove_file(&self.path);

@@ -2,7 +2,7 @@
 
 use super::files::FileInfo;
 use super::location::RemoteUrl;
-use super::store::{RangeRead, Scheme, Store, StoreEntry, TakeEntry};
+use super::store::{Condition, Content, RangeRead, Scheme, Store, StoreEntry, TakeEntry};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -10,8 +10,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// The row of the store.
-pub(super) const SCHEME: Scheme =
-    Scheme { name: "mem", title: "memory", open: |url| Ok(Arc::new(MemoryStore { bucket: url.bucket.to_owned() })) };
+pub(super) const SCHEME: Scheme = Scheme {
+    name: "mem",
+    is_alias: false,
+    title: "memory",
+    open: |url| Ok(Arc::new(MemoryStore { bucket: url.bucket.to_owned() })),
+};
 
 /// An object: its content, and its number among all that were ever put.
 #[derive(Clone)]
@@ -38,11 +42,14 @@ impl Object {
 /// # Panics
 /// If the path is no such address.
 pub fn put(path: &Path, bytes: &[u8]) {
-    static VERSION: AtomicI64 = AtomicI64::new(1);
     let url = RemoteUrl::parse(path).filter(|url| url.scheme.name == SCHEME.name);
     let Some(url) = url else { panic!("{} is no address of memory", path.display()) };
+    insert((url.bucket.to_owned(), url.key.to_owned()), bytes);
+}
+
+fn insert(name: (String, String), bytes: &[u8]) {
+    static VERSION: AtomicI64 = AtomicI64::new(1);
     let object = Object { bytes: bytes.into(), version: VERSION.fetch_add(1, Ordering::Relaxed) };
-    let name = (url.bucket.to_owned(), url.key.to_owned());
     OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).insert(name, object);
 }
 
@@ -92,6 +99,28 @@ impl Store for MemoryStore {
     fn open(&self, url: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
         let object = self.get(url.key).ok_or(io::ErrorKind::NotFound)?;
         Ok((object.info(), Box::new(OpenObject { bytes: object.bytes })))
+    }
+
+    fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool> {
+        if condition == Condition::IfAbsent && self.get(url.key).is_some() {
+            return Ok(false);
+        }
+        let name = (self.bucket.clone(), url.key.to_owned());
+        match content {
+            Content::Bytes(bytes) => insert(name, bytes),
+            Content::File(file) => {
+                let mut bytes = vec![0; usize::try_from(file.len()).map_err(io::Error::other)?];
+                file.read_exact_at(&mut bytes, 0)?;
+                insert(name, &bytes);
+            }
+        }
+        Ok(true)
+    }
+
+    fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
+        let name = (self.bucket.clone(), url.key.to_owned());
+        OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+        Ok(())
     }
 }
 

@@ -1,6 +1,11 @@
 //! The program's own folder next to its output: plan, report, journal, lock and work in progress.
+//!
+//! Next to an output in a store, there are the plan, the report and the lock; the rest is in the state folder of this machine.
 
+use super::files::exists;
 use super::fs::{Fs, PRIVATE_FOLDER};
+use super::location::is_remote;
+use super::xdg;
 use gristmill_core::{Failure, Outcome};
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt as _;
@@ -9,6 +14,8 @@ use std::path::{Path, PathBuf};
 /// The folder of a WebDataset that readers look into.
 const META_FOLDER: &str = ".nv-meta";
 const NAME: &str = "gristmill";
+/// Name of the folder in the state folder with those of outputs in stores.
+const REMOTE: &str = "remote";
 
 /// Suffix of the folder next to an output.
 const END: &str = ".gristmill";
@@ -17,13 +24,15 @@ const END: &str = ".gristmill";
 pub fn is_beside_output(folder: &Path) -> bool {
     let name = folder.file_name().map_or(&b""[..], |name| name.as_encoded_bytes());
     let marks = ["plan.yaml", "report.json", "journal", "lock", "work", "renames"];
-    name.len() > END.len() && name.ends_with(END.as_bytes()) && marks.iter().any(|mark| folder.join(mark).exists())
+    name.len() > END.len() && name.ends_with(END.as_bytes()) && marks.iter().any(|mark| exists(folder.join(mark)))
 }
 
 /// Paths of the files of one own folder; nothing is created before [`create`](Self::create).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunFolder {
     path: PathBuf,
+    /// The folder next to the output: `path`, or an address.
+    shown: PathBuf,
     /// The folder whose permissions are copied to the own folder.
     model: PathBuf,
     /// Parent folders to create, outermost first.
@@ -34,22 +43,45 @@ impl RunFolder {
     /// Returns `<root>/.nv-meta/gristmill`.
     pub fn for_webdataset(root: &Path) -> Self {
         let meta = root.join(META_FOLDER);
-        Self { path: meta.join(NAME), model: root.to_owned(), parents: vec![meta] }
+        let shown = meta.join(NAME);
+        match is_remote(root) {
+            true => Self::of_store(shown, &xdg::state_dir()),
+            false => Self { path: shown.clone(), shown, model: root.to_owned(), parents: vec![meta] },
+        }
     }
     /// Returns `<output>.gristmill`, next to an output file or folder.
     pub fn for_output(output: &Path) -> Self {
         let mut name = output.file_name().map_or_else(|| OsString::from("output"), OsString::from);
         name.push(".");
         name.push(NAME);
+        if is_remote(output) {
+            return Self::of_store(output.with_file_name(name), &xdg::state_dir());
+        }
         let parent = match output.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
             _ => PathBuf::from("."),
         };
-        Self { path: parent.join(name), model: parent, parents: Vec::new() }
+        let path = parent.join(name);
+        Self { shown: path.clone(), path, model: parent, parents: Vec::new() }
     }
-    /// Returns the path of the folder itself.
+    /// Returns the folder in the state folder for the one of this address.
+    fn of_store(shown: PathBuf, state: &Path) -> Self {
+        let hash = xxhash_rust::xxh3::xxh3_128(shown.as_os_str().as_encoded_bytes());
+        let parent = state.join(REMOTE);
+        Self { path: parent.join(format!("{hash:032x}")), shown, model: state.to_owned(), parents: vec![parent] }
+    }
+    /// Returns the folder of a data set in a store, with another state folder.
+    #[cfg(test)]
+    pub(crate) fn in_state_folder(root: &Path, state: &Path) -> Self {
+        Self::of_store(root.join(META_FOLDER).join(NAME), state)
+    }
+    /// Returns the path of the folder itself, which is on this machine.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+    /// Returns the folder of plan and report, which is next to the output.
+    pub fn shown(&self) -> &Path {
+        &self.shown
     }
     /// Returns the output that such a folder belongs to, derived from its name; `None` if the name does not match.
     pub fn output_beside(folder: &Path) -> Option<PathBuf> {
@@ -58,27 +90,27 @@ impl RunFolder {
     }
     /// Returns the path of the plan of the last run.
     pub fn plan(&self) -> PathBuf {
-        self.path.join("plan.yaml")
+        self.shown.join("plan.yaml")
     }
     /// Returns the path of the report of the last run.
     pub fn report(&self) -> PathBuf {
-        self.path.join("report.json")
+        self.shown.join("report.json")
     }
     /// Returns the path of the problems of the last run beyond those listed in its report, one JSON object per line.
     pub fn unlisted_problems(&self) -> PathBuf {
-        self.path.join("unlisted-problems.jsonl")
+        self.shown.join("unlisted-problems.jsonl")
     }
     /// Returns the path of the ranges found by the last run of dedup, for inspection.
     pub fn ranges(&self) -> PathBuf {
-        self.path.join("ranges")
+        self.shown.join("ranges")
     }
     /// Returns the path of the plan of the last media-only run.
     pub fn media_plan(&self) -> PathBuf {
-        self.path.join("media-plan.yaml")
+        self.shown.join("media-plan.yaml")
     }
     /// Returns the path of the report of the last media-only run.
     pub fn media_report(&self) -> PathBuf {
-        self.path.join("media-report.json")
+        self.shown.join("media-report.json")
     }
     /// Returns the path of the journal: the finished units of a run that is not finished.
     pub fn journal(&self) -> PathBuf {
@@ -117,9 +149,17 @@ impl RunFolder {
     /// Like [`create`](Self::create), but without `work`, which only the holder of the lock uses.
     pub(super) fn create_outer(&self, fs: &dyn Fs) -> Outcome<()> {
         if !self.path.is_dir() {
-            let facts = std::fs::metadata(&self.model).map_err(|error| Failure::io("opening", &self.model, &error))?;
-            let mode = own_mode(facts.mode());
-            for folder in self.parents.iter().chain([&self.path]) {
+            let mode = match is_remote(&self.shown) {
+                true => PRIVATE_FOLDER,
+                false => {
+                    let model = std::fs::metadata(&self.model);
+                    own_mode(model.map_err(|error| Failure::io("opening", &self.model, &error))?.mode())
+                }
+            };
+            // Of those above the own folder, only the state folder may be missing.
+            let missing: Vec<&Path> = self.model.ancestors().take_while(|folder| !folder.is_dir()).collect();
+            let parents = self.parents.iter().map(PathBuf::as_path);
+            for folder in missing.into_iter().rev().chain(parents).chain([&*self.path]) {
                 fs.create_dir(folder, mode)?;
                 if let Some(parent) = folder.parent() {
                     fs.sync_dir(parent)?;

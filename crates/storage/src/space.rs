@@ -1,11 +1,15 @@
 //! How much disk space is free, and which paths share a file system.
 
+use super::location::is_remote;
 use gristmill_core::{Failure, Outcome};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Returns how many bytes this user may still write on the file system of `path` (or of its nearest existing folder).
+/// Returns how many bytes this user may still write on the file system of `path` (or of its nearest existing folder). Stores have no limit.
 pub fn free_bytes(path: &Path) -> Outcome<u64> {
+    if is_remote(path) {
+        return Ok(u64::MAX);
+    }
     let there = nearest(path);
     let facts = rustix::fs::statvfs(&there)
         .map_err(|error| Failure::io("asking for free space", path, &std::io::Error::from(error)))?;
@@ -14,7 +18,7 @@ pub fn free_bytes(path: &Path) -> Outcome<u64> {
 
 /// Whether two paths (or their nearest existing folders) are on the same file system.
 pub fn same_filesystem(a: &Path, b: &Path) -> Outcome<bool> {
-    Ok(device(a)? == device(b)?)
+    Ok(!is_remote(a) && !is_remote(b) && device(a)? == device(b)?)
 }
 
 fn device(path: &Path) -> Outcome<u64> {

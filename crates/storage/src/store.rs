@@ -4,6 +4,7 @@
 
 use super::files::FileInfo;
 use super::location::RemoteUrl;
+use super::read::ReadFile;
 use gristmill_core::{Failure, Outcome};
 use std::collections::HashMap;
 use std::io;
@@ -12,8 +13,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A kind of stores, known by the beginning of its addresses.
 #[derive(Debug)]
 pub struct Scheme {
-    /// What stands before `://`.
+    /// The text before `://`.
     pub name: &'static str,
+    /// Whether another row has the usual name of the same kind.
+    pub is_alias: bool,
     /// Name of the kind, in messages.
     pub title: &'static str,
     /// Connects to the store of an address. Nothing is asked before it is used.
@@ -60,8 +63,33 @@ pub trait Store: Send + Sync {
     /// listed, too.
     fn list(&self, folder: &RemoteUrl<'_>, recursive: bool, take: TakeEntry<'_>) -> io::Result<()>;
 
-    /// Opens an object for reading by ranges. All of them are of one version: that of `info`, if it was asked for before.
+    /// Opens an object for reading by ranges, all of one version.
     fn open(&self, url: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)>;
+
+    /// Puts an object, which is visible only as a whole, and replaces one that is there. Returns whether the condition held; if not, nothing
+    /// has changed.
+    fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool>;
+
+    /// Removes an object. A missing one is not an error.
+    fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()>;
+}
+
+/// The content of an object that is put. It may be read more than once.
+#[derive(Clone, Copy, Debug)]
+pub enum Content<'a> {
+    /// All of it.
+    Bytes(&'a [u8]),
+    /// A file.
+    File(&'a ReadFile),
+}
+
+/// When an object is put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// In any case.
+    Always,
+    /// If there is no object at the address.
+    IfAbsent,
 }
 
 /// An object that is read by ranges from any number of threads.

@@ -12,6 +12,8 @@ mod volatile;
 pub use buffered::BufferedFile;
 pub use real::RealFs;
 
+use super::location::{is_remote, RemoteUrl};
+use super::store::store_of;
 use gristmill_core::{Failure, Outcome, Subject};
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -127,6 +129,9 @@ pub trait Fs: Disk {
     }
     /// Makes a folder's entries durable. File systems that do not support this for folders are assumed to be durable.
     fn sync_dir(&self, path: &Path) -> Outcome<()> {
+        if is_remote(path) {
+            return Ok(());
+        }
         match repeat(|| self.raw_sync_dir(path)) {
             Err(error) if is_unsupported_sync(&error) => Ok(()),
             other => other.map_err(|error| Failure::io("making the folder durable", path, &error)),
@@ -138,6 +143,9 @@ pub trait Fs: Disk {
     }
     /// Creates a hard link to a file, or copies it if the file system has no hard links. `to` must not exist.
     fn hard_link_or_copy(&self, from: &Path, to: &Path) -> Outcome<()> {
+        if is_remote(from) {
+            return self.copy_file(from, to);
+        }
         match repeat(|| self.raw_link(from, to)) {
             Ok(()) => Ok(()),
             Err(error) if is_link_refused(&error) => self.copy_file(from, to),
@@ -158,8 +166,12 @@ pub trait Fs: Disk {
         }
         result
     }
-    /// Removes a file or symbolic link. A missing one is not an error.
+    /// Removes a file, symbolic link or object. A missing one is not an error.
     fn remove_file(&self, path: &Path) -> Outcome<()> {
+        if let Some(url) = RemoteUrl::parse(path) {
+            let removed = store_of(&url).and_then(|store| store.remove(&url));
+            return removed.map_err(|error| Failure::io("removing", path, &error));
+        }
         match repeat(|| self.raw_unlink(path)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             other => other.map_err(|error| Failure::io("removing", path, &error)),
@@ -169,7 +181,8 @@ pub trait Fs: Disk {
     fn remove_dir_all(&self, path: &Path) -> Outcome<()> {
         remove_tree(self, path)
     }
-    /// Creates a folder with these permission bits, regardless of the umask. An existing folder is not an error and keeps its mode.
+    /// Creates a folder with these permission bits, regardless of the umask. An existing folder is not an error and keeps its mode. Stores have
+    /// no folders: there, nothing is done.
     ///
     /// A path that ends in `..` is refused. It occurs when the missing parents of an output are created and the output contains `new/..`,
     /// where `new` does not exist: the output was checked before, and there was nothing, but once `new` exists, the same path leads to
@@ -179,6 +192,9 @@ pub trait Fs: Disk {
             return Err(Failure::usage("creating the folder", "`..` follows a folder that does not exist")
                 .on(Subject::path(path))
                 .with_hint("give the path without it"));
+        }
+        if is_remote(path) {
+            return Ok(());
         }
         // Another run may remove the folder between the two checks; the loop then creates it.
         let mut races = 8;

@@ -3,9 +3,13 @@
 //! The progress can be determined from the disk: a staged file that is missing was moved to its target, and an old file that was moved
 //! aside exists. Going forward may therefore start at any step, and may be repeated any number of times.
 
+use super::super::files::is_taken;
 use super::super::fs::{rename_here, Fs};
+use super::super::location::{is_remote, RemoteUrl};
+use super::super::read::open_any;
 use super::super::run_folder::RunFolder;
-use super::list::{Entry, RenameList, State};
+use super::super::store::Content;
+use super::list::{Action, Entry, RenameList, State};
 use super::parent_of;
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
@@ -28,7 +32,7 @@ type Numbered<'a> = Vec<(usize, &'a Entry)>;
 
 /// Whether a path exists, including a dangling link.
 pub(super) fn is_there(path: &Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok()
+    is_taken(path)
 }
 
 /// Returns the path of the staged file of an entry.
@@ -126,12 +130,18 @@ impl<'a> Renamer<'a> {
         let words = ["new", "old"];
         let numbered = self.list.entries.iter().enumerate();
         numbered
+            .filter(|(_, entry)| !is_remote(&self.target(entry)))
             .flat_map(move |(number, entry)| words.map(|word| self.beside(entry, number, word)))
             .filter(|path| is_there(path))
     }
 
     fn put_aside(&self, number: usize, entry: &Entry) -> Outcome<()> {
         let target = self.target(entry);
+        if is_remote(&target) {
+            // An object is replaced as a whole; only what makes the set visible, and what goes, is removed.
+            let goes = entry.had_old && entry.action != Action::Put;
+            return if goes { self.fs.remove_file(&target) } else { Ok(()) };
+        }
         let beside = self.beside(entry, number, "old");
         let is_placed = entry.action.has_staged() && !is_there(&staged(&self.staging, number));
         let is_aside = is_there(&self.aside(number)) || is_there(&beside);
@@ -157,6 +167,9 @@ impl<'a> Renamer<'a> {
         let target = self.target(entry);
         if !is_there(&from) {
             return if is_there(&target) { Ok(()) } else { Err(lost(&target)) };
+        }
+        if let Some(url) = RemoteUrl::parse(&target) {
+            return super::put(&target, &url, Content::File(&open_any(&from)?));
         }
         if rename_here(self.fs, &from, &target)? {
             return Ok(());

@@ -3,13 +3,19 @@
 //! A set is staged durably in the own folder. Then its rename list is written, and only then are files moved: the commit file of an earlier
 //! set is removed, the others are replaced in order, and the commit file is put in place last. A kill leaves the old set, the new one, or
 //! one without commit file that [`recover`] finishes. After an error, moved files are moved back.
+//!
+//! Into a store, staged files are copied, because it has no renames, and are kept until the end. What was copied cannot be taken back: after an
+//! error the list remains, and the next run finishes it.
 
 mod apply;
 mod list;
 
+use super::files::symlink_metadata;
 use super::fs::{BufferedFile, Fs};
-use super::read::open_read;
+use super::location::{is_remote, RemoteUrl};
+use super::read::{open_any, open_read};
 use super::run_folder::RunFolder;
+use super::store::{store_of, Condition, Content};
 use apply::{is_there, Renamer};
 use gristmill_core::problem::Subject;
 use gristmill_core::{ExitClass, Failure, Outcome, Progress};
@@ -18,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Prefix of temporary files in the own folder.
-const TEMPORARY: &str = "tmp-";
+pub(super) const TEMPORARY: &str = "tmp-";
 /// Buffer size in bytes for a file that is written piece by piece.
 const BUFFER: usize = 64 << 10;
 /// Permission bits of the rename list: another user may run `lint`.
@@ -26,6 +32,9 @@ const LIST_MODE: u32 = 0o644;
 
 /// Writes a single file such that at any moment either the complete old file or the complete new one exists.
 pub fn write_file(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
+    if let Some(url) = RemoteUrl::parse(path) {
+        return put(path, &url, Content::Bytes(bytes));
+    }
     let beside = beside(path, "new");
     let result = write_new(fs, &beside, bytes, mode).and_then(|()| fs.rename(&beside, path));
     if let Err(mut failure) = result {
@@ -38,6 +47,12 @@ pub fn write_file(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32) -> Outcome<
         return Err(failure);
     }
     fs.sync_dir(parent_of(path))
+}
+
+/// Puts an object, and replaces one that is there.
+fn put(path: &Path, url: &RemoteUrl<'_>, content: Content<'_>) -> Outcome<()> {
+    let put = store_of(url).and_then(|store| store.put(url, content, Condition::Always));
+    put.map(drop).map_err(|error| Failure::io("writing", path, &error))
 }
 
 /// Writes a new file durably, with its final mode.
@@ -81,6 +96,9 @@ pub struct RolledForward {
 
 /// Writes a single file like [`write_file`], but keeps the unfinished one in the own folder: a kill leaves nothing next to the data.
 pub fn replace_file(fs: &dyn Fs, own: &RunFolder, path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
+    if is_remote(path) {
+        return write_file(fs, path, bytes, mode);
+    }
     own.create(fs)?;
     let draft = own.path().join(format!("{TEMPORARY}{}", unique()));
     let result = write_new(fs, &draft, bytes, mode).and_then(|()| super::fs::rename_here(fs, &draft, path));
@@ -98,6 +116,10 @@ pub fn replace_file(fs: &dyn Fs, own: &RunFolder, path: &Path, bytes: &[u8], mod
 ///
 /// A symbolic link at `path` is replaced, not followed. After an error the old file is unchanged.
 pub fn place_file(fs: &dyn Fs, written: &Path, path: &Path, mode: u32) -> Outcome<()> {
+    if let Some(url) = RemoteUrl::parse(path) {
+        put(path, &url, Content::File(&open_any(written)?))?;
+        return fs.remove_file(written);
+    }
     fs.set_mode(written, mode)?;
     fs.sync_file(written)?;
     if super::fs::rename_here(fs, written, path)? {
@@ -216,7 +238,7 @@ impl<'a> Publication<'a> {
                     false => continue,
                 }
             }
-            let is_file = std::fs::symlink_metadata(target).is_ok_and(|facts| facts.is_file());
+            let is_file = symlink_metadata(target).is_ok_and(|info| info.is_file());
             // A file that cannot be read counts as different.
             let Some(old) = is_file.then(|| open_read(target).ok()).flatten() else { return Ok(false) };
             if !open_read(&apply::staged(&self.staging, number))?.is_same_as(&old)? {
@@ -259,6 +281,9 @@ impl<'a> Publication<'a> {
     }
 
     fn undo(&self, mover: &Renamer<'_>, failure: Failure) -> Failure {
+        if is_remote(&self.root) {
+            return failure.with_hint("run the same command again: it finishes the publish");
+        }
         let undone = mover
             .backward()
             .and_then(|()| self.fs.remove_file(&self.own.renames()))
@@ -277,13 +302,18 @@ impl<'a> Publication<'a> {
     fn list(&self, commit_target: &Path) -> Outcome<RenameList> {
         let mut entries = Vec::with_capacity(self.entries.len());
         for (action, target) in &self.entries {
-            let old = std::fs::symlink_metadata(target).ok();
-            if old.as_ref().is_some_and(std::fs::Metadata::is_dir) {
+            let old = symlink_metadata(target).ok();
+            // In a store, a key may be the beginning of others.
+            if old.is_some_and(|info| info.is_dir()) && !is_remote(target) {
                 let why = "there is a folder of that name";
                 return Err(Failure::new(ExitClass::Environment, "publishing", why).on(Subject::path(target)));
             }
             let target_text = list::written_down(&self.root, target);
-            entries.push(Entry { action: *action, had_old: old.is_some(), target: target_text });
+            entries.push(Entry {
+                action: *action,
+                had_old: old.is_some_and(|info| !info.is_dir()),
+                target: target_text,
+            });
         }
         if !entries.iter().any(|entry| entry.action == Action::Last) {
             let why = "the file that completes the set was not staged";

@@ -544,3 +544,58 @@ fn publishing_ten_thousand_files() {
         println!("round {round}: staged {staged:?}, all {:?}", clock.elapsed());
     }
 }
+
+/// A set of three files in a store, of which `b` is gone afterwards.
+fn publish_objects(root: &Path, own: &RunFolder, fs: &dyn Fs, text: &str) -> Outcome<()> {
+    let mut publication = Publication::begin(fs, root, own)?;
+    publication.stage_bytes(&root.join("a"), text.as_bytes(), 0o644)?;
+    publication.remove(&root.join("b"))?;
+    publication.stage_bytes(&root.join("info"), text.as_bytes(), 0o644)?;
+    publication.commit(&root.join("info"))
+}
+
+#[test]
+fn a_set_is_published_into_a_store_and_finished_after_a_kill_at_any_operation() {
+    let state = tempfile::tempdir().unwrap();
+    let text = |path: &Path| crate::files::read_to_string(path).ok();
+    for at in 0..200 {
+        let root = PathBuf::from(format!("mem://published/{at}"));
+        for name in ["a", "b", "info"] {
+            crate::memory_store::put(&root.join(name), b"old");
+        }
+        let own = RunFolder::in_state_folder(&root, state.path());
+        let fs = FaultFs::new(Fault::From { at, errno: Errno::IO });
+        let killed = publish_objects(&root, &own, &fs, "new");
+        let (a, info) = (text(&root.join("a")), text(&root.join("info")));
+        match (&killed, info.as_deref()) {
+            (_, None) | (Err(_), Some("old")) => {}
+            (_, Some("new")) => assert_eq!((a.as_deref(), text(&root.join("b"))), (Some("new"), None), "{at}"),
+            other => panic!("{at}: {other:?}"),
+        }
+        recover(&RealFs, &root, &own).unwrap();
+        let after = [text(&root.join("a")), text(&root.join("b")), text(&root.join("info"))];
+        let [old, new] = ["old", "new"].map(|text| Some(text.to_owned()));
+        assert!(after == [old.clone(), old.clone(), old] || after == [new.clone(), None, new], "{at}: {after:?}");
+        if killed.is_ok() {
+            assert!(at > 5, "nothing was tried");
+            return;
+        }
+    }
+    panic!("every run failed");
+}
+
+#[test]
+fn only_one_process_locks_an_output_in_a_store() {
+    let state = tempfile::tempdir().unwrap();
+    let own = RunFolder::in_state_folder(Path::new("mem://locked/set"), state.path());
+    let lock = crate::lock::DatasetLock::acquire(&RealFs, &own, false).unwrap();
+    let object = own.shown().join("lock");
+    assert!(crate::files::is_file(&object) && lock.is_still_ours());
+    // As another host sees it.
+    let other = tempfile::tempdir().unwrap();
+    let elsewhere = RunFolder::in_state_folder(Path::new("mem://locked/set"), other.path());
+    let failure = crate::lock::DatasetLock::acquire(&RealFs, &elsewhere, false).unwrap_err();
+    assert!(crate::lock::is_held(&failure), "{failure}");
+    drop(crate::lock::DatasetLock::acquire(&RealFs, &elsewhere, true).unwrap());
+    assert!(!lock.is_still_ours() && !crate::files::exists(&object));
+}

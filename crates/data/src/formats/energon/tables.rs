@@ -2,6 +2,7 @@
 
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
+use gristmill_storage::local_copy::local_copy;
 use gristmill_storage::read::open_read;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
@@ -88,7 +89,7 @@ const MAX_VALUE_BYTES: i32 = 64 << 20;
 
 /// Opens a database of unknown origin for reading: it cannot run code, write, or access other files.
 ///
-/// A journal next to it means that an interrupted run did not finish writing; it is refused.
+/// One in a store is copied to the cache folder. A journal next to it means that an interrupted run did not finish writing; it is refused.
 pub fn open_readonly(path: &Path) -> Outcome<Connection> {
     drop(open_read(path)?);
     for suffix in ["-journal", "-wal"] {
@@ -101,7 +102,8 @@ pub fn open_readonly(path: &Path) -> Outcome<Connection> {
         }
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(uri(path), flags).map_err(|error| failure(path, &error))?;
+    let connection =
+        Connection::open_with_flags(uri(&local_copy(path)?), flags).map_err(|error| failure(path, &error))?;
     harden(&connection).map_err(|error| failure(path, &error))?;
     Ok(connection)
 }
