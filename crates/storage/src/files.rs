@@ -2,7 +2,7 @@
 //!
 //! The functions are those of `std::fs` with the same names or nearly so, and have its errors.
 
-use super::location::{is_plain_key, Location, RemoteUrl};
+use super::location::{is_plain_key, is_remote, Location, RemoteUrl};
 use super::read::pause;
 use super::store::store_of;
 use gristmill_core::FileStamp;
@@ -224,6 +224,22 @@ pub fn absolute(path: impl AsRef<Path>) -> io::Result<PathBuf> {
         Location::Local(path) => std::path::absolute(path),
         Location::Remote(url) => Ok(url.to_path()),
     }
+}
+
+/// Returns a path without the slash at its end, and without repeated ones.
+pub fn without_slash(path: &Path) -> PathBuf {
+    match Location::of(path) {
+        Location::Local(path) => path.components().collect(),
+        Location::Remote(url) => url.to_path(),
+    }
+}
+
+/// Returns a folder and the folders above it that do not exist, outermost first. A store has no folders that could be missing.
+pub fn missing_folders(folder: &Path) -> Vec<&Path> {
+    let missing = folder.ancestors().take_while(|folder| !is_dir(folder));
+    let mut missing: Vec<&Path> = if is_remote(folder) { Vec::new() } else { missing.collect() };
+    missing.reverse();
+    missing
 }
 
 /// Whether a path does not depend on the current folder.

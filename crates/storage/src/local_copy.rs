@@ -1,6 +1,6 @@
 //! Copies of objects for programs that read paths only, such as SQLite: in the cache folder, by address and version.
 
-use super::files::{self, read_dir};
+use super::files::{metadata, missing_folders, read_dir};
 use super::fs::{Fs, RealFs, PRIVATE_FOLDER};
 use super::location::is_remote;
 use super::read::open_read;
@@ -35,10 +35,10 @@ fn copy_into(folder: &Path, path: &Path) -> Outcome<PathBuf> {
     let stamp = object.stamp().map_err(|error| Failure::io("opening", path, &error))?;
     let version = format!("{} {} {} {}", path.display(), stamp.bytes, stamp.modified_ns, stamp.inode);
     let copy = folder.join(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(version.as_bytes())));
-    if files::metadata(&copy).is_ok_and(|info| info.is_file() && info.len() == stamp.bytes) {
+    if metadata(&copy).is_ok_and(|info| info.is_file() && info.len() == stamp.bytes) {
         return Ok(copy);
     }
-    create_folder(folder)?;
+    missing_folders(folder).into_iter().try_for_each(|folder| RealFs.create_dir(folder, PRIVATE_FOLDER))?;
     make_room(folder, stamp.bytes)?;
     let draft = folder.join(format!("{}{}", publish::TEMPORARY, publish::unique()));
     let fill = || {
@@ -58,11 +58,6 @@ fn copy_into(folder: &Path, path: &Path) -> Outcome<PathBuf> {
         return Err(failure);
     }
     Ok(copy)
-}
-
-fn create_folder(folder: &Path) -> Outcome<()> {
-    let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !files::is_dir(folder)).collect();
-    missing.into_iter().rev().try_for_each(|folder| RealFs.create_dir(folder, PRIVATE_FOLDER))
 }
 
 /// Removes the oldest copies until the others, with `bytes` more, are within the limit.

@@ -2,7 +2,7 @@
 //!
 //! Next to an output in a store, there are the plan, the report and the lock; the rest is in the state folder of this machine.
 
-use super::files::exists;
+use super::files::{exists, missing_folders};
 use super::fs::{Fs, PRIVATE_FOLDER};
 use super::location::is_remote;
 use super::xdg;
@@ -157,9 +157,8 @@ impl RunFolder {
                 }
             };
             // Of those above the own folder, only the state folder may be missing.
-            let missing: Vec<&Path> = self.model.ancestors().take_while(|folder| !folder.is_dir()).collect();
             let parents = self.parents.iter().map(PathBuf::as_path);
-            for folder in missing.into_iter().rev().chain(parents).chain([&*self.path]) {
+            for folder in missing_folders(&self.model).into_iter().chain(parents).chain([&*self.path]) {
                 fs.create_dir(folder, mode)?;
                 if let Some(parent) = folder.parent() {
                     fs.sync_dir(parent)?;

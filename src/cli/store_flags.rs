@@ -1,0 +1,43 @@
+//! Flags of data in stores.
+
+use clap::Args;
+use gristmill_storage::remote::{set_remote_settings, RemoteSettings};
+
+/// Settings of the stores that paths of a command lead to; the environment and the files of a store's own tools have the others.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Data in stores (s3://BUCKET/KEY)")]
+pub struct StoreFlags {
+    /// Profile with credentials and settings [default: $AWS_PROFILE, else default]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Region of the bucket [default: $AWS_REGION, that of the profile, else what the store answers]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub region: Option<String>,
+    /// Address of a store of another maker
+    #[arg(long, global = true, value_name = "URL")]
+    pub endpoint_url: Option<String>,
+    /// Send requests without a signature, for public buckets
+    #[arg(long, global = true, visible_alias = "no-sign-request", overrides_with = "anonymous")]
+    pub anonymous: bool,
+    /// Agree to pay for the requests
+    #[arg(long, global = true, value_name = "WHO", num_args = 0..=1, require_equals = true, default_missing_value = "requester", value_parser = ["requester"])]
+    pub request_payer: Option<String>,
+    /// Requests at once, at most [default: 64]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub connections: Option<u16>,
+}
+
+impl StoreFlags {
+    /// Sets the settings of the process.
+    pub fn apply(&self) {
+        let usual = RemoteSettings::default();
+        set_remote_settings(RemoteSettings {
+            profile: self.profile.clone(),
+            region: self.region.clone(),
+            endpoint_url: self.endpoint_url.clone(),
+            anonymous: self.anonymous,
+            request_payer: self.request_payer.is_some(),
+            connections: self.connections.map_or(usual.connections, usize::from),
+        });
+    }
+}
