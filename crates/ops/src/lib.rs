@@ -9,3 +9,6 @@ pub mod engine;
 pub mod job;
 pub mod operations;
 pub mod tokens;
+
+#[cfg(test)]
+mod store_tests;

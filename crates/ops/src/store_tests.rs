@@ -1,0 +1,151 @@
+//! Golden cases in a store: the same plan gives the bytes that it gives on local files, which other tests compare with those of the
+//! reference programs.
+
+use crate::job::prepare::PrepareJob;
+use gristmill_core::pack::{
+    DocumentShuffle, ForagerTarget, MaskedParts, MdsTarget, MegatronTarget, ModalitiesTarget, NanosetsTarget, OlmoTarget, SampleSize, SpecialToken,
+};
+use gristmill_core::plan::SplitPlan;
+use gristmill_core::{DedupPlan, Loading, PackPlan, PreparePlan, RunOptions};
+use gristmill_storage::files::exists;
+use gristmill_storage::memory_store::put;
+use gristmill_storage::walk::Walk;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Returns the folder of a golden case.
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(name)
+}
+
+/// Returns all files below a folder or an address, by their relative names; without run folders.
+fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in Walk::new(root).into_iter().map(Result::unwrap) {
+        let name = entry.path().strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+        if entry.kind().is_file() && !name.contains("gristmill/") {
+            found.insert(name, gristmill_storage::files::read(entry.path()).unwrap());
+        }
+    }
+    found
+}
+
+/// Copies a folder into the store.
+fn copy(from: &Path, to: &Path) {
+    files(from).into_iter().for_each(|(name, bytes)| put(&to.join(name), &bytes));
+}
+
+fn text(path: &Path) -> String {
+    path.to_str().unwrap().to_owned()
+}
+
+fn options() -> RunOptions {
+    RunOptions { threads: 2, ..RunOptions::default() }
+}
+
+#[track_caller]
+fn assert_same(stored: &BTreeMap<String, Vec<u8>>, local: &BTreeMap<String, Vec<u8>>, what: &str) {
+    assert_eq!(stored.keys().collect::<Vec<_>>(), local.keys().collect::<Vec<_>>(), "{what}");
+    assert!(!local.is_empty(), "{what}");
+    for (name, bytes) in local {
+        assert!(stored[name] == *bytes, "{what}: {name} differs");
+    }
+}
+
+/// Runs a plan on a folder and on its copy in the store, and compares what it writes.
+fn compare(what: &str, input: &Path, run: impl Fn(&Path, &Path)) {
+    let (dir, bucket) = (tempfile::tempdir().unwrap(), PathBuf::from(format!("mem://{what}")));
+    copy(input, &bucket.join("input"));
+    run(input, &dir.path().join("output"));
+    run(&bucket.join("input"), &bucket.join("output"));
+    assert_same(&files(&bucket.join("output")), &files(&dir.path().join("output")), what);
+    let own = bucket.join("output.gristmill");
+    assert!(exists(own.join("report.json")) && !exists(own.join("lock")), "{what}");
+    // The same plan again has nothing to do, whatever is in the state folder.
+    run(&bucket.join("input"), &bucket.join("output"));
+    assert_same(&files(&bucket.join("output")), &files(&dir.path().join("output")), what);
+}
+
+fn pack_plan(input: &Path, output: &Path) -> PackPlan {
+    let tokenizer = golden("modalities/tokenizers/bpe1k");
+    PackPlan {
+        end: Some(SpecialToken::Text("<|endoftext|>".into())),
+        ..PackPlan::new(vec![text(input)], text(&tokenizer), text(output))
+    }
+}
+
+fn pack(plan: &PackPlan) {
+    crate::tokens::pack::start(plan.clone(), options()).unwrap().wait().unwrap();
+}
+
+#[test]
+fn tokens_of_every_format() {
+    let input = golden("nanosets/02_modern_noshuffle/input");
+    compare("pack-several", &input, |input, output| {
+        let masks = Some(MaskedParts { parts: vec!["text".into()], mask_end: false });
+        pack(&PackPlan {
+            nanosets: Some(NanosetsTarget {
+                tasks: Some(2),
+                shuffle: DocumentShuffle::Documents,
+                loss_masks: true,
+                ..NanosetsTarget::default()
+            }),
+            modalities: Some(ModalitiesTarget::default()),
+            forager: Some(ForagerTarget { masks, ..ForagerTarget::new(SampleSize::Fixed(16)) }),
+            mds: Some(MdsTarget { sample_size: 16, ..MdsTarget::default() }),
+            megatron: Some(MegatronTarget::default()),
+            olmo: Some(OlmoTarget::default()),
+            ..pack_plan(input, output)
+        });
+    });
+    compare("pack-nanosets", &input, |input, output| {
+        let target = NanosetsTarget { tasks: Some(3), ..NanosetsTarget::default() };
+        pack(&PackPlan { nanosets: Some(target), ..pack_plan(input, output) });
+    });
+}
+
+#[test]
+fn tokens_of_every_kind_of_documents() {
+    for (at, folder) in ["csv", "json", "arrow/p15_arrow_files/input", "parquet/p01_parquet_files/input"].iter().enumerate() {
+        compare(&format!("documents-{at}"), &golden(folder), |input, output| {
+            pack(&PackPlan { nanosets: Some(NanosetsTarget::default()), glob: Some("**/*".into()), ..pack_plan(input, output) });
+        });
+    }
+}
+
+#[test]
+fn text_without_repeats() {
+    for case in ["v01_basic", "v02_unicode_cuts", "v04_shards", "v08_compressed"] {
+        compare(&format!("dedup-{case}"), &golden("dedup").join(case).join("input"), |input, output| {
+            let plan = DedupPlan { min_length: Some(30), ..DedupPlan::new(text(input), text(output)) };
+            crate::job::dedup::start(plan, options()).unwrap().wait().unwrap();
+        });
+    }
+}
+
+#[test]
+fn prepared_data_sets() {
+    for case in ["captioning_fieldmap", "odd_names", "presplit_folders"] {
+        let (dir, store) = (tempfile::tempdir().unwrap(), PathBuf::from(format!("mem://prepare-{case}/set")));
+        let input = golden("energon").join(case).join("input");
+        for (name, bytes) in files(&input) {
+            let path = dir.path().join(&name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, bytes).unwrap();
+        }
+        copy(&input, &store);
+        let prepare = |root: &Path| {
+            let mut plan = PreparePlan::new(text(root));
+            plan.splits = SplitPlan::Ratio("8,1,1".into());
+            plan.loading = Loading::Crude { cooker: false };
+            PrepareJob::start(plan, options(), None).unwrap().wait().unwrap()
+        };
+        let (local, stored) = (prepare(dir.path()), prepare(&store));
+        assert_eq!((local.shards, local.samples), (stored.shards, stored.samples), "{case}");
+        let [mut stored, mut local] = [&store, dir.path()].map(files);
+        for set in [&mut stored, &mut local] {
+            assert!(set.remove(".nv-meta/index.uuid").is_some_and(|uuid| uuid.len() == 36), "{case}");
+        }
+        assert_same(&stored, &local, case);
+    }
+}
