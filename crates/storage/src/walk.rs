@@ -202,6 +202,16 @@ enum Entries {
     },
 }
 
+impl WalkEntries<'_> {
+    /// Leaves out what is in a folder, which is the last entry that was returned.
+    pub fn skip_folder(&mut self, folder: &WalkEntry) {
+        match &mut self.entries {
+            Entries::Local(entries) => entries.skip_current_dir(),
+            Entries::Remote { left_out, .. } => *left_out = Some(folder.path().to_owned()),
+        }
+    }
+}
+
 impl Iterator for WalkEntries<'_> {
     type Item = Result<WalkEntry, WalkError>;
 
@@ -221,10 +231,8 @@ impl Iterator for WalkEntries<'_> {
             if (self.is_seen)(&entry) {
                 return Some(Ok(entry));
             }
-            match &mut self.entries {
-                Entries::Local(entries) if entry.kind().is_dir() => entries.skip_current_dir(),
-                Entries::Remote { left_out, .. } if entry.kind().is_dir() => *left_out = Some(entry.into_path()),
-                _ => {}
+            if entry.kind().is_dir() {
+                self.skip_folder(&entry);
             }
         }
     }

@@ -82,6 +82,18 @@ fn folders_of_a_store_are_listed_and_walked_like_folders() {
     for depth in [0, 1, 2, usize::MAX] {
         assert_eq!(walked(&root, depth), walked(folder.path(), depth), "{depth}");
     }
+    let skipping = |root: &Path| {
+        let (mut walk, mut seen) = (Walk::new(root).sorted().into_iter(), Vec::new());
+        while let Some(entry) = walk.next().transpose().unwrap() {
+            if entry.file_name() == "y" {
+                walk.skip_folder(&entry);
+            }
+            seen.push(entry.path().strip_prefix(root).unwrap().to_owned());
+        }
+        seen
+    };
+    assert_eq!(skipping(&root), skipping(folder.path()));
+    assert!(skipping(&root).iter().all(|path| path.parent().is_none_or(|parent| !parent.ends_with("y"))));
     let shown = |root: &Path| {
         let mut shown: Vec<_> =
             walk(root, 3).map(|entry| entry.unwrap().path().strip_prefix(root).unwrap().to_owned()).collect();
