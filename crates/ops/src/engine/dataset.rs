@@ -9,6 +9,7 @@ use gristmill_core::{
 use gristmill_data::formats::energon::{info::Info, layout, split_yaml::SplitFile, tables, tar_idx::TarIdx};
 use gristmill_data::source::{discover, kind};
 use gristmill_pycompat::pattern::Pattern;
+use gristmill_storage::files;
 use gristmill_storage::read::{read_whole, stamp_at};
 use gristmill_storage::run_folder::RunFolder;
 use std::collections::{HashMap, HashSet};
@@ -47,7 +48,7 @@ pub fn open(root: &Path) -> Outcome<Opened> {
     let mut facts = DatasetFacts::new(root.to_path_buf(), kind);
     facts.opened = true;
     facts.findings = found.findings;
-    if !kind.has_splits() && layout::in_nv_meta(root, layout::INDEX_SQLITE).is_file() {
+    if !kind.has_splits() && files::is_file(layout::in_nv_meta(root, layout::INDEX_SQLITE)) {
         facts.findings.push(leftover_database());
     }
     facts.prepared = match kind.has_splits() {
@@ -106,7 +107,7 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
     let recorded = Recorded::read(&own)?;
     let mut prepared = PreparedFacts {
         version: info.energon_version.clone(),
-        by_gristmill: own.plan().is_file(),
+        by_gristmill: files::is_file(own.plan()),
         plan: recorded_plan(&own)?.map(Box::new),
         shard_counts: info.shard_counts,
         ..PreparedFacts::default()
@@ -149,7 +150,7 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
 /// Whether the tables hold rows of a shard beyond the list. Unreadable tables are reported elsewhere.
 fn tables_know_more(root: &Path, listed: usize) -> bool {
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
-    if listed == 0 || !database.is_file() {
+    if listed == 0 || !files::is_file(&database) {
         return false;
     }
     let last = tables::open_readonly(&database)
@@ -233,15 +234,12 @@ fn change_of(root: &Path, shard: &Shard, stamps: &HashMap<&str, FileStamp>) -> O
         return (*stamp != shard.stamp).then_some(change);
     }
     let index = root.join(shard.index_name());
-    let Ok(meta) = std::fs::metadata(&index) else { return Some(Change::Content) };
-    let index_ns =
-        meta.modified().ok().and_then(|t| t.duration_since(std::time::UNIX_EPOCH).ok()).map_or(0, |d| d.as_nanos());
-    let shard_ns = u128::try_from(shard.stamp.modified_ns).unwrap_or(0);
+    let Ok(facts) = files::metadata(&index) else { return Some(Change::Content) };
     let end = TarIdx::open(&index).and_then(|offsets| offsets.end());
     if !shard.is_tgz && end.map_or(true, |end| end > shard.stamp.bytes) {
         return Some(Change::Content);
     }
-    (shard_ns > index_ns).then_some(Change::Time)
+    (shard.stamp.modified_ns > facts.stamp.modified_ns).then_some(Change::Time)
 }
 
 /// Marks shards as unchanged again if only their time differs and their headers were found to agree with the index.

@@ -8,6 +8,7 @@ use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::tables::{failure, open_readonly};
 use gristmill_data::formats::energon::{layout, tar_idx::TarIdx};
+use gristmill_storage::files;
 use rusqlite::Connection;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -57,7 +58,7 @@ pub fn spread_of(root: &Path, cancel: &Cancel) -> Outcome<DatasetSpread> {
         sample_sizes(&index, &mut spread.sample_bytes, cancel)?;
     }
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
-    if database.is_file() {
+    if files::is_file(&database) {
         let connection = open_readonly(&database)?;
         parts(&connection, cancel, &mut spread).map_err(|stop| match stop {
             VisitError::Sql(error) => failure(&database, &error),

@@ -6,10 +6,11 @@ use super::state::GroupsState;
 use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited};
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
 use gristmill_data::formats::energon::layout::NV_META;
+use gristmill_storage::files::{self, FileKind};
+use gristmill_storage::location::is_remote;
 use gristmill_storage::read::stamp_at;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,7 +22,7 @@ const PROGRESS_EVERY: u64 = 512;
 
 /// Opens a folder and prepares its background scan.
 pub(crate) fn open(root: &Path, kind: DatasetKind) -> Outcome<Opening> {
-    std::fs::read_dir(root).map_err(|error| Failure::io(WHAT, root, &error))?;
+    files::read_dir(root).map(drop).map_err(|error| Failure::io(WHAT, root, &error))?;
     let stop = Cancel::default();
     let shared = Arc::new(Shared { root: root.to_owned(), state: GroupsState::default(), names: Mutex::default() });
     let walker = Arc::clone(&shared);
@@ -107,9 +108,10 @@ impl Shared {
                 return;
             }
             let path = self.root.join(&folder.relative);
-            let Ok(facts) = std::fs::metadata(&path) else { continue };
-            let identity = (facts.dev(), facts.ino());
-            if Above::holds(folder.above.as_ref(), identity) {
+            let Ok(facts) = files::metadata(&path) else { continue };
+            let identity = (facts.device, facts.stamp.inode);
+            // Folders of a store have no links and no identity.
+            if !is_remote(&path) && Above::holds(folder.above.as_ref(), identity) {
                 continue;
             }
             let name: Arc<str> = Arc::from(match folder.relative.to_string_lossy() {
@@ -169,20 +171,20 @@ impl Listing {
 
 fn list(path: &Path, cancel: &Cancel) -> Outcome<Listing> {
     let mut listing = Listing::default();
-    for (number, entry) in (0u64..).zip(std::fs::read_dir(path).map_err(|error| Failure::io(WHAT, path, &error))?) {
+    for (number, entry) in (0u64..).zip(files::read_dir(path).map_err(|error| Failure::io(WHAT, path, &error))?) {
         if number.is_multiple_of(PROGRESS_EVERY) {
             cancel.check()?;
         }
         let Ok(entry) = entry else { continue };
         let name = entry.file_name();
         let is_text = std::str::from_utf8(name.as_bytes()).is_ok();
-        let kind = match entry.file_type() {
-            Ok(kind) if kind.is_symlink() => std::fs::metadata(entry.path()).map(|facts| facts.file_type()),
-            other => other,
+        let kind = match entry.kind() {
+            FileKind::Link => files::metadata(entry.path()).map(|facts| facts.kind),
+            kind => Ok(kind),
         };
         match (kind, u32::try_from(name.len())) {
             (Ok(kind), _) if kind.is_dir() && name.as_bytes() == NV_META.as_bytes() => {}
-            (Ok(kind), _) if kind.is_dir() && is_text => listing.folders.push(name),
+            (Ok(kind), _) if kind.is_dir() && is_text => listing.folders.push(name.to_owned()),
             (Ok(kind), Ok(len)) if kind.is_file() && is_text => {
                 listing.files.push((listing.text.len(), len));
                 listing.text.extend_from_slice(name.as_bytes());

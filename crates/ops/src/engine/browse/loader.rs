@@ -11,6 +11,7 @@ use gristmill_data::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, Py
 use gristmill_data::formats::energon::layout;
 use gristmill_data::source::decode::{self, DecodedPart, FieldError, PartClass, Value};
 use gristmill_pycompat::Node;
+use gristmill_storage::files;
 use gristmill_storage::read::read_whole;
 use std::path::{Component, Path};
 
@@ -105,7 +106,7 @@ pub fn view(
     let mut view =
         LoaderView { kind: LoaderKind::Missing, class: String::new(), fields: Vec::new(), error: None, note: None };
     let name = config.unwrap_or(layout::DATASET_YAML);
-    let is_folder = catalog.kind().is_web_dataset() && catalog.root().is_dir();
+    let is_folder = catalog.kind().is_web_dataset() && files::is_dir(catalog.root());
     if !is_folder {
         view.kind = LoaderKind::Crude;
         view.note = Some("without a dataset.yaml the trainer gets the parts themselves".to_owned());

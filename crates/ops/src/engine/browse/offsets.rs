@@ -5,6 +5,7 @@ use gristmill_core::{Cancel, Failure, Outcome, Shard};
 use gristmill_data::formats::energon::tar_idx::TarIdx;
 use gristmill_data::source::compressed_start;
 use gristmill_data::source::tar::{each_entry, header_fields, header_offset, HeaderField, SpanEntry, SpanItem};
+use gristmill_storage::files;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 use std::sync::Arc;
@@ -116,7 +117,7 @@ fn sqlite_claim(root: &Path, row: Option<&BrowseSample>) -> SpanClaim {
         }
         None => {
             let path = gristmill_data::formats::energon::layout::in_nv_meta(root, &source);
-            let note = if path.exists() { "it has no row for this sample" } else { "there is none" };
+            let note = if files::exists(path) { "it has no row for this sample" } else { "there is none" };
             SpanClaim { source, span: None, note: Some(note.to_owned()) }
         }
     }

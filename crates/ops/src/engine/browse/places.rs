@@ -2,6 +2,7 @@
 
 use super::{BrowseSample, Catalog, SampleAt, VisitFields};
 use gristmill_core::{Cancel, Outcome, Subject};
+use gristmill_storage::files;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -88,7 +89,7 @@ fn in_file(catalog: &dyn Catalog, path: &Path, subject: &Subject, cancel: &Cance
 }
 
 fn absolute(path: &Path) -> std::path::PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+    files::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Finds a file in a data set whose groups are folders and whose samples are files.

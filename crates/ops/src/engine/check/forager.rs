@@ -3,6 +3,7 @@
 use super::Checked;
 use crate::engine::nanosets::check::no_document;
 use gristmill_core::{text, Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
+use gristmill_storage::files::{self, FileInfo, FolderEntry};
 use gristmill_storage::read::{open_read, read_whole};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -206,7 +207,7 @@ fn listed(root: &Path, list: &Path, handles: &Handles<'_>) -> Outcome<Vec<Forage
     for (number, name) in text.split_terminator('\n').enumerate() {
         // An absolute name replaces the folder.
         let path = root.join(name);
-        let facts = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file);
+        let facts = files::metadata(&path).ok().filter(FileInfo::is_file);
         if facts.is_none() {
             let subject = Subject::path(list).line(number as u64 + 1);
             let message = format!("{name} is not there, or no file");
@@ -248,13 +249,13 @@ fn after_rows(root: &Path, files: &[ForagerFile], handles: &Handles<'_>) -> Outc
         }
     }
     let folder = root.join(SAMPLES_FOLDER);
-    let mut unlisted: Vec<PathBuf> = std::fs::read_dir(&folder)
+    let mut unlisted: Vec<PathBuf> = files::read_dir(&folder)
         .into_iter()
         .flatten()
         .flatten()
         // A text without a whole sample results in an empty file, which is not listed.
-        .filter(|entry| entry.metadata().is_ok_and(|facts| facts.is_file() && facts.len() > 0))
-        .map(|entry| entry.path())
+        .filter(|entry| entry.metadata().is_ok_and(|facts| facts.is_file() && !facts.is_empty()))
+        .map(FolderEntry::into_path)
         .filter(|path| path.extension().is_some_and(|end| end == "bin") && !files.iter().any(|file| file.path == *path))
         .collect();
     unlisted.sort();

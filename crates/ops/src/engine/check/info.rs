@@ -7,6 +7,7 @@ use gristmill_core::text::hint_for;
 use gristmill_core::{DatasetKind, Failure, Outcome, Problem, ProblemKind, ShardId, Subject};
 use gristmill_data::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSource};
 use gristmill_data::formats::energon::layout;
+use gristmill_storage::files;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -139,18 +140,18 @@ pub fn media_folder_info(root: &Path) -> Outcome<MediaFolderInfo> {
     let Some(media) = facts_of(root)? else {
         return Err(no_media_tables(root));
     };
-    let absolute = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let absolute = files::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     Ok(MediaFolderInfo {
         name: absolute.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
         path: root.to_string_lossy().into_owned(),
         kind: DatasetKind::Filesystem,
-        database_bytes: std::fs::metadata(path).map_or(0, |facts| facts.len()),
+        database_bytes: files::metadata(path).map_or(0, |facts| facts.len()),
         media,
     })
 }
 
 fn bare(root: &Path, prepared: &Prepared) -> InfoReport {
-    let absolute = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let absolute = files::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let name = absolute.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
     let own = gristmill_storage::run_folder::RunFolder::for_webdataset(root);
     InfoReport {
@@ -169,7 +170,7 @@ fn bare(root: &Path, prepared: &Prepared) -> InfoReport {
         part_filter: None,
         has_sample_tables: prepared.has_tables,
         media: None,
-        by_gristmill: own.plan().exists(),
+        by_gristmill: files::exists(own.plan()),
         splits: Vec::new(),
         excluded_shards: 0,
         excluded_samples: 0,

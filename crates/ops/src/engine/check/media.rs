@@ -14,6 +14,7 @@ use gristmill_data::formats::energon::media_json::{from_json, to_json};
 use gristmill_data::formats::energon::tables::{failure, open_readonly};
 use gristmill_data::source::media_folder;
 use gristmill_media::{ByteSource, Part};
+use gristmill_storage::files;
 use gristmill_storage::read::open_read;
 use rusqlite::Connection;
 use std::path::{Component, Path};
@@ -331,7 +332,7 @@ pub fn check_files(root: &Path, slice: &Slice, depth: Depth, handles: &Handles<'
         let path = root.join(&found.key);
         found.check_json(root, Subject::path(&path), handles)?;
         let is_plain = |part: Component<'_>| matches!(part, Component::Normal(name) if name != layout::NV_META);
-        if found.key.is_empty() || !Path::new(&found.key).components().all(is_plain) || !path.is_file() {
+        if found.key.is_empty() || !Path::new(&found.key).components().all(is_plain) || !files::is_file(&path) {
             handles.problems.report(stale(root, Subject::path(&path)))?;
             continue;
         }

@@ -2,6 +2,7 @@
 
 use gristmill_core::{Failure, Handles, Outcome, Subject};
 use gristmill_data::source::kind::{DATASET_INDEX, SAMPLE_INDEX};
+use gristmill_storage::files;
 use gristmill_storage::read::open_read;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -35,7 +36,7 @@ pub fn mixture_facts(folder: &Path, limit: u64, handles: &Handles<'_>) -> Outcom
         Failure::data("reading the index of the mixture", why).on(Subject::path(folder.join(name)))
     };
     let file = open_read(&folder.join(DATASET_INDEX))?;
-    let len = std::fs::metadata(folder.join(SAMPLE_INDEX)).map_or(0, |facts| facts.len());
+    let len = files::metadata(folder.join(SAMPLE_INDEX)).map_or(0, |facts| facts.len());
     let mut head = [0; 4096];
     let read = file.read_at(&mut head, 0).map_err(|error| Failure::io("reading the index", folder, &error))?;
     let header = u64::from(u16::from_le_bytes([head[8], head[9]])) + NPY_PREFIX_BYTES as u64;

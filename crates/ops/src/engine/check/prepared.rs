@@ -8,6 +8,7 @@ use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::split_yaml::SplitFile;
 use gristmill_data::formats::energon::tables::{holds_only_media, Tables};
 use gristmill_data::source::kind::kind_of;
+use gristmill_storage::files;
 use gristmill_storage::publish;
 use gristmill_storage::read::stamp_at;
 use gristmill_storage::run_folder::RunFolder;
@@ -57,7 +58,7 @@ impl Prepared {
         let recorded = Recorded::read(&own)?;
         let stamps = recorded.map(|r| r.inputs.into_iter().map(|i| (i.name, i.stamp)).collect()).unwrap_or_default();
         let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
-        let has_tables = database.exists() && !holds_only_media(&database);
+        let has_tables = files::exists(&database) && !holds_only_media(&database);
         Ok(Self { root: root.to_owned(), info, splits, splits_failure, has_tables, stamps, pending })
     }
 
@@ -107,8 +108,8 @@ impl Prepared {
 /// Whether a folder directly contains a JSONL file, packed or not.
 fn has_jsonl(root: &Path) -> bool {
     let is_jsonl = |name: &str| name.ends_with(".jsonl") || name.contains(".jsonl.") && !name.ends_with(".idx");
-    let names = std::fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.file_name());
-    names.take(10_000).any(|name| name.to_str().is_some_and(is_jsonl))
+    let mut entries = files::read_dir(root).into_iter().flatten().flatten().take(10_000);
+    entries.any(|entry| entry.file_name().to_str().is_some_and(is_jsonl))
 }
 
 fn not_prepared(root: &Path, interrupted: bool) -> Failure {
@@ -118,7 +119,7 @@ fn not_prepared(root: &Path, interrupted: bool) -> Failure {
             .on(subject)
             .with_hint("run gristmill prepare on it again: that finishes it");
     }
-    if !root.exists() {
+    if !files::exists(root) {
         return Failure::environment("looking at the data set", "no such file or folder").on(subject);
     }
     let hint = match kind_of(root) {

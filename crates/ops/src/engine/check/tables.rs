@@ -5,6 +5,7 @@ use gristmill_core::table::{Align, Table as TextTable};
 use gristmill_core::text::{bytes, count, count_verb, display_safe, grouped, size};
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::{summarize_splits, table_files, Table, TableFile, TableSummary, TableUnit};
+use gristmill_storage::files;
 use serde::Serialize;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,7 +52,7 @@ struct SplitFacts {
 /// The path cannot be read, a single file is damaged, or the work is cancelled.
 pub fn info(path: &Path, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
     let (files, mut problems) = (table_files(path)?, Vec::new());
-    let is_single = !path.is_dir();
+    let is_single = !files::is_dir(path);
     let mut facts = SetFacts::default();
     if !is_single {
         add_splits(path, &mut facts, &mut problems, handles)?;
@@ -239,7 +240,7 @@ impl TableCheck {
     /// The path cannot be read, or a single file cannot be opened.
     pub fn units(path: &Path, handles: &Handles<'_>) -> Outcome<Vec<CheckUnit>> {
         let files = table_files(path)?;
-        if path.is_dir() {
+        if files::is_dir(path) {
             let mut problems = Vec::new();
             add_splits(path, &mut SetFacts::default(), &mut problems, handles)?;
             problems.into_iter().try_for_each(|problem| handles.problems.report(problem))?;
@@ -251,7 +252,7 @@ impl TableCheck {
         for file in files {
             let table: Arc<dyn Table> = match file.format.open(&file.path) {
                 Ok(table) => Arc::from(table),
-                Err(failure) if !path.is_dir() => return Err(failure),
+                Err(failure) if !files::is_dir(path) => return Err(failure),
                 Err(failure) => {
                     handles.problems.report(unreadable(failure)?)?;
                     continue;

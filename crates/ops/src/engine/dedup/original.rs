@@ -9,6 +9,7 @@ use gristmill_data::formats::bsade::{
 use gristmill_pycompat::json_fields::{slice, Fields};
 use gristmill_pycompat::json_text::{halves, unescape};
 use gristmill_pycompat::json_walk::Kind;
+use gristmill_storage::files;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::{Path, PathBuf};
 
@@ -31,10 +32,11 @@ pub struct Index {
 impl Index {
     /// Finds the shards of an index. A folder without `0` is a usage error, a gap in the numbers is refused.
     pub fn open(folder: &Path) -> Outcome<Self> {
-        let entries = std::fs::read_dir(folder).map_err(|error| Failure::io(WHAT, folder, &error))?;
+        let entries = files::read_dir(folder).map_err(|error| Failure::io(WHAT, folder, &error))?;
         let mut numbers = Vec::new();
         for entry in entries {
-            let name = entry.map_err(|error| Failure::io(WHAT, folder, &error))?.file_name();
+            let entry = entry.map_err(|error| Failure::io(WHAT, folder, &error))?;
+            let name = entry.file_name();
             let number = name.to_str().and_then(|name| name.parse::<u32>().ok());
             numbers.extend(number.filter(|number| name.to_str() == Some(&number.to_string())));
         }

@@ -7,6 +7,7 @@ use gristmill_data::formats::bsade::{
     table_memory, table_width, Places, RangesReader, Shard, TableCheck, KEPT_LENGTHS, REMOVE_RANGES, SEPARATOR,
 };
 use gristmill_pycompat::json_fields::Fields;
+use gristmill_storage::files;
 use gristmill_storage::read::{open_read, ReadFile};
 use memchr::memchr_iter;
 use std::path::{Path, PathBuf};
@@ -214,11 +215,10 @@ fn check_table(shard: &Shard, table: &ReadFile, memory: u64, handles: Handles<'_
 fn ranges_folders(folder: &Path) -> Outcome<Vec<(u64, PathBuf)>> {
     let failed = |error: &std::io::Error| Failure::io("reading the index", folder, error);
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(|error| failed(&error))? {
+    for entry in files::read_dir(folder).map_err(|error| failed(&error))? {
         let entry = entry.map_err(|error| failed(&error))?;
-        let name = entry.file_name();
-        let length = name.to_str().and_then(|name| name.strip_prefix(RANGES_FOLDER)?.parse().ok());
-        found.extend(length.map(|length| (length, entry.path())));
+        let length = entry.file_name().to_str().and_then(|name| name.strip_prefix(RANGES_FOLDER)?.parse().ok());
+        found.extend(length.map(|length| (length, entry.into_path())));
     }
     found.sort_unstable();
     Ok(found)

@@ -3,6 +3,7 @@
 use gristmill_core::problem::Subject;
 use gristmill_core::{Cancel, ExitClass, Failure, Outcome};
 use gristmill_data::formats::energon::tables::{self, open_readonly, CREATE_MEDIA_TABLES};
+use gristmill_storage::files;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::sort::CANCEL_EVERY;
 use rusqlite::types::ToSqlOutput;
@@ -30,7 +31,7 @@ pub enum CarriedMedia {
 
 /// Copies the media tables of `old`, as far as they can be read, into the finished database `new` and makes that durable.
 pub fn carry_media_tables(fs: &dyn Fs, old: &Path, new: &Path, cancel: &Cancel) -> Outcome<CarriedMedia> {
-    if !old.is_file() {
+    if !files::is_file(old) {
         return Ok(CarriedMedia::Nothing);
     }
     let source = match open_readonly(old) {

@@ -5,6 +5,7 @@ use gristmill_core::{AvFacts, Cancel, Failure, ImageFacts, MediaFacts, Outcome};
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::media_json::from_json;
 use gristmill_data::formats::energon::tables::{failure, open_readonly};
+use gristmill_storage::files;
 use rusqlite::Connection;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -159,7 +160,7 @@ pub fn facts_of(root: &Path) -> Outcome<Option<MediaSpread>> {
 /// Like [`facts_of`], but returns soon after a cancellation.
 pub fn facts_until(root: &Path, cancel: &Cancel) -> Outcome<Option<MediaSpread>> {
     let path = layout::in_nv_meta(root, layout::INDEX_SQLITE);
-    if !path.is_file() {
+    if !files::is_file(&path) {
         return Ok(None);
     }
     let connection = open_readonly(&path)?;

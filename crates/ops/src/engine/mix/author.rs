@@ -12,7 +12,9 @@ use gristmill_data::formats::energon::metadataset::{
     self, Aux, AuxTarget, Blend, Join, JoinMember, Joiner, Leaf, Mark, Member, Metadataset, Node, Reference, Split,
 };
 use gristmill_pycompat::Node as Value;
+use gristmill_storage::files;
 use gristmill_storage::run_folder::is_beside_output;
+use gristmill_storage::walk::Walk;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -42,11 +44,10 @@ pub struct FoundMember {
 /// Finds prepared WebDatasets, indexed JSONL files and metadatasets in a folder and the folders below it (3 levels, 10,000 entries), sorted
 /// by path. What cannot be opened is left out.
 pub fn find_members(folder: &Path) -> Outcome<Vec<FoundMember>> {
-    std::fs::read_dir(folder).map_err(|error| Failure::io("looking into", folder, &error))?;
+    files::read_dir(folder).map(drop).map_err(|error| Failure::io("looking into", folder, &error))?;
     let mut found = Vec::new();
     let mut library = Library::default();
-    let mut walk =
-        walkdir::WalkDir::new(folder).max_depth(MAX_DEPTH).follow_links(true).sort_by_file_name().into_iter();
+    let mut walk = Walk::new(folder).max_depth(MAX_DEPTH).sorted().into_iter();
     let mut looked = 0;
     while let Some(entry) = walk.next() {
         looked += 1;
@@ -55,20 +56,20 @@ pub fn find_members(folder: &Path) -> Outcome<Vec<FoundMember>> {
         }
         let Ok(entry) = entry else { continue };
         let name = entry.file_name().to_string_lossy();
-        let is_folder = entry.file_type().is_dir();
+        let is_folder = entry.kind().is_dir();
         let is_ours = || is_folder && is_beside_output(entry.path());
         if entry.depth() > 0 && (name.starts_with('.') || name.ends_with(".yaml.cache") || is_ours()) {
             if is_folder {
-                walk.skip_current_dir();
+                walk.skip_folder(&entry);
             }
             continue;
         }
-        let is_prepared = is_folder && entry.path().join(".nv-meta").is_dir();
+        let is_prepared = is_folder && files::is_dir(entry.path().join(".nv-meta"));
         if is_prepared || (!is_folder && (name.ends_with(".jsonl") || name.ends_with(".yaml"))) {
             found.extend(member_at(&mut library, entry.path()));
         }
         if is_prepared {
-            walk.skip_current_dir();
+            walk.skip_folder(&entry);
         }
     }
     Ok(found)

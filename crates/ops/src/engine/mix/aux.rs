@@ -11,6 +11,7 @@ use gristmill_data::formats::energon::metadataset::{Aux, AuxTarget};
 use gristmill_data::formats::energon::tables::Tables;
 use gristmill_data::source::tar::split_name;
 use gristmill_media::kind::type_by_extension;
+use gristmill_storage::files;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -55,10 +56,10 @@ pub(super) fn open(library: &mut Library, file: &MixFile, aux: &Aux) -> Result<O
 /// Opens a source on this machine: a prepared WebDataset if there is one and `is_folder` is not set, else a folder of files.
 pub(super) fn open_local(library: &mut Library, path: PathBuf, is_folder: bool) -> Result<Source, Unusable> {
     let shown = path.display();
-    match path.is_dir() {
+    match files::is_dir(&path) {
         true if is_folder => return Ok(Source::Folder(path)),
         false if is_folder => return Err(Unusable::new(format!("there is no folder {shown}"))),
-        false if path.is_file() => {
+        false if files::is_file(&path) => {
             let message = format!("{shown} is a file; an aux source is a prepared folder of tars or a folder of files");
             return Err(Unusable::new(message));
         }
@@ -66,12 +67,12 @@ pub(super) fn open_local(library: &mut Library, path: PathBuf, is_folder: bool) 
     }
     let database = layout::in_nv_meta(&path, layout::INDEX_SQLITE);
     match library.open(&path) {
-        Ok(Opened::Web(_)) if database.is_file() => Ok(Source::Database(database)),
+        Ok(Opened::Web(_)) if files::is_file(&database) => Ok(Source::Database(database)),
         Ok(_) => {
             let message = format!("{shown} has no .nv-meta/{}, which an aux source needs", layout::INDEX_SQLITE);
             Err(Unusable::new(message).hint(format!("gristmill prepare {} --tar-index-only", quoted(&path))))
         }
-        Err(_) if path.is_dir() && !has_shards(&path) => Ok(Source::Folder(path)),
+        Err(_) if files::is_dir(&path) && !has_shards(&path) => Ok(Source::Folder(path)),
         Err(why) => Err(why),
     }
 }
@@ -97,7 +98,7 @@ impl AuxSource {
     fn has(&self, name: &str) -> Outcome<bool> {
         match self {
             Self::Folder(folder) => Ok(match resolve(folder, name) {
-                Ok(PathTarget::Local(path)) => path.is_file(),
+                Ok(PathTarget::Local(path)) => files::is_file(path),
                 _ => false,
             }),
             Self::Database(tables) => {

@@ -5,6 +5,7 @@ use gristmill_core::mix::Nonmatch;
 use gristmill_data::formats::energon::join_idx::JoinIdx;
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::metadataset::Mark;
+use gristmill_storage::files;
 use sha2::{Digest as _, Sha256};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -111,7 +112,7 @@ pub(super) fn input(
         let message = format!("{} has no .nv-meta/{name}, which a join needs", set.root.display());
         Unusable::new(message).hint(again())
     };
-    if !layout::in_nv_meta(&set.root, layout::INDEX_SQLITE).is_file() {
+    if !files::is_file(layout::in_nv_meta(&set.root, layout::INDEX_SQLITE)) {
         return Err(lacks(layout::INDEX_SQLITE));
     }
     let uuid = gristmill_storage::read::read_whole(&layout::in_nv_meta(&set.root, layout::INDEX_UUID), 1 << 16)?;

@@ -1,5 +1,6 @@
 //! Paths in a metadataset, resolved lexically as the loader does it: `..` is never resolved on disk.
 
+use gristmill_storage::files;
 use std::path::{Component, Path, PathBuf};
 
 /// The target of a path.
@@ -26,7 +27,7 @@ pub(super) fn resolve(folder: &Path, text: &str) -> Result<PathTarget, String> {
 
 /// Returns the absolute path without `.` and `..`, lexically. `None` if it leads above the root.
 pub(super) fn lexically(path: &Path) -> Option<PathBuf> {
-    let absolute = std::path::absolute(path).ok()?;
+    let absolute = files::absolute(path).ok()?;
     let mut plain = PathBuf::from("/");
     for component in absolute.components() {
         match component {

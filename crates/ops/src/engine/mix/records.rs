@@ -7,6 +7,7 @@ use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::tables::Tables;
 use gristmill_data::source::contents::read_part;
 use gristmill_data::source::decode::{decode_part, Value};
+use gristmill_storage::files;
 use gristmill_storage::read::open_read;
 use std::path::Path;
 
@@ -55,7 +56,7 @@ fn of_jsonl(path: &Path, samples: u64, cancel: &Cancel) -> Outcome<Vec<serde_jso
 
 fn of_web(set: &WebSet, view: &SplitView, cancel: &Cancel) -> Outcome<Vec<serde_json::Value>> {
     let database = layout::in_nv_meta(&set.root, layout::INDEX_SQLITE);
-    if !database.is_file() {
+    if !files::is_file(&database) {
         return Ok(Vec::new());
     }
     let tables = Tables::open(&database)?;

@@ -11,6 +11,7 @@ use gristmill_data::formats::energon::metadataset::{self, Metadataset, Mistake};
 use gristmill_data::formats::energon::split_yaml::SplitFile;
 use gristmill_data::source::kind::kind_of;
 use gristmill_pycompat::yaml_read;
+use gristmill_storage::files;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -172,7 +173,7 @@ fn open(path: &Path) -> Result<Opened, Unusable> {
     let shown = path.display();
     let kind = match kind_of(path) {
         Ok(kind) => kind,
-        Err(_) if !path.exists() => {
+        Err(_) if !files::exists(path) => {
             return Err(Unusable::new(format!("there is no such file or folder: {shown}"))
                 .hint("correct the path (relative ones begin at the folder of this file), or leave the member out"));
         }

@@ -10,6 +10,7 @@ use super::{aux, share};
 use gristmill_core::text::grouped;
 use gristmill_core::{Handles, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_data::formats::energon::metadataset::{Blend, Leaf, Mark, Member, Metadataset, Mistake, Node, Reference};
+use gristmill_storage::files;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -520,7 +521,7 @@ fn at_of(leaf: &Leaf) -> Mark {
 
 /// Returns one name for a file, whatever links lead to it.
 fn identity(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+    files::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn new_node(label: &str, kind: MixNodeKind, at: Mark) -> MixNode {

@@ -7,10 +7,11 @@ use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind};
 use gristmill_data::formats::modalities::packed::{Header, Packed, HEADER_BYTES};
 use gristmill_data::formats::modalities::PACKED_SUFFIX;
 use gristmill_pycompat::pickle::IndexWriter;
+use gristmill_storage::files;
 use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::run_folder::is_beside_output;
+use gristmill_storage::walk::{Walk, WalkEntry};
 use std::path::{Path, PathBuf};
-use walkdir::{DirEntry, WalkDir};
 
 /// Items between two checks of the cancel flag.
 const CANCEL_CHECK_EVERY: u64 = 1 << 16;
@@ -19,20 +20,23 @@ const CANCEL_CHECK_EVERY: u64 = 1 << 16;
 pub fn list(paths: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
-        let facts = std::fs::metadata(path).map_err(|error| Failure::io("opening", path, &error))?;
+        let facts = files::metadata(path).map_err(|error| Failure::io("opening", path, &error))?;
         if !facts.is_dir() {
             files.push(path.clone());
             continue;
         }
         let before = files.len();
-        let is_data = |entry: &DirEntry| entry.depth() == 0 || !is_beside_output(entry.path());
-        for entry in WalkDir::new(path).follow_links(false).sort_by_file_name().into_iter().filter_entry(is_data) {
+        let is_data = |entry: &WalkEntry| entry.depth() == 0 || !is_beside_output(entry.path());
+        for entry in Walk::new(path).keep_links().sorted().filter_entry(is_data) {
             let entry = entry.map_err(|error| {
-                let why = error.to_string();
+                let why = match error.path() {
+                    Some(below) => format!("IO error for operation on {}: {error}", below.display()),
+                    None => error.to_string(),
+                };
                 Failure::environment("reading the folder", why).on(Subject::path(path))
             })?;
             let is_packed = entry.file_name().as_encoded_bytes().ends_with(PACKED_SUFFIX.as_bytes());
-            if is_packed && entry.path().is_file() {
+            if is_packed && files::is_file(entry.path()) {
                 files.push(entry.into_path());
             }
         }

@@ -5,6 +5,7 @@ use crate::engine::check::Checked;
 use crate::engine::modalities::check::Vocabulary;
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_data::formats::nanosets::{index_path, loss_path, Index, Shard, TokenSize};
+use gristmill_storage::files;
 use gristmill_storage::read::open_read;
 use std::path::Path;
 
@@ -25,10 +26,10 @@ pub enum Depth {
 /// Checks names, sizes and metadata, and reports what does not match. Each file is then a unit of [`check_file`].
 pub fn begin(folder: &Path, handles: &Handles<'_>) -> Outcome<FolderFacts> {
     let facts = folder_facts(folder, None, None, handles)?;
-    let entries = std::fs::read_dir(folder).map_err(|error| Failure::io("reading the folder", folder, &error))?;
+    let entries = files::read_dir(folder).map_err(|error| Failure::io("reading the folder", folder, &error))?;
     let mut orphans: Vec<String> = entries
         .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter_map(|entry| entry.file_name().to_str().map(str::to_owned))
         .filter(|name| {
             let data = [".ds.index", ".ds.loss"].iter().find_map(|end| Some(format!("{}.ds", name.strip_suffix(end)?)));
             data.is_some_and(|data| !facts.files.iter().any(|file| file.file.name == data))

@@ -4,6 +4,7 @@ use super::listing::{look, names, TokenFile};
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::formats::nanosets::windows::{count, file_order};
 use gristmill_data::formats::nanosets::{index, index_path, TokenSize};
+use gristmill_storage::files;
 use serde::Serialize;
 use std::path::Path;
 
@@ -125,7 +126,7 @@ pub(super) fn metadata_problems(file: &TokenFile, token_size: TokenSize, tokeniz
         say(ProblemKind::BadFile, Subject::path(&file.path), message);
     }
     let Some(metadata) = &file.metadata else {
-        if !gristmill_data::formats::nanosets::metadata_path(&file.path).exists() {
+        if !files::exists(gristmill_data::formats::nanosets::metadata_path(&file.path)) {
             let message = "there is no metadata file next to it: its tokenizer is not known";
             found.push(Problem::note(ProblemKind::MissingFile, Subject::path(&file.path), message));
         }

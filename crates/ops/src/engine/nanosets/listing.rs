@@ -2,6 +2,7 @@
 
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use gristmill_data::formats::nanosets::{index_path, loss_path, metadata_path, Metadata, Shard, TokenSize, DS};
+use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 
 /// One token file.
@@ -29,20 +30,20 @@ pub struct TokenFile {
 pub fn names(folder: &Path, problems: &dyn ProblemSink) -> Outcome<Vec<String>> {
     let failed = |error: &std::io::Error| Failure::io("reading the folder", folder, error);
     let mut names = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(|error| failed(&error))? {
+    for entry in files::read_dir(folder).map_err(|error| failed(&error))? {
         let entry = entry.map_err(|error| failed(&error))?;
         let name = entry.file_name();
         if !name.as_encoded_bytes().ends_with(DS.as_bytes()) {
             continue;
         }
         let subject = || Subject::path(entry.path());
-        let Ok(name) = name.into_string() else {
+        let Some(name) = name.to_str() else {
             let message = "its name is not UTF-8, and it was left out";
             problems.report(Problem::problem(ProblemKind::ShardNameNotUtf8, subject(), message))?;
             continue;
         };
-        if std::fs::metadata(entry.path()).is_ok_and(|facts| facts.is_file()) {
-            names.push(name);
+        if files::is_file(entry.path()) {
+            names.push(name.to_owned());
         } else {
             let message = "it is named like a token file and is none; it was left out";
             problems.report(Problem::problem(ProblemKind::NotAFile, subject(), message))?;
@@ -68,8 +69,8 @@ pub(super) fn undescribed(folder: &Path, name: &str, token_size: TokenSize) -> O
         bytes: shard.file().len(),
         tokens: shard.tokens(),
         metadata: None,
-        has_index: index_path(&path).is_file(),
-        has_loss: loss_path(&path).is_file(),
+        has_index: files::is_file(index_path(&path)),
+        has_loss: files::is_file(loss_path(&path)),
         path,
     })
 }

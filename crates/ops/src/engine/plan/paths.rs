@@ -1,12 +1,13 @@
 //! Paths in plans.
 
+use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 
 /// Resolves the links of a path as far as it exists; a `..` after that is taken literally.
 pub(crate) fn settled(path: &Path) -> PathBuf {
-    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let whole = files::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     for there in whole.ancestors() {
-        if let (Ok(real), Ok(rest)) = (std::fs::canonicalize(there), whole.strip_prefix(there)) {
+        if let (Ok(real), Ok(rest)) = (files::canonicalize(there), whole.strip_prefix(there)) {
             return real.join(rest).components().collect();
         }
     }

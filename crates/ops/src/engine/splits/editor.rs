@@ -12,6 +12,7 @@ use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::split_edit::{Shared, SplitDoc};
 use gristmill_data::formats::energon::split_yaml::SplitFile;
 use gristmill_pycompat::yaml_read;
+use gristmill_storage::files;
 use gristmill_storage::read::read_whole;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -106,7 +107,7 @@ impl SplitEditor {
         })?;
         let yaml = layout::in_nv_meta(root, config.unwrap_or(layout::SPLIT_YAML));
         let json = layout::in_nv_meta(root, layout::SPLIT_JSON);
-        let path = if config.is_none() && !yaml.exists() && json.exists() { json } else { yaml };
+        let path = if config.is_none() && !files::exists(&yaml) && files::exists(&json) { json } else { yaml };
         let Some(bytes) = read_whole(&path, yaml_read::MAX_BYTES as u64)? else {
             return Err(Failure::data(OPENING, "there is no such file")
                 .on(Subject::path(&path))

@@ -8,6 +8,7 @@ use gristmill_data::formats::nanosets::index::Index;
 use gristmill_data::formats::nanosets::metadata::Metadata;
 use gristmill_data::formats::nanosets::{index_path, loss_path, metadata_path, DS};
 use gristmill_data::preview::tokens::TokenCode;
+use gristmill_storage::files::{self, FolderEntry};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,12 +26,12 @@ impl TokenBrowser for TokenFolderBrowser {
 
 /// Returns the files of a folder in the order of the readers, which is that of their names.
 fn files(root: &Path, named: &mut Named) -> Outcome<Vec<TokenFile>> {
-    let entries = std::fs::read_dir(root).map_err(|error| Failure::io(WHAT, root, &error))?;
+    let entries = files::read_dir(root).map_err(|error| Failure::io(WHAT, root, &error))?;
     let mut paths: Vec<PathBuf> = entries
         .filter_map(Result::ok)
-        .map(|entry| entry.path())
+        .map(FolderEntry::into_path)
         .filter(|path| path.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(DS.as_bytes())))
-        .filter(|path| path.is_file())
+        .filter(|path| files::is_file(path))
         .take(MAX_FILES)
         .collect();
     paths.sort();
@@ -51,7 +52,7 @@ fn file(path: PathBuf, named: &mut Named) -> TokenFile {
     if let Some(found) = &metadata {
         named.add(&found.tokenizer);
     }
-    let bytes = std::fs::metadata(&path).map_or(0, |facts| facts.len());
+    let bytes = files::metadata(&path).map_or(0, |facts| facts.len());
     let size = metadata.as_ref().map_or(2, |found| found.token_size.bytes());
     let code = TokenCode::little(u8::try_from(size).unwrap_or(2));
     let table = match Index::open(&index_path(&path)) {
@@ -61,7 +62,7 @@ fn file(path: PathBuf, named: &mut Named) -> TokenFile {
             Table::Whole
         }
     };
-    let loss = Some(loss_path(&path)).filter(|loss| loss.is_file()).map(Loss::File);
+    let loss = Some(loss_path(&path)).filter(|loss| files::is_file(loss)).map(Loss::File);
     if trouble.is_none() {
         trouble = doubt(bytes, &metadata, &table);
     }

@@ -5,6 +5,7 @@ use super::named::Named;
 use super::{Listing, TokenBrowser, WHAT};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::preview::tokens::TokenCode;
+use gristmill_storage::files;
 use gristmill_storage::read::{open_read, read_whole};
 use serde::Deserialize;
 use std::path::Path;
@@ -60,7 +61,7 @@ fn files(root: &Path, named: &Named) -> Outcome<Vec<TokenFile>> {
             false => first_of(&table, begin, rows, number + 1)?,
         };
         let path = root.join(name);
-        let bytes = std::fs::metadata(&path).map(|facts| facts.len());
+        let bytes = files::metadata(&path).map(|facts| facts.len());
         let holds_text = holds_text(&path);
         let code = schema.as_ref().map_or_else(|| named.token_code(), |(code, _)| *code);
         let trouble = match (&bytes, &schema) {

@@ -5,6 +5,7 @@ use crate::engine::plan;
 use gristmill_core::pack::SpecialToken;
 use gristmill_core::PackPlan;
 use gristmill_data::preview::tokens::TokenCode;
+use gristmill_storage::files;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_tokenizer::meant_by;
@@ -28,7 +29,7 @@ pub(super) struct Named {
 pub(super) fn find(root: &Path) -> Named {
     let mut named = Named { root: root.to_owned(), ..Named::default() };
     // A file is in the folder of its format, or in that of its run.
-    let depth = if root.is_dir() { 2 } else { 3 };
+    let depth = if files::is_dir(root) { 2 } else { 3 };
     let outputs = std::iter::successors(Some(root), |path| path.parent()).take(depth);
     named.plan = outputs.map(RunFolder::for_output).find_map(|own| read_plan(&own.plan()));
     if let Some(plan) = &named.plan {

@@ -6,6 +6,7 @@ use crate::engine::modalities::folder::files_of;
 use gristmill_core::{Failure, Outcome};
 use gristmill_data::formats::modalities::packed::Packed;
 use gristmill_data::preview::tokens::TokenCode;
+use gristmill_storage::files;
 use gristmill_storage::read::open_read;
 use std::path::Path;
 use std::sync::Arc;
@@ -66,7 +67,7 @@ fn unreadable(path: &Path, failure: Failure) -> TokenFile {
     TokenFile {
         name: Arc::from(""),
         path: path.to_owned(),
-        bytes: std::fs::metadata(path).map_or(0, |facts| facts.len()),
+        bytes: files::metadata(path).map_or(0, |facts| facts.len()),
         data_from: 0,
         data_bytes: 0,
         code: TokenCode::little(2),

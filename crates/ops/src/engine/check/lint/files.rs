@@ -9,6 +9,7 @@ use gristmill_core::text::hint_for;
 use gristmill_core::{Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Shard, ShardId, Subject, Tgz};
 use gristmill_data::formats::energon::layout;
 use gristmill_data::source::discover::discover;
+use gristmill_storage::files;
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::run_folder::RunFolder;
 use std::collections::{BTreeSet, HashSet};
@@ -83,10 +84,10 @@ fn leftovers(prepared: &Prepared, found: &[Shard], problems: &dyn ProblemSink) -
     let mut folders: BTreeSet<&str> = found.iter().map(|s| folder_of(&s.name)).collect();
     folders.insert("");
     for folder in folders {
-        let Ok(entries) = std::fs::read_dir(prepared.root.join(folder)) else { continue };
+        let Ok(entries) = files::read_dir(prepared.root.join(folder)) else { continue };
         for entry in entries.flatten() {
-            let Ok(file) = entry.file_name().into_string() else { continue };
-            let name = if folder.is_empty() { file } else { format!("{folder}/{file}") };
+            let Some(file) = entry.file_name().to_str() else { continue };
+            let name = if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") };
             let message = if name.ends_with(".tar.idx.tmp") {
                 "left over from an interrupted run"
             } else if name.ends_with(".tar.idx") && !expected.contains(&name) {
@@ -114,7 +115,7 @@ fn own_work(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
         )?;
     }
     let journal = layout::in_nv_meta(&prepared.root, "index.sqlite-journal");
-    if journal.exists() {
+    if files::exists(&journal) {
         let message = "an unfinished change of index.sqlite is next to it";
         problems.report(Problem::problem(ProblemKind::BadFile, Subject::path(journal), message))?;
     }
@@ -122,7 +123,7 @@ fn own_work(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
 }
 
 fn holds_files(folder: &Path) -> bool {
-    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+    files::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
 }
 
 fn folder_of(name: &str) -> &str {

@@ -13,6 +13,7 @@ use gristmill_core::text::{count, hint_for};
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, ProblemSink, ShardId, Subject};
 use gristmill_data::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSource};
 use gristmill_data::formats::energon::layout;
+use gristmill_storage::files::is_file;
 use gristmill_storage::run_folder::RunFolder;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -187,7 +188,7 @@ fn python_files(prepared: &Prepared, yaml: &DatasetYaml, problems: &dyn ProblemS
     for function in loader.into_iter().chain(filter) {
         let Some((file, _)) = function.rsplit_once(':').filter(|(file, _)| file.ends_with(".py")) else { continue };
         let path = layout::nv_meta(&prepared.root).join(file);
-        if !path.is_file() && told.insert(file) {
+        if !is_file(&path) && told.insert(file) {
             let message = format!("the dataset yaml names '{function}', and this file is not there");
             let hint = "bring it back, or choose a field map: gristmill prepare PATH --update --sample-type …";
             let problem = Problem::problem(ProblemKind::MissingFile, Subject::path(path), message);

@@ -27,6 +27,7 @@ pub use text::{read_text, FirstCopy, Page, Search};
 pub use write::{end, Gathered, Section, SectionFacts};
 
 use gristmill_core::dedup::{Keep, Mode};
+use gristmill_storage::files;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -117,10 +118,10 @@ pub struct KnownPassage {
 /// Returns the ranges of the run that made a folder, or the folder that contains a file or folder, if they exist; with the name of `path`
 /// relative to that folder.
 pub fn beside(path: &Path) -> Option<(PathBuf, String)> {
-    let path = std::path::absolute(path).ok()?;
+    let path = files::absolute(path).ok()?;
     path.ancestors().take(MAX_ANCESTORS).find_map(|folder| {
         let ranges = gristmill_storage::run_folder::RunFolder::for_output(folder).ranges();
         let name = path.strip_prefix(folder).ok()?.to_string_lossy().into_owned();
-        (folder.file_name().is_some() && ranges.is_file()).then_some((ranges, name))
+        (folder.file_name().is_some() && files::is_file(&ranges)).then_some((ranges, name))
     })
 }

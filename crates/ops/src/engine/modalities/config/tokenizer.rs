@@ -3,6 +3,7 @@
 use super::Section;
 use gristmill_core::{Outcome, Subject};
 use gristmill_pycompat::{json_read, Node};
+use gristmill_storage::files;
 use gristmill_storage::read::read_whole;
 use gristmill_tokenizer::Tokenizer;
 use std::path::Path;
@@ -161,7 +162,7 @@ fn special_tokens_of(section: &Section<'_>) -> Outcome<Vec<(String, Vec<String>)
 /// Reads `tokenizer_config.json` next to the tokenizer; null if it is missing or cannot be read.
 pub fn stored_config(path: &str) -> Outcome<Node> {
     let path = Path::new(path);
-    let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
+    let folder = if files::is_dir(path) { path } else { path.parent().unwrap_or(Path::new("")) };
     let bytes = read_whole(&folder.join("tokenizer_config.json"), MAX_CONFIG_BYTES)?.unwrap_or_default();
     Ok(std::str::from_utf8(&bytes).ok().and_then(|text| json_read::read(text).ok()).unwrap_or(Node::Null))
 }

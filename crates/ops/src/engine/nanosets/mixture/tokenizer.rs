@@ -2,6 +2,7 @@
 
 use super::Resolved;
 use gristmill_core::{Problem, ProblemKind, Subject};
+use gristmill_storage::files;
 use gristmill_tokenizer::{meant_by, Tokenizer};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -30,7 +31,7 @@ pub struct FolderTokenizer {
 impl FolderTokenizer {
     /// Returns the number of tokens of the tokenizer, including added ones. `Err` is the reason why it cannot be read on this machine.
     pub fn vocabulary_size(&self) -> Result<u64, String> {
-        let folder = std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
+        let folder = files::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
         let mut first = None;
         for named in meant_by(&folder, &self.name) {
             match Tokenizer::load_unproven(&named) {
