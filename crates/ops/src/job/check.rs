@@ -13,6 +13,7 @@ use crate::engine::modalities::folder;
 use crate::engine::nanosets;
 use gristmill_core::{Handles, Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Severity, ShardId};
 use gristmill_data::source::documents::table_files;
+use gristmill_storage::files;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::scratch::Scratch;
 use std::path::Path;
@@ -110,7 +111,7 @@ pub fn run_packed_folder(
     handles: &Handles<'_>,
 ) -> Outcome<Checked> {
     let files = folder::files_of(root)?;
-    let sizes = files.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|facts| facts.len());
+    let sizes = files.iter().filter_map(|path| files::metadata(path).ok()).map(|facts| facts.len());
     let bytes = if depth == nanosets::check::Depth::Tokens { sizes.sum() } else { 0 };
     each_unit(&files, (0, bytes), threads, handles, |path| folder::check_file(path, depth, vocabulary, handles))
 }

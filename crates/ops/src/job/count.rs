@@ -15,6 +15,7 @@ use gristmill_data::source::documents::{
     Line, OtherFields, ParsedLine, Position, Row, Selection, TextFile, Verdict,
 };
 use gristmill_data::source::jsonl;
+use gristmill_storage::files;
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::open_read;
 use gristmill_tokenizer::{Encoder, Mismatch, ParityCheck, Tokenizer};
@@ -163,7 +164,7 @@ pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContex
 
 fn refuse_existing(plan: &CountPlan) -> Outcome<()> {
     match &plan.output {
-        Some(output) if !plan.overwrite && output.symlink_metadata().is_ok() => {
+        Some(output) if !plan.overwrite && files::is_taken(output) => {
             Err(Failure::data(WHAT, "there is a file of that name already")
                 .on(Subject::path(output))
                 .with_hint("give another --output, or --force-overwrite replaces it"))

@@ -3,6 +3,7 @@
 
 use gristmill_core::FileStamp;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Subject};
+use gristmill_storage::files;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::lock::{is_held, DatasetLock};
 use gristmill_storage::publish::recover;
@@ -51,11 +52,11 @@ impl<'a> ExclusiveOutput<'a> {
             tries += 1;
             match DatasetLock::acquire(fs, &own, options.break_lock) {
                 // The previous holder has just removed the folder.
-                Err(_) if !own.exists() && tries < MAX_TRIES && folder_of(target).is_dir() => {}
+                Err(_) if !own.exists() && tries < MAX_TRIES && files::is_dir(folder_of(target)) => {}
                 Ok(lock) => break lock,
                 Err(failure) => {
                     // Removes a folder that was only created for this failed attempt. The folder of a running job is not empty and stays.
-                    if !is_held(&failure) && !own.lock().exists() {
+                    if !is_held(&failure) && !files::exists(own.lock()) {
                         let _ = fs.raw_rmdir(&own.work());
                         let _ = fs.raw_rmdir(own.path());
                     }
@@ -73,11 +74,10 @@ impl<'a> ExclusiveOutput<'a> {
 
     /// Removes unfinished lock drafts. A run that is creating a lock at this moment creates it again in another way.
     fn remove_lock_drafts(&self) {
-        for entry in std::fs::read_dir(self.own.path()).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let name = name.as_encoded_bytes();
+        for entry in files::read_dir(self.own.path()).into_iter().flatten().flatten() {
+            let name = entry.file_name().as_encoded_bytes();
             if name.starts_with(b"lock.") && name.ends_with(b".new") {
-                let _ = self.fs.remove_file(&entry.path());
+                let _ = self.fs.remove_file(entry.path());
             }
         }
     }
@@ -96,7 +96,7 @@ impl<'a> ExclusiveOutput<'a> {
 impl Drop for ExclusiveOutput<'_> {
     fn drop(&mut self) {
         // If a list of renames exists, the next run continues the interrupted publication.
-        let is_interrupted = std::fs::symlink_metadata(self.own.renames()).is_ok();
+        let is_interrupted = files::is_taken(self.own.renames());
         // What cannot be removed now is removed by the next run. Another run may already wait for the lock, so the folder is only removed
         // when it is empty.
         if !is_interrupted {

@@ -9,6 +9,7 @@ use crate::engine::mix::{MixFacts, NOT_JOINED_YET};
 use gristmill_core::mix::MixPlan;
 use gristmill_core::text::count;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
+use gristmill_storage::files;
 use gristmill_storage::publish::write_file;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -46,8 +47,8 @@ pub fn run_mix(plan: &MixPlan, is_written: bool, context: &TaskContext) -> Outco
     let path = Path::new(&plan.output);
     let old = gristmill_storage::read::read_whole(path, 64 << 20);
     let nothing_to_do = matches!(&old, Ok(Some(old)) if old == text.as_bytes());
-    let replaces = std::fs::symlink_metadata(path).is_ok();
-    if path.is_dir() {
+    let replaces = files::is_taken(path);
+    if files::is_dir(path) {
         return Err(Failure::usage(WHAT, "there is a folder of that name").on(Subject::path(path)));
     }
     if replaces && !plan.overwrite && !nothing_to_do {
@@ -65,7 +66,7 @@ pub fn run_mix(plan: &MixPlan, is_written: bool, context: &TaskContext) -> Outco
     if is_written && !nothing_to_do {
         context.phase_of(Phase::Publish, "file", "writing the metadataset");
         context.cancel.check()?;
-        let mode = std::fs::metadata(path).map_or(0o644, |facts| std::os::unix::fs::MetadataExt::mode(&facts) & 0o777);
+        let mode = files::metadata(path).map_or(0o644, |facts| facts.mode & 0o777);
         write_file(&*context.fs, path, text.as_bytes(), mode)?;
     }
     let needs_prepare = facts.joins.iter().any(|join| !join.is_prepared);

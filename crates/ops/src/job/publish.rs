@@ -4,12 +4,12 @@
 use super::record::{Recorded, RecordedOutput, RecordedPlan};
 use super::report::OutputFile;
 use gristmill_core::{Failure, Outcome};
+use gristmill_storage::files;
 use gristmill_storage::fs::{BufferedFile, Fs};
 use gristmill_storage::publish::Publication;
 use gristmill_storage::run_folder::RunFolder;
 use serde::Serialize;
 use std::collections::HashSet;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// Permission bits of our own record.
@@ -28,7 +28,7 @@ pub(crate) struct FinishedFile {
 impl FinishedFile {
     /// Takes a file as it is on the disk.
     pub(crate) fn of(written: PathBuf, target: PathBuf) -> Outcome<Self> {
-        let facts = std::fs::metadata(&written).map_err(|error| Failure::io("publishing", &written, &error))?;
+        let facts = files::metadata(&written).map_err(|error| Failure::io("publishing", &written, &error))?;
         Ok(Self { written, target, bytes: facts.len(), completes: false })
     }
 
@@ -39,7 +39,7 @@ impl FinishedFile {
 
     /// Returns the entry of the report.
     pub(crate) fn output(&self) -> OutputFile {
-        let replaces = self.target.symlink_metadata().is_ok();
+        let replaces = files::is_taken(&self.target);
         OutputFile { name: self.target.to_string_lossy().into_owned(), bytes: self.bytes, replaces }
     }
 }
@@ -59,8 +59,8 @@ impl<'a> Folders<'a> {
         first_input: Option<&Path>,
         publish: impl FnOnce(&mut Self) -> Outcome<T>,
     ) -> Outcome<T> {
-        let facts = first_input.and_then(|path| std::fs::metadata(path).ok());
-        let file_mode = facts.map_or(0o644, |facts| facts.mode() & 0o666 | 0o600);
+        let facts = first_input.and_then(|path| files::metadata(path).ok());
+        let file_mode = facts.map_or(0o644, |facts| facts.mode & 0o666 | 0o600);
         let mut folders = Self { fs, file_mode, made: Vec::new() };
         let result = publish(&mut folders);
         if result.is_err() {
@@ -98,7 +98,7 @@ impl<'a> Folders<'a> {
 
 /// Creates a folder and its missing parents; those created are appended to `made`.
 pub(crate) fn make_folder(fs: &dyn Fs, folder: &Path, mode: u32, made: &mut Vec<PathBuf>) -> Outcome<()> {
-    let missing: Vec<&Path> = folder.ancestors().take_while(|path| !path.is_dir()).collect();
+    let missing: Vec<&Path> = folder.ancestors().take_while(|path| !files::is_dir(path)).collect();
     for path in missing.into_iter().rev() {
         fs.create_dir(path, mode)?;
         made.push(path.to_owned());
@@ -119,7 +119,7 @@ pub(crate) fn remove_old<P: RecordedPlan>(
     let Some(old) = Recorded::<P>::read(own)? else { return Ok(()) };
     let kept: HashSet<&Path> = new.outputs.iter().map(|output| output.path.as_path()).collect();
     // Anyone may have written the report; a file named in it is only removed where a run would have put it.
-    let is_ours = |path: &Path| may_write(path) && path.symlink_metadata().is_ok_and(|facts| facts.is_file());
+    let is_ours = |path: &Path| may_write(path) && files::symlink_metadata(path).is_ok_and(|facts| facts.is_file());
     for output in old.outputs.iter().filter(|output| !kept.contains(output.path.as_path()) && is_ours(&output.path)) {
         publication.remove(&output.path)?;
     }

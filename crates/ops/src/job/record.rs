@@ -7,6 +7,7 @@ use gristmill_core::text::display_safe;
 use gristmill_core::{
     Failure, FileStamp, Outcome, Problem, ProblemKind, ProblemLog, ProblemSink as _, Severity, Subject,
 };
+use gristmill_storage::files;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::remote::is_hub_url;
 use gristmill_storage::run_folder::RunFolder;
@@ -103,7 +104,7 @@ pub(crate) fn report_earlier<'a, P: RecordedPlan>(
     let is_there = |problem: &Problem| {
         let Some(path) = problem.subject.path.as_deref().map(Path::new) else { return true };
         let is_remote = path.to_str().is_some_and(is_hub_url);
-        is_remote || inputs.iter().any(|input| input.ends_with(path)) || path.symlink_metadata().is_ok()
+        is_remote || inputs.iter().any(|input| input.ends_with(path)) || files::is_taken(path)
     };
     found.retain(is_there);
     found.report_to(&context.problems)
@@ -144,13 +145,13 @@ impl<P: RecordedPlan> Recorded<P> {
 
     /// Returns the record of the last finished run, if at least one of its files still exists.
     pub(crate) fn of_what_is_there(own: &RunFolder) -> Outcome<Option<Self>> {
-        let is_there = |known: &Self| known.outputs.iter().any(|output| output.path.symlink_metadata().is_ok());
+        let is_there = |known: &Self| known.outputs.iter().any(|output| files::is_taken(&output.path));
         Ok(Self::read(own)?.filter(is_there))
     }
 
     /// Whether all of its files exist with the recorded lengths.
     pub(crate) fn is_whole(&self) -> bool {
-        self.outputs.iter().all(|output| std::fs::metadata(&output.path).is_ok_and(|facts| facts.len() == output.bytes))
+        self.outputs.iter().all(|output| files::metadata(&output.path).is_ok_and(|facts| facts.len() == output.bytes))
     }
 
     /// Whether it wrote this file.
@@ -199,7 +200,7 @@ fn changed_input(old: &[RecordedInput], new: &[RecordedInput]) -> String {
 
 /// Returns a problem if a stopped run of another plan at an output can be resumed. Its subject is the output of the run folder.
 pub(crate) fn stopped_run<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome<Option<Problem>> {
-    let has_journal = own.journal().exists();
+    let has_journal = files::exists(own.journal());
     let Some(bytes) = read_whole(&own.running_plan(), P::MAX_RECORD_BYTES)?.filter(|_| has_journal) else {
         return Ok(None);
     };

@@ -1,6 +1,7 @@
 //! Finishes an interrupted publication at the next command that reads the data set.
 
 use gristmill_core::{text, ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink, Subject};
+use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::publish::recover_at_start;
 use gristmill_storage::run_folder::RunFolder;
@@ -20,7 +21,7 @@ pub fn roll_forward(fs: &dyn Fs, root: &Path, problems: &dyn ProblemSink) -> Out
 
 /// Fails with the name of a folder that cannot be read, instead of the name of a file in it.
 fn may_be_read(root: &Path) -> Outcome<()> {
-    match std::fs::read_dir(root) {
+    match files::read_dir(root) {
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
             Err(Failure::io("reading the folder", root, &error))
         }

@@ -5,6 +5,7 @@ use super::report::OutputFile;
 use super::task::TaskContext;
 use super::Phase;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
+use gristmill_storage::files;
 use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::publish::place_file;
 use serde::Serialize;
@@ -74,7 +75,7 @@ impl RepairReport {
     ) -> Outcome<()> {
         let fs = &*context.fs;
         // The target of a symbolic link is repaired in its place.
-        let target = std::fs::canonicalize(path).map_err(|error| Failure::io("opening", path, &error))?;
+        let target = files::canonicalize(path).map_err(|error| Failure::io("opening", path, &error))?;
         let place = ExclusiveOutput::take(fs, &target, &context.options)?;
         let draft = place.draft(0);
         let mut file = BufferedFile::new(fs.create_file(&draft)?, WRITE_BYTES);
@@ -105,7 +106,7 @@ fn free_name(path: &Path) -> Outcome<PathBuf> {
             name.push(format!("-{number}"));
         }
         let backup = path.with_file_name(name);
-        if std::fs::symlink_metadata(&backup).is_err() {
+        if !files::is_taken(&backup) {
             return Ok(backup);
         }
     }

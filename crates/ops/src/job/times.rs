@@ -5,6 +5,7 @@ use crate::engine::check::{has_same_headers, Prepared};
 use crate::engine::dataset::{self, Opened};
 use crate::engine::recorded::{Recorded, MAX_REPORT_BYTES};
 use gristmill_core::{text, Cancel, FileStamp, Outcome, Problem, ProblemKind, ProblemSink, ShardId, Subject};
+use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::publish::write_file;
@@ -74,7 +75,7 @@ fn write(own: &RunFolder, report: impl Fn() -> Outcome<Option<Vec<u8>>>) -> Outc
         None => Ok(()),
     };
     // Taking the lock creates the work folder; a stopped run keeps its own.
-    if !own.journal().exists() {
+    if !files::exists(own.journal()) {
         own.remove_work(&fs as &dyn Fs)?;
     }
     result

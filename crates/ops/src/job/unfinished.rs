@@ -2,6 +2,7 @@
 
 use gristmill_core::Outcome;
 use gristmill_data::formats::energon::jsonl_idx::index_path;
+use gristmill_storage::files;
 use gristmill_storage::lock::{DatasetLock, Holder};
 use gristmill_storage::publish;
 use gristmill_storage::run_folder::RunFolder;
@@ -74,7 +75,7 @@ pub fn inside(folder: &Path) -> Outcome<Vec<Unfinished>> {
 
 /// Returns the runs on and in the `named` data sets and outputs, and those on the `lately` used ones. Each is listed once.
 pub fn known(named: &[PathBuf], lately: &[PathBuf]) -> Outcome<Vec<Unfinished>> {
-    let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    let absolute = |path: &PathBuf| files::absolute(path).unwrap_or_else(|_| path.clone());
     let mut found = Vec::new();
     for place in named.iter().map(absolute) {
         found.extend(of(&place)?);
@@ -85,7 +86,7 @@ pub fn known(named: &[PathBuf], lately: &[PathBuf]) -> Outcome<Vec<Unfinished>> 
     }
     let mut seen: Vec<PathBuf> = Vec::new();
     found.retain(|run| {
-        let own = std::fs::canonicalize(run.own.path()).unwrap_or_else(|_| run.own.path().to_owned());
+        let own = files::canonicalize(run.own.path()).unwrap_or_else(|_| run.own.path().to_owned());
         let is_new = !seen.contains(&own);
         seen.extend(is_new.then_some(own));
         is_new
@@ -104,8 +105,8 @@ fn data_of(output: &Path) -> PathBuf {
 
 /// Returns the outputs in a folder that have a run folder next to them.
 fn outputs_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().take(MAX_ENTRIES).flatten();
-    entries.filter_map(|entry| RunFolder::output_beside(&entry.path())).collect()
+    let entries = files::read_dir(folder).into_iter().flatten().take(MAX_ENTRIES).flatten();
+    entries.filter_map(|entry| RunFolder::output_beside(entry.path())).collect()
 }
 
 /// Returns `OUTPUT.rank-*` of each task of an output that has a run folder, sorted.
@@ -132,9 +133,9 @@ fn state(own: &RunFolder) -> Outcome<Option<State>> {
         return Ok(Some(State::Publishing(files.len())));
     }
     Ok(match () {
-        () if own.journal().exists() => Some(State::Interrupted),
+        () if files::exists(own.journal()) => Some(State::Interrupted),
         // A run that makes a single file keeps nothing.
-        () if own.lock().exists() => Some(State::Lost),
+        () if files::exists(own.lock()) => Some(State::Lost),
         () => None,
     })
 }

@@ -14,6 +14,7 @@ use gristmill_data::formats::bsade::{shard_folder, METADATA, METAOFF, OFFSET, TO
 use gristmill_data::source::dedup::{line_from, list, reading_memory, text_field, Position, TextFile, HUB_RULES};
 use gristmill_data::source::documents::{text_share, unpacked_share, HubSnapshot, Packing, Selection};
 use gristmill_dedup::{Rule, Scanner};
+use gristmill_storage::files;
 use gristmill_storage::read::{open_read, stamp_at};
 use gristmill_storage::remote::address_of;
 use std::collections::{HashMap, HashSet};
@@ -152,7 +153,7 @@ impl Inputs {
             Err(failure.with_hint(format!("{} is read, too; name another folder", text::display_safe(name))))
         };
         // The folder of a file that is named directly may contain the output.
-        let root = |path: &Path| match path.is_file() {
+        let root = |path: &Path| match files::is_file(path) {
             true => path.parent().unwrap_or(path).to_owned(),
             false => path.to_owned(),
         };
@@ -172,7 +173,7 @@ impl Inputs {
                 }
                 seen.insert(folder, real(folder));
             }
-            let is_link = std::fs::symlink_metadata(&file.path).is_ok_and(|facts| facts.is_symlink());
+            let is_link = files::is_symlink(&file.path);
             let path = match (is_link, seen.get(folder), file.path.file_name()) {
                 (false, Some(folder), Some(name)) => folder.join(name),
                 _ => real(&file.path),
@@ -352,7 +353,7 @@ fn writing_memory(file: &TextFile) -> u64 {
 /// Resolves the links of a path; for a path that does not exist yet, those of its existing parents.
 fn real(path: &Path) -> PathBuf {
     for folder in path.ancestors() {
-        if let (Ok(real), Ok(rest)) = (folder.canonicalize(), path.strip_prefix(folder)) {
+        if let (Ok(real), Ok(rest)) = (files::canonicalize(folder), path.strip_prefix(folder)) {
             return real.join(rest);
         }
     }

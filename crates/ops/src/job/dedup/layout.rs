@@ -2,6 +2,7 @@
 
 use super::leftover::folder_name;
 use gristmill_core::{DedupPlan, Failure, Outcome, RunOptions, Subject};
+use gristmill_storage::files;
 use gristmill_storage::remote::is_hub_url;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ pub(super) struct Layout {
 
 /// Returns a path that does not depend on the current folder.
 fn absolute(path: &str) -> Outcome<PathBuf> {
-    std::path::absolute(path).map_err(|error| Failure::io("deduplicating", path, &error))
+    files::absolute(path).map_err(|error| Failure::io("deduplicating", path, &error))
 }
 
 /// Returns the plan with paths that do not depend on the current folder, so that plans can be compared. The address of a data set stays.
@@ -58,7 +59,7 @@ impl Layout {
         // `x/..` and `.` have no name for a run folder next to them.
         let output: PathBuf = match given.file_name() {
             Some(_) => given.components().collect(),
-            None => std::fs::canonicalize(&given).map_err(|error| Failure::io("deduplicating", &given, &error))?,
+            None => files::canonicalize(&given).map_err(|error| Failure::io("deduplicating", &given, &error))?,
         };
         if output.file_name().is_none() {
             return Err(refuse("the root of the file system is no place for it"));
@@ -66,8 +67,7 @@ impl Layout {
         let own = RunFolder::for_output(&output);
         let scratch = match &options.scratch {
             Some(folder) => {
-                let folder =
-                    std::path::absolute(folder).map_err(|error| Failure::io("deduplicating", folder, &error))?;
+                let folder = files::absolute(folder).map_err(|error| Failure::io("deduplicating", folder, &error))?;
                 folder.join(folder_name(&output))
             }
             None => own.work().join("scratch"),

@@ -6,6 +6,7 @@
 use super::layout::Layout;
 use gristmill_core::text::{bytes, display_safe};
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
+use gristmill_storage::files;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::identity::{ProcessIdentity, ProcessState};
 use gristmill_storage::lock::DatasetLock;
@@ -90,10 +91,10 @@ pub(super) fn check_leftovers(
     log: &dyn Fn(String),
 ) -> Outcome<()> {
     let Some(parent) = layout.scratch.parent().filter(|_| layout.is_elsewhere) else { return Ok(()) };
-    let Ok(entries) = std::fs::read_dir(parent) else { return Ok(()) };
+    let Ok(entries) = files::read_dir(parent) else { return Ok(()) };
     for entry in entries.flatten() {
-        let path = entry.path();
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let is_folder = entry.kind().is_dir();
+        let path = entry.into_path();
         if !is_folder || path == layout.scratch {
             continue;
         }
@@ -105,7 +106,7 @@ pub(super) fn check_leftovers(
         if DatasetLock::holder(&own)?.is_some() {
             continue;
         }
-        let goes_on = own.journal().exists() && read(&own.work())?.is_some_and(|there| there.path == path);
+        let goes_on = files::exists(own.journal()) && read(&own.work())?.is_some_and(|there| there.path == path);
         let size = bytes(size_of(&path));
         let output = display_safe(&note.path.to_string_lossy()).into_owned();
         if goes_on {
@@ -122,6 +123,6 @@ pub(super) fn check_leftovers(
 
 /// Returns the bytes of the files in a folder; scratch has no subfolders.
 fn size_of(folder: &Path) -> u64 {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let entries = files::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.metadata().ok()).map(|facts| facts.len()).sum()
 }

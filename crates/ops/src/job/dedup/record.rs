@@ -5,6 +5,7 @@ use super::layout::Layout;
 use crate::engine::plan::dedup::differences;
 use crate::job::record::{self, refuse, RecordedInput, RecordedPlan};
 use gristmill_core::{DedupPlan, FileStamp, Outcome};
+use gristmill_storage::files::{self, FileKind};
 use std::path::Path;
 
 pub(super) use crate::job::record::Decision;
@@ -53,7 +54,7 @@ pub(super) fn decide(plan: &DedupPlan, hash: &str, layout: &Layout, inputs: &Inp
     }
     for place in layout.places() {
         if holds_something(place) {
-            let why = match place.is_dir() {
+            let why = match files::is_dir(place) {
                 true => "there is something in it already",
                 false => "there is something of that name already",
             };
@@ -66,13 +67,13 @@ pub(super) fn decide(plan: &DedupPlan, hash: &str, layout: &Layout, inputs: &Inp
 
 /// Whether a folder contains anything except empty folders, which a run may have left that was killed just before it moved its files.
 fn holds_something(place: &Path) -> bool {
-    let Ok(entries) = std::fs::read_dir(place) else { return place.symlink_metadata().is_ok() };
+    let Ok(entries) = files::read_dir(place) else { return files::is_taken(place) };
     let mut folders = vec![entries];
     while let Some(mut entries) = folders.pop() {
         let Some(Ok(entry)) = entries.next() else { continue };
         folders.push(entries);
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => match std::fs::read_dir(entry.path()) {
+        match entry.kind() {
+            FileKind::Folder => match files::read_dir(entry.path()) {
                 Ok(below) => folders.push(below),
                 Err(_) => return true,
             },

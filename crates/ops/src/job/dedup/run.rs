@@ -21,6 +21,7 @@ use crate::job::Phase;
 use gristmill_core::{text, DedupPlan, ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
 use gristmill_data::source::documents::DocumentFields;
 use gristmill_dedup::Rule;
+use gristmill_storage::files;
 use gristmill_storage::fs::PRIVATE_FOLDER;
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::publish::{recover as recover_publish, recover_at_start, write_file};
@@ -132,7 +133,7 @@ impl<'a> Opened<'a> {
     /// Removes files of a run that was killed after publication. Errors are logged and not reported.
     fn clear_finished(&self) {
         let (fs, own) = (&*self.context.fs, &self.layout.own);
-        if !own.journal().exists() && !own.work().exists() {
+        if !files::exists(own.journal()) && !files::exists(own.work()) {
             return;
         }
         let cleared = DatasetLock::acquire(fs, own, false).and_then(|_lock| {

@@ -3,11 +3,11 @@
 
 use super::budget::{Budget, Chunk, CHUNK};
 use gristmill_core::{Failure, Outcome};
+use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, WriteFile};
 use gristmill_storage::read::{open_read, ReadFile};
 use prefetch_index::prefetch_index;
 use serde::{Deserialize, Serialize};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,8 +30,8 @@ impl Mark {
     /// Whether a file is unchanged since it was marked. Reads all of it.
     pub(super) fn holds(self, path: &Path) -> Outcome<bool> {
         // A second hard link means that it was published.
-        let is_ours = std::fs::symlink_metadata(path)
-            .is_ok_and(|facts| facts.is_file() && facts.nlink() == 1 && facts.len() == self.bytes);
+        let is_ours = files::symlink_metadata(path)
+            .is_ok_and(|facts| facts.is_file() && facts.links == 1 && facts.len() == self.bytes);
         if !is_ours {
             return Ok(false);
         }

@@ -24,6 +24,7 @@ use crate::job::Phase;
 use gristmill_core::{text, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RecordedProblems, Subject};
 use gristmill_data::source::dedup::Position;
 use gristmill_dedup::{Passages, TextAt as _};
+use gristmill_storage::files;
 use gristmill_storage::lock::DatasetLock;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -318,7 +319,7 @@ fn per_file(job: &Job<'_>, written: &[WrittenParts]) -> Vec<FileReport> {
         name: file.name.clone(),
         input_bytes: file.input_bytes,
         output_bytes: file.mark.map(|mark| mark.bytes),
-        replaces: job.layout.target(&file.name).symlink_metadata().is_ok(),
+        replaces: files::is_taken(job.layout.target(&file.name)),
         figures: file.figures,
     };
     all_files(written).map(report).collect()

@@ -6,6 +6,7 @@
 use crate::engine::browse::{BrowseSample, Catalog};
 use gristmill_core::text::is_printable;
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
+use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::scratch::Scratch;
 use std::collections::HashSet;
@@ -82,7 +83,7 @@ pub fn export_all(
     }
     for (_, _, target) in &targets {
         let path = folder.join(target);
-        if std::fs::symlink_metadata(&path).is_ok() {
+        if files::is_taken(&path) {
             return Err(Failure::data("exporting", "there is a file of that name already")
                 .on(Subject::path(&path))
                 .with_hint("choose another folder, or move the file away"));
@@ -156,7 +157,7 @@ fn safe_path(key: &str, part: &str) -> Outcome<PathBuf> {
 }
 
 fn make_folders(folder: &Path) -> Outcome<()> {
-    if folder.is_dir() {
+    if files::is_dir(folder) {
         return Ok(());
     }
     if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
@@ -170,11 +171,11 @@ fn make_inner_folders(folder: &Path, target: &Path) -> Outcome<()> {
     let mut path = folder.to_owned();
     for piece in target.parent().into_iter().flat_map(Path::components) {
         path.push(piece);
-        if std::fs::symlink_metadata(&path).is_ok_and(|facts| facts.is_symlink()) {
+        if files::is_symlink(&path) {
             return Err(Failure::data("exporting", "a link is in the way, which may lead out of the folder")
                 .on(Subject::path(&path)));
         }
-        if !path.is_dir() {
+        if !files::is_dir(&path) {
             RealFs.create_dir(&path, FOLDER_MODE)?;
         }
     }

@@ -12,9 +12,9 @@ use gristmill_core::text::{bytes as size, count};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::formats::forager::{file_location, FILE_LOCATION, INDEX_FOLDER, SAMPLE_LOCATIONS};
 use gristmill_data::source::documents::{list, InputRules, Selection, TextFile};
+use gristmill_storage::files;
 use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::read::{open_read, stamp_at, ReadFile};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -49,14 +49,14 @@ pub fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexRepor
     if name.is_empty() || name == "." || name == ".." || name.contains('/') {
         return Err(Failure::usage(WHAT, "the index folder has to be a plain name").on(Subject::field(name)));
     }
-    let base = std::fs::metadata(&plan.base).map_err(|error| Failure::io(WHAT, &plan.base, &error))?;
+    let base = files::metadata(&plan.base).map_err(|error| Failure::io(WHAT, &plan.base, &error))?;
     if !base.is_dir() {
         return Err(Failure::usage(WHAT, "it is not a folder")
             .on(Subject::path(&plan.base))
             .with_hint("name the folder that contains the files"));
     }
     let target = plan.base.join(name);
-    if std::fs::symlink_metadata(&target).is_ok() {
+    if files::is_taken(&target) {
         return Err(Failure::data(WHAT, "there is an index already")
             .on(Subject::path(&target))
             .with_hint("take it away to make a new one, or name another with --index-folder"));
@@ -94,7 +94,7 @@ pub fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexRepor
             })?;
             (samples, rows)
         }
-        false => make(&files, &location, &target, base.mode() & 0o777, context)?,
+        false => make(&files, &location, &target, base.mode & 0o777, context)?,
     };
     let file = |name: &str, bytes| OutputFile { name: name.into(), bytes, replaces: false };
     report.written = vec![file(FILE_LOCATION, location.len() as u64), file(SAMPLE_LOCATIONS, rows)];
@@ -125,7 +125,7 @@ fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: 
     let bytes = out.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
     fs.set_mode(&rows, file_mode)?;
     fs.sync_dir(&draft)?;
-    if std::fs::symlink_metadata(target).is_ok() {
+    if files::is_taken(target) {
         return Err(Failure::data(WHAT, "an index appeared while this one was made").on(Subject::path(target)));
     }
     fs.rename(&draft, target)?;

@@ -11,6 +11,7 @@ use crate::job::Phase;
 use gristmill_core::text::bytes as size;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Subject};
 use gristmill_data::formats::modalities::raw_index::default_path;
+use gristmill_storage::files;
 use gristmill_storage::fs::{BufferedFile, Fs, RealFs};
 use gristmill_storage::read::ReadFile;
 use serde::{Deserialize, Serialize};
@@ -80,8 +81,8 @@ pub fn start(plan: RawIndexPlan, options: RunOptions) -> Outcome<Task<IndexRepor
 pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
     context.phase_of(Phase::Open, "file", "opening the file");
     let target = plan.target();
-    let is_there = std::fs::symlink_metadata(&target).is_ok();
-    let is_same = match (std::fs::canonicalize(&plan.source), std::fs::canonicalize(&target)) {
+    let is_there = files::is_taken(&target);
+    let is_same = match (files::canonicalize(&plan.source), files::canonicalize(&target)) {
         (Ok(source), Ok(target)) => source == target,
         _ => plan.source == target,
     };
@@ -113,7 +114,7 @@ pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
         }
         _ => {}
     }
-    if target.is_dir() {
+    if files::is_dir(&target) {
         return Err(Failure::usage(WHAT, "there is a folder of that name").on(Subject::path(&target)));
     }
     let file = open(&plan.source)?;
@@ -198,10 +199,8 @@ fn judge(
 
 /// Creates a folder and its missing parents.
 fn make_folders(fs: &dyn Fs, folder: &Path) -> Outcome<()> {
-    let missing: Vec<&Path> = folder
-        .ancestors()
-        .take_while(|folder| !folder.as_os_str().is_empty() && std::fs::metadata(folder).is_err())
-        .collect();
+    let missing: Vec<&Path> =
+        folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !files::exists(folder)).collect();
     missing.into_iter().rev().try_for_each(|folder| fs.create_dir(folder, FOLDER_MODE))
 }
 

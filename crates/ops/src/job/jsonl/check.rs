@@ -6,6 +6,7 @@ use crate::engine::jsonl::{lint_unit, open, report_bad, units, Counts, IndexComp
 use crate::job::pool::run_units;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_data::formats::energon::jsonl_idx::index_path;
+use gristmill_storage::files;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 use std::sync::Mutex;
@@ -45,7 +46,7 @@ pub fn run_lint(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> Out
 
 fn index_of(path: &Path) -> Outcome<Option<IndexCompare>> {
     let index = index_path(path);
-    match std::fs::symlink_metadata(&index) {
+    match files::symlink_metadata(&index) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         _ => Ok(Some(IndexCompare::new(open_read(&index)?))),
     }

@@ -9,6 +9,7 @@ use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
 use gristmill_data::formats::energon::jsonl_idx::index_path;
+use gristmill_storage::files;
 use gristmill_storage::publish::Publication;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::{Path, PathBuf};
@@ -44,7 +45,7 @@ pub(super) fn index_clean(path: &Path, overwrite: bool, context: &TaskContext) -
     let mut publication = Publication::begin(fs, folder_of(&target), &place.own)?.counting(&context.progress, 2);
     publication.stage_file(&target, lines, mode)?;
     let is_same_copy = publication.changes_nothing()?;
-    if !is_same_copy && !overwrite && target.symlink_metadata().is_ok() {
+    if !is_same_copy && !overwrite && files::is_taken(&target) {
         return Err(other_copy(&target));
     }
     publication.stage_file(&index_target, draft, mode | 0o600)?;
@@ -72,7 +73,7 @@ pub(super) fn preview_clean(path: &Path, overwrite: bool, context: &TaskContext)
     begin_scan(&file, context);
     let clean = some_left(&file, clean_lines(&file, &context.handles(), &mut |_| Ok(()))?)?;
     let target = clean_path(path);
-    if !overwrite && target.symlink_metadata().is_ok() {
+    if !overwrite && files::is_taken(&target) {
         let why = "there is a file of this name; another one would be replaced with --force-overwrite only";
         context.problems.report(Problem::note(ProblemKind::AlreadyPrepared, Subject::path(&target), why))?;
     }
@@ -117,7 +118,7 @@ fn other_copy(target: &Path) -> Failure {
 fn clean_report(file: &ReadFile, clean: &CleanLines, target: &Path) -> JsonlReport {
     let mut report = report(file, &index_path(target), clean.samples);
     let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let replaces = std::fs::symlink_metadata(target).is_ok();
+    let replaces = files::is_taken(target);
     report.files.insert(0, OutputFile { name, bytes: clean.bytes, replaces });
     report.bytes = clean.bytes;
     report.lines_left_out = clean.left_out;

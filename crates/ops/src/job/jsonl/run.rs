@@ -9,6 +9,7 @@ use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::{text, Outcome, ProblemSink};
 use gristmill_data::formats::energon::jsonl_idx::index_path;
+use gristmill_storage::files;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
@@ -79,7 +80,7 @@ fn counted(file: &ReadFile, counts: &Counts, target: &Path) -> JsonlReport {
 
 pub(super) fn report(file: &ReadFile, target: &Path, samples: u64) -> JsonlReport {
     let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let replaces = std::fs::symlink_metadata(target).is_ok();
+    let replaces = files::is_taken(target);
     JsonlReport {
         samples,
         bytes: file.len(),
@@ -109,7 +110,7 @@ fn publish(fs: &dyn Fs, draft: &Path, target: &Path) -> Outcome<()> {
 
 /// Whether an identical index with these permissions already exists.
 fn is_same(draft: &Path, target: &Path, mode: u32) -> Outcome<bool> {
-    let is_file = std::fs::symlink_metadata(target).is_ok_and(|facts| facts.is_file());
+    let is_file = files::symlink_metadata(target).is_ok_and(|facts| facts.is_file());
     if !is_file {
         return Ok(false);
     }

@@ -11,10 +11,10 @@ use gristmill_core::{text, Failure, Outcome, PrepareMediaPlan, Problem, ProblemK
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::tables::{failure, open_readonly, Tables};
 use gristmill_data::source::media_folder::FileList;
+use gristmill_storage::files;
 use gristmill_storage::publish::place_file;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::space;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
 /// Size of the database in bytes from which the log mentions the size of the copy.
@@ -52,7 +52,7 @@ pub(super) fn fill(
 
 /// Copies the current database, if there is one; `rows` are written into the copy later. Returns whether it has sample tables.
 fn copy_old(context: &TaskContext, database: &Path, draft: &Path, rows: u64) -> Outcome<bool> {
-    let Ok(facts) = std::fs::metadata(database) else { return Ok(false) };
+    let Ok(facts) = files::metadata(database) else { return Ok(false) };
     // Refuses a file that is not a database, and a database whose last change is incomplete.
     let connection = open_readonly(database)?;
     let looked = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
@@ -84,7 +84,7 @@ fn is_in_folder(root: &Path, files: &FileList, key: &str) -> bool {
         return true;
     }
     let is_plain = |part: Component<'_>| matches!(part, Component::Normal(name) if name != layout::NV_META);
-    !key.is_empty() && Path::new(key).components().all(is_plain) && root.join(key).is_file()
+    !key.is_empty() && Path::new(key).components().all(is_plain) && files::is_file(root.join(key))
 }
 
 fn report_stale(context: &TaskContext, database: &Path, written: &RowStats) -> Outcome<()> {
@@ -115,14 +115,14 @@ pub(super) fn publish(
     if matches!(target, Target::Files(_)) && mode_of(&meta)? != root_mode | 0o700 {
         context.fs.set_mode(&meta, root_mode | 0o700)?;
     }
-    let bytes = std::fs::metadata(draft).map_or(0, |facts| facts.len());
-    let replaces = database.exists();
+    let bytes = files::metadata(draft).map_or(0, |facts| facts.len());
+    let replaces = files::exists(&database);
     place_file(&*context.fs, draft, &database, mode)?;
     report.files.push(OutputFile { name: format!("{}/{}", layout::NV_META, layout::INDEX_SQLITE), bytes, replaces });
     Ok(())
 }
 
 fn mode_of(path: &Path) -> Outcome<u32> {
-    let facts = std::fs::metadata(path).map_err(|error| Failure::io("opening", path, &error))?;
-    Ok(facts.mode() & 0o7777)
+    let facts = files::metadata(path).map_err(|error| Failure::io("opening", path, &error))?;
+    Ok(facts.mode)
 }

@@ -7,6 +7,7 @@ use crate::job::report::OutputFile;
 use crate::job::scan::LiveScan;
 use gristmill_core::{Cancel, Handles, Outcome, PrepareMediaPlan, Problem, ProblemLog, Progress, RunOptions};
 use gristmill_data::formats::energon::layout;
+use gristmill_storage::files;
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
@@ -46,11 +47,11 @@ pub fn preview(plan: &PrepareMediaPlan, options: &RunOptions, cancel: &Cancel) -
     };
     let rows_before = facts_of(root)?.map_or(0, |spread| spread.rows);
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
-    let old = std::fs::metadata(&database).map_or(EMPTY_BYTES, |facts| facts.len());
+    let old = files::metadata(&database).map_or(EMPTY_BYTES, |facts| facts.len());
     let files = vec![OutputFile {
         name: format!("{}/{}", layout::NV_META, layout::INDEX_SQLITE),
         bytes: old + seen.candidates.saturating_sub(rows_before) * ROW_BYTES,
-        replaces: database.exists(),
+        replaces: files::exists(database),
     }];
     Ok(MediaPreview { path: plan.path.clone(), outlook: seen, rows_before, files, problems: problems.to_vec() })
 }

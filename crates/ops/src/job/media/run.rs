@@ -11,6 +11,7 @@ use crate::job::Phase;
 use gristmill_core::problem::settle_media;
 use gristmill_core::{text, Failure, Outcome, PrepareMediaPlan, Problem, ProblemKind, ProblemSink as _, Subject};
 use gristmill_data::formats::energon::layout;
+use gristmill_storage::files;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::publish::replace_file;
@@ -115,7 +116,7 @@ fn forecast(plan: &PrepareMediaPlan, target: &Target) -> Forecast {
         }
     };
     let database = layout::in_nv_meta(Path::new(&plan.path), layout::INDEX_SQLITE);
-    let copied = std::fs::metadata(database).map_or(0, |facts| facts.len());
+    let copied = files::metadata(database).map_or(0, |facts| facts.len());
     let later = cost::copying(copied) + cost::rows(entries) + cost::publishing(2);
     Forecast::new(read + entries as f64 * cost::MEDIUM, later)
 }

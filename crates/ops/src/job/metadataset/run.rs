@@ -12,11 +12,11 @@ use crate::job::Phase;
 use gristmill_core::text::count;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
 use gristmill_data::formats::energon::join_idx::JoinIdx;
+use gristmill_storage::files::{self, FolderEntry};
 use gristmill_storage::publish::Publication;
 use gristmill_storage::read::stamp_at;
 use gristmill_storage::scratch::Scratch;
 use std::collections::{BTreeMap, HashSet};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// Executes the aim.
@@ -162,13 +162,13 @@ impl FileWork<'_> {
         }
         self.context.rename(Phase::Publish, "sample", "writing the join indexes");
         self.context.cancel.check()?;
-        let facts = std::fs::metadata(self.file).map_err(|error| Failure::io("opening", self.file, &error))?;
-        let mode = (facts.mode() & 0o777) | 0o600;
-        let is_new_folder = !plans.is_empty() && !cache.is_dir();
+        let facts = files::metadata(self.file).map_err(|error| Failure::io("opening", self.file, &error))?;
+        let mode = (facts.mode & 0o777) | 0o600;
+        let is_new_folder = !plans.is_empty() && !files::is_dir(&cache);
         if is_new_folder {
             let folder = self.file.parent().unwrap_or(Path::new("/"));
-            let model = std::fs::metadata(folder).map_err(|error| Failure::io("opening", folder, &error))?;
-            fs.create_dir(&cache, (model.mode() & 0o2777) | 0o700)?;
+            let model = files::metadata(folder).map_err(|error| Failure::io("opening", folder, &error))?;
+            fs.create_dir(&cache, (model.mode & 0o2777) | 0o700)?;
             fs.sync_dir(folder)?;
         }
         let done = self.put(&place, &made, &cache, keep, mode);
@@ -198,7 +198,7 @@ impl FileWork<'_> {
                 }
                 publication.stage_file(target, draft.clone(), mode)?;
                 let bytes = stamp_at(draft)?.bytes;
-                let replaces = std::fs::symlink_metadata(target).is_ok();
+                let replaces = files::is_taken(target);
                 self.report.files.push(OutputFile { name: self.name(target), bytes, replaces });
                 first.get_or_insert(target);
             }
@@ -229,7 +229,7 @@ impl FileWork<'_> {
             self.note(plan, &counts);
             for target in &plan.names {
                 if !is_same(&draft, target, self.context)? {
-                    let replaces = std::fs::symlink_metadata(target).is_ok();
+                    let replaces = files::is_taken(target);
                     self.report.files.push(OutputFile { name: self.name(target), bytes: counts.bytes, replaces });
                     self.report.nothing_to_do = false;
                 }
@@ -247,7 +247,7 @@ impl FileWork<'_> {
             let right = JoinIdx::open(&draft)?;
             for target in &plan.names {
                 let found = match JoinIdx::open(target) {
-                    Err(_) if std::fs::symlink_metadata(target).is_err() => {
+                    Err(_) if !files::is_taken(target) => {
                         Some((ProblemKind::MissingFile, "the index of the join is not there".to_owned()))
                     }
                     Err(failure) => Some((ProblemKind::BadFile, failure.why)),
@@ -285,7 +285,7 @@ fn has_own_folder(file: &Path) -> bool {
 
 /// Whether an identical index already exists.
 fn is_same(draft: &Path, target: &Path, context: &TaskContext) -> Outcome<bool> {
-    let is_file = std::fs::symlink_metadata(target).is_ok_and(|facts| facts.is_file());
+    let is_file = files::symlink_metadata(target).is_ok_and(|facts| facts.is_file());
     // An index that cannot be read is replaced.
     let Some(old) = is_file.then(|| JoinIdx::open(target).ok()).flatten() else { return Ok(false) };
     Ok(JoinIdx::open(draft)?.first_difference(&old, &context.cancel)?.is_none())
@@ -293,14 +293,13 @@ fn is_same(draft: &Path, target: &Path, context: &TaskContext) -> Outcome<bool> 
 
 /// Returns the indexes in the cache of a file that belong to none of its joins.
 fn stale(cache: &Path, keep: &HashSet<&Path>) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(cache).into_iter().flatten().flatten();
+    let entries = files::read_dir(cache).into_iter().flatten().flatten();
     let mut stale: Vec<PathBuf> = entries
         .filter(|entry| {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
-            name.starts_with("join_index_") && name.ends_with(".bin") && !keep.contains(entry.path().as_path())
+            let name = entry.file_name().to_string_lossy();
+            name.starts_with("join_index_") && name.ends_with(".bin") && !keep.contains(entry.path())
         })
-        .map(|entry| entry.path())
+        .map(FolderEntry::into_path)
         .collect();
     stale.sort();
     stale

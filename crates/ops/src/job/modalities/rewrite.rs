@@ -11,6 +11,7 @@ use crate::job::task::{Task, TaskContext};
 use crate::job::Phase;
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject};
 use gristmill_pycompat::random::Seed;
+use gristmill_storage::files;
 use gristmill_storage::fs::{BufferedFile, Fs, RealFs, PRIVATE_FOLDER};
 use gristmill_storage::publish::place_file;
 use serde::Serialize;
@@ -94,7 +95,7 @@ pub fn start_on(plan: RewritePlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outc
 
 /// Executes a plan on the thread of a task.
 pub(crate) fn run(plan: &RewritePlan, context: &TaskContext) -> Outcome<RewriteReport> {
-    let output = std::path::absolute(&plan.output).map_err(|e| Failure::io("naming the output", &plan.output, &e))?;
+    let output = files::absolute(&plan.output).map_err(|e| Failure::io("naming the output", &plan.output, &e))?;
     let replaces = refuse_existing(plan, &output)?;
     context.phase_of(Phase::Open, "file", "looking at the sources");
     refuse_source(plan, &output)?;
@@ -125,7 +126,7 @@ pub(crate) fn run(plan: &RewritePlan, context: &TaskContext) -> Outcome<RewriteR
 
 /// Refuses an output that must not be replaced; returns whether there is one.
 fn refuse_existing(plan: &RewritePlan, output: &Path) -> Outcome<bool> {
-    let is_there = std::fs::symlink_metadata(output).is_ok();
+    let is_there = files::is_taken(output);
     match plan.existing {
         Existing::Refuse(class) if is_there => {
             Err(Failure::new(class, "writing the output", "there is a file of that name already")
@@ -144,8 +145,8 @@ fn refuse_source(plan: &RewritePlan, output: &Path) -> Outcome<()> {
         }
         Rewrite::ShufflePacked(path, _) | Rewrite::ShuffleLines(path, _) | Rewrite::Filter(path, _) => vec![path],
     };
-    let Ok(target) = std::fs::canonicalize(output) else { return Ok(()) };
-    match sources.into_iter().find(|source| std::fs::canonicalize(source).is_ok_and(|source| source == target)) {
+    let Ok(target) = files::canonicalize(output) else { return Ok(()) };
+    match sources.into_iter().find(|source| files::canonicalize(source).is_ok_and(|source| source == target)) {
         None => Ok(()),
         Some(source) => Err(Failure::usage("writing the output", "it is one of the files that are read")
             .on(Subject::path(source))
@@ -157,7 +158,7 @@ fn refuse_source(plan: &RewritePlan, output: &Path) -> Outcome<()> {
 pub(crate) fn make_parent(fs: &dyn Fs, output: &Path) -> Outcome<()> {
     let mut missing = Vec::new();
     let mut folder = output.parent();
-    while let Some(path) = folder.filter(|path| !path.as_os_str().is_empty() && !path.exists()) {
+    while let Some(path) = folder.filter(|path| !path.as_os_str().is_empty() && !files::exists(path)) {
         missing.push(path);
         folder = path.parent();
     }

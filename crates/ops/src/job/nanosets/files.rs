@@ -10,12 +10,13 @@ use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::formats::nanosets::names::merged_total;
+use gristmill_storage::files;
 use std::path::Path;
 use std::time::Duration;
 
 /// Refuses an output that is the input: readers would mistake the new files for old ones.
 fn apart(what: &str, input: &Path, output: &Path) -> Outcome<()> {
-    let is_same = matches!((input.canonicalize(), output.canonicalize()), (Ok(a), Ok(b)) if a == b);
+    let is_same = matches!((files::canonicalize(input), files::canonicalize(output)), (Ok(a), Ok(b)) if a == b);
     if is_same {
         let failure = Failure::usage(what, "the output is the folder that is read");
         return Err(failure.on(Subject::path(output)).with_hint("--output with another folder"));
@@ -48,7 +49,7 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
     let before = PreviousOutput { what: WHAT, output: output.clone(), names: old, overwrite: plan.overwrite };
     // The division of a merge into files is only known when it is made; a merge without its total is incomplete.
     let total = output.join(merged_total(&plan.name));
-    if before.is_kept() && !total.is_file() {
+    if before.is_kept() && !files::is_file(&total) {
         return Err(before.refusal());
     }
     let found = inputs(plan, &context.handles())?;

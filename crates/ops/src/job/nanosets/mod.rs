@@ -11,20 +11,20 @@ pub use index::{run_index, MixtureIndexReport, DATASET_INDEX, SAMPLE_INDEX};
 use super::exclusive_output::ExclusiveOutput;
 use super::task::TaskContext;
 use gristmill_core::{text, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
+use gristmill_storage::files::{is_dir, metadata, read_dir};
 use gristmill_storage::fs::Fs;
 use gristmill_storage::publish::Publication;
 use gristmill_storage::space::free_bytes;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// Returns an absolute path, so that the result does not depend on the current folder.
 fn absolute(path: &Path) -> Outcome<PathBuf> {
-    std::path::absolute(path).map_err(|error| Failure::io("opening the folder", path, &error))
+    gristmill_storage::files::absolute(path).map_err(|error| Failure::io("opening the folder", path, &error))
 }
 
 /// Creates a folder and its missing parents, readable for others.
 fn make_folder(fs: &dyn Fs, folder: &Path) -> Outcome<()> {
-    if folder.is_dir() {
+    if is_dir(folder) {
         return Ok(());
     }
     if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
@@ -35,9 +35,10 @@ fn make_folder(fs: &dyn Fs, folder: &Path) -> Outcome<()> {
 
 /// Returns the names in a folder that `is_ours` accepts; empty if the folder does not exist.
 fn names_there(folder: &Path, is_ours: impl Fn(&str) -> bool) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<String> =
-        entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_ours(name)).collect();
+    let entries = read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.file_name().to_str().filter(|name| is_ours(name)).map(str::to_owned))
+        .collect();
     names.sort_unstable();
     names
 }
@@ -75,7 +76,7 @@ impl PreviousOutput {
     /// Refuses to overwrite existing files that cannot be identical, because some are missing or have other sizes.
     fn refuse_others(&self, files: &[(String, u64)]) -> Outcome<()> {
         let is_like = |(name, bytes): &(String, u64)| {
-            std::fs::metadata(self.output.join(name)).is_ok_and(|facts| facts.is_file() && facts.len() == *bytes)
+            metadata(self.output.join(name)).is_ok_and(|facts| facts.is_file() && facts.len() == *bytes)
         };
         match self.is_kept() && !files.iter().all(is_like) {
             true => Err(self.refusal()),
@@ -110,12 +111,12 @@ fn publish(
 ) -> Outcome<bool> {
     let (fs, output) = (&*context.fs, before.output.as_path());
     context.cancel.check()?;
-    let is_new = !output.is_dir();
+    let is_new = !is_dir(output);
     make_folder(fs, output)?;
-    let facts = std::fs::metadata(output).map_err(|error| Failure::io("opening the folder", output, &error))?;
+    let facts = metadata(output).map_err(|error| Failure::io("opening the folder", output, &error))?;
     let root = output.parent().unwrap_or(Path::new("/"));
     let mut publication = Publication::begin(fs, root, &place.own)?.counting(&context.progress, 0);
-    let done = stage(&mut publication, (facts.mode() & 0o666) | 0o600).and_then(|last| {
+    let done = stage(&mut publication, (facts.mode & 0o666) | 0o600).and_then(|last| {
         if publication.changes_nothing()? {
             return Ok(false);
         }

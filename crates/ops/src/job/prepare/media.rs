@@ -11,6 +11,7 @@ use gristmill_core::{
     text, Duplicates, Handles, MediaPlan, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun, Subject,
 };
 use gristmill_data::formats::energon::layout;
+use gristmill_storage::files;
 use gristmill_storage::run_folder::RunFolder;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -165,7 +166,7 @@ fn report_stale(handles: &Handles<'_>, root: &Path, written: &RowStats) -> Outco
 pub(super) fn kept_alone(context: &Context, own: &RunFolder) -> Outcome<Option<PathBuf>> {
     let fs = &*context.shared.fs;
     let old = layout::in_nv_meta(&context.shared.root, layout::INDEX_SQLITE);
-    if !old.is_file() {
+    if !files::is_file(&old) {
         return Ok(None);
     }
     let new = own.work().join(layout::INDEX_SQLITE);

@@ -14,6 +14,7 @@ use gristmill_core::{
     Subject,
 };
 use gristmill_data::formats::energon::layout;
+use gristmill_storage::files;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::space;
 use serde::Serialize;
@@ -116,7 +117,7 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
 /// Returns the problem of a data set that a run cannot write to.
 pub fn no_access(facts: &DatasetFacts) -> Option<Problem> {
     let meta = facts.root.join(layout::NV_META);
-    let folder = if meta.is_dir() { meta } else { facts.root.clone() };
+    let folder = if files::is_dir(&meta) { meta } else { facts.root.clone() };
     use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
     let why =
         space::may_write(&folder).err().filter(|why| matches!(why.kind(), PermissionDenied | ReadOnlyFilesystem))?;
@@ -184,7 +185,7 @@ fn files(
     let root: &Path = &facts.root;
     let mut list = Vec::new();
     let mut add = |name: String, bytes: u64| {
-        let replaces = root.join(&name).exists();
+        let replaces = files::exists(root.join(&name));
         list.push(OutputFile { name, bytes, replaces });
     };
     // The indexes of unchanged shards are kept.
@@ -201,12 +202,12 @@ fn files(
     if plan.scope != Scope::TarIndexOnly {
         add(in_meta(layout::SPLIT_YAML), outputs::split_yaml(named, excludes).len() as u64);
         for text in outputs::loading(plan, facts) {
-            if !(text.keep_existing && root.join(layout::NV_META).join(&text.name).exists()) {
+            if !(text.keep_existing && files::exists(root.join(layout::NV_META).join(&text.name))) {
                 add(in_meta(&text.name), text.content.len() as u64);
             }
         }
         let counts = shards.iter().map(|shard| (shard.name.clone(), shard.samples)).collect();
-        for text in outputs::info(counts, root.join(layout::NV_META).join(layout::INFO_YAML).is_file()) {
+        for text in outputs::info(counts, files::is_file(root.join(layout::NV_META).join(layout::INFO_YAML))) {
             add(in_meta(&text.name), text.content.len() as u64);
         }
     }

@@ -9,6 +9,7 @@ use crate::engine::recorded::{Recorded, RecordedShard};
 use crate::job::report::OutputFile;
 use gristmill_core::{Failure, Outcome, Rerun, Scope, Shard};
 use gristmill_data::formats::energon::layout;
+use gristmill_storage::files;
 use gristmill_storage::publish::Publication;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
@@ -58,14 +59,14 @@ pub(super) fn publish(
     let database = meta.join(layout::INDEX_SQLITE);
     for left in ["-journal", "-wal", "-shm"].map(|end| meta.join(format!("{}{end}", layout::INDEX_SQLITE))) {
         // Left by a killed writer; SQLite would replay it into the new database.
-        if std::fs::symlink_metadata(&left).is_ok() {
+        if files::is_taken(&left) {
             publication.remove(&left)?;
         }
     }
     if let Some(built) = &outputs.built.database {
-        files.note(&database, std::fs::metadata(built).map_or(0, |m| m.len()));
+        files.note(&database, files::metadata(built).map_or(0, |m| m.len()));
         publication.stage_file(&database, built.clone(), mode)?;
-    } else if outputs.drop_database && database.exists() {
+    } else if outputs.drop_database && files::exists(&database) {
         publication.remove(&database)?;
     }
     if outputs.built.samples > 0 {
@@ -84,11 +85,11 @@ pub(super) fn publish(
 
 /// Whether an identical file already exists, which an update then leaves unchanged.
 fn is_same(target: &Path, spool: &Path) -> bool {
-    let length = |path: &Path| std::fs::metadata(path).map(|facts| facts.len()).ok();
+    let length = |path: &Path| files::metadata(path).map(|facts| facts.len()).ok();
     if length(target).is_none() || length(target) != length(spool) {
         return false;
     }
-    match (std::fs::read(target), std::fs::read(spool)) {
+    match (files::read(target), files::read(spool)) {
         (Ok(old), Ok(new)) => old == new,
         _ => false,
     }
@@ -107,7 +108,7 @@ struct Files<'a> {
 impl Files<'_> {
     fn note(&mut self, target: &Path, bytes: u64) {
         let name = target.strip_prefix(self.root).unwrap_or(target).to_string_lossy().into_owned();
-        self.list.push(OutputFile { name, bytes, replaces: target.exists() });
+        self.list.push(OutputFile { name, bytes, replaces: files::exists(target) });
     }
 }
 
@@ -124,17 +125,17 @@ fn stage_texts(
     let is_told = context.plan.rerun != Rerun::Refuse;
     for text in &outputs.texts {
         let target: PathBuf = meta.join(&text.name);
-        if text.keep_existing && target.exists() {
+        if text.keep_existing && files::exists(&target) {
             continue;
         }
         let is_split = text.name == layout::SPLIT_YAML;
-        let is_edited = || std::fs::read(&target).is_ok_and(|old| old != text.content.as_bytes());
+        let is_edited = || files::read(&target).is_ok_and(|old| old != text.content.as_bytes());
         // The counts are not meant to be edited.
         let may_be_edited = ![layout::INFO_JSON, layout::INFO_YAML].contains(&text.name.as_str());
-        if target.exists() && (is_split || may_be_edited && is_edited()) {
+        if files::exists(&target) && (is_split || may_be_edited && is_edited()) {
             let backup = meta.join(rerun::free_backup_name(root, &text.name, outputs.now));
             if !(is_split && is_told) {
-                files.note(&backup, std::fs::metadata(&target).map_or(0, |facts| facts.len()));
+                files.note(&backup, files::metadata(&target).map_or(0, |facts| facts.len()));
             }
             publication.keep_backup(&target, &backup)?;
         }
@@ -177,7 +178,7 @@ fn stage_own(
     let (unlisted, path) = (context.shared.problems.unlisted().lines(), own.unlisted_problems());
     match unlisted.is_empty() {
         false => publication.stage_bytes(&path, &unlisted, 0o644)?,
-        true if path.exists() => publication.remove(&path)?,
+        true if files::exists(&path) => publication.remove(&path)?,
         true => {}
     }
     publication.stage_bytes(&own.plan(), plan_file::to_yaml(&context.recorded_plan)?.as_bytes(), 0o644)
@@ -191,7 +192,7 @@ pub(super) fn texts(
     excludes: Vec<String>,
     facts: &gristmill_core::DatasetFacts,
 ) -> Vec<Text> {
-    let with_yaml = context.shared.root.join(layout::NV_META).join(layout::INFO_YAML).is_file();
+    let with_yaml = files::is_file(context.shared.root.join(layout::NV_META).join(layout::INFO_YAML));
     let mut texts = vec![Text {
         name: layout::SPLIT_YAML.to_owned(),
         content: outputs::split_yaml(splits, excludes),

@@ -16,6 +16,7 @@ use gristmill_core::{
 };
 use gristmill_data::formats::energon::{layout, tar_idx::WORD};
 use gristmill_pycompat::braces;
+use gristmill_storage::files;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
 use std::collections::HashSet;
@@ -45,7 +46,7 @@ pub(super) fn kept_of_before(
         return Ok((unchanged, judged));
     };
     let found = all_findings_before(&RunFolder::for_webdataset(&facts.root))?.problems;
-    if plan.rerun == Rerun::Update && facts.root.join(layout::NV_META).join(layout::INDEX_SQLITE).is_file() {
+    if plan.rerun == Rerun::Update && files::is_file(facts.root.join(layout::NV_META).join(layout::INDEX_SQLITE)) {
         let fresh: HashSet<&str> =
             prepared.new_shards.iter().chain(&prepared.changed_shards).map(String::as_str).collect();
         let torn = without_index(facts, prepared);
@@ -99,7 +100,7 @@ pub(super) fn mending(asked: &PreparePlan, facts: &DatasetFacts) -> PreparePlan 
         .iter()
         .any(|names| !names.is_empty());
     let is_same = asked.rerun == Rerun::Refuse && plan_file::hash(old) == plan_file::hash(asked) && !has_changes;
-    if is_same && asked.scope != Scope::TarIndexOnly && meta.join(layout::SPLIT_YAML).is_file() {
+    if is_same && asked.scope != Scope::TarIndexOnly && files::is_file(meta.join(layout::SPLIT_YAML)) {
         if is_whole(asked, facts, prepared) {
             return plan;
         }
@@ -118,7 +119,7 @@ pub(super) fn mending(asked: &PreparePlan, facts: &DatasetFacts) -> PreparePlan 
 /// Whether the file that describes how samples are loaded is missing.
 fn lacks_dataset_yaml(facts: &DatasetFacts, old: &PreparePlan) -> bool {
     let is_made = !matches!(old.loading, Loading::Unset | Loading::NoDatasetYaml);
-    is_made && !facts.root.join(layout::NV_META).join(&old.dataset_yaml_name).is_file()
+    is_made && !files::is_file(facts.root.join(layout::NV_META).join(&old.dataset_yaml_name))
 }
 
 /// Whether the same plan has already run on the same inputs, or an update would find nothing new.
@@ -143,7 +144,7 @@ pub(super) fn nothing_to_do(
             let is_same = recorded.plan_hash == plan_file::hash(&context.recorded_plan)
                 && recorded.matches(&shards, &prepared.changed_shards);
             let splits = facts.root.join(layout::NV_META).join(layout::SPLIT_YAML);
-            let has_splits = context.plan.scope == Scope::TarIndexOnly || splits.is_file();
+            let has_splits = context.plan.scope == Scope::TarIndexOnly || files::is_file(splits);
             Ok(is_same && has_splits && is_whole(&context.plan, facts, prepared))
         }
     }
@@ -168,7 +169,7 @@ pub(super) fn update_finds_nothing(
 
 /// Whether the files of a run are still complete: a file may have been removed or truncated since.
 fn is_whole(plan: &PreparePlan, facts: &DatasetFacts, prepared: &PreparedFacts) -> bool {
-    let in_meta = |name: &str| facts.root.join(layout::NV_META).join(name).is_file();
+    let in_meta = |name: &str| files::is_file(facts.root.join(layout::NV_META).join(name));
     let has_tables = plan.scope == Scope::WithoutSampleTables || in_meta(layout::INDEX_SQLITE);
     // A data set prepared by another program need not have the files that are made here.
     let has_texts = prepared.plan.as_deref().is_none_or(|old| {
@@ -184,7 +185,7 @@ fn without_index<'p>(facts: &DatasetFacts, prepared: &'p PreparedFacts) -> HashS
     let lacks = |(name, samples): &&(String, u64)| {
         let index = facts.root.join(index_name(name));
         // A shard without samples may have no index.
-        *samples > 0 && std::fs::metadata(index).map_or(true, |file| file.len() != WORD as u64 * (samples + 1))
+        *samples > 0 && files::metadata(index).map_or(true, |file| file.len() != WORD as u64 * (samples + 1))
     };
     prepared.shard_counts.iter().filter(lacks).map(|(name, _)| name.as_str()).collect()
 }
@@ -266,7 +267,7 @@ pub(super) fn backup_name(name: &str, now: SystemTime) -> String {
 /// Returns that name, or a similar one if a backup of the same second exists.
 pub(super) fn free_backup_name(root: &Path, name: &str, now: SystemTime) -> String {
     let name = backup_name(name, now);
-    let is_free = |name: &String| root.join(layout::NV_META).join(name).symlink_metadata().is_err();
+    let is_free = |name: &String| !files::is_taken(root.join(layout::NV_META).join(name));
     let more = (2..1_000).map(|number| format!("{name}-{number}"));
     std::iter::once(name.clone()).chain(more).find(is_free).unwrap_or(name)
 }

@@ -23,6 +23,7 @@ use gristmill_core::{
     Scope, Severity, ShardFacts, ShardId, Subject, Tgz,
 };
 use gristmill_data::formats::energon::layout;
+use gristmill_storage::files;
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::run_folder::RunFolder;
 use std::collections::HashMap;
@@ -192,7 +193,7 @@ fn write_running_plan(context: &Context, own: &RunFolder) -> Outcome<()> {
     fs.remove_file(&path)?;
     let mut file = fs.create_file(&path)?;
     let mut plan = context.asked_plan.clone();
-    if let Ok(path) = std::path::absolute(&plan.path) {
+    if let Ok(path) = files::absolute(&plan.path) {
         plan.path = path.to_string_lossy().into_owned();
     }
     file.write_all(plan_file::to_yaml(&plan)?.as_bytes())?;
@@ -277,7 +278,7 @@ fn build(
     }
     let old = layout::in_nv_meta(&shared.root, layout::INDEX_SQLITE);
     let mut carried = CarriedMedia::Nothing;
-    if let Some(database) = built.database.as_ref().filter(|_| old.is_file()) {
+    if let Some(database) = built.database.as_ref().filter(|_| files::is_file(&old)) {
         carried = index::carry_media_tables(fs, &old, database, &shared.cancel)?;
         media::report_carried(context, &carried)?;
     }
@@ -424,7 +425,7 @@ fn counts_again(context: &Context, counts: Vec<(String, u64)>) -> Outcome<Vec<Te
             .on(Subject::path(root))
             .with_hint("run prepare without --tar-index-only first")
     })?;
-    let as_it_is = match std::fs::read_to_string(&path) {
+    let as_it_is = match files::read_to_string(&path) {
         Ok(content) => content,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => recorded.to_json(),
         Err(error) => return Err(Failure::io("reading the shard counts", &path, &error)),
@@ -474,8 +475,8 @@ fn clear_finished(context: &Context, own: &RunFolder) {
     let fs = &*context.shared.fs;
     let is_ours = Journal::peek(&own.journal(), &plan_file::hash(&context.plan)).is_ok_and(|done| done > 0);
     // A work folder without a journal cannot be resumed, and the lock of a dead process protects nothing.
-    let is_garbage = own.work().exists() && !own.journal().exists()
-        || own.lock().exists() && matches!(DatasetLock::holder(own), Ok(None));
+    let is_garbage = files::exists(own.work()) && !files::exists(own.journal())
+        || files::exists(own.lock()) && matches!(DatasetLock::holder(own), Ok(None));
     if (is_ours || is_garbage) && !matches!(gristmill_storage::publish::pending(own), Ok(Some(_))) {
         match DatasetLock::acquire(fs, own, false) {
             Ok(_lock) => clean_up(context, own),

@@ -3,13 +3,13 @@
 use crate::engine::splits::{NotApplied, SplitEditor};
 use gristmill_core::{Failure, Outcome, RunOptions, Subject};
 use gristmill_pycompat::yaml_read;
+use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::publish::{recover, replace_file};
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
 use serde::Serialize;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 const WHAT: &str = "writing the splits";
@@ -92,7 +92,7 @@ fn write_locked(
     let written =
         SplitFile { path: path.to_owned(), size: bytes.len() as u64, edits: editor.pending(), nothing_to_do, bytes };
     if !nothing_to_do {
-        let mode = std::fs::metadata(path).map_or(0o644, |facts| facts.mode() & 0o7777);
+        let mode = files::metadata(path).map_or(0o644, |facts| facts.mode);
         replace_file(fs, own, path, &written.bytes, mode)?;
     }
     Ok(written)
