@@ -1,6 +1,7 @@
 //! Tokenizers by the names of models on the hub.
 
 use gristmill_core::{Outcome, PackPlan};
+use gristmill_storage::files;
 use gristmill_tokenizer::{path_of, Join2, Tokenizer};
 use std::path::Path;
 
@@ -18,7 +19,7 @@ pub(crate) fn load_tokenizer(plan: &PackPlan, together: Join2<'_>) -> Outcome<To
 /// Whether a name is meant as a path: it ends like a file, or its folder is there.
 fn is_local_name(name: &str) -> bool {
     let path = Path::new(name);
-    let has_folder = path.parent().is_some_and(|folder| folder.as_os_str().is_empty() || folder.is_dir());
+    let has_folder = path.parent().is_some_and(|folder| folder.as_os_str().is_empty() || files::is_dir(folder));
     has_folder || path.extension().is_some_and(|end| end == "json" || end == "model")
 }
 

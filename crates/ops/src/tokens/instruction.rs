@@ -11,6 +11,7 @@ use crate::job::Phase;
 use gristmill_core::{Failure, Outcome, PackPlan, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 use gristmill_data::formats::modalities::{with_suffix, INDEX_SUFFIX};
 use gristmill_pycompat::pickle::write_index;
+use gristmill_storage::files;
 use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::publish::{place_file, write_file};
 use serde::Serialize;
@@ -81,11 +82,11 @@ pub fn run_instruction(
         }
         note.into_iter().try_for_each(|note| context.problems.report(note))?;
     }
-    let folder = std::path::absolute(settings.folder()).map_err(|e| Failure::io("naming the output", config, &e))?;
+    let folder = files::absolute(settings.folder()).map_err(|e| Failure::io("naming the output", config, &e))?;
     make_parent(fs, &folder.join("any"))?;
     let place = ExclusiveOutput::take(fs, &folder, &context.options)?;
     // In seconds, assuming as many bytes of lines as of conversations.
-    let packing = std::fs::metadata(&settings.source).map_or(0, |facts| facts.len()) as f64 * cost::BYTE_PACKED;
+    let packing = files::metadata(&settings.source).map_or(0, |facts| facts.len()) as f64 * cost::BYTE_PACKED;
     let forecast = Forecast::new(packing, packing + cost::publishing(4 * settings.partitions().len() as u64));
     context.stage(Phase::Scan, "line", forecast, "putting conversations through the template");
     let lengths = write_lines(&settings, compat, &place, context)?;

@@ -3,6 +3,7 @@
 use super::formats;
 use crate::engine::plan::settled;
 use gristmill_core::{PackPlan, Problem, ProblemKind, Subject};
+use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 
 /// Returns one refusal for each file that would be read and written. Token folders below an input are harmless: a run skips its own.
@@ -18,7 +19,7 @@ pub(crate) fn overlaps(plan: &PackPlan) -> Vec<Problem> {
     for input in &plan.inputs {
         let path = settled(Path::new(input));
         for (flag, place) in &written {
-            if path.is_file() && *place == path {
+            if files::is_file(&path) && *place == path {
                 let subject = Subject::field(*flag);
                 found.push(Problem::refusal(ProblemKind::BadName, subject, format!("{input} is an input")));
             }
@@ -28,7 +29,7 @@ pub(crate) fn overlaps(plan: &PackPlan) -> Vec<Problem> {
     let tokenizer = (Path::new(&plan.tokenizer), "the tokenizer");
     for (path, what) in std::iter::once(tokenizer).chain(others.iter().map(|other| (other.path.as_path(), other.what)))
     {
-        if path.is_file() && settled(path) == output {
+        if files::is_file(path) && settled(path) == output {
             let subject = Subject::field("--output");
             found.push(Problem::refusal(ProblemKind::BadName, subject, format!("{} is {what}", plan.output)));
         }

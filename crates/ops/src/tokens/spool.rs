@@ -1,10 +1,10 @@
 //! Files that grow while a run works. Their content is known to the byte, so that a stopped run can be resumed.
 
 use gristmill_core::{Failure, Outcome};
+use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, WriteFile};
 use gristmill_storage::read::{open_read, ReadFile};
 use serde::{Deserialize, Serialize};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -138,8 +138,8 @@ impl Spool {
 /// Reads and hashes the bytes covered by a mark; `None` if they are missing or changed.
 pub(crate) fn verify(path: &Path, mark: Mark, head: usize) -> Outcome<Option<Xxh3>> {
     // A second hard link means that it was published and must never be written to again.
-    let is_ours = std::fs::symlink_metadata(path)
-        .is_ok_and(|facts| facts.is_file() && facts.nlink() == 1 && facts.len() >= mark.bytes);
+    let is_ours = files::symlink_metadata(path)
+        .is_ok_and(|facts| facts.is_file() && facts.links == 1 && facts.len() >= mark.bytes);
     if !is_ours {
         return Ok(None);
     }

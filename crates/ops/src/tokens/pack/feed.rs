@@ -9,6 +9,7 @@ use gristmill_data::source::documents::{
     BlockReader, DocumentBlock, DocumentFields, Position, TextFile, MAX_LINE_BYTES,
 };
 use gristmill_pycompat::pickle::IndexReader;
+use gristmill_storage::files;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
@@ -206,7 +207,7 @@ impl SpanReader<'_> {
 
 /// Whether an index was written before its text. An index made later leaves out text on purpose.
 fn is_older(index: &Path, text: &Path) -> bool {
-    let time = |path: &Path| std::fs::metadata(path).and_then(|facts| facts.modified()).ok();
+    let time = |path: &Path| files::metadata(path).ok().map(|facts| facts.stamp.modified_ns);
     time(index).zip(time(text)).is_some_and(|(index, text)| index < text)
 }
 

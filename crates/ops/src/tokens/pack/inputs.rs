@@ -12,6 +12,7 @@ use crate::job::task::TaskContext;
 use crate::tokens::encode::{EncodingSpec, RowDeal, RowFilter};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, Subject};
 use gristmill_data::source::documents::{list, FileRows, HubSnapshot, Listing, Selection, TextFile};
+use gristmill_storage::files;
 use gristmill_storage::read::stamp_at;
 use gristmill_storage::remote::{address_of, is_hub_url};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -160,7 +161,7 @@ impl Inputs {
             }
         }
         let is_own = |file: &TextFile| {
-            let path = std::path::absolute(&file.path).unwrap_or_else(|_| file.path.clone());
+            let path = files::absolute(&file.path).unwrap_or_else(|_| file.path.clone());
             self.own.iter().any(|own| path.starts_with(own))
         };
         let (own, files): (Vec<_>, Vec<_>) = files.into_iter().partition(is_own);
@@ -276,7 +277,7 @@ pub(super) fn whole(path: &Path) -> PathBuf {
     if path.to_str().is_some_and(is_hub_url) {
         return path.to_owned();
     }
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+    files::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Fails if a file has changed since it was found.

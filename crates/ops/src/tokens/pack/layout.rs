@@ -3,6 +3,7 @@
 use super::super::format::{OutputPlace, TokenFormat};
 use super::super::formats;
 use gristmill_core::{Failure, Outcome, PackPlan, Subject};
+use gristmill_storage::files;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
@@ -21,11 +22,11 @@ impl Layout {
         if plan.output.is_empty() {
             return Err(refuse("where the tokens go is not said"));
         }
-        let given = std::path::absolute(&plan.output).map_err(|error| Failure::io("packing", &plan.output, &error))?;
+        let given = files::absolute(&plan.output).map_err(|error| Failure::io("packing", &plan.output, &error))?;
         // `x/..` and `.` have no name for a run folder next to them.
         let output = match given.file_name() {
             Some(_) => given.components().collect(),
-            None => std::fs::canonicalize(&given).map_err(|error| Failure::io("packing", &given, &error))?,
+            None => files::canonicalize(&given).map_err(|error| Failure::io("packing", &given, &error))?,
         };
         let Some(name) = output.file_name() else {
             return Err(refuse("the root of the file system is no place for it"));

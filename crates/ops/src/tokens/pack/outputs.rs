@@ -6,8 +6,9 @@ use super::layout::Layout;
 use crate::job::outputs::{LeftOver, OutputBoard};
 use crate::job::publish::FinishedFile;
 use crate::tokens::encode::EncodingSpec;
+use gristmill_storage::files;
+use gristmill_storage::walk::Walk;
 use std::path::Path;
-use walkdir::WalkDir;
 
 /// Lists the files that a plan writes, by the spools that they are made of.
 pub(super) fn expect(board: &OutputBoard, layout: &Layout, inputs: &Inputs, specs: &[EncodingSpec]) {
@@ -25,13 +26,13 @@ pub(super) fn complete(board: &OutputBoard, layout: &Layout, made: &[Vec<Finishe
 /// Records what an unsuccessful run left for the next one.
 pub(super) fn leave(board: &OutputBoard, layout: &Layout) {
     let folder = layout.own.path();
-    if folder.is_dir() && !board.read().files.is_empty() {
+    if files::is_dir(folder) && !board.read().files.is_empty() {
         board.leave(LeftOver { folder: folder.to_owned(), bytes: bytes_in(folder) });
     }
 }
 
 /// Returns the bytes of the files in a folder and its subfolders; files that cannot be read are not counted.
 pub(super) fn bytes_in(folder: &Path) -> u64 {
-    let entries = WalkDir::new(folder).into_iter().flatten();
+    let entries = Walk::new(folder).keep_links().into_iter().flatten();
     entries.filter_map(|entry| entry.metadata().ok()).filter(|facts| facts.is_file()).map(|facts| facts.len()).sum()
 }

@@ -3,6 +3,7 @@
 use super::inputs::Inputs;
 use crate::job::report::OutputFile;
 use gristmill_data::source::documents::TextFile;
+use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 
 /// Limit of rows in a list.
@@ -16,7 +17,7 @@ pub(super) fn outputs(names: Vec<Vec<PathBuf>>, tokens: &[u64], bytes: u64) -> V
         let each = share(bytes, *tokens, all) / names.len().max(1) as u64;
         names.into_iter().map(move |name| (name, each))
     });
-    let file = |(path, bytes): (PathBuf, u64)| OutputFile { replaces: path.exists(), name: shown(&path), bytes };
+    let file = |(path, bytes): (PathBuf, u64)| OutputFile { replaces: files::exists(&path), name: shown(&path), bytes };
     files.take(MAX_LISTED).map(file).collect()
 }
 

@@ -9,6 +9,7 @@ use gristmill_core::pack::PackPlan;
 use gristmill_core::text::display_safe;
 use gristmill_core::{FileStamp, Outcome};
 use gristmill_data::source::documents::TextFile;
+use gristmill_storage::files;
 use gristmill_storage::remote::is_hub_url;
 use gristmill_tokenizer::{vocab_merges_files, vocab_merges_name};
 use std::path::Path;
@@ -40,7 +41,7 @@ pub fn settled(plan: &PackPlan) -> PackPlan {
             path
         });
         tokenizer = vocab_merges_name(&vocab, &merges);
-    } else if Path::new(&tokenizer).exists() {
+    } else if files::exists(&tokenizer) {
         // A name on the hub is not a path.
         settle(&mut tokenizer);
     }
@@ -69,7 +70,7 @@ fn settle(path: &mut String) {
     if is_hub_url(path) {
         return;
     }
-    let whole = std::path::absolute(&*path).ok();
+    let whole = files::absolute(&*path).ok();
     if let Some(whole) = whole.as_deref().and_then(Path::to_str) {
         whole.clone_into(path);
     }
@@ -118,7 +119,7 @@ pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inpu
             }
         }
     }
-    let is_foreign = |path: &Path| path.symlink_metadata().is_ok() && !recorded.iter().any(|known| known.has(path));
+    let is_foreign = |path: &Path| files::is_taken(path) && !recorded.iter().any(|known| known.has(path));
     match inputs.outputs.iter().find_map(|output| output.occupied(&is_foreign)) {
         Some(path) => refuse(
             format!("{} is there already", display_safe(&path.to_string_lossy())),

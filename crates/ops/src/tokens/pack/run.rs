@@ -23,6 +23,7 @@ use crate::tokens::encode::{fields_of, plan_hash, EncodingSpec};
 use crate::tokens::load_tokenizer;
 use gristmill_core::pack::TextField;
 use gristmill_core::{text, ExitClass, Failure, Outcome, PackPlan, Problem, ProblemKind, ProblemSink as _, Subject};
+use gristmill_storage::files;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::publish::{recover as recover_publish, recover_at_start, write_file};
@@ -108,7 +109,7 @@ impl<'a> Job<'a> {
     /// Removes files of a run that was killed after publication. Errors are logged and not reported.
     fn clear_finished(&self) {
         let (fs, own) = (&*self.context.fs, &self.layout.own);
-        if !own.journal().exists() && !own.work().exists() {
+        if !files::exists(own.journal()) && !files::exists(own.work()) {
             return;
         }
         let cleared = DatasetLock::acquire(fs, own, false).and_then(|_lock| own.remove_work(fs));

@@ -18,6 +18,7 @@ use crate::tokens::options::{shared_answer, special_tokens_answer, SharedAnswer}
 use gristmill_core::pack::{ForagerTarget, MaskedParts, SampleSize, TokenType};
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_data::source::documents::{DocumentRules, InputRules};
+use gristmill_storage::files::is_dir;
 use gristmill_storage::remote::is_hub_url;
 use gristmill_tokenizer::Tokenizer;
 use options::{usual_forager, usual_parts};
@@ -109,7 +110,7 @@ impl TokenFormat for Forager {
         }
         let path = Path::new(input);
         Some(match path.parent().map(|parent| parent.to_string_lossy().into_owned()) {
-            _ if path.is_dir() => input.clone(),
+            _ if is_dir(path) => input.clone(),
             Some(parent) if !parent.is_empty() => parent,
             _ => ".".into(),
         })

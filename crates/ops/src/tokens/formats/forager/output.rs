@@ -9,6 +9,7 @@ use crate::tokens::format::{DealRequest, DealtFiles, FileEstimate, ReadingOrder,
 use crate::tokens::spools::{SpoolOptions, SpoolRules};
 use gristmill_core::pack::SampleSize;
 use gristmill_core::{Failure, Outcome};
+use gristmill_storage::files::{self, FolderEntry};
 use std::path::{Path, PathBuf};
 
 /// Returns one sample file for each input.
@@ -59,15 +60,15 @@ impl TokenOutput for SampleFiles {
 
     /// An index of any files counts; an empty folder may have been left by a run that was killed during publication.
     fn occupied(&self, is_foreign: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
-        let first = std::fs::read_dir(self.index("")).ok().and_then(|mut entries| entries.next());
-        let first = first.and_then(Result::ok).map(|entry| entry.path());
+        let first = files::read_dir(self.index("")).ok().and_then(|mut entries| entries.next());
+        let first = first.and_then(Result::ok).map(FolderEntry::into_path);
         self.names.iter().map(|name| self.samples(name)).chain(first).find(|path| is_foreign(path))
     }
 
     /// An old schema describes samples of another shape.
     fn stale_files(&self, written: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
         let schema = self.index(SCHEMA);
-        if written(&schema) || schema.symlink_metadata().is_err() {
+        if written(&schema) || !files::is_taken(&schema) {
             return Vec::new();
         }
         vec![schema]

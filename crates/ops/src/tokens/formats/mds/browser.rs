@@ -8,6 +8,7 @@ use crate::engine::browse::tokens::{Listing, RowSpan, SpanTable, Table, TokenFil
 use crate::engine::browse::TokenBrowser;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::preview::tokens::TokenCode;
+use gristmill_storage::files;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,7 +33,7 @@ impl TokenBrowser for ShardsBrowser {
 
 fn file(folder: &Path, listed: &ListedShard, unpacked: &Arc<UnpackedShards>) -> TokenFile {
     let path = folder.join(&listed.file().basename);
-    let bytes = std::fs::metadata(&path).map_or(0, |facts| facts.len());
+    let bytes = files::metadata(&path).map_or(0, |facts| facts.len());
     let (table, trouble) = match Samples::new(&path, listed, unpacked) {
         Ok(samples) => (Table::Spans(Arc::new(samples)), None),
         Err(why) => (Table::Whole, Some(Arc::from(why))),
@@ -77,7 +78,7 @@ impl Samples {
     /// Opens a shard. A compressed one is unpacked when its samples are needed.
     fn new(path: &Path, listed: &ListedShard, unpacked: &Arc<UnpackedShards>) -> Result<Self, String> {
         let source = match listed.compression()? {
-            Some(compression) if path.is_file() => ShardSource::Compressed(compression, Arc::clone(unpacked)),
+            Some(compression) if files::is_file(path) => ShardSource::Compressed(compression, Arc::clone(unpacked)),
             _ => {
                 let file = open_read(path).map_err(|failure| failure.why)?;
                 layout(&file, listed).map_err(|failure| failure.why)?;

@@ -15,6 +15,7 @@ use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{count, display_safe, grouped, size};
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject, TokenKind};
 use gristmill_data::formats::mds::SHARDS;
+use gristmill_storage::files;
 use gristmill_storage::read::open_read;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -154,7 +155,7 @@ fn file_problems(folder: &Path, shards: &[ListedShard]) -> Vec<Problem> {
 
 fn file_problem(folder: &Path, file: &FileInfo) -> Option<Problem> {
     let path = folder.join(&file.basename);
-    let (kind, why) = match std::fs::metadata(&path) {
+    let (kind, why) = match files::metadata(&path) {
         Err(error) => (ProblemKind::MissingFile, Failure::io("opening the shard", &path, &error).why),
         Ok(found) if found.len() != file.bytes => {
             let (found, listed) = (count(found.len(), "byte"), grouped(file.bytes));

@@ -13,6 +13,7 @@ use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::text::{bytes, display_safe};
 use gristmill_core::{Cancel, Failure, FileStamp, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
 use gristmill_data::formats::megatron::{index_of, indexes, is_index, is_unfinished, tokens_of, UNFINISHED};
+use gristmill_storage::files::{self, FolderEntry};
 use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::publish::Publication;
 use gristmill_storage::read::open_read;
@@ -88,7 +89,7 @@ fn damaged(index: &Path) -> impl Fn(String) -> Failure + '_ {
 impl<'a> Sources<'a> {
     /// Finds and checks the pairs of a folder.
     fn find(plan: &PairMergePlan, context: &'a TaskContext) -> Outcome<Self> {
-        std::fs::read_dir(&plan.input).map_err(|error| Failure::io(WHAT, &plan.input, &error))?;
+        files::read_dir(&plan.input).map(drop).map_err(|error| Failure::io(WHAT, &plan.input, &error))?;
         let mut found: Vec<PathBuf> = indexes(&plan.input).filter(|path| is_index(path)).collect();
         // By the names without suffix, of which one may begin with another.
         found.sort_by_cached_key(|path| path.with_extension("").into_os_string());
@@ -193,12 +194,12 @@ fn refuse_modes(plan: &PairMergePlan, index: &Path, has_modes: bool, first_has_m
 
 /// Reports files of the folder that are not merged.
 fn report_others(folder: &Path, pairs: &[PathBuf], context: &TaskContext) -> Outcome<()> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let entries = files::read_dir(folder).into_iter().flatten().flatten().map(FolderEntry::into_path);
     let is_merged = |path: &PathBuf| {
         let is_part = path.extension().is_some_and(|end| end == "bin" || end == "idx");
         is_part && pairs.iter().any(|index| *index == index_of(path))
     };
-    let mut others: Vec<PathBuf> = entries.filter(|path| path.is_file() && !is_merged(path)).collect();
+    let mut others: Vec<PathBuf> = entries.filter(|path| files::is_file(path) && !is_merged(path)).collect();
     others.sort();
     for path in others.iter().filter(|path| is_unfinished(path)) {
         context.problems.report(Problem::problem(ProblemKind::MissingFile, Subject::path(path), UNFINISHED))?;
@@ -219,7 +220,7 @@ fn report_others(folder: &Path, pairs: &[PathBuf], context: &TaskContext) -> Out
 /// A pair is damaged or of another type; there is none; the output exists, or cannot be written.
 pub(crate) fn run_pair_merge(plan: &PairMergePlan, is_written: bool, context: &TaskContext) -> Outcome<FilesReport> {
     context.phase_of(Phase::Open, "pair", "looking at the pairs");
-    let output = std::path::absolute(&plan.output).map_err(|error| Failure::io(WHAT, &plan.output, &error))?;
+    let output = files::absolute(&plan.output).map_err(|error| Failure::io(WHAT, &plan.output, &error))?;
     let suffixed = |suffix: &str| {
         let mut name = output.clone().into_os_string();
         name.push(suffix);
@@ -229,13 +230,12 @@ pub(crate) fn run_pair_merge(plan: &PairMergePlan, is_written: bool, context: &T
     let sources = Sources::find(plan, context)?;
     refuse_own_input(&sources, &idx)?;
     let (documents, size) = (sources.sum(|pair| pair.documents), sources.sum(|pair| pair.bytes));
-    let there = |path: &Path| path.symlink_metadata().is_ok();
-    let is_kept = !plan.overwrite && (there(&bin) || there(&idx));
-    let has_size = |path: &Path| std::fs::metadata(path).is_ok_and(|facts| facts.is_file() && facts.len() == size);
+    let is_kept = !plan.overwrite && (files::is_taken(&bin) || files::is_taken(&idx));
+    let has_size = |path: &Path| files::metadata(path).is_ok_and(|facts| facts.is_file() && facts.len() == size);
     if is_kept && !has_size(&bin) {
         return Err(refuse_existing(&bin));
     }
-    let replaces = [there(&bin), there(&idx)];
+    let replaces = [files::is_taken(&bin), files::is_taken(&idx)];
     let mut report = FilesReport {
         output: output.clone(),
         inputs: sources.pairs.len() as u64,
@@ -275,8 +275,8 @@ fn refuse_existing(path: &Path) -> Failure {
 
 /// Refuses an output that is one of the pairs that are read.
 fn refuse_own_input(sources: &Sources<'_>, idx: &Path) -> Outcome<()> {
-    let Ok(target) = idx.canonicalize() else { return Ok(()) };
-    match sources.pairs.iter().find(|pair| pair.index.canonicalize().is_ok_and(|index| index == target)) {
+    let Ok(target) = files::canonicalize(idx) else { return Ok(()) };
+    match sources.pairs.iter().find(|pair| files::canonicalize(&pair.index).is_ok_and(|index| index == target)) {
         None => Ok(()),
         Some(pair) => Err(Failure::usage(WHAT, "it is one of the pairs that are merged")
             .on(Subject::path(&pair.index))

@@ -7,6 +7,7 @@ use super::writer::Writer;
 use crate::tokens::format::{DealRequest, DealtFiles, FileEstimate, ReadingOrder, TokenOutput, TokenWriter};
 use crate::tokens::spools::{SpoolOptions, SpoolRules};
 use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 
 /// Limit of files in a preview.
@@ -15,7 +16,7 @@ const MAX_SHOWN_FILES: usize = 1_000;
 /// Returns one output for all inputs, in their order.
 pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
     let DealRequest { plan, spec, place, files } = request;
-    if place.is_alone && is_folder(plan) && place.path.is_file() {
+    if place.is_alone && is_folder(plan) && files::is_file(&place.path) {
         return Err(Failure::usage("packing for megatron", "it is a file, and the slash at its end names a folder")
             .on(Subject::path(&place.path)));
     }

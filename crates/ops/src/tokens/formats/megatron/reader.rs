@@ -15,6 +15,7 @@ use gristmill_core::text::{count, display_safe, grouped, size};
 use gristmill_core::{Cancel, Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject, TokenKind};
 use gristmill_data::formats::megatron::{index_of, indexes, is_unfinished, tokens_of, FOLDER, PAIR, UNFINISHED};
 use gristmill_data::preview::tokens::TokenCode;
+use gristmill_storage::files::{self, FolderEntry};
 use gristmill_storage::read::open_read;
 use serde::Serialize;
 use std::io::Read as _;
@@ -100,12 +101,12 @@ reads_pairs!(
 
 /// Returns the indexes at a path, sorted by name, and the files that have none.
 fn list(path: &Path) -> (Vec<PathBuf>, Vec<Problem>) {
-    if !path.is_dir() {
+    if !files::is_dir(path) {
         return (vec![index_of(path)], Vec::new());
     }
     let mut pairs: Vec<PathBuf> = indexes(path).collect();
     pairs.sort();
-    let entries = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let entries = files::read_dir(path).into_iter().flatten().flatten().map(FolderEntry::into_path);
     let mut alone: Vec<PathBuf> = entries.filter(|path| is_unfinished(path)).collect();
     alone.sort();
     let problem = |file| Problem::problem(ProblemKind::MissingFile, Subject::path(file), UNFINISHED);
@@ -173,7 +174,7 @@ fn info(path: &Path, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
     if facts.files.iter().any(|pair| pair.is_multimodal) {
         info.add("modes", "each sequence has one: a multimodal pair");
     }
-    if path.is_dir() {
+    if files::is_dir(path) {
         let right = Align::Right;
         info.table = Table::new(&[("pair", Align::Left), ("tokens", right), ("documents", right), ("size", right)]);
         for pair in facts.files.iter().take(MAX_LISTED) {
@@ -181,7 +182,7 @@ fn info(path: &Path, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
             info.table.row([name, grouped(pair.tokens), grouped(pair.documents), size(pair.bytes)]);
         }
     }
-    let files = if path.is_dir() { indexes.len() as u64 } else { 0 };
+    let files = if files::is_dir(path) { indexes.len() as u64 } else { 0 };
     Ok(DatasetInfo { files, items: documents, bytes, problems, ..info })
 }
 
@@ -190,7 +191,7 @@ fn check(path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outc
     for problem in problems {
         handles.problems.report(problem)?;
     }
-    let sizes = pairs.iter().filter_map(|index| std::fs::metadata(tokens_of(index)).ok()).map(|facts| facts.len());
+    let sizes = pairs.iter().filter_map(|index| files::metadata(tokens_of(index)).ok()).map(|facts| facts.len());
     let bytes = if request.depth == Depth::Tokens { sizes.sum() } else { 0 };
     each_unit(&pairs, (0, bytes), request.threads, handles, |index| {
         check_pair(index, request, handles).or_else(|why| {
@@ -276,7 +277,7 @@ impl TokenBrowser for PairsBrowser {
 
 fn file(index: &Path) -> TokenFile {
     let path = tokens_of(index);
-    let bytes = std::fs::metadata(&path).map_or(0, |facts| facts.len());
+    let bytes = files::metadata(&path).map_or(0, |facts| facts.len());
     let opened = PairIndex::open(index).and_then(|pair| match id_reader(pair.pair_type.name) {
         Some(_) => Ok(pair),
         None => Err(format!("its tokens are fractions ({})", pair.pair_type.name)),

@@ -4,6 +4,7 @@ use crate::engine::modalities::config;
 use crate::tokens::formats;
 use gristmill_core::pack::{ModalitiesTarget, SpecialToken, DEFAULT_BATCH_LINES};
 use gristmill_core::{Failure, Outcome, PackPlan, Subject};
+use gristmill_storage::files;
 use std::path::Path;
 
 /// Completes a plan with the settings by which Modalities packs, where no flag gives another.
@@ -52,7 +53,7 @@ pub(super) fn read_config(plan: &mut PackPlan, path: &Path) -> Outcome<()> {
         }
     }
     // An index that is neither named nor present is not created: the lines themselves are read.
-    if target.index.is_none() && (config.is_index_named || config.index.is_file()) {
+    if target.index.is_none() && (config.is_index_named || files::is_file(config.index)) {
         target.index = by_file.index.take();
     }
     target.truncate_to = target.truncate_to.or(by_file.truncate_to);

@@ -20,6 +20,7 @@ use gristmill_core::pack::ModalitiesTarget;
 use gristmill_core::{Outcome, PackPlan, Problem};
 use gristmill_data::formats::modalities::raw_index::default_path;
 use gristmill_data::source::documents::{DocumentRules, InputRules};
+use gristmill_storage::files;
 use gristmill_tokenizer::Tokenizer;
 use std::path::{Path, PathBuf};
 
@@ -95,7 +96,7 @@ impl TokenFormat for Modalities {
     fn before_run(&self, plan: &PackPlan, context: &TaskContext) -> Outcome<()> {
         let target = target(plan);
         let (Some(index), [input]) = (&target.index, plan.inputs.as_slice()) else { return Ok(()) };
-        if Path::new(index).exists() || Path::new(input).is_dir() {
+        if files::exists(index) || files::is_dir(input) {
             return Ok(());
         }
         let skip_bad_lines = target.skip_bad_lines;

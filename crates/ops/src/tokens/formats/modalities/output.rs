@@ -15,6 +15,7 @@ use gristmill_core::{Failure, Outcome, PackPlan, Subject};
 use gristmill_data::formats::modalities::packed::{Header, HEADER_BYTES};
 use gristmill_data::source::documents::{is_file_input, TextFile};
 use gristmill_pycompat::pickle::IndexWriter;
+use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 
 /// Bytes of an item of the index: two numbers and their opcodes.
@@ -64,7 +65,7 @@ fn check_indexed(files: &[TextFile]) -> Outcome<()> {
 
 /// Decides whether the output is a file or a folder.
 fn is_single_file(plan: &PackPlan, place: &OutputPlace, files: usize) -> Outcome<bool> {
-    let is_file_name = !place.path.is_dir() && !plan.output.ends_with('/');
+    let is_file_name = !files::is_dir(&place.path) && !plan.output.ends_with('/');
     let is_one_file = plan.paths_file.is_none() && matches!(plan.inputs.as_slice(), [input] if is_file_input(input));
     if !place.is_alone {
         return Ok(false);
@@ -78,7 +79,7 @@ fn is_single_file(plan: &PackPlan, place: &OutputPlace, files: usize) -> Outcome
             .on(Subject::path(&place.path))
             .with_hint("name a folder, or give one file; gristmill modalities merge puts packed files together"));
     }
-    if files > 1 && place.path.is_file() {
+    if files > 1 && files::is_file(&place.path) {
         return Err(Failure::usage("packing", "there are several inputs, and the output is a file")
             .on(Subject::path(&place.path))
             .with_hint("name a folder"));

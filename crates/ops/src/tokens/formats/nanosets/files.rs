@@ -4,6 +4,7 @@ use crate::tokens::encode::RowDeal;
 use gristmill_core::pack::NanosetsTarget;
 use gristmill_core::{Failure, Outcome, PackPlan};
 use gristmill_data::formats::nanosets::names;
+use gristmill_storage::files;
 use serde::Serialize as _;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -69,12 +70,12 @@ impl TokenFolder {
 /// Returns the log folder of a plan, absolute.
 pub(super) fn log_folder(plan: &PackPlan) -> Option<PathBuf> {
     let folder = plan.nanosets.as_ref()?.logging_dir.as_deref()?;
-    std::path::absolute(folder).ok()
+    files::absolute(folder).ok()
 }
 
 /// Whether a rank has its completion file.
 pub(super) fn is_done(plan: &PackPlan, rank: u32) -> bool {
-    log_folder(plan).is_some_and(|folder| completion(&folder, rank).is_file())
+    log_folder(plan).is_some_and(|folder| files::is_file(completion(&folder, rank)))
 }
 
 /// Returns the path of the completion file of a rank.

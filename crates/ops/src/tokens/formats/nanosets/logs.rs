@@ -8,6 +8,7 @@ use crate::job::task::TaskContext;
 use crate::tokens::format::SideFile;
 use gristmill_core::pack::{DocumentShuffle, SpecialToken, TextField};
 use gristmill_core::{text, utc, Failure, Outcome, PackPlan, Subject};
+use gristmill_storage::files;
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::remote::is_hub_url;
@@ -106,7 +107,7 @@ impl<'a> Logs<'a> {
         let TokenFolder { plan, target, tasks, .. } = self.output;
         let place = |path: &str| match is_hub_url(path) {
             true => format!("DataFolder(path='{path}')"),
-            false => format!("DataFolder(path='{}')", std::path::absolute(path).unwrap_or_default().display()),
+            false => format!("DataFolder(path='{}')", files::absolute(path).unwrap_or_default().display()),
         };
         let (text_key, jq) = match &plan.text {
             TextField::Key(key) => (Some(key), None),
@@ -168,7 +169,7 @@ pub(super) fn check_tasks(plan: &PackPlan, tasks: u32) -> Outcome<()> {
     let known = serde_json::from_slice::<Value>(&bytes).ok().and_then(|value| value.get("world_size")?.as_u64());
     let Some(known) = known.filter(|known| *known != u64::from(tasks)) else { return Ok(()) };
     // If no rank is finished, none can be mistaken for one of this run.
-    if !std::fs::read_dir(folder.join("completions")).is_ok_and(|mut entries| entries.next().is_some()) {
+    if !files::read_dir(folder.join("completions")).is_ok_and(|mut entries| entries.next().is_some()) {
         return Ok(());
     }
     let why = format!("tasks of a run of {} are finished here, and this run has {tasks}", text::count(known, "task"));

@@ -7,6 +7,7 @@ use crate::tokens::format::{DealRequest, DealtFiles, FileEstimate, ReadingOrder,
 use crate::tokens::spools::{SpoolOptions, SpoolRules};
 use gristmill_core::pack::DEFAULT_OLMO_FILE_TOKENS;
 use gristmill_core::Outcome;
+use gristmill_storage::files::{self, FolderEntry};
 use std::path::{Path, PathBuf};
 
 /// Limit of files in a preview.
@@ -88,9 +89,9 @@ impl TokenOutput for PartFiles {
 
 /// Returns the files in a folder whose names are those of parts, sorted.
 fn parts_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let entries = files::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let parts = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_part_name));
-    let mut parts: Vec<PathBuf> = parts.map(|entry| entry.path()).collect();
+    let mut parts: Vec<PathBuf> = parts.map(FolderEntry::into_path).collect();
     parts.sort();
     parts
 }

@@ -12,6 +12,7 @@ use gristmill_core::text::{count, display_safe, grouped, size};
 use gristmill_core::{Cancel, Failure, Handles, Outcome, Problem, ProblemKind, Subject, TokenKind};
 use gristmill_data::formats::olmo::{table_of, PARTS, TABLE_SUFFIX, TOKENS_SUFFIX};
 use gristmill_data::preview::tokens::TokenCode;
+use gristmill_storage::files;
 use gristmill_storage::read::open_read;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -108,12 +109,12 @@ impl TokenReader for PartsReader {
         for problem in problems {
             handles.problems.report(problem)?;
         }
-        let sizes = parts.iter().filter_map(|part| std::fs::metadata(part).ok()).map(|facts| facts.len());
+        let sizes = parts.iter().filter_map(|part| files::metadata(part).ok()).map(|facts| facts.len());
         let bytes = if request.depth == Depth::Tokens { sizes.sum() } else { 0 };
         let checked = each_unit(&parts, (parts.len() as u64, bytes), request.threads, handles, |part| {
             let checked = check_part(part, request, handles).or_else(|why| {
                 handles.cancel.check()?;
-                let path = if part.exists() { part.clone() } else { table_of(part) };
+                let path = if files::exists(part) { part.clone() } else { table_of(part) };
                 handles.problems.report(Problem::problem(ProblemKind::BadFile, Subject::path(path), why))?;
                 Ok(Checked { shards: 1, ..Checked::default() })
             })?;
@@ -133,8 +134,9 @@ impl TokenReader for PartsReader {
 
 /// Returns the files of ids that have a table, by name, and the files without their counterpart.
 fn list(folder: &Path) -> Outcome<(Vec<PathBuf>, Vec<Problem>)> {
-    let entries = std::fs::read_dir(folder).map_err(|error| Failure::io("reading the folder", folder, &error))?;
-    let names: BTreeSet<String> = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let entries = files::read_dir(folder).map_err(|error| Failure::io("reading the folder", folder, &error))?;
+    let names: BTreeSet<String> =
+        entries.flatten().filter_map(|entry| entry.file_name().to_str().map(str::to_owned)).collect();
     let stems = |suffix| names.iter().filter_map(move |name| name.strip_suffix(suffix)).map(str::to_owned);
     let (tokens, tables): (BTreeSet<String>, BTreeSet<String>) =
         (stems(TOKENS_SUFFIX).collect(), stems(TABLE_SUFFIX).collect());
