@@ -3,6 +3,9 @@
 //! The layers, from the top down; each imports only from layers below it: `operations` → `browse` → `datasets` → `tokens` →
 //! `job` → `engine`.
 
+// Tests make and damage files by hand.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
 pub mod browse;
 pub mod datasets;
 pub mod engine;

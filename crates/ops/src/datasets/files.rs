@@ -14,6 +14,7 @@ use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind,
 use gristmill_data::formats::bsade::{shard_folder, Shard};
 use gristmill_data::formats::modalities::with_suffix;
 use gristmill_data::source::jsonl::Packed;
+use gristmill_storage::files;
 use gristmill_storage::read::open_read;
 use serde_json::json;
 use std::path::Path;
@@ -77,7 +78,7 @@ impl DatasetReader for RawIndex {
             return lint_index(&dataset.path, handles).map(CheckReport::from);
         }
         let source = request.source.clone().unwrap_or_else(|| with_suffix(&dataset.path, ".jsonl"));
-        if !source.exists() {
+        if !files::exists(&source) {
             return Err(Failure::usage("comparing the index", "the file that it is of is not next to it")
                 .on(Subject::path(source))
                 .with_hint("--source FILE names it"));
@@ -170,7 +171,7 @@ fn refuse(dataset: &Dataset) -> Failure {
 /// # Errors
 /// The path is such a file.
 pub(super) fn check_suffix(path: &Path) -> Outcome<()> {
-    if !path.is_file() {
+    if !files::is_file(path) {
         return Ok(());
     }
     let text = path.to_string_lossy();

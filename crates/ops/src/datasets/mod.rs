@@ -22,6 +22,7 @@ use crate::job::task::Task;
 use gristmill_core::kinds::Support;
 use gristmill_core::{Cancel, DatasetKind, Failure, Handles, Outcome, ProblemSink, RunOptions, Subject};
 use gristmill_data::source::kind::kind_of;
+use gristmill_storage::files::{is_dir, is_file};
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
@@ -125,7 +126,7 @@ impl Dataset {
     /// The path does not exist or cannot be read, or the publication cannot be finished.
     pub fn find_recovered(path: &Path, problems: &dyn ProblemSink) -> Outcome<Self> {
         let dataset = Self::find(path)?;
-        if !path.is_dir() {
+        if !is_dir(path) {
             return Ok(dataset);
         }
         before_looking(path, problems)?;
@@ -187,7 +188,7 @@ impl Dataset {
         const WHAT: &str = "opening the data set";
         files::check_suffix(&self.path)?;
         match self.kind.info().shards {
-            Err(_) if !self.path.is_file() && !self.path.is_dir() => {
+            Err(_) if !is_file(&self.path) && !is_dir(&self.path) => {
                 Err(Failure::usage(WHAT, "it is a fifo, socket or device, not a file or folder")
                     .on(Subject::path(&self.path))
                     .with_hint("give a folder that holds tar shards, a .jsonl file, or a metadataset (.yaml)"))

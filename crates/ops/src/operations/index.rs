@@ -10,6 +10,7 @@ use gristmill_core::text::{agree, bytes, count, display_safe, duration};
 use gristmill_core::{ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 use gristmill_data::formats::forager::INDEX_FOLDER;
 use gristmill_data::source::documents::{list_jsonl, Selection};
+use gristmill_storage::files;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
 use std::path::PathBuf;
@@ -214,7 +215,7 @@ impl Operation for Index {
 fn is_single(plan: &IndexPlan) -> bool {
     match (plan.format, plan.paths.as_slice()) {
         (Some(IndexFormat::Forager), _) => true,
-        (_, [file]) => !file.is_dir(),
+        (_, [file]) => !files::is_dir(file),
         _ => false,
     }
 }

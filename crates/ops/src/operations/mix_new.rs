@@ -12,6 +12,7 @@ use gristmill_core::text::display_safe;
 use gristmill_core::text::shell_quote;
 use gristmill_core::{Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_data::formats::energon::split_yaml::SplitFile;
+use gristmill_storage::files;
 use serde_json::json;
 use std::path::Path;
 
@@ -452,7 +453,7 @@ fn make_absolute(text: &mut String) -> bool {
     let scheme = if text.starts_with(FOLDER) { FOLDER } else { "" };
     let path = text.get(scheme.len()..).unwrap_or_default();
     let is_relative = !path.starts_with('/') && !path.contains("://");
-    if let (true, Ok(whole)) = (is_relative, std::path::absolute(path)) {
+    if let (true, Ok(whole)) = (is_relative, files::absolute(path)) {
         *text = format!("{scheme}{}", whole.to_string_lossy());
     }
     is_relative

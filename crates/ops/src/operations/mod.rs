@@ -45,6 +45,7 @@ use crate::job::task::{Task, TaskContext};
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::options::{Answer, Group, OptionRow, OptionSpec, Step, ValueKind};
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, RunOptions, Subject};
+use gristmill_storage::files;
 #[cfg(test)]
 use gristmill_storage::fs::Fs;
 use gristmill_storage::fs::RealFs;
@@ -226,7 +227,7 @@ fn absolute<O: Operation>(plan: &O::Plan) -> Outcome<O::Plan> {
     let is_path = |kind: ValueKind| matches!(kind, ValueKind::Path | ValueKind::Paths);
     let options = O::GROUPS.iter().flat_map(|group| group.options);
     for option in options.filter(|option| is_path(option.kind())) {
-        let absolute = |path: String| match std::path::absolute(&path) {
+        let absolute = |path: String| match files::absolute(&path) {
             _ if is_hub_url(&path) => Ok(path),
             Ok(path) => Ok(path.to_string_lossy().into_owned()),
             Err(error) => Err(Failure::io("writing the plan", &path, &error)),

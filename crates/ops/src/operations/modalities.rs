@@ -15,6 +15,7 @@ use gristmill_data::formats::modalities::kind::PACKED_FILE;
 use gristmill_data::formats::modalities::PACKED_SUFFIX;
 use gristmill_data::source::kind::kind_of;
 use gristmill_pycompat::random::{digits, Seed};
+use gristmill_storage::files;
 use gristmill_storage::read::read_whole;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -357,7 +358,7 @@ impl RewritePreview {
         };
         let mut source_bytes = 0;
         for path in &sources {
-            source_bytes += std::fs::metadata(path).map_err(|error| Failure::io("opening", path, &error))?.len();
+            source_bytes += files::metadata(path).map_err(|error| Failure::io("opening", path, &error))?.len();
         }
         Ok(Self { sources, source_bytes, output: plan.output.display().to_string() })
     }

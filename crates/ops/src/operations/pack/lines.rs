@@ -9,6 +9,7 @@ use gristmill_core::text::shell_quote;
 use gristmill_core::text::{agree, bytes, count, display_safe, duration, grouped};
 use gristmill_core::{DatasetKind, Problem, ProblemKind, Severity};
 use gristmill_data::source::kind::kind_of;
+use gristmill_storage::files;
 use std::path::Path;
 
 /// Maximum number of listed files per format.
@@ -128,8 +129,7 @@ fn detail_lines(target: &TargetReport) -> Vec<ReportLine> {
 
 /// Returns the path to browse next. A folder that also holds other files is not a data set: then its first packed file.
 fn next_path(target: &TargetReport) -> &str {
-    let is_data =
-        !Path::new(&target.path).is_dir() || kind_of(Path::new(&target.path)).is_ok_and(DatasetKind::is_tokens);
+    let is_data = !files::is_dir(&target.path) || kind_of(Path::new(&target.path)).is_ok_and(DatasetKind::is_tokens);
     let has_single_files = formats::named(&target.format).is_some_and(|format| format.has_single_files());
     let first = target.outputs.first().filter(|_| !is_data && has_single_files);
     first.map_or(&target.path, |file| &file.name)

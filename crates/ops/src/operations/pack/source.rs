@@ -7,6 +7,7 @@ use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem};
 use gristmill_data::source::documents::{
     self, keys_of, split_choices, DocumentRules, Extractor, Selection, SplitChoices, TextFile, Verdict,
 };
+use gristmill_storage::files;
 use gristmill_storage::remote::is_hub_url;
 use gristmill_tokenizer::Tokenizer;
 use std::collections::HashMap;
@@ -112,7 +113,7 @@ impl DocumentTexts {
 pub fn find_files(plan: &PackPlan, cancel: &Cancel) -> Outcome<InputFiles> {
     let inputs: Vec<PathBuf> = plan.inputs.iter().map(PathBuf::from).collect();
     let mut found =
-        InputFiles { is_one_file: matches!(inputs.as_slice(), [one] if one.is_file()), ..InputFiles::default() };
+        InputFiles { is_one_file: matches!(inputs.as_slice(), [one] if files::is_file(one)), ..InputFiles::default() };
     let mut first_failure = None;
     for format in formats::TOKEN_FORMATS {
         cancel.check()?;
@@ -143,7 +144,7 @@ pub fn find_files(plan: &PackPlan, cancel: &Cancel) -> Outcome<InputFiles> {
 /// Returns the splits and subsets that a plan can choose from: those of its only input, if it is a folder.
 pub fn find_choices(plan: &PackPlan, cancel: &Cancel) -> SplitChoices {
     match plan.inputs.as_slice() {
-        [input] if Path::new(input).is_dir() => split_choices(Path::new(input), plan.subset.as_deref(), cancel),
+        [input] if files::is_dir(input) => split_choices(Path::new(input), plan.subset.as_deref(), cancel),
         _ => SplitChoices::default(),
     }
 }
