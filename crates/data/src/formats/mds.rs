@@ -5,7 +5,7 @@ use gristmill_core::TokenKind;
 use std::path::{Path, PathBuf};
 
 /// Bytes at the beginning of an index that name its first key.
-const HEAD_BYTES: u64 = 64;
+const HEAD_BYTES: usize = 64;
 
 /// A folder with the `index.json` of MDS.
 pub static SHARDS: TokenKind = TokenKind {

@@ -2,6 +2,7 @@
 
 use super::{files_in, head_of};
 use gristmill_core::TokenKind;
+use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 
 /// The beginning of an index.
@@ -30,7 +31,7 @@ pub static FOLDER: TokenKind = TokenKind {
     id: "megatron-folder",
     is_file: false,
     detect: |path| indexes(path).take(MAX_OPENED).any(|index| is_index(&index)),
-    files: |path| indexes(path).map(|index| tokens_of(&index)).filter(|path| path.is_file()).collect(),
+    files: |path| indexes(path).map(|index| tokens_of(&index)).filter(|path| files::is_file(path)).collect(),
     defect: |_| None,
     ..PAIR
 };
@@ -39,7 +40,7 @@ pub static FOLDER: TokenKind = TokenKind {
 pub fn is_unfinished(path: &Path) -> bool {
     let name = path.as_os_str().as_encoded_bytes();
     let is_tokens = name.ends_with(b"_document.bin") || name.ends_with(b"_sentence.bin");
-    is_tokens && path.is_file() && !index_of(path).is_file()
+    is_tokens && files::is_file(path) && !files::is_file(index_of(path))
 }
 
 /// Returns the index of a pair, from the path of a file of it, or from that of both without suffix.
@@ -66,5 +67,5 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 /// Whether a file begins like an index of Megatron.
 pub fn is_index(path: &Path) -> bool {
-    head_of(path, MAGIC.len() as u64) == MAGIC
+    head_of(path, MAGIC.len()) == MAGIC
 }

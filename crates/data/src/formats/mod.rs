@@ -15,7 +15,8 @@ pub mod olmo;
 pub mod sqlite;
 
 use gristmill_core::TokenKind;
-use std::io::Read as _;
+use gristmill_storage::files::{self, FolderEntry};
+use gristmill_storage::read::open_any;
 use std::path::{Path, PathBuf};
 
 /// The layouts of token ids. A path has the first of them that detects it.
@@ -36,20 +37,18 @@ const MAX_ENTRIES: usize = 20_000;
 /// Returns the files directly in a folder whose names are chosen, among its first entries; hidden ones are left out. Only chosen entries are
 /// examined: on a network each costs a round trip.
 fn files_in(folder: &Path, is_chosen: impl Fn(&[u8]) -> bool) -> impl Iterator<Item = PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().take(MAX_ENTRIES).flatten();
+    let entries = files::read_dir(folder).into_iter().flatten().take(MAX_ENTRIES).flatten();
     let chosen = entries.filter(move |entry| {
-        let name = entry.file_name();
-        !name.as_encoded_bytes().starts_with(b".") && is_chosen(name.as_encoded_bytes())
+        let name = entry.file_name().as_encoded_bytes();
+        !name.starts_with(b".") && is_chosen(name)
     });
-    chosen.map(|entry| entry.path()).filter(|path| path.is_file())
+    chosen.map(FolderEntry::into_path).filter(|path| files::is_file(path))
 }
 
 /// Returns up to `bytes` bytes from the beginning of a file; empty for what is not a file, such as a named pipe, which must not be opened.
-fn head_of(path: &Path, bytes: u64) -> Vec<u8> {
-    let mut head = Vec::new();
-    let file = path.is_file().then(|| std::fs::File::open(path).ok()).flatten();
-    match file.map(|file| file.take(bytes).read_to_end(&mut head)) {
-        Some(Ok(_)) => head,
-        _ => Vec::new(),
-    }
+fn head_of(path: &Path, bytes: usize) -> Vec<u8> {
+    let mut head = vec![0; bytes];
+    let count = open_any(path).ok().and_then(|file| file.read_at(&mut head, 0).ok());
+    head.truncate(count.unwrap_or_default());
+    head
 }

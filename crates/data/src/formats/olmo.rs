@@ -2,6 +2,7 @@
 
 use super::files_in;
 use gristmill_core::TokenKind;
+use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 
 /// Suffix of the files of ids.
@@ -18,7 +19,7 @@ pub static PARTS: TokenKind = TokenKind {
     is_file: false,
     is_mixable: false,
     window: |length| (length, length),
-    detect: |path| files(path).any(|file| table_of(&file).is_file()),
+    detect: |path| files(path).any(|file| files::is_file(table_of(&file))),
     files: |path| files(path).collect(),
     defect: |_| None,
 };

@@ -6,6 +6,7 @@ use crate::formats::energon::tables::holds_only_media;
 use crate::formats::{bsade, modalities, TOKEN_KINDS};
 use gristmill_core::{DatasetKind, Failure, Outcome, TableKind, TokenKind};
 use gristmill_media::kind::type_by_extension;
+use gristmill_storage::files;
 use gristmill_storage::walk::walk;
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -24,7 +25,7 @@ const LOOKED_AT: usize = 20_000;
 /// A folder counts as a raw WebDataset as soon as one shard is found; in folders with very many other files the search stops after a limit.
 /// A path that does not exist or is not accessible is an error, unless it is the common beginning of the names of a pair of files.
 pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
-    let facts = match std::fs::metadata(path) {
+    let facts = match files::metadata(path) {
         // The path of several files may be their common beginning.
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let kind = token_kind(path, true).map(DatasetKind::Tokens);
@@ -36,7 +37,7 @@ pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
         let kind = kind_of_folder(path);
         if kind == DatasetKind::PlainFolder {
             // No shard is seen either in a folder that is not readable.
-            std::fs::read_dir(path).map_err(|e| Failure::io("reading the folder", path, &e))?;
+            files::read_dir(path).map(drop).map_err(|e| Failure::io("reading the folder", path, &e))?;
         }
         return Ok(kind);
     }
@@ -91,11 +92,11 @@ fn kind_of_folder(path: &Path) -> DatasetKind {
 /// tables.
 pub fn folder_kind(path: &Path, names: impl FnOnce() -> NamesBelow) -> DatasetKind {
     let meta = path.join(".nv-meta");
-    if meta.join(".info.json").is_file() || meta.join(".info.yaml").is_file() {
+    if files::is_file(meta.join(".info.json")) || files::is_file(meta.join(".info.yaml")) {
         return DatasetKind::PreparedWebDataset;
     }
     let database = meta.join("index.sqlite");
-    let has_database = database.is_file();
+    let has_database = files::is_file(&database);
     let outputs = || token_folder_kind(path).or_else(|| output_folder_kind(path));
     if let Some(kind) = (!has_database).then(outputs).flatten() {
         return kind;
@@ -137,7 +138,9 @@ fn token_kind(path: &Path, is_file: bool) -> Option<&'static TokenKind> {
 /// Returns the kind of a folder that `pack` created in several formats, `mix index`, or `dedup --export-index`; `None` for every other.
 pub fn output_folder_kind(path: &Path) -> Option<DatasetKind> {
     let kind = match () {
-        () if [DATASET_INDEX, SAMPLE_INDEX].iter().all(|name| path.join(name).is_file()) => DatasetKind::MixtureIndex,
+        () if [DATASET_INDEX, SAMPLE_INDEX].iter().all(|name| files::is_file(path.join(name))) => {
+            DatasetKind::MixtureIndex
+        }
         () if has_packed_formats(path) => DatasetKind::PackedFormats,
         () if bsade::is_index(path, LOOKED_AT) && !has_shard(path, 2) => DatasetKind::DedupIndex,
         () => return None,
@@ -154,7 +157,7 @@ fn has_packed_formats(path: &Path) -> bool {
 /// Returns the direct subfolders that are named like formats of `pack`, with the kind that each should have.
 pub fn packed_formats(path: &Path) -> Vec<(&'static TokenKind, PathBuf)> {
     let kinds = TOKEN_KINDS.iter().filter(|kind| !kind.is_file);
-    kinds.map(|kind| (*kind, path.join(kind.format))).filter(|(_, path)| path.is_dir()).collect()
+    kinds.map(|kind| (*kind, path.join(kind.format))).filter(|(_, path)| files::is_dir(path)).collect()
 }
 
 /// Direct entries are examined first, so that a folder of many subfolders is recognised at once when shards are next to them.

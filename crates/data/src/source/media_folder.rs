@@ -4,7 +4,9 @@
 
 use gristmill_core::text::display_safe_bytes;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
+use gristmill_storage::files;
 use gristmill_storage::run_folder::is_beside_output;
+use gristmill_storage::walk::{Walk, WalkEntry, WalkError};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -92,21 +94,20 @@ pub struct MediaFolder {
 /// or has a name that is not UTF-8, is a problem, and the walk continues. Adds one item per file to the progress. Returns an error only if
 /// the root itself cannot be read.
 pub fn walk(root: &Path, wanted: impl Fn(&str) -> bool, handles: &Handles<'_>) -> Outcome<MediaFolder> {
-    std::fs::read_dir(root).map_err(|error| Failure::io("looking for media", root, &error))?;
+    files::read_dir(root).map(drop).map_err(|error| Failure::io("looking for media", root, &error))?;
     let mut found = MediaFolder::default();
-    let entries = walkdir::WalkDir::new(root).follow_links(true).min_depth(1).into_iter();
-    let is_ours = |entry: &walkdir::DirEntry| {
-        entry.file_type().is_dir() && (entry.file_name() == OsStr::new(META_FOLDER) || is_beside_output(entry.path()))
+    let is_ours = |entry: &WalkEntry| {
+        entry.kind().is_dir() && (entry.file_name() == OsStr::new(META_FOLDER) || is_beside_output(entry.path()))
     };
-    let mut entries = entries.filter_entry(|entry| !is_ours(entry));
+    let mut entries = Walk::new(root).filter_entry(|entry| entry.depth() == 0 || !is_ours(entry));
     let mut visitor = Visitor { root, handles, wanted, found: &mut found };
     while let Some(entry) = entries.next() {
         handles.cancel.check()?;
         match entry {
-            Ok(entry) if entry.file_type().is_dir() => {
-                if std::str::from_utf8(entry.file_name().as_bytes()).is_err() {
+            Ok(entry) if entry.kind().is_dir() => {
+                if entry.depth() > 0 && entry.file_name().to_str().is_none() {
                     visitor.not_utf8(entry.path(), "folder")?;
-                    entries.skip_current_dir();
+                    entries.skip_folder(&entry);
                 }
             }
             Ok(entry) => visitor.file(&entry)?,
@@ -125,7 +126,7 @@ struct Visitor<'a, W> {
 }
 
 impl<W: Fn(&str) -> bool> Visitor<'_, W> {
-    fn file(&mut self, entry: &walkdir::DirEntry) -> Outcome<()> {
+    fn file(&mut self, entry: &WalkEntry) -> Outcome<()> {
         self.found.seen += 1;
         self.handles.progress.add(1, 0);
         let relative = entry.path().strip_prefix(self.root).unwrap_or(entry.path());
@@ -138,7 +139,7 @@ impl<W: Fn(&str) -> bool> Visitor<'_, W> {
         if !(self.wanted)(name) {
             return Ok(());
         }
-        if !entry.file_type().is_file() {
+        if !entry.kind().is_file() {
             let message = "it is left out: it is named like a medium, but it is a fifo, socket or device";
             let problem = Problem::problem(ProblemKind::NotAFile, Subject::path(entry.path()), message);
             return self.report(problem.with_hint("take it out of the folder, or rename it"));
@@ -156,7 +157,7 @@ impl<W: Fn(&str) -> bool> Visitor<'_, W> {
         self.report(problem.with_hint("rename it"))
     }
 
-    fn error(&self, error: &walkdir::Error) -> Outcome<()> {
+    fn error(&self, error: &WalkError) -> Outcome<()> {
         let path = error.path().unwrap_or(self.root);
         if let Some(ancestor) = error.loop_ancestor() {
             let message = format!("it leads back to {}, and is not followed", ancestor.to_string_lossy());
@@ -166,13 +167,13 @@ impl<W: Fn(&str) -> bool> Visitor<'_, W> {
             .io_error()
             .map_or_else(|| error.to_string(), |error| Failure::io("looking for media", path, error).why);
         let is_dangling =
-            path.is_symlink() && error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound);
+            files::is_symlink(path) && error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound);
         let relative = path.strip_prefix(self.root).unwrap_or(path).to_string_lossy();
         if is_dangling && !(self.wanted)(&relative) {
             return Ok(());
         }
         let why = if is_dangling { "it is a link to something that is not there".to_owned() } else { why };
-        let hint = match path.is_symlink() {
+        let hint = match files::is_symlink(path) {
             true => "correct the link, or remove it",
             false => "make it readable, or take it out of the folder",
         };

@@ -2,6 +2,7 @@
 
 use super::compressed::{Compression, Decompressed};
 use gristmill_core::{Cancel, Failure, Outcome, Shard, Subject};
+use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, WriteFile};
 use gristmill_storage::read::open_read;
 use gristmill_storage::run_folder::RunFolder;
@@ -21,7 +22,7 @@ pub fn rewrite(fs: &dyn Fs, shard: &Shard, target: &Path, cancel: &Cancel) -> Ou
     let Some(folder) = target.parent() else {
         return Err(Failure::usage("unpacking", "the target is no file name").on(Subject::path(target)));
     };
-    if std::fs::symlink_metadata(target).is_ok() {
+    if files::is_taken(target) {
         return Err(Failure::data("unpacking", "there is a file of that name already").on(Subject::path(target)));
     }
     let draft = draft_path(shard, target, folder);
@@ -42,7 +43,7 @@ fn draft_path(shard: &Shard, target: &Path, folder: &Path) -> PathBuf {
     name.push(".gristmill-unpacking");
     let depth = shard.name.split('/').count();
     let work = shard.path.ancestors().nth(depth).map(|root| RunFolder::for_webdataset(root).work());
-    match work.filter(|work| work.is_dir() && same_filesystem(work, folder).unwrap_or(false)) {
+    match work.filter(|work| files::is_dir(work) && same_filesystem(work, folder).unwrap_or(false)) {
         Some(work) => {
             // Shards of the same name in two folders are distinguished by their path in the data set.
             let place = xxhash_rust::xxh3::xxh3_64(shard.name.as_bytes());

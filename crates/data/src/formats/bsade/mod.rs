@@ -14,6 +14,7 @@ pub use shard_read::{DocumentPlace, Places, Shard};
 pub use shard_write::{ShardSize, ShardWriter};
 pub use table::{build_table, table_entry, table_memory, table_width, TableCheck};
 
+use gristmill_storage::files;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -49,13 +50,14 @@ pub fn shard_folder(index: &Path, shard: u32) -> PathBuf {
 /// Whether a folder looks like an index (docs/formats/bsade.md §3): of its first entries, at most `limit`, at least one is the folder of a
 /// shard, with any number.
 pub fn is_index(folder: &Path, limit: usize) -> bool {
-    let Ok(entries) = std::fs::read_dir(folder) else { return false };
+    let Ok(entries) = files::read_dir(folder) else { return false };
     let is_number = |name: &OsStr| !name.is_empty() && name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
     let is_shard = |shard: &Path| {
-        shard.join(TOKENIZED).is_file() && [OFFSET, METADATA, METAOFF].iter().any(|name| shard.join(name).is_file())
+        files::is_file(shard.join(TOKENIZED))
+            && [OFFSET, METADATA, METAOFF].iter().any(|name| files::is_file(shard.join(name)))
     };
-    let mut numbers = entries.take(limit).flatten().filter(|entry| is_number(&entry.file_name()));
-    numbers.any(|entry| entry.file_type().is_ok_and(|kind| !kind.is_file()) && is_shard(&entry.path()))
+    let mut numbers = entries.take(limit).flatten().filter(|entry| is_number(entry.file_name()));
+    numbers.any(|entry| !entry.kind().is_file() && is_shard(entry.path()))
 }
 
 /// Returns the folder of the ranges of a shard for a minimum length.

@@ -6,6 +6,7 @@
 pub use super::tar_idx::{TarIdx as JsonlIdx, TarIdxWriter as JsonlIdxWriter, WORD};
 
 use gristmill_core::Outcome;
+use gristmill_storage::files;
 use gristmill_storage::read::stamp_at;
 use std::path::{Path, PathBuf};
 
@@ -51,7 +52,7 @@ impl IndexState {
 pub fn state_of(path: &Path) -> Outcome<IndexState> {
     let data = stamp_at(path)?;
     let idx_path = index_path(path);
-    if std::fs::symlink_metadata(&idx_path).is_err() {
+    if !files::is_taken(&idx_path) {
         return Ok(IndexState::Missing);
     }
     let opened = JsonlIdx::open(&idx_path).and_then(|idx| Ok((idx.samples(), idx.end()?)));

@@ -5,6 +5,7 @@ use super::layout;
 use gristmill_core::{Outcome, Problem, ProblemKind, Subject};
 use gristmill_pycompat::braces::{self, BraceError};
 use gristmill_pycompat::{json_write, yaml_read, yaml_write, Node};
+use gristmill_storage::files;
 use std::path::Path;
 
 /// Maximum number of names that the brace expressions of one file expand to: a small file must not exhaust the memory.
@@ -49,7 +50,7 @@ impl SplitFile {
     /// Reads `split.yaml`, or `split.json` if that is missing; returns `None` when neither exists.
     pub fn read(root: &Path) -> Outcome<Option<Self>> {
         let yaml = layout::in_nv_meta(root, layout::SPLIT_YAML);
-        if yaml.exists() {
+        if files::exists(&yaml) {
             return Self::read_file(&yaml);
         }
         Self::read_file(&layout::in_nv_meta(root, layout::SPLIT_JSON))

@@ -2,6 +2,7 @@
 
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
+use gristmill_storage::files;
 use gristmill_storage::local_copy::local_copy;
 use gristmill_storage::read::open_read;
 use rusqlite::config::DbConfig;
@@ -95,7 +96,7 @@ pub fn open_readonly(path: &Path) -> Outcome<Connection> {
     for suffix in ["-journal", "-wal"] {
         let mut beside = path.as_os_str().to_owned();
         beside.push(suffix);
-        if std::fs::metadata(PathBuf::from(beside)).is_ok_and(|facts| facts.len() > 0) {
+        if files::metadata(Path::new(&beside)).is_ok_and(|info| !info.is_empty()) {
             return Err(Failure::data(WHAT, format!("an unfinished change ('{suffix}' file) is next to it"))
                 .on(Subject::path(path))
                 .with_hint("prepare the data set again"));
@@ -111,7 +112,7 @@ pub fn open_readonly(path: &Path) -> Outcome<Connection> {
 /// Returns a `file:` URI in which everything but the plain path characters is escaped.
 fn uri(path: &Path) -> String {
     use std::fmt::Write as _;
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let absolute = files::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut uri = String::from("file:");
     for byte in absolute.as_os_str().as_bytes() {
         if byte.is_ascii_alphanumeric() || b"/._-~".contains(byte) {

@@ -1,6 +1,7 @@
 //! `file_location.txt`: the data files in the order of their first sample, relative to the base folder (docs/formats/forager.md §1.1).
 
 use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_storage::files;
 use gristmill_storage::read::read_whole;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Component, Path, PathBuf};
@@ -40,7 +41,7 @@ pub fn relative(base: &Path, path: &Path) -> Outcome<PathBuf> {
 
 /// Makes a path absolute, resolves `.` and `..` by name, and returns its components.
 fn absolute(path: &Path) -> Outcome<Vec<std::ffi::OsString>> {
-    let whole = std::path::absolute(path).map_err(|error| Failure::io("naming the file", path, &error))?;
+    let whole = files::absolute(path).map_err(|error| Failure::io("naming the file", path, &error))?;
     let mut names = Vec::new();
     for component in whole.components() {
         match component {

@@ -2,6 +2,7 @@
 
 use super::super::files_in;
 use gristmill_core::TokenKind;
+use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 
 /// A folder with `index/sample_locations.bin`: samples, tokens or lines.
@@ -13,7 +14,7 @@ pub static SAMPLES: TokenKind = TokenKind {
     is_file: false,
     is_mixable: false,
     window: |length| (length + 1, length + 1),
-    detect: |path| path.join("index").join("sample_locations.bin").is_file(),
+    detect: |path| files::is_file(path.join("index").join("sample_locations.bin")),
     files,
     defect: |_| None,
 };
@@ -21,5 +22,5 @@ pub static SAMPLES: TokenKind = TokenKind {
 /// Without samples of its own, the index describes the lines of the text files next to it.
 fn files(path: &Path) -> Vec<PathBuf> {
     let samples = path.join("tokenized-samples");
-    files_in(if samples.is_dir() { &samples } else { path }, |_| true).collect()
+    files_in(if files::is_dir(&samples) { &samples } else { path }, |_| true).collect()
 }

@@ -3,6 +3,7 @@
 use super::packed::{is_packed, may_be_packed};
 use super::PACKED_SUFFIX;
 use gristmill_core::TokenKind;
+use gristmill_storage::files;
 use gristmill_storage::walk::walk;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,7 @@ pub static PACKED_FILE: TokenKind = TokenKind {
     is_file: true,
     is_mixable: false,
     window: |length| (length + 1, length),
-    detect: |path| path.is_file() && is_named_packed(path) || is_packed(path),
+    detect: |path| is_named_packed(path) && files::is_file(path) || is_packed(path),
     files: |path| vec![path.to_owned()],
     defect,
 };
@@ -35,8 +36,8 @@ fn is_named_packed(path: &Path) -> bool {
 }
 
 fn defect(path: &Path) -> Option<&'static str> {
-    match std::fs::metadata(path) {
-        Ok(facts) if facts.len() == 0 => Some("the file is empty"),
+    match files::metadata(path) {
+        Ok(info) if info.is_empty() => Some("the file is empty"),
         _ if !may_be_packed(path) => Some("its header is not that of packed tokens"),
         _ => None,
     }

@@ -5,6 +5,7 @@ use crate::source::documents::{
     Packing, TextFile, Walk, SOURCES,
 };
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_storage::files;
 use gristmill_storage::read::open_read;
 use gristmill_storage::remote::is_hub_url;
 use std::path::Path;
@@ -38,7 +39,7 @@ pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Li
     if path.to_str().is_some_and(is_hub_url) {
         return Err(not_downloaded(path));
     }
-    let facts = std::fs::metadata(path).map_err(|error| Failure::io(WHAT, path, &error))?;
+    let facts = files::metadata(path).map_err(|error| Failure::io(WHAT, path, &error))?;
     if facts.is_file() {
         return one_file(path);
     }

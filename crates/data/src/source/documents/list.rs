@@ -14,9 +14,11 @@ use crate::formats::forager::{FILE_LOCATION, SAMPLE_LOCATIONS};
 use gristmill_core::text::{count, display_safe, display_safe_bytes};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, ProblemKind, Severity, Subject};
 use gristmill_pycompat::natural_order;
+use gristmill_storage::files;
 use gristmill_storage::read::{open_read, read_whole};
 use gristmill_storage::remote::is_hub_url;
 use gristmill_storage::run_folder::is_beside_output;
+use gristmill_storage::walk::{self, WalkEntry, WalkError};
 use split_files::{list_splits, several_splits};
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt as _;
@@ -131,7 +133,7 @@ pub fn list(
             ends.push(listing.files.len());
             continue;
         }
-        let facts = std::fs::metadata(input).map_err(|error| missing(input, &error))?;
+        let facts = files::metadata(input).map_err(|error| missing(input, &error))?;
         if facts.is_dir() {
             let (first, first_problem) = (listing.files.len(), listing.problems.len());
             let chooser = Chooser { glob: glob.as_ref(), rules, selection };
@@ -240,7 +242,7 @@ fn none_twice(files: &[TextFile], ends: &[usize]) -> Outcome<()> {
     let mut seen: HashMap<PathBuf, usize> = HashMap::with_capacity(files.len());
     for (at, file) in files.iter().enumerate() {
         let input = ends.partition_point(|end| *end <= at);
-        let path = std::fs::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone());
+        let path = files::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone());
         if *seen.entry(path).or_insert(input) != input {
             return Err(Failure::usage(WHAT, "two of the inputs hold this file, so its documents would be read twice")
                 .on(Subject::path(&file.path))
@@ -457,17 +459,16 @@ pub(in crate::source) struct Walk<'a> {
 
 impl Walk<'_> {
     pub(in crate::source) fn run(mut self) -> Outcome<()> {
-        std::fs::read_dir(self.folder).map_err(|error| Failure::io(WHAT, self.folder, &error))?;
+        files::read_dir(self.folder).map(drop).map_err(|error| Failure::io(WHAT, self.folder, &error))?;
         let sees_hidden = self.sees_hidden;
-        let is_seen = move |entry: &walkdir::DirEntry| {
+        let is_seen = move |entry: &WalkEntry| {
             let is_shown = sees_hidden || !entry.file_name().as_bytes().starts_with(b".");
-            entry.depth() == 0 || is_shown && !(entry.file_type().is_dir() && is_beside_output(entry.path()))
+            entry.depth() == 0 || is_shown && !(entry.kind().is_dir() && is_beside_output(entry.path()))
         };
-        let entries = walkdir::WalkDir::new(self.folder).follow_links(true).into_iter().filter_entry(is_seen);
-        for entry in entries {
+        for entry in walk::Walk::new(self.folder).filter_entry(is_seen) {
             self.cancel.check()?;
             match entry {
-                Ok(entry) if entry.file_type().is_dir() => {}
+                Ok(entry) if entry.kind().is_dir() => {}
                 Ok(entry) => self.file(&entry)?,
                 Err(error) => self.error(&error),
             }
@@ -475,7 +476,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn file(&mut self, entry: &walkdir::DirEntry) -> Outcome<()> {
+    fn file(&mut self, entry: &WalkEntry) -> Outcome<()> {
         let relative = entry.path().strip_prefix(self.folder).unwrap_or(entry.path());
         let name = relative.to_string_lossy();
         let subject = Subject::path(entry.path());
@@ -503,7 +504,7 @@ impl Walk<'_> {
             self.listing.problems.push(problem);
             return Ok(());
         }
-        if !entry.file_type().is_file() {
+        if !entry.kind().is_file() {
             let message = "it is left out: it is a fifo, socket or device";
             self.listing.problems.push(Problem::problem(ProblemKind::NotAFile, subject, message));
             return Ok(());
@@ -521,7 +522,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn error(&mut self, error: &walkdir::Error) {
+    fn error(&mut self, error: &WalkError) {
         let path = error.path().unwrap_or(self.folder);
         let relative = path.strip_prefix(self.folder).unwrap_or(path).to_string_lossy();
         if is_set_aside(&relative) && (self.wants)(&relative) != FileChoice::Yes {
@@ -533,8 +534,8 @@ impl Walk<'_> {
             self.listing.problems.push(Problem::note(ProblemKind::Other, Subject::path(path), message));
             return;
         }
-        let is_dangling =
-            path.is_symlink() && error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+        let is_dangling = files::is_symlink(path)
+            && error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound);
         if is_dangling && (self.wants)(&relative) == FileChoice::Yes {
             let message = "it is left out: it is a link to something that is not there";
             self.listing.problems.push(problem(ProblemKind::NotAFile, message.into()));

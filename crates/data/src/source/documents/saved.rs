@@ -2,6 +2,7 @@
 
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_storage::files;
 use gristmill_storage::read::read_whole;
 use serde::de::DeserializeOwned;
 use serde::Deserialize;
@@ -62,7 +63,7 @@ pub(super) fn splits(folder: &Path) -> Outcome<Option<Vec<SavedSplit>>> {
         return splits.into_iter().map(split).collect::<Outcome<_>>().map(Some);
     }
     // Other programs have files of this name, too.
-    if !folder.join(STATE).is_file() || !folder.join(INFO).is_file() {
+    if !files::is_file(folder.join(STATE)) || !files::is_file(folder.join(INFO)) {
         return Ok(None);
     }
     Ok(one(folder, Path::new(""))?.map(|split| vec![split]))
@@ -75,7 +76,7 @@ fn one(root: &Path, folder: &Path) -> Outcome<Option<SavedSplit>> {
     check_unique(&path, state.files.iter().map(|file| file.filename.as_str()))?;
     let file = |file: DataFile| {
         let name = folder.join(plain(&path, &file.filename)?);
-        match root.join(&name).is_file() {
+        match files::is_file(root.join(&name)) {
             true => Ok(name),
             false => Err(missing(&root.join(&name))),
         }

@@ -2,7 +2,8 @@
 
 use super::packing::is_text;
 use super::sources::is_table_name;
-use std::path::{Path, PathBuf};
+use gristmill_storage::files;
+use std::path::PathBuf;
 
 /// A data set of the hub at one commit, or a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,6 +38,6 @@ impl HubSnapshot {
 pub fn is_file_input(input: &str) -> bool {
     match gristmill_storage::remote::is_hub_url(input) {
         true => is_text(input) || is_table_name(input),
-        false => !Path::new(input).is_dir(),
+        false => !files::is_dir(input),
     }
 }

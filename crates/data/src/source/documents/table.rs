@@ -2,6 +2,7 @@
 
 use super::sources::{table_format, table_kind};
 use gristmill_core::{Cancel, Failure, Outcome, Problem, Subject, TableKind};
+use gristmill_storage::files;
 use gristmill_storage::walk::walk;
 use serde::Serialize;
 use std::fmt::Debug;
@@ -127,7 +128,7 @@ pub struct TableFile {
 /// The folder cannot be read, or nothing opens such a file.
 pub fn table_files(path: &Path) -> Outcome<Vec<TableFile>> {
     let format_of = |name: &str| table_kind(name).and_then(table_format);
-    let facts = std::fs::metadata(path).map_err(|error| Failure::io(WHAT, path, &error))?;
+    let facts = files::metadata(path).map_err(|error| Failure::io(WHAT, path, &error))?;
     if !facts.is_dir() {
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let Some(format) = format_of(&name) else {
@@ -141,8 +142,8 @@ pub fn table_files(path: &Path) -> Outcome<Vec<TableFile>> {
         let Ok(entry) = entry else { continue };
         let Ok(relative) = entry.path().strip_prefix(path) else { continue };
         let name = relative.to_string_lossy().into_owned();
-        if let Some(format) = format_of(&name).filter(|_| entry.path().is_file()) {
-            let bytes = std::fs::metadata(entry.path()).map_or(0, |facts| facts.len());
+        if let Some(format) = format_of(&name).filter(|_| entry.kind().is_file()) {
+            let bytes = entry.metadata().map_or(0, |facts| facts.len());
             files.push(TableFile { path: entry.path().to_owned(), name, bytes, format });
         }
     }

@@ -10,6 +10,7 @@ use crate::source::compressed::{Compression, Decompressed};
 use gristmill_core::lfs::{LFS_HINT, LFS_POINTER};
 use gristmill_core::text::bytes;
 use gristmill_core::{Failure, Handles, NullProblemSink, Outcome, Problem, ProblemKind, Shard, Subject};
+use gristmill_storage::files;
 use gristmill_storage::read::{open_any, ReadFile};
 use std::sync::Arc;
 
@@ -59,12 +60,10 @@ pub(super) fn scan(shard: &Shard, sink: &mut dyn ScanSink, handles: &Handles<'_>
 }
 
 fn report_change(shard: &Shard, file: &ReadFile, scan: &ShardScan, handles: &Handles<'_>) -> Outcome<()> {
-    let why = match (file.stamp(), std::fs::metadata(&shard.path)) {
+    let why = match (file.stamp(), files::metadata(&shard.path)) {
         (_, Err(e)) if e.kind() == std::io::ErrorKind::NotFound => "it vanished while it was read",
         (Ok(now), _) if now != scan.stamp => "its size or time changed while it was read",
-        (Ok(now), Ok(there)) if std::os::unix::fs::MetadataExt::ino(&there) != now.inode => {
-            "another file took its place while it was read"
-        }
+        (Ok(now), Ok(there)) if there.stamp.inode != now.inode => "another file took its place while it was read",
         _ => return Ok(()),
     };
     let problem = Problem::problem(ProblemKind::ChangedDuringScan, Subject::shard(&shard.name), why);

@@ -8,8 +8,10 @@ use super::super::{FileRows, TextFile};
 use super::{bare_name, text_file, HubSnapshot, Listing, Selection};
 use gristmill_core::text::{count, count_verb, display_safe, display_safe_bytes};
 use gristmill_core::{Cancel, ExitClass, Failure, Outcome, Problem, ProblemKind, Severity, Subject};
+use gristmill_storage::files;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::is_beside_output;
+use gristmill_storage::walk::{Walk, WalkEntry};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -50,7 +52,7 @@ pub(super) fn list_splits(inputs: &[PathBuf], selection: Selection<'_>, cancel: 
     let found = snapshot.map(|snapshot| snapshot.splits(selection)).transpose()?.flatten();
     let splits = match (inputs, found) {
         (_, Some(found)) => choose(snapshot.map_or(Path::new(""), |it| &it.folder), found, selection, &mut listing)?,
-        ([folder], None) if folder.is_dir() => match saved::splits(folder)? {
+        ([folder], None) if files::is_dir(folder) => match saved::splits(folder)? {
             Some(saved) if selection.glob.is_none() => saved_splits(folder, saved, selection)?,
             _ if is_chosen => {
                 let found = folder_splits(folder, selection.subset, &mut listing.problems, cancel)?;
@@ -59,7 +61,7 @@ pub(super) fn list_splits(inputs: &[PathBuf], selection: Selection<'_>, cancel: 
             _ => return Ok(None),
         },
         _ if !is_chosen => return Ok(None),
-        (files, None) if selection.subset.is_none() && !files.iter().any(|input| input.is_dir()) => {
+        (files, None) if selection.subset.is_none() && !files.iter().any(files::is_dir) => {
             vec![NamedFiles { name: TRAIN.to_owned(), files: files.iter().map(files_of).collect() }]
         }
         _ => {
@@ -381,24 +383,21 @@ pub(super) fn several_splits(folder: &Path, cancel: &Cancel) -> Option<Problem> 
 
 /// Returns the relative paths of all files below a folder, with their sizes.
 fn names(folder: &Path, problems: &mut Vec<Problem>, cancel: &Cancel) -> Outcome<Vec<(String, u64)>> {
-    let is_seen = |entry: &walkdir::DirEntry| {
-        entry.depth() == 0 || !(entry.file_type().is_dir() && is_beside_output(entry.path()))
-    };
+    let is_seen = |entry: &WalkEntry| entry.depth() == 0 || !(entry.kind().is_dir() && is_beside_output(entry.path()));
     let mut names = Vec::new();
-    for entry in walkdir::WalkDir::new(folder).follow_links(true).into_iter().filter_entry(is_seen) {
+    for entry in Walk::new(folder).filter_entry(is_seen) {
         cancel.check()?;
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
                 let subject = Subject::path(error.path().unwrap_or(folder));
-                let why = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
-                let message = format!("it is left out: {}", display_safe(&why));
+                let message = format!("it is left out: {}", display_safe(&error.to_string()));
                 problems.push(Problem::problem(ProblemKind::Unreadable, subject, message));
                 continue;
             }
         };
         let relative = entry.path().strip_prefix(folder).unwrap_or(entry.path());
-        if !entry.file_type().is_file() {
+        if !entry.kind().is_file() {
             continue;
         }
         match relative.to_str() {
