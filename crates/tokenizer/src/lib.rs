@@ -5,6 +5,9 @@
 //! the start and occasionally during a run; for a large vocabulary the reference gets only what a text needs (`lazy_reference_model`).
 //! SentencePiece models are read by code in this crate.
 
+// Tests make and damage files by hand.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
 mod adversarial;
 mod bpe;
 mod byte_level;

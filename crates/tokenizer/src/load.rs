@@ -4,6 +4,7 @@ use super::foreign::{foreign_kind, HINT};
 use super::vocab_merges;
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, FileStamp, Outcome};
+use gristmill_storage::files;
 use gristmill_storage::read::{read_whole, stamp_at};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -33,7 +34,7 @@ impl FileState {
     /// content is. Models of the hub's cache are not looked up.
     pub(super) fn now(named: &str) -> Option<Self> {
         let path = Path::new(named);
-        let path = if path.is_dir() { in_folder(path).ok()? } else { path.to_owned() };
+        let path = if files::is_dir(path) { in_folder(path).ok()? } else { path.to_owned() };
         let stamp = stamp_at(&path).ok()?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos() as i128;
         (now - i128::from(stamp.modified_ns) > SETTLED_NS).then_some(Self { path, stamp })
@@ -59,7 +60,7 @@ pub fn path_of(named: &str) -> Outcome<PathBuf> {
         return Ok(PathBuf::from(vocab));
     }
     let path = Path::new(named);
-    match (path.is_dir(), path.exists()) {
+    match (files::is_dir(path), files::exists(path)) {
         (true, _) => in_folder(path),
         (false, true) => Ok(path.to_owned()),
         (false, false) => hub_folder().map_or(Ok(None), |hub| in_hub(&hub, named))?.ok_or_else(|| missing(named)),
@@ -71,19 +72,19 @@ pub fn path_of(named: &str) -> Outcome<PathBuf> {
 pub fn meant_by(folder: &Path, name: &str) -> Vec<String> {
     let path = Path::new(name);
     let mut meant = Vec::new();
-    if !path.is_absolute() {
+    if !files::is_absolute(path) {
         let above = folder.ancestors().take(ABOVE).map(|folder| folder.join(path));
-        meant.extend(above.filter(|path| path.exists()).map(|path| path.to_string_lossy().into_owned()));
+        meant.extend(above.filter(|path| files::exists(path)).map(|path| path.to_string_lossy().into_owned()));
     }
     // The name as written, relative to the current directory, is as likely as the others: it comes first if it exists, otherwise last.
-    meant.insert(if path.exists() { 0 } else { meant.len() }, name.to_owned());
+    meant.insert(if files::exists(path) { 0 } else { meant.len() }, name.to_owned());
     meant
 }
 
 /// Returns the path of the tokenizer in a folder.
 fn in_folder(folder: &Path) -> Outcome<PathBuf> {
     let json = folder.join("tokenizer.json");
-    if json.exists() {
+    if files::exists(&json) {
         return Ok(json);
     }
     let why = "the folder holds no tokenizer.json";
@@ -103,8 +104,8 @@ fn in_folder(folder: &Path) -> Outcome<PathBuf> {
 /// Returns the first file of a folder, by name, that belongs to a tokenizer and is not read. Files with tokens come before those with
 /// settings.
 fn foreign_in(folder: &Path) -> Option<(PathBuf, &'static str)> {
-    let entries = std::fs::read_dir(folder).ok()?.take(MAX_ENTRIES).filter_map(|entry| Some(entry.ok()?.path()));
-    let mut paths: Vec<PathBuf> = entries.filter(|path| path.is_file() && has_foreign_name(path)).collect();
+    let entries = files::read_dir(folder).ok()?.take(MAX_ENTRIES).filter_map(|entry| Some(entry.ok()?.into_path()));
+    let mut paths: Vec<PathBuf> = entries.filter(|path| files::is_file(path) && has_foreign_name(path)).collect();
     paths.sort();
     let kind_of = |path: &PathBuf| foreign_kind(&read_whole(path, MAX_FOREIGN_BYTES).ok()??);
     let found: Vec<(PathBuf, &str)> =
@@ -121,7 +122,7 @@ fn has_foreign_name(path: &Path) -> bool {
 
 /// Returns the first `.model` file of a folder, by name.
 fn model_in(folder: &Path) -> Option<PathBuf> {
-    let names = std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let names = files::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.into_path()));
     names.filter(|path| path.extension().is_some_and(|ending| ending == "model")).min()
 }
 
@@ -141,7 +142,7 @@ fn in_hub(hub: &Path, named: &str) -> Outcome<Option<PathBuf>> {
         return Ok(None);
     }
     let file = model.join("snapshots").join(commit).join("tokenizer.json");
-    Ok(file.exists().then_some(file))
+    Ok(files::exists(&file).then_some(file))
 }
 
 fn hub_folder() -> Option<PathBuf> {
