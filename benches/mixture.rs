@@ -9,7 +9,7 @@
 //! cut. Its compilation time is not counted. Both run on one thread and are measured in processor time, so that a busy machine has little
 //! effect.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 
 use gristmill_core::{Cancel, Handles, ProblemLog, Progress};
 use gristmill_ops::engine::nanosets::mixture::{build, MixtureIndex, Request};

@@ -7,7 +7,7 @@
 //!
 //! Goals: open in 2 s, one edit in 50 ms; write the text, read it again and compare it in 2 s.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods)]
 
 use gristmill_ops::engine::splits::{balance, CheckedItems, Edit, ExcludeItem, SplitEditor};
 use std::fmt::Write as _;

@@ -15,6 +15,9 @@
 //! In this crate, text is what bsade calls `tokenized`: the documents in global order, each after one byte 0xFF. Positions count bytes of
 //! it.
 
+// Tests make and damage files by hand.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
 mod all;
 mod anchor;
 mod bytes;

@@ -1,5 +1,8 @@
 //! Behaviour of Python and its common libraries on which the formats depend, reproduced byte for byte.
 
+// Tests make and damage files by hand.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
 pub mod braces;
 pub mod json_again;
 pub mod json_fields;
