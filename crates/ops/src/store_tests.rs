@@ -3,7 +3,8 @@
 
 use crate::job::prepare::PrepareJob;
 use gristmill_core::pack::{
-    DocumentShuffle, ForagerTarget, MaskedParts, MdsTarget, MegatronTarget, ModalitiesTarget, NanosetsTarget, OlmoTarget, SampleSize, SpecialToken,
+    DocumentShuffle, ForagerTarget, MaskedParts, MdsTarget, MegatronTarget, ModalitiesTarget, NanosetsTarget,
+    OlmoTarget, SampleSize, SpecialToken,
 };
 use gristmill_core::plan::SplitPlan;
 use gristmill_core::{DedupPlan, Loading, PackPlan, PreparePlan, RunOptions};
@@ -106,9 +107,15 @@ fn tokens_of_every_format() {
 
 #[test]
 fn tokens_of_every_kind_of_documents() {
-    for (at, folder) in ["csv", "json", "arrow/p15_arrow_files/input", "parquet/p01_parquet_files/input"].iter().enumerate() {
+    for (at, folder) in
+        ["csv", "json", "arrow/p15_arrow_files/input", "parquet/p01_parquet_files/input"].iter().enumerate()
+    {
         compare(&format!("documents-{at}"), &golden(folder), |input, output| {
-            pack(&PackPlan { nanosets: Some(NanosetsTarget::default()), glob: Some("**/*".into()), ..pack_plan(input, output) });
+            pack(&PackPlan {
+                nanosets: Some(NanosetsTarget::default()),
+                glob: Some("**/*".into()),
+                ..pack_plan(input, output)
+            });
         });
     }
 }

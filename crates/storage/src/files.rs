@@ -236,7 +236,7 @@ pub fn without_slash(path: &Path) -> PathBuf {
 
 /// Returns a folder and the folders above it that do not exist, outermost first. A store has no folders that could be missing.
 pub fn missing_folders(folder: &Path) -> Vec<&Path> {
-    let missing = folder.ancestors().take_while(|folder| !is_dir(folder));
+    let missing = folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !exists(folder));
     let mut missing: Vec<&Path> = if is_remote(folder) { Vec::new() } else { missing.collect() };
     missing.reverse();
     missing

@@ -25,7 +25,11 @@ pub fn config_dir() -> PathBuf {
 fn base(pick: impl FnOnce(&Xdg) -> PathBuf) -> PathBuf {
     // Tests of this process leave the user's folders alone.
     #[cfg(any(test, feature = "testing"))]
-    let pick = |xdg: &Xdg| std::env::temp_dir().join(format!("{NAME}-tests-{}", std::process::id())).join(pick(xdg).file_name().unwrap_or_default());
+    let pick = |xdg: &Xdg| {
+        std::env::temp_dir()
+            .join(format!("{NAME}-tests-{}", std::process::id()))
+            .join(pick(xdg).file_name().unwrap_or_default())
+    };
     match Xdg::new() {
         Ok(xdg) => pick(&xdg).join(NAME),
         Err(_) => std::env::temp_dir().join(format!("{NAME}-{}", rustix::process::getuid().as_raw())),

@@ -4,7 +4,7 @@
 use super::record::{Recorded, RecordedOutput, RecordedPlan};
 use super::report::OutputFile;
 use gristmill_core::{Failure, Outcome};
-use gristmill_storage::files;
+use gristmill_storage::files::{self, missing_folders};
 use gristmill_storage::fs::{BufferedFile, Fs};
 use gristmill_storage::publish::Publication;
 use gristmill_storage::run_folder::RunFolder;
@@ -98,8 +98,7 @@ impl<'a> Folders<'a> {
 
 /// Creates a folder and its missing parents; those created are appended to `made`.
 pub(crate) fn make_folder(fs: &dyn Fs, folder: &Path, mode: u32, made: &mut Vec<PathBuf>) -> Outcome<()> {
-    let missing: Vec<&Path> = folder.ancestors().take_while(|path| !files::is_dir(path)).collect();
-    for path in missing.into_iter().rev() {
+    for path in missing_folders(folder) {
         fs.create_dir(path, mode)?;
         made.push(path.to_owned());
         if let Some(parent) = path.parent() {

@@ -210,7 +210,7 @@ pub(crate) fn stopped_run<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome
         return Ok(None);
     }
     let why = format!("a run of another plan was stopped here and can go on: {}", differ.join("; "));
-    let output = RunFolder::output_beside(own.path()).unwrap_or_default();
+    let output = RunFolder::output_beside(own.shown()).unwrap_or_default();
     let problem = Problem::refusal(ProblemKind::StoppedRun, Subject::path(output), why);
     Ok(Some(problem.with_hint("run it again as it was to finish it; --restart throws its work away")))
 }

@@ -1,11 +1,15 @@
 //! Paths in plans.
 
 use gristmill_storage::files;
+use gristmill_storage::location::is_remote;
 use std::path::{Path, PathBuf};
 
 /// Resolves the links of a path as far as it exists; a `..` after that is taken literally.
 pub(crate) fn settled(path: &Path) -> PathBuf {
     let whole = files::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    if is_remote(&whole) {
+        return whole;
+    }
     for there in whole.ancestors() {
         if let (Ok(real), Ok(rest)) = (files::canonicalize(there), whole.strip_prefix(there)) {
             return real.join(rest).components().collect();

@@ -33,7 +33,7 @@ pub(super) fn settled(plan: &DedupPlan) -> Outcome<DedupPlan> {
     let named = named.into_iter().filter_map(Option::as_mut).chain([&mut plan.input]);
     for path in named.filter(|path| !path.is_empty() && !is_hub_url(path)) {
         // A path without an absolute name in UTF-8 stays as given.
-        if let Some(whole) = absolute(path)?.components().collect::<PathBuf>().to_str() {
+        if let Some(whole) = files::without_slash(&absolute(path)?).to_str() {
             whole.clone_into(path);
         }
     }
@@ -58,7 +58,7 @@ impl Layout {
         let given = absolute(&wanted)?;
         // `x/..` and `.` have no name for a run folder next to them.
         let output: PathBuf = match given.file_name() {
-            Some(_) => given.components().collect(),
+            Some(_) => files::without_slash(&given),
             None => files::canonicalize(&given).map_err(|error| Failure::io("deduplicating", &given, &error))?,
         };
         if output.file_name().is_none() {

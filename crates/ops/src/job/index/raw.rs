@@ -11,7 +11,7 @@ use crate::job::Phase;
 use gristmill_core::text::bytes as size;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Subject};
 use gristmill_data::formats::modalities::raw_index::default_path;
-use gristmill_storage::files;
+use gristmill_storage::files::{self, missing_folders};
 use gristmill_storage::fs::{BufferedFile, Fs, RealFs};
 use gristmill_storage::read::ReadFile;
 use serde::{Deserialize, Serialize};
@@ -199,9 +199,7 @@ fn judge(
 
 /// Creates a folder and its missing parents.
 fn make_folders(fs: &dyn Fs, folder: &Path) -> Outcome<()> {
-    let missing: Vec<&Path> =
-        folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !files::exists(folder)).collect();
-    missing.into_iter().rev().try_for_each(|folder| fs.create_dir(folder, FOLDER_MODE))
+    missing_folders(folder).into_iter().try_for_each(|folder| fs.create_dir(folder, FOLDER_MODE))
 }
 
 fn ended(mut report: IndexReport, context: &TaskContext) -> IndexReport {

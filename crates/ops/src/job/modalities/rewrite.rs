@@ -11,7 +11,7 @@ use crate::job::task::{Task, TaskContext};
 use crate::job::Phase;
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject};
 use gristmill_pycompat::random::Seed;
-use gristmill_storage::files;
+use gristmill_storage::files::{self, missing_folders};
 use gristmill_storage::fs::{BufferedFile, Fs, RealFs, PRIVATE_FOLDER};
 use gristmill_storage::publish::place_file;
 use serde::Serialize;
@@ -156,13 +156,8 @@ fn refuse_source(plan: &RewritePlan, output: &Path) -> Outcome<()> {
 
 /// Creates the folder of an output and its missing parents.
 pub(crate) fn make_parent(fs: &dyn Fs, output: &Path) -> Outcome<()> {
-    let mut missing = Vec::new();
-    let mut folder = output.parent();
-    while let Some(path) = folder.filter(|path| !path.as_os_str().is_empty() && !files::exists(path)) {
-        missing.push(path);
-        folder = path.parent();
-    }
-    missing.into_iter().rev().try_for_each(|path| fs.create_dir(path, FOLDER_MODE))
+    let missing = output.parent().map(missing_folders).unwrap_or_default();
+    missing.into_iter().try_for_each(|folder| fs.create_dir(folder, FOLDER_MODE))
 }
 
 fn write(

@@ -25,7 +25,7 @@ impl Layout {
         let given = files::absolute(&plan.output).map_err(|error| Failure::io("packing", &plan.output, &error))?;
         // `x/..` and `.` have no name for a run folder next to them.
         let output = match given.file_name() {
-            Some(_) => given.components().collect(),
+            Some(_) => files::without_slash(&given),
             None => files::canonicalize(&given).map_err(|error| Failure::io("packing", &given, &error))?,
         };
         let Some(name) = output.file_name() else {
