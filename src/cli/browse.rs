@@ -13,6 +13,7 @@ use gristmill_data::source::discover::discover;
 use gristmill_data::source::kind::kind_of;
 use gristmill_ops::engine::browse::places::place_of;
 use gristmill_ops::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, TokenView};
+use gristmill_storage::files;
 use gristmill_storage::read::open_read;
 use gristmill_tokenizer::Tokenizer;
 use serde::Serialize;
@@ -66,7 +67,7 @@ pub fn run(args: &BrowseArgs, context: &Context) -> Finished {
 /// Refuses what cannot be read: a missing path, a file that cannot be opened, a folder of shards none of which can.
 fn check_readable(path: &Path) -> Outcome<()> {
     let kind = kind_of(path)?;
-    if path.is_file() {
+    if files::is_file(path) {
         return open_read(path).map(drop);
     }
     if !kind.is_web_dataset() {

@@ -7,6 +7,7 @@ use super::printer::{paint, Tone};
 use gristmill_core::text::{bytes, count, count_verb, display_safe};
 use gristmill_core::Outcome;
 use gristmill_data::formats::energon::jsonl_idx::{self, IndexState};
+use gristmill_storage::files;
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::{publish, space, xdg};
@@ -106,7 +107,7 @@ fn files_limit() -> Check {
 }
 
 fn free(name: &str, wanted: &Path) -> Check {
-    let existing = wanted.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("/"));
+    let existing = wanted.ancestors().find(|folder| files::is_dir(folder)).unwrap_or(Path::new("/"));
     let shown = wanted.display();
     match space::free_bytes(existing) {
         Ok(free) => Check::new(name, free >= LITTLE_SPACE, format!("{} free in {shown}", bytes(free)))
@@ -119,7 +120,7 @@ fn dataset(path: &Path) -> Outcome<Vec<Check>> {
     if super::jsonl::is_jsonl(&path.to_string_lossy()) {
         return jsonl(path);
     }
-    if !path.is_dir() {
+    if !files::is_dir(path) {
         let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
         return Err(gristmill_core::Failure::io("opening the data set", path, &missing));
     }

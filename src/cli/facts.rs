@@ -8,6 +8,7 @@ use super::task::print_findings;
 use gristmill_core::text::{display_safe, grouped};
 use gristmill_core::{DatasetKind, Problem, ProblemKind, Severity};
 use gristmill_ops::engine::check::DatasetInfo;
+use gristmill_storage::files;
 use gristmill_storage::remote::dataset_of;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
@@ -36,7 +37,7 @@ pub fn name_of(path: &str) -> String {
     let named = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let path = Path::new(path);
     let name = dataset_of(path).or_else(|| named(path));
-    name.or_else(|| named(&path.canonicalize().ok()?)).unwrap_or_else(|| path.to_string_lossy().into_owned())
+    name.or_else(|| named(&files::canonicalize(path).ok()?)).unwrap_or_else(|| path.to_string_lossy().into_owned())
 }
 
 /// Returns the line after a list that leaves this many entries out.

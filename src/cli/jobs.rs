@@ -9,6 +9,7 @@ use gristmill_core::text::{count_verb, display_safe};
 use gristmill_core::{Failure, Subject};
 use gristmill_ops::job::dedup::scratch_elsewhere;
 use gristmill_ops::job::unfinished::{self, State, Unfinished};
+use gristmill_storage::files;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::xdg;
 use serde_json::{json, Map};
@@ -24,9 +25,9 @@ struct Job {
 
 /// Lists the jobs of recently used data sets and outputs, of those in the current folder, and of the given paths.
 pub fn run(paths: &[PathBuf], context: &Context) -> Finished {
-    for path in paths.iter().filter(|path| path.symlink_metadata().is_err()) {
+    for path in paths.iter().filter(|path| !files::is_taken(path)) {
         // An output may not exist yet while a run works on it.
-        if unfinished::of(&std::path::absolute(path).unwrap_or_else(|_| path.clone()))?.is_empty() {
+        if unfinished::of(&files::absolute(path).unwrap_or_else(|_| path.clone()))?.is_empty() {
             let failure = Failure::environment("looking for jobs", "no such file or folder, and no run is about it");
             return Err(failure.on(Subject::path(path)).into());
         }
@@ -84,7 +85,7 @@ fn waiting(files: usize) -> String {
 /// Returns the command that runs the plan of a stopped run again, with the same scratch folder; empty if there is no plan.
 fn resume_command(own: &RunFolder) -> String {
     let plan = own.running_plan();
-    if !plan.is_file() {
+    if !files::is_file(&plan) {
         return String::new();
     }
     let quoted = |path: &Path| shell_quote(&path.to_string_lossy());

@@ -3,6 +3,7 @@
 use gristmill_core::text::hint_for;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_ops::datasets::Dataset;
+use gristmill_storage::files;
 use std::path::Path;
 
 /// Refuses paths without shards: files, whatever their content.
@@ -12,7 +13,7 @@ pub fn only_folders(path: &str) -> Outcome<()> {
 
 /// Refuses anything but a metadataset.
 pub fn only_metadatasets(path: &str) -> Outcome<()> {
-    match std::fs::metadata(path) {
+    match files::metadata(path) {
         Err(error) => Err(Failure::io("opening the metadataset", path, &error)),
         Ok(_) if super::mix::is_metadataset(path) => Ok(()),
         Ok(facts) if !facts.is_file() => {

@@ -17,6 +17,7 @@ use gristmill_core::{Failure, Outcome, PreparePlan, Problem, ProblemKind, RunOpt
 use gristmill_ops::engine::modalities::config;
 use gristmill_ops::job::report::{counts_value, Report};
 use gristmill_ops::operations::{is_plan, AnyPlan};
+use gristmill_storage::files;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::memory::usual_memory;
 use gristmill_storage::publish::write_file;
@@ -133,9 +134,9 @@ const MAX_PLAN_BYTES: u64 = 64 << 20;
 
 /// Writes a plan to `path`, replacing an earlier plan. A file that is not a plan is kept, and is a usage failure.
 fn write_plan(path: &Path, yaml: &str) -> Outcome<()> {
-    let is_free = match std::fs::symlink_metadata(path) {
+    let is_free = match files::symlink_metadata(path) {
         Ok(facts) if facts.is_dir() => false,
-        Ok(facts) if facts.len() > 0 => {
+        Ok(facts) if !facts.is_empty() => {
             let there = read_whole(path, MAX_PLAN_BYTES).ok().flatten().unwrap_or_default();
             std::str::from_utf8(&there).is_ok_and(is_plan)
         }

@@ -6,6 +6,7 @@ use super::{operation, paths};
 use gristmill_core::options::Answer;
 use gristmill_core::{Failure, Subject};
 use gristmill_ops::operations::read_plan;
+use gristmill_storage::files;
 use std::path::Path;
 
 /// Maximum size of a plan file, in bytes.
@@ -14,7 +15,7 @@ const MAX_BYTES: u64 = 64 << 20;
 /// Runs a plan file unchanged; flags that control the run still apply. With `overwrite`, it behaves like the command of the plan with
 /// `--force-overwrite`.
 pub fn run(path: &Path, overwrite: bool, context: &Context) -> Finished {
-    let text = paths::read_text(path, "reading the plan", MAX_BYTES).map_err(|failure| match path.exists() {
+    let text = paths::read_text(path, "reading the plan", MAX_BYTES).map_err(|failure| match files::exists(path) {
         true => failure,
         false => {
             failure.with_hint("a plan is a file that --save-plan wrote, or .nv-meta/gristmill/plan.yaml of a data set")

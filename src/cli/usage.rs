@@ -7,6 +7,7 @@ use clap::error::ErrorKind;
 use clap::CommandFactory;
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::Failure;
+use gristmill_storage::files;
 use serde_json::Map;
 use std::ffi::OsString;
 
@@ -41,7 +42,7 @@ fn path_for_a_command(error: &clap::Error) -> Option<String> {
         Some(clap::error::ContextValue::String(word)) => word,
         _ => return None,
     };
-    std::path::Path::new(word).exists().then(|| gristmill_core::text::shell_quote(word))
+    files::exists(word).then(|| gristmill_core::text::shell_quote(word))
 }
 
 /// The commands named by arguments that do not parse.

@@ -2,6 +2,7 @@
 
 use super::recent::create_folders;
 use gristmill_core::Outcome;
+use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::read_whole;
@@ -30,7 +31,7 @@ pub fn place<'a>(state_dir: &Path, kind: &str, paths: impl IntoIterator<Item = &
         if number > 0 {
             names.push(0);
         }
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let path = files::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         names.extend_from_slice(path.as_os_str().as_encoded_bytes());
     }
     state_dir.join("drafts").join(format!("{kind}{:032x}.yaml", xxhash_rust::xxh3::xxh3_128(&names)))
@@ -42,7 +43,7 @@ pub fn load(place: &Path, limit: u64) -> Option<DraftInfo> {
     let text = String::from_utf8(bytes).ok()?;
     let (first, rest) = text.split_once('\n')?;
     let step = first.strip_prefix(STEP_LINE)?;
-    let modified = std::fs::metadata(place).and_then(|facts| facts.modified()).unwrap_or_else(|_| SystemTime::now());
+    let modified = files::metadata(place).map_or_else(|_| SystemTime::now(), |info| info.modified());
     let age = SystemTime::now().duration_since(modified).unwrap_or_default();
     Some(DraftInfo { step: step.to_owned(), answers: rest.to_owned(), age })
 }
@@ -57,7 +58,7 @@ pub fn save(place: &Path, step: &str, answers: &str) -> Outcome<()> {
 
 /// Deletes a draft.
 pub fn forget(place: &Path) {
-    if place.exists() {
+    if files::exists(place) {
         if let Err(failure) = RealFs.remove_file(place) {
             tracing::warn!(%failure, "a draft could not be removed");
         }

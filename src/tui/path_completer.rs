@@ -3,6 +3,7 @@
 use super::screen::UiEnv;
 use super::widgets::TextField;
 use super::work::Latest;
+use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 
 /// Maximum number of folder entries read for a completion.
@@ -51,16 +52,15 @@ fn rest_of_path(base: &Path, typed: &str) -> Option<String> {
     let home = folder.strip_prefix("~/").and_then(|rest| Some(PathBuf::from(std::env::var_os("HOME")?).join(rest)));
     let folder = home.unwrap_or_else(|| Path::new(".").join(base).join(folder));
     let mut common: Option<String> = None;
-    for entry in std::fs::read_dir(&folder).ok()?.take(MAX_ENTRIES).flatten() {
-        let name = entry.file_name();
-        let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(start)) else { continue };
+    for entry in files::read_dir(&folder).ok()?.take(MAX_ENTRIES).flatten() {
+        let Some(rest) = entry.file_name().to_str().and_then(|name| name.strip_prefix(start)) else { continue };
         if rest.chars().any(char::is_control) {
             continue;
         }
         common = Some(match common {
             Some(common) => common.chars().zip(rest.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect(),
             // Ends of names count: `a` and `ab` have only `a` in common.
-            None if entry.path().is_dir() => format!("{rest}/"),
+            None if files::is_dir(entry.path()) => format!("{rest}/"),
             None => rest.to_owned(),
         });
     }

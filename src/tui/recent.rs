@@ -1,5 +1,6 @@
 //! The data sets opened last, kept in the state folder.
 
+use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs, PRIVATE_FOLDER};
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::read_whole;
@@ -59,7 +60,7 @@ fn store(state_dir: &Path, path: &Path) -> gristmill_core::Outcome<()> {
 
 /// Creates a folder of our own and its missing parents.
 pub fn create_folders(dir: &Path) -> gristmill_core::Outcome<()> {
-    if let Some(parent) = dir.parent().filter(|p| !p.exists()) {
+    if let Some(parent) = dir.parent().filter(|p| !files::exists(p)) {
         create_folders(parent)?;
     }
     RealFs.create_dir(dir, PRIVATE_FOLDER)
@@ -67,7 +68,7 @@ pub fn create_folders(dir: &Path) -> gristmill_core::Outcome<()> {
 
 /// Returns the absolute path, so that it is independent of the current folder.
 fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+    files::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use gristmill_core::plan::FieldExpr;
 use gristmill_core::text::{bytes, count, display_safe};
 use gristmill_core::{Cancel, Failure, Loading, Outcome, PreparePlan, SplitPlan, Subject};
 use gristmill_ops::job::pool::run_units;
+use gristmill_storage::files;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use serde_json::json;
@@ -32,7 +33,7 @@ pub fn run(dir: Option<PathBuf>, context: &Context) -> Finished {
     let dir = dir.unwrap_or_else(|| PathBuf::from(DEFAULT_DIR));
     let path = paths::local(&dir)?;
     refuse_foreign(&dir)?;
-    if context.globals.dry_run && !dir.join(MARKER).exists() {
+    if context.globals.dry_run && !files::exists(dir.join(MARKER)) {
         return would_write(&path, context);
     }
     let written = write(&dir, context.run_options().threads)?;
@@ -59,7 +60,7 @@ fn answered(path: String) -> PreparePlan {
 }
 
 fn refuse_foreign(dir: &Path) -> Outcome<()> {
-    if dir.join(MARKER).is_file() {
+    if files::is_file(dir.join(MARKER)) {
         return Ok(());
     }
     let foreign = |why| {
@@ -67,7 +68,7 @@ fn refuse_foreign(dir: &Path) -> Outcome<()> {
             .on(Subject::path(dir))
             .with_hint("name another folder: gristmill demo DIR")
     };
-    match std::fs::read_dir(dir) {
+    match files::read_dir(dir) {
         Ok(mut entries) => match entries.next() {
             None => Ok(()),
             Some(_) => Err(foreign("the folder is there already and is not a demo")),
@@ -85,17 +86,18 @@ fn refuse_foreign(dir: &Path) -> Outcome<()> {
 fn write(dir: &Path, threads: usize) -> Outcome<Vec<(String, u64)>> {
     paths::make_folder(dir, 0o755)?;
     paths::make_folder(&dir.join("shards"), 0o755)?;
-    if !dir.join(MARKER).exists() {
+    if !files::exists(dir.join(MARKER)) {
         write_file(&RealFs, &dir.join(MARKER), MARKER_TEXT.as_bytes(), 0o644)?;
     }
-    let missing: Vec<u64> = (0..shards::SHARDS).filter(|shard| !dir.join(shards::name(*shard)).exists()).collect();
+    let missing: Vec<u64> =
+        (0..shards::SHARDS).filter(|shard| !files::exists(dir.join(shards::name(*shard)))).collect();
     let mut written = run_units(&missing, threads, &Cancel::default(), |shard| {
         let name = shards::name(*shard);
         let content = shards::build(*shard)?;
         write_file(&RealFs, &dir.join(&name), &content, 0o644)?;
         Ok((name, content.len() as u64))
     })?;
-    if !dir.join(CORPUS).exists() {
+    if !files::exists(dir.join(CORPUS)) {
         let text = corpus::jsonl()?;
         write_file(&RealFs, &dir.join(CORPUS), text.as_bytes(), 0o644)?;
         written.push((CORPUS.to_owned(), text.len() as u64));

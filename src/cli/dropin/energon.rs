@@ -19,6 +19,7 @@ use gristmill_ops::engine::check::{InfoOptions, LintOptions};
 use gristmill_ops::operations::prepare::{field_map, split_patterns, yaml_name};
 use gristmill_ops::operations::{erase, PrepareMedia};
 use gristmill_pycompat::pattern::Pattern;
+use gristmill_storage::files;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -376,7 +377,7 @@ fn leave_out_shards(plan: &mut PreparePlan, context: &Context) -> Outcome<bool> 
     let found = discover(Path::new(&plan.path))?;
     if found.shards.is_empty() {
         // The run reports files named like a shard that are none, and a database without shards.
-        let leftover = Path::new(&plan.path).join(".nv-meta/index.sqlite").is_file();
+        let leftover = files::is_file(Path::new(&plan.path).join(".nv-meta/index.sqlite"));
         let (unread, others): (Vec<_>, Vec<_>) =
             found.findings.iter().partition(|finding| finding.kind == ProblemKind::UnreadShard);
         if !leftover && others.is_empty() {
@@ -400,7 +401,7 @@ fn leave_out_shards(plan: &mut PreparePlan, context: &Context) -> Outcome<bool> 
 
 fn is_prepared(root: &Path) -> bool {
     let meta = root.join(".nv-meta");
-    meta.join(".info.json").is_file() || meta.join(".info.yaml").is_file()
+    files::is_file(meta.join(".info.json")) || files::is_file(meta.join(".info.yaml"))
 }
 
 /// Returns how to refuse the value of a flag, given the reason.

@@ -11,6 +11,7 @@ use gristmill_core::pack::{EmptyTexts, MegatronTarget, TextField};
 use gristmill_core::{Failure, Outcome, PackPlan, Subject};
 use gristmill_ops::operations::{erase, MegatronMerge, Pack};
 use gristmill_ops::tokens::formats::PairMergePlan;
+use gristmill_storage::files;
 use std::path::PathBuf;
 
 /// The key of the text by default.
@@ -192,7 +193,7 @@ fn plan(args: &TextArgs, target: MegatronTarget, takes_pattern: bool, chosen: &C
             .with_hint("add the start of the names: FOLDER/NAME"));
     }
     let input = paths::local(&args.input)?;
-    let (input, glob) = match takes_pattern && !args.input.exists() {
+    let (input, glob) = match takes_pattern && !files::exists(&args.input) {
         true => split_pattern(&input),
         false => (input, None),
     };

@@ -16,6 +16,7 @@ use gristmill_ops::operations::{
     erase, Index, IndexFormat, IndexPlan, InstructionPlan, ModalitiesInstruction, Pack, Plan as _,
 };
 use gristmill_pycompat::random::Seed;
+use gristmill_storage::files;
 use serde_json::{json, Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -248,12 +249,12 @@ fn create_index(args: IndexArgs, context: &Context) -> Finished {
 fn pack_by(args: &PackArgs, context: &Context) -> Finished {
     let config = config::read(&args.config)?;
     let Some(existing) = decide(args.policy, &config.output)? else { return Ok(skipped(&config.output, context)) };
-    if !config.source.is_file() {
+    if !files::is_file(&config.source) {
         return Err(Failure::environment("packing", "there is no such text file")
             .on(Subject::path(&config.source))
             .into());
     }
-    if !config.index.is_file() {
+    if !files::is_file(&config.index) {
         let source = shell_quote(&config.source.to_string_lossy());
         let index = shell_quote(&config.index.to_string_lossy());
         return Err(Failure::data("packing", "the text has no raw index")
@@ -347,7 +348,7 @@ fn some_seed() -> u64 {
 
 /// Decides what to do with an output; `None` skips the run and keeps the existing file.
 pub fn decide(policy: Policy, output: &Path) -> Outcome<Option<Existing>> {
-    let is_there = std::fs::symlink_metadata(output).is_ok();
+    let is_there = files::is_taken(output);
     match policy {
         Policy::Skip if is_there => Ok(None),
         Policy::Override => Ok(Some(Existing::Replace)),

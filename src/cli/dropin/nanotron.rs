@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use gristmill_core::pack::{Deal, NameProfile, NanosetsTarget, SpecialToken, TextField};
 use gristmill_core::{utc, Failure, Outcome, PackPlan, ProblemKind, Subject};
 use gristmill_ops::operations::{erase, Pack};
+use gristmill_storage::files;
 use gristmill_storage::remote::{is_hub_url, RepositoryUrl};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -127,7 +128,7 @@ fn forgive(done: &mut Done) {
 
 /// Returns the address of a data set of the hub that is named in place of a folder; `None` for a path that exists.
 fn address(dataset: &Path) -> Outcome<Option<String>> {
-    if dataset.exists() {
+    if files::exists(dataset) {
         return Ok(None);
     }
     let name = dataset.to_string_lossy();
@@ -191,7 +192,7 @@ fn log_folder(now: SystemTime) -> String {
             letters.push(char::from(b'a' + ((seed >> 33) % 26) as u8));
         }
         let folder = format!("logs/{stamp}_{letters}");
-        if !Path::new(&folder).exists() {
+        if !files::exists(&folder) {
             return folder;
         }
     }

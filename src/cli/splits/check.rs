@@ -15,6 +15,7 @@ use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_ops::engine::leaks::{Leak, LeakKind, LeakOptions, LeakPlace, Repair, SplitLayout};
 use gristmill_ops::engine::splits::{check_items, SplitEditor};
 use gristmill_ops::job::leaks::{start, LeakReport};
+use gristmill_storage::files;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use serde_json::json;
@@ -172,7 +173,7 @@ fn items(report: &LeakReport) -> Vec<&str> {
 }
 
 fn refuse_existing(path: &Path) -> Outcome<()> {
-    if path.symlink_metadata().is_ok() {
+    if files::is_taken(path) {
         return Err(Failure::usage("writing the excludes", "there is such a file already")
             .on(Subject::path(path))
             .with_hint("give the name of a new file"));

@@ -10,6 +10,7 @@ use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::formats::energon::layout;
 use gristmill_ops::engine::splits::{diff_of, SplitEditor};
 use gristmill_pycompat::yaml_read;
+use gristmill_storage::files;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::xdg;
 use serde_json::{json, Map, Value};
@@ -125,9 +126,9 @@ fn compared(old: &SplitEditor, editor: &SplitEditor, context: &Context) -> Outco
 /// Returns `split.yaml.bak-TIME` with the latest time.
 fn newest_backup(editor: &SplitEditor) -> Outcome<PathBuf> {
     let folder = editor.root().join(layout::NV_META);
-    let entries = std::fs::read_dir(&folder).map_err(|error| Failure::io(WHAT, &folder, &error))?;
+    let entries = files::read_dir(&folder).map_err(|error| Failure::io(WHAT, &folder, &error))?;
     let start = format!("{}.bak-", layout::SPLIT_YAML);
-    let names = entries.flatten().map(|entry| entry.file_name());
+    let names = entries.flatten().map(|entry| entry.file_name().to_owned());
     let newest = names.filter(|name| name.to_string_lossy().starts_with(&start)).max();
     newest.map(|name| folder.join(name)).ok_or_else(|| {
         Failure::usage(WHAT, "there is no backup to compare with")

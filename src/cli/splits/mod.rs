@@ -26,6 +26,7 @@ use gristmill_core::{Failure, Outcome, ProblemLog, Subject};
 use gristmill_data::source::kind::kind_of;
 use gristmill_ops::engine::splits::{Edit, SplitEditor};
 use gristmill_ops::job::recover::before_looking;
+use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -65,7 +66,7 @@ fn editor(path: &Path, context: &Context) -> Finished {
 
 /// If the path does not exist, adds a hint with the command that was probably meant.
 fn suggest_command(failure: Failure, path: &Path) -> Failure {
-    let word = path.to_str().filter(|_| !path.exists());
+    let word = path.to_str().filter(|_| !files::exists(path));
     let cli = Cli::command();
     let near = cli.find_subcommand("splits").and_then(|splits| nearest(word?, command_names(splits)));
     match near {

@@ -6,6 +6,7 @@ use crate::tui::widgets::toast::Level;
 use crate::tui::widgets::Toast;
 use crate::tui::work::Latest;
 use gristmill_core::{Failure, Outcome};
+use gristmill_storage::files;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use ratatui::buffer::Buffer;
@@ -57,6 +58,6 @@ fn write(frame: &Frame) -> Outcome<PathBuf> {
 fn free_name(folder: &Path) -> Outcome<PathBuf> {
     (1..=MAX_PICTURES)
         .map(|number| folder.join(format!("gristmill-screen-{number}.svg")))
-        .find(|path| path.symlink_metadata().is_err())
+        .find(|path| !files::is_taken(path))
         .ok_or_else(|| Failure::environment("saving the screen", "there are too many pictures in the folder"))
 }

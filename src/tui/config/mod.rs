@@ -28,6 +28,7 @@ use super::theme::{Theme, BUILT_IN};
 use gristmill_core::did_you_mean::nearest;
 use gristmill_pycompat::yaml_read::{Mark, Marked, MarkedValue};
 use gristmill_pycompat::Node;
+use gristmill_storage::files;
 use gristmill_storage::read::read_whole;
 use std::path::{Path, PathBuf};
 
@@ -162,7 +163,7 @@ pub fn theme(name: &str, folder: &Path) -> Result<ThemeRead, (String, Option<Str
 
 /// Returns the names of the user's own themes.
 fn own_themes(folder: &Path) -> Vec<String> {
-    let listed = std::fs::read_dir(folder.join("themes")).into_iter().flatten().flatten();
+    let listed = files::read_dir(folder.join("themes")).into_iter().flatten().flatten();
     let names = listed.filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".yaml").map(str::to_owned));
     let mut names: Vec<String> = names.take(1_000).collect();
     names.sort();

@@ -6,6 +6,7 @@ use crate::tui::widgets::layout::draw_lines;
 use crate::tui::widgets::{popup, Level, TextField, Toast};
 use gristmill_core::Outcome;
 use gristmill_ops::operations::AnyPlan;
+use gristmill_storage::files;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use ratatui::layout::Rect;
@@ -31,7 +32,7 @@ impl SavePlan {
             1 => format!("{stem}-plan.yaml"),
             number => format!("{stem}-plan-{number}.yaml"),
         };
-        let unused = (1..1_000).map(name).find(|name| !env.save_dir.join(name).exists());
+        let unused = (1..1_000).map(name).find(|name| !files::exists(env.save_dir.join(name)));
         let name = TextField::new(&unused.unwrap_or_else(|| name(1_000)));
         Self { env, plan, name }
     }
@@ -45,7 +46,7 @@ impl SavePlan {
         if name.is_empty() {
             return vec![toast(Level::Warn, "the plan needs a file name".to_owned())];
         }
-        if path.exists() {
+        if files::exists(&path) {
             return vec![toast(Level::Warn, format!("{shown} exists; choose another name"))];
         }
         match write(&*self.plan, &path) {

@@ -5,6 +5,7 @@ use gristmill_core::{DatasetKind, ProblemLog};
 use gristmill_data::formats::nanosets::windows;
 use gristmill_data::source::kind::token_folder_kind;
 use gristmill_ops::engine::nanosets::listing;
+use gristmill_storage::files::{self, FolderEntry};
 use std::path::{Path, PathBuf};
 
 /// Maximum number of folders that are inspected.
@@ -32,8 +33,8 @@ impl TokenFolder {
 
 /// Returns the given token folders in their order, and then the others directly in a folder, by name.
 pub(super) fn find(folder: &Path, given: &[PathBuf]) -> Result<Vec<TokenFolder>, String> {
-    let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).take(MAX_FOLDERS).collect();
+    let entries = files::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(FolderEntry::into_path).take(MAX_FOLDERS).collect();
     paths.sort();
     paths.retain(|path| !given.contains(path));
     paths.splice(0..0, given.iter().cloned());
@@ -49,7 +50,7 @@ pub(super) fn open(folder: &Path, path: PathBuf) -> Result<TokenFolder, String> 
 }
 
 fn is_token_folder(path: &Path) -> bool {
-    path.is_dir() && token_folder_kind(path).and_then(DatasetKind::tokens).is_some_and(|kind| kind.is_mixable)
+    files::is_dir(path) && token_folder_kind(path).and_then(DatasetKind::tokens).is_some_and(|kind| kind.is_mixable)
 }
 
 fn read(folder: &Path, path: PathBuf) -> TokenFolder {

@@ -12,6 +12,7 @@ use crate::tui::work::Latest;
 use gristmill_core::options::Answer;
 use gristmill_core::{Failure, Problem};
 use gristmill_ops::engine::nanosets::mixture::{Member, MixtureIndexPlan};
+use gristmill_storage::files;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -58,7 +59,7 @@ pub struct MixtureGuide {
 
 /// Returns the absolute path of a folder, without `.` components.
 fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).components().collect()
+    files::absolute(path).unwrap_or_else(|_| path.to_owned()).components().collect()
 }
 
 /// Returns the folders of a plan.

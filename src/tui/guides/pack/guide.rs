@@ -15,6 +15,7 @@ use gristmill_data::source::documents::DocumentRules;
 use gristmill_ops::operations::pack::{lines_of_choices, PROPOSED_OPTIONS};
 use gristmill_ops::tokens::formats;
 use gristmill_ops::tokens::pack::PackPreview;
+use gristmill_storage::files;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::Frame;
@@ -71,7 +72,7 @@ impl PackGuide {
     /// Starts the workers, which look for tokenizers.
     pub fn start(plan: &PackPlan, env: &UiEnv) -> Self {
         let mut workers = Workers::start(env);
-        let folders = |input: &String| std::path::absolute(input).unwrap_or_else(|_| PathBuf::from(input));
+        let folders = |input: &String| files::absolute(input).unwrap_or_else(|_| PathBuf::from(input));
         workers.find_tokenizers(plan.inputs.iter().map(folders).collect());
         Self {
             workers,

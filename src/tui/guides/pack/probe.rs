@@ -6,6 +6,7 @@ use gristmill_core::text::{count, display_safe, grouped};
 use gristmill_core::{Outcome, PackPlan};
 use gristmill_data::preview::tokens::{TokenText, TokenTone};
 use gristmill_ops::operations::pack::usual_end;
+use gristmill_storage::files::{self, FolderEntry};
 use gristmill_tokenizer::{TokenSpan, Tokenizer};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -24,20 +25,20 @@ pub fn tokenizers(inputs: &[PathBuf], hubs: &[PathBuf]) -> Vec<String> {
             found.push(name);
         }
     };
-    for folder in inputs.iter().flat_map(|input| input.ancestors().take(3)).filter(|folder| folder.is_dir()) {
+    for folder in inputs.iter().flat_map(|input| input.ancestors().take(3)).filter(|folder| files::is_dir(folder)) {
         files_of(folder).into_iter().for_each(&mut add);
         for name in ["tokenizer", "tokenizers"] {
             let below = folder.join(name);
             files_of(&below).into_iter().for_each(&mut add);
-            let Ok(entries) = std::fs::read_dir(&below) else { continue };
-            let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).take(200).collect();
+            let Ok(entries) = files::read_dir(&below) else { continue };
+            let mut folders: Vec<PathBuf> = entries.flatten().map(FolderEntry::into_path).take(200).collect();
             folders.sort();
-            folders.into_iter().filter(|path| path.join("tokenizer.json").is_file()).for_each(&mut add);
+            folders.into_iter().filter(|path| files::is_file(path.join("tokenizer.json"))).for_each(&mut add);
         }
     }
     for hub in hubs {
-        let Ok(entries) = std::fs::read_dir(hub) else { continue };
-        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let Ok(entries) = files::read_dir(hub) else { continue };
+        let names = entries.flatten().filter_map(|entry| entry.file_name().to_str().map(str::to_owned));
         let mut names: Vec<String> =
             names.filter_map(|name| Some(name.strip_prefix("models--")?.replace("--", "/"))).take(1_000).collect();
         names.sort();
@@ -48,7 +49,7 @@ pub fn tokenizers(inputs: &[PathBuf], hubs: &[PathBuf]) -> Vec<String> {
 
 /// Files of a folder that may be tokenizers, by their names.
 fn files_of(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let Ok(entries) = files::read_dir(folder) else { return Vec::new() };
     let is_one = |path: &PathBuf| {
         let name = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
         name.ends_with("tokenizer.json")
@@ -56,7 +57,7 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
             || name.ends_with(".model") && name.contains("sp")
             || name.ends_with(".json") && folder.file_name().is_some_and(|name| name == "tokenizers")
     };
-    let mut files: Vec<PathBuf> = entries.flatten().take(2_000).map(|entry| entry.path()).filter(is_one).collect();
+    let mut files: Vec<PathBuf> = entries.flatten().take(2_000).map(FolderEntry::into_path).filter(is_one).collect();
     files.sort();
     files
 }

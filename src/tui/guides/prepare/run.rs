@@ -16,6 +16,7 @@ use gristmill_core::{DatasetFacts, Loading, PreparePlan};
 use gristmill_ops::job::prepare::PrepareReport;
 use gristmill_ops::job::scan::LiveScan;
 use gristmill_ops::operations::prepare::command_line;
+use gristmill_storage::files;
 use ratatui::layout::{Constraint, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -61,7 +62,7 @@ fn last_name(path: &Path) -> String {
 }
 
 fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+    files::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
 /// The shards of a running preparation, and the summary of one that is done.

@@ -14,6 +14,7 @@ use gristmill_core::text::{display_safe, grouped};
 use gristmill_core::{DatasetKind, DedupPlan};
 use gristmill_data::preview::{Drawable, PartPreview};
 use gristmill_ops::engine::browse::{KeyQuery, SampleAt, TokenView};
+use gristmill_storage::files;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseEvent};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -149,7 +150,7 @@ impl BrowseScreen {
                 _ => Some("a number of tokens, 1 or more".to_owned()),
             },
             PromptKind::Tokenizer => {
-                let named = folder_of(&typed, self.env.home.as_deref()).filter(|path| path.exists());
+                let named = folder_of(&typed, self.env.home.as_deref()).filter(|path| files::exists(path));
                 let named = named.map_or(typed.trim().to_owned(), |path| path.to_string_lossy().into_owned());
                 let tokenizer = Some(named).filter(|named| !named.is_empty());
                 self.set_view(TokenView { tokenizer, ..self.view_of_tokens.clone() });

@@ -12,6 +12,7 @@ use gristmill_core::text::{bytes, count, grouped};
 use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_ops::engine::browse::{BrowseSample, Catalog};
 use gristmill_ops::job::export::{copy_of, export, export_all, Exported, PartCopy};
+use gristmill_storage::files;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -246,7 +247,7 @@ pub(super) fn folder_of(typed: &str, home: Option<&std::path::Path>) -> Option<P
         (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
         _ => PathBuf::from(typed),
     };
-    (!typed.is_empty()).then(|| std::path::absolute(&path).unwrap_or(path))
+    (!typed.is_empty()).then(|| files::absolute(&path).unwrap_or(path))
 }
 
 #[cfg(test)]

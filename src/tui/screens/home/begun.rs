@@ -4,6 +4,7 @@
 use super::look::{name_of, Entry, EntryFacts, State};
 use crate::tui::form;
 use crate::tui::screen::{Effect, UiEnv};
+use gristmill_storage::files;
 
 use gristmill_core::DatasetKind;
 use gristmill_ops::job::unfinished;
@@ -39,7 +40,7 @@ fn entry(path: PathBuf) -> Entry {
 /// Adds to the facts of an entry whether a run is working on it or was stopped.
 pub(super) fn add_state(path: &Path, seen: EntryFacts) -> EntryFacts {
     let Ok(Some(run)) = unfinished::beside(path) else { return seen };
-    let is_begun = path.symlink_metadata().is_err();
+    let is_begun = !files::is_taken(path);
     let kind = if is_begun { DatasetKind::OtherFile } else { seen.kind };
     match run.state {
         unfinished::State::Lost => seen,

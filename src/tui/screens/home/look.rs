@@ -2,15 +2,15 @@
 //! wait for a walk through a whole file system.
 
 use super::begun;
-use super::files::{self, Mixture};
+use super::summary::{summarize, Mixture};
 use super::walk::{first_parts, Walk};
 use gristmill_core::text::{bytes, count};
 use gristmill_core::DatasetKind;
 use gristmill_data::source::kind::{folder_kind, kind_of, NamesBelow};
 use gristmill_ops::operations::InterruptedRun;
+use gristmill_storage::files::{self, FileInfo, FolderEntry};
 use gristmill_storage::run_folder::is_beside_output;
 use std::ffi::OsStr;
-use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -193,9 +193,9 @@ impl EntryFacts {
 
 /// Reads the entries of a folder, in display order. Unreadable entries are listed too.
 pub fn read_folder(dir: &Path) -> std::io::Result<Vec<Entry>> {
-    let found = fs::read_dir(dir)?
+    let found = files::read_dir(dir)?
         .filter_map(Result::ok)
-        .map(|e| entry_of(&e))
+        .map(entry_of)
         .filter(|entry| !(entry.is_folder && is_beside_output(&entry.path)));
     let mut entries: Vec<Entry> = found.collect();
     entries.extend(begun::entries(dir, &entries));
@@ -203,14 +203,14 @@ pub fn read_folder(dir: &Path) -> std::io::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-fn entry_of(entry: &DirEntry) -> Entry {
+fn entry_of(entry: FolderEntry) -> Entry {
     // Links are followed: a link to a folder of shards is listed like a folder.
-    let facts = fs::metadata(entry.path()).ok();
+    let facts = files::metadata(entry.path()).ok();
     Entry {
-        path: entry.path(),
-        name: name_of(&entry.file_name()),
-        is_folder: facts.as_ref().is_some_and(fs::Metadata::is_dir),
-        bytes: facts.filter(fs::Metadata::is_file).map_or(0, |f| f.len()),
+        name: name_of(entry.file_name()),
+        is_folder: facts.as_ref().is_some_and(FileInfo::is_dir),
+        bytes: facts.filter(FileInfo::is_file).map_or(0, |f| f.len()),
+        path: entry.into_path(),
     }
 }
 
@@ -225,7 +225,7 @@ pub fn name_of(name: &OsStr) -> String {
 
 /// Determines what an entry is. Of files it reads at most the first headers of one shard.
 pub fn inspect(path: &Path) -> EntryFacts {
-    let seen = match fs::metadata(path) {
+    let seen = match files::metadata(path) {
         Ok(facts) if facts.is_dir() => inspect_folder(path),
         Ok(facts) if !facts.is_file() => unusable("a fifo, socket or device"),
         Ok(facts) => inspect_file(path, facts.len()),
@@ -241,7 +241,7 @@ fn unusable(why: &str) -> EntryFacts {
 
 fn inspect_file(path: &Path, size: u64) -> EntryFacts {
     let kind = kind_of(path).unwrap_or(DatasetKind::OtherFile);
-    files::summarize(path, EntryFacts { bytes: size, ..EntryFacts::of(kind) })
+    summarize(path, EntryFacts { bytes: size, ..EntryFacts::of(kind) })
 }
 
 fn inspect_folder(path: &Path) -> EntryFacts {
@@ -261,7 +261,7 @@ fn inspect_folder(path: &Path) -> EntryFacts {
         parts: walk.first.as_deref().map(first_parts).unwrap_or_default(),
         ..EntryFacts::of(kind)
     };
-    files::summarize(path, look)
+    summarize(path, look)
 }
 
 #[cfg(test)]
@@ -272,7 +272,7 @@ mod tests {
     use gristmill_storage::publish::write_file;
 
     fn put(path: &Path, text: &[u8]) {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         write_file(&RealFs, path, text, 0o644).unwrap();
     }
 
@@ -359,7 +359,7 @@ mod tests {
         let both = inspect(&at("out"));
         assert_eq!((both.kind, both.word()), (DatasetKind::PackedFormats, "packed"));
         assert_eq!(both.amount("·"), "modalities 8 B · nanosets 4 B");
-        fs::remove_file(at("out/modalities/a.pbin")).unwrap();
+        std::fs::remove_file(at("out/modalities/a.pbin")).unwrap();
         let one = inspect(&at("out"));
         assert_eq!(one.amount("·"), "modalities unusable · nanosets 4 B");
         assert!(matches!(one.state, State::Broken(_)));

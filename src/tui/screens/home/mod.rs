@@ -6,15 +6,15 @@
 mod actions;
 mod begun;
 mod draw;
-mod files;
 mod info;
 mod look;
+mod summary;
 mod walk;
 
 pub use begun::resume as go_on;
-pub use files::Mixture;
 pub use info::InfoPage;
 pub use look::{inspect, Entry, EntryFacts, State};
+pub use summary::Mixture;
 
 use crate::tui::keymap::{Action, Context};
 use crate::tui::recent;
@@ -23,6 +23,7 @@ use crate::tui::screens::fetch;
 use crate::tui::widgets::{Gesture, ListState, Places, TextField};
 use crate::tui::work::{Latest, Stream};
 use gristmill_ops::job::unfinished;
+use gristmill_storage::files;
 use gristmill_storage::remote::is_hub_url;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
@@ -93,7 +94,7 @@ impl Home {
     /// Creates the home screen on a folder, or on the current folder for `None`. Nothing is read on this thread.
     pub fn new(folder: Option<PathBuf>, env: UiEnv) -> Self {
         let dir = folder.unwrap_or_else(|| PathBuf::from("."));
-        let dir = std::path::absolute(&dir).unwrap_or(dir);
+        let dir = files::absolute(&dir).unwrap_or(dir);
         let state_dir = env.state_dir.clone();
         let reader =
             Latest::start("folder", env.wake.clone(), move |place: PaneContent| read_place(&place, &state_dir));
@@ -391,13 +392,13 @@ fn read_place(place: &PaneContent, state_dir: &Path) -> ReadResult {
         PaneContent::Recent(_) => {
             let entry = |path: PathBuf| Entry {
                 name: path.to_string_lossy().into_owned(),
-                is_folder: path.is_dir(),
+                is_folder: files::is_dir(&path),
                 bytes: 0,
                 path,
             };
             // Deleted data sets are not offered. Those that cannot be checked now may be available later, and unfinished outputs will be.
             let is_begun = |path: &PathBuf| matches!(unfinished::beside(path), Ok(Some(_)));
-            let is_there = |path: &PathBuf| path.try_exists().unwrap_or(true) || is_begun(path);
+            let is_there = |path: &PathBuf| files::try_exists(path).unwrap_or(true) || is_begun(path);
             ReadResult { entries: Ok(recent::load(state_dir).into_iter().filter(is_there).map(entry).collect()) }
         }
     }

@@ -9,6 +9,7 @@ use gristmill_data::formats::energon::{info::Info, layout, split_yaml::SplitFile
 use gristmill_data::source::kind::{packed_formats, token_folder_kind};
 use gristmill_ops::engine::check::mixture_index::mixture_facts;
 use gristmill_ops::engine::dedup::removed;
+use gristmill_storage::files;
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
@@ -72,7 +73,7 @@ fn webdataset(path: &Path, kind: DatasetKind) -> State {
         if let Ok(Some(holder)) = DatasetLock::holder(&own) {
             return State::Locked(format!("{} on {}", holder.process.pid, holder.process.host));
         }
-        if own.journal().is_file() || own.renames().is_file() {
+        if files::is_file(own.journal()) || files::is_file(own.renames()) {
             return State::Interrupted;
         }
     }
@@ -105,7 +106,7 @@ fn tokens(path: &Path, kind: &TokenKind, look: EntryFacts) -> EntryFacts {
         return EntryFacts { state, ..look };
     }
     let files = (kind.files)(path);
-    let sizes = files.iter().take(MAX_FILES).filter_map(|file| std::fs::metadata(file).ok()).map(|facts| facts.len());
+    let sizes = files.iter().take(MAX_FILES).filter_map(|file| files::metadata(file).ok()).map(|facts| facts.len());
     let (bytes, more) = (sizes.sum(), files.len() > MAX_FILES);
     let (texts, members) = (look.texts, look.members);
     EntryFacts { state, files: files.len() as u64, bytes, more, texts, members, ..EntryFacts::of(look.kind) }
@@ -142,14 +143,14 @@ fn mixture_index(path: &Path, look: EntryFacts) -> EntryFacts {
 /// Returns the state of a prepared data set according to the files that a loader opens first. Large files are not read.
 fn prepared(root: &Path) -> State {
     let is_small =
-        |name: &str| std::fs::metadata(layout::in_nv_meta(root, name)).is_ok_and(|facts| facts.len() <= MAX_YAML);
+        |name: &str| files::metadata(layout::in_nv_meta(root, name)).is_ok_and(|facts| facts.len() <= MAX_YAML);
     let broken = |failure: &Failure| State::Broken(failure.to_string());
     if is_small(layout::INFO_JSON) || is_small(layout::INFO_YAML) {
         if let Err(failure) = Info::read(root) {
             return broken(&failure);
         }
     }
-    let has = |name: &str| layout::in_nv_meta(root, name).exists();
+    let has = |name: &str| files::exists(layout::in_nv_meta(root, name));
     if !has(layout::SPLIT_YAML) && !has(layout::SPLIT_JSON) {
         return State::Broken("it has no split.yaml, so no loader finds its shards".into());
     }
@@ -194,7 +195,7 @@ fn missing_member(found: &Metadataset, folder: &Path) -> Option<String> {
         }
     });
     let is_gone = |reference: &&Reference| {
-        !reference.path.contains("://") && matches!(folder.join(&reference.path).try_exists(), Ok(false))
+        !reference.path.contains("://") && matches!(files::try_exists(folder.join(&reference.path)), Ok(false))
     };
     references.take(MAX_MEMBERS).find(is_gone).map(|reference| reference.path.clone())
 }

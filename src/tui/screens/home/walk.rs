@@ -6,8 +6,8 @@ use gristmill_core::{
 use gristmill_data::source::documents::FolderTables;
 use gristmill_data::source::tar::{scan_shard, ScanSink};
 use gristmill_media::kind::type_by_extension;
+use gristmill_storage::files::{self, FolderEntry};
 use std::ffi::OsStr;
-use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -57,7 +57,7 @@ impl Walk {
 
     /// Walks a folder that is `depth` levels below the first.
     pub(super) fn folder(&mut self, dir: &Path, depth: usize) {
-        let Ok(entries) = fs::read_dir(dir) else { return };
+        let Ok(entries) = files::read_dir(dir) else { return };
         let mut folders = Vec::new();
         for entry in entries.filter_map(Result::ok) {
             self.names += 1;
@@ -65,20 +65,19 @@ impl Walk {
                 self.more = true;
                 return;
             }
-            let path = entry.path();
             if entry.file_name().as_encoded_bytes().starts_with(b".") {
-                self.members += u64::from(depth > 0 && entry.file_name() == ".nv-meta" && is_prepared(&path));
+                self.members += u64::from(depth > 0 && entry.file_name() == ".nv-meta" && is_prepared(entry.path()));
                 continue;
             }
-            let is_link = entry.file_type().is_ok_and(|t| t.is_symlink());
-            if is_shard_name(&path) {
-                if let Ok(facts) = fs::metadata(&path) {
+            let path = entry.path();
+            if is_shard_name(path) {
+                if let Ok(facts) = files::metadata(path) {
                     if facts.is_file() {
                         self.shards += 1;
                         self.bytes += facts.len();
                         let is_plain = path.extension().is_some_and(|e| e == "tar");
-                        if is_plain && self.first.as_ref().is_none_or(|first| path < *first) {
-                            self.first = Some(path);
+                        if is_plain && self.first.as_ref().is_none_or(|first| path < first) {
+                            self.first = Some(path.to_owned());
                         }
                         continue;
                     }
@@ -86,8 +85,8 @@ impl Walk {
             }
             self.count_file(&entry);
             // Links to folders are not followed: they may lead anywhere, also in circles.
-            if !is_link && entry.file_type().is_ok_and(|t| t.is_dir()) {
-                folders.push(path);
+            if entry.kind().is_dir() {
+                folders.push(entry.into_path());
             }
         }
         if depth >= MAX_DEPTH {
@@ -100,13 +99,12 @@ impl Walk {
     }
 
     /// Counts a file that is not a shard.
-    fn count_file(&mut self, entry: &DirEntry) {
-        let name = entry.file_name();
-        let Some(name) = name.to_str() else { return };
+    fn count_file(&mut self, entry: &FolderEntry) {
+        let Some(name) = entry.file_name().to_str() else { return };
         self.members += u64::from(name.ends_with(".jsonl.idx"));
         if self.tables.add(name) || name.ends_with(".jsonl") || name.contains(".jsonl.") && !name.ends_with(".idx") {
             self.texts += 1;
-            self.text_bytes += fs::metadata(entry.path()).map_or(0, |facts| facts.len());
+            self.text_bytes += files::metadata(entry.path()).map_or(0, |facts| facts.len());
         }
         // If there are shards, media files next to them are not counted.
         if self.shards == 0 && type_by_extension(name).is_some() {
@@ -160,5 +158,5 @@ pub(super) fn is_shard_name(path: &Path) -> bool {
 
 /// Whether this `.nv-meta` folder is that of a prepared data set.
 pub(super) fn is_prepared(meta: &Path) -> bool {
-    [".info.json", ".info.yaml"].iter().any(|name| meta.join(name).is_file())
+    [".info.json", ".info.yaml"].iter().any(|name| files::is_file(meta.join(name)))
 }

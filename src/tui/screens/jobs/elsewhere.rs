@@ -10,6 +10,7 @@ use gristmill_core::text::count;
 use gristmill_core::text::shell_quote;
 use gristmill_ops::job::unfinished::{self, State, Unfinished};
 use gristmill_ops::operations::{interrupted_run, InterruptedRun};
+use gristmill_storage::files;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -115,7 +116,7 @@ impl ProcessWatcher {
 
 /// Makes a path absolute so that it can be compared.
 pub fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+    files::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn find_runs(env: &UiEnv) -> Vec<OtherRun> {
@@ -166,7 +167,7 @@ fn other_run(run: Unfinished, env: &UiEnv) -> OtherRun {
 fn way_on(own: &RunFolder, env: &UiEnv) -> String {
     let key = env.key(Context::Jobs, Action::Retry);
     let plan = own.running_plan();
-    if !plan.is_file() {
+    if !files::is_file(&plan) {
         return format!("{key} goes on with it.");
     }
     format!("{key} goes on with it; without a screen: gristmill run {}", shell_quote(&plan.to_string_lossy()))

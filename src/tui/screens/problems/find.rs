@@ -8,6 +8,7 @@ use gristmill_data::source::kind::kind_of;
 use gristmill_ops::browse::{can_open, open};
 use gristmill_ops::engine::browse::places::{place_of, SubjectLocation};
 use gristmill_ops::engine::browse::{Catalog, Groups};
+use gristmill_storage::files;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,7 +64,7 @@ pub fn find_unlisted(
 }
 
 fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+    files::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn why_no_edit(kind: DatasetKind) -> Arc<str> {
@@ -101,7 +102,7 @@ impl Finder<'_> {
         let path = PathBuf::from(subject.path.as_deref().ok_or_else(|| no_place(subject))?);
         let Err(why) = self.can_open(&path) else { return Ok(path) };
         // A medium is shown among the other files of its folder.
-        match absolute(&path).starts_with(absolute(self.root)) && self.is_folder() && path.is_file() {
+        match absolute(&path).starts_with(absolute(self.root)) && self.is_folder() && files::is_file(&path) {
             true => Ok(self.root.to_owned()),
             false => Err(why),
         }

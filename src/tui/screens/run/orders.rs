@@ -12,6 +12,7 @@ use gristmill_ops::engine::plan::CommandLine;
 use gristmill_ops::operations::prepare::command_line;
 use gristmill_ops::operations::{erase, AnyPlan, Dedup, Pack};
 use gristmill_ops::tokens::formats;
+use gristmill_storage::files;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -112,15 +113,15 @@ pub fn pack(plan: PackPlan) -> JobRequest {
 /// Whether the output of a plan for packed files alone will be recognized: a `.pbin` file, or a folder of them.
 fn is_known(plan: &PackPlan) -> bool {
     let output = Path::new(&plan.output);
-    let several = plan.inputs.len() > 1 || plan.inputs.iter().any(|input| Path::new(input).is_dir());
+    let several = plan.inputs.len() > 1 || plan.inputs.iter().any(files::is_dir);
     // A folder that also holds other files is not recognized as packed tokens.
-    let is_mixed = output.is_dir() && packed_files(output).is_none() && !is_empty(output);
-    let is_folder = several || plan.paths_file.is_some() || plan.output.ends_with('/') || output.is_dir();
+    let is_mixed = files::is_dir(output) && packed_files(output).is_none() && !is_empty(output);
+    let is_folder = several || plan.paths_file.is_some() || plan.output.ends_with('/') || files::is_dir(output);
     !is_mixed && (is_folder || output.extension().is_some_and(|end| end == "pbin"))
 }
 
 fn is_empty(folder: &Path) -> bool {
-    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
+    files::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// Returns the request to deduplicate.

@@ -3,6 +3,7 @@
 use crate::tui::recent::create_folders;
 use gristmill_core::{Failure, Outcome};
 use gristmill_ops::engine::splits::Draft;
+use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::read_whole;
@@ -23,7 +24,7 @@ pub struct FoundDraft {
 
 /// Returns the path of a data set's draft, which is named by a hash of the data set's absolute path.
 pub fn place(state_dir: &Path, dataset: &Path) -> PathBuf {
-    let absolute = dataset.canonicalize().unwrap_or_else(|_| dataset.to_path_buf());
+    let absolute = files::canonicalize(dataset).unwrap_or_else(|_| dataset.to_path_buf());
     let hash = xxhash_rust::xxh3::xxh3_128(absolute.as_os_str().as_encoded_bytes());
     state_dir.join("drafts").join(format!("{hash:032x}.splits.json"))
 }
@@ -37,7 +38,7 @@ pub fn load(place: &Path) -> Option<FoundDraft> {
     if draft.edits.is_empty() {
         return None;
     }
-    let modified = std::fs::metadata(place).and_then(|m| m.modified()).unwrap_or_else(|_| SystemTime::now());
+    let modified = files::metadata(place).map_or_else(|_| SystemTime::now(), |info| info.modified());
     Some(FoundDraft { draft, age: SystemTime::now().duration_since(modified).unwrap_or_default() })
 }
 
@@ -63,7 +64,7 @@ pub fn keep(place: &Path, draft: Option<&Draft>) -> Option<Failure> {
 
 /// Removes a draft.
 pub fn forget(place: &Path) {
-    if place.exists() {
+    if files::exists(place) {
         if let Err(failure) = RealFs.remove_file(place) {
             tracing::warn!(%failure, "a draft of splits could not be removed");
         }
