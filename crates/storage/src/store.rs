@@ -35,6 +35,10 @@ impl Eq for Scheme {}
 pub static SCHEMES: &[Scheme] = &[
     #[cfg(any(test, feature = "testing"))]
     super::memory_store::SCHEME,
+    #[cfg(feature = "remote")]
+    super::remote::s3::SCHEME,
+    #[cfg(feature = "remote")]
+    super::remote::s3::ALIAS,
 ];
 
 /// An object of a listing, or a prefix that several have in common.

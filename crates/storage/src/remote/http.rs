@@ -252,7 +252,7 @@ fn asked_pause(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// Returns why no answer came; a failure if another try is of no use.
-fn setback_of(error: &reqwest::Error, url: &Url) -> Outcome<Setback> {
+pub(super) fn setback_of(error: &reqwest::Error, url: &Url) -> Outcome<Setback> {
     let host = host(url);
     let (mut io_kind, mut is_name) = (None, false);
     let mut next: Option<&(dyn Error + 'static)> = Some(error);

@@ -1,8 +1,10 @@
-//! Data sets of the Hugging Face hub: addresses, requests over HTTP, and the cache that the Python tools share.
+//! Stores of objects, and data sets of the Hugging Face hub: addresses, requests over HTTP, and the cache that the Python tools share.
 //!
 //! Owns every request over the network. Must not know what the files mean. The page of the format is `docs/remote.md`. All parts but the
 //! addresses need the feature `remote`.
 
+#[cfg(feature = "remote")]
+mod blocks;
 #[cfg(feature = "remote")]
 mod cache;
 #[cfg(feature = "remote")]
@@ -18,9 +20,15 @@ mod hub;
 #[cfg(feature = "remote")]
 mod listing;
 #[cfg(feature = "remote")]
+mod network;
+#[cfg(feature = "remote")]
 mod retry;
 #[cfg(feature = "remote")]
+pub(crate) mod s3;
+#[cfg(feature = "remote")]
 mod settings;
+#[cfg(feature = "remote")]
+mod store_settings;
 #[cfg(feature = "remote")]
 mod tls;
 mod url;
@@ -33,4 +41,6 @@ pub use file::RepositoryFile;
 pub use hub::{is_partial, Hub, Revision, Transfer};
 #[cfg(feature = "remote")]
 pub use settings::HubSettings;
+#[cfg(feature = "remote")]
+pub use store_settings::{set_remote_settings, RemoteSettings};
 pub use url::{address_of, dataset_of, is_hub_url, RepositoryKind, RepositoryUrl};

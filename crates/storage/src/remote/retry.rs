@@ -66,7 +66,7 @@ impl RetryPolicy {
 }
 
 /// Returns a number from 0 to 1 that differs between processes that started together.
-fn jitter() -> f64 {
+pub(super) fn jitter() -> f64 {
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.subsec_nanos());
     f64::from((nanos ^ std::process::id().rotate_left(11)) % 1024) / 1024.0
 }

@@ -19,6 +19,10 @@ const MAX_TOKEN_BYTES: u64 = 64 << 10;
 pub(super) struct Secret(String);
 
 impl Secret {
+    pub(super) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
     /// Returns the text, for the header of a request only.
     pub(super) fn reveal(&self) -> &str {
         &self.0
@@ -116,7 +120,7 @@ fn token(text: &dyn Fn(&str) -> Option<String>, path: Option<PathBuf>, home: Opt
             .on(Subject::field(source))
             .with_hint("copy the token again, or set HF_HUB_DISABLE_IMPLICIT_TOKEN=1 to send none"));
     }
-    Ok((!token.is_empty()).then_some(Secret(token)))
+    Ok((!token.is_empty()).then_some(Secret::new(token)))
 }
 
 #[cfg(test)]

@@ -1,0 +1,317 @@
+//! Reads an object by ranges: in blocks that are fetched once, and ahead of those who read in order.
+//!
+//! Owns which ranges are fetched and how long their bytes are kept. Must not know where they come from ([`FetchRange`]).
+
+#[cfg(test)]
+mod tests;
+
+use super::super::store::RangeRead;
+use gristmill_core::{Failure, Outcome};
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// Borders of blocks are multiples of this, in bytes.
+pub(super) const BLOCK_UNIT: u64 = 64 << 10;
+/// Maximum size of a block, in bytes.
+const MAX_BLOCK_BYTES: u64 = 8 << 20;
+/// Maximum number of bytes that are fetched ahead of one reader.
+const MAX_WINDOW_BYTES: u64 = 32 << 20;
+/// Maximum number of bytes of an object that are kept although they were read.
+const MAX_READ_BYTES: u64 = 1 << 20;
+/// Bytes of all objects in memory above which nothing more is fetched ahead.
+const MAX_TOTAL_BYTES: u64 = 256 << 20;
+/// Readers in order that are distinguished in one object.
+const MAX_STREAMS: usize = 8;
+/// Time after which a block that failed is fetched again.
+const FAILURE_KEPT: Duration = Duration::from_secs(1);
+
+/// Bytes of all objects that are in memory or on their way.
+static TOTAL_BYTES: AtomicU64 = AtomicU64::new(0);
+
+/// Ends a fetch whose result is of no use any more.
+pub(super) type CancelFetch = Box<dyn Fn() + Send + Sync>;
+
+/// Fetches ranges of an object.
+pub(super) trait FetchRange: Send + Sync {
+    /// Begins to fetch a range, without waiting for it. The result goes to `done`: exactly the bytes of the range.
+    fn begin(&self, range: Range<u64>, done: FetchDone) -> CancelFetch;
+}
+
+/// Takes the result of a fetch.
+pub(super) struct FetchDone {
+    blocks: Weak<Blocks>,
+    start: u64,
+    is_finished: bool,
+}
+
+impl FetchDone {
+    /// Takes the result.
+    pub(super) fn finish(mut self, result: Outcome<Vec<u8>>) {
+        self.store(result);
+    }
+
+    fn store(&mut self, result: Outcome<Vec<u8>>) {
+        self.is_finished = true;
+        let Some(blocks) = self.blocks.upgrade() else { return };
+        let mut state = blocks.lock();
+        if let Some(block) = state.blocks.iter_mut().find(|block| block.range.start == self.start) {
+            block.cancel = None;
+            let size = block.range.end - block.range.start;
+            block.content = match result {
+                Ok(bytes) if bytes.len() as u64 == size => Content::Ready(bytes.into()),
+                Ok(_) => Content::Failed(Failure::internal("reading", "a block has another size"), Instant::now()),
+                Err(failure) => Content::Failed(failure, Instant::now()),
+            };
+        }
+        drop(state);
+        blocks.changed.notify_all();
+    }
+}
+
+impl Drop for FetchDone {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            self.store(Err(Failure::internal("reading", "a request ended without a result")));
+        }
+    }
+}
+
+/// An object that is read in blocks.
+pub(super) struct BlockReader {
+    source: Box<dyn FetchRange>,
+    blocks: Arc<Blocks>,
+}
+
+struct Blocks {
+    /// Size of the object.
+    bytes: u64,
+    state: Mutex<BlockState>,
+    changed: Condvar,
+}
+
+impl Blocks {
+    fn lock(&self) -> MutexGuard<'_, BlockState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Default)]
+struct BlockState {
+    /// The one that was used last is at the end.
+    blocks: VecDeque<Block>,
+    /// The one that was used last is at the end.
+    streams: VecDeque<Stream>,
+}
+
+struct Block {
+    range: Range<u64>,
+    content: Content,
+    /// Readers that wait for it; while there are any, it is kept.
+    waiting: usize,
+    cancel: Option<CancelFetch>,
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        TOTAL_BYTES.fetch_sub(self.range.end - self.range.start, Ordering::Relaxed);
+        if let Some(cancel) = &self.cancel {
+            cancel();
+        }
+    }
+}
+
+enum Content {
+    Pending,
+    Ready(Arc<[u8]>),
+    Failed(Failure, Instant),
+}
+
+/// Someone who reads in order.
+struct Stream {
+    /// Offset of the first read.
+    start: u64,
+    /// Offset that is read next.
+    next: u64,
+    /// End of what was fetched for it.
+    fetched: u64,
+    /// Bytes to fetch ahead.
+    window: u64,
+}
+
+impl BlockReader {
+    /// Opens an object of a size. `first` are bytes at its beginning that are known: a whole number of units, or all.
+    pub(super) fn new(source: Box<dyn FetchRange>, bytes: u64, first: Vec<u8>) -> Self {
+        let mut state = BlockState::default();
+        if !first.is_empty() {
+            let range = 0..first.len() as u64;
+            state.insert(range).content = Content::Ready(first.into());
+        }
+        let blocks = Blocks { bytes, state: Mutex::new(state), changed: Condvar::new() };
+        Self { source, blocks: Arc::new(blocks) }
+    }
+
+    /// Begins to fetch what a read needs and what probably follows.
+    fn prepare(&self, read: &Range<u64>) {
+        let mut state = self.blocks.lock();
+        let ahead = state.ahead_of(read, self.blocks.bytes);
+        let mut missing = state.missing(read, self.blocks.bytes);
+        let first_ahead = missing.len();
+        missing.extend(state.missing(&ahead, self.blocks.bytes).into_iter().filter(|range| range.start >= read.end));
+        let mut begun = Vec::with_capacity(missing.len());
+        for (at, range) in missing.into_iter().enumerate() {
+            let size = range.end - range.start;
+            let is_covered = state.at(range.start).is_some();
+            if is_covered || at >= first_ahead && TOTAL_BYTES.load(Ordering::Relaxed) + size > MAX_TOTAL_BYTES {
+                continue;
+            }
+            state.insert(range.clone());
+            begun.push(range);
+        }
+        drop(state);
+        for range in begun {
+            let done = FetchDone { blocks: Arc::downgrade(&self.blocks), start: range.start, is_finished: false };
+            let cancel = self.source.begin(range.clone(), done);
+            let mut state = self.blocks.lock();
+            if let Some(block) = state.at(range.start).filter(|block| matches!(block.content, Content::Pending)) {
+                block.cancel = Some(cancel);
+            }
+        }
+    }
+
+    /// Copies what the block at an offset has of a read; `None` if there is no such block any more.
+    fn copy(&self, buffer: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
+        let mut state = self.blocks.lock();
+        loop {
+            let Some(block) = state.at(offset) else { return Ok(None) };
+            match &block.content {
+                Content::Ready(bytes) => {
+                    let (bytes, start) = (Arc::clone(bytes), block.range.start);
+                    drop(state);
+                    let from = usize::try_from(offset - start).unwrap_or(usize::MAX);
+                    let bytes = bytes.get(from..).unwrap_or_default();
+                    let count = bytes.len().min(buffer.len());
+                    buffer[..count].copy_from_slice(&bytes[..count]);
+                    return Ok(Some(count));
+                }
+                Content::Failed(failure, _) => return Err(failure.clone().into_io()),
+                Content::Pending => {
+                    block.waiting += 1;
+                    state = self.blocks.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                    if let Some(block) = state.at(offset) {
+                        block.waiting = block.waiting.saturating_sub(1);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl RangeRead for BlockReader {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        let read = offset..offset + buffer.len() as u64;
+        self.prepare(&read);
+        let mut filled = 0;
+        while filled < buffer.len() {
+            let at = offset + filled as u64;
+            match self.copy(&mut buffer[filled..], at)? {
+                Some(count) => filled += count,
+                None => self.prepare(&(at..read.end)),
+            }
+        }
+        self.blocks.lock().evict(read.end);
+        Ok(())
+    }
+}
+
+impl BlockState {
+    fn at(&mut self, offset: u64) -> Option<&mut Block> {
+        self.blocks.iter_mut().find(|block| block.range.contains(&offset))
+    }
+
+    fn insert(&mut self, range: Range<u64>) -> &mut Block {
+        TOTAL_BYTES.fetch_add(range.end - range.start, Ordering::Relaxed);
+        self.blocks.push_back(Block { range, content: Content::Pending, waiting: 0, cancel: None });
+        let last = self.blocks.len() - 1;
+        &mut self.blocks[last]
+    }
+
+    /// Returns the ranges of a range that no block has, each at most as large as a block may be.
+    fn missing(&mut self, wanted: &Range<u64>, size: u64) -> Vec<Range<u64>> {
+        let is_current =
+            |block: &Block| !matches!(&block.content, Content::Failed(_, at) if at.elapsed() > FAILURE_KEPT);
+        self.blocks.retain(is_current);
+        let mut missing = Vec::new();
+        let mut at = wanted.start;
+        while at < wanted.end.min(size) {
+            if let Some(block) = self.at(at) {
+                at = block.range.end;
+                continue;
+            }
+            let start = at - at % BLOCK_UNIT;
+            let whole = wanted.end.next_multiple_of(BLOCK_UNIT).min(start + MAX_BLOCK_BYTES).min(size);
+            let next = self.blocks.iter().map(|block| block.range.start).filter(|next| *next > start).min();
+            let end = next.map_or(whole, |next| next.min(whole));
+            missing.push(start..end);
+            at = end;
+        }
+        missing
+    }
+
+    /// Returns what to fetch ahead of a read. Empty if it does not follow another one, or enough was fetched already.
+    fn ahead_of(&mut self, read: &Range<u64>, size: u64) -> Range<u64> {
+        // A reader may leave out a little, as the padding of a tar file.
+        let is_next = |stream: &Stream| (stream.next..=stream.next + BLOCK_UNIT).contains(&read.start);
+        let known = self.streams.iter().rposition(is_next).and_then(|at| self.streams.remove(at));
+        let is_new = known.is_none();
+        let mut stream = known.unwrap_or(Stream { start: read.start, next: 0, fetched: 0, window: 0 });
+        let window = match stream.window {
+            // What is read from the beginning is expected to be read in order.
+            0 if is_new && read.start > 0 => 0,
+            0 => BLOCK_UNIT,
+            window => (window * 2).min(MAX_WINDOW_BYTES),
+        };
+        stream.next = read.end;
+        let mut ahead = read.end..read.end;
+        if read.end + stream.window / 2 >= stream.fetched && stream.fetched < size {
+            stream.window = window;
+            // What another one reads in order is not fetched twice.
+            let others = self.streams.iter().filter(|other| other.window > 0 && other.start > read.end);
+            let border = others.map(|other| other.start).min().unwrap_or(size);
+            ahead.end = (read.end + window).min(border);
+            stream.fetched = stream.fetched.max(ahead.end.next_multiple_of(BLOCK_UNIT));
+        }
+        if self.streams.len() == MAX_STREAMS {
+            self.streams.pop_front();
+        }
+        self.streams.push_back(stream);
+        ahead
+    }
+
+    /// Drops what was read, up to a limit for those who read near by again. What was fetched ahead is kept for its reader.
+    fn evict(&mut self, read_to: u64) {
+        if let Some(at) = self.blocks.iter().position(|block| block.range.contains(&read_to.saturating_sub(1))) {
+            let block = self.blocks.remove(at);
+            self.blocks.extend(block);
+        }
+        let streams = &self.streams;
+        let is_ahead = |block: &Block| {
+            streams.iter().any(|stream| block.range.end > stream.next && block.range.start < stream.fetched)
+        };
+        let mut kept = 0;
+        let mut drops = Vec::new();
+        for (at, block) in self.blocks.iter().enumerate().rev() {
+            if block.waiting > 0 || matches!(block.content, Content::Failed(..)) || is_ahead(block) {
+                continue;
+            }
+            kept += block.range.end - block.range.start;
+            if kept > MAX_READ_BYTES {
+                drops.push(at);
+            }
+        }
+        drops.into_iter().for_each(|at| _ = self.blocks.remove(at));
+    }
+}

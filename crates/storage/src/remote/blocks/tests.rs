@@ -1,0 +1,144 @@
+use super::*;
+use proptest::prelude::*;
+use std::sync::mpsc;
+
+/// Answers from a byte string, on a thread, in an order of its own.
+struct StringSource {
+    bytes: Arc<Vec<u8>>,
+    ranges: Arc<Mutex<Vec<Range<u64>>>>,
+    queue: mpsc::Sender<(Range<u64>, FetchDone)>,
+}
+
+impl StringSource {
+    fn new(bytes: &Arc<Vec<u8>>, refused: Option<u64>) -> (Self, Arc<Mutex<Vec<Range<u64>>>>) {
+        let (queue, requests) = mpsc::channel::<(Range<u64>, FetchDone)>();
+        let content = Arc::clone(bytes);
+        std::thread::spawn(move || {
+            while let Ok(first) = requests.recv() {
+                let mut batch = vec![first];
+                batch.extend(requests.try_iter());
+                for (range, done) in batch.into_iter().rev() {
+                    done.finish(match refused == Some(range.start) {
+                        true => Err(Failure::environment("reading", "it changed")),
+                        false => Ok(content[range.start as usize..range.end as usize].to_vec()),
+                    });
+                }
+            }
+        });
+        let ranges = Arc::new(Mutex::new(Vec::new()));
+        (Self { bytes: Arc::clone(bytes), ranges: Arc::clone(&ranges), queue }, ranges)
+    }
+}
+
+impl FetchRange for StringSource {
+    fn begin(&self, range: Range<u64>, done: FetchDone) -> CancelFetch {
+        assert!(range.start < range.end && range.start % BLOCK_UNIT == 0, "{range:?}");
+        assert!(range.end % BLOCK_UNIT == 0 || range.end == self.bytes.len() as u64, "{range:?}");
+        assert!(range.end - range.start <= MAX_BLOCK_BYTES, "{range:?}");
+        self.ranges.lock().unwrap().push(range.clone());
+        self.queue.send((range, done)).unwrap();
+        Box::new(|| ())
+    }
+}
+
+fn content(size: usize) -> Arc<Vec<u8>> {
+    Arc::new((0..size).map(|at| (at * 31 + at / 251) as u8).collect())
+}
+
+fn read(reader: &BlockReader, offset: u64, count: usize) -> Vec<u8> {
+    let mut buffer = vec![0; count];
+    reader.read_exact_at(&mut buffer, offset).unwrap();
+    buffer
+}
+
+#[test]
+fn bytes_that_are_read_in_order_are_fetched_once_and_ahead() {
+    let bytes = content((20 << 20) + 17);
+    for step in [512, 5000, 1 << 20, 9 << 20] {
+        let (source, ranges) = StringSource::new(&bytes, None);
+        let reader = BlockReader::new(Box::new(source), bytes.len() as u64, bytes[..BLOCK_UNIT as usize].to_vec());
+        let mut at = 0;
+        while at < bytes.len() {
+            let count = step.min(bytes.len() - at);
+            assert_eq!(read(&reader, at as u64, count), bytes[at..at + count]);
+            at += count;
+        }
+        let mut ranges = ranges.lock().unwrap().clone();
+        assert!(ranges.len() < 40, "{step}: {}", ranges.len());
+        ranges.sort_by_key(|range| range.start);
+        let mut end = BLOCK_UNIT;
+        for range in ranges {
+            assert_eq!(range.start, end, "{step}");
+            end = range.end;
+        }
+        assert_eq!(end, bytes.len() as u64);
+    }
+}
+
+#[test]
+fn random_reads_fetch_what_they_need() {
+    let bytes = content(8 << 20);
+    let (source, ranges) = StringSource::new(&bytes, None);
+    let reader = BlockReader::new(Box::new(source), bytes.len() as u64, Vec::new());
+    for at in [7 << 20, 5 << 20, 3 << 20, (5 << 20) + 4000] {
+        assert_eq!(read(&reader, at, 100), bytes[at as usize..at as usize + 100]);
+    }
+    let ranges = ranges.lock().unwrap().clone();
+    let sizes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+    assert!(ranges.len() <= 4 && sizes <= 4 * BLOCK_UNIT, "{ranges:?}");
+}
+
+#[test]
+fn a_failure_reaches_every_reader() {
+    let bytes = content(1 << 20);
+    let (source, _) = StringSource::new(&bytes, Some(0));
+    let reader = BlockReader::new(Box::new(source), bytes.len() as u64, Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let error = reader.read_exact_at(&mut [0; 10], 5).unwrap_err();
+                assert_eq!(Failure::io("reading", "x", &error).why, "it changed");
+            });
+        }
+    });
+}
+
+#[test]
+fn memory_is_given_back() {
+    let bytes = content(4 << 20);
+    let (source, _) = StringSource::new(&bytes, None);
+    let reader = BlockReader::new(Box::new(source), bytes.len() as u64, Vec::new());
+    for at in (0..bytes.len() as u64).step_by(1 << 18) {
+        read(&reader, at, 1 << 18);
+    }
+    let kept: u64 = reader.blocks.lock().blocks.iter().map(|block| block.range.end - block.range.start).sum();
+    assert!(kept <= MAX_READ_BYTES, "{kept}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #[test]
+    fn every_read_returns_the_bytes_of_the_object(
+        size in 1usize..3_000_000,
+        reads in prop::collection::vec((any::<u32>(), 0usize..300_000, any::<bool>()), 1..40),
+        threads in 1usize..4,
+    ) {
+        let bytes = content(size);
+        let (source, _) = StringSource::new(&bytes, None);
+        let reader = BlockReader::new(Box::new(source), size as u64, Vec::new());
+        std::thread::scope(|scope| {
+            for thread in 0..threads {
+                let (reader, bytes, reads) = (&reader, &bytes, &reads);
+                scope.spawn(move || {
+                    let mut at = 0;
+                    for (place, count, is_next) in reads.iter().skip(thread) {
+                        at = if *is_next && at < size { at } else { *place as usize % size };
+                        let count = (*count).min(size - at);
+                        assert_eq!(read(reader, at as u64, count), bytes[at..at + count]);
+                        at += count;
+                    }
+                });
+            }
+        });
+    }
+}

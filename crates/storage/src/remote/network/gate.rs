@@ -1,0 +1,105 @@
+//! How many requests a host gets at once, and the pauses that it asks for.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::{sleep_until, timeout, Instant};
+
+/// Requests at once to begin with.
+const FIRST_LIMIT: f64 = 16.0;
+/// Time without a refusal after which the host gets one request more.
+const RAISE_EVERY: Duration = Duration::from_millis(100);
+/// Share of the limit that is left after a refusal.
+const LOWERED: f64 = 0.7;
+
+/// Admits the requests of one host.
+pub(in crate::remote) struct HostGate {
+    max: f64,
+    state: Mutex<GateState>,
+    freed: Notify,
+}
+
+struct GateState {
+    limit: f64,
+    /// When the limit was last changed.
+    changed: Instant,
+    active: usize,
+    /// End of the pause that the host asked for.
+    paused_until: Instant,
+    has_answered: bool,
+}
+
+/// The right to have one request under way; given back when it is dropped.
+pub(in crate::remote) struct Slot(Arc<HostGate>);
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.0.lock().active -= 1;
+        self.0.freed.notify_one();
+    }
+}
+
+impl HostGate {
+    pub(super) fn new(connections: usize) -> Self {
+        let max = connections.max(1) as f64;
+        let now = Instant::now();
+        let state =
+            GateState { limit: FIRST_LIMIT.min(max), changed: now, active: 0, paused_until: now, has_answered: false };
+        Self { max, state: Mutex::new(state), freed: Notify::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, GateState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the host may get another request.
+    pub(super) async fn enter(self: &Arc<Self>) -> Slot {
+        loop {
+            let (paused_until, now) = {
+                let mut state = self.lock();
+                let now = Instant::now();
+                let periods = now.duration_since(state.changed).as_millis() / RAISE_EVERY.as_millis();
+                if periods > 0 {
+                    state.limit = (state.limit + periods as f64).min(self.max);
+                    state.changed = now;
+                }
+                if state.paused_until <= now && (state.active as f64) < state.limit.floor() {
+                    state.active += 1;
+                    if (state.active as f64) < state.limit.floor() {
+                        self.freed.notify_one();
+                    }
+                    return Slot(Arc::clone(self));
+                }
+                (state.paused_until, now)
+            };
+            match paused_until > now {
+                true => sleep_until(paused_until).await,
+                // Also looks again when nothing ends: the limit grows with time.
+                false => _ = timeout(RAISE_EVERY, self.freed.notified()).await,
+            }
+        }
+    }
+
+    /// Lowers the limit. With a pause, no request of the host begins before its end.
+    pub(super) fn refuse(&self, pause: Option<Duration>) {
+        let mut state = self.lock();
+        let now = Instant::now();
+        // Answers that were under way together count once.
+        if now.duration_since(state.changed) >= RAISE_EVERY || state.limit >= self.max {
+            state.limit = (state.limit * LOWERED).max(1.0);
+        }
+        state.changed = now;
+        if let Some(pause) = pause {
+            state.paused_until = state.paused_until.max(now + pause);
+        }
+    }
+
+    pub(super) fn set_answered(&self) {
+        self.lock().has_answered = true;
+    }
+
+    /// Whether the host has ever answered.
+    pub(super) fn has_answered(&self) -> bool {
+        self.lock().has_answered
+    }
+}

@@ -1,0 +1,268 @@
+//! The requests of all stores: one thread with a runtime, one client, and the limits that the requests of a host share.
+//!
+//! [`Network::send`] sends a request once. A store repeats it as its protocol needs, with a [`Patience`] that counts the tries. Threads of
+//! the program wait for a future by [`Pending::finish`]. Must not know what the requests mean.
+
+mod gate;
+mod patience;
+#[cfg(test)]
+mod tests;
+
+use super::http::{host, setback_of};
+use super::retry::Setback;
+use super::store_settings::remote_settings;
+use super::tls;
+use gate::{HostGate, Slot};
+use gristmill_core::{Failure, Outcome};
+pub(super) use patience::Patience;
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Request, Response, Url};
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::{mpsc, Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+/// Name of this step in errors.
+pub(super) const WHAT: &str = "asking the store";
+/// Variable with the first pause in milliseconds, for tests.
+const PAUSE_VARIABLE: &str = "GRISTMILL_HTTP_PAUSE_MS";
+
+/// Limits of every request.
+#[derive(Clone, Debug)]
+pub(super) struct NetworkLimits {
+    /// Requests that a host gets at once.
+    pub(super) connections: usize,
+    /// Time to connect.
+    pub(super) connect: Duration,
+    /// Time to the head of the answer.
+    pub(super) first_byte: Duration,
+    /// Time between two pieces of a body.
+    pub(super) silence: Duration,
+    /// Pause before the second try; doubled for each further one.
+    pub(super) base_pause: Duration,
+    /// Time without a byte of progress after which a request fails.
+    pub(super) patience: Duration,
+    /// The same for a host that has never answered.
+    pub(super) first_patience: Duration,
+}
+
+impl NetworkLimits {
+    fn of_process() -> Self {
+        let pause = std::env::var(PAUSE_VARIABLE).ok().and_then(|value| value.parse().ok()).map(Duration::from_millis);
+        let usual = Duration::from_millis(100);
+        Self {
+            connections: remote_settings().connections,
+            connect: Duration::from_secs(5),
+            first_byte: Duration::from_secs(30),
+            silence: Duration::from_secs(15),
+            base_pause: pause.map_or(usual, |pause| pause.min(usual)),
+            patience: Duration::from_secs(180),
+            first_patience: Duration::from_secs(20),
+        }
+    }
+}
+
+/// The thread of all requests, and what it shares between them.
+pub(super) struct Network {
+    runtime: Handle,
+    client: Client,
+    /// Without a proxy, for addresses of this machine that describe it.
+    direct: Client,
+    limits: NetworkLimits,
+    hosts: Mutex<HashMap<String, Arc<HostGate>>>,
+    /// Ends the thread when it is dropped.
+    _end: oneshot::Sender<()>,
+}
+
+impl Network {
+    /// Returns the network of the process, and starts it at the first call.
+    pub(super) fn of_process() -> Outcome<Arc<Self>> {
+        static NETWORK: OnceLock<Outcome<Arc<Network>>> = OnceLock::new();
+        NETWORK.get_or_init(|| Self::start(NetworkLimits::of_process())).clone()
+    }
+
+    /// Starts the thread.
+    pub(super) fn start(limits: NetworkLimits) -> Outcome<Arc<Self>> {
+        let build = |builder: reqwest::ClientBuilder| {
+            let client = builder
+                .user_agent(concat!("gristmill/", env!("CARGO_PKG_VERSION")))
+                .redirect(Policy::none())
+                .referer(false)
+                .connect_timeout(limits.connect)
+                .build();
+            client
+                .map_err(|_| Failure::environment(WHAT, "HTTP cannot be used: the settings of the proxy are not valid"))
+        };
+        let tls = tls::client_config()?;
+        let client = build(Client::builder().tls_backend_preconfigured(tls.clone()))?;
+        let direct = build(Client::builder().tls_backend_preconfigured(tls).no_proxy())?;
+        let failed = |error: std::io::Error| Failure::environment(WHAT, format!("its thread cannot start: {error}"));
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build().map_err(failed)?;
+        let handle = runtime.handle().clone();
+        let (end, ended) = oneshot::channel::<()>();
+        let thread = std::thread::Builder::new().name("network".to_owned());
+        thread.spawn(move || _ = runtime.block_on(ended)).map_err(failed)?;
+        Ok(Arc::new(Self { runtime: handle, client, direct, limits, hosts: Mutex::default(), _end: end }))
+    }
+
+    /// Runs a future on the thread of the network; its result is waited for later, or never.
+    pub(super) fn begin<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> Pending<T> {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let task = self.spawn(async move { _ = sender.send(future.await) });
+        Pending { receiver, task }
+    }
+
+    /// Runs a future on the thread of the network.
+    pub(super) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+        self.runtime.spawn(future).abort_handle()
+    }
+
+    /// Returns a request builder. `is_direct`: without a proxy.
+    pub(super) fn client(&self, is_direct: bool) -> &Client {
+        if is_direct {
+            &self.direct
+        } else {
+            &self.client
+        }
+    }
+
+    /// Returns the number of tries and the time that a request to an address has.
+    pub(super) fn patience(&self, url: &Url) -> Patience {
+        Patience::new(self.limits.clone(), self.gate(url))
+    }
+
+    fn gate(&self, url: &Url) -> Arc<HostGate> {
+        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        let gate = hosts.entry(host(url)).or_insert_with(|| Arc::new(HostGate::new(self.limits.connections)));
+        Arc::clone(gate)
+    }
+
+    /// Sends a request once and returns the head of the answer, which may be a refusal. `subject` is what the log calls the thing asked for.
+    pub(super) async fn send(
+        &self,
+        client: &Client,
+        request: Request,
+        subject: &str,
+    ) -> Outcome<Result<Reply, Setback>> {
+        let gate = self.gate(request.url());
+        let slot = gate.enter().await;
+        let url = request.url().clone();
+        let mut line = LogLine {
+            method: request.method().to_string(),
+            subject: subject.to_owned(),
+            status: 0,
+            bytes: 0,
+            id: String::new(),
+            begin: Instant::now(),
+        };
+        let response = match timeout(self.limits.first_byte, client.execute(request)).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return setback_of(&error, &url).map(Err),
+            Err(_) => return Ok(Err(Setback::new("the server sends nothing"))),
+        };
+        gate.set_answered();
+        line.status = response.status().as_u16();
+        if let Some(id) = response.headers().get("x-amz-request-id") {
+            line.id = String::from_utf8_lossy(id.as_bytes()).into_owned();
+        }
+        if [429, 503].contains(&line.status) {
+            let pause = asked_pause(response.headers());
+            if let Some(pause) = pause.filter(|pause| *pause > self.limits.patience) {
+                let why = format!("it answers {} and asks for a pause of {} seconds", line.status, pause.as_secs());
+                return Err(Failure::environment(WHAT, why).with_hint("run the same command again after that time"));
+            }
+            gate.refuse(pause);
+        }
+        Ok(Ok(Reply { response, line, silence: self.limits.silence, _slot: slot }))
+    }
+}
+
+/// The result of a future that runs; it ends when this is dropped.
+pub(super) struct Pending<T> {
+    receiver: mpsc::Receiver<T>,
+    task: AbortHandle,
+}
+
+impl<T> Pending<T> {
+    /// Waits for the result.
+    pub(super) fn finish(self) -> Outcome<T> {
+        self.receiver.recv().map_err(|_| Failure::internal(WHAT, "the thread of the network ended"))
+    }
+}
+
+impl<T> Drop for Pending<T> {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// The answer to a request, whose body is still to be read.
+pub(super) struct Reply {
+    response: Response,
+    line: LogLine,
+    silence: Duration,
+    _slot: Slot,
+}
+
+impl Reply {
+    /// Returns the status.
+    pub(super) fn status(&self) -> u16 {
+        self.response.status().as_u16()
+    }
+
+    /// Returns the headers.
+    pub(super) fn headers(&self) -> &HeaderMap {
+        self.response.headers()
+    }
+
+    /// Returns a header as text.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers().get(name)?.to_str().ok()
+    }
+
+    /// Reads the body to its end and appends it, at most `max` bytes. What came before a setback is appended, too.
+    pub(super) async fn read(&mut self, body: &mut Vec<u8>, max: usize) -> Result<(), Setback> {
+        let mut rest = max;
+        loop {
+            let chunk = match timeout(self.silence, self.response.chunk()).await {
+                Ok(Ok(Some(chunk))) => chunk,
+                Ok(Ok(None)) => return Ok(()),
+                Ok(Err(_)) => return Err(Setback::new("the connection was cut")),
+                Err(_) => return Err(Setback::new("the server sends nothing")),
+            };
+            self.line.bytes += chunk.len();
+            rest = rest.checked_sub(chunk.len()).ok_or_else(|| Setback::new("the answer is longer than it may be"))?;
+            body.extend_from_slice(&chunk);
+        }
+    }
+}
+
+/// What the log states of a request: no headers, and no query, which can be a signature.
+struct LogLine {
+    method: String,
+    subject: String,
+    /// 0 if there was no answer.
+    status: u16,
+    bytes: usize,
+    id: String,
+    begin: Instant,
+}
+
+impl Drop for LogLine {
+    fn drop(&mut self) {
+        let (ms, id) = (self.begin.elapsed().as_millis(), gristmill_core::text::display_safe(&self.id));
+        let Self { method, subject, status, bytes, .. } = self;
+        tracing::debug!("{method} {subject}: {status}, {bytes} bytes, {ms} ms, request {id}");
+    }
+}
+
+/// Returns the pause that `Retry-After` asks for.
+fn asked_pause(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?;
+    text.trim().parse().ok().map(Duration::from_secs)
+}

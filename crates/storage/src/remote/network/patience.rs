@@ -1,0 +1,56 @@
+//! How often and when a request of a store is repeated.
+
+use super::super::retry::{jitter, Setback};
+use super::gate::HostGate;
+use super::{NetworkLimits, WHAT};
+use gristmill_core::{Failure, Outcome};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{sleep, Instant};
+
+/// Tries without a byte of progress before a request fails.
+const MAX_TRIES: u32 = 10;
+/// The same for a host that has never answered.
+const MAX_FIRST_TRIES: u32 = 3;
+/// The longest pause that is not asked for.
+const MAX_PAUSE: Duration = Duration::from_secs(20);
+
+/// Counts the tries of one request.
+pub(in crate::remote) struct Patience {
+    limits: NetworkLimits,
+    gate: Arc<HostGate>,
+    tries: u32,
+    /// When the first try began, or the last byte came.
+    progress: Instant,
+}
+
+impl Patience {
+    pub(super) fn new(limits: NetworkLimits, gate: Arc<HostGate>) -> Self {
+        Self { limits, gate, tries: 0, progress: Instant::now() }
+    }
+
+    /// Begins to count anew, because new bytes came.
+    pub(in crate::remote) fn reset(&mut self) {
+        self.tries = 0;
+        self.progress = Instant::now();
+    }
+
+    /// Waits before the next try. A pause that the host asked for is waited for by all its requests.
+    ///
+    /// # Errors
+    /// There is no next try. The failure has no subject and no hint.
+    pub(in crate::remote) async fn wait(&mut self, setback: &Setback) -> Outcome<()> {
+        self.tries += 1;
+        let (max_tries, max_time) = match self.gate.has_answered() {
+            true => (MAX_TRIES, self.limits.patience),
+            false => (MAX_FIRST_TRIES, self.limits.first_patience),
+        };
+        let pause = (self.limits.base_pause * (1 << (self.tries - 1).min(16))).min(MAX_PAUSE).mul_f64(0.5 + jitter());
+        if self.tries >= max_tries || self.progress.elapsed() + pause > max_time {
+            let tries = if self.tries == 1 { "1 try".to_owned() } else { format!("{} tries", self.tries) };
+            return Err(Failure::environment(WHAT, format!("{}, after {tries}", setback.why)));
+        }
+        sleep(pause).await;
+        Ok(())
+    }
+}

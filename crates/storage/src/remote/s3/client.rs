@@ -1,0 +1,370 @@
+//! Requests to a bucket: signed, repeated where that may help, and corrected once by what the store answers about region, keys and clock.
+
+use super::super::network::{Network, Reply};
+use super::super::retry::Setback;
+use super::super::store_settings::RemoteSettings;
+use super::answers::{text_of, MAX_ANSWER_BYTES};
+use super::config::{S3Config, FIRST_REGION};
+use super::credentials::{CredentialChain, Keys};
+use super::dates::parse_http_date;
+use super::failures::Refusal;
+use super::object::plain_etag;
+use super::profiles::{Environment, Profiles};
+use super::signature::{insert, Signer};
+use gristmill_core::{Failure, Outcome, Subject};
+use reqwest::header::HeaderMap;
+use reqwest::{Method, Request, Url};
+use std::ops::Range;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// Difference between the clocks that a store accepts.
+const MAX_CLOCK_SECONDS: i64 = 15 * 60;
+/// Nanoseconds in a second.
+const SECOND_NS: i64 = 1_000_000_000;
+
+/// What all buckets share.
+pub(super) struct S3Context {
+    pub(super) network: Arc<Network>,
+    pub(super) config: S3Config,
+    credentials: CredentialChain,
+}
+
+impl S3Context {
+    pub(super) fn new(network: Arc<Network>, settings: &RemoteSettings, environment: Environment) -> Outcome<Self> {
+        let profiles = Profiles::read(&environment, settings.profile.as_deref())?;
+        let config = S3Config::new(settings, &environment, &profiles)?;
+        let region = config.region.clone().unwrap_or_else(|| FIRST_REGION.to_owned());
+        let credentials = CredentialChain::new(Arc::clone(&network), settings, environment, profiles, region);
+        Ok(Self { network, config, credentials })
+    }
+}
+
+/// What a request does, for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    List,
+    Read,
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) method: Method,
+    pub(super) action: Action,
+    /// Empty for the bucket.
+    pub(super) key: String,
+    pub(super) query: Vec<(&'static str, String)>,
+    /// Bytes to get. Those after the end of the object are left out.
+    pub(super) range: Option<Range<u64>>,
+    /// Version that the object has to have.
+    pub(super) etag: Option<String>,
+    /// What a complete answer ends with.
+    pub(super) ending: Option<&'static str>,
+}
+
+/// An answer with success.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+    /// Size of the object, if a range was asked for.
+    pub(super) total: u64,
+}
+
+impl Answer {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// Returns the version of the object.
+    pub(super) fn etag(&self) -> &str {
+        plain_etag(self.header("etag").unwrap_or_default())
+    }
+}
+
+/// What has already been corrected in a request.
+#[derive(Default)]
+struct Corrections {
+    region: bool,
+    keys: bool,
+    clock: bool,
+}
+
+/// Sends the requests of a bucket.
+pub(super) struct S3Client {
+    pub(super) context: Arc<S3Context>,
+    pub(super) bucket: String,
+    /// The region that the store named, if it is not the one that is set.
+    region: Mutex<Option<String>>,
+    /// Seconds by which the clock of the store is ahead of this one.
+    clock: AtomicI64,
+}
+
+impl S3Client {
+    pub(super) fn new(context: Arc<S3Context>, bucket: &str) -> Self {
+        Self { context, bucket: bucket.to_owned(), region: Mutex::default(), clock: AtomicI64::new(0) }
+    }
+
+    /// Sends a request until it has an answer: with success, or a refusal that does not depend on time.
+    pub(super) async fn call(&self, call: &Call) -> Outcome<Result<Answer, Refusal>> {
+        let network = &self.context.network;
+        let mut answer = Answer::default();
+        let mut corrections = Corrections::default();
+        let mut patience = None;
+        loop {
+            let keys = self.keys().await?;
+            let request = self.request(call, keys.as_deref(), &answer)?;
+            let patience = patience.get_or_insert_with(|| network.patience(request.url()));
+            let mut is_busy = false;
+            let setback = match network.send(network.client(false), request, &self.address(&call.key)).await {
+                Err(failure) => return Err(self.with_endpoint_hint(failure)),
+                Ok(Err(setback)) => setback,
+                Ok(Ok(mut reply)) if (200..300).contains(&reply.status()) => {
+                    let before = answer.body.len();
+                    match read_answer(call, &mut reply, &mut answer).await {
+                        Content::Complete => return Ok(Ok(answer)),
+                        Content::Refused(mut refusal) => {
+                            refusal.keys = keys;
+                            return Ok(Err(refusal));
+                        }
+                        Content::Setback(setback) => {
+                            if call.range.is_some() && answer.body.len() > before {
+                                patience.reset();
+                            }
+                            setback
+                        }
+                    }
+                }
+                Ok(Ok(reply)) => {
+                    let mut refusal = Refusal::read(reply).await;
+                    refusal.keys = keys;
+                    if self.correct(call, &refusal, &mut corrections).await {
+                        continue;
+                    }
+                    if !refusal.is_temporary() {
+                        return Ok(Err(refusal));
+                    }
+                    is_busy = [429, 503].contains(&refusal.status);
+                    Setback::new(if is_busy { "the store asks to slow down".to_owned() } else { refusal.text() })
+                }
+            };
+            patience.wait(&setback).await.map_err(|failure| match is_busy {
+                true => failure.with_hint("run it with fewer --connections, or spread the data over more prefixes"),
+                false => self.with_endpoint_hint(failure),
+            })?;
+        }
+    }
+
+    /// Returns the address of a key as it is typed.
+    pub(super) fn address(&self, key: &str) -> String {
+        match key {
+            "" => format!("s3://{}", self.bucket),
+            key => format!("s3://{}/{key}", self.bucket),
+        }
+    }
+
+    /// Returns the region that requests are signed for.
+    pub(super) fn region(&self) -> String {
+        let named = self.region.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        named.or_else(|| self.context.config.region.clone()).unwrap_or_else(|| FIRST_REGION.to_owned())
+    }
+
+    async fn keys(&self) -> Outcome<Option<Arc<Keys>>> {
+        match self.context.config.is_anonymous {
+            true => Ok(None),
+            false => self.context.credentials.get().await,
+        }
+    }
+
+    fn with_endpoint_hint(&self, failure: Failure) -> Failure {
+        let failure = match failure.why.contains("certificate") {
+            true => failure.with_hint("AWS_CA_BUNDLE names a file with the certificates to trust"),
+            false => match &self.context.config.endpoint {
+                Some((_, source)) => failure.with_hint(format!("the address of the store is from {source}")),
+                None => failure.with_hint("check the network; --endpoint-url is for a store that is not Amazon's"),
+            },
+        };
+        failure.on(Subject::path(self.address("")))
+    }
+
+    fn url(&self, key: &str, query: &[(&'static str, String)]) -> Outcome<Url> {
+        let query: Vec<_> = query.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        self.context.config.url(&self.region(), &self.bucket, key, &query)
+    }
+
+    /// Returns a signed request for what an answer does not have yet.
+    fn request(&self, call: &Call, keys: Option<&Keys>, answer: &Answer) -> Outcome<Request> {
+        let mut request = Request::new(call.method.clone(), self.url(&call.key, &call.query)?);
+        let url = request.url().clone();
+        let headers = request.headers_mut();
+        if let Some(range) = &call.range {
+            let end = if answer.total > 0 { range.end.min(answer.total) } else { range.end };
+            let start = range.start + answer.body.len() as u64;
+            insert(headers, "range", &format!("bytes={start}-{}", end.saturating_sub(1)));
+        }
+        let etag = call.etag.as_deref().or_else(|| Some(answer.etag())).filter(|etag| !etag.is_empty());
+        if let (Some(etag), true) = (etag, call.range.is_some()) {
+            insert(headers, "if-match", &format!("\"{etag}\""));
+        }
+        if self.context.config.request_payer {
+            insert(headers, "x-amz-request-payer", "requester");
+        }
+        if let Some(keys) = keys {
+            let offset = self.clock.load(Ordering::Relaxed);
+            let distance = Duration::from_secs(offset.unsigned_abs());
+            let now = SystemTime::now();
+            let time = if offset < 0 { now - distance } else { now + distance };
+            let signer = Signer { keys, region: &self.region(), service: "s3", time };
+            signer.sign(call.method.as_str(), &url, headers, b"");
+        }
+        Ok(request)
+    }
+
+    /// Changes what a refusal says is wrong, each thing once. Returns whether the request is worth another try.
+    async fn correct(&self, call: &Call, refusal: &Refusal, corrections: &mut Corrections) -> bool {
+        // An answer to HEAD has no code.
+        let is_silent = refusal.code.is_empty() && call.method == Method::HEAD;
+        if [301, 307, 400, 403].contains(&refusal.status) && !corrections.region {
+            let mut named = refusal.region.clone();
+            if named.is_none() && is_silent && [301, 400].contains(&refusal.status) {
+                named = self.region_of_bucket().await;
+            }
+            if let Some(region) = named.filter(|region| *region != self.region()) {
+                corrections.region = true;
+                *self.region.lock().unwrap_or_else(PoisonError::into_inner) = Some(region);
+                return true;
+            }
+        }
+        let is_ended = ["ExpiredToken", "TokenRefreshRequired"].contains(&refusal.code.as_str());
+        if let (Some(keys), false) = (&refusal.keys, corrections.keys) {
+            if is_ended || is_silent && refusal.status == 400 && keys.token.is_some() {
+                corrections.keys = true;
+                self.context.credentials.forget(keys).await;
+                return true;
+            }
+        }
+        let is_clock = refusal.code == "RequestTimeTooSkewed" || is_silent && refusal.status == 403;
+        if is_clock && !corrections.clock && refusal.clock_offset.abs() > MAX_CLOCK_SECONDS {
+            corrections.clock = true;
+            self.clock.store(refusal.clock_offset, Ordering::Relaxed);
+            return true;
+        }
+        false
+    }
+
+    /// Asks for the region of the bucket, which is in the answer even if it is a refusal.
+    async fn region_of_bucket(&self) -> Option<String> {
+        let network = &self.context.network;
+        let request = Request::new(Method::HEAD, self.url("", &[]).ok()?);
+        let reply = network.send(network.client(false), request, &self.address("")).await.ok()?.ok()?;
+        reply.header("x-amz-bucket-region").map(str::to_owned)
+    }
+}
+
+/// What became of the body of an answer.
+enum Content {
+    Complete,
+    Setback(Setback),
+    Refused(Refusal),
+}
+
+/// Reads the body of an answer, after what earlier answers brought of it. What does not fit the request is refused.
+async fn read_answer(call: &Call, reply: &mut Reply, answer: &mut Answer) -> Content {
+    let Some(range) = &call.range else {
+        answer.headers = reply.headers().clone();
+        answer.body.clear();
+        if let Err(setback) = reply.read(&mut answer.body, MAX_ANSWER_BYTES).await {
+            return Content::Setback(setback);
+        }
+        return match call.ending.is_none_or(|ending| answer.body.trim_ascii_end().ends_with(ending.as_bytes())) {
+            true => Content::Complete,
+            false => Content::Setback(Setback::new("the answer of the store is not complete")),
+        };
+    };
+    let start = range.start + answer.body.len() as u64;
+    if reply.status() == 200 && reply.header("content-length") == Some("0") && start == 0 {
+        // An empty object has no ranges.
+        answer.headers = reply.headers().clone();
+        return Content::Complete;
+    }
+    let part = match reply.status() {
+        206 => reply.header("content-range").and_then(parse_content_range),
+        _ => return Content::Refused(Refusal::of_success(reply.status(), "NoRanges")),
+    };
+    let is_first = answer.headers.is_empty();
+    let etag = plain_etag(reply.header("etag").unwrap_or_default());
+    let expected = call.etag.as_deref().or_else(|| (!is_first).then(|| answer.etag()));
+    if expected.is_some_and(|expected| expected != etag) {
+        return Content::Refused(Refusal::of_success(412, "PreconditionFailed"));
+    }
+    let is_right = |(part, total): &(Range<u64>, u64)| {
+        part.start == start && part.end == range.end.min(*total) && (is_first || *total == answer.total)
+    };
+    let Some((part, total)) = part.filter(is_right) else {
+        return Content::Refused(Refusal::of_success(reply.status(), "WrongRange"));
+    };
+    if is_first {
+        answer.headers = reply.headers().clone();
+        answer.total = total;
+    }
+    let rest = usize::try_from(part.end - part.start).unwrap_or(usize::MAX);
+    answer.body.reserve_exact(rest.min(MAX_ANSWER_BYTES));
+    let size = answer.body.len() + rest;
+    match reply.read(&mut answer.body, rest).await {
+        // Of a connection that is cut after the last byte nothing is missing.
+        _ if answer.body.len() == size => Content::Complete,
+        Ok(()) => Content::Setback(Setback::new("the body of the answer ends early")),
+        Err(setback) => Content::Setback(setback),
+    }
+}
+
+/// Parses `bytes 0-9/100` as the range and the size of the object.
+fn parse_content_range(text: &str) -> Option<(Range<u64>, u64)> {
+    let (range, total) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
+    let (start, last) = range.split_once('-')?;
+    let (start, last, total) = (start.parse().ok()?, last.parse::<u64>().ok()?, total.parse().ok()?);
+    (start <= last && last < total).then(|| (start..last + 1, total))
+}
+
+impl Refusal {
+    /// Reads a refusal. A body that does not come to its end is as good as none.
+    async fn read(mut reply: Reply) -> Self {
+        let mut refusal = Self::of_success(reply.status(), "");
+        let region = reply.header("x-amz-bucket-region").map(str::to_owned);
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        let date = reply.header("date").and_then(parse_http_date).map(|date| date / SECOND_NS);
+        refusal.clock_offset = date.map_or(0, |date| date - i64::try_from(now).unwrap_or_default());
+        refusal.storage_class = reply.header("x-amz-storage-class").map(plain_word).filter(|word| !word.is_empty());
+        let mut body = Vec::new();
+        if reply.read(&mut body, MAX_ANSWER_BYTES).await.is_ok() {
+            refusal.code = text_of(&body, "Code").as_deref().map(plain_word).unwrap_or_default();
+            let class = || text_of(&body, "StorageClass").as_deref().map(plain_word).filter(|word| !word.is_empty());
+            refusal.storage_class = refusal.storage_class.or_else(class);
+        }
+        let is_region = |region: &String| {
+            !region.is_empty() && region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        };
+        refusal.region = region.or_else(|| text_of(&body, "Region")).filter(is_region);
+        refusal
+    }
+}
+
+/// Returns what is a name in a text of the store.
+fn plain_word(text: &str) -> String {
+    text.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_content_range_has_both_ends_and_the_size() {
+        assert_eq!(parse_content_range("bytes 0-9/100"), Some((0..10, 100)));
+        for wrong in ["bytes 0-9/*", "bytes 9-8/100", "bytes 0-100/100", "0-9/100", "bytes */100"] {
+            assert_eq!(parse_content_range(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Where the requests of a bucket go: endpoint, region, and whether the bucket is in the host or in the path.
+
+use super::super::store_settings::RemoteSettings;
+use super::profiles::{Environment, Profiles};
+use super::signature::encode;
+use gristmill_core::{Failure, Outcome, Subject};
+use reqwest::Url;
+
+/// Region that is asked first if none is set. Its answers name the right one.
+pub(super) const FIRST_REGION: &str = "us-east-1";
+
+/// Settings of the requests.
+#[derive(Clone, Debug)]
+pub(super) struct S3Config {
+    /// The region that is set.
+    pub(super) region: Option<String>,
+    /// An endpoint in place of that of Amazon, without a slash at its end, and what sets it.
+    pub(super) endpoint: Option<(String, String)>,
+    is_path_style: bool,
+    pub(super) is_anonymous: bool,
+    pub(super) request_payer: bool,
+}
+
+impl S3Config {
+    /// Takes the settings from the flags, else from the environment, else from the profile.
+    pub(super) fn new(settings: &RemoteSettings, environment: &Environment, profiles: &Profiles) -> Outcome<Self> {
+        let region = settings.region.clone();
+        let region = region.or_else(|| environment.first(&["AWS_REGION", "AWS_DEFAULT_REGION"]));
+        let endpoint = endpoint(settings, environment, profiles)?;
+        let style = profiles.own("s3.addressing_style");
+        let is_path_style = match style {
+            Some("path") => true,
+            Some("virtual") => false,
+            _ => endpoint.is_some(),
+        };
+        let payer = environment.text("AWS_REQUEST_PAYER");
+        Ok(Self {
+            region: region.or_else(|| profiles.own("region").map(str::to_owned)),
+            endpoint,
+            is_path_style,
+            is_anonymous: settings.anonymous || environment.is_true("AWS_SKIP_SIGNATURE"),
+            request_payer: settings.request_payer || payer.is_some_and(|payer| payer.eq_ignore_ascii_case("requester")),
+        })
+    }
+
+    /// Returns the address of a key, or of the bucket if the key is empty.
+    ///
+    /// # Errors
+    /// The address has no bucket, or one whose name cannot be in an address.
+    pub(super) fn url(&self, region: &str, bucket: &str, key: &str, query: &[(&str, &str)]) -> Outcome<Url> {
+        let refuse = |why: &str| Failure::usage("reading the address", why).on(Subject::path(format!("s3://{bucket}")));
+        let is_name = |bucket: &str| bucket.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
+        if bucket.is_empty() {
+            return Err(refuse("it has no bucket").with_hint("an address is s3://BUCKET or s3://BUCKET/KEY"));
+        }
+        if bucket.starts_with("arn:") || bucket.ends_with("--x-s3") {
+            return Err(refuse("access points and directory buckets are not supported"));
+        }
+        if !is_name(bucket) || bucket.starts_with('.') {
+            return Err(refuse("it has no valid name of a bucket"));
+        }
+        let base = match &self.endpoint {
+            Some((endpoint, _)) => endpoint.clone(),
+            None => format!("https://s3.{region}.{}", domain(region)),
+        };
+        let key = encode(key, "/");
+        let address = match base.split_once("://") {
+            Some((scheme, rest)) if !self.is_path_style && !bucket.contains('.') => {
+                format!("{scheme}://{bucket}.{rest}/{key}")
+            }
+            _ if key.is_empty() => format!("{base}/{bucket}"),
+            _ => format!("{base}/{bucket}/{key}"),
+        };
+        let query: Vec<_> = query.iter().map(|(name, value)| format!("{name}={}", encode(value, ""))).collect();
+        let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
+        Url::parse(&format!("{address}{query}")).map_err(|_| refuse("it cannot be part of the address of the store"))
+    }
+}
+
+/// Returns the domain of the services of a region.
+pub(super) fn domain(region: &str) -> &'static str {
+    match region.starts_with("cn-") {
+        true => "amazonaws.com.cn",
+        false => "amazonaws.com",
+    }
+}
+
+fn endpoint(
+    settings: &RemoteSettings,
+    environment: &Environment,
+    profiles: &Profiles,
+) -> Outcome<Option<(String, String)>> {
+    let variable = |name: &str| Some((environment.text(name)?, name.to_owned()));
+    let services = || {
+        let services = profiles.other("services", profiles.own("services")?, "s3.endpoint_url")?;
+        Some((services.to_owned(), format!("the profile {}", profiles.name)))
+    };
+    let profile = || Some((profiles.own("endpoint_url")?.to_owned(), format!("the profile {}", profiles.name)));
+    let configured =
+        || variable("AWS_ENDPOINT_URL_S3").or_else(services).or_else(|| variable("AWS_ENDPOINT_URL")).or_else(profile);
+    let given = settings.endpoint_url.clone().map(|url| (url, "--endpoint-url".to_owned()));
+    let is_ignored = environment.is_true("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
+    let Some((endpoint, source)) = given.or_else(|| (!is_ignored).then(configured).flatten()) else { return Ok(None) };
+    let url = Url::parse(&endpoint).ok().filter(|url| {
+        let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
+        ["http", "https"].contains(&url.scheme()) && url.has_host() && is_plain && url.fragment().is_none()
+    });
+    match url {
+        Some(url) => Ok(Some((url.as_str().trim_end_matches('/').to_owned(), source))),
+        None => {
+            let why = "it has to be https://HOST or http://HOST, without a name or password";
+            Err(Failure::usage("reading the endpoint", why).on(Subject::field(source)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(settings: RemoteSettings, values: &[(&str, &str)]) -> Outcome<S3Config> {
+        S3Config::new(&settings, &Environment::of(values), &Profiles::default())
+    }
+
+    #[test]
+    fn the_bucket_is_in_the_host_unless_there_is_an_endpoint() {
+        let none = config(RemoteSettings::default(), &[("AWS_REGION", "eu-west-1")]).unwrap();
+        let url =
+            |config: &S3Config, bucket: &str, key: &str| config.url("eu-west-1", bucket, key, &[]).unwrap().to_string();
+        assert_eq!(none.region.as_deref(), Some("eu-west-1"));
+        assert_eq!(url(&none, "b", "a b/c"), "https://b.s3.eu-west-1.amazonaws.com/a%20b/c");
+        assert_eq!(url(&none, "b.c", "k"), "https://s3.eu-west-1.amazonaws.com/b.c/k");
+        let own = config(RemoteSettings::default(), &[("AWS_ENDPOINT_URL", "http://127.0.0.1:9/")]).unwrap();
+        assert_eq!(url(&own, "b", "k//l"), "http://127.0.0.1:9/b/k//l");
+        let query = own.url("x", "b", "", &[("list-type", "2"), ("prefix", "a/&")]).unwrap();
+        assert_eq!(query.as_str(), "http://127.0.0.1:9/b?list-type=2&prefix=a%2F%26");
+        assert!(own.url("x", "", "", &[]).unwrap_err().why.contains("no bucket"));
+    }
+
+    #[test]
+    fn the_nearest_setting_counts() {
+        let values =
+            [("AWS_ENDPOINT_URL", "http://a"), ("AWS_ENDPOINT_URL_S3", "http://b"), ("AWS_REQUEST_PAYER", "requester")];
+        let set = config(RemoteSettings::default(), &values).unwrap();
+        assert_eq!(set.endpoint.unwrap(), ("http://b".to_owned(), "AWS_ENDPOINT_URL_S3".to_owned()));
+        assert!(set.request_payer);
+        let flag = RemoteSettings { endpoint_url: Some("https://c".to_owned()), ..RemoteSettings::default() };
+        assert_eq!(config(flag, &values).unwrap().endpoint.unwrap().1, "--endpoint-url");
+        let ignored = [values[0], ("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true")];
+        assert!(config(RemoteSettings::default(), &ignored).unwrap().endpoint.is_none());
+        for wrong in ["ftp://a", "http://u:p@a", "a", "http://a?x"] {
+            let failure = config(RemoteSettings::default(), &[("AWS_ENDPOINT_URL", wrong)]).unwrap_err();
+            assert_eq!(failure.subject.field.as_deref(), Some("AWS_ENDPOINT_URL"), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The keys that requests are signed with: where they are looked for, in the order of Amazon's tools, and their renewal.
+
+mod metadata;
+mod process;
+mod sso;
+mod sts;
+
+use super::super::network::Network;
+use super::super::settings::Secret;
+use super::super::store_settings::RemoteSettings;
+use super::profiles::{Environment, Profiles};
+use gristmill_core::{Failure, Outcome, Subject};
+use reqwest::RequestBuilder;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokio::sync::Mutex;
+
+/// Name of this step in errors.
+const WHAT: &str = "getting the credentials";
+/// Time before their end at which keys are renewed.
+const RENEWED_BEFORE: Duration = Duration::from_secs(300);
+/// Maximum size of an answer with keys, in bytes.
+const MAX_ANSWER_BYTES: usize = 1 << 20;
+/// Settings of a profile that need what is not here: a question to the user, or a browser.
+const UNSUPPORTED: [&str; 2] = ["mfa_serial", "login_session"];
+/// Maximum number of profiles that name each other by `source_profile`.
+const MAX_PROFILES: usize = 8;
+
+/// Keys that requests are signed with.
+#[derive(Clone, Debug)]
+pub(super) struct Keys {
+    pub(super) id: String,
+    pub(super) secret: Secret,
+    pub(super) token: Option<Secret>,
+    /// When they end.
+    pub(super) expires: Option<SystemTime>,
+    /// Where they are from, for messages.
+    pub(super) source: String,
+}
+
+impl Keys {
+    fn ends_within(&self, time: Duration) -> bool {
+        self.expires.is_some_and(|expires| expires <= SystemTime::now() + time)
+    }
+}
+
+/// Finds keys and renews them.
+pub(super) struct CredentialChain {
+    network: Arc<Network>,
+    environment: Environment,
+    profiles: Profiles,
+    /// Whether a flag names the profile.
+    is_profile_named: bool,
+    region: String,
+    /// `None`: not looked for yet; `Some(None)`: there are none.
+    current: Mutex<Option<Option<Arc<Keys>>>>,
+}
+
+type KeysFuture<'a> = Pin<Box<dyn Future<Output = Outcome<Option<Keys>>> + Send + 'a>>;
+
+impl CredentialChain {
+    pub(super) fn new(
+        network: Arc<Network>,
+        settings: &RemoteSettings,
+        environment: Environment,
+        profiles: Profiles,
+        region: String,
+    ) -> Self {
+        let is_profile_named = settings.profile.is_some();
+        Self { network, environment, profiles, is_profile_named, region, current: Mutex::new(None) }
+    }
+
+    /// Returns the keys; `None` if no source has any. One caller renews them, the others wait for it.
+    pub(super) async fn get(&self) -> Outcome<Option<Arc<Keys>>> {
+        let mut current = self.current.lock().await;
+        if let Some(keys) = current.as_ref() {
+            if !keys.as_ref().is_some_and(|keys| keys.ends_within(RENEWED_BEFORE)) {
+                return Ok(keys.clone());
+            }
+        }
+        match (self.find().await, current.as_ref()) {
+            (Ok(keys), _) => Ok(current.insert(keys.map(Arc::new)).clone()),
+            // Keys that are still valid are used up, even if there will be no others.
+            (Err(_), Some(Some(keys))) if !keys.ends_within(Duration::ZERO) => Ok(Some(Arc::clone(keys))),
+            (Err(failure), _) => Err(failure),
+        }
+    }
+
+    /// Forgets keys that the store no longer accepts.
+    pub(super) async fn forget(&self, refused: &Keys) {
+        let mut current = self.current.lock().await;
+        if matches!(&*current, Some(Some(keys)) if keys.id == refused.id && keys.token == refused.token) {
+            *current = None;
+        }
+    }
+
+    async fn find(&self) -> Outcome<Option<Keys>> {
+        if !self.is_profile_named {
+            if let Some(keys) = self.from_environment()? {
+                return Ok(Some(keys));
+            }
+        }
+        if let Some(keys) = self.from_profile(&self.profiles.name, 0).await? {
+            return Ok(Some(keys));
+        }
+        let variable = |name: &str| self.environment.text(name);
+        if let (Some(file), Some(role)) = (variable("AWS_WEB_IDENTITY_TOKEN_FILE"), variable("AWS_ROLE_ARN")) {
+            let session = variable("AWS_ROLE_SESSION_NAME");
+            return self.assume_role_with_web_identity(&file, &role, session.as_deref()).await.map(Some);
+        }
+        if let Some(keys) = self.from_container().await? {
+            return Ok(Some(keys));
+        }
+        self.from_instance().await
+    }
+
+    fn from_environment(&self) -> Outcome<Option<Keys>> {
+        let Some(id) = self.environment.text("AWS_ACCESS_KEY_ID") else { return Ok(None) };
+        let Some(secret) = self.environment.text("AWS_SECRET_ACCESS_KEY") else {
+            let why = "AWS_ACCESS_KEY_ID is set, but it is not";
+            return Err(Failure::environment(WHAT, why).on(Subject::field("AWS_SECRET_ACCESS_KEY")));
+        };
+        let token = self.environment.first(&["AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN"]).map(Secret::new);
+        let source = "AWS_ACCESS_KEY_ID".to_owned();
+        Ok(Some(Keys { id, secret: Secret::new(secret), token, expires: None, source }))
+    }
+
+    /// Returns the keys of a profile. `depth` counts the profiles that led to it.
+    fn from_profile<'a>(&'a self, name: &'a str, depth: usize) -> KeysFuture<'a> {
+        Box::pin(async move {
+            let get = |setting: &str| self.profiles.get(name, setting);
+            let source = format!("the profile {name}");
+            if let Some(setting) = UNSUPPORTED.into_iter().find(|setting| get(setting).is_some()) {
+                return Err(self.refuse(name, &format!("it has {setting}, which is not supported")));
+            }
+            // A profile that names itself as its source has the keys for that.
+            let is_own_source = depth > 0 && get("source_profile") == Some(name);
+            if let Some(role) = get("role_arn").filter(|_| !is_own_source) {
+                if let Some(file) = get("web_identity_token_file") {
+                    let session = get("role_session_name");
+                    return self.assume_role_with_web_identity(file, role, session).await.map(Some);
+                }
+                let base = self.source_of_role(name, depth).await?;
+                return self.assume_role(name, role, &base).await.map(Some);
+            }
+            if let (Some(id), Some(secret)) = (get("aws_access_key_id"), get("aws_secret_access_key")) {
+                let token = get("aws_session_token").map(Secret::new);
+                return Ok(Some(Keys { id: id.to_owned(), secret: Secret::new(secret), token, expires: None, source }));
+            }
+            if get("sso_session").is_some() || get("sso_start_url").is_some() {
+                return self.from_sso(name).await.map(Some);
+            }
+            if let Some(command) = get("credential_process") {
+                return process::run(command, &source).await.map(Some);
+            }
+            Ok(None)
+        })
+    }
+
+    /// Returns the keys with which the role of a profile is assumed.
+    async fn source_of_role(&self, name: &str, depth: usize) -> Outcome<Keys> {
+        let get = |setting: &str| self.profiles.get(name, setting);
+        let keys = match (get("source_profile"), get("credential_source")) {
+            (Some(source), _) if depth >= MAX_PROFILES => {
+                return Err(self.refuse(name, &format!("its source profiles do not end ({source})")));
+            }
+            (Some(source), _) if !self.profiles.has(source) => {
+                return Err(self.refuse(name, &format!("its source profile {source} does not exist")));
+            }
+            (Some(source), _) => self.from_profile(source, depth + 1).await?,
+            (None, Some("Environment")) => self.from_environment()?,
+            (None, Some("EcsContainer")) => self.from_container().await?,
+            (None, Some("Ec2InstanceMetadata")) => self.from_instance().await?,
+            (None, _) => return Err(self.refuse(name, "it has a role_arn, but no source_profile or credential_source")),
+        };
+        keys.ok_or_else(|| self.refuse(name, "the source of its role has no keys"))
+    }
+
+    /// Returns a failure about a profile, with a way that does not depend on how its keys are found.
+    fn refuse(&self, profile: &str, why: &str) -> Failure {
+        Failure::environment(WHAT, why).on(Subject::field(format!("the profile {profile}"))).with_hint(format!(
+            "run `eval \"$(aws configure export-credentials --profile {profile} --format env)\"`, then the same command without --profile"
+        ))
+    }
+
+    /// Sends a request for keys, with further tries if they may help. Returns the status and the body of the answer.
+    async fn fetch(&self, request: RequestBuilder, is_direct: bool, subject: &str) -> Outcome<(u16, Vec<u8>)> {
+        let failed = || Failure::environment(WHAT, format!("{subject} has no valid address"));
+        let request = request.build().map_err(|_| failed())?;
+        let mut patience = self.network.patience(request.url());
+        loop {
+            let again = request.try_clone().ok_or_else(failed)?;
+            let setback = match self.network.send(self.network.client(is_direct), again, subject).await? {
+                Ok(mut reply) => {
+                    let (status, mut body) = (reply.status(), Vec::new());
+                    match reply.read(&mut body, MAX_ANSWER_BYTES).await {
+                        Ok(()) if ![429, 500, 502, 503, 504].contains(&status) => return Ok((status, body)),
+                        Ok(()) => super::super::retry::Setback::new(format!("the server answers {status}")),
+                        Err(setback) => setback,
+                    }
+                }
+                Err(setback) => setback,
+            };
+            patience.wait(&setback).await.map_err(|failure| failure.on(Subject::field(subject)))?;
+        }
+    }
+}
+
+/// Parses keys as `credential_process` prints them, and as the services of containers and instances answer, which say `Token`.
+fn parse_keys(json: &[u8], source: &str) -> Option<Keys> {
+    let json: serde_json::Value = serde_json::from_slice(json).ok()?;
+    let text = |name: &str| json.get(name).and_then(serde_json::Value::as_str).filter(|text| !text.is_empty());
+    let expires = match text("Expiration") {
+        Some(expires) => Some(super::dates::parse_iso_time(expires)?),
+        None => None,
+    };
+    Some(Keys {
+        id: text("AccessKeyId")?.to_owned(),
+        secret: Secret::new(text("SecretAccessKey")?),
+        token: text("SessionToken").or_else(|| text("Token")).map(Secret::new),
+        expires,
+        source: source.to_owned(),
+    })
+}

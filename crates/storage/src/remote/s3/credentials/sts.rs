@@ -1,0 +1,89 @@
+//! Keys of a role, from the security token service.
+
+use super::super::answers::text_of;
+use super::super::config::domain;
+use super::super::dates::parse_iso_time;
+use super::super::profiles::MAX_FILE_BYTES;
+use super::super::signature::{encode, Signer};
+use super::{CredentialChain, Keys, Secret, WHAT};
+use crate::read::read_whole;
+use gristmill_core::{Failure, Outcome, Subject};
+use reqwest::header::{HeaderMap, HeaderValue, CONTENT_TYPE};
+use reqwest::Url;
+use std::time::SystemTime;
+
+/// Version of the interface.
+const VERSION: &str = "2011-06-15";
+/// Name of the session if none is set.
+const SESSION: &str = "gristmill";
+
+impl CredentialChain {
+    /// Assumes the role of a profile with other keys.
+    pub(super) async fn assume_role(&self, profile: &str, role: &str, base: &Keys) -> Outcome<Keys> {
+        let get = |setting: &str| self.profiles.get(profile, setting);
+        let mut form = vec![
+            ("Action", "AssumeRole"),
+            ("Version", VERSION),
+            ("RoleArn", role),
+            ("RoleSessionName", get("role_session_name").unwrap_or(SESSION)),
+        ];
+        let optional = [("DurationSeconds", "duration_seconds"), ("ExternalId", "external_id")];
+        form.extend(optional.into_iter().filter_map(|(name, setting)| Some((name, get(setting)?))));
+        self.ask_for_role(&form, Some(base), &format!("the profile {profile}")).await
+    }
+
+    /// Assumes a role with the token of a file.
+    pub(super) async fn assume_role_with_web_identity(
+        &self,
+        file: &str,
+        role: &str,
+        session: Option<&str>,
+    ) -> Outcome<Keys> {
+        let path = self.environment.path(file);
+        let refuse = || Failure::environment(WHAT, "there is no such file").on(Subject::path(&path));
+        let token = read_whole(&path, MAX_FILE_BYTES)?.ok_or_else(refuse)?;
+        let token = Secret::new(String::from_utf8_lossy(&token).trim());
+        let form = [
+            ("Action", "AssumeRoleWithWebIdentity"),
+            ("Version", VERSION),
+            ("RoleArn", role),
+            ("RoleSessionName", session.unwrap_or(SESSION)),
+            ("WebIdentityToken", token.reveal()),
+        ];
+        self.ask_for_role(&form, None, "the web identity").await
+    }
+
+    async fn ask_for_role(&self, form: &[(&str, &str)], base: Option<&Keys>, source: &str) -> Outcome<Keys> {
+        let usual = format!("https://sts.{}.{}", self.region, domain(&self.region));
+        let endpoint = self.environment.text("AWS_ENDPOINT_URL_STS").unwrap_or(usual);
+        let refuse = |why: &str| Failure::environment(WHAT, why).on(Subject::field(source));
+        let url = Url::parse(&endpoint).map_err(|_| refuse("AWS_ENDPOINT_URL_STS is no address"))?;
+        let form: Vec<_> = form.iter().map(|(name, value)| format!("{name}={}", encode(value, ""))).collect();
+        let body = form.join("&");
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded; charset=utf-8"));
+        if let Some(keys) = base {
+            let signer = Signer { keys, region: &self.region, service: "sts", time: SystemTime::now() };
+            signer.sign("POST", &url, &mut headers, body.as_bytes());
+        }
+        let request = self.network.client(false).post(url).headers(headers).body(body);
+        let (status, answer) = self.fetch(request, false, "the token service").await?;
+        let text = |name: &str| text_of(&answer, name).filter(|text| !text.is_empty());
+        if status != 200 {
+            let code = text("Code").unwrap_or_default();
+            let code = code.chars().filter(char::is_ascii_alphanumeric).take(64).collect::<String>();
+            return Err(refuse(&format!("the token service answers {status} {code}").trim_end().to_owned())
+                .with_hint("check the role, and who may assume it"));
+        }
+        let keys = || {
+            Some(Keys {
+                id: text("AccessKeyId")?,
+                secret: Secret::new(text("SecretAccessKey")?),
+                token: Some(Secret::new(text("SessionToken")?)),
+                expires: Some(parse_iso_time(&text("Expiration")?)?),
+                source: source.to_owned(),
+            })
+        };
+        keys().ok_or_else(|| refuse("the answer of the token service has no keys"))
+    }
+}

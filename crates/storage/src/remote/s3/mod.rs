@@ -1,0 +1,226 @@
+//! `s3://BUCKET/KEY`: Amazon S3, and what has its interface.
+//!
+//! Reads and lists. Owns the form of the requests, the credentials, and what the refusals mean; how often and when requests are sent is the
+//! matter of `remote/network`, which ranges are read that of `remote/blocks`.
+
+mod answers;
+mod client;
+mod config;
+mod credentials;
+mod dates;
+mod failures;
+mod object;
+mod profiles;
+mod signature;
+#[cfg(test)]
+mod tests;
+
+use super::super::files::FileInfo;
+use super::super::location::RemoteUrl;
+use super::super::store::{RangeRead, Scheme, Store, StoreEntry, TakeEntry};
+use super::blocks::{BlockReader, BLOCK_UNIT};
+use super::network::{Network, Pending};
+use super::store_settings::remote_settings;
+use answers::{parse_page, Page};
+use client::{Action, Answer, Call, S3Client, S3Context};
+use failures::Refusal;
+use gristmill_core::{Failure, Outcome};
+use object::{get_range, plain_etag, ObjectSource, ObjectVersion};
+use profiles::Environment;
+use reqwest::Method;
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The rows of the store.
+pub(crate) const SCHEME: Scheme = Scheme { name: "s3", title: "Amazon S3", open };
+pub(crate) const ALIAS: Scheme = Scheme { name: "s3a", ..SCHEME };
+
+/// Time for which what is known of an object counts for each opening of it; later it counts once.
+const FRESH: Duration = Duration::from_secs(5);
+/// Maximum number of objects whose versions are known.
+const MAX_VERSIONS: usize = 100_000;
+
+fn open(url: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
+    static CONTEXT: OnceLock<Outcome<Arc<S3Context>>> = OnceLock::new();
+    let new = || S3Context::new(Network::of_process()?, remote_settings(), Environment::of_process()).map(Arc::new);
+    let context = CONTEXT.get_or_init(new).clone()?;
+    Ok(Arc::new(S3Store::new(context, url.bucket)))
+}
+
+type PendingAnswer = Pending<Outcome<Result<Answer, Refusal>>>;
+
+fn finish(answer: PendingAnswer) -> io::Result<Result<Answer, Refusal>> {
+    answer.finish().and_then(|answer| answer).map_err(Failure::into_io)
+}
+
+/// A bucket.
+struct S3Store {
+    client: Arc<S3Client>,
+    /// Versions that listings and other answers gave, so that opening needs no further request.
+    versions: Mutex<HashMap<String, (ObjectVersion, Instant)>>,
+}
+
+impl S3Store {
+    fn new(context: Arc<S3Context>, bucket: &str) -> Self {
+        Self { client: Arc::new(S3Client::new(context, bucket)), versions: Mutex::default() }
+    }
+
+    /// Sends a request.
+    fn begin_call(&self, call: Call) -> PendingAnswer {
+        let client = Arc::clone(&self.client);
+        self.client.context.network.begin(async move { client.call(&call).await })
+    }
+
+    /// Sends a request and waits for the answer.
+    fn ask(&self, call: Call) -> io::Result<Result<Answer, Refusal>> {
+        finish(self.begin_call(call))
+    }
+
+    fn explain(&self, refusal: &Refusal, action: Action, key: &str) -> io::Error {
+        refusal.explain(&self.client, action, key).into_io()
+    }
+
+    fn remember(&self, key: &str, version: &ObjectVersion) {
+        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        if versions.len() >= MAX_VERSIONS {
+            versions.clear();
+        }
+        versions.insert(key.to_owned(), (version.clone(), Instant::now()));
+    }
+
+    fn known_version(&self, key: &str) -> Option<ObjectVersion> {
+        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        let (version, at) = versions.get(key)?.clone();
+        if at.elapsed() > FRESH {
+            versions.remove(key);
+        }
+        Some(version)
+    }
+
+    /// Returns size and version of an object; `None` if there is none.
+    fn head(&self, key: &str) -> io::Result<Result<ObjectVersion, Refusal>> {
+        Ok(self.ask(head(key))?.map(|answer| {
+            let bytes = answer.header("content-length").and_then(|bytes| bytes.parse().ok()).unwrap_or_default();
+            let version = ObjectVersion::of(&answer, bytes);
+            self.remember(key, &version);
+            version
+        }))
+    }
+
+    /// Returns the page of a listing that a request asked for.
+    fn page(&self, answer: PendingAnswer) -> io::Result<Page> {
+        let refusal = match finish(answer)? {
+            Ok(answer) => match parse_page(&answer.body) {
+                Some(page) => return Ok(page),
+                None => Refusal::of_success(200, "with a listing that cannot be read"),
+            },
+            Err(refusal) => refusal,
+        };
+        Err(self.explain(&refusal, Action::List, ""))
+    }
+
+    /// Opens an object with a request for its beginning. `etag`: the version that it has to have.
+    fn begin(&self, key: &str, etag: Option<String>) -> io::Result<Result<(ObjectVersion, Vec<u8>), Refusal>> {
+        let refusal = match self.ask(get_range(key, 0..BLOCK_UNIT, etag))? {
+            Ok(answer) => return Ok(Ok((ObjectVersion::of(&answer, answer.total), answer.body))),
+            Err(refusal) if refusal.status != 416 => return Ok(Err(refusal)),
+            Err(refusal) => refusal,
+        };
+        // An empty object has no range that could be read.
+        Ok(match self.head(key)? {
+            Ok(version) if version.bytes == 0 => Ok((version, Vec::new())),
+            Ok(_) => Err(refusal),
+            Err(refusal) => Err(refusal),
+        })
+    }
+}
+
+fn head(key: &str) -> Call {
+    Call { method: Method::HEAD, range: None, ..get_range(key, 0..0, None) }
+}
+
+/// Returns the request for a page of a listing.
+fn list(prefix: String, recursive: bool, max: Option<usize>, next: Option<String>) -> Call {
+    let mut query = vec![("list-type", "2".to_owned()), ("encoding-type", "url".to_owned()), ("prefix", prefix)];
+    query.extend((!recursive).then(|| ("delimiter", "/".to_owned())));
+    query.extend(max.map(|max| ("max-keys", max.to_string())));
+    query.extend(next.map(|next| ("continuation-token", next)));
+    let (action, ending) = (Action::List, Some("</ListBucketResult>"));
+    Call { action, query, ending, range: None, ..get_range("", 0..0, None) }
+}
+
+impl Store for S3Store {
+    fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
+        let below = self.begin_call(list(url.prefix(), true, Some(1), None));
+        if url.key.is_empty() {
+            return self.page(below).map(|_| Some(FileInfo::of_prefix()));
+        }
+        let refusal = match self.head(url.key)? {
+            Ok(version) => return Ok(Some(version.info())),
+            Err(refusal) => refusal,
+        };
+        // The answer to a listing says more: that to HEAD has no code.
+        let below = self.page(below)?;
+        match refusal.is_missing_object() {
+            false => Err(self.explain(&refusal, Action::Read, url.key)),
+            true if below.objects.is_empty() => Ok(None),
+            true => Ok(Some(FileInfo::of_prefix())),
+        }
+    }
+
+    fn list(&self, folder: &RemoteUrl<'_>, recursive: bool, take: TakeEntry<'_>) -> io::Result<()> {
+        let begin = |next: Option<String>| self.begin_call(list(folder.prefix(), recursive, None, next));
+        let mut pending = Some(begin(None));
+        while let Some(answer) = pending.take() {
+            let page = self.page(answer)?;
+            // The next page comes while this one is taken.
+            pending = page.next.clone().map(|next| begin(Some(next)));
+            // Compared with the slash, as the keys below a prefix are.
+            let mut entries: Vec<(String, Option<ObjectVersion>)> =
+                page.objects.into_iter().map(|(key, version)| (key, Some(version))).collect();
+            entries.extend(page.prefixes.into_iter().map(|prefix| (prefix, None)));
+            entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+            for (mut key, version) in entries {
+                let info = match version {
+                    // What only marks a folder.
+                    Some(version) if version.bytes == 0 && key.ends_with('/') => continue,
+                    Some(version) => {
+                        self.remember(&key, &version);
+                        version.info()
+                    }
+                    None => {
+                        key.truncate(key.len().saturating_sub(1));
+                        FileInfo::of_prefix()
+                    }
+                };
+                if !take(StoreEntry { key, info })? {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&self, url: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
+        let key = url.key;
+        let known = self.known_version(key).map(|version| plain_etag(&version.etag).to_owned());
+        let known = known.filter(|etag| !etag.is_empty());
+        let is_known = known.is_some();
+        let mut opened = self.begin(key, known)?;
+        if is_known && matches!(&opened, Err(refusal) if refusal.status == 412) {
+            opened = self.begin(key, None)?;
+        }
+        match opened {
+            Ok((version, first)) => {
+                self.remember(key, &version);
+                let info = version.info();
+                let source = ObjectSource { client: Arc::clone(&self.client), key: key.to_owned(), version };
+                Ok((info, Box::new(BlockReader::new(Box::new(source), info.len(), first))))
+            }
+            Err(refusal) if refusal.is_missing_object() => Err(io::ErrorKind::NotFound.into()),
+            Err(refusal) => Err(self.explain(&refusal, Action::Read, key)),
+        }
+    }
+}

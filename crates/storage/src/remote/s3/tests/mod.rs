@@ -1,0 +1,329 @@
+mod chain;
+mod server;
+
+use super::super::network::NetworkLimits;
+use super::super::store_settings::RemoteSettings;
+use super::*;
+use gristmill_core::ExitClass;
+use server::{Fault, Server};
+use std::path::PathBuf;
+
+const KEYS: [(&str, &str); 2] = [("AWS_ACCESS_KEY_ID", "AKIDTEST"), ("AWS_SECRET_ACCESS_KEY", "verysecret")];
+
+fn limits() -> NetworkLimits {
+    NetworkLimits {
+        connections: 64,
+        connect: Duration::from_secs(5),
+        first_byte: Duration::from_secs(5),
+        silence: Duration::from_millis(200),
+        base_pause: Duration::from_millis(1),
+        patience: Duration::from_secs(10),
+        first_patience: Duration::from_secs(5),
+    }
+}
+
+fn context(settings: &RemoteSettings, values: &[(&str, &str)]) -> Outcome<Arc<S3Context>> {
+    let nowhere = [
+        ("AWS_CONFIG_FILE", "/nonexistent/config"),
+        ("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent/credentials"),
+        ("AWS_EC2_METADATA_DISABLED", "true"),
+    ];
+    let environment = Environment::of(&[&nowhere[..], values].concat());
+    S3Context::new(Network::start(limits())?, settings, environment).map(Arc::new)
+}
+
+fn store_with(server: &Server, values: &[(&str, &str)]) -> S3Store {
+    let endpoint = [("AWS_ENDPOINT_URL", server.address.as_str())];
+    S3Store::new(context(&RemoteSettings::default(), &[&endpoint[..], values].concat()).unwrap(), "b")
+}
+
+fn store(server: &Server) -> S3Store {
+    store_with(server, &KEYS)
+}
+
+fn path(key: &str) -> PathBuf {
+    PathBuf::from(format!("s3://b/{key}"))
+}
+
+fn info(store: &S3Store, key: &str) -> io::Result<Option<FileInfo>> {
+    store.info(&RemoteUrl::parse(&path(key)).unwrap())
+}
+
+fn entries(store: &S3Store, key: &str, recursive: bool) -> Vec<(String, bool)> {
+    let mut entries = Vec::new();
+    let take: TakeEntry<'_> = &mut |entry: StoreEntry| {
+        entries.push((entry.key, entry.info.is_dir()));
+        Ok(true)
+    };
+    store.list(&RemoteUrl::parse(&path(key)).unwrap(), recursive, take).unwrap();
+    entries
+}
+
+fn read(store: &S3Store, key: &str) -> io::Result<Vec<u8>> {
+    let (info, object) = store.open(&RemoteUrl::parse(&path(key)).unwrap())?;
+    let mut bytes = vec![0; info.len() as usize];
+    if !bytes.is_empty() {
+        object.read_exact_at(&mut bytes, 0)?;
+    }
+    Ok(bytes)
+}
+
+fn failure(error: io::Error) -> Failure {
+    let failure = Failure::io("reading", "s3://b/x", &error);
+    assert_eq!(failure.class, ExitClass::Environment);
+    let text = format!("{failure} {:?}", failure.hint);
+    assert!(!text.contains("verysecret") && !text.contains("hidden") && !text.contains("X-Amz"), "{text}");
+    failure
+}
+
+fn content(size: usize) -> Vec<u8> {
+    (0..size).map(|at| (at * 7 + at / 253) as u8).collect()
+}
+
+fn refuse(status: u16, code: &str) -> Fault {
+    let body = format!("<Error><Code>{code}</Code><Message>hidden</Message></Error>");
+    Fault::Answer(status, String::new(), body)
+}
+
+#[test]
+fn objects_and_folders_are_found() {
+    let server = Server::start(&[("set/a.tar", b"abc"), ("set", b"x"), ("dir/", b""), ("empty", b"")]);
+    let store = store(&server);
+    assert_eq!(info(&store, "set/a.tar").unwrap().unwrap().len(), 3);
+    assert!(info(&store, "set").unwrap().unwrap().is_file(), "the object wins");
+    assert!(info(&store, "dir").unwrap().unwrap().is_dir() && info(&store, "").unwrap().unwrap().is_dir());
+    assert_eq!(info(&store, "no").unwrap(), None);
+    assert_eq!((read(&store, "set/a.tar").unwrap(), read(&store, "empty").unwrap()), (b"abc".to_vec(), Vec::new()));
+    assert_eq!(read(&store, "no").unwrap_err().kind(), io::ErrorKind::NotFound);
+    let signed = server.requests().iter().all(|request| request.headers["authorization"].contains("AKIDTEST/"));
+    assert!(signed, "every request is signed");
+}
+
+#[test]
+fn listings_have_pages_in_order_and_unusual_keys() {
+    let mut objects: Vec<(String, Vec<u8>)> = (0..25).map(|at| (format!("p/{at:02}.tar"), vec![1])).collect();
+    for key in ["p/a b+%41/x", "p/a//b", "p/\u{e4}&<>", "p/05/", "p/05/y", "q"] {
+        objects.push((key.to_owned(), if key.ends_with('/') { Vec::new() } else { vec![2] }));
+    }
+    let objects: Vec<(&str, &[u8])> = objects.iter().map(|(key, bytes)| (key.as_str(), bytes.as_slice())).collect();
+    let server = Server::start(&objects);
+    server.state.lock().unwrap().page = 4;
+    let store = store(&server);
+    let all = entries(&store, "p", true);
+    let mut keys: Vec<&str> = objects.iter().map(|(key, _)| *key).filter(|key| key.starts_with("p/")).collect();
+    keys.retain(|key| !key.ends_with('/'));
+    keys.sort_unstable();
+    assert_eq!(all.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), keys);
+    let level = entries(&store, "p", false);
+    let folders: Vec<&str> = level.iter().filter(|(_, is_folder)| *is_folder).map(|(key, _)| key.as_str()).collect();
+    assert_eq!(folders, ["p/05", "p/a b+%41", "p/a"]);
+    assert_eq!(level.len(), 29);
+    for key in ["p/a b+%41/x", "p/a//b", "p/\u{e4}&<>"] {
+        assert_eq!(read(&store, key).unwrap(), [2], "{key}");
+    }
+}
+
+#[test]
+fn versions_of_listings_are_those_of_objects() {
+    let server = Server::start(&[("k", b"abc")]);
+    let store = store(&server);
+    let mut listed = None;
+    let bucket = path("");
+    let url = RemoteUrl::parse(&bucket).unwrap();
+    store
+        .list(&url, true, &mut |entry| {
+            listed = Some(entry.info);
+            Ok(true)
+        })
+        .unwrap();
+    assert_eq!(listed, info(&store, "k").unwrap());
+    let object = path("k");
+    assert_eq!(listed.unwrap(), store.open(&RemoteUrl::parse(&object).unwrap()).unwrap().0);
+    let opened = server.requests().pop().unwrap();
+    assert!(opened.headers.contains_key("if-match") && opened.method == "GET");
+    // An object that was replaced after the listing is opened as it is now.
+    server.state.lock().unwrap().objects.insert("k".to_owned(), b"other".to_vec());
+    assert_eq!(read(&store, "k").unwrap(), b"other");
+}
+
+#[test]
+fn damaged_answers_are_completed() {
+    let bytes = content(300_000);
+    let server = Server::start(&[("k", &bytes)]);
+    for fault in [
+        Fault::Cut(0),
+        Fault::Cut(1000),
+        Fault::Cut(70_000),
+        Fault::Short(500),
+        Fault::Short(0),
+        Fault::Stall(10),
+        refuse(503, "SlowDown"),
+        refuse(500, "InternalError"),
+        refuse(400, "RequestTimeout"),
+        Fault::Answer(429, "Retry-After: 0\r\n".to_owned(), String::new()),
+    ] {
+        for _ in 0..2 {
+            server.fault("/b/k", fault.clone());
+        }
+        assert_eq!(read(&store(&server), "k").unwrap(), bytes, "{fault:?}");
+        assert!(server.state.lock().unwrap().faults.is_empty(), "{fault:?}");
+    }
+    server.fault("/b?", Fault::Cut(60));
+    server.fault("/b?", Fault::Short(60));
+    assert_eq!(entries(&store(&server), "", true), [("k".to_owned(), false)]);
+}
+
+#[test]
+fn a_body_that_makes_progress_is_never_given_up() {
+    let bytes = content(60_000);
+    let server = Server::start(&[("k", &bytes)]);
+    for _ in 0..30 {
+        server.fault("/b/k", Fault::Cut(1000));
+    }
+    assert_eq!(read(&store(&server), "k").unwrap(), bytes);
+    let last = server.requests().pop().unwrap();
+    assert_eq!(last.headers["range"], "bytes=30000-59999");
+    assert!(last.headers.contains_key("if-match"));
+}
+
+#[test]
+fn answers_that_do_not_fit_are_refused() {
+    let bytes = content(400_000);
+    for (fault, why) in [(Fault::OtherTag, "changed while"), (Fault::Whole, "does not answer ranges")] {
+        let server = Server::start(&[("k", &bytes)]);
+        let store = store(&server);
+        let address = path("k");
+        let (info, object) = store.open(&RemoteUrl::parse(&address).unwrap()).unwrap();
+        server.fault("/b/k", fault);
+        let error = object.read_exact_at(&mut vec![0; info.len() as usize], 0).unwrap_err();
+        assert!(failure(error).why.contains(why), "{why}");
+    }
+    let server = Server::start(&[("k", &bytes)]);
+    let store = store(&server);
+    let address = path("k");
+    let (_, object) = store.open(&RemoteUrl::parse(&address).unwrap()).unwrap();
+    server.state.lock().unwrap().objects.insert("k".to_owned(), content(400_001));
+    let error = object.read_exact_at(&mut [0; 10], 200_000).unwrap_err();
+    assert!(failure(error).hint.unwrap().contains("nobody writes"));
+}
+
+#[test]
+fn every_request_of_a_host_waits_as_it_asks() {
+    let server = Server::start(&[("k", b"abc"), ("l", b"abc")]);
+    let store = store(&server);
+    assert!(info(&store, "k").unwrap().is_some());
+    server.fault("/b/k", Fault::Answer(429, "Retry-After: 1\r\n".to_owned(), String::new()));
+    let begin = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| read(&store, "k").unwrap());
+        std::thread::sleep(Duration::from_millis(200));
+        assert_eq!(read(&store, "l").unwrap(), b"abc");
+    });
+    assert!(begin.elapsed() >= Duration::from_secs(1));
+    let early = server
+        .requests()
+        .iter()
+        .filter(|request| request.at > begin && request.at < begin + Duration::from_millis(900))
+        .count();
+    assert_eq!(early, 1);
+}
+
+#[test]
+fn refusals_have_their_own_words() {
+    for (status, code, why) in [
+        (403, "InvalidAccessKeyId", "does not know the key …TEST"),
+        (403, "SignatureDoesNotMatch", "secret of the key …TEST is wrong"),
+        (403, "AccessDenied", "may not have it listed"),
+        (403, "ExpiredToken", "credentials have ended"),
+        (404, "NoSuchBucket", "there is no such bucket"),
+        (301, "PermanentRedirect", "301 PermanentRedirect for the region us-east-1"),
+        (400, "Weird<b>", "the store answers 400"),
+    ] {
+        let server = Server::start(&[("k", b"abc")]);
+        (0..20).for_each(|_| server.fault("/b", refuse(status, code)));
+        let failure = failure(info(&store(&server), "").unwrap_err());
+        assert!(failure.why.contains(why), "{failure}");
+    }
+    let server = Server::start(&[("k", b"abc")]);
+    let class = "<Error><Code>InvalidObjectState</Code><StorageClass>GLACIER</StorageClass></Error>";
+    server.fault("/b/k", Fault::Answer(403, String::new(), class.to_owned()));
+    assert!(failure(read(&store(&server), "k").unwrap_err()).why.contains("archived (GLACIER)"));
+    (0..20).for_each(|_| server.fault("/b/k", refuse(503, "SlowDown")));
+    let failure = failure(read(&store(&server), "k").unwrap_err());
+    assert_eq!(failure.why, "the store asks to slow down, after 10 tries");
+    assert!(failure.hint.unwrap().contains("--connections"));
+}
+
+#[test]
+fn the_region_of_an_answer_is_taken_once() {
+    for (status, code) in [(301, "PermanentRedirect"), (400, "AuthorizationHeaderMalformed")] {
+        let server = Server::start(&[("k", b"abc")]);
+        let body = format!("<Error><Code>{code}</Code><Region>eu-west-3</Region></Error>");
+        server.fault("/b/k", Fault::Answer(status, String::new(), body));
+        let store = store(&server);
+        assert_eq!(read(&store, "k").unwrap(), b"abc");
+        assert!(server.requests().pop().unwrap().headers["authorization"].contains("/eu-west-3/s3/"));
+        let header = "x-amz-bucket-region: eu-west-2\r\n".to_owned();
+        server.fault("HEAD", Fault::Answer(status, header, String::new()));
+        assert!(info(&store, "k").unwrap().is_some());
+    }
+}
+
+#[test]
+fn the_clock_of_the_store_is_taken_once() {
+    let server = Server::start(&[("k", b"abc")]);
+    let body = "<Error><Code>RequestTimeTooSkewed</Code></Error>".to_owned();
+    let date = "Date: Thu, 01 Jan 2015 00:00:00 GMT\r\n".to_owned();
+    server.fault("/b/k", Fault::Answer(403, date, body));
+    assert_eq!(read(&store(&server), "k").unwrap(), b"abc");
+    assert!(server.requests().pop().unwrap().headers["x-amz-date"].starts_with("20150101T"));
+}
+
+#[test]
+fn a_store_that_is_not_there_is_named_soon() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let values = [&KEYS[..], &[("AWS_ENDPOINT_URL", address.as_str())]].concat();
+    let store = S3Store::new(context(&RemoteSettings::default(), &values).unwrap(), "b");
+    let failure = failure(info(&store, "k").unwrap_err());
+    assert!(failure.why.contains("refuses the connection") && failure.why.ends_with("after 3 tries"), "{failure}");
+    assert!(failure.hint.unwrap().contains("AWS_ENDPOINT_URL"));
+}
+
+#[test]
+fn reads_without_keys_are_tried_without_a_signature() {
+    let server = Server::start(&[("k", b"abc")]);
+    let store = store_with(&server, &[("AWS_REQUEST_PAYER", "requester")]);
+    assert_eq!(read(&store, "k").unwrap(), b"abc");
+    let request = server.requests().pop().unwrap();
+    assert!(!request.headers.contains_key("authorization"));
+    assert_eq!(request.headers["x-amz-request-payer"], "requester");
+    (0..2).for_each(|_| server.fault("/b", refuse(403, "AccessDenied")));
+    let failure = failure(read(&store, "k").unwrap_err());
+    assert_eq!(failure.why, "no credentials for this store were found");
+    assert!(failure.hint.unwrap().contains("--anonymous"));
+}
+
+#[test]
+fn large_objects_are_read_by_several_threads() {
+    let bytes = content(20 << 20);
+    let server = Server::start(&[("k", &bytes)]);
+    let store = store(&server);
+    let address = path("k");
+    let (_, object) = store.open(&RemoteUrl::parse(&address).unwrap()).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4usize {
+            let (object, bytes) = (&object, &bytes);
+            scope.spawn(move || {
+                let mut buffer = vec![0; 100_000];
+                for at in (thread * (5 << 20)..(thread + 1) * (5 << 20) - buffer.len()).step_by(buffer.len()) {
+                    object.read_exact_at(&mut buffer, at as u64).unwrap();
+                    assert_eq!(buffer, bytes[at..at + buffer.len()]);
+                }
+            });
+        }
+    });
+    let ranges: Vec<String> = server.requests().iter().map(|request| request.headers["range"].clone()).collect();
+    assert!(ranges.len() < 80, "{ranges:#?}");
+}

@@ -1,0 +1,232 @@
+//! A small store on the loopback address, with faults.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// What happens to the next request for a path instead of its answer.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// Another answer: status, headers with `\r\n` after each, body.
+    Answer(u16, String, String),
+    /// The body ends after some bytes, and the connection is closed.
+    Cut(usize),
+    /// The same, and its length is that of what is left.
+    Short(usize),
+    /// The tag of the object is another.
+    OtherTag,
+    /// Nothing is sent after some bytes of the body.
+    Stall(usize),
+    /// The whole object, whatever range is asked for.
+    Whole,
+}
+
+/// A request that came.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    pub method: String,
+    pub target: String,
+    pub headers: HashMap<String, String>,
+    pub at: Instant,
+}
+
+#[derive(Default)]
+pub struct State {
+    pub objects: BTreeMap<String, Vec<u8>>,
+    /// By method, or beginning of a target.
+    pub faults: Vec<(String, Fault)>,
+    pub requests: Vec<Seen>,
+    pub page: usize,
+    /// Answers of other services, by the beginning of the target.
+    pub services: Vec<(String, u16, String)>,
+}
+
+pub struct Server {
+    pub address: String,
+    pub state: Arc<Mutex<State>>,
+}
+
+impl Server {
+    /// Starts a store with the bucket `b`.
+    pub fn start(objects: &[(&str, &[u8])]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let objects = objects.iter().map(|(key, bytes)| ((*key).to_owned(), bytes.to_vec())).collect();
+        let state = Arc::new(Mutex::new(State { objects, page: 1000, ..State::default() }));
+        let shared = Arc::clone(&state);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let state = Arc::clone(&shared);
+                std::thread::spawn(move || serve(&stream, &state));
+            }
+        });
+        Self { address, state }
+    }
+
+    pub fn fault(&self, place: &str, fault: Fault) {
+        self.state.lock().unwrap().faults.push((place.to_owned(), fault));
+    }
+
+    pub fn requests(&self) -> Vec<Seen> {
+        self.state.lock().unwrap().requests.clone()
+    }
+}
+
+fn serve(stream: &TcpStream, state: &Mutex<State>) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    while let Some(request) = read_request(&mut reader) {
+        let (fault, reply) = {
+            let mut state = state.lock().unwrap();
+            state.requests.push(request.clone());
+            let is_meant = |place: &str| request.method == place || request.target.starts_with(place);
+            let at = state.faults.iter().position(|(place, _)| is_meant(place));
+            let fault = at.map(|at| state.faults.remove(at).1);
+            (fault.clone(), answer(&state, &request, fault.as_ref()))
+        };
+        if !send(stream, &request, reply, fault) {
+            return;
+        }
+    }
+}
+
+fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Seen> {
+    let mut line = String::new();
+    reader.read_line(&mut line).ok().filter(|count| *count > 0)?;
+    let mut words = line.split(' ');
+    let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
+    let mut headers = HashMap::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok().filter(|count| *count > 0)?;
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+    }
+    let length = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+    let mut body = vec![0; length];
+    std::io::Read::read_exact(reader, &mut body).ok()?;
+    headers.insert("(body)".to_owned(), String::from_utf8(body).unwrap());
+    Some(Seen { method, target, headers, at: Instant::now() })
+}
+
+struct Reply {
+    status: u16,
+    headers: String,
+    body: Vec<u8>,
+}
+
+fn error(status: u16, code: &str) -> Reply {
+    let body = format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code><Message>hidden message</Message></Error>");
+    Reply { status, headers: String::new(), body: body.into_bytes() }
+}
+
+fn answer(state: &State, request: &Seen, fault: Option<&Fault>) -> Reply {
+    if let Some(Fault::Answer(status, headers, body)) = fault {
+        return Reply { status: *status, headers: headers.clone(), body: body.clone().into_bytes() };
+    }
+    if let Some((_, status, body)) = state.services.iter().find(|(place, ..)| request.target.starts_with(place)) {
+        return Reply { status: *status, headers: String::new(), body: body.clone().into_bytes() };
+    }
+    let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
+    let path = decode(path);
+    let Some(rest) = path.strip_prefix("/b") else { return error(404, "NoSuchBucket") };
+    match rest.strip_prefix('/') {
+        None => listing(state, query),
+        Some(key) => object(state, request, key, fault),
+    }
+}
+
+fn object(state: &State, request: &Seen, key: &str, fault: Option<&Fault>) -> Reply {
+    let Some(bytes) = state.objects.get(key) else { return error(404, "NoSuchKey") };
+    let tag = format!("\"{:x}\"", xxhash_rust::xxh3::xxh3_64(bytes));
+    if request.headers.get("if-match").is_some_and(|wanted| *wanted != tag) {
+        return error(412, "PreconditionFailed");
+    }
+    let tag = if matches!(fault, Some(Fault::OtherTag)) { "\"other\"".to_owned() } else { tag };
+    let mut headers = format!("ETag: {tag}\r\nLast-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n");
+    let range = request.headers.get("range").filter(|_| !matches!(fault, Some(Fault::Whole)));
+    let Some(range) = range else { return Reply { status: 200, headers, body: bytes.clone() } };
+    let (start, end) = range.strip_prefix("bytes=").unwrap().split_once('-').unwrap();
+    let (start, end) = (start.parse::<usize>().unwrap(), end.parse::<usize>().unwrap());
+    assert!(start <= end, "an inverted range");
+    if start >= bytes.len() {
+        return error(416, "InvalidRange");
+    }
+    let end = (end + 1).min(bytes.len());
+    headers += &format!("Content-Range: bytes {start}-{}/{}\r\n", end - 1, bytes.len());
+    Reply { status: 206, headers, body: bytes[start..end].to_vec() }
+}
+
+fn listing(state: &State, query: &str) -> Reply {
+    let query: HashMap<&str, String> =
+        query.split('&').filter_map(|pair| pair.split_once('=')).map(|(name, value)| (name, decode(value))).collect();
+    let (prefix, delimiter) = (&query["prefix"], query.contains_key("delimiter"));
+    assert_eq!(query["encoding-type"], "url");
+    let page = query.get("max-keys").map_or(state.page, |max| max.parse().unwrap());
+    let after = query.get("continuation-token");
+    let mut names: Vec<String> = Vec::new();
+    for key in state.objects.keys().filter(|key| key.starts_with(prefix.as_str())) {
+        let name = match key[prefix.len()..].split_once('/').filter(|_| delimiter) {
+            Some((folder, _)) => format!("{prefix}{folder}/"),
+            None => key.clone(),
+        };
+        if names.last() != Some(&name) && after.is_none_or(|after| name > *after) {
+            names.push(name);
+        }
+    }
+    let is_truncated = names.len() > page;
+    names.truncate(page);
+    let mut xml =
+        format!("<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>{is_truncated}</IsTruncated>");
+    if is_truncated {
+        xml += &format!("<NextContinuationToken>{}</NextContinuationToken>", names.last().unwrap());
+    }
+    for name in &names {
+        let encoded = super::super::signature::encode(name, "/").replace("%20", "+");
+        xml += &match state.objects.get(name).filter(|_| !(delimiter && name.ends_with('/'))) {
+            Some(bytes) => format!(
+                "<Contents><Key>{encoded}</Key><LastModified>1994-11-06T08:49:37.123Z</LastModified>\
+                 <ETag>&quot;{:x}&quot;</ETag><Size>{}</Size></Contents>",
+                xxhash_rust::xxh3::xxh3_64(bytes),
+                bytes.len()
+            ),
+            None => format!("<CommonPrefixes><Prefix>{encoded}</Prefix></CommonPrefixes>"),
+        };
+    }
+    Reply { status: 200, headers: String::new(), body: (xml + "</ListBucketResult>\n").into_bytes() }
+}
+
+fn decode(text: &str) -> String {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next().unwrap().as_bytes().to_vec();
+    for part in parts {
+        bytes.push(u8::from_str_radix(&part[..2], 16).unwrap());
+        bytes.extend(&part.as_bytes()[2..]);
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
+/// Returns whether the connection goes on.
+fn send(mut stream: &TcpStream, request: &Seen, reply: Reply, fault: Option<Fault>) -> bool {
+    let Reply { status, headers, mut body } = reply;
+    let (mut length, mut cut) = (body.len(), None);
+    match fault {
+        Some(Fault::Cut(count) | Fault::Stall(count)) => cut = Some(count),
+        Some(Fault::Short(count)) => {
+            body.truncate(count);
+            length = body.len();
+        }
+        _ => {}
+    }
+    let head = format!("HTTP/1.1 {status} X\r\n{headers}Content-Length: {length}\r\n\r\n");
+    if request.method == "HEAD" {
+        body.clear();
+    }
+    body.truncate(cut.unwrap_or(body.len()));
+    let is_sent = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&body)).is_ok();
+    if matches!(fault, Some(Fault::Stall(_))) {
+        std::thread::sleep(Duration::from_secs(2));
+    }
+    is_sent && cut.is_none()
+}

@@ -1,0 +1,48 @@
+//! What the flags say about stores; the environment and the files of the stores' own tools say the rest.
+
+use std::sync::OnceLock;
+
+/// Requests that a host gets at once by default.
+const DEFAULT_CONNECTIONS: usize = 64;
+
+/// Settings of all stores of the process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteSettings {
+    /// Name of the profile with credentials and settings.
+    pub profile: Option<String>,
+    /// Region of the buckets.
+    pub region: Option<String>,
+    /// Address of the store, in place of that of its maker.
+    pub endpoint_url: Option<String>,
+    /// Whether requests carry no signature.
+    pub anonymous: bool,
+    /// Whether the one who asks agrees to pay for the requests.
+    pub request_payer: bool,
+    /// Requests that a host gets at once, at most.
+    pub connections: usize,
+}
+
+impl Default for RemoteSettings {
+    fn default() -> Self {
+        Self {
+            profile: None,
+            region: None,
+            endpoint_url: None,
+            anonymous: false,
+            request_payer: false,
+            connections: DEFAULT_CONNECTIONS,
+        }
+    }
+}
+
+static SETTINGS: OnceLock<RemoteSettings> = OnceLock::new();
+
+/// Sets the settings of the process. Has no effect after the first call, or after a store was used.
+pub fn set_remote_settings(settings: RemoteSettings) {
+    _ = SETTINGS.set(settings);
+}
+
+/// Returns the settings of the process.
+pub(super) fn remote_settings() -> &'static RemoteSettings {
+    SETTINGS.get_or_init(RemoteSettings::default)
+}
