@@ -160,12 +160,11 @@ impl BlockReader {
         let ahead = state.ahead_of(read, self.blocks.bytes);
         let mut missing = state.missing(read, self.blocks.bytes);
         let first_ahead = missing.len();
-        missing.extend(state.missing(&ahead, self.blocks.bytes).into_iter().filter(|range| range.start >= read.end));
+        missing.extend(state.missing(&ahead, self.blocks.bytes));
         let mut begun = Vec::with_capacity(missing.len());
         for (at, range) in missing.into_iter().enumerate() {
             let size = range.end - range.start;
-            let is_covered = state.at(range.start).is_some();
-            if is_covered || at >= first_ahead && TOTAL_BYTES.load(Ordering::Relaxed) + size > MAX_TOTAL_BYTES {
+            if at >= first_ahead && TOTAL_BYTES.load(Ordering::Relaxed) + size > MAX_TOTAL_BYTES {
                 continue;
             }
             state.insert(range.clone());
@@ -275,7 +274,8 @@ impl BlockState {
             window => (window * 2).min(MAX_WINDOW_BYTES),
         };
         stream.next = read.end;
-        let mut ahead = read.end..read.end;
+        let end = read.end.next_multiple_of(BLOCK_UNIT);
+        let mut ahead = end..end;
         if read.end + stream.window / 2 >= stream.fetched && stream.fetched < size {
             stream.window = window;
             // What another one reads in order is not fetched twice.
