@@ -251,25 +251,40 @@ fn asked_pause(headers: &HeaderMap) -> Option<Duration> {
     after.or_else(limit)
 }
 
+/// Returns an error and the errors that it was caused by.
+fn causes<'e>(error: &'e reqwest::Error) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    let first: &'e (dyn Error + 'static) = error;
+    std::iter::successors(Some(first), |cause| {
+        let cause: &'e (dyn Error + 'static) = *cause;
+        match cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
+            Some(inner) => Some(inner),
+            None => cause.source(),
+        }
+    })
+}
+
+/// Returns what is wrong with the certificate of the server, if that is why no answer came.
+pub(super) fn certificate_error(error: &reqwest::Error) -> Option<&rustls::CertificateError> {
+    causes(error).find_map(|cause| match cause.downcast_ref::<rustls::Error>()? {
+        rustls::Error::InvalidCertificate(error) => Some(error),
+        _ => None,
+    })
+}
+
 /// Returns why no answer came; a failure if another try is of no use.
 pub(super) fn setback_of(error: &reqwest::Error, url: &Url) -> Outcome<Setback> {
     let host = host(url);
+    if certificate_error(error).is_some() {
+        return Err(Failure::environment(WHAT, "its certificate is not trusted")
+            .on(Subject::path(host))
+            .with_hint("SSL_CERT_FILE or REQUESTS_CA_BUNDLE names a file with the certificates to trust"));
+    }
     let (mut io_kind, mut is_name) = (None, false);
-    let mut next: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(cause) = next {
-        if let Some(rustls::Error::InvalidCertificate(_)) = cause.downcast_ref::<rustls::Error>() {
-            return Err(Failure::environment(WHAT, "its certificate is not trusted")
-                .on(Subject::path(host))
-                .with_hint("SSL_CERT_FILE or REQUESTS_CA_BUNDLE names a file with the certificates to trust"));
-        }
+    for cause in causes(error) {
         if let Some(io) = cause.downcast_ref::<std::io::Error>() {
             io_kind = Some(io.kind());
         }
         is_name |= cause.to_string().contains("dns error");
-        next = match cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
-            Some(inner) => Some(inner),
-            None => cause.source(),
-        };
     }
     let why = match io_kind {
         _ if error.is_timeout() && !error.is_connect() => "the server sends nothing".to_owned(),

@@ -21,8 +21,10 @@ pub(in crate::remote) struct HostGate {
 
 struct GateState {
     limit: f64,
-    /// When the limit was last changed.
+    /// When the limit was last raised or lowered.
     changed: Instant,
+    /// When it was last lowered.
+    lowered: Option<Instant>,
     active: usize,
     /// End of the pause that the host asked for.
     paused_until: Instant,
@@ -43,8 +45,14 @@ impl HostGate {
     pub(super) fn new(connections: usize) -> Self {
         let max = connections.max(1) as f64;
         let now = Instant::now();
-        let state =
-            GateState { limit: FIRST_LIMIT.min(max), changed: now, active: 0, paused_until: now, has_answered: false };
+        let state = GateState {
+            limit: FIRST_LIMIT.min(max),
+            changed: now,
+            lowered: None,
+            active: 0,
+            paused_until: now,
+            has_answered: false,
+        };
         Self { max, state: Mutex::new(state), freed: Notify::new() }
     }
 
@@ -85,8 +93,9 @@ impl HostGate {
         let mut state = self.lock();
         let now = Instant::now();
         // Answers that were under way together count once.
-        if now.duration_since(state.changed) >= RAISE_EVERY || state.limit >= self.max {
+        if state.lowered.is_none_or(|lowered| now.duration_since(lowered) >= RAISE_EVERY) {
             state.limit = (state.limit * LOWERED).max(1.0);
+            state.lowered = Some(now);
         }
         state.changed = now;
         if let Some(pause) = pause {

@@ -8,12 +8,13 @@ mod patience;
 #[cfg(test)]
 mod tests;
 
-use super::http::{host, setback_of};
+use super::http::{certificate_error, host, setback_of};
 use super::retry::Setback;
 use super::store_settings::remote_settings;
 use super::tls;
 use gate::{HostGate, Slot};
-use gristmill_core::{Failure, Outcome};
+use gristmill_core::text::display_safe;
+use gristmill_core::{Failure, Outcome, Subject};
 pub(super) use patience::Patience;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::redirect::Policy;
@@ -113,8 +114,8 @@ impl Network {
     /// Runs a future on the thread of the network; its result is waited for later, or never.
     pub(super) fn begin<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> Pending<T> {
         let (sender, receiver) = mpsc::sync_channel(1);
-        let task = self.spawn(async move { _ = sender.send(future.await) });
-        Pending { receiver, task }
+        self.spawn(async move { _ = sender.send(future.await) });
+        Pending(receiver)
     }
 
     /// Runs a future on the thread of the network.
@@ -154,7 +155,7 @@ impl Network {
         let url = request.url().clone();
         let mut line = LogLine {
             method: request.method().to_string(),
-            subject: subject.to_owned(),
+            subject: display_safe(subject).into_owned(),
             status: 0,
             bytes: 0,
             id: String::new(),
@@ -162,7 +163,12 @@ impl Network {
         };
         let response = match timeout(self.limits.first_byte, client.execute(request)).await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return setback_of(&error, &url).map(Err),
+            Ok(Err(error)) => {
+                return match certificate_error(&error) {
+                    Some(error) => Err(untrusted(error, &url)),
+                    None => setback_of(&error, &url).map(Err),
+                }
+            }
             Err(_) => return Ok(Err(Setback::new("the server sends nothing"))),
         };
         gate.set_answered();
@@ -182,22 +188,13 @@ impl Network {
     }
 }
 
-/// The result of a future that runs; it ends when this is dropped.
-pub(super) struct Pending<T> {
-    receiver: mpsc::Receiver<T>,
-    task: AbortHandle,
-}
+/// The result of a future that runs to its end, even if nothing waits for it: then its connection can be used again.
+pub(super) struct Pending<T>(mpsc::Receiver<T>);
 
 impl<T> Pending<T> {
     /// Waits for the result.
     pub(super) fn finish(self) -> Outcome<T> {
-        self.receiver.recv().map_err(|_| Failure::internal(WHAT, "the thread of the network ended"))
-    }
-}
-
-impl<T> Drop for Pending<T> {
-    fn drop(&mut self) {
-        self.task.abort();
+        self.0.recv().map_err(|_| Failure::internal(WHAT, "the thread of the network ended"))
     }
 }
 
@@ -255,10 +252,28 @@ struct LogLine {
 
 impl Drop for LogLine {
     fn drop(&mut self) {
-        let (ms, id) = (self.begin.elapsed().as_millis(), gristmill_core::text::display_safe(&self.id));
+        let (ms, id) = (self.begin.elapsed().as_millis(), display_safe(&self.id));
         let Self { method, subject, status, bytes, .. } = self;
         tracing::debug!("{method} {subject}: {status}, {bytes} bytes, {ms} ms, request {id}");
     }
+}
+
+/// Returns the failure for a certificate that is not trusted.
+fn untrusted(error: &rustls::CertificateError, url: &Url) -> Failure {
+    use rustls::CertificateError as E;
+    let reason = match error {
+        E::UnknownIssuer => "its issuer is not known here".to_owned(),
+        E::Expired | E::ExpiredContext { .. } => "it has ended".to_owned(),
+        E::NotValidYet | E::NotValidYetContext { .. } => "it is not valid yet".to_owned(),
+        E::NotValidForNameContext { presented, .. } => {
+            let names: Vec<_> = presented.iter().map(|name| display_safe(name).into_owned()).collect();
+            format!("it is for {}", names.join(", "))
+        }
+        _ => "it is not valid".to_owned(),
+    };
+    Failure::environment(WHAT, format!("the certificate of {} is not trusted: {reason}", host(url)))
+        .on(Subject::path(host(url)))
+        .with_hint("AWS_CA_BUNDLE or SSL_CERT_FILE names a file with the certificates to trust")
 }
 
 /// Returns the pause that `Retry-After` asks for.

@@ -1,1 +1,50 @@
+use super::gate::HostGate;
+use super::*;
+use tokio::runtime::Runtime;
 
+fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_time().build().unwrap()
+}
+
+/// Returns how many requests a host gets at once.
+async fn at_once(gate: &Arc<HostGate>) -> usize {
+    let mut slots = Vec::new();
+    while let Ok(slot) = timeout(Duration::from_millis(20), gate.enter()).await {
+        slots.push(slot);
+    }
+    slots.len()
+}
+
+#[test]
+fn a_host_gets_fewer_requests_after_refusals_and_more_with_time() {
+    runtime().block_on(async {
+        let gate = Arc::new(HostGate::new(20));
+        assert_eq!(at_once(&gate).await, 16);
+        // Refusals that come together count once.
+        (0..5).for_each(|_| gate.refuse(None));
+        assert_eq!(at_once(&gate).await, 11);
+        tokio::time::sleep(Duration::from_millis(350)).await;
+        assert!((14..=15).contains(&at_once(&gate).await));
+        tokio::time::sleep(Duration::from_millis(900)).await;
+        assert_eq!(at_once(&gate).await, 20);
+        assert_eq!(at_once(&Arc::new(HostGate::new(3))).await, 3);
+    });
+}
+
+#[test]
+fn a_pause_is_that_of_every_request_of_the_host() {
+    runtime().block_on(async {
+        let gate = Arc::new(HostGate::new(4));
+        gate.refuse(Some(Duration::from_millis(300)));
+        let begin = Instant::now();
+        let (one, other) = (Arc::clone(&gate), Arc::clone(&gate));
+        let tasks = [
+            tokio::task::spawn(async move { drop(one.enter().await) }),
+            tokio::task::spawn(async move { drop(other.enter().await) }),
+        ];
+        for task in tasks {
+            task.await.unwrap();
+            assert!(begin.elapsed() >= Duration::from_millis(300));
+        }
+    });
+}

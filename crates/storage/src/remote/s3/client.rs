@@ -7,7 +7,7 @@ use super::answers::{text_of, MAX_ANSWER_BYTES};
 use super::config::{S3Config, FIRST_REGION};
 use super::credentials::{CredentialChain, Keys};
 use super::dates::parse_http_date;
-use super::failures::Refusal;
+use super::failures::{Refusal, BUSY};
 use super::object::plain_etag;
 use super::profiles::{Environment, Profiles};
 use super::signature::{insert, Signer};
@@ -113,48 +113,52 @@ impl S3Client {
         let mut answer = Answer::default();
         let mut corrections = Corrections::default();
         let mut patience = None;
+        // A refusal of HEAD has no code. The same object is then asked for by GET, to learn it.
+        let mut inquiry: Option<Call> = None;
         loop {
             let keys = self.keys().await?;
-            let request = self.request(call, keys.as_deref(), &answer)?;
+            let current = inquiry.as_ref().unwrap_or(call);
+            let request = self.request(current, keys.as_deref(), &answer)?;
             let patience = patience.get_or_insert_with(|| network.patience(request.url()));
-            let mut is_busy = false;
-            let setback = match network.send(network.client(false), request, &self.address(&call.key)).await {
-                Err(failure) => return Err(self.with_endpoint_hint(failure)),
-                Ok(Err(setback)) => setback,
-                Ok(Ok(mut reply)) if (200..300).contains(&reply.status()) => {
-                    let before = answer.body.len();
-                    match read_answer(call, &mut reply, &mut answer).await {
-                        Content::Complete => return Ok(Ok(answer)),
-                        Content::Refused(mut refusal) => {
-                            refusal.keys = keys;
-                            return Ok(Err(refusal));
-                        }
-                        Content::Setback(setback) => {
-                            if call.range.is_some() && answer.body.len() > before {
-                                patience.reset();
-                            }
-                            setback
-                        }
-                    }
-                }
-                Ok(Ok(reply)) => {
-                    let mut refusal = Refusal::read(reply).await;
+            let before = answer.body.len();
+            let setback = match self.attempt(current, request, &mut answer).await? {
+                Attempt::Setback(setback) => setback,
+                Attempt::Complete if inquiry.is_none() => return Ok(Ok(answer)),
+                Attempt::Complete => Setback::new("the store refuses, and then does not"),
+                Attempt::Refused(mut refusal) => {
                     refusal.keys = keys;
-                    if self.correct(call, &refusal, &mut corrections).await {
+                    if self.correct(&refusal, &mut corrections).await {
+                        inquiry = None;
                         continue;
                     }
-                    if !refusal.is_temporary() {
+                    let is_silent = current.method == Method::HEAD && refusal.code.is_empty();
+                    if is_silent && [301, 307, 400, 403].contains(&refusal.status) {
+                        inquiry = Some(Call { method: Method::GET, range: Some(0..1), ..call.clone() });
+                        continue;
+                    }
+                    if !refusal.is_temporary() && !(inquiry.is_some() && refusal.status == 416) {
                         return Ok(Err(refusal));
                     }
-                    is_busy = [429, 503].contains(&refusal.status);
-                    Setback::new(if is_busy { "the store asks to slow down".to_owned() } else { refusal.text() })
+                    Setback::new(refusal.text())
                 }
             };
-            patience.wait(&setback).await.map_err(|failure| match is_busy {
-                true => failure.with_hint("run it with fewer --connections, or spread the data over more prefixes"),
-                false => self.with_endpoint_hint(failure),
-            })?;
+            if inquiry.take().is_some() {
+                answer = Answer::default();
+            } else if call.range.is_some() && answer.body.len() > before {
+                patience.reset();
+            }
+            patience.wait(&setback).await.map_err(|failure| self.with_hint(failure, &setback))?;
         }
+    }
+
+    /// Sends a request once and reads the answer, after what earlier answers brought of it.
+    async fn attempt(&self, call: &Call, request: Request, answer: &mut Answer) -> Outcome<Attempt> {
+        let network = &self.context.network;
+        Ok(match network.send(network.client(false), request, &self.address(&call.key)).await? {
+            Err(setback) => Attempt::Setback(setback),
+            Ok(mut reply) if (200..300).contains(&reply.status()) => read_answer(call, &mut reply, answer).await,
+            Ok(reply) => Attempt::Refused(Refusal::read(reply).await),
+        })
     }
 
     /// Returns the address of a key as it is typed.
@@ -178,15 +182,16 @@ impl S3Client {
         }
     }
 
-    fn with_endpoint_hint(&self, failure: Failure) -> Failure {
-        let failure = match failure.why.contains("certificate") {
-            true => failure.with_hint("AWS_CA_BUNDLE names a file with the certificates to trust"),
-            false => match &self.context.config.endpoint {
-                Some((_, source)) => failure.with_hint(format!("the address of the store is from {source}")),
-                None => failure.with_hint("check the network; --endpoint-url is for a store that is not Amazon's"),
-            },
-        };
-        failure.on(Subject::path(self.address("")))
+    /// Adds what can be done if a request does not succeed.
+    fn with_hint(&self, failure: Failure, setback: &Setback) -> Failure {
+        let failure = failure.on(Subject::path(self.address("")));
+        match &self.context.config.endpoint {
+            _ if setback.why == BUSY => {
+                failure.with_hint("run it with fewer --connections, or spread the data over more prefixes")
+            }
+            Some((_, source)) => failure.with_hint(format!("the address of the store is from {source}")),
+            None => failure.with_hint("check the network; --endpoint-url is for a store that is not Amazon's"),
+        }
     }
 
     fn url(&self, key: &str, query: &[(&'static str, String)]) -> Outcome<Url> {
@@ -223,87 +228,71 @@ impl S3Client {
     }
 
     /// Changes what a refusal says is wrong, each thing once. Returns whether the request is worth another try.
-    async fn correct(&self, call: &Call, refusal: &Refusal, corrections: &mut Corrections) -> bool {
-        // An answer to HEAD has no code.
-        let is_silent = refusal.code.is_empty() && call.method == Method::HEAD;
-        if [301, 307, 400, 403].contains(&refusal.status) && !corrections.region {
-            let mut named = refusal.region.clone();
-            if named.is_none() && is_silent && [301, 400].contains(&refusal.status) {
-                named = self.region_of_bucket().await;
-            }
-            if let Some(region) = named.filter(|region| *region != self.region()) {
+    async fn correct(&self, refusal: &Refusal, corrections: &mut Corrections) -> bool {
+        if let (Some(region), false) = (&refusal.region, corrections.region) {
+            if [301, 307, 400, 403].contains(&refusal.status) && *region != self.region() {
                 corrections.region = true;
-                *self.region.lock().unwrap_or_else(PoisonError::into_inner) = Some(region);
+                *self.region.lock().unwrap_or_else(PoisonError::into_inner) = Some(region.clone());
                 return true;
             }
         }
         let is_ended = ["ExpiredToken", "TokenRefreshRequired"].contains(&refusal.code.as_str());
-        if let (Some(keys), false) = (&refusal.keys, corrections.keys) {
-            if is_ended || is_silent && refusal.status == 400 && keys.token.is_some() {
-                corrections.keys = true;
-                self.context.credentials.forget(keys).await;
-                return true;
-            }
+        if let (Some(keys), true, false) = (&refusal.keys, is_ended, corrections.keys) {
+            corrections.keys = true;
+            self.context.credentials.forget(keys).await;
+            return true;
         }
-        let is_clock = refusal.code == "RequestTimeTooSkewed" || is_silent && refusal.status == 403;
-        if is_clock && !corrections.clock && refusal.clock_offset.abs() > MAX_CLOCK_SECONDS {
+        let is_clock = refusal.code == "RequestTimeTooSkewed" && refusal.clock_offset.abs() > MAX_CLOCK_SECONDS;
+        if is_clock && !corrections.clock {
             corrections.clock = true;
             self.clock.store(refusal.clock_offset, Ordering::Relaxed);
             return true;
         }
         false
     }
-
-    /// Asks for the region of the bucket, which is in the answer even if it is a refusal.
-    async fn region_of_bucket(&self) -> Option<String> {
-        let network = &self.context.network;
-        let request = Request::new(Method::HEAD, self.url("", &[]).ok()?);
-        let reply = network.send(network.client(false), request, &self.address("")).await.ok()?.ok()?;
-        reply.header("x-amz-bucket-region").map(str::to_owned)
-    }
 }
 
-/// What became of the body of an answer.
-enum Content {
+/// Result of one try.
+enum Attempt {
     Complete,
     Setback(Setback),
     Refused(Refusal),
 }
 
 /// Reads the body of an answer, after what earlier answers brought of it. What does not fit the request is refused.
-async fn read_answer(call: &Call, reply: &mut Reply, answer: &mut Answer) -> Content {
+async fn read_answer(call: &Call, reply: &mut Reply, answer: &mut Answer) -> Attempt {
     let Some(range) = &call.range else {
         answer.headers = reply.headers().clone();
         answer.body.clear();
         if let Err(setback) = reply.read(&mut answer.body, MAX_ANSWER_BYTES).await {
-            return Content::Setback(setback);
+            return Attempt::Setback(setback);
         }
         return match call.ending.is_none_or(|ending| answer.body.trim_ascii_end().ends_with(ending.as_bytes())) {
-            true => Content::Complete,
-            false => Content::Setback(Setback::new("the answer of the store is not complete")),
+            true => Attempt::Complete,
+            false => Attempt::Setback(Setback::new("the answer of the store is not complete")),
         };
     };
     let start = range.start + answer.body.len() as u64;
     if reply.status() == 200 && reply.header("content-length") == Some("0") && start == 0 {
         // An empty object has no ranges.
         answer.headers = reply.headers().clone();
-        return Content::Complete;
+        return Attempt::Complete;
     }
     let part = match reply.status() {
         206 => reply.header("content-range").and_then(parse_content_range),
-        _ => return Content::Refused(Refusal::of_success(reply.status(), "NoRanges")),
+        _ => return Attempt::Refused(Refusal::of_success(reply.status(), "NoRanges")),
     };
     let is_first = answer.headers.is_empty();
     let etag = plain_etag(reply.header("etag").unwrap_or_default());
     let expected = call.etag.as_deref().or_else(|| (!is_first).then(|| answer.etag()));
     if expected.is_some_and(|expected| expected != etag) {
-        return Content::Refused(Refusal::of_success(412, "PreconditionFailed"));
+        return Attempt::Refused(Refusal::of_success(412, "PreconditionFailed"));
     }
     let is_right = |(part, total): &(Range<u64>, u64)| {
         part.start == start && part.end == range.end.min(*total) && (is_first || *total == answer.total)
     };
     let Some((part, total)) = part.filter(is_right) else {
-        return Content::Refused(Refusal::of_success(reply.status(), "WrongRange"));
+        return Attempt::Refused(Refusal::of_success(reply.status(), "WrongRange"));
     };
     if is_first {
         answer.headers = reply.headers().clone();
@@ -314,9 +303,9 @@ async fn read_answer(call: &Call, reply: &mut Reply, answer: &mut Answer) -> Con
     let size = answer.body.len() + rest;
     match reply.read(&mut answer.body, rest).await {
         // Of a connection that is cut after the last byte nothing is missing.
-        _ if answer.body.len() == size => Content::Complete,
-        Ok(()) => Content::Setback(Setback::new("the body of the answer ends early")),
-        Err(setback) => Content::Setback(setback),
+        _ if answer.body.len() == size => Attempt::Complete,
+        Ok(()) => Attempt::Setback(Setback::new("the body of the answer ends early")),
+        Err(setback) => Attempt::Setback(setback),
     }
 }
 

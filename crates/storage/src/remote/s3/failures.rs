@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 /// Name of this step in errors.
 const WHAT: &str = "asking the store";
+/// The reason if a store has too many requests.
+pub(super) const BUSY: &str = "the store asks to slow down";
 
 /// An answer by which a request is refused, or that does not fit the request.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +43,9 @@ impl Refusal {
 
     /// Returns status and code as the reason in a message.
     pub(super) fn text(&self) -> String {
+        if [429, 503].contains(&self.status) {
+            return BUSY.to_owned();
+        }
         format!("the store answers {} {}", self.status, self.code).trim_end().to_owned()
     }
 

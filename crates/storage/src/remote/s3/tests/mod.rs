@@ -255,6 +255,22 @@ fn refusals_have_their_own_words() {
 }
 
 #[test]
+fn the_code_of_a_refusal_of_head_is_asked_for() {
+    let server = Server::start(&[("k", b"abc")]);
+    let store = store(&server);
+    server.fault("HEAD", Fault::Answer(400, String::new(), String::new()));
+    assert!(info(&store, "k").unwrap().is_some(), "it was temporary");
+    for (code, why) in [("InvalidAccessKeyId", "does not know"), ("AccessDenied", "may not have it read")] {
+        (0..2).for_each(|_| server.fault("HEAD", Fault::Answer(403, String::new(), String::new())));
+        server.fault("/b/k", refuse(403, code));
+        // The first fault for the object is that of HEAD.
+        let failure = failure(info(&store, "k").unwrap_err());
+        assert!(failure.why.contains(why), "{failure}");
+        server.state.lock().unwrap().faults.clear();
+    }
+}
+
+#[test]
 fn the_region_of_an_answer_is_taken_once() {
     for (status, code) in [(301, "PermanentRedirect"), (400, "AuthorizationHeaderMalformed")] {
         let server = Server::start(&[("k", b"abc")]);
