@@ -62,9 +62,12 @@ impl FetchDone {
             block.cancel = None;
             let size = block.range.end - block.range.start;
             block.content = match result {
-                Ok(bytes) if bytes.len() as u64 == size => Content::Ready(bytes.into()),
-                Ok(_) => Content::Failed(Failure::internal("reading", "a block has another size"), Instant::now()),
-                Err(failure) => Content::Failed(failure, Instant::now()),
+                Ok(bytes) if bytes.len() as u64 == size => Content::Ready(Arc::new(bytes)),
+                Ok(_) => {
+                    let failure = Failure::internal("reading", "a block has another size");
+                    Content::Failed(Box::new(failure), Instant::now())
+                }
+                Err(failure) => Content::Failed(Box::new(failure), Instant::now()),
             };
         }
         drop(state);
@@ -126,8 +129,8 @@ impl Drop for Block {
 
 enum Content {
     Pending,
-    Ready(Arc<[u8]>),
-    Failed(Failure, Instant),
+    Ready(Arc<Vec<u8>>),
+    Failed(Box<Failure>, Instant),
 }
 
 /// Someone who reads in order.
@@ -148,7 +151,7 @@ impl BlockReader {
         let mut state = BlockState::default();
         if !first.is_empty() {
             let range = 0..first.len() as u64;
-            state.insert(range).content = Content::Ready(first.into());
+            state.insert(range).content = Content::Ready(Arc::new(first));
         }
         let blocks = Blocks { bytes, state: Mutex::new(state), changed: Condvar::new() };
         Self { source, blocks: Arc::new(blocks) }
@@ -196,7 +199,7 @@ impl BlockReader {
                     buffer[..count].copy_from_slice(&bytes[..count]);
                     return Ok(Some(count));
                 }
-                Content::Failed(failure, _) => return Err(failure.clone().into_io()),
+                Content::Failed(failure, _) => return Err(Failure::clone(failure).into_io()),
                 Content::Pending => {
                     block.waiting += 1;
                     state = self.blocks.changed.wait(state).unwrap_or_else(PoisonError::into_inner);

@@ -32,8 +32,8 @@ impl StringSource {
 
 impl FetchRange for StringSource {
     fn begin(&self, range: Range<u64>, done: FetchDone) -> CancelFetch {
-        assert!(range.start < range.end && range.start % BLOCK_UNIT == 0, "{range:?}");
-        assert!(range.end % BLOCK_UNIT == 0 || range.end == self.bytes.len() as u64, "{range:?}");
+        assert!(range.start < range.end && range.start.is_multiple_of(BLOCK_UNIT), "{range:?}");
+        assert!(range.end.is_multiple_of(BLOCK_UNIT) || range.end == self.bytes.len() as u64, "{range:?}");
         assert!(range.end - range.start <= MAX_BLOCK_BYTES, "{range:?}");
         self.ranges.lock().unwrap().push(range.clone());
         self.queue.send((range, done)).unwrap();

@@ -1,7 +1,7 @@
 //! The answers of the store that are XML.
 
 use super::dates::parse_iso_date;
-use super::object::ObjectVersion;
+use super::version::ObjectVersion;
 use quick_xml::events::Event;
 use quick_xml::Reader;
 

@@ -3,14 +3,13 @@
 use super::super::network::{Network, Reply};
 use super::super::retry::Setback;
 use super::super::store_settings::RemoteSettings;
-use super::answers::{text_of, MAX_ANSWER_BYTES};
+use super::answers::MAX_ANSWER_BYTES;
 use super::config::{S3Config, FIRST_REGION};
 use super::credentials::{CredentialChain, Keys};
-use super::dates::parse_http_date;
-use super::failures::{Refusal, BUSY};
-use super::object::plain_etag;
 use super::profiles::{Environment, Profiles};
+use super::refusal::{Refusal, BUSY};
 use super::signature::{insert, Signer};
+use super::version::plain_etag;
 use gristmill_core::{Failure, Outcome, Subject};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Request, Url};
@@ -21,8 +20,6 @@ use std::time::{Duration, SystemTime};
 
 /// Difference between the clocks that a store accepts.
 const MAX_CLOCK_SECONDS: i64 = 15 * 60;
-/// Nanoseconds in a second.
-const SECOND_NS: i64 = 1_000_000_000;
 
 /// What all buckets share.
 pub(super) struct S3Context {
@@ -136,7 +133,8 @@ impl S3Client {
                         inquiry = Some(Call { method: Method::GET, range: Some(0..1), ..call.clone() });
                         continue;
                     }
-                    if !refusal.is_temporary() && !(inquiry.is_some() && refusal.status == 416) {
+                    let may_pass = refusal.is_temporary() || inquiry.is_some() && refusal.status == 416;
+                    if !may_pass {
                         return Ok(Err(refusal));
                     }
                     Setback::new(refusal.text())
@@ -315,34 +313,6 @@ fn parse_content_range(text: &str) -> Option<(Range<u64>, u64)> {
     let (start, last) = range.split_once('-')?;
     let (start, last, total) = (start.parse().ok()?, last.parse::<u64>().ok()?, total.parse().ok()?);
     (start <= last && last < total).then(|| (start..last + 1, total))
-}
-
-impl Refusal {
-    /// Reads a refusal. A body that does not come to its end is as good as none.
-    async fn read(mut reply: Reply) -> Self {
-        let mut refusal = Self::of_success(reply.status(), "");
-        let region = reply.header("x-amz-bucket-region").map(str::to_owned);
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs());
-        let date = reply.header("date").and_then(parse_http_date).map(|date| date / SECOND_NS);
-        refusal.clock_offset = date.map_or(0, |date| date - i64::try_from(now).unwrap_or_default());
-        refusal.storage_class = reply.header("x-amz-storage-class").map(plain_word).filter(|word| !word.is_empty());
-        let mut body = Vec::new();
-        if reply.read(&mut body, MAX_ANSWER_BYTES).await.is_ok() {
-            refusal.code = text_of(&body, "Code").as_deref().map(plain_word).unwrap_or_default();
-            let class = || text_of(&body, "StorageClass").as_deref().map(plain_word).filter(|word| !word.is_empty());
-            refusal.storage_class = refusal.storage_class.or_else(class);
-        }
-        let is_region = |region: &String| {
-            !region.is_empty() && region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-        };
-        refusal.region = region.or_else(|| text_of(&body, "Region")).filter(is_region);
-        refusal
-    }
-}
-
-/// Returns what is a name in a text of the store.
-fn plain_word(text: &str) -> String {
-    text.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(64).collect()
 }
 
 #[cfg(test)]

@@ -11,9 +11,11 @@ mod dates;
 mod failures;
 mod object;
 mod profiles;
+mod refusal;
 mod signature;
 #[cfg(test)]
 mod tests;
+mod version;
 
 use super::super::files::FileInfo;
 use super::super::location::RemoteUrl;
@@ -23,15 +25,17 @@ use super::network::{Network, Pending};
 use super::store_settings::remote_settings;
 use answers::{parse_page, Page};
 use client::{Action, Answer, Call, S3Client, S3Context};
-use failures::Refusal;
+use failures::explain;
 use gristmill_core::{Failure, Outcome};
-use object::{get_range, plain_etag, ObjectSource, ObjectVersion};
+use object::{get_range, ObjectSource};
 use profiles::Environment;
+use refusal::Refusal;
 use reqwest::Method;
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+use version::{plain_etag, ObjectVersion};
 
 /// The rows of the store.
 pub(crate) const SCHEME: Scheme = Scheme { name: "s3", title: "Amazon S3", open };
@@ -79,7 +83,7 @@ impl S3Store {
     }
 
     fn explain(&self, refusal: &Refusal, action: Action, key: &str) -> io::Error {
-        refusal.explain(&self.client, action, key).into_io()
+        explain(refusal, &self.client, action, key).into_io()
     }
 
     fn remember(&self, key: &str, version: &ObjectVersion) {
@@ -103,7 +107,7 @@ impl S3Store {
     fn head(&self, key: &str) -> io::Result<Result<ObjectVersion, Refusal>> {
         Ok(self.ask(head(key))?.map(|answer| {
             let bytes = answer.header("content-length").and_then(|bytes| bytes.parse().ok()).unwrap_or_default();
-            let version = ObjectVersion::of(&answer, bytes);
+            let version = ObjectVersion::of(&answer.headers, bytes);
             self.remember(key, &version);
             version
         }))
@@ -124,7 +128,7 @@ impl S3Store {
     /// Opens an object with a request for its beginning. `etag`: the version that it has to have.
     fn begin(&self, key: &str, etag: Option<String>) -> io::Result<Result<(ObjectVersion, Vec<u8>), Refusal>> {
         let refusal = match self.ask(get_range(key, 0..BLOCK_UNIT, etag))? {
-            Ok(answer) => return Ok(Ok((ObjectVersion::of(&answer, answer.total), answer.body))),
+            Ok(answer) => return Ok(Ok((ObjectVersion::of(&answer.headers, answer.total), answer.body))),
             Err(refusal) if refusal.status != 416 => return Ok(Err(refusal)),
             Err(refusal) => refusal,
         };

@@ -1,43 +1,13 @@
 //! An object that is read by ranges of one version.
 
 use super::super::blocks::{CancelFetch, FetchDone, FetchRange};
-use super::client::{Action, Answer, Call, S3Client};
-use super::dates::parse_http_date;
-use crate::files::FileInfo;
+use super::client::{Action, Call, S3Client};
+use super::failures::explain;
+use super::refusal::Refusal;
+use super::version::{plain_etag, ObjectVersion};
 use reqwest::Method;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Nanoseconds in a second.
-const SECOND_NS: i64 = 1_000_000_000;
-
-/// Size, version and time of an object.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct ObjectVersion {
-    pub(super) bytes: u64,
-    /// Without quotes, when it is compared.
-    pub(super) etag: String,
-    pub(super) modified_ns: i64,
-}
-
-impl ObjectVersion {
-    /// Returns what the headers of an answer say. `bytes` is the size of the object.
-    pub(super) fn of(answer: &Answer, bytes: u64) -> Self {
-        let modified_ns = answer.header("last-modified").and_then(parse_http_date).unwrap_or_default();
-        Self { bytes, etag: answer.etag().to_owned(), modified_ns }
-    }
-
-    /// Returns the information of the object. Headers have whole seconds, so those of listings are cut off.
-    pub(super) fn info(&self) -> FileInfo {
-        let modified_ns = self.modified_ns.div_euclid(SECOND_NS) * SECOND_NS;
-        FileInfo::of_object(self.bytes, modified_ns, plain_etag(&self.etag))
-    }
-}
-
-/// Returns the tag of a version without quotes.
-pub(super) fn plain_etag(etag: &str) -> &str {
-    etag.trim().trim_start_matches("W/").trim_matches('"')
-}
 
 /// Fetches ranges of one version of an object.
 pub(super) struct ObjectSource {
@@ -68,13 +38,13 @@ impl FetchRange for ObjectSource {
             done.finish(match client.call(&call).await {
                 Ok(Ok(answer)) if answer.total == total => Ok(answer.body),
                 Ok(Ok(_)) => {
-                    let refusal = super::failures::Refusal::of_success(412, "");
-                    Err(refusal.explain(&client, call.action, &call.key))
+                    let refusal = Refusal::of_success(412, "");
+                    Err(explain(&refusal, &client, call.action, &call.key))
                 }
                 Ok(Err(refusal)) => {
                     // An object that is gone is not the one that was opened.
                     let status = if refusal.is_missing_object() { 412 } else { refusal.status };
-                    Err(super::failures::Refusal { status, ..refusal }.explain(&client, call.action, &call.key))
+                    Err(explain(&Refusal { status, ..refusal }, &client, call.action, &call.key))
                 }
                 Err(failure) => Err(failure),
             });

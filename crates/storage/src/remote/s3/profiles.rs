@@ -12,7 +12,9 @@ pub(super) const MAX_FILE_BYTES: u64 = 4 << 20;
 const DEFAULT_PROFILE: &str = "default";
 
 /// Variables of the environment.
-pub(super) struct Environment(Box<dyn Fn(&str) -> Option<String> + Send + Sync>);
+pub(super) struct Environment(Variables);
+
+type Variables = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 impl Environment {
     /// Returns that of the process.

@@ -11,7 +11,7 @@ use ring::{digest, hmac};
 use std::fmt::Write as _;
 use std::time::SystemTime;
 
-/// Headers that are signed, besides `host` and those that begin with `x-amz-`.
+/// Headers that are signed, apart from `host` and those that begin with `x-amz-`.
 const SIGNED: [&str; 2] = ["range", "content-type"];
 
 /// What requests are signed with.

@@ -19,7 +19,7 @@ const MAX_INSTANCE_TIME: Duration = Duration::from_secs(1);
 
 impl CredentialChain {
     /// Returns the keys of the container; `None` if the environment names no service.
-    pub(super) async fn from_container(&self) -> Outcome<Option<Keys>> {
+    pub(super) async fn find_in_container(&self) -> Outcome<Option<Keys>> {
         let refuse =
             |why: &str| Failure::environment(WHAT, why).on(Subject::field("AWS_CONTAINER_CREDENTIALS_FULL_URI"));
         let variable = |name: &str| self.environment.text(&format!("AWS_CONTAINER_{name}"));
@@ -46,7 +46,7 @@ impl CredentialChain {
     }
 
     /// Returns the keys of the instance; `None` if this is none, or it has no role.
-    pub(super) async fn from_instance(&self) -> Outcome<Option<Keys>> {
+    pub(super) async fn find_in_instance(&self) -> Outcome<Option<Keys>> {
         if self.environment.is_true("AWS_EC2_METADATA_DISABLED") {
             return Ok(None);
         }

@@ -98,11 +98,11 @@ impl CredentialChain {
 
     async fn find(&self) -> Outcome<Option<Keys>> {
         if !self.is_profile_named {
-            if let Some(keys) = self.from_environment()? {
+            if let Some(keys) = self.find_in_environment()? {
                 return Ok(Some(keys));
             }
         }
-        if let Some(keys) = self.from_profile(&self.profiles.name, 0).await? {
+        if let Some(keys) = self.find_in_profile(&self.profiles.name, 0).await? {
             return Ok(Some(keys));
         }
         let variable = |name: &str| self.environment.text(name);
@@ -110,13 +110,13 @@ impl CredentialChain {
             let session = variable("AWS_ROLE_SESSION_NAME");
             return self.assume_role_with_web_identity(&file, &role, session.as_deref()).await.map(Some);
         }
-        if let Some(keys) = self.from_container().await? {
+        if let Some(keys) = self.find_in_container().await? {
             return Ok(Some(keys));
         }
-        self.from_instance().await
+        self.find_in_instance().await
     }
 
-    fn from_environment(&self) -> Outcome<Option<Keys>> {
+    fn find_in_environment(&self) -> Outcome<Option<Keys>> {
         let Some(id) = self.environment.text("AWS_ACCESS_KEY_ID") else { return Ok(None) };
         let Some(secret) = self.environment.text("AWS_SECRET_ACCESS_KEY") else {
             let why = "AWS_ACCESS_KEY_ID is set, but it is not";
@@ -128,7 +128,7 @@ impl CredentialChain {
     }
 
     /// Returns the keys of a profile. `depth` counts the profiles that led to it.
-    fn from_profile<'a>(&'a self, name: &'a str, depth: usize) -> KeysFuture<'a> {
+    fn find_in_profile<'a>(&'a self, name: &'a str, depth: usize) -> KeysFuture<'a> {
         Box::pin(async move {
             let get = |setting: &str| self.profiles.get(name, setting);
             let source = format!("the profile {name}");
@@ -150,7 +150,7 @@ impl CredentialChain {
                 return Ok(Some(Keys { id: id.to_owned(), secret: Secret::new(secret), token, expires: None, source }));
             }
             if get("sso_session").is_some() || get("sso_start_url").is_some() {
-                return self.from_sso(name).await.map(Some);
+                return self.find_by_sso(name).await.map(Some);
             }
             if let Some(command) = get("credential_process") {
                 return process::run(command, &source).await.map(Some);
@@ -169,10 +169,10 @@ impl CredentialChain {
             (Some(source), _) if !self.profiles.has(source) => {
                 return Err(self.refuse(name, &format!("its source profile {source} does not exist")));
             }
-            (Some(source), _) => self.from_profile(source, depth + 1).await?,
-            (None, Some("Environment")) => self.from_environment()?,
-            (None, Some("EcsContainer")) => self.from_container().await?,
-            (None, Some("Ec2InstanceMetadata")) => self.from_instance().await?,
+            (Some(source), _) => self.find_in_profile(source, depth + 1).await?,
+            (None, Some("Environment")) => self.find_in_environment()?,
+            (None, Some("EcsContainer")) => self.find_in_container().await?,
+            (None, Some("Ec2InstanceMetadata")) => self.find_in_instance().await?,
             (None, _) => return Err(self.refuse(name, "it has a role_arn, but no source_profile or credential_source")),
         };
         keys.ok_or_else(|| self.refuse(name, "the source of its role has no keys"))

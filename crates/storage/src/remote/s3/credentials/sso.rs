@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 impl CredentialChain {
     /// Returns the keys of the role of a profile.
-    pub(super) async fn from_sso(&self, profile: &str) -> Outcome<Keys> {
+    pub(super) async fn find_by_sso(&self, profile: &str) -> Outcome<Keys> {
         let source = format!("the profile {profile}");
         let session = self.profiles.get(profile, "sso_session");
         let get = |setting: &str| {

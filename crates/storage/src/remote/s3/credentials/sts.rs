@@ -72,7 +72,7 @@ impl CredentialChain {
         if status != 200 {
             let code = text("Code").unwrap_or_default();
             let code = code.chars().filter(char::is_ascii_alphanumeric).take(64).collect::<String>();
-            return Err(refuse(&format!("the token service answers {status} {code}").trim_end().to_owned())
+            return Err(refuse(format!("the token service answers {status} {code}").trim_end())
                 .with_hint("check the role, and who may assume it"));
         }
         let keys = || {

@@ -204,7 +204,7 @@ fn answers_that_do_not_fit_are_refused() {
     let (_, object) = store.open(&RemoteUrl::parse(&address).unwrap()).unwrap();
     server.state.lock().unwrap().objects.insert("k".to_owned(), content(400_001));
     let error = object.read_exact_at(&mut [0; 10], 200_000).unwrap_err();
-    assert!(failure(error).hint.unwrap().contains("nobody writes"));
+    assert!(failure(error).hint.unwrap().contains("nothing writes"));
 }
 
 #[test]

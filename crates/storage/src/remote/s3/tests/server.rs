@@ -25,7 +25,7 @@ pub enum Fault {
 
 /// A request that came.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct ReceivedRequest {
     pub method: String,
     pub target: String,
     pub headers: HashMap<String, String>,
@@ -37,7 +37,7 @@ pub struct State {
     pub objects: BTreeMap<String, Vec<u8>>,
     /// By method, or beginning of a target.
     pub faults: Vec<(String, Fault)>,
-    pub requests: Vec<Seen>,
+    pub requests: Vec<ReceivedRequest>,
     pub page: usize,
     /// Answers of other services, by the beginning of the target.
     pub services: Vec<(String, u16, String)>,
@@ -69,7 +69,7 @@ impl Server {
         self.state.lock().unwrap().faults.push((place.to_owned(), fault));
     }
 
-    pub fn requests(&self) -> Vec<Seen> {
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.state.lock().unwrap().requests.clone()
     }
 }
@@ -91,7 +91,7 @@ fn serve(stream: &TcpStream, state: &Mutex<State>) {
     }
 }
 
-fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Seen> {
+fn read_request(reader: &mut BufReader<TcpStream>) -> Option<ReceivedRequest> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|count| *count > 0)?;
     let mut words = line.split(' ');
@@ -107,7 +107,7 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Seen> {
     let mut body = vec![0; length];
     std::io::Read::read_exact(reader, &mut body).ok()?;
     headers.insert("(body)".to_owned(), String::from_utf8(body).unwrap());
-    Some(Seen { method, target, headers, at: Instant::now() })
+    Some(ReceivedRequest { method, target, headers, at: Instant::now() })
 }
 
 struct Reply {
@@ -121,7 +121,7 @@ fn error(status: u16, code: &str) -> Reply {
     Reply { status, headers: String::new(), body: body.into_bytes() }
 }
 
-fn answer(state: &State, request: &Seen, fault: Option<&Fault>) -> Reply {
+fn answer(state: &State, request: &ReceivedRequest, fault: Option<&Fault>) -> Reply {
     if let Some(Fault::Answer(status, headers, body)) = fault {
         return Reply { status: *status, headers: headers.clone(), body: body.clone().into_bytes() };
     }
@@ -137,7 +137,7 @@ fn answer(state: &State, request: &Seen, fault: Option<&Fault>) -> Reply {
     }
 }
 
-fn object(state: &State, request: &Seen, key: &str, fault: Option<&Fault>) -> Reply {
+fn object(state: &State, request: &ReceivedRequest, key: &str, fault: Option<&Fault>) -> Reply {
     let Some(bytes) = state.objects.get(key) else { return error(404, "NoSuchKey") };
     let tag = format!("\"{:x}\"", xxhash_rust::xxh3::xxh3_64(bytes));
     if request.headers.get("if-match").is_some_and(|wanted| *wanted != tag) {
@@ -208,7 +208,7 @@ fn decode(text: &str) -> String {
 }
 
 /// Returns whether the connection goes on.
-fn send(mut stream: &TcpStream, request: &Seen, reply: Reply, fault: Option<Fault>) -> bool {
+fn send(mut stream: &TcpStream, request: &ReceivedRequest, reply: Reply, fault: Option<Fault>) -> bool {
     let Reply { status, headers, mut body } = reply;
     let (mut length, mut cut) = (body.len(), None);
     match fault {

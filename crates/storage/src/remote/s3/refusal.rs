@@ -1,0 +1,79 @@
+//! Answers by which requests are refused.
+
+use super::super::network::Reply;
+use super::answers::{text_of, MAX_ANSWER_BYTES};
+use super::credentials::Keys;
+use super::dates::parse_http_date;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// The reason if a store has too many requests.
+pub(super) const BUSY: &str = "the store asks to slow down";
+/// Nanoseconds in a second.
+const SECOND_NS: i64 = 1_000_000_000;
+
+/// An answer by which a request is refused, or that does not fit the request.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Refusal {
+    pub(super) status: u16,
+    /// The store's name of the reason; empty if it gives none.
+    pub(super) code: String,
+    /// Region of the bucket, if the answer names it.
+    pub(super) region: Option<String>,
+    /// Seconds by which the clock of the store is ahead of this one.
+    pub(super) clock_offset: i64,
+    pub(super) storage_class: Option<String>,
+    /// The keys that the request was signed with.
+    pub(super) keys: Option<Arc<Keys>>,
+}
+
+impl Refusal {
+    /// Reads a refusal. A body that ends early counts as none.
+    pub(super) async fn read(mut reply: Reply) -> Self {
+        let mut refusal = Self::of_success(reply.status(), "");
+        let region = reply.header("x-amz-bucket-region").map(str::to_owned);
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        let date = reply.header("date").and_then(parse_http_date).map(|date| date / SECOND_NS);
+        refusal.clock_offset = date.map_or(0, |date| date - i64::try_from(now).unwrap_or_default());
+        refusal.storage_class = reply.header("x-amz-storage-class").map(plain_word).filter(|word| !word.is_empty());
+        let mut body = Vec::new();
+        if reply.read(&mut body, MAX_ANSWER_BYTES).await.is_ok() {
+            refusal.code = text_of(&body, "Code").as_deref().map(plain_word).unwrap_or_default();
+            let class = || text_of(&body, "StorageClass").as_deref().map(plain_word).filter(|word| !word.is_empty());
+            refusal.storage_class = refusal.storage_class.or_else(class);
+        }
+        let is_region = |region: &String| {
+            !region.is_empty() && region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        };
+        refusal.region = region.or_else(|| text_of(&body, "Region")).filter(is_region);
+        refusal
+    }
+
+    /// Returns the refusal of an answer whose body is not read.
+    pub(super) fn of_success(status: u16, code: &str) -> Self {
+        Self { status, code: code.to_owned(), ..Self::default() }
+    }
+
+    /// Whether the same request may succeed later.
+    pub(super) fn is_temporary(&self) -> bool {
+        [408, 425, 429, 500, 502, 503, 504].contains(&self.status) || self.code == "RequestTimeout"
+    }
+
+    /// Whether there is no such object, although there is the bucket.
+    pub(super) fn is_missing_object(&self) -> bool {
+        self.status == 404 && self.code != "NoSuchBucket"
+    }
+
+    /// Returns status and code as the reason in a message.
+    pub(super) fn text(&self) -> String {
+        if [429, 503].contains(&self.status) {
+            return BUSY.to_owned();
+        }
+        format!("the store answers {} {}", self.status, self.code).trim_end().to_owned()
+    }
+}
+
+/// Returns what is a name in a text of the store.
+fn plain_word(text: &str) -> String {
+    text.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(64).collect()
+}
