@@ -123,7 +123,7 @@ impl Network {
         self.runtime.spawn(future).abort_handle()
     }
 
-    /// Returns a request builder. `is_direct`: without a proxy.
+    /// Returns the client that builds and sends requests. `is_direct`: without a proxy.
     pub(super) fn client(&self, is_direct: bool) -> &Client {
         if is_direct {
             &self.direct
@@ -266,7 +266,9 @@ fn untrusted(error: &rustls::CertificateError, url: &Url) -> Failure {
         E::Expired | E::ExpiredContext { .. } => "it has ended".to_owned(),
         E::NotValidYet | E::NotValidYetContext { .. } => "it is not valid yet".to_owned(),
         E::NotValidForNameContext { presented, .. } => {
-            let names: Vec<_> = presented.iter().map(|name| display_safe(name).into_owned()).collect();
+            // As in `DnsName("example.com")`.
+            let names = presented.iter().map(|name| name.split('"').nth(1).unwrap_or(name));
+            let names: Vec<_> = names.map(|name| display_safe(name).into_owned()).collect();
             format!("it is for {}", names.join(", "))
         }
         _ => "it is not valid".to_owned(),

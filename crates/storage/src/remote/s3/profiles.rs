@@ -46,11 +46,13 @@ impl Environment {
         self.text(name).is_some_and(|value| value.eq_ignore_ascii_case("true"))
     }
 
-    /// Returns the path that a text means: `~/` is the home folder.
+    /// Returns the path that a text means: `~/` is the home folder. It is on this machine, even if it has the form of an address: the
+    /// thread that reads it may be the one that sends requests.
     pub(super) fn path(&self, text: &str) -> PathBuf {
         match (text.strip_prefix("~/"), self.text("HOME")) {
             (Some(rest), Some(home)) => Path::new(&home).join(rest),
-            _ => PathBuf::from(text),
+            (Some(_), None) => PathBuf::from(text),
+            (None, _) => std::path::absolute(text).unwrap_or_else(|_| PathBuf::from(text)),
         }
     }
 }
@@ -140,7 +142,7 @@ impl Profiles {
         }
     }
 
-    /// Returns the names of the profiles.
+    /// Whether there is a profile of a name.
     pub(super) fn has(&self, profile: &str) -> bool {
         self.profiles.contains_key(profile)
     }
