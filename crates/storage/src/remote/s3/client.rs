@@ -115,7 +115,8 @@ impl S3Client {
         loop {
             let keys = self.keys().await?;
             let current = inquiry.as_ref().unwrap_or(call);
-            let request = self.request(current, keys.as_deref(), &answer)?;
+            let region = self.region();
+            let request = self.request(current, keys.as_deref(), &region, &answer)?;
             let patience = patience.get_or_insert_with(|| network.patience(request.url()));
             let before = answer.body.len();
             let setback = match self.attempt(current, request, &mut answer).await? {
@@ -124,7 +125,7 @@ impl S3Client {
                 Attempt::Complete => Setback::new("the store refuses, and then does not"),
                 Attempt::Refused(mut refusal) => {
                     refusal.keys = keys;
-                    if self.correct(&refusal, &mut corrections).await {
+                    if self.correct(&refusal, &region, &mut corrections).await {
                         inquiry = None;
                         continue;
                     }
@@ -192,14 +193,14 @@ impl S3Client {
         }
     }
 
-    fn url(&self, key: &str, query: &[(&'static str, String)]) -> Outcome<Url> {
-        let query: Vec<_> = query.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        self.context.config.url(&self.region(), &self.bucket, key, &query)
+    fn url(&self, call: &Call, region: &str) -> Outcome<Url> {
+        let query: Vec<_> = call.query.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        self.context.config.url(region, &self.bucket, &call.key, &query)
     }
 
     /// Returns a signed request for what an answer does not have yet.
-    fn request(&self, call: &Call, keys: Option<&Keys>, answer: &Answer) -> Outcome<Request> {
-        let mut request = Request::new(call.method.clone(), self.url(&call.key, &call.query)?);
+    fn request(&self, call: &Call, keys: Option<&Keys>, region: &str, answer: &Answer) -> Outcome<Request> {
+        let mut request = Request::new(call.method.clone(), self.url(call, region)?);
         let url = request.url().clone();
         let headers = request.headers_mut();
         if let Some(range) = &call.range {
@@ -219,18 +220,18 @@ impl S3Client {
             let distance = Duration::from_secs(offset.unsigned_abs());
             let now = SystemTime::now();
             let time = if offset < 0 { now - distance } else { now + distance };
-            let signer = Signer { keys, region: &self.region(), service: "s3", time };
+            let signer = Signer { keys, region, service: "s3", time };
             signer.sign(call.method.as_str(), &url, headers, b"");
         }
         Ok(request)
     }
 
-    /// Changes what a refusal says is wrong, each thing once. Returns whether the request is worth another try.
-    async fn correct(&self, refusal: &Refusal, corrections: &mut Corrections) -> bool {
-        if let (Some(region), false) = (&refusal.region, corrections.region) {
-            if [301, 307, 400, 403].contains(&refusal.status) && *region != self.region() {
+    /// Changes what a refusal of a request to a region says is wrong, each thing once. Returns whether the request is worth another try.
+    async fn correct(&self, refusal: &Refusal, region: &str, corrections: &mut Corrections) -> bool {
+        if let (Some(named), false) = (&refusal.region, corrections.region) {
+            if [301, 307, 400, 403].contains(&refusal.status) && named != region {
                 corrections.region = true;
-                *self.region.lock().unwrap_or_else(PoisonError::into_inner) = Some(region.clone());
+                *self.region.lock().unwrap_or_else(PoisonError::into_inner) = Some(named.clone());
                 return true;
             }
         }

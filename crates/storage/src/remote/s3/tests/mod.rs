@@ -211,7 +211,7 @@ fn answers_that_do_not_fit_are_refused() {
 fn every_request_of_a_host_waits_as_it_asks() {
     let server = Server::start(&[("k", b"abc"), ("l", b"abc")]);
     let store = store(&server);
-    assert!(info(&store, "k").unwrap().is_some());
+    assert_eq!(read(&store, "k").unwrap(), b"abc");
     server.fault("/b/k", Fault::Answer(429, "Retry-After: 1\r\n".to_owned(), String::new()));
     let begin = Instant::now();
     std::thread::scope(|scope| {
@@ -279,7 +279,9 @@ fn the_region_of_an_answer_is_taken_once() {
         let store = store(&server);
         assert_eq!(read(&store, "k").unwrap(), b"abc");
         assert!(server.requests().pop().unwrap().headers["authorization"].contains("/eu-west-3/s3/"));
+        // Both requests for the information are refused at the same time.
         let header = "x-amz-bucket-region: eu-west-2\r\n".to_owned();
+        server.fault("/b?", Fault::Answer(status, header.clone(), String::new()));
         server.fault("HEAD", Fault::Answer(status, header, String::new()));
         assert!(info(&store, "k").unwrap().is_some());
     }
