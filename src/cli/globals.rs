@@ -91,8 +91,12 @@ pub struct Globals {
     /// Say more: every note
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
+    /// Settings of stores.
+    #[cfg(feature = "remote")]
+    #[command(flatten)]
+    pub stores: super::store_flags::StoreFlags,
     /// Print help
-    #[arg(short, long, global = true, action = ArgAction::HelpShort)]
+    #[arg(short, long, global = true, action = ArgAction::HelpShort, help_heading = "Everywhere")]
     help: Option<bool>,
     /// A drop-in name was used: its model's ways count.
     #[arg(skip)]

@@ -42,6 +42,8 @@ mod run_plan;
 mod screen;
 mod signals;
 mod splits;
+#[cfg(feature = "remote")]
+mod store_flags;
 mod task;
 mod usage;
 
@@ -79,6 +81,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     if let Some(Command::Operation(given)) = &cli.command {
         operation::adjust(given, &mut cli.globals);
     }
+    #[cfg(feature = "remote")]
+    cli.globals.stores.apply();
     let printer = printer.configured(&cli.globals);
     let name = cli.command.as_ref().map_or("home", Command::name);
     let context = Context::new(cli.globals, printer);

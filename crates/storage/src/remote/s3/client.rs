@@ -1,5 +1,6 @@
 //! Requests to a bucket: signed, repeated where that may help, and corrected once by what the store answers about region, keys and clock.
 
+use super::super::super::store::Condition;
 use super::super::network::{Network, Reply};
 use super::super::retry::Setback;
 use super::super::store_settings::RemoteSettings;
@@ -10,6 +11,7 @@ use super::profiles::{Environment, Profiles};
 use super::refusal::{Refusal, BUSY};
 use super::signature::{insert, Signer};
 use super::version::plain_etag;
+use bytes::Bytes;
 use gristmill_core::{Failure, Outcome, Subject};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Request, Url};
@@ -43,6 +45,8 @@ impl S3Context {
 pub(super) enum Action {
     List,
     Read,
+    Write,
+    Remove,
 }
 
 /// A request.
@@ -59,6 +63,10 @@ pub(super) struct Call {
     pub(super) etag: Option<String>,
     /// What a complete answer ends with.
     pub(super) ending: Option<&'static str>,
+    /// What is written; every try sends the same.
+    pub(super) body: Bytes,
+    /// When it is written.
+    pub(super) condition: Condition,
 }
 
 /// An answer with success.
@@ -212,6 +220,9 @@ impl S3Client {
         if let (Some(etag), true) = (etag, call.range.is_some()) {
             insert(headers, "if-match", &format!("\"{etag}\""));
         }
+        if call.condition == Condition::IfAbsent {
+            insert(headers, "if-none-match", "*");
+        }
         if self.context.config.request_payer {
             insert(headers, "x-amz-request-payer", "requester");
         }
@@ -221,7 +232,10 @@ impl S3Client {
             let now = SystemTime::now();
             let time = if offset < 0 { now - distance } else { now + distance };
             let signer = Signer { keys, region, service: "s3", time };
-            signer.sign(call.method.as_str(), &url, headers, b"");
+            signer.sign(call.method.as_str(), &url, headers, &call.body);
+        }
+        if !call.body.is_empty() {
+            *request.body_mut() = Some(call.body.clone().into());
         }
         Ok(request)
     }

@@ -96,6 +96,8 @@ fn denied(client: &S3Client, action: Action, key: &str) -> (String, String) {
     let (verb, right, resource) = match action {
         Action::List => ("listed", "s3:ListBucket", client.bucket.clone()),
         Action::Read => ("read", "s3:GetObject", format!("{}/{key}", client.bucket)),
+        Action::Write => ("written", "s3:PutObject", format!("{}/{key}", client.bucket)),
+        Action::Remove => ("removed", "s3:DeleteObject", format!("{}/{key}", client.bucket)),
     };
     let payer = if client.context.config.request_payer { "" } else { "; if the requester pays, add --request-payer" };
     let hint = format!("these credentials need {right} on arn:aws:s3:::{resource}{payer}");

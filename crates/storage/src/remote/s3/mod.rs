@@ -1,6 +1,6 @@
 //! `s3://BUCKET/KEY`: Amazon S3, and what has its interface.
 //!
-//! Reads and lists. Owns the form of the requests, the credentials, and what the refusals mean; how often and when requests are sent is the
+//! Reads, lists and writes. Owns the form of the requests, the credentials, and what the refusals mean; how often and when requests are sent is the
 //! matter of `remote/network`, which ranges are read that of `remote/blocks`.
 
 mod answers;
@@ -16,10 +16,11 @@ mod signature;
 #[cfg(test)]
 mod tests;
 mod version;
+mod write;
 
 use super::super::files::FileInfo;
 use super::super::location::RemoteUrl;
-use super::super::store::{RangeRead, Scheme, Store, StoreEntry, TakeEntry};
+use super::super::store::{Condition, Content, RangeRead, Scheme, Store, StoreEntry, TakeEntry};
 use super::blocks::{BlockReader, BLOCK_UNIT};
 use super::network::{Network, Pending};
 use super::store_settings::remote_settings;
@@ -38,8 +39,8 @@ use std::time::{Duration, Instant};
 use version::{plain_etag, ObjectVersion};
 
 /// The rows of the store.
-pub(crate) const SCHEME: Scheme = Scheme { name: "s3", title: "Amazon S3", open };
-pub(crate) const ALIAS: Scheme = Scheme { name: "s3a", ..SCHEME };
+pub(crate) const SCHEME: Scheme = Scheme { name: "s3", is_alias: false, title: "Amazon S3", open };
+pub(crate) const ALIAS: Scheme = Scheme { name: "s3a", is_alias: true, ..SCHEME };
 
 /// Time for which what is known of an object counts for each opening of it; later it counts once.
 const FRESH: Duration = Duration::from_secs(5);
@@ -92,6 +93,10 @@ impl S3Store {
             versions.clear();
         }
         versions.insert(key.to_owned(), (version.clone(), Instant::now()));
+    }
+
+    fn forget(&self, key: &str) {
+        self.versions.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
     fn known_version(&self, key: &str) -> Option<ObjectVersion> {
@@ -226,5 +231,13 @@ impl Store for S3Store {
             Err(refusal) if refusal.is_missing_object() => Err(io::ErrorKind::NotFound.into()),
             Err(refusal) => Err(self.explain(&refusal, Action::Read, key)),
         }
+    }
+
+    fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool> {
+        self.put_object(url.key, content, condition)
+    }
+
+    fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
+        self.remove_object(url.key)
     }
 }

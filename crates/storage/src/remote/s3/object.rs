@@ -1,10 +1,12 @@
 //! An object that is read by ranges of one version.
 
+use super::super::super::store::Condition;
 use super::super::blocks::{CancelFetch, FetchDone, FetchRange};
 use super::client::{Action, Call, S3Client};
 use super::failures::explain;
 use super::refusal::Refusal;
 use super::version::{plain_etag, ObjectVersion};
+use bytes::Bytes;
 use reqwest::Method;
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,6 +28,8 @@ pub(super) fn get_range(key: &str, range: Range<u64>, etag: Option<String>) -> C
         range: Some(range),
         etag,
         ending: None,
+        body: Bytes::new(),
+        condition: Condition::Always,
     }
 }
 

@@ -56,7 +56,13 @@ impl Refusal {
 
     /// Whether the same request may succeed later.
     pub(super) fn is_temporary(&self) -> bool {
-        [408, 425, 429, 500, 502, 503, 504].contains(&self.status) || self.code == "RequestTimeout"
+        let codes = ["RequestTimeout", "ConditionalRequestConflict", "OperationAborted"];
+        [408, 425, 429, 500, 502, 503, 504].contains(&self.status) || codes.contains(&self.code.as_str())
+    }
+
+    /// Whether the store does not know conditions.
+    pub(super) fn has_no_conditions(&self) -> bool {
+        self.status == 501 || self.code == "NotImplemented"
     }
 
     /// Whether there is no such object, although there is the bucket.

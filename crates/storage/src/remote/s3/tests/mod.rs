@@ -345,3 +345,69 @@ fn large_objects_are_read_by_several_threads() {
     let ranges: Vec<String> = server.requests().iter().map(|request| request.headers["range"].clone()).collect();
     assert!(ranges.len() < 80, "{ranges:#?}");
 }
+
+fn put(store: &S3Store, key: &str, content: Content<'_>, condition: Condition) -> io::Result<bool> {
+    store.put(&RemoteUrl::parse(&path(key)).unwrap(), content, condition)
+}
+
+#[test]
+fn objects_are_put_replaced_and_removed() {
+    let server = Server::start(&[("there", b"old")]);
+    let store = store(&server);
+    assert!(put(&store, "a b/new", Content::Bytes(b"one"), Condition::IfAbsent).unwrap());
+    assert!(!put(&store, "there", Content::Bytes(b"two"), Condition::IfAbsent).unwrap());
+    assert_eq!((read(&store, "a b/new").unwrap(), read(&store, "there").unwrap()), (b"one".to_vec(), b"old".to_vec()));
+    assert!(put(&store, "there", Content::Bytes(b""), Condition::Always).unwrap());
+    assert_eq!(read(&store, "there").unwrap(), b"");
+    for _ in 0..2 {
+        store.remove(&RemoteUrl::parse(&path("there")).unwrap()).unwrap();
+        assert_eq!(info(&store, "there").unwrap(), None);
+    }
+    let requests = server.requests();
+    assert!(requests.iter().all(|request| request.headers.contains_key("authorization")));
+}
+
+#[test]
+fn a_put_whose_answer_was_lost_is_recognized() {
+    let server = Server::start(&[]);
+    let store = store(&server);
+    server.fault("PUT", Fault::Cut(0));
+    assert!(put(&store, "lock", Content::Bytes(b"mine"), Condition::IfAbsent).unwrap());
+    server.fault("PUT", Fault::Answer(503, "Retry-After: 0\r\n".into(), String::new()));
+    server.fault(
+        "PUT",
+        Fault::Answer(409, String::new(), "<Error><Code>ConditionalRequestConflict</Code></Error>".into()),
+    );
+    assert!(!put(&store, "lock", Content::Bytes(b"other"), Condition::IfAbsent).unwrap());
+    let no_conditions = "<Error><Code>NotImplemented</Code></Error>";
+    for (key, is_put) in [("free", true), ("lock", false)] {
+        server.fault("PUT", Fault::Answer(501, String::new(), no_conditions.into()));
+        assert_eq!(put(&store, key, Content::Bytes(b"x"), Condition::IfAbsent).unwrap(), is_put);
+    }
+    server.fault("PUT", Fault::Answer(403, String::new(), "<Error><Code>AccessDenied</Code></Error>".into()));
+    let refused = failure(put(&store, "x", Content::Bytes(b"x"), Condition::Always).unwrap_err());
+    assert!(refused.why.contains("may not have it written"), "{refused}");
+    assert!(refused.hint.unwrap().contains("s3:PutObject"));
+}
+
+#[test]
+fn large_files_are_put_in_parts_and_nothing_is_left_of_one_that_fails() {
+    let (server, dir) = (Server::start(&[]), tempfile::tempdir().unwrap());
+    let (store, source) = (store(&server), dir.path().join("large"));
+    let bytes = content((40 << 20) + 17);
+    std::fs::write(&source, &bytes).unwrap();
+    let file = crate::read::open_read(&source).unwrap();
+    for fault in [None, Some(Fault::Cut(0)), Some(Fault::Answer(503, String::new(), String::new()))] {
+        for place in ["/b/large?partNumber=2", "/b/large?uploadId", "/b/large?uploads"] {
+            fault.iter().for_each(|fault| server.fault(place, fault.clone()));
+            assert!(put(&store, "large", Content::File(&file), Condition::Always).unwrap());
+            assert!(read(&store, "large").unwrap() == bytes, "{place} {fault:?}");
+            assert!(server.state.lock().unwrap().parts.is_empty());
+        }
+    }
+    let denied = "<Error><Code>AccessDenied</Code></Error>";
+    server.fault("/b/large?partNumber=3", Fault::Answer(403, String::new(), denied.into()));
+    failure(put(&store, "large", Content::File(&file), Condition::Always).unwrap_err());
+    assert!(server.state.lock().unwrap().parts.is_empty(), "the upload was ended");
+    assert!(!put(&store, "large", Content::File(&file), Condition::IfAbsent).unwrap());
+}

@@ -29,6 +29,7 @@ pub struct ReceivedRequest {
     pub method: String,
     pub target: String,
     pub headers: HashMap<String, String>,
+    pub body: Vec<u8>,
     pub at: Instant,
 }
 
@@ -39,6 +40,8 @@ pub struct State {
     pub faults: Vec<(String, Fault)>,
     pub requests: Vec<ReceivedRequest>,
     pub page: usize,
+    /// Parts of unfinished uploads, by number.
+    pub parts: BTreeMap<u32, Vec<u8>>,
     /// Answers of other services, by the beginning of the target.
     pub services: Vec<(String, u16, String)>,
 }
@@ -83,7 +86,11 @@ fn serve(stream: &TcpStream, state: &Mutex<State>) {
             let is_meant = |place: &str| request.method == place || request.target.starts_with(place);
             let at = state.faults.iter().position(|(place, _)| is_meant(place));
             let fault = at.map(|at| state.faults.remove(at).1);
-            (fault.clone(), answer(&state, &request, fault.as_ref()))
+            let reply = match request.method.as_str() {
+                "PUT" | "POST" | "DELETE" => change(&mut state, &request, fault.as_ref()),
+                _ => answer(&state, &request, fault.as_ref()),
+            };
+            (fault.clone(), reply)
         };
         if !send(stream, &request, reply, fault) {
             return;
@@ -106,8 +113,8 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<ReceivedRequest> {
     let length = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
     std::io::Read::read_exact(reader, &mut body).ok()?;
-    headers.insert("(body)".to_owned(), String::from_utf8(body).unwrap());
-    Some(ReceivedRequest { method, target, headers, at: Instant::now() })
+    headers.insert("(body)".to_owned(), String::from_utf8_lossy(&body).into_owned());
+    Some(ReceivedRequest { method, target, headers, body, at: Instant::now() })
 }
 
 struct Reply {
@@ -135,6 +142,39 @@ fn answer(state: &State, request: &ReceivedRequest, fault: Option<&Fault>) -> Re
         None => listing(state, query),
         Some(key) => object(state, request, key, fault),
     }
+}
+
+/// Carries out a request that writes. A fault that is an answer replaces it, except one of status 0: then it is carried out, and the answer is
+/// lost.
+fn change(state: &mut State, request: &ReceivedRequest, fault: Option<&Fault>) -> Reply {
+    let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
+    let is_service = state.services.iter().any(|(place, ..)| request.target.starts_with(place));
+    match fault {
+        Some(Fault::Answer(status, ..)) if *status > 0 => return answer(state, request, fault),
+        _ if is_service => return answer(state, request, None),
+        _ => {}
+    }
+    let done = |body: &str| Reply { status: 200, headers: "ETag: \"part\"\r\n".to_owned(), body: body.into() };
+    let key = decode(path.strip_prefix("/b/").unwrap());
+    let number =
+        query.split('&').find_map(|pair| pair.strip_prefix("partNumber=")).map(|number| number.parse().unwrap());
+    if request.headers.contains_key("if-none-match") && state.objects.contains_key(&key) {
+        return error(412, "PreconditionFailed");
+    }
+    match (request.method.as_str(), number) {
+        ("PUT", Some(number)) => _ = state.parts.insert(number, request.body.clone()),
+        ("PUT", None) => _ = state.objects.insert(key, request.body.clone()),
+        ("POST", _) if query.starts_with("uploads") => return done("<R><UploadId>u&amp;1</UploadId></R>"),
+        ("POST", _) if state.parts.is_empty() => return error(404, "NoSuchUpload"),
+        ("POST", _) => {
+            let parts = std::mem::take(&mut state.parts);
+            state.objects.insert(key, parts.into_values().flatten().collect());
+            return done("<CompleteMultipartUploadResult></CompleteMultipartUploadResult>");
+        }
+        (_, _) if query.contains("uploadId") => state.parts.clear(),
+        _ => _ = state.objects.remove(&key),
+    }
+    done("")
 }
 
 fn object(state: &State, request: &ReceivedRequest, key: &str, fault: Option<&Fault>) -> Reply {

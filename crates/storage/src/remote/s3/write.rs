@@ -1,0 +1,173 @@
+//! Puts and removes objects: small ones by one request, others in parts that are visible only when all are there.
+
+use super::client::{Action, Answer, Call};
+use super::object::get_range;
+use super::refusal::Refusal;
+use super::{answers, finish, PendingAnswer, S3Store};
+use crate::read::ReadFile;
+use crate::store::{Condition, Content};
+use bytes::Bytes;
+use gristmill_core::{Failure, Subject};
+use reqwest::Method;
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::io;
+
+/// Maximum size of an object that is put by one request, in bytes.
+const MAX_PUT_BYTES: u64 = 8 << 20;
+/// Minimum size of a part, and maximum number of parts. All parts but the last have one size, which some stores require.
+const MIN_PART_BYTES: u64 = 16 << 20;
+const MAX_PARTS: u64 = 10_000;
+/// Parts of an object that are on their way at once.
+const MAX_PARTS_AT_ONCE: usize = 4;
+/// Variable with the size of a part in bytes, for tests.
+const PART_VARIABLE: &str = "GRISTMILL_PART_BYTES";
+
+/// Returns a request that writes.
+fn write(method: Method, key: &str, query: Vec<(&'static str, String)>, body: Bytes) -> Call {
+    Call { method, action: Action::Write, query, body, range: None, ..get_range(key, 0..0, None) }
+}
+
+/// Returns the size of the parts of an object.
+fn part_bytes(size: u64) -> u64 {
+    let tested = std::env::var(PART_VARIABLE).ok().and_then(|value| value.parse().ok());
+    tested.unwrap_or_else(|| MIN_PART_BYTES.max((2 * size / MAX_PARTS).next_multiple_of(1 << 20)))
+}
+
+impl S3Store {
+    /// Puts an object; returns whether the condition held.
+    pub(super) fn put_object(&self, key: &str, content: Content<'_>, condition: Condition) -> io::Result<bool> {
+        self.forget(key);
+        match content {
+            Content::Bytes(bytes) => self.put_whole(key, Bytes::copy_from_slice(bytes), condition),
+            Content::File(file) if file.len() <= MAX_PUT_BYTES => {
+                self.put_whole(key, read_part(file, 0, file.len())?, condition)
+            }
+            Content::File(file) => self.put_parts(key, file, condition),
+        }
+    }
+
+    fn put_whole(&self, key: &str, body: Bytes, condition: Condition) -> io::Result<bool> {
+        let put = |condition| Call { condition, ..write(Method::PUT, key, Vec::new(), body.clone()) };
+        match self.ask(put(condition))? {
+            Ok(_) => Ok(true),
+            // If the answer to an earlier try was lost, the object that is there is this one.
+            Err(refusal) if refusal.status == 412 => self.is_content(key, &body),
+            Err(refusal) if condition != Condition::Always && refusal.has_no_conditions() => match self.head(key)? {
+                Ok(_) => Ok(false),
+                Err(_) => self.expect(put(Condition::Always)).map(|_| true),
+            },
+            Err(refusal) => Err(self.explain(&refusal, Action::Write, key)),
+        }
+    }
+
+    /// Whether an object has this content.
+    fn is_content(&self, key: &str, body: &Bytes) -> io::Result<bool> {
+        let Ok(version) = self.head(key)? else { return Ok(false) };
+        if version.bytes != body.len() as u64 || body.is_empty() {
+            return Ok(version.bytes == 0 && body.is_empty());
+        }
+        Ok(matches!(self.ask(get_range(key, 0..version.bytes, None))?, Ok(answer) if answer.body == *body))
+    }
+
+    fn put_parts(&self, key: &str, file: &ReadFile, condition: Condition) -> io::Result<bool> {
+        let begun = self.expect(write(Method::POST, key, vec![("uploads", String::new())], Bytes::new()))?;
+        let Some(upload) = answers::text_of(&begun.body, "UploadId").filter(|upload| !upload.is_empty()) else {
+            return Err(self.explain(&Refusal::of_success(200, "without an upload"), Action::Write, key));
+        };
+        let result =
+            self.send_parts(key, file, &upload).and_then(|tags| self.complete(key, file, &upload, &tags, condition));
+        if !matches!(result, Ok(true)) {
+            // What cannot be removed now is found by the rules of the bucket for unfinished uploads.
+            let _ = self.ask(write(Method::DELETE, key, vec![("uploadId", upload)], Bytes::new()));
+        }
+        result
+    }
+
+    /// Sends all parts and returns their tags, in order.
+    fn send_parts(&self, key: &str, file: &ReadFile, upload: &str) -> io::Result<Vec<String>> {
+        let size = part_bytes(file.len());
+        let mut tags = Vec::new();
+        let mut pending: VecDeque<PendingAnswer> = VecDeque::new();
+        let take = |answer: PendingAnswer, tags: &mut Vec<String>| match finish(answer)? {
+            Ok(answer) => {
+                tags.push(answer.header("etag").unwrap_or_default().to_owned());
+                Ok(())
+            }
+            Err(refusal) => Err(self.explain(&refusal, Action::Write, key)),
+        };
+        for (number, start) in (1u64..).zip((0..file.len()).step_by(usize::try_from(size).unwrap_or(usize::MAX))) {
+            if pending.len() == MAX_PARTS_AT_ONCE {
+                pending.pop_front().map_or(Ok(()), |answer| take(answer, &mut tags))?;
+            }
+            let query = vec![("partNumber", number.to_string()), ("uploadId", upload.to_owned())];
+            let body = read_part(file, start, size.min(file.len() - start))?;
+            pending.push_back(self.begin_call(write(Method::PUT, key, query, body)));
+        }
+        pending.into_iter().try_for_each(|answer| take(answer, &mut tags))?;
+        Ok(tags)
+    }
+
+    /// Makes an object of its parts.
+    fn complete(
+        &self,
+        key: &str,
+        file: &ReadFile,
+        upload: &str,
+        tags: &[String],
+        condition: Condition,
+    ) -> io::Result<bool> {
+        let mut body = String::from("<CompleteMultipartUpload>");
+        for (number, tag) in (1..).zip(tags) {
+            let tag = quick_xml::escape::escape(tag.as_str());
+            let _ = write!(body, "<Part><PartNumber>{number}</PartNumber><ETag>{tag}</ETag></Part>");
+        }
+        body.push_str("</CompleteMultipartUpload>");
+        let query = vec![("uploadId", upload.to_owned())];
+        let call = write(Method::POST, key, query, body.into());
+        let call = Call { condition, ending: Some("</CompleteMultipartUploadResult>"), ..call };
+        let refusal = match self.ask(call)? {
+            Ok(_) => None,
+            Err(refusal) => Some(refusal),
+        };
+        match refusal {
+            Some(refusal) if refusal.status == 412 => return Ok(false),
+            // If the answer to an earlier try was lost, there is no such upload any more.
+            Some(refusal) if refusal.status != 404 => return Err(self.explain(&refusal, Action::Write, key)),
+            _ => {}
+        }
+        match self.head(key)? {
+            Ok(version) if version.bytes == file.len() => Ok(true),
+            found => {
+                let why = match found {
+                    Ok(version) => format!("it has {} bytes in the store, not {}", version.bytes, file.len()),
+                    Err(_) => "the upload was ended by someone else".to_owned(),
+                };
+                let failure = Failure::environment("writing", why).on(Subject::path(self.client.address(key)));
+                Err(failure.with_hint("run the same command again").into_io())
+            }
+        }
+    }
+
+    /// Removes an object.
+    pub(super) fn remove_object(&self, key: &str) -> io::Result<()> {
+        self.forget(key);
+        let call = Call { action: Action::Remove, ..write(Method::DELETE, key, Vec::new(), Bytes::new()) };
+        match self.ask(call)? {
+            Err(refusal) if !refusal.is_missing_object() => Err(self.explain(&refusal, Action::Remove, key)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends a request whose refusal is a failure.
+    fn expect(&self, call: Call) -> io::Result<Answer> {
+        let key = call.key.clone();
+        self.ask(call)?.map_err(|refusal| self.explain(&refusal, Action::Write, &key))
+    }
+}
+
+fn read_part(file: &ReadFile, start: u64, bytes: u64) -> io::Result<Bytes> {
+    let mut part = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
+    file.read_exact_at(&mut part, start)?;
+    Ok(part.into())
+}
