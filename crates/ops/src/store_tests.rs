@@ -24,7 +24,8 @@ fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in Walk::new(root).into_iter().map(Result::unwrap) {
         let name = entry.path().strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-        if entry.kind().is_file() && !name.contains("gristmill/") {
+        // Tables of OLMo name the inputs by their paths.
+        if entry.kind().is_file() && !name.contains("gristmill/") && !name.ends_with(".csv.gz") {
             found.insert(name, gristmill_storage::files::read(entry.path()).unwrap());
         }
     }
@@ -107,8 +108,9 @@ fn tokens_of_every_format() {
 
 #[test]
 fn tokens_of_every_kind_of_documents() {
-    for (at, folder) in
-        ["csv", "json", "arrow/p15_arrow_files/input", "parquet/p01_parquet_files/input"].iter().enumerate()
+    for (at, folder) in ["csv/csv_rows/input", "json", "arrow/p15_arrow_files/input", "parquet/p01_parquet_files/input"]
+        .iter()
+        .enumerate()
     {
         compare(&format!("documents-{at}"), &golden(folder), |input, output| {
             pack(&PackPlan {
