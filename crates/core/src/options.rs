@@ -164,10 +164,21 @@ pub struct OptionInfo {
     pub is_global: bool,
     /// Whether a text may be a path, which forms complete.
     pub completes_paths: bool,
-    /// Whether a path may be the address of a data set of the hub.
-    pub takes_addresses: bool,
+    /// Where a path may lead.
+    pub reach: PathReach,
     /// The answer without which it has no meaning, such as `--pad-to N`; empty if it always has one.
     pub applies_with: &'static str,
+}
+
+/// Where the path of an option may lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathReach {
+    /// To a file or folder of this machine.
+    Local,
+    /// Also into a store.
+    Store,
+    /// Also into a store, or to a data set of the hub.
+    StoreOrHub,
 }
 
 /// One option of a plan.
@@ -319,7 +330,7 @@ impl<P> OptionSpec<P> {
             is_advanced: false,
             is_global: false,
             completes_paths: false,
-            takes_addresses: false,
+            reach: PathReach::Local,
             applies_with: "",
         };
         Self { info, access, applies: None }
@@ -402,10 +413,17 @@ impl<P> OptionSpec<P> {
         self
     }
 
-    /// Accepts addresses of data sets of the hub in place of paths.
+    /// Accepts addresses of stores in place of paths.
+    #[must_use]
+    pub const fn or_store(mut self) -> Self {
+        self.info.reach = PathReach::Store;
+        self
+    }
+
+    /// Accepts addresses of stores, and of data sets of the hub, in place of paths.
     #[must_use]
     pub const fn or_address(mut self) -> Self {
-        self.info.takes_addresses = true;
+        self.info.reach = PathReach::StoreOrHub;
         self
     }
 

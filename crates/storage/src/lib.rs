@@ -2,6 +2,9 @@
 //!
 //! Everything that changes a disk goes through [`fs::Fs`], so that tests can make it fail at any operation.
 
+// Tests make and damage files by hand.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
 pub mod files;
 pub mod fs;
 pub mod identity;

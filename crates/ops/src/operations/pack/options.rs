@@ -118,6 +118,7 @@ const OUTPUT: &[Spec] = &[
             set: |plan, path| plan.output = path.unwrap_or_default(),
         },
     )
+    .or_store()
     .short('o')
     .required(),
     Spec::new("force-overwrite", "", "Replace what is there", switch!(overwrite))

@@ -49,6 +49,7 @@ pub(super) const GROUPS: &[Group<PreparePlan>] = &[
 
 const PATH: &[Spec] =
     &[Spec::new("path", "PATH", "Folder of tar shards, .jsonl file, or metadataset .yaml", path!(path))
+        .or_store()
         .positional()
         .required()];
 

@@ -126,10 +126,7 @@ impl S3Store {
         let query = vec![("uploadId", upload.to_owned())];
         let call = write(Method::POST, key, query, body.into());
         let call = Call { condition, ending: Some("</CompleteMultipartUploadResult>"), ..call };
-        let refusal = match self.ask(call)? {
-            Ok(_) => None,
-            Err(refusal) => Some(refusal),
-        };
+        let refusal = self.ask(call)?.err();
         match refusal {
             Some(refusal) if refusal.status == 412 => return Ok(false),
             // If the answer to an earlier try was lost, there is no such upload any more.
