@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use std::sync::Mutex;
 use tracing::level_filters::LevelFilter;
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
+use tracing_subscriber::EnvFilter;
 
 /// Maximum number of log files kept.
 const KEPT_FILES: usize = 7;
@@ -47,9 +48,11 @@ fn open(filter: LevelFilter) -> Outcome<()> {
         .max_log_files(KEPT_FILES)
         .build(&folder)
         .map_err(|error| refused(error.to_string()))?;
+    // The texts of other crates may hold addresses with signatures.
+    let ours = EnvFilter::new(format!("gristmill={filter}"));
     // There are few lines; each is written at once, so that none is lost if the program is killed.
     let subscriber = tracing_subscriber::fmt()
-        .with_max_level(filter)
+        .with_env_filter(ours)
         .with_ansi(false)
         .with_writer(Mutex::new(SafeWriter(appender)))
         .finish();

@@ -21,8 +21,8 @@ pub fn local(path: &Path) -> Outcome<String> {
                     .on(Subject::path(without_query(text)))
                     .with_hint(hint.to_owned()))
             };
-            match is_remote(path) {
-                true => refuse("an address is not supported here yet".into(), COPY_HINT),
+            match is_remote(path) || is_hub_url(text) {
+                true => refuse(format!("{scheme}:// is not supported yet by this command"), COPY_HINT),
                 false => refuse(format!("there are no addresses of {scheme}://"), &known_schemes()),
             }
         }

@@ -99,16 +99,19 @@ fn a_missing_path_is_named() {
 }
 
 #[test]
-fn remote_paths_are_not_supported_yet() {
+fn addresses_of_other_stores_are_refused() {
     let sandbox = Sandbox::new();
-    for path in ["s3://bucket/x", "msc://profile/x", "rclone://x/y"] {
+    for path in ["gs://bucket/x", "msc://profile/x", "rclone://x/y"] {
         sandbox
             .run(["prepare", path, "--yes", "--split-ratio", "8,1,1"])
             .ends(2)
-            .complains("not supported yet")
+            .complains("there are no addresses of")
             .complains(path);
-        sandbox.run(["energon", "prepare", path, "--non-interactive"]).ends(2).complains("not supported yet");
+        sandbox.run(["energon", "prepare", path, "--non-interactive"]).ends(2).complains("there are no addresses of");
     }
+    sandbox.run(["energon", "prepare", "s3://b/x", "--non-interactive"]).ends(2).complains("not supported yet");
+    sandbox.run(["info", "s3://"]).ends(2).complains("it has no bucket").complains("s3://BUCKET/KEY");
+    sandbox.run(["info", "s3://b/a//c"]).ends(2).complains("a part of its key is empty");
 }
 
 #[test]

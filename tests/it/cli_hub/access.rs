@@ -84,7 +84,7 @@ fn wrong_names_are_refused() {
     refuse("hf://datasets/o/n/dta", "no file or folder dta");
     refuse("hf://datasets/o/n/../x", "path is not valid");
     refuse("hf://models/o/n", "only data sets are read");
-    refuse("s3://bucket/x", "not supported yet");
+    refuse("gs://bucket/x", "there are no addresses of gs://");
     world.sandbox.say("prepare hf://datasets/o/n").ends(2).complains("not supported yet");
 }
 
