@@ -72,7 +72,7 @@ fn utf8(path: &Path) -> Outcome<&str> {
 
 /// Returns the schemes that are known, for a hint.
 fn known_schemes() -> String {
-    let stores = SCHEMES.iter().filter(|scheme| !scheme.is_alias).map(|scheme| format!("{}://", scheme.name));
+    let stores = SCHEMES.iter().filter(|scheme| !scheme.is_hidden).map(|scheme| format!("{}://", scheme.name));
     format!("the addresses that are read begin with {}", stores.chain(["hf://".into()]).collect::<Vec<_>>().join(", "))
 }
 

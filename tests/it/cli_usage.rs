@@ -116,7 +116,7 @@ fn addresses_of_other_stores_are_refused() {
 
 #[test]
 fn a_signature_in_a_remote_path_is_not_shown() {
-    let ran = Sandbox::new().say("prepare s3://bucket/x?signature=topsecret --yes").ends(2);
+    let ran = Sandbox::new().say("prepare gs://bucket/x?signature=topsecret --yes").ends(2);
     assert!(!ran.err.contains("topsecret"));
 }
 

@@ -25,7 +25,7 @@ const CHUNK: usize = 8 << 20;
 /// The object cannot be read, or there is no space for it.
 pub fn local_copy(path: &Path) -> Outcome<Cow<'_, Path>> {
     match is_remote(path) {
-        true => copy_into(&xdg::cache_dir().join(FOLDER), path).map(Cow::Owned),
+        true => copy_into(&xdg::cache_dir_of(path).join(FOLDER), path).map(Cow::Owned),
         false => Ok(Cow::Borrowed(path)),
     }
 }

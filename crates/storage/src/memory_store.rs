@@ -12,10 +12,15 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 /// The row of the store.
 pub(super) const SCHEME: Scheme = Scheme {
     name: "mem",
-    is_alias: false,
+    is_hidden: true,
     title: "memory",
     open: |url| Ok(Arc::new(MemoryStore { bucket: url.bucket.to_owned() })),
 };
+
+/// Whether a path leads into the memory.
+pub(super) fn is_in_memory(path: &Path) -> bool {
+    RemoteUrl::parse(path).is_some_and(|url| url.scheme.name == SCHEME.name)
+}
 
 /// An object: its content, and its number among all that were ever put.
 #[derive(Clone)]

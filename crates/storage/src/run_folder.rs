@@ -45,7 +45,7 @@ impl RunFolder {
         let meta = root.join(META_FOLDER);
         let shown = meta.join(NAME);
         match is_remote(root) {
-            true => Self::of_store(shown, &xdg::state_dir()),
+            true => Self::of_store(shown, &xdg::state_dir_of(root)),
             false => Self { path: shown.clone(), shown, model: root.to_owned(), parents: vec![meta] },
         }
     }
@@ -55,7 +55,7 @@ impl RunFolder {
         name.push(".");
         name.push(NAME);
         if is_remote(output) {
-            return Self::of_store(output.with_file_name(name), &xdg::state_dir());
+            return Self::of_store(output.with_file_name(name), &xdg::state_dir_of(output));
         }
         let parent = match output.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),

@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Scheme {
     /// The text before `://`.
     pub name: &'static str,
-    /// Whether another row has the usual name of the same kind.
-    pub is_alias: bool,
+    /// Whether messages leave it out, because another row has the usual name of the same kind, or because it is for tests.
+    pub is_hidden: bool,
     /// Name of the kind, in messages.
     pub title: &'static str,
     /// Connects to the store of an address. Nothing is asked before it is used.

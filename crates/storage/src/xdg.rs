@@ -1,7 +1,7 @@
 //! Per-user locations: the XDG base folders, each followed by `gristmill`.
 
 use etcetera::base_strategy::{BaseStrategy as _, Xdg};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const NAME: &str = "gristmill";
 
@@ -20,16 +20,29 @@ pub fn config_dir() -> PathBuf {
     base(|xdg| xdg.config_dir())
 }
 
+/// Returns the folder of state for a location in a store.
+pub(super) fn state_dir_of(path: &Path) -> PathBuf {
+    of_tests(path).unwrap_or_else(state_dir)
+}
+
+/// Returns the folder of data that can be recreated for a location in a store.
+pub(super) fn cache_dir_of(path: &Path) -> PathBuf {
+    of_tests(path).unwrap_or_else(cache_dir)
+}
+
+/// Returns the folder for what is kept of the store in memory: that of the user is left alone by tests.
+fn of_tests(path: &Path) -> Option<PathBuf> {
+    #[cfg(any(test, feature = "testing"))]
+    if super::memory_store::is_in_memory(path) {
+        return Some(std::env::temp_dir().join(format!("{NAME}-tests-{}", std::process::id())));
+    }
+    let _ = path;
+    None
+}
+
 /// Returns the picked base folder, or a folder private to this user below the temporary folder if there is no home folder (some batch
 /// systems).
 fn base(pick: impl FnOnce(&Xdg) -> PathBuf) -> PathBuf {
-    // Tests of this process leave the user's folders alone.
-    #[cfg(any(test, feature = "testing"))]
-    let pick = |xdg: &Xdg| {
-        std::env::temp_dir()
-            .join(format!("{NAME}-tests-{}", std::process::id()))
-            .join(pick(xdg).file_name().unwrap_or_default())
-    };
     match Xdg::new() {
         Ok(xdg) => pick(&xdg).join(NAME),
         Err(_) => std::env::temp_dir().join(format!("{NAME}-{}", rustix::process::getuid().as_raw())),

@@ -31,24 +31,24 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 476),
     ("browse", 22),
-    ("cli", 7_024),
-    ("core", 3_279),
-    ("datasets", 824),
-    ("dedup", 2_735),
-    ("engine", 26_915),
-    ("formats", 6_441),
-    ("job", 12_576),
-    ("media", 13_539),
-    ("operations", 4_782),
-    ("parquet", 4_793),
+    ("cli", 7_117),
+    ("core", 3_296),
+    ("datasets", 822),
+    ("dedup", 2_736),
+    ("engine", 26_957),
+    ("formats", 6_452),
+    ("job", 12_593),
+    ("media", 13_540),
+    ("operations", 4_790),
+    ("parquet", 4_794),
     ("preview", 3_421),
     ("prompt", 1_286),
-    ("pycompat", 4_550),
+    ("pycompat", 4_551),
     ("source", 11_697),
-    ("storage", 4_067),
-    ("tokenizer", 6_541),
-    ("tokens", 12_060),
-    ("tui", 31_461),
+    ("storage", 7_431),
+    ("tokenizer", 6_543),
+    ("tokens", 12_084),
+    ("tui", 31_479),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
@@ -58,7 +58,7 @@ const LONG_FILES: usize = 0;
 const LONG_FUNCTIONS: usize = 6;
 
 /// Maximum number of modules that depend on each other in a circle, other than parents and children.
-const MODULES_IN_CYCLES: usize = 116;
+const MODULES_IN_CYCLES: usize = 127;
 
 /// Maximum number of files outside the folders of a token format that name it. Megatron-Energon counts as Megatron.
 const FORMAT_NAMES: &[(&str, usize)] =

@@ -64,6 +64,22 @@ pub(super) fn text_of(xml: &[u8], name: &str) -> Option<String> {
     found
 }
 
+/// Returns the unfinished uploads of a key in a list of such uploads.
+pub(super) fn uploads_of(xml: &[u8], key: &str) -> Vec<String> {
+    let (mut found, mut is_same, mut upload) = (Vec::new(), false, String::new());
+    let parsed = walk(xml, &mut |path, text| match path.last().map(String::as_str) {
+        Some("Key") => is_same = text == key,
+        Some("UploadId") => text.clone_into(&mut upload),
+        Some("Upload") => found.extend(is_same.then(|| std::mem::take(&mut upload))),
+        _ => {}
+    });
+    if parsed.is_some() {
+        found
+    } else {
+        Vec::new()
+    }
+}
+
 /// Parses a page of a listing; `None` if it is none.
 pub(super) fn parse_page(xml: &[u8]) -> Option<Page> {
     let mut page = Page::default();
@@ -134,6 +150,14 @@ mod tests {
             (page.objects[1].0.as_str(), page.prefixes, page.next),
             ("c", vec!["d/".to_owned()], Some("a&b".into()))
         );
+    }
+
+    #[test]
+    fn unfinished_uploads_are_those_of_the_key() {
+        let xml = "<R><KeyMarker></KeyMarker><Upload><Key>a</Key><UploadId>1</UploadId></Upload>\
+                   <Upload><Key>ab</Key><UploadId>2</UploadId></Upload><Upload><UploadId>3</UploadId><Key>a</Key></Upload></R>";
+        assert_eq!(uploads_of(xml.as_bytes(), "a"), ["1", "3"]);
+        assert_eq!(uploads_of(b"<R><Upload>", "a"), [""; 0]);
     }
 
     #[test]

@@ -81,7 +81,19 @@ impl S3Store {
             // What cannot be removed now is found by the rules of the bucket for unfinished uploads.
             let _ = self.ask(write(Method::DELETE, key, vec![("uploadId", upload)], Bytes::new()));
         }
+        self.end_uploads(key);
         result
+    }
+
+    /// Ends uploads of a key that were begun by runs that were killed, or by requests whose answers were lost; they are invisible, and cost money.
+    /// The process that writes the key holds the lock, so none of them is in use. Without the right to list them nothing is done.
+    fn end_uploads(&self, key: &str) {
+        let query = vec![("uploads", String::new()), ("prefix", key.to_owned())];
+        let call = Call { range: None, query, ..get_range("", 0..0, None) };
+        let Ok(Ok(answer)) = self.ask(call) else { return };
+        for upload in answers::uploads_of(&answer.body, key) {
+            let _ = self.ask(write(Method::DELETE, key, vec![("uploadId", upload)], Bytes::new()));
+        }
     }
 
     /// Sends all parts and returns their tags, in order.

@@ -139,6 +139,9 @@ fn answer(state: &State, request: &ReceivedRequest, fault: Option<&Fault>) -> Re
     let path = decode(path);
     let Some(rest) = path.strip_prefix("/b") else { return error(404, "NoSuchBucket") };
     match rest.strip_prefix('/') {
+        None if query.starts_with("uploads") => {
+            Reply { status: 200, headers: String::new(), body: b"<R></R>".to_vec() }
+        }
         None => listing(state, query),
         Some(key) => object(state, request, key, fault),
     }

@@ -1,0 +1,203 @@
+"""Compares what gristmill writes into object stores with what it writes on local files.
+
+    check_s3.py GRISTMILL GOLDEN
+
+On SeaweedFS and moto: prepare, pack and dedup from a store to the same store, lint, verify and info of the results. On SeaweedFS also each fault of
+the network, runs that are killed at a random request, and a reader without the right to write. The secrets must be in nothing that is printed or kept.
+"""
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+from pathlib import Path
+
+from s3_server import READER, READER_SECRET, SECRET, Server
+
+# Each on a share of the requests, at most twice for the same one.
+FAULTS = [
+    {"e503": 0.3},
+    {"e429": 0.2, "retry_after": 1},
+    {"e500": 0.2},
+    {"e400": 0.2},
+    {"drop": 0.2},
+    {"lost": 0.2},
+    {"reset": 0.2},
+    {"cut": 0.3},
+    {"short": 0.3},
+    {"first_byte": (0.2, 0.3)},
+]
+# The number of those that are drawn; GRISTMILL_ALL_FAULTS=1 tries all.
+DRAWN_FAULTS = 4
+# Kills of each command.
+KILLS = 3
+
+
+def below(folder):
+    """The files of a folder, without run folders and what is random, by name."""
+    names = {str(path.relative_to(folder)): path for path in sorted(Path(folder).rglob("*")) if path.is_file()}
+    return {name: path.read_bytes() for name, path in names.items() if is_compared(name)}
+
+
+def is_compared(name):
+    return "gristmill/" not in name and not name.endswith("index.uuid")
+
+
+class Check:
+    def __init__(self, binary, golden, server, folder, seed):
+        self.binary, self.golden, self.server, self.folder = binary, Path(golden), server, Path(folder)
+        self.draw, self.number = random.Random(seed), 0
+
+    def environment(self, **changes):
+        state = {f"XDG_{name}_HOME": str(self.folder / name.lower()) for name in ("STATE", "CACHE", "CONFIG")}
+        base = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "XDG_"))}
+        return {**base, **state, **self.server.env, "HOME": str(self.folder), "GRISTMILL_PART_BYTES": str(5 << 20), **changes}
+
+    def run(self, *args, code=0, **changes):
+        """Runs a command and returns what it prints."""
+        words = [self.binary, *map(str, args)]
+        done = subprocess.run(words, env=self.environment(**changes), capture_output=True, text=True, timeout=120)
+        text = done.stdout + done.stderr
+        self.without_secrets(text)
+        if done.returncode != code:
+            raise SystemExit(f"{' '.join(words)}\nexit {done.returncode}, not {code}\n{text}")
+        return text
+
+    @staticmethod
+    def without_secrets(text):
+        for secret in (SECRET, READER_SECRET):
+            for form in (secret, urllib.parse.quote(secret, safe="")):
+                assert form not in text, "a secret is printed or kept"
+
+    def commands(self, root):
+        """The commands, with inputs and outputs below a folder or an address."""
+        tokenizer = self.golden / "modalities/tokenizers/bpe1k"
+        end = ["--tokenizer", tokenizer, "--eos-token", "<|endoftext|>", "--yes"]
+        return {
+            "set": ["prepare", f"{root}/set", "--split-ratio", "8,1,1", "--skip-dataset-yaml", "--yes"],
+            "tokens": ["pack", f"{root}/text", "--format", "nanosets", *end, "--output", f"{root}/tokens"],
+            "unique": ["dedup", f"{root}/text", "--minlen", "50", "--output", f"{root}/unique", "--yes"],
+        }
+
+    def inputs(self, folder):
+        """Fills a folder: shards, and text of some megabytes, so that one output has several parts."""
+        shutil.copytree(self.golden / "energon/captioning_fieldmap/input", folder / "set")
+        shutil.copytree(self.golden / "dedup/v01_basic/input", folder / "text")
+        words = random.Random(1)
+        lines = (" ".join(f"w{words.randrange(5000)}" for _ in range(200)) for _ in range(6000))
+        (folder / "text/large.jsonl").write_text("".join(json.dumps({"text": line}) + "\n" for line in lines))
+
+    def prefix(self):
+        """Uploads the inputs below a new prefix and returns it."""
+        self.number += 1
+        prefix = f"run{self.number}"
+        self.server.client.upload(self.local, "data", prefix + "/")
+        return prefix
+
+    def stored(self, prefix, name):
+        tree = self.server.client.tree("data", f"{prefix}/{name}/")
+        return {key: content for key, content in tree.items() if is_compared(key)}
+
+    def compare(self, prefix, name):
+        ours, expected = self.stored(prefix, name), self.expected[name]
+        assert sorted(ours) == sorted(expected), f"{name}: {sorted(ours)} in place of {sorted(expected)}"
+        for key, content in expected.items():
+            assert ours[key] == content, f"{name}: {key} differs"
+        assert not self.server.client.uploads("data", prefix), f"{name}: an upload is left"
+        locks = [entry["Key"] for entry in self.server.client.list("data", prefix) if entry["Key"].endswith("/lock")]
+        assert not locks, locks
+
+    def make_local(self):
+        self.local = self.folder / "inputs"
+        self.inputs(self.local)
+        local = self.folder / "local"
+        shutil.copytree(self.local, local)
+        for words in self.commands(local).values():
+            self.run(*words)
+        self.expected = {name: below(local / name) for name in self.commands(local)}
+
+    def check_plain(self):
+        prefix = self.prefix()
+        for name, words in self.commands(f"s3://data/{prefix}").items():
+            self.run(*words)
+            self.compare(prefix, name)
+        self.run("lint", f"s3://data/{prefix}/set")
+        self.run("verify", f"s3://data/{prefix}/set")
+        self.run("lint", f"s3://data/{prefix}/tokens")
+        assert "18" in self.run("info", f"s3://data/{prefix}/set")
+        assert "nothing to do" in self.run(*self.commands(f"s3://data/{prefix}")["tokens"]).lower()
+        self.run("info", f"s3://data/{prefix}/nothing", code=3)
+        self.run("info", "s3://nobucket/set", code=3)
+
+    def check_faults(self):
+        for fault in FAULTS if os.environ.get("GRISTMILL_ALL_FAULTS") else self.draw.sample(FAULTS, DRAWN_FAULTS):
+            proxy = self.server.with_proxy(seed=7, **fault)
+            prefix = self.prefix()
+            for name, words in self.commands(f"s3://data/{prefix}").items():
+                self.run(*words)
+                self.compare(prefix, name)
+            mistakes = {kind: count for kind, count in proxy.stats()["mistakes"].items() if count}
+            assert not mistakes, f"{fault}: {mistakes}"
+        self.server.proxy.stop()
+        self.server.proxy = None
+
+    def check_kills(self):
+        """Kills each command when the proxy has counted some requests; the next run ends in the same bytes."""
+        proxy = self.server.with_proxy()
+        for name in self.expected:
+            prefix = self.prefix()
+            words = [self.binary, *map(str, self.commands(f"s3://data/{prefix}")[name])]
+            for _ in range(KILLS):
+                end = proxy.stats()["requests"] + self.draw.randrange(1, 40)
+                process = subprocess.Popen(words, env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                while process.poll() is None and proxy.stats()["requests"] < end:
+                    time.sleep(0.001)
+                process.kill()
+                process.wait()
+            self.run(*words[1:])
+            self.compare(prefix, name)
+        self.server.proxy.stop()
+        self.server.proxy = None
+
+    def check_rights(self):
+        prefix = self.prefix()
+        reader = {"AWS_ACCESS_KEY_ID": READER, "AWS_SECRET_ACCESS_KEY": READER_SECRET}
+        words = self.commands(f"s3://data/{prefix}")
+        self.run("browse", f"s3://data/{prefix}/set", **reader)
+        assert "s3:PutObject" in self.run(*words["set"], code=3, **reader)
+        assert self.stored(prefix, "set").keys() == below(self.local / "set").keys()
+        assert "secret" in self.run("browse", f"s3://data/{prefix}/set", code=3, AWS_SECRET_ACCESS_KEY="wrong")
+        assert "not know" in self.run("browse", f"s3://data/{prefix}/set", code=3, AWS_ACCESS_KEY_ID="AKIAUNKNOWN0000")
+        self.run("browse", f"s3://data/{prefix}/set", "--anonymous", code=3)
+
+    def check_kept(self):
+        for path in self.folder.rglob("*"):
+            if path.is_file() and "inputs" not in path.parts:
+                self.without_secrets(path.read_bytes().decode(errors="replace"))
+        for entry in self.server.client.list("data"):
+            if entry["Key"].endswith(("plan.yaml", "report.json")):
+                self.without_secrets(self.server.client.get("data", entry["Key"]).decode(errors="replace"))
+
+
+def main(binary, golden):
+    seed = int(os.environ.get("GRISTMILL_SEED") or random.randrange(1 << 30))
+    print(f"seed {seed} (GRISTMILL_SEED repeats it)", flush=True)
+    for kind in ("seaweed", "moto"):
+        with tempfile.TemporaryDirectory() as folder, Server(kind) as server:
+            server.client.create("data")
+            check = Check(binary, golden, server, folder, seed)
+            steps = [check.make_local, check.check_plain]
+            if kind == "seaweed":
+                steps += [check.check_rights, check.check_faults, check.check_kills]
+            for step in [*steps, check.check_kept]:
+                begin = time.time()
+                step()
+                print(f"{kind}: {step.__name__} {time.time() - begin:.1f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
