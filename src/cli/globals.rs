@@ -106,6 +106,16 @@ pub struct Globals {
     pub no_progress: bool,
 }
 
+impl Globals {
+    /// Returns the flags of stores that were given, for printed commands: an address may need them.
+    pub fn store_flags(&self) -> String {
+        #[cfg(feature = "remote")]
+        return self.stores.text();
+        #[cfg(not(feature = "remote"))]
+        String::new()
+    }
+}
+
 fn threads(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(0) => Err("at least 1 is needed".into()),

@@ -177,14 +177,15 @@ fn print_report(plan: &dyn AnyPlan, report: &dyn Report, is_preview: bool, conte
     if plan.is_expressible() {
         print(String::new());
         let command = if is_preview { runnable_command(plan) } else { plan.command_after_run() };
-        print(format!("{} {command}", paint(Tone::Strong, "The same by flags:")));
+        let flags = context.globals.store_flags();
+        print(format!("{} {command}{flags}", paint(Tone::Strong, "The same by flags:")));
         for (name, _) in plan.command_line().files.iter().filter(|_| is_preview) {
             let rest = "contains the lists of this plan; --save-plan FILE writes all of it, for gristmill run FILE";
             print(format!("  {} {rest}", display_safe(name)));
         }
     }
     if let (false, Some(next)) = (is_preview, report.next_command()) {
-        print(format!("{} {next}", paint(Tone::Strong, "Next:")));
+        print(format!("{} {next}{}", paint(Tone::Strong, "Next:"), context.globals.store_flags()));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Flags of data in stores.
 
 use clap::Args;
+use gristmill_core::text::shell_quote;
 use gristmill_storage::remote::{set_remote_settings, RemoteSettings};
 
 /// Settings of the stores that paths of a command lead to; the environment and the files of a store's own tools have the others.
@@ -28,6 +29,26 @@ pub struct StoreFlags {
 }
 
 impl StoreFlags {
+    /// Returns the given flags as they are typed, each with a blank before it.
+    pub fn text(&self) -> String {
+        let value = |flag: &str, value: &Option<String>| {
+            value.as_deref().map(|value| format!(" {flag} {}", shell_quote(value)))
+        };
+        let switch = |flag: &str, is_given: bool| is_given.then(|| format!(" {flag}"));
+        let connections = self.connections.map(|count| count.to_string());
+        [
+            value("--profile", &self.profile),
+            value("--region", &self.region),
+            value("--endpoint-url", &self.endpoint_url),
+            switch("--anonymous", self.anonymous),
+            switch("--request-payer", self.request_payer.is_some()),
+            value("--connections", &connections),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
     /// Sets the settings of the process.
     pub fn apply(&self) {
         let usual = RemoteSettings::default();

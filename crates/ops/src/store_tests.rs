@@ -158,3 +158,16 @@ fn prepared_data_sets() {
         assert_same(&stored, &local, case);
     }
 }
+
+#[test]
+fn an_index_of_lines() {
+    let (dir, store) = (tempfile::tempdir().unwrap(), PathBuf::from("mem://lines/a.jsonl"));
+    let local = dir.path().join("a.jsonl");
+    std::fs::write(&local, b"{\"a\": 1}\n{\"a\": 2}\n").unwrap();
+    put(&store, &std::fs::read(&local).unwrap());
+    let prepare = |path: &Path| crate::job::jsonl::start(path, options()).unwrap().wait().unwrap();
+    assert_eq!((prepare(&local).samples, prepare(&store).samples), (2, 2));
+    let read = |path: &Path| gristmill_storage::files::read(path.with_extension("jsonl.idx")).unwrap();
+    assert_eq!(read(&store), read(&local));
+    assert!(prepare(&store).nothing_to_do);
+}

@@ -38,6 +38,7 @@ pub fn run(mut plan: PreparePlan, confirmation: Confirmation, context: &Context)
         return jsonl::prepare(&plan, context);
     }
     if mix::is_metadataset(&plan.path) {
+        paths::local(Path::new(&plan.path))?;
         return mix::prepare(&plan, context);
     }
     kinds::only_folders(&plan.path)?;

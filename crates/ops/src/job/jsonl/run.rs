@@ -11,6 +11,8 @@ use gristmill_core::{text, Outcome, ProblemSink};
 use gristmill_data::formats::energon::jsonl_idx::index_path;
 use gristmill_storage::files;
 use gristmill_storage::fs::Fs;
+use gristmill_storage::location::is_remote;
+use gristmill_storage::publish::place_file;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;
 
@@ -34,7 +36,7 @@ pub(super) fn index(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> 
         report.files.clear();
     } else {
         context.cancel.check()?;
-        publish(&*context.fs, &draft, &target)?;
+        publish(&*context.fs, &draft, &target, mode)?;
     }
     context.progress.add(1, 0);
     drop(place);
@@ -101,10 +103,8 @@ pub(super) fn ended(mut report: JsonlReport, context: &TaskContext) -> JsonlRepo
     report
 }
 
-fn publish(fs: &dyn Fs, draft: &Path, target: &Path) -> Outcome<()> {
-    fs.sync_file(draft)?;
-    fs.rename(draft, target)?;
-    fs.sync_dir(folder_of(target))?;
+fn publish(fs: &dyn Fs, draft: &Path, target: &Path, mode: u32) -> Outcome<()> {
+    place_file(fs, draft, target, mode)?;
     fs.sync_dir(folder_of(draft))
 }
 
@@ -117,7 +117,7 @@ fn is_same(draft: &Path, target: &Path, mode: u32) -> Outcome<bool> {
     // An index that cannot be read is replaced.
     let Ok(old) = open_read(target) else { return Ok(false) };
     let new = open_read(draft)?;
-    if old.mode() & 0o777 != mode {
+    if old.mode() & 0o777 != mode && !is_remote(target) {
         return Ok(false);
     }
     new.is_same_as(&old)
