@@ -5,7 +5,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::error::{Error, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, FromArgMatches, Subcommand};
-use gristmill_core::options::{Answer, Choice, OptionInfo, OptionRow, PathReach, ValueKind};
+use gristmill_core::options::{Answer, Choice, OptionInfo, OptionRow, ValueKind};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_ops::operations::{operation, AnyOperation, AnyPlan, ObsoleteFlag, OPERATIONS};
 use std::marker::PhantomData;
@@ -93,11 +93,7 @@ impl GivenPlan {
         for (row, given) in
             self.answers.iter().filter(|(row, _)| row.kind.is_stored() || row.kind == ValueKind::Content)
         {
-            let path_of = match row.info.reach {
-                PathReach::Local => paths::local,
-                PathReach::Store => paths::local_or_store,
-                PathReach::StoreOrHub => paths::local_or_address,
-            };
+            let path_of = paths::of_reach(row.info.reach);
             let answer = match given {
                 GivenAnswer::Path(path) if row.kind == ValueKind::Content => {
                     plan.read_file(row.info.name, path, "")?;

@@ -1,7 +1,8 @@
 //! Flags that hold for every command.
 
 use clap::{ArgAction, Args, ValueEnum};
-use std::path::PathBuf;
+use gristmill_storage::location::is_remote;
+use std::path::{Path, PathBuf};
 
 /// When to use colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -65,7 +66,7 @@ pub struct Globals {
     #[arg(long, global = true, value_name = "SIZE", value_parser = super::paths::size)]
     pub memory: Option<u64>,
     /// Folder for temporary files [default: $TMPDIR, else the cache folder, else /tmp]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", value_parser = scratch)]
     pub scratch: Option<PathBuf>,
     /// Throw away what an interrupted run left to resume
     #[arg(long, global = true, overrides_with = "restart")]
@@ -113,6 +114,13 @@ impl Globals {
         return self.stores.text();
         #[cfg(not(feature = "remote"))]
         String::new()
+    }
+}
+
+fn scratch(text: &str) -> Result<PathBuf, String> {
+    match is_remote(Path::new(text)) {
+        true => Err("a folder of this machine is needed".into()),
+        false => Ok(text.into()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Checks of arguments: paths that are not local, sizes with a unit.
 
+use gristmill_core::options::PathReach;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs};
@@ -41,7 +42,8 @@ pub fn local_or_store(path: &Path) -> Outcome<String> {
                 .on(Subject::path(path))
                 .with_hint("name the folder above it"))
         }
-        Some(_) => utf8(path).map(str::to_owned),
+        // One object has one name: paths are compared.
+        Some(url) => utf8(path).map(|text| text.replacen(url.scheme.name, url.scheme.usual, 1)),
         None => local(path),
     }
 }
@@ -51,6 +53,15 @@ pub fn local_or_address(path: &Path) -> Outcome<String> {
     match path.to_str().filter(|text| is_hub_url(text)) {
         Some(text) => RepositoryUrl::parse(text).map(|_| text.to_owned()),
         None => local_or_store(path),
+    }
+}
+
+/// Returns the function that checks a path of an option.
+pub fn of_reach(reach: PathReach) -> fn(&Path) -> Outcome<String> {
+    match reach {
+        PathReach::Local => local,
+        PathReach::Store => local_or_store,
+        PathReach::StoreOrHub => local_or_address,
     }
 }
 

@@ -4,6 +4,7 @@ use super::recent::create_folders;
 use gristmill_core::Outcome;
 use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_storage::location::is_remote;
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::read_whole;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,9 @@ pub fn place<'a>(state_dir: &Path, kind: &str, paths: impl IntoIterator<Item = &
         if number > 0 {
             names.push(0);
         }
-        let path = files::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        // A store is not asked: a form would wait for it.
+        let real = if is_remote(path) { None } else { files::canonicalize(path).ok() };
+        let path = real.unwrap_or_else(|| path.to_path_buf());
         names.extend_from_slice(path.as_os_str().as_encoded_bytes());
     }
     state_dir.join("drafts").join(format!("{kind}{:032x}.yaml", xxhash_rust::xxh3::xxh3_128(&names)))

@@ -77,6 +77,11 @@ pub fn is_remote(path: &Path) -> bool {
     RemoteUrl::parse(path).is_some()
 }
 
+/// Whether a path is a bucket, without a key.
+pub fn is_bucket(path: &Path) -> bool {
+    RemoteUrl::parse(path).is_some_and(|url| url.key.is_empty())
+}
+
 /// Whether a key can be a path below its bucket: no segment is empty, `.` or `..`, and none contains a byte 0.
 pub fn is_plain_key(key: &str) -> bool {
     !key.contains('\0') && key.split('/').all(|part| !part.is_empty() && part != "." && part != "..")

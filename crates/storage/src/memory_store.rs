@@ -12,6 +12,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 /// The row of the store.
 pub(super) const SCHEME: Scheme = Scheme {
     name: "mem",
+    usual: "mem",
     is_hidden: true,
     title: "memory",
     open: |url| Ok(Arc::new(MemoryStore { bucket: url.bucket.to_owned() })),

@@ -1,14 +1,16 @@
 //! How much disk space is free, and which paths share a file system.
 
 use super::location::is_remote;
+use super::xdg;
 use gristmill_core::{Failure, Outcome};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Returns how many bytes this user may still write on the file system of `path` (or of its nearest existing folder). Stores have no limit.
+/// Returns how many bytes this user may still write on the file system of `path` (or of its nearest existing folder). Outputs in stores are made in the
+/// state folder, so its space counts for them.
 pub fn free_bytes(path: &Path) -> Outcome<u64> {
     if is_remote(path) {
-        return Ok(u64::MAX);
+        return free_bytes(&xdg::state_dir_of(path));
     }
     let there = nearest(path);
     let facts = rustix::fs::statvfs(&there)

@@ -17,6 +17,8 @@ pub struct Scheme {
     pub name: &'static str,
     /// Whether messages leave it out, because another row has the usual name of the same kind, or because it is for tests.
     pub is_hidden: bool,
+    /// The usual one of several names of the same kind.
+    pub usual: &'static str,
     /// Name of the kind, in messages.
     pub title: &'static str,
     /// Connects to the store of an address. Nothing is asked before it is used.

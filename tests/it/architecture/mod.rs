@@ -31,13 +31,13 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 476),
     ("browse", 22),
-    ("cli", 7_146),
+    ("cli", 7_175),
     ("core", 3_296),
     ("datasets", 822),
     ("dedup", 2_736),
     ("engine", 26_957),
     ("formats", 6_452),
-    ("job", 12_593),
+    ("job", 12_597),
     ("media", 13_540),
     ("operations", 4_790),
     ("parquet", 4_794),
@@ -45,10 +45,10 @@ const BUDGETS: &[(&str, usize)] = &[
     ("prompt", 1_286),
     ("pycompat", 4_551),
     ("source", 11_697),
-    ("storage", 7_431),
+    ("storage", 7_503),
     ("tokenizer", 6_543),
-    ("tokens", 12_084),
-    ("tui", 31_479),
+    ("tokens", 12_088),
+    ("tui", 31_483),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.

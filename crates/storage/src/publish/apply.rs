@@ -85,6 +85,9 @@ impl<'a> Renamer<'a> {
 
     /// Ends a completed publish: removes leftovers next to targets on other file systems, then the list.
     pub(super) fn finish(&self) -> Outcome<()> {
+        if is_remote(self.own.shown()) {
+            self.fs.remove_file(&super::marker(self.own))?;
+        }
         let mut is_over = self.list.state == State::Done;
         if !is_over && self.leftovers().next().is_some() {
             // From here on the publish cannot be undone, and files may be edited: executing the list again must not move anything.

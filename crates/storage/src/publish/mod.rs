@@ -13,13 +13,14 @@ mod list;
 use super::files::symlink_metadata;
 use super::fs::{BufferedFile, Fs};
 use super::location::{is_remote, RemoteUrl};
-use super::read::{open_any, open_read};
+use super::read::{open_any, open_read, read_whole};
 use super::run_folder::RunFolder;
 use super::store::{store_of, Condition, Content};
 use apply::{is_there, Renamer};
 use gristmill_core::problem::Subject;
 use gristmill_core::{ExitClass, Failure, Outcome, Progress};
 use list::{Action, Entry, RenameList, State};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,6 +30,8 @@ pub(super) const TEMPORARY: &str = "tmp-";
 const BUFFER: usize = 64 << 10;
 /// Permission bits of the rename list: another user may run `lint`.
 const LIST_MODE: u32 = 0o644;
+/// Maximum size of the object that names a publish, in bytes.
+const MAX_MARKER_BYTES: u64 = 1 << 10;
 
 /// Writes a single file such that at any moment either the complete old file or the complete new one exists.
 pub fn write_file(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
@@ -266,6 +269,7 @@ impl<'a> Publication<'a> {
         let mut mover = Renamer::new(self.fs, self.own, &self.root, &list);
         let counter = &mut self.counter;
         let moved = write_list(self.fs, self.own, &list)
+            .and_then(|()| mark_begun(self.fs, self.own, &list))
             .and_then(|()| mover.forward(&mut || counter.add(Counter::PUT_IN_PLACE)))
             .and_then(|()| mover.finish());
         match moved {
@@ -302,7 +306,12 @@ impl<'a> Publication<'a> {
     fn list(&self, commit_target: &Path) -> Outcome<RenameList> {
         let mut entries = Vec::with_capacity(self.entries.len());
         for (action, target) in &self.entries {
-            let old = symlink_metadata(target).ok();
+            let old = match symlink_metadata(target) {
+                Err(error) if is_remote(target) && error.kind() != ErrorKind::NotFound => {
+                    return Err(Failure::io("publishing", target, &error));
+                }
+                old => old.ok(),
+            };
             // In a store, a key may be the beginning of others.
             if old.is_some_and(|info| info.is_dir()) && !is_remote(target) {
                 let why = "there is a folder of that name";
@@ -402,6 +411,12 @@ pub fn recover(fs: &dyn Fs, root: &Path, own: &RunFolder) -> Outcome<Option<Roll
         remove_leftovers(fs, own)?;
         return Ok(None);
     };
+    if is_remote(root) && begun(own)?.as_deref() != Some(&*list.id) {
+        // It has not begun, or it is over, or a run on another machine has published since.
+        fs.remove_file(&own.renames())?;
+        remove_leftovers(fs, own)?;
+        return Ok(None);
+    }
     let mut mover = Renamer::new(fs, own, root, &list);
     if list.state == State::Moving {
         if let Err(failure) = mover.forward(&mut || {}) {
@@ -440,6 +455,24 @@ pub fn recover_at_start(fs: &dyn Fs, root: &Path, own: &RunFolder) -> Outcome<Op
 
 fn staging_of(own: &RunFolder) -> PathBuf {
     own.work().join("publish")
+}
+
+/// Returns the path of the object that names the publish that has begun to change a store: the list is on one machine only.
+fn marker(own: &RunFolder) -> PathBuf {
+    own.shown().join("publishing")
+}
+
+fn mark_begun(fs: &dyn Fs, own: &RunFolder, list: &RenameList) -> Outcome<()> {
+    match is_remote(own.shown()) {
+        true => write_file(fs, &marker(own), list.id.as_bytes(), LIST_MODE),
+        false => Ok(()),
+    }
+}
+
+/// Returns the id of the publish that has begun.
+fn begun(own: &RunFolder) -> Outcome<Option<String>> {
+    let bytes = read_whole(&marker(own), MAX_MARKER_BYTES)?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 fn write_list(fs: &dyn Fs, own: &RunFolder, list: &RenameList) -> Outcome<()> {

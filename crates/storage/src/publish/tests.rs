@@ -599,3 +599,23 @@ fn only_one_process_locks_an_output_in_a_store() {
     drop(crate::lock::DatasetLock::acquire(&RealFs, &elsewhere, true).unwrap());
     assert!(!lock.is_still_ours() && !crate::files::exists(&object));
 }
+
+#[test]
+fn an_interrupted_publish_is_given_up_if_another_machine_has_published_since() {
+    let root = Path::new("mem://published/twice");
+    let [one, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let [mine, theirs] = [&one, &other].map(|state| RunFolder::in_state_folder(root, state.path()));
+    // Stopped when everything but the removal of the list was done, as by a kill.
+    let mut publication = Publication::begin(&RealFs, root, &mine).unwrap();
+    publication.stage_bytes(&root.join("info"), b"mine", 0o644).unwrap();
+    publication.mark_last(&root.join("info"));
+    let list = publication.list(&root.join("info")).unwrap();
+    write_list(&RealFs, &mine, &list).unwrap();
+    mark_begun(&RealFs, &mine, &list).unwrap();
+    publication.is_settled = true;
+    drop(publication);
+    publish_objects(root, &theirs, &RealFs, "theirs").unwrap();
+    assert_eq!(recover(&RealFs, root, &mine).unwrap(), None);
+    assert_eq!(crate::files::read_to_string(root.join("info")).unwrap(), "theirs");
+    assert!(!mine.renames().exists() && !crate::files::exists(marker(&theirs)));
+}

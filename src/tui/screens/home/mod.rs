@@ -24,6 +24,7 @@ use crate::tui::widgets::{Gesture, ListState, Places, TextField};
 use crate::tui::work::{Latest, Stream};
 use gristmill_ops::job::unfinished;
 use gristmill_storage::files;
+use gristmill_storage::location::is_remote;
 use gristmill_storage::remote::is_hub_url;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
@@ -392,13 +393,15 @@ fn read_place(place: &PaneContent, state_dir: &Path) -> ReadResult {
         PaneContent::Recent(_) => {
             let entry = |path: PathBuf| Entry {
                 name: path.to_string_lossy().into_owned(),
-                is_folder: files::is_dir(&path),
+                is_folder: is_remote(&path) || files::is_dir(&path),
                 bytes: 0,
                 path,
             };
             // Deleted data sets are not offered. Those that cannot be checked now may be available later, and unfinished outputs will be.
+            // Stores are not asked: the list would wait for one that does not answer.
             let is_begun = |path: &PathBuf| matches!(unfinished::beside(path), Ok(Some(_)));
-            let is_there = |path: &PathBuf| files::try_exists(path).unwrap_or(true) || is_begun(path);
+            let is_there =
+                |path: &PathBuf| is_remote(path) || files::try_exists(path).unwrap_or(true) || is_begun(path);
             ReadResult { entries: Ok(recent::load(state_dir).into_iter().filter(is_there).map(entry).collect()) }
         }
     }

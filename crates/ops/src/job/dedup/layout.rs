@@ -3,6 +3,7 @@
 use super::leftover::folder_name;
 use gristmill_core::{DedupPlan, Failure, Outcome, RunOptions, Subject};
 use gristmill_storage::files;
+use gristmill_storage::location::is_bucket;
 use gristmill_storage::remote::is_hub_url;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
@@ -61,6 +62,9 @@ impl Layout {
             Some(_) => files::without_slash(&given),
             None => files::canonicalize(&given).map_err(|error| Failure::io("deduplicating", &given, &error))?,
         };
+        if is_bucket(&output) {
+            return Err(refuse("it is a bucket: name a folder in it"));
+        }
         if output.file_name().is_none() {
             return Err(refuse("the root of the file system is no place for it"));
         }

@@ -4,6 +4,7 @@ use super::super::format::{OutputPlace, TokenFormat};
 use super::super::formats;
 use gristmill_core::{Failure, Outcome, PackPlan, Subject};
 use gristmill_storage::files;
+use gristmill_storage::location::is_bucket;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
@@ -28,6 +29,9 @@ impl Layout {
             Some(_) => files::without_slash(&given),
             None => files::canonicalize(&given).map_err(|error| Failure::io("packing", &given, &error))?,
         };
+        if is_bucket(&output) {
+            return Err(refuse("it is a bucket: name a folder in it"));
+        }
         let Some(name) = output.file_name() else {
             return Err(refuse("the root of the file system is no place for it"));
         };

@@ -44,7 +44,8 @@ pub(super) trait FetchRange: Send + Sync {
 /// Takes the result of a fetch.
 pub(super) struct FetchDone {
     blocks: Weak<Blocks>,
-    start: u64,
+    /// Number of the block: another one may be in its place by now.
+    number: u64,
     is_finished: bool,
 }
 
@@ -58,7 +59,7 @@ impl FetchDone {
         self.is_finished = true;
         let Some(blocks) = self.blocks.upgrade() else { return };
         let mut state = blocks.lock();
-        if let Some(block) = state.blocks.iter_mut().find(|block| block.range.start == self.start) {
+        if let Some(block) = state.blocks.iter_mut().find(|block| block.number == self.number) {
             block.cancel = None;
             let size = block.range.end - block.range.start;
             block.content = match result {
@@ -104,6 +105,8 @@ impl Blocks {
 
 #[derive(Default)]
 struct BlockState {
+    /// Blocks that there ever were.
+    count: u64,
     /// The one that was used last is at the end.
     blocks: VecDeque<Block>,
     /// The one that was used last is at the end.
@@ -111,6 +114,8 @@ struct BlockState {
 }
 
 struct Block {
+    /// Distinguishes it from earlier ones in its place.
+    number: u64,
     range: Range<u64>,
     content: Content,
     /// Readers that wait for it; while there are any, it is kept.
@@ -168,17 +173,21 @@ impl BlockReader {
         for (at, range) in missing.into_iter().enumerate() {
             let size = range.end - range.start;
             if at >= first_ahead && TOTAL_BYTES.load(Ordering::Relaxed) + size > MAX_TOTAL_BYTES {
-                continue;
+                // The rest is fetched ahead by a later read.
+                if let Some(stream) = state.streams.back_mut() {
+                    stream.fetched = stream.fetched.min(range.start);
+                }
+                break;
             }
-            state.insert(range.clone());
-            begun.push(range);
+            begun.push((state.insert(range.clone()).number, range));
         }
         drop(state);
-        for range in begun {
-            let done = FetchDone { blocks: Arc::downgrade(&self.blocks), start: range.start, is_finished: false };
-            let cancel = self.source.begin(range.clone(), done);
+        for (number, range) in begun {
+            let done = FetchDone { blocks: Arc::downgrade(&self.blocks), number, is_finished: false };
+            let cancel = self.source.begin(range, done);
             let mut state = self.blocks.lock();
-            if let Some(block) = state.at(range.start).filter(|block| matches!(block.content, Content::Pending)) {
+            let is_pending = |block: &&mut Block| block.number == number && matches!(block.content, Content::Pending);
+            if let Some(block) = state.blocks.iter_mut().find(is_pending) {
                 block.cancel = Some(cancel);
             }
         }
@@ -236,7 +245,9 @@ impl BlockState {
 
     fn insert(&mut self, range: Range<u64>) -> &mut Block {
         TOTAL_BYTES.fetch_add(range.end - range.start, Ordering::Relaxed);
-        self.blocks.push_back(Block { range, content: Content::Pending, waiting: 0, cancel: None });
+        self.count += 1;
+        let number = self.count;
+        self.blocks.push_back(Block { number, range, content: Content::Pending, waiting: 0, cancel: None });
         let last = self.blocks.len() - 1;
         &mut self.blocks[last]
     }

@@ -30,6 +30,8 @@ use tokio::time::timeout;
 
 /// Name of this step in errors.
 pub(super) const WHAT: &str = "asking the store";
+/// Bytes in a second below which the upload of a body counts as broken.
+const MIN_UPLOAD_RATE: u64 = 128 << 10;
 /// Variable with the first pause in milliseconds, for tests.
 const PAUSE_VARIABLE: &str = "GRISTMILL_HTTP_PAUSE_MS";
 
@@ -161,7 +163,10 @@ impl Network {
             id: String::new(),
             begin: Instant::now(),
         };
-        let response = match timeout(self.limits.first_byte, client.execute(request)).await {
+        // The answer begins after the body was sent.
+        let body = request.body().and_then(reqwest::Body::as_bytes).map_or(0, <[u8]>::len);
+        let allowed = self.limits.first_byte + Duration::from_secs(body as u64 / MIN_UPLOAD_RATE);
+        let response = match timeout(allowed, client.execute(request)).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => {
                 return match certificate_error(&error) {

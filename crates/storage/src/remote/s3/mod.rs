@@ -39,7 +39,7 @@ use std::time::{Duration, Instant};
 use version::{plain_etag, ObjectVersion};
 
 /// The rows of the store.
-pub(crate) const SCHEME: Scheme = Scheme { name: "s3", is_hidden: false, title: "Amazon S3", open };
+pub(crate) const SCHEME: Scheme = Scheme { name: "s3", usual: "s3", is_hidden: false, title: "Amazon S3", open };
 pub(crate) const ALIAS: Scheme = Scheme { name: "s3a", is_hidden: true, ..SCHEME };
 
 /// Time for which what is known of an object counts for each opening of it; later it counts once.

@@ -20,6 +20,8 @@ const MIN_PART_BYTES: u64 = 16 << 20;
 const MAX_PARTS: u64 = 10_000;
 /// Parts of an object that are on their way at once.
 const MAX_PARTS_AT_ONCE: usize = 4;
+/// Uploads of an object that are tried, if they vanish.
+const MAX_UPLOADS: u32 = 2;
 /// Variable with the size of a part in bytes, for tests.
 const PART_VARIABLE: &str = "GRISTMILL_PART_BYTES";
 
@@ -49,15 +51,26 @@ impl S3Store {
 
     fn put_whole(&self, key: &str, body: Bytes, condition: Condition) -> io::Result<bool> {
         let put = |condition| Call { condition, ..write(Method::PUT, key, Vec::new(), body.clone()) };
+        // Some stores ignore the condition.
+        if condition == Condition::IfAbsent && self.is_there(key)? {
+            return self.is_content(key, &body);
+        }
         match self.ask(put(condition))? {
             Ok(_) => Ok(true),
             // If the answer to an earlier try was lost, the object that is there is this one.
             Err(refusal) if refusal.status == 412 => self.is_content(key, &body),
-            Err(refusal) if condition != Condition::Always && refusal.has_no_conditions() => match self.head(key)? {
-                Ok(_) => Ok(false),
-                Err(_) => self.expect(put(Condition::Always)).map(|_| true),
-            },
+            Err(refusal) if condition != Condition::Always && refusal.has_no_conditions() => {
+                self.expect(put(Condition::Always)).map(|_| true)
+            }
             Err(refusal) => Err(self.explain(&refusal, Action::Write, key)),
+        }
+    }
+
+    fn is_there(&self, key: &str) -> io::Result<bool> {
+        match self.head(key)? {
+            Ok(_) => Ok(true),
+            Err(refusal) if refusal.is_missing_object() => Ok(false),
+            Err(refusal) => Err(self.explain(&refusal, Action::Read, key)),
         }
     }
 
@@ -71,17 +84,38 @@ impl S3Store {
     }
 
     fn put_parts(&self, key: &str, file: &ReadFile, condition: Condition) -> io::Result<bool> {
+        let before = self.head(key)?.ok().map(|version| version.etag);
+        for _ in 0..MAX_UPLOADS {
+            let done = self.upload(key, (file, before.as_deref()), condition);
+            self.end_uploads(key);
+            if let Some(done) = done? {
+                return Ok(done);
+            }
+        }
+        let why = "its upload was ended by another process, or by a rule of the bucket";
+        let failure = Failure::environment("writing", why).on(Subject::path(self.client.address(key)));
+        Err(failure.with_hint("run the same command again").into_io())
+    }
+
+    /// Uploads a file in parts; returns whether the condition held, or `None` if the upload has vanished. `before` is the version that it
+    /// replaces.
+    fn upload(
+        &self,
+        key: &str,
+        (file, before): (&ReadFile, Option<&str>),
+        condition: Condition,
+    ) -> io::Result<Option<bool>> {
         let begun = self.expect(write(Method::POST, key, vec![("uploads", String::new())], Bytes::new()))?;
         let Some(upload) = answers::text_of(&begun.body, "UploadId").filter(|upload| !upload.is_empty()) else {
             return Err(self.explain(&Refusal::of_success(200, "without an upload"), Action::Write, key));
         };
-        let result =
-            self.send_parts(key, file, &upload).and_then(|tags| self.complete(key, file, &upload, &tags, condition));
-        if !matches!(result, Ok(true)) {
+        let result = self
+            .send_parts(key, file, &upload)
+            .and_then(|tags| self.complete(key, (file, before), &upload, &tags, condition));
+        if !matches!(result, Ok(Some(true))) {
             // What cannot be removed now is found by the rules of the bucket for unfinished uploads.
             let _ = self.ask(write(Method::DELETE, key, vec![("uploadId", upload)], Bytes::new()));
         }
-        self.end_uploads(key);
         result
     }
 
@@ -120,15 +154,15 @@ impl S3Store {
         Ok(tags)
     }
 
-    /// Makes an object of its parts.
+    /// Makes an object of its parts. `before` is the version that it replaces.
     fn complete(
         &self,
         key: &str,
-        file: &ReadFile,
+        (file, before): (&ReadFile, Option<&str>),
         upload: &str,
         tags: &[String],
         condition: Condition,
-    ) -> io::Result<bool> {
+    ) -> io::Result<Option<bool>> {
         let mut body = String::from("<CompleteMultipartUpload>");
         for (number, tag) in (1..).zip(tags) {
             let tag = quick_xml::escape::escape(tag.as_str());
@@ -139,21 +173,20 @@ impl S3Store {
         let call = write(Method::POST, key, query, body.into());
         let call = Call { condition, ending: Some("</CompleteMultipartUploadResult>"), ..call };
         let refusal = self.ask(call)?.err();
-        match refusal {
-            Some(refusal) if refusal.status == 412 => return Ok(false),
-            // If the answer to an earlier try was lost, there is no such upload any more.
-            Some(refusal) if refusal.status != 404 => return Err(self.explain(&refusal, Action::Write, key)),
-            _ => {}
-        }
-        match self.head(key)? {
-            Ok(version) if version.bytes == file.len() => Ok(true),
-            found => {
-                let why = match found {
-                    Ok(version) => format!("it has {} bytes in the store, not {}", version.bytes, file.len()),
-                    Err(_) => "the upload was ended by someone else".to_owned(),
-                };
-                let failure = Failure::environment("writing", why).on(Subject::path(self.client.address(key)));
-                Err(failure.with_hint("run the same command again").into_io())
+        let is_gone = match refusal {
+            None => false,
+            Some(refusal) if refusal.status == 404 => true,
+            Some(refusal) if refusal.status == 412 => return Ok(Some(false)),
+            Some(refusal) => return Err(self.explain(&refusal, Action::Write, key)),
+        };
+        let there = self.head(key)?.ok().filter(|version| version.bytes == file.len());
+        match there {
+            // If the answer to an earlier try was lost, there is no such upload any more, but there is the object.
+            Some(version) if !is_gone || Some(version.etag.as_str()) != before => Ok(Some(true)),
+            _ if is_gone => Ok(None),
+            _ => {
+                let failure = Failure::environment("writing", "it has another size in the store than was sent");
+                Err(failure.on(Subject::path(self.client.address(key))).into_io())
             }
         }
     }
