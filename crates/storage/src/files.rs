@@ -188,9 +188,21 @@ pub fn is_taken(path: impl AsRef<Path>) -> bool {
 /// # Errors
 /// It cannot be determined.
 pub fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
+    if_any(path).map(|info| info.is_some())
+}
+
+/// Whether a path leads to a regular file; links are followed.
+///
+/// # Errors
+/// It cannot be determined.
+pub fn try_is_file(path: impl AsRef<Path>) -> io::Result<bool> {
+    if_any(path).map(|info| info.is_some_and(|info| info.is_file()))
+}
+
+fn if_any(path: impl AsRef<Path>) -> io::Result<Option<FileInfo>> {
     match metadata(path) {
-        Ok(_) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Ok(info) => Ok(Some(info)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -8,13 +8,15 @@ use super::{publish, space, xdg};
 use gristmill_core::{Failure, Outcome};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// Folder of the copies in the cache folder.
 const FOLDER: &str = "remote";
 /// Maximum size of all copies, in bytes, and divisor of the free space that they may take if that is less.
 const MAX_BYTES: u64 = 4 << 30;
 const SHARE: u64 = 10;
+/// Time after its last change from which on a draft is that of a process that was killed.
+const DRAFT_AGE: Duration = Duration::from_secs(3600);
 /// Bytes that are copied at a time.
 const CHUNK: usize = 8 << 20;
 
@@ -70,9 +72,16 @@ fn make_room(folder: &Path, bytes: u64) -> Outcome<()> {
         .collect();
     copies.sort();
     let mut total = bytes + copies.iter().map(|(_, bytes, _)| bytes).sum::<u64>();
-    for (_, bytes, path) in copies {
+    let now = SystemTime::now();
+    for (modified, bytes, path) in copies {
         if total <= limit {
             break;
+        }
+        let is_draft =
+            path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(publish::TEMPORARY.as_bytes()));
+        // Another process may be writing it.
+        if is_draft && now.duration_since(modified).map_or(true, |age| age < DRAFT_AGE) {
+            continue;
         }
         // Another process may use it: its open file stays readable.
         RealFs.remove_file(&path)?;
@@ -111,7 +120,9 @@ mod tests {
         }
         make_room(dir.path(), 1).unwrap();
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2);
+        std::fs::write(dir.path().join("tmp-draft"), b"12345").unwrap();
         make_room(dir.path(), u64::MAX >> 1).unwrap();
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["tmp-draft"], "another process may be writing it");
     }
 }

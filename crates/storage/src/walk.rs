@@ -1,8 +1,9 @@
 //! Walks through folders, and through the keys below a prefix.
 
-use super::files::{metadata, remote_entries, FileInfo, FileKind};
+use super::files::{is_symlink, metadata, remote_entries, FileInfo, FileKind};
 use super::location::{Location, RemoteUrl};
 use super::run_folder::is_beside_output;
+use gristmill_core::Failure;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt;
@@ -173,9 +174,15 @@ impl WalkError {
         self.loop_ancestor.as_deref()
     }
 
-    /// Returns the error of the system; `None` for a loop.
-    pub fn io_error(&self) -> Option<&io::Error> {
-        self.loop_ancestor.is_none().then_some(&self.error)
+    /// Whether the entry is a link to something that does not exist.
+    pub fn is_broken_link(&self) -> bool {
+        self.error.kind() == io::ErrorKind::NotFound && self.path().is_some_and(is_symlink)
+    }
+
+    /// Returns the failure of an operation: that of the store, or one with the error of the system. Without a path of its own, the error is
+    /// of `root`.
+    pub fn failure(&self, what: &str, root: &Path) -> Failure {
+        Failure::io(what, self.path().unwrap_or(root), &self.error)
     }
 }
 

@@ -145,7 +145,7 @@ impl Discovery {
             return Ok(());
         }
         if path == root {
-            return Err(io_failure("looking for shards", path, error));
+            return Err(error.failure("looking for shards", root));
         }
         let subject = relative_name(root, path).map_or_else(|| Subject::path(path), Subject::shard);
         if error.loop_ancestor().is_some() {
@@ -157,7 +157,7 @@ impl Discovery {
                 self.finding(ProblemKind::NotAFile, subject, why, "repair or remove the link");
             }
         } else {
-            let reason = io_failure("opening", path, error).why;
+            let reason = error.failure("opening", root).why;
             let why = format!("it cannot be looked into ({reason}); shards in it are not found");
             self.finding(ProblemKind::Unreadable, Subject::path(path), why, "ask for access to it");
         }
@@ -166,13 +166,6 @@ impl Discovery {
 
     fn finding(&mut self, kind: ProblemKind, subject: Subject, why: impl Into<String>, hint: &str) {
         self.findings.push(Problem::problem(kind, subject, why).with_hint(hint));
-    }
-}
-
-fn io_failure(what: &str, path: &Path, error: &WalkError) -> Failure {
-    match error.io_error() {
-        Some(io) => Failure::io(what, path, io),
-        None => Failure::environment(what, error.to_string()).on(Subject::path(path)),
     }
 }
 

@@ -163,16 +163,16 @@ impl<W: Fn(&str) -> bool> Visitor<'_, W> {
             let message = format!("it leads back to {}, and is not followed", ancestor.to_string_lossy());
             return self.report(Problem::note(ProblemKind::Other, Subject::path(path), message));
         }
-        let why = error
-            .io_error()
-            .map_or_else(|| error.to_string(), |error| Failure::io("looking for media", path, error).why);
-        let is_dangling =
-            files::is_symlink(path) && error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound);
+        let failure = error.failure("looking for media", self.root);
+        if path == self.root {
+            return Err(failure);
+        }
+        let is_dangling = error.is_broken_link();
         let relative = path.strip_prefix(self.root).unwrap_or(path).to_string_lossy();
         if is_dangling && !(self.wanted)(&relative) {
             return Ok(());
         }
-        let why = if is_dangling { "it is a link to something that is not there".to_owned() } else { why };
+        let why = if is_dangling { "it is a link to something that is not there".to_owned() } else { failure.why };
         let hint = match files::is_symlink(path) {
             true => "correct the link, or remove it",
             false => "make it readable, or take it out of the folder",

@@ -102,7 +102,7 @@ fn folders_of_a_store_are_listed_and_walked_like_folders() {
     };
     assert_eq!(shown(&root), shown(folder.path()));
     let missing = Walk::new(root.join("c")).into_iter().next().unwrap().unwrap_err();
-    assert_eq!(missing.io_error().unwrap().kind(), io::ErrorKind::NotFound);
+    assert!(missing.failure("walking", Path::new("/")).is_missing());
 }
 
 #[test]

@@ -17,6 +17,7 @@ use gristmill_ops::job::prepare::PrepareReport;
 use gristmill_ops::job::scan::LiveScan;
 use gristmill_ops::operations::prepare::command_line;
 use gristmill_storage::files;
+use gristmill_storage::location::Location;
 use ratatui::layout::{Constraint, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -177,10 +178,10 @@ impl PrepareOverview {
 
     /// Returns Python code that loads the training split.
     fn loader_code(&self) -> String {
-        // Training is started in another folder, so that the path is absolute.
-        let path = serde_json::Value::String(absolute(&self.facts.root).to_string_lossy().into_owned()).to_string();
-        let mut lines = vec![
-            "import megatron.energon as energon".to_owned(),
+        let (path, comment) = loader_path(&self.facts.root);
+        let mut lines = vec!["import megatron.energon as energon".to_owned()];
+        lines.extend(comment);
+        lines.extend([
             String::new(),
             "config = energon.WorkerConfig.default_worker_config()".to_owned(),
             "dataset = energon.get_train_dataset(".to_owned(),
@@ -189,7 +190,7 @@ impl PrepareOverview {
             "    shuffle_buffer_size=100,".to_owned(),
             "    max_samples_per_sequence=100,".to_owned(),
             "    worker_config=config,".to_owned(),
-        ];
+        ]);
         if matches!(self.plan.loading, Loading::Crude { .. }) {
             lines.push("    task_encoder=MyTaskEncoder(),  # with your cooker".to_owned());
         }
@@ -198,6 +199,21 @@ impl PrepareOverview {
         lines.push("    print(batch)".to_owned());
         lines.push("    break".to_owned());
         lines.join("\n")
+    }
+}
+
+/// Returns the argument for the loader, quoted, and a comment if it is not the place itself: of stores, the loader opens only those of a
+/// profile of multi-storage-client.
+fn loader_path(root: &Path) -> (String, Option<String>) {
+    let quoted = |text: String| serde_json::Value::String(text).to_string();
+    match Location::of(root) {
+        Location::Remote(url) if url.scheme.name != "msc" => {
+            let comment = format!("# PROFILE: a profile of multi-storage-client whose base_path is {}", url.bucket);
+            (quoted(format!("msc://PROFILE/{}", url.key)), Some(comment))
+        }
+        Location::Remote(_) => (quoted(root.to_string_lossy().into_owned()), None),
+        // Training is started in another folder, so that the path is absolute.
+        Location::Local(_) => (quoted(absolute(root).to_string_lossy().into_owned()), None),
     }
 }
 

@@ -36,6 +36,7 @@ use crate::tui::screens::splits::SplitSession;
 use gristmill_core::Subject;
 use gristmill_ops::engine::browse::TokenView;
 use gristmill_storage::files;
+use gristmill_storage::location::is_remote;
 use std::path::PathBuf;
 
 /// Where the browser starts.
@@ -75,7 +76,8 @@ pub fn open_shared(path: PathBuf, start: Start, session: Option<SplitSession>, e
 
 /// Opens the browser on packed tokens with the given view. The output of a dedup run is shown as what the run removed.
 pub fn open_tokens(path: PathBuf, start: Start, view: TokenView, env: UiEnv) -> Box<dyn Screen> {
-    if start == Start::First && files::is_dir(&path) {
+    // A store would be asked by the thread that draws.
+    if start == Start::First && !is_remote(&path) && files::is_dir(&path) {
         if let Some(screen) = repeats::open_whole_run(&path, &env) {
             return screen;
         }

@@ -13,6 +13,7 @@ use gristmill_ops::operations::prepare::command_line;
 use gristmill_ops::operations::{erase, AnyPlan, Dedup, Pack};
 use gristmill_ops::tokens::formats;
 use gristmill_storage::files;
+use gristmill_storage::location::is_remote;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -113,7 +114,12 @@ pub fn pack(plan: PackPlan) -> JobRequest {
 /// Whether the output of a plan for packed files alone will be recognized: a `.pbin` file, or a folder of them.
 fn is_known(plan: &PackPlan) -> bool {
     let output = Path::new(&plan.output);
-    let several = plan.inputs.len() > 1 || plan.inputs.iter().any(files::is_dir);
+    if is_remote(output) {
+        // The thread that draws asks no store. An output of one file alone is named by its extension.
+        return output.extension().is_some_and(|end| end == "pbin");
+    }
+    let is_folder = |input: &String| !is_remote(Path::new(input)) && files::is_dir(input);
+    let several = plan.inputs.len() > 1 || plan.inputs.iter().any(is_folder);
     // A folder that also holds other files is not recognized as packed tokens.
     let is_mixed = files::is_dir(output) && packed_files(output).is_none() && !is_empty(output);
     let is_folder = several || plan.paths_file.is_some() || plan.output.ends_with('/') || files::is_dir(output);

@@ -470,7 +470,7 @@ impl Walk<'_> {
             match entry {
                 Ok(entry) if entry.kind().is_dir() => {}
                 Ok(entry) => self.file(&entry)?,
-                Err(error) => self.error(&error),
+                Err(error) => self.error(&error)?,
             }
         }
         Ok(())
@@ -522,26 +522,30 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn error(&mut self, error: &WalkError) {
+    fn error(&mut self, error: &WalkError) -> Outcome<()> {
         let path = error.path().unwrap_or(self.folder);
+        let failure = error.failure(WHAT, self.folder);
+        if path == self.folder {
+            return Err(failure);
+        }
         let relative = path.strip_prefix(self.folder).unwrap_or(path).to_string_lossy();
         if is_set_aside(&relative) && (self.wants)(&relative) != FileChoice::Yes {
-            return;
+            return Ok(());
         }
         let problem = |kind, message: String| Problem::problem(kind, Subject::path(path), message);
         if let Some(ancestor) = error.loop_ancestor() {
             let message = format!("it leads back to {}, and is not followed", ancestor.to_string_lossy());
             self.listing.problems.push(Problem::note(ProblemKind::Other, Subject::path(path), message));
-            return;
+            return Ok(());
         }
-        let is_dangling = files::is_symlink(path)
-            && error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+        let is_dangling = error.is_broken_link();
         if is_dangling && (self.wants)(&relative) == FileChoice::Yes {
             let message = "it is left out: it is a link to something that is not there";
             self.listing.problems.push(problem(ProblemKind::NotAFile, message.into()));
         } else if !is_dangling {
-            let why = error.io_error().map_or_else(|| error.to_string(), |error| Failure::io(WHAT, path, error).why);
+            let why = failure.why;
             self.listing.problems.push(problem(ProblemKind::Unreadable, format!("it is left out: {why}")));
         }
+        Ok(())
     }
 }

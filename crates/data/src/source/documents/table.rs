@@ -138,8 +138,12 @@ pub fn table_files(path: &Path) -> Outcome<Vec<TableFile>> {
     }
     let mut files = Vec::new();
     for entry in walk(path, usize::MAX) {
-        // What cannot be read is reported by the commands that read everything.
-        let Ok(entry) = entry else { continue };
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) if error.path() == Some(path) => return Err(error.failure(WHAT, path)),
+            // The commands that read everything report what cannot be read.
+            Err(_) => continue,
+        };
         let Ok(relative) = entry.path().strip_prefix(path) else { continue };
         let name = relative.to_string_lossy().into_owned();
         if let Some(format) = format_of(&name).filter(|_| entry.kind().is_file()) {

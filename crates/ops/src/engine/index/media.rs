@@ -5,6 +5,7 @@ use gristmill_core::{Cancel, ExitClass, Failure, Outcome};
 use gristmill_data::formats::energon::tables::{self, open_readonly, CREATE_MEDIA_TABLES};
 use gristmill_storage::files;
 use gristmill_storage::fs::Fs;
+use gristmill_storage::local_copy::local_copy;
 use gristmill_storage::sort::CANCEL_EVERY;
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _};
@@ -30,10 +31,16 @@ pub enum CarriedMedia {
 }
 
 /// Copies the media tables of `old`, as far as they can be read, into the finished database `new` and makes that durable.
+///
+/// # Errors
+/// It cannot be determined whether `old` exists, or its object cannot be copied from its store: the rows of the user would be lost.
 pub fn carry_media_tables(fs: &dyn Fs, old: &Path, new: &Path, cancel: &Cancel) -> Outcome<CarriedMedia> {
-    if !files::is_file(old) {
+    const WHAT: &str = "reading the media metadata of the old index";
+    if !files::try_is_file(old).map_err(|error| Failure::io(WHAT, old, &error))? {
         return Ok(CarriedMedia::Nothing);
     }
+    // After this, what cannot be opened is a damaged database and no failure of its store.
+    local_copy(old)?;
     let source = match open_readonly(old) {
         Ok(source) => source,
         Err(failure) => return Ok(CarriedMedia::Unreadable(failure.why)),

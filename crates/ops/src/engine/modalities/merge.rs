@@ -28,13 +28,7 @@ pub fn list(paths: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
         let before = files.len();
         let is_data = |entry: &WalkEntry| entry.depth() == 0 || !is_beside_output(entry.path());
         for entry in Walk::new(path).keep_links().sorted().filter_entry(is_data) {
-            let entry = entry.map_err(|error| {
-                let why = match error.path() {
-                    Some(below) => format!("IO error for operation on {}: {error}", below.display()),
-                    None => error.to_string(),
-                };
-                Failure::environment("reading the folder", why).on(Subject::path(path))
-            })?;
+            let entry = entry.map_err(|error| error.failure("reading the folder", path))?;
             let is_packed = entry.file_name().as_encoded_bytes().ends_with(PACKED_SUFFIX.as_bytes());
             if is_packed && files::is_file(entry.path()) {
                 files.push(entry.into_path());

@@ -8,7 +8,8 @@ use crate::job::overall::{cost, Forecast};
 use crate::job::{pool, Phase};
 use gristmill_core::text::hint_for;
 use gristmill_core::{
-    text, Duplicates, Handles, MediaPlan, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun, Subject,
+    text, Duplicates, Failure, Handles, MediaPlan, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun,
+    Subject,
 };
 use gristmill_data::formats::energon::layout;
 use gristmill_storage::files;
@@ -166,7 +167,7 @@ fn report_stale(handles: &Handles<'_>, root: &Path, written: &RowStats) -> Outco
 pub(super) fn kept_alone(context: &Context, own: &RunFolder) -> Outcome<Option<PathBuf>> {
     let fs = &*context.shared.fs;
     let old = layout::in_nv_meta(&context.shared.root, layout::INDEX_SQLITE);
-    if !files::is_file(&old) {
+    if !files::try_is_file(&old).map_err(|error| Failure::io("reading the old index", &old, &error))? {
         return Ok(None);
     }
     let new = own.work().join(layout::INDEX_SQLITE);

@@ -66,7 +66,7 @@ pub(super) fn publish(
     if let Some(built) = &outputs.built.database {
         files.note(&database, files::metadata(built).map_or(0, |m| m.len()));
         publication.stage_file(&database, built.clone(), mode)?;
-    } else if outputs.drop_database && files::exists(&database) {
+    } else if outputs.drop_database && is_there(&database)? {
         publication.remove(&database)?;
     }
     if outputs.built.samples > 0 {
@@ -81,6 +81,11 @@ pub(super) fn publish(
     }
     context.shared.cancel.check()?;
     publication.commit(&meta.join(layout::INFO_JSON))
+}
+
+/// Whether an earlier run or the user left a file that this one replaces or keeps.
+fn is_there(target: &Path) -> Outcome<bool> {
+    files::try_exists(target).map_err(|error| Failure::io("looking for earlier files", target, &error))
 }
 
 /// Whether an identical file already exists, which an update then leaves unchanged.
@@ -125,14 +130,15 @@ fn stage_texts(
     let is_told = context.plan.rerun != Rerun::Refuse;
     for text in &outputs.texts {
         let target: PathBuf = meta.join(&text.name);
-        if text.keep_existing && files::exists(&target) {
+        let replaces = is_there(&target)?;
+        if text.keep_existing && replaces {
             continue;
         }
         let is_split = text.name == layout::SPLIT_YAML;
         let is_edited = || files::read(&target).is_ok_and(|old| old != text.content.as_bytes());
         // The counts are not meant to be edited.
         let may_be_edited = ![layout::INFO_JSON, layout::INFO_YAML].contains(&text.name.as_str());
-        if files::exists(&target) && (is_split || may_be_edited && is_edited()) {
+        if replaces && (is_split || may_be_edited && is_edited()) {
             let backup = meta.join(rerun::free_backup_name(root, &text.name, outputs.now));
             if !(is_split && is_told) {
                 files.note(&backup, files::metadata(&target).map_or(0, |facts| facts.len()));
@@ -178,7 +184,7 @@ fn stage_own(
     let (unlisted, path) = (context.shared.problems.unlisted().lines(), own.unlisted_problems());
     match unlisted.is_empty() {
         false => publication.stage_bytes(&path, &unlisted, 0o644)?,
-        true if files::exists(&path) => publication.remove(&path)?,
+        true if is_there(&path)? => publication.remove(&path)?,
         true => {}
     }
     publication.stage_bytes(&own.plan(), plan_file::to_yaml(&context.recorded_plan)?.as_bytes(), 0o644)

@@ -278,7 +278,7 @@ fn build(
     }
     let old = layout::in_nv_meta(&shared.root, layout::INDEX_SQLITE);
     let mut carried = CarriedMedia::Nothing;
-    if let Some(database) = built.database.as_ref().filter(|_| files::is_file(&old)) {
+    if let Some(database) = &built.database {
         carried = index::carry_media_tables(fs, &old, database, &shared.cancel)?;
         media::report_carried(context, &carried)?;
     }

@@ -38,7 +38,8 @@ pub(super) fn parse_iso_time(text: &str) -> Option<SystemTime> {
 }
 
 fn seconds_of_day(text: &str) -> Option<i64> {
-    let mut parts = text.split(':').map(|part| part.parse::<i64>().ok());
+    // Numbers of 32 bits cannot overflow the sum.
+    let mut parts = text.split(':').map(|part| part.parse::<u32>().ok().map(i64::from));
     Some(parts.next()?? * 3600 + parts.next()?? * 60 + parts.next()??)
 }
 
@@ -65,5 +66,6 @@ mod tests {
         assert_eq!(parse_iso_date("1970-01-01T00:00:00.25+00:00"), Some(250_000_000));
         assert_eq!(parse_iso_date("2025-13-01T00:00:00Z"), None);
         assert_eq!(parse_http_date("yesterday"), None);
+        assert_eq!(parse_http_date("Sun, 06 Nov 1994 9223372036854775807:00:00 GMT"), None);
     }
 }

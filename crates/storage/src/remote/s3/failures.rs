@@ -69,7 +69,7 @@ fn without_keys(client: &S3Client) -> (String, String) {
         true => ("it may not be read without a signature", "run it without --anonymous, with credentials that may read it"),
         false => (
             "no credentials for this store were found",
-            "looked at: AWS_ACCESS_KEY_ID, the profile, AWS_WEB_IDENTITY_TOKEN_FILE, the container, the metadata of the instance; \
+            "tried: AWS_ACCESS_KEY_ID, the profile, AWS_WEB_IDENTITY_TOKEN_FILE, the container, the metadata of the instance; \
              set AWS_PROFILE, or run it with --anonymous for a public bucket",
         ),
     };

@@ -309,3 +309,11 @@ fn no_run_is_too_large_for_a_small_window_and_no_name_reaches_the_terminal_unesc
         assert!(!shown.contains(['\u{1b}', '\u{202e}']), "{shown}");
     }
 }
+
+#[test]
+fn the_loader_opens_stores_by_profiles() {
+    let (path, comment) = super::loader_path(Path::new("mem://bucket/sets/coco"));
+    assert_eq!(path, r#""msc://PROFILE/sets/coco""#);
+    assert!(comment.unwrap().ends_with("base_path is bucket"));
+    assert_eq!(super::loader_path(Path::new("/data/a b")), (r#""/data/a b""#.to_owned(), None));
+}
