@@ -5,7 +5,7 @@ Usage: check_energon.py CASES.json
 CASES.json: a list of {"name", "path", "splits": {split: [[shard name, ...], [excluded "shard/key", ...]]},
 "expected": {split: {key: {part: sha256}}} where tarfile cannot tell, "by_name": bool, "listed": samples that the
 file store must list, "typed": {split: class name},
-"cooked": {split: samples that the generated cooker gives}}. What a split must hold is read from the tars
+"cooked": {split: samples that the generated cooker gives}}, "url": where the loader finds it, if not at the path}. What a split must hold is read from the tars
 by Python's own tarfile module, so that neither gristmill nor the loader vouches for itself.
 """
 
@@ -34,6 +34,7 @@ from megatron.energon.flavors.webdataset.empty_dataset_error import EmptyDataset
 SKIP = re.compile(r"__[^/]*__($|/)")
 SPLIT = re.compile(r"^((?:.*/|)[^.]+)[.]([^/]*)$")
 CRUDE_YAML = "peer-check-crude.yaml"
+CRUDE = "__module__: megatron.energon\n__class__: CrudeWebdataset\ndecoder: null\n"
 
 
 def digest(data: bytes) -> str:
@@ -108,8 +109,12 @@ def expected_of(case, split):
     return expected
 
 
+def place_of(case):
+    return case.get("url", Path(case["path"]))
+
+
 def check_split(case, split):
-    path = Path(case["path"])
+    path = place_of(case)
     expected = expected_of(case, split)
     try:
         loaded = load(path, split, RawEncoder(), dataset_config=CRUDE_YAML)
@@ -158,7 +163,7 @@ def check_cooked(case, split, count):
 
 def check_by_name(case):
     path = Path(case["path"])
-    store = WebdatasetFileStore(EPath(str(path)))
+    store = WebdatasetFileStore(EPath(str(place_of(case))))
     count = 0
     shards = sorted({s for shards, _ in case["splits"].values() for s in shards})
     total = 0
@@ -177,7 +182,7 @@ def check_by_name(case):
 def check(case):
     meta = Path(case["path"]) / ".nv-meta"
     crude = meta / CRUDE_YAML
-    crude.write_text("__module__: megatron.energon\n__class__: CrudeWebdataset\ndecoder: null\n")
+    crude.write_text(CRUDE)
     try:
         lines = []
         for split in case["splits"]:

@@ -2,15 +2,17 @@
 
     check_s3.py GRISTMILL GOLDEN
 
-On SeaweedFS and moto: prepare, pack and dedup from a store to the same store, lint, verify and info of the results. On SeaweedFS also each fault of
-the network, runs that are killed at a random request, and a reader without the right to write. The secrets must be in nothing that is printed or kept.
+On SeaweedFS and moto: prepare, pack and dedup from a store to the same store, lint, verify and info of the results. On SeaweedFS also how many bytes
+of shards are read, each fault of the network, runs that are killed at a random request, and a reader without the right to write. The secrets must be in nothing that is printed or kept.
 """
+import io
 import json
 import os
 import random
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import urllib.parse
@@ -163,6 +165,29 @@ class Check:
         self.server.proxy.stop()
         self.server.proxy = None
 
+    def check_bytes(self):
+        """Of shards with large members only the headers are read, and of small ones each byte once, by few requests."""
+        proxy = self.server.with_proxy()
+        for name, samples, size, share, requests in (("large", 12, 1 << 20, 0.03, 20), ("small", 150, 3000, 1.05, 6)):
+            folder = self.folder / name
+            folder.mkdir()
+            for shard in range(8):
+                with tarfile.open(folder / f"{shard}.tar", "w", format=tarfile.USTAR_FORMAT) as archive:
+                    for sample in range(samples):
+                        member = tarfile.TarInfo(f"{shard}{sample:05}.bin")
+                        member.size = size
+                        archive.addfile(member, io.BytesIO(bytes(size)))
+            self.server.client.upload(folder, "data", f"{name}/")
+            before = proxy.stats()
+            self.run("prepare", f"s3://data/{name}", "--split-ratio", "8,1,1", "--skip-dataset-yaml", "--yes")
+            after = proxy.stats()
+            total = sum(file.stat().st_size for file in folder.iterdir())
+            read, made = after["down"] - before["down"], after["requests"] - before["requests"]
+            assert read <= share * total + 200_000, f"{name}: {read} of {total} bytes are read"
+            assert made <= 8 * requests + 40, f"{name}: {made} requests"
+        self.server.proxy.stop()
+        self.server.proxy = None
+
     def check_rights(self):
         prefix = self.prefix()
         reader = {"AWS_ACCESS_KEY_ID": READER, "AWS_SECRET_ACCESS_KEY": READER_SECRET}
@@ -192,7 +217,7 @@ def main(binary, golden):
             check = Check(binary, golden, server, folder, seed)
             steps = [check.make_local, check.check_plain]
             if kind == "seaweed":
-                steps += [check.check_rights, check.check_faults, check.check_kills]
+                steps += [check.check_bytes, check.check_rights, check.check_faults, check.check_kills]
             for step in [*steps, check.check_kept]:
                 begin = time.time()
                 step()

@@ -15,8 +15,18 @@ pub struct FileStamp {
     pub bytes: u64,
     /// Modification time, in nanoseconds since 1970.
     pub modified_ns: i64,
-    /// Inode number.
+    /// Inode number; for an object of a store, a hash of its version with [`OBJECT_INODE`].
     pub inode: u64,
+}
+
+/// Bit of [`FileStamp::inode`] that distinguishes objects of stores from files.
+pub const OBJECT_INODE: u64 = 1 << 63;
+
+impl FileStamp {
+    /// Whether it is of an object of a store.
+    pub fn is_of_object(&self) -> bool {
+        self.inode & OBJECT_INODE != 0
+    }
 }
 
 /// One tar shard, as found on disk. See docs/formats/energon.md §2.

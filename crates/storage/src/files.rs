@@ -5,6 +5,7 @@
 use super::location::{is_plain_key, is_remote, Location, RemoteUrl};
 use super::read::pause;
 use super::store::store_of;
+use gristmill_core::shard::OBJECT_INODE;
 use gristmill_core::FileStamp;
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -106,7 +107,7 @@ impl FileInfo {
 
     /// Returns the information of an object. `version` is what its store distinguishes versions by.
     pub fn of_object(bytes: u64, modified_ns: i64, version: &str) -> Self {
-        let inode = xxhash_rust::xxh3::xxh3_64(version.as_bytes());
+        let inode = xxhash_rust::xxh3::xxh3_64(version.as_bytes()) | OBJECT_INODE;
         let stamp = FileStamp { bytes, modified_ns, inode };
         Self { kind: FileKind::File, stamp, mode: OBJECT_MODE, links: 1, device: 0 }
     }
@@ -199,7 +200,8 @@ pub fn try_is_file(path: impl AsRef<Path>) -> io::Result<bool> {
     if_any(path).map(|info| info.is_some_and(|info| info.is_file()))
 }
 
-fn if_any(path: impl AsRef<Path>) -> io::Result<Option<FileInfo>> {
+/// Returns what a path leads to, if there is anything.
+pub(crate) fn if_any(path: impl AsRef<Path>) -> io::Result<Option<FileInfo>> {
     match metadata(path) {
         Ok(info) => Ok(Some(info)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -8,6 +8,7 @@
 pub mod files;
 pub mod fs;
 pub mod identity;
+pub mod listing;
 pub mod local_copy;
 pub mod location;
 pub mod lock;
@@ -23,5 +24,6 @@ pub mod scratch;
 pub mod sort;
 pub mod space;
 pub mod store;
+pub mod waiting;
 pub mod walk;
 pub mod xdg;

@@ -164,22 +164,45 @@ impl ReadFile {
 
     /// Reads up to `buf.len()` bytes at `offset`; returns 0 at the end of the file. An interrupted call is repeated.
     pub fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        pause();
         match &self.source {
-            Source::Local(file) => loop {
-                match file.read_at(buf, offset) {
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    other => return other,
-                }
-            },
-            Source::Remote(object) => {
-                let rest = usize::try_from(self.len().saturating_sub(offset)).unwrap_or(usize::MAX);
-                let count = rest.min(buf.len());
-                match buf.get_mut(..count).filter(|buf| !buf.is_empty()) {
-                    Some(buf) => object.read_exact_at(buf, offset).map(|()| count),
-                    None => Ok(0),
+            Source::Local(file) => {
+                pause();
+                loop {
+                    match file.read_at(buf, offset) {
+                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                        other => return other,
+                    }
                 }
             }
+            Source::Remote(object) => self.read_object(buf, |buf| object.read_exact_at(buf, offset), offset),
+        }
+    }
+    /// Like [`read_at`](Self::read_at), before a gap that is jumped over: of an object, only these bytes are fetched.
+    pub fn read_alone_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        match &self.source {
+            Source::Local(_) => self.read_at(buf, offset),
+            Source::Remote(object) => self.read_object(buf, |buf| object.read_alone_at(buf, offset), offset),
+        }
+    }
+    /// Returns the size of a gap, in bytes, from which on it is jumped over rather than read; `None` for a local file.
+    pub fn bytes_worth_a_jump(&self) -> Option<u64> {
+        match &self.source {
+            Source::Local(_) => None,
+            Source::Remote(object) => Some(object.bytes_worth_a_jump()),
+        }
+    }
+    fn read_object(
+        &self,
+        buf: &mut [u8],
+        read: impl FnOnce(&mut [u8]) -> io::Result<()>,
+        offset: u64,
+    ) -> io::Result<usize> {
+        pause();
+        let rest = usize::try_from(self.len().saturating_sub(offset)).unwrap_or(usize::MAX);
+        let count = rest.min(buf.len());
+        match buf.get_mut(..count).filter(|buf| !buf.is_empty()) {
+            Some(buf) => read(buf).map(|()| count),
+            None => Ok(0),
         }
     }
     /// Fills `buf` from `offset`; returns an error of kind `UnexpectedEof` if the file is too short.

@@ -9,9 +9,11 @@ use gristmill_core::{
 use gristmill_data::formats::energon::{info::Info, layout, split_yaml::SplitFile, tables, tar_idx::TarIdx};
 use gristmill_data::source::{discover, kind};
 use gristmill_pycompat::pattern::Pattern;
-use gristmill_storage::files;
+use gristmill_storage::files::{self, FileInfo};
+use gristmill_storage::listing::Listing;
 use gristmill_storage::read::{read_whole, stamp_at};
 use gristmill_storage::run_folder::RunFolder;
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -130,7 +132,7 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
         )),
         Err(failure) => findings.push(Problem::problem(ProblemKind::BadFile, failure.subject.clone(), failure.why)),
     }
-    compare(root, shards, recorded.as_ref(), &mut prepared);
+    compare(root, shards, recorded.as_ref(), &mut prepared)?;
     if tables_know_more(root, prepared.shard_counts.len()) {
         // Rows refer to a shard by its position in the list; once a shard is gone, the positions after it shift.
         let indexed: HashSet<&str> = prepared.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
@@ -165,10 +167,11 @@ fn recorded_plan(own: &RunFolder) -> Outcome<Option<PreparePlan>> {
     Ok(bytes.and_then(|bytes| plan_file::from_yaml(std::str::from_utf8(&bytes).ok()?).ok()))
 }
 
-fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared: &mut PreparedFacts) {
+fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared: &mut PreparedFacts) -> Outcome<()> {
     let indexed: HashSet<&str> = prepared.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
     let on_disk: HashSet<&str> = shards.iter().map(|shard| shard.name.as_str()).collect();
     let stamps = recorded.map(Recorded::stamps).unwrap_or_default();
+    let indexes = IndexFiles { root, listing: OnceCell::new() };
     let mut new_shards = Vec::new();
     let (mut changed, mut retimed) = (Vec::new(), Vec::new());
     let on_purpose = left_out_on_purpose(prepared.plan.as_deref());
@@ -177,7 +180,7 @@ fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared:
             if !on_purpose(&shard.name) && !has_indexed_twin(&shard.name, &indexed) {
                 new_shards.push(shard.name.clone());
             }
-        } else if let Some(change) = change_of(root, shard, &stamps) {
+        } else if let Some(change) = change_of(shard, &stamps, &indexes)? {
             changed.push(shard.name.clone());
             if change == Change::Time {
                 retimed.push(shard.name.clone());
@@ -195,6 +198,27 @@ fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared:
     prepared.changed_shards = changed;
     prepared.retimed_shards = retimed;
     prepared.missing_shards = missing;
+    Ok(())
+}
+
+/// The indexes next to shards, listed when the first is asked for.
+struct IndexFiles<'a> {
+    root: &'a Path,
+    listing: OnceCell<Listing>,
+}
+
+impl IndexFiles<'_> {
+    fn info(&self, path: &Path) -> Outcome<Option<FileInfo>> {
+        const WHAT: &str = "looking for indexes";
+        let listing = match self.listing.get() {
+            Some(listing) => listing,
+            None => {
+                let listing = Listing::of(self.root).map_err(|error| Failure::io(WHAT, self.root, &error))?;
+                self.listing.get_or_init(|| listing)
+            }
+        };
+        listing.info(path).map_err(|error| Failure::io(WHAT, path, &error))
+    }
 }
 
 /// Whether the recorded plan leaves out a shard; such a shard is not a new one.
@@ -228,18 +252,32 @@ enum Change {
 
 /// Compares a shard with the state our last run recorded. In a data set that another program prepared, a shard newer than its `.tar.idx`,
 /// or too short for it, counts as changed.
-fn change_of(root: &Path, shard: &Shard, stamps: &HashMap<&str, FileStamp>) -> Option<Change> {
+///
+/// In a store, times are those of uploads: a set that was prepared on a disk and uploaded is unchanged if the sizes are the recorded ones, and one
+/// that another program prepared if the indexes exist.
+fn change_of(shard: &Shard, stamps: &HashMap<&str, FileStamp>, indexes: &IndexFiles<'_>) -> Outcome<Option<Change>> {
+    let is_object = shard.stamp.is_of_object();
     if let Some(stamp) = stamps.get(shard.name.as_str()) {
-        let change = if stamp.bytes == shard.stamp.bytes { Change::Time } else { Change::Content };
-        return (*stamp != shard.stamp).then_some(change);
+        let is_uploaded = is_object && !stamp.is_of_object();
+        return Ok(match stamp.bytes == shard.stamp.bytes {
+            false => Some(Change::Content),
+            true => (*stamp != shard.stamp && !is_uploaded).then_some(Change::Time),
+        });
     }
-    let index = root.join(shard.index_name());
-    let Ok(facts) = files::metadata(&index) else { return Some(Change::Content) };
-    let end = TarIdx::open(&index).and_then(|offsets| offsets.end());
+    let path = indexes.root.join(shard.index_name());
+    let index = match indexes.info(&path) {
+        Ok(Some(index)) => index,
+        Err(failure) if is_object => return Err(failure),
+        _ => return Ok(Some(Change::Content)),
+    };
+    if is_object {
+        return Ok(None);
+    }
+    let end = TarIdx::open(&path).and_then(|offsets| offsets.end());
     if !shard.is_tgz && end.map_or(true, |end| end > shard.stamp.bytes) {
-        return Some(Change::Content);
+        return Ok(Some(Change::Content));
     }
-    (shard.stamp.modified_ns > facts.stamp.modified_ns).then_some(Change::Time)
+    Ok((shard.stamp.modified_ns > index.stamp.modified_ns).then_some(Change::Time))
 }
 
 /// Marks shards as unchanged again if only their time differs and their headers were found to agree with the index.

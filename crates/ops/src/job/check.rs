@@ -16,6 +16,7 @@ use gristmill_data::source::documents::table_files;
 use gristmill_storage::files;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::scratch::Scratch;
+use gristmill_storage::waiting::threads_for;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,8 +25,9 @@ pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Ha
     let context = lint::begin(root, options, handles)?;
     let prepared = &context.prepared;
     let bytes = if options.headers { prepared.bytes() } else { 0 };
-    let checked =
-        each_shard(prepared.shard_count(), bytes, threads, handles, |id| lint::lint_shard(&context, id, handles))?;
+    let checked = each_shard(prepared.shard_count(), bytes, threads_for(root, threads), handles, |id| {
+        lint::lint_shard(&context, id, handles)
+    })?;
     lint::finish(&context, handles)?;
     Ok(checked)
 }
@@ -57,6 +59,7 @@ pub fn run_verify(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome
     let handles = &Handles { problems: &sink, ..*handles };
     let prepared = verify::begin(root, handles)?;
     let states = times::states(&prepared);
+    let threads = threads_for(root, threads);
     let checked = each_shard(prepared.shard_count(), prepared.bytes(), threads, handles, |id| {
         verify::verify_shard(&prepared, id, handles)
     })?;

@@ -18,6 +18,7 @@ use gristmill_data::formats::energon::layout;
 use gristmill_data::source::decode::{part_class, PartClass};
 use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::scratch::Scratch;
+use gristmill_storage::waiting::threads_for;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -83,9 +84,10 @@ pub(super) struct Shared {
 impl Shared {
     pub(super) fn new(root: &Path, options: &RunOptions, fs: Arc<dyn Fs>) -> Outcome<Arc<Self>> {
         let kind = gristmill_data::source::kind::kind_of(root)?;
+        let threads = threads_for(root, options.threads);
         Ok(Arc::new(Self {
             root: root.to_path_buf(),
-            options: options.clone(),
+            options: RunOptions { threads, ..options.clone() },
             fs,
             progress: Progress::default(),
             cancel: Cancel::default(),

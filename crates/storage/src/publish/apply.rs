@@ -3,12 +3,13 @@
 //! The progress can be determined from the disk: a staged file that is missing was moved to its target, and an old file that was moved
 //! aside exists. Going forward may therefore start at any step, and may be repeated any number of times.
 
-use super::super::files::is_taken;
+use super::super::files::{is_taken, metadata};
 use super::super::fs::{rename_here, Fs};
 use super::super::location::{is_remote, RemoteUrl};
 use super::super::read::open_any;
 use super::super::run_folder::RunFolder;
 use super::super::store::Content;
+use super::super::waiting::for_each_at_once;
 use super::list::{Action, Entry, RenameList, State};
 use super::parent_of;
 use gristmill_core::problem::Subject;
@@ -27,6 +28,9 @@ pub(super) struct Renamer<'a> {
     /// Numbers of the entries whose target is on another file system and was written by this process.
     copied: HashSet<usize>,
 }
+
+/// Size up to which objects are put together, in bytes.
+const MAX_SMALL_BYTES: u64 = 1 << 20;
 
 type Numbered<'a> = Vec<(usize, &'a Entry)>;
 
@@ -54,7 +58,14 @@ impl<'a> Renamer<'a> {
         if !last.is_empty() {
             self.sync_folders(&last)?;
         }
-        for (number, entry) in &others {
+        // Small objects are put together, as each is waited for; large ones are sent in several parts at once.
+        let is_small = |(number, entry): &(usize, &Entry)| {
+            let small = || metadata(staged(&self.staging, *number)).is_ok_and(|info| info.len() <= MAX_SMALL_BYTES);
+            is_remote(&self.target(entry)) && entry.action.has_staged() && small()
+        };
+        let (small, large): (Numbered<'_>, Numbered<'_>) = others.iter().copied().partition(is_small);
+        for_each_at_once(&small, |(number, entry)| self.place(*number, entry).map(drop), &mut *placed)?;
+        for (number, entry) in &large {
             self.put_aside(*number, entry)?;
             self.put_in(*number, entry, placed)?;
         }
@@ -159,31 +170,33 @@ impl<'a> Renamer<'a> {
 
     fn put_in(&mut self, number: usize, entry: &Entry, placed: &mut dyn FnMut()) -> Outcome<()> {
         if entry.action.has_staged() {
-            self.place(number, entry)?;
+            if self.place(number, entry)? {
+                self.copied.insert(number);
+            }
             placed();
         }
         Ok(())
     }
 
-    fn place(&mut self, number: usize, entry: &Entry) -> Outcome<()> {
+    /// Puts a staged file in its place, and returns whether it was copied to another file system.
+    fn place(&self, number: usize, entry: &Entry) -> Outcome<bool> {
         let from = staged(&self.staging, number);
         let target = self.target(entry);
         if !is_there(&from) {
-            return if is_there(&target) { Ok(()) } else { Err(lost(&target)) };
+            return if is_there(&target) { Ok(false) } else { Err(lost(&target)) };
         }
         if let Some(url) = RemoteUrl::parse(&target) {
-            return super::put(&target, &url, Content::File(&open_any(&from)?));
+            return super::put(&target, &url, Content::File(&open_any(&from)?)).map(|()| false);
         }
         if rename_here(self.fs, &from, &target)? {
-            return Ok(());
+            return Ok(false);
         }
         // Another file system: the staged file is kept until the end, so that this step can be repeated.
         let beside = self.beside(entry, number, "new");
         self.fs.remove_file(&beside)?;
         self.fs.copy_file(&from, &beside)?;
         self.fs.rename(&beside, &target)?;
-        self.copied.insert(number);
-        Ok(())
+        Ok(true)
     }
 
     fn take_out(&self, number: usize, entry: &Entry) -> Outcome<()> {

@@ -12,6 +12,7 @@ mod list;
 
 use super::files::symlink_metadata;
 use super::fs::{BufferedFile, Fs};
+use super::listing::Listing;
 use super::location::{is_remote, RemoteUrl};
 use super::read::{open_any, open_read, read_whole};
 use super::run_folder::RunFolder;
@@ -20,7 +21,6 @@ use apply::{is_there, Renamer};
 use gristmill_core::problem::Subject;
 use gristmill_core::{ExitClass, Failure, Outcome, Progress};
 use list::{Action, Entry, RenameList, State};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -305,12 +305,12 @@ impl<'a> Publication<'a> {
 
     fn list(&self, commit_target: &Path) -> Outcome<RenameList> {
         let mut entries = Vec::with_capacity(self.entries.len());
+        let failed = |path: &Path, error: &std::io::Error| Failure::io("publishing", path, error);
+        let listing = Listing::of(&self.root).map_err(|error| failed(&self.root, &error))?;
         for (action, target) in &self.entries {
-            let old = match symlink_metadata(target) {
-                Err(error) if is_remote(target) && error.kind() != ErrorKind::NotFound => {
-                    return Err(Failure::io("publishing", target, &error));
-                }
-                old => old.ok(),
+            let old = match is_remote(target) {
+                true => listing.info(target).map_err(|error| failed(target, &error))?,
+                false => symlink_metadata(target).ok(),
             };
             // In a store, a key may be the beginning of others.
             if old.is_some_and(|info| info.is_dir()) && !is_remote(target) {

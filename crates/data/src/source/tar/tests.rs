@@ -8,6 +8,8 @@ mod speed;
 
 use super::{scan_shard, ScanSink, ShardScan};
 use gristmill_core::*;
+use gristmill_storage::fs::{Fs as _, RealFs};
+use gristmill_storage::{files, memory_store};
 use std::path::Path;
 
 /// A sample as passed to the sink; hidden ones have no key.
@@ -83,7 +85,7 @@ impl Scanned {
 pub(super) fn shard_at(path: &Path) -> Shard {
     let name = path.file_name().unwrap().to_str().unwrap().to_owned();
     let is_tgz = name.ends_with(".tgz");
-    let bytes = std::fs::metadata(path).unwrap().len();
+    let bytes = files::metadata(path).unwrap().len();
     Shard { name, path: path.to_owned(), stamp: FileStamp { bytes, ..FileStamp::default() }, mode: 0o644, is_tgz }
 }
 
@@ -102,5 +104,14 @@ pub(super) fn scan_bytes(archive: &[u8]) -> Scanned {
     use std::io::Write as _;
     let mut file = tempfile::Builder::new().suffix(".tar").tempfile().unwrap();
     file.write_all(archive).unwrap();
-    scan_path(file.path())
+    let scanned = scan_path(file.path());
+    // In a store, gaps are jumped over that are read here, and the reverse.
+    let object = Path::new("mem://scans").join(file.path().file_name().unwrap());
+    memory_store::put(&object, archive);
+    let remote = scan_path(&object);
+    assert_eq!(remote.samples, scanned.samples);
+    assert_eq!(remote.problems, scanned.problems);
+    assert_eq!((remote.scan.end_offset, remote.bytes_done), (scanned.scan.end_offset, scanned.bytes_done));
+    RealFs.remove_file(&object).unwrap();
+    scanned
 }

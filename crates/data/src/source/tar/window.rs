@@ -13,6 +13,10 @@ const CHUNK_MIN: usize = 8 << 10;
 const CHUNK_MAX: usize = 256 << 10;
 /// A gap up to this size, in bytes, is read instead of jumped over.
 const JUMP_WORTH: u64 = 128 << 10;
+/// The same for a file in a store, where every jump is a request.
+const JUMP_CHUNK_MIN: usize = 4 << 10;
+/// Jumps whose need of bytes is remembered.
+const JUMPS_KNOWN: usize = 8;
 /// Bytes of a stream before the newest one that remain accessible.
 const STREAM_KEEPS: usize = 4 << 20;
 
@@ -42,24 +46,74 @@ pub(super) struct FileWindow {
     chunk: usize,
     /// Nothing after this offset is read.
     until: u64,
+    jumps: Jumps,
+}
+
+/// How much is read after a jump in a file of a store: as much as the walk needed after the last ones, so that the small entries which
+/// follow a large one need no request of their own.
+struct Jumps {
+    /// Offset of the last jump; `None` if the bytes since then are read in order.
+    from: Option<u64>,
+    /// Bytes that were needed after each of the last jumps, as powers of two.
+    needs: [usize; JUMPS_KNOWN],
+    current: usize,
+}
+
+impl Jumps {
+    fn new() -> Self {
+        Self { from: None, needs: [JUMP_CHUNK_MIN; JUMPS_KNOWN], current: 0 }
+    }
+
+    /// Jumps, and returns the number of bytes to read.
+    fn jump(&mut self, to: u64) -> usize {
+        self.from = Some(to);
+        let chunk = self.needs.iter().copied().max().unwrap_or(JUMP_CHUNK_MIN);
+        self.current = (self.current + 1) % JUMPS_KNOWN;
+        self.needs[self.current] = JUMP_CHUNK_MIN;
+        chunk
+    }
+
+    /// Returns the number of bytes to read on for a need of `len` bytes not far after a jump; `None` if they are to be read in order.
+    fn read_on(&mut self, offset: u64, len: usize) -> Option<usize> {
+        let before = usize::try_from(offset.checked_sub(self.from?)?).unwrap_or(usize::MAX);
+        let need = before.saturating_add(len);
+        if need > CHUNK_MAX {
+            self.from = None;
+            return None;
+        }
+        let need = need.next_power_of_two().max(self.needs[self.current]);
+        self.needs[self.current] = need;
+        Some(need.saturating_sub(before).max(JUMP_CHUNK_MIN))
+    }
 }
 
 impl FileWindow {
     pub(super) fn new(file: Arc<ReadFile>) -> Self {
         let len = file.len();
-        Self { file, len, buffer: vec![0; CHUNK_MAX], start: 0, filled: 0, chunk: CHUNK_MIN * 4, until: u64::MAX }
+        Self { buffer: vec![0; CHUNK_MAX], until: u64::MAX, ..Self::until(file, len) }
     }
 
     /// Treats the bytes before an offset as the whole file.
     pub(super) fn until(file: Arc<ReadFile>, end: u64) -> Self {
         let len = file.len().min(end);
-        Self { file, len, buffer: Vec::new(), start: 0, filled: 0, chunk: CHUNK_MIN * 4, until: len }
+        let jumps = Jumps::new();
+        Self { file, len, buffer: Vec::new(), start: 0, filled: 0, chunk: CHUNK_MIN * 4, until: len, jumps }
     }
 
     fn refill(&mut self, offset: u64, len: usize) -> Outcome<()> {
         let end = self.start + self.filled as u64;
-        let near = offset >= self.start && offset <= end.saturating_add(JUMP_WORTH);
-        self.chunk = if near { (self.chunk * 2).min(CHUNK_MAX) } else { CHUNK_MIN };
+        let remote = self.file.bytes_worth_a_jump();
+        let near = offset >= self.start && offset <= end.saturating_add(remote.unwrap_or(JUMP_WORTH));
+        let alone = match (remote, near) {
+            (None, _) => None,
+            (Some(_), true) => self.jumps.read_on(offset, len),
+            (Some(_), false) => Some(self.jumps.jump(offset)),
+        };
+        self.chunk = match alone {
+            Some(chunk) => chunk,
+            None if near => (self.chunk * 2).min(CHUNK_MAX),
+            None => CHUNK_MIN,
+        };
         let left = usize::try_from(self.until.saturating_sub(offset)).unwrap_or(usize::MAX);
         let want = self.chunk.max(len).min(left);
         if self.buffer.len() < want {
@@ -69,7 +123,9 @@ impl FileWindow {
         self.filled = 0;
         while self.filled < len.min(want) {
             let at = offset.saturating_add(self.filled as u64);
-            match self.file.read_at(&mut self.buffer[self.filled..want], at) {
+            let rest = &mut self.buffer[self.filled..want];
+            let read = if alone.is_some() { self.file.read_alone_at(rest, at) } else { self.file.read_at(rest, at) };
+            match read {
                 Ok(0) => break,
                 Ok(n) => self.filled += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}

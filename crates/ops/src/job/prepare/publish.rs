@@ -6,14 +6,19 @@ use crate::engine::index::{BuiltIndex, SpooledShard};
 use crate::engine::outputs::{self, Text};
 use crate::engine::plan::file as plan_file;
 use crate::engine::recorded::{Recorded, RecordedShard};
+use crate::job::pool::run_units;
 use crate::job::report::OutputFile;
 use gristmill_core::{Failure, Outcome, Rerun, Scope, Shard};
 use gristmill_data::formats::energon::layout;
 use gristmill_storage::files;
+use gristmill_storage::listing::Listing;
 use gristmill_storage::publish::Publication;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+
+/// Name of a step in errors.
+const LOOKING: &str = "looking for earlier files";
 
 /// Everything that is published together.
 pub(super) struct Outputs<'a> {
@@ -46,33 +51,37 @@ pub(super) fn publish(
     let expected = (shards.len() + outputs.texts.len() + 4) as u64;
     let publication = Publication::begin(&*context.shared.fs, root, own)?;
     let mut publication = publication.counting(&context.shared.progress, expected);
-    let mut files = Files { root, list: &mut report.files };
-    for (shard, spool) in shards.iter().zip(outputs.spools) {
-        context.shared.cancel.check()?;
+    let listing = Listing::of(root).map_err(|error| Failure::io(LOOKING, root, &error))?;
+    let mut files = Files { root, listing: &listing, list: &mut report.files };
+    let indexes: Vec<(&Shard, &SpooledShard)> = shards.iter().zip(outputs.spools).collect();
+    let shared = &context.shared;
+    let are_kept = run_units(&indexes, shared.options.threads, &shared.cancel, |(shard, spool)| {
+        let is_unchanged = outputs.selection.unchanged.contains(&shard.name);
+        Ok(is_unchanged && is_same(&listing, &root.join(shard.index_name()), &spool.tar_idx_path()))
+    })?;
+    for ((shard, spool), _) in indexes.into_iter().zip(are_kept).filter(|(_, is_kept)| !is_kept) {
+        shared.cancel.check()?;
         let target = root.join(shard.index_name());
-        if outputs.selection.unchanged.contains(&shard.name) && is_same(&target, &spool.tar_idx_path()) {
-            continue;
-        }
-        files.note(&target, spool.tar_idx.bytes);
+        files.note(&target, spool.tar_idx.bytes)?;
         publication.stage_file(&target, spool.tar_idx_path(), file_mode(shard.mode))?;
     }
     let database = meta.join(layout::INDEX_SQLITE);
     for left in ["-journal", "-wal", "-shm"].map(|end| meta.join(format!("{}{end}", layout::INDEX_SQLITE))) {
         // Left by a killed writer; SQLite would replay it into the new database.
-        if files::is_taken(&left) {
+        if listing.is_taken(&left).map_err(|error| Failure::io(LOOKING, &left, &error))? {
             publication.remove(&left)?;
         }
     }
     if let Some(built) = &outputs.built.database {
-        files.note(&database, files::metadata(built).map_or(0, |m| m.len()));
+        files.note(&database, files::metadata(built).map_or(0, |m| m.len()))?;
         publication.stage_file(&database, built.clone(), mode)?;
-    } else if outputs.drop_database && is_there(&database)? {
+    } else if outputs.drop_database && files.is_there(&database)? {
         publication.remove(&database)?;
     }
     if outputs.built.samples > 0 {
         let target = meta.join(layout::INDEX_UUID);
         let uuid = uuid::Uuid::new_v4().to_string();
-        files.note(&target, uuid.len() as u64);
+        files.note(&target, uuid.len() as u64)?;
         publication.stage_bytes(&target, uuid.as_bytes(), mode)?;
     }
     stage_texts(context, &mut publication, &mut files, &outputs, mode)?;
@@ -83,15 +92,10 @@ pub(super) fn publish(
     publication.commit(&meta.join(layout::INFO_JSON))
 }
 
-/// Whether an earlier run or the user left a file that this one replaces or keeps.
-fn is_there(target: &Path) -> Outcome<bool> {
-    files::try_exists(target).map_err(|error| Failure::io("looking for earlier files", target, &error))
-}
-
 /// Whether an identical file already exists, which an update then leaves unchanged.
-fn is_same(target: &Path, spool: &Path) -> bool {
-    let length = |path: &Path| files::metadata(path).map(|facts| facts.len()).ok();
-    if length(target).is_none() || length(target) != length(spool) {
+fn is_same(listing: &Listing, target: &Path, spool: &Path) -> bool {
+    let Ok(Some(old)) = listing.info(target) else { return false };
+    if !files::metadata(spool).is_ok_and(|new| new.len() == old.len()) {
         return false;
     }
     match (files::read(target), files::read(spool)) {
@@ -107,13 +111,20 @@ fn file_mode(shard_mode: u32) -> u32 {
 
 struct Files<'a> {
     root: &'a Path,
+    /// What an earlier run or the user left there.
+    listing: &'a Listing,
     list: &'a mut Vec<OutputFile>,
 }
 
 impl Files<'_> {
-    fn note(&mut self, target: &Path, bytes: u64) {
+    fn note(&mut self, target: &Path, bytes: u64) -> Outcome<()> {
         let name = target.strip_prefix(self.root).unwrap_or(target).to_string_lossy().into_owned();
-        self.list.push(OutputFile { name, bytes, replaces: files::exists(target) });
+        self.list.push(OutputFile { name, bytes, replaces: self.is_there(target)? });
+        Ok(())
+    }
+
+    fn is_there(&self, target: &Path) -> Outcome<bool> {
+        self.listing.has(target).map_err(|error| Failure::io(LOOKING, target, &error))
     }
 }
 
@@ -130,7 +141,7 @@ fn stage_texts(
     let is_told = context.plan.rerun != Rerun::Refuse;
     for text in &outputs.texts {
         let target: PathBuf = meta.join(&text.name);
-        let replaces = is_there(&target)?;
+        let replaces = files.is_there(&target)?;
         if text.keep_existing && replaces {
             continue;
         }
@@ -141,11 +152,11 @@ fn stage_texts(
         if replaces && (is_split || may_be_edited && is_edited()) {
             let backup = meta.join(rerun::free_backup_name(root, &text.name, outputs.now));
             if !(is_split && is_told) {
-                files.note(&backup, files::metadata(&target).map_or(0, |facts| facts.len()));
+                files.note(&backup, files::metadata(&target).map_or(0, |facts| facts.len()))?;
             }
             publication.keep_backup(&target, &backup)?;
         }
-        files.note(&target, text.content.len() as u64);
+        files.note(&target, text.content.len() as u64)?;
         publication.stage_bytes(&target, text.content.as_bytes(), mode)?;
     }
     Ok(())
@@ -184,7 +195,9 @@ fn stage_own(
     let (unlisted, path) = (context.shared.problems.unlisted().lines(), own.unlisted_problems());
     match unlisted.is_empty() {
         false => publication.stage_bytes(&path, &unlisted, 0o644)?,
-        true if is_there(&path)? => publication.remove(&path)?,
+        true if files::try_exists(&path).map_err(|error| Failure::io(LOOKING, &path, &error))? => {
+            publication.remove(&path)?
+        }
         true => {}
     }
     publication.stage_bytes(&own.plan(), plan_file::to_yaml(&context.recorded_plan)?.as_bytes(), 0o644)

@@ -11,12 +11,13 @@ use crate::job::record::{findings_before, Findings};
 use gristmill_core::handles::problems_of_lines;
 use gristmill_core::shard::index_name;
 use gristmill_core::{
-    utc, DatasetFacts, Duplicates, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemKind, ProblemSink,
-    Rerun, Scope, Shard, SplitPlan,
+    utc, DatasetFacts, Duplicates, Failure, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemKind,
+    ProblemSink, Rerun, Scope, Shard, SplitPlan,
 };
 use gristmill_data::formats::energon::{layout, tar_idx::WORD};
 use gristmill_pycompat::braces;
 use gristmill_storage::files;
+use gristmill_storage::listing::Listing;
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
 use std::collections::HashSet;
@@ -49,7 +50,7 @@ pub(super) fn kept_of_before(
     if plan.rerun == Rerun::Update && files::is_file(facts.root.join(layout::NV_META).join(layout::INDEX_SQLITE)) {
         let fresh: HashSet<&str> =
             prepared.new_shards.iter().chain(&prepared.changed_shards).map(String::as_str).collect();
-        let torn = without_index(facts, prepared);
+        let torn = without_index(facts, prepared)?;
         // The later samples of duplicates have no rows, and are needed once the first ones are gone.
         let may_be_first = !prepared.changed_shards.is_empty()
             || prepared.shard_counts.iter().any(|(name, _)| !chosen.contains(name.as_str()));
@@ -177,17 +178,18 @@ fn is_whole(plan: &PreparePlan, facts: &DatasetFacts, prepared: &PreparedFacts) 
         has_uuid && !lacks_dataset_yaml(facts, old)
     });
     let has_splits = plan.scope == Scope::TarIndexOnly || in_meta(layout::SPLIT_YAML) || in_meta(layout::SPLIT_JSON);
-    has_tables && has_texts && has_splits && without_index(facts, prepared).is_empty()
+    has_tables && has_texts && has_splits && without_index(facts, prepared).is_ok_and(|names| names.is_empty())
 }
 
 /// Returns prepared shards whose `.tar.idx` is missing, or does not have one number for each sample plus one for the end.
-fn without_index<'p>(facts: &DatasetFacts, prepared: &'p PreparedFacts) -> HashSet<&'p str> {
+fn without_index<'p>(facts: &DatasetFacts, prepared: &'p PreparedFacts) -> Outcome<HashSet<&'p str>> {
+    let listing = Listing::of(&facts.root).map_err(|error| Failure::io("looking for indexes", &facts.root, &error))?;
     let lacks = |(name, samples): &&(String, u64)| {
-        let index = facts.root.join(index_name(name));
+        let index = listing.info(&facts.root.join(index_name(name))).ok().flatten();
         // A shard without samples may have no index.
-        *samples > 0 && files::metadata(index).map_or(true, |file| file.len() != WORD as u64 * (samples + 1))
+        *samples > 0 && index.is_none_or(|file| file.len() != WORD as u64 * (samples + 1))
     };
-    prepared.shard_counts.iter().filter(lacks).map(|(name, _)| name.as_str()).collect()
+    Ok(prepared.shard_counts.iter().filter(lacks).map(|(name, _)| name.as_str()).collect())
 }
 
 /// Whether an update has settings that the data set does not have yet.

@@ -6,11 +6,12 @@
 mod tests;
 
 use super::super::store::RangeRead;
+use super::network::bytes_worth_a_jump;
 use gristmill_core::{Failure, Outcome};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,9 @@ const MAX_WINDOW_BYTES: u64 = 32 << 20;
 /// Maximum number of bytes of an object that are kept although they were read.
 const MAX_READ_BYTES: u64 = 1 << 20;
 /// Bytes of all objects in memory above which nothing more is fetched ahead.
-const MAX_TOTAL_BYTES: u64 = 256 << 20;
+const MAX_TOTAL_BYTES: u64 = 64 << 20;
+/// Bytes of the first request to an object, if the one before it was read in order.
+const FIRST_BYTES: u64 = 2 << 20;
 /// Readers in order that are distinguished in one object.
 const MAX_STREAMS: usize = 8;
 /// Time after which a block that failed is fetched again.
@@ -31,6 +34,24 @@ const FAILURE_KEPT: Duration = Duration::from_secs(1);
 
 /// Bytes of all objects that are in memory or on their way.
 static TOTAL_BYTES: AtomicU64 = AtomicU64::new(0);
+
+/// Objects that are open.
+static READERS: AtomicUsize = AtomicUsize::new(0);
+
+/// How much of the objects of a store the first request asks for: more if the last object was read in order, so that a small one takes a
+/// single request.
+#[derive(Clone, Debug)]
+pub(super) struct FirstRequest(Arc<AtomicU64>);
+
+impl FirstRequest {
+    pub(super) fn new() -> Self {
+        Self(Arc::new(AtomicU64::new(BLOCK_UNIT)))
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// Ends a fetch whose result is of no use any more.
 pub(super) type CancelFetch = Box<dyn Fn() + Send + Sync>;
@@ -88,6 +109,8 @@ impl Drop for FetchDone {
 pub(super) struct BlockReader {
     source: Box<dyn FetchRange>,
     blocks: Arc<Blocks>,
+    /// Learns how the object is read.
+    first: Option<FirstRequest>,
 }
 
 struct Blocks {
@@ -111,6 +134,8 @@ struct BlockState {
     blocks: VecDeque<Block>,
     /// The one that was used last is at the end.
     streams: VecDeque<Stream>,
+    /// Whether a range was read alone.
+    has_jumps: bool,
 }
 
 struct Block {
@@ -159,16 +184,31 @@ impl BlockReader {
             state.insert(range).content = Content::Ready(Arc::new(first));
         }
         let blocks = Blocks { bytes, state: Mutex::new(state), changed: Condvar::new() };
-        Self { source, blocks: Arc::new(blocks) }
+        READERS.fetch_add(1, Ordering::Relaxed);
+        Self { source, blocks: Arc::new(blocks), first: None }
     }
 
-    /// Begins to fetch what a read needs and what probably follows.
-    fn prepare(&self, read: &Range<u64>) {
+    /// Lets the first requests to other objects depend on how this one is read.
+    pub(super) fn with_first(mut self, first: &FirstRequest) -> Self {
+        self.first = Some(first.clone());
+        self
+    }
+
+    /// Begins to fetch what a read needs and, unless it is alone, what probably follows.
+    fn prepare(&self, read: &Range<u64>, is_alone: bool) {
         let mut state = self.blocks.lock();
-        let ahead = state.ahead_of(read, self.blocks.bytes);
-        let mut missing = state.missing(read, self.blocks.bytes);
-        let first_ahead = missing.len();
-        missing.extend(state.missing(&ahead, self.blocks.bytes));
+        let mut missing;
+        let first_ahead;
+        if is_alone {
+            missing = state.missing(read, 1, self.blocks.bytes);
+            state.has_jumps |= !missing.is_empty();
+            first_ahead = missing.len();
+        } else {
+            let ahead = state.ahead_of(read, self.blocks.bytes);
+            missing = state.missing(read, BLOCK_UNIT, self.blocks.bytes);
+            first_ahead = missing.len();
+            missing.extend(state.missing(&ahead, BLOCK_UNIT, self.blocks.bytes));
+        }
         let mut begun = Vec::with_capacity(missing.len());
         for (at, range) in missing.into_iter().enumerate() {
             let size = range.end - range.start;
@@ -219,22 +259,48 @@ impl BlockReader {
             }
         }
     }
-}
 
-impl RangeRead for BlockReader {
-    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    fn read(&self, buffer: &mut [u8], offset: u64, is_alone: bool) -> io::Result<()> {
         let read = offset..offset + buffer.len() as u64;
-        self.prepare(&read);
+        self.prepare(&read, is_alone);
         let mut filled = 0;
         while filled < buffer.len() {
             let at = offset + filled as u64;
             match self.copy(&mut buffer[filled..], at)? {
                 Some(count) => filled += count,
-                None => self.prepare(&(at..read.end)),
+                None => self.prepare(&(at..read.end), is_alone),
             }
         }
         self.blocks.lock().evict(read.end);
         Ok(())
+    }
+}
+
+impl RangeRead for BlockReader {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.read(buffer, offset, false)
+    }
+
+    fn read_alone_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.read(buffer, offset, true)
+    }
+
+    fn bytes_worth_a_jump(&self) -> u64 {
+        bytes_worth_a_jump(READERS.load(Ordering::Relaxed))
+    }
+}
+
+impl Drop for BlockReader {
+    fn drop(&mut self) {
+        READERS.fetch_sub(1, Ordering::Relaxed);
+        let Some(first) = &self.first else { return };
+        let state = self.blocks.lock();
+        let is_in_order = || state.streams.iter().any(|stream| stream.start == 0 && stream.next > BLOCK_UNIT);
+        match state.has_jumps {
+            true => first.0.store(BLOCK_UNIT, Ordering::Relaxed),
+            false if is_in_order() => first.0.store(FIRST_BYTES, Ordering::Relaxed),
+            false => {}
+        }
     }
 }
 
@@ -252,8 +318,8 @@ impl BlockState {
         &mut self.blocks[last]
     }
 
-    /// Returns the ranges of a range that no block has, each at most as large as a block may be.
-    fn missing(&mut self, wanted: &Range<u64>, size: u64) -> Vec<Range<u64>> {
+    /// Returns the ranges of a range that no block has, with borders at multiples of `unit`, each at most as large as a block may be.
+    fn missing(&mut self, wanted: &Range<u64>, unit: u64, size: u64) -> Vec<Range<u64>> {
         let is_current =
             |block: &Block| !matches!(&block.content, Content::Failed(_, at) if at.elapsed() > FAILURE_KEPT);
         self.blocks.retain(is_current);
@@ -264,9 +330,10 @@ impl BlockState {
                 at = block.range.end;
                 continue;
             }
-            let start = at - at % BLOCK_UNIT;
-            let whole = wanted.end.next_multiple_of(BLOCK_UNIT).min(start + MAX_BLOCK_BYTES).min(size);
-            let next = self.blocks.iter().map(|block| block.range.start).filter(|next| *next > start).min();
+            let before = self.blocks.iter().map(|block| block.range.end).filter(|end| *end <= at).max();
+            let start = (at - at % unit).max(before.unwrap_or(0));
+            let whole = wanted.end.next_multiple_of(unit).min(start + MAX_BLOCK_BYTES).min(size);
+            let next = self.blocks.iter().map(|block| block.range.start).filter(|next| *next > at).min();
             let end = next.map_or(whole, |next| next.min(whole));
             missing.push(start..end);
             at = end;
@@ -284,7 +351,8 @@ impl BlockState {
         let window = match stream.window {
             // What is read from the beginning is expected to be read in order.
             0 if is_new && read.start > 0 => 0,
-            0 => BLOCK_UNIT,
+            // As much as the first request has brought.
+            0 => self.at(0).map_or(0, |first| first.range.end).max(BLOCK_UNIT),
             window => (window * 2).min(MAX_WINDOW_BYTES),
         };
         stream.next = read.end;

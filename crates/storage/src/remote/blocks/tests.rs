@@ -6,6 +6,8 @@ use std::sync::mpsc;
 struct StringSource {
     bytes: Arc<Vec<u8>>,
     ranges: Arc<Mutex<Vec<Range<u64>>>>,
+    /// What borders of ranges are multiples of.
+    unit: u64,
     queue: mpsc::Sender<(Range<u64>, FetchDone)>,
 }
 
@@ -26,14 +28,14 @@ impl StringSource {
             }
         });
         let ranges = Arc::new(Mutex::new(Vec::new()));
-        (Self { bytes: Arc::clone(bytes), ranges: Arc::clone(&ranges), queue }, ranges)
+        (Self { bytes: Arc::clone(bytes), ranges: Arc::clone(&ranges), unit: BLOCK_UNIT, queue }, ranges)
     }
 }
 
 impl FetchRange for StringSource {
     fn begin(&self, range: Range<u64>, done: FetchDone) -> CancelFetch {
-        assert!(range.start < range.end && range.start.is_multiple_of(BLOCK_UNIT), "{range:?}");
-        assert!(range.end.is_multiple_of(BLOCK_UNIT) || range.end == self.bytes.len() as u64, "{range:?}");
+        assert!(range.start < range.end && range.start.is_multiple_of(self.unit), "{range:?}");
+        assert!(range.end.is_multiple_of(self.unit) || range.end == self.bytes.len() as u64, "{range:?}");
         assert!(range.end - range.start <= MAX_BLOCK_BYTES, "{range:?}");
         self.ranges.lock().unwrap().push(range.clone());
         self.queue.send((range, done)).unwrap();
@@ -89,6 +91,27 @@ fn random_reads_fetch_what_they_need() {
 }
 
 #[test]
+fn a_range_that_is_read_alone_is_fetched_exactly_and_once() {
+    let bytes = content(8 << 20);
+    let (source, ranges) = StringSource::new(&bytes, None);
+    let first = bytes[..BLOCK_UNIT as usize].to_vec();
+    let reader = BlockReader::new(Box::new(StringSource { unit: 1, ..source }), bytes.len() as u64, first);
+    let alone = |offset: u64, count: usize| {
+        let mut buffer = vec![0; count];
+        reader.read_alone_at(&mut buffer, offset).unwrap();
+        assert_eq!(buffer, bytes[offset as usize..offset as usize + count]);
+    };
+    alone(100, 4096);
+    assert_eq!(ranges.lock().unwrap().len(), 0, "the first block is known");
+    alone(3_000_001, 4096);
+    alone(3_000_101, 1000);
+    // A block that is there is not fetched again, and one more byte is only that.
+    alone(3_004_000, 200);
+    assert_eq!(*ranges.lock().unwrap(), [3_000_001..3_004_097, 3_004_097..3_004_200]);
+    assert_eq!(read(&reader, 2_990_000, 20_000), bytes[2_990_000..3_010_000]);
+}
+
+#[test]
 fn a_failure_reaches_every_reader() {
     let bytes = content(1 << 20);
     let (source, _) = StringSource::new(&bytes, Some(0));
@@ -122,19 +145,26 @@ proptest! {
         size in 1usize..3_000_000,
         reads in prop::collection::vec((any::<u32>(), 0usize..300_000, any::<bool>()), 1..40),
         threads in 1usize..4,
+        alone in any::<u64>(),
     ) {
         let bytes = content(size);
         let (source, _) = StringSource::new(&bytes, None);
+        let source = StringSource { unit: 1, ..source };
         let reader = BlockReader::new(Box::new(source), size as u64, Vec::new());
         std::thread::scope(|scope| {
             for thread in 0..threads {
                 let (reader, bytes, reads) = (&reader, &bytes, &reads);
                 scope.spawn(move || {
                     let mut at = 0;
-                    for (place, count, is_next) in reads.iter().skip(thread) {
+                    for (number, (place, count, is_next)) in reads.iter().enumerate().skip(thread) {
                         at = if *is_next && at < size { at } else { *place as usize % size };
                         let count = (*count).min(size - at);
-                        assert_eq!(read(reader, at as u64, count), bytes[at..at + count]);
+                        let mut buffer = vec![0; count];
+                        match alone >> (number % 64) & 1 {
+                            0 => reader.read_exact_at(&mut buffer, at as u64).unwrap(),
+                            _ => reader.read_alone_at(&mut buffer, at as u64).unwrap(),
+                        }
+                        assert_eq!(buffer, bytes[at..at + count]);
                         at += count;
                     }
                 });

@@ -5,6 +5,7 @@
 
 mod gate;
 mod patience;
+mod speed;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,7 @@ pub(super) use patience::Patience;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Request, Response, Url};
+pub(super) use speed::bytes_worth_a_jump;
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{mpsc, Arc, Mutex, OnceLock, PoisonError};
@@ -177,6 +179,7 @@ impl Network {
             Err(_) => return Ok(Err(Setback::new("the server sends nothing"))),
         };
         gate.set_answered();
+        let timer = speed::begin_body(line.begin.elapsed());
         line.status = response.status().as_u16();
         if let Some(id) = response.headers().get("x-amz-request-id") {
             line.id = String::from_utf8_lossy(id.as_bytes()).into_owned();
@@ -189,7 +192,7 @@ impl Network {
             }
             gate.refuse(pause);
         }
-        Ok(Ok(Reply { response, line, silence: self.limits.silence, _slot: slot }))
+        Ok(Ok(Reply { response, line, timer, silence: self.limits.silence, _slot: slot }))
     }
 }
 
@@ -207,6 +210,7 @@ impl<T> Pending<T> {
 pub(super) struct Reply {
     response: Response,
     line: LogLine,
+    timer: speed::BodyTimer,
     silence: Duration,
     _slot: Slot,
 }
@@ -238,6 +242,7 @@ impl Reply {
                 Err(_) => return Err(Setback::new("the server sends nothing")),
             };
             self.line.bytes += chunk.len();
+            self.timer.bytes += chunk.len();
             rest = rest.checked_sub(chunk.len()).ok_or_else(|| Setback::new("the answer is longer than it may be"))?;
             body.extend_from_slice(&chunk);
         }

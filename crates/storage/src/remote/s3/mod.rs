@@ -21,7 +21,7 @@ mod write;
 use super::super::files::FileInfo;
 use super::super::location::RemoteUrl;
 use super::super::store::{Condition, Content, RangeRead, Scheme, Store, StoreEntry, TakeEntry};
-use super::blocks::{BlockReader, BLOCK_UNIT};
+use super::blocks::{BlockReader, FirstRequest};
 use super::network::{Network, Pending};
 use super::store_settings::remote_settings;
 use answers::{parse_page, Page};
@@ -65,11 +65,16 @@ struct S3Store {
     client: Arc<S3Client>,
     /// Versions that listings and other answers gave, so that opening needs no further request.
     versions: Mutex<HashMap<String, (ObjectVersion, Instant)>>,
+    first: FirstRequest,
 }
 
 impl S3Store {
     fn new(context: Arc<S3Context>, bucket: &str) -> Self {
-        Self { client: Arc::new(S3Client::new(context, bucket)), versions: Mutex::default() }
+        Self {
+            client: Arc::new(S3Client::new(context, bucket)),
+            versions: Mutex::default(),
+            first: FirstRequest::new(),
+        }
     }
 
     /// Sends a request.
@@ -132,7 +137,7 @@ impl S3Store {
 
     /// Opens an object with a request for its beginning. `etag`: the version that it has to have.
     fn begin(&self, key: &str, etag: Option<String>) -> io::Result<Result<(ObjectVersion, Vec<u8>), Refusal>> {
-        let refusal = match self.ask(get_range(key, 0..BLOCK_UNIT, etag))? {
+        let refusal = match self.ask(get_range(key, 0..self.first.bytes(), etag))? {
             Ok(answer) => return Ok(Ok((ObjectVersion::of(&answer.headers, answer.total), answer.body))),
             Err(refusal) if refusal.status != 416 => return Ok(Err(refusal)),
             Err(refusal) => refusal,
@@ -226,7 +231,8 @@ impl Store for S3Store {
                 self.remember(key, &version);
                 let info = version.info();
                 let source = ObjectSource { client: Arc::clone(&self.client), key: key.to_owned(), version };
-                Ok((info, Box::new(BlockReader::new(Box::new(source), info.len(), first))))
+                let reader = BlockReader::new(Box::new(source), info.len(), first).with_first(&self.first);
+                Ok((info, Box::new(reader)))
             }
             Err(refusal) if refusal.is_missing_object() => Err(io::ErrorKind::NotFound.into()),
             Err(refusal) => Err(self.explain(&refusal, Action::Read, key)),

@@ -1,0 +1,151 @@
+//! How quick the stores of this process are, by the requests that it has made: what a jump over bytes costs, compared with reading them.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Until something was measured: time to the first byte in seconds, and bytes in a second of one body and of all together.
+const FIRST_BYTE: f64 = 0.03;
+const BODY_RATE: f64 = 60e6;
+const TOTAL_RATE: f64 = 400e6;
+/// Bodies below this size, in bytes, say nothing of the rate.
+const MIN_BODY_BYTES: usize = 256 << 10;
+/// Share of a new measurement.
+const SHARE: f64 = 0.125;
+/// Bytes that are read after a jump.
+const JUMP_BYTES: f64 = 4096.0;
+/// Jumps are preferred unless reading is this much quicker: bytes that are read may have to be paid for.
+const PREFERENCE: f64 = 2.0;
+/// Bytes that are read rather than jumped over in any case, and the most that are.
+const MIN_JUMP: f64 = 16e3;
+const MAX_JUMP: f64 = 8e6;
+
+/// The measurements of the process.
+static SPEED: Speed = Speed::new();
+
+/// Returns the number of bytes that are read more quickly than jumped over, if several readers read at once.
+pub(in crate::remote) fn bytes_worth_a_jump(readers: usize) -> u64 {
+    SPEED.bytes_worth_a_jump(readers)
+}
+
+/// Counts a body that begins to arrive, `first_byte` after its request.
+pub(super) fn begin_body(first_byte: Duration) -> BodyTimer {
+    SPEED.begin(first_byte);
+    BodyTimer { begin: Instant::now(), bytes: 0 }
+}
+
+/// A body that arrives.
+pub(super) struct BodyTimer {
+    begin: Instant,
+    /// Bytes that have arrived.
+    pub(super) bytes: usize,
+}
+
+impl Drop for BodyTimer {
+    fn drop(&mut self) {
+        SPEED.end(self.begin.elapsed(), self.bytes);
+    }
+}
+
+struct Speed(Mutex<Measurements>);
+
+struct Measurements {
+    first_byte: f64,
+    body_rate: f64,
+    total_rate: f64,
+    /// Bodies that arrive now, since when there were any, and the bytes of those that have ended since.
+    active: usize,
+    since: Option<Instant>,
+    bytes: usize,
+}
+
+impl Speed {
+    const fn new() -> Self {
+        Self(Mutex::new(Measurements {
+            first_byte: FIRST_BYTE,
+            body_rate: BODY_RATE,
+            total_rate: TOTAL_RATE,
+            active: 0,
+            since: None,
+            bytes: 0,
+        }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Measurements> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(&self, first_byte: Duration) {
+        let mut now = self.lock();
+        approach(&mut now.first_byte, first_byte.as_secs_f64());
+        now.active += 1;
+        now.since.get_or_insert_with(Instant::now);
+    }
+
+    fn end(&self, time: Duration, bytes: usize) {
+        let mut now = self.lock();
+        if bytes >= MIN_BODY_BYTES {
+            approach(&mut now.body_rate, rate(bytes, time));
+        }
+        now.active = now.active.saturating_sub(1);
+        now.bytes += bytes;
+        let Some(since) = now.since.filter(|_| now.active == 0) else { return };
+        let bytes = std::mem::take(&mut now.bytes);
+        now.since = None;
+        if bytes >= MIN_BODY_BYTES {
+            approach(&mut now.total_rate, rate(bytes, since.elapsed()));
+        }
+    }
+
+    fn bytes_worth_a_jump(&self, readers: usize) -> u64 {
+        let now = self.lock();
+        let readers = readers.max(1) as f64;
+        let total = now.total_rate.max(now.body_rate).min(readers * now.body_rate);
+        let jump = (now.first_byte + JUMP_BYTES / now.body_rate) / readers;
+        (total * jump / PREFERENCE).clamp(MIN_JUMP, MAX_JUMP) as u64
+    }
+}
+
+fn rate(bytes: usize, time: Duration) -> f64 {
+    bytes as f64 / time.as_secs_f64().max(1e-6)
+}
+
+fn approach(value: &mut f64, measured: f64) {
+    *value += (measured - *value) * SHARE;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lets bodies of a size arrive, each alone.
+    fn measured(first_byte: u64, bytes: usize, time: u64) -> Speed {
+        let speed = Speed::new();
+        for _ in 0..100 {
+            speed.begin(Duration::from_millis(first_byte));
+            speed.end(Duration::from_millis(time), bytes);
+        }
+        speed
+    }
+
+    #[test]
+    fn slow_answers_make_jumps_rare_and_slow_bodies_frequent() {
+        let usual = measured(10, 1 << 20, 10).bytes_worth_a_jump(1);
+        assert!(measured(200, 1 << 20, 10).bytes_worth_a_jump(1) > 10 * usual);
+        assert!(measured(10, 1 << 20, 1000).bytes_worth_a_jump(1) < usual / 10);
+    }
+
+    #[test]
+    fn the_answers_of_several_readers_are_waited_for_together() {
+        let speed = measured(50, 8 << 20, 20);
+        speed.lock().total_rate = 500e6;
+        assert!(speed.bytes_worth_a_jump(1) > 8 * speed.bytes_worth_a_jump(64));
+        assert!(speed.bytes_worth_a_jump(0) >= MIN_JUMP as u64);
+    }
+
+    #[test]
+    fn small_bodies_say_nothing_of_the_rate() {
+        let (speed, new) = (measured(30, 4096, 50), Speed::new());
+        assert_eq!(speed.lock().body_rate.to_bits(), new.lock().body_rate.to_bits());
+        assert_eq!(speed.lock().total_rate.to_bits(), new.lock().total_rate.to_bits());
+    }
+}

@@ -1,0 +1,94 @@
+//! Threads for work that mostly waits for stores.
+
+use super::location::is_remote;
+use gristmill_core::Outcome;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{mpsc, Mutex, PoisonError};
+
+/// Threads that read or write objects at once.
+const WAITING_THREADS: usize = 32;
+
+/// Returns the number of threads that read what is below a path: for a store more than processors, as most of them wait.
+pub fn threads_for(path: &Path, threads: usize) -> usize {
+    match is_remote(path) {
+        true => threads.max(WAITING_THREADS),
+        false => threads,
+    }
+}
+
+/// Does the same with several items at once, and calls `done` for each that succeeded. After a failure, which is returned, no further item
+/// is begun.
+pub(super) fn for_each_at_once<T: Sync>(
+    items: &[T],
+    work: impl Fn(&T) -> Outcome<()> + Sync,
+    mut done: impl FnMut(),
+) -> Outcome<()> {
+    let next = AtomicUsize::new(0);
+    let failure = Mutex::new(None);
+    let (sender, receiver) = mpsc::channel();
+    let worker = |sender: mpsc::Sender<()>| {
+        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Err(error) = work(item) {
+                next.store(items.len(), Ordering::Relaxed);
+                failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                return;
+            }
+            // It is read until all threads have ended.
+            let _ = sender.send(());
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..WAITING_THREADS.min(items.len()) {
+            let (worker, sender) = (&worker, sender.clone());
+            if std::thread::Builder::new().name("store".to_owned()).spawn_scoped(scope, move || worker(sender)).is_err()
+            {
+                // What no thread takes, this one does.
+                break;
+            }
+        }
+        drop(sender);
+        receiver.iter().for_each(|()| done());
+    });
+    if let Some(failure) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(failure);
+    }
+    // Items remain only if no thread could be started.
+    while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+        work(item)?;
+        done();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_core::Failure;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_item_is_done_once() {
+        let items: Vec<usize> = (0..100).collect();
+        let seen = Mutex::new(BTreeSet::new());
+        let mut count = 0;
+        let work = |item: &usize| {
+            assert!(seen.lock().unwrap().insert(*item));
+            Ok(())
+        };
+        for_each_at_once(&items, work, || count += 1).unwrap();
+        assert_eq!((seen.into_inner().unwrap().len(), count), (100, 100));
+    }
+
+    #[test]
+    fn after_a_failure_nothing_is_begun() {
+        let items: Vec<usize> = (0..1000).collect();
+        let begun = AtomicUsize::new(0);
+        let work = |_: &usize| {
+            begun.fetch_add(1, Ordering::Relaxed);
+            Err(Failure::environment("writing", "no space"))
+        };
+        assert_eq!(for_each_at_once(&items, work, || unreachable!()).unwrap_err().why, "no space");
+        assert!(begun.into_inner() <= WAITING_THREADS);
+    }
+}
