@@ -12,6 +12,7 @@ use super::super::store::Content;
 use super::super::waiting::for_each_at_once;
 use super::list::{Action, Entry, RenameList, State};
 use super::parent_of;
+use super::single::put;
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
 use std::collections::{BTreeSet, HashSet};
@@ -186,7 +187,7 @@ impl<'a> Renamer<'a> {
             return if is_there(&target) { Ok(false) } else { Err(lost(&target)) };
         }
         if let Some(url) = RemoteUrl::parse(&target) {
-            return super::put(&target, &url, Content::File(&open_any(&from)?)).map(|()| false);
+            return put(&target, &url, Content::File(&open_any(&from)?)).map(|()| false);
         }
         if rename_here(self.fs, &from, &target)? {
             return Ok(false);

@@ -9,14 +9,16 @@
 
 mod apply;
 mod list;
+mod single;
+
+pub use single::{place_file, replace_file, write_file};
 
 use super::files::symlink_metadata;
 use super::fs::{BufferedFile, Fs};
 use super::listing::Listing;
-use super::location::{is_remote, RemoteUrl};
-use super::read::{open_any, open_read, read_whole};
+use super::location::is_remote;
+use super::read::{open_read, read_whole};
 use super::run_folder::RunFolder;
-use super::store::{store_of, Condition, Content};
 use apply::{is_there, Renamer};
 use gristmill_core::problem::Subject;
 use gristmill_core::{ExitClass, Failure, Outcome, Progress};
@@ -33,53 +35,11 @@ const LIST_MODE: u32 = 0o644;
 /// Maximum size of the object that names a publish, in bytes.
 const MAX_MARKER_BYTES: u64 = 1 << 10;
 
-/// Writes a single file such that at any moment either the complete old file or the complete new one exists.
-pub fn write_file(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
-    if let Some(url) = RemoteUrl::parse(path) {
-        return put(path, &url, Content::Bytes(bytes));
-    }
-    let beside = beside(path, "new");
-    let result = write_new(fs, &beside, bytes, mode).and_then(|()| fs.rename(&beside, path));
-    if let Err(mut failure) = result {
-        // The failure that is being returned is more useful than one of the cleanup.
-        let _ = fs.remove_file(&beside);
-        // The hidden name means nothing to the user.
-        if failure.subject == Subject::path(&beside) {
-            failure.subject = Subject::path(path);
-        }
-        return Err(failure);
-    }
-    fs.sync_dir(parent_of(path))
-}
-
-/// Puts an object, and replaces one that is there.
-fn put(path: &Path, url: &RemoteUrl<'_>, content: Content<'_>) -> Outcome<()> {
-    let put = store_of(url).and_then(|store| store.put(url, content, Condition::Always));
-    put.map(drop).map_err(|error| Failure::io("writing", path, &error))
-}
-
-/// Writes a new file durably, with its final mode.
-fn write_new(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
-    let mut file = fs.create_file(path)?;
-    file.write_all(bytes)?;
-    file.set_mode(mode)?;
-    file.finish()?;
-    Ok(())
-}
-
 fn parent_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     }
-}
-
-/// Returns a hidden, unique name in the same folder.
-fn beside(path: &Path, word: &str) -> PathBuf {
-    let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.{word}", unique()));
-    path.with_file_name(name)
 }
 
 /// Returns a word that no other running process on any host is likely to generate.
@@ -95,46 +55,6 @@ pub(super) fn unique() -> String {
 pub struct RolledForward {
     /// The files that are in place now, relative to the root if they are below it; raw.
     pub files: Vec<String>,
-}
-
-/// Writes a single file like [`write_file`], but keeps the unfinished one in the own folder: a kill leaves nothing next to the data.
-pub fn replace_file(fs: &dyn Fs, own: &RunFolder, path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
-    if is_remote(path) {
-        return write_file(fs, path, bytes, mode);
-    }
-    own.create(fs)?;
-    let draft = own.path().join(format!("{TEMPORARY}{}", unique()));
-    let result = write_new(fs, &draft, bytes, mode).and_then(|()| super::fs::rename_here(fs, &draft, path));
-    if !matches!(result, Ok(true)) {
-        let _ = fs.remove_file(&draft);
-    }
-    if result? {
-        fs.sync_dir(parent_of(path))
-    } else {
-        write_file(fs, path, bytes, mode)
-    }
-}
-
-/// Moves a finished file of the own folder to `path`: at any moment either the complete old file or the complete new one exists.
-///
-/// A symbolic link at `path` is replaced, not followed. After an error the old file is unchanged.
-pub fn place_file(fs: &dyn Fs, written: &Path, path: &Path, mode: u32) -> Outcome<()> {
-    if let Some(url) = RemoteUrl::parse(path) {
-        put(path, &url, Content::File(&open_any(written)?))?;
-        return fs.remove_file(written);
-    }
-    fs.set_mode(written, mode)?;
-    fs.sync_file(written)?;
-    if super::fs::rename_here(fs, written, path)? {
-        return fs.sync_dir(parent_of(path));
-    }
-    let beside = beside(path, "new");
-    let result = fs.copy_file(written, &beside).and_then(|()| fs.rename(&beside, path));
-    if result.is_err() {
-        let _ = fs.remove_file(&beside);
-    }
-    result?;
-    fs.sync_dir(parent_of(path))
 }
 
 /// A set of files that becomes visible as a unit. Leaves no trace if dropped without [`commit`](Self::commit).
