@@ -1,6 +1,8 @@
 //! Golden cases in a store: the same plan gives the bytes that it gives on local files, which other tests compare with those of the
 //! reference programs.
 
+mod splits;
+
 use crate::job::prepare::PrepareJob;
 use gristmill_core::pack::{
     DocumentShuffle, ForagerTarget, MaskedParts, MdsTarget, MegatronTarget, ModalitiesTarget, NanosetsTarget,

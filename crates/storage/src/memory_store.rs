@@ -50,13 +50,23 @@ impl Object {
 pub fn put(path: &Path, bytes: &[u8]) {
     let url = RemoteUrl::parse(path).filter(|url| url.scheme.name == SCHEME.name);
     let Some(url) = url else { panic!("{} is no address of memory", path.display()) };
-    insert((url.bucket.to_owned(), url.key.to_owned()), bytes);
+    insert((url.bucket.to_owned(), url.key.to_owned()), bytes, Condition::Always);
 }
 
-fn insert(name: (String, String), bytes: &[u8]) {
+/// Inserts an object; returns whether the condition held.
+fn insert(name: (String, String), bytes: &[u8], condition: Condition) -> bool {
     static VERSION: AtomicI64 = AtomicI64::new(1);
     let object = Object { bytes: bytes.into(), version: VERSION.fetch_add(1, Ordering::Relaxed) };
-    OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).insert(name, object);
+    let mut objects = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let holds = match condition {
+        Condition::Always => true,
+        Condition::IfAbsent => !objects.contains_key(&name),
+        Condition::IfStamp(stamp) => objects.get(&name).is_some_and(|there| there.info().stamp == stamp),
+    };
+    if holds {
+        objects.insert(name, object);
+    }
+    holds
 }
 
 impl MemoryStore {
@@ -108,19 +118,15 @@ impl Store for MemoryStore {
     }
 
     fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool> {
-        if condition == Condition::IfAbsent && self.get(url.key).is_some() {
-            return Ok(false);
-        }
         let name = (self.bucket.clone(), url.key.to_owned());
-        match content {
-            Content::Bytes(bytes) => insert(name, bytes),
+        Ok(match content {
+            Content::Bytes(bytes) => insert(name, bytes, condition),
             Content::File(file) => {
                 let mut bytes = vec![0; usize::try_from(file.len()).map_err(io::Error::other)?];
                 file.read_exact_at(&mut bytes, 0)?;
-                insert(name, &bytes);
+                insert(name, &bytes, condition)
             }
-        }
-        Ok(true)
+        })
     }
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {

@@ -5,7 +5,7 @@
 use super::files::FileInfo;
 use super::location::RemoteUrl;
 use super::read::ReadFile;
-use gristmill_core::{Failure, Outcome};
+use gristmill_core::{Failure, FileStamp, Outcome};
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -96,6 +96,8 @@ pub enum Condition {
     Always,
     /// If there is no object at the address.
     IfAbsent,
+    /// If the object at the address has this stamp.
+    IfStamp(FileStamp),
 }
 
 /// An object that is read by ranges from any number of threads.

@@ -7,7 +7,7 @@ use crate::tui::recent;
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{Outcome, Problem, ProblemKind, Severity};
 use gristmill_ops::engine::splits::{DiffKind, DiffLine, Edit, SplitEditor};
-use gristmill_ops::job::splits::write;
+use gristmill_ops::job::splits::{write_again, SplitFile};
 use gristmill_storage::xdg;
 use serde_json::{json, Map, Value};
 
@@ -71,7 +71,6 @@ impl Change {
     pub(super) fn finish(mut self, context: &Context) -> Finished {
         let printer = &context.printer;
         let problems = self.new_problems();
-        let diff = self.editor.diff();
         let is_dry = context.globals.dry_run;
         let shown = shown_path(&self.editor);
         for problem in &problems {
@@ -95,24 +94,17 @@ impl Change {
         if is_idle {
             printer.say(format!("{} {shown} stays as it is.", paint(Tone::Good, "Nothing to do.")));
         } else if is_dry {
-            diff_lines(&diff).iter().for_each(|line| printer.line(line));
+            diff_lines(&self.editor.diff()).iter().for_each(|line| printer.line(line));
             printer.say("Nothing was written.");
+        } else if let Some(report) = write_confirmed(&mut self.editor, context)? {
+            recent::remember_now(&xdg::state_dir(), self.editor.root());
+            written = !report.nothing_to_do;
+            if !is_told_first {
+                tell();
+            }
+            printer.say(format!("{}.", paint(Tone::Good, &format!("Written {shown}"))));
         } else {
-            let asks = context.may_ask();
-            if asks {
-                diff_lines(&diff).iter().for_each(|line| printer.line(line));
-            }
-            if asks && !crate::prompt::confirm(&format!("Write {shown}?"), true)? {
-                printer.say("Nothing was written.");
-            } else {
-                let report = write(self.editor.root(), &self.editor, &context.run_options(), false)?;
-                recent::remember_now(&xdg::state_dir(), self.editor.root());
-                written = !report.nothing_to_do;
-                if !is_told_first {
-                    tell();
-                }
-                printer.say(format!("{}.", paint(Tone::Good, &format!("Written {shown}"))));
-            }
+            printer.say("Nothing was written.");
         }
         let mut result = Map::new();
         result.insert("path".into(), json!(self.editor.root()));
@@ -123,12 +115,27 @@ impl Change {
             result.insert("dry_run".into(), json!(true));
         }
         result.insert("messages".into(), json!(self.messages));
-        result.insert("diff".into(), json!(diff));
+        result.insert("diff".into(), json!(self.editor.diff()));
         result.insert("splits".into(), super::show::splits_value(&self.editor, false));
         result.insert("problems".into(), json!(problems));
         result.append(&mut self.result);
         Ok(Done::with_findings(result, problems.iter().map(|problem| (problem.severity, problem.kind))))
     }
+}
+
+/// Writes the edits; where questions are allowed, after showing the difference and asking, each time that the file was changed meanwhile.
+fn write_confirmed(editor: &mut SplitEditor, context: &Context) -> Outcome<Option<SplitFile>> {
+    let (shown, mut is_first) = (shown_path(editor), true);
+    write_again(editor, &context.run_options(), &mut |editor| {
+        if !std::mem::take(&mut is_first) {
+            context.printer.say(format!("{shown} was changed meanwhile; the edits are made again on it."));
+        }
+        if !context.may_ask() {
+            return Ok(true);
+        }
+        diff_lines(&editor.diff()).iter().for_each(|line| context.printer.line(line));
+        crate::prompt::confirm(&format!("Write {shown}?"), true)
+    })
 }
 
 /// Returns the path of `split.yaml` as shown in messages.

@@ -11,7 +11,7 @@ mod apply;
 mod list;
 mod single;
 
-pub use single::{place_file, replace_file, write_file};
+pub use single::{place_file, place_version, replace_file, replace_version, write_file};
 
 use super::files::symlink_metadata;
 use super::fs::{BufferedFile, Fs};

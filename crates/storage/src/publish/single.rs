@@ -1,6 +1,7 @@
 //! Single files: at any moment, either the complete old file or the complete new one exists.
 
 use super::{parent_of, unique, TEMPORARY};
+use crate::files::FileInfo;
 use crate::fs::{rename_here, Fs};
 use crate::location::{is_remote, RemoteUrl};
 use crate::read::open_any;
@@ -9,6 +10,9 @@ use crate::store::{store_of, Condition, Content};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Outcome};
 use std::path::{Path, PathBuf};
+
+/// Permission bits of a file that there was not.
+const NEW_MODE: u32 = 0o644;
 
 /// Writes a single file such that at any moment either the complete old file or the complete new one exists.
 pub fn write_file(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
@@ -31,8 +35,17 @@ pub fn write_file(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32) -> Outcome<
 
 /// Puts an object, and replaces one that is there.
 pub(super) fn put(path: &Path, url: &RemoteUrl<'_>, content: Content<'_>) -> Outcome<()> {
-    let put = store_of(url).and_then(|store| store.put(url, content, Condition::Always));
-    put.map(drop).map_err(|error| Failure::io("writing", path, &error))
+    put_if(path, url, content, Condition::Always).map(drop)
+}
+
+fn put_if(path: &Path, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> Outcome<bool> {
+    let put = store_of(url).and_then(|store| store.put(url, content, condition));
+    put.map_err(|error| Failure::io("writing", path, &error))
+}
+
+/// Returns the condition that what is at an address is still what was there.
+fn unchanged(old: Option<FileInfo>) -> Condition {
+    old.map_or(Condition::IfAbsent, |old| Condition::IfStamp(old.stamp))
 }
 
 /// Writes a new file durably, with its final mode.
@@ -70,6 +83,21 @@ pub fn replace_file(fs: &dyn Fs, own: &RunFolder, path: &Path, bytes: &[u8], mod
     }
 }
 
+/// Replaces a file like [`replace_file`], with the mode that it has. Returns whether it was still `old`; if not, nothing was written. Only stores
+/// compare at the moment of writing; on this machine, the lock of the data set is held.
+pub fn replace_version(
+    fs: &dyn Fs,
+    own: &RunFolder,
+    path: &Path,
+    bytes: &[u8],
+    old: Option<FileInfo>,
+) -> Outcome<bool> {
+    match RemoteUrl::parse(path) {
+        Some(url) => put_if(path, &url, Content::Bytes(bytes), unchanged(old)),
+        None => replace_file(fs, own, path, bytes, old.map_or(NEW_MODE, |old| old.mode)).map(|()| true),
+    }
+}
+
 /// Moves a finished file of the own folder to `path`: at any moment either the complete old file or the complete new one exists.
 ///
 /// A symbolic link at `path` is replaced, not followed. After an error the old file is unchanged.
@@ -90,4 +118,44 @@ pub fn place_file(fs: &dyn Fs, written: &Path, path: &Path, mode: u32) -> Outcom
     }
     result?;
     fs.sync_dir(parent_of(path))
+}
+
+/// Moves a finished file like [`place_file`], if what is at the path is still `old`, and returns whether it is; like [`replace_version`].
+pub fn place_version(fs: &dyn Fs, written: &Path, path: &Path, mode: u32, old: Option<FileInfo>) -> Outcome<bool> {
+    let Some(url) = RemoteUrl::parse(path) else { return place_file(fs, written, path, mode).map(|()| true) };
+    let is_put = put_if(path, &url, Content::File(&open_any(written)?), unchanged(old))?;
+    if is_put {
+        fs.remove_file(written)?;
+    }
+    Ok(is_put)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::{metadata, read};
+    use crate::fs::RealFs;
+
+    #[test]
+    fn writers_of_one_object_lose_nothing() {
+        let path = Path::new("mem://versions/a");
+        let own = RunFolder::for_output(path);
+        let append = |byte: u8| loop {
+            let old = metadata(path).ok();
+            let mut bytes = old.map(|_| read(path).unwrap()).unwrap_or_default();
+            bytes.push(byte);
+            if replace_version(&RealFs, &own, path, &bytes, old).unwrap() {
+                break;
+            }
+        };
+        std::thread::scope(|scope| (0..8).for_each(|byte| _ = scope.spawn(move || append(byte))));
+        let mut bytes = read(path).unwrap();
+        bytes.sort_unstable();
+        assert_eq!(bytes, [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert!(!replace_version(&RealFs, &own, path, b"new", None).unwrap());
+        let old = metadata(path).ok();
+        assert!(replace_version(&RealFs, &own, path, b"new", old).unwrap());
+        assert!(!replace_version(&RealFs, &own, path, b"other", old).unwrap());
+        assert_eq!(read(path).unwrap(), b"new");
+    }
 }

@@ -6,13 +6,15 @@ use gristmill_pycompat::yaml_read;
 use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::lock::DatasetLock;
-use gristmill_storage::publish::{recover, replace_file};
+use gristmill_storage::publish::{recover, replace_version};
 use gristmill_storage::read::read_whole;
 use gristmill_storage::run_folder::RunFolder;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 const WHAT: &str = "writing the splits";
+/// Number of times that edits are written, each time on a newer version of the file.
+const MAX_TRIES: u32 = 3;
 const CHANGED: &str = "the file was changed by another program since it was opened";
 
 /// Result of writing.
@@ -81,21 +83,61 @@ fn write_locked(
 ) -> Outcome<SplitFile> {
     recover(fs, root, own)?;
     let path = editor.path();
+    // Before it is read: if it changes between the two, the version is not the one that is written over.
+    let old = files::metadata(path).ok();
     let now = on_disk(path)?;
     let is_changed = now.as_deref() != Some(editor.base_bytes());
     let nothing_to_do = now.as_deref() == Some(bytes.as_slice());
     if is_changed && !overwrite && !nothing_to_do {
-        return Err(Failure::data(WHAT, CHANGED)
-            .on(Subject::path(path))
-            .with_hint("look at both, then make the edits again on the new file, or overwrite it"));
+        return Err(changed(path));
     }
     let written =
         SplitFile { path: path.to_owned(), size: bytes.len() as u64, edits: editor.pending(), nothing_to_do, bytes };
-    if !nothing_to_do {
-        let mode = files::metadata(path).map_or(0o644, |facts| facts.mode);
-        replace_file(fs, own, path, &written.bytes, mode)?;
+    if !nothing_to_do && !replace_version(fs, own, path, &written.bytes, old)? {
+        return Err(changed(path));
     }
     Ok(written)
+}
+
+fn changed(path: &Path) -> Failure {
+    Failure::data(WHAT, CHANGED)
+        .on(Subject::path(path))
+        .with_hint("look at both, then make the edits again on the new file, or overwrite it")
+}
+
+/// Writes the edits like [`write`]. If the file was changed since it was opened, they are made again on what is there now, up to
+/// [`MAX_TRIES`] times; `confirm` is called before each write and may end it with `false`. Returns `None` if it did.
+///
+/// # Errors
+/// An edit cannot be made again, or the file changes each time.
+pub fn write_again(
+    editor: &mut SplitEditor,
+    options: &RunOptions,
+    confirm: &mut dyn FnMut(&SplitEditor) -> Outcome<bool>,
+) -> Outcome<Option<SplitFile>> {
+    let mut tries = 0;
+    loop {
+        if !confirm(editor)? {
+            return Ok(None);
+        }
+        let failure = match write(editor.root(), editor, options, false) {
+            Err(failure) if is_conflict(&failure) => failure,
+            result => return result.map(Some),
+        };
+        tries += 1;
+        if tries == MAX_TRIES {
+            let why = "the file is changed by another program each time";
+            return Err(Failure::environment(WHAT, why)
+                .on(Subject::path(editor.path()))
+                .with_hint("wait until no program writes to it, then run the same command again"));
+        }
+        match conflict(editor.root(), editor)? {
+            // It is again as it was.
+            None => {}
+            Some(ThreeWay { merged: Some(merged), not_applied, .. }) if not_applied.is_empty() => *editor = merged,
+            Some(_) => return Err(failure),
+        }
+    }
 }
 
 /// Whether a failure of [`write`] means that the file was changed by someone else.

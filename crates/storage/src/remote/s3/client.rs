@@ -217,7 +217,8 @@ impl S3Client {
             insert(headers, "range", &format!("bytes={start}-{}", end.saturating_sub(1)));
         }
         let etag = call.etag.as_deref().or_else(|| Some(answer.etag())).filter(|etag| !etag.is_empty());
-        if let (Some(etag), true) = (etag, call.range.is_some()) {
+        let is_of_version = call.range.is_some() || matches!(call.condition, Condition::IfStamp(_));
+        if let (Some(etag), true) = (etag, is_of_version) {
             insert(headers, "if-match", &format!("\"{etag}\""));
         }
         if call.condition == Condition::IfAbsent {

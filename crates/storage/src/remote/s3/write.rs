@@ -50,11 +50,15 @@ impl S3Store {
     }
 
     fn put_whole(&self, key: &str, body: Bytes, condition: Condition) -> io::Result<bool> {
-        let put = |condition| Call { condition, ..write(Method::PUT, key, Vec::new(), body.clone()) };
-        // Some stores ignore the condition.
-        if condition == Condition::IfAbsent && self.is_there(key)? {
+        let (holds, etag) = match condition {
+            Condition::Always => (true, None),
+            _ => self.check(key, condition)?,
+        };
+        if !holds {
             return self.is_content(key, &body);
         }
+        let put =
+            |condition| Call { condition, etag: etag.clone(), ..write(Method::PUT, key, Vec::new(), body.clone()) };
         match self.ask(put(condition))? {
             Ok(_) => Ok(true),
             // If the answer to an earlier try was lost, the object that is there is this one.
@@ -66,12 +70,19 @@ impl S3Store {
         }
     }
 
-    fn is_there(&self, key: &str) -> io::Result<bool> {
-        match self.head(key)? {
-            Ok(_) => Ok(true),
-            Err(refusal) if refusal.is_missing_object() => Ok(false),
-            Err(refusal) => Err(self.explain(&refusal, Action::Read, key)),
-        }
+    /// Whether a condition holds, and the version that is there. The store compares it again when it writes, but some ignore conditions.
+    fn check(&self, key: &str, condition: Condition) -> io::Result<(bool, Option<String>)> {
+        let version = match self.head(key)? {
+            Ok(version) => Some(version),
+            Err(refusal) if refusal.is_missing_object() => None,
+            Err(refusal) => return Err(self.explain(&refusal, Action::Read, key)),
+        };
+        let holds = match condition {
+            Condition::Always => true,
+            Condition::IfAbsent => version.is_none(),
+            Condition::IfStamp(stamp) => version.as_ref().is_some_and(|version| version.info().stamp == stamp),
+        };
+        Ok((holds, version.map(|version| version.etag)))
     }
 
     /// Whether an object has this content.
@@ -84,7 +95,10 @@ impl S3Store {
     }
 
     fn put_parts(&self, key: &str, file: &ReadFile, condition: Condition) -> io::Result<bool> {
-        let before = self.head(key)?.ok().map(|version| version.etag);
+        let (holds, before) = self.check(key, condition)?;
+        if !holds {
+            return Ok(false);
+        }
         for _ in 0..MAX_UPLOADS {
             let done = self.upload(key, (file, before.as_deref()), condition);
             self.end_uploads(key);
@@ -171,8 +185,12 @@ impl S3Store {
         body.push_str("</CompleteMultipartUpload>");
         let query = vec![("uploadId", upload.to_owned())];
         let call = write(Method::POST, key, query, body.into());
-        let call = Call { condition, ending: Some("</CompleteMultipartUploadResult>"), ..call };
-        let refusal = self.ask(call)?.err();
+        let (etag, ending) = (before.map(str::to_owned), Some("</CompleteMultipartUploadResult>"));
+        let call = Call { condition, etag, ending, ..call };
+        let mut refusal = self.ask(call.clone())?.err();
+        if condition != Condition::Always && refusal.as_ref().is_some_and(Refusal::has_no_conditions) {
+            refusal = self.ask(Call { condition: Condition::Always, ..call })?.err();
+        }
         let is_gone = match refusal {
             None => false,
             Some(refusal) if refusal.status == 404 => true,

@@ -395,6 +395,36 @@ fn a_put_whose_answer_was_lost_is_recognized() {
 }
 
 #[test]
+fn an_object_is_replaced_if_it_is_still_of_the_version() {
+    let (server, dir) = (Server::start(&[("split", b"old")]), tempfile::tempdir().unwrap());
+    let store = store(&server);
+    let stamp = || info(&store, "split").unwrap().unwrap().stamp;
+    let large = dir.path().join("large");
+    std::fs::write(&large, content(9 << 20)).unwrap();
+    let large = crate::read::open_read(&large).unwrap();
+    for new in [Content::Bytes(b"new"), Content::File(&large)] {
+        let old = stamp();
+        // Another process writes after the version was compared.
+        let place = if matches!(new, Content::File(_)) { "/b/split?uploadId" } else { "PUT" };
+        let changed = "<Error><Code>PreconditionFailed</Code></Error>";
+        server.fault(place, Fault::Answer(412, String::new(), changed.into()));
+        assert!(!put(&store, "split", new, Condition::IfStamp(old)).unwrap());
+        assert_eq!(stamp(), old);
+        assert!(put(&store, "split", new, Condition::IfStamp(old)).unwrap());
+        let requests = server.requests();
+        let written = requests.iter().rfind(|request| request.headers.contains_key("if-match")).unwrap();
+        assert!(["PUT", "POST"].contains(&written.method.as_str()), "the store compares, too: {written:?}");
+        let now = stamp();
+        assert!(!put(&store, "split", Content::Bytes(b"other"), Condition::IfStamp(old)).unwrap());
+        assert_eq!(stamp(), now);
+    }
+    let old = stamp();
+    server.fault("PUT", Fault::Answer(501, String::new(), "<Error><Code>NotImplemented</Code></Error>".into()));
+    assert!(put(&store, "split", Content::Bytes(b"x"), Condition::IfStamp(old)).unwrap());
+    assert!(!put(&store, "none", Content::Bytes(b"x"), Condition::IfStamp(old)).unwrap());
+}
+
+#[test]
 fn large_files_are_put_in_parts_and_nothing_is_left_of_one_that_fails() {
     let (server, dir) = (Server::start(&[]), tempfile::tempdir().unwrap());
     let (store, source) = (store(&server), dir.path().join("large"));

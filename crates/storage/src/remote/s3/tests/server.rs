@@ -164,6 +164,10 @@ fn change(state: &mut State, request: &ReceivedRequest, fault: Option<&Fault>) -
     if request.headers.contains_key("if-none-match") && state.objects.contains_key(&key) {
         return error(412, "PreconditionFailed");
     }
+    let tag = state.objects.get(&key).map(|bytes| tag_of(bytes));
+    if request.headers.get("if-match").is_some_and(|wanted| tag.as_ref() != Some(wanted)) {
+        return error(412, "PreconditionFailed");
+    }
     match (request.method.as_str(), number) {
         ("PUT", Some(number)) => _ = state.parts.insert(number, request.body.clone()),
         ("PUT", None) => _ = state.objects.insert(key, request.body.clone()),
@@ -180,9 +184,13 @@ fn change(state: &mut State, request: &ReceivedRequest, fault: Option<&Fault>) -
     done("")
 }
 
+fn tag_of(bytes: &[u8]) -> String {
+    format!("\"{:x}\"", xxhash_rust::xxh3::xxh3_64(bytes))
+}
+
 fn object(state: &State, request: &ReceivedRequest, key: &str, fault: Option<&Fault>) -> Reply {
     let Some(bytes) = state.objects.get(key) else { return error(404, "NoSuchKey") };
-    let tag = format!("\"{:x}\"", xxhash_rust::xxh3::xxh3_64(bytes));
+    let tag = tag_of(bytes);
     if request.headers.get("if-match").is_some_and(|wanted| *wanted != tag) {
         return error(412, "PreconditionFailed");
     }
