@@ -14,9 +14,8 @@ pub use guided::guided;
 use super::context::Context;
 use super::exit::{Finished, Stopped};
 use super::{jsonl, kinds, mix, paths};
-use gristmill_core::{Failure, PreparePlan, Problem, ProblemKind, Subject, Tgz};
+use gristmill_core::{Failure, PreparePlan, Problem, ProblemKind};
 use gristmill_ops::operations::{prepare::wrong_answers, Operation, Prepare};
-use gristmill_storage::location::is_remote;
 use std::path::Path;
 
 /// How the user confirms that a plan may run without questions.
@@ -35,17 +34,10 @@ pub fn run(mut plan: PreparePlan, confirmation: Confirmation, context: &Context)
         return Err(wrong.into());
     }
     plan.path = paths::local_or_store(Path::new(&plan.path))?;
-    if is_remote(Path::new(&plan.path)) && plan.tgz == Tgz::Rewrite {
-        return Err(Failure::usage("preparing", "--tgz rewrite is not supported yet in a store")
-            .on(Subject::path(&plan.path))
-            .with_hint("unpack the .tgz files, and put them into the store as .tar")
-            .into());
-    }
     if jsonl::is_jsonl(&plan.path) {
         return jsonl::prepare(&plan, context);
     }
     if mix::is_metadataset(&plan.path) {
-        paths::local(Path::new(&plan.path))?;
         return mix::prepare(&plan, context);
     }
     kinds::only_folders(&plan.path)?;

@@ -4,6 +4,8 @@ use super::compressed::{Compression, Decompressed};
 use gristmill_core::{Cancel, Failure, Outcome, Shard, Subject};
 use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, WriteFile};
+use gristmill_storage::location::is_remote;
+use gristmill_storage::publish::place_version;
 use gristmill_storage::read::open_read;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::space::same_filesystem;
@@ -16,25 +18,27 @@ const UNPACK_BYTES: usize = 1 << 20;
 
 /// Unpacks the archive of a shard to `target`, durable and with the shard's mode. A shard that is not compressed is copied.
 ///
-/// An existing `target` is refused. It becomes visible whole or not at all: it is written in the data set's work folder if there is one on
-/// the same file system, else under a hidden name next to `target`. A damaged stream is an error.
+/// An existing `target` is refused. It becomes visible whole or not at all: it is written in the data set's work folder if there is one, for
+/// data of this machine on the same file system, else under a hidden name next to `target`. A damaged stream is an error.
 pub fn rewrite(fs: &dyn Fs, shard: &Shard, target: &Path, cancel: &Cancel) -> Outcome<()> {
     let Some(folder) = target.parent() else {
         return Err(Failure::usage("unpacking", "the target is no file name").on(Subject::path(target)));
     };
+    let is_taken = || Failure::data("unpacking", "there is a file of that name already").on(Subject::path(target));
     if files::is_taken(target) {
-        return Err(Failure::data("unpacking", "there is a file of that name already").on(Subject::path(target)));
+        return Err(is_taken());
     }
     let draft = draft_path(shard, target, folder);
     // A draft from a run that was killed.
     fs.remove_file(&draft)?;
-    let made = write_draft(fs, shard, &draft, cancel).and_then(|()| fs.rename(&draft, target));
-    if let Err(failure) = made {
+    let made = write_draft(fs, shard, &draft, cancel)
+        .and_then(|()| place_version(fs, &draft, target, shard.mode, None))
+        .and_then(|is_new| if is_new { Ok(()) } else { Err(is_taken()) });
+    if made.is_err() {
         // Only the first error is reported.
         let _ = fs.remove_file(&draft);
-        return Err(failure);
     }
-    fs.sync_dir(folder)
+    made
 }
 
 fn draft_path(shard: &Shard, target: &Path, folder: &Path) -> PathBuf {
@@ -43,7 +47,8 @@ fn draft_path(shard: &Shard, target: &Path, folder: &Path) -> PathBuf {
     name.push(".gristmill-unpacking");
     let depth = shard.name.split('/').count();
     let work = shard.path.ancestors().nth(depth).map(|root| RunFolder::for_webdataset(root).work());
-    match work.filter(|work| files::is_dir(work) && same_filesystem(work, folder).unwrap_or(false)) {
+    let is_near = |work: &Path| is_remote(folder) || same_filesystem(work, folder).unwrap_or(false);
+    match work.filter(|work| files::is_dir(work) && is_near(work)) {
         Some(work) => {
             // Shards of the same name in two folders are distinguished by their path in the data set.
             let place = xxhash_rust::xxh3::xxh3_64(shard.name.as_bytes());

@@ -37,8 +37,10 @@ impl MediaAnswers for PrepareMediaPlan {
     }
 }
 
-const PATH: &[Spec] =
-    &[Spec::new("path", "PATH", "Prepared data set, or folder of media", path!(path)).positional().required()];
+const PATH: &[Spec] = &[Spec::new("path", "PATH", "Prepared data set, or folder of media", path!(path))
+    .or_store()
+    .positional()
+    .required()];
 
 const FILTERS: &[Spec] = &media_filters::filters();
 

@@ -13,7 +13,7 @@ pub use buffered::BufferedFile;
 pub use real::RealFs;
 
 use super::location::{is_remote, RemoteUrl};
-use super::store::store_of;
+use super::store::{store_of, Condition, Content};
 use gristmill_core::{Failure, Outcome, Subject};
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -143,7 +143,7 @@ pub trait Fs: Disk {
     }
     /// Creates a hard link to a file, or copies it if the file system has no hard links. `to` must not exist.
     fn hard_link_or_copy(&self, from: &Path, to: &Path) -> Outcome<()> {
-        if is_remote(from) {
+        if is_remote(from) || is_remote(to) {
             return self.copy_file(from, to);
         }
         match repeat(|| self.raw_link(from, to)) {
@@ -159,6 +159,13 @@ pub trait Fs: Disk {
     /// Like [`copy_file`](Self::copy_file) for large files: `watch` receives the number of bytes copied in each step, and may end the copy.
     fn copy_file_watched(&self, from: &Path, to: &Path, watch: &mut dyn FnMut(u64) -> Outcome<()>) -> Outcome<()> {
         let source = super::read::open_read(from)?;
+        if let Some(url) = RemoteUrl::parse(to) {
+            let put = store_of(&url).and_then(|store| store.put(&url, Content::File(&source), Condition::IfAbsent));
+            return match put.map_err(|error| Failure::io("copying", to, &error))? {
+                true => watch(source.len()),
+                false => Err(Failure::io("copying", to, &io::ErrorKind::AlreadyExists.into())),
+            };
+        }
         let target = self.create_file(to)?;
         let result = fill(&source, target, watch);
         if result.is_err() {
@@ -210,8 +217,11 @@ pub trait Fs: Disk {
             }
         }
     }
-    /// Sets permission bits.
+    /// Sets permission bits. Objects have none.
     fn set_mode(&self, path: &Path, mode: u32) -> Outcome<()> {
+        if is_remote(path) {
+            return Ok(());
+        }
         named("setting the permissions", path, || self.raw_chmod(path, mode))
     }
 }

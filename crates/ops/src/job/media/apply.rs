@@ -11,8 +11,10 @@ use gristmill_core::{text, Failure, Outcome, PrepareMediaPlan, Problem, ProblemK
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::tables::{failure, open_readonly, Tables};
 use gristmill_data::source::media_folder::FileList;
-use gristmill_storage::files;
-use gristmill_storage::publish::place_file;
+use gristmill_storage::files::{self, FileInfo};
+use gristmill_storage::local_copy::local_copy;
+use gristmill_storage::location::is_remote;
+use gristmill_storage::publish::place_version;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::space;
 use std::path::{Component, Path, PathBuf};
@@ -22,19 +24,27 @@ const WORTH_TELLING: u64 = 256 << 20;
 /// Free space that must remain next to the copy, in bytes.
 const MIN_FREE_BYTES: u64 = 16 << 20;
 
-/// Writes the rows into a copy of the database, and returns its path.
+/// A database that is not published yet.
+pub(super) struct Draft {
+    path: PathBuf,
+    /// The database that it was made from.
+    old: Option<FileInfo>,
+}
+
+/// Writes the rows into a copy of the database.
 pub(super) fn fill(
     context: &TaskContext,
     plan: &PrepareMediaPlan,
     own: &RunFolder,
     target: &Target,
     rows: &[MediaRows],
-) -> Outcome<(PathBuf, RowStats)> {
+) -> Outcome<(Draft, RowStats)> {
     let root = Path::new(&plan.path);
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
     let draft = own.media_work().join(layout::INDEX_SQLITE);
     let count = rows.iter().map(MediaRows::rows).sum();
-    let has_samples = copy_old(context, &database, &draft, count)?;
+    let old = files::metadata(&database).ok();
+    let has_samples = old.map_or(Ok(false), |old| copy_old(context, (&database, old), &draft, count))?;
     let forecast = Forecast::new(cost::rows(count), cost::publishing(2));
     context.stage(Phase::Tables, "row", forecast, format!("writing {}", text::count(count, "row")));
     context.progress.expect(count, 0);
@@ -44,15 +54,15 @@ pub(super) fn fill(
         // Without sample tables there is no record of the existing entries.
         Target::Shards(_) => Ok(true),
     };
-    let old = OldRows { still_there: &mut still_there, prune: plan.prune };
-    let written = write_rows(&*context.fs, &draft, rows, &plan.media.filter, &|_, _| true, old, &context.handles())?;
+    let old_rows = OldRows { still_there: &mut still_there, prune: plan.prune };
+    let written =
+        write_rows(&*context.fs, &draft, rows, &plan.media.filter, &|_, _| true, old_rows, &context.handles())?;
     report_stale(context, &database, &written)?;
-    Ok((draft, written))
+    Ok((Draft { path: draft, old }, written))
 }
 
-/// Copies the current database, if there is one; `rows` are written into the copy later. Returns whether it has sample tables.
-fn copy_old(context: &TaskContext, database: &Path, draft: &Path, rows: u64) -> Outcome<bool> {
-    let Ok(facts) = files::metadata(database) else { return Ok(false) };
+/// Copies the current database; `rows` are written into the copy later. Returns whether it has sample tables.
+fn copy_old(context: &TaskContext, (database, facts): (&Path, FileInfo), draft: &Path, rows: u64) -> Outcome<bool> {
     // Refuses a file that is not a database, and a database whose last change is incomplete.
     let connection = open_readonly(database)?;
     let looked = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
@@ -70,7 +80,7 @@ fn copy_old(context: &TaskContext, database: &Path, draft: &Path, rows: u64) -> 
     let forecast = Forecast::new(cost::copying(bytes), cost::rows(rows) + cost::publishing(2));
     context.stage(Phase::Tables, "row", forecast, format!("copying the database{size}"));
     context.progress.expect(0, bytes);
-    context.fs.copy_file_watched(database, draft, &mut |count| {
+    context.fs.copy_file_watched(&local_copy(database)?, draft, &mut |count| {
         context.progress.add(0, count);
         context.cancel.check()
     })?;
@@ -100,7 +110,7 @@ pub(super) fn publish(
     context: &TaskContext,
     plan: &PrepareMediaPlan,
     target: &Target,
-    draft: &Path,
+    draft: &Draft,
     report: &mut MediaReport,
 ) -> Outcome<()> {
     let root = Path::new(&plan.path);
@@ -112,12 +122,16 @@ pub(super) fn publish(
         (Target::Shards(_), Ok(old)) => old,
         (Target::Shards(shards), Err(_)) => shards.list.first().map_or(0o644, |(shard, _)| shard.mode & 0o777 | 0o600),
     };
-    if matches!(target, Target::Files(_)) && mode_of(&meta)? != root_mode | 0o700 {
+    if matches!(target, Target::Files(_)) && !is_remote(root) && mode_of(&meta)? != root_mode | 0o700 {
         context.fs.set_mode(&meta, root_mode | 0o700)?;
     }
-    let bytes = files::metadata(draft).map_or(0, |facts| facts.len());
-    let replaces = files::exists(&database);
-    place_file(&*context.fs, draft, &database, mode)?;
+    let bytes = files::metadata(&draft.path).map_or(0, |facts| facts.len());
+    if !place_version(&*context.fs, &draft.path, &database, mode, draft.old)? {
+        return Err(Failure::environment("preparing media", "the database was changed by another program meanwhile")
+            .on(Subject::path(&database))
+            .with_hint("run the same command again"));
+    }
+    let replaces = draft.old.is_some();
     report.files.push(OutputFile { name: format!("{}/{}", layout::NV_META, layout::INDEX_SQLITE), bytes, replaces });
     Ok(())
 }

@@ -1,0 +1,136 @@
+//! What changes prepared data sets: updates, compressed shards, media.
+
+use super::{assert_same, copy, files, golden, options, text};
+use crate::job::media;
+use crate::job::prepare::{PrepareJob, PrepareReport};
+use gristmill_core::plan::SplitPlan;
+use gristmill_core::{Loading, MediaFilter, MediaPlan, PrepareMediaPlan, PreparePlan, Rerun, Tgz};
+use gristmill_storage::fs::{Fs as _, RealFs};
+use gristmill_storage::memory_store::put;
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// The same data set in a folder and in the store.
+struct Sets {
+    dir: tempfile::TempDir,
+    store: PathBuf,
+}
+
+impl Sets {
+    fn new(name: &str, input: &Path) -> Self {
+        let sets = Self { dir: tempfile::tempdir().unwrap(), store: PathBuf::from(format!("mem://prepared/{name}")) };
+        copy(input, &sets.store);
+        for (name, bytes) in files(input) {
+            sets.write_local(&name, &bytes);
+        }
+        sets
+    }
+
+    fn write_local(&self, name: &str, bytes: &[u8]) {
+        let path = self.dir.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) {
+        self.write_local(name, bytes);
+        put(&self.store.join(name), bytes);
+    }
+
+    fn remove(&self, name: &str) {
+        [self.dir.path(), &self.store].iter().for_each(|root| RealFs.remove_file(&root.join(name)).unwrap());
+    }
+
+    /// Runs something on both, and compares what they are afterwards.
+    fn compare(&self, run: impl Fn(&Path)) -> BTreeMap<String, Vec<u8>> {
+        let [local, stored] = [self.dir.path(), &self.store].map(|root| {
+            run(root);
+            let mut set = files(root);
+            set.remove(".nv-meta/index.uuid");
+            // The names of backups have the time.
+            set.retain(|name, _| !name.contains(".bak-"));
+            set
+        });
+        assert_same(&stored, &local, &text(&self.store));
+        stored
+    }
+}
+
+fn prepare(root: &Path, change: impl Fn(&mut PreparePlan)) -> PrepareReport {
+    let mut plan = PreparePlan::new(text(root));
+    plan.splits = SplitPlan::Ratio("8,1,1".into());
+    plan.loading = Loading::Crude { cooker: false };
+    change(&mut plan);
+    PrepareJob::start(plan, options(), None).unwrap().wait().unwrap()
+}
+
+fn shard(number: u32) -> Vec<u8> {
+    let name = format!("energon/captioning_fieldmap/input/shards/shard_000{number}.tar");
+    std::fs::read(golden(&name)).unwrap()
+}
+
+#[test]
+fn shards_are_added_removed_and_changed() {
+    let sets = Sets::new("update", &golden("energon/captioning_fieldmap/input"));
+    sets.remove("shards/shard_0003.tar");
+    sets.compare(|root| _ = prepare(root, |_| ()));
+    let update = |root: &Path| prepare(root, |plan| plan.rerun = Rerun::Update);
+    sets.write("shards/added.tar", &shard(3));
+    let added = sets.compare(|root| assert!(!update(root).nothing_to_do));
+    assert!(added.contains_key("shards/added.tar.idx"));
+    sets.remove("shards/shard_0002.tar");
+    let removed = sets.compare(|root| _ = update(root));
+    let info = |set: &BTreeMap<String, Vec<u8>>| String::from_utf8(set[".nv-meta/.info.json"].clone()).unwrap();
+    assert!(info(&added).contains("shard_0002") && !info(&removed).contains("shard_0002"), "{}", info(&removed));
+    sets.write("shards/shard_0000.tar", &shard(2));
+    let changed = sets.compare(|root| _ = update(root));
+    assert!(changed["shards/shard_0000.tar.idx"] != removed["shards/shard_0000.tar.idx"]);
+    sets.compare(|root| assert!(update(root).nothing_to_do));
+}
+
+#[test]
+fn compressed_shards_are_unpacked_next_to_them() {
+    let sets = Sets::new("tgz", &golden("energon/captioning_fieldmap/input"));
+    sets.remove("shards/shard_0001.tar");
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(&shard(1)).unwrap();
+    sets.write("shards/packed.tgz", &packed.finish().unwrap());
+    let made = sets.compare(|root| _ = prepare(root, |plan| plan.tgz = Tgz::Rewrite));
+    assert!(made["shards/packed.tar"] == shard(1) && made.contains_key("shards/packed.tar.idx"));
+}
+
+#[test]
+fn media_are_described_in_the_index_alone() {
+    let sets = Sets::new("media", &golden("energon/media_by_extension/input"));
+    sets.compare(|root| _ = prepare(root, |plan| plan.splits = SplitPlan::Ratio("1,0,0".into())));
+    let info = std::fs::read(sets.dir.path().join(".nv-meta/.info.json")).unwrap();
+    let plan = |root: &Path, patterns: &str| PrepareMediaPlan {
+        version: gristmill_core::plan::PLAN_VERSION,
+        path: text(root),
+        media: MediaPlan { filter: MediaFilter::Glob(vec![patterns.into()]), decode: false },
+        prune: false,
+        compat: false,
+    };
+    for patterns in ["*.png", "*"] {
+        let made = sets.compare(|root| {
+            let report = media::start(plan(root, patterns), options()).unwrap().wait().unwrap();
+            assert!(report.rows_written > 0);
+        });
+        assert_eq!(made[".nv-meta/.info.json"], info);
+    }
+}
+
+#[test]
+fn media_of_a_folder_without_shards() {
+    let sets = Sets::new("folder", &golden("media/images"));
+    let made = sets.compare(|root| {
+        let media = MediaPlan { filter: MediaFilter::Glob(vec!["*".into()]), decode: false };
+        let version = gristmill_core::plan::PLAN_VERSION;
+        let plan = PrepareMediaPlan { version, path: text(root), media, prune: false, compat: false };
+        for _ in 0..2 {
+            assert!(media::start(plan.clone(), options()).unwrap().wait().unwrap().images > 0);
+        }
+    });
+    assert!(made.contains_key(".nv-meta/index.sqlite"));
+}
