@@ -89,13 +89,7 @@ fn known_schemes() -> String {
 
 /// Creates a folder and its missing parents.
 pub fn make_folder(dir: &Path, mode: u32) -> Outcome<()> {
-    if files::is_dir(dir) {
-        return Ok(());
-    }
-    if let Some(parent) = dir.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        make_folder(parent, mode)?;
-    }
-    RealFs.create_dir(dir, mode)
+    files::missing_folders(dir).into_iter().try_for_each(|folder| RealFs.create_dir(folder, mode))
 }
 
 /// Reads a whole text file of at most `limit` bytes.

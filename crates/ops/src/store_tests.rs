@@ -1,6 +1,7 @@
 //! Golden cases in a store: the same plan gives the bytes that it gives on local files, which other tests compare with those of the
 //! reference programs.
 
+mod commands;
 mod prepared;
 mod splits;
 

@@ -7,6 +7,7 @@ use super::Phase;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 use gristmill_storage::files;
 use gristmill_storage::fs::BufferedFile;
+use gristmill_storage::location::is_remote;
 use gristmill_storage::publish::place_file;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -90,7 +91,8 @@ impl RepairReport {
             return Err(failure);
         }
         let note = Problem::note(ProblemKind::IndexMismatch, Subject::path(path), message);
-        context.problems.report(note.with_hint(format!("once all is well: rm {}", backup.display())))?;
+        let remove = if is_remote(&backup) { "remove" } else { "rm" };
+        context.problems.report(note.with_hint(format!("once all is well: {remove} {}", backup.display())))?;
         self.backup = Some(backup.display().to_string());
         self.files.push(OutputFile { name: path.display().to_string(), bytes, replaces: true });
         Ok(())

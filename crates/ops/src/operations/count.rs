@@ -66,6 +66,7 @@ const OPTIONS: &[Spec] = &[
             set: |plan, path| plan.output = path.map(PathBuf::from),
         },
     )
+    .or_store()
     .short('o'),
     Spec::new("force-overwrite", "", "Replace a file that is there", switch!(overwrite)).replaces(""),
 ];

@@ -89,6 +89,7 @@ const MAIN: &[Spec] = &[
         "Modalities: .jsonl files, or folders of them; Forager: the folder that contains the files",
         paths!(paths),
     )
+    .or_store()
     .positional()
     .required(),
     Spec::new(
@@ -125,6 +126,7 @@ const RAW: &[Spec] = &[
             set: |plan, path| plan.index_path = path.map(PathBuf::from),
         },
     )
+    .or_store()
     .aliases(&["index_path"])
     .unset("next to the file, its last suffix replaced by .idx"),
     Spec::new(

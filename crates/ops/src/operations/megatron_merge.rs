@@ -10,8 +10,11 @@ use gristmill_core::Outcome;
 type Spec = OptionSpec<PairMergePlan>;
 
 const OPTIONS: &[Spec] = &[
-    Spec::new("dir", "DIR", "Folder with pairs of .bin and .idx", path!(input)).positional().required(),
-    Spec::new("output", "PREFIX", "Path of the merged pair without suffix", path!(output)).short('o').required(),
+    Spec::new("dir", "DIR", "Folder with pairs of .bin and .idx", path!(input)).or_store().positional().required(),
+    Spec::new("output", "PREFIX", "Path of the merged pair without suffix", path!(output))
+        .or_store()
+        .short('o')
+        .required(),
     Spec::new("multimodal", "", "Keep the modes of the sequences, which all pairs must have", switch!(multimodal)),
     Spec::new("force-overwrite", "", "Replace a pair of this name that is there", switch!(overwrite)).replaces(""),
     Spec::new("compat", "", "", switch!(compat)).global(),

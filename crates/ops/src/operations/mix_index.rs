@@ -75,6 +75,7 @@ const FOLDERS: &[Spec] = &[Spec::new(
         },
     },
 )
+.or_store()
 .positional()
 .conflicts(&["lengths", "config"])];
 
@@ -203,6 +204,7 @@ const TRAINING: &[Spec] = &[
 
 const OUTPUT: &[Spec] = &[
     Spec::new("output", "DIR", "Folder for dataset_index.npy and dataset_sample_index.npy", path!(output))
+        .or_store()
         .short('o')
         .required(),
     Spec::new("force-overwrite", "", "Replace an existing index", switch!(overwrite)).replaces(""),

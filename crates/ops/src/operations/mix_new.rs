@@ -192,7 +192,7 @@ const OUTPUT: &[Spec] = &[
         },
     )
     .unset("those of train, val and test that every member has, JSONL files in the first alone; of a join train"),
-    Spec::new("output", "META.yaml", "Metadataset to write (.yaml)", path!(output)).short('o').required(),
+    Spec::new("output", "META.yaml", "Metadataset to write (.yaml)", path!(output)).or_store().short('o').required(),
     Spec::new("force-overwrite", "", "Replace an existing file", switch!(overwrite)).replaces(""),
 ];
 

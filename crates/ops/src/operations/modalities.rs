@@ -72,7 +72,7 @@ macro_rules! rewrite {
             const GROUPS: &'static [Group<Self::Plan>] = &[
                 Group::new("", "settings", $options),
                 Group::new("", "settings", &[
-                    Spec::<$plan>::new("output", "FILE", "File to write", path!(output)).short('o').required(),
+                    Spec::<$plan>::new("output", "FILE", "File to write", path!(output)).or_store().short('o').required(),
                     Spec::<$plan>::new("overwrite", "", "Replace a file that is there", switch!(overwrite)).replaces(""),
                     Spec::<$plan>::new("compat", "", "", switch!(compat)).global(),
                 ]),
@@ -126,6 +126,7 @@ const MERGE: &[Spec<PackedMergePlan>] = &[Spec::<PackedMergePlan>::new(
     "Packed files, or folders with them at any depth",
     paths!(sources),
 )
+.or_store()
 .positional()
 .required()];
 
@@ -154,6 +155,7 @@ const SHUFFLE: &[Spec<DocumentShufflePlan>] = &[
         "Packed file (.pbin), or text with one document a line",
         path!(path),
     )
+    .or_store()
     .positional()
     .required(),
     Spec::<DocumentShufflePlan>::new("seed", "N", "Seed; Python's generator gives the order", seed!())
@@ -190,6 +192,7 @@ rewrite!(
 
 const CHUNK: &[Spec<ChunkPlan>] = &[
     Spec::<ChunkPlan>::new("file", "FILE", "Packed files (.pbin), or text with one document a line", paths!(files))
+        .or_store()
         .positional()
         .required(),
     Spec::<ChunkPlan>::new(
@@ -259,7 +262,10 @@ rewrite!(
 );
 
 const FILTER: &[Spec<DocumentFilterPlan>] = &[
-    Spec::<DocumentFilterPlan>::new("path", "PATH", "Packed file (.pbin)", path!(path)).positional().required(),
+    Spec::<DocumentFilterPlan>::new("path", "PATH", "Packed file (.pbin)", path!(path))
+        .or_store()
+        .positional()
+        .required(),
     Spec::<DocumentFilterPlan>::new(
         "documents",
         "RANGES",
@@ -274,6 +280,7 @@ const FILTER: &[Spec<DocumentFilterPlan>] = &[
         "The same from a file, separated by commas or lines",
         Access::Path { get: |plan| plan.documents_from.clone(), set: |plan, path| plan.documents_from = path },
     )
+    .or_store()
     .unset("no file"),
     Spec::<DocumentFilterPlan>::new(
         "min-tokens",

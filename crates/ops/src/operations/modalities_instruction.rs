@@ -39,6 +39,7 @@ type Spec = OptionSpec<InstructionPlan>;
 
 const OPTIONS: &[Spec] = &[
     Spec::new("config", "CONFIG", "Configuration (.yaml) of prepare_instruction_tuning_data", path!(config))
+        .or_store()
         .positional()
         .required(),
     Spec::new("compat", "", "", switch!(compat)).global(),

@@ -19,8 +19,11 @@ const SHUFFLES: &[Choice] = &[
 ];
 
 const OPTIONS: &[Spec] = &[
-    Spec::new("dir", "DIR", "Folder with .ds files, each with its .ds.index", path!(input)).positional().required(),
-    Spec::new("output", "DIR", "Folder of the result", path!(output)).short('o').required(),
+    Spec::new("dir", "DIR", "Folder with .ds files, each with its .ds.index", path!(input))
+        .or_store()
+        .positional()
+        .required(),
+    Spec::new("output", "DIR", "Folder of the result", path!(output)).or_store().short('o').required(),
     Spec::new(
         "name",
         "NAME",

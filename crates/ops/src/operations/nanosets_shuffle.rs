@@ -12,8 +12,11 @@ use gristmill_core::Outcome;
 type Spec = OptionSpec<WindowsPlan>;
 
 const OPTIONS: &[Spec] = &[
-    Spec::new("dir", "DIR", "Folder with .ds files", path!(input)).positional().required(),
-    Spec::new("output", "DIR", "Folder of the result; files keep their names", path!(output)).short('o').required(),
+    Spec::new("dir", "DIR", "Folder with .ds files", path!(input)).or_store().positional().required(),
+    Spec::new("output", "DIR", "Folder of the result; files keep their names", path!(output))
+        .or_store()
+        .short('o')
+        .required(),
     Spec::new(
         "window",
         "W",

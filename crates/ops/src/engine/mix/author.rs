@@ -3,7 +3,7 @@
 use super::aux;
 use super::facts::{MixFacts, MixNodeKind};
 use super::overlaps::list;
-use super::paths::{lexically, relative};
+use super::paths::{are_in_one_store, lexically, relative};
 use super::sets::{Library, MixFile, Opened};
 use gristmill_core::mix::{MixAux, MixKind, MixMember, MixPlan};
 use gristmill_core::plan::PLAN_VERSION;
@@ -13,6 +13,7 @@ use gristmill_data::formats::energon::metadataset::{
 };
 use gristmill_pycompat::Node as Value;
 use gristmill_storage::files;
+use gristmill_storage::location::{is_remote, RemoteUrl};
 use gristmill_storage::run_folder::is_beside_output;
 use gristmill_storage::walk::Walk;
 use serde::Serialize;
@@ -295,7 +296,7 @@ fn reference_of(member: &MixMember, folder: &Path) -> Outcome<Reference> {
 fn aux_target(source: &MixAux, folder: &Path) -> Outcome<AuxTarget> {
     let path = source.path.strip_prefix("filesystem://");
     let (mut is_folder, path) = (path.is_some(), path.unwrap_or(&source.path));
-    if !path.contains("://") {
+    if !path.contains("://") || is_remote(Path::new(path)) {
         let local = lexically(Path::new(path)).ok_or_else(|| usage(format!("'{path}' leads above the root folder")))?;
         let opened = aux::open_local(&mut Library::default(), local, is_folder).map_err(|why| {
             let failure = usage(why.message).on(Subject::field(format!("--aux {}={}", source.name, source.path)));
@@ -310,19 +311,35 @@ fn aux_target(source: &MixAux, folder: &Path) -> Outcome<AuxTarget> {
     Ok(if is_folder { AuxTarget::Folder(path) } else { AuxTarget::Dataset(path) })
 }
 
-/// Returns a given path as written to the file: relative to the file's folder; remote ones unchanged, and absolute ones unchanged unless
-/// they are to be relative too.
+/// Returns a given path as written to the file: relative to the file's folder; addresses that only the loader opens unchanged, and absolute
+/// paths unchanged unless they are to be relative too. The loader opens no other addresses of stores.
 fn seen_from(folder: &Path, text: &str, is_relative: bool) -> Outcome<String> {
     if text.is_empty() {
         return Err(usage("a path is empty"));
     }
-    if text.starts_with('/') && !is_relative || text.contains("://") {
+    let url = RemoteUrl::parse(Path::new(text));
+    if text.starts_with('/') && !is_relative || text.contains("://") && url.is_none() {
         return Ok(text.to_owned());
     }
     let path = lexically(Path::new(text)).ok_or_else(|| usage(format!("'{text}' leads above the root folder")))?;
-    let relative = relative(folder, &path);
-    let text = relative.to_str().ok_or_else(|| usage("a path that is not UTF-8 cannot be in a metadataset"))?;
+    let seen = match (are_in_one_store(folder, &path), url) {
+        (true, _) => relative(folder, &path),
+        (false, None) => path,
+        (false, Some(url)) => return Err(unknown_to_loader(&url)),
+    };
+    let text = seen.to_str().ok_or_else(|| usage("a path that is not UTF-8 cannot be in a metadataset"))?;
     Ok(text.to_owned())
+}
+
+fn unknown_to_loader(url: &RemoteUrl<'_>) -> Failure {
+    let (scheme, bucket, key) = (url.scheme.name, url.bucket, url.key);
+    let hint = format!(
+        "write --output {scheme}://{bucket}/NAME.yaml, to which members of the bucket are relative; or name it msc://PROFILE/{key}, with a \
+         profile of multi-storage-client that has `base_path: {bucket}`"
+    );
+    usage(format!("the loader does not know '{scheme}://', only msc:// and local paths"))
+        .on(Subject::path(url.to_path()))
+        .with_hint(hint)
 }
 
 /// Returns those of train, val and test that every member with splits has; train alone if none has splits.

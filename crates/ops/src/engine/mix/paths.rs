@@ -1,12 +1,13 @@
 //! Paths in a metadataset, resolved lexically as the loader does it: `..` is never resolved on disk.
 
 use gristmill_storage::files;
+use gristmill_storage::location::RemoteUrl;
 use std::path::{Component, Path, PathBuf};
 
 /// The target of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PathTarget {
-    /// On this machine.
+    /// On this machine, or in the store of the metadataset.
     Local(PathBuf),
     /// Remote; not opened.
     Remote,
@@ -25,22 +26,30 @@ pub(super) fn resolve(folder: &Path, text: &str) -> Result<PathTarget, String> {
     lexically(&folder.join(text)).map(PathTarget::Local).ok_or_else(|| "it leads above the root folder".into())
 }
 
-/// Returns the absolute path without `.` and `..`, lexically. `None` if it leads above the root.
+/// Returns the absolute path without `.` and `..`, lexically. `None` if it leads above the root, or above the bucket.
 pub(super) fn lexically(path: &Path) -> Option<PathBuf> {
-    let absolute = files::absolute(path).ok()?;
-    let mut plain = PathBuf::from("/");
-    for component in absolute.components() {
+    let (root, below) = match RemoteUrl::parse(path) {
+        Some(url) => (RemoteUrl { key: "", ..url }.to_path(), PathBuf::from(url.key)),
+        None => (PathBuf::from("/"), files::absolute(path).ok()?),
+    };
+    let mut plain = root.clone();
+    for component in below.components() {
         match component {
             Component::Normal(name) => plain.push(name),
-            Component::ParentDir => {
-                if !plain.pop() {
-                    return None;
-                }
-            }
+            Component::ParentDir if plain == root => return None,
+            Component::ParentDir => _ = plain.pop(),
             Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
         }
     }
     Some(plain)
+}
+
+/// Whether a path can be relative to another: both are on this machine, or in one bucket.
+pub(super) fn are_in_one_store(one: &Path, other: &Path) -> bool {
+    match (RemoteUrl::parse(one), RemoteUrl::parse(other)) {
+        (Some(one), Some(other)) => (one.scheme, one.bucket) == (other.scheme, other.bucket),
+        (one, other) => one.is_none() && other.is_none(),
+    }
 }
 
 /// Returns `to` relative to the folder `from`, both absolute and without `..`: `../a/b`. The folder itself is `.`.

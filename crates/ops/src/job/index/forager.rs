@@ -1,4 +1,4 @@
-//! The plain index of Forager: takes the lock, finds the lines, and publishes the folder with one rename (docs/formats/forager.md §2).
+//! The plain index of Forager: takes the lock, finds the lines, and publishes the folder (docs/formats/forager.md §2).
 
 use super::IndexReport;
 use crate::engine::forager::{line_ends, listed, units, FileUnit, Merge, WHAT};
@@ -14,6 +14,8 @@ use gristmill_data::formats::forager::{file_location, FILE_LOCATION, INDEX_FOLDE
 use gristmill_data::source::documents::{list, InputRules, Selection, TextFile};
 use gristmill_storage::files;
 use gristmill_storage::fs::BufferedFile;
+use gristmill_storage::location::is_remote;
+use gristmill_storage::publish::place_file;
 use gristmill_storage::read::{open_read, stamp_at, ReadFile};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -56,7 +58,7 @@ pub fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexRepor
             .with_hint("name the folder that contains the files"));
     }
     let target = plan.base.join(name);
-    if files::is_taken(&target) {
+    if is_there(&target) {
         return Err(Failure::data(WHAT, "there is an index already")
             .on(Subject::path(&target))
             .with_hint("take it away to make a new one, or name another with --index-folder"));
@@ -104,7 +106,15 @@ pub fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexRepor
     Ok(report)
 }
 
-/// Writes the index into the work folder and renames it to its place.
+/// Whether there is an index, or another thing of its name. In a store, its files are put one after the other, and the last makes it complete.
+fn is_there(target: &Path) -> bool {
+    match is_remote(target) {
+        true => files::is_taken(target.join(SAMPLE_LOCATIONS)),
+        false => files::is_taken(target),
+    }
+}
+
+/// Writes the index into the work folder and puts it in its place.
 fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: &TaskContext) -> Outcome<(u64, u64)> {
     let fs = &*context.fs;
     let place = ExclusiveOutput::take(fs, target, &context.options)?;
@@ -125,11 +135,17 @@ fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: 
     let bytes = out.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
     fs.set_mode(&rows, file_mode)?;
     fs.sync_dir(&draft)?;
-    if files::is_taken(target) {
+    if is_there(target) {
         return Err(Failure::data(WHAT, "an index appeared while this one was made").on(Subject::path(target)));
     }
-    fs.rename(&draft, target)?;
-    fs.sync_dir(folder_of(target))?;
+    if is_remote(target) {
+        for name in [FILE_LOCATION, SAMPLE_LOCATIONS] {
+            place_file(fs, &draft.join(name), &target.join(name), file_mode)?;
+        }
+    } else {
+        fs.rename(&draft, target)?;
+        fs.sync_dir(folder_of(target))?;
+    }
     context.progress.add(1, 0);
     Ok((samples, bytes))
 }

@@ -13,6 +13,7 @@ use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, R
 use gristmill_data::formats::modalities::raw_index::default_path;
 use gristmill_storage::files::{self, missing_folders};
 use gristmill_storage::fs::{BufferedFile, Fs, RealFs};
+use gristmill_storage::publish::place_file;
 use gristmill_storage::read::ReadFile;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -149,9 +150,7 @@ fn make(file: &ReadFile, plan: &RawIndexPlan, target: &Path, context: &TaskConte
     context.progress.expect(1, 0);
     context.cancel.check()?;
     let written = out.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
-    fs.set_mode(&draft, (file.mode() & 0o777) | 0o600)?;
-    fs.rename(&draft, target)?;
-    fs.sync_dir(folder_of(target))?;
+    place_file(fs, &draft, target, (file.mode() & 0o777) | 0o600)?;
     context.progress.add(1, 0);
     Ok((counts, written))
 }

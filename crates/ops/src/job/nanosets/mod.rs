@@ -11,11 +11,14 @@ pub use index::{run_index, MixtureIndexReport, DATASET_INDEX, SAMPLE_INDEX};
 use super::exclusive_output::ExclusiveOutput;
 use super::task::TaskContext;
 use gristmill_core::{text, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
-use gristmill_storage::files::{is_dir, metadata, read_dir};
+use gristmill_storage::files::{is_dir, metadata, missing_folders, read_dir};
 use gristmill_storage::fs::Fs;
 use gristmill_storage::publish::Publication;
 use gristmill_storage::space::free_bytes;
 use std::path::{Path, PathBuf};
+
+/// Permission bits of folders that are created.
+const FOLDER_MODE: u32 = 0o755;
 
 /// Returns an absolute path, so that the result does not depend on the current folder.
 fn absolute(path: &Path) -> Outcome<PathBuf> {
@@ -24,13 +27,7 @@ fn absolute(path: &Path) -> Outcome<PathBuf> {
 
 /// Creates a folder and its missing parents, readable for others.
 fn make_folder(fs: &dyn Fs, folder: &Path) -> Outcome<()> {
-    if is_dir(folder) {
-        return Ok(());
-    }
-    if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        make_folder(fs, parent)?;
-    }
-    fs.create_dir(folder, 0o755)
+    missing_folders(folder).into_iter().try_for_each(|folder| fs.create_dir(folder, FOLDER_MODE))
 }
 
 /// Returns the names in a folder that `is_ours` accepts; empty if the folder does not exist.
@@ -113,10 +110,11 @@ fn publish(
     context.cancel.check()?;
     let is_new = !is_dir(output);
     make_folder(fs, output)?;
-    let facts = metadata(output).map_err(|error| Failure::io("opening the folder", output, &error))?;
+    // A store has no folder before there is something in it.
+    let folder_mode = metadata(output).map_or(FOLDER_MODE, |info| info.mode);
     let root = output.parent().unwrap_or(Path::new("/"));
     let mut publication = Publication::begin(fs, root, &place.own)?.counting(&context.progress, 0);
-    let done = stage(&mut publication, (facts.mode & 0o666) | 0o600).and_then(|last| {
+    let done = stage(&mut publication, (folder_mode & 0o666) | 0o600).and_then(|last| {
         if publication.changes_nothing()? {
             return Ok(false);
         }

@@ -7,6 +7,7 @@ use gristmill_data::formats::modalities::{with_suffix, INDEX_SUFFIX, PACKED_SUFF
 use gristmill_pycompat::random::Seed;
 use gristmill_pycompat::yaml_write::dump_as_python_sorted;
 use gristmill_pycompat::Node;
+use gristmill_storage::location::is_remote;
 use gristmill_storage::read::read_whole;
 use sha2::{Digest as _, Sha256};
 use std::path::{Component, Path, PathBuf};
@@ -207,7 +208,10 @@ fn resolved_packing(path: &Path) -> Outcome<Node> {
     })
 }
 
-/// Returns a path as Python's `Path` prints it: without inner `.`.
+/// Returns a path as Python's `Path` prints it: without inner `.`. An address stays as it is.
 fn plain(path: &Path) -> PathBuf {
+    if is_remote(path) {
+        return path.to_owned();
+    }
     path.components().filter(|part| *part != Component::CurDir).collect()
 }

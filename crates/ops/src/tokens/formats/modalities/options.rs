@@ -14,6 +14,7 @@ pub(in super::super) const GROUP: Group<PackPlan> =
 
 const OPTIONS: &[Spec] = &[
     Spec::new("index", "FILE", "Raw index of the input", target_path!(modalities.index))
+        .or_store()
         .label("raw index")
         .unset("the lines are read as they are")
         .advanced(),

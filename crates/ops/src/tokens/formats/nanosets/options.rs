@@ -85,6 +85,7 @@ const OPTIONS: &[Spec] = &[
         "One relative path a line, in place of looking into the folder",
         Access::Path { get: |plan| plan.paths_file.clone(), set: |plan, path| plan.paths_file = path },
     )
+    .or_store()
     .label("list of files")
     .unset("all; else a file that lists them")
     .advanced(),
@@ -116,6 +117,7 @@ const OPTIONS: &[Spec] = &[
         "Write executor.json, logs/, stats/ and completions/ here, and leave out tasks that are done there",
         target_path!(nanosets.logging_dir),
     )
+    .or_store()
     .label("log folder")
     .unset("no logs")
     .advanced(),
