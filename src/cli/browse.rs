@@ -47,7 +47,7 @@ pub struct BrowseArgs {
 
 /// Opens the browser, or prints the samples that it would start with.
 pub fn run(args: &BrowseArgs, context: &Context) -> Finished {
-    let path = PathBuf::from(paths::local_or_store(&args.path)?);
+    let path = PathBuf::from(paths::local_or_readable(&args.path)?);
     let start = match (&args.sample, args.number) {
         (Some(key), _) => At::Key(key.clone()),
         (None, Some(number)) => At::Number(number),

@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// Prints the figures of a data set.
 pub fn run(path: &Path, context: &Context) -> Finished {
-    let path = paths::local_or_store(path)?;
+    let path = paths::local_or_readable(path)?;
     let cancel = context.signals.listen();
     let figures = Dataset::find(Path::new(&path))?.figures(&FigureGroup::ALL, &context.run_options(), &cancel)?;
     let problems = figures.jsonl.as_ref().map(|facts| facts.problems.clone()).unwrap_or_default();

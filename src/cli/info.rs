@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Prints the content of a data set of any kind.
 pub fn run(path: &Path, request: InfoRequest, context: &Context) -> Finished {
-    let path = paths::local_or_store(path)?;
+    let path = paths::local_or_readable(path)?;
     let (progress, cancel) = (Progress::default(), context.signals.listen());
     let log = ProblemLog::new(context.globals.strict);
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };

@@ -28,7 +28,7 @@ pub fn verify(path: &Path, against: &Against, context: &Context) -> Finished {
 }
 
 fn check(path: &Path, request: CheckRequest, against: &Against, context: &Context) -> Finished {
-    let path = paths::local_or_store(path)?;
+    let path = paths::local_or_readable(path)?;
     let recovered = ProblemLog::default();
     let dataset = Dataset::find_recovered(Path::new(&path), &recovered)?;
     let flags = [

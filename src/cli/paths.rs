@@ -4,9 +4,9 @@ use gristmill_core::options::PathReach;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs};
-use gristmill_storage::location::{is_plain_key, is_remote, RemoteUrl};
+use gristmill_storage::location::{is_remote, RemoteUrl};
 use gristmill_storage::remote::{is_hub_url, RepositoryUrl};
-use gristmill_storage::store::SCHEMES;
+use gristmill_storage::store::schemes_text;
 use std::path::Path;
 
 /// What to do where addresses are not supported.
@@ -16,10 +16,10 @@ const COPY_HINT: &str = "copy or mount the data, and give the local folder";
 pub fn local(path: &Path) -> Outcome<String> {
     let text = utf8(path)?;
     match text.split_once("://") {
-        Some((scheme, _)) if is_scheme(scheme) && !files::exists(path) || is_remote(path) => {
+        Some((scheme, _)) if is_remote(path) || is_scheme(scheme) && !files::exists(path) => {
             let refuse = |why: String, hint: &str| {
                 Err(Failure::usage("opening the data set", why)
-                    .on(Subject::path(without_query(text)))
+                    .on(Subject::path(without_secrets(text)))
                     .with_hint(hint.to_owned()))
             };
             match is_remote(path) || is_hub_url(text) {
@@ -31,28 +31,32 @@ pub fn local(path: &Path) -> Outcome<String> {
     }
 }
 
-/// Returns a path like [`local`], or the address of an object or a prefix of a store, as stored in a plan.
-pub fn local_or_store(path: &Path) -> Outcome<String> {
+/// Returns a path like [`local`], or the address of what is in a store, as stored in a plan.
+pub fn local_or_readable(path: &Path) -> Outcome<String> {
     match RemoteUrl::parse(path) {
-        Some(url) if url.bucket.is_empty() => Err(Failure::usage("reading the address", "it has no bucket")
-            .on(Subject::path(path))
-            .with_hint(format!("{}://BUCKET/KEY", url.scheme.name))),
-        Some(url) if !(url.key.is_empty() || is_plain_key(url.key)) => {
-            Err(Failure::usage("reading the address", "a part of its key is empty, '.' or '..'")
-                .on(Subject::path(path))
-                .with_hint("name the folder above it"))
-        }
-        // One object has one name: paths are compared.
-        Some(url) => utf8(path).map(|text| text.replacen(url.scheme.name, url.scheme.usual, 1)),
+        Some(url) => (url.scheme.check_address)(utf8(path)?),
         None => local(path),
     }
 }
 
-/// Returns a path like [`local_or_store`], or the address of a data set of the hub, as stored in a plan.
+/// Returns a path like [`local_or_readable`], if it can be written.
+pub fn local_or_writable(path: &Path) -> Outcome<String> {
+    let text = local_or_readable(path)?;
+    match RemoteUrl::parse(Path::new(&text)).filter(|url| !url.scheme.is_writable) {
+        None => Ok(text),
+        Some(url) => {
+            let why = format!("{}:// cannot be written", url.scheme.name);
+            let hint = format!("addresses that can be written begin with {}", schemes_text(true));
+            Err(Failure::usage("reading the address", why).on(Subject::path(&text)).with_hint(hint))
+        }
+    }
+}
+
+/// Returns a path like [`local_or_readable`], or the address of a data set of the hub, as stored in a plan.
 pub fn local_or_address(path: &Path) -> Outcome<String> {
     match path.to_str().filter(|text| is_hub_url(text)) {
         Some(text) => RepositoryUrl::parse(text).map(|_| text.to_owned()),
-        None => local_or_store(path),
+        None => local_or_readable(path),
     }
 }
 
@@ -60,7 +64,7 @@ pub fn local_or_address(path: &Path) -> Outcome<String> {
 pub fn of_reach(reach: PathReach) -> fn(&Path) -> Outcome<String> {
     match reach {
         PathReach::Local => local,
-        PathReach::Store => local_or_store,
+        PathReach::Store => local_or_writable,
         PathReach::StoreOrHub => local_or_address,
     }
 }
@@ -83,8 +87,9 @@ fn utf8(path: &Path) -> Outcome<&str> {
 
 /// Returns the schemes that are known, for a hint.
 fn known_schemes() -> String {
-    let stores = SCHEMES.iter().filter(|scheme| !scheme.is_hidden).map(|scheme| format!("{}://", scheme.name));
-    format!("the addresses that are read begin with {}", stores.chain(["hf://".into()]).collect::<Vec<_>>().join(", "))
+    let stores = schemes_text(false);
+    let separator = if stores.is_empty() { "" } else { ", " };
+    format!("the addresses that are read begin with {stores}{separator}hf://")
 }
 
 /// Creates a folder and its missing parents.
@@ -104,9 +109,17 @@ fn is_scheme(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
 }
 
-/// Removes the query string of a remote address: it may contain signatures and is never shown.
-fn without_query(text: &str) -> &str {
-    text.split('?').next().unwrap_or(text)
+/// Returns an address without its query, which may be a signature, and without a password: they are never shown.
+fn without_secrets(text: &str) -> String {
+    let text = text.split('?').next().unwrap_or(text);
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let host = rest.split('/').next().unwrap_or_default();
+    match host.rsplit_once('@') {
+        Some((login, host)) if login.contains(':') => {
+            format!("{scheme}://{host}{}", rest.get(login.len() + 1 + host.len()..).unwrap_or_default())
+        }
+        _ => text.to_owned(),
+    }
 }
 
 /// Parses `64M`, `1.5GiB`, `1048576` → bytes. Units are binary.

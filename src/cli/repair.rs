@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// Repairs the data set at a path, or names the command that corrects it.
 pub fn run(path: &Path, context: &Context) -> Finished {
-    let path = &*paths::local_or_store(path)?;
+    let path = &*paths::local_or_writable(path)?;
     let dry = context.globals.dry_run;
     let task = Dataset::find(Path::new(path))?.repair(dry, context.run_options())?;
     let report = follow(task, Some("repairing"), context)?;

@@ -4,7 +4,7 @@ use super::context::Context;
 use super::exit::Finished;
 use super::{operation, paths};
 use gristmill_core::options::{Answer, ValueKind};
-use gristmill_core::{Failure, Subject};
+use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_ops::operations::read_plan;
 use gristmill_storage::files;
 use std::path::Path;
@@ -28,15 +28,18 @@ pub fn run(path: &Path, overwrite: bool, context: &Context) -> Finished {
     let mut plan = read_plan(&text).map_err(in_file)?;
     let options = plan.operation().options();
     for row in &options {
-        let paths = match plan.get(row.info.name) {
-            Answer::Text(path) if row.kind == ValueKind::Path => vec![path],
-            Answer::List(paths) if row.kind == ValueKind::Paths => paths,
-            _ => Vec::new(),
+        let check = |path: String| paths::of_reach(row.info.reach)(Path::new(&path)).map_err(in_file);
+        let given = plan.get(row.info.name);
+        let answer = match given.clone() {
+            Answer::Text(path) if row.kind == ValueKind::Path => Answer::Text(check(path)?),
+            Answer::List(paths) if row.kind == ValueKind::Paths => {
+                Answer::List(paths.into_iter().map(check).collect::<Outcome<_>>()?)
+            }
+            _ => continue,
         };
-        paths
-            .iter()
-            .try_for_each(|path| paths::of_reach(row.info.reach)(Path::new(path)).map(drop))
-            .map_err(in_file)?;
+        if answer != given {
+            plan.set(row.info.name, &answer).map_err(|why| Failure::usage("reading the plan", why))?;
+        }
     }
     if context.globals.compat && options.iter().any(|row| row.info.name == "compat") {
         plan.set("compat", &Answer::On).map_err(|why| Failure::usage("reading the plan", why))?;

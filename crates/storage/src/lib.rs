@@ -10,6 +10,8 @@ pub mod fs;
 pub mod identity;
 pub mod listing;
 pub mod local_copy;
+#[cfg(feature = "remote")]
+mod local_file;
 pub mod location;
 pub mod lock;
 pub mod memory;

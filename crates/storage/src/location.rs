@@ -5,6 +5,7 @@
 //! same for objects as for files. Every access goes through this crate, which parses the location again; clippy rejects `std::fs` elsewhere.
 
 use super::store::{Scheme, SCHEMES};
+use gristmill_core::{Failure, Outcome, Subject};
 use std::path::{Path, PathBuf};
 
 /// Where a path leads.
@@ -69,6 +70,24 @@ impl<'a> RemoteUrl<'a> {
             "" => PathBuf::from(format!("{}://{}", self.scheme.name, self.bucket)),
             key => self.with_key(key),
         }
+    }
+}
+
+/// Checks the address of an object, of a prefix or of a bucket; the scheme is replaced by the usual one. One object has one name: paths are compared.
+///
+/// # Errors
+/// There is no bucket, or the key cannot be a path below it.
+pub fn check_object_address(text: &str) -> Outcome<String> {
+    let refuse = |why: &str, hint: String| {
+        Err(Failure::usage("reading the address", why).on(Subject::path(text)).with_hint(hint))
+    };
+    match RemoteUrl::parse(Path::new(text)) {
+        Some(url) if url.bucket.is_empty() => refuse("it has no bucket", format!("{}://BUCKET/KEY", url.scheme.name)),
+        Some(url) if !(url.key.is_empty() || is_plain_key(url.key)) => {
+            refuse("a part of its key is empty, '.' or '..'", "name the folder above it".to_owned())
+        }
+        Some(url) => Ok(text.replacen(url.scheme.name, url.scheme.usual, 1)),
+        None => Ok(text.to_owned()),
     }
 }
 

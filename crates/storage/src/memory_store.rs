@@ -1,7 +1,7 @@
 //! A store in memory, `mem://BUCKET/KEY`, for tests: what works on it works on every store.
 
 use super::files::FileInfo;
-use super::location::RemoteUrl;
+use super::location::{check_object_address, RemoteUrl};
 use super::store::{Condition, Content, RangeRead, Scheme, Store, StoreEntry, TakeEntry};
 use std::collections::BTreeMap;
 use std::io;
@@ -14,6 +14,8 @@ pub(super) const SCHEME: Scheme = Scheme {
     name: "mem",
     usual: "mem",
     is_hidden: true,
+    is_writable: true,
+    check_address: check_object_address,
     title: "memory",
     open: |url| Ok(Arc::new(MemoryStore { bucket: url.bucket.to_owned() })),
 };

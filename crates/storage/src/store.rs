@@ -19,6 +19,10 @@ pub struct Scheme {
     pub is_hidden: bool,
     /// The usual one of several names of the same kind.
     pub usual: &'static str,
+    /// Whether objects can be put.
+    pub is_writable: bool,
+    /// Checks an address as it is typed, and returns the path by which the program knows the object.
+    pub check_address: fn(&str) -> Outcome<String>,
     /// Name of the kind, in messages.
     pub title: &'static str,
     /// Connects to the store of an address. Nothing is asked before it is used.
@@ -41,7 +45,17 @@ pub static SCHEMES: &[Scheme] = &[
     super::remote::s3::SCHEME,
     #[cfg(feature = "remote")]
     super::remote::s3::ALIAS,
+    #[cfg(feature = "remote")]
+    super::remote::web::HTTPS,
+    #[cfg(feature = "remote")]
+    super::remote::web::HTTP,
 ];
+
+/// Returns the beginnings of addresses, those that can be written or all.
+pub fn schemes_text(is_written: bool) -> String {
+    let rows = SCHEMES.iter().filter(|scheme| !scheme.is_hidden && (scheme.is_writable || !is_written));
+    rows.map(|scheme| format!("{}://", scheme.name)).collect::<Vec<_>>().join(", ")
+}
 
 /// An object of a listing, or a prefix that several have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]

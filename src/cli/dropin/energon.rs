@@ -279,10 +279,10 @@ fn not_yet(name: &str, why: &str) -> Finished {
 }
 
 fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
-    if jsonl::is_jsonl(&paths::local_or_store(&args.path)?) {
+    if jsonl::is_jsonl(&paths::local_or_writable(&args.path)?) {
         return prepare_jsonl(args, context);
     }
-    if mix::is_metadataset(&paths::local_or_store(&args.path)?) {
+    if mix::is_metadataset(&paths::local_or_writable(&args.path)?) {
         return prepare_metadataset(args, context);
     }
     let mut plan = plan(args, context)?;
@@ -324,7 +324,7 @@ fn prepare_media(args: &MediaArgs, context: &Context) -> Finished {
     let Some(filter) = args.media.filter()? else { return Err(no_filter().into()) };
     let plan = PrepareMediaPlan {
         version: PLAN_VERSION,
-        path: paths::local_or_store(&args.path)?,
+        path: paths::local_or_writable(&args.path)?,
         media: MediaPlan { filter, decode: false },
         prune: false,
         compat: context.globals.compat,
@@ -410,7 +410,7 @@ fn invalid(flag: &'static str) -> impl Fn(String) -> Failure {
 }
 
 fn plan(args: &PrepareArgs, context: &Context) -> Outcome<PreparePlan> {
-    let mut plan = PreparePlan::new(paths::local_or_store(&args.path)?);
+    let mut plan = PreparePlan::new(paths::local_or_writable(&args.path)?);
     if args.force_overwrite {
         plan.rerun = Rerun::Overwrite;
     }

@@ -150,7 +150,7 @@ pub fn run(command: &ToolCommand, context: &Context) -> Finished {
             pack(&args.text, target, false, context)
         }
         ToolCommand::MergeDatasets(args) => {
-            let (input, output) = (paths::local_or_store(&args.input)?, paths::local_or_store(&args.output_prefix)?);
+            let (input, output) = (paths::local_or_readable(&args.input)?, paths::local_or_writable(&args.output_prefix)?);
             let (multimodal, compat) = (args.multimodal, context.globals.compat);
             let plan = PairMergePlan { multimodal, overwrite: true, compat, ..PairMergePlan::new(input, output) };
             operation::execute(&*erase::<MegatronMerge>(plan), context)
@@ -186,13 +186,13 @@ fn pack(args: &TextArgs, target: MegatronTarget, takes_pattern: bool, context: &
 }
 
 fn plan(args: &TextArgs, target: MegatronTarget, takes_pattern: bool, chosen: &ChosenTokenizer) -> Outcome<PackPlan> {
-    let output = paths::local_or_store(&args.output_prefix)?;
+    let output = paths::local_or_writable(&args.output_prefix)?;
     if output.ends_with('/') {
         return Err(Failure::usage("preprocess_data", "it is a folder, and the names of the files begin with it")
             .on(Subject::field("--output-prefix"))
             .with_hint("add the start of the names: FOLDER/NAME"));
     }
-    let input = paths::local_or_store(&args.input)?;
+    let input = paths::local_or_readable(&args.input)?;
     let (input, glob) = match takes_pattern && !files::exists(&args.input) {
         true => split_pattern(&input),
         false => (input, None),

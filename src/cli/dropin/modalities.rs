@@ -219,7 +219,7 @@ pub fn run(args: DataArgs, context: &Context) -> Finished {
         DataCommand::CreateRawIndex(args) => create_index(args, context),
         DataCommand::PackEncodedData(args) => pack_by(&args, context),
         DataCommand::PrepareInstructionTuningData(args) => {
-            let (config, compat) = (paths::local_or_store(&args.config)?.into(), context.globals.compat);
+            let (config, compat) = (paths::local_or_readable(&args.config)?.into(), context.globals.compat);
             let plan = InstructionPlan { config, compat, unknown_end: true, ..InstructionPlan::blank() };
             let mut done = operation::execute(&*erase::<ModalitiesInstruction>(plan), context)?;
             forgive(&mut done);
@@ -235,7 +235,7 @@ pub fn run(args: DataArgs, context: &Context) -> Finished {
 
 fn create_index(args: IndexArgs, context: &Context) -> Finished {
     let plan = IndexPlan {
-        paths: vec![paths::local_or_store(&args.source)?.into()],
+        paths: vec![paths::local_or_readable(&args.source)?.into()],
         format: Some(IndexFormat::Modalities),
         index_path: args.index,
         file_existence_policy: args.policy.into(),

@@ -145,7 +145,7 @@ fn address(dataset: &Path) -> Outcome<Option<String>> {
 }
 
 fn plan(args: &PreprocessArgs, compat: bool, now: SystemTime) -> Outcome<PackPlan> {
-    let output = paths::local_or_store(&args.output_folder)?;
+    let output = paths::local_or_writable(&args.output_folder)?;
     let mut plan = PackPlan::new(Vec::new(), args.tokenizer_name_or_path.clone(), output);
     let mut hub_address = None;
     let (dataset, column, deal) = match &args.source {
@@ -160,14 +160,14 @@ fn plan(args: &PreprocessArgs, compat: bool, now: SystemTime) -> Outcome<PackPla
             (&source.dataset, &source.column, Deal::Blocks)
         }
     };
-    plan.inputs = vec![hub_address.map_or_else(|| paths::local_or_store(dataset), Ok)?];
+    plan.inputs = vec![hub_address.map_or_else(|| paths::local_or_readable(dataset), Ok)?];
     plan.text = TextField::Key(column.clone());
     plan.end = args.eos_token.clone().map(SpecialToken::Text);
     // The tool overwrites existing files without asking.
     plan.overwrite = true;
     plan.compat = compat;
     let logs = match &args.logging_dir {
-        Some(folder) => paths::local_or_store(folder)?,
+        Some(folder) => paths::local_or_writable(folder)?,
         None => log_folder(now),
     };
     plan.nanosets = Some(NanosetsTarget {

@@ -43,7 +43,7 @@ struct Raw {
 
 /// Shows samples until the user stops; without a terminal only the first.
 pub fn run(args: &PreviewArgs, context: &Context) -> Finished {
-    let path = paths::local_or_store(&args.path)?;
+    let path = paths::local_or_readable(&args.path)?;
     let root = Path::new(&path);
     if Info::read(root)?.is_none() {
         return Err(Failure::data("opening the data set", "it is not prepared")

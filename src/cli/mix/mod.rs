@@ -25,7 +25,7 @@ pub fn run(args: MixArgs, context: &Context) -> Finished {
     match args.command {
         MixCommand::Operation(given) => operation::run(given.plan(), context),
         MixCommand::Check { path } => {
-            let path = super::paths::local_or_store(&path)?;
+            let path = super::paths::local_or_readable(&path)?;
             super::kinds::only_metadatasets(&path)?;
             lint::run(Path::new(&path), CheckRequest::default(), context)
         }

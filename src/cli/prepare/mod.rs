@@ -33,7 +33,7 @@ pub fn run(mut plan: PreparePlan, confirmation: Confirmation, context: &Context)
     if !wrong.is_empty() {
         return Err(wrong.into());
     }
-    plan.path = paths::local_or_store(Path::new(&plan.path))?;
+    plan.path = paths::local_or_writable(Path::new(&plan.path))?;
     if jsonl::is_jsonl(&plan.path) {
         return jsonl::prepare(&plan, context);
     }

@@ -77,7 +77,7 @@ fn suggest_command(failure: Failure, path: &Path) -> Failure {
 
 /// Opens the splits of a data set. Data without splits is a failure with the reason.
 fn open(path: &Path) -> Outcome<SplitEditor> {
-    let path = PathBuf::from(paths::local_or_store(path)?);
+    let path = PathBuf::from(paths::local_or_writable(path)?);
     let kind = kind_of(&path)?;
     let why = match kind.info().why_no_splits {
         Some(why) if !kind.is_raw_web_dataset() => why,

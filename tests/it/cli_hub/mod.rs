@@ -9,6 +9,7 @@ mod network;
 mod read;
 mod screen;
 mod splits;
+mod web;
 
 use super::cli_support::{Ran, Sandbox};
 use super::support::{picture, put};

@@ -27,7 +27,7 @@ fn read(world: &World, server: &Server, words: &[&str]) -> Ran {
 }
 
 /// Returns a result about a place without what differs between runs and places.
-fn result(ran: &Ran, place: &str) -> serde_json::Value {
+pub(super) fn result(ran: &Ran, place: &str) -> serde_json::Value {
     let mut value: serde_json::Value = serde_json::from_str(&ran.out.replace(place, "PLACE")).unwrap();
     value.as_object_mut().unwrap().retain(|name, _| !["path", "name", "elapsed_seconds"].contains(&name.as_str()));
     value

@@ -18,7 +18,7 @@ const WHAT: &str = "asking the hub";
 /// Base pauses without a byte after which a connection is given up: ten seconds.
 const SILENT_PAUSES: u32 = 10;
 /// Maximum number of redirects of one request.
-const MAX_REDIRECTS: usize = 10;
+pub(super) const MAX_REDIRECTS: usize = 10;
 /// Maximum size of an answer that is not a file, in bytes.
 const MAX_ANSWER_BYTES: u64 = 64 << 20;
 /// Characters of the server's own message that are shown.
@@ -142,17 +142,17 @@ impl HttpClient {
                 Err(error) => return setback_of(&error, &url).map(Err),
             };
             let status = response.status();
-            if !is_redirect(status) {
-                return Ok(match is_temporary(status) {
-                    true => Err(Setback { pause: asked_pause(response.headers()), ..Setback::new(busy(&response)) }),
-                    false => Ok(response),
-                });
+            match redirect_of(&url, status.as_u16(), response.headers()) {
+                Ok(Some(next)) => url = next,
+                Ok(None) if is_temporary(status) => {
+                    return Ok(Err(Setback {
+                        pause: asked_pause(response.headers()),
+                        ..Setback::new(busy(&response))
+                    }));
+                }
+                Ok(None) => return Ok(Ok(response)),
+                Err(why) => return Err(Failure::environment(WHAT, why).on(Subject::path(host(&request.url)))),
             }
-            let next = response.headers().get(LOCATION).and_then(|value| url.join(value.to_str().ok()?).ok());
-            url = next.filter(|next| is_safe_redirect(&url, next)).ok_or_else(|| {
-                Failure::environment(WHAT, "the server redirects to an address that is not followed")
-                    .on(Subject::path(host(&request.url)))
-            })?;
         }
         Err(Failure::environment(WHAT, "its redirects do not end").on(Subject::path(host(&request.url))))
     }
@@ -212,16 +212,22 @@ pub(super) fn host(url: &Url) -> String {
     format!("{}{}", url.host_str().unwrap_or_default(), port.unwrap_or_default())
 }
 
+/// Returns the address that an answer redirects to; `None` if it is no redirect, the reason if it is not followed.
+pub(super) fn redirect_of(url: &Url, status: u16, headers: &HeaderMap) -> Result<Option<Url>, &'static str> {
+    if ![301, 302, 303, 307, 308].contains(&status) {
+        return Ok(None);
+    }
+    let next = headers.get(LOCATION).and_then(|value| url.join(value.to_str().ok()?).ok());
+    let next = next.filter(|next| is_safe_redirect(url, next));
+    next.map(Some).ok_or("the server redirects to an address that is not followed")
+}
+
 fn is_web(url: &Url) -> bool {
     ["http", "https"].contains(&url.scheme()) && url.has_host()
 }
 
 fn is_safe_redirect(from: &Url, to: &Url) -> bool {
     is_web(to) && (from.scheme() == "http" || to.scheme() == "https")
-}
-
-fn is_redirect(status: StatusCode) -> bool {
-    [301, 302, 303, 307, 308].contains(&status.as_u16())
 }
 
 fn is_temporary(status: StatusCode) -> bool {

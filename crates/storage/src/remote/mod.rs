@@ -8,6 +8,8 @@ mod blocks;
 #[cfg(feature = "remote")]
 mod cache;
 #[cfg(feature = "remote")]
+mod dates;
+#[cfg(feature = "remote")]
 mod digest;
 #[cfg(feature = "remote")]
 mod download;
@@ -29,9 +31,16 @@ pub(crate) mod s3;
 mod settings;
 #[cfg(feature = "remote")]
 mod store_settings;
+#[cfg(test)]
+#[cfg(feature = "remote")]
+mod tests;
 #[cfg(feature = "remote")]
 mod tls;
 mod url;
+#[cfg(feature = "remote")]
+mod version;
+#[cfg(feature = "remote")]
+pub(crate) mod web;
 
 #[cfg(feature = "remote")]
 pub use digest::Digest;

@@ -110,7 +110,7 @@ fn token(text: &dyn Fn(&str) -> Option<String>, path: Option<PathBuf>, home: Opt
         Some(given) => given,
         None => {
             let Some(path) = path.or_else(|| home.map(|home| home.join("token"))) else { return Ok(None) };
-            let Some(bytes) = crate::read::read_whole(&path, MAX_TOKEN_BYTES)? else { return Ok(None) };
+            let Some(bytes) = crate::local_file::read_local(&path, MAX_TOKEN_BYTES)? else { return Ok(None) };
             (path.to_string_lossy().into_owned(), String::from_utf8_lossy(&bytes).trim().to_owned())
         }
     };

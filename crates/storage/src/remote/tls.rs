@@ -38,7 +38,9 @@ fn add_bundle(roots: &mut RootCertStore, variable: &str, path: &Path) -> Outcome
     };
     let bytes = match path.is_dir() {
         true => return Err(refuse("it is a folder")),
-        false => crate::read::read_whole(path, MAX_BUNDLE_BYTES)?.ok_or_else(|| refuse("there is no such file"))?,
+        false => {
+            crate::local_file::read_local(path, MAX_BUNDLE_BYTES)?.ok_or_else(|| refuse("there is no such file"))?
+        }
     };
     let before = roots.len();
     for certificate in CertificateDer::pem_slice_iter(&bytes) {

@@ -5,6 +5,7 @@
 
 mod gate;
 mod patience;
+mod ranges;
 mod speed;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use gate::{HostGate, Slot};
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Subject};
 pub(super) use patience::Patience;
+pub(super) use ranges::{Answer, RangeCall, RangeResult, MAX_ANSWER_BYTES};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Request, Response, Url};

@@ -1,12 +1,10 @@
 //! The answers of the store that are XML.
 
-use super::dates::parse_iso_date;
-use super::version::ObjectVersion;
+use super::super::dates::parse_iso_date;
+use super::super::version::ObjectVersion;
 use quick_xml::events::Event;
 use quick_xml::Reader;
 
-/// Maximum size of an answer, in bytes.
-pub(super) const MAX_ANSWER_BYTES: usize = 16 << 20;
 /// Maximum number of elements within each other.
 const MAX_DEPTH: usize = 16;
 

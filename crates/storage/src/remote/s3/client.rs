@@ -1,19 +1,17 @@
 //! Requests to a bucket: signed, repeated where that may help, and corrected once by what the store answers about region, keys and clock.
 
 use super::super::super::store::Condition;
-use super::super::network::{Network, Reply};
+use super::super::network::{Answer, Network, RangeCall, RangeResult, Reply, MAX_ANSWER_BYTES};
 use super::super::retry::Setback;
 use super::super::store_settings::RemoteSettings;
-use super::answers::MAX_ANSWER_BYTES;
+use super::super::version::etag_of;
 use super::config::{S3Config, FIRST_REGION};
 use super::credentials::{CredentialChain, Keys};
 use super::profiles::{Environment, Profiles};
 use super::refusal::{Refusal, BUSY};
 use super::signature::{insert, Signer};
-use super::version::plain_etag;
 use bytes::Bytes;
 use gristmill_core::{Failure, Outcome, Subject};
-use reqwest::header::HeaderMap;
 use reqwest::{Method, Request, Url};
 use std::ops::Range;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -67,26 +65,6 @@ pub(super) struct Call {
     pub(super) body: Bytes,
     /// When it is written.
     pub(super) condition: Condition,
-}
-
-/// An answer with success.
-#[derive(Debug, Default)]
-pub(super) struct Answer {
-    pub(super) headers: HeaderMap,
-    pub(super) body: Vec<u8>,
-    /// Size of the object, if a range was asked for.
-    pub(super) total: u64,
-}
-
-impl Answer {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name)?.to_str().ok()
-    }
-
-    /// Returns the version of the object.
-    pub(super) fn etag(&self) -> &str {
-        plain_etag(self.header("etag").unwrap_or_default())
-    }
 }
 
 /// What has already been corrected in a request.
@@ -212,11 +190,9 @@ impl S3Client {
         let url = request.url().clone();
         let headers = request.headers_mut();
         if let Some(range) = &call.range {
-            let end = if answer.total > 0 { range.end.min(answer.total) } else { range.end };
-            let start = range.start + answer.body.len() as u64;
-            insert(headers, "range", &format!("bytes={start}-{}", end.saturating_sub(1)));
+            insert(headers, "range", &answer.missing_range(range));
         }
-        let etag = call.etag.as_deref().or_else(|| Some(answer.etag())).filter(|etag| !etag.is_empty());
+        let etag = call.etag.as_deref().or_else(|| Some(answer.version.as_str())).filter(|etag| !etag.is_empty());
         let is_of_version = call.range.is_some() || matches!(call.condition, Condition::IfStamp(_));
         if let (Some(etag), true) = (etag, is_of_version) {
             insert(headers, "if-match", &format!("\"{etag}\""));
@@ -286,60 +262,13 @@ async fn read_answer(call: &Call, reply: &mut Reply, answer: &mut Answer) -> Att
             false => Attempt::Setback(Setback::new("the answer of the store is not complete")),
         };
     };
-    let start = range.start + answer.body.len() as u64;
-    if reply.status() == 200 && reply.header("content-length") == Some("0") && start == 0 {
-        // An empty object has no ranges.
-        answer.headers = reply.headers().clone();
-        return Attempt::Complete;
-    }
-    let part = match reply.status() {
-        206 => reply.header("content-range").and_then(parse_content_range),
-        _ => return Attempt::Refused(Refusal::of_success(reply.status(), "NoRanges")),
+    let call = RangeCall { range, version: call.etag.as_deref(), version_of: etag_of };
+    let code = match answer.read_range(&call, reply).await {
+        RangeResult::Complete => return Attempt::Complete,
+        RangeResult::Setback(setback) => return Attempt::Setback(setback),
+        RangeResult::NoRanges => "NoRanges",
+        RangeResult::OtherRange => "WrongRange",
+        RangeResult::OtherVersion => return Attempt::Refused(Refusal::of_success(412, "PreconditionFailed")),
     };
-    let is_first = answer.headers.is_empty();
-    let etag = plain_etag(reply.header("etag").unwrap_or_default());
-    let expected = call.etag.as_deref().or_else(|| (!is_first).then(|| answer.etag()));
-    if expected.is_some_and(|expected| expected != etag) {
-        return Attempt::Refused(Refusal::of_success(412, "PreconditionFailed"));
-    }
-    let is_right = |(part, total): &(Range<u64>, u64)| {
-        part.start == start && part.end == range.end.min(*total) && (is_first || *total == answer.total)
-    };
-    let Some((part, total)) = part.filter(is_right) else {
-        return Attempt::Refused(Refusal::of_success(reply.status(), "WrongRange"));
-    };
-    if is_first {
-        answer.headers = reply.headers().clone();
-        answer.total = total;
-    }
-    let rest = usize::try_from(part.end - part.start).unwrap_or(usize::MAX);
-    answer.body.reserve_exact(rest.min(MAX_ANSWER_BYTES));
-    let size = answer.body.len() + rest;
-    match reply.read(&mut answer.body, rest).await {
-        // Of a connection that is cut after the last byte nothing is missing.
-        _ if answer.body.len() == size => Attempt::Complete,
-        Ok(()) => Attempt::Setback(Setback::new("the body of the answer ends early")),
-        Err(setback) => Attempt::Setback(setback),
-    }
-}
-
-/// Parses `bytes 0-9/100` as the range and the size of the object.
-fn parse_content_range(text: &str) -> Option<(Range<u64>, u64)> {
-    let (range, total) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
-    let (start, last) = range.split_once('-')?;
-    let (start, last, total) = (start.parse().ok()?, last.parse::<u64>().ok()?, total.parse().ok()?);
-    (start <= last && last < total).then(|| (start..last + 1, total))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_content_range_has_both_ends_and_the_size() {
-        assert_eq!(parse_content_range("bytes 0-9/100"), Some((0..10, 100)));
-        for wrong in ["bytes 0-9/*", "bytes 9-8/100", "bytes 0-100/100", "0-9/100", "bytes */100"] {
-            assert_eq!(parse_content_range(wrong), None, "{wrong}");
-        }
-    }
+    Attempt::Refused(Refusal::of_success(reply.status(), code))
 }

@@ -7,7 +7,6 @@ mod answers;
 mod client;
 mod config;
 mod credentials;
-mod dates;
 mod failures;
 mod object;
 mod profiles;
@@ -15,17 +14,17 @@ mod refusal;
 mod signature;
 #[cfg(test)]
 mod tests;
-mod version;
 mod write;
 
 use super::super::files::FileInfo;
-use super::super::location::RemoteUrl;
+use super::super::location::{check_object_address, RemoteUrl};
 use super::super::store::{Condition, Content, RangeRead, Scheme, Store, StoreEntry, TakeEntry};
 use super::blocks::{BlockReader, FirstRequest};
-use super::network::{Network, Pending};
+use super::network::{Answer, Network, Pending};
 use super::store_settings::remote_settings;
+use super::version::{plain_etag, ObjectVersion};
 use answers::{parse_page, Page};
-use client::{Action, Answer, Call, S3Client, S3Context};
+use client::{Action, Call, S3Client, S3Context};
 use failures::explain;
 use gristmill_core::{Failure, Outcome};
 use object::{get_range, ObjectSource};
@@ -36,10 +35,20 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use version::{plain_etag, ObjectVersion};
+
+#[cfg(test)]
+pub(super) use signature::encode;
 
 /// The rows of the store.
-pub(crate) const SCHEME: Scheme = Scheme { name: "s3", usual: "s3", is_hidden: false, title: "Amazon S3", open };
+pub(crate) const SCHEME: Scheme = Scheme {
+    name: "s3",
+    usual: "s3",
+    is_hidden: false,
+    is_writable: true,
+    check_address: check_object_address,
+    title: "Amazon S3",
+    open,
+};
 pub(crate) const ALIAS: Scheme = Scheme { name: "s3a", is_hidden: true, ..SCHEME };
 
 /// Time for which what is known of an object counts for each opening of it; later it counts once.

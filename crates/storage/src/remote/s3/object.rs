@@ -2,10 +2,10 @@
 
 use super::super::super::store::Condition;
 use super::super::blocks::{CancelFetch, FetchDone, FetchRange};
+use super::super::version::{plain_etag, ObjectVersion};
 use super::client::{Action, Call, S3Client};
 use super::failures::explain;
 use super::refusal::Refusal;
-use super::version::{plain_etag, ObjectVersion};
 use bytes::Bytes;
 use reqwest::Method;
 use std::ops::Range;

@@ -1,6 +1,6 @@
 //! The files with profiles that the tools of Amazon share, `~/.aws/config` and `~/.aws/credentials`, and the variables that name them.
 
-use crate::read::read_whole;
+use crate::local_file::read_local;
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::{Failure, Outcome, Subject};
 use std::collections::BTreeMap;
@@ -87,7 +87,7 @@ impl Profiles {
             if path.starts_with("~") {
                 continue;
             }
-            if let Some(bytes) = read_whole(path, MAX_FILE_BYTES)? {
+            if let Some(bytes) = read_local(path, MAX_FILE_BYTES)? {
                 found.add(&String::from_utf8_lossy(&bytes), is_config);
             }
         }

@@ -1,9 +1,9 @@
 //! Answers by which requests are refused.
 
-use super::super::network::Reply;
-use super::answers::{text_of, MAX_ANSWER_BYTES};
+use super::super::dates::parse_http_date;
+use super::super::network::{Reply, MAX_ANSWER_BYTES};
+use super::answers::text_of;
 use super::credentials::Keys;
-use super::dates::parse_http_date;
 use std::sync::Arc;
 use std::time::SystemTime;
 

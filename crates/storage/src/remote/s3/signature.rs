@@ -81,7 +81,7 @@ fn sorted_query(url: &Url) -> String {
 }
 
 /// Encodes a text for an address: all but letters, digits, `-`, `.`, `_`, `~`, and what `kept` names.
-pub(super) fn encode(text: &str, kept: &str) -> String {
+pub(in crate::remote) fn encode(text: &str, kept: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         let is_kept = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || kept.as_bytes().contains(&byte);

@@ -1,6 +1,7 @@
 //! Puts and removes objects: small ones by one request, others in parts that are visible only when all are there.
 
-use super::client::{Action, Answer, Call};
+use super::super::network::Answer;
+use super::client::{Action, Call};
 use super::object::get_range;
 use super::refusal::Refusal;
 use super::{answers, finish, PendingAnswer, S3Store};

@@ -2,7 +2,7 @@
 
 use super::super::profiles::MAX_FILE_BYTES;
 use super::{parse_keys, CredentialChain, Keys, MAX_ANSWER_BYTES, WHAT};
-use crate::read::read_whole;
+use crate::local_file::read_local;
 use gristmill_core::{Failure, Outcome, Subject};
 use reqwest::{Method, Url};
 use std::time::Duration;
@@ -33,7 +33,7 @@ impl CredentialChain {
             Some(file) => {
                 let path = self.environment.path(&file);
                 let missing = || Failure::environment(WHAT, "there is no such file").on(Subject::path(&path));
-                let bytes = read_whole(&path, MAX_FILE_BYTES)?.ok_or_else(missing)?;
+                let bytes = read_local(&path, MAX_FILE_BYTES)?.ok_or_else(missing)?;
                 Some(String::from_utf8_lossy(&bytes).trim().to_owned())
             }
             None => variable("AUTHORIZATION_TOKEN"),

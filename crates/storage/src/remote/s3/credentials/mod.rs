@@ -213,7 +213,7 @@ fn parse_keys(json: &[u8], source: &str) -> Option<Keys> {
     let json: serde_json::Value = serde_json::from_slice(json).ok()?;
     let text = |name: &str| json.get(name).and_then(serde_json::Value::as_str).filter(|text| !text.is_empty());
     let expires = match text("Expiration") {
-        Some(expires) => Some(super::dates::parse_iso_time(expires)?),
+        Some(expires) => Some(super::super::dates::parse_iso_time(expires)?),
         None => None,
     };
     Some(Keys {

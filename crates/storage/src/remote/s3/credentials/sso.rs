@@ -3,7 +3,7 @@
 use super::super::profiles::MAX_FILE_BYTES;
 use super::super::signature::encode;
 use super::{CredentialChain, Keys, Secret, WHAT};
-use crate::read::read_whole;
+use crate::local_file::read_local;
 use gristmill_core::{Failure, Outcome, Subject};
 use serde_json::Value;
 use sha1::{Digest as _, Sha1};
@@ -29,10 +29,10 @@ impl CredentialChain {
         };
         let name: String = Sha1::digest(session.unwrap_or(start)).iter().map(|byte| format!("{byte:02x}")).collect();
         let path = self.environment.path(&format!("~/.aws/sso/cache/{name}.json"));
-        let cached = read_whole(&path, MAX_FILE_BYTES)?.ok_or_else(expired)?;
+        let cached = read_local(&path, MAX_FILE_BYTES)?.ok_or_else(expired)?;
         let cached: Value = serde_json::from_slice(&cached).map_err(|_| expired())?;
         let text = |name: &str| cached.get(name).and_then(Value::as_str);
-        let expires = text("expiresAt").and_then(super::super::dates::parse_iso_time).ok_or_else(expired)?;
+        let expires = text("expiresAt").and_then(super::super::super::dates::parse_iso_time).ok_or_else(expired)?;
         let token = text("accessToken").filter(|_| expires > SystemTime::now()).ok_or_else(expired)?;
         let usual = || format!("https://portal.sso.{region}.amazonaws.com");
         let portal = self.environment.text("AWS_ENDPOINT_URL_SSO").unwrap_or_else(usual);

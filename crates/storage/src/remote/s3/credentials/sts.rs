@@ -1,12 +1,12 @@
 //! Keys of a role, from the security token service.
 
+use super::super::super::dates::parse_iso_time;
 use super::super::answers::text_of;
 use super::super::config::domain;
-use super::super::dates::parse_iso_time;
 use super::super::profiles::MAX_FILE_BYTES;
 use super::super::signature::{encode, Signer};
 use super::{CredentialChain, Keys, Secret, WHAT};
-use crate::read::read_whole;
+use crate::local_file::read_local;
 use gristmill_core::{Failure, Outcome, Subject};
 use reqwest::header::{HeaderMap, HeaderValue, CONTENT_TYPE};
 use reqwest::Url;
@@ -41,7 +41,7 @@ impl CredentialChain {
     ) -> Outcome<Keys> {
         let path = self.environment.path(file);
         let refuse = || Failure::environment(WHAT, "there is no such file").on(Subject::path(&path));
-        let token = read_whole(&path, MAX_FILE_BYTES)?.ok_or_else(refuse)?;
+        let token = read_local(&path, MAX_FILE_BYTES)?.ok_or_else(refuse)?;
         let token = Secret::new(String::from_utf8_lossy(&token).trim());
         let form = [
             ("Action", "AssumeRoleWithWebIdentity"),

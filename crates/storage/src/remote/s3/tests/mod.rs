@@ -1,26 +1,12 @@
 mod chain;
-mod server;
 
-use super::super::network::NetworkLimits;
 use super::super::store_settings::RemoteSettings;
+use super::super::tests::server::{content, limits, Fault, ReceivedRequest, Server};
 use super::*;
 use gristmill_core::ExitClass;
-use server::{Fault, Server};
 use std::path::PathBuf;
 
 const KEYS: [(&str, &str); 2] = [("AWS_ACCESS_KEY_ID", "AKIDTEST"), ("AWS_SECRET_ACCESS_KEY", "verysecret")];
-
-fn limits() -> NetworkLimits {
-    NetworkLimits {
-        connections: 64,
-        connect: Duration::from_secs(5),
-        first_byte: Duration::from_secs(5),
-        silence: Duration::from_millis(200),
-        base_pause: Duration::from_millis(1),
-        patience: Duration::from_secs(10),
-        first_patience: Duration::from_secs(5),
-    }
-}
 
 fn context(settings: &RemoteSettings, values: &[(&str, &str)]) -> Outcome<Arc<S3Context>> {
     let nowhere = [
@@ -74,10 +60,6 @@ fn failure(error: io::Error) -> Failure {
     let text = format!("{failure} {:?}", failure.hint);
     assert!(!text.contains("verysecret") && !text.contains("hidden") && !text.contains("X-Amz"), "{text}");
     failure
-}
-
-fn content(size: usize) -> Vec<u8> {
-    (0..size).map(|at| (at * 7 + at / 253) as u8).collect()
 }
 
 fn refuse(status: u16, code: &str) -> Fault {
@@ -140,7 +122,7 @@ fn versions_of_listings_are_those_of_objects() {
     let object = path("k");
     assert_eq!(listed.unwrap(), store.open(&RemoteUrl::parse(&object).unwrap()).unwrap().0);
     // The listing that `info` also asks for may come after it.
-    let is_opening = |request: &server::ReceivedRequest| request.target == "/b/k" && request.method == "GET";
+    let is_opening = |request: &ReceivedRequest| request.target == "/b/k" && request.method == "GET";
     let opened = server.requests().into_iter().find(is_opening).unwrap();
     assert!(opened.headers.contains_key("if-match"));
     // An object that was replaced after the listing is opened as it is now.

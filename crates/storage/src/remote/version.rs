@@ -21,7 +21,7 @@ impl ObjectVersion {
     pub(super) fn of(headers: &HeaderMap, bytes: u64) -> Self {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let modified_ns = text("last-modified").and_then(parse_http_date).unwrap_or_default();
-        Self { bytes, etag: plain_etag(text("etag").unwrap_or_default()).to_owned(), modified_ns }
+        Self { bytes, etag: etag_of(headers), modified_ns }
     }
 
     /// Returns the information of the object. Headers have whole seconds, so those of listings are cut off.
@@ -29,6 +29,11 @@ impl ObjectVersion {
         let modified_ns = self.modified_ns.div_euclid(SECOND_NS) * SECOND_NS;
         FileInfo::of_object(self.bytes, modified_ns, plain_etag(&self.etag))
     }
+}
+
+/// Returns the tag of a version that the headers of an answer have, without quotes.
+pub(super) fn etag_of(headers: &HeaderMap) -> String {
+    plain_etag(headers.get("etag").and_then(|value| value.to_str().ok()).unwrap_or_default()).to_owned()
 }
 
 /// Returns the tag of a version without quotes.

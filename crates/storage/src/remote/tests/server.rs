@@ -1,5 +1,6 @@
 //! A small store on the loopback address, with faults.
 
+use super::super::network::NetworkLimits;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -75,6 +76,24 @@ impl Server {
     pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.state.lock().unwrap().requests.clone()
     }
+}
+
+/// Returns limits with short pauses.
+pub fn limits() -> NetworkLimits {
+    NetworkLimits {
+        connections: 64,
+        connect: Duration::from_secs(5),
+        first_byte: Duration::from_secs(5),
+        silence: Duration::from_millis(200),
+        base_pause: Duration::from_millis(1),
+        patience: Duration::from_secs(10),
+        first_patience: Duration::from_secs(5),
+    }
+}
+
+/// Returns bytes that differ at every place.
+pub fn content(size: usize) -> Vec<u8> {
+    (0..size).map(|at| (at * 7 + at / 253) as u8).collect()
 }
 
 fn serve(stream: &TcpStream, state: &Mutex<State>) {
@@ -202,7 +221,8 @@ fn object(state: &State, request: &ReceivedRequest, key: &str, fault: Option<&Fa
     let (start, end) = (start.parse::<usize>().unwrap(), end.parse::<usize>().unwrap());
     assert!(start <= end, "an inverted range");
     if start >= bytes.len() {
-        return error(416, "InvalidRange");
+        headers = format!("Content-Range: bytes */{}\r\n", bytes.len());
+        return Reply { headers, ..error(416, "InvalidRange") };
     }
     let end = (end + 1).min(bytes.len());
     headers += &format!("Content-Range: bytes {start}-{}/{}\r\n", end - 1, bytes.len());
@@ -234,7 +254,7 @@ fn listing(state: &State, query: &str) -> Reply {
         xml += &format!("<NextContinuationToken>{}</NextContinuationToken>", names.last().unwrap());
     }
     for name in &names {
-        let encoded = super::super::signature::encode(name, "/").replace("%20", "+");
+        let encoded = super::super::s3::encode(name, "/").replace("%20", "+");
         xml += &match state.objects.get(name).filter(|_| !(delimiter && name.ends_with('/'))) {
             Some(bytes) => format!(
                 "<Contents><Key>{encoded}</Key><LastModified>1994-11-06T08:49:37.123Z</LastModified>\

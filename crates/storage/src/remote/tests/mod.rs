@@ -1,0 +1,3 @@
+//! What the tests of all stores share.
+
+pub(super) mod server;

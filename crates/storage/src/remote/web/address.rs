@@ -1,0 +1,93 @@
+//! Addresses of files of web servers. Their queries often carry signatures: they are kept in memory, and the program knows the address
+//! without its query.
+
+use super::super::super::location::is_plain_key;
+use super::super::settings::Secret;
+use gristmill_core::{Failure, Outcome, Subject};
+use reqwest::Url;
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+/// Name of this step in errors.
+const WHAT: &str = "reading the address";
+
+/// The addresses that the user gave, with their queries.
+static GIVEN: LazyLock<Mutex<HashMap<String, Option<Secret>>>> = LazyLock::new(Mutex::default);
+
+fn given() -> MutexGuard<'static, HashMap<String, Option<Secret>>> {
+    GIVEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Checks an address as it is typed and keeps its query; returns the address without it.
+pub(super) fn check(text: &str) -> Outcome<String> {
+    let (address, query) = split(text);
+    let (scheme, rest) = address.split_once("://").unwrap_or(("https", address));
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let plain_host = host.rsplit('@').next().unwrap_or_default();
+    let refuse = |why: &str, hint: &str| {
+        let subject = Subject::path(format!("{scheme}://{plain_host}/{path}"));
+        Err(Failure::usage(WHAT, why).on(subject).with_hint(hint))
+    };
+    if plain_host != host {
+        return refuse(
+            "it has a name or password",
+            "give an address without one: a signature in its query is not shown or saved",
+        );
+    }
+    if path.is_empty() || path.ends_with('/') {
+        return refuse("it is a folder, and web servers do not list folders", "name a file");
+    }
+    if !is_plain_key(path) {
+        return refuse("a part of its path is empty, '.' or '..'", "name the file by its plain path");
+    }
+    if !Url::parse(address).is_ok_and(|url| url.has_host()) {
+        return refuse("it is not valid", "an address is https://HOST/PATH");
+    }
+    let query = query.map(Secret::new);
+    let mut given = given();
+    let known = given.entry(address.to_owned()).or_default();
+    match (known.is_some(), query) {
+        (true, Some(query)) if known.as_ref() != Some(&query) => refuse(
+            "it is given with two queries",
+            "give each file once: files are known by their address without the query",
+        ),
+        (false, query) => {
+            *known = query;
+            Ok(address.to_owned())
+        }
+        (true, _) => Ok(address.to_owned()),
+    }
+}
+
+/// Whether the user gave an address. Others are asked for because they are next to one that was given.
+pub(super) fn is_given(address: &str) -> bool {
+    given().contains_key(address)
+}
+
+/// Whether an address was given with a query.
+pub(super) fn has_query(address: &str) -> bool {
+    matches!(given().get(address), Some(Some(_)))
+}
+
+/// Returns the address that requests are sent to: with the query. It is never shown.
+pub(super) fn url_of(address: &str) -> Outcome<Url> {
+    let invalid = || Failure::usage(WHAT, "it is not valid").on(Subject::path(split(address).0));
+    // Everything that was checked has none any more.
+    let mut url = Url::parse(split(address).0).map_err(|_| invalid())?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(Failure::usage(WHAT, "it has a name or password").on(Subject::path(super::super::http::host(&url))));
+    }
+    if let Some(Some(query)) = given().get(address) {
+        url.set_query(Some(query.reveal()));
+    }
+    Ok(url)
+}
+
+/// Returns an address without its query, and the query. What follows `#` is for browsers.
+fn split(text: &str) -> (&str, Option<&str>) {
+    let text = text.split('#').next().unwrap_or_default();
+    match text.split_once('?') {
+        Some((address, query)) => (address, Some(query)),
+        None => (text, None),
+    }
+}

@@ -1,0 +1,155 @@
+//! `https://HOST/PATH` and `http://`: files of web servers. They are only read, by ranges, and there are no folders.
+//!
+//! Owns what is asked of a server and what its refusals mean. Requests, pauses and time limits are the matter of `remote/network`, which
+//! ranges are read that of `remote/blocks`.
+
+mod address;
+mod client;
+#[cfg(test)]
+mod tests;
+
+use super::super::files::FileInfo;
+use super::super::location::RemoteUrl;
+use super::super::store::{schemes_text, Condition, Content, RangeRead, Scheme, Store, TakeEntry};
+use super::blocks::{BlockReader, CancelFetch, FetchDone, FetchRange, BLOCK_UNIT};
+use super::network::{Answer, Network, WHAT};
+use super::version::ObjectVersion;
+use address::{has_query, is_given};
+use client::{Refusal, WebClient};
+use gristmill_core::{Failure, Outcome, Subject};
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// The rows of the store.
+pub(crate) const HTTPS: Scheme = Scheme {
+    name: "https",
+    usual: "https",
+    is_hidden: false,
+    is_writable: false,
+    check_address: address::check,
+    title: "web servers",
+    open,
+};
+pub(crate) const HTTP: Scheme = Scheme { name: "http", usual: "http", ..HTTPS };
+
+fn open(_: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
+    static CLIENT: OnceLock<Outcome<Arc<WebClient>>> = OnceLock::new();
+    let client = CLIENT.get_or_init(|| Ok(Arc::new(WebClient::new(Network::of_process()?)))).clone()?;
+    Ok(Arc::new(WebStore { client }))
+}
+
+/// Any web server.
+struct WebStore {
+    client: Arc<WebClient>,
+}
+
+impl WebStore {
+    /// Gets a range of a file at its beginning; `None` if there is no such file.
+    fn begin(&self, address: &str, range: Range<u64>) -> io::Result<Option<Answer>> {
+        let (client, asked) = (Arc::clone(&self.client), address.to_owned());
+        let pending = self.client.network.begin(async move { client.get(&asked, range, None).await });
+        match pending.finish().and_then(|answer| answer).map_err(Failure::into_io)? {
+            Ok(answer) => Ok(Some(answer)),
+            // Servers have many ways to refuse what the user did not give, such as an index that may be next to a file.
+            Err(refusal) if refusal.is_missing() || !is_given(address) => Ok(None),
+            Err(refusal) => Err(explain(refusal, address).into_io()),
+        }
+    }
+}
+
+fn version_of(answer: &Answer) -> ObjectVersion {
+    ObjectVersion { etag: answer.version.clone(), ..ObjectVersion::of(&answer.headers, answer.total) }
+}
+
+fn text(url: &RemoteUrl<'_>) -> String {
+    format!("{}://{}/{}", url.scheme.name, url.bucket, url.key)
+}
+
+/// Returns the failure that states why a file is not read.
+fn explain(refusal: Refusal, address: &str) -> Failure {
+    let (why, hint) = match refusal {
+        Refusal::Status(401 | 403) if has_query(address) => {
+            ("it may not be read".to_owned(), "the signature in its query may have ended: give a new address")
+        }
+        Refusal::Status(401 | 403) => (
+            "it may not be read".to_owned(),
+            "if its address has a query, give it with the query, which is never saved",
+        ),
+        Refusal::Status(status) => (format!("the server answers {status}"), ""),
+        Refusal::NoRanges => {
+            ("this server does not answer ranges".to_owned(), "download the file, and give its local path")
+        }
+        Refusal::OtherRange => ("the server answers with other bytes than were asked for".to_owned(), ""),
+        Refusal::OtherVersion => {
+            ("it changed while it was read".to_owned(), "wait until nothing writes it, and run the same command again")
+        }
+        Refusal::Redirect(why) => (why.to_owned(), ""),
+    };
+    let failure = Failure::environment(WHAT, why).on(Subject::path(address));
+    match hint {
+        "" => failure,
+        hint => failure.with_hint(hint),
+    }
+}
+
+fn read_only(url: &RemoteUrl<'_>) -> io::Error {
+    let why = format!("{}:// cannot be written", url.scheme.name);
+    let hint = format!("addresses that can be written begin with {}", schemes_text(true));
+    Failure::usage("writing", why).on(Subject::path(text(url))).with_hint(hint).into_io()
+}
+
+impl Store for WebStore {
+    fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
+        if url.key.is_empty() {
+            return Ok(None);
+        }
+        Ok(self.begin(&text(url), 0..1)?.map(|answer| version_of(&answer).info()))
+    }
+
+    /// Web servers have no listings.
+    fn list(&self, _: &RemoteUrl<'_>, _: bool, _: TakeEntry<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn open(&self, url: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
+        let address = text(url);
+        let answer = self.begin(&address, 0..BLOCK_UNIT)?.ok_or(io::ErrorKind::NotFound)?;
+        let version = version_of(&answer);
+        let info = version.info();
+        let source = WebFile { client: Arc::clone(&self.client), address, version };
+        Ok((info, Box::new(BlockReader::new(Box::new(source), info.len(), answer.body))))
+    }
+
+    fn put(&self, url: &RemoteUrl<'_>, _: Content<'_>, _: Condition) -> io::Result<bool> {
+        Err(read_only(url))
+    }
+
+    fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
+        Err(read_only(url))
+    }
+}
+
+/// Fetches ranges of one version of a file.
+struct WebFile {
+    client: Arc<WebClient>,
+    address: String,
+    version: ObjectVersion,
+}
+
+impl FetchRange for WebFile {
+    fn begin(&self, range: Range<u64>, done: FetchDone) -> CancelFetch {
+        let (client, address, version) = (Arc::clone(&self.client), self.address.clone(), self.version.clone());
+        let task = self.client.network.spawn(async move {
+            done.finish(match client.get(&address, range, Some(&version.etag)).await {
+                Ok(Ok(answer)) if answer.total == version.bytes => Ok(answer.body),
+                Ok(Ok(_)) => Err(explain(Refusal::OtherVersion, &address)),
+                // A file that is gone is not the one that was opened.
+                Ok(Err(refusal)) if refusal.is_missing() => Err(explain(Refusal::OtherVersion, &address)),
+                Ok(Err(refusal)) => Err(explain(refusal, &address)),
+                Err(failure) => Err(failure),
+            });
+        });
+        Box::new(move || task.abort())
+    }
+}
