@@ -23,6 +23,7 @@ mod cli_kills;
 mod cli_media;
 mod cli_mix;
 mod cli_modalities;
+mod cli_msc;
 mod cli_nanosets;
 mod cli_outputs;
 mod cli_pack;

@@ -18,7 +18,7 @@ import time
 import urllib.parse
 from pathlib import Path
 
-from s3_server import READER, READER_SECRET, SECRET, Server
+from s3_server import READER, READER_SECRET, SECRET, Server, msc_config
 
 # Each on a share of the requests, at most twice for the same one.
 FAULTS = [
@@ -135,6 +135,19 @@ class Check:
         self.run("info", f"s3://data/{prefix}/nothing", code=3)
         self.run("info", "s3://nobucket/set", code=3)
 
+    def check_profile(self):
+        """The same by a profile of multi-storage-client, which alone has the endpoint and the keys."""
+        prefix = self.prefix()
+        # The only file that may have a secret; it is removed before those that are kept are searched.
+        config = msc_config(self.folder / "msc.json", self.server.env["AWS_ENDPOINT_URL"], {"store": f"data/{prefix}"})
+        changes = {"MSC_CONFIG": str(config), **{name: "" for name in self.server.env if name.startswith("AWS_")}}
+        for name, words in self.commands("msc://store").items():
+            self.run(*words, **changes)
+            self.compare(prefix, name)
+        self.run("verify", "msc://store/set", **changes)
+        assert "path: msc://store/set" in self.run("info", "msc://store/set", **changes)
+        config.unlink()
+
     def check_faults(self):
         for fault in FAULTS if os.environ.get("GRISTMILL_ALL_FAULTS") else self.draw.sample(FAULTS, DRAWN_FAULTS):
             proxy = self.server.with_proxy(seed=7, **fault)
@@ -215,7 +228,7 @@ def main(binary, golden):
         with tempfile.TemporaryDirectory() as folder, Server(kind) as server:
             server.client.create("data")
             check = Check(binary, golden, server, folder, seed)
-            steps = [check.make_local, check.check_plain]
+            steps = [check.make_local, check.check_plain, check.check_profile]
             if kind == "seaweed":
                 steps += [check.check_bytes, check.check_rights, check.check_faults, check.check_kills]
             for step in [*steps, check.check_kept]:

@@ -46,6 +46,8 @@ pub static SCHEMES: &[Scheme] = &[
     #[cfg(feature = "remote")]
     super::remote::s3::ALIAS,
     #[cfg(feature = "remote")]
+    super::remote::msc::SCHEME,
+    #[cfg(feature = "remote")]
     super::remote::web::HTTPS,
     #[cfg(feature = "remote")]
     super::remote::web::HTTP,

@@ -14,6 +14,8 @@ mod digest;
 #[cfg(feature = "remote")]
 mod download;
 #[cfg(feature = "remote")]
+mod environment;
+#[cfg(feature = "remote")]
 mod file;
 #[cfg(feature = "remote")]
 mod http;
@@ -21,6 +23,8 @@ mod http;
 mod hub;
 #[cfg(feature = "remote")]
 mod listing;
+#[cfg(feature = "remote")]
+pub(crate) mod msc;
 #[cfg(feature = "remote")]
 mod network;
 #[cfg(feature = "remote")]

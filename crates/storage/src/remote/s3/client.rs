@@ -1,14 +1,16 @@
 //! Requests to a bucket: signed, repeated where that may help, and corrected once by what the store answers about region, keys and clock.
 
 use super::super::super::store::Condition;
+use super::super::environment::Environment;
 use super::super::network::{Answer, Network, RangeCall, RangeResult, Reply, MAX_ANSWER_BYTES};
 use super::super::retry::Setback;
-use super::super::store_settings::RemoteSettings;
 use super::super::version::etag_of;
 use super::config::{S3Config, FIRST_REGION};
-use super::credentials::{CredentialChain, Keys};
-use super::profiles::{Environment, Profiles};
+use super::credentials::CredentialChain;
+use super::keys::Keys;
+use super::profiles::Profiles;
 use super::refusal::{Refusal, BUSY};
+use super::s3_settings::S3Settings;
 use super::signature::{insert, Signer};
 use bytes::Bytes;
 use gristmill_core::{Failure, Outcome, Subject};
@@ -22,16 +24,21 @@ use std::time::{Duration, SystemTime};
 const MAX_CLOCK_SECONDS: i64 = 15 * 60;
 
 /// What all buckets share.
-pub(super) struct S3Context {
+pub(in crate::remote) struct S3Context {
     pub(super) network: Arc<Network>,
     pub(super) config: S3Config,
     credentials: CredentialChain,
 }
 
 impl S3Context {
-    pub(super) fn new(network: Arc<Network>, settings: &RemoteSettings, environment: Environment) -> Outcome<Self> {
-        let profiles = Profiles::read(&environment, settings.profile.as_deref())?;
-        let config = S3Config::new(settings, &environment, &profiles)?;
+    pub(in crate::remote) fn new(
+        network: Arc<Network>,
+        settings: S3Settings,
+        environment: Environment,
+    ) -> Outcome<Self> {
+        let profiles = Profiles::read(&environment, settings.flags.profile.as_deref())
+            .map_err(|failure| failure.on(Subject::field(settings.source_of("--profile"))))?;
+        let config = S3Config::new(&settings, &environment, &profiles)?;
         let region = config.region.clone().unwrap_or_else(|| FIRST_REGION.to_owned());
         let credentials = CredentialChain::new(Arc::clone(&network), settings, environment, profiles, region);
         Ok(Self { network, config, credentials })

@@ -1,7 +1,8 @@
 //! Where the requests of a bucket go: endpoint, region, and whether the bucket is in the host or in the path.
 
-use super::super::store_settings::RemoteSettings;
-use super::profiles::{Environment, Profiles};
+use super::super::environment::Environment;
+use super::profiles::Profiles;
+use super::s3_settings::S3Settings;
 use super::signature::encode;
 use gristmill_core::{Failure, Outcome, Subject};
 use reqwest::Url;
@@ -22,12 +23,12 @@ pub(super) struct S3Config {
 }
 
 impl S3Config {
-    /// Takes the settings from the flags, else from the environment, else from the profile.
-    pub(super) fn new(settings: &RemoteSettings, environment: &Environment, profiles: &Profiles) -> Outcome<Self> {
-        let region = settings.region.clone();
+    /// Takes the settings from those that are given, else from the environment, else from the profile.
+    pub(super) fn new(settings: &S3Settings, environment: &Environment, profiles: &Profiles) -> Outcome<Self> {
+        let region = settings.flags.region.clone();
         let region = region.or_else(|| environment.first(&["AWS_REGION", "AWS_DEFAULT_REGION"]));
         let endpoint = endpoint(settings, environment, profiles)?;
-        let style = profiles.own("s3.addressing_style");
+        let style = settings.addressing_style.as_deref().or_else(|| profiles.own("s3.addressing_style"));
         let is_path_style = match style {
             Some("path") => true,
             Some("virtual") => false,
@@ -38,8 +39,9 @@ impl S3Config {
             region: region.or_else(|| profiles.own("region").map(str::to_owned)),
             endpoint,
             is_path_style,
-            is_anonymous: settings.anonymous || environment.is_true("AWS_SKIP_SIGNATURE"),
-            request_payer: settings.request_payer || payer.is_some_and(|payer| payer.eq_ignore_ascii_case("requester")),
+            is_anonymous: settings.flags.anonymous || environment.is_true("AWS_SKIP_SIGNATURE"),
+            request_payer: settings.flags.request_payer
+                || payer.is_some_and(|payer| payer.eq_ignore_ascii_case("requester")),
         })
     }
 
@@ -86,7 +88,7 @@ pub(super) fn domain(region: &str) -> &'static str {
 }
 
 fn endpoint(
-    settings: &RemoteSettings,
+    settings: &S3Settings,
     environment: &Environment,
     profiles: &Profiles,
 ) -> Outcome<Option<(String, String)>> {
@@ -98,7 +100,7 @@ fn endpoint(
     let profile = || Some((profiles.own("endpoint_url")?.to_owned(), format!("the profile {}", profiles.name)));
     let configured =
         || variable("AWS_ENDPOINT_URL_S3").or_else(services).or_else(|| variable("AWS_ENDPOINT_URL")).or_else(profile);
-    let given = settings.endpoint_url.clone().map(|url| (url, "--endpoint-url".to_owned()));
+    let given = settings.flags.endpoint_url.clone().map(|url| (url, settings.source_of("--endpoint-url")));
     let is_ignored = environment.is_true("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
     let Some((endpoint, source)) = given.or_else(|| (!is_ignored).then(configured).flatten()) else { return Ok(None) };
     let url = Url::parse(&endpoint).ok().filter(|url| {
@@ -116,10 +118,11 @@ fn endpoint(
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::store_settings::RemoteSettings;
     use super::*;
 
     fn config(settings: RemoteSettings, values: &[(&str, &str)]) -> Outcome<S3Config> {
-        S3Config::new(&settings, &Environment::of(values), &Profiles::default())
+        S3Config::new(&S3Settings::of_flags(&settings), &Environment::of(values), &Profiles::default())
     }
 
     #[test]

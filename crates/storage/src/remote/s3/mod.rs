@@ -8,9 +8,11 @@ mod client;
 mod config;
 mod credentials;
 mod failures;
+mod keys;
 mod object;
 mod profiles;
 mod refusal;
+mod s3_settings;
 mod signature;
 #[cfg(test)]
 mod tests;
@@ -20,17 +22,21 @@ use super::super::files::FileInfo;
 use super::super::location::{check_object_address, RemoteUrl};
 use super::super::store::{Condition, Content, RangeRead, Scheme, Store, StoreEntry, TakeEntry};
 use super::blocks::{BlockReader, FirstRequest};
+use super::environment::Environment;
+use super::msc;
 use super::network::{Answer, Network, Pending};
 use super::store_settings::remote_settings;
 use super::version::{plain_etag, ObjectVersion};
 use answers::{parse_page, Page};
-use client::{Action, Call, S3Client, S3Context};
+pub(super) use client::S3Context;
+use client::{Action, Call, S3Client};
 use failures::explain;
 use gristmill_core::{Failure, Outcome};
+pub(super) use keys::{GivenKeys, Keys};
 use object::{get_range, ObjectSource};
-use profiles::Environment;
 use refusal::Refusal;
 use reqwest::Method;
+pub(super) use s3_settings::S3Settings;
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -45,7 +51,10 @@ pub(crate) const SCHEME: Scheme = Scheme {
     usual: "s3",
     is_hidden: false,
     is_writable: true,
-    check_address: check_object_address,
+    check_address: |text| match msc::mapped(text) {
+        Some(address) => (msc::SCHEME.check_address)(&address),
+        None => check_object_address(text),
+    },
     title: "Amazon S3",
     open,
 };
@@ -58,9 +67,20 @@ const MAX_VERSIONS: usize = 100_000;
 
 fn open(url: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
     static CONTEXT: OnceLock<Outcome<Arc<S3Context>>> = OnceLock::new();
-    let new = || S3Context::new(Network::of_process()?, remote_settings(), Environment::of_process()).map(Arc::new);
+    let new = || {
+        {
+            let settings = S3Settings::of_flags(remote_settings());
+            S3Context::new(Network::of_process()?, settings, Environment::of_process())
+        }
+        .map(Arc::new)
+    };
     let context = CONTEXT.get_or_init(new).clone()?;
-    Ok(Arc::new(S3Store::new(context, url.bucket)))
+    Ok(store_of_bucket(&context, url.bucket))
+}
+
+/// Returns the store of a bucket.
+pub(super) fn store_of_bucket(context: &Arc<S3Context>, bucket: &str) -> Arc<dyn Store> {
+    Arc::new(S3Store::new(Arc::clone(context), bucket))
 }
 
 type PendingAnswer = Pending<Outcome<Result<Answer, Refusal>>>;

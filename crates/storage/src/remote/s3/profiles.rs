@@ -1,61 +1,14 @@
-//! The files with profiles that the tools of Amazon share, `~/.aws/config` and `~/.aws/credentials`, and the variables that name them.
+//! The files with profiles that the tools of Amazon share, `~/.aws/config` and `~/.aws/credentials`.
 
+use super::super::environment::{Environment, MAX_FILE_BYTES};
 use crate::local_file::read_local;
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::{Failure, Outcome, Subject};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Maximum size of a file, in bytes.
-pub(super) const MAX_FILE_BYTES: u64 = 4 << 20;
 /// The profile that is used if none is named.
 const DEFAULT_PROFILE: &str = "default";
-
-/// Variables of the environment.
-pub(super) struct Environment(Variables);
-
-type Variables = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
-
-impl Environment {
-    /// Returns that of the process.
-    pub(super) fn of_process() -> Self {
-        Self(Box::new(|name| std::env::var(name).ok()))
-    }
-
-    #[cfg(test)]
-    pub(super) fn of(values: &[(&str, &str)]) -> Self {
-        let values: BTreeMap<_, _> =
-            values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Self(Box::new(move |name| values.get(name).cloned()))
-    }
-
-    /// Returns a variable without spaces around it; an empty one is not set.
-    pub(super) fn text(&self, name: &str) -> Option<String> {
-        let value = (self.0)(name)?;
-        let value = value.trim();
-        (!value.is_empty()).then(|| value.to_owned())
-    }
-
-    /// Returns the first of several variables that is set.
-    pub(super) fn first(&self, names: &[&str]) -> Option<String> {
-        names.iter().find_map(|name| self.text(name))
-    }
-
-    /// Whether a variable is set to `true`.
-    pub(super) fn is_true(&self, name: &str) -> bool {
-        self.text(name).is_some_and(|value| value.eq_ignore_ascii_case("true"))
-    }
-
-    /// Returns the path that a text means: `~/` is the home folder. It is on this machine, even if it has the form of an address: the
-    /// thread that reads it may be the one that sends requests.
-    pub(super) fn path(&self, text: &str) -> PathBuf {
-        match (text.strip_prefix("~/"), self.text("HOME")) {
-            (Some(rest), Some(home)) => Path::new(&home).join(rest),
-            (Some(_), None) => PathBuf::from(text),
-            (None, _) => std::path::absolute(text).unwrap_or_else(|_| PathBuf::from(text)),
-        }
-    }
-}
 
 /// Settings of a section, by name; those within `s3 =` are `s3.NAME`.
 type Section = BTreeMap<String, String>;

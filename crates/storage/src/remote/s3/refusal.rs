@@ -3,7 +3,7 @@
 use super::super::dates::parse_http_date;
 use super::super::network::{Reply, MAX_ANSWER_BYTES};
 use super::answers::text_of;
-use super::credentials::Keys;
+use super::keys::Keys;
 use std::sync::Arc;
 use std::time::SystemTime;
 

@@ -3,7 +3,7 @@
 //! Written here, not taken from a crate such as `object_store`: of that one only these hundred lines would be of use, since listings, tries,
 //! and credentials need code of their own, and it brings a dozen crates. The hash functions are those of the TLS that is there anyway.
 
-use super::credentials::Keys;
+use super::keys::Keys;
 use gristmill_core::utc;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, AUTHORIZATION};
 use reqwest::Url;

@@ -1,6 +1,6 @@
 //! Keys that the machine has: of a container, or of an instance.
 
-use super::super::profiles::MAX_FILE_BYTES;
+use super::super::super::environment::MAX_FILE_BYTES;
 use super::{parse_keys, CredentialChain, Keys, MAX_ANSWER_BYTES, WHAT};
 use crate::local_file::read_local;
 use gristmill_core::{Failure, Outcome, Subject};

@@ -5,16 +5,20 @@ mod process;
 mod sso;
 mod sts;
 
+use super::super::environment::{Environment, MAX_FILE_BYTES};
 use super::super::network::Network;
 use super::super::settings::Secret;
-use super::super::store_settings::RemoteSettings;
-use super::profiles::{Environment, Profiles};
+use super::keys::{GivenKeys, Keys};
+use super::profiles::Profiles;
+use super::s3_settings::S3Settings;
+use crate::local_file::read_local;
 use gristmill_core::{Failure, Outcome, Subject};
 use reqwest::RequestBuilder;
 use std::future::Future;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tokio::sync::Mutex;
 
 /// Name of this step in errors.
@@ -28,29 +32,12 @@ const UNSUPPORTED: [&str; 2] = ["mfa_serial", "login_session"];
 /// Maximum number of profiles that name each other by `source_profile`.
 const MAX_PROFILES: usize = 8;
 
-/// Keys that requests are signed with.
-#[derive(Clone, Debug)]
-pub(super) struct Keys {
-    pub(super) id: String,
-    pub(super) secret: Secret,
-    pub(super) token: Option<Secret>,
-    /// When they end.
-    pub(super) expires: Option<SystemTime>,
-    /// Where they are from, for messages.
-    pub(super) source: String,
-}
-
-impl Keys {
-    fn ends_within(&self, time: Duration) -> bool {
-        self.expires.is_some_and(|expires| expires <= SystemTime::now() + time)
-    }
-}
-
 /// Finds keys and renews them.
 pub(super) struct CredentialChain {
     network: Arc<Network>,
     environment: Environment,
     profiles: Profiles,
+    given: GivenKeys,
     /// Whether a flag names the profile.
     is_profile_named: bool,
     region: String,
@@ -63,13 +50,21 @@ type KeysFuture<'a> = Pin<Box<dyn Future<Output = Outcome<Option<Keys>>> + Send 
 impl CredentialChain {
     pub(super) fn new(
         network: Arc<Network>,
-        settings: &RemoteSettings,
+        settings: S3Settings,
         environment: Environment,
         profiles: Profiles,
         region: String,
     ) -> Self {
-        let is_profile_named = settings.profile.is_some();
-        Self { network, environment, profiles, is_profile_named, region, current: Mutex::new(None) }
+        let is_profile_named = settings.flags.profile.is_some();
+        Self {
+            network,
+            environment,
+            profiles,
+            given: settings.keys,
+            is_profile_named,
+            region,
+            current: Mutex::new(None),
+        }
     }
 
     /// Returns the keys; `None` if no source has any. One caller renews them, the others wait for it.
@@ -97,6 +92,11 @@ impl CredentialChain {
     }
 
     async fn find(&self) -> Outcome<Option<Keys>> {
+        match &self.given {
+            GivenKeys::None => {}
+            GivenKeys::Fixed(keys) => return Ok(Some(keys.clone())),
+            GivenKeys::File(path) => return read_keys(path).map(Some),
+        }
         if !self.is_profile_named {
             if let Some(keys) = self.find_in_environment()? {
                 return Ok(Some(keys));
@@ -206,6 +206,14 @@ impl CredentialChain {
             patience.wait(&setback).await.map_err(|failure| failure.on(Subject::field(subject)))?;
         }
     }
+}
+
+/// Reads keys from a file that another program renews.
+fn read_keys(path: &Path) -> Outcome<Keys> {
+    let refuse = |why: &str| Failure::environment(WHAT, why).on(Subject::path(path));
+    let why = format!("there is no file {}", path.display());
+    let bytes = read_local(path, MAX_FILE_BYTES)?.ok_or_else(|| refuse(&why))?;
+    parse_keys(&bytes, &path.display().to_string()).ok_or_else(|| refuse(&format!("{} has no keys", path.display())))
 }
 
 /// Parses keys as `credential_process` prints them, and as the services of containers and instances answer, which say `Token`.

@@ -1,6 +1,6 @@
 //! Keys by single sign-on, with the token that `aws sso login` leaves in its cache.
 
-use super::super::profiles::MAX_FILE_BYTES;
+use super::super::super::environment::MAX_FILE_BYTES;
 use super::super::signature::encode;
 use super::{CredentialChain, Keys, Secret, WHAT};
 use crate::local_file::read_local;

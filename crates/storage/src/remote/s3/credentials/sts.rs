@@ -1,9 +1,9 @@
 //! Keys of a role, from the security token service.
 
 use super::super::super::dates::parse_iso_time;
+use super::super::super::environment::MAX_FILE_BYTES;
 use super::super::answers::text_of;
 use super::super::config::domain;
-use super::super::profiles::MAX_FILE_BYTES;
 use super::super::signature::{encode, Signer};
 use super::{CredentialChain, Keys, Secret, WHAT};
 use crate::local_file::read_local;

@@ -15,7 +15,7 @@ fn context(settings: &RemoteSettings, values: &[(&str, &str)]) -> Outcome<Arc<S3
         ("AWS_EC2_METADATA_DISABLED", "true"),
     ];
     let environment = Environment::of(&[&nowhere[..], values].concat());
-    S3Context::new(Network::start(limits())?, settings, environment).map(Arc::new)
+    S3Context::new(Network::start(limits())?, S3Settings::of_flags(settings), environment).map(Arc::new)
 }
 
 fn store_with(server: &Server, values: &[(&str, &str)]) -> S3Store {

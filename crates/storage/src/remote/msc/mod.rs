@@ -1,0 +1,173 @@
+//! `msc://PROFILE/PATH`: stores by the profiles of multi-storage-client and of rclone.
+//!
+//! Owns what the profiles mean. An address stays as it is given; each access asks the store that the profile names. A profile of the type
+//! `file` is a folder of this machine, and its addresses are replaced by local paths when they are checked.
+
+mod config;
+mod profile;
+mod rclone;
+#[cfg(test)]
+mod tests;
+
+use super::super::files::FileInfo;
+use super::super::location::{check_object_address, RemoteUrl};
+use super::super::store::{Condition, Content, RangeRead, Scheme, Store, StoreEntry, TakeEntry};
+use super::environment::Environment;
+use super::network::Network;
+use super::s3::{self, S3Context};
+use super::store_settings::remote_settings;
+use config::MscConfig;
+use gristmill_core::{Failure, Outcome, Subject};
+use profile::Target;
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// The row of the store.
+pub(crate) const SCHEME: Scheme = Scheme {
+    name: "msc",
+    usual: "msc",
+    is_hidden: false,
+    is_writable: true,
+    check_address: |text| check(text, &target_of_process),
+    title: "profiles of multi-storage-client",
+    open: |url| match target_of_process(url.bucket)? {
+        Target::S3(settings, base) => {
+            let context = S3Context::new(Network::of_process()?, *settings, Environment::of_process())?;
+            Ok(Arc::new(MscStore::new(context, &base)))
+        }
+        Target::Local(_) => Err(local(url)),
+    },
+};
+
+/// Name of this step in errors.
+const WHAT: &str = "reading the profiles of multi-storage-client";
+/// The profile with the root of this machine, which needs no file, and its former name.
+const FILESYSTEM_PROFILES: [&str; 2] = ["__filesystem__", "default"];
+
+fn config_of_process() -> Outcome<&'static MscConfig> {
+    static CONFIG: OnceLock<Outcome<MscConfig>> = OnceLock::new();
+    CONFIG.get_or_init(|| MscConfig::read(&Environment::of_process())).as_ref().map_err(Failure::clone)
+}
+
+fn target_of_process(name: &str) -> Outcome<Target> {
+    target(config_of_process()?, name, &Environment::of_process())
+}
+
+/// Returns where the addresses of a profile lead.
+fn target(config: &MscConfig, name: &str, environment: &Environment) -> Outcome<Target> {
+    match config.profile(name, environment) {
+        Err(_) if FILESYSTEM_PROFILES.contains(&name) && !config.has(name) => Ok(Target::Local(PathBuf::from("/"))),
+        raw => profile::parse(name, &raw?, remote_settings()),
+    }
+}
+
+/// Returns the address in a profile that an address of another store is mapped to (`path_mapping`). Without files that can be read, none is.
+pub(super) fn mapped(address: &str) -> Option<String> {
+    config_of_process().ok()?.mapped(address)
+}
+
+/// Checks an address; that of a folder of this machine is replaced by its path.
+fn check(text: &str, target: &dyn Fn(&str) -> Outcome<Target>) -> Outcome<String> {
+    let refuse = |why: &str, hint: String| {
+        Err(Failure::usage("reading the address", why).on(Subject::path(text)).with_hint(hint))
+    };
+    let Some(url) = RemoteUrl::parse(Path::new(text)) else { return Ok(text.to_owned()) };
+    if url.bucket.is_empty() {
+        return refuse("it has no profile", "msc://PROFILE/PATH".to_owned());
+    }
+    let address = check_object_address(text)?;
+    match target(url.bucket)? {
+        Target::Local(folder) => Ok(folder.join(url.key).to_string_lossy().into_owned()),
+        Target::S3(_, base) if base.is_empty() && url.key.is_empty() => {
+            refuse("it has no bucket", format!("msc://{}/BUCKET/KEY: this profile has no base_path", url.bucket))
+        }
+        Target::S3(..) => Ok(address),
+    }
+}
+
+fn local(url: &RemoteUrl<'_>) -> Failure {
+    Failure::usage(WHAT, "this profile is a folder of this machine")
+        .on(Subject::path(url.to_path()))
+        .with_hint("give its address as an argument, or the local path")
+}
+
+/// A profile with a store of the interface of Amazon S3.
+struct MscStore {
+    context: Arc<S3Context>,
+    /// The bucket, and the beginning of its keys, with a slash at its end unless it is empty. `None`: addresses begin with the bucket.
+    base: Option<(String, String)>,
+    buckets: Mutex<HashMap<String, Arc<dyn Store>>>,
+}
+
+/// An object or a prefix, as its own store knows it.
+struct Inner {
+    store: Arc<dyn Store>,
+    bucket: String,
+    key: String,
+    /// Bytes at the beginning of keys that the address does not have, and what it has in their place.
+    cut: usize,
+    added: String,
+}
+
+impl Inner {
+    fn url(&self) -> RemoteUrl<'_> {
+        RemoteUrl { scheme: &s3::SCHEME, bucket: &self.bucket, key: &self.key }
+    }
+}
+
+impl MscStore {
+    fn new(context: S3Context, base: &str) -> Self {
+        let (bucket, prefix) = base.split_once('/').unwrap_or((base, ""));
+        let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
+        let base = (!bucket.is_empty()).then(|| (bucket.to_owned(), prefix));
+        Self { context: Arc::new(context), base, buckets: Mutex::default() }
+    }
+
+    fn inner(&self, url: &RemoteUrl<'_>) -> Inner {
+        let (bucket, key, cut, added) = match &self.base {
+            Some((bucket, prefix)) if url.key.is_empty() => {
+                (bucket.clone(), prefix.trim_end_matches('/').to_owned(), prefix.len(), String::new())
+            }
+            Some((bucket, prefix)) => (bucket.clone(), format!("{prefix}{}", url.key), prefix.len(), String::new()),
+            None => {
+                let (bucket, key) = url.key.split_once('/').unwrap_or((url.key, ""));
+                (bucket.to_owned(), key.to_owned(), 0, format!("{bucket}/"))
+            }
+        };
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let store = buckets.entry(bucket.clone()).or_insert_with(|| s3::store_of_bucket(&self.context, &bucket));
+        Inner { store: Arc::clone(store), bucket, key, cut, added }
+    }
+}
+
+impl Store for MscStore {
+    fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
+        let inner = self.inner(url);
+        inner.store.info(&inner.url())
+    }
+
+    fn list(&self, folder: &RemoteUrl<'_>, recursive: bool, take: TakeEntry<'_>) -> io::Result<()> {
+        let inner = self.inner(folder);
+        inner.store.list(&inner.url(), recursive, &mut |entry| {
+            let below = entry.key.get(inner.cut..).unwrap_or_default();
+            take(StoreEntry { key: format!("{}{below}", inner.added), info: entry.info })
+        })
+    }
+
+    fn open(&self, url: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
+        let inner = self.inner(url);
+        inner.store.open(&inner.url())
+    }
+
+    fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool> {
+        let inner = self.inner(url);
+        inner.store.put(&inner.url(), content, condition)
+    }
+
+    fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
+        let inner = self.inner(url);
+        inner.store.remove(&inner.url())
+    }
+}

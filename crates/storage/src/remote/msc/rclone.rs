@@ -1,0 +1,96 @@
+//! The file with the remotes of rclone, whose sections are profiles with an empty base path, as multi-storage-client reads them.
+
+use super::super::environment::{Environment, MAX_FILE_BYTES};
+use super::WHAT;
+use crate::local_file::read_local;
+use gristmill_core::{Failure, Outcome, Subject};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// First line of an encrypted file, after comments.
+const ENCRYPTED: &str = "RCLONE_ENCRYPT_V";
+/// Options of the storage and of the credentials: their names in profiles, and in the file.
+const STORAGE_OPTIONS: [(&str, &str); 4] = [
+    ("base_path", "base_path"),
+    ("region_name", "region"),
+    ("endpoint_url", "endpoint"),
+    ("profile_name", "profile_name"),
+];
+const S3_CREDENTIALS: [(&str, &str); 3] =
+    [("access_key", "access_key_id"), ("secret_key", "secret_access_key"), ("session_token", "session_token")];
+
+type Section = BTreeMap<String, String>;
+
+/// Reads the first file that exists; returns its path, and the profiles by name.
+pub(super) fn read(environment: &Environment) -> Outcome<Option<(PathBuf, Vec<(String, Value)>)>> {
+    for path in paths(environment) {
+        let Some(bytes) = read_local(&path, MAX_FILE_BYTES)? else { continue };
+        let text = String::from_utf8_lossy(&bytes);
+        let is_comment = |line: &&str| line.is_empty() || line.starts_with(['#', ';']);
+        if text.lines().map(str::trim).find(|line| !is_comment(line)).is_some_and(|line| line.starts_with(ENCRYPTED)) {
+            return Err(Failure::environment(WHAT, "it is encrypted, which is not supported")
+                .on(Subject::path(&path))
+                .with_hint("put the profile into the file that MSC_CONFIG names"));
+        }
+        let profiles = parse(&text).into_iter().filter_map(|(name, section)| Some((name, profile(&section)?)));
+        return Ok(Some((path, profiles.collect())));
+    }
+    Ok(None)
+}
+
+/// Returns where the file may be, in the order of multi-storage-client.
+fn paths(environment: &Environment) -> Vec<PathBuf> {
+    let programs = environment.text("PATH").unwrap_or_default();
+    let program = programs.split(':').map(Path::new).find(|folder| folder.join("rclone").is_file());
+    let home = environment.text("HOME").map(PathBuf::from);
+    let below = |folder: &Option<PathBuf>, name: &str| folder.as_ref().map(|folder| folder.join(name));
+    [
+        program.filter(|folder| folder.is_absolute()).map(|folder| folder.join("rclone.conf")),
+        below(&environment.text("XDG_CONFIG_HOME").map(PathBuf::from), "rclone/rclone.conf"),
+        Some(PathBuf::from("/etc/rclone.conf")),
+        below(&home, ".config/rclone/rclone.conf"),
+        below(&home, ".rclone.conf"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn parse(text: &str) -> Vec<(String, Section)> {
+    let mut sections: Vec<(String, Section)> = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';'])) {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            sections.push((name.to_owned(), Section::new()));
+        } else if let (Some((_, section)), Some(at)) = (sections.last_mut(), line.find(['=', ':'])) {
+            let (name, value) = (line.get(..at).unwrap_or_default(), line.get(at + 1..).unwrap_or_default());
+            section.insert(name.trim().to_ascii_lowercase(), value.trim().to_owned());
+        }
+    }
+    sections
+}
+
+/// Returns a section as a profile; `None` if its type is none of a store.
+fn profile(section: &Section) -> Option<Value> {
+    let kind = match section.get("type")?.to_ascii_lowercase().as_str() {
+        "azureblob" => "azure".to_owned(),
+        "google cloud storage" => "gcs".to_owned(),
+        kind @ ("s3" | "s8k" | "gcs_s3" | "azure" | "gcs" | "file") => kind.to_owned(),
+        _ => return None,
+    };
+    let pick = |names: &[(&str, &str)]| -> Map<String, Value> {
+        let given =
+            names.iter().filter_map(|(to, from)| Some((*to, section.get(*from).filter(|text| !text.is_empty())?)));
+        given.map(|(name, value)| (name.to_owned(), Value::from(value.as_str()))).collect()
+    };
+    let mut storage = pick(&STORAGE_OPTIONS);
+    storage.entry("base_path").or_insert_with(|| "".into());
+    let mut profile = Map::new();
+    profile.insert("storage_provider".to_owned(), serde_json::json!({"type": kind, "options": storage}));
+    let keys = pick(&S3_CREDENTIALS);
+    if keys.contains_key("access_key") {
+        profile
+            .insert("credentials_provider".to_owned(), serde_json::json!({"type": "S3Credentials", "options": keys}));
+    }
+    Some(Value::Object(profile))
+}

@@ -1,0 +1,190 @@
+use super::super::store_settings::RemoteSettings;
+use super::super::tests::server::{content, limits, Server};
+use super::*;
+use gristmill_core::ExitClass;
+
+/// A folder with a file of profiles.
+struct Profiles {
+    dir: tempfile::TempDir,
+}
+
+impl Profiles {
+    fn new(yaml: &str) -> Self {
+        let profiles = Self { dir: tempfile::tempdir().unwrap() };
+        profiles.write("msc.yaml", yaml);
+        profiles
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        let path = self.dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_string_lossy().into_owned()
+    }
+
+    fn environment(&self) -> Environment {
+        let config = self.dir.path().join("msc.yaml").to_string_lossy().into_owned();
+        Environment::of(&[
+            ("MSC_CONFIG", &config),
+            ("AWS_CONFIG_FILE", "/nonexistent/config"),
+            ("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent/credentials"),
+            ("AWS_EC2_METADATA_DISABLED", "true"),
+            ("AWS_ACCESS_KEY_ID", "AKIDCHAIN"),
+            ("AWS_SECRET_ACCESS_KEY", "chainsecret"),
+            ("SECRET", "verysecret"),
+        ])
+    }
+
+    fn target(&self, name: &str) -> Outcome<Target> {
+        let environment = self.environment();
+        target(&MscConfig::read(&environment)?, name, &environment)
+    }
+
+    fn check(&self, text: &str) -> Outcome<String> {
+        check(text, &|name| self.target(name))
+    }
+
+    fn store(&self, name: &str) -> MscStore {
+        let Target::S3(settings, base) = self.target(name).unwrap() else { panic!("{name} is a folder") };
+        let context = S3Context::new(Network::start(limits()).unwrap(), *settings, self.environment()).unwrap();
+        MscStore::new(context, &base)
+    }
+}
+
+fn profile(name: &str, options: &str, more: &str) -> String {
+    format!("  {name}:\n    storage_provider: {{type: s3, options: {{{options}}}}}\n{more}")
+}
+
+fn read(store: &MscStore, address: &str) -> io::Result<Vec<u8>> {
+    let path = PathBuf::from(address);
+    let (info, object) = store.open(&RemoteUrl::parse(&path).unwrap())?;
+    let mut bytes = vec![0; info.len() as usize];
+    object.read_exact_at(&mut bytes, 0)?;
+    Ok(bytes)
+}
+
+fn keys(store: &MscStore, address: &str, recursive: bool) -> Vec<String> {
+    let (path, mut keys) = (PathBuf::from(address), Vec::new());
+    let take: TakeEntry<'_> = &mut |entry: StoreEntry| {
+        keys.push(entry.key);
+        Ok(true)
+    };
+    store.list(&RemoteUrl::parse(&path).unwrap(), recursive, take).unwrap();
+    keys
+}
+
+fn world() -> (Server, Profiles) {
+    let server = Server::start(&[("set/a.tar", &content(100_000)), ("set/sub/b.tar", b"b"), ("other", b"o")]);
+    let endpoint = format!("endpoint_url: '{}', region_name: eu-x", server.address);
+    let fixed =
+        "    credentials_provider: {type: S3Credentials, options: {access_key: AKIDMSC, secret_key: $SECRET}}\n";
+    let yaml = [
+        "profiles:\n".to_owned(),
+        profile("below", &format!("base_path: b/set, {endpoint}"), fixed),
+        profile("bucket", &format!("base_path: b, {endpoint}"), ""),
+        profile("all", &format!("base_path: '', signature_version: UNSIGNED, {endpoint}"), ""),
+        "  local:\n    storage_provider: {type: file, options: {base_path: /data/x}}\n".to_owned(),
+    ];
+    (server, Profiles::new(&yaml.concat()))
+}
+
+#[test]
+fn a_profile_leads_to_a_bucket_a_prefix_or_all_buckets() {
+    let (server, profiles) = world();
+    for (name, file, folder) in
+        [("below", "a.tar", ""), ("bucket", "set/a.tar", "set"), ("all", "b/set/a.tar", "b/set")]
+    {
+        let store = profiles.store(name);
+        let address = |key: &str| format!("msc://{name}/{key}");
+        assert_eq!(read(&store, &address(file)).unwrap(), content(100_000), "{name}");
+        let below = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        assert_eq!(keys(&store, &address(folder), true), [format!("{below}a.tar"), format!("{below}sub/b.tar")]);
+        assert_eq!(keys(&store, &address(folder), false), [format!("{below}a.tar"), format!("{below}sub")]);
+        let path = PathBuf::from(address(&format!("{below}sub")));
+        assert!(store.info(&RemoteUrl::parse(&path).unwrap()).unwrap().unwrap().is_dir());
+        let lock = PathBuf::from(address(&format!("{below}lock")));
+        let lock = RemoteUrl::parse(&lock).unwrap();
+        assert!(store.put(&lock, Content::Bytes(b"x"), Condition::IfAbsent).unwrap());
+        assert!(!store.put(&lock, Content::Bytes(b"y"), Condition::IfAbsent).unwrap());
+        assert_eq!(server.state.lock().unwrap().objects["set/lock"], b"x");
+        store.remove(&lock).unwrap();
+        assert!(!server.state.lock().unwrap().objects.contains_key("set/lock"));
+    }
+}
+
+#[test]
+fn keys_are_those_of_the_profile_else_those_of_the_environment() {
+    let (server, profiles) = world();
+    let signature = |name: &str, key: &str| {
+        read(&profiles.store(name), &format!("msc://{name}/{key}")).unwrap();
+        server.requests().pop().unwrap().headers.get("authorization").cloned()
+    };
+    assert!(signature("below", "a.tar").unwrap().contains("Credential=AKIDMSC/"));
+    assert!(signature("bucket", "other").unwrap().contains("Credential=AKIDCHAIN/"));
+    assert!(signature("bucket", "other").unwrap().contains("/eu-x/s3/"));
+    assert_eq!(signature("all", "b/other"), None);
+    let json = profiles.write("keys.json", r#"{"Version":1,"AccessKeyId":"AKIDFILE","SecretAccessKey":"s"}"#);
+    let options = format!("base_path: b, endpoint_url: '{}'", server.address);
+    let of_file = |path: &str| {
+        let provider = "    credentials_provider: {type: FileBasedCredentials, options: {credential_file_path: ";
+        profiles.write(
+            "msc.yaml",
+            &format!("profiles:\n{}", profile("file", &options, &format!("{provider}{path}}}}}\n"))),
+        );
+    };
+    of_file(&json);
+    assert!(signature("file", "other").unwrap().contains("Credential=AKIDFILE/"));
+    of_file("/nonexistent/keys.json");
+    let failure = Failure::io("reading", "x", &read(&profiles.store("file"), "msc://file/other").unwrap_err());
+    assert!(failure.why.contains("/nonexistent/keys.json"), "{failure}");
+}
+
+#[test]
+fn addresses_are_checked_and_folders_become_paths() {
+    let (_server, profiles) = world();
+    assert_eq!(profiles.check("msc://below/a/b/").unwrap(), "msc://below/a/b/");
+    assert_eq!(profiles.check("msc://local/a/b").unwrap(), "/data/x/a/b");
+    assert_eq!(profiles.check("msc://__filesystem__/a/b").unwrap(), "/a/b");
+    assert_eq!(profiles.check("msc://default/a").unwrap(), "/a");
+    for (text, why, hint) in [
+        ("msc://", "no profile", "msc://PROFILE/PATH"),
+        ("msc://all", "no bucket", "msc://all/BUCKET/KEY"),
+        ("msc://below/a//b", "a part of its key", "folder above"),
+        ("msc://belo/x", "there is no profile belo in", "one named below"),
+    ] {
+        let failure = profiles.check(text).unwrap_err();
+        assert!(failure.why.contains(why) && failure.hint.as_ref().unwrap().contains(hint), "{failure:?}");
+        assert_eq!(failure.class, ExitClass::Usage);
+    }
+}
+
+#[test]
+fn what_is_not_read_of_a_profile_is_named() {
+    let storage = "storage_provider: {type: s3, options: {base_path: b, endpoint_url: secret}}";
+    for (content, why) in [
+        ("storage_provider: {type: oci, options: {}}".to_owned(), "has the storage oci, which is not supported"),
+        ("storage_provider: {options: {}}".to_owned(), "no type of storage_provider"),
+        (format!("{storage}, replicas: [{{a: 1}}]"), "has replicas, which"),
+        ("provider_bundle: {type: a.B}".to_owned(), "has provider_bundle, which"),
+        (format!("{storage}, metadata_provider: {{type: manifest}}"), "has metadata_provider, which"),
+        (format!("{storage}, credentials_provider: {{type: a.B}}"), "of the type a.B, which"),
+        (
+            format!("{storage}, credentials_provider: {{type: S3Credentials, options: {{access_key: secret}}}}"),
+            "no secret_key",
+        ),
+        (format!("{storage}, other: $NONE"), "variable NONE, which is not set"),
+    ] {
+        let profiles = Profiles::new(&format!("profiles:\n  p: {{{content}}}\n"));
+        let failure = profiles.target("p").unwrap_err();
+        assert!(failure.why.contains(why) && failure.class == ExitClass::Usage, "{failure}");
+        assert!(!format!("{failure:?}").contains("secret:"), "{failure:?}");
+    }
+    let profiles = Profiles::new(&format!("profiles:\n  p: {{{storage}, replicas: []}}\n"));
+    let Target::S3(settings, _) = profiles.target("p").unwrap() else { panic!("it is a folder") };
+    let failure = S3Context::new(Network::start(limits()).unwrap(), *settings, profiles.environment()).err().unwrap();
+    assert!(failure.subject.field.unwrap().starts_with("the profile p of "), "{:?}", failure.why);
+    let flags = RemoteSettings { anonymous: true, connections: 3, ..RemoteSettings::default() };
+    let environment = profiles.environment();
+    let raw = MscConfig::read(&environment).unwrap().profile("p", &environment).unwrap();
+    let Target::S3(settings, _) = profile::parse("p", &raw, &flags).unwrap() else { panic!("it is a folder") };
+    assert!(settings.flags.anonymous && settings.flags.connections == 3);
+}

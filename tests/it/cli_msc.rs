@@ -1,0 +1,22 @@
+//! Addresses by the profiles of multi-storage-client: what is read of their files, and folders of this machine.
+
+use super::cli_support::Sandbox;
+
+#[test]
+fn a_profile_with_a_folder_is_read_and_written_like_the_folder() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("data/set/a.tar", ["1", "2", "3"]);
+    let folder = sandbox.path("data").to_string_lossy().into_owned();
+    let profile = format!("    storage_provider: {{type: file, options: {{base_path: '{folder}'}}}}\n");
+    sandbox.write(
+        "../home/.msc_config.yaml",
+        format!("profiles:\n  local:\n{profile}  wrong:\n    storage_provider: {{type: oci, options: {{}}}}\n"),
+    );
+    let run = |words: &[&str]| sandbox.run(words);
+    run(&["prepare", "msc://local/set", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset", "--yes"]).ends(0);
+    assert!(sandbox.has("data/set/.nv-meta/index.sqlite"));
+    run(&["info", "msc://local/set"]).ends(0).says(&format!("path: {folder}/set")).says("samples: 3");
+    run(&["info", "msc://wrong/set"]).ends(2).complains("the storage oci, which is not supported");
+    run(&["info", "msc://loca/set"]).ends(2).complains("there is no profile loca in").complains("one named local");
+    run(&["info", "msc://"]).ends(2).complains("no profile").complains("msc://PROFILE/PATH");
+}
