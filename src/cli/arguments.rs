@@ -283,6 +283,11 @@ fn help(info: &OptionInfo) -> String {
 fn argument(operation: &'static dyn AnyOperation, row: &OptionRow) -> Arg {
     let OptionRow { info, kind, .. } = *row;
     let mut arg = Arg::new(info.name).help(help(&info)).value_name(info.value_name).conflicts_with_all(info.conflicts);
+    // Of several positional arguments, none can be left out.
+    let positional = operation.options().into_iter().filter(|row| row.info.is_positional);
+    if info.is_positional && positional.count() > 1 {
+        arg = arg.required(true);
+    }
     if !info.is_positional {
         arg = arg.long(info.name).aliases(info.aliases.iter().copied());
     }

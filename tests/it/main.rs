@@ -11,6 +11,7 @@ mod bad_input;
 mod check;
 mod cli_browse;
 mod cli_count;
+mod cli_cp;
 mod cli_dedup;
 mod cli_demo;
 mod cli_dropin;

@@ -2,8 +2,9 @@
 
     check_s3.py GRISTMILL GOLDEN
 
-On SeaweedFS and moto: prepare, pack and dedup from a store to the same store, lint, verify and info of the results. On SeaweedFS also how many bytes
-of shards are read, each fault of the network, runs that are killed at a random request, and a reader without the right to write. The secrets must be in nothing that is printed or kept.
+On SeaweedFS and moto: prepare, pack and dedup from a store to the same store, lint, verify and info of the results, copies of folders. On SeaweedFS
+also how many bytes of shards are read, each fault of the network, runs that are killed at a random request, and a reader without the right to write.
+The secrets must be in nothing that is printed or kept.
 """
 import io
 import json
@@ -43,6 +44,11 @@ def below(folder):
     """The files of a folder, without run folders and what is random, by name."""
     names = {str(path.relative_to(folder)): path for path in sorted(Path(folder).rglob("*")) if path.is_file()}
     return {name: path.read_bytes() for name, path in names.items() if is_compared(name)}
+
+
+def tree(folder):
+    """All files of a folder by name."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def is_compared(name):
@@ -121,6 +127,10 @@ class Check:
         for words in self.commands(local).values():
             self.run(*words)
         self.expected = {name: below(local / name) for name in self.commands(local)}
+        # One file of several parts.
+        self.files = self.folder / "files"
+        shutil.copytree(self.local, self.files)
+        (self.files / "large.bin").write_bytes(random.Random(2).randbytes(21 << 20))
 
     def check_plain(self):
         prefix = self.prefix()
@@ -148,6 +158,58 @@ class Check:
         assert "path: msc://store/set" in self.run("info", "msc://store/set", **changes)
         config.unlink()
 
+    def check_copies(self):
+        """Folders up, within the store, and down again; equal files are skipped."""
+        self.number += 1
+        prefix, down = f"copy{self.number}", self.folder / f"down{self.number}"
+        expected = tree(self.files)
+        up = ["cp", self.files, f"s3://data/{prefix}/up"]
+        self.run(*up)
+        assert "by the store itself" in self.run("cp", f"s3://data/{prefix}/up", f"s3://data/{prefix}/again")
+        self.run("cp", f"s3://data/{prefix}/again/**", down)
+        for name in ("up", "again"):
+            assert self.server.client.tree("data", f"{prefix}/{name}/") == expected, name
+        assert tree(down) == expected
+        assert "--if-changed" in self.run(*up, code=2)
+        result = json.loads(self.run(*up, "--if-changed", "--json").splitlines()[0])
+        assert result["files"] == 0 and result["skipped"]["by_checksum"] > 0, result["skipped"]
+        assert not self.server.client.uploads("data", prefix)
+
+    def check_copies_with_faults(self):
+        """Each fault, up and down; then kills, after which the next run goes on."""
+        expected = tree(self.files)
+        for fault in FAULTS if os.environ.get("GRISTMILL_ALL_FAULTS") else self.draw.sample(FAULTS, DRAWN_FAULTS):
+            self.number += 1
+            prefix, down = f"copy{self.number}", self.folder / f"down{self.number}"
+            proxy = self.server.with_proxy(seed=7, **fault)
+            self.run("cp", self.files, f"s3://data/{prefix}/up")
+            self.run("cp", f"s3://data/{prefix}/up", f"s3://data/{prefix}/again")
+            self.run("cp", f"s3://data/{prefix}/again", down)
+            assert tree(down) == expected, fault
+            mistakes = {kind: count for kind, count in proxy.stats()["mistakes"].items() if count}
+            assert not mistakes, f"{fault}: {mistakes}"
+        proxy = self.server.with_proxy()
+        self.number += 1
+        prefix, down = f"copy{self.number}", self.folder / f"down{self.number}"
+        for source, target in ((self.files, f"s3://data/{prefix}/up"), (f"s3://data/{prefix}/up", down)):
+            words = [self.binary, "cp", str(source), str(target), "--if-changed"]
+            for _ in range(KILLS):
+                self.kill_after(proxy, words, self.draw.randrange(1, 12))
+            self.run(*words[1:])
+        assert tree(down) == expected
+        assert not self.server.client.uploads("data", prefix), "an upload is left"
+        self.server.proxy.stop()
+        self.server.proxy = None
+
+    def kill_after(self, proxy, words, requests):
+        """Runs a command and kills it when the proxy has counted some requests."""
+        end = proxy.stats()["requests"] + requests
+        process = subprocess.Popen(words, env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and proxy.stats()["requests"] < end:
+            time.sleep(0.001)
+        process.kill()
+        process.wait()
+
     def check_faults(self):
         for fault in FAULTS if os.environ.get("GRISTMILL_ALL_FAULTS") else self.draw.sample(FAULTS, DRAWN_FAULTS):
             proxy = self.server.with_proxy(seed=7, **fault)
@@ -167,12 +229,7 @@ class Check:
             prefix = self.prefix()
             words = [self.binary, *map(str, self.commands(f"s3://data/{prefix}")[name])]
             for _ in range(KILLS):
-                end = proxy.stats()["requests"] + self.draw.randrange(1, 40)
-                process = subprocess.Popen(words, env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                while process.poll() is None and proxy.stats()["requests"] < end:
-                    time.sleep(0.001)
-                process.kill()
-                process.wait()
+                self.kill_after(proxy, words, self.draw.randrange(1, 40))
             self.run(*words[1:])
             self.compare(prefix, name)
         self.server.proxy.stop()
@@ -228,9 +285,9 @@ def main(binary, golden):
         with tempfile.TemporaryDirectory() as folder, Server(kind) as server:
             server.client.create("data")
             check = Check(binary, golden, server, folder, seed)
-            steps = [check.make_local, check.check_plain, check.check_profile]
+            steps = [check.make_local, check.check_plain, check.check_profile, check.check_copies]
             if kind == "seaweed":
-                steps += [check.check_bytes, check.check_rights, check.check_faults, check.check_kills]
+                steps += [check.check_bytes, check.check_rights, check.check_faults, check.check_kills, check.check_copies_with_faults]
             for step in [*steps, check.check_kept]:
                 begin = time.time()
                 step()

@@ -264,6 +264,14 @@ pub fn is_absolute(path: impl AsRef<Path>) -> bool {
     }
 }
 
+/// Returns the MD5 of the content of an object, in hexadecimal, if its store knows it; `None` for a local file.
+pub fn stored_md5(path: impl AsRef<Path>) -> io::Result<Option<String>> {
+    match Location::of(path.as_ref()) {
+        Location::Local(_) => Ok(None),
+        Location::Remote(url) => store_of(&url)?.md5(&url),
+    }
+}
+
 /// Reads a whole file that is known to be small; [`read_whole`](super::read::read_whole) takes a limit.
 pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     match Location::of(path.as_ref()) {
@@ -332,28 +340,35 @@ pub fn read_dir(folder: impl AsRef<Path>) -> io::Result<Box<dyn Iterator<Item = 
             Ok(Box::new(entries))
         }
         Location::Remote(url) => {
-            let entries = remote_entries(&url, false)?;
+            let entries = remote_entries(&url, false, &mut Vec::new())?;
             Ok(Box::new(entries.into_iter().map(Ok)))
         }
     }
 }
 
-/// Lists what is below a prefix.
+/// Lists what is below a prefix. Keys that cannot be a path are added to `invalid`.
 ///
 /// # Errors
 /// There is nothing, or an object in its place.
-pub(crate) fn remote_entries(url: &RemoteUrl<'_>, recursive: bool) -> io::Result<Vec<FolderEntry>> {
+pub(crate) fn remote_entries(
+    url: &RemoteUrl<'_>,
+    recursive: bool,
+    invalid: &mut Vec<String>,
+) -> io::Result<Vec<FolderEntry>> {
     pause();
     let mut entries = Vec::new();
     let store = store_of(url)?;
     store.list(url, recursive, &mut |entry| {
-        if is_plain_key(&entry.key) {
-            let path = url.with_key(&entry.key);
-            entries.push(FolderEntry { path, kind: entry.info.kind, info: Some(entry.info) });
+        match is_plain_key(&entry.key) {
+            true => {
+                let path = url.with_key(&entry.key);
+                entries.push(FolderEntry { path, kind: entry.info.kind, info: Some(entry.info) });
+            }
+            false => invalid.push(entry.key),
         }
         Ok(true)
     })?;
-    if entries.is_empty() && !url.key.is_empty() {
+    if entries.is_empty() && invalid.is_empty() && !url.key.is_empty() {
         return match store.info(url)? {
             Some(info) if info.is_dir() => Ok(entries),
             Some(_) => Err(io::ErrorKind::NotADirectory.into()),

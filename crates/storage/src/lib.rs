@@ -26,6 +26,7 @@ pub mod scratch;
 pub mod sort;
 pub mod space;
 pub mod store;
+pub mod transfer;
 pub mod waiting;
 pub mod walk;
 pub mod xdg;

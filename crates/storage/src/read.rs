@@ -157,6 +157,16 @@ impl io::Read for SequentialReader {
 }
 
 impl ReadFile {
+    /// Returns a file whose bytes come from somewhere else.
+    pub(crate) fn of_ranges(path: &Path, info: FileInfo, ranges: Box<dyn RangeRead>) -> Self {
+        Self { source: Source::Remote(ranges), path: path.to_owned(), info }
+    }
+
+    /// Returns kind, size and version at the time of opening.
+    pub(crate) fn info(&self) -> FileInfo {
+        self.info
+    }
+
     /// Returns a reader from the beginning of the file to its end.
     pub fn into_reader(self) -> SequentialReader {
         SequentialReader { file: self, at: 0 }

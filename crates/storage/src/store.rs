@@ -94,7 +94,23 @@ pub trait Store: Send + Sync {
 
     /// Removes an object. A missing one is not an error.
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()>;
+
+    /// Copies an object of this kind of store, from any bucket, and replaces one that is there. Returns whether the store can do that; if not,
+    /// nothing has changed, and the object has to be read and put. `watch` is called with each number of copied bytes, and may end the copy.
+    fn copy(&self, from: &RemoteUrl<'_>, to: &RemoteUrl<'_>, watch: &WatchBytes) -> io::Result<bool> {
+        let _ = (from, to, watch);
+        Ok(false)
+    }
+
+    /// Returns the MD5 of the content of an object, in hexadecimal, if the store knows it.
+    fn md5(&self, url: &RemoteUrl<'_>) -> io::Result<Option<String>> {
+        let _ = url;
+        Ok(None)
+    }
 }
+
+/// What is called with each number of bytes that were copied; an error ends the copy.
+pub type WatchBytes = dyn Fn(u64) -> io::Result<()> + Send + Sync;
 
 /// The content of an object that is put. It may be read more than once.
 #[derive(Clone, Copy, Debug)]

@@ -29,12 +29,19 @@ pub struct Walk {
     follows_links: bool,
     max_depth: usize,
     is_sorted: bool,
+    reports_invalid_keys: bool,
 }
 
 impl Walk {
     /// Creates a walk below `root`.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), follows_links: true, max_depth: usize::MAX, is_sorted: false }
+        Self {
+            root: root.into(),
+            follows_links: true,
+            max_depth: usize::MAX,
+            is_sorted: false,
+            reports_invalid_keys: false,
+        }
     }
 
     /// Returns symbolic links as such.
@@ -55,6 +62,12 @@ impl Walk {
         Self { is_sorted: true, ..self }
     }
 
+    /// Returns an error for each key of a store that cannot be a path, at the end. Otherwise such keys are left out.
+    #[must_use]
+    pub fn report_invalid_keys(self) -> Self {
+        Self { reports_invalid_keys: true, ..self }
+    }
+
     /// Begins the walk. It leaves out entries for which the function returns `false`, and what is in such folders.
     pub fn filter_entry<'a>(self, is_seen: impl FnMut(&WalkEntry) -> bool + 'a) -> WalkEntries<'a> {
         let entries = match Location::of(&self.root) {
@@ -63,7 +76,12 @@ impl Walk {
                 Entries::Local(Box::new(if self.is_sorted { walk.sort_by_file_name() } else { walk }.into_iter()))
             }
             Location::Remote(url) => {
-                Entries::Remote { entries: objects(&self.root, &url, self.max_depth).into_iter(), left_out: None }
+                let mut invalid = Vec::new();
+                let mut entries = objects(&self.root, &url, self.max_depth, &mut invalid);
+                if self.reports_invalid_keys {
+                    entries.extend(invalid.iter().map(|key| Err(WalkError::of_key(&url, key))));
+                }
+                Entries::Remote { entries: entries.into_iter(), left_out: None }
             }
         };
         WalkEntries { entries, is_seen: Box::new(is_seen) }
@@ -164,6 +182,12 @@ impl WalkError {
         Self { path, loop_ancestor, error }
     }
 
+    fn of_key(url: &RemoteUrl<'_>, key: &str) -> Self {
+        let failure = Failure::data("listing", "its key is no path: a part of it is empty, '.' or '..'");
+        let error = failure.with_hint("copy it to another key with the tools of the store").into_io();
+        Self { path: Some(url.with_key(key)), loop_ancestor: None, error }
+    }
+
     /// Returns the path of the entry, if it is known.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
@@ -246,13 +270,18 @@ impl Iterator for WalkEntries<'_> {
 }
 
 /// Returns the objects below an address with the folders between, in the order of a sorted walk.
-fn objects(root: &Path, url: &RemoteUrl<'_>, max_depth: usize) -> Vec<Result<WalkEntry, WalkError>> {
+fn objects(
+    root: &Path,
+    url: &RemoteUrl<'_>,
+    max_depth: usize,
+    invalid: &mut Vec<String>,
+) -> Vec<Result<WalkEntry, WalkError>> {
     let failed = |error| vec![Err(WalkError { path: Some(root.to_owned()), loop_ancestor: None, error })];
     let found = match metadata(root) {
         Ok(info) if !info.is_dir() => {
             return vec![Ok(WalkEntry(Entry::Remote { path: root.to_owned(), depth: 0, info }))];
         }
-        Ok(_) => remote_entries(url, max_depth > 1),
+        Ok(_) => remote_entries(url, max_depth > 1, invalid),
         Err(error) => Err(error),
     };
     let found = match found {

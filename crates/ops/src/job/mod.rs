@@ -1,6 +1,7 @@
 //! Runs plans in the background. The only module that starts threads, apart from the input of the terminal.
 
 pub mod check;
+pub mod copy;
 pub mod count;
 pub mod dedup;
 pub(crate) mod exclusive_output;

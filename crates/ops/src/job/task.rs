@@ -22,7 +22,7 @@ pub struct TaskContext {
     /// File system for writing.
     pub fs: Arc<dyn Fs>,
     /// Updated by workers, read by front ends.
-    pub progress: Progress,
+    pub progress: Arc<Progress>,
     /// Cancellation request.
     pub cancel: Cancel,
     /// Problems and notes found.
@@ -35,7 +35,7 @@ pub struct TaskContext {
 impl TaskContext {
     fn new(options: RunOptions, fs: Arc<dyn Fs>) -> Self {
         Self {
-            progress: Progress::default(),
+            progress: Arc::default(),
             cancel: Cancel::default(),
             problems: ProblemLog::new(options.strict),
             outputs: OutputBoard::default(),

@@ -42,3 +42,17 @@ macro_rules! paths {
         }
     };
 }
+
+/// Accessors of a field that is a list of texts, for a flag that is repeated.
+macro_rules! list {
+    ($field:ident) => {
+        Access::List {
+            separator: None,
+            get: |plan| plan.$field.clone(),
+            set: |plan, values| {
+                plan.$field = values;
+                Ok(())
+            },
+        }
+    };
+}

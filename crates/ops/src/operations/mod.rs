@@ -8,6 +8,7 @@
 mod accessors;
 mod advice;
 mod count;
+mod cp;
 mod dedup;
 mod index;
 mod media_filters;
@@ -24,6 +25,7 @@ mod prepare_media;
 
 pub use advice::{Advice, Need};
 pub use count::Count;
+pub use cp::CopyFiles;
 pub use dedup::lines::{passages, Planned};
 pub use dedup::Dedup;
 pub use index::{Index, IndexFormat, IndexPlan};
@@ -70,6 +72,7 @@ pub static OPERATIONS: &[&dyn AnyOperation] = &[
     &Entry::<Pack>::NEW,
     &Entry::<Count>::NEW,
     &Entry::<Dedup>::NEW,
+    &Entry::<CopyFiles>::NEW,
     &Entry::<Index>::NEW,
     &Entry::<MixNew>::NEW,
     &Entry::<MixIndex>::NEW,

@@ -5,7 +5,7 @@ use gristmill_core::{Failure, Outcome, Subject};
 
 /// A pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Glob {
+pub struct Glob {
     components: Vec<Component>,
 }
 
@@ -29,7 +29,10 @@ const MAX_COMPONENTS: usize = 64;
 
 impl Glob {
     /// Parses a pattern. One without any of `* ? [` is prefixed with `*`.
-    pub(super) fn new(text: &str) -> Outcome<Self> {
+    ///
+    /// # Errors
+    /// It contains `..`, or `**` within a name, or too many components.
+    pub fn new(text: &str) -> Outcome<Self> {
         let refuse = |why: &str| Err(Failure::usage("reading --glob", why).on(Subject::field(text)));
         let full = if text.contains(['*', '?', '[']) { text.to_owned() } else { format!("*{text}") };
         let mut components = Vec::new();
@@ -61,7 +64,7 @@ impl Glob {
     }
 
     /// Whether a relative path with `/` separators matches.
-    pub(super) fn fits(&self, path: &str) -> bool {
+    pub fn fits(&self, path: &str) -> bool {
         let names: Vec<&str> = path.split('/').collect();
         // Marks the positions in the names where a prefix of the pattern may end.
         let mut ends = vec![false; names.len() + 1];

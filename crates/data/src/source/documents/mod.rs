@@ -42,6 +42,7 @@ pub(in crate::source) use zip::member_count;
 
 pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, Overlong, Position, MAX_LINE_BYTES};
 pub use extract::{keys_of, text_at, texts_at, value_of, Document, Extractor, ParsedLine, Text};
+pub use glob::Glob;
 pub use jsonl::Jsonl;
 pub use layout::{layout_of, Layout};
 pub use list::{

@@ -72,6 +72,8 @@ pub(super) struct Call {
     pub(super) body: Bytes,
     /// When it is written.
     pub(super) condition: Condition,
+    /// Further headers.
+    pub(super) headers: Vec<(&'static str, String)>,
 }
 
 /// What has already been corrected in a request.
@@ -207,6 +209,7 @@ impl S3Client {
         if call.condition == Condition::IfAbsent {
             insert(headers, "if-none-match", "*");
         }
+        call.headers.iter().for_each(|(name, value)| insert(headers, name, value));
         if self.context.config.request_payer {
             insert(headers, "x-amz-request-payer", "requester");
         }

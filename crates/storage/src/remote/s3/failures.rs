@@ -3,12 +3,17 @@
 use super::super::network::WHAT;
 use super::client::{Action, S3Client};
 use super::refusal::Refusal;
-use gristmill_core::{Failure, Subject};
+use gristmill_core::{Failure, ProblemKind, Subject};
 
 /// Returns the failure that states why a request was refused, and what the user can do.
 pub(super) fn explain(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> Failure {
     let (why, hint) = reason(refusal, client, action, key);
-    let failure = Failure::environment(WHAT, why).on(Subject::path(client.address(key)));
+    let mut failure = Failure::environment(WHAT, why).on(Subject::path(client.address(key)));
+    // Other objects may be read.
+    failure.kind = (action == Action::Read).then_some(match refusal.status {
+        412 => ProblemKind::ChangedDuringScan,
+        _ => ProblemKind::Unreadable,
+    });
     match hint.as_str() {
         "" => failure,
         hint => failure.with_hint(hint),

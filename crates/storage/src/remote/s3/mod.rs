@@ -6,6 +6,7 @@
 mod answers;
 mod client;
 mod config;
+mod copy;
 mod credentials;
 mod failures;
 mod keys;
@@ -20,7 +21,7 @@ mod write;
 
 use super::super::files::FileInfo;
 use super::super::location::{check_object_address, RemoteUrl};
-use super::super::store::{Condition, Content, RangeRead, Scheme, Store, StoreEntry, TakeEntry};
+use super::super::store::{Condition, Content, RangeRead, Scheme, Store, StoreEntry, TakeEntry, WatchBytes};
 use super::blocks::{BlockReader, FirstRequest};
 use super::environment::Environment;
 use super::msc;
@@ -274,5 +275,14 @@ impl Store for S3Store {
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
         self.remove_object(url.key)
+    }
+
+    fn copy(&self, from: &RemoteUrl<'_>, to: &RemoteUrl<'_>, watch: &WatchBytes) -> io::Result<bool> {
+        let source = Self::new(Arc::clone(&self.client.context), from.bucket);
+        self.copy_object((&source, from.key), to.key, watch)
+    }
+
+    fn md5(&self, url: &RemoteUrl<'_>) -> io::Result<Option<String>> {
+        self.md5_of(url.key)
     }
 }

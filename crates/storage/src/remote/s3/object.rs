@@ -30,6 +30,7 @@ pub(super) fn get_range(key: &str, range: Range<u64>, etag: Option<String>) -> C
         ending: None,
         body: Bytes::new(),
         condition: Condition::Always,
+        headers: Vec::new(),
     }
 }
 

@@ -13,21 +13,35 @@ use reqwest::Method;
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io;
+use std::ops::Range;
 
 /// Maximum size of an object that is put by one request, in bytes.
 const MAX_PUT_BYTES: u64 = 8 << 20;
 /// Minimum size of a part, and maximum number of parts. All parts but the last have one size, which some stores require.
 const MIN_PART_BYTES: u64 = 16 << 20;
-const MAX_PARTS: u64 = 10_000;
+pub(super) const MAX_PARTS: u64 = 10_000;
 /// Parts of an object that are on their way at once.
 const MAX_PARTS_AT_ONCE: usize = 4;
+/// Bytes of the parts of an object that are on their way at once, unless a part is larger.
+const MAX_PENDING_BYTES: u64 = 64 << 20;
 /// Uploads of an object that are tried, if they vanish.
 const MAX_UPLOADS: u32 = 2;
 /// Variable with the size of a part in bytes, for tests.
 const PART_VARIABLE: &str = "GRISTMILL_PART_BYTES";
 
+/// An object that is made of parts.
+pub(super) struct Parts<'a> {
+    pub(super) key: &'a str,
+    /// Size of the object.
+    pub(super) bytes: u64,
+    /// Size of each part but the last one.
+    pub(super) part_bytes: u64,
+    /// Returns the request for a part, without its query.
+    pub(super) part: &'a dyn Fn(Range<u64>) -> io::Result<Call>,
+}
+
 /// Returns a request that writes.
-fn write(method: Method, key: &str, query: Vec<(&'static str, String)>, body: Bytes) -> Call {
+pub(super) fn write(method: Method, key: &str, query: Vec<(&'static str, String)>, body: Bytes) -> Call {
     Call { method, action: Action::Write, query, body, range: None, ..get_range(key, 0..0, None) }
 }
 
@@ -96,37 +110,41 @@ impl S3Store {
     }
 
     fn put_parts(&self, key: &str, file: &ReadFile, condition: Condition) -> io::Result<bool> {
-        let (holds, before) = self.check(key, condition)?;
+        let part = |range: Range<u64>| {
+            let body = read_part(file, range.start, range.end - range.start)?;
+            Ok(write(Method::PUT, key, Vec::new(), body))
+        };
+        let parts = Parts { key, bytes: file.len(), part_bytes: part_bytes(file.len()), part: &part };
+        self.make_of_parts(&parts, condition)
+    }
+
+    /// Makes an object of parts; returns whether the condition held.
+    pub(super) fn make_of_parts(&self, parts: &Parts<'_>, condition: Condition) -> io::Result<bool> {
+        let (holds, before) = self.check(parts.key, condition)?;
         if !holds {
             return Ok(false);
         }
         for _ in 0..MAX_UPLOADS {
-            let done = self.upload(key, (file, before.as_deref()), condition);
-            self.end_uploads(key);
+            let done = self.upload(parts, before.as_deref(), condition);
+            self.end_uploads(parts.key);
             if let Some(done) = done? {
                 return Ok(done);
             }
         }
         let why = "its upload was ended by another process, or by a rule of the bucket";
-        let failure = Failure::environment("writing", why).on(Subject::path(self.client.address(key)));
+        let failure = Failure::environment("writing", why).on(Subject::path(self.client.address(parts.key)));
         Err(failure.with_hint("run the same command again").into_io())
     }
 
-    /// Uploads a file in parts; returns whether the condition held, or `None` if the upload has vanished. `before` is the version that it
-    /// replaces.
-    fn upload(
-        &self,
-        key: &str,
-        (file, before): (&ReadFile, Option<&str>),
-        condition: Condition,
-    ) -> io::Result<Option<bool>> {
+    /// Uploads parts; returns whether the condition held, or `None` if the upload has vanished. `before` is the version that the object replaces.
+    fn upload(&self, parts: &Parts<'_>, before: Option<&str>, condition: Condition) -> io::Result<Option<bool>> {
+        let key = parts.key;
         let begun = self.expect(write(Method::POST, key, vec![("uploads", String::new())], Bytes::new()))?;
         let Some(upload) = answers::text_of(&begun.body, "UploadId").filter(|upload| !upload.is_empty()) else {
             return Err(self.explain(&Refusal::of_success(200, "without an upload"), Action::Write, key));
         };
-        let result = self
-            .send_parts(key, file, &upload)
-            .and_then(|tags| self.complete(key, (file, before), &upload, &tags, condition));
+        let result =
+            self.send_parts(parts, &upload).and_then(|tags| self.complete(parts, before, (&upload, &tags), condition));
         if !matches!(result, Ok(Some(true))) {
             // What cannot be removed now is found by the rules of the bucket for unfinished uploads.
             let _ = self.ask(write(Method::DELETE, key, vec![("uploadId", upload)], Bytes::new()));
@@ -146,24 +164,27 @@ impl S3Store {
     }
 
     /// Sends all parts and returns their tags, in order.
-    fn send_parts(&self, key: &str, file: &ReadFile, upload: &str) -> io::Result<Vec<String>> {
-        let size = part_bytes(file.len());
+    fn send_parts(&self, parts: &Parts<'_>, upload: &str) -> io::Result<Vec<String>> {
+        let size = parts.part_bytes;
+        let at_once = usize::try_from(MAX_PENDING_BYTES / size).unwrap_or_default().clamp(1, MAX_PARTS_AT_ONCE);
         let mut tags = Vec::new();
         let mut pending: VecDeque<PendingAnswer> = VecDeque::new();
         let take = |answer: PendingAnswer, tags: &mut Vec<String>| match finish(answer)? {
             Ok(answer) => {
-                tags.push(answer.header("etag").unwrap_or_default().to_owned());
+                // That of a copied part is in the body.
+                let tag = answer.header("etag").map(str::to_owned).or_else(|| answers::text_of(&answer.body, "ETag"));
+                tags.push(tag.unwrap_or_default());
                 Ok(())
             }
-            Err(refusal) => Err(self.explain(&refusal, Action::Write, key)),
+            Err(refusal) => Err(self.explain(&refusal, Action::Write, parts.key)),
         };
-        for (number, start) in (1u64..).zip((0..file.len()).step_by(usize::try_from(size).unwrap_or(usize::MAX))) {
-            if pending.len() == MAX_PARTS_AT_ONCE {
+        for (number, start) in (1u64..).zip((0..parts.bytes).step_by(usize::try_from(size).unwrap_or(usize::MAX))) {
+            if pending.len() == at_once {
                 pending.pop_front().map_or(Ok(()), |answer| take(answer, &mut tags))?;
             }
             let query = vec![("partNumber", number.to_string()), ("uploadId", upload.to_owned())];
-            let body = read_part(file, start, size.min(file.len() - start))?;
-            pending.push_back(self.begin_call(write(Method::PUT, key, query, body)));
+            let call = (parts.part)(start..parts.bytes.min(start + size))?;
+            pending.push_back(self.begin_call(Call { query, ..call }));
         }
         pending.into_iter().try_for_each(|answer| take(answer, &mut tags))?;
         Ok(tags)
@@ -172,12 +193,12 @@ impl S3Store {
     /// Makes an object of its parts. `before` is the version that it replaces.
     fn complete(
         &self,
-        key: &str,
-        (file, before): (&ReadFile, Option<&str>),
-        upload: &str,
-        tags: &[String],
+        parts: &Parts<'_>,
+        before: Option<&str>,
+        (upload, tags): (&str, &[String]),
         condition: Condition,
     ) -> io::Result<Option<bool>> {
+        let key = parts.key;
         let mut body = String::from("<CompleteMultipartUpload>");
         for (number, tag) in (1..).zip(tags) {
             let tag = quick_xml::escape::escape(tag.as_str());
@@ -198,7 +219,7 @@ impl S3Store {
             Some(refusal) if refusal.status == 412 => return Ok(Some(false)),
             Some(refusal) => return Err(self.explain(&refusal, Action::Write, key)),
         };
-        let there = self.head(key)?.ok().filter(|version| version.bytes == file.len());
+        let there = self.head(key)?.ok().filter(|version| version.bytes == parts.bytes);
         match there {
             // If the answer to an earlier try was lost, there is no such upload any more, but there is the object.
             Some(version) if !is_gone || Some(version.etag.as_str()) != before => Ok(Some(true)),

@@ -187,6 +187,9 @@ fn change(state: &mut State, request: &ReceivedRequest, fault: Option<&Fault>) -
     if request.headers.get("if-match").is_some_and(|wanted| tag.as_ref() != Some(wanted)) {
         return error(412, "PreconditionFailed");
     }
+    if request.headers.contains_key("x-amz-copy-source") {
+        return copy(state, request, &key, number);
+    }
     match (request.method.as_str(), number) {
         ("PUT", Some(number)) => _ = state.parts.insert(number, request.body.clone()),
         ("PUT", None) => _ = state.objects.insert(key, request.body.clone()),
@@ -205,6 +208,31 @@ fn change(state: &mut State, request: &ReceivedRequest, fault: Option<&Fault>) -
 
 fn tag_of(bytes: &[u8]) -> String {
     format!("\"{:x}\"", xxhash_rust::xxh3::xxh3_64(bytes))
+}
+
+/// Copies an object, or a range of it as a part.
+fn copy(state: &mut State, request: &ReceivedRequest, key: &str, part: Option<u32>) -> Reply {
+    let source = decode(&request.headers["x-amz-copy-source"]);
+    let Some(bytes) = state.objects.get(source.strip_prefix("b/").unwrap()).cloned() else {
+        return error(404, "NoSuchKey");
+    };
+    let tag = format!("\"{:x}\"", xxhash_rust::xxh3::xxh3_64(&bytes));
+    if request.headers["x-amz-copy-source-if-match"] != tag {
+        return error(412, "PreconditionFailed");
+    }
+    let reply = |name: &str| {
+        let body = format!("<{name}><ETag>\"copied\"</ETag></{name}>");
+        Reply { status: 200, headers: String::new(), body: body.into_bytes() }
+    };
+    let Some(number) = part else {
+        state.objects.insert(key.to_owned(), bytes);
+        return reply("CopyObjectResult");
+    };
+    let (start, end) =
+        request.headers["x-amz-copy-source-range"].strip_prefix("bytes=").unwrap().split_once('-').unwrap();
+    let range = start.parse::<usize>().unwrap()..end.parse::<usize>().unwrap() + 1;
+    state.parts.insert(number, bytes[range].to_vec());
+    reply("CopyPartResult")
 }
 
 fn object(state: &State, request: &ReceivedRequest, key: &str, fault: Option<&Fault>) -> Reply {

@@ -1,4 +1,5 @@
 mod chain;
+mod copy;
 
 use super::super::store_settings::RemoteSettings;
 use super::super::tests::server::{content, limits, Fault, ReceivedRequest, Server};

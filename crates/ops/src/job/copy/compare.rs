@@ -1,0 +1,153 @@
+//! Compares the files to copy with what is at their targets. Nothing is written before all of them were compared.
+
+use super::{CopyItem, CopyPlan, SkippedFiles, Target, FILES_AT_ONCE, WHAT};
+use crate::job::pool::run_units;
+use crate::job::task::TaskContext;
+use gristmill_core::text::grouped;
+use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_storage::files::{self, FileInfo};
+use gristmill_storage::location::is_remote;
+use gristmill_storage::read::open_any;
+use gristmill_storage::walk::Walk;
+use md5::{Digest as _, Md5};
+use std::collections::HashMap;
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+
+/// Targets in a store that are asked for one by one; more of them are looked for in a listing.
+const MAX_SINGLE_TARGETS: usize = 32;
+/// Bytes that are hashed at a time.
+const CHUNK: usize = 1 << 20;
+
+/// How a file compares with its target.
+enum Comparison {
+    /// It has to be copied.
+    Differs,
+    EqualMd5,
+    EqualSize,
+}
+
+/// Leaves out the files that need not be copied.
+///
+/// # Errors
+/// There are targets, and the plan does not state what to do with them.
+pub(super) fn compare(
+    plan: &CopyPlan,
+    target: &Target,
+    items: Vec<CopyItem>,
+    context: &TaskContext,
+) -> Outcome<(Vec<CopyItem>, SkippedFiles)> {
+    let there = existing_targets(target, &items, context)?;
+    let taken: Vec<&CopyItem> = items.iter().zip(&there).filter_map(|(item, there)| there.map(|_| item)).collect();
+    let of_folder =
+        |(item, there): (&'_ CopyItem, &Option<FileInfo>)| there.filter(FileInfo::is_dir).map(|_| item.to.clone());
+    if let Some(path) = items.iter().zip(&there).find_map(of_folder) {
+        return Err(Failure::usage(WHAT, "there is a folder of that name").on(Subject::path(path)));
+    }
+    match taken.first() {
+        Some(first) if !plan.if_changed && !plan.overwrite => return Err(refuse(first, taken.len())),
+        Some(_) if plan.if_changed => {}
+        _ => return Ok((items, SkippedFiles::default())),
+    }
+    let pairs: Vec<(CopyItem, Option<FileInfo>)> = items.into_iter().zip(there).collect();
+    let compared = run_units(&pairs, FILES_AT_ONCE, &context.cancel, |(item, there)| match there {
+        Some(there) => compare_file(item, there),
+        None => Ok(Comparison::Differs),
+    })?;
+    let mut skipped = SkippedFiles::default();
+    let mut left = Vec::new();
+    for ((item, _), comparison) in pairs.into_iter().zip(compared) {
+        match comparison {
+            Comparison::Differs => left.push(item),
+            Comparison::EqualMd5 => skipped.by_checksum += 1,
+            Comparison::EqualSize => skipped.by_size += 1,
+        }
+    }
+    Ok((left, skipped))
+}
+
+fn refuse(first: &CopyItem, count: usize) -> Failure {
+    let why = match count {
+        1 => "there is a file of that name already".to_owned(),
+        more => format!("there is a file of that name already, and at {} other targets, too", grouped(more as u64 - 1)),
+    };
+    Failure::usage(WHAT, why)
+        .on(Subject::path(&first.to))
+        .with_hint("--if-changed skips files that are equal and replaces the others, --force-overwrite replaces all")
+}
+
+/// Returns what is at each target.
+fn existing_targets(target: &Target, items: &[CopyItem], context: &TaskContext) -> Outcome<Vec<Option<FileInfo>>> {
+    let is_store = is_remote(&target.path);
+    if is_store && items.len() > MAX_SINGLE_TARGETS {
+        let mut there: HashMap<PathBuf, FileInfo> = HashMap::new();
+        for entry in Walk::new(&target.path) {
+            context.cancel.check()?;
+            match entry {
+                Ok(entry) if entry.kind().is_file() => {
+                    if let Ok(info) = entry.metadata() {
+                        there.insert(entry.into_path(), info);
+                    }
+                }
+                Ok(_) => {}
+                Err(error) => match error.io_error() {
+                    Some(error) if error.kind() == ErrorKind::NotFound => {}
+                    Some(error) => return Err(Failure::io("listing", &target.path, error)),
+                    None => return Err(Failure::environment("listing", error.to_string())),
+                },
+            }
+        }
+        return Ok(items.iter().map(|item| there.get(&item.to).copied()).collect());
+    }
+    let threads = if is_store { FILES_AT_ONCE } else { context.options.threads };
+    run_units(items, threads, &context.cancel, |item| {
+        let info = files::metadata(&item.to).or_else(|error| match error.kind() {
+            // A link that leads nowhere is something, too.
+            ErrorKind::NotFound => files::symlink_metadata(&item.to),
+            _ => Err(error),
+        });
+        match info {
+            // In a store, a key may be the beginning of others.
+            Ok(info) => Ok(Some(info).filter(|info| !(is_store && info.is_dir()))),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                let why = "a part of its path is a file, not a folder";
+                Err(Failure::usage(WHAT, why).on(Subject::path(&item.to)))
+            }
+            Err(error) => Err(Failure::io(WHAT, &item.to, &error)),
+        }
+    })
+}
+
+fn compare_file(item: &CopyItem, there: &FileInfo) -> Outcome<Comparison> {
+    if item.info.len() != there.len() || !there.is_file() {
+        return Ok(Comparison::Differs);
+    }
+    let checksums = match (stored_md5(&item.from)?, stored_md5(&item.to)?) {
+        (Some(from), None) if !is_remote(&item.to) => Some((from, md5_of(&item.to)?)),
+        (None, Some(to)) if !is_remote(&item.from) => Some((md5_of(&item.from)?, to)),
+        (Some(from), Some(to)) => Some((from, to)),
+        _ => None,
+    };
+    Ok(match checksums {
+        Some((from, to)) if from == to => Comparison::EqualMd5,
+        Some(_) => Comparison::Differs,
+        None => Comparison::EqualSize,
+    })
+}
+
+fn stored_md5(path: &Path) -> Outcome<Option<String>> {
+    files::stored_md5(path).map_err(|error| Failure::io("comparing", path, &error))
+}
+
+/// Returns the MD5 of a local file, in hexadecimal; empty if it cannot be read, which the copy reports.
+fn md5_of(path: &Path) -> Outcome<String> {
+    let Ok(file) = open_any(path) else { return Ok(String::new()) };
+    let (mut reader, mut hash, mut buffer) = (file.into_reader(), Md5::new(), vec![0; CHUNK]);
+    loop {
+        let count = reader.read(&mut buffer).map_err(|error| Failure::io("comparing", path, &error))?;
+        let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else { break };
+        hash.update(bytes);
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,129 @@
+//! Copies files between disks and stores: finds them, compares them with what is at their targets, and copies those that differ.
+
+mod compare;
+mod report;
+mod sources;
+mod transfer;
+
+#[cfg(test)]
+mod tests;
+
+use super::task::TaskContext;
+use super::Phase;
+use compare::compare;
+use gristmill_core::text::bytes;
+use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_storage::files::FileInfo;
+use gristmill_storage::location::{is_bucket, is_remote};
+use gristmill_storage::{files, space};
+pub use report::{CopyReport, PlannedCopy, SkippedFiles};
+use serde::{Deserialize, Serialize};
+use sources::find_items;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use transfer::copy_items;
+
+const WHAT: &str = "copying";
+/// Files that are copied, or asked for, at once if a store is involved.
+const FILES_AT_ONCE: usize = 32;
+
+/// What to copy, and where to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct CopyPlan {
+    /// [`PLAN_VERSION`](gristmill_core::plan::PLAN_VERSION).
+    pub version: u32,
+    /// Files, folders and patterns, on this machine or in stores.
+    pub sources: Vec<PathBuf>,
+    /// The file or folder to write. One with a slash at its end is a folder.
+    pub target: PathBuf,
+    /// Patterns of which a file has to fit one, unless there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub include: Vec<String>,
+    /// Patterns of which a file may fit none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<String>,
+    /// Skip files that are equal to their targets, and replace the other targets.
+    #[serde(default)]
+    pub if_changed: bool,
+    /// Replace all targets.
+    #[serde(default)]
+    pub overwrite: bool,
+}
+
+/// A file to copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct CopyItem {
+    from: PathBuf,
+    to: PathBuf,
+    info: FileInfo,
+}
+
+/// Where files are copied to.
+struct Target {
+    /// Without a slash at its end.
+    path: PathBuf,
+    /// Whether a single file is copied into it.
+    is_folder: bool,
+}
+
+impl Target {
+    fn of(plan: &CopyPlan) -> Outcome<Self> {
+        let path = files::without_slash(&plan.target);
+        let is_given_as_folder = plan.target.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let there = match files::metadata(&path) {
+            Ok(info) => Some(info),
+            // What is wrong with a path through a file is found when the targets are compared.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
+            Err(error) => return Err(Failure::io(WHAT, &path, &error)),
+        };
+        let is_folder = is_given_as_folder
+            || plan.sources.len() > 1
+            || is_bucket(&path)
+            || there.is_some_and(|there| there.is_dir());
+        let is_file = there.is_some_and(|there| !there.is_dir()) && !is_remote(&path);
+        if is_folder && is_file {
+            return Err(not_a_folder(&path));
+        }
+        Ok(Self { path, is_folder })
+    }
+}
+
+fn not_a_folder(path: &Path) -> Failure {
+    Failure::usage(WHAT, "it is a file, not a folder").on(Subject::path(path)).with_hint("give another target")
+}
+
+/// Copies according to a plan, or finds out what would be copied.
+pub(crate) fn run_copy(plan: &CopyPlan, is_written: bool, context: &TaskContext) -> Outcome<CopyReport> {
+    context.phase_of(Phase::Open, "file", "looking for files");
+    let target = Target::of(plan)?;
+    let items = find_items(plan, &target, context)?;
+    let (items, skipped) = compare(plan, &target, items, context)?;
+    let mut report = CopyReport { target: target.path.clone(), skipped, ..CopyReport::default() };
+    if is_written {
+        check_space(&target, &items)?;
+        report.count(&copy_items(&target, &items, context)?);
+    } else {
+        report.plan(items);
+    }
+    report.problems = context.problems.to_vec();
+    report.counts = context.problems.counts();
+    report.elapsed = context.elapsed();
+    Ok(report)
+}
+
+/// Checks that a target on this machine has the space for the files.
+fn check_space(target: &Target, items: &[CopyItem]) -> Outcome<()> {
+    if is_remote(&target.path) {
+        return Ok(());
+    }
+    let needed: u64 = items.iter().map(|item| item.info.len()).sum();
+    let free = space::free_bytes(&target.path)?;
+    match needed > free {
+        true => {
+            let why = format!("{} are needed, and {} are free", bytes(needed), bytes(free));
+            Err(Failure::environment(WHAT, why).on(Subject::path(&target.path)).with_hint("free some space"))
+        }
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,118 @@
+//! The result of a copy.
+
+use super::transfer::CopiedFile;
+use super::CopyItem;
+use crate::job::report::{Report, ReportLine};
+use gristmill_core::text::{bytes, count, display_safe};
+use gristmill_core::{Problem, ProblemKind, Severity};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Limit of files printed individually.
+const MAX_PRINTED_FILES: usize = 40;
+
+/// Files that were not copied because they are equal to their targets, by what was compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SkippedFiles {
+    /// Files of equal size and checksum.
+    pub by_checksum: u64,
+    /// Files of equal size, of which a checksum is not known.
+    pub by_size: u64,
+}
+
+/// A file that would be copied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PlannedCopy {
+    /// Where it is.
+    pub from: PathBuf,
+    /// Where it would be.
+    pub to: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// Result of a copy.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct CopyReport {
+    /// The file or folder that was written.
+    pub target: PathBuf,
+    /// Number of files that were copied.
+    pub files: u64,
+    /// Their size.
+    pub bytes: u64,
+    /// Number of those that the store copied itself.
+    pub files_copied_by_store: u64,
+    /// Files that were not copied because they are equal to their targets.
+    pub skipped: SkippedFiles,
+    /// Files that a preview lists.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub planned: Vec<PlannedCopy>,
+    /// Problems and notes, the first 1,000 of each severity.
+    pub problems: Vec<Problem>,
+    /// Counts of all problems and notes.
+    #[serde(skip)]
+    pub counts: Vec<(Severity, ProblemKind, u64)>,
+    /// Wall time.
+    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
+    pub elapsed: Duration,
+}
+
+impl CopyReport {
+    /// Adds the files that were copied.
+    pub(super) fn count(&mut self, copied: &[CopiedFile]) {
+        self.files = copied.len() as u64;
+        self.bytes = copied.iter().map(|file| file.bytes).sum();
+        self.files_copied_by_store = copied.iter().filter(|file| file.is_by_store).count() as u64;
+    }
+
+    /// Adds the files that would be copied.
+    pub(super) fn plan(&mut self, items: Vec<CopyItem>) {
+        self.files = items.len() as u64;
+        self.bytes = items.iter().map(|item| item.info.len()).sum();
+        let planned =
+            items.into_iter().map(|item| PlannedCopy { bytes: item.info.len(), from: item.from, to: item.to });
+        self.planned = planned.collect();
+    }
+}
+
+fn shown(path: &Path) -> String {
+    display_safe(&path.to_string_lossy()).into_owned()
+}
+
+impl Report for CopyReport {
+    fn lines(&self, is_preview: bool) -> Vec<ReportLine> {
+        let files = format!("{} of {} to {}", count(self.files, "file"), bytes(self.bytes), shown(&self.target));
+        let mut lines: Vec<ReportLine> = Vec::new();
+        if is_preview {
+            let planned = self.planned.iter().take(MAX_PRINTED_FILES);
+            lines.extend(planned.map(|copy| ReportLine::plain(format!("{} → {}", shown(&copy.from), shown(&copy.to)))));
+            if self.planned.len() > MAX_PRINTED_FILES {
+                let more = count((self.planned.len() - MAX_PRINTED_FILES) as u64, "more file");
+                lines.push(ReportLine::plain(format!("… and {more}: --json lists all of them")));
+            }
+            lines.push(ReportLine::plain(format!("Would copy {files}. Nothing was written.")));
+        } else {
+            let by_store = match self.files_copied_by_store {
+                0 => String::new(),
+                count if count == self.files => ", all by the store itself".to_owned(),
+                count => format!(", {count} of them by the store itself"),
+            };
+            lines.push(ReportLine::good("Copied", format!(" {files}{by_store}.")));
+        }
+        let skipped = [(self.skipped.by_checksum, "checksums"), (self.skipped.by_size, "sizes")];
+        let skipped = skipped.into_iter().filter(|(number, _)| *number > 0);
+        lines.extend(skipped.map(|(number, what)| {
+            ReportLine::plain(format!("Skipped {} with {what} equal to those of the targets.", count(number, "file")))
+        }));
+        lines
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn findings(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
+        (&self.problems, &self.counts)
+    }
+}

@@ -1,0 +1,291 @@
+//! Finds the files to copy, and the path that each of them gets.
+
+use super::{not_a_folder, CopyItem, CopyPlan, Target, WHAT};
+use crate::job::task::TaskContext;
+use gristmill_core::text::display_safe;
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
+use gristmill_data::source::documents::Glob;
+use gristmill_storage::files::{self, FileInfo};
+use gristmill_storage::location::{is_remote, RemoteUrl};
+use gristmill_storage::run_folder::is_beside_output;
+use gristmill_storage::walk::{Walk, WalkEntry, WalkError};
+use std::collections::{HashMap, HashSet};
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
+
+/// Maximum length of a name of a file system, and of a key of a store, in bytes.
+const MAX_NAME_BYTES: usize = 255;
+const MAX_KEY_BYTES: usize = 1024;
+/// Name of the run folder in a folder that files are copied into.
+pub(super) const OWN_NAME: &str = "cp";
+
+/// Finds the files that a plan copies. What cannot be copied is reported as a problem.
+///
+/// # Errors
+/// A source does not exist, or nothing fits; two files have the same target.
+pub(super) fn find_items(plan: &CopyPlan, target: &Target, context: &TaskContext) -> Outcome<Vec<CopyItem>> {
+    let mut search = Search { filter: NameFilter::new(plan)?, target, context, items: Vec::new(), filtered: 0 };
+    for source in &plan.sources {
+        context.cancel.check()?;
+        search.add_source(source)?;
+    }
+    if search.items.is_empty() && search.filtered > 0 {
+        let failure = Failure::usage(WHAT, "no file fits --include and --exclude").of_kind(ProblemKind::MatchesNothing);
+        return Err(failure.with_hint("a pattern with a slash is compared with the path below the source"));
+    }
+    let items = search.items;
+    refuse_equal_targets(&items)?;
+    match is_remote(&target.path) {
+        true => Ok(items),
+        false => without_folder_names(items, context),
+    }
+}
+
+struct Search<'a> {
+    filter: NameFilter,
+    target: &'a Target,
+    context: &'a TaskContext,
+    items: Vec<CopyItem>,
+    /// Files that the patterns leave out.
+    filtered: u64,
+}
+
+impl Search<'_> {
+    fn add_source(&mut self, source: &Path) -> Outcome<()> {
+        match files::metadata(source) {
+            Ok(info) if info.is_dir() => {
+                refuse_overlap(source, &self.target.path, |target, source| target.starts_with(source))?;
+                self.add_folder(source, None)
+            }
+            Ok(info) if info.is_file() => {
+                let name = PathBuf::from(source.file_name().unwrap_or_default());
+                let to = match self.target.is_folder {
+                    true => self.target.path.join(&name),
+                    false => self.target.path.clone(),
+                };
+                refuse_overlap(source, &to, |target, source| target == source)?;
+                self.add_file(source.to_owned(), &name, to, info)
+            }
+            Ok(info) => {
+                let why = format!("it is {}, not a file", info.kind.noun());
+                Err(Failure::environment("opening", why).on(Subject::path(source)))
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => self.add_pattern(source),
+            Err(error) => Err(Failure::io("opening", source, &error)),
+        }
+    }
+
+    /// Adds the files that fit a pattern; their names are those below its first part without wildcards.
+    fn add_pattern(&mut self, source: &Path) -> Outcome<()> {
+        let missing = || Failure::io("opening", source, &ErrorKind::NotFound.into());
+        let Some((base, pattern)) = split_pattern(source) else { return Err(missing()) };
+        let glob = parse_glob(&pattern, &source.to_string_lossy())?;
+        let before = self.items.len() as u64 + self.filtered;
+        refuse_overlap(&base, &self.target.path, |target, source| target == source)?;
+        if files::try_exists(&base).map_err(|error| Failure::io("opening", &base, &error))? {
+            // Without `**`, what is deeper cannot fit.
+            let depth = if pattern.contains("**") { usize::MAX } else { pattern.split('/').count() };
+            self.add_folder(&base, Some((&glob, depth)))?;
+        }
+        match self.items.len() as u64 + self.filtered > before {
+            true => Ok(()),
+            false => {
+                let failure = Failure::usage(WHAT, "no file fits the pattern").of_kind(ProblemKind::MatchesNothing);
+                let hint = "* stays within a folder: **/*.tar looks into all of them";
+                Err(failure.on(Subject::path(source)).with_hint(hint))
+            }
+        }
+    }
+
+    /// Adds the files below a folder; of those, only what fits a pattern.
+    fn add_folder(&mut self, folder: &Path, pattern: Option<(&Glob, usize)>) -> Outcome<()> {
+        if !self.target.is_folder && files::is_file(&self.target.path) && !is_remote(&self.target.path) {
+            return Err(not_a_folder(&self.target.path));
+        }
+        let depth = pattern.map_or(usize::MAX, |(_, depth)| depth);
+        let walk = Walk::new(folder).sorted().max_depth(depth).report_invalid_keys();
+        let (mut folders, mut parents) = (Vec::new(), HashSet::new());
+        for entry in walk.filter_entry(|entry| !is_own_folder(entry)) {
+            self.context.cancel.check()?;
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    self.report_walk_error(folder, &error)?;
+                    continue;
+                }
+            };
+            parents.extend(entry.path().parent().map(Path::to_owned));
+            if entry.kind().is_dir() {
+                folders.push(entry.into_path());
+            } else if entry.kind().is_file() {
+                let name = entry.path().strip_prefix(folder).unwrap_or(entry.path()).to_owned();
+                if pattern.is_none_or(|(glob, _)| glob.fits(&name.to_string_lossy())) {
+                    let info = entry.metadata();
+                    let info = info.map_err(|error| Failure::environment("opening", error.to_string()))?;
+                    let to = self.target.path.join(&name);
+                    self.add_file(entry.into_path(), &name, to, info)?;
+                }
+            } else if pattern.is_none() {
+                let message = format!("it is {}, not a file, and is not copied", entry.kind().noun());
+                self.report(Problem::problem(ProblemKind::NotAFile, Subject::path(entry.path()), message))?;
+            }
+        }
+        // What is in folders at the depth of the pattern is not known.
+        let empty = folders.iter().filter(|path| pattern.is_none() && !parents.contains(*path));
+        empty.into_iter().try_for_each(|path| {
+            let message = "it is empty, and is left out";
+            self.report(Problem::note(ProblemKind::Other, Subject::path(path), message))
+        })
+    }
+
+    fn add_file(&mut self, from: PathBuf, name: &Path, to: PathBuf, info: FileInfo) -> Outcome<()> {
+        if !self.filter.chooses(&name.to_string_lossy()) {
+            self.filtered += 1;
+            return Ok(());
+        }
+        match why_no_target(name, &self.target.path, &to) {
+            Some(why) => {
+                let problem =
+                    Problem::problem(ProblemKind::BadName, Subject::path(&from), format!("{why}, so it is not copied"));
+                self.report(problem.with_hint("copy it under another name"))
+            }
+            None => {
+                self.items.push(CopyItem { from, to, info });
+                Ok(())
+            }
+        }
+    }
+
+    fn report_walk_error(&self, root: &Path, error: &WalkError) -> Outcome<()> {
+        let path = error.path().unwrap_or(root);
+        let failure = match (error.loop_ancestor(), error.io_error()) {
+            (Some(ancestor), _) => {
+                let why = format!("the link leads back to {}", display_safe(&ancestor.to_string_lossy()));
+                Failure::environment("reading", why).on(Subject::path(path))
+            }
+            // Nothing can be listed.
+            (None, Some(error)) if path == root => return Err(Failure::io("listing", path, error)),
+            (None, Some(error)) => Failure::io("reading", path, error),
+            (None, None) => Failure::environment("reading", error.to_string()).on(Subject::path(path)),
+        };
+        let problem =
+            Problem::problem(ProblemKind::Unreadable, failure.subject, format!("{}, so it is not copied", failure.why));
+        self.report(match failure.hint {
+            Some(hint) => problem.with_hint(hint),
+            None => problem,
+        })
+    }
+
+    fn report(&self, problem: Problem) -> Outcome<()> {
+        self.context.problems.report(problem)
+    }
+}
+
+/// Whether an entry is the run folder of a copy.
+fn is_own_folder(entry: &WalkEntry) -> bool {
+    entry.kind().is_dir() && entry.file_name() == "cp.gristmill" && is_beside_output(entry.path())
+}
+
+/// Returns the part of a path before the first component with a wildcard, and the rest; `None` if there is none.
+fn split_pattern(path: &Path) -> Option<(PathBuf, String)> {
+    let text = path.to_str()?;
+    let has_wildcard = |name: &str| name.contains(['*', '?', '[']);
+    // The address of a bucket is no part of the pattern.
+    let from = RemoteUrl::parse(path).map_or(0, |url| url.scheme.name.len() + "://".len() + url.bucket.len());
+    let start =
+        text.get(from..)?.split_inclusive('/').take_while(|name| !has_wildcard(name)).map(str::len).sum::<usize>()
+            + from;
+    let (base, pattern) = text.split_at_checked(start).filter(|(_, pattern)| !pattern.is_empty())?;
+    let base = if base.is_empty() { Path::new(".") } else { Path::new(base) };
+    Some((files::without_slash(base), pattern.to_owned()))
+}
+
+/// Parses a pattern; `shown` is what messages call it.
+fn parse_glob(pattern: &str, shown: &str) -> Outcome<Glob> {
+    Glob::new(pattern)
+        .map_err(|failure| Failure { what: "reading the pattern".to_owned(), ..failure }.on(Subject::field(shown)))
+}
+
+/// Fails if source and target are the same, or one is in the other, as the comparison of their paths without links says.
+fn refuse_overlap(source: &Path, target: &Path, is_overlap: fn(&Path, &Path) -> bool) -> Outcome<()> {
+    match is_overlap(&resolve(target), &resolve(source)) {
+        true => Err(Failure::usage(WHAT, "the target is the source, or is in it")
+            .on(Subject::path(target))
+            .with_hint("give another target")),
+        false => Ok(()),
+    }
+}
+
+/// Returns a path without links, of which the end may not exist.
+fn resolve(path: &Path) -> PathBuf {
+    let absolute = files::absolute(path).unwrap_or_else(|_| path.to_owned());
+    if is_remote(path) {
+        return absolute;
+    }
+    let there = absolute.ancestors().find_map(|folder| Some((folder, files::canonicalize(folder).ok()?)));
+    match there {
+        Some((folder, real)) => real.join(absolute.strip_prefix(folder).unwrap_or(Path::new(""))),
+        None => absolute,
+    }
+}
+
+/// Returns the reason why a file of this name cannot be below the target.
+fn why_no_target(name: &Path, root: &Path, to: &Path) -> Option<&'static str> {
+    if is_remote(root) {
+        // What is not UTF-8 would not be an address.
+        let Some(url) = RemoteUrl::parse(to) else { return Some("its name is not valid UTF-8, which keys have to be") };
+        return (url.key.len() > MAX_KEY_BYTES).then_some("its key would be longer than 1,024 bytes");
+    }
+    let is_long = |part: Component<'_>| part.as_os_str().len() > MAX_NAME_BYTES;
+    name.components().any(is_long).then_some("a part of its key is longer than a file name may be")
+}
+
+fn refuse_equal_targets(items: &[CopyItem]) -> Outcome<()> {
+    let mut sources: HashMap<&Path, &Path> = HashMap::with_capacity(items.len());
+    for item in items {
+        if let Some(other) = sources.insert(&item.to, &item.from) {
+            let shown = |path: &Path| display_safe(&path.to_string_lossy()).into_owned();
+            let why = format!("{} and {} would both become this file", shown(other), shown(&item.from));
+            let failure = Failure::usage(WHAT, why).on(Subject::path(&item.to));
+            return Err(failure.with_hint("copy them into different folders"));
+        }
+    }
+    Ok(())
+}
+
+/// Leaves out files whose names are also folders of others: keys allow that, file systems do not.
+fn without_folder_names(items: Vec<CopyItem>, context: &TaskContext) -> Outcome<Vec<CopyItem>> {
+    let folders: HashSet<PathBuf> =
+        items.iter().flat_map(|item| item.to.ancestors().skip(1)).map(Path::to_owned).collect();
+    let (bad, good): (Vec<_>, Vec<_>) = items.into_iter().partition(|item| folders.contains(&item.to));
+    bad.into_iter().try_for_each(|item| {
+        let message = "other keys have it as their folder, so it is not copied: here, one name is a file or a folder";
+        context.problems.report(Problem::problem(ProblemKind::BadName, Subject::path(item.from), message))
+    })?;
+    Ok(good)
+}
+
+/// Chooses files by their names below a source.
+struct NameFilter {
+    include: Vec<Glob>,
+    exclude: Vec<Glob>,
+}
+
+impl NameFilter {
+    fn new(plan: &CopyPlan) -> Outcome<Self> {
+        let parse = |pattern: &String| {
+            // A pattern without a slash is for names in every folder.
+            let full = if pattern.contains('/') { pattern.clone() } else { format!("**/{pattern}") };
+            parse_glob(&full, pattern)
+        };
+        Ok(Self {
+            include: plan.include.iter().map(parse).collect::<Outcome<_>>()?,
+            exclude: plan.exclude.iter().map(parse).collect::<Outcome<_>>()?,
+        })
+    }
+
+    fn chooses(&self, name: &str) -> bool {
+        let fits = |globs: &[Glob]| globs.iter().any(|glob| glob.fits(name));
+        (self.include.is_empty() || fits(&self.include)) && !fits(&self.exclude)
+    }
+}

@@ -1,0 +1,94 @@
+//! Copies objects within the store: small ones by one request, others in parts.
+
+use super::client::{Action, Call};
+use super::signature::encode;
+use super::version::{plain_etag, ObjectVersion};
+use super::write::{write, Parts, MAX_PARTS};
+use super::S3Store;
+use crate::store::{Condition, WatchBytes};
+use bytes::Bytes;
+use reqwest::Method;
+use std::io;
+use std::ops::Range;
+
+/// Maximum size of an object that is copied by one request, in bytes. The store allows 5 GiB, but many answer only when all is copied.
+const MAX_COPY_BYTES: u64 = 512 << 20;
+/// Minimum size of a part that is copied, in bytes.
+const MIN_PART_BYTES: u64 = 128 << 20;
+
+/// Returns the size of the parts of an object.
+fn part_bytes(size: u64) -> u64 {
+    MIN_PART_BYTES.max((2 * size / MAX_PARTS).next_multiple_of(1 << 20))
+}
+
+impl S3Store {
+    /// Copies an object of any bucket, of the version that it has now. Returns `false` if the store refuses that.
+    pub(super) fn copy_object(&self, (source, from): (&Self, &str), to: &str, watch: &WatchBytes) -> io::Result<bool> {
+        // What cannot be asked for is found when the object is read.
+        let Ok(version) = source.head(from)? else { return Ok(false) };
+        match version.bytes <= MAX_COPY_BYTES {
+            true => self.copy_whole((source, from), &version, to, watch),
+            false => self.copy_parts((source, from), &version, (to, part_bytes(version.bytes)), watch),
+        }
+    }
+
+    fn copy_whole(
+        &self,
+        (source, from): (&Self, &str),
+        version: &ObjectVersion,
+        to: &str,
+        watch: &WatchBytes,
+    ) -> io::Result<bool> {
+        self.forget(to);
+        let call = Call { ending: Some("</CopyObjectResult>"), ..copy((source, from), version, to, None) };
+        match self.ask(call)? {
+            Ok(_) => watch(version.bytes).map(|()| true),
+            Err(refusal) if refusal.status == 412 => Err(source.explain(&refusal, Action::Read, from)),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Copies an object in parts of a size.
+    pub(super) fn copy_parts(
+        &self,
+        (source, from): (&Self, &str),
+        version: &ObjectVersion,
+        (to, part_bytes): (&str, u64),
+        watch: &WatchBytes,
+    ) -> io::Result<bool> {
+        self.forget(to);
+        let part = |range: Range<u64>| {
+            watch(range.end - range.start)?;
+            let call = copy((source, from), version, to, Some(range));
+            Ok(Call { ending: Some("</CopyPartResult>"), ..call })
+        };
+        let parts = Parts { key: to, bytes: version.bytes, part_bytes, part: &part };
+        self.make_of_parts(&parts, Condition::Always)
+    }
+
+    /// Returns the MD5 of an object, which is the tag of one that was put by one request.
+    pub(super) fn md5_of(&self, key: &str) -> io::Result<Option<String>> {
+        let etag = match self.known_version(key) {
+            Some(version) => version.etag,
+            None => match self.head(key)? {
+                Ok(version) => version.etag,
+                Err(refusal) if refusal.is_missing_object() => return Err(io::ErrorKind::NotFound.into()),
+                Err(refusal) => return Err(self.explain(&refusal, Action::Read, key)),
+            },
+        };
+        let etag = plain_etag(&etag);
+        let is_md5 = etag.len() == 32 && etag.bytes().all(|byte| byte.is_ascii_hexdigit());
+        Ok(is_md5.then(|| etag.to_ascii_lowercase()))
+    }
+}
+
+/// Returns the request that copies an object, or a range of it.
+fn copy((source, from): (&S3Store, &str), version: &ObjectVersion, to: &str, range: Option<Range<u64>>) -> Call {
+    let address = format!("{}/{}", source.client.bucket, encode(from, "/"));
+    let mut headers = vec![("x-amz-copy-source", address)];
+    let etag = plain_etag(&version.etag);
+    headers.extend((!etag.is_empty()).then(|| ("x-amz-copy-source-if-match", format!("\"{etag}\""))));
+    let bytes = range.map(|range| format!("bytes={}-{}", range.start, range.end.saturating_sub(1)));
+    headers.extend(bytes.map(|bytes| ("x-amz-copy-source-range", bytes)));
+    Call { headers, ..write(Method::PUT, to, Vec::new(), Bytes::new()) }
+}

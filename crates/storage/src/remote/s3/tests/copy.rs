@@ -1,0 +1,82 @@
+//! Copies within the store, and checksums that it knows.
+
+use super::*;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+fn copy(store: &S3Store, from: &str, to: &str) -> io::Result<(bool, u64)> {
+    let count = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&count);
+    let watch = move |bytes| {
+        counted.fetch_add(bytes, Ordering::Relaxed);
+        Ok(())
+    };
+    let (from, to) = (path(from), path(to));
+    let copied = store.copy(&RemoteUrl::parse(&from).unwrap(), &RemoteUrl::parse(&to).unwrap(), &watch)?;
+    Ok((copied, count.load(Ordering::Relaxed)))
+}
+
+#[test]
+fn an_object_is_copied_by_the_store() {
+    let server = Server::start(&[("a b/\u{e4}+%", b"content"), ("old", b"old")]);
+    let store = store(&server);
+    let answer = |status, body: &str| Fault::Answer(status, String::new(), body.to_owned());
+    // An answer with an error in it, one that is lost, and one that ends early are asked for again.
+    let error = "<Error><Code>InternalError</Code></Error>";
+    for fault in [None, Some(answer(200, error)), Some(Fault::Cut(0)), Some(Fault::Cut(20)), Some(answer(503, ""))] {
+        fault.into_iter().for_each(|fault| server.fault("PUT", fault));
+        assert_eq!(copy(&store, "a b/\u{e4}+%", "old").unwrap(), (true, 7));
+        assert_eq!(read(&store, "old").unwrap(), b"content");
+        server.state.lock().unwrap().objects.insert("old".to_owned(), b"old".to_vec());
+    }
+    let request = server.requests().into_iter().rfind(|request| request.method == "PUT").unwrap();
+    assert!(request.headers["authorization"].contains("x-amz-copy-source;x-amz-copy-source-if-match"));
+    assert!(request.body.is_empty());
+}
+
+#[test]
+fn what_the_store_does_not_copy_is_left_to_the_caller() {
+    let server = Server::start(&[("k", b"abc")]);
+    let store = store(&server);
+    for (status, code) in [(403, "AccessDenied"), (501, "NotImplemented"), (400, "InvalidRequest")] {
+        server.fault("PUT", refuse(status, code));
+        assert_eq!(copy(&store, "k", "l").unwrap(), (false, 0), "{code}");
+    }
+    assert!(!copy(&store, "missing", "l").unwrap().0);
+    assert_eq!(info(&store, "l").unwrap(), None);
+    server.fault("PUT", refuse(412, "PreconditionFailed"));
+    let failure = failure(copy(&store, "k", "l").unwrap_err());
+    assert_eq!(failure.kind, Some(gristmill_core::ProblemKind::ChangedDuringScan));
+}
+
+#[test]
+fn large_objects_are_copied_in_parts() {
+    let bytes = content(2500);
+    let server = Server::start(&[("k", &bytes)]);
+    let store = store(&server);
+    let version = store.head("k").unwrap().unwrap();
+    server.fault("/b/l?partNumber=2", refuse(503, "SlowDown"));
+    assert!(store.copy_parts((&store, "k"), &version, ("l", 1000), &|_| Ok(())).unwrap());
+    assert_eq!(read(&store, "l").unwrap(), bytes);
+    let complete = server.requests().into_iter().rfind(|request| request.method == "POST").unwrap();
+    assert_eq!(String::from_utf8(complete.body).unwrap().matches("copied").count(), 3);
+    let stop = |_| Err(Failure::cancelled().into_io());
+    assert!(store.copy_parts((&store, "k"), &version, ("m", 1000), &stop).is_err());
+    assert!(server.state.lock().unwrap().parts.is_empty());
+    assert_eq!(info(&store, "m").unwrap(), None);
+}
+
+#[test]
+fn the_tag_of_an_object_that_was_put_whole_is_its_md5() {
+    let server = Server::start(&[("k", b"abc")]);
+    let store = store(&server);
+    let address = path("k");
+    let md5 = |tag: &str| {
+        let header = format!("ETag: \"{tag}\"\r\n");
+        server.fault("HEAD", Fault::Answer(200, header, String::new()));
+        store.forget("k");
+        store.md5(&RemoteUrl::parse(&address).unwrap()).unwrap()
+    };
+    assert_eq!(md5("900150983CD24FB0D6963F7D28E17F72").unwrap(), "900150983cd24fb0d6963f7d28e17f72");
+    assert_eq!(md5("900150983cd24fb0d6963f7d28e17f72-2"), None);
+    assert_eq!(md5("0x8D"), None);
+}

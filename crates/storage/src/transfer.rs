@@ -1,0 +1,208 @@
+//! Copies one file to another place, on this machine or in a store, where it appears only whole.
+
+use super::fs::Fs;
+use super::location::{is_remote, RemoteUrl};
+use super::publish::place_file;
+use super::read::{open_any, ReadFile};
+use super::store::{store_of, Condition, Content, RangeRead, WatchBytes};
+use gristmill_core::problem::ProblemKind;
+use gristmill_core::{Failure, Outcome, Subject};
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+const WHAT: &str = "copying";
+/// Bytes that are copied at a time.
+const CHUNK: usize = 1 << 20;
+/// Maximum numbers of bytes in memory for an object that is read, and for one that is put.
+const MAX_READ_BYTES: u64 = 40 << 20;
+const MAX_PUT_BYTES: u64 = 80 << 20;
+
+/// Why a file was not copied.
+#[derive(Debug)]
+pub enum CopyFailure {
+    /// The reason concerns this file: it cannot be read, or has changed meanwhile.
+    ThisFile(Failure),
+    /// The reason concerns the other files, too.
+    AllFiles(Failure),
+}
+
+/// Returns the memory that [`copy_file`] needs at most, in bytes.
+pub fn copy_memory(from: &Path, to: &Path, bytes: u64) -> u64 {
+    let of_side = |path: &Path, most: u64| if is_remote(path) { most.min(bytes) } else { 0 };
+    CHUNK as u64 + of_side(from, MAX_READ_BYTES) + of_side(to, MAX_PUT_BYTES)
+}
+
+/// Lets the store copy an object, and replace one that is there. Returns whether it can do that; if not, nothing has changed. `watch` is called with
+/// each number of copied bytes, and may end the copy.
+pub fn copy_in_store(from: &Path, to: &Path, watch: &WatchBytes) -> Result<bool, CopyFailure> {
+    let (Some(source), Some(target)) = (RemoteUrl::parse(from), RemoteUrl::parse(to)) else { return Ok(false) };
+    if source.scheme.usual != target.scheme.usual {
+        return Ok(false);
+    }
+    store_of(&target).and_then(|store| store.copy(&source, &target, watch)).map_err(|error| {
+        let failure = Failure::io(WHAT, from, &error);
+        match failure.kind {
+            Some(ProblemKind::ChangedDuringScan) => CopyFailure::ThisFile(failure),
+            _ => CopyFailure::AllFiles(failure),
+        }
+    })
+}
+
+/// Reads a file and writes it to another path, where it replaces one that is there. `draft` is the path of the unfinished file, for targets on this
+/// machine; the folder of the target exists. `watch` is called with each number of bytes that were read, and may end the copy.
+pub fn copy_file(
+    fs: &dyn Fs,
+    from: &Path,
+    to: &Path,
+    draft: &Path,
+    watch: &Arc<WatchBytes>,
+) -> Result<(), CopyFailure> {
+    let file = open_any(from).map_err(|failure| of_source(from, failure))?;
+    let failed = Arc::new(Mutex::new(None));
+    let (info, watch) = (file.info(), Arc::clone(watch));
+    let reader = SourceReader { file, watch, failed: Arc::clone(&failed) };
+    let source = ReadFile::of_ranges(from, info, Box::new(reader));
+    let written = match RemoteUrl::parse(to) {
+        Some(url) => store_of(&url)
+            .and_then(|store| store.put(&url, Content::File(&source), Condition::Always))
+            .map_err(|error| Failure::io("writing", to, &error))
+            .map(drop),
+        None => write_draft(fs, &source, draft).and_then(|()| place_file(fs, draft, to, source.mode())),
+    };
+    written.map_err(|failure| {
+        if !is_remote(to) {
+            // The failure that is being returned is more useful than one of the cleanup.
+            let _ = fs.remove_file(draft);
+        }
+        match failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(failure) => of_source(from, failure),
+            None => CopyFailure::AllFiles(failure),
+        }
+    })
+}
+
+/// Returns the failure of a source. A store that refuses one object may have others; one that cannot be reached has none.
+fn of_source(from: &Path, failure: Failure) -> CopyFailure {
+    let is_of_file = !is_remote(from) || failure.kind.is_some() || failure.is_missing();
+    match is_of_file && !failure.is_cancelled() {
+        true => CopyFailure::ThisFile(failure),
+        false => CopyFailure::AllFiles(failure),
+    }
+}
+
+fn write_draft(fs: &dyn Fs, source: &ReadFile, draft: &Path) -> Outcome<()> {
+    let mut file = fs.create_file(draft)?;
+    let (mut buffer, mut at) = (vec![0; CHUNK], 0);
+    loop {
+        let count = source.read_at(&mut buffer, at).map_err(|error| Failure::io("reading", source.path(), &error))?;
+        let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else { break };
+        file.write_all(bytes)?;
+        at += count as u64;
+    }
+    file.close()?;
+    Ok(())
+}
+
+/// A file that is read by a copy, all of one version.
+struct SourceReader {
+    file: ReadFile,
+    watch: Arc<WatchBytes>,
+    /// The first failure of a read.
+    failed: Arc<Mutex<Option<Failure>>>,
+}
+
+impl SourceReader {
+    fn read(&self, buffer: &mut [u8], offset: u64) -> Outcome<()> {
+        let path = self.file.path();
+        let failed = |error: io::Error| Failure::io("reading", path, &error);
+        let read = self.file.read_exact_at(buffer, offset);
+        let is_short = matches!(&read, Err(error) if error.kind() == io::ErrorKind::UnexpectedEof);
+        let is_last = offset + buffer.len() as u64 == self.file.len();
+        if is_short || is_last && self.file.stamp().map_err(failed)? != self.file.info().stamp {
+            let failure = Failure::environment("reading", "it changed while it was read");
+            let failure = failure.of_kind(ProblemKind::ChangedDuringScan).on(Subject::path(path));
+            return Err(failure.with_hint("wait until nothing writes it, and run the same command again"));
+        }
+        read.and_then(|()| (self.watch)(buffer.len() as u64)).map_err(failed)
+    }
+}
+
+impl RangeRead for SourceReader {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.read(buffer, offset).map_err(|failure| {
+            let error = failure.clone().into_io();
+            self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+            error
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::RealFs;
+    use crate::memory_store::put;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    fn copy(from: &Path, to: &Path, draft: &Path) -> Result<u64, CopyFailure> {
+        let count = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&count);
+        let watch: Arc<WatchBytes> = Arc::new(move |bytes| {
+            counted.fetch_add(bytes, Ordering::Relaxed);
+            Ok(())
+        });
+        copy_file(&RealFs, from, to, draft, &watch).map(|()| count.load(Ordering::Relaxed))
+    }
+
+    #[test]
+    fn files_and_objects_are_copied_in_every_direction() {
+        let dir = tempfile::tempdir().unwrap();
+        let (local, back, draft) = (dir.path().join("a"), dir.path().join("b"), dir.path().join("draft"));
+        for bytes in [Vec::new(), vec![7; 3 * CHUNK + 5]] {
+            std::fs::write(&local, &bytes).unwrap();
+            let size = bytes.len() as u64;
+            let (one, two) = (Path::new("mem://transfer/one"), Path::new("mem://transfer/two"));
+            for (from, to) in
+                [(local.as_path(), one), (one, two), (two, back.as_path()), (&back, &dir.path().join("c"))]
+            {
+                assert_eq!(copy(from, to, &draft).unwrap(), size, "{}", to.display());
+                assert!(crate::files::read(to).unwrap() == bytes, "{}", to.display());
+            }
+            assert!(!draft.exists());
+            assert!(!copy_in_store(one, two, &|_| Ok(())).unwrap(), "memory does not copy itself");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_leaves_no_target() {
+        let dir = tempfile::tempdir().unwrap();
+        let (local, draft) = (dir.path().join("a"), dir.path().join("draft"));
+        let missing = copy(Path::new("mem://transfer/missing"), &local, &draft);
+        assert!(matches!(missing, Err(CopyFailure::ThisFile(failure)) if failure.is_missing()));
+        put(Path::new("mem://transfer/source"), &vec![1; 2 * CHUNK]);
+        let stop: Arc<WatchBytes> = Arc::new(|_| Err(Failure::cancelled().into_io()));
+        let stopped = copy_file(&RealFs, Path::new("mem://transfer/source"), &local, &draft, &stop);
+        assert!(matches!(stopped, Err(CopyFailure::AllFiles(failure)) if failure.is_cancelled()));
+        assert!(!local.exists() && !draft.exists());
+        let unwritable = copy(Path::new("mem://transfer/source"), &dir.path().join("no/folder"), &draft);
+        assert!(matches!(unwritable, Err(CopyFailure::AllFiles(_))));
+        assert!(!draft.exists());
+    }
+
+    #[test]
+    fn a_file_that_changes_while_it_is_read_is_not_copied() {
+        let dir = tempfile::tempdir().unwrap();
+        let source = dir.path().join("a");
+        for change in [3 * CHUNK, 10] {
+            std::fs::write(&source, vec![1; 2 * CHUNK]).unwrap();
+            let (written, to) = (source.clone(), dir.path().join("b"));
+            let watch: Arc<WatchBytes> =
+                Arc::new(move |_| std::fs::OpenOptions::new().write(true).open(&written)?.set_len(change as u64));
+            let copied = copy_file(&RealFs, &source, &to, &dir.path().join("draft"), &watch);
+            let Err(CopyFailure::ThisFile(failure)) = copied else { panic!("{copied:?}") };
+            assert_eq!(failure.kind, Some(ProblemKind::ChangedDuringScan), "{failure}");
+            assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+        }
+    }
+}
