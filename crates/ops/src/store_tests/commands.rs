@@ -110,6 +110,18 @@ fn token_folders() {
 }
 
 #[test]
+fn text_without_repeats_of_an_earlier_set() {
+    let input = golden("dedup/v04_shards/input");
+    let made = compare_trees("against", &input, |root| {
+        run(root, "dedup", "@/data", "minlen=30 output=@/earlier");
+        run(root, "dedup", "@/data", "minlen=30 against=@/earlier output=@/nothing");
+    });
+    let bytes =
+        |folder: &str| made.iter().filter(|(name, _)| name.starts_with(folder)).map(|(_, b)| b.len()).sum::<usize>();
+    assert!(bytes("nothing/") < bytes("earlier/"));
+}
+
+#[test]
 fn pairs_of_megatron() {
     let made = compare_trees("megatron", &golden("megatron/m08_merge/input"), |root| {
         run(root, "megatron merge", "@/data", "output=@/new/all");
