@@ -39,7 +39,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("formats", 6_452),
     ("job", 12_650),
     ("media", 13_540),
-    ("operations", 4_814),
+    ("operations", 4_815),
     ("parquet", 4_794),
     ("preview", 3_421),
     ("prompt", 1_286),

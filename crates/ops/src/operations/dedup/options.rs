@@ -123,6 +123,7 @@ const SOURCE: &[Spec] = &[
     )
     .default(TEXT_KEY),
     Spec::new("against", "DIR", "An earlier set: it counts as coming first, and stays as it is", folder!(against))
+        .or_store()
         .label("earlier set")
         .unset("none")
         .advanced(),
