@@ -18,7 +18,7 @@ impl Listing {
     /// Lists a folder, which may be missing.
     pub fn of(folder: &Path) -> io::Result<Self> {
         let Location::Remote(url) = Location::of(folder) else { return Ok(Self { objects: None }) };
-        let entries = match remote_entries(&url, true) {
+        let entries = match remote_entries(&url, true, &mut Vec::new()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             entries => entries?,
         };

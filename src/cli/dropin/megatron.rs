@@ -150,7 +150,8 @@ pub fn run(command: &ToolCommand, context: &Context) -> Finished {
             pack(&args.text, target, false, context)
         }
         ToolCommand::MergeDatasets(args) => {
-            let (input, output) = (paths::local_or_readable(&args.input)?, paths::local_or_writable(&args.output_prefix)?);
+            let (input, output) =
+                (paths::local_or_readable(&args.input)?, paths::local_or_writable(&args.output_prefix)?);
             let (multimodal, compat) = (args.multimodal, context.globals.compat);
             let plan = PairMergePlan { multimodal, overwrite: true, compat, ..PairMergePlan::new(input, output) };
             operation::execute(&*erase::<MegatronMerge>(plan), context)

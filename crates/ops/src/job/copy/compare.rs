@@ -6,13 +6,12 @@ use crate::job::task::TaskContext;
 use gristmill_core::text::grouped;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::files::{self, FileInfo};
+use gristmill_storage::listing::Listing;
 use gristmill_storage::location::is_remote;
 use gristmill_storage::read::open_any;
-use gristmill_storage::walk::Walk;
 use md5::{Digest as _, Md5};
-use std::collections::HashMap;
-use std::io::{ErrorKind, Read as _};
-use std::path::{Path, PathBuf};
+use std::io::{self, ErrorKind, Read as _};
+use std::path::Path;
 
 /// Targets in a store that are asked for one by one; more of them are looked for in a listing.
 const MAX_SINGLE_TARGETS: usize = 32;
@@ -80,24 +79,9 @@ fn refuse(first: &CopyItem, count: usize) -> Failure {
 fn existing_targets(target: &Target, items: &[CopyItem], context: &TaskContext) -> Outcome<Vec<Option<FileInfo>>> {
     let is_store = is_remote(&target.path);
     if is_store && items.len() > MAX_SINGLE_TARGETS {
-        let mut there: HashMap<PathBuf, FileInfo> = HashMap::new();
-        for entry in Walk::new(&target.path) {
-            context.cancel.check()?;
-            match entry {
-                Ok(entry) if entry.kind().is_file() => {
-                    if let Ok(info) = entry.metadata() {
-                        there.insert(entry.into_path(), info);
-                    }
-                }
-                Ok(_) => {}
-                Err(error) => match error.io_error() {
-                    Some(error) if error.kind() == ErrorKind::NotFound => {}
-                    Some(error) => return Err(Failure::io("listing", &target.path, error)),
-                    None => return Err(Failure::environment("listing", error.to_string())),
-                },
-            }
-        }
-        return Ok(items.iter().map(|item| there.get(&item.to).copied()).collect());
+        let failed = |error: &io::Error| Failure::io("listing", &target.path, error);
+        let listing = Listing::of(&target.path).map_err(|error| failed(&error))?;
+        return items.iter().map(|item| listing.info(&item.to).map_err(|error| failed(&error))).collect();
     }
     let threads = if is_store { FILES_AT_ONCE } else { context.options.threads };
     run_units(items, threads, &context.cancel, |item| {

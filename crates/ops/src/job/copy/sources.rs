@@ -158,15 +158,14 @@ impl Search<'_> {
 
     fn report_walk_error(&self, root: &Path, error: &WalkError) -> Outcome<()> {
         let path = error.path().unwrap_or(root);
-        let failure = match (error.loop_ancestor(), error.io_error()) {
-            (Some(ancestor), _) => {
+        let failure = match error.loop_ancestor() {
+            Some(ancestor) => {
                 let why = format!("the link leads back to {}", display_safe(&ancestor.to_string_lossy()));
                 Failure::environment("reading", why).on(Subject::path(path))
             }
             // Nothing can be listed.
-            (None, Some(error)) if path == root => return Err(Failure::io("listing", path, error)),
-            (None, Some(error)) => Failure::io("reading", path, error),
-            (None, None) => Failure::environment("reading", error.to_string()).on(Subject::path(path)),
+            None if path == root => return Err(error.failure("listing", root)),
+            None => error.failure("reading", root),
         };
         let problem =
             Problem::problem(ProblemKind::Unreadable, failure.subject, format!("{}, so it is not copied", failure.why));

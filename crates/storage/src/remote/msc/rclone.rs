@@ -21,9 +21,11 @@ const S3_CREDENTIALS: [(&str, &str); 3] =
     [("access_key", "access_key_id"), ("secret_key", "secret_access_key"), ("session_token", "session_token")];
 
 type Section = BTreeMap<String, String>;
+/// The path of a file, and the profiles in it by name.
+type ProfilesOfFile = (PathBuf, Vec<(String, Value)>);
 
 /// Reads the first file that exists; returns its path, and the profiles by name.
-pub(super) fn read(environment: &Environment) -> Outcome<Option<(PathBuf, Vec<(String, Value)>)>> {
+pub(super) fn read(environment: &Environment) -> Outcome<Option<ProfilesOfFile>> {
     for path in paths(environment) {
         let Some(bytes) = read_local(&path, MAX_FILE_BYTES)? else { continue };
         let text = String::from_utf8_lossy(&bytes);

@@ -201,7 +201,7 @@ impl S3Client {
         if let Some(range) = &call.range {
             insert(headers, "range", &answer.missing_range(range));
         }
-        let etag = call.etag.as_deref().or_else(|| Some(answer.version.as_str())).filter(|etag| !etag.is_empty());
+        let etag = call.etag.as_deref().or(Some(answer.version.as_str())).filter(|etag| !etag.is_empty());
         let is_of_version = call.range.is_some() || matches!(call.condition, Condition::IfStamp(_));
         if let (Some(etag), true) = (etag, is_of_version) {
             insert(headers, "if-match", &format!("\"{etag}\""));

@@ -1,8 +1,8 @@
 //! Copies objects within the store: small ones by one request, others in parts.
 
+use super::super::version::{plain_etag, ObjectVersion};
 use super::client::{Action, Call};
 use super::signature::encode;
-use super::version::{plain_etag, ObjectVersion};
 use super::write::{write, Parts, MAX_PARTS};
 use super::S3Store;
 use crate::store::{Condition, WatchBytes};

@@ -1,7 +1,7 @@
 use super::super::tests::server::{content, limits, Fault, Server};
 use super::*;
 use gristmill_core::ExitClass;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 fn store() -> WebStore {
     WebStore { client: Arc::new(WebClient::new(Network::start(limits()).unwrap())) }
@@ -12,11 +12,11 @@ fn give(server: &Server, target: &str) -> PathBuf {
     PathBuf::from(address::check(&format!("{}{target}", server.address)).unwrap())
 }
 
-fn url(path: &PathBuf) -> RemoteUrl<'_> {
+fn url(path: &Path) -> RemoteUrl<'_> {
     RemoteUrl::parse(path).unwrap()
 }
 
-fn read(store: &WebStore, path: &PathBuf) -> io::Result<Vec<u8>> {
+fn read(store: &WebStore, path: &Path) -> io::Result<Vec<u8>> {
     let (info, file) = store.open(&url(path))?;
     let mut bytes = vec![0; info.len() as usize];
     if !bytes.is_empty() {
