@@ -4,6 +4,7 @@ use super::*;
 use gristmill_core::pack::NanosetsTarget;
 use gristmill_core::PackPlan;
 use gristmill_ops::engine::plan::file::pack_to_yaml;
+use gristmill_storage::memory_store;
 
 fn stage() -> Stage {
     Stage::new(ColourMode::Sixteen, false)
@@ -266,4 +267,17 @@ fn what_is_known_of_a_metadataset_names_the_line_at_which_the_loader_stops() {
     stage.assert_shows("cannot be used");
     stage.assert_shows("Problems");
     stage.assert_shows("line 5");
+}
+
+#[test]
+fn an_address_in_the_filter_lists_a_store() {
+    let mut stage = stage();
+    memory_store::put(Path::new("mem://home/sets/coco/a.tar"), b"");
+    memory_store::put(Path::new("mem://home/sets/words.jsonl"), b"{}\n");
+    stage.keys("/").type_text("mem://home").assert_shows("lists this folder of a store");
+    stage.keys("enter").assert_shows("sets/");
+    stage.keys("right").assert_shows("words.jsonl");
+    stage.assert_shows("coco/");
+    // Above the bucket is the folder from before.
+    stage.keys("left left").assert_shows("corpus.jsonl");
 }

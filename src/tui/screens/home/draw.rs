@@ -6,11 +6,13 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::{draw_table, panel, text, Align, Cell, Column};
 use gristmill_core::text::bytes;
+use gristmill_storage::location::is_remote;
 use gristmill_storage::remote::is_hub_url;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
+use std::path::Path;
 
 /// Minimum width in columns for two panes.
 const TWO_PANES: u16 = 80;
@@ -79,6 +81,10 @@ impl Home {
                     &format!("{key} downloads this data set of the hub, and browses it"),
                     ui.theme.muted,
                 );
+            }
+            Some(Ok(_)) if is_remote(Path::new(self.filter.value().trim())) => {
+                let key = ui.key(Context::HomeFilter, Action::Accept);
+                return say(frame, &format!("{key} lists this folder of a store"), ui.theme.muted);
             }
             Some(Ok(_)) if self.shown.is_empty() => {
                 let text = match (&self.place, self.filter.is_empty()) {

@@ -8,7 +8,7 @@ use gristmill_core::text::{bytes, count};
 use gristmill_core::DatasetKind;
 use gristmill_data::source::kind::{folder_kind, kind_of, NamesBelow};
 use gristmill_ops::operations::InterruptedRun;
-use gristmill_storage::files::{self, FileInfo, FolderEntry};
+use gristmill_storage::files::{self, FileInfo, FileKind, FolderEntry};
 use gristmill_storage::run_folder::is_beside_output;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -204,8 +204,12 @@ pub fn read_folder(dir: &Path) -> std::io::Result<Vec<Entry>> {
 }
 
 fn entry_of(entry: FolderEntry) -> Entry {
-    // Links are followed: a link to a folder of shards is listed like a folder.
-    let facts = files::metadata(entry.path()).ok();
+    // Links are followed: a link to a folder of shards is listed like a folder. What a listing says of an object is all there is.
+    let facts = match entry.kind() {
+        FileKind::Link => files::metadata(entry.path()),
+        _ => entry.metadata(),
+    };
+    let facts = facts.ok();
     Entry {
         name: name_of(entry.file_name()),
         is_folder: facts.as_ref().is_some_and(FileInfo::is_dir),

@@ -24,7 +24,7 @@ use crate::tui::widgets::{Gesture, ListState, Places, TextField};
 use crate::tui::work::{Latest, Stream};
 use gristmill_ops::job::unfinished;
 use gristmill_storage::files;
-use gristmill_storage::location::is_remote;
+use gristmill_storage::location::{is_bucket, is_remote};
 use gristmill_storage::remote::is_hub_url;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
@@ -58,6 +58,8 @@ struct ReadResult {
 pub struct Home {
     env: UiEnv,
     place: PaneContent,
+    /// The folder of this machine that was listed last.
+    local: PathBuf,
     focus: Focus,
     show_hidden: bool,
     /// `None` while the folder is being read.
@@ -105,6 +107,7 @@ impl Home {
         });
         let mut home = Self {
             env,
+            local: dir.clone(),
             place: PaneContent::Folder(dir),
             focus: Focus::List,
             show_hidden: false,
@@ -133,6 +136,9 @@ impl Home {
     }
 
     fn go(&mut self, place: PaneContent, came_from: Option<PathBuf>) {
+        if !is_remote(self.folder()) {
+            self.local = self.folder().to_owned();
+        }
         self.place = place;
         self.came_from = came_from;
         self.entries = None;
@@ -228,7 +234,11 @@ impl Home {
             return self.go(PaneContent::Folder(dir), None);
         }
         let here = self.folder().to_owned();
-        if let Some(parent) = here.parent() {
+        if is_bucket(&here) {
+            // Above a bucket is the folder that was listed before.
+            let local = self.local.clone();
+            self.go(PaneContent::Folder(local), None);
+        } else if let Some(parent) = here.parent() {
             self.go(PaneContent::Folder(parent.to_owned()), Some(here.clone()));
         }
     }
@@ -285,11 +295,14 @@ impl Home {
             }
             Action::Accept => {
                 self.focus = Focus::List;
-                if is_hub_url(self.filter.value()) {
-                    let address = self.filter.value().trim().to_owned();
+                let address = self.filter.value().trim().to_owned();
+                if is_hub_url(&address) {
                     self.filter.clear();
                     self.typed(true);
                     return vec![Effect::Push(fetch::open(address, &self.env))];
+                }
+                if is_remote(Path::new(&address)) {
+                    self.go(PaneContent::Folder(files::without_slash(Path::new(&address))), None);
                 }
             }
             Action::Close => self.close(),
