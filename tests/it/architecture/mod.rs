@@ -37,7 +37,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("dedup", 2_736),
     ("engine", 26_984),
     ("formats", 6_452),
-    ("job", 12_650),
+    ("job", 13_293),
     ("media", 13_540),
     ("operations", 4_815),
     ("parquet", 4_794),

@@ -28,7 +28,7 @@ const OPTIONS: &[Spec] = &[
     Spec::new(
         "source",
         "SRC",
-        "Files, folders or prefixes, whose contents are copied, and quoted patterns such as 's3://BUCKET/KEY/**/*.tar'",
+        "Files; folders and prefixes, whose contents are copied; quoted patterns such as 's3://BUCKET/KEY/**/*.tar'",
         paths!(sources),
     )
     .or_store()

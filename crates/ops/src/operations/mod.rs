@@ -381,15 +381,14 @@ impl dyn AnyPlan + '_ {
         option.is_some_and(|(name, text)| self.set(name, &answer(text)).is_ok())
     }
 
-    /// Returns the inputs: the values of options without a flag.
+    /// Returns the inputs: the values of the first option without a flag.
     pub fn inputs(&self) -> Vec<String> {
-        let positional = self.operation().options().into_iter().filter(|row| row.info.is_positional);
-        let paths_of = |answer| match answer {
-            Answer::Text(path) => vec![path],
-            Answer::List(paths) => paths,
-            Answer::Unset | Answer::On => Vec::new(),
-        };
-        positional.flat_map(|row| paths_of(self.get(row.info.name))).collect()
+        let first = self.operation().options().into_iter().find(|row| row.info.is_positional);
+        match first.map(|row| self.get(row.info.name)) {
+            Some(Answer::Text(path)) => vec![path],
+            Some(Answer::List(paths)) => paths,
+            _ => Vec::new(),
+        }
     }
 
     /// Returns the name of the first input, and how many more there are, for titles.

@@ -3,8 +3,9 @@
 use super::{CopyItem, CopyPlan, SkippedFiles, Target, FILES_AT_ONCE, WHAT};
 use crate::job::pool::run_units;
 use crate::job::task::TaskContext;
+use crate::job::Phase;
 use gristmill_core::text::grouped;
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_storage::files::{self, FileInfo};
 use gristmill_storage::listing::Listing;
 use gristmill_storage::location::is_remote;
@@ -13,7 +14,7 @@ use md5::{Digest as _, Md5};
 use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 
-/// Targets in a store that are asked for one by one; more of them are looked for in a listing.
+/// Targets in a store that are looked up one by one; more of them are looked up in a listing.
 const MAX_SINGLE_TARGETS: usize = 32;
 /// Bytes that are hashed at a time.
 const CHUNK: usize = 1 << 20;
@@ -49,9 +50,12 @@ pub(super) fn compare(
         _ => return Ok((items, SkippedFiles::default())),
     }
     let pairs: Vec<(CopyItem, Option<FileInfo>)> = items.into_iter().zip(there).collect();
-    let compared = run_units(&pairs, FILES_AT_ONCE, &context.cancel, |(item, there)| match there {
-        Some(there) => compare_file(item, there),
-        None => Ok(Comparison::Differs),
+    context.phase_of(Phase::Scan, "file", "comparing files");
+    context.progress.restart(pairs.len() as u64, 0);
+    let compared = run_units(&pairs, FILES_AT_ONCE, &context.cancel, |(item, there)| {
+        let there = there.as_ref().map(|there| compare_file(item, there, &context.cancel));
+        context.progress.add(1, 0);
+        there.unwrap_or(Ok(Comparison::Differs))
     })?;
     let mut skipped = SkippedFiles::default();
     let mut left = Vec::new();
@@ -103,35 +107,32 @@ fn existing_targets(target: &Target, items: &[CopyItem], context: &TaskContext) 
     })
 }
 
-fn compare_file(item: &CopyItem, there: &FileInfo) -> Outcome<Comparison> {
+/// Compares by MD5 if a store knows it; what cannot be read differs, so that the copy reports it.
+fn compare_file(item: &CopyItem, there: &FileInfo, cancel: &Cancel) -> Outcome<Comparison> {
     if item.info.len() != there.len() || !there.is_file() {
         return Ok(Comparison::Differs);
     }
-    let checksums = match (stored_md5(&item.from)?, stored_md5(&item.to)?) {
-        (Some(from), None) if !is_remote(&item.to) => Some((from, md5_of(&item.to)?)),
-        (None, Some(to)) if !is_remote(&item.from) => Some((md5_of(&item.from)?, to)),
-        (Some(from), Some(to)) => Some((from, to)),
-        _ => None,
+    let (Ok(from), Ok(to)) = (files::stored_md5(&item.from), files::stored_md5(&item.to)) else {
+        return Ok(Comparison::Differs);
     };
-    Ok(match checksums {
-        Some((from, to)) if from == to => Comparison::EqualMd5,
-        Some(_) => Comparison::Differs,
-        None => Comparison::EqualSize,
-    })
+    let (from, to) = match (from, to) {
+        (Some(from), None) if !is_remote(&item.to) => (Some(from), md5_of(&item.to, cancel)?),
+        (None, Some(to)) if !is_remote(&item.from) => (md5_of(&item.from, cancel)?, Some(to)),
+        (Some(from), Some(to)) => (Some(from), Some(to)),
+        _ => return Ok(Comparison::EqualSize),
+    };
+    Ok(if from.is_some() && from == to { Comparison::EqualMd5 } else { Comparison::Differs })
 }
 
-fn stored_md5(path: &Path) -> Outcome<Option<String>> {
-    files::stored_md5(path).map_err(|error| Failure::io("comparing", path, &error))
-}
-
-/// Returns the MD5 of a local file, in hexadecimal; empty if it cannot be read, which the copy reports.
-fn md5_of(path: &Path) -> Outcome<String> {
-    let Ok(file) = open_any(path) else { return Ok(String::new()) };
+/// Returns the MD5 of a local file, in hexadecimal; `None` if it cannot be read.
+fn md5_of(path: &Path, cancel: &Cancel) -> Outcome<Option<String>> {
+    let Ok(file) = open_any(path) else { return Ok(None) };
     let (mut reader, mut hash, mut buffer) = (file.into_reader(), Md5::new(), vec![0; CHUNK]);
     loop {
-        let count = reader.read(&mut buffer).map_err(|error| Failure::io("comparing", path, &error))?;
+        cancel.check()?;
+        let Ok(count) = reader.read(&mut buffer) else { return Ok(None) };
         let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else { break };
         hash.update(bytes);
     }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(Some(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()))
 }

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use transfer::copy_items;
 
 const WHAT: &str = "copying";
-/// Files that are copied, or asked for, at once if a store is involved.
+/// Files that are copied or compared at once if a store is involved.
 const FILES_AT_ONCE: usize = 32;
 
 /// What to copy, and where to.
@@ -65,6 +65,8 @@ struct Target {
     path: PathBuf,
     /// Whether a single file is copied into it.
     is_folder: bool,
+    /// Whether the only source is a file.
+    is_of_one_file: bool,
 }
 
 impl Target {
@@ -85,7 +87,8 @@ impl Target {
         if is_folder && is_file {
             return Err(not_a_folder(&path));
         }
-        Ok(Self { path, is_folder })
+        let is_of_one_file = matches!(plan.sources.as_slice(), [source] if files::is_file(source));
+        Ok(Self { path, is_folder, is_of_one_file })
     }
 }
 

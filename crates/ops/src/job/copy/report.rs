@@ -80,9 +80,16 @@ fn shown(path: &Path) -> String {
     display_safe(&path.to_string_lossy()).into_owned()
 }
 
+fn shown_target(path: &Path) -> String {
+    match path == Path::new(".") {
+        true => "the current folder".to_owned(),
+        false => shown(path),
+    }
+}
+
 impl Report for CopyReport {
     fn lines(&self, is_preview: bool) -> Vec<ReportLine> {
-        let files = format!("{} of {} to {}", count(self.files, "file"), bytes(self.bytes), shown(&self.target));
+        let files = format!("{} of {} to {}", count(self.files, "file"), bytes(self.bytes), shown_target(&self.target));
         let mut lines: Vec<ReportLine> = Vec::new();
         if is_preview {
             let planned = self.planned.iter().take(MAX_PRINTED_FILES);

@@ -239,4 +239,28 @@ fn files_that_a_killed_run_left_are_removed() {
         assert_eq!(tree(target), tree(&dir.path().join("in")), "{}", target.display());
     }
     assert!(!files::exists(out.join("cp.gristmill")));
+    // The next run has one file to copy, or none.
+    for removed in [Some("a.tar"), None] {
+        std::fs::create_dir_all(draft.parent().unwrap()).unwrap();
+        write_file(&RealFs, &draft, b"half", 0o600).unwrap();
+        removed.into_iter().for_each(|name| std::fs::remove_file(out.join(name)).unwrap());
+        run(&CopyPlan { if_changed: true, ..plan(&[&dir.path().join("in")], &out) }).unwrap();
+        assert_eq!(tree(&out), tree(&dir.path().join("in")));
+    }
+}
+
+#[test]
+fn a_cancelled_copy_leaves_whole_files_only() {
+    let dir = folder();
+    let (input, out) = (dir.path().join("in"), dir.path().join("out"));
+    let task = start::<CopyFiles, _>(plan(&[&input], &out), false, RunOptions::default(), Arc::new(RealFs)).unwrap();
+    task.cancel();
+    match task.wait() {
+        Err(failure) => assert!(failure.is_cancelled() && failure.subject.is_empty(), "{failure}"),
+        Ok(report) => assert_eq!(report.files, 3),
+    }
+    let expected = tree(&input);
+    if files::exists(&out) {
+        assert!(tree(&out).iter().all(|(name, bytes)| expected[name] == *bytes));
+    }
 }

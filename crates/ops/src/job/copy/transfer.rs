@@ -10,6 +10,7 @@ use crate::job::Phase;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _};
 use gristmill_storage::files::missing_folders;
 use gristmill_storage::location::is_remote;
+use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::store::WatchBytes;
 use gristmill_storage::transfer::{copy_file, copy_in_store, copy_memory, CopyFailure};
 use std::collections::HashSet;
@@ -35,12 +36,14 @@ pub(super) fn copy_items(target: &Target, items: &[CopyItem], context: &TaskCont
     let forecast = Forecast::new(cost::copying(bytes) + files as f64 * cost::FILE_PUBLISHED, 0.0);
     context.stage(Phase::Write, "file", forecast, WHAT);
     context.progress.restart(files, bytes);
-    if items.is_empty() {
+    let own = own_output(target, items);
+    // What a killed run left is removed, even if there is nothing to copy.
+    if items.is_empty() && (is_remote(&own) || !RunFolder::for_output(&own).exists()) {
         return Ok(Vec::new());
     }
-    let output = match is_remote(&target.path) {
+    let output = match is_remote(&own) {
         true => None,
-        false => Some(make_folders(target, items, context)?),
+        false => Some(make_folders(&own, items, context)?),
     };
     let is_store = items.iter().any(|item| is_remote(&item.from) || is_remote(&item.to));
     let threads = if is_store { FILES_AT_ONCE } else { context.options.threads };
@@ -53,19 +56,22 @@ pub(super) fn copy_items(target: &Target, items: &[CopyItem], context: &TaskCont
     Ok(copied.into_iter().flatten().collect())
 }
 
-/// Creates the folders of the targets, and the locked folder of the unfinished files: next to the target of a single file, otherwise in the
-/// folder that they are copied into.
-fn make_folders<'a>(target: &Target, items: &[CopyItem], context: &'a TaskContext) -> Outcome<ExclusiveOutput<'a>> {
-    let folders: HashSet<&Path> = items.iter().map(|item| folder_of(&item.to)).collect();
-    let own: PathBuf = match items {
-        [item] => item.to.clone(),
+/// Returns the output next to which unfinished files are: a single file itself, otherwise one in the folder that files are copied into.
+fn own_output(target: &Target, items: &[CopyItem]) -> PathBuf {
+    match items {
+        [item] if target.is_of_one_file => item.to.clone(),
         _ => target.path.join(OWN_NAME),
-    };
+    }
+}
+
+/// Creates the folders of the targets, and the locked folder of the unfinished files.
+fn make_folders<'a>(own: &Path, items: &[CopyItem], context: &'a TaskContext) -> Outcome<ExclusiveOutput<'a>> {
+    let folders: HashSet<&Path> = items.iter().map(|item| folder_of(&item.to)).collect();
     let make = |folder: &Path| {
         missing_folders(folder).into_iter().try_for_each(|folder| context.fs.create_dir(folder, FOLDER_MODE))
     };
-    make(folder_of(&own))?;
-    let output = ExclusiveOutput::take(&*context.fs, &own, &context.options)?;
+    make(folder_of(own))?;
+    let output = ExclusiveOutput::take(&*context.fs, own, &context.options)?;
     folders.into_iter().try_for_each(make)?;
     Ok(output)
 }
@@ -92,7 +98,7 @@ fn copy_item(
     context.progress.add(1, 0);
     match copied {
         Ok(copied) => Ok(Some(copied)),
-        Err(CopyFailure::AllFiles(failure)) => Err(failure),
+        Err(CopyFailure::AllFiles(failure)) => context.cancel.check().and(Err(failure)),
         Err(CopyFailure::ThisFile(failure)) => {
             let kind = failure.kind.unwrap_or(ProblemKind::Unreadable);
             let problem = Problem::problem(kind, failure.subject, format!("{}, so it is not copied", failure.why));
