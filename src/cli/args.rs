@@ -2,6 +2,7 @@
 
 use super::arguments::GivenPlan;
 use super::browse::BrowseArgs;
+use super::doctor::StoreArgs;
 use super::dropin::energon::EnergonArgs;
 use super::dropin::nanotron::NanotronArgs;
 use super::globals::Globals;
@@ -118,10 +119,13 @@ pub enum Command {
     },
     /// Print which key does what
     Keys,
-    /// Check terminal, disk space and limits, and the state of a data set
+    /// Check terminal, disk space and limits, and the state of a data set; or the access to a store
     Doctor {
-        /// A data set to inspect too
+        /// A data set to inspect too, or an address s3://BUCKET/KEY to try
         path: Option<PathBuf>,
+        /// Flags that concern stores.
+        #[command(flatten)]
+        store: StoreArgs,
     },
     /// Print versions and terminal capabilities for a bug report; no data
     BugReport,

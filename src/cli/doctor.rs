@@ -1,17 +1,22 @@
 //! `doctor`: checks whether this machine is fit for the work, and whether a data set is in a good state.
 
+mod store;
+
+pub use store::StoreArgs;
+
 use super::bug_report;
 use super::context::Context;
 use super::exit::{Done, Finished, Status};
 use super::printer::{paint, Tone};
 use gristmill_core::text::{bytes, count, count_verb, display_safe};
-use gristmill_core::Outcome;
+use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::formats::energon::jsonl_idx::{self, IndexState};
 use gristmill_storage::files;
+use gristmill_storage::location::is_remote;
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::{publish, space, xdg};
-use serde_json::{json, Map};
+use serde_json::{json, Map, Value};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -32,30 +37,43 @@ impl Check {
     fn new(name: impl Into<String>, fine: bool, found: impl Into<String>) -> Self {
         Self { name: name.into(), fine, found: found.into(), hint: None }
     }
+    fn to_json(&self) -> Value {
+        let hint = self.hint.as_ref().filter(|_| !self.fine);
+        json!({ "check": self.name, "fine": self.fine, "found": self.found, "hint": hint })
+    }
     fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 }
 
-/// Checks the machine, and one data set if a path is given.
-pub fn run(path: Option<&Path>, context: &Context) -> Finished {
+/// Prints the results of checks.
+fn print_checks(checks: &[Check], context: &Context) {
+    for check in checks {
+        let sign = if check.fine { paint(Tone::Good, "ok  ") } else { paint(Tone::Warning, "look") };
+        context.printer.line(format!("{sign} {}: {}", check.name, display_safe(&check.found)));
+        if let Some(hint) = check.hint.as_ref().filter(|hint| !check.fine && !hint.is_empty()) {
+            context.printer.line(format!("     {}", display_safe(hint)));
+        }
+    }
+}
+
+/// Checks the machine, and one data set if a path is given; or the store of an address alone.
+pub fn run(path: Option<&Path>, args: &StoreArgs, context: &Context) -> Finished {
+    if let Some(path) = path.filter(|path| is_remote(path)) {
+        return store::run(path, args, context);
+    }
+    if let Some(flag) = args.given() {
+        let failure = Failure::usage("reading the command line", "it belongs to the address of a store");
+        return Err(failure.on(Subject::field(flag)).with_hint("gristmill doctor s3://BUCKET/KEY").into());
+    }
     let mut checks = machine(context);
     if let Some(path) = path {
         super::paths::local(path)?;
         checks.extend(dataset(path)?);
     }
-    for check in &checks {
-        let sign = if check.fine { paint(Tone::Good, "ok  ") } else { paint(Tone::Warning, "look") };
-        context.printer.line(format!("{sign} {}: {}", check.name, display_safe(&check.found)));
-        if let Some(hint) = check.hint.as_ref().filter(|_| !check.fine) {
-            context.printer.line(format!("     {}", display_safe(hint)));
-        }
-    }
-    let values: Vec<_> = checks
-        .iter()
-        .map(|c| json!({ "check": c.name, "fine": c.fine, "found": c.found, "hint": c.hint.as_ref().filter(|_| !c.fine) }))
-        .collect();
+    print_checks(&checks, context);
+    let values: Vec<_> = checks.iter().map(Check::to_json).collect();
     let status = if checks.iter().all(|check| check.fine) { Status::Ok } else { Status::Problems };
     Ok(Done { status, ..Done::ok(Map::from_iter([("checks".to_owned(), json!(values))])) })
 }
@@ -122,7 +140,7 @@ fn dataset(path: &Path) -> Outcome<Vec<Check>> {
     }
     if !files::is_dir(path) {
         let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
-        return Err(gristmill_core::Failure::io("opening the data set", path, &missing));
+        return Err(Failure::io("opening the data set", path, &missing));
     }
     let own = RunFolder::for_webdataset(path);
     let mut checks = place(path, "link the shards into a folder of your own");

@@ -137,7 +137,7 @@ fn run(command: Option<Command>, context: &Context) -> Finished {
         Some(Command::Nanosets(args)) => operation::run(args.command.plan(), context),
         Some(Command::Jobs { paths }) => jobs::run(&paths, context),
         Some(Command::Keys) => keys::run(context),
-        Some(Command::Doctor { path }) => doctor::run(path.as_deref(), context),
+        Some(Command::Doctor { path, store }) => doctor::run(path.as_deref(), &store, context),
         Some(Command::BugReport) => bug_report::run(context),
         Some(Command::Completions { shell }) => help::completions(shell, context),
         Some(Command::Man { command }) => help::man(&command, context),

@@ -88,6 +88,22 @@ fn a_mistyped_command_is_answered_with_the_one_that_is_meant() {
 }
 
 #[test]
+fn the_doctor_tries_the_rights_at_an_address() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.say("doctor mem://doctor/set").ends(0).leaves_out("program:").says("latency: ");
+    let ran = ran.says("list: yes").says("read: there is no object").says("write: yes");
+    ran.says("delete: yes");
+    let value = sandbox.say("doctor mem://doctor/set --read-only --json").ends(0).json("ok");
+    let checks: Vec<&str> = value["checks"].as_array().unwrap().iter().map(|c| c["check"].as_str().unwrap()).collect();
+    assert_eq!(checks, ["latency", "list", "read"]);
+    sandbox.say("doctor mem://doctor/set --abort-uploads --yes").ends(0).says("No upload is older than");
+    sandbox.say("doctor --abort-uploads").ends(2).complains("it belongs to the address of a store");
+    sandbox.say("doctor work --read-only").ends(2).complains("'--read-only'");
+    sandbox.say("doctor mem://b --abort-uploads --older-than 3").ends(2).complains("an age like 30m");
+    sandbox.say("doctor mem://").ends(2).complains("it has no bucket");
+}
+
+#[test]
 fn the_doctor_looks_at_machine_and_data_set() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();

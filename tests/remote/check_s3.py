@@ -177,6 +177,22 @@ class Check:
         assert result["files"] == 0 and result["skipped"]["by_checksum"] > 0, result["skipped"]
         assert not self.server.client.uploads("data", prefix)
 
+    def check_doctor(self):
+        """The rights of two users, what the store obeys, and an upload that is left."""
+        prefix = self.prefix()
+        client, key = self.server.client, f"{prefix}/left"
+        client.call("POST", "data", key, {"uploads": ""})
+        checks = json.loads(self.run("doctor", f"s3://data/{prefix}", "--json").splitlines()[0])
+        found = {check["check"]: check["fine"] for check in checks["checks"]}
+        assert all(found[name] for name in ("list", "read", "write", "delete", "If-None-Match", "If-Match")), found
+        assert [upload["key"] for upload in checks["uploads"]] == [key]
+        assert "No upload is older" in self.run("doctor", f"s3://data/{prefix}", "--abort-uploads", "--yes")
+        self.run("doctor", f"s3://data/{prefix}", "--abort-uploads", "--older-than", "0s", code=2)
+        assert "Ended 1 upload" in self.run("doctor", f"s3://data/{prefix}", "--abort-uploads", "--older-than", "0s", "--yes")
+        assert not client.uploads("data", prefix)
+        assert not [entry for entry in client.list("data", prefix) if "doctor" in entry["Key"]], "the probe is left"
+        self.run("doctor", "s3://nobucket", code=3)
+
     def check_copies_with_faults(self):
         """Each fault, up and down; then kills, after which the next run goes on."""
         expected = tree(self.files)
@@ -350,6 +366,8 @@ class Check:
         self.run("browse", f"s3://data/{prefix}/set", **reader)
         assert "s3:PutObject" in self.run(*words["set"], code=3, **reader)
         assert self.stored(prefix, "set").keys() == below(self.local / "set").keys()
+        reader_may = self.run("doctor", f"s3://data/{prefix}/set", **reader)
+        assert "list: yes" in reader_may and "write: no" in reader_may
         assert "secret" in self.run("browse", f"s3://data/{prefix}/set", code=3, AWS_SECRET_ACCESS_KEY="wrong")
         assert "not know" in self.run("browse", f"s3://data/{prefix}/set", code=3, AWS_ACCESS_KEY_ID="AKIAUNKNOWN0000")
         self.run("browse", f"s3://data/{prefix}/set", "--anonymous", code=3)
@@ -372,7 +390,7 @@ def main(binary, golden):
             check = Check(binary, golden, server, folder, seed)
             steps = [check.make_local, check.check_plain, check.check_profile, check.check_copies]
             if kind == "seaweed":
-                steps += [check.check_others, check.check_writers, check.check_bytes, check.check_rights]
+                steps += [check.check_others, check.check_writers, check.check_bytes, check.check_rights, check.check_doctor]
                 steps += [check.check_faults, check.check_kills, check.check_copies_with_faults]
             for step in [*steps, check.check_kept]:
                 begin = time.time()

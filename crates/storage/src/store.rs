@@ -9,6 +9,7 @@ use gristmill_core::{Failure, FileStamp, Outcome};
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// A kind of stores, known by the beginning of its addresses.
 #[derive(Debug)]
@@ -102,11 +103,69 @@ pub trait Store: Send + Sync {
         Ok(false)
     }
 
+    /// Returns the settings of the requests.
+    fn settings(&self) -> io::Result<StoreSettings> {
+        Ok(StoreSettings::default())
+    }
+
+    /// Finds out which wrong requests are refused, by requests that put this content at an address that has it; `None` if that is not known.
+    fn guards(&self, url: &RemoteUrl<'_>, content: &[u8]) -> io::Result<Option<StoreGuards>> {
+        let _ = (url, content);
+        Ok(None)
+    }
+
+    /// Lists unfinished uploads of an object and below it, of very many only some; `None` if the store has no such thing.
+    fn uploads(&self, folder: &RemoteUrl<'_>) -> io::Result<Option<Vec<UnfinishedUpload>>> {
+        let _ = folder;
+        Ok(None)
+    }
+
+    /// Ends an unfinished upload. A missing one is not an error.
+    fn end_upload(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
+        let _ = (url, id);
+        Ok(())
+    }
+
     /// Returns the MD5 of the content of an object, in hexadecimal, if the store knows it.
     fn md5(&self, url: &RemoteUrl<'_>) -> io::Result<Option<String>> {
         let _ = url;
         Ok(None)
     }
+}
+
+/// Settings that the requests of a store are sent with; those that are not known are empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoreSettings {
+    /// Source of the credentials, and the end of the id of the key.
+    pub credentials: String,
+    /// Region of the bucket.
+    pub region: String,
+    /// Address of the bucket, and what sets it.
+    pub endpoint: String,
+}
+
+/// Which requests a store refuses, as it should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreGuards {
+    /// Those that put an object only if there is none, and there is one.
+    pub if_absent: bool,
+    /// Those that put an object only if it has not changed, and it has.
+    pub if_unchanged: bool,
+    /// Those with a wrong checksum.
+    pub checksums: bool,
+}
+
+/// An upload in parts that was neither completed nor ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnfinishedUpload {
+    /// Key of the object that it would make.
+    pub key: String,
+    /// Name of the upload.
+    pub id: String,
+    /// Time since its beginning, by the clock of the store.
+    pub age: Duration,
+    /// Size of its parts, if it is known.
+    pub bytes: Option<u64>,
 }
 
 /// What is called with each number of bytes that were copied; an error ends the copy.

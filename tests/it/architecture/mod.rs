@@ -31,7 +31,7 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 476),
     ("browse", 22),
-    ("cli", 7_190),
+    ("cli", 7_467),
     ("core", 3_296),
     ("datasets", 822),
     ("dedup", 2_736),

@@ -62,20 +62,58 @@ pub(super) fn text_of(xml: &[u8], name: &str) -> Option<String> {
     found
 }
 
-/// Returns the unfinished uploads of a key in a list of such uploads.
-pub(super) fn uploads_of(xml: &[u8], key: &str) -> Vec<String> {
-    let (mut found, mut is_same, mut upload) = (Vec::new(), false, String::new());
-    let parsed = walk(xml, &mut |path, text| match path.last().map(String::as_str) {
-        Some("Key") => is_same = text == key,
-        Some("UploadId") => text.clone_into(&mut upload),
-        Some("Upload") => found.extend(is_same.then(|| std::mem::take(&mut upload))),
-        _ => {}
-    });
-    if parsed.is_some() {
-        found
-    } else {
-        Vec::new()
+/// An unfinished upload of a list.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct ListedUpload {
+    pub(super) key: String,
+    pub(super) id: String,
+    /// When it was begun, as the store writes it.
+    pub(super) initiated: String,
+}
+
+/// A page of a list of unfinished uploads.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct UploadPage {
+    pub(super) uploads: Vec<ListedUpload>,
+    /// The key and the upload after which the next page begins; `None` after the last one.
+    pub(super) next: Option<(String, String)>,
+}
+
+/// Parses a page of a list of unfinished uploads; `None` if it is none.
+pub(super) fn parse_uploads(xml: &[u8]) -> Option<UploadPage> {
+    let (mut page, mut upload) = (UploadPage::default(), ListedUpload::default());
+    let (mut is_encoded, mut is_truncated, mut next) = (false, false, (String::new(), String::new()));
+    walk(xml, &mut |path, text| {
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        match path.as_slice() {
+            [_, "Upload", "Key"] => text.clone_into(&mut upload.key),
+            [_, "Upload", "UploadId"] => text.clone_into(&mut upload.id),
+            [_, "Upload", "Initiated"] => text.trim().clone_into(&mut upload.initiated),
+            [_, "Upload"] => page.uploads.push(std::mem::take(&mut upload)),
+            [_, "EncodingType"] => is_encoded = text.trim() == "url",
+            [_, "IsTruncated"] => is_truncated = text.trim() == "true",
+            [_, "NextKeyMarker"] => text.clone_into(&mut next.0),
+            [_, "NextUploadIdMarker"] => text.clone_into(&mut next.1),
+            _ => {}
+        }
+    })?;
+    if is_encoded {
+        let keys = page.uploads.iter_mut().map(|upload| &mut upload.key).chain([&mut next.0]);
+        keys.into_iter().try_for_each(|key| decode(key).map(|plain| *key = plain))?;
     }
+    page.next = Some(next).filter(|next| is_truncated && !next.0.is_empty());
+    Some(page)
+}
+
+/// Returns the sum of the numbers in the elements of a name; `None` if there are more on another page.
+pub(super) fn sum_of(xml: &[u8], name: &str) -> Option<u64> {
+    let (mut sum, mut is_truncated) = (0_u64, false);
+    walk(xml, &mut |path, text| match path.last().map(String::as_str) {
+        Some("IsTruncated") => is_truncated = text.trim() == "true",
+        Some(last) if last == name => sum = sum.saturating_add(text.trim().parse().unwrap_or_default()),
+        _ => {}
+    })?;
+    (!is_truncated).then_some(sum)
 }
 
 /// Parses a page of a listing; `None` if it is none.
@@ -151,11 +189,22 @@ mod tests {
     }
 
     #[test]
-    fn unfinished_uploads_are_those_of_the_key() {
-        let xml = "<R><KeyMarker></KeyMarker><Upload><Key>a</Key><UploadId>1</UploadId></Upload>\
-                   <Upload><Key>ab</Key><UploadId>2</UploadId></Upload><Upload><UploadId>3</UploadId><Key>a</Key></Upload></R>";
-        assert_eq!(uploads_of(xml.as_bytes(), "a"), ["1", "3"]);
-        assert_eq!(uploads_of(b"<R><Upload>", "a"), [""; 0]);
+    fn a_page_of_unfinished_uploads_has_their_keys_and_the_next_page() {
+        let xml = "<R><EncodingType>url</EncodingType><KeyMarker></KeyMarker><Upload><Key>a+b</Key><UploadId>1</UploadId><Initiated>2026-01-01\
+                   </Initiated></Upload><Upload><UploadId>3</UploadId><Key>a</Key></Upload><IsTruncated>true</IsTruncated>\
+                   <NextKeyMarker>a%2B</NextKeyMarker><NextUploadIdMarker>3</NextUploadIdMarker></R>";
+        let page = parse_uploads(xml.as_bytes()).unwrap();
+        let names: Vec<_> = page.uploads.iter().map(|upload| (upload.key.as_str(), upload.id.as_str())).collect();
+        assert_eq!(names, [("a b", "1"), ("a", "3")]);
+        assert_eq!(
+            (page.uploads[0].initiated.as_str(), page.next),
+            ("2026-01-01", Some(("a+".to_owned(), "3".to_owned())))
+        );
+        assert_eq!(parse_uploads(b"<R></R>").unwrap(), UploadPage::default());
+        assert_eq!(parse_uploads(b"<R><Upload>"), None);
+        let parts = "<R><Part><Size>5</Size></Part><Part><Size>7</Size></Part></R>";
+        assert_eq!(sum_of(parts.as_bytes(), "Size"), Some(12));
+        assert_eq!(sum_of(b"<R><Size>5</Size><IsTruncated>true</IsTruncated></R>", "Size"), None);
     }
 
     #[test]

@@ -52,6 +52,8 @@ pub(super) enum Action {
     Read,
     Write,
     Remove,
+    ListUploads,
+    EndUpload,
 }
 
 /// A request.
@@ -169,7 +171,8 @@ impl S3Client {
         named.or_else(|| self.context.config.region.clone()).unwrap_or_else(|| FIRST_REGION.to_owned())
     }
 
-    async fn keys(&self) -> Outcome<Option<Arc<Keys>>> {
+    /// Returns the keys that requests are signed with.
+    pub(super) async fn keys(&self) -> Outcome<Option<Arc<Keys>>> {
         match self.context.config.is_anonymous {
             true => Ok(None),
             false => self.context.credentials.get().await,

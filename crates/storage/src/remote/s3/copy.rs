@@ -7,6 +7,7 @@ use super::write::{write, Parts, MAX_PARTS};
 use super::S3Store;
 use crate::store::{Condition, WatchBytes};
 use bytes::Bytes;
+use gristmill_core::{Failure, ProblemKind};
 use reqwest::Method;
 use std::io;
 use std::ops::Range;
@@ -24,11 +25,18 @@ fn part_bytes(size: u64) -> u64 {
 impl S3Store {
     /// Copies an object of any bucket, of the version that it has now. Returns `false` if the store refuses that.
     pub(super) fn copy_object(&self, (source, from): (&Self, &str), to: &str, watch: &WatchBytes) -> io::Result<bool> {
-        // What cannot be asked for is found when the object is read.
+        // What refuses this request is found when the object is read.
         let Ok(version) = source.head(from)? else { return Ok(false) };
         match version.bytes <= MAX_COPY_BYTES {
             true => self.copy_whole((source, from), &version, to, watch),
-            false => self.copy_parts((source, from), &version, (to, part_bytes(version.bytes)), watch),
+            false => {
+                let copied = self.copy_parts((source, from), &version, (to, part_bytes(version.bytes)), watch);
+                copied.or_else(|error| match Failure::io("copying", from, &error).kind {
+                    None | Some(ProblemKind::ChangedDuringScan) => Err(error),
+                    // A refusal.
+                    Some(_) => Ok(false),
+                })
+            }
         }
     }
 
@@ -62,7 +70,7 @@ impl S3Store {
             let call = copy((source, from), version, to, Some(range));
             Ok(Call { ending: Some("</CopyPartResult>"), ..call })
         };
-        let parts = Parts { key: to, bytes: version.bytes, part_bytes, part: &part };
+        let parts = Parts { key: to, source: (Action::Read, from), bytes: version.bytes, part_bytes, part: &part };
         self.make_of_parts(&parts, Condition::Always)
     }
 

@@ -5,14 +5,16 @@ use super::client::{Action, S3Client};
 use super::refusal::Refusal;
 use gristmill_core::{Failure, ProblemKind, Subject};
 
-/// Returns the failure that states why a request was refused, and what the user can do.
+/// Returns the failure that states why a request was refused, and what the user can do. It has a kind, in contrast to those of a store that cannot
+/// be reached.
 pub(super) fn explain(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> Failure {
     let (why, hint) = reason(refusal, client, action, key);
     let mut failure = Failure::environment(WHAT, why).on(Subject::path(client.address(key)));
-    // Other objects may be read.
-    failure.kind = (action == Action::Read).then_some(match refusal.status {
-        412 => ProblemKind::ChangedDuringScan,
-        _ => ProblemKind::Unreadable,
+    // What the store refuses for one object it may allow for others.
+    failure.kind = Some(match (action, refusal.status) {
+        (Action::Read, 412) => ProblemKind::ChangedDuringScan,
+        (Action::Read, _) => ProblemKind::Unreadable,
+        _ => ProblemKind::Other,
     });
     match hint.as_str() {
         "" => failure,
@@ -23,10 +25,7 @@ pub(super) fn explain(refusal: &Refusal, client: &S3Client, action: Action, key:
 /// Returns the reason and the hint, which may be empty.
 fn reason(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> (String, String) {
     let text = |why: &str, hint: &str| (why.to_owned(), hint.to_owned());
-    let key_end = || {
-        let id: Vec<char> = refusal.keys.iter().flat_map(|keys| keys.id.chars()).collect();
-        format!("…{}", id[id.len().saturating_sub(4)..].iter().collect::<String>())
-    };
+    let key_end = || refusal.keys.as_ref().map(|keys| keys.id_end()).unwrap_or_default();
     match (refusal.status, refusal.code.as_str()) {
         (_, "NoSuchBucket") => {
             text("there is no such bucket", "check its name, and --endpoint-url if the store is not Amazon's")
@@ -102,6 +101,12 @@ fn denied(client: &S3Client, action: Action, key: &str) -> (String, String) {
         Action::List => ("listed", "s3:ListBucket", client.bucket.clone()),
         Action::Read => ("read", "s3:GetObject", format!("{}/{key}", client.bucket)),
         Action::Write => ("written", "s3:PutObject", format!("{}/{key}", client.bucket)),
+        Action::ListUploads => {
+            ("searched for unfinished uploads", "s3:ListBucketMultipartUploads", client.bucket.clone())
+        }
+        Action::EndUpload => {
+            ("rid of its unfinished upload", "s3:AbortMultipartUpload", format!("{}/{key}", client.bucket))
+        }
         Action::Remove => ("removed", "s3:DeleteObject", format!("{}/{key}", client.bucket)),
     };
     let payer = if client.context.config.request_payer { "" } else { "; if the requester pays, add --request-payer" };

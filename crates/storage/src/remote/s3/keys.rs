@@ -17,6 +17,12 @@ pub(in crate::remote) struct Keys {
 }
 
 impl Keys {
+    /// Returns the end of the id, by which users recognize a key.
+    pub(super) fn id_end(&self) -> String {
+        let id: Vec<char> = self.id.chars().collect();
+        format!("…{}", id[id.len().saturating_sub(4)..].iter().collect::<String>())
+    }
+
     pub(super) fn ends_within(&self, time: Duration) -> bool {
         self.expires.is_some_and(|expires| expires <= SystemTime::now() + time)
     }

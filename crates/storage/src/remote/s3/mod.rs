@@ -9,6 +9,7 @@ mod config;
 mod copy;
 mod credentials;
 mod failures;
+mod inspect;
 mod keys;
 mod object;
 mod profiles;
@@ -21,7 +22,10 @@ mod write;
 
 use super::super::files::FileInfo;
 use super::super::location::{check_object_address, RemoteUrl};
-use super::super::store::{Condition, Content, RangeRead, Scheme, Store, StoreEntry, TakeEntry, WatchBytes};
+use super::super::store::{
+    Condition, Content, RangeRead, Scheme, Store, StoreEntry, StoreGuards, StoreSettings, TakeEntry, UnfinishedUpload,
+    WatchBytes,
+};
 use super::blocks::{BlockReader, FirstRequest};
 use super::environment::Environment;
 use super::msc;
@@ -280,6 +284,22 @@ impl Store for S3Store {
     fn copy(&self, from: &RemoteUrl<'_>, to: &RemoteUrl<'_>, watch: &WatchBytes) -> io::Result<bool> {
         let source = Self::new(Arc::clone(&self.client.context), from.bucket);
         self.copy_object((&source, from.key), to.key, watch)
+    }
+
+    fn settings(&self) -> io::Result<StoreSettings> {
+        self.read_settings()
+    }
+
+    fn guards(&self, url: &RemoteUrl<'_>, content: &[u8]) -> io::Result<Option<StoreGuards>> {
+        self.find_guards(url.key, content).map(Some)
+    }
+
+    fn uploads(&self, folder: &RemoteUrl<'_>) -> io::Result<Option<Vec<UnfinishedUpload>>> {
+        self.list_uploads(folder.key).map(Some)
+    }
+
+    fn end_upload(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
+        self.end_one_upload(url.key, id)
     }
 
     fn md5(&self, url: &RemoteUrl<'_>) -> io::Result<Option<String>> {

@@ -32,6 +32,8 @@ const PART_VARIABLE: &str = "GRISTMILL_PART_BYTES";
 /// An object that is made of parts.
 pub(super) struct Parts<'a> {
     pub(super) key: &'a str,
+    /// What a refusal of a part concerns, and its key.
+    pub(super) source: (Action, &'a str),
     /// Size of the object.
     pub(super) bytes: u64,
     /// Size of each part but the last one.
@@ -114,7 +116,13 @@ impl S3Store {
             let body = read_part(file, range.start, range.end - range.start)?;
             Ok(write(Method::PUT, key, Vec::new(), body))
         };
-        let parts = Parts { key, bytes: file.len(), part_bytes: part_bytes(file.len()), part: &part };
+        let parts = Parts {
+            key,
+            source: (Action::Write, key),
+            bytes: file.len(),
+            part_bytes: part_bytes(file.len()),
+            part: &part,
+        };
         self.make_of_parts(&parts, condition)
     }
 
@@ -153,13 +161,12 @@ impl S3Store {
     }
 
     /// Ends uploads of a key that were begun by runs that were killed, or by requests whose answers were lost; they are invisible, and cost money.
-    /// The process that writes the key holds the lock, so none of them is in use. Without the right to list them nothing is done.
+    /// The process that writes an output holds its lock, so none of them is in use, except by a copy to the same key, which begins its upload again.
+    /// Without the right to list them nothing is done.
     fn end_uploads(&self, key: &str) {
-        let query = vec![("uploads", String::new()), ("prefix", key.to_owned())];
-        let call = Call { range: None, query, ..get_range("", 0..0, None) };
-        let Ok(Ok(answer)) = self.ask(call) else { return };
-        for upload in answers::uploads_of(&answer.body, key) {
-            let _ = self.ask(write(Method::DELETE, key, vec![("uploadId", upload)], Bytes::new()));
+        let Ok(uploads) = self.upload_page(key, None) else { return };
+        for upload in uploads.0.uploads.iter().filter(|upload| upload.key == key) {
+            let _ = self.end_one_upload(key, &upload.id);
         }
     }
 
@@ -176,7 +183,7 @@ impl S3Store {
                 tags.push(tag.unwrap_or_default());
                 Ok(())
             }
-            Err(refusal) => Err(self.explain(&refusal, Action::Write, parts.key)),
+            Err(refusal) => Err(self.explain(&refusal, parts.source.0, parts.source.1)),
         };
         for (number, start) in (1u64..).zip((0..parts.bytes).step_by(usize::try_from(size).unwrap_or(usize::MAX))) {
             if pending.len() == at_once {

@@ -20,7 +20,7 @@ fn an_object_is_copied_by_the_store() {
     let server = Server::start(&[("a b/\u{e4}+%", b"content"), ("old", b"old")]);
     let store = store(&server);
     let answer = |status, body: &str| Fault::Answer(status, String::new(), body.to_owned());
-    // An answer with an error in it, one that is lost, and one that ends early are asked for again.
+    // An answer with an error in it, one that is lost, and one that ends early are repeated.
     let error = "<Error><Code>InternalError</Code></Error>";
     for fault in [None, Some(answer(200, error)), Some(Fault::Cut(0)), Some(Fault::Cut(20)), Some(answer(503, ""))] {
         fault.into_iter().for_each(|fault| server.fault("PUT", fault));
@@ -43,6 +43,9 @@ fn what_the_store_does_not_copy_is_left_to_the_caller() {
     }
     assert!(!copy(&store, "missing", "l").unwrap().0);
     assert_eq!(info(&store, "l").unwrap(), None);
+    server.fault("/b/k", refuse(403, "AccessDenied"));
+    let unreadable = failure(read(&store, "k").unwrap_err());
+    assert_eq!(unreadable.kind, Some(gristmill_core::ProblemKind::Unreadable));
     server.fault("PUT", refuse(412, "PreconditionFailed"));
     let failure = failure(copy(&store, "k", "l").unwrap_err());
     assert_eq!(failure.kind, Some(gristmill_core::ProblemKind::ChangedDuringScan));
@@ -59,6 +62,10 @@ fn large_objects_are_copied_in_parts() {
     assert_eq!(read(&store, "l").unwrap(), bytes);
     let complete = server.requests().into_iter().rfind(|request| request.method == "POST").unwrap();
     assert_eq!(String::from_utf8(complete.body).unwrap().matches("copied").count(), 3);
+    // A part is refused if the object is no longer the one that it was.
+    let old = ObjectVersion { etag: "old".to_owned(), ..version.clone() };
+    let changed = failure(store.copy_parts((&store, "k"), &old, ("m", 1000), &|_| Ok(())).unwrap_err());
+    assert_eq!(changed.kind, Some(gristmill_core::ProblemKind::ChangedDuringScan));
     let stop = |_| Err(Failure::cancelled().into_io());
     assert!(store.copy_parts((&store, "k"), &version, ("m", 1000), &stop).is_err());
     assert!(server.state.lock().unwrap().parts.is_empty());

@@ -1,5 +1,6 @@
 mod chain;
 mod copy;
+mod inspect;
 
 use super::super::store_settings::RemoteSettings;
 use super::super::tests::server::{content, limits, Fault, ReceivedRequest, Server};

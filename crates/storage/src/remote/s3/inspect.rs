@@ -1,0 +1,117 @@
+//! What `doctor` reports of a bucket: the settings of requests, whether conditions and checksums are obeyed, and unfinished uploads.
+
+use super::super::dates::{parse_http_date, parse_iso_date};
+use super::answers::{parse_uploads, sum_of, UploadPage};
+use super::client::{Action, Call};
+use super::object::get_range;
+use super::refusal::Refusal;
+use super::write::write;
+use super::S3Store;
+use crate::store::{Condition, StoreGuards, StoreSettings, UnfinishedUpload};
+use bytes::Bytes;
+use gristmill_core::Failure;
+use reqwest::Method;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Maximum number of pages of unfinished uploads that are read.
+const MAX_PAGES: usize = 10;
+/// Maximum number of them whose sizes are looked up.
+const MAX_SIZED_UPLOADS: usize = 100;
+/// A checksum that no short content has.
+const WRONG_MD5: &str = "AAAAAAAAAAAAAAAAAAAAAA==";
+
+impl S3Store {
+    /// Returns where the credentials are from, the region, and the address of the bucket.
+    pub(super) fn read_settings(&self) -> io::Result<StoreSettings> {
+        let client = Arc::clone(&self.client);
+        let keys = self.client.context.network.begin(async move { client.keys().await });
+        let keys = keys.finish().and_then(|keys| keys).map_err(Failure::into_io)?;
+        let credentials = match keys {
+            Some(keys) => format!("{}, key {}", keys.source, keys.id_end()),
+            None => "none: requests are not signed".to_owned(),
+        };
+        let (config, region) = (&self.client.context.config, self.client.region());
+        let url = config.url(&region, &self.client.bucket, "", &[]).map_err(Failure::into_io)?;
+        let endpoint = match &config.endpoint {
+            Some((_, source)) => format!("{url}, from {source}"),
+            None => url.to_string(),
+        };
+        Ok(StoreSettings { credentials, region, endpoint })
+    }
+
+    /// Puts an object that is there in ways that have to be refused.
+    pub(super) fn find_guards(&self, key: &str, content: &[u8]) -> io::Result<StoreGuards> {
+        let is_refused = |call: Call, statuses: [u16; 2]| -> io::Result<bool> {
+            Ok(matches!(self.ask(call)?, Err(refusal) if statuses.contains(&refusal.status)))
+        };
+        let put = || write(Method::PUT, key, Vec::new(), Bytes::copy_from_slice(content));
+        let with = |name: &'static str, value: &str| Call { headers: vec![(name, value.to_owned())], ..put() };
+        self.forget(key);
+        Ok(StoreGuards {
+            if_absent: is_refused(Call { condition: Condition::IfAbsent, ..put() }, [409, 412])?,
+            if_unchanged: is_refused(with("if-match", "\"00000000000000000000000000000000\""), [409, 412])?,
+            checksums: is_refused(with("content-md5", WRONG_MD5), [400, 422])?,
+        })
+    }
+
+    /// Lists the unfinished uploads of an object and of those below it.
+    pub(super) fn list_uploads(&self, key: &str) -> io::Result<Vec<UnfinishedUpload>> {
+        let mut uploads = Vec::new();
+        let mut next = None;
+        for _ in 0..MAX_PAGES {
+            let (page, now) = self.upload_page(key, next)?;
+            let is_below = |upload: &str| {
+                key.is_empty() || upload.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            for upload in page.uploads.into_iter().filter(|upload| is_below(&upload.key)) {
+                let begun = parse_iso_date(&upload.initiated).unwrap_or(now);
+                let age = Duration::from_nanos(u64::try_from(now - begun).unwrap_or_default());
+                uploads.push(UnfinishedUpload { key: upload.key, id: upload.id, age, bytes: None });
+            }
+            next = page.next;
+            if next.is_none() {
+                break;
+            }
+        }
+        for upload in uploads.iter_mut().take(MAX_SIZED_UPLOADS) {
+            let query = vec![("uploadId", upload.id.clone())];
+            let call = Call { query, range: None, ..get_range(&upload.key, 0..0, None) };
+            // Without the right to list parts, the size is not known.
+            upload.bytes = self.ask(call)?.ok().and_then(|answer| sum_of(&answer.body, "Size"));
+        }
+        Ok(uploads)
+    }
+
+    /// Returns a page of unfinished uploads, and the time of the store in nanoseconds. `next`: the key and the upload after which it begins.
+    pub(super) fn upload_page(&self, key: &str, next: Option<(String, String)>) -> io::Result<(UploadPage, i64)> {
+        let mut query =
+            vec![("uploads", String::new()), ("encoding-type", "url".to_owned()), ("prefix", key.to_owned())];
+        if let Some((key, id)) = next {
+            query.extend([("key-marker", key), ("upload-id-marker", id)]);
+        }
+        let call = Call { action: Action::ListUploads, query, range: None, ..get_range("", 0..0, None) };
+        let refusal = match self.ask(call)? {
+            Ok(answer) => match parse_uploads(&answer.body) {
+                Some(page) => {
+                    let here = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
+                    let store = answer.header("date").and_then(parse_http_date);
+                    return Ok((page, store.unwrap_or(i64::try_from(here).unwrap_or_default())));
+                }
+                None => Refusal::of_success(200, "with a list that cannot be read"),
+            },
+            Err(refusal) => refusal,
+        };
+        Err(self.explain(&refusal, Action::ListUploads, key))
+    }
+
+    /// Ends an unfinished upload.
+    pub(super) fn end_one_upload(&self, key: &str, id: &str) -> io::Result<()> {
+        let call = write(Method::DELETE, key, vec![("uploadId", id.to_owned())], Bytes::new());
+        match self.ask(Call { action: Action::EndUpload, ..call })? {
+            Err(refusal) if refusal.status != 404 => Err(self.explain(&refusal, Action::EndUpload, key)),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What `doctor` asks a store for.
+
+use super::*;
+
+#[test]
+fn settings_name_the_source_of_the_key_and_not_the_key() {
+    let server = Server::start(&[]);
+    let settings = store_with(&server, &[&KEYS[..], &[("AWS_REGION", "eu-west-1")]].concat()).settings().unwrap();
+    assert_eq!(settings.credentials, "AWS_ACCESS_KEY_ID, key …TEST");
+    assert_eq!(settings.region, "eu-west-1");
+    assert_eq!(settings.endpoint, format!("{}/b, from AWS_ENDPOINT_URL", server.address));
+    let settings = store_with(&server, &[("AWS_SKIP_SIGNATURE", "true")]).settings().unwrap();
+    assert_eq!(settings.credentials, "none: requests are not signed");
+}
+
+#[test]
+fn guards_are_what_the_store_refuses() {
+    let server = Server::start(&[("k", b"probe")]);
+    let (store, address) = (store(&server), path("k"));
+    let guards = || store.guards(&RemoteUrl::parse(&address).unwrap(), b"probe").unwrap().unwrap();
+    // This server knows one condition, and no checksums.
+    let found = StoreGuards { if_absent: true, if_unchanged: false, checksums: false };
+    assert_eq!(guards(), found);
+    for (status, code) in [(501, "NotImplemented"), (412, "PreconditionFailed"), (400, "BadDigest")] {
+        server.fault("PUT", refuse(status, code));
+    }
+    assert_eq!(guards(), StoreGuards { if_absent: false, if_unchanged: true, checksums: true });
+    let puts: Vec<_> = server.requests().into_iter().filter(|request| request.method == "PUT").collect();
+    assert_eq!(puts[0].headers["if-none-match"], "*");
+    assert!(puts[1].headers.contains_key("if-match") && puts[2].headers.contains_key("content-md5"));
+}
+
+#[test]
+fn unfinished_uploads_are_listed_by_pages_and_ended() {
+    let server = Server::start(&[]);
+    let (store, address) = (store(&server), path("a"));
+    let url = RemoteUrl::parse(&address).unwrap();
+    let upload = |key: &str, id: &str| {
+        let begun = "2026-01-01T00:00:00.000Z";
+        format!("<Upload><Key>{key}</Key><UploadId>{id}</UploadId><Initiated>{begun}</Initiated></Upload>")
+    };
+    let page = |uploads: &str, next: &str| {
+        let date = "Date: Thu, 01 Jan 2026 01:00:00 GMT\r\n".to_owned();
+        let text = format!("<ListMultipartUploadsResult>{uploads}{next}</ListMultipartUploadsResult>");
+        server.fault("/b?uploads", Fault::Answer(200, date, text));
+    };
+    let next =
+        "<IsTruncated>true</IsTruncated><NextKeyMarker>a/b</NextKeyMarker><NextUploadIdMarker>2</NextUploadIdMarker>";
+    page(&[upload("a", "1"), upload("ab", "0"), upload("a/b", "2")].concat(), next);
+    page(&upload("a/c", "3"), "");
+    let parts = "<R><Part><Size>5</Size></Part><Part><Size>6</Size></Part></R>";
+    server.fault("/b/a?uploadId", Fault::Answer(200, String::new(), parts.to_owned()));
+    let uploads = store.uploads(&url).unwrap().unwrap();
+    let expected = |key: &str, id: &str, bytes| UnfinishedUpload {
+        key: key.to_owned(),
+        id: id.to_owned(),
+        age: Duration::from_secs(3600),
+        bytes,
+    };
+    assert_eq!(uploads, [expected("a", "1", Some(11)), expected("a/b", "2", None), expected("a/c", "3", None)]);
+    let requests = server.requests();
+    assert!(requests[1].target.contains("key-marker=a%2Fb&upload-id-marker=2"), "{}", requests[1].target);
+    store.end_upload(&url, "1").unwrap();
+    let ended = server.requests().pop().unwrap();
+    assert_eq!((ended.method.as_str(), ended.target.as_str()), ("DELETE", "/b/a?uploadId=1"));
+    for (place, right) in [("/b?uploads", "s3:ListBucketMultipartUploads"), ("DELETE", "s3:AbortMultipartUpload")] {
+        server.fault(place, refuse(403, "AccessDenied"));
+        let refused = match place {
+            "DELETE" => store.end_upload(&url, "1").unwrap_err(),
+            _ => store.uploads(&url).unwrap_err(),
+        };
+        assert!(failure(refused).hint.unwrap().contains(right));
+    }
+}
+
+#[test]
+fn a_store_whose_pages_do_not_end_is_not_followed_forever() {
+    let server = Server::start(&[]);
+    let (store, address) = (store(&server), path("a"));
+    let next = "<R><IsTruncated>true</IsTruncated><NextKeyMarker>a</NextKeyMarker></R>";
+    server.state.lock().unwrap().services.push(("/b?uploads".to_owned(), 200, next.to_owned()));
+    assert_eq!(store.uploads(&RemoteUrl::parse(&address).unwrap()).unwrap().unwrap(), []);
+    assert_eq!(server.requests().len(), 10);
+}

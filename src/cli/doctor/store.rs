@@ -1,0 +1,322 @@
+//! `doctor ADDRESS`: tries what the credentials permit at an address of a store, and lists unfinished uploads.
+
+use super::{print_checks, Check};
+use crate::cli::context::Context;
+use crate::cli::exit::{Done, Finished, Stopped};
+use crate::cli::paths;
+use crate::prompt;
+use clap::Args;
+use gristmill_core::text::{bytes, count, display_safe, duration};
+use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_storage::files::FileInfo;
+use gristmill_storage::location::RemoteUrl;
+use gristmill_storage::store::{store_of, Condition, Content, Store, UnfinishedUpload};
+use serde_json::{json, Map, Value};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const WHAT: &str = "examining the store";
+/// Requests whose time is measured.
+const MEASURED_REQUESTS: usize = 5;
+/// Beginning of the name of the object that is put and removed.
+const PROBE: &str = ".gristmill-doctor-";
+const PROBE_CONTENT: &[u8] = b"gristmill doctor\n";
+/// Unfinished uploads that are printed one by one.
+const MAX_PRINTED_UPLOADS: usize = 20;
+
+/// Flags that concern stores.
+#[derive(Args, Clone, Debug)]
+pub struct StoreArgs {
+    /// Of a store: write nothing, so that the right to write is not tried
+    #[arg(long, conflicts_with = "abort_uploads")]
+    pub read_only: bool,
+    /// Of a store: end unfinished uploads below the address, which cost money and are invisible
+    #[arg(long)]
+    pub abort_uploads: bool,
+    /// With --abort-uploads: only those begun this long ago [default: 24h]
+    #[arg(long, value_name = "AGE", value_parser = age, requires = "abort_uploads")]
+    pub older_than: Option<Duration>,
+}
+
+impl StoreArgs {
+    /// Returns the first given flag.
+    pub fn given(&self) -> Option<&'static str> {
+        let flags = [("--read-only", self.read_only), ("--abort-uploads", self.abort_uploads)];
+        flags.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
+    }
+}
+
+/// Parses `90s`, `30m`, `24h`, `7d`.
+fn age(text: &str) -> Result<Duration, String> {
+    let invalid = || "an age like 30m, 24h or 7d is needed".to_owned();
+    let unit = text.chars().last().ok_or_else(invalid)?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86_400,
+        _ => return Err(invalid()),
+    };
+    let number: u64 = text.strip_suffix(unit).unwrap_or_default().parse().map_err(|_| invalid())?;
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(invalid)
+}
+
+/// Examines the store of an address.
+pub fn run(path: &Path, args: &StoreArgs, context: &Context) -> Finished {
+    let address = paths::local_or_store(path)?;
+    let path = Path::new(&address);
+    let Some(url) = RemoteUrl::parse(path) else {
+        return Err(Failure::usage(WHAT, "it is no address of a store").on(Subject::path(path)).into());
+    };
+    let store = store_of(&url).map_err(|error| Failure::io(WHAT, path, &error))?;
+    let mut examination = Examination { store, url, path, checks: Vec::new() };
+    let read = examination.examine(args.read_only);
+    let uploads = match &read {
+        Ok(()) => examination.list_uploads(),
+        Err(_) => Vec::new(),
+    };
+    print_checks(&examination.checks, context);
+    for upload in uploads.iter().take(MAX_PRINTED_UPLOADS) {
+        context.printer.line(format!("     {}", describe(upload)));
+    }
+    let list = |upload: &UnfinishedUpload| json!({ "key": upload.key, "age_seconds": upload.age.as_secs(), "bytes": upload.bytes });
+    let mut result = Map::from_iter([
+        ("checks".to_owned(), examination.checks.iter().map(Check::to_json).collect()),
+        ("uploads".to_owned(), uploads.iter().map(list).collect::<Value>()),
+    ]);
+    if let Err(failure) = read {
+        return Err(Stopped { failures: vec![failure], result });
+    }
+    if args.abort_uploads {
+        let ended = examination
+            .end_uploads(&uploads, args, context)
+            .map_err(|failure| Stopped { failures: vec![failure], result: result.clone() })?;
+        result.insert("aborted_uploads".into(), json!(ended));
+    }
+    Ok(Done::ok(result))
+}
+
+fn describe(upload: &UnfinishedUpload) -> String {
+    let size = upload.bytes.map(|size| format!(", {}", bytes(size))).unwrap_or_default();
+    format!("{}: begun {} ago{size}", display_safe(&upload.key), duration(upload.age))
+}
+
+struct Examination<'a> {
+    store: Arc<dyn Store>,
+    url: RemoteUrl<'a>,
+    path: &'a Path,
+    checks: Vec<Check>,
+}
+
+impl Examination<'_> {
+    fn add(&mut self, name: &str, found: impl Into<String>) {
+        self.checks.push(Check::new(name, true, found));
+    }
+
+    /// Adds the result of something that was tried.
+    fn try_right<T>(&mut self, name: &str, tried: io::Result<T>) -> Outcome<T> {
+        match tried {
+            Ok(value) => {
+                self.add(name, "yes");
+                Ok(value)
+            }
+            Err(error) => {
+                let failure = Failure::io(WHAT, self.path, &error);
+                let check = Check::new(name, false, format!("no: {}", failure.why));
+                self.checks.push(match &failure.hint {
+                    Some(hint) => check.hint(hint.clone()),
+                    None => check,
+                });
+                Err(failure)
+            }
+        }
+    }
+
+    /// Tries each right alone.
+    ///
+    /// # Errors
+    /// What is at the address cannot be read.
+    fn examine(&mut self, is_read_only: bool) -> Outcome<()> {
+        let (info, times) = self.measure();
+        if let Ok(settings) = self.store.settings() {
+            for (name, found) in
+                [("credentials", settings.credentials), ("region", settings.region), ("endpoint", settings.endpoint)]
+            {
+                if !found.is_empty() {
+                    self.add(name, found);
+                }
+            }
+        }
+        if let Some(median) = times.get(times.len() / 2) {
+            self.add(
+                "latency",
+                format!("{} ms, the median of {}", median.as_millis(), count(times.len() as u64, "request")),
+            );
+        }
+        let info = info.map_err(|error| Failure::io(WHAT, self.path, &error));
+        // A store that cannot be reached refuses nothing.
+        if let Some(failure) = info.as_ref().err().filter(|failure| failure.kind.is_none()) {
+            return Err(failure.clone());
+        }
+        let mut first = None;
+        let listed = self.store.list(&self.url, true, &mut |entry| {
+            first = Some(entry.key);
+            Ok(false)
+        });
+        let listed = self.try_right("list", listed);
+        let is_object = info.as_ref().is_ok_and(|info| info.is_some_and(|info| info.is_file()));
+        let object = if is_object { Some(self.url.key.to_owned()) } else { first };
+        let read = match &object {
+            Some(key) => {
+                let read = self.store.open(&RemoteUrl { key, ..self.url });
+                self.try_right("read", read).map(drop)
+            }
+            None => {
+                if listed.is_ok() {
+                    self.add("read", "there is no object that could be read");
+                }
+                Ok(())
+            }
+        };
+        if !is_read_only {
+            self.try_writing(is_object);
+        }
+        match is_object {
+            true => read,
+            false => info.and(listed).and(read),
+        }
+    }
+
+    /// Asks for what is at the address, several times; returns the first failure, and the sorted times.
+    fn measure(&self) -> (io::Result<Option<FileInfo>>, Vec<Duration>) {
+        let (mut info, mut times) = (Ok(None), Vec::new());
+        // The first request also connects.
+        for number in 0..=MEASURED_REQUESTS {
+            let begin = Instant::now();
+            info = self.store.info(&self.url);
+            if info.is_err() {
+                break;
+            }
+            if number > 0 {
+                times.push(begin.elapsed());
+            }
+        }
+        times.sort();
+        (info, times)
+    }
+
+    /// Puts, replaces and removes an object below the address; that of an object is next to it.
+    fn try_writing(&mut self, is_object: bool) {
+        let folder = match self.url.key.rsplit_once('/') {
+            Some((folder, _)) if is_object => format!("{folder}/"),
+            None if is_object => String::new(),
+            _ => self.url.prefix(),
+        };
+        let key = format!("{folder}{PROBE}{}", uuid::Uuid::new_v4().simple());
+        let probe = RemoteUrl { key: &key, ..self.url };
+        let put = self.store.put(&probe, Content::Bytes(PROBE_CONTENT), Condition::Always);
+        if self.try_right("write", put).is_err() {
+            return;
+        }
+        match self.store.guards(&probe, PROBE_CONTENT) {
+            Ok(Some(guards)) => {
+                let obeyed = |is_obeyed: bool| if is_obeyed { "yes" } else { "no: it ignores the condition" };
+                for (name, is_obeyed) in [("If-None-Match", guards.if_absent), ("If-Match", guards.if_unchanged)] {
+                    let check = Check::new(name, is_obeyed, obeyed(is_obeyed));
+                    self.checks.push(check.hint("do not run two writers of the same data at once"));
+                }
+                let found = if guards.checksums { "yes" } else { "no: it takes a wrong one" };
+                self.checks.push(
+                    Check::new("checksums", guards.checksums, found).hint("`gristmill verify` compares what arrived"),
+                );
+            }
+            Ok(None) => {}
+            Err(error) => {
+                let failure = Failure::io(WHAT, self.path, &error);
+                self.checks.push(Check::new("conditions", false, failure.to_string()));
+            }
+        }
+        let removed = self.store.remove(&probe);
+        if self.try_right("delete", removed).is_err() {
+            self.checks.push(Check::new("left over", false, probe.to_path().to_string_lossy()));
+        }
+    }
+
+    /// Lists the unfinished uploads below the address.
+    fn list_uploads(&mut self) -> Vec<UnfinishedUpload> {
+        let listed = self.store.uploads(&self.url);
+        match listed {
+            Ok(None) => Vec::new(),
+            Ok(Some(uploads)) if uploads.is_empty() => {
+                self.add("unfinished uploads", "none");
+                uploads
+            }
+            Ok(Some(uploads)) => {
+                let oldest = uploads.iter().map(|upload| upload.age).max().unwrap_or_default();
+                let sizes: Option<u64> = uploads.iter().map(|upload| upload.bytes).sum();
+                let sizes = sizes.map(|size| format!(" of {}", bytes(size))).unwrap_or_default();
+                let found = format!("{}{sizes}, the oldest begun {} ago", uploads.len(), duration(oldest));
+                let check = Check::new("unfinished uploads", false, found);
+                self.checks.push(check.hint("--abort-uploads ends those that are older than --older-than (24h)"));
+                uploads
+            }
+            Err(error) => {
+                let failure = Failure::io(WHAT, self.path, &error);
+                let check = Check::new("unfinished uploads", false, format!("not known: {}", failure.why));
+                self.checks.push(check.hint(failure.hint.unwrap_or_default()));
+                Vec::new()
+            }
+        }
+    }
+
+    /// Ends the uploads that are old enough, after a question, and returns their number.
+    fn end_uploads(&self, uploads: &[UnfinishedUpload], args: &StoreArgs, context: &Context) -> Outcome<usize> {
+        let least = args.older_than.unwrap_or(Duration::from_secs(24 * 3600));
+        let old: Vec<&UnfinishedUpload> = uploads.iter().filter(|upload| upload.age >= least).collect();
+        let number = count(old.len() as u64, "upload");
+        if old.is_empty() {
+            context.printer.line(format!("No upload is older than {}.", duration(least)));
+            return Ok(0);
+        }
+        if context.globals.dry_run {
+            context.printer.line(format!("Would end {number}."));
+            return Ok(0);
+        }
+        let question = format!("End {number}, of which other programs may be using some?");
+        let is_agreed = match context.may_ask() {
+            true => prompt::confirm(&question, false)?,
+            false if context.globals.yes => true,
+            false => {
+                let why = format!("{number} would be ended, of which other programs may be using some");
+                return Err(Failure::usage("ending uploads", why).with_hint("add --yes if none is in use"));
+            }
+        };
+        if !is_agreed {
+            context.printer.line("No upload was ended.");
+            return Ok(0);
+        }
+        for upload in &old {
+            let url = RemoteUrl { key: &upload.key, ..self.url };
+            let path = url.to_path();
+            self.store.end_upload(&url, &upload.id).map_err(|error| Failure::io("ending the upload", &path, &error))?;
+        }
+        context.printer.line(format!("Ended {number}."));
+        Ok(old.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_have_a_unit() {
+        assert_eq!(age("24h"), Ok(Duration::from_secs(86_400)));
+        assert_eq!((age("7d"), age("0s")), (Ok(Duration::from_secs(604_800)), Ok(Duration::ZERO)));
+        for wrong in ["", "24", "h", "1w", "-1h", "1.5h", "99999999999999999999d", "18446744073709551615d", "1hh"] {
+            assert!(age(wrong).is_err(), "{wrong}");
+        }
+    }
+}
