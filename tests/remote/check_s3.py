@@ -21,6 +21,7 @@ import time
 import urllib.parse
 from pathlib import Path
 
+import gcs
 from s3_server import READER, READER_SECRET, SECRET, Server, msc_config
 
 # Each on a share of the requests, at most twice for the same one.
@@ -79,7 +80,7 @@ class Check:
 
     @staticmethod
     def without_secrets(text):
-        for secret in (SECRET, READER_SECRET):
+        for secret in (SECRET, READER_SECRET, gcs.SECRET, gcs.TOKEN):
             for form in (secret, urllib.parse.quote(secret, safe="")):
                 assert form not in text, "a secret is printed or kept"
 
@@ -310,6 +311,21 @@ class Check:
         text = self.server.client.get("data", "writers/.nv-meta/split.yaml").decode()
         for key, code in enumerate(codes):
             assert (f"shard_0003.tar/{key}\n" in text) == (code == 0), (codes, text)
+    def check_google(self):
+        """The commands on the stand-in for Google's store: without a token, then with one by a profile."""
+        prefix = self.prefix()
+        for name, words in self.commands(f"gs://data/{prefix}").items():
+            self.run(*words)
+            self.compare(prefix, name)
+        self.run("verify", f"gs://data/{prefix}/set")
+        self.run("info", f"gs://data/{prefix}/nothing", code=3)
+        prefix = self.prefix()
+        config = self.server.profile(self.folder / "msc.json", {"store": f"data/{prefix}"})
+        assert "may not be read without" in self.run("info", f"gs://data/{prefix}/set", code=3)
+        for name, words in self.commands("msc://store").items():
+            self.run(*words, MSC_CONFIG=str(config))
+            self.compare(prefix, name)
+        config.unlink()
 
     def check_faults(self):
         for fault in FAULTS if os.environ.get("GRISTMILL_ALL_FAULTS") else self.draw.sample(FAULTS, DRAWN_FAULTS):
@@ -384,6 +400,7 @@ class Check:
 def main(binary, golden):
     seed = int(os.environ.get("GRISTMILL_SEED") or random.randrange(1 << 30))
     print(f"seed {seed} (GRISTMILL_SEED repeats it)", flush=True)
+    check_google(binary, golden)
     for kind in ("seaweed", "moto"):
         with tempfile.TemporaryDirectory() as folder, Server(kind) as server:
             server.client.create("data")
@@ -396,6 +413,15 @@ def main(binary, golden):
                 begin = time.time()
                 step()
                 print(f"{kind}: {step.__name__} {time.time() - begin:.1f} s", flush=True)
+
+
+def check_google(binary, golden):
+    with tempfile.TemporaryDirectory() as folder, gcs.Server() as server:
+        check = Check(binary, golden, server, folder, 0)
+        for step in [check.make_local, check.check_google, check.check_kept]:
+            begin = time.time()
+            step()
+            print(f"google: {step.__name__} {time.time() - begin:.1f} s", flush=True)
 
 
 if __name__ == "__main__":

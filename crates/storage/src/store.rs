@@ -47,6 +47,10 @@ pub static SCHEMES: &[Scheme] = &[
     #[cfg(feature = "remote")]
     super::remote::s3::ALIAS,
     #[cfg(feature = "remote")]
+    super::remote::gs::SCHEME,
+    #[cfg(feature = "remote")]
+    super::remote::gs::ALIAS,
+    #[cfg(feature = "remote")]
     super::remote::msc::SCHEME,
     #[cfg(feature = "remote")]
     super::remote::web::HTTPS,

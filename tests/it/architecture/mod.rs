@@ -45,7 +45,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("prompt", 1_286),
     ("pycompat", 4_551),
     ("source", 11_697),
-    ("storage", 8_516),
+    ("storage", 8_947),
     ("tokenizer", 6_543),
     ("tokens", 12_091),
     ("tui", 31_483),
@@ -58,7 +58,7 @@ const LONG_FILES: usize = 0;
 const LONG_FUNCTIONS: usize = 6;
 
 /// Maximum number of modules that depend on each other in a circle, other than parents and children.
-const MODULES_IN_CYCLES: usize = 126;
+const MODULES_IN_CYCLES: usize = 127;
 
 /// Maximum number of files outside the folders of a token format that name it. Megatron-Energon counts as Megatron.
 const FORMAT_NAMES: &[(&str, usize)] =

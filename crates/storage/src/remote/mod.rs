@@ -18,6 +18,8 @@ mod environment;
 #[cfg(feature = "remote")]
 mod file;
 #[cfg(feature = "remote")]
+pub(crate) mod gs;
+#[cfg(feature = "remote")]
 mod http;
 #[cfg(feature = "remote")]
 mod hub;

@@ -11,17 +11,17 @@ const SECOND_NS: i64 = 1_000_000_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ObjectVersion {
     pub(super) bytes: u64,
-    /// Without quotes, when it is compared.
+    /// What the store distinguishes versions by; without quotes, when it is compared.
     pub(super) etag: String,
     pub(super) modified_ns: i64,
 }
 
 impl ObjectVersion {
-    /// Returns what the headers of an answer say. `bytes` is the size of the object.
-    pub(super) fn of(headers: &HeaderMap, bytes: u64) -> Self {
+    /// Returns what the headers of an answer say, and the size and the version of the object.
+    pub(super) fn of(headers: &HeaderMap, bytes: u64, version: String) -> Self {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let modified_ns = text("last-modified").and_then(parse_http_date).unwrap_or_default();
-        Self { bytes, etag: etag_of(headers), modified_ns }
+        Self { bytes, etag: version, modified_ns }
     }
 
     /// Returns the information of the object. Headers have whole seconds, so those of listings are cut off.

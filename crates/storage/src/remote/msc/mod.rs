@@ -33,8 +33,8 @@ pub(crate) const SCHEME: Scheme = Scheme {
     check_address: |text| check(text, &target_of_process),
     title: "profiles of multi-storage-client",
     open: |url| match target_of_process(url.bucket)? {
-        Target::S3(settings, base) => {
-            let context = S3Context::new(Network::of_process()?, *settings, Environment::of_process())?;
+        Target::Bucket(settings, base) => {
+            let context = settings.context(Network::of_process()?, Environment::of_process())?;
             Ok(Arc::new(MscStore::new(context, &base)))
         }
         Target::Local(_) => Err(local(url)),
@@ -80,10 +80,10 @@ fn check(text: &str, target: &dyn Fn(&str) -> Outcome<Target>) -> Outcome<String
     let address = check_object_address(text)?;
     match target(url.bucket)? {
         Target::Local(folder) => Ok(folder.join(url.key).to_string_lossy().into_owned()),
-        Target::S3(_, base) if base.is_empty() && url.key.is_empty() => {
+        Target::Bucket(_, base) if base.is_empty() && url.key.is_empty() => {
             refuse("it has no bucket", format!("msc://{}/BUCKET/KEY: this profile has no base_path", url.bucket))
         }
-        Target::S3(..) => Ok(address),
+        Target::Bucket(..) => Ok(address),
     }
 }
 
@@ -93,7 +93,7 @@ fn local(url: &RemoteUrl<'_>) -> Failure {
         .with_hint("give its address as an argument, or the local path")
 }
 
-/// A profile with a store of the interface of Amazon S3.
+/// A profile with a store that has buckets.
 struct MscStore {
     context: Arc<S3Context>,
     /// The bucket, and the beginning of its keys, with a slash at its end unless it is empty. `None`: addresses begin with the bucket.

@@ -1,17 +1,38 @@
 //! What a profile says: which store it is, where in it, and with which keys.
 
-use super::super::s3::{GivenKeys, Keys, S3Settings};
+use super::super::environment::Environment;
+use super::super::gs::{self, GoogleCredentials, GoogleProfile};
+use super::super::network::Network;
+use super::super::s3::{GivenKeys, Keys, S3Context, S3Settings};
 use super::super::settings::Secret;
 use super::super::store_settings::RemoteSettings;
 use super::config::{refuse, RawProfile};
-use gristmill_core::Outcome;
+use gristmill_core::{Failure, Outcome};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Parts of a profile that change what an address means, and are not read.
 const UNSUPPORTED: [&str; 4] = ["provider_bundle", "storage_provider_profiles", "metadata_provider", "replicas"];
 /// Types of storage with the interface of Amazon S3.
 const S3_TYPES: [&str; 4] = ["s3", "s8k", "gcs_s3", "ais_s3"];
+
+/// What a store with buckets is reached by.
+#[derive(Debug)]
+pub(super) enum BucketSettings {
+    S3(S3Settings),
+    Google(GoogleProfile),
+}
+
+impl BucketSettings {
+    /// Returns what all buckets share.
+    pub(super) fn context(self, network: Arc<Network>, environment: Environment) -> Outcome<S3Context> {
+        match self {
+            Self::S3(settings) => S3Context::new(network, settings, environment),
+            Self::Google(profile) => gs::context(network, environment, profile),
+        }
+    }
+}
 
 /// Where the addresses of a profile lead.
 #[derive(Debug)]
@@ -19,7 +40,7 @@ pub(super) enum Target {
     /// Below a folder of this machine.
     Local(PathBuf),
     /// Into a bucket, below a prefix: `BUCKET` or `BUCKET/PREFIX`. If it is empty, addresses begin with the bucket.
-    S3(Box<S3Settings>, String),
+    Bucket(Box<BucketSettings>, String),
 }
 
 /// Parses a profile. `flags` are those that also apply to stores of profiles.
@@ -35,8 +56,9 @@ pub(super) fn parse(name: &str, raw: &RawProfile, flags: &RemoteSettings) -> Out
     };
     let option = |pointer: &str| text(raw.content.pointer(&format!("/storage_provider/options/{pointer}"))?);
     let base = option("base_path").unwrap_or_default();
+    let bucket = |settings| Target::Bucket(Box::new(settings), base.trim_matches('/').to_owned());
     match kind {
-        "file" => Ok(Target::Local(PathBuf::from(base))),
+        "file" => Ok(Target::Local(PathBuf::from(&base))),
         kind if S3_TYPES.contains(&kind) => {
             let settings = S3Settings {
                 flags: RemoteSettings {
@@ -50,35 +72,78 @@ pub(super) fn parse(name: &str, raw: &RawProfile, flags: &RemoteSettings) -> Out
                 keys: keys(name, raw)?,
                 source: Some(source(name, &raw.file)),
             };
-            Ok(Target::S3(Box::new(settings), base.trim_matches('/').to_owned()))
+            Ok(bucket(BucketSettings::S3(settings)))
         }
+        "gcs" => Ok(bucket(BucketSettings::Google(GoogleProfile {
+            endpoint: option("endpoint_url").map(|url| (url, source(name, &raw.file))),
+            credentials: google_credentials(name, raw)?,
+            is_anonymous: flags.anonymous,
+        }))),
         "huggingface" => Err(unsupported(format!("the storage {kind}"))
             .with_hint("address the data set itself: hf://datasets/OWNER/NAME")),
         kind => Err(unsupported(format!("the storage {kind}"))),
     }
 }
 
+/// The credentials of a profile.
+struct Provider<'a> {
+    name: &'a str,
+    file: &'a Path,
+    kind: &'a str,
+    content: &'a Value,
+}
+
+impl<'a> Provider<'a> {
+    fn of(name: &'a str, raw: &'a RawProfile) -> Option<Self> {
+        let content = raw.content.get("credentials_provider").filter(|content| !content.is_null())?;
+        let kind = content.get("type").and_then(Value::as_str).unwrap_or_default();
+        Some(Self { name, file: &raw.file, kind, content })
+    }
+
+    fn option(&self, option: &str) -> Option<&'a Value> {
+        self.content.get("options")?.get(option)
+    }
+
+    fn required(&self, option: &str) -> Outcome<String> {
+        self.option(option)
+            .and_then(text)
+            .ok_or_else(|| refuse(self.file, format!("the credentials of its profile {} have no {option}", self.name)))
+    }
+
+    /// Returns the failure for a type that is none of those of the store.
+    fn unsupported(&self, supported: &str) -> Failure {
+        let (name, kind) = (self.name, self.kind);
+        let why = format!("the credentials of its profile {name} are of the type {kind}, which is not supported");
+        refuse(self.file, why)
+            .with_hint(format!("supported for this storage: {supported}, or none, to use those of this machine"))
+    }
+}
+
 fn keys(name: &str, raw: &RawProfile) -> Outcome<GivenKeys> {
-    let Some(provider) = raw.content.get("credentials_provider").filter(|provider| !provider.is_null()) else {
-        return Ok(GivenKeys::None);
-    };
-    let option = |option: &str| provider.pointer(&format!("/options/{option}")).and_then(text);
-    let missing = |option: &str| refuse(&raw.file, format!("the credentials of its profile {name} have no {option}"));
-    let source = source(name, &raw.file);
-    match provider.get("type").and_then(Value::as_str).unwrap_or_default() {
+    let Some(provider) = Provider::of(name, raw) else { return Ok(GivenKeys::None) };
+    match provider.kind {
         "S3Credentials" => Ok(GivenKeys::Fixed(Keys {
-            id: option("access_key").ok_or_else(|| missing("access_key"))?,
-            secret: Secret::new(option("secret_key").ok_or_else(|| missing("secret_key"))?),
-            token: option("session_token").filter(|token| !token.is_empty()).map(Secret::new),
+            id: provider.required("access_key")?,
+            secret: Secret::new(provider.required("secret_key")?),
+            token: provider.option("session_token").and_then(text).map(Secret::new),
             expires: None,
-            source,
+            source: source(name, &raw.file),
         })),
-        "FileBasedCredentials" => {
-            let path = option("credential_file_path").ok_or_else(|| missing("credential_file_path"))?;
-            Ok(GivenKeys::File(PathBuf::from(path)))
+        "FileBasedCredentials" => Ok(GivenKeys::File(PathBuf::from(provider.required("credential_file_path")?))),
+        _ => Err(provider.unsupported("S3Credentials, FileBasedCredentials")),
+    }
+}
+
+fn google_credentials(name: &str, raw: &RawProfile) -> Outcome<Option<GoogleCredentials>> {
+    let Some(provider) = Provider::of(name, raw) else { return Ok(None) };
+    match (provider.kind, provider.option("info")) {
+        ("GoogleServiceAccountCredentialsProvider", Some(info @ Value::Object(_))) => {
+            Ok(Some(GoogleCredentials::Content(Secret::new(info.to_string()), source(name, &raw.file))))
         }
-        kind => Err(refuse(&raw.file, format!("the credentials of its profile {name} are of the type {kind}, which is not supported"))
-            .with_hint("for S3 these are S3Credentials and FileBasedCredentials; without any, those of Amazon's own files are found")),
+        ("GoogleServiceAccountCredentialsProvider", _) => {
+            Ok(Some(GoogleCredentials::File(PathBuf::from(provider.required("file")?))))
+        }
+        _ => Err(provider.unsupported("GoogleServiceAccountCredentialsProvider")),
     }
 }
 

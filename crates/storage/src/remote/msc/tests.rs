@@ -1,5 +1,6 @@
 use super::super::store_settings::RemoteSettings;
 use super::super::tests::server::{content, limits, Server};
+use super::profile::BucketSettings;
 use super::*;
 use gristmill_core::ExitClass;
 
@@ -44,8 +45,8 @@ impl Profiles {
     }
 
     fn store(&self, name: &str) -> MscStore {
-        let Target::S3(settings, base) = self.target(name).unwrap() else { panic!("{name} is a folder") };
-        let context = S3Context::new(Network::start(limits()).unwrap(), *settings, self.environment()).unwrap();
+        let Target::Bucket(settings, base) = self.target(name).unwrap() else { panic!("{name} is a folder") };
+        let context = settings.context(Network::start(limits()).unwrap(), self.environment()).unwrap();
         MscStore::new(context, &base)
     }
 }
@@ -139,6 +140,31 @@ fn keys_are_those_of_the_profile_else_those_of_the_environment() {
 }
 
 #[test]
+fn profiles_of_google_have_a_service_account() {
+    let server = Server::start(&[("set/k", b"abc")]);
+    server.state.lock().unwrap().services.push(("/token".to_owned(), 200, r#"{"access_token": "tok"}"#.to_owned()));
+    let info = serde_json::json!({
+        "type": "authorized_user", "client_id": "i", "client_secret": "verysecret", "refresh_token": "r",
+        "token_uri": format!("{}/token", server.address),
+    });
+    let storage = |credentials: &str| {
+        let options = format!("{{base_path: b/set, endpoint_url: '{}'}}", server.address);
+        format!("profiles:\n  g: {{storage_provider: {{type: gcs, options: {options}}}{credentials}}}\n")
+    };
+    let provider = "credentials_provider: {type: GoogleServiceAccountCredentialsProvider, options: ";
+    let profiles = Profiles::new(&storage(&format!(", {provider}{{info: {info}}}}}")));
+    let file = profiles.write("account.json", &info.to_string());
+    for options in [format!("{{info: {info}}}"), format!("{{file: {file}}}")] {
+        profiles.write("msc.yaml", &storage(&format!(", {provider}{options}}}")));
+        assert!(!format!("{:?}", profiles.target("g").unwrap()).contains("verysecret"));
+        assert_eq!(read(&profiles.store("g"), "msc://g/k").unwrap(), b"abc");
+        assert_eq!(server.requests().pop().unwrap().headers["authorization"], "Bearer tok");
+    }
+    profiles.write("msc.yaml", &storage(", credentials_provider: {type: S3Credentials, options: {}}"));
+    assert!(profiles.target("g").unwrap_err().hint.unwrap().contains("GoogleServiceAccountCredentialsProvider"));
+}
+
+#[test]
 fn addresses_are_checked_and_folders_become_paths() {
     let (_server, profiles) = world();
     assert_eq!(profiles.check("msc://below/a/b/").unwrap(), "msc://below/a/b/");
@@ -179,12 +205,13 @@ fn what_is_not_read_of_a_profile_is_named() {
         assert!(!format!("{failure:?}").contains("secret:"), "{failure:?}");
     }
     let profiles = Profiles::new(&format!("profiles:\n  p: {{{storage}, replicas: []}}\n"));
-    let Target::S3(settings, _) = profiles.target("p").unwrap() else { panic!("it is a folder") };
-    let failure = S3Context::new(Network::start(limits()).unwrap(), *settings, profiles.environment()).err().unwrap();
+    let Target::Bucket(settings, _) = profiles.target("p").unwrap() else { panic!("it is a folder") };
+    let failure = settings.context(Network::start(limits()).unwrap(), profiles.environment()).err().unwrap();
     assert!(failure.subject.field.unwrap().starts_with("the profile p of "), "{:?}", failure.why);
     let flags = RemoteSettings { anonymous: true, connections: 3, ..RemoteSettings::default() };
     let environment = profiles.environment();
     let raw = MscConfig::read(&environment).unwrap().profile("p", &environment).unwrap();
-    let Target::S3(settings, _) = profile::parse("p", &raw, &flags).unwrap() else { panic!("it is a folder") };
+    let Target::Bucket(settings, _) = profile::parse("p", &raw, &flags).unwrap() else { panic!("it is a folder") };
+    let BucketSettings::S3(settings) = *settings else { panic!("it is no S3") };
     assert!(settings.flags.anonymous && settings.flags.connections == 3);
 }

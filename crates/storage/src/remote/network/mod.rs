@@ -3,6 +3,7 @@
 //! [`Network::send`] sends a request once. A store repeats it as its protocol needs, with a [`Patience`] that counts the tries. Threads of
 //! the program wait for a future by [`Pending::finish`]. Must not know what the requests mean.
 
+mod fetch;
 mod gate;
 mod patience;
 mod ranges;
@@ -14,6 +15,7 @@ use super::http::{certificate_error, host, setback_of};
 use super::retry::Setback;
 use super::store_settings::remote_settings;
 use super::tls;
+pub(super) use fetch::MAX_SMALL_ANSWER_BYTES;
 use gate::{HostGate, Slot};
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Subject};

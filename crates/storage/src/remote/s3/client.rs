@@ -4,16 +4,17 @@ use super::super::super::store::Condition;
 use super::super::environment::Environment;
 use super::super::network::{Answer, Network, RangeCall, RangeResult, Reply, MAX_ANSWER_BYTES};
 use super::super::retry::Setback;
-use super::super::version::etag_of;
 use super::config::{S3Config, FIRST_REGION};
 use super::credentials::CredentialChain;
-use super::keys::Keys;
+use super::keys::{CurrentKeys, FindKeys, Keys};
+use super::maker::Maker;
 use super::profiles::Profiles;
 use super::refusal::{Refusal, BUSY};
 use super::s3_settings::S3Settings;
 use super::signature::{insert, Signer};
 use bytes::Bytes;
 use gristmill_core::{Failure, Outcome, Subject};
+use reqwest::header::HeaderMap;
 use reqwest::{Method, Request, Url};
 use std::ops::Range;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -27,7 +28,8 @@ const MAX_CLOCK_SECONDS: i64 = 15 * 60;
 pub(in crate::remote) struct S3Context {
     pub(super) network: Arc<Network>,
     pub(super) config: S3Config,
-    credentials: CredentialChain,
+    pub(super) maker: Maker,
+    credentials: CurrentKeys,
 }
 
 impl S3Context {
@@ -40,8 +42,21 @@ impl S3Context {
             .map_err(|failure| failure.on(Subject::field(settings.source_of("--profile"))))?;
         let config = S3Config::new(&settings, &environment, &profiles)?;
         let region = config.region.clone().unwrap_or_else(|| FIRST_REGION.to_owned());
-        let credentials = CredentialChain::new(Arc::clone(&network), settings, environment, profiles, region);
-        Ok(Self { network, config, credentials })
+        let chain = CredentialChain::new(Arc::clone(&network), settings, environment, profiles, region);
+        let credentials = CurrentKeys::new(Box::new(chain));
+        Ok(Self { network, config, maker: Maker::Amazon, credentials })
+    }
+
+    /// Creates the context of Google's store. `endpoint` is another one than the usual, and what it is from.
+    pub(in crate::remote) fn of_google(
+        network: Arc<Network>,
+        usual: &str,
+        endpoint: Option<(String, String)>,
+        is_anonymous: bool,
+        tokens: Box<dyn FindKeys>,
+    ) -> Outcome<Self> {
+        let config = S3Config::of_google(usual, endpoint, is_anonymous)?;
+        Ok(Self { network, config, maker: Maker::Google, credentials: CurrentKeys::new(tokens) })
     }
 }
 
@@ -152,7 +167,9 @@ impl S3Client {
         let network = &self.context.network;
         Ok(match network.send(network.client(false), request, &self.address(&call.key)).await? {
             Err(setback) => Attempt::Setback(setback),
-            Ok(mut reply) if (200..300).contains(&reply.status()) => read_answer(call, &mut reply, answer).await,
+            Ok(mut reply) if (200..300).contains(&reply.status()) => {
+                read_answer(call, self.context.maker.version_of(), &mut reply, answer).await
+            }
             Ok(reply) => Attempt::Refused(Refusal::read(reply).await),
         })
     }
@@ -160,8 +177,8 @@ impl S3Client {
     /// Returns the address of a key as it is typed.
     pub(super) fn address(&self, key: &str) -> String {
         match key {
-            "" => format!("s3://{}", self.bucket),
-            key => format!("s3://{}/{key}", self.bucket),
+            "" => format!("{}://{}", self.context.maker.scheme(), self.bucket),
+            key => format!("{}://{}/{key}", self.context.maker.scheme(), self.bucket),
         }
     }
 
@@ -187,6 +204,7 @@ impl S3Client {
                 failure.with_hint("run it with fewer --connections, or spread the data over more prefixes")
             }
             Some((_, source)) => failure.with_hint(format!("the address of the store is from {source}")),
+            None if self.context.maker == Maker::Google => failure.with_hint("check the network"),
             None => failure.with_hint("check the network; --endpoint-url is for a store that is not Amazon's"),
         }
     }
@@ -207,16 +225,16 @@ impl S3Client {
         let etag = call.etag.as_deref().or(Some(answer.version.as_str())).filter(|etag| !etag.is_empty());
         let is_of_version = call.range.is_some() || matches!(call.condition, Condition::IfStamp(_));
         if let (Some(etag), true) = (etag, is_of_version) {
-            insert(headers, "if-match", &format!("\"{etag}\""));
+            self.context.maker.add_version(etag, headers);
         }
-        if call.condition == Condition::IfAbsent {
-            insert(headers, "if-none-match", "*");
-        }
+        self.context.maker.add_condition(call.condition, headers);
         call.headers.iter().for_each(|(name, value)| insert(headers, name, value));
-        if self.context.config.request_payer {
+        if self.context.maker == Maker::Google {
+            self.context.maker.add_token(&call.method, headers, keys, &call.body);
+        } else if self.context.config.request_payer {
             insert(headers, "x-amz-request-payer", "requester");
         }
-        if let Some(keys) = keys {
+        if let Some(keys) = keys.filter(|_| self.context.maker == Maker::Amazon) {
             let offset = self.clock.load(Ordering::Relaxed);
             let distance = Duration::from_secs(offset.unsigned_abs());
             let now = SystemTime::now();
@@ -239,7 +257,9 @@ impl S3Client {
                 return true;
             }
         }
-        let is_ended = ["ExpiredToken", "TokenRefreshRequired"].contains(&refusal.code.as_str());
+        // An access token that is not accepted has no code of its own.
+        let is_ended = ["ExpiredToken", "TokenRefreshRequired"].contains(&refusal.code.as_str())
+            || refusal.status == 401 && self.context.maker == Maker::Google;
         if let (Some(keys), true, false) = (&refusal.keys, is_ended, corrections.keys) {
             corrections.keys = true;
             self.context.credentials.forget(keys).await;
@@ -263,7 +283,12 @@ enum Attempt {
 }
 
 /// Reads the body of an answer, after what earlier answers brought of it. What does not fit the request is refused.
-async fn read_answer(call: &Call, reply: &mut Reply, answer: &mut Answer) -> Attempt {
+async fn read_answer(
+    call: &Call,
+    version_of: fn(&HeaderMap) -> String,
+    reply: &mut Reply,
+    answer: &mut Answer,
+) -> Attempt {
     let Some(range) = &call.range else {
         answer.headers = reply.headers().clone();
         answer.body.clear();
@@ -275,7 +300,7 @@ async fn read_answer(call: &Call, reply: &mut Reply, answer: &mut Answer) -> Att
             false => Attempt::Setback(Setback::new("the answer of the store is not complete")),
         };
     };
-    let call = RangeCall { range, version: call.etag.as_deref(), version_of: etag_of };
+    let call = RangeCall { range, version: call.etag.as_deref(), version_of };
     let code = match answer.read_range(&call, reply).await {
         RangeResult::Complete => return Attempt::Complete,
         RangeResult::Setback(setback) => return Attempt::Setback(setback),

@@ -17,6 +17,8 @@ pub(super) struct S3Config {
     pub(super) region: Option<String>,
     /// An endpoint in place of that of Amazon, without a slash at its end, and what sets it.
     pub(super) endpoint: Option<(String, String)>,
+    /// The address of the maker, if it does not depend on the region.
+    base: Option<String>,
     is_path_style: bool,
     pub(super) is_anonymous: bool,
     pub(super) request_payer: bool,
@@ -38,10 +40,24 @@ impl S3Config {
         Ok(Self {
             region: region.or_else(|| profiles.own("region").map(str::to_owned)),
             endpoint,
+            base: None,
             is_path_style,
             is_anonymous: settings.flags.anonymous || environment.is_true("AWS_SKIP_SIGNATURE"),
             request_payer: settings.flags.request_payer
                 || payer.is_some_and(|payer| payer.eq_ignore_ascii_case("requester")),
+        })
+    }
+
+    /// Returns the settings of Google's store at its usual address or at another one.
+    pub(super) fn of_google(usual: &str, endpoint: Option<(String, String)>, is_anonymous: bool) -> Outcome<Self> {
+        let endpoint = endpoint.map(|(address, source)| check_endpoint(&address, source)).transpose()?;
+        Ok(Self {
+            region: None,
+            base: Some(usual.to_owned()).filter(|_| endpoint.is_none()),
+            endpoint,
+            is_path_style: true,
+            is_anonymous,
+            request_payer: false,
         })
     }
 
@@ -61,9 +77,10 @@ impl S3Config {
         if !is_name(bucket) || bucket.starts_with('.') {
             return Err(refuse("it has no valid name of a bucket"));
         }
-        let base = match &self.endpoint {
-            Some((endpoint, _)) => endpoint.clone(),
-            None => format!("https://s3.{region}.{}", domain(region)),
+        let base = match (&self.endpoint, &self.base) {
+            (Some((endpoint, _)), _) => endpoint.clone(),
+            (None, Some(base)) => base.clone(),
+            (None, None) => format!("https://s3.{region}.{}", domain(region)),
         };
         let key = encode(key, "/");
         let address = match base.split_once("://") {
@@ -103,12 +120,17 @@ fn endpoint(
     let given = settings.flags.endpoint_url.clone().map(|url| (url, settings.source_of("--endpoint-url")));
     let is_ignored = environment.is_true("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
     let Some((endpoint, source)) = given.or_else(|| (!is_ignored).then(configured).flatten()) else { return Ok(None) };
-    let url = Url::parse(&endpoint).ok().filter(|url| {
+    check_endpoint(&endpoint, source).map(Some)
+}
+
+/// Checks the address of a store, which `source` sets; returns both.
+fn check_endpoint(endpoint: &str, source: String) -> Outcome<(String, String)> {
+    let url = Url::parse(endpoint).ok().filter(|url| {
         let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
         ["http", "https"].contains(&url.scheme()) && url.has_host() && is_plain && url.fragment().is_none()
     });
     match url {
-        Some(url) => Ok(Some((url.as_str().trim_end_matches('/').to_owned(), source))),
+        Some(url) => Ok((url.as_str().trim_end_matches('/').to_owned(), source)),
         None => {
             let why = "it has to be https://HOST or http://HOST, without a name or password";
             Err(Failure::usage("reading the endpoint", why).on(Subject::field(source)))

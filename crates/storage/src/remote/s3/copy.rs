@@ -2,6 +2,7 @@
 
 use super::super::version::{plain_etag, ObjectVersion};
 use super::client::{Action, Call};
+use super::maker::Maker;
 use super::signature::encode;
 use super::write::{write, Parts, MAX_PARTS};
 use super::S3Store;
@@ -25,6 +26,10 @@ fn part_bytes(size: u64) -> u64 {
 impl S3Store {
     /// Copies an object of any bucket, of the version that it has now. Returns `false` if the store refuses that.
     pub(super) fn copy_object(&self, (source, from): (&Self, &str), to: &str, watch: &WatchBytes) -> io::Result<bool> {
+        if self.client.context.maker == Maker::Google {
+            // Its requests to copy have other headers, and it copies no parts.
+            return Ok(false);
+        }
         // What refuses this request is found when the object is read.
         let Ok(version) = source.head(from)? else { return Ok(false) };
         match version.bytes <= MAX_COPY_BYTES {
@@ -76,6 +81,9 @@ impl S3Store {
 
     /// Returns the MD5 of an object, which is the tag of one that was put by one request.
     pub(super) fn md5_of(&self, key: &str) -> io::Result<Option<String>> {
+        if self.client.context.maker == Maker::Google {
+            return Ok(None);
+        }
         let etag = match self.known_version(key) {
             Some(version) => version.etag,
             None => match self.head(key)? {

@@ -2,6 +2,7 @@
 
 use super::super::network::WHAT;
 use super::client::{Action, S3Client};
+use super::maker::Maker;
 use super::refusal::Refusal;
 use gristmill_core::{Failure, ProblemKind, Subject};
 
@@ -41,6 +42,9 @@ fn reason(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> (S
         (_, "SignatureDoesNotMatch") => {
             (format!("the secret of the key {} is wrong", key_end()), key_hint(refusal, client))
         }
+        (401, _) if refusal.keys.is_some() && client.context.maker == Maker::Google => {
+            ("the credentials have ended".to_owned(), format!("renew {}", source(refusal)))
+        }
         (_, "ExpiredToken" | "TokenRefreshRequired" | "InvalidToken") => {
             let source = source(refusal);
             let hint = format!("renew {source}; after single sign-on, run `aws sso login --profile NAME`");
@@ -71,6 +75,11 @@ fn reason(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> (S
 fn without_keys(client: &S3Client) -> (String, String) {
     let (why, hint) = match client.context.config.is_anonymous {
         true => ("it may not be read without a signature", "run it without --anonymous, with credentials that may read it"),
+        false if client.context.maker == Maker::Google => (
+            "no credentials for this store were found",
+            "looked at: CLOUDSDK_AUTH_ACCESS_TOKEN, GOOGLE_APPLICATION_CREDENTIALS, the file of `gcloud auth application-default login`, the \
+             metadata of the machine; for a public bucket, run it with --anonymous",
+        ),
         false => (
             "no credentials for this store were found",
             "tried: AWS_ACCESS_KEY_ID, the profile, AWS_WEB_IDENTITY_TOKEN_FILE, the container, the metadata of the instance; \
@@ -97,6 +106,16 @@ fn key_hint(refusal: &Refusal, client: &S3Client) -> String {
 }
 
 fn denied(client: &S3Client, action: Action, key: &str) -> (String, String) {
+    if client.context.maker == Maker::Google {
+        let (verb, right) = match action {
+            Action::List => ("listed", "list"),
+            Action::Read => ("read", "get"),
+            Action::Write => ("written", "create and storage.objects.delete"),
+            Action::Remove => ("removed", "delete"),
+        };
+        let hint = format!("these credentials need storage.objects.{right} on {}", client.address(key));
+        return (format!("these credentials may not have it {verb}"), hint);
+    }
     let (verb, right, resource) = match action {
         Action::List => ("listed", "s3:ListBucket", client.bucket.clone()),
         Action::Read => ("read", "s3:GetObject", format!("{}/{key}", client.bucket)),

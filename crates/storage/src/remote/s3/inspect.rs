@@ -3,13 +3,14 @@
 use super::super::dates::{parse_http_date, parse_iso_date};
 use super::answers::{parse_uploads, sum_of, UploadPage};
 use super::client::{Action, Call};
+use super::maker::Maker;
 use super::object::get_range;
 use super::refusal::Refusal;
 use super::write::write;
 use super::S3Store;
 use crate::store::{Condition, StoreGuards, StoreSettings, UnfinishedUpload};
 use bytes::Bytes;
-use gristmill_core::Failure;
+use gristmill_core::{Failure, FileStamp};
 use reqwest::Method;
 use std::io;
 use std::sync::Arc;
@@ -48,10 +49,15 @@ impl S3Store {
         };
         let put = || write(Method::PUT, key, Vec::new(), Bytes::copy_from_slice(content));
         let with = |name: &'static str, value: &str| Call { headers: vec![(name, value.to_owned())], ..put() };
+        // A version that there is not.
+        let other = if self.client.context.maker == Maker::Google { "1" } else { "00000000000000000000000000000000" };
         self.forget(key);
         Ok(StoreGuards {
             if_absent: is_refused(Call { condition: Condition::IfAbsent, ..put() }, [409, 412])?,
-            if_unchanged: is_refused(with("if-match", "\"00000000000000000000000000000000\""), [409, 412])?,
+            if_unchanged: is_refused(
+                Call { condition: Condition::IfStamp(FileStamp::default()), etag: Some(other.to_owned()), ..put() },
+                [409, 412],
+            )?,
             checksums: is_refused(with("content-md5", WRONG_MD5), [400, 422])?,
         })
     }

@@ -1,8 +1,16 @@
-//! Keys that requests are signed with.
+//! Keys that requests are signed with, and their renewal.
 
 use super::super::settings::Secret;
+use gristmill_core::Outcome;
+use std::future::Future;
 use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use tokio::sync::Mutex;
+
+/// Time before their end at which keys are renewed.
+const RENEWED_BEFORE: Duration = Duration::from_secs(300);
 
 /// Keys that requests are signed with.
 #[derive(Clone, Debug)]
@@ -23,8 +31,54 @@ impl Keys {
         format!("…{}", id[id.len().saturating_sub(4)..].iter().collect::<String>())
     }
 
-    pub(super) fn ends_within(&self, time: Duration) -> bool {
+    fn ends_within(&self, time: Duration) -> bool {
         self.expires.is_some_and(|expires| expires <= SystemTime::now() + time)
+    }
+}
+
+/// The search for keys.
+pub(in crate::remote) type KeysFuture<'a> = Pin<Box<dyn Future<Output = Outcome<Option<Keys>>> + Send + 'a>>;
+
+/// Finds keys.
+pub(in crate::remote) trait FindKeys: Send + Sync {
+    /// Returns keys; `None` if no source has any.
+    fn find(&self) -> KeysFuture<'_>;
+}
+
+/// The keys in use.
+pub(super) struct CurrentKeys {
+    finder: Box<dyn FindKeys>,
+    /// `None`: not looked for yet; `Some(None)`: there are none.
+    current: Mutex<Option<Option<Arc<Keys>>>>,
+}
+
+impl CurrentKeys {
+    pub(super) fn new(finder: Box<dyn FindKeys>) -> Self {
+        Self { finder, current: Mutex::new(None) }
+    }
+
+    /// Returns the keys; `None` if no source has any. One caller renews them, the others wait for it.
+    pub(super) async fn get(&self) -> Outcome<Option<Arc<Keys>>> {
+        let mut current = self.current.lock().await;
+        if let Some(keys) = current.as_ref() {
+            if !keys.as_ref().is_some_and(|keys| keys.ends_within(RENEWED_BEFORE)) {
+                return Ok(keys.clone());
+            }
+        }
+        match (self.finder.find().await, current.as_ref()) {
+            (Ok(keys), _) => Ok(current.insert(keys.map(Arc::new)).clone()),
+            // Keys that are still valid are used up, even if there will be no others.
+            (Err(_), Some(Some(keys))) if !keys.ends_within(Duration::ZERO) => Ok(Some(Arc::clone(keys))),
+            (Err(failure), _) => Err(failure),
+        }
+    }
+
+    /// Forgets keys that the store no longer accepts.
+    pub(super) async fn forget(&self, refused: &Keys) {
+        let mut current = self.current.lock().await;
+        if matches!(&*current, Some(Some(keys)) if keys.id == refused.id && keys.token == refused.token) {
+            *current = None;
+        }
     }
 }
 

@@ -7,10 +7,12 @@ mod answers;
 mod client;
 mod config;
 mod copy;
+mod crc32c;
 mod credentials;
 mod failures;
 mod inspect;
 mod keys;
+mod maker;
 mod object;
 mod profiles;
 mod refusal;
@@ -37,7 +39,7 @@ pub(super) use client::S3Context;
 use client::{Action, Call, S3Client};
 use failures::explain;
 use gristmill_core::{Failure, Outcome};
-pub(super) use keys::{GivenKeys, Keys};
+pub(super) use keys::{FindKeys, GivenKeys, Keys, KeysFuture};
 use object::{get_range, ObjectSource};
 use refusal::Refusal;
 use reqwest::Method;
@@ -47,7 +49,6 @@ use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-#[cfg(test)]
 pub(super) use signature::encode;
 
 /// The rows of the store.
@@ -151,7 +152,8 @@ impl S3Store {
     fn head(&self, key: &str) -> io::Result<Result<ObjectVersion, Refusal>> {
         Ok(self.ask(head(key))?.map(|answer| {
             let bytes = answer.header("content-length").and_then(|bytes| bytes.parse().ok()).unwrap_or_default();
-            let version = ObjectVersion::of(&answer.headers, bytes);
+            let version = (self.client.context.maker.version_of())(&answer.headers);
+            let version = ObjectVersion::of(&answer.headers, bytes, version);
             self.remember(key, &version);
             version
         }))
@@ -160,7 +162,7 @@ impl S3Store {
     /// Returns the page of a listing that a request asked for.
     fn page(&self, answer: PendingAnswer) -> io::Result<Page> {
         let refusal = match finish(answer)? {
-            Ok(answer) => match parse_page(&answer.body) {
+            Ok(answer) => match parse_page(&answer.body, self.client.context.maker) {
                 Some(page) => return Ok(page),
                 None => Refusal::of_success(200, "with a listing that cannot be read"),
             },
@@ -172,7 +174,10 @@ impl S3Store {
     /// Opens an object with a request for its beginning. `etag`: the version that it has to have.
     fn begin(&self, key: &str, etag: Option<String>) -> io::Result<Result<(ObjectVersion, Vec<u8>), Refusal>> {
         let refusal = match self.ask(get_range(key, 0..self.first.bytes(), etag))? {
-            Ok(answer) => return Ok(Ok((ObjectVersion::of(&answer.headers, answer.total), answer.body))),
+            Ok(answer) => {
+                let version = ObjectVersion::of(&answer.headers, answer.total, answer.version);
+                return Ok(Ok((version, answer.body)));
+            }
             Err(refusal) if refusal.status != 416 => return Ok(Err(refusal)),
             Err(refusal) => refusal,
         };

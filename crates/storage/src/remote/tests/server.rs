@@ -180,7 +180,9 @@ fn change(state: &mut State, request: &ReceivedRequest, fault: Option<&Fault>) -
     let key = decode(path.strip_prefix("/b/").unwrap());
     let number =
         query.split('&').find_map(|pair| pair.strip_prefix("partNumber=")).map(|number| number.parse().unwrap());
-    if request.headers.contains_key("if-none-match") && state.objects.contains_key(&key) {
+    let is_conditional =
+        ["if-none-match", "x-goog-if-generation-match"].iter().any(|name| request.headers.contains_key(*name));
+    if is_conditional && state.objects.contains_key(&key) {
         return error(412, "PreconditionFailed");
     }
     let tag = state.objects.get(&key).map(|bytes| tag_of(bytes));
@@ -241,8 +243,14 @@ fn object(state: &State, request: &ReceivedRequest, key: &str, fault: Option<&Fa
     if request.headers.get("if-match").is_some_and(|wanted| *wanted != tag) {
         return error(412, "PreconditionFailed");
     }
-    let tag = if matches!(fault, Some(Fault::OtherTag)) { "\"other\"".to_owned() } else { tag };
-    let mut headers = format!("ETag: {tag}\r\nLast-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n");
+    let generation = xxhash_rust::xxh3::xxh3_64(bytes).to_string();
+    if request.headers.get("x-goog-if-generation-match").is_some_and(|wanted| *wanted != generation) {
+        return error(412, "PreconditionFailed");
+    }
+    let other = || ("\"other\"".to_owned(), "1".to_owned());
+    let (tag, generation) = if matches!(fault, Some(Fault::OtherTag)) { other() } else { (tag, generation) };
+    let mut headers =
+        format!("ETag: {tag}\r\nx-goog-generation: {generation}\r\nLast-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n");
     let range = request.headers.get("range").filter(|_| !matches!(fault, Some(Fault::Whole)));
     let Some(range) = range else { return Reply { status: 200, headers, body: bytes.clone() } };
     let (start, end) = range.strip_prefix("bytes=").unwrap().split_once('-').unwrap();
@@ -286,7 +294,8 @@ fn listing(state: &State, query: &str) -> Reply {
         xml += &match state.objects.get(name).filter(|_| !(delimiter && name.ends_with('/'))) {
             Some(bytes) => format!(
                 "<Contents><Key>{encoded}</Key><LastModified>1994-11-06T08:49:37.123Z</LastModified>\
-                 <ETag>&quot;{:x}&quot;</ETag><Size>{}</Size></Contents>",
+                 <ETag>&quot;{:x}&quot;</ETag><Generation>{}</Generation><Size>{}</Size></Contents>",
+                xxhash_rust::xxh3::xxh3_64(bytes),
                 xxhash_rust::xxh3::xxh3_64(bytes),
                 bytes.len()
             ),

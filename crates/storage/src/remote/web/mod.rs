@@ -59,7 +59,7 @@ impl WebStore {
 }
 
 fn version_of(answer: &Answer) -> ObjectVersion {
-    ObjectVersion { etag: answer.version.clone(), ..ObjectVersion::of(&answer.headers, answer.total) }
+    ObjectVersion::of(&answer.headers, answer.total, answer.version.clone())
 }
 
 fn text(url: &RemoteUrl<'_>) -> String {

@@ -1,7 +1,8 @@
 //! Keys that the machine has: of a container, or of an instance.
 
 use super::super::super::environment::MAX_FILE_BYTES;
-use super::{parse_keys, CredentialChain, Keys, MAX_ANSWER_BYTES, WHAT};
+use super::super::super::network::MAX_SMALL_ANSWER_BYTES;
+use super::{parse_keys, CredentialChain, Keys, WHAT};
 use crate::local_file::read_local;
 use gristmill_core::{Failure, Outcome, Subject};
 use reqwest::{Method, Url};
@@ -69,7 +70,7 @@ impl CredentialChain {
         let request = client.request(method, address).header(header.0, header.1).build().ok()?;
         let mut reply = self.network.send(client, request, "the metadata of the instance").await.ok()?.ok()?;
         let mut body = Vec::new();
-        reply.read(&mut body, MAX_ANSWER_BYTES).await.ok()?;
+        reply.read(&mut body, MAX_SMALL_ANSWER_BYTES).await.ok()?;
         (reply.status() == 200).then_some(body)
     }
 }

@@ -8,31 +8,23 @@ mod sts;
 use super::super::environment::{Environment, MAX_FILE_BYTES};
 use super::super::network::Network;
 use super::super::settings::Secret;
-use super::keys::{GivenKeys, Keys};
+use super::keys::{FindKeys, GivenKeys, Keys, KeysFuture};
 use super::profiles::Profiles;
 use super::s3_settings::S3Settings;
 use crate::local_file::read_local;
 use gristmill_core::{Failure, Outcome, Subject};
 use reqwest::RequestBuilder;
-use std::future::Future;
 use std::path::Path;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::sync::Mutex;
 
 /// Name of this step in errors.
 const WHAT: &str = "getting the credentials";
-/// Time before their end at which keys are renewed.
-const RENEWED_BEFORE: Duration = Duration::from_secs(300);
-/// Maximum size of an answer with keys, in bytes.
-const MAX_ANSWER_BYTES: usize = 1 << 20;
 /// Settings of a profile that need what is not here: a question to the user, or a browser.
 const UNSUPPORTED: [&str; 2] = ["mfa_serial", "login_session"];
 /// Maximum number of profiles that name each other by `source_profile`.
 const MAX_PROFILES: usize = 8;
 
-/// Finds keys and renews them.
+/// Finds keys in the order of Amazon's tools.
 pub(super) struct CredentialChain {
     network: Arc<Network>,
     environment: Environment,
@@ -41,11 +33,13 @@ pub(super) struct CredentialChain {
     /// Whether a flag names the profile.
     is_profile_named: bool,
     region: String,
-    /// `None`: not looked for yet; `Some(None)`: there are none.
-    current: Mutex<Option<Option<Arc<Keys>>>>,
 }
 
-type KeysFuture<'a> = Pin<Box<dyn Future<Output = Outcome<Option<Keys>>> + Send + 'a>>;
+impl FindKeys for CredentialChain {
+    fn find(&self) -> KeysFuture<'_> {
+        Box::pin(self.find_keys())
+    }
+}
 
 impl CredentialChain {
     pub(super) fn new(
@@ -56,42 +50,10 @@ impl CredentialChain {
         region: String,
     ) -> Self {
         let is_profile_named = settings.flags.profile.is_some();
-        Self {
-            network,
-            environment,
-            profiles,
-            given: settings.keys,
-            is_profile_named,
-            region,
-            current: Mutex::new(None),
-        }
+        Self { network, environment, profiles, given: settings.keys, is_profile_named, region }
     }
 
-    /// Returns the keys; `None` if no source has any. One caller renews them, the others wait for it.
-    pub(super) async fn get(&self) -> Outcome<Option<Arc<Keys>>> {
-        let mut current = self.current.lock().await;
-        if let Some(keys) = current.as_ref() {
-            if !keys.as_ref().is_some_and(|keys| keys.ends_within(RENEWED_BEFORE)) {
-                return Ok(keys.clone());
-            }
-        }
-        match (self.find().await, current.as_ref()) {
-            (Ok(keys), _) => Ok(current.insert(keys.map(Arc::new)).clone()),
-            // Keys that are still valid are used up, even if there will be no others.
-            (Err(_), Some(Some(keys))) if !keys.ends_within(Duration::ZERO) => Ok(Some(Arc::clone(keys))),
-            (Err(failure), _) => Err(failure),
-        }
-    }
-
-    /// Forgets keys that the store no longer accepts.
-    pub(super) async fn forget(&self, refused: &Keys) {
-        let mut current = self.current.lock().await;
-        if matches!(&*current, Some(Some(keys)) if keys.id == refused.id && keys.token == refused.token) {
-            *current = None;
-        }
-    }
-
-    async fn find(&self) -> Outcome<Option<Keys>> {
+    async fn find_keys(&self) -> Outcome<Option<Keys>> {
         match &self.given {
             GivenKeys::None => {}
             GivenKeys::Fixed(keys) => return Ok(Some(keys.clone())),
@@ -185,26 +147,9 @@ impl CredentialChain {
         ))
     }
 
-    /// Sends a request for keys, with further tries if they may help. Returns the status and the body of the answer.
+    /// Sends a request for keys.
     async fn fetch(&self, request: RequestBuilder, is_direct: bool, subject: &str) -> Outcome<(u16, Vec<u8>)> {
-        let failed = || Failure::environment(WHAT, format!("{subject} has no valid address"));
-        let request = request.build().map_err(|_| failed())?;
-        let mut patience = self.network.patience(request.url());
-        loop {
-            let again = request.try_clone().ok_or_else(failed)?;
-            let setback = match self.network.send(self.network.client(is_direct), again, subject).await? {
-                Ok(mut reply) => {
-                    let (status, mut body) = (reply.status(), Vec::new());
-                    match reply.read(&mut body, MAX_ANSWER_BYTES).await {
-                        Ok(()) if ![429, 500, 502, 503, 504].contains(&status) => return Ok((status, body)),
-                        Ok(()) => super::super::retry::Setback::new(format!("the server answers {status}")),
-                        Err(setback) => setback,
-                    }
-                }
-                Err(setback) => setback,
-            };
-            patience.wait(&setback).await.map_err(|failure| failure.on(Subject::field(subject)))?;
-        }
+        self.network.fetch(WHAT, request, is_direct, subject).await
     }
 }
 

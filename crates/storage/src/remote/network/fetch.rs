@@ -1,0 +1,40 @@
+//! Requests whose answers are small, such as those for credentials.
+
+use super::super::retry::Setback;
+use super::Network;
+use gristmill_core::{Failure, Outcome, Subject};
+use reqwest::RequestBuilder;
+
+/// Maximum size of an answer, in bytes.
+pub(in crate::remote) const MAX_SMALL_ANSWER_BYTES: usize = 1 << 20;
+
+impl Network {
+    /// Sends a request, with further tries if they may help. Returns the status and the body of the answer. `what` is the step in errors,
+    /// `subject` what is asked.
+    pub(in crate::remote) async fn fetch(
+        &self,
+        what: &str,
+        request: RequestBuilder,
+        is_direct: bool,
+        subject: &str,
+    ) -> Outcome<(u16, Vec<u8>)> {
+        let failed = || Failure::environment(what, format!("{subject} has no valid address"));
+        let request = request.build().map_err(|_| failed())?;
+        let mut patience = self.patience(request.url());
+        loop {
+            let again = request.try_clone().ok_or_else(failed)?;
+            let setback = match self.send(self.client(is_direct), again, subject).await? {
+                Ok(mut reply) => {
+                    let (status, mut body) = (reply.status(), Vec::new());
+                    match reply.read(&mut body, MAX_SMALL_ANSWER_BYTES).await {
+                        Ok(()) if ![429, 500, 502, 503, 504].contains(&status) => return Ok((status, body)),
+                        Ok(()) => Setback::new(format!("the server answers {status}")),
+                        Err(setback) => setback,
+                    }
+                }
+                Err(setback) => setback,
+            };
+            patience.wait(&setback).await.map_err(|failure| failure.on(Subject::field(subject)))?;
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What the makers of stores with this interface do in their own ways.
+
+use super::super::super::store::Condition;
+use super::super::version::etag_of;
+use super::crc32c::crc32c;
+use super::keys::Keys;
+use super::signature::insert;
+use base64::prelude::{Engine as _, BASE64_STANDARD};
+use reqwest::header::HeaderMap;
+use reqwest::Method;
+
+/// The maker of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::remote) enum Maker {
+    /// Amazon, and all whose stores take the same signatures.
+    Amazon,
+    /// Google, by the XML interface of Cloud Storage, with access tokens.
+    Google,
+}
+
+impl Maker {
+    /// Returns the beginning of addresses.
+    pub(super) fn scheme(self) -> &'static str {
+        match self {
+            Self::Amazon => "s3",
+            Self::Google => "gs",
+        }
+    }
+
+    /// Returns the function for the version that the headers of an answer have: the tag, or the generation of an object in Google's store, which has
+    /// the same tag for the same content.
+    pub(super) fn version_of(self) -> fn(&HeaderMap) -> String {
+        match self {
+            Self::Amazon => etag_of,
+            Self::Google => |headers| {
+                let generation = headers.get("x-goog-generation").and_then(|value| value.to_str().ok());
+                generation.unwrap_or_default().to_owned()
+            },
+        }
+    }
+
+    /// Returns the element of a listing with the version.
+    pub(super) fn version_element(self) -> &'static str {
+        match self {
+            Self::Amazon => "ETag",
+            Self::Google => "Generation",
+        }
+    }
+
+    /// Adds the header by which only one version of an object is read.
+    pub(super) fn add_version(self, version: &str, headers: &mut HeaderMap) {
+        match self {
+            Self::Amazon => insert(headers, "if-match", &format!("\"{version}\"")),
+            Self::Google => insert(headers, "x-goog-if-generation-match", version),
+        }
+    }
+
+    /// Adds the header of a condition.
+    pub(super) fn add_condition(self, condition: Condition, headers: &mut HeaderMap) {
+        match (condition, self) {
+            // The version is added with that of a read.
+            (Condition::Always | Condition::IfStamp(_), _) => {}
+            (Condition::IfAbsent, Self::Amazon) => insert(headers, "if-none-match", "*"),
+            (Condition::IfAbsent, Self::Google) => insert(headers, "x-goog-if-generation-match", "0"),
+        }
+    }
+
+    /// Adds the access token and the checksum that the store of Google compares.
+    pub(super) fn add_token(self, method: &Method, headers: &mut HeaderMap, keys: Option<&Keys>, body: &[u8]) {
+        if let Some(keys) = keys {
+            insert(headers, "authorization", &format!("Bearer {}", keys.secret.reveal()));
+        }
+        if *method == Method::PUT {
+            let sum = BASE64_STANDARD.encode(crc32c(body).to_be_bytes());
+            insert(headers, "x-goog-hash", &format!("crc32c={sum}"));
+        } else {
+            // Else objects that were put in a packed form are unpacked on their way.
+            insert(headers, "accept-encoding", "gzip");
+        }
+    }
+}
