@@ -5,6 +5,7 @@ use gristmill_core::FileStamp;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Subject};
 use gristmill_storage::files;
 use gristmill_storage::fs::Fs;
+use gristmill_storage::location::is_bucket;
 use gristmill_storage::lock::{is_held, DatasetLock};
 use gristmill_storage::publish::recover;
 use gristmill_storage::read::{stamp_at, ReadFile};
@@ -46,6 +47,10 @@ pub(crate) struct ExclusiveOutput<'a> {
 impl<'a> ExclusiveOutput<'a> {
     /// Creates and locks the run folder of `target`, whose parent folder must exist, and finishes an interrupted publication.
     pub(crate) fn take(fs: &'a dyn Fs, target: &Path, options: &RunOptions) -> Outcome<Self> {
+        if is_bucket(target) {
+            let failure = Failure::usage("writing the output", "it is a bucket: name a folder or an object in it");
+            return Err(failure.on(Subject::path(target)));
+        }
         let own = RunFolder::for_output(target);
         let mut tries = 0;
         let lock = loop {

@@ -214,6 +214,19 @@ fn mixtures_and_their_joins() {
 }
 
 #[test]
+fn a_bucket_is_no_output() {
+    let (input, bucket) = (golden("modalities/merge/input"), Path::new("mem://bucket-output"));
+    copy(&input, &bucket.join("data"));
+    let mut plan = operation("modalities merge").unwrap().plan_for(vec![text(&bucket.join("data"))]);
+    plan.set("output", &Answer::Text(text(bucket))).unwrap();
+    plan.set("overwrite", &Answer::On).unwrap();
+    let failure = plan.start(false, options()).unwrap().wait().err().unwrap();
+    assert!(failure.class == ExitClass::Usage && failure.why.contains("it is a bucket"), "{failure}");
+    assert_same(&files(&bucket.join("data")), &files(&input), "data");
+    assert_eq!(files(bucket).len(), files(&input).len());
+}
+
+#[test]
 fn members_that_the_loader_cannot_open_are_refused() {
     let refused = |output: &str, member: &str| {
         let mut plan = MixPlan::new(output, MixKind::Blend);
@@ -231,5 +244,6 @@ fn members_that_the_loader_cannot_open_are_refused() {
     assert!(refused("mem://bucket/mixes/mix.yaml", "mem://bucket/a/set").unwrap().contains("path: ../a/set"));
     assert!(refused("mem://bucket/mixes/mix.yaml", "msc://profile/a").unwrap().contains("path: msc://profile/a"));
     assert!(refused("mem://bucket/mixes/mix.yaml", "/data/set").unwrap().contains("path: /data/set"));
+    assert!(refused("mem://bucket/mix.yaml", "mem:///set").unwrap_err().why.contains("no bucket"));
     assert!(refused("mem://bucket/mix.yaml", "mem://bucket/../set").unwrap_err().why.contains("above the root"));
 }

@@ -39,6 +39,9 @@ pub(super) fn put(path: &Path, url: &RemoteUrl<'_>, content: Content<'_>) -> Out
 }
 
 fn put_if(path: &Path, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> Outcome<bool> {
+    if url.key.is_empty() {
+        return Err(Failure::usage("writing", "it is a bucket: name an object in it").on(Subject::path(path)));
+    }
     let put = store_of(url).and_then(|store| store.put(url, content, condition));
     put.map_err(|error| Failure::io("writing", path, &error))
 }
@@ -156,6 +159,8 @@ mod tests {
         let old = metadata(path).ok();
         assert!(replace_version(&RealFs, &own, path, b"new", old).unwrap());
         assert!(!replace_version(&RealFs, &own, path, b"other", old).unwrap());
+        let failure = write_file(&RealFs, Path::new("mem://versions"), b"x", 0o644).unwrap_err();
+        assert_eq!((failure.class.code(), &*failure.why), (2, "it is a bucket: name an object in it"));
         assert_eq!(read(path).unwrap(), b"new");
     }
 }

@@ -333,6 +333,9 @@ fn seen_from(folder: &Path, text: &str, is_relative: bool) -> Outcome<String> {
 
 fn unknown_to_loader(url: &RemoteUrl<'_>) -> Failure {
     let (scheme, bucket, key) = (url.scheme.name, url.bucket, url.key);
+    if bucket.is_empty() {
+        return usage("it has no bucket").on(Subject::path(url.to_path())).with_hint(format!("{scheme}://BUCKET/KEY"));
+    }
     let hint = format!(
         "write --output {scheme}://{bucket}/NAME.yaml, to which members of the bucket are relative; or name it msc://PROFILE/{key}, with a \
          profile of multi-storage-client that has `base_path: {bucket}`"
