@@ -5,6 +5,7 @@ use super::vocab_merges;
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, FileStamp, Outcome};
 use gristmill_storage::files;
+use gristmill_storage::location::is_remote;
 use gristmill_storage::read::{read_whole, stamp_at};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -63,6 +64,11 @@ pub fn path_of(named: &str) -> Outcome<PathBuf> {
     match (files::is_dir(path), files::exists(path)) {
         (true, _) => in_folder(path),
         (false, true) => Ok(path.to_owned()),
+        // A store may refuse, or not be reached.
+        (false, false) if is_remote(path) => match files::metadata(path) {
+            Ok(_) => Ok(path.to_owned()),
+            Err(error) => Err(Failure::io("reading the tokenizer", path, &error)),
+        },
         (false, false) => hub_folder().map_or(Ok(None), |hub| in_hub(&hub, named))?.ok_or_else(|| missing(named)),
     }
 }

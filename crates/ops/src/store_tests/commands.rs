@@ -214,6 +214,29 @@ fn mixtures_and_their_joins() {
 }
 
 #[test]
+fn a_tokenizer_in_a_store() {
+    let (input, store) = (golden("nanosets/02_modern_noshuffle/input"), Path::new("mem://tokenizers"));
+    copy(&golden("modalities/tokenizers/bpe1k"), &store.join("bpe1k"));
+    let dir = tempfile::tempdir().unwrap();
+    let plan = |output: &str| PackPlan {
+        nanosets: Some(NanosetsTarget::default()),
+        ..pack_plan(&input, &dir.path().join(output))
+    };
+    pack(&plan("local"));
+    for (output, tokenizer) in [("folder", "bpe1k"), ("file", "bpe1k/tokenizer.json")] {
+        pack(&PackPlan { tokenizer: text(&store.join(tokenizer)), ..plan(output) });
+        let tokens = |name: &str| {
+            let made = files(&dir.path().join(name)).into_iter();
+            made.filter(|(name, _)| !name.ends_with(".metadata")).collect::<BTreeMap<_, _>>()
+        };
+        assert_same(&tokens(output), &tokens("local"), tokenizer);
+    }
+    let missing = PackPlan { tokenizer: text(&store.join("none.json")), ..plan("none") };
+    let failure = crate::tokens::pack::start(missing, options()).unwrap().wait().unwrap_err();
+    assert!(failure.class.code() == 3 && failure.why.contains("no such file or folder"), "{failure}");
+}
+
+#[test]
 fn a_bucket_is_no_output() {
     let (input, bucket) = (golden("modalities/merge/input"), Path::new("mem://bucket-output"));
     copy(&input, &bucket.join("data"));
