@@ -98,7 +98,8 @@ impl FileInfo {
         let modified_ns = metadata.mtime().saturating_mul(SECOND_NS).saturating_add(metadata.mtime_nsec());
         Self {
             kind: FileKind::of(metadata.file_type()),
-            stamp: FileStamp { bytes: metadata.len(), modified_ns, inode: metadata.ino() },
+            // The bit is that of objects.
+            stamp: FileStamp { bytes: metadata.len(), modified_ns, inode: metadata.ino() & !OBJECT_INODE },
             mode: metadata.mode() & 0o7777,
             links: metadata.nlink(),
             device: metadata.dev(),
@@ -179,9 +180,12 @@ pub fn exists(path: impl AsRef<Path>) -> bool {
     metadata(path).is_ok()
 }
 
-/// Whether there is anything at a path, a broken link included.
+/// Whether there is anything at a path, a broken link included. If a store does not answer, there may be: nothing is to be replaced then.
 pub fn is_taken(path: impl AsRef<Path>) -> bool {
-    symlink_metadata(path).is_ok()
+    match symlink_metadata(&path) {
+        Ok(_) => true,
+        Err(error) => is_remote(path.as_ref()) && error.kind() != io::ErrorKind::NotFound,
+    }
 }
 
 /// Whether a path leads to anything; links are followed.

@@ -2,9 +2,17 @@
 
 use super::files::{if_any, is_taken, remote_entries, FileInfo};
 use super::location::{Location, RemoteUrl};
+use super::store::{store_of, StoreEntry};
+use super::waiting::for_each_at_once;
+use gristmill_core::Failure;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Number of paths from which on a folder is listed, and number of other objects for each of them up to which that is quicker.
+const MIN_LISTED: usize = 32;
+const MAX_OTHERS: usize = 10;
 
 /// What is below a folder. That of a store is listed once, in place of a request for each question; on this machine, each question asks the
 /// file system.
@@ -55,6 +63,44 @@ impl Listing {
     }
 }
 
+/// Returns what is at each of some paths, which are below a folder of a store: by a listing of the folder if there are many of them and not many
+/// more objects, else by a request each.
+///
+/// # Errors
+/// A store cannot be asked.
+pub fn infos_below(folder: &Path, paths: &[PathBuf]) -> io::Result<Vec<Option<FileInfo>>> {
+    if let Some(listed) = listed_below(folder, paths) {
+        return Ok(listed);
+    }
+    let found: Vec<OnceLock<Option<FileInfo>>> = paths.iter().map(|_| OnceLock::new()).collect();
+    let numbered: Vec<(usize, &PathBuf)> = paths.iter().enumerate().collect();
+    let ask = |(number, path): &(usize, &PathBuf)| {
+        let info = if_any(path).map_err(|error| Failure::io("looking for files", path, &error))?;
+        found[*number].get_or_init(|| info);
+        Ok(())
+    };
+    for_each_at_once(&numbered, ask, || ()).map_err(Failure::into_io)?;
+    Ok(found.into_iter().map(|info| info.into_inner().flatten()).collect())
+}
+
+/// Returns what is at each path by a listing; `None` if that is not worth it, or not allowed.
+fn listed_below(folder: &Path, paths: &[PathBuf]) -> Option<Vec<Option<FileInfo>>> {
+    if paths.len() < MIN_LISTED {
+        return None;
+    }
+    let url = RemoteUrl::parse(folder)?;
+    let mut objects = HashMap::new();
+    let mut seen = 0;
+    let mut take = |entry: StoreEntry| {
+        seen += 1;
+        objects.insert(url.with_key(&entry.key), entry.info);
+        Ok(seen <= MIN_LISTED + paths.len() * MAX_OTHERS)
+    };
+    store_of(&url).and_then(|store| store.list(&url, true, &mut take)).ok()?;
+    let is_whole = seen <= MIN_LISTED + paths.len() * MAX_OTHERS;
+    is_whole.then(|| paths.iter().map(|path| objects.get(path).copied()).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,5 +121,21 @@ mod tests {
         let listing = Listing::of(Path::new("mem://listing/a")).unwrap();
         assert!(listing.has(Path::new("mem://listing/ab")).unwrap(), "what is not below it is asked for");
         assert!(!Listing::of(Path::new("mem://listing/none")).unwrap().has(Path::new("mem://listing/none/a")).unwrap());
+    }
+
+    #[test]
+    fn many_paths_are_listed_if_there_are_not_many_more_objects() {
+        let root = Path::new("mem://listed/a");
+        let paths: Vec<PathBuf> = (0..MIN_LISTED).map(|number| root.join(format!("{number}"))).collect();
+        paths.iter().step_by(2).for_each(|path| put(path, b"12"));
+        let check = |folder: &Path| {
+            let infos = infos_below(folder, &paths).unwrap();
+            infos.iter().enumerate().for_each(|(at, info)| assert_eq!(info.is_some(), at % 2 == 0));
+        };
+        check(root);
+        assert!(listed_below(root, &paths).is_some() && listed_below(root, &paths[1..]).is_none());
+        (0..MIN_LISTED * 12).for_each(|number| put(&Path::new("mem://listed/b").join(number.to_string()), b""));
+        assert!(listed_below(Path::new("mem://listed"), &paths).is_none(), "the bucket has too many others");
+        check(Path::new("mem://listed"));
     }
 }

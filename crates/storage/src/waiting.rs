@@ -19,7 +19,7 @@ pub fn threads_for(path: &Path, threads: usize) -> usize {
 
 /// Does the same with several items at once, and calls `done` for each that succeeded. After a failure, which is returned, no further item
 /// is begun.
-pub(super) fn for_each_at_once<T: Sync>(
+pub fn for_each_at_once<T: Sync>(
     items: &[T],
     work: impl Fn(&T) -> Outcome<()> + Sync,
     mut done: impl FnMut(),

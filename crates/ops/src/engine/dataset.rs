@@ -11,11 +11,14 @@ use gristmill_data::source::{discover, kind};
 use gristmill_pycompat::pattern::Pattern;
 use gristmill_storage::files::{self, FileInfo};
 use gristmill_storage::listing::Listing;
+use gristmill_storage::location::is_remote;
 use gristmill_storage::read::{read_whole, stamp_at};
 use gristmill_storage::run_folder::RunFolder;
+use gristmill_storage::waiting::for_each_at_once;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// The largest plan that is read back, in bytes.
 const MAX_PLAN_BYTES: u64 = 64 << 20;
@@ -171,7 +174,10 @@ fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared:
     let indexed: HashSet<&str> = prepared.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
     let on_disk: HashSet<&str> = shards.iter().map(|shard| shard.name.as_str()).collect();
     let stamps = recorded.map(Recorded::stamps).unwrap_or_default();
-    let indexes = IndexFiles { root, listing: OnceCell::new() };
+    let indexes = IndexFiles { root, listing: OnceCell::new(), ends: Mutex::default() };
+    let is_foreign =
+        |shard: &&Shard| indexed.contains(shard.name.as_str()) && !stamps.contains_key(shard.name.as_str());
+    indexes.read_ends(shards.iter().filter(is_foreign))?;
     let mut new_shards = Vec::new();
     let (mut changed, mut retimed) = (Vec::new(), Vec::new());
     let on_purpose = left_out_on_purpose(prepared.plan.as_deref());
@@ -205,9 +211,28 @@ fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared:
 struct IndexFiles<'a> {
     root: &'a Path,
     listing: OnceCell<Listing>,
+    /// What indexes in a store say of the ends of their shards, read together.
+    ends: Mutex<HashMap<String, Outcome<u64>>>,
 }
 
 impl IndexFiles<'_> {
+    /// Reads the ends of shards in a store, each of which is a request.
+    fn read_ends<'s>(&self, shards: impl Iterator<Item = &'s Shard>) -> Outcome<()> {
+        let shards: Vec<&Shard> = shards.filter(|shard| is_remote(&shard.path)).collect();
+        let read = |shard: &&Shard| {
+            let end = TarIdx::open(&self.root.join(shard.index_name())).and_then(|offsets| offsets.end());
+            self.ends.lock().unwrap_or_else(PoisonError::into_inner).insert(shard.name.clone(), end);
+            Ok(())
+        };
+        for_each_at_once(&shards, read, || ())
+    }
+
+    /// Returns where the index of a shard says that the shard ends.
+    fn end_of(&self, shard: &Shard) -> Outcome<u64> {
+        let known = self.ends.lock().unwrap_or_else(PoisonError::into_inner).remove(&shard.name);
+        known.unwrap_or_else(|| TarIdx::open(&self.root.join(shard.index_name()))?.end())
+    }
+
     fn info(&self, path: &Path) -> Outcome<Option<FileInfo>> {
         const WHAT: &str = "looking for indexes";
         let listing = match self.listing.get() {
@@ -253,10 +278,9 @@ enum Change {
 /// Compares a shard with the state our last run recorded. In a data set that another program prepared, a shard newer than its `.tar.idx`,
 /// or too short for it, counts as changed.
 ///
-/// In a store, times are those of uploads: a set that was prepared on a disk and uploaded is unchanged if the sizes are the recorded ones, and one
-/// that another program prepared if the indexes exist.
+/// In a store, times are those of uploads, in any order: they count only if the same store had the shard when it was recorded.
 fn change_of(shard: &Shard, stamps: &HashMap<&str, FileStamp>, indexes: &IndexFiles<'_>) -> Outcome<Option<Change>> {
-    let is_object = shard.stamp.is_of_object();
+    let is_object = is_remote(&shard.path);
     if let Some(stamp) = stamps.get(shard.name.as_str()) {
         let is_uploaded = is_object && !stamp.is_of_object();
         return Ok(match stamp.bytes == shard.stamp.bytes {
@@ -270,14 +294,10 @@ fn change_of(shard: &Shard, stamps: &HashMap<&str, FileStamp>, indexes: &IndexFi
         Err(failure) if is_object => return Err(failure),
         _ => return Ok(Some(Change::Content)),
     };
-    if is_object {
-        return Ok(None);
-    }
-    let end = TarIdx::open(&path).and_then(|offsets| offsets.end());
-    if !shard.is_tgz && end.map_or(true, |end| end > shard.stamp.bytes) {
+    if !shard.is_tgz && indexes.end_of(shard).map_or(true, |end| end > shard.stamp.bytes) {
         return Ok(Some(Change::Content));
     }
-    Ok((shard.stamp.modified_ns > index.stamp.modified_ns).then_some(Change::Time))
+    Ok((!is_object && shard.stamp.modified_ns > index.stamp.modified_ns).then_some(Change::Time))
 }
 
 /// Marks shards as unchanged again if only their time differs and their headers were found to agree with the index.

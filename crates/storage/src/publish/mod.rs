@@ -15,7 +15,7 @@ pub use single::{place_file, place_version, replace_file, replace_version, write
 
 use super::files::symlink_metadata;
 use super::fs::{BufferedFile, Fs};
-use super::listing::Listing;
+use super::listing::infos_below;
 use super::location::is_remote;
 use super::read::{open_read, read_whole};
 use super::run_folder::RunFolder;
@@ -225,11 +225,13 @@ impl<'a> Publication<'a> {
 
     fn list(&self, commit_target: &Path) -> Outcome<RenameList> {
         let mut entries = Vec::with_capacity(self.entries.len());
-        let failed = |path: &Path, error: &std::io::Error| Failure::io("publishing", path, error);
-        let listing = Listing::of(&self.root).map_err(|error| failed(&self.root, &error))?;
+        let remote: Vec<PathBuf> =
+            self.entries.iter().map(|(_, target)| target.clone()).filter(|t| is_remote(t)).collect();
+        let infos = infos_below(&self.root, &remote).map_err(|error| Failure::io("publishing", &self.root, &error))?;
+        let mut infos = infos.into_iter();
         for (action, target) in &self.entries {
             let old = match is_remote(target) {
-                true => listing.info(target).map_err(|error| failed(target, &error))?,
+                true => infos.next().flatten(),
                 false => symlink_metadata(target).ok(),
             };
             // In a store, a key may be the beginning of others.

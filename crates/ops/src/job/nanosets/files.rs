@@ -45,7 +45,7 @@ pub(crate) fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContex
     context.phase_of(Phase::Open, "file", "looking at the token files");
     let output = &absolute(&plan.output)?;
     apart(WHAT, &plan.input, output)?;
-    let old = names_there(output, |file| is_of_merge(file, &plan.name));
+    let old = names_there(output, |file| is_of_merge(file, &plan.name))?;
     let before = PreviousOutput { what: WHAT, output: output.clone(), names: old, overwrite: plan.overwrite };
     // The division of a merge into files is only known when it is made; a merge without its total is incomplete.
     let total = output.join(merged_total(&plan.name));
@@ -111,7 +111,7 @@ pub(crate) fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskCo
     // Findings about the files are reported when they are shuffled.
     let quiet = gristmill_core::ProblemLog::default();
     let found = listing::files(&plan.input, &quiet)?;
-    let old = names_there(output, |name| found.iter().any(|file| file.name == name));
+    let old = names_there(output, |name| found.iter().any(|file| file.name == name))?;
     let windows = |file: &listing::TokenFile| file.tokens.checked_div(plan.window).unwrap_or(0);
     let units: u64 = found.iter().map(windows).sum();
     let bytes =

@@ -52,7 +52,7 @@ pub struct MixtureIndexReport {
 pub fn run_index(plan: &MixtureIndexPlan, is_written: bool, context: &TaskContext) -> Outcome<MixtureIndexReport> {
     context.phase_of(Phase::Open, "data set", "looking at the data sets");
     let output = absolute(&plan.output)?;
-    let names = names_there(&output, |name| name == DATASET_INDEX || name == SAMPLE_INDEX);
+    let names = names_there(&output, |name| name == DATASET_INDEX || name == SAMPLE_INDEX)?;
     let before = PreviousOutput { what: "writing the index", output: output.clone(), names, overwrite: plan.overwrite };
     let bytes = gristmill_pycompat::npy::header(Dtype::U64, plan.samples).len() as u64;
     let bytes = bytes.saturating_add(plan.samples.saturating_mul(8));

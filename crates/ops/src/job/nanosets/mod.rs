@@ -13,8 +13,10 @@ use super::task::TaskContext;
 use gristmill_core::{text, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
 use gristmill_storage::files::{is_dir, metadata, missing_folders, read_dir};
 use gristmill_storage::fs::Fs;
+use gristmill_storage::location::is_remote;
 use gristmill_storage::publish::Publication;
 use gristmill_storage::space::free_bytes;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Permission bits of folders that are created.
@@ -31,13 +33,18 @@ fn make_folder(fs: &dyn Fs, folder: &Path) -> Outcome<()> {
 }
 
 /// Returns the names in a folder that `is_ours` accepts; empty if the folder does not exist.
-fn names_there(folder: &Path, is_ours: impl Fn(&str) -> bool) -> Vec<String> {
-    let entries = read_dir(folder).into_iter().flatten().flatten();
+fn names_there(folder: &Path, is_ours: impl Fn(&str) -> bool) -> Outcome<Vec<String>> {
+    let entries = match read_dir(folder) {
+        Err(error) if is_remote(folder) && error.kind() != ErrorKind::NotFound => {
+            return Err(Failure::io("reading the folder", folder, &error));
+        }
+        entries => entries.into_iter().flatten().flatten(),
+    };
     let mut names: Vec<String> = entries
         .filter_map(|entry| entry.file_name().to_str().filter(|name| is_ours(name)).map(str::to_owned))
         .collect();
     names.sort_unstable();
-    names
+    Ok(names)
 }
 
 /// Fails if this many bytes do not fit on the disk of the output. Checked before the work, so that the disk does not become full after

@@ -12,6 +12,7 @@ use gristmill_core::{Failure, Outcome, Rerun, Scope, Shard};
 use gristmill_data::formats::energon::layout;
 use gristmill_storage::files;
 use gristmill_storage::listing::Listing;
+use gristmill_storage::location::is_remote;
 use gristmill_storage::publish::Publication;
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
@@ -146,10 +147,14 @@ fn stage_texts(
             continue;
         }
         let is_split = text.name == layout::SPLIT_YAML;
-        let is_edited = || files::read(&target).is_ok_and(|old| old != text.content.as_bytes());
+        let is_edited = || match files::read(&target) {
+            Ok(old) => Ok(old != text.content.as_bytes()),
+            Err(error) if is_remote(&target) => Err(Failure::io("reading the earlier file", &target, &error)),
+            Err(_) => Ok(false),
+        };
         // The counts are not meant to be edited.
         let may_be_edited = ![layout::INFO_JSON, layout::INFO_YAML].contains(&text.name.as_str());
-        if replaces && (is_split || may_be_edited && is_edited()) {
+        if replaces && (is_split || may_be_edited && is_edited()?) {
             let backup = meta.join(rerun::free_backup_name(root, &text.name, outputs.now));
             if !(is_split && is_told) {
                 files.note(&backup, files::metadata(&target).map_or(0, |facts| facts.len()))?;

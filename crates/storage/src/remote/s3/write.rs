@@ -80,6 +80,8 @@ impl S3Store {
             Ok(_) => Ok(true),
             // If the answer to an earlier try was lost, the object that is there is this one.
             Err(refusal) if refusal.status == 412 => self.is_content(key, &body),
+            // What was to be replaced was removed meanwhile.
+            Err(refusal) if matches!(condition, Condition::IfStamp(_)) && refusal.is_missing_object() => Ok(false),
             Err(refusal) if condition != Condition::Always && refusal.has_no_conditions() => {
                 self.expect(put(Condition::Always)).map(|_| true)
             }
