@@ -65,7 +65,7 @@ fn age(text: &str) -> Result<Duration, String> {
 
 /// Examines the store of an address.
 pub fn run(path: &Path, args: &StoreArgs, context: &Context) -> Finished {
-    let address = paths::local_or_store(path)?;
+    let address = paths::local_or_readable(path)?;
     let path = Path::new(&address);
     let Some(url) = RemoteUrl::parse(path) else {
         return Err(Failure::usage(WHAT, "it is no address of a store").on(Subject::path(path)).into());

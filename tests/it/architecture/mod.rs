@@ -44,15 +44,9 @@ const BUDGETS: &[(&str, usize)] = &[
     ("preview", 3_421),
     ("prompt", 1_286),
     ("pycompat", 4_551),
-<<<<<<< HEAD
     ("source", 11_697),
     ("storage", 8_947),
     ("tokenizer", 6_543),
-=======
-    ("source", 11_699),
-    ("storage", 7_580),
-    ("tokenizer", 6_548),
->>>>>>> b2d3651b (tokenizer: errors of a store are reported for what they are)
     ("tokens", 12_091),
     ("tui", 31_483),
 ];

@@ -15,10 +15,9 @@ use gristmill_storage::location::is_remote;
 use gristmill_storage::read::{read_whole, stamp_at};
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::waiting::for_each_at_once;
-use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The largest plan that is read back, in bytes.
 const MAX_PLAN_BYTES: u64 = 64 << 20;
@@ -174,7 +173,7 @@ fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared:
     let indexed: HashSet<&str> = prepared.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
     let on_disk: HashSet<&str> = shards.iter().map(|shard| shard.name.as_str()).collect();
     let stamps = recorded.map(Recorded::stamps).unwrap_or_default();
-    let indexes = IndexFiles { root, listing: OnceCell::new(), ends: Mutex::default() };
+    let indexes = IndexFiles { root, listing: OnceLock::new(), ends: Mutex::default() };
     let is_foreign =
         |shard: &&Shard| indexed.contains(shard.name.as_str()) && !stamps.contains_key(shard.name.as_str());
     indexes.read_ends(shards.iter().filter(is_foreign))?;
@@ -210,7 +209,7 @@ fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared:
 /// The indexes next to shards, listed when the first is asked for.
 struct IndexFiles<'a> {
     root: &'a Path,
-    listing: OnceCell<Listing>,
+    listing: OnceLock<Listing>,
     /// What indexes in a store say of the ends of their shards, read together.
     ends: Mutex<HashMap<String, Outcome<u64>>>,
 }

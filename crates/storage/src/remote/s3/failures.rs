@@ -77,7 +77,7 @@ fn without_keys(client: &S3Client) -> (String, String) {
         true => ("it may not be read without a signature", "run it without --anonymous, with credentials that may read it"),
         false if client.context.maker == Maker::Google => (
             "no credentials for this store were found",
-            "looked at: CLOUDSDK_AUTH_ACCESS_TOKEN, GOOGLE_APPLICATION_CREDENTIALS, the file of `gcloud auth application-default login`, the \
+            "tried: CLOUDSDK_AUTH_ACCESS_TOKEN, GOOGLE_APPLICATION_CREDENTIALS, the file of `gcloud auth application-default login`, the \
              metadata of the machine; for a public bucket, run it with --anonymous",
         ),
         false => (
@@ -108,12 +108,14 @@ fn key_hint(refusal: &Refusal, client: &S3Client) -> String {
 fn denied(client: &S3Client, action: Action, key: &str) -> (String, String) {
     if client.context.maker == Maker::Google {
         let (verb, right) = match action {
-            Action::List => ("listed", "list"),
-            Action::Read => ("read", "get"),
-            Action::Write => ("written", "create and storage.objects.delete"),
-            Action::Remove => ("removed", "delete"),
+            Action::List => ("listed", "objects.list"),
+            Action::Read => ("read", "objects.get"),
+            Action::Write => ("written", "objects.create and storage.objects.delete"),
+            Action::ListUploads => ("searched for unfinished uploads", "multipartUploads.list"),
+            Action::EndUpload => ("rid of its unfinished upload", "multipartUploads.abort"),
+            Action::Remove => ("removed", "objects.delete"),
         };
-        let hint = format!("these credentials need storage.objects.{right} on {}", client.address(key));
+        let hint = format!("these credentials need storage.{right} on {}", client.address(key));
         return (format!("these credentials may not have it {verb}"), hint);
     }
     let (verb, right, resource) = match action {
