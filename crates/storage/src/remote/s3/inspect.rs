@@ -97,7 +97,8 @@ impl S3Store {
         if let Some((key, id)) = next {
             query.extend([("key-marker", key), ("upload-id-marker", id)]);
         }
-        let call = Call { action: Action::ListUploads, query, range: None, ..get_range("", 0..0, None) };
+        let ending = Some("</ListMultipartUploadsResult>");
+        let call = Call { action: Action::ListUploads, query, ending, range: None, ..get_range("", 0..0, None) };
         let refusal = match self.ask(call)? {
             Ok(answer) => match parse_uploads(&answer.body) {
                 Some(page) => {

@@ -149,7 +149,8 @@ impl S3Store {
     /// Uploads parts; returns whether the condition held, or `None` if the upload has vanished. `before` is the version that the object replaces.
     fn upload(&self, parts: &Parts<'_>, before: Option<&str>, condition: Condition) -> io::Result<Option<bool>> {
         let key = parts.key;
-        let begun = self.expect(write(Method::POST, key, vec![("uploads", String::new())], Bytes::new()))?;
+        let begin = write(Method::POST, key, vec![("uploads", String::new())], Bytes::new());
+        let begun = self.expect(Call { ending: Some("</InitiateMultipartUploadResult>"), ..begin })?;
         let Some(upload) = answers::text_of(&begun.body, "UploadId").filter(|upload| !upload.is_empty()) else {
             return Err(self.explain(&Refusal::of_success(200, "without an upload"), Action::Write, key));
         };

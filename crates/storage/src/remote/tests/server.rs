@@ -158,9 +158,11 @@ fn answer(state: &State, request: &ReceivedRequest, fault: Option<&Fault>) -> Re
     let path = decode(path);
     let Some(rest) = path.strip_prefix("/b") else { return error(404, "NoSuchBucket") };
     match rest.strip_prefix('/') {
-        None if query.starts_with("uploads") => {
-            Reply { status: 200, headers: String::new(), body: b"<R></R>".to_vec() }
-        }
+        None if query.starts_with("uploads") => Reply {
+            status: 200,
+            headers: String::new(),
+            body: b"<ListMultipartUploadsResult></ListMultipartUploadsResult>".to_vec(),
+        },
         None => listing(state, query),
         Some(key) => object(state, request, key, fault),
     }
@@ -195,7 +197,9 @@ fn change(state: &mut State, request: &ReceivedRequest, fault: Option<&Fault>) -
     match (request.method.as_str(), number) {
         ("PUT", Some(number)) => _ = state.parts.insert(number, request.body.clone()),
         ("PUT", None) => _ = state.objects.insert(key, request.body.clone()),
-        ("POST", _) if query.starts_with("uploads") => return done("<R><UploadId>u&amp;1</UploadId></R>"),
+        ("POST", _) if query.starts_with("uploads") => {
+            return done("<InitiateMultipartUploadResult><UploadId>u&amp;1</UploadId></InitiateMultipartUploadResult>")
+        }
         ("POST", _) if state.parts.is_empty() => return error(404, "NoSuchUpload"),
         ("POST", _) => {
             let parts = std::mem::take(&mut state.parts);

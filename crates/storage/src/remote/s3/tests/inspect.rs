@@ -77,7 +77,7 @@ fn unfinished_uploads_are_listed_by_pages_and_ended() {
 fn a_store_whose_pages_do_not_end_is_not_followed_forever() {
     let server = Server::start(&[]);
     let (store, address) = (store(&server), path("a"));
-    let next = "<R><IsTruncated>true</IsTruncated><NextKeyMarker>a</NextKeyMarker></R>";
+    let next = "<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>a</NextKeyMarker></ListMultipartUploadsResult>";
     server.state.lock().unwrap().services.push(("/b?uploads".to_owned(), 200, next.to_owned()));
     assert_eq!(store.uploads(&RemoteUrl::parse(&address).unwrap()).unwrap().unwrap(), []);
     assert_eq!(server.requests().len(), 10);

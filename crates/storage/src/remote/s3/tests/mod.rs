@@ -415,7 +415,9 @@ fn large_files_are_put_in_parts_and_nothing_is_left_of_one_that_fails() {
     let bytes = content((40 << 20) + 17);
     std::fs::write(&source, &bytes).unwrap();
     let file = crate::read::open_read(&source).unwrap();
-    for fault in [None, Some(Fault::Cut(0)), Some(Fault::Answer(503, String::new(), String::new()))] {
+    for fault in
+        [None, Some(Fault::Cut(0)), Some(Fault::Short(0)), Some(Fault::Answer(503, String::new(), String::new()))]
+    {
         for place in ["/b/large?partNumber=2", "/b/large?uploadId", "/b/large?uploads"] {
             fault.iter().for_each(|fault| server.fault(place, fault.clone()));
             assert!(put(&store, "large", Content::File(&file), Condition::Always).unwrap());
