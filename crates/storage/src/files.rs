@@ -2,7 +2,7 @@
 //!
 //! The functions are those of `std::fs` with the same names or nearly so, and have its errors.
 
-use super::location::{is_plain_key, is_remote, Location, RemoteUrl};
+use super::location::{is_above_buckets, is_plain_key, is_remote, Location, RemoteUrl};
 use super::read::pause;
 use super::store::store_of;
 use gristmill_core::shard::OBJECT_INODE;
@@ -255,7 +255,8 @@ pub fn without_slash(path: &Path) -> PathBuf {
 /// Returns a folder and the folders above it that do not exist, outermost first. A store has no folders that could be missing.
 pub fn missing_folders(folder: &Path) -> Vec<&Path> {
     let missing = folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !exists(folder));
-    let mut missing: Vec<&Path> = if is_remote(folder) { Vec::new() } else { missing.collect() };
+    let is_in_store = is_remote(folder) || is_above_buckets(folder);
+    let mut missing: Vec<&Path> = if is_in_store { Vec::new() } else { missing.collect() };
     missing.reverse();
     missing
 }

@@ -101,6 +101,12 @@ pub fn is_bucket(path: &Path) -> bool {
     RemoteUrl::parse(path).is_some_and(|url| url.key.is_empty())
 }
 
+/// Whether a path is what is left of an address above its bucket, `SCHEME:`, which is no folder.
+pub fn is_above_buckets(path: &Path) -> bool {
+    let scheme_name = path.as_os_str().as_encoded_bytes().strip_suffix(b":");
+    SCHEMES.iter().any(|scheme| scheme_name == Some(scheme.name.as_bytes()))
+}
+
 /// Whether a key can be a path below its bucket: no segment is empty, `.` or `..`, and none contains a byte 0.
 pub fn is_plain_key(key: &str) -> bool {
     !key.contains('\0') && key.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
@@ -134,6 +140,8 @@ mod tests {
         assert_eq!(RemoteUrl::parse(shard.parent().unwrap()).unwrap().key, "set/a");
         assert_eq!(RemoteUrl::parse(&shard.with_extension("tar.idx")).unwrap().key, "set/a/b.tar.idx");
         assert_eq!(RemoteUrl::parse(root).unwrap().with_key("x"), Path::new("mem://bucket/x"));
+        assert!(is_above_buckets(Path::new("mem://bucket").parent().unwrap()));
+        assert!(!is_above_buckets(root) && !is_above_buckets(Path::new("a:")) && !is_above_buckets(Path::new("mem")));
         assert!(is_plain_key("a/b c/\u{e4}"));
         for odd in ["", "a//b", "/a", "a/", "./a", "a/../b", "a\0"] {
             assert!(!is_plain_key(odd), "{odd:?}");

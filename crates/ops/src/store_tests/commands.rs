@@ -247,6 +247,7 @@ fn a_bucket_is_no_output() {
     assert!(failure.class == ExitClass::Usage && failure.why.contains("it is a bucket"), "{failure}");
     assert_same(&files(&bucket.join("data")), &files(&input), "data");
     assert_eq!(files(bucket).len(), files(&input).len());
+    assert!(!Path::new("mem:").exists(), "a folder of this machine is made");
 }
 
 #[test]
