@@ -102,7 +102,8 @@ impl GivenPlan {
                 GivenAnswer::Answer(answer) => answer.clone(),
                 GivenAnswer::Path(path) => Answer::Text(path_of(path)?),
                 GivenAnswer::Paths(all) => {
-                    Answer::List(all.iter().map(|given| path_of(given)).collect::<Outcome<_>>()?)
+                    let all = all.iter().map(|given| paths::with_ranges(given)).collect::<Outcome<Vec<_>>>()?;
+                    Answer::List(all.iter().flatten().map(|given| path_of(given)).collect::<Outcome<_>>()?)
                 }
             };
             let refuse = |why| {

@@ -7,10 +7,13 @@ use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::location::{is_remote, RemoteUrl};
 use gristmill_storage::remote::{is_hub_url, RepositoryUrl};
 use gristmill_storage::store::schemes_text;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What to do where addresses are not supported.
 const COPY_HINT: &str = "copy or mount the data, and give the local folder";
+
+/// Maximum number of addresses that ranges mean.
+const MAX_RANGE: usize = 100_000;
 
 /// Returns a path as stored in a plan: on this machine, and UTF-8.
 pub fn local(path: &Path) -> Outcome<String> {
@@ -67,6 +70,43 @@ pub fn of_reach(reach: PathReach) -> fn(&Path) -> Outcome<String> {
         PathReach::Store => local_or_writable,
         PathReach::StoreOrHub => local_or_address,
     }
+}
+
+/// Returns the addresses that an address of a web server with ranges (`{000..099}`) means, as the braces of a shell do. Other paths are only
+/// themselves.
+pub fn with_ranges(path: &Path) -> Outcome<Vec<PathBuf>> {
+    let is_web = |text: &&str| ["https://", "http://"].iter().any(|scheme| text.starts_with(scheme));
+    let Some(text) = path.to_str().filter(is_web) else { return Ok(vec![path.to_owned()]) };
+    let (address, query) = text.split_at(text.find('?').unwrap_or(text.len()));
+    let mut addresses = vec![String::new()];
+    let mut rest = address;
+    while let Some((before, range, after)) = next_range(rest) {
+        if addresses.len().saturating_mul(range.len()) > MAX_RANGE {
+            let why = format!("its ranges are more than {MAX_RANGE} addresses");
+            return Err(Failure::usage("reading the address", why).on(Subject::path(without_secrets(text))));
+        }
+        let each =
+            |address: &String| range.iter().map(|number| format!("{address}{before}{number}")).collect::<Vec<_>>();
+        addresses = addresses.iter().flat_map(each).collect();
+        rest = after;
+    }
+    Ok(addresses.into_iter().map(|address| PathBuf::from(format!("{address}{rest}{query}"))).collect())
+}
+
+/// Returns what is before the first range of a text, its numbers with as many digits as the shell writes, and what is after it.
+fn next_range(text: &str) -> Option<(&str, Vec<String>, &str)> {
+    for (at, _) in text.match_indices('{') {
+        let (before, inner) = (text.get(..at)?, text.get(at + 1..)?);
+        let (inner, after) = inner.split_once('}')?;
+        let Some((first, last)) = inner.split_once("..") else { continue };
+        let is_padded = [first, last].iter().any(|number| number.len() > 1 && number.starts_with('0'));
+        let width = if is_padded { first.len().max(last.len()) } else { 0 };
+        let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else { continue };
+        // One more than the limit is enough to refuse it.
+        let numbers = (first..=last).take(MAX_RANGE + 1).map(|number| format!("{number:0width$}"));
+        return Some((before, numbers.collect::<Vec<_>>(), after)).filter(|(_, numbers, _)| !numbers.is_empty());
+    }
+    None
 }
 
 fn utf8(path: &Path) -> Outcome<&str> {
@@ -154,6 +194,31 @@ mod tests {
         assert!(size("lots").is_err());
         assert!(size("0").is_err());
         assert!(size("3 parsecs").is_err());
+    }
+
+    #[test]
+    fn ranges_of_addresses_are_those_of_the_shell() {
+        let expand = |text: &str| {
+            let paths = with_ranges(Path::new(text)).unwrap();
+            paths.into_iter().map(|path| path.to_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            expand("https://h/a-{08..10}.tar"),
+            ["https://h/a-08.tar", "https://h/a-09.tar", "https://h/a-10.tar"]
+        );
+        assert_eq!(
+            expand("https://h/{x}/{1..2}{3..3}?q={1..2}"),
+            ["https://h/{x}/13?q={1..2}", "https://h/{x}/23?q={1..2}"]
+        );
+        assert_eq!(expand("http://h/{9..10}"), ["http://h/9", "http://h/10"]);
+        for text in
+            ["https://h/{2..1}", "https://h/{a..b}", "https://h/{1..", "https://h/{}", "a/{1..2}", "s3://b/{1..2}"]
+        {
+            assert_eq!(expand(text), [text]);
+        }
+        let many = with_ranges(Path::new("https://h/{0..4294967295}?secret")).unwrap_err();
+        assert!(many.why.contains("more than 100000") && !format!("{many:?}").contains("secret"));
+        assert!(with_ranges(Path::new("https://h/{0..999}{0..999}")).is_err());
     }
 
     #[test]

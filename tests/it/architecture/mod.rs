@@ -45,7 +45,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("prompt", 1_286),
     ("pycompat", 4_551),
     ("source", 11_697),
-    ("storage", 8_947),
+    ("storage", 8_952),
     ("tokenizer", 6_543),
     ("tokens", 12_091),
     ("tui", 31_483),

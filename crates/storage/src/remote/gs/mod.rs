@@ -4,7 +4,7 @@
 mod tests;
 mod tokens;
 
-use super::super::location::{check_object_address, RemoteUrl};
+use super::super::location::RemoteUrl;
 use super::super::store::{Scheme, Store};
 use super::environment::Environment;
 use super::msc;
@@ -22,10 +22,7 @@ pub(crate) const SCHEME: Scheme = Scheme {
     usual: "gs",
     is_hidden: false,
     is_writable: true,
-    check_address: |text| match msc::mapped(text) {
-        Some(address) => (msc::SCHEME.check_address)(&address),
-        None => check_object_address(text),
-    },
+    check_address: msc::check_mapped,
     title: "Google Cloud Storage",
     open,
 };

@@ -1,7 +1,8 @@
 //! The files with profiles of multi-storage-client and of rclone, and which of them are read.
 
 use super::super::environment::{Environment, MAX_FILE_BYTES};
-use super::{rclone, WHAT};
+use super::rclone::{self, RcloneFile};
+use super::WHAT;
 use crate::local_file::read_local;
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::{Failure, Outcome, Subject};
@@ -47,7 +48,7 @@ impl MscConfig {
             }
             break;
         }
-        if let Some((path, profiles)) = rclone::read(environment)? {
+        if let Some(RcloneFile { path, profiles }) = rclone::read(environment)? {
             for (name, content) in profiles {
                 config.insert(name, content, &path)?;
             }
@@ -303,5 +304,21 @@ mod tests {
         assert_eq!(config.profile("other", &environment).unwrap().content["a"], "1");
         let failure = config.profile("used", &environment).unwrap_err();
         assert_eq!(failure.why, "its profile used names the variable NONE, which is not set");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "[\\[\\]{}$:=\\-#;'\"&*!|a-c \n\t]{0,80}", is_json: bool) {
+            let dir = tempfile::tempdir().unwrap();
+            let name = if is_json { "c.json" } else { "c.yaml" };
+            let config = write(dir.path(), name, &text);
+            write(dir.path(), ".rclone.conf", &text);
+            let home = dir.path().to_str().unwrap();
+            let environment = Environment::of(&[("MSC_CONFIG", &config), ("HOME", home)]);
+            if let Ok(config) = MscConfig::read(&environment) {
+                config.profiles.keys().for_each(|name| _ = config.profile(name, &environment));
+                proptest::prop_assert!(config.files.len() <= 2);
+            }
+        }
     }
 }

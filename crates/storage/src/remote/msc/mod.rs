@@ -63,9 +63,14 @@ fn target(config: &MscConfig, name: &str, environment: &Environment) -> Outcome<
     }
 }
 
-/// Returns the address in a profile that an address of another store is mapped to (`path_mapping`). Without files that can be read, none is.
-pub(super) fn mapped(address: &str) -> Option<String> {
-    config_of_process().ok()?.mapped(address)
+/// Checks an address of another store; one that is mapped to a profile (`path_mapping`) is replaced by its address there. Without files that can
+/// be read, none is.
+pub(super) fn check_mapped(text: &str) -> Outcome<String> {
+    let address = check_object_address(text)?;
+    match config_of_process().ok().and_then(|config| config.mapped(&address)) {
+        Some(address) => check(&address, &target_of_process),
+        None => Ok(address),
+    }
 }
 
 /// Checks an address; that of a folder of this machine is replaced by its path.

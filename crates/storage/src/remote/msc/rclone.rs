@@ -21,11 +21,15 @@ const S3_CREDENTIALS: [(&str, &str); 3] =
     [("access_key", "access_key_id"), ("secret_key", "secret_access_key"), ("session_token", "session_token")];
 
 type Section = BTreeMap<String, String>;
-/// The path of a file, and the profiles in it by name.
-type ProfilesOfFile = (PathBuf, Vec<(String, Value)>);
 
-/// Reads the first file that exists; returns its path, and the profiles by name.
-pub(super) fn read(environment: &Environment) -> Outcome<Option<ProfilesOfFile>> {
+/// A file, and its profiles by name.
+pub(super) struct RcloneFile {
+    pub(super) path: PathBuf,
+    pub(super) profiles: Vec<(String, Value)>,
+}
+
+/// Reads the first file that exists.
+pub(super) fn read(environment: &Environment) -> Outcome<Option<RcloneFile>> {
     for path in paths(environment) {
         let Some(bytes) = read_local(&path, MAX_FILE_BYTES)? else { continue };
         let text = String::from_utf8_lossy(&bytes);
@@ -36,7 +40,8 @@ pub(super) fn read(environment: &Environment) -> Outcome<Option<ProfilesOfFile>>
                 .with_hint("put the profile into the file that MSC_CONFIG names"));
         }
         let profiles = parse(&text).into_iter().filter_map(|(name, section)| Some((name, profile(&section)?)));
-        return Ok(Some((path, profiles.collect())));
+        let profiles = profiles.collect();
+        return Ok(Some(RcloneFile { path, profiles }));
     }
     Ok(None)
 }

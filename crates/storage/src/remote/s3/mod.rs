@@ -23,7 +23,7 @@ mod tests;
 mod write;
 
 use super::super::files::FileInfo;
-use super::super::location::{check_object_address, RemoteUrl};
+use super::super::location::RemoteUrl;
 use super::super::store::{
     Condition, Content, RangeRead, Scheme, Store, StoreEntry, StoreGuards, StoreSettings, TakeEntry, UnfinishedUpload,
     WatchBytes,
@@ -57,10 +57,7 @@ pub(crate) const SCHEME: Scheme = Scheme {
     usual: "s3",
     is_hidden: false,
     is_writable: true,
-    check_address: |text| match msc::mapped(text) {
-        Some(address) => (msc::SCHEME.check_address)(&address),
-        None => check_object_address(text),
-    },
+    check_address: msc::check_mapped,
     title: "Amazon S3",
     open,
 };
@@ -74,11 +71,8 @@ const MAX_VERSIONS: usize = 100_000;
 fn open(url: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
     static CONTEXT: OnceLock<Outcome<Arc<S3Context>>> = OnceLock::new();
     let new = || {
-        {
-            let settings = S3Settings::of_flags(remote_settings());
-            S3Context::new(Network::of_process()?, settings, Environment::of_process())
-        }
-        .map(Arc::new)
+        let settings = S3Settings::of_flags(remote_settings());
+        S3Context::new(Network::of_process()?, settings, Environment::of_process()).map(Arc::new)
     };
     let context = CONTEXT.get_or_init(new).clone()?;
     Ok(store_of_bucket(&context, url.bucket))

@@ -71,9 +71,13 @@ pub(super) fn has_query(address: &str) -> bool {
 
 /// Returns the address that requests are sent to: with the query. It is never shown.
 pub(super) fn url_of(address: &str) -> Outcome<Url> {
-    let invalid = || Failure::usage(WHAT, "it is not valid").on(Subject::path(split(address).0));
-    // Everything that was checked has none any more.
-    let mut url = Url::parse(split(address).0).map_err(|_| invalid())?;
+    let (plain, query) = split(address);
+    let refuse = |why: &str| Failure::usage(WHAT, why).on(Subject::path(plain));
+    // One that was not checked, as in a form: its query would be saved.
+    if query.is_some() {
+        return Err(refuse("it has a query").with_hint("give an address with a query as an argument of the command"));
+    }
+    let mut url = Url::parse(plain).map_err(|_| refuse("it is not valid"))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(Failure::usage(WHAT, "it has a name or password").on(Subject::path(super::super::http::host(&url))));
     }

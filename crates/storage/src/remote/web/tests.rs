@@ -121,6 +121,9 @@ fn queries_are_sent_and_never_shown() {
     let twice = address::check(&format!("{}/b/k?signature=secret2", server.address)).unwrap_err();
     assert!(twice.why.contains("two queries") && !format!("{twice:?}").contains("secret"));
     server.fault("/b/k", Fault::Answer(403, String::new(), "hidden".into()));
+    let unchecked = PathBuf::from(format!("{}/b/k?signature=secret3", server.address));
+    let refused = Failure::io("reading", "https://h/x", &store.info(&url(&unchecked)).unwrap_err());
+    assert!(refused.why.contains("it has a query") && !format!("{refused:?}").contains("secret3"), "{refused:?}");
     let ended = failure(store.info(&url(&file)).unwrap_err());
     assert!(ended.why.contains("may not be read") && ended.hint.unwrap().contains("give a new address"));
     let other = give(&server, "/b/other");
