@@ -84,7 +84,7 @@ fn wrong_names_are_refused() {
     refuse("hf://datasets/o/n/dta", "no file or folder dta");
     refuse("hf://datasets/o/n/../x", "path is not valid");
     refuse("hf://models/o/n", "only data sets are read");
-    refuse("gs://bucket/x", "there are no addresses of gs://");
+    refuse("ftp://bucket/x", "there are no addresses of ftp://");
     world.sandbox.say("prepare hf://datasets/o/n").ends(2).complains("not supported yet");
 }
 
