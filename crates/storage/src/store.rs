@@ -108,7 +108,8 @@ pub trait Store: Send + Sync {
     }
 
     /// Returns the settings of the requests.
-    fn settings(&self) -> io::Result<StoreSettings> {
+    fn settings(&self, url: &RemoteUrl<'_>) -> io::Result<StoreSettings> {
+        let _ = url;
         Ok(StoreSettings::default())
     }
 

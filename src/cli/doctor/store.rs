@@ -140,7 +140,7 @@ impl Examination<'_> {
     /// What is at the address cannot be read.
     fn examine(&mut self, is_read_only: bool) -> Outcome<()> {
         let (info, times) = self.measure();
-        if let Ok(settings) = self.store.settings() {
+        if let Ok(settings) = self.store.settings(&self.url) {
             for (name, found) in
                 [("credentials", settings.credentials), ("region", settings.region), ("endpoint", settings.endpoint)]
             {

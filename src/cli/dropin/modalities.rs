@@ -237,7 +237,7 @@ fn create_index(args: IndexArgs, context: &Context) -> Finished {
     let plan = IndexPlan {
         paths: vec![paths::local_or_readable(&args.source)?.into()],
         format: Some(IndexFormat::Modalities),
-        index_path: args.index,
+        index_path: args.index.map(|path| paths::local_or_writable(&path).map(PathBuf::from)).transpose()?,
         file_existence_policy: args.policy.into(),
         compat: context.globals.compat,
         ..IndexPlan::blank()
@@ -248,6 +248,13 @@ fn create_index(args: IndexArgs, context: &Context) -> Finished {
 /// Packs by a configuration file. Every error in it is reported before the work starts.
 fn pack_by(args: &PackArgs, context: &Context) -> Finished {
     let config = config::read(&args.config)?;
+    for (path, check) in [
+        (&config.source, paths::local_or_readable as fn(&Path) -> _),
+        (&config.index, paths::local_or_readable),
+        (&config.output, paths::local_or_writable),
+    ] {
+        check(path)?;
+    }
     let Some(existing) = decide(args.policy, &config.output)? else { return Ok(skipped(&config.output, context)) };
     if !files::is_file(&config.source) {
         return Err(Failure::environment("packing", "there is no such text file")

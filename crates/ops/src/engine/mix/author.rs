@@ -318,14 +318,19 @@ fn seen_from(folder: &Path, text: &str, is_relative: bool) -> Outcome<String> {
         return Err(usage("a path is empty"));
     }
     let url = RemoteUrl::parse(Path::new(text));
-    if text.starts_with('/') && !is_relative || text.contains("://") && url.is_none() {
+    let is_of_profile = url.is_some_and(|url| url.scheme.name == "msc");
+    if text.starts_with('/') && !is_relative || text.contains("://") && url.is_none() || is_of_profile {
         return Ok(text.to_owned());
     }
     let path = lexically(Path::new(text)).ok_or_else(|| usage(format!("'{text}' leads above the root folder")))?;
     let seen = match (are_in_one_store(folder, &path), url) {
         (true, _) => relative(folder, &path),
         (false, None) => path,
-        (false, Some(url)) => return Err(unknown_to_loader(&url)),
+        (false, Some(url)) => {
+            // Neither the query of an address nor a password is shown.
+            (url.scheme.check_address)(text)?;
+            return Err(unknown_to_loader(&url));
+        }
     };
     let text = seen.to_str().ok_or_else(|| usage("a path that is not UTF-8 cannot be in a metadataset"))?;
     Ok(text.to_owned())

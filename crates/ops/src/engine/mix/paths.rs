@@ -17,7 +17,12 @@ pub(super) enum PathTarget {
 pub(super) fn resolve(folder: &Path, text: &str) -> Result<PathTarget, String> {
     if let Some((protocol, _)) = text.split_once("://").filter(|_| !text.starts_with('/')) {
         return match protocol {
-            "msc" | "rclone" | "dss" => Ok(PathTarget::Remote),
+            // A profile that is not known here may be where the training runs.
+            "msc" => {
+                let address = RemoteUrl::parse(Path::new(text)).and_then(|url| (url.scheme.check_address)(text).ok());
+                Ok(address.map_or(PathTarget::Remote, |address| PathTarget::Local(PathBuf::from(address))))
+            }
+            "rclone" | "dss" => Ok(PathTarget::Remote),
             "filesystem" => Err("'filesystem://' is for aux sources only".into()),
             "file" => Err("'file://' is not read as one expects; write the path itself".into()),
             other => Err(format!("the loader does not know '{other}://'")),

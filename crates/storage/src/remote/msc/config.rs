@@ -8,16 +8,27 @@ use gristmill_core::did_you_mean::nearest;
 use gristmill_core::{Failure, Outcome, Subject};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Maximum number of files that a file includes.
 const MAX_INCLUDES: usize = 100;
 
+/// The section of a profile with keys.
+const CREDENTIALS: &str = "credentials_provider";
+
 /// A profile as it is written, and the file that has it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(super) struct RawProfile {
     pub(super) content: Value,
     pub(super) file: PathBuf,
+}
+
+impl fmt::Debug for RawProfile {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Its content has keys.
+        formatter.debug_struct("RawProfile").field("file", &self.file).finish_non_exhaustive()
+    }
 }
 
 /// What the files say.
@@ -33,6 +44,18 @@ pub(super) struct MscConfig {
 impl MscConfig {
     /// Reads the file of multi-storage-client, those that it includes, and that of rclone, as far as they exist.
     pub(super) fn read(environment: &Environment) -> Outcome<Self> {
+        let mut config = Self::read_own(environment)?;
+        if let Some(RcloneFile { path, profiles }) = rclone::read(environment)? {
+            for (name, content) in profiles {
+                config.insert(name, content, &path)?;
+            }
+            config.files.push(path);
+        }
+        Ok(config)
+    }
+
+    /// Reads the file of multi-storage-client and those that it includes.
+    pub(super) fn read_own(environment: &Environment) -> Outcome<Self> {
         let mut config = Self::default();
         for path in paths(environment) {
             let Some(content) = read_file(&path)? else { continue };
@@ -47,12 +70,6 @@ impl MscConfig {
                 }
             }
             break;
-        }
-        if let Some(RcloneFile { path, profiles }) = rclone::read(environment)? {
-            for (name, content) in profiles {
-                config.insert(name, content, &path)?;
-            }
-            config.files.push(path);
         }
         Ok(config)
     }
@@ -95,10 +112,15 @@ impl MscConfig {
     pub(super) fn profile(&self, name: &str, environment: &Environment) -> Outcome<RawProfile> {
         let Some(raw) = self.profiles.get(name) else { return Err(self.unknown(name)) };
         let mut profile = raw.clone();
-        expand_all(&mut profile.content, environment).map_err(|variable| {
-            let why = format!("its profile {name} names the variable {variable}, which is not set");
-            refuse(&raw.file, why)
-        })?;
+        let sections = profile.content.as_object_mut().into_iter().flatten();
+        for (section, content) in sections {
+            expand_all(content, environment).map_err(|variable| {
+                // In a secret, what follows a $ need not be a name.
+                let variable = if section == CREDENTIALS { String::new() } else { format!(" {variable}") };
+                let why = format!("{section} of its profile {name} names a variable{variable} that is not set");
+                refuse(&raw.file, why)
+            })?;
+        }
         Ok(profile)
     }
 
@@ -303,7 +325,12 @@ mod tests {
         config.insert("other".to_owned(), serde_json::json!({"a": "$A"}), Path::new("f")).unwrap();
         assert_eq!(config.profile("other", &environment).unwrap().content["a"], "1");
         let failure = config.profile("used", &environment).unwrap_err();
-        assert_eq!(failure.why, "its profile used names the variable NONE, which is not set");
+        assert_eq!(failure.why, "a of its profile used names a variable NONE that is not set");
+        let content = serde_json::json!({"credentials_provider": {"options": {"secret_key": "pa$word123"}}});
+        config.insert("secret".to_owned(), content, Path::new("f")).unwrap();
+        let failure = config.profile("secret", &environment).unwrap_err();
+        assert_eq!(failure.why, "credentials_provider of its profile secret names a variable that is not set");
+        assert!(!format!("{config:?}").contains("word123"));
     }
 
     proptest::proptest! {

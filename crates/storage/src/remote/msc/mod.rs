@@ -11,7 +11,10 @@ mod tests;
 
 use super::super::files::FileInfo;
 use super::super::location::{check_object_address, RemoteUrl};
-use super::super::store::{Condition, Content, RangeRead, Scheme, Store, StoreEntry, TakeEntry};
+use super::super::store::{
+    Condition, Content, RangeRead, Scheme, Store, StoreEntry, StoreGuards, StoreSettings, TakeEntry, UnfinishedUpload,
+    WatchBytes,
+};
 use super::environment::Environment;
 use super::network::Network;
 use super::s3::{self, S3Context};
@@ -63,11 +66,14 @@ fn target(config: &MscConfig, name: &str, environment: &Environment) -> Outcome<
     }
 }
 
-/// Checks an address of another store; one that is mapped to a profile (`path_mapping`) is replaced by its address there. Without files that can
-/// be read, none is.
+/// Checks an address of another store; one that is mapped to a profile (`path_mapping`) is replaced by its address there.
 pub(super) fn check_mapped(text: &str) -> Outcome<String> {
+    static MAPPINGS: OnceLock<Outcome<MscConfig>> = OnceLock::new();
     let address = check_object_address(text)?;
-    match config_of_process().ok().and_then(|config| config.mapped(&address)) {
+    // A file that cannot be read could lead the address elsewhere.
+    let config =
+        MAPPINGS.get_or_init(|| MscConfig::read_own(&Environment::of_process())).as_ref().map_err(Failure::clone)?;
+    match config.mapped(&address) {
         Some(address) => check(&address, &target_of_process),
         None => Ok(address),
     }
@@ -174,5 +180,44 @@ impl Store for MscStore {
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
         let inner = self.inner(url);
         inner.store.remove(&inner.url())
+    }
+
+    fn copy(&self, from: &RemoteUrl<'_>, to: &RemoteUrl<'_>, watch: &WatchBytes) -> io::Result<bool> {
+        // Another profile may have other keys.
+        if from.bucket != to.bucket {
+            return Ok(false);
+        }
+        let (from, to) = (self.inner(from), self.inner(to));
+        to.store.copy(&from.url(), &to.url(), watch)
+    }
+
+    fn md5(&self, url: &RemoteUrl<'_>) -> io::Result<Option<String>> {
+        let inner = self.inner(url);
+        inner.store.md5(&inner.url())
+    }
+
+    fn settings(&self, url: &RemoteUrl<'_>) -> io::Result<StoreSettings> {
+        let inner = self.inner(url);
+        inner.store.settings(&inner.url())
+    }
+
+    fn guards(&self, url: &RemoteUrl<'_>, content: &[u8]) -> io::Result<Option<StoreGuards>> {
+        let inner = self.inner(url);
+        inner.store.guards(&inner.url(), content)
+    }
+
+    fn uploads(&self, folder: &RemoteUrl<'_>) -> io::Result<Option<Vec<UnfinishedUpload>>> {
+        let inner = self.inner(folder);
+        let mut uploads = inner.store.uploads(&inner.url())?;
+        for upload in uploads.iter_mut().flatten() {
+            let below = upload.key.get(inner.cut..).unwrap_or_default();
+            upload.key = format!("{}{below}", inner.added);
+        }
+        Ok(uploads)
+    }
+
+    fn end_upload(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
+        let inner = self.inner(url);
+        inner.store.end_upload(&inner.url(), id)
     }
 }

@@ -285,7 +285,7 @@ impl Store for S3Store {
         self.copy_object((&source, from.key), to.key, watch)
     }
 
-    fn settings(&self) -> io::Result<StoreSettings> {
+    fn settings(&self, _: &RemoteUrl<'_>) -> io::Result<StoreSettings> {
         self.read_settings()
     }
 
