@@ -49,7 +49,11 @@ impl FirstRequest {
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.0.load(Ordering::Relaxed).max(BLOCK_UNIT)
+    }
+
+    fn expects_jumps(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
     }
 }
 
@@ -136,6 +140,8 @@ struct BlockState {
     streams: VecDeque<Stream>,
     /// Whether a range was read alone.
     has_jumps: bool,
+    /// Whether ranges of the last object were read alone, so that nothing is fetched ahead of the first read.
+    expects_jumps: bool,
 }
 
 struct Block {
@@ -190,6 +196,7 @@ impl BlockReader {
 
     /// Lets the first requests to other objects depend on how this one is read.
     pub(super) fn with_first(mut self, first: &FirstRequest) -> Self {
+        self.blocks.lock().expects_jumps = first.expects_jumps();
         self.first = Some(first.clone());
         self
     }
@@ -297,7 +304,7 @@ impl Drop for BlockReader {
         let state = self.blocks.lock();
         let is_in_order = || state.streams.iter().any(|stream| stream.start == 0 && stream.next > BLOCK_UNIT);
         match state.has_jumps {
-            true => first.0.store(BLOCK_UNIT, Ordering::Relaxed),
+            true => first.0.store(0, Ordering::Relaxed),
             false if is_in_order() => first.0.store(FIRST_BYTES, Ordering::Relaxed),
             false => {}
         }
@@ -347,13 +354,14 @@ impl BlockState {
         let is_next = |stream: &Stream| (stream.next..=stream.next + BLOCK_UNIT).contains(&read.start);
         let known = self.streams.iter().rposition(is_next).and_then(|at| self.streams.remove(at));
         let is_new = known.is_none();
+        let expects_order = read.start == 0 && !self.expects_jumps;
         let mut stream = known.unwrap_or(Stream { start: read.start, next: 0, fetched: 0, window: 0 });
         let window = match stream.window {
             // What is read from the beginning is expected to be read in order.
-            0 if is_new && read.start > 0 => 0,
+            0 if is_new && !expects_order => 0,
             // As much as the first request has brought.
             0 => self.at(0).map_or(0, |first| first.range.end).max(BLOCK_UNIT),
-            window => (window * 2).min(MAX_WINDOW_BYTES),
+            window => (window * 4).min(MAX_WINDOW_BYTES),
         };
         stream.next = read.end;
         let end = read.end.next_multiple_of(BLOCK_UNIT);

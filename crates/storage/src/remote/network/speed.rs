@@ -15,9 +15,9 @@ const SHARE: f64 = 0.125;
 const JUMP_BYTES: f64 = 4096.0;
 /// Jumps are preferred unless reading is this much quicker: bytes that are read may have to be paid for.
 const PREFERENCE: f64 = 2.0;
-/// Bytes that are read rather than jumped over in any case, and the most that are.
+/// Bytes that are read rather than jumped over in any case, and the most that are: a slow answer can also be that of a busy machine.
 const MIN_JUMP: f64 = 16e3;
-const MAX_JUMP: f64 = 8e6;
+const MAX_JUMP: f64 = 768e3;
 
 /// The measurements of the process.
 static SPEED: Speed = Speed::new();
@@ -130,14 +130,14 @@ mod tests {
     #[test]
     fn slow_answers_make_jumps_rare_and_slow_bodies_frequent() {
         let usual = measured(10, 1 << 20, 10).bytes_worth_a_jump(1);
-        assert!(measured(200, 1 << 20, 10).bytes_worth_a_jump(1) > 10 * usual);
+        assert!(measured(200, 1 << 20, 10).bytes_worth_a_jump(1) > usual);
         assert!(measured(10, 1 << 20, 1000).bytes_worth_a_jump(1) < usual / 10);
     }
 
     #[test]
     fn the_answers_of_several_readers_are_waited_for_together() {
-        let speed = measured(50, 8 << 20, 20);
-        speed.lock().total_rate = 500e6;
+        let speed = measured(50, 8 << 20, 400);
+        speed.lock().total_rate = 40e6;
         assert!(speed.bytes_worth_a_jump(1) > 8 * speed.bytes_worth_a_jump(64));
         assert!(speed.bytes_worth_a_jump(0) >= MIN_JUMP as u64);
     }

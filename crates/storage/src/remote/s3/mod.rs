@@ -46,7 +46,7 @@ use reqwest::Method;
 pub(super) use s3_settings::S3Settings;
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 pub(super) use signature::encode;
@@ -65,6 +65,8 @@ pub(crate) const ALIAS: Scheme = Scheme { name: "s3a", is_hidden: true, ..SCHEME
 
 /// Time for which what is known of an object counts for each opening of it; later it counts once.
 const FRESH: Duration = Duration::from_secs(5);
+/// Time for which an answer counts that there is no object. Objects that this process puts end it.
+const ABSENCE_KEPT: Duration = Duration::from_secs(2);
 /// Maximum number of objects whose versions are known.
 const MAX_VERSIONS: usize = 100_000;
 
@@ -95,6 +97,8 @@ struct S3Store {
     /// Versions that listings and other answers gave, so that opening needs no further request.
     versions: Mutex<HashMap<String, (ObjectVersion, Instant)>>,
     first: FirstRequest,
+    /// When a store answered that there is no object of a key, and whether there are any below it.
+    absences: Mutex<HashMap<String, (bool, Instant)>>,
 }
 
 impl S3Store {
@@ -103,6 +107,7 @@ impl S3Store {
             client: Arc::new(S3Client::new(context, bucket)),
             versions: Mutex::default(),
             first: FirstRequest::new(),
+            absences: Mutex::default(),
         }
     }
 
@@ -130,7 +135,20 @@ impl S3Store {
     }
 
     fn forget(&self, key: &str) {
+        self.absences().clear();
         self.versions.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+
+    fn absences(&self) -> MutexGuard<'_, HashMap<String, (bool, Instant)>> {
+        self.absences.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether there are objects below a key that had none a moment ago; `None` if that is not known. Whoever determines the kind of a
+    /// data set asks for the same names again and again.
+    fn known_absence(&self, key: &str) -> Option<bool> {
+        let mut absences = self.absences();
+        absences.retain(|_, (_, at)| at.elapsed() < ABSENCE_KEPT);
+        absences.get(key).map(|(has_objects, _)| *has_objects)
     }
 
     fn known_version(&self, key: &str) -> Option<ObjectVersion> {
@@ -200,6 +218,9 @@ fn list(prefix: String, recursive: bool, max: Option<usize>, next: Option<String
 
 impl Store for S3Store {
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
+        if let Some(has_objects) = self.known_absence(url.key) {
+            return Ok(has_objects.then(FileInfo::of_prefix));
+        }
         let below = self.begin_call(list(url.prefix(), true, Some(1), None));
         if url.key.is_empty() {
             return self.page(below).map(|_| Some(FileInfo::of_prefix()));
@@ -212,8 +233,11 @@ impl Store for S3Store {
         let below = self.page(below)?;
         match refusal.is_missing_object() {
             false => Err(self.explain(&refusal, Action::Read, url.key)),
-            true if below.objects.is_empty() => Ok(None),
-            true => Ok(Some(FileInfo::of_prefix())),
+            true => {
+                let has_objects = !below.objects.is_empty();
+                self.absences().insert(url.key.to_owned(), (has_objects, Instant::now()));
+                Ok(has_objects.then(FileInfo::of_prefix))
+            }
         }
     }
 
