@@ -123,7 +123,7 @@ impl Store for MemoryStore {
         let name = (self.bucket.clone(), url.key.to_owned());
         Ok(match content {
             Content::Bytes(bytes) => insert(name, bytes, condition),
-            Content::File(file) => {
+            Content::File(file) | Content::UnlockedFile(file) => {
                 let mut bytes = vec![0; usize::try_from(file.len()).map_err(io::Error::other)?];
                 file.read_exact_at(&mut bytes, 0)?;
                 insert(name, &bytes, condition)

@@ -181,8 +181,10 @@ pub type WatchBytes = dyn Fn(u64) -> io::Result<()> + Send + Sync;
 pub enum Content<'a> {
     /// All of it.
     Bytes(&'a [u8]),
-    /// A file.
+    /// A file, put by the holder of the lock of the output: unfinished uploads of the object are in use by no other process, and are ended.
     File(&'a ReadFile),
+    /// A file, put without a lock.
+    UnlockedFile(&'a ReadFile),
 }
 
 /// When an object is put.

@@ -14,6 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 const WHAT: &str = "copying";
 /// Bytes that are copied at a time.
 const CHUNK: usize = 1 << 20;
+/// Permission bits that a copy gets, without those that change the user or group of a program, and the ones that it has in any case.
+const MODE_BITS: u32 = 0o777;
+const OWNER_MODE: u32 = 0o600;
 /// Maximum numbers of bytes in memory for an object that is read, and for one that is put.
 const MAX_READ_BYTES: u64 = 40 << 20;
 const MAX_PUT_BYTES: u64 = 80 << 20;
@@ -65,10 +68,11 @@ pub fn copy_file(
     let source = ReadFile::of_ranges(from, info, Box::new(reader));
     let written = match RemoteUrl::parse(to) {
         Some(url) => store_of(&url)
-            .and_then(|store| store.put(&url, Content::File(&source), Condition::Always))
+            .and_then(|store| store.put(&url, Content::UnlockedFile(&source), Condition::Always))
             .map_err(|error| Failure::io("writing", to, &error))
             .map(drop),
-        None => write_draft(fs, &source, draft).and_then(|()| place_file(fs, draft, to, source.mode())),
+        None => write_draft(fs, &source, draft)
+            .and_then(|()| place_file(fs, draft, to, source.mode() & MODE_BITS | OWNER_MODE)),
     };
     written.map_err(|failure| {
         if !is_remote(to) {
@@ -171,6 +175,20 @@ mod tests {
             }
             assert!(!draft.exists());
             assert!(!copy_in_store(one, two, &|_| Ok(())).unwrap(), "memory does not copy itself");
+        }
+    }
+
+    #[test]
+    fn permissions_are_copied_without_those_that_change_the_user() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let (local, to) = (dir.path().join("a"), dir.path().join("b"));
+        for (mode, expected) in [(0o6755, 0o755), (0o440, 0o640), (0o1600, 0o600)] {
+            std::fs::write(&local, b"x").unwrap();
+            std::fs::set_permissions(&local, std::fs::Permissions::from_mode(mode)).unwrap();
+            copy(&local, &to, &dir.path().join("draft")).unwrap();
+            assert_eq!(std::fs::metadata(&to).unwrap().permissions().mode() & 0o7777, expected, "{mode:o}");
+            std::fs::remove_file(&local).unwrap();
         }
     }
 

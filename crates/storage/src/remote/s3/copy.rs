@@ -13,10 +13,11 @@ use reqwest::Method;
 use std::io;
 use std::ops::Range;
 
-/// Maximum size of an object that is copied by one request, in bytes. The store allows 5 GiB, but many answer only when all is copied.
-const MAX_COPY_BYTES: u64 = 512 << 20;
+/// Maximum size of an object that is copied by one request, in bytes. The store allows 5 GiB, but many answer only when all is copied, which has to be
+/// within the time for the first byte of an answer.
+const MAX_COPY_BYTES: u64 = 64 << 20;
 /// Minimum size of a part that is copied, in bytes.
-const MIN_PART_BYTES: u64 = 128 << 20;
+const MIN_PART_BYTES: u64 = 64 << 20;
 
 /// Returns the size of the parts of an object.
 fn part_bytes(size: u64) -> u64 {
@@ -34,14 +35,7 @@ impl S3Store {
         let Ok(version) = source.head(from)? else { return Ok(false) };
         match version.bytes <= MAX_COPY_BYTES {
             true => self.copy_whole((source, from), &version, to, watch),
-            false => {
-                let copied = self.copy_parts((source, from), &version, (to, part_bytes(version.bytes)), watch);
-                copied.or_else(|error| match Failure::io("copying", from, &error).kind {
-                    None | Some(ProblemKind::ChangedDuringScan) => Err(error),
-                    // A refusal.
-                    Some(_) => Ok(false),
-                })
-            }
+            false => self.copy_parts((source, from), &version, (to, part_bytes(version.bytes)), watch),
         }
     }
 
@@ -61,7 +55,7 @@ impl S3Store {
         }
     }
 
-    /// Copies an object in parts of a size.
+    /// Copies an object in parts of a size. Returns `false` if the store refuses that.
     pub(super) fn copy_parts(
         &self,
         (source, from): (&Self, &str),
@@ -75,8 +69,19 @@ impl S3Store {
             let call = copy((source, from), version, to, Some(range));
             Ok(Call { ending: Some("</CopyPartResult>"), ..call })
         };
-        let parts = Parts { key: to, source: (Action::Read, from), bytes: version.bytes, part_bytes, part: &part };
-        self.make_of_parts(&parts, Condition::Always)
+        let parts = Parts {
+            key: to,
+            source: (Action::Read, from),
+            bytes: version.bytes,
+            part_bytes,
+            part: &part,
+            is_locked: false,
+        };
+        self.make_of_parts(&parts, Condition::Always).or_else(|error| match Failure::io("copying", from, &error).kind {
+            None | Some(ProblemKind::ChangedDuringScan) => Err(error),
+            // A refusal.
+            Some(_) => Ok(false),
+        })
     }
 
     /// Returns the MD5 of an object, which is the tag of one that was put by one request.

@@ -6,21 +6,38 @@ use super::maker::Maker;
 use super::refusal::Refusal;
 use gristmill_core::{Failure, ProblemKind, Subject};
 
-/// Returns the failure that states why a request was refused, and what the user can do. It has a kind, in contrast to those of a store that cannot
-/// be reached.
+/// Codes of refusals that do not depend on the object.
+const CODES_OF_ALL: [&str; 7] = [
+    "NoSuchBucket",
+    "InvalidAccessKeyId",
+    "SignatureDoesNotMatch",
+    "ExpiredToken",
+    "TokenRefreshRequired",
+    "InvalidToken",
+    "RequestTimeTooSkewed",
+];
+
+/// Returns the failure that states why a request was refused, and what the user can do. It has a kind if the store may allow the
+/// same for other objects, in contrast to those of a store that cannot be reached or of wrong credentials.
 pub(super) fn explain(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> Failure {
     let (why, hint) = reason(refusal, client, action, key);
     let mut failure = Failure::environment(WHAT, why).on(Subject::path(client.address(key)));
-    // What the store refuses for one object it may allow for others.
-    failure.kind = Some(match (action, refusal.status) {
-        (Action::Read, 412) => ProblemKind::ChangedDuringScan,
-        (Action::Read, _) => ProblemKind::Unreadable,
-        _ => ProblemKind::Other,
-    });
+    failure.kind = match (action, refusal.status) {
+        _ if concerns_all(refusal, client) => None,
+        (Action::Read, 412) => Some(ProblemKind::ChangedDuringScan),
+        (Action::Read, _) => Some(ProblemKind::Unreadable),
+        _ => Some(ProblemKind::Other),
+    };
     match hint.as_str() {
         "" => failure,
         hint => failure.with_hint(hint),
     }
+}
+
+/// Whether every request to the bucket would be refused in this way.
+fn concerns_all(refusal: &Refusal, client: &S3Client) -> bool {
+    let has_ended = refusal.status == 401 && refusal.keys.is_some() && client.context.maker == Maker::Google;
+    has_ended || CODES_OF_ALL.contains(&refusal.code.as_str())
 }
 
 /// Returns the reason and the hint, which may be empty.

@@ -40,6 +40,8 @@ pub(super) struct Parts<'a> {
     pub(super) part_bytes: u64,
     /// Returns the request for a part, without its query.
     pub(super) part: &'a dyn Fn(Range<u64>) -> io::Result<Call>,
+    /// Whether the lock of the output is held.
+    pub(super) is_locked: bool,
 }
 
 /// Returns a request that writes.
@@ -59,10 +61,11 @@ impl S3Store {
         self.forget(key);
         match content {
             Content::Bytes(bytes) => self.put_whole(key, Bytes::copy_from_slice(bytes), condition),
-            Content::File(file) if file.len() <= MAX_PUT_BYTES => {
+            Content::File(file) | Content::UnlockedFile(file) if file.len() <= MAX_PUT_BYTES => {
                 self.put_whole(key, read_part(file, 0, file.len())?, condition)
             }
-            Content::File(file) => self.put_parts(key, file, condition),
+            Content::File(file) => self.put_parts((key, true), file, condition),
+            Content::UnlockedFile(file) => self.put_parts((key, false), file, condition),
         }
     }
 
@@ -113,7 +116,7 @@ impl S3Store {
         Ok(matches!(self.ask(get_range(key, 0..version.bytes, None))?, Ok(answer) if answer.body == *body))
     }
 
-    fn put_parts(&self, key: &str, file: &ReadFile, condition: Condition) -> io::Result<bool> {
+    fn put_parts(&self, (key, is_locked): (&str, bool), file: &ReadFile, condition: Condition) -> io::Result<bool> {
         let part = |range: Range<u64>| {
             let body = read_part(file, range.start, range.end - range.start)?;
             Ok(write(Method::PUT, key, Vec::new(), body))
@@ -124,6 +127,7 @@ impl S3Store {
             bytes: file.len(),
             part_bytes: part_bytes(file.len()),
             part: &part,
+            is_locked,
         };
         self.make_of_parts(&parts, condition)
     }
@@ -136,7 +140,9 @@ impl S3Store {
         }
         for _ in 0..MAX_UPLOADS {
             let done = self.upload(parts, before.as_deref(), condition);
-            self.end_uploads(parts.key);
+            if parts.is_locked {
+                self.end_uploads(parts.key);
+            }
             if let Some(done) = done? {
                 return Ok(done);
             }
@@ -154,8 +160,10 @@ impl S3Store {
         let Some(upload) = answers::text_of(&begun.body, "UploadId").filter(|upload| !upload.is_empty()) else {
             return Err(self.explain(&Refusal::of_success(200, "without an upload"), Action::Write, key));
         };
-        let result =
-            self.send_parts(parts, &upload).and_then(|tags| self.complete(parts, before, (&upload, &tags), condition));
+        let result = self.send_parts(parts, &upload).and_then(|tags| match tags {
+            Some(tags) => self.complete(parts, before, (&upload, &tags), condition),
+            None => Ok(None),
+        });
         if !matches!(result, Ok(Some(true))) {
             // What cannot be removed now is found by the rules of the bucket for unfinished uploads.
             let _ = self.ask(write(Method::DELETE, key, vec![("uploadId", upload)], Bytes::new()));
@@ -164,7 +172,7 @@ impl S3Store {
     }
 
     /// Ends uploads of a key that were begun by runs that were killed, or by requests whose answers were lost; they are invisible, and cost money.
-    /// The process that writes an output holds its lock, so none of them is in use, except by a copy to the same key, which begins its upload again.
+    /// This process holds the lock of the output, so only a copy to the same key may use one of them; it begins its upload again.
     /// Without the right to list them nothing is done.
     fn end_uploads(&self, key: &str) {
         let Ok(uploads) = self.upload_page(key, None) else { return };
@@ -173,8 +181,8 @@ impl S3Store {
         }
     }
 
-    /// Sends all parts and returns their tags, in order.
-    fn send_parts(&self, parts: &Parts<'_>, upload: &str) -> io::Result<Vec<String>> {
+    /// Sends all parts and returns their tags, in order, or `None` if the upload has vanished.
+    fn send_parts(&self, parts: &Parts<'_>, upload: &str) -> io::Result<Option<Vec<String>>> {
         let size = parts.part_bytes;
         let at_once = usize::try_from(MAX_PENDING_BYTES / size).unwrap_or_default().clamp(1, MAX_PARTS_AT_ONCE);
         let mut tags = Vec::new();
@@ -184,20 +192,26 @@ impl S3Store {
                 // That of a copied part is in the body.
                 let tag = answer.header("etag").map(str::to_owned).or_else(|| answers::text_of(&answer.body, "ETag"));
                 tags.push(tag.unwrap_or_default());
-                Ok(())
+                Ok(true)
             }
+            Err(refusal) if refusal.status == 404 && refusal.code == "NoSuchUpload" => Ok(false),
             Err(refusal) => Err(self.explain(&refusal, parts.source.0, parts.source.1)),
         };
         for (number, start) in (1u64..).zip((0..parts.bytes).step_by(usize::try_from(size).unwrap_or(usize::MAX))) {
-            if pending.len() == at_once {
-                pending.pop_front().map_or(Ok(()), |answer| take(answer, &mut tags))?;
+            let first = if pending.len() == at_once { pending.pop_front() } else { None };
+            if !first.map_or(Ok(true), |answer| take(answer, &mut tags))? {
+                return Ok(None);
             }
             let query = vec![("partNumber", number.to_string()), ("uploadId", upload.to_owned())];
             let call = (parts.part)(start..parts.bytes.min(start + size))?;
             pending.push_back(self.begin_call(Call { query, ..call }));
         }
-        pending.into_iter().try_for_each(|answer| take(answer, &mut tags))?;
-        Ok(tags)
+        for answer in pending {
+            if !take(answer, &mut tags)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(tags))
     }
 
     /// Makes an object of its parts. `before` is the version that it replaces.

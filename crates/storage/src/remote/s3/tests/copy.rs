@@ -70,6 +70,50 @@ fn large_objects_are_copied_in_parts() {
     assert!(store.copy_parts((&store, "k"), &version, ("m", 1000), &stop).is_err());
     assert!(server.state.lock().unwrap().parts.is_empty());
     assert_eq!(info(&store, "m").unwrap(), None);
+    // What the store refuses to copy is left to the caller.
+    for (status, code) in [(501, "NotImplemented"), (400, "InvalidRequest"), (403, "AccessDenied")] {
+        server.fault("/b/m?partNumber=2", refuse(status, code));
+        assert!(!store.copy_parts((&store, "k"), &version, ("m", 1000), &|_| Ok(())).unwrap(), "{code}");
+    }
+    server.fault("/b/m?partNumber=2", refuse(403, "ExpiredToken"));
+    let ended = failure(store.copy_parts((&store, "k"), &version, ("m", 1000), &|_| Ok(())).unwrap_err());
+    assert_eq!((ended.kind, ended.why.as_str()), (None, "the credentials have ended"));
+    assert!(server.state.lock().unwrap().faults.is_empty());
+}
+
+#[test]
+fn an_upload_that_has_vanished_is_begun_again() {
+    let bytes = content(2500);
+    let server = Server::start(&[("k", &bytes)]);
+    let store = store(&server);
+    let version = store.head("k").unwrap().unwrap();
+    for place in ["/b/l?partNumber=1", "/b/l?partNumber=3", "/b/l?uploadId"] {
+        server.fault(place, refuse(404, "NoSuchUpload"));
+        assert!(store.copy_parts((&store, "k"), &version, ("l", 1000), &|_| Ok(())).unwrap(), "{place}");
+        assert_eq!(read(&store, "l").unwrap(), bytes, "{place}");
+        store.remove(&RemoteUrl::parse(&path("l")).unwrap()).unwrap();
+    }
+    // It is not begun without end.
+    (0..2).for_each(|_| server.fault("/b/l?partNumber=1", refuse(404, "NoSuchUpload")));
+    let vanished = failure(store.copy_parts((&store, "k"), &version, ("l", 1000), &|_| Ok(())).unwrap_err());
+    assert!(vanished.why.contains("was ended by another process"), "{vanished}");
+}
+
+#[test]
+fn uploads_of_others_are_ended_only_with_the_lock() {
+    let (server, dir) = (Server::start(&[]), tempfile::tempdir().unwrap());
+    let (store, source) = (store(&server), dir.path().join("large"));
+    std::fs::write(&source, content(9 << 20)).unwrap();
+    let file = crate::read::open_read(&source).unwrap();
+    let other = "<R><Upload><Key>large</Key><UploadId>other</UploadId></Upload></R>";
+    server.state.lock().unwrap().services.push(("/b?".to_owned(), 200, other.to_owned()));
+    let is_ended = |content: Content<'_>| {
+        assert!(put(&store, "large", content, Condition::Always).unwrap());
+        let requests = server.requests();
+        requests.iter().any(|request| request.method == "DELETE" && request.target.ends_with("uploadId=other"))
+    };
+    assert!(!is_ended(Content::UnlockedFile(&file)));
+    assert!(is_ended(Content::File(&file)));
 }
 
 #[test]
