@@ -27,7 +27,8 @@ impl Listing {
     pub fn of(folder: &Path) -> io::Result<Self> {
         let Location::Remote(url) = Location::of(folder) else { return Ok(Self { objects: None }) };
         let entries = match remote_entries(&url, true, &mut Vec::new()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            // An object may have the name of the folder.
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Vec::new(),
             entries => entries?,
         };
         let mut objects = HashMap::with_capacity(entries.len());
@@ -120,6 +121,7 @@ mod tests {
         }
         let listing = Listing::of(Path::new("mem://listing/a")).unwrap();
         assert!(listing.has(Path::new("mem://listing/ab")).unwrap(), "what is not below it is asked for");
+        assert!(!Listing::of(Path::new("mem://listing/ab")).unwrap().has(Path::new("mem://listing/ab/c")).unwrap());
         assert!(!Listing::of(Path::new("mem://listing/none")).unwrap().has(Path::new("mem://listing/none/a")).unwrap());
     }
 
