@@ -22,9 +22,9 @@ fn a_folder_is_copied_refused_and_compared() {
     let refused = sandbox.say("cp in out").ends(2);
     refused.complains("there is a file of that name already, and at 2 other targets").complains("--if-changed");
     let skipped = sandbox.say("cp in out --if-changed --json").ends(0).json("ok");
-    assert_eq!((&skipped["files"], &skipped["skipped"]["by_size"]), (&0.into(), &3.into()));
+    assert_eq!((&skipped["files"], &skipped["skipped"]["by_content"]), (&0.into(), &3.into()));
     sandbox.write("in/a.tar", b"another");
-    sandbox.say("cp in out --if-changed").ends(0).says("Copied 1 file").says("Skipped 2 files with sizes equal");
+    sandbox.say("cp in out --if-changed").ends(0).says("Copied 1 file").says("Skipped 2 files with contents equal");
     assert_eq!(sandbox.read("out/a.tar"), b"another");
     sandbox.say("cp in out --force-overwrite").ends(0).says("Copied 3 files");
     sandbox.say("cp in out --force-overwrite --if-changed").ends(2);

@@ -27,6 +27,16 @@ pub fn is_beside_output(folder: &Path) -> bool {
     name.len() > END.len() && name.ends_with(END.as_bytes()) && marks.iter().any(|mark| exists(folder.join(mark)))
 }
 
+/// Whether a path is that of a file or folder in an own folder that has a meaning only for a run that has not ended. Copies leave it out.
+pub fn is_of_running_job(path: &Path) -> bool {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let name_of = |path: &Path| path.file_name().map(|name| name.as_encoded_bytes().to_vec()).unwrap_or_default();
+    let (name, folder_name) = (name_of(path), name_of(folder));
+    let is_in_set = folder_name == NAME.as_bytes() && folder.parent().is_some_and(|meta| meta.ends_with(META_FOLDER));
+    let is_own = is_in_set || folder_name.len() > END.len() && folder_name.ends_with(END.as_bytes());
+    is_own && ["lock", "renames", "publishing", "journal", "work"].iter().any(|running| name == running.as_bytes())
+}
+
 /// Paths of the files of one own folder; nothing is created before [`create`](Self::create).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunFolder {
@@ -213,6 +223,21 @@ mod tests {
         assert_eq!(own.work(), Path::new("/d/set/.nv-meta/gristmill/work"));
         assert_eq!(RunFolder::for_output(Path::new("/d/x.pbin")).path(), Path::new("/d/x.pbin.gristmill"));
         assert_eq!(RunFolder::for_output(Path::new("x.pbin")).path(), Path::new("./x.pbin.gristmill"));
+    }
+
+    #[test]
+    fn only_what_a_running_job_needs_is_left_out() {
+        for (path, expected) in [
+            ("s/.nv-meta/gristmill/lock", true),
+            ("s/x.pbin.gristmill/work", true),
+            ("s3://b/x.gristmill/publishing", true),
+            ("s/x.pbin.gristmill/plan.yaml", false),
+            ("s/gristmill/lock", false),
+            ("s/.gristmill/lock", false),
+            ("lock", false),
+        ] {
+            assert_eq!(is_of_running_job(Path::new(path)), expected, "{path}");
+        }
     }
 
     #[test]

@@ -4,6 +4,8 @@ use super::{files_in, head_of};
 use gristmill_core::TokenKind;
 use std::path::{Path, PathBuf};
 
+/// Name of the index of a set, which is written last.
+pub const INDEX: &str = "index.json";
 /// Bytes at the beginning of an index that name its first key.
 const HEAD_BYTES: usize = 64;
 
@@ -22,7 +24,7 @@ pub static SHARDS: TokenKind = TokenKind {
 };
 
 fn has_index(path: &Path) -> bool {
-    memchr::memmem::find(&head_of(&path.join("index.json"), HEAD_BYTES), b"\"shards\"").is_some()
+    memchr::memmem::find(&head_of(&path.join(INDEX), HEAD_BYTES), b"\"shards\"").is_some()
 }
 
 fn files(path: &Path) -> Vec<PathBuf> {

@@ -90,6 +90,12 @@ pub fn metadata_path(ds: &Path) -> PathBuf {
     beside(ds, ".metadata")
 }
 
+/// Whether a path is that of the metadata of a `.ds` file, or of the total of several.
+pub fn is_metadata(path: &Path) -> bool {
+    let ds = path.with_extension("");
+    ds.extension().is_some_and(|end| end == "ds") && metadata_path(&ds) == path
+}
+
 /// Returns `X.ds.loss` for `X.ds`.
 pub fn loss_path(ds: &Path) -> PathBuf {
     beside(ds, ".loss")

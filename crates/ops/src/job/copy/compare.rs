@@ -1,6 +1,6 @@
 //! Compares the files to copy with what is at their targets. Nothing is written before all of them were compared.
 
-use super::{CopyItem, CopyPlan, SkippedFiles, Target, FILES_AT_ONCE, WHAT};
+use super::{threads, CopyItem, CopyPlan, SkippedFiles, Target, FILES_AT_ONCE, WHAT};
 use crate::job::pool::run_units;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
@@ -24,6 +24,7 @@ enum Comparison {
     /// It has to be copied.
     Differs,
     EqualMd5,
+    EqualContent,
     EqualSize,
 }
 
@@ -38,6 +39,7 @@ pub(super) fn compare(
     context: &TaskContext,
 ) -> Outcome<(Vec<CopyItem>, SkippedFiles)> {
     let there = existing_targets(target, &items, context)?;
+    let threads = threads(&items, context);
     let taken: Vec<&CopyItem> = items.iter().zip(&there).filter_map(|(item, there)| there.map(|_| item)).collect();
     let of_folder =
         |(item, there): (&'_ CopyItem, &Option<FileInfo>)| there.filter(FileInfo::is_dir).map(|_| item.to.clone());
@@ -52,7 +54,7 @@ pub(super) fn compare(
     let pairs: Vec<(CopyItem, Option<FileInfo>)> = items.into_iter().zip(there).collect();
     context.phase_of(Phase::Scan, "file", "comparing files");
     context.progress.restart(pairs.len() as u64, 0);
-    let compared = run_units(&pairs, FILES_AT_ONCE, &context.cancel, |(item, there)| {
+    let compared = run_units(&pairs, threads, &context.cancel, |(item, there)| {
         let there = there.as_ref().map(|there| compare_file(item, there, &context.cancel));
         context.progress.add(1, 0);
         there.unwrap_or(Ok(Comparison::Differs))
@@ -63,6 +65,7 @@ pub(super) fn compare(
         match comparison {
             Comparison::Differs => left.push(item),
             Comparison::EqualMd5 => skipped.by_checksum += 1,
+            Comparison::EqualContent => skipped.by_content += 1,
             Comparison::EqualSize => skipped.by_size += 1,
         }
     }
@@ -107,10 +110,15 @@ fn existing_targets(target: &Target, items: &[CopyItem], context: &TaskContext) 
     })
 }
 
-/// Compares by MD5 if a store knows it; what cannot be read differs, so that the copy reports it.
+/// Compares all bytes of two local files, and otherwise by MD5 if a store knows it; what cannot be read differs, so that the copy reports it.
 fn compare_file(item: &CopyItem, there: &FileInfo, cancel: &Cancel) -> Outcome<Comparison> {
     if item.info.len() != there.len() || !there.is_file() {
         return Ok(Comparison::Differs);
+    }
+    if !is_remote(&item.from) && !is_remote(&item.to) {
+        cancel.check()?;
+        let is_same = open_any(&item.from).and_then(|from| from.is_same_as(&open_any(&item.to)?));
+        return Ok(if is_same.unwrap_or(false) { Comparison::EqualContent } else { Comparison::Differs });
     }
     let (Ok(from), Ok(to)) = (files::stored_md5(&item.from), files::stored_md5(&item.to)) else {
         return Ok(Comparison::Differs);

@@ -2,6 +2,7 @@
 
 mod compare;
 mod report;
+mod rounds;
 mod sources;
 mod transfer;
 
@@ -92,6 +93,16 @@ impl Target {
     }
 }
 
+/// Returns the number of files to copy or to compare at once.
+fn threads(items: &[CopyItem], context: &TaskContext) -> usize {
+    let is_store = items.iter().any(|item| is_remote(&item.from) || is_remote(&item.to));
+    if is_store {
+        FILES_AT_ONCE
+    } else {
+        context.options.threads
+    }
+}
+
 fn not_a_folder(path: &Path) -> Failure {
     Failure::usage(WHAT, "it is a file, not a folder").on(Subject::path(path)).with_hint("give another target")
 }
@@ -105,7 +116,7 @@ pub(crate) fn run_copy(plan: &CopyPlan, is_written: bool, context: &TaskContext)
     let mut report = CopyReport { target: target.path.clone(), skipped, ..CopyReport::default() };
     if is_written {
         check_space(&target, &items)?;
-        report.count(&copy_items(&target, &items, context)?);
+        report.count(&copy_items(plan, &target, &items, context)?);
     } else {
         report.plan(items);
     }

@@ -17,6 +17,8 @@ const MAX_PRINTED_FILES: usize = 40;
 pub struct SkippedFiles {
     /// Files of equal size and checksum.
     pub by_checksum: u64,
+    /// Files on this machine of equal content.
+    pub by_content: u64,
     /// Files of equal size, of which a checksum is not known.
     pub by_size: u64,
 }
@@ -107,7 +109,11 @@ impl Report for CopyReport {
             };
             lines.push(ReportLine::good("Copied", format!(" {files}{by_store}.")));
         }
-        let skipped = [(self.skipped.by_checksum, "checksums"), (self.skipped.by_size, "sizes")];
+        let skipped = [
+            (self.skipped.by_checksum, "checksums"),
+            (self.skipped.by_content, "contents"),
+            (self.skipped.by_size, "sizes"),
+        ];
         let skipped = skipped.into_iter().filter(|(number, _)| *number > 0);
         lines.extend(skipped.map(|(number, what)| {
             ReportLine::plain(format!("Skipped {} with {what} equal to those of the targets.", count(number, "file")))

@@ -7,7 +7,7 @@ use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, S
 use gristmill_data::source::documents::Glob;
 use gristmill_storage::files::{self, FileInfo};
 use gristmill_storage::location::{is_remote, RemoteUrl};
-use gristmill_storage::run_folder::is_beside_output;
+use gristmill_storage::run_folder::{is_beside_output, is_of_running_job, RunFolder};
 use gristmill_storage::walk::{Walk, WalkEntry, WalkError};
 use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
@@ -18,6 +18,8 @@ const MAX_NAME_BYTES: usize = 255;
 const MAX_KEY_BYTES: usize = 1024;
 /// Name of the run folder in a folder that files are copied into.
 pub(super) const OWN_NAME: &str = "cp";
+/// The beginning of the name of that of a single file.
+pub(super) const OWN_PREFIX: &str = "cp-";
 
 /// Finds the files that a plan copies. What cannot be copied is reported as a problem.
 ///
@@ -105,7 +107,7 @@ impl Search<'_> {
         let depth = pattern.map_or(usize::MAX, |(_, depth)| depth);
         let walk = Walk::new(folder).sorted().max_depth(depth).report_invalid_keys();
         let (mut folders, mut parents) = (Vec::new(), HashSet::new());
-        for entry in walk.filter_entry(|entry| !is_own_folder(entry)) {
+        for entry in walk.filter_entry(|entry| !is_own_folder(entry) && !is_of_running_job(entry.path())) {
             self.context.cancel.check()?;
             let entry = match entry {
                 Ok(entry) => entry,
@@ -143,7 +145,7 @@ impl Search<'_> {
             self.filtered += 1;
             return Ok(());
         }
-        match why_no_target(name, &self.target.path, &to) {
+        match why_no_target(&self.target.path, &to) {
             Some(why) => {
                 let problem =
                     Problem::problem(ProblemKind::BadName, Subject::path(&from), format!("{why}, so it is not copied"));
@@ -182,7 +184,13 @@ impl Search<'_> {
 
 /// Whether an entry is the run folder of a copy.
 fn is_own_folder(entry: &WalkEntry) -> bool {
-    entry.kind().is_dir() && entry.file_name() == "cp.gristmill" && is_beside_output(entry.path())
+    let is_own = |output: PathBuf| {
+        let name = output.file_name().unwrap_or_default();
+        name == OWN_NAME || name.as_encoded_bytes().starts_with(OWN_PREFIX.as_bytes())
+    };
+    entry.kind().is_dir()
+        && RunFolder::output_beside(entry.path()).is_some_and(is_own)
+        && is_beside_output(entry.path())
 }
 
 /// Returns the part of a path before the first component with a wildcard, and the rest; `None` if there is none.
@@ -228,15 +236,16 @@ fn resolve(path: &Path) -> PathBuf {
     }
 }
 
-/// Returns the reason why a file of this name cannot be below the target.
-fn why_no_target(name: &Path, root: &Path, to: &Path) -> Option<&'static str> {
+/// Returns the reason why a file cannot have this path, which is the target or below it.
+fn why_no_target(root: &Path, to: &Path) -> Option<&'static str> {
     if is_remote(root) {
         // What is not UTF-8 would not be an address.
         let Some(url) = RemoteUrl::parse(to) else { return Some("its name is not valid UTF-8, which keys have to be") };
         return (url.key.len() > MAX_KEY_BYTES).then_some("its key would be longer than 1,024 bytes");
     }
     let is_long = |part: Component<'_>| part.as_os_str().len() > MAX_NAME_BYTES;
-    name.components().any(is_long).then_some("a part of its key is longer than a file name may be")
+    let below = to.strip_prefix(root).unwrap_or(to);
+    below.components().any(is_long).then_some("a part of its key is longer than a file name may be")
 }
 
 fn refuse_equal_targets(items: &[CopyItem]) -> Outcome<()> {

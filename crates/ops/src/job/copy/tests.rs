@@ -264,3 +264,77 @@ fn a_cancelled_copy_leaves_whole_files_only() {
         assert!(tree(&out).iter().all(|(name, bytes)| expected[name] == *bytes));
     }
 }
+
+#[test]
+fn what_completes_a_set_is_copied_only_with_all_of_it() {
+    let (dir, out) = (folder(), Path::new("mem://cp-rounds/out"));
+    let input = dir.path().join("in");
+    std::fs::create_dir_all(input.join(".nv-meta/gristmill/work")).unwrap();
+    let meta = |name: &str| input.join(".nv-meta").join(name);
+    for name in ["gristmill/lock", "gristmill/journal", "gristmill/work/x", "gristmill/plan.yaml", ".info.json"] {
+        write_file(&RealFs, &meta(name), b"{}", 0o644).unwrap();
+    }
+    std::os::unix::fs::symlink("nowhere", input.join("shard.tar")).unwrap();
+    let report = run(&plan(&[&input], out)).unwrap();
+    let incomplete = report.problems.iter().find(|problem| problem.message.contains("makes a set complete")).unwrap();
+    assert!(incomplete.hint.as_deref().unwrap().ends_with("with --if-changed"), "{incomplete:?}");
+    let expected = [".nv-meta/gristmill/plan.yaml", "a.tar", "sub/b.tar", "sub/c.txt"];
+    assert_eq!(tree(out).into_keys().collect::<Vec<_>>(), expected);
+    std::fs::remove_file(input.join("shard.tar")).unwrap();
+    let report = run(&CopyPlan { if_changed: true, ..plan(&[&input], out) }).unwrap();
+    assert_eq!((report.files, report.problems.len()), (1, 0));
+    assert!(files::exists(out.join(".nv-meta/.info.json")));
+}
+
+#[test]
+fn local_files_of_equal_size_are_compared_by_content() {
+    let dir = folder();
+    let (input, out) = (dir.path().join("in"), dir.path().join("out"));
+    run(&plan(&[&input], &out)).unwrap();
+    write_file(&RealFs, &input.join("a.tar"), &[9; 10], 0o640).unwrap();
+    let report = run(&CopyPlan { if_changed: true, ..plan(&[&input], &out) }).unwrap();
+    assert_eq!((report.files, report.skipped.by_content, report.skipped.by_size), (1, 2, 0));
+    assert_eq!(tree(&out), tree(&input));
+}
+
+#[test]
+fn the_work_of_other_commands_is_kept() {
+    let dir = folder();
+    let file = dir.path().join("in/a.tar");
+    let journal = |name: &str| {
+        let folder = dir.path().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        write_file(&RealFs, &folder.join("journal"), b"units", 0o600).unwrap();
+        folder.join("journal")
+    };
+    let of_file = journal("x.pbin.gristmill");
+    run(&plan(&[&file], dir.path().join("x.pbin"))).unwrap();
+    assert_eq!(files::read(of_file).unwrap(), b"units");
+    let of_folder = journal("out/cp.gristmill");
+    let failure = run(&plan(&[&dir.path().join("in")], dir.path().join("out"))).unwrap_err();
+    assert_eq!((failure.class, failure.why.contains("another command")), (ExitClass::Environment, true), "{failure}");
+    assert_eq!(files::read(of_folder).unwrap(), b"units");
+}
+
+#[test]
+fn the_names_of_targets_are_checked_and_may_be_as_long_as_the_system_allows() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = PathBuf::from(format!("mem://cp-long/{}", "s".repeat(300)));
+    put(&source, b"x");
+    for length in [245, 246, 255] {
+        let target = dir.path().join("t".repeat(length));
+        assert_eq!(run(&plan(&[&source], &target)).unwrap().files, 1, "{length}");
+    }
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 3, "no run folder is left");
+}
+
+#[test]
+fn many_files_are_copied_below_a_key_that_is_an_object() {
+    let dir = tempfile::tempdir().unwrap();
+    for number in 0..40 {
+        write_file(&RealFs, &dir.path().join(number.to_string()), b"x", 0o644).unwrap();
+    }
+    let out = Path::new("mem://cp-object/out");
+    put(out, b"an object");
+    assert_eq!(run(&plan(&[dir.path()], out)).unwrap().files, 40);
+}

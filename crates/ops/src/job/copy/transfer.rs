@@ -1,14 +1,15 @@
 //! Copies files, several at once, within a share of the memory.
 
-use super::sources::OWN_NAME;
-use super::{CopyItem, Target, FILES_AT_ONCE, WHAT};
+use super::rounds::{rounds, Round};
+use super::sources::{OWN_NAME, OWN_PREFIX};
+use super::{threads, CopyItem, CopyPlan, Target, WHAT};
 use crate::job::exclusive_output::{folder_of, ExclusiveOutput};
 use crate::job::overall::{cost, Forecast};
 use crate::job::pool::run_units;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _};
-use gristmill_storage::files::missing_folders;
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
+use gristmill_storage::files::{self, missing_folders};
 use gristmill_storage::location::is_remote;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::store::WatchBytes;
@@ -16,9 +17,12 @@ use gristmill_storage::transfer::{copy_file, copy_in_store, copy_memory, CopyFai
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Share of the memory that copies may take: one of this many parts.
 const MEMORY_SHARE: u64 = 4;
+/// What hints to run a command again say.
+const AGAIN: &str = "run the same command again";
 /// Permission bits of new folders.
 const FOLDER_MODE: u32 = 0o755;
 
@@ -29,8 +33,13 @@ pub(super) struct CopiedFile {
     pub(super) is_by_store: bool,
 }
 
-/// Copies files; returns those that were copied. Files that cannot be read are problems.
-pub(super) fn copy_items(target: &Target, items: &[CopyItem], context: &TaskContext) -> Outcome<Vec<CopiedFile>> {
+/// Copies files; returns those that were copied. Files that cannot be read are problems, and then those that complete a set are not copied.
+pub(super) fn copy_items(
+    plan: &CopyPlan,
+    target: &Target,
+    items: &[CopyItem],
+    context: &TaskContext,
+) -> Outcome<Vec<CopiedFile>> {
     let bytes = items.iter().map(|item| item.info.len()).sum();
     let files = items.len() as u64;
     let forecast = Forecast::new(cost::copying(bytes) + files as f64 * cost::FILE_PUBLISHED, 0.0);
@@ -45,21 +54,54 @@ pub(super) fn copy_items(target: &Target, items: &[CopyItem], context: &TaskCont
         true => None,
         false => Some(make_folders(&own, items, context)?),
     };
-    let is_store = items.iter().any(|item| is_remote(&item.from) || is_remote(&item.to));
-    let threads = if is_store { FILES_AT_ONCE } else { context.options.threads };
     let budget = MemoryBudget::new(context.options.memory_bytes / MEMORY_SHARE);
-    let numbered: Vec<(usize, &CopyItem)> = items.iter().enumerate().collect();
-    let copied = run_units(&numbered, threads, &context.cancel, |(number, item)| {
-        let draft = output.as_ref().map(|output| output.draft(*number)).unwrap_or_default();
-        copy_item(item, &draft, &budget, context)
-    })?;
-    Ok(copied.into_iter().flatten().collect())
+    let copy_round = |round: Round<'_>| -> Outcome<Vec<CopiedFile>> {
+        let copied = run_units(&round, threads(items, context), &context.cancel, |(number, item)| {
+            let draft = output.as_ref().map(|output| output.draft(*number)).unwrap_or_default();
+            copy_item(plan, item, &draft, &budget, context)
+        });
+        let copied = copied.map_err(|failure| Failure { hint: failure.hint.map(|hint| again(plan, &hint)), ..failure });
+        Ok(copied?.into_iter().flatten().collect())
+    };
+    let [first, last] = rounds(items);
+    let mut copied = copy_round(first)?;
+    match has_gaps(context) {
+        false => copied.extend(copy_round(last)?),
+        true => last.into_iter().try_for_each(|(_, item)| report_incomplete(plan, item, context))?,
+    }
+    Ok(copied)
 }
 
-/// Returns the output next to which unfinished files are: a single file itself, otherwise one in the folder that files are copied into.
+/// Whether a problem was that a file cannot be copied. What is no file belongs to no set.
+fn has_gaps(context: &TaskContext) -> bool {
+    let is_gap = |(severity, kind, _): &(Severity, ProblemKind, u64)| {
+        *severity >= Severity::Problem && *kind != ProblemKind::NotAFile
+    };
+    context.problems.counts().iter().any(is_gap)
+}
+
+fn report_incomplete(plan: &CopyPlan, item: &CopyItem, context: &TaskContext) -> Outcome<()> {
+    let message = "it makes a set complete, and other files were not copied, so it is not copied";
+    let problem = Problem::problem(ProblemKind::Other, Subject::path(&item.from), message);
+    context.problems.report(problem.with_hint(again(plan, &format!("mend the other problems, and {AGAIN}"))))
+}
+
+/// Returns a hint with the flag without which the same command would refuse to run again.
+fn again(plan: &CopyPlan, hint: &str) -> String {
+    match plan.if_changed || plan.overwrite {
+        true => hint.to_owned(),
+        false => hint.replace(AGAIN, &format!("{AGAIN} with --if-changed")),
+    }
+}
+
+/// Returns the output next to which unfinished files are: for a single file, one of a short name, otherwise one in the folder that files are
+/// copied into. It is no output of other commands, whose unfinished work would be removed.
 fn own_output(target: &Target, items: &[CopyItem]) -> PathBuf {
     match items {
-        [item] if target.is_of_one_file => item.to.clone(),
+        [item] if target.is_of_one_file => {
+            let name = item.to.file_name().unwrap_or_default();
+            item.to.with_file_name(format!("{OWN_PREFIX}{:016x}", xxh3_64(name.as_encoded_bytes())))
+        }
         _ => target.path.join(OWN_NAME),
     }
 }
@@ -67,6 +109,11 @@ fn own_output(target: &Target, items: &[CopyItem]) -> PathBuf {
 /// Creates the folders of the targets, and the locked folder of the unfinished files.
 fn make_folders<'a>(own: &Path, items: &[CopyItem], context: &'a TaskContext) -> Outcome<ExclusiveOutput<'a>> {
     let folders: HashSet<&Path> = items.iter().map(|item| folder_of(&item.to)).collect();
+    let journal = RunFolder::for_output(own).journal();
+    if files::is_taken(&journal) {
+        let failure = Failure::environment(WHAT, "it is the journal of another command that was interrupted");
+        return Err(failure.on(Subject::path(journal)).with_hint("finish that command, or remove its folder"));
+    }
     let make = |folder: &Path| {
         missing_folders(folder).into_iter().try_for_each(|folder| context.fs.create_dir(folder, FOLDER_MODE))
     };
@@ -77,6 +124,7 @@ fn make_folders<'a>(own: &Path, items: &[CopyItem], context: &'a TaskContext) ->
 }
 
 fn copy_item(
+    plan: &CopyPlan,
     item: &CopyItem,
     draft: &Path,
     budget: &MemoryBudget,
@@ -103,7 +151,7 @@ fn copy_item(
             let kind = failure.kind.unwrap_or(ProblemKind::Unreadable);
             let problem = Problem::problem(kind, failure.subject, format!("{}, so it is not copied", failure.why));
             context.problems.report(match failure.hint {
-                Some(hint) => problem.with_hint(hint),
+                Some(hint) => problem.with_hint(again(plan, &hint)),
                 None => problem,
             })?;
             Ok(None)

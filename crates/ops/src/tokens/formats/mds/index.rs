@@ -5,7 +5,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// Name of the index in the folder of a set.
-pub(super) const INDEX: &str = "index.json";
+pub(super) const INDEX: &str = gristmill_data::formats::mds::INDEX;
 
 /// A file of a shard.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

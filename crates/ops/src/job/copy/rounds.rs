@@ -1,0 +1,59 @@
+//! The order of the copies: a set reads as complete only when all of it is there.
+
+use super::CopyItem;
+use gristmill_data::formats::energon::layout::{INFO_JSON, INFO_YAML, NV_META};
+use gristmill_data::formats::{mds, megatron, nanosets};
+use std::collections::HashSet;
+use std::path::Path;
+
+/// Numbered items.
+pub(super) type Round<'a> = Vec<(usize, &'a CopyItem)>;
+
+/// Returns the files to copy first, and those by which readers recognize a complete set, which are copied only if all others were.
+pub(super) fn rounds(items: &[CopyItem]) -> [Round<'_>; 2] {
+    let targets: HashSet<&Path> = items.iter().map(|item| item.to.as_path()).collect();
+    let (last, first) = items.iter().enumerate().partition(|(_, item)| completes_set(&item.to, &targets));
+    [first, last]
+}
+
+/// Whether a file is the one that is written last of a data set.
+fn completes_set(path: &Path, targets: &HashSet<&Path>) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    let is_in_meta = path.parent().and_then(Path::file_name).is_some_and(|folder| folder == NV_META);
+    is_in_meta && (name == INFO_JSON || name == INFO_YAML)
+        || name == mds::INDEX
+        || nanosets::is_metadata(path)
+        || megatron::index_of(path) == path && targets.contains(megatron::tokens_of(path).as_path())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_storage::files::FileInfo;
+
+    #[test]
+    fn what_completes_a_set_is_copied_last() {
+        let names = [
+            "s/.nv-meta/.info.json",
+            "s/.nv-meta/.info.yaml",
+            "s/.nv-meta/split.yaml",
+            "s/.info.json",
+            "s/a.tar",
+            "s/a.tar.idx",
+            "t/x.bin",
+            "t/x.idx",
+            "t/y.idx",
+            "n/00000.ds",
+            "n/00000.ds.index",
+            "n/00000.ds.metadata",
+            "m/index.json",
+            "m/shard.00000.mds",
+        ];
+        let item = |name: &&str| CopyItem { from: "x".into(), to: name.into(), info: FileInfo::of_prefix() };
+        let items: Vec<CopyItem> = names.iter().map(item).collect();
+        let [first, last] = rounds(&items);
+        assert_eq!(first.len() + last.len(), names.len());
+        let last: Vec<usize> = last.into_iter().map(|(number, _)| number).collect();
+        assert_eq!(last, [0, 1, 7, 11, 12]);
+    }
+}
