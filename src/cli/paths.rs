@@ -68,6 +68,7 @@ pub fn of_reach(reach: PathReach) -> fn(&Path) -> Outcome<String> {
     match reach {
         PathReach::Local => local,
         PathReach::Store => local_or_writable,
+        PathReach::ReadStore => local_or_readable,
         PathReach::StoreOrHub => local_or_address,
     }
 }
@@ -219,6 +220,13 @@ mod tests {
         let many = with_ranges(Path::new("https://h/{0..4294967295}?secret")).unwrap_err();
         assert!(many.why.contains("more than 100000") && !format!("{many:?}").contains("secret"));
         assert!(with_ranges(Path::new("https://h/{0..999}{0..999}")).is_err());
+    }
+
+    #[test]
+    fn what_is_only_read_may_be_where_nothing_can_be_written() {
+        let address = Path::new("https://example.com/a.jsonl");
+        assert_eq!(of_reach(PathReach::ReadStore)(address).unwrap(), "https://example.com/a.jsonl");
+        assert!(of_reach(PathReach::Store)(address).unwrap_err().why.contains("cannot be written"));
     }
 
     #[test]

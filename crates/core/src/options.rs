@@ -175,8 +175,10 @@ pub struct OptionInfo {
 pub enum PathReach {
     /// To a file or folder of this machine.
     Local,
-    /// Also into a store.
+    /// Also into a store that can be written.
     Store,
+    /// Also into a store, of which the command only reads.
+    ReadStore,
     /// Also into a store, or to a data set of the hub.
     StoreOrHub,
 }
@@ -417,6 +419,13 @@ impl<P> OptionSpec<P> {
     #[must_use]
     pub const fn or_store(mut self) -> Self {
         self.info.reach = PathReach::Store;
+        self
+    }
+
+    /// Accepts addresses of stores in place of paths, also of those that cannot be written.
+    #[must_use]
+    pub const fn or_read_store(mut self) -> Self {
+        self.info.reach = PathReach::ReadStore;
         self
     }
 

@@ -31,7 +31,7 @@ const OPTIONS: &[Spec] = &[
         "Files; folders and prefixes, whose contents are copied; quoted patterns such as 's3://BUCKET/KEY/**/*.tar'",
         paths!(sources),
     )
-    .or_store()
+    .or_read_store()
     .positional()
     .required(),
     Spec::new(

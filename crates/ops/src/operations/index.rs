@@ -89,7 +89,7 @@ const MAIN: &[Spec] = &[
         "Modalities: .jsonl files, or folders of them; Forager: the folder that contains the files",
         paths!(paths),
     )
-    .or_store()
+    .or_read_store()
     .positional()
     .required(),
     Spec::new(
