@@ -81,15 +81,15 @@ impl Change {
         }
         let is_idle = self.editor.pending() == 0;
         let mut written = false;
-        let tell = || {
+        let print_messages = || {
             for message in self.messages.iter().filter(|message| !message.is_empty()) {
                 printer.say(sentence(message));
             }
         };
         // Without a question, the messages are printed only after the write has succeeded.
-        let is_told_first = is_idle || is_dry || context.may_ask();
-        if is_told_first {
-            tell();
+        let is_printed_first = is_idle || is_dry || context.may_ask();
+        if is_printed_first {
+            print_messages();
         }
         if is_idle {
             printer.say(format!("{} {shown} stays as it is.", paint(Tone::Good, "Nothing to do.")));
@@ -99,8 +99,8 @@ impl Change {
         } else if let Some(report) = write_confirmed(&mut self.editor, context)? {
             recent::remember_now(&xdg::state_dir(), self.editor.root());
             written = !report.nothing_to_do;
-            if !is_told_first {
-                tell();
+            if !is_printed_first {
+                print_messages();
             }
             printer.say(format!("{}.", paint(Tone::Good, &format!("Written {shown}"))));
         } else {

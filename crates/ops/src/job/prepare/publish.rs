@@ -139,7 +139,7 @@ fn stage_texts(
     let root = &context.shared.root;
     let meta = root.join(layout::NV_META);
     // A user who requested another run of a prepared data set was informed that the splits are kept.
-    let is_told = context.plan.rerun != Rerun::Refuse;
+    let is_informed = context.plan.rerun != Rerun::Refuse;
     for text in &outputs.texts {
         let target: PathBuf = meta.join(&text.name);
         let replaces = files.is_there(&target)?;
@@ -156,7 +156,7 @@ fn stage_texts(
         let may_be_edited = ![layout::INFO_JSON, layout::INFO_YAML].contains(&text.name.as_str());
         if replaces && (is_split || may_be_edited && is_edited()?) {
             let backup = meta.join(rerun::free_backup_name(root, &text.name, outputs.now));
-            if !(is_split && is_told) {
+            if !(is_split && is_informed) {
                 files.note(&backup, files::metadata(&target).map_or(0, |facts| facts.len()))?;
             }
             publication.keep_backup(&target, &backup)?;
