@@ -18,8 +18,8 @@ fn guards_are_what_the_store_refuses() {
     let server = Server::start(&[("k", b"probe")]);
     let (store, address) = (store(&server), path("k"));
     let guards = || store.guards(&RemoteUrl::parse(&address).unwrap(), b"probe").unwrap().unwrap();
-    // This server knows one condition, and no checksums.
-    let found = StoreGuards { if_absent: true, if_unchanged: false, checksums: false };
+    // This server knows the conditions, and no checksums.
+    let found = StoreGuards { if_absent: true, if_unchanged: true, checksums: false };
     assert_eq!(guards(), found);
     for (status, code) in [(501, "NotImplemented"), (412, "PreconditionFailed"), (400, "BadDigest")] {
         server.fault("PUT", refuse(status, code));
