@@ -197,7 +197,7 @@ fn what_is_not_read_of_a_profile_is_named() {
             format!("{storage}, credentials_provider: {{type: S3Credentials, options: {{access_key: secret}}}}"),
             "no secret_key",
         ),
-        (format!("{storage}, other: $NONE"), "variable NONE, which is not set"),
+        (format!("{storage}, other: $NONE"), "names a variable NONE that is not set"),
     ] {
         let profiles = Profiles::new(&format!("profiles:\n  p: {{{content}}}\n"));
         let failure = profiles.target("p").unwrap_err();
