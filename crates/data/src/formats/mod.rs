@@ -31,6 +31,18 @@ pub static TOKEN_KINDS: &[&TokenKind] = &[
     &olmo::PARTS,
 ];
 
+/// Whether a file is the one that is written last of a data set, by which readers recognize a complete one. `is_there`: whether there is another
+/// file.
+pub fn completes_set(path: &Path, is_there: impl Fn(&Path) -> bool) -> bool {
+    use energon::layout::{INFO_JSON, INFO_YAML, NV_META};
+    let name = path.file_name().unwrap_or_default();
+    let is_in_meta = path.parent().and_then(Path::file_name).is_some_and(|folder| folder == NV_META);
+    is_in_meta && (name == INFO_JSON || name == INFO_YAML)
+        || name == mds::INDEX
+        || nanosets::is_metadata(path)
+        || megatron::index_of(path) == path && is_there(&megatron::tokens_of(path))
+}
+
 /// Maximum number of entries of a folder that are examined to recognize it.
 const MAX_ENTRIES: usize = 20_000;
 

@@ -1,8 +1,7 @@
 //! The order of the copies: a set reads as complete only when all of it is there.
 
 use super::CopyItem;
-use gristmill_data::formats::energon::layout::{INFO_JSON, INFO_YAML, NV_META};
-use gristmill_data::formats::{mds, megatron, nanosets};
+use gristmill_data::formats::completes_set;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -12,18 +11,9 @@ pub(super) type Round<'a> = Vec<(usize, &'a CopyItem)>;
 /// Returns the files to copy first, and those by which readers recognize a complete set, which are copied only if all others were.
 pub(super) fn rounds(items: &[CopyItem]) -> [Round<'_>; 2] {
     let targets: HashSet<&Path> = items.iter().map(|item| item.to.as_path()).collect();
-    let (last, first) = items.iter().enumerate().partition(|(_, item)| completes_set(&item.to, &targets));
+    let (last, first) =
+        items.iter().enumerate().partition(|(_, item)| completes_set(&item.to, |path| targets.contains(path)));
     [first, last]
-}
-
-/// Whether a file is the one that is written last of a data set.
-fn completes_set(path: &Path, targets: &HashSet<&Path>) -> bool {
-    let name = path.file_name().unwrap_or_default();
-    let is_in_meta = path.parent().and_then(Path::file_name).is_some_and(|folder| folder == NV_META);
-    is_in_meta && (name == INFO_JSON || name == INFO_YAML)
-        || name == mds::INDEX
-        || nanosets::is_metadata(path)
-        || megatron::index_of(path) == path && targets.contains(megatron::tokens_of(path).as_path())
 }
 
 #[cfg(test)]
