@@ -82,6 +82,8 @@ class Handler(BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         query = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
         bucket, _, key = urllib.parse.unquote(path).lstrip("/").partition("/")
+        if self.command in ("PUT", "POST") and "Content-Length" not in self.headers:
+            return self.refuse(411, "MissingContentLength")
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         with store.lock:
             if path == "/token":

@@ -1,7 +1,7 @@
 //! What is below a folder, for many questions at once.
 
 use super::files::{if_any, is_taken, remote_entries, FileInfo};
-use super::location::{Location, RemoteUrl};
+use super::location::{is_plain_key, Location, RemoteUrl};
 use super::store::{store_of, StoreEntry};
 use super::waiting::for_each_at_once;
 use gristmill_core::Failure;
@@ -94,7 +94,10 @@ fn listed_below(folder: &Path, paths: &[PathBuf]) -> Option<Vec<Option<FileInfo>
     let mut seen = 0;
     let mut take = |entry: StoreEntry| {
         seen += 1;
-        objects.insert(url.with_key(&entry.key), entry.info);
+        // Paths are compared by their parts: one with an empty part would be its neighbour.
+        if is_plain_key(&entry.key) {
+            objects.insert(url.with_key(&entry.key), entry.info);
+        }
         Ok(seen <= MIN_LISTED + paths.len() * MAX_OTHERS)
     };
     store_of(&url).and_then(|store| store.list(&url, true, &mut take)).ok()?;

@@ -72,7 +72,7 @@ pub fn run(path: &Path, args: &StoreArgs, context: &Context) -> Finished {
     };
     let store = store_of(&url).map_err(|error| Failure::io(WHAT, path, &error))?;
     let mut examination = Examination { store, url, path, checks: Vec::new() };
-    let read = examination.examine(args.read_only);
+    let read = examination.examine(args.read_only || context.globals.dry_run);
     let uploads = match &read {
         Ok(()) => examination.list_uploads(),
         Err(_) => Vec::new(),
@@ -191,17 +191,15 @@ impl Examination<'_> {
 
     /// Asks for what is at the address, several times; returns the first failure, and the sorted times.
     fn measure(&self) -> (io::Result<Option<FileInfo>>, Vec<Duration>) {
-        let (mut info, mut times) = (Ok(None), Vec::new());
-        // The first request also connects.
-        for number in 0..=MEASURED_REQUESTS {
+        let mut times = Vec::new();
+        // The first request also connects, and what it says is not asked again.
+        let info = self.store.info(&self.url);
+        for _ in 0..MEASURED_REQUESTS {
             let begin = Instant::now();
-            info = self.store.info(&self.url);
-            if info.is_err() {
+            if self.store.list(&self.url, true, &mut |_| Ok(false)).is_err() {
                 break;
             }
-            if number > 0 {
-                times.push(begin.elapsed());
-            }
+            times.push(begin.elapsed());
         }
         times.sort();
         (info, times)

@@ -101,7 +101,7 @@ fn a_path_that_is_not_there_or_no_folder_of_shards_is_distinguished() {
         ("lines.jsonl", 2, "means nothing for a JSONL file"),
         ("meta.yaml", 2, "means nothing for a metadataset"),
         ("file.bin", 2, "folder of tar shards"),
-        ("gs://bucket/x", 2, "no addresses of gs://"),
+        ("ftp://bucket/x", 2, "no addresses of ftp://"),
         ("", 2, "[PATH]"),
     ] {
         let ran = sandbox.run(["prepare", path].into_iter().chain(rest));

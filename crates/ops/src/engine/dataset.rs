@@ -217,7 +217,7 @@ struct IndexFiles<'a> {
 impl IndexFiles<'_> {
     /// Reads the ends of shards in a store, each of which is a request.
     fn read_ends<'s>(&self, shards: impl Iterator<Item = &'s Shard>) -> Outcome<()> {
-        let shards: Vec<&Shard> = shards.filter(|shard| is_remote(&shard.path)).collect();
+        let shards: Vec<&Shard> = shards.filter(|shard| is_remote(&shard.path) && !shard.is_tgz).collect();
         let read = |shard: &&Shard| {
             let end = TarIdx::open(&self.root.join(shard.index_name())).and_then(|offsets| offsets.end());
             self.ends.lock().unwrap_or_else(PoisonError::into_inner).insert(shard.name.clone(), end);
@@ -277,14 +277,16 @@ enum Change {
 /// Compares a shard with the state our last run recorded. In a data set that another program prepared, a shard newer than its `.tar.idx`,
 /// or too short for it, counts as changed.
 ///
-/// In a store, times are those of uploads, in any order: they count only if the same store had the shard when it was recorded.
+/// In a store, times are those of uploads, in any order, and do not count: a recorded version of a shard distinguishes it, as far as it was recorded in a
+/// store.
 fn change_of(shard: &Shard, stamps: &HashMap<&str, FileStamp>, indexes: &IndexFiles<'_>) -> Outcome<Option<Change>> {
     let is_object = is_remote(&shard.path);
     if let Some(stamp) = stamps.get(shard.name.as_str()) {
         let is_uploaded = is_object && !stamp.is_of_object();
         return Ok(match stamp.bytes == shard.stamp.bytes {
             false => Some(Change::Content),
-            true => (*stamp != shard.stamp && !is_uploaded).then_some(Change::Time),
+            true if is_object => (stamp.inode != shard.stamp.inode && !is_uploaded).then_some(Change::Time),
+            true => (*stamp != shard.stamp).then_some(Change::Time),
         });
     }
     let path = indexes.root.join(shard.index_name());
@@ -293,8 +295,13 @@ fn change_of(shard: &Shard, stamps: &HashMap<&str, FileStamp>, indexes: &IndexFi
         Err(failure) if is_object => return Err(failure),
         _ => return Ok(Some(Change::Content)),
     };
-    if !shard.is_tgz && indexes.end_of(shard).map_or(true, |end| end > shard.stamp.bytes) {
-        return Ok(Some(Change::Content));
+    if !shard.is_tgz {
+        match indexes.end_of(shard) {
+            Ok(end) if end <= shard.stamp.bytes => {}
+            // The store does not answer.
+            Err(failure) if is_object && failure.class == ExitClass::Environment => return Err(failure),
+            _ => return Ok(Some(Change::Content)),
+        }
     }
     Ok((!is_object && shard.stamp.modified_ns > index.stamp.modified_ns).then_some(Change::Time))
 }

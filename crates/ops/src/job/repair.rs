@@ -108,7 +108,8 @@ fn free_name(path: &Path) -> Outcome<PathBuf> {
             name.push(format!("-{number}"));
         }
         let backup = path.with_file_name(name);
-        if !files::is_taken(&backup) {
+        let failed = |error: &std::io::Error| Failure::io("keeping the old file", &backup, error);
+        if !files::try_exists(&backup).map_err(|error| failed(&error))? && !files::is_symlink(&backup) {
             return Ok(backup);
         }
     }

@@ -11,6 +11,7 @@ use reqwest::redirect::Policy;
 use reqwest::{StatusCode, Url};
 use std::error::Error;
 use std::io::{ErrorKind, Read as _};
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// Name of this step in errors.
@@ -210,6 +211,13 @@ pub(super) fn read_error(error: &std::io::Error) -> &'static str {
 pub(super) fn host(url: &Url) -> String {
     let port = url.port().map(|port| format!(":{port}"));
     format!("{}{}", url.host_str().unwrap_or_default(), port.unwrap_or_default())
+}
+
+/// Whether an address leads to this machine.
+pub(super) fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// Returns the address that an answer redirects to; `None` if it is no redirect, the reason if it is not followed.

@@ -24,7 +24,7 @@ use crate::tui::widgets::{Gesture, ListState, Places, TextField};
 use crate::tui::work::{Latest, Stream};
 use gristmill_ops::job::unfinished;
 use gristmill_storage::files;
-use gristmill_storage::location::{is_bucket, is_remote};
+use gristmill_storage::location::{is_bucket, is_remote, RemoteUrl};
 use gristmill_storage::remote::is_hub_url;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
@@ -301,8 +301,11 @@ impl Home {
                     self.typed(true);
                     return vec![Effect::Push(fetch::open(address, &self.env))];
                 }
-                if is_remote(Path::new(&address)) {
-                    self.go(PaneContent::Folder(files::without_slash(Path::new(&address))), None);
+                if let Some(url) = RemoteUrl::parse(Path::new(&address)) {
+                    match (url.scheme.check_address)(&address) {
+                        Ok(path) => self.go(PaneContent::Folder(files::without_slash(Path::new(&path))), None),
+                        Err(failure) => return vec![Effect::failure(&failure)],
+                    }
                 }
             }
             Action::Close => self.close(),

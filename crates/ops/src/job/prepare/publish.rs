@@ -155,7 +155,7 @@ fn stage_texts(
         // The counts are not meant to be edited.
         let may_be_edited = ![layout::INFO_JSON, layout::INFO_YAML].contains(&text.name.as_str());
         if replaces && (is_split || may_be_edited && is_edited()?) {
-            let backup = meta.join(rerun::free_backup_name(root, &text.name, outputs.now));
+            let backup = meta.join(rerun::free_backup_name(root, &text.name, outputs.now)?);
             if !(is_split && is_informed) {
                 files.note(&backup, files::metadata(&target).map_or(0, |facts| facts.len()))?;
             }

@@ -267,11 +267,16 @@ pub(super) fn backup_name(name: &str, now: SystemTime) -> String {
 }
 
 /// Returns that name, or a similar one if a backup of the same second exists.
-pub(super) fn free_backup_name(root: &Path, name: &str, now: SystemTime) -> String {
+pub(super) fn free_backup_name(root: &Path, name: &str, now: SystemTime) -> Outcome<String> {
     let name = backup_name(name, now);
-    let is_free = |name: &String| !files::is_taken(root.join(layout::NV_META).join(name));
     let more = (2..1_000).map(|number| format!("{name}-{number}"));
-    std::iter::once(name.clone()).chain(more).find(is_free).unwrap_or(name)
+    for name in std::iter::once(name.clone()).chain(more) {
+        let path = root.join(layout::NV_META).join(&name);
+        if !files::try_exists(&path).map_err(|error| Failure::io("looking for earlier backups", &path, &error))? {
+            return Ok(name);
+        }
+    }
+    Ok(name)
 }
 
 /// Returns the changes compared to an earlier preparation, one line each; `chosen` contains the names of the shards of the plan.

@@ -1,6 +1,7 @@
 //! Access tokens of Google: where they are looked for, in the order of Google's tools.
 
 use super::super::environment::{Environment, MAX_FILE_BYTES};
+use super::super::http::is_loopback;
 use super::super::network::{Network, MAX_SMALL_ANSWER_BYTES};
 use super::super::s3::{encode, FindKeys, Keys, KeysFuture};
 use super::super::settings::Secret;
@@ -146,8 +147,7 @@ impl GoogleTokens {
 
 /// Whether credentials may be sent to an address: with TLS, or on this machine.
 fn is_safe(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    url.scheme() == "https" || url.scheme() == "http" && (host == "localhost" || host.starts_with("127."))
+    url.scheme() == "https" || url.scheme() == "http" && is_loopback(url)
 }
 
 fn keys(token: String, expires: Option<SystemTime>, source: &str) -> Keys {

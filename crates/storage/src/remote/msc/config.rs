@@ -149,9 +149,11 @@ impl MscConfig {
 
     /// Returns the address in a profile that another address is mapped to, by its longest beginning.
     pub(super) fn mapped(&self, address: &str) -> Option<String> {
+        // The beginnings end with a slash, which the address of a bucket need not have.
+        let address = format!("{address}/");
         let found = self.mappings.iter().filter(|(from, _)| address.starts_with(from.as_str()));
         let (from, profile) = found.max_by_key(|(from, _)| from.len())?;
-        Some(format!("msc://{profile}/{}", address.get(from.len()..)?))
+        Some(format!("msc://{profile}/{}", address.get(from.len()..)?.trim_end_matches('/')))
     }
 }
 

@@ -244,6 +244,9 @@ impl S3Client {
         }
         if !call.body.is_empty() {
             *request.body_mut() = Some(call.body.clone().into());
+        } else if [Method::PUT, Method::POST].contains(&call.method) {
+            // Without a body no length is sent, which some stores refuse (411).
+            insert(request.headers_mut(), "content-length", "0");
         }
         Ok(request)
     }

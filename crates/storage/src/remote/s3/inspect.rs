@@ -30,6 +30,7 @@ impl S3Store {
         let keys = self.client.context.network.begin(async move { client.keys().await });
         let keys = keys.finish().and_then(|keys| keys).map_err(Failure::into_io)?;
         let credentials = match keys {
+            Some(keys) if keys.id.is_empty() => keys.source.clone(),
             Some(keys) => format!("{}, key {}", keys.source, keys.id_end()),
             None => "none: requests are not signed".to_owned(),
         };
@@ -39,6 +40,7 @@ impl S3Store {
             Some((_, source)) => format!("{url}, from {source}"),
             None => url.to_string(),
         };
+        let region = if self.client.context.maker == Maker::Google { String::new() } else { region };
         Ok(StoreSettings { credentials, region, endpoint })
     }
 

@@ -66,9 +66,9 @@ impl CurrentKeys {
             }
         }
         match (self.finder.find().await, current.as_ref()) {
+            // Keys that are still valid are used up, even if there will be no others. A source that had some may only be slow to answer.
+            (Err(_) | Ok(None), Some(Some(keys))) if !keys.ends_within(Duration::ZERO) => Ok(Some(Arc::clone(keys))),
             (Ok(keys), _) => Ok(current.insert(keys.map(Arc::new)).clone()),
-            // Keys that are still valid are used up, even if there will be no others.
-            (Err(_), Some(Some(keys))) if !keys.ends_within(Duration::ZERO) => Ok(Some(Arc::clone(keys))),
             (Err(failure), _) => Err(failure),
         }
     }
@@ -76,7 +76,10 @@ impl CurrentKeys {
     /// Forgets keys that the store no longer accepts.
     pub(super) async fn forget(&self, refused: &Keys) {
         let mut current = self.current.lock().await;
-        if matches!(&*current, Some(Some(keys)) if keys.id == refused.id && keys.token == refused.token) {
+        // Tokens have no id.
+        let is_same =
+            |keys: &Keys| (&keys.id, &keys.token, &keys.secret) == (&refused.id, &refused.token, &refused.secret);
+        if matches!(&*current, Some(Some(keys)) if is_same(keys)) {
             *current = None;
         }
     }

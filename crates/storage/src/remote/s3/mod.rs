@@ -46,6 +46,7 @@ use reqwest::Method;
 pub(super) use s3_settings::S3Settings;
 use std::collections::HashMap;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -85,6 +86,18 @@ pub(super) fn store_of_bucket(context: &Arc<S3Context>, bucket: &str) -> Arc<dyn
     Arc::new(S3Store::new(Arc::clone(context), bucket))
 }
 
+/// Writes that the process has begun or ended, of all stores: several of them can lead to one object.
+static WRITES: AtomicU64 = AtomicU64::new(0);
+
+/// An answer that there is no object.
+struct Absence {
+    /// Whether there are objects below the key.
+    has_objects: bool,
+    /// The writes before the request.
+    writes: u64,
+    at: Instant,
+}
+
 type PendingAnswer = Pending<Outcome<Result<Answer, Refusal>>>;
 
 fn finish(answer: PendingAnswer) -> io::Result<Result<Answer, Refusal>> {
@@ -98,7 +111,7 @@ struct S3Store {
     versions: Mutex<HashMap<String, (ObjectVersion, Instant)>>,
     first: FirstRequest,
     /// When a store answered that there is no object of a key, and whether there are any below it.
-    absences: Mutex<HashMap<String, (bool, Instant)>>,
+    absences: Mutex<HashMap<String, Absence>>,
 }
 
 impl S3Store {
@@ -135,20 +148,21 @@ impl S3Store {
     }
 
     fn forget(&self, key: &str) {
-        self.absences().clear();
+        WRITES.fetch_add(1, Ordering::SeqCst);
         self.versions.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
-    fn absences(&self) -> MutexGuard<'_, HashMap<String, (bool, Instant)>> {
+    fn absences(&self) -> MutexGuard<'_, HashMap<String, Absence>> {
         self.absences.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether there are objects below a key that had none a moment ago; `None` if that is not known. Whoever determines the kind of a
-    /// data set asks for the same names again and again.
+    /// Returns whether there are objects below a key that had none a moment ago; `None` if that is not known. The kind of a data
+    /// set is determined several times, by the same names.
     fn known_absence(&self, key: &str) -> Option<bool> {
         let mut absences = self.absences();
-        absences.retain(|_, (_, at)| at.elapsed() < ABSENCE_KEPT);
-        absences.get(key).map(|(has_objects, _)| *has_objects)
+        let writes = WRITES.load(Ordering::SeqCst);
+        absences.retain(|_, absence| absence.writes == writes && absence.at.elapsed() < ABSENCE_KEPT);
+        absences.get(key).map(|absence| absence.has_objects)
     }
 
     fn known_version(&self, key: &str) -> Option<ObjectVersion> {
@@ -221,6 +235,7 @@ impl Store for S3Store {
         if let Some(has_objects) = self.known_absence(url.key) {
             return Ok(has_objects.then(FileInfo::of_prefix));
         }
+        let writes = WRITES.load(Ordering::SeqCst);
         let below = self.begin_call(list(url.prefix(), true, Some(1), None));
         if url.key.is_empty() {
             return self.page(below).map(|_| Some(FileInfo::of_prefix()));
@@ -235,7 +250,8 @@ impl Store for S3Store {
             false => Err(self.explain(&refusal, Action::Read, url.key)),
             true => {
                 let has_objects = !below.objects.is_empty();
-                self.absences().insert(url.key.to_owned(), (has_objects, Instant::now()));
+                let absence = Absence { has_objects, writes, at: Instant::now() };
+                self.absences().insert(url.key.to_owned(), absence);
                 Ok(has_objects.then(FileInfo::of_prefix))
             }
         }
@@ -297,16 +313,22 @@ impl Store for S3Store {
     }
 
     fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool> {
-        self.put_object(url.key, content, condition)
+        let put = self.put_object(url.key, content, condition);
+        self.forget(url.key);
+        put
     }
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
-        self.remove_object(url.key)
+        let removed = self.remove_object(url.key);
+        self.forget(url.key);
+        removed
     }
 
     fn copy(&self, from: &RemoteUrl<'_>, to: &RemoteUrl<'_>, watch: &WatchBytes) -> io::Result<bool> {
         let source = Self::new(Arc::clone(&self.client.context), from.bucket);
-        self.copy_object((&source, from.key), to.key, watch)
+        let copied = self.copy_object((&source, from.key), to.key, watch);
+        self.forget(to.key);
+        copied
     }
 
     fn settings(&self, _: &RemoteUrl<'_>) -> io::Result<StoreSettings> {

@@ -2,6 +2,7 @@
 
 use super::super::network::Answer;
 use super::client::{Action, Call};
+use super::maker::Maker;
 use super::object::get_range;
 use super::refusal::Refusal;
 use super::{answers, finish, PendingAnswer, S3Store};
@@ -233,9 +234,16 @@ impl S3Store {
         let call = write(Method::POST, key, query, body.into());
         let (etag, ending) = (before.map(str::to_owned), Some("</CompleteMultipartUploadResult>"));
         let call = Call { condition, etag, ending, ..call };
-        let mut refusal = self.ask(call.clone())?.err();
-        if condition != Condition::Always && refusal.as_ref().is_some_and(Refusal::has_no_conditions) {
-            refusal = self.ask(Call { condition: Condition::Always, ..call })?.err();
+        // The store of Google has no condition for this request.
+        let has_conditions = self.client.context.maker != Maker::Google;
+        let mut refusal = has_conditions.then(|| self.ask(call.clone())).transpose()?.and_then(Result::err);
+        if !has_conditions || condition != Condition::Always && refusal.as_ref().is_some_and(Refusal::has_no_conditions)
+        {
+            // It may have been replaced since the upload began.
+            if condition != Condition::Always && !self.check(key, condition)?.0 {
+                return Ok(Some(false));
+            }
+            refusal = self.ask(Call { condition: Condition::Always, etag: None, ..call })?.err();
         }
         let is_gone = match refusal {
             None => false,

@@ -178,6 +178,9 @@ fn change(state: &mut State, request: &ReceivedRequest, fault: Option<&Fault>) -
         _ if is_service => return answer(state, request, None),
         _ => {}
     }
+    if request.method != "DELETE" && !request.headers.contains_key("content-length") {
+        return error(411, "MissingContentLength");
+    }
     let done = |body: &str| Reply { status: 200, headers: "ETag: \"part\"\r\n".to_owned(), body: body.into() };
     let key = decode(path.strip_prefix("/b/").unwrap());
     let number =

@@ -1,6 +1,7 @@
 //! Keys that the machine has: of a container, or of an instance.
 
 use super::super::super::environment::MAX_FILE_BYTES;
+use super::super::super::http::is_loopback;
 use super::super::super::network::MAX_SMALL_ANSWER_BYTES;
 use super::{parse_keys, CredentialChain, Keys, WHAT};
 use crate::local_file::read_local;
@@ -77,8 +78,7 @@ impl CredentialChain {
 
 fn is_allowed(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
-    let is_loopback = || host == "localhost" || host == "[::1]" || host.starts_with("127.");
-    url.scheme() == "https" || url.scheme() == "http" && (CONTAINER_HOSTS.contains(&host) || is_loopback())
+    url.scheme() == "https" || url.scheme() == "http" && (CONTAINER_HOSTS.contains(&host) || is_loopback(url))
 }
 
 #[cfg(test)]
@@ -90,6 +90,7 @@ mod tests {
         let is_allowed = |address: &str| super::is_allowed(&Url::parse(address).unwrap());
         assert!(is_allowed("https://example.com/x") && is_allowed("http://169.254.170.23/v1"));
         assert!(is_allowed("http://127.0.0.1:80/x") && is_allowed("http://[fd00:ec2::23]/v1"));
+        assert!(!is_allowed("http://127.example.com/x") && is_allowed("http://[::1]/x"));
         assert!(!is_allowed("http://example.com/x") && !is_allowed("ftp://127.0.0.1/x"));
     }
 }
