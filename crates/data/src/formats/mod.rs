@@ -43,6 +43,15 @@ pub fn completes_set(path: &Path, is_there: impl Fn(&Path) -> bool) -> bool {
         || megatron::index_of(path) == path && is_there(&megatron::tokens_of(path))
 }
 
+/// Returns the folder of the data set that a file of [`completes_set`] completes.
+pub fn folder_of_set(path: &Path) -> &Path {
+    let folder = path.parent().unwrap_or(path);
+    match folder.parent() {
+        Some(root) if folder.file_name().is_some_and(|name| name == energon::layout::NV_META) => root,
+        _ => folder,
+    }
+}
+
 /// Maximum number of entries of a folder that are examined to recognize it.
 const MAX_ENTRIES: usize = 20_000;
 

@@ -9,6 +9,7 @@ use crate::job::pool::run_units;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
+use gristmill_data::formats::folder_of_set;
 use gristmill_storage::files::{self, missing_folders};
 use gristmill_storage::location::is_remote;
 use gristmill_storage::run_folder::RunFolder;
@@ -65,19 +66,35 @@ pub(super) fn copy_items(
     };
     let [first, last] = rounds(items);
     let mut copied = copy_round(first)?;
-    match has_gaps(context) {
-        false => copied.extend(copy_round(last)?),
-        true => last.into_iter().try_for_each(|(_, item)| report_incomplete(plan, item, context))?,
-    }
+    let gaps = Gaps::of(context);
+    let (incomplete, last): (Round<'_>, Round<'_>) =
+        last.into_iter().partition(|(_, item)| gaps.are_below(folder_of_set(&item.from)));
+    copied.extend(copy_round(last)?);
+    incomplete.into_iter().try_for_each(|(_, item)| report_incomplete(plan, item, context))?;
     Ok(copied)
 }
 
-/// Whether a problem was that a file cannot be copied. What is no file belongs to no set.
-fn has_gaps(context: &TaskContext) -> bool {
-    let is_gap = |(severity, kind, _): &(Severity, ProblemKind, u64)| {
-        *severity >= Severity::Problem && *kind != ProblemKind::NotAFile
-    };
-    context.problems.counts().iter().any(is_gap)
+/// The files that cannot be copied. What is no file belongs to no set.
+struct Gaps {
+    paths: Vec<PathBuf>,
+    /// Whether there are more, which are not known by their paths.
+    has_others: bool,
+}
+
+impl Gaps {
+    fn of(context: &TaskContext) -> Self {
+        let is_gap =
+            |severity: Severity, kind: ProblemKind| severity >= Severity::Problem && kind != ProblemKind::NotAFile;
+        let counts = context.problems.counts().into_iter();
+        let count: u64 = counts.filter(|(severity, kind, _)| is_gap(*severity, *kind)).map(|(.., count)| count).sum();
+        let problems = context.problems.to_vec().into_iter().filter(|problem| is_gap(problem.severity, problem.kind));
+        let paths: Vec<PathBuf> = problems.filter_map(|problem| problem.subject.path.map(PathBuf::from)).collect();
+        Self { has_others: (paths.len() as u64) < count, paths }
+    }
+
+    fn are_below(&self, folder: &Path) -> bool {
+        self.has_others || self.paths.iter().any(|path| path.starts_with(folder))
+    }
 }
 
 fn report_incomplete(plan: &CopyPlan, item: &CopyItem, context: &TaskContext) -> Outcome<()> {
