@@ -35,9 +35,9 @@ const BUDGETS: &[(&str, usize)] = &[
     ("core", 3_308),
     ("datasets", 822),
     ("dedup", 2_736),
-    ("engine", 27_039),
-    ("formats", 6_470),
-    ("job", 13_459),
+    ("engine", 27_044),
+    ("formats", 6_473),
+    ("job", 13_471),
     ("media", 13_540),
     ("operations", 4_905),
     ("parquet", 4_794),
@@ -45,10 +45,10 @@ const BUDGETS: &[(&str, usize)] = &[
     ("prompt", 1_286),
     ("pycompat", 4_551),
     ("source", 11_750),
-    ("storage", 9_981),
+    ("storage", 10_018),
     ("tokenizer", 6_548),
     ("tokens", 12_091),
-    ("tui", 31_523),
+    ("tui", 31_526),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.

@@ -361,7 +361,7 @@ impl BlockState {
             0 if is_new && !expects_order => 0,
             // As much as the first request has brought.
             0 => self.at(0).map_or(0, |first| first.range.end).max(BLOCK_UNIT),
-            window => (window * 4).min(MAX_WINDOW_BYTES),
+            window => (window * 2).min(MAX_WINDOW_BYTES),
         };
         stream.next = read.end;
         let end = read.end.next_multiple_of(BLOCK_UNIT);
