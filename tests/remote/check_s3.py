@@ -372,7 +372,8 @@ class Check:
             total = sum(file.stat().st_size for file in folder.iterdir())
             read, made = after["down"] - before["down"], after["requests"] - before["requests"]
             assert read <= share * total + 200_000, f"{name}: {read} of {total} bytes are read"
-            assert made <= 8 * requests + 40, f"{name}: {made} requests"
+            # And those of the set: what the set is, the lock, what is published.
+            assert made <= 8 * requests + 160, f"{name}: {made} requests"
         self.server.proxy.stop()
         self.server.proxy = None
 
