@@ -91,7 +91,7 @@ class Bench:
         if self.arguments.energon:
             msc_config(self.folder / "msc.json", self.server.env["AWS_ENDPOINT_URL"], {"bench": BUCKET})
             program = [self.arguments.energon, "-m", "megatron.energon.cli.main", "prepare", f"msc://bench/{name}{self.arguments.runs}"]
-            flags = ["--non-interactive", "--num-workers", "1", "--split-ratio", "8,1,1", "--skip-dataset-yaml"]
+            flags = ["--non-interactive", "--force-overwrite", "--num-workers", "1", "--split-ratio", "8,1,1", "--skip-dataset-yaml"]
             # It fails at times: its processes share a connection.
             for run in range(3):
                 baseline = self.timed([*program, *flags], fails=run < 2, MSC_CONFIG=str(self.folder / "msc.json"))
