@@ -1,21 +1,19 @@
 //! Compares the files to copy with what is at their targets. Nothing is written before all of them were compared.
 
-use super::{threads, CopyItem, CopyPlan, SkippedFiles, Target, FILES_AT_ONCE, WHAT};
+use super::{threads, CopyItem, CopyPlan, SkippedFiles, Target, WHAT};
 use crate::job::pool::run_units;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::text::grouped;
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_storage::files::{self, FileInfo};
-use gristmill_storage::listing::Listing;
+use gristmill_storage::listing::infos_below;
 use gristmill_storage::location::is_remote;
 use gristmill_storage::read::open_any;
 use md5::{Digest as _, Md5};
-use std::io::{self, ErrorKind, Read as _};
-use std::path::Path;
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
 
-/// Targets in a store that are looked up one by one; more of them are looked up in a listing.
-const MAX_SINGLE_TARGETS: usize = 32;
 /// Bytes that are hashed at a time.
 const CHUNK: usize = 1 << 20;
 
@@ -84,22 +82,20 @@ fn refuse(first: &CopyItem, count: usize) -> Failure {
 
 /// Returns what is at each target.
 fn existing_targets(target: &Target, items: &[CopyItem], context: &TaskContext) -> Outcome<Vec<Option<FileInfo>>> {
-    let is_store = is_remote(&target.path);
-    if is_store && items.len() > MAX_SINGLE_TARGETS {
-        let failed = |error: &io::Error| Failure::io("listing", &target.path, error);
-        let listing = Listing::of(&target.path).map_err(|error| failed(&error))?;
-        return items.iter().map(|item| listing.info(&item.to).map_err(|error| failed(&error))).collect();
+    if is_remote(&target.path) {
+        let paths: Vec<PathBuf> = items.iter().map(|item| item.to.clone()).collect();
+        let infos = infos_below(&target.path, &paths).map_err(|error| Failure::io(WHAT, &target.path, &error))?;
+        // A key may be the beginning of others.
+        return Ok(infos.into_iter().map(|info| info.filter(|info| !info.is_dir())).collect());
     }
-    let threads = if is_store { FILES_AT_ONCE } else { context.options.threads };
-    run_units(items, threads, &context.cancel, |item| {
+    run_units(items, context.options.threads, &context.cancel, |item| {
         let info = files::metadata(&item.to).or_else(|error| match error.kind() {
             // A link that leads nowhere is something, too.
             ErrorKind::NotFound => files::symlink_metadata(&item.to),
             _ => Err(error),
         });
         match info {
-            // In a store, a key may be the beginning of others.
-            Ok(info) => Ok(Some(info).filter(|info| !(is_store && info.is_dir()))),
+            Ok(info) => Ok(Some(info)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
                 let why = "a part of its path is a file, not a folder";

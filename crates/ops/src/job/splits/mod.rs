@@ -102,7 +102,7 @@ fn write_locked(
 fn changed(path: &Path) -> Failure {
     Failure::data(WHAT, CHANGED)
         .on(Subject::path(path))
-        .with_hint("look at both, then make the edits again on the new file, or overwrite it")
+        .with_hint("compare both, then make the edits again on the new file, or overwrite it")
 }
 
 /// Writes the edits like [`write`]. If the file was changed since it was opened, they are made again on what is there now, up to

@@ -99,5 +99,47 @@ fn profile(section: &Section) -> Option<Value> {
         profile
             .insert("credentials_provider".to_owned(), serde_json::json!({"type": "S3Credentials", "options": keys}));
     }
+    if kind == "gcs" {
+        if let Some(provider) = google_credentials(section) {
+            profile.insert("credentials_provider".to_owned(), provider);
+        }
+    }
     Some(Value::Object(profile))
+}
+
+/// Returns the credentials of a remote of Google; `None` if those of the machine are to be found. A remote must not be used with others than its own.
+fn google_credentials(section: &Section) -> Option<Value> {
+    let given = |name: &str| section.get(name).filter(|text| !text.is_empty());
+    let of_account =
+        |options: Value| serde_json::json!({"type": "GoogleServiceAccountCredentialsProvider", "options": options});
+    if let Some(file) = given("service_account_file") {
+        return Some(of_account(serde_json::json!({"file": file})));
+    }
+    if let Some(info) = given("service_account_credentials").and_then(|text| serde_json::from_str::<Value>(text).ok()) {
+        return Some(of_account(serde_json::json!({"info": info})));
+    }
+    let others = ["service_account_credentials", "token", "access_token", "anonymous"];
+    let other = others.into_iter().find(|name| given(name).is_some_and(|value| value != "false"))?;
+    Some(serde_json::json!({"type": format!("{other} of rclone"), "options": {}}))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remote_of_google_is_used_with_its_own_credentials_or_not_at_all() {
+        let type_of = |line: &str| {
+            let text = format!("[r]\ntype = google cloud storage\n{line}\n");
+            let profile = profile(&parse(&text)[0].1).unwrap();
+            profile["credentials_provider"]["type"].as_str().unwrap_or("none").to_owned()
+        };
+        let account = "GoogleServiceAccountCredentialsProvider";
+        assert_eq!(type_of("service_account_file = /k.json"), account);
+        assert_eq!(type_of(r#"service_account_credentials = {"type": "service_account"}"#), account);
+        assert_eq!(type_of("anonymous = false"), "none");
+        for other in ["token = {}", "anonymous = true", "service_account_credentials = {"] {
+            assert!(type_of(other).ends_with("of rclone"), "{other}");
+        }
+    }
 }

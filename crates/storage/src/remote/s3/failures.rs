@@ -128,8 +128,8 @@ fn denied(client: &S3Client, action: Action, key: &str) -> (String, String) {
             Action::List => ("listed", "objects.list"),
             Action::Read => ("read", "objects.get"),
             Action::Write => ("written", "objects.create and storage.objects.delete"),
-            Action::ListUploads => ("searched for unfinished uploads", "multipartUploads.list"),
-            Action::EndUpload => ("rid of its unfinished upload", "multipartUploads.abort"),
+            Action::ListUploads => ("listed with its unfinished uploads", "multipartUploads.list"),
+            Action::EndUpload => ("freed of its unfinished upload", "multipartUploads.abort"),
             Action::Remove => ("removed", "objects.delete"),
         };
         let hint = format!("these credentials need storage.{right} on {}", client.address(key));
@@ -140,10 +140,10 @@ fn denied(client: &S3Client, action: Action, key: &str) -> (String, String) {
         Action::Read => ("read", "s3:GetObject", format!("{}/{key}", client.bucket)),
         Action::Write => ("written", "s3:PutObject", format!("{}/{key}", client.bucket)),
         Action::ListUploads => {
-            ("searched for unfinished uploads", "s3:ListBucketMultipartUploads", client.bucket.clone())
+            ("listed with its unfinished uploads", "s3:ListBucketMultipartUploads", client.bucket.clone())
         }
         Action::EndUpload => {
-            ("rid of its unfinished upload", "s3:AbortMultipartUpload", format!("{}/{key}", client.bucket))
+            ("freed of its unfinished upload", "s3:AbortMultipartUpload", format!("{}/{key}", client.bucket))
         }
         Action::Remove => ("removed", "s3:DeleteObject", format!("{}/{key}", client.bucket)),
     };
