@@ -8,6 +8,7 @@
 pub mod files;
 pub mod fs;
 pub mod identity;
+pub mod kept;
 pub mod listing;
 pub mod local_copy;
 #[cfg(feature = "remote")]

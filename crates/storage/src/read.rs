@@ -5,8 +5,9 @@
 //! the catalogs add the delay once per query.
 
 use super::files::{metadata, FileInfo, FileKind};
-use super::location::{Location, RemoteUrl};
-use super::store::{store_of, RangeRead};
+use super::kept::open_object;
+use super::location::Location;
+use super::store::RangeRead;
 use gristmill_core::lfs::{is_lfs_pointer, LFS_HINT, LFS_POINTER, MAX_LFS_POINTER_BYTES};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, FileStamp, Outcome};
@@ -14,6 +15,7 @@ use rustix::fs::{Mode, OFlags};
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -71,17 +73,28 @@ pub fn open_read(path: &Path) -> Outcome<ReadFile> {
     }
 }
 
+/// Like [`open_read`], for a part that is read in order; it may end after the file. Of an object, only this part is fetched ahead.
+pub fn open_part(path: &Path, part: Range<u64>) -> Outcome<ReadFile> {
+    match Location::of(path) {
+        Location::Remote(url) if part != (0..u64::MAX) => {
+            pause();
+            read_file(path, open_object(path, &url, Some(part)))
+        }
+        _ => open_read(path),
+    }
+}
+
 /// Like [`open_read`], but also opens a Git LFS pointer.
 pub fn open_any(path: &Path) -> Outcome<ReadFile> {
     pause();
     match Location::of(path) {
         Location::Local(path) => open_local(path),
-        Location::Remote(url) => open_object(path, &url),
+        Location::Remote(url) => read_file(path, open_object(path, &url, None)),
     }
 }
 
-fn open_object(path: &Path, url: &RemoteUrl<'_>) -> Outcome<ReadFile> {
-    match store_of(url).and_then(|store| store.open(url)) {
+fn read_file(path: &Path, opened: io::Result<(FileInfo, Box<dyn RangeRead>)>) -> Outcome<ReadFile> {
+    match opened {
         Ok((info, object)) => Ok(ReadFile { source: Source::Remote(object), path: path.to_owned(), info }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => match metadata(path) {
             Ok(info) if info.is_dir() => Err(not_regular(path, info.kind.noun())),

@@ -8,6 +8,7 @@ use super::read::ReadFile;
 use gristmill_core::{Failure, FileStamp, Outcome};
 use std::collections::HashMap;
 use std::io;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -92,6 +93,12 @@ pub trait Store: Send + Sync {
 
     /// Opens an object for reading by ranges, all of one version.
     fn open(&self, url: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)>;
+
+    /// Opens an object of which a part is read in order. The part may end after the object.
+    fn open_part(&self, url: &RemoteUrl<'_>, part: Range<u64>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
+        let _ = part;
+        self.open(url)
+    }
 
     /// Puts an object, which is visible only as a whole, and replaces one that is there. Returns whether the condition held; if not, nothing
     /// has changed.

@@ -8,6 +8,21 @@ use super::HELD_LINE;
 use crate::source::documents::{Damage, Position, TextFile};
 use gristmill_core::{Cancel, Outcome};
 
+/// The lines of a file that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DocumentRange {
+    /// Where the first one begins.
+    pub from: Position,
+    /// Offset in the unpacked file before which the last one begins. More is read if it is wanted.
+    pub to: u64,
+}
+
+impl From<Position> for DocumentRange {
+    fn from(from: Position) -> Self {
+        Self { from, to: u64::MAX }
+    }
+}
+
 /// Reads the lines or rows of one file, in order. A row counts as a line.
 pub enum Documents {
     /// Of a file of lines.
@@ -24,11 +39,11 @@ impl Documents {
     pub fn open(
         file: &TextFile,
         text_key: &str,
-        from: Position,
+        range: impl Into<DocumentRange>,
         spool: Box<dyn Spool>,
         cancel: &Cancel,
     ) -> Outcome<Self> {
-        Self::open_holding(file, text_key, from, spool, HELD_LINE, cancel)
+        Self::open_holding(file, text_key, range, spool, HELD_LINE, cancel)
     }
 
     /// Like [`open`](Self::open), with another limit for lines that are held: the result for a line is the same, except for the limits of
@@ -36,15 +51,16 @@ impl Documents {
     pub fn open_holding(
         file: &TextFile,
         text_key: &str,
-        from: Position,
+        range: impl Into<DocumentRange>,
         spool: Box<dyn Spool>,
         held_line: usize,
         cancel: &Cancel,
     ) -> Outcome<Self> {
+        let range = range.into();
         Ok(match file.source.is_table() {
-            true => Self::Rows(Box::new(RowDocuments::open(file, text_key, from, cancel)?)),
+            true => Self::Rows(Box::new(RowDocuments::open(file, text_key, range.from, cancel)?)),
             false => {
-                Self::Lines(Box::new(LineDocuments::open_holding(file, text_key, from, spool, held_line, cancel)?))
+                Self::Lines(Box::new(LineDocuments::open_holding(file, text_key, range, spool, held_line, cancel)?))
             }
         })
     }

@@ -1,5 +1,6 @@
 //! Sequential reading of the lines of one file of lines.
 
+use super::documents::DocumentRange;
 use super::long::{LongLine, LongLineBytes, Spool};
 use super::record::{judged, Body, Kind, Record, SkippedLine, HALF};
 use super::MAX_NESTED_BYTES;
@@ -8,7 +9,7 @@ use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_pycompat::json_fields::Fields;
 use gristmill_pycompat::json_pieces::LineJudge;
 use gristmill_pycompat::json_walk::Kind as JsonKind;
-use gristmill_storage::read::{open_read, ReadFile};
+use gristmill_storage::read::{open_part, ReadFile};
 use memchr::memchr;
 use std::sync::Arc;
 
@@ -50,14 +51,15 @@ impl LineDocuments {
     pub fn open_holding(
         file: &TextFile,
         text_key: &str,
-        from: Position,
+        DocumentRange { from, to }: DocumentRange,
         spool: Box<dyn Spool>,
         held_line: usize,
         cancel: &Cancel,
     ) -> Outcome<Self> {
-        let source = Arc::new(open_read(&file.path)?);
-        let mut input = Unpacked::new(Arc::clone(&source), file.packing)?.uncapped();
         let is_plain = file.packing.is_plain();
+        let part = if is_plain { from.offset..to } else { 0..u64::MAX };
+        let source = Arc::new(open_part(&file.path, part)?);
+        let mut input = Unpacked::new(Arc::clone(&source), file.packing)?.uncapped();
         if is_plain {
             input.seek(from.offset);
         }

@@ -13,7 +13,7 @@ mod record;
 mod row_documents;
 
 pub use crate::source::documents::{Damage, Listing, Position, TextFile};
-pub use documents::Documents;
+pub use documents::{DocumentRange, Documents};
 pub use lines::{line_around, line_from, lines_before};
 pub use list::{known_file, list, HUB_RULES};
 pub use long::{LongLine, Spool};

@@ -8,6 +8,7 @@ use crate::job::journal::{DoneUnit, Journal, SpoolDigest};
 use crate::job::task::TaskContext;
 use gristmill_core::{DedupPlan, Failure, FileStamp, Outcome};
 use gristmill_dedup::Rule;
+use gristmill_storage::kept::KeptReads;
 use serde::de::DeserializeOwned;
 use serde::Serialize;
 use std::sync::Arc;
@@ -31,6 +32,8 @@ pub(super) struct Job<'a> {
     /// Bytes for the cache of what was found in text on scratch.
     pub(super) known_bytes: u64,
     pub(super) journal: Journal,
+    /// Ends with the run.
+    pub(super) _kept: KeptReads,
 }
 
 impl Job<'_> {

@@ -23,6 +23,7 @@ use gristmill_data::source::documents::DocumentFields;
 use gristmill_dedup::Rule;
 use gristmill_storage::files;
 use gristmill_storage::fs::PRIVATE_FOLDER;
+use gristmill_storage::kept::KeptReads;
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::publish::{recover as recover_publish, recover_at_start, write_file};
 use gristmill_storage::space;
@@ -243,7 +244,10 @@ impl<'a> Opened<'a> {
         let lists = division.lists(&rule, bytes, text_bytes, &memory).min(memory.piles / 2);
         let budget = Budget::new(memory.piles - known_bytes - lists);
         let (plan, layout, inputs) = (self.plan, &self.layout, &self.inputs);
-        Ok(Job { context, plan, layout, inputs, rule, memory, division, budget, known_bytes, journal })
+        // All text is read twice.
+        let files = inputs.files.iter().map(|file| (file.path.as_path(), file.bytes));
+        let kept = KeptReads::begin(&self.layout.scratch, needed, files)?;
+        Ok(Job { context, plan, layout, inputs, rule, memory, division, budget, known_bytes, journal, _kept: kept })
     }
 
     /// Refuses a run that is certain to exceed the scratch space, and warns of one that may exceed it.

@@ -6,7 +6,7 @@ use crate::engine::dedup::original::{IndexedDocument, IndexedDocuments};
 use crate::engine::dedup::write_back::{LineResult, Pieces, WriteBack};
 use gristmill_core::{Cancel, Outcome, Problem};
 use gristmill_data::formats::bsade::{Range, Shard};
-use gristmill_data::source::dedup::{Body, Documents, Kind, Position, Record, Spool, TextFile};
+use gristmill_data::source::dedup::{Body, DocumentRange, Documents, Kind, Position, Record, Spool, TextFile};
 use gristmill_pycompat::json_text::escapes;
 
 /// One line from any source.
@@ -174,7 +174,7 @@ pub(super) fn each_noted_line(
         }
         return Ok(None);
     }
-    let mut documents = match Documents::open(file, text_key, stretch.from, spool, cancel) {
+    let mut documents = match Documents::open(file, text_key, DocumentRange { from: stretch.from, to: stretch.to }, spool, cancel) {
         // The file existed when it was found.
         Err(failure) if failure.is_missing() => return Err(inputs.check_unchanged().err().unwrap_or(failure)),
         documents => documents?,

@@ -27,6 +27,9 @@ const MAX_READ_BYTES: u64 = 1 << 20;
 const MAX_TOTAL_BYTES: u64 = 64 << 20;
 /// Bytes of the first request to an object, if the one before it was read in order.
 const FIRST_BYTES: u64 = 2 << 20;
+/// Bytes of the first request for a part that is read in order, and the bytes that are fetched ahead of its reader from then on.
+const FIRST_PART_BYTES: u64 = 4 << 20;
+const PART_WINDOW_BYTES: u64 = 8 << 20;
 /// Readers in order that are distinguished in one object.
 const MAX_STREAMS: usize = 8;
 /// Time after which a block that failed is fetched again.
@@ -179,6 +182,18 @@ struct Stream {
     fetched: u64,
     /// Bytes to fetch ahead.
     window: u64,
+    /// Offset after which nothing is fetched ahead.
+    end: u64,
+}
+
+/// Returns the range of the first request to an object of which a part is read in order: with what may follow of the last line of a part.
+pub(super) fn first_of_part(part: &Range<u64>) -> Range<u64> {
+    let start = part.start - part.start % BLOCK_UNIT;
+    start..end_of_part(part.end).min(start + FIRST_PART_BYTES)
+}
+
+fn end_of_part(end: u64) -> u64 {
+    (end.min(u64::MAX / 2) + BLOCK_UNIT / 2).next_multiple_of(BLOCK_UNIT)
 }
 
 impl BlockReader {
@@ -192,6 +207,21 @@ impl BlockReader {
         let blocks = Blocks { bytes, state: Mutex::new(state), changed: Condvar::new() };
         READERS.fetch_add(1, Ordering::Relaxed);
         Self { source, blocks: Arc::new(blocks), first: None }
+    }
+
+    /// Opens an object of which a part is read in order. `first` are the bytes of [`first_of_part`].
+    pub(super) fn of_part(source: Box<dyn FetchRange>, bytes: u64, part: &Range<u64>, first: Vec<u8>) -> Self {
+        let reader = Self::new(source, bytes, Vec::new());
+        let start = first_of_part(part).start;
+        let fetched = start + first.len() as u64;
+        let mut state = reader.blocks.lock();
+        if !first.is_empty() {
+            state.insert(start..fetched).content = Content::Ready(Arc::new(first));
+        }
+        let (window, end) = (PART_WINDOW_BYTES, end_of_part(part.end).min(bytes));
+        state.streams.push_back(Stream { start: part.start, next: part.start, fetched, window, end });
+        drop(state);
+        reader
     }
 
     /// Lets the first requests to other objects depend on how this one is read.
@@ -355,7 +385,12 @@ impl BlockState {
         let known = self.streams.iter().rposition(is_next).and_then(|at| self.streams.remove(at));
         let is_new = known.is_none();
         let expects_order = read.start == 0 && !self.expects_jumps;
-        let mut stream = known.unwrap_or(Stream { start: read.start, next: 0, fetched: 0, window: 0 });
+        let mut stream =
+            known.unwrap_or(Stream { start: read.start, next: 0, fetched: 0, window: 0, end: u64::MAX });
+        if read.start >= stream.end {
+            // It reads on after its part.
+            (stream.window, stream.end) = (0, u64::MAX);
+        }
         let window = match stream.window {
             // What is read from the beginning is expected to be read in order.
             0 if is_new && !expects_order => 0,
@@ -366,12 +401,13 @@ impl BlockState {
         stream.next = read.end;
         let end = read.end.next_multiple_of(BLOCK_UNIT);
         let mut ahead = end..end;
-        if read.end + stream.window / 2 >= stream.fetched && stream.fetched < size {
+        let last = size.min(stream.end);
+        if read.end + stream.window / 2 >= stream.fetched && stream.fetched < last {
             stream.window = window;
             // What another one reads in order is not fetched twice.
             let others = self.streams.iter().filter(|other| other.window > 0 && other.start > read.end);
             let border = others.map(|other| other.start).min().unwrap_or(size);
-            ahead.end = (read.end + window).min(border);
+            ahead.end = (read.end + window).min(border).min(last);
             stream.fetched = stream.fetched.max(ahead.end.next_multiple_of(BLOCK_UNIT));
         }
         if self.streams.len() == MAX_STREAMS {

@@ -78,6 +78,33 @@ fn bytes_that_are_read_in_order_are_fetched_once_and_ahead() {
 }
 
 #[test]
+fn of_a_part_little_more_than_the_part_is_fetched() {
+    let bytes = content((40 << 20) + 17);
+    let size = bytes.len() as u64;
+    for part in [100..3_000_000, (9 << 20) + 1..(30 << 20) + 5, 39 << 20..u64::MAX, size - 1..size, size..u64::MAX] {
+        let (source, ranges) = StringSource::new(&bytes, None);
+        let first = first_of_part(&part);
+        let known = bytes[first.start.min(size) as usize..first.end.min(size) as usize].to_vec();
+        let reader = BlockReader::of_part(Box::new(source), size, &part, known);
+        let (mut at, end) = (part.start, part.end.min(size));
+        while at < end {
+            let count = (128 << 10).min(end - at);
+            assert_eq!(read(&reader, at, count as usize), bytes[at as usize..(at + count) as usize]);
+            at += count;
+        }
+        let fetched: u64 = ranges.lock().unwrap().iter().map(|range| range.end - range.start).sum();
+        let all = fetched + first.end.min(size) - first.start.min(size);
+        assert!(all <= end - part.start + 3 * BLOCK_UNIT, "{part:?}: {all}");
+        assert!(ranges.lock().unwrap().len() <= 3, "{part:?}: {:?}", ranges.lock().unwrap());
+        // The end of the last line, and what follows if it is read on.
+        for at in (end..size.min(end + (1 << 20))).step_by(4000) {
+            let count = (4000).min(size - at);
+            assert_eq!(read(&reader, at, count as usize), bytes[at as usize..(at + count) as usize]);
+        }
+    }
+}
+
+#[test]
 fn random_reads_fetch_what_they_need() {
     let bytes = content(8 << 20);
     let (source, ranges) = StringSource::new(&bytes, None);
@@ -146,11 +173,18 @@ proptest! {
         reads in prop::collection::vec((any::<u32>(), 0usize..300_000, any::<bool>()), 1..40),
         threads in 1usize..4,
         alone in any::<u64>(),
+        part in prop::option::of((any::<u32>(), any::<u32>())),
     ) {
         let bytes = content(size);
         let (source, _) = StringSource::new(&bytes, None);
         let source = StringSource { unit: 1, ..source };
-        let reader = BlockReader::new(Box::new(source), size as u64, Vec::new());
+        let reader = match part {
+            None => BlockReader::new(Box::new(source), size as u64, Vec::new()),
+            Some((from, bytes)) => {
+                let from = u64::from(from) % size as u64;
+                BlockReader::of_part(Box::new(source), size as u64, &(from..from + u64::from(bytes)), Vec::new())
+            }
+        };
         std::thread::scope(|scope| {
             for thread in 0..threads {
                 let (reader, bytes, reads) = (&reader, &bytes, &reads);

@@ -24,6 +24,7 @@ use gristmill_core::{Failure, Outcome, Subject};
 use profile::Target;
 use std::collections::HashMap;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -170,6 +171,11 @@ impl Store for MscStore {
     fn open(&self, url: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
         let inner = self.inner(url);
         inner.store.open(&inner.url())
+    }
+
+    fn open_part(&self, url: &RemoteUrl<'_>, part: Range<u64>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
+        let inner = self.inner(url);
+        inner.store.open_part(&inner.url(), part)
     }
 
     fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool> {

@@ -28,7 +28,7 @@ use super::super::store::{
     Condition, Content, RangeRead, Scheme, Store, StoreEntry, StoreGuards, StoreSettings, TakeEntry, UnfinishedUpload,
     WatchBytes,
 };
-use super::blocks::{BlockReader, FirstRequest};
+use super::blocks::{first_of_part, BlockReader, FirstRequest};
 use super::environment::Environment;
 use super::msc;
 use super::network::{Answer, Network, Pending};
@@ -46,6 +46,7 @@ use reqwest::Method;
 pub(super) use s3_settings::S3Settings;
 use std::collections::HashMap;
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -197,9 +198,35 @@ impl S3Store {
         Err(self.explain(&refusal, Action::List, ""))
     }
 
-    /// Opens an object with a request for its beginning. `etag`: the version that it has to have.
-    fn begin(&self, key: &str, etag: Option<String>) -> io::Result<Result<(ObjectVersion, Vec<u8>), Refusal>> {
-        let refusal = match self.ask(get_range(key, 0..self.first.bytes(), etag))? {
+    /// Opens an object with a request for some of its bytes.
+    fn open_at(&self, key: &str, first: &Range<u64>) -> io::Result<(ObjectVersion, ObjectSource, Vec<u8>)> {
+        let known = self.known_version(key).map(|version| plain_etag(&version.etag).to_owned());
+        let known = known.filter(|etag| !etag.is_empty());
+        let is_known = known.is_some();
+        let mut opened = self.begin(key, first, known)?;
+        if is_known && matches!(&opened, Err(refusal) if refusal.status == 412) {
+            opened = self.begin(key, first, None)?;
+        }
+        match opened {
+            Ok((version, bytes)) => {
+                self.remember(key, &version);
+                let client = Arc::clone(&self.client);
+                let source = ObjectSource { client, key: key.to_owned(), version: version.clone() };
+                Ok((version, source, bytes))
+            }
+            Err(refusal) if refusal.is_missing_object() => Err(io::ErrorKind::NotFound.into()),
+            Err(refusal) => Err(self.explain(&refusal, Action::Read, key)),
+        }
+    }
+
+    /// Opens an object with a request for some of its bytes. `etag`: the version that it has to have.
+    fn begin(
+        &self,
+        key: &str,
+        first: &Range<u64>,
+        etag: Option<String>,
+    ) -> io::Result<Result<(ObjectVersion, Vec<u8>), Refusal>> {
+        let refusal = match self.ask(get_range(key, first.clone(), etag))? {
             Ok(answer) => {
                 let version = ObjectVersion::of(&answer.headers, answer.total, answer.version);
                 return Ok(Ok((version, answer.body)));
@@ -207,9 +234,9 @@ impl S3Store {
             Err(refusal) if refusal.status != 416 => return Ok(Err(refusal)),
             Err(refusal) => refusal,
         };
-        // An empty object has no range that could be read.
+        // A range that begins at the end of the object cannot be read.
         Ok(match self.head(key)? {
-            Ok(version) if version.bytes == 0 => Ok((version, Vec::new())),
+            Ok(version) if version.bytes <= first.start => Ok((version, Vec::new())),
             Ok(_) => Err(refusal),
             Err(refusal) => Err(refusal),
         })
@@ -291,27 +318,15 @@ impl Store for S3Store {
     }
 
     fn open(&self, url: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
-        let key = url.key;
-        let known = self.known_version(key).map(|version| plain_etag(&version.etag).to_owned());
-        let known = known.filter(|etag| !etag.is_empty());
-        let is_known = known.is_some();
-        let mut opened = self.begin(key, known)?;
-        if is_known && matches!(&opened, Err(refusal) if refusal.status == 412) {
-            opened = self.begin(key, None)?;
-        }
-        match opened {
-            Ok((version, first)) => {
-                self.remember(key, &version);
-                let info = version.info();
-                let source = ObjectSource { client: Arc::clone(&self.client), key: key.to_owned(), version };
-                let reader = BlockReader::new(Box::new(source), info.len(), first).with_first(&self.first);
-                Ok((info, Box::new(reader)))
-            }
-            Err(refusal) if refusal.is_missing_object() => Err(io::ErrorKind::NotFound.into()),
-            Err(refusal) => Err(self.explain(&refusal, Action::Read, key)),
-        }
+        let (version, source, first) = self.open_at(url.key, &(0..self.first.bytes()))?;
+        let reader = BlockReader::new(Box::new(source), version.bytes, first).with_first(&self.first);
+        Ok((version.info(), Box::new(reader)))
     }
 
+    fn open_part(&self, url: &RemoteUrl<'_>, part: Range<u64>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
+        let (version, source, first) = self.open_at(url.key, &first_of_part(&part))?;
+        Ok((version.info(), Box::new(BlockReader::of_part(Box::new(source), version.bytes, &part, first))))
+    }
     fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool> {
         let put = self.put_object(url.key, content, condition);
         self.forget(url.key);
