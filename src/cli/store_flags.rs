@@ -2,7 +2,7 @@
 
 use clap::Args;
 use gristmill_core::text::shell_quote;
-use gristmill_storage::remote::{set_remote_settings, RemoteSettings};
+use gristmill_storage::remote::{set_remote_settings, NewObjects, RemoteSettings};
 
 /// Settings of the stores that paths of a command lead to; the environment and the files of a store's own tools have the others.
 #[derive(Args, Clone, Debug)]
@@ -26,6 +26,18 @@ pub struct StoreFlags {
     /// Requests at once, at most [default: 64]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub connections: Option<u16>,
+    /// Storage class of new objects
+    #[arg(long, global = true, value_name = "NAME")]
+    pub storage_class: Option<String>,
+    /// Encryption of new objects by the store
+    #[arg(long, global = true, value_name = "KIND", value_parser = ["AES256", "aws:kms", "aws:kms:dsse"])]
+    pub sse: Option<String>,
+    /// Key of the encryption
+    #[arg(long, global = true, value_name = "KEY")]
+    pub sse_kms_key_id: Option<String>,
+    /// Access to new objects, as bucket-owner-full-control
+    #[arg(long, global = true, value_name = "NAME")]
+    pub acl: Option<String>,
 }
 
 impl StoreFlags {
@@ -43,6 +55,10 @@ impl StoreFlags {
             switch("--anonymous", self.anonymous),
             switch("--request-payer", self.request_payer.is_some()),
             value("--connections", &connections),
+            value("--storage-class", &self.storage_class),
+            value("--sse", &self.sse),
+            value("--sse-kms-key-id", &self.sse_kms_key_id),
+            value("--acl", &self.acl),
         ]
         .into_iter()
         .flatten()
@@ -59,6 +75,12 @@ impl StoreFlags {
             anonymous: self.anonymous,
             request_payer: self.request_payer.is_some(),
             connections: self.connections.map_or(usual.connections, usize::from),
+            new_objects: NewObjects {
+                storage_class: self.storage_class.clone(),
+                sse: self.sse.clone(),
+                sse_kms_key_id: self.sse_kms_key_id.clone(),
+                acl: self.acl.clone(),
+            },
         });
     }
 }

@@ -3,7 +3,8 @@
 use super::screen::UiEnv;
 use super::widgets::TextField;
 use super::work::Latest;
-use gristmill_storage::files;
+use gristmill_storage::files::{self, FolderEntry};
+use gristmill_storage::location::is_remote;
 use std::path::{Path, PathBuf};
 
 /// Maximum number of folder entries read for a completion.
@@ -50,7 +51,10 @@ fn rest_of_path(base: &Path, typed: &str) -> Option<String> {
         return None;
     }
     let home = folder.strip_prefix("~/").and_then(|rest| Some(PathBuf::from(std::env::var_os("HOME")?).join(rest)));
-    let folder = home.unwrap_or_else(|| Path::new(".").join(base).join(folder));
+    let folder = match is_remote(Path::new(folder)) {
+        true => PathBuf::from(folder),
+        false => home.unwrap_or_else(|| Path::new(".").join(base).join(folder)),
+    };
     let mut common: Option<String> = None;
     for entry in files::read_dir(&folder).ok()?.take(MAX_ENTRIES).flatten() {
         let Some(rest) = entry.file_name().to_str().and_then(|name| name.strip_prefix(start)) else { continue };
@@ -60,12 +64,16 @@ fn rest_of_path(base: &Path, typed: &str) -> Option<String> {
         common = Some(match common {
             Some(common) => common.chars().zip(rest.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect(),
             // Ends of names count: `a` and `ab` have only `a` in common.
-            None if files::is_dir(entry.path()) => format!("{rest}/"),
+            None if is_folder(&entry) => format!("{rest}/"),
             None => rest.to_owned(),
         });
     }
     // For a complete name only the slash would remain, which is one key.
     common.filter(|rest| !rest.is_empty() && rest != "/")
+}
+
+fn is_folder(entry: &FolderEntry) -> bool {
+    entry.kind().is_dir() || entry.kind().is_symlink() && files::is_dir(entry.path())
 }
 
 #[cfg(test)]
@@ -104,6 +112,11 @@ mod tests {
         // Relative to the current folder, which tests share: the package.
         assert_eq!(rest_of_path(Path::new(""), "Cargo.t").as_deref(), Some("oml"));
         assert_eq!(rest_of_path(Path::new(""), "src/li").as_deref(), Some("b.rs"));
+        for name in ["completer/token.json", "completer/web/a"] {
+            gristmill_storage::memory_store::put(&Path::new("mem://bucket").join(name), b"");
+        }
+        assert_eq!(rest("mem://bucket/completer/to").as_deref(), Some("ken.json"));
+        assert_eq!(rest("mem://bucket/completer/w").as_deref(), Some("eb/"));
         let absolute = format!("{}/so", folder.path().display());
         assert_eq!(rest_of_path(Path::new("/"), &absolute).as_deref(), Some("lo.txt"));
     }

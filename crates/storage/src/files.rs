@@ -6,7 +6,7 @@ use super::location::{is_above_buckets, is_plain_key, is_remote, Location, Remot
 use super::read::pause;
 use super::store::store_of;
 use gristmill_core::shard::OBJECT_INODE;
-use gristmill_core::FileStamp;
+use gristmill_core::{Failure, FileStamp, Subject};
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io;
@@ -172,6 +172,9 @@ pub fn symlink_metadata(path: impl AsRef<Path>) -> io::Result<FileInfo> {
 
 fn remote_metadata(url: &RemoteUrl<'_>) -> io::Result<FileInfo> {
     pause();
+    if url.bucket.is_empty() && url.key.is_empty() {
+        return Ok(FileInfo::of_prefix());
+    }
     store_of(url)?.info(url)?.ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
@@ -334,7 +337,7 @@ impl FolderEntry {
     }
 }
 
-/// Lists a folder, in no certain order. Objects whose key cannot be a path are left out.
+/// Lists a folder, in no certain order; of `SCHEME://`, the buckets. Objects whose key cannot be a path are left out.
 pub fn read_dir(folder: impl AsRef<Path>) -> io::Result<Box<dyn Iterator<Item = io::Result<FolderEntry>>>> {
     match Location::of(folder.as_ref()) {
         Location::Local(folder) => {
@@ -351,6 +354,18 @@ pub fn read_dir(folder: impl AsRef<Path>) -> io::Result<Box<dyn Iterator<Item = 
     }
 }
 
+/// Lists the buckets of a store.
+fn buckets(url: &RemoteUrl<'_>) -> io::Result<Vec<FolderEntry>> {
+    let Some(list) = url.scheme.buckets else {
+        let why = format!("the buckets of {}:// cannot be listed", url.scheme.name);
+        let failure = Failure::usage("reading the folder", why).on(Subject::path(url.to_path()));
+        return Err(failure.with_hint(format!("name one: {}://BUCKET", url.scheme.name)).into_io());
+    };
+    let (root, info) = (url.to_path(), FileInfo::of_prefix());
+    let names = list()?.into_iter().filter(|name| is_plain_key(name) && !name.contains('/'));
+    Ok(names.map(|name| FolderEntry { path: root.join(name), kind: info.kind, info: Some(info) }).collect())
+}
+
 /// Lists what is below a prefix. Keys that cannot be a path are added to `invalid`.
 ///
 /// # Errors
@@ -362,6 +377,9 @@ pub(crate) fn remote_entries(
 ) -> io::Result<Vec<FolderEntry>> {
     pause();
     let mut entries = Vec::new();
+    if url.bucket.is_empty() && url.key.is_empty() {
+        return buckets(url);
+    }
     let store = store_of(url)?;
     store.list(url, recursive, &mut |entry| {
         match is_plain_key(&entry.key) {

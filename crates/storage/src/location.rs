@@ -101,6 +101,16 @@ pub fn is_bucket(path: &Path) -> bool {
     RemoteUrl::parse(path).is_some_and(|url| url.key.is_empty())
 }
 
+/// Whether a path is the address of all buckets of a store, `SCHEME://`.
+pub fn is_store_root(path: &Path) -> bool {
+    RemoteUrl::parse(path).is_some_and(|url| url.bucket.is_empty() && url.key.is_empty())
+}
+
+/// Returns the address of all buckets of the store that a path leads to.
+pub fn store_root(path: &Path) -> Option<PathBuf> {
+    RemoteUrl::parse(path).map(|url| PathBuf::from(format!("{}://", url.scheme.name)))
+}
+
 /// Whether a path is what is left of an address above its bucket, `SCHEME:`, which is no folder.
 pub fn is_above_buckets(path: &Path) -> bool {
     let scheme_name = path.as_os_str().as_encoded_bytes().strip_suffix(b":");
@@ -142,6 +152,8 @@ mod tests {
         assert_eq!(RemoteUrl::parse(root).unwrap().with_key("x"), Path::new("mem://bucket/x"));
         assert!(is_above_buckets(Path::new("mem://bucket").parent().unwrap()));
         assert!(!is_above_buckets(root) && !is_above_buckets(Path::new("a:")) && !is_above_buckets(Path::new("mem")));
+        assert_eq!(store_root(root).unwrap(), Path::new("mem://"));
+        assert!(is_store_root(Path::new("mem://")) && !is_store_root(Path::new("mem://b")));
         assert!(is_plain_key("a/b c/\u{e4}"));
         for odd in ["", "a//b", "/a", "a/", "./a", "a/../b", "a\0"] {
             assert!(!is_plain_key(odd), "{odd:?}");

@@ -3,7 +3,7 @@
 use super::files::FileInfo;
 use super::location::{check_object_address, RemoteUrl};
 use super::store::{Condition, Content, RangeRead, Scheme, Store, StoreEntry, TakeEntry};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -17,6 +17,11 @@ pub(super) const SCHEME: Scheme = Scheme {
     is_writable: true,
     check_address: check_object_address,
     title: "memory",
+    buckets: Some(|| {
+        let objects = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let names: BTreeSet<String> = objects.keys().map(|(bucket, _)| bucket.clone()).collect();
+        Ok(names.into_iter().collect())
+    }),
     open: |url| Ok(Arc::new(MemoryStore { bucket: url.bucket.to_owned() })),
 };
 

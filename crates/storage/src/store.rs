@@ -27,6 +27,8 @@ pub struct Scheme {
     pub check_address: fn(&str) -> Outcome<String>,
     /// Name of the kind, in messages.
     pub title: &'static str,
+    /// Lists the names of the buckets, or of what is in their place in addresses; `None` if that is not possible.
+    pub buckets: Option<fn() -> io::Result<Vec<String>>>,
     /// Connects to the store of an address. Nothing is asked before it is used.
     pub open: fn(&RemoteUrl<'_>) -> Outcome<Arc<dyn Store>>,
 }

@@ -57,5 +57,5 @@ pub use hub::{is_partial, Hub, Revision, Transfer};
 #[cfg(feature = "remote")]
 pub use settings::HubSettings;
 #[cfg(feature = "remote")]
-pub use store_settings::{set_remote_settings, RemoteSettings};
+pub use store_settings::{set_remote_settings, NewObjects, RemoteSettings};
 pub use url::{address_of, dataset_of, is_hub_url, RepositoryKind, RepositoryUrl};

@@ -20,6 +20,21 @@ pub struct RemoteSettings {
     pub request_payer: bool,
     /// Requests that a host gets at once, at most.
     pub connections: usize,
+    /// How objects are made.
+    pub new_objects: NewObjects,
+}
+
+/// What objects are made with, in the words of the store; nothing: what the bucket sets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewObjects {
+    /// Storage class.
+    pub storage_class: Option<String>,
+    /// Encryption by the store.
+    pub sse: Option<String>,
+    /// Key of the encryption.
+    pub sse_kms_key_id: Option<String>,
+    /// Access that others have.
+    pub acl: Option<String>,
 }
 
 impl Default for RemoteSettings {
@@ -31,6 +46,7 @@ impl Default for RemoteSettings {
             anonymous: false,
             request_payer: false,
             connections: DEFAULT_CONNECTIONS,
+            new_objects: NewObjects::default(),
         }
     }
 }

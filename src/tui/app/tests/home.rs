@@ -278,6 +278,8 @@ fn an_address_in_the_filter_lists_a_store() {
     stage.keys("enter").assert_shows("sets/");
     stage.keys("right").assert_shows("words.jsonl");
     stage.assert_shows("coco/");
-    // Above the bucket is the folder from before.
-    stage.keys("left left").assert_shows("corpus.jsonl");
+    // Above the bucket are all buckets, and above them is the folder from before.
+    stage.keys("left left").assert_shows("home/");
+    stage.keys("left").assert_shows("corpus.jsonl");
+    stage.keys("/").type_text("mem://").keys("enter").assert_shows("home/");
 }

@@ -24,7 +24,7 @@ use crate::tui::widgets::{Gesture, ListState, Places, TextField};
 use crate::tui::work::{Latest, Stream};
 use gristmill_ops::job::unfinished;
 use gristmill_storage::files;
-use gristmill_storage::location::{is_bucket, is_remote, RemoteUrl};
+use gristmill_storage::location::{is_bucket, is_remote, is_store_root, store_root, RemoteUrl};
 use gristmill_storage::remote::is_hub_url;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
@@ -234,10 +234,12 @@ impl Home {
             return self.go(PaneContent::Folder(dir), None);
         }
         let here = self.folder().to_owned();
-        if is_bucket(&here) {
-            // Above a bucket is the folder that was listed before.
+        if is_store_root(&here) {
+            // Above a store is the folder that was listed before.
             let local = self.local.clone();
             self.go(PaneContent::Folder(local), None);
+        } else if let Some(store) = store_root(&here).filter(|_| is_bucket(&here)) {
+            self.go(PaneContent::Folder(store), Some(here));
         } else if let Some(parent) = here.parent() {
             self.go(PaneContent::Folder(parent.to_owned()), Some(here.clone()));
         }
@@ -302,7 +304,11 @@ impl Home {
                     return vec![Effect::Push(fetch::open(address, &self.env))];
                 }
                 if let Some(url) = RemoteUrl::parse(Path::new(&address)) {
-                    match (url.scheme.check_address)(&address) {
+                    let checked = match url.bucket.is_empty() {
+                        true => Ok(address.clone()),
+                        false => (url.scheme.check_address)(&address),
+                    };
+                    match checked {
                         Ok(path) => self.go(PaneContent::Folder(files::without_slash(Path::new(&path))), None),
                         Err(failure) => return vec![Effect::failure(&failure)],
                     }

@@ -24,6 +24,8 @@ pub(crate) const SCHEME: Scheme = Scheme {
     is_writable: true,
     check_address: msc::check_mapped,
     title: "Google Cloud Storage",
+    // That needs the name of a project.
+    buckets: None,
     open,
 };
 pub(crate) const ALIAS: Scheme = Scheme { name: "gcs", is_hidden: true, ..SCHEME };

@@ -125,6 +125,10 @@ impl MscConfig {
     }
 
     /// Whether there is a profile of a name.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.profiles.keys().map(String::as_str)
+    }
+
     pub(super) fn has(&self, name: &str) -> bool {
         self.profiles.contains_key(name)
     }

@@ -36,6 +36,7 @@ pub(crate) const SCHEME: Scheme = Scheme {
     is_writable: true,
     check_address: |text| check(text, &target_of_process),
     title: "profiles of multi-storage-client",
+    buckets: Some(|| profiles_of_process().map_err(Failure::into_io)),
     open: |url| match target_of_process(url.bucket)? {
         Target::Bucket(settings, base) => {
             let context = settings.context(Network::of_process()?, Environment::of_process())?;
@@ -53,6 +54,12 @@ const FILESYSTEM_PROFILES: [&str; 2] = ["__filesystem__", "default"];
 fn config_of_process() -> Outcome<&'static MscConfig> {
     static CONFIG: OnceLock<Outcome<MscConfig>> = OnceLock::new();
     CONFIG.get_or_init(|| MscConfig::read(&Environment::of_process())).as_ref().map_err(Failure::clone)
+}
+
+/// Returns the names of the profiles that are no folders of this machine.
+fn profiles_of_process() -> Outcome<Vec<String>> {
+    let names = config_of_process()?.names();
+    Ok(names.filter(|name| !matches!(target_of_process(name), Ok(Target::Local(_)))).map(str::to_owned).collect())
 }
 
 fn target_of_process(name: &str) -> Outcome<Target> {

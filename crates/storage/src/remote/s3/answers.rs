@@ -106,6 +106,17 @@ pub(super) fn parse_uploads(xml: &[u8]) -> Option<UploadPage> {
     Some(page)
 }
 
+/// Parses the list of all buckets; `None` if it is none.
+pub(super) fn parse_buckets(xml: &[u8]) -> Option<Vec<String>> {
+    let mut buckets = Vec::new();
+    walk(xml, &mut |path, text| {
+        if matches!(path, [.., of, bucket, name] if of == "Buckets" && bucket == "Bucket" && name == "Name") {
+            buckets.push(text.trim().to_owned());
+        }
+    })?;
+    Some(buckets)
+}
+
 /// Returns the sum of the numbers in the elements of a name; `None` if there are more on another page.
 pub(super) fn sum_of(xml: &[u8], name: &str) -> Option<u64> {
     let (mut sum, mut is_truncated) = (0_u64, false);

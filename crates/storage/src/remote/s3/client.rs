@@ -4,6 +4,7 @@ use super::super::super::store::Condition;
 use super::super::environment::Environment;
 use super::super::network::{Answer, Network, RangeCall, RangeResult, Reply, MAX_ANSWER_BYTES};
 use super::super::retry::Setback;
+use super::super::store_settings::remote_settings;
 use super::config::{S3Config, FIRST_REGION};
 use super::credentials::CredentialChain;
 use super::keys::{CurrentKeys, FindKeys, Keys};
@@ -55,7 +56,7 @@ impl S3Context {
         is_anonymous: bool,
         tokens: Box<dyn FindKeys>,
     ) -> Outcome<Self> {
-        let config = S3Config::of_google(usual, endpoint, is_anonymous)?;
+        let config = S3Config::of_google(usual, endpoint, is_anonymous, &remote_settings().new_objects)?;
         Ok(Self { network, config, maker: Maker::Google, credentials: CurrentKeys::new(tokens) })
     }
 }
@@ -63,6 +64,7 @@ impl S3Context {
 /// What a request does, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
+    ListBuckets,
     List,
     Read,
     Write,
@@ -91,6 +93,18 @@ pub(super) struct Call {
     pub(super) condition: Condition,
     /// Further headers.
     pub(super) headers: Vec<(&'static str, String)>,
+}
+
+impl Call {
+    /// Whether the request says with which properties an object is made.
+    fn makes_object(&self) -> bool {
+        let has = |name: &str| self.query.iter().any(|(known, _)| *known == name);
+        match self.method {
+            Method::PUT => !has("partNumber"),
+            Method::POST => has("uploads"),
+            _ => false,
+        }
+    }
 }
 
 /// What has already been corrected in a request.
@@ -229,6 +243,9 @@ impl S3Client {
         }
         self.context.maker.add_condition(call.condition, headers);
         call.headers.iter().for_each(|(name, value)| insert(headers, name, value));
+        if call.makes_object() {
+            self.context.config.object_headers.iter().for_each(|(name, value)| insert(headers, name, value));
+        }
         if self.context.maker == Maker::Google {
             self.context.maker.add_token(&call.method, headers, keys, &call.body);
         } else if self.context.config.request_payer {

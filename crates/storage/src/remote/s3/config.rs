@@ -1,6 +1,8 @@
 //! Where the requests of a bucket go: endpoint, region, and whether the bucket is in the host or in the path.
 
 use super::super::environment::Environment;
+use super::super::store_settings::NewObjects;
+use super::maker::Maker;
 use super::profiles::Profiles;
 use super::s3_settings::S3Settings;
 use super::signature::encode;
@@ -22,6 +24,8 @@ pub(super) struct S3Config {
     is_path_style: bool,
     pub(super) is_anonymous: bool,
     pub(super) request_payer: bool,
+    /// Headers of the requests that make objects.
+    pub(super) object_headers: Vec<(&'static str, String)>,
 }
 
 impl S3Config {
@@ -45,11 +49,17 @@ impl S3Config {
             is_anonymous: settings.flags.anonymous || environment.is_true("AWS_SKIP_SIGNATURE"),
             request_payer: settings.flags.request_payer
                 || payer.is_some_and(|payer| payer.eq_ignore_ascii_case("requester")),
+            object_headers: Maker::Amazon.object_headers(&settings.flags.new_objects),
         })
     }
 
     /// Returns the settings of Google's store at its usual address or at another one.
-    pub(super) fn of_google(usual: &str, endpoint: Option<(String, String)>, is_anonymous: bool) -> Outcome<Self> {
+    pub(super) fn of_google(
+        usual: &str,
+        endpoint: Option<(String, String)>,
+        is_anonymous: bool,
+        new_objects: &NewObjects,
+    ) -> Outcome<Self> {
         let endpoint = endpoint.map(|(address, source)| check_endpoint(&address, source)).transpose()?;
         Ok(Self {
             region: None,
@@ -58,17 +68,18 @@ impl S3Config {
             is_path_style: true,
             is_anonymous,
             request_payer: false,
+            object_headers: Maker::Google.object_headers(new_objects),
         })
     }
 
-    /// Returns the address of a key, or of the bucket if the key is empty.
+    /// Returns the address of a key, of the bucket if the key is empty, or of all buckets if there is neither.
     ///
     /// # Errors
     /// The address has no bucket, or one whose name cannot be in an address.
     pub(super) fn url(&self, region: &str, bucket: &str, key: &str, query: &[(&str, &str)]) -> Outcome<Url> {
         let refuse = |why: &str| Failure::usage("reading the address", why).on(Subject::path(format!("s3://{bucket}")));
         let is_name = |bucket: &str| bucket.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
-        if bucket.is_empty() {
+        if bucket.is_empty() && !(key.is_empty() && query.is_empty()) {
             return Err(refuse("it has no bucket").with_hint("an address is s3://BUCKET or s3://BUCKET/KEY"));
         }
         if bucket.starts_with("arn:") || bucket.ends_with("--x-s3") {
@@ -84,9 +95,10 @@ impl S3Config {
         };
         let key = encode(key, "/");
         let address = match base.split_once("://") {
-            Some((scheme, rest)) if !self.is_path_style && !bucket.contains('.') => {
+            Some((scheme, rest)) if !self.is_path_style && !bucket.is_empty() && !bucket.contains('.') => {
                 format!("{scheme}://{bucket}.{rest}/{key}")
             }
+            _ if bucket.is_empty() => format!("{base}/"),
             _ if key.is_empty() => format!("{base}/{bucket}"),
             _ => format!("{base}/{bucket}/{key}"),
         };
@@ -159,7 +171,9 @@ mod tests {
         assert_eq!(url(&own, "b", "k//l"), "http://127.0.0.1:9/b/k//l");
         let query = own.url("x", "b", "", &[("list-type", "2"), ("prefix", "a/&")]).unwrap();
         assert_eq!(query.as_str(), "http://127.0.0.1:9/b?list-type=2&prefix=a%2F%26");
-        assert!(own.url("x", "", "", &[]).unwrap_err().why.contains("no bucket"));
+        assert!(own.url("x", "", "k", &[]).unwrap_err().why.contains("no bucket"));
+        assert_eq!(url(&none, "", ""), "https://s3.eu-west-1.amazonaws.com/");
+        assert_eq!(url(&own, "", ""), "http://127.0.0.1:9/");
     }
 
     #[test]

@@ -125,6 +125,7 @@ fn key_hint(refusal: &Refusal, client: &S3Client) -> String {
 fn denied(client: &S3Client, action: Action, key: &str) -> (String, String) {
     if client.context.maker == Maker::Google {
         let (verb, right) = match action {
+            Action::ListBuckets => ("listed", "buckets.list"),
             Action::List => ("listed", "objects.list"),
             Action::Read => ("read", "objects.get"),
             Action::Write => ("written", "objects.create and storage.objects.delete"),
@@ -136,6 +137,7 @@ fn denied(client: &S3Client, action: Action, key: &str) -> (String, String) {
         return (format!("these credentials may not have it {verb}"), hint);
     }
     let (verb, right, resource) = match action {
+        Action::ListBuckets => ("listed", "s3:ListAllMyBuckets", "*".to_owned()),
         Action::List => ("listed", "s3:ListBucket", client.bucket.clone()),
         Action::Read => ("read", "s3:GetObject", format!("{}/{key}", client.bucket)),
         Action::Write => ("written", "s3:PutObject", format!("{}/{key}", client.bucket)),
@@ -148,6 +150,10 @@ fn denied(client: &S3Client, action: Action, key: &str) -> (String, String) {
         Action::Remove => ("removed", "s3:DeleteObject", format!("{}/{key}", client.bucket)),
     };
     let payer = if client.context.config.request_payer { "" } else { "; if the requester pays, add --request-payer" };
-    let hint = format!("these credentials need {right} on arn:aws:s3:::{resource}{payer}");
+    let policy = match action {
+        Action::Write => "; a policy of the bucket may also require --sse, --storage-class or --acl",
+        _ => "",
+    };
+    let hint = format!("these credentials need {right} on arn:aws:s3:::{resource}{payer}{policy}");
     (format!("these credentials may not have it {verb}"), hint)
 }

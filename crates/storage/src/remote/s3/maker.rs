@@ -1,6 +1,7 @@
 //! What the makers of stores with this interface do in their own ways.
 
 use super::super::super::store::Condition;
+use super::super::store_settings::NewObjects;
 use super::super::version::etag_of;
 use super::crc32c::crc32c;
 use super::keys::Keys;
@@ -63,6 +64,25 @@ impl Maker {
             (Condition::IfAbsent, Self::Amazon) => insert(headers, "if-none-match", "*"),
             (Condition::IfAbsent, Self::Google) => insert(headers, "x-goog-if-generation-match", "0"),
         }
+    }
+
+    /// Returns the headers with which objects are made. The store of Google encrypts all.
+    pub(super) fn object_headers(self, new: &NewObjects) -> Vec<(&'static str, String)> {
+        let headers = match self {
+            Self::Amazon => [
+                ("x-amz-storage-class", &new.storage_class),
+                ("x-amz-server-side-encryption", &new.sse),
+                ("x-amz-server-side-encryption-aws-kms-key-id", &new.sse_kms_key_id),
+                ("x-amz-acl", &new.acl),
+            ],
+            Self::Google => [
+                ("x-goog-storage-class", &new.storage_class),
+                ("", &None),
+                ("x-goog-encryption-kms-key-name", &new.sse_kms_key_id),
+                ("x-goog-acl", &new.acl),
+            ],
+        };
+        headers.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect()
     }
 
     /// Adds the access token and the checksum that the store of Google compares.

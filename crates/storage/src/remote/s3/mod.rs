@@ -61,6 +61,7 @@ pub(crate) const SCHEME: Scheme = Scheme {
     is_writable: true,
     check_address: msc::check_mapped,
     title: "Amazon S3",
+    buckets: Some(|| S3Store::new(context_of_process().map_err(Failure::into_io)?, "").buckets()),
     open,
 };
 pub(crate) const ALIAS: Scheme = Scheme { name: "s3a", is_hidden: true, ..SCHEME };
@@ -72,14 +73,17 @@ const ABSENCE_KEPT: Duration = Duration::from_secs(2);
 /// Maximum number of objects whose versions are known.
 const MAX_VERSIONS: usize = 100_000;
 
-fn open(url: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
+fn context_of_process() -> Outcome<Arc<S3Context>> {
     static CONTEXT: OnceLock<Outcome<Arc<S3Context>>> = OnceLock::new();
     let new = || {
         let settings = S3Settings::of_flags(remote_settings());
         S3Context::new(Network::of_process()?, settings, Environment::of_process()).map(Arc::new)
     };
-    let context = CONTEXT.get_or_init(new).clone()?;
-    Ok(store_of_bucket(&context, url.bucket))
+    CONTEXT.get_or_init(new).clone()
+}
+
+fn open(url: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
+    Ok(store_of_bucket(&context_of_process()?, url.bucket))
 }
 
 /// Returns the store of a bucket.
@@ -184,6 +188,20 @@ impl S3Store {
             self.remember(key, &version);
             version
         }))
+    }
+
+    /// Lists the buckets of the owner of the credentials.
+    fn buckets(&self) -> io::Result<Vec<String>> {
+        let (action, ending) = (Action::ListBuckets, Some("</ListAllMyBucketsResult>"));
+        let call = Call { action, ending, range: None, ..get_range("", 0..0, None) };
+        let refusal = match self.ask(call)? {
+            Ok(answer) => match answers::parse_buckets(&answer.body) {
+                Some(buckets) => return Ok(buckets),
+                None => Refusal::of_success(200, "with a list that cannot be read"),
+            },
+            Err(refusal) => refusal,
+        };
+        Err(self.explain(&refusal, Action::ListBuckets, ""))
     }
 
     /// Returns the page of a listing that a request asked for.

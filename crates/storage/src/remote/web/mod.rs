@@ -29,6 +29,7 @@ pub(crate) const HTTPS: Scheme = Scheme {
     is_writable: false,
     check_address: address::check,
     title: "web servers",
+    buckets: None,
     open,
 };
 pub(crate) const HTTP: Scheme = Scheme { name: "http", usual: "http", ..HTTPS };

@@ -2,7 +2,7 @@ mod chain;
 mod copy;
 mod inspect;
 
-use super::super::store_settings::RemoteSettings;
+use super::super::store_settings::{NewObjects, RemoteSettings};
 use super::super::tests::server::{content, limits, Fault, ReceivedRequest, Server};
 use super::*;
 use gristmill_core::ExitClass;
@@ -430,4 +430,48 @@ fn large_files_are_put_in_parts_and_nothing_is_left_of_one_that_fails() {
     failure(put(&store, "large", Content::File(&file), Condition::Always).unwrap_err());
     assert!(server.state.lock().unwrap().parts.is_empty(), "the upload was ended");
     assert!(!put(&store, "large", Content::File(&file), Condition::IfAbsent).unwrap());
+}
+
+#[test]
+fn objects_are_made_with_the_properties_of_the_flags() {
+    let (server, dir) = (Server::start(&[]), tempfile::tempdir().unwrap());
+    let new_objects = NewObjects {
+        storage_class: Some("STANDARD_IA".into()),
+        sse: Some("aws:kms".into()),
+        sse_kms_key_id: Some("key".into()),
+        acl: Some("bucket-owner-full-control".into()),
+    };
+    let settings = RemoteSettings { new_objects, ..RemoteSettings::default() };
+    let endpoint = [("AWS_ENDPOINT_URL", server.address.as_str())];
+    let store = S3Store::new(context(&settings, &[&endpoint[..], &KEYS].concat()).unwrap(), "b");
+    let source = dir.path().join("large");
+    std::fs::write(&source, content(20 << 20)).unwrap();
+    put(&store, "large", Content::File(&crate::read::open_read(&source).unwrap()), Condition::Always).unwrap();
+    put(&store, "small", Content::Bytes(b"abc"), Condition::Always).unwrap();
+    read(&store, "small").unwrap();
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    for request in server.requests() {
+        let has = |name: &str, value: &str| request.headers.get(name).is_some_and(|found| found == value);
+        let all = has("x-amz-storage-class", "STANDARD_IA")
+            && has("x-amz-server-side-encryption", "aws:kms")
+            && has("x-amz-server-side-encryption-aws-kms-key-id", "key")
+            && has("x-amz-acl", "bucket-owner-full-control");
+        assert_eq!(all, request.headers.contains_key("x-amz-acl"));
+        if all { &mut with } else { &mut without }.push(format!("{} {}", request.method, request.target));
+    }
+    assert_eq!(with, ["POST /b/large?uploads=", "PUT /b/small"]);
+    assert!(without.iter().any(|request| request.contains("partNumber=1")), "{without:?}");
+}
+
+#[test]
+fn buckets_are_listed_and_the_right_to_it_is_named() {
+    let server = Server::start(&[]);
+    let all = S3Store::new(Arc::clone(&store(&server).client.context), "");
+    let names = ["a", "b.c"].map(|name| format!("<Bucket><Name>{name}</Name></Bucket>")).concat();
+    let list = format!("<ListAllMyBucketsResult><Owner><Name>o</Name></Owner><Buckets>{names}</Buckets></ListAllMyBucketsResult>");
+    server.fault("/", Fault::Answer(200, String::new(), list));
+    assert_eq!(all.buckets().unwrap(), ["a", "b.c"]);
+    server.fault("/", refuse(403, "AccessDenied"));
+    let failure = failure(all.buckets().unwrap_err());
+    assert!(failure.hint.unwrap().contains("s3:ListAllMyBuckets"));
 }
