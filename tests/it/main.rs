@@ -37,6 +37,7 @@ mod cli_settings;
 mod cli_signals;
 mod cli_small;
 mod cli_splits;
+mod cli_store;
 mod cli_support;
 mod cli_tables;
 mod cli_usage;

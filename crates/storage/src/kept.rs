@@ -45,11 +45,7 @@ impl KeptReads {
     ///
     /// # Errors
     /// The file cannot be created.
-    pub fn begin<'a>(
-        folder: &Path,
-        reserved: u64,
-        files: impl Iterator<Item = (&'a Path, u64)>,
-    ) -> Outcome<Self> {
+    pub fn begin<'a>(folder: &Path, reserved: u64, files: impl Iterator<Item = (&'a Path, u64)>) -> Outcome<Self> {
         let mut files = files.filter(|(path, bytes)| is_remote(path) && *bytes > 0).peekable();
         if files.peek().is_none() {
             return Ok(Self::default());

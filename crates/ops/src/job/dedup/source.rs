@@ -174,11 +174,12 @@ pub(super) fn each_noted_line(
         }
         return Ok(None);
     }
-    let mut documents = match Documents::open(file, text_key, DocumentRange { from: stretch.from, to: stretch.to }, spool, cancel) {
-        // The file existed when it was found.
-        Err(failure) if failure.is_missing() => return Err(inputs.check_unchanged().err().unwrap_or(failure)),
-        documents => documents?,
-    };
+    let mut documents =
+        match Documents::open(file, text_key, DocumentRange { from: stretch.from, to: stretch.to }, spool, cancel) {
+            // The file existed when it was found.
+            Err(failure) if failure.is_missing() => return Err(inputs.check_unchanged().err().unwrap_or(failure)),
+            documents => documents?,
+        };
     while documents.position().offset < stretch.to {
         let (at, read) = (documents.position(), documents.consumed());
         if let Some((note, bytes)) = notes.next().and_then(|note| Some((note, note.bytes()?))) {

@@ -385,8 +385,7 @@ impl BlockState {
         let known = self.streams.iter().rposition(is_next).and_then(|at| self.streams.remove(at));
         let is_new = known.is_none();
         let expects_order = read.start == 0 && !self.expects_jumps;
-        let mut stream =
-            known.unwrap_or(Stream { start: read.start, next: 0, fetched: 0, window: 0, end: u64::MAX });
+        let mut stream = known.unwrap_or(Stream { start: read.start, next: 0, fetched: 0, window: 0, end: u64::MAX });
         if read.start >= stream.end {
             // It reads on after its part.
             (stream.window, stream.end) = (0, u64::MAX);

@@ -1,5 +1,6 @@
 use super::super::store_settings::RemoteSettings;
-use super::super::tests::server::{content, limits, Server};
+use super::super::tests::limits;
+use super::super::tests::server::{content, Server};
 use super::profile::BucketSettings;
 use super::*;
 use gristmill_core::ExitClass;

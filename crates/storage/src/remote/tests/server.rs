@@ -1,6 +1,5 @@
 //! A small store on the loopback address, with faults.
 
-use super::super::network::NetworkLimits;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -75,19 +74,6 @@ impl Server {
 
     pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.state.lock().unwrap().requests.clone()
-    }
-}
-
-/// Returns limits with short pauses.
-pub fn limits() -> NetworkLimits {
-    NetworkLimits {
-        connections: 64,
-        connect: Duration::from_secs(5),
-        first_byte: Duration::from_secs(5),
-        silence: Duration::from_millis(200),
-        base_pause: Duration::from_millis(1),
-        patience: Duration::from_secs(10),
-        first_patience: Duration::from_secs(5),
     }
 }
 
@@ -297,7 +283,7 @@ fn listing(state: &State, query: &str) -> Reply {
         xml += &format!("<NextContinuationToken>{}</NextContinuationToken>", names.last().unwrap());
     }
     for name in &names {
-        let encoded = super::super::s3::encode(name, "/").replace("%20", "+");
+        let encoded = encode(name);
         xml += &match state.objects.get(name).filter(|_| !(delimiter && name.ends_with('/'))) {
             Some(bytes) => format!(
                 "<Contents><Key>{encoded}</Key><LastModified>1994-11-06T08:49:37.123Z</LastModified>\
@@ -310,6 +296,15 @@ fn listing(state: &State, query: &str) -> Reply {
         };
     }
     Reply { status: 200, headers: String::new(), body: (xml + "</ListBucketResult>\n").into_bytes() }
+}
+
+fn encode(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    text.bytes().fold(String::new(), |text, byte| match byte {
+        b' ' => text + "+",
+        byte if plain(byte) => text + char::from(byte).encode_utf8(&mut [0; 4]),
+        byte => text + &format!("%{byte:02X}"),
+    })
 }
 
 fn decode(text: &str) -> String {

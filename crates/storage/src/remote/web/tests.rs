@@ -1,4 +1,5 @@
-use super::super::tests::server::{content, limits, Fault, Server};
+use super::super::tests::limits;
+use super::super::tests::server::{content, Fault, Server};
 use super::*;
 use gristmill_core::ExitClass;
 use std::path::{Path, PathBuf};

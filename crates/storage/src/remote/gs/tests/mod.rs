@@ -1,4 +1,5 @@
-use super::super::tests::server::{content, limits, Fault, Server};
+use super::super::tests::limits;
+use super::super::tests::server::{content, Fault, Server};
 use super::*;
 use crate::store::{Condition, Content, TakeEntry};
 use base64::prelude::{Engine as _, BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};

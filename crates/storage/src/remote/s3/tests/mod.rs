@@ -3,7 +3,8 @@ mod copy;
 mod inspect;
 
 use super::super::store_settings::{NewObjects, RemoteSettings};
-use super::super::tests::server::{content, limits, Fault, ReceivedRequest, Server};
+use super::super::tests::limits;
+use super::super::tests::server::{content, Fault, ReceivedRequest, Server};
 use super::*;
 use gristmill_core::ExitClass;
 use std::path::PathBuf;
@@ -468,7 +469,9 @@ fn buckets_are_listed_and_the_right_to_it_is_named() {
     let server = Server::start(&[]);
     let all = S3Store::new(Arc::clone(&store(&server).client.context), "");
     let names = ["a", "b.c"].map(|name| format!("<Bucket><Name>{name}</Name></Bucket>")).concat();
-    let list = format!("<ListAllMyBucketsResult><Owner><Name>o</Name></Owner><Buckets>{names}</Buckets></ListAllMyBucketsResult>");
+    let list = format!(
+        "<ListAllMyBucketsResult><Owner><Name>o</Name></Owner><Buckets>{names}</Buckets></ListAllMyBucketsResult>"
+    );
     server.fault("/", Fault::Answer(200, String::new(), list));
     assert_eq!(all.buckets().unwrap(), ["a", "b.c"]);
     server.fault("/", refuse(403, "AccessDenied"));

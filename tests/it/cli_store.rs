@@ -1,0 +1,154 @@
+//! Data in a store, as a user reaches it: by flags, variables and addresses, from a small server on the loopback address.
+
+use super::cli_support::{copy_tree, golden_dir, Ran, Sandbox};
+use server::{Fault, Server};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+#[path = "../../crates/storage/src/remote/tests/server.rs"]
+#[allow(dead_code, reason = "only a part of the server is used here")]
+mod server;
+
+const SECRET: &str = "a-secret-of-forty-characters-0123456789/";
+
+/// A sandbox, and a server with the bucket `b`, which has the inputs of the sandbox.
+struct Stores {
+    sandbox: Sandbox,
+    server: Server,
+}
+
+impl Stores {
+    /// Creates a set of shards and a folder with text, in the sandbox and in the bucket.
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        copy_tree(&golden_dir("captioning_fieldmap").join("input"), &sandbox.path("set"));
+        copy_tree(&golden_dir("../dedup/v01_basic").join("input"), &sandbox.path("text"));
+        let server = Server::start(&[]);
+        for name in ["set", "text"] {
+            for (key, bytes) in below(&sandbox.path(name)) {
+                server.state.lock().unwrap().objects.insert(format!("{name}/{key}"), bytes);
+            }
+        }
+        Self { sandbox, server }
+    }
+
+    fn run(&self, line: &str) -> Ran {
+        let mut command = self.sandbox.command(line.split_whitespace());
+        command.env("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE").env("AWS_SECRET_ACCESS_KEY", SECRET);
+        let output = command.env("AWS_ENDPOINT_URL", &self.server.address).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        let ran = Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) };
+        assert!(!ran.out.contains(SECRET) && !ran.err.contains(SECRET), "the secret is printed");
+        ran
+    }
+
+    /// Returns the objects below a key, without those of runs.
+    fn stored(&self, name: &str) -> BTreeMap<String, Vec<u8>> {
+        let state = self.server.state.lock().unwrap();
+        let below = |key: &String| Some(key.strip_prefix(name)?.strip_prefix('/')?.to_owned());
+        let all = state.objects.iter().filter_map(|(key, bytes)| Some((below(key)?, bytes.clone())));
+        all.filter(|(key, _)| !is_of_runs(key)).collect()
+    }
+
+    #[track_caller]
+    fn compare(&self, name: &str) {
+        let local: BTreeMap<_, _> =
+            below(&self.sandbox.path(name)).into_iter().filter(|(key, _)| !is_of_runs(key)).collect();
+        let stored = self.stored(name);
+        assert_eq!(stored.keys().collect::<Vec<_>>(), local.keys().collect::<Vec<_>>(), "{name}");
+        assert!(!local.is_empty(), "{name}");
+        local.iter().for_each(|(key, bytes)| assert!(stored[key] == *bytes, "{name}: {key} differs"));
+        let state = self.server.state.lock().unwrap();
+        assert!(!state.objects.keys().any(|key| key.ends_with("/lock")), "a lock is left");
+        assert!(state.parts.is_empty(), "an upload is left");
+    }
+}
+
+/// Whether a file differs between runs: plans and reports name the place.
+fn is_of_runs(key: &str) -> bool {
+    key.contains("gristmill/") || key.ends_with("index.uuid")
+}
+
+fn below(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in walkdir::WalkDir::new(folder).into_iter().map(Result::unwrap) {
+        if entry.file_type().is_file() {
+            let name = entry.path().strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+            found.insert(name, std::fs::read(entry.path()).unwrap());
+        }
+    }
+    found
+}
+
+/// The commands that write, with the names of their outputs; ROOT is where inputs and outputs are.
+fn commands(root: &str) -> [(&'static str, String); 3] {
+    let tokenizer = golden_dir("../modalities/tokenizers/bpe1k");
+    let pack = format!(
+        "pack ROOT/text --format nanosets --tokenizer {} --eos-token <|endoftext|> --output ROOT/tokens --yes",
+        tokenizer.display()
+    );
+    [
+        ("set", "prepare ROOT/set --split-ratio 8,1,1 --skip-dataset-yaml --yes".to_owned()),
+        ("tokens", pack),
+        ("unique", "dedup ROOT/text --minlen 50 --output ROOT/unique --yes".to_owned()),
+    ]
+    .map(|(name, line)| (name, line.replace("ROOT/", root)))
+}
+
+#[test]
+fn a_run_in_a_store_gives_the_bytes_of_a_local_run() {
+    let stores = Stores::new();
+    for ((name, local), (_, stored)) in commands("").into_iter().zip(commands("s3://b/")) {
+        stores.run(&local).ends(0);
+        stores.run(&stored).ends(0);
+        stores.compare(name);
+    }
+    stores.run("verify s3://b/set").ends(0);
+    stores.run("lint s3://b/tokens").ends(0);
+    stores.run("info s3://b/set").ends(0).says("path: s3://b/set");
+    let shard = stores.stored("set").into_keys().find(|key| key.ends_with(".tar")).unwrap();
+    for root in ["set", "s3://b/set"] {
+        stores.run(&format!("splits exclude {root} {shard} --yes")).ends(0);
+    }
+    stores.compare("set");
+}
+
+#[test]
+fn cut_answers_and_a_busy_store_change_nothing() {
+    let stores = Stores::new();
+    let busy = || Fault::Answer(503, "Retry-After: 0\r\n".into(), "<Error><Code>SlowDown</Code></Error>".into());
+    for ((name, local), (_, stored)) in commands("").into_iter().zip(commands("s3://b/")) {
+        // Two of them meet the same request, whose pauses grow.
+        for (place, fault) in
+            [("/b?list-type", Fault::Cut(9)), ("GET", busy()), ("GET", Fault::Short(7)), ("PUT", busy())]
+        {
+            stores.server.fault(place, fault);
+        }
+        stores.run(&local).ends(0);
+        stores.run(&stored).ends(0);
+        stores.compare(name);
+    }
+}
+
+#[test]
+fn files_are_copied_up_down_and_within_the_store() {
+    let stores = Stores::new();
+    stores.run("cp text s3://b/up --yes").ends(0);
+    stores.run("cp s3://b/up s3://b/other --yes").ends(0);
+    stores.run("cp s3://b/other down --yes").ends(0);
+    let wanted = below(&stores.sandbox.path("text"));
+    assert!(!wanted.is_empty() && below(&stores.sandbox.path("down")) == wanted);
+    assert!(stores.stored("up") == wanted && stores.stored("other") == wanted);
+    stores.run("cp s3://b/up down --yes").ends(2).complains("--if-changed");
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let stores = Stores::new();
+    stores.run("info s3://b/nothing").ends(3).complains("s3://b/nothing");
+    stores.run("info s3://c/set").ends(3).complains("there is no such bucket");
+    stores.run("info s3://b//set").ends(2).complains("empty");
+    let refused = "<Error><Code>SignatureDoesNotMatch</Code></Error>";
+    (0..9).for_each(|_| stores.server.fault("/", Fault::Answer(403, String::new(), refused.into())));
+    stores.run("info s3://b/set").ends(3).complains("the secret of the key").complains("AWS_ACCESS_KEY_ID");
+}
