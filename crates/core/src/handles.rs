@@ -4,7 +4,9 @@
 use super::failure::{Failure, Outcome};
 use super::problem::{Problem, ProblemKind, Severity, Subject};
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -115,6 +117,37 @@ impl Cancel {
         } else {
             Ok(())
         }
+    }
+}
+
+thread_local! {
+    /// What ends the waits of the thread.
+    static WAITS: RefCell<Cancel> = RefCell::default();
+}
+
+/// While it exists, another request ends the waits of the thread.
+#[derive(Debug)]
+pub struct WaitScope {
+    before: Cancel,
+    /// It belongs to its thread.
+    _thread: PhantomData<*const ()>,
+}
+
+impl Cancel {
+    /// Lets this request end the waits of this thread for answers of stores, so that a stop need not wait for one that does not answer. A
+    /// new value of its own lets nothing end them, for work that is to be finished.
+    pub fn enter(&self) -> WaitScope {
+        WaitScope { before: WAITS.replace(self.clone()), _thread: PhantomData }
+    }
+    /// Returns the request that ends the waits of this thread.
+    pub fn of_thread() -> Self {
+        WAITS.with_borrow(Self::clone)
+    }
+}
+
+impl Drop for WaitScope {
+    fn drop(&mut self) {
+        WAITS.set(std::mem::take(&mut self.before));
     }
 }
 

@@ -37,7 +37,7 @@ pub use facts::{
 pub use failure::{ExitClass, Failure, Outcome};
 pub use handles::{
     Cancel, Handles, NullProblemSink, ProblemLog, ProblemSink, Progress, RecordedProblems, RecordingSink,
-    UnlistedProblems,
+    UnlistedProblems, WaitScope,
 };
 pub use kinds::{KindInfo, Refusal, Support};
 pub use media::{AvFacts, ImageFacts, MediaFacts, MediaFilter, MediaPlan, MediaType};

@@ -6,7 +6,7 @@ use super::location::RemoteUrl;
 use super::run_folder::RunFolder;
 use super::store::{store_of, Condition, Content};
 use gristmill_core::problem::Subject;
-use gristmill_core::{Failure, Outcome};
+use gristmill_core::{Cancel, Failure, Outcome};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -143,8 +143,16 @@ impl DatasetLock {
         Err(held_failure(&path, holder.as_ref()))
     }
 
+    /// Fails if another process has broken the lock. `what`: the name of the step in the error.
+    pub fn check(&self, what: &str) -> Outcome<()> {
+        match self.is_still_ours() {
+            true => Ok(()),
+            false => Err(Failure::environment(what, "the lock of this run was removed").on(Subject::path(&self.path))),
+        }
+    }
+
     /// Whether the lock file still contains this lock; `false` after another process has broken it.
-    pub fn is_still_ours(&self) -> bool {
+    pub(crate) fn is_still_ours(&self) -> bool {
         let is_held =
             |path: &Path| matches!(read_holder(path), Ok(Some(Some(holder))) if holder.token == self.holder.token);
         is_held(&self.path) && self.object.as_ref().is_none_or(|object| is_held(&object.path))
@@ -179,6 +187,7 @@ impl ObjectLock {
 
 impl Drop for ObjectLock {
     fn drop(&mut self) {
+        let _whole = Cancel::default().enter();
         if matches!(read_holder(&self.path), Ok(Some(Some(holder))) if holder.token == self.token) {
             // If this fails, the next process on this host replaces it.
             let _ = RealFs.remove_file(&self.path);

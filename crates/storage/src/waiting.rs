@@ -1,7 +1,7 @@
 //! Threads for work that mostly waits for stores.
 
 use super::location::is_remote;
-use gristmill_core::Outcome;
+use gristmill_core::{Cancel, Outcome};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{mpsc, Mutex, PoisonError};
@@ -27,7 +27,9 @@ pub fn for_each_at_once<T: Sync>(
     let next = AtomicUsize::new(0);
     let failure = Mutex::new(None);
     let (sender, receiver) = mpsc::channel();
+    let cancel = Cancel::of_thread();
     let worker = |sender: mpsc::Sender<()>| {
+        let _waits = cancel.enter();
         while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
             if let Err(error) = work(item) {
                 next.store(items.len(), Ordering::Relaxed);

@@ -21,7 +21,10 @@ where
     T: Send,
 {
     let board = UnitQueue { next: AtomicUsize::new(0), results: Mutex::new(Results::new(units.len())) };
-    let worker = || board.work_off(units, cancel, &work);
+    let worker = || {
+        let _waits = cancel.enter();
+        board.work_off(units, cancel, &work);
+    };
     let helpers = threads.min(units.len()).saturating_sub(1);
     std::thread::scope(|scope| {
         for number in 0..helpers {

@@ -109,6 +109,7 @@ impl<R: Send + 'static> Task<R> {
         let worker = std::thread::Builder::new()
             .name(name.into())
             .spawn(move || {
+                let _waits = inner.cancel.enter();
                 let result = work(&inner).map_err(|mut failure| {
                     inner.problems.rename(&mut failure.subject);
                     failure

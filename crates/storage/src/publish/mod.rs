@@ -21,7 +21,7 @@ use super::read::{open_read, read_whole};
 use super::run_folder::RunFolder;
 use apply::{is_there, Renamer};
 use gristmill_core::problem::Subject;
-use gristmill_core::{ExitClass, Failure, Outcome, Progress};
+use gristmill_core::{Cancel, ExitClass, Failure, Outcome, Progress};
 use list::{Action, Entry, RenameList, State};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -184,7 +184,8 @@ impl<'a> Publication<'a> {
         let list = self.list(commit_target)?;
         self.counter.expect(self.entries.iter().filter(|(action, _)| action.has_staged()).count() as u64);
         self.sync_staged()?;
-        // From here on the list determines what happens to the staging folder.
+        // From here on the list determines what happens to the staging folder, and a stop would leave a part.
+        let _whole = Cancel::default().enter();
         self.is_settled = true;
         let mut mover = Renamer::new(self.fs, self.own, &self.root, &list);
         let counter = &mut self.counter;
@@ -329,6 +330,7 @@ pub fn recover(fs: &dyn Fs, root: &Path, own: &RunFolder) -> Outcome<Option<Roll
     if !own.exists() {
         return Ok(None);
     }
+    let _whole = Cancel::default().enter();
     let Some(list) = RenameList::read(own)? else {
         remove_leftovers(fs, own)?;
         return Ok(None);

@@ -100,10 +100,7 @@ pub(super) fn run_stages(
     let files = all_files(&written).count() as u64;
     job.context.stage(Phase::Publish, "file", Forecast::publishing(files), "making the result visible");
     job.context.cancel.check()?;
-    if !lock.is_still_ours() {
-        return Err(Failure::environment("deduplicating", "the lock of this run was removed")
-            .on(Subject::path(job.layout.own.lock())));
-    }
+    lock.check("deduplicating")?;
     let recorded = Recorded {
         plan_hash: hash.to_owned(),
         plan: job.plan.clone(),

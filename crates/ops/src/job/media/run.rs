@@ -88,11 +88,7 @@ fn work(
     }
     context.stage(Phase::Publish, "file", Forecast::publishing(2), "making the result visible");
     context.cancel.check()?;
-    if !lock.is_still_ours() {
-        return Err(
-            Failure::environment("preparing media", "the lock of this run was removed").on(Subject::path(own.lock()))
-        );
-    }
+    lock.check("preparing media")?;
     apply::publish(context, plan, target, &draft, &mut report)?;
     report.problems = context.problems.to_vec();
     settle_media(&mut report.problems);

@@ -56,15 +56,15 @@ fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
         return Ok(report_nothing(context, &selection));
     }
     let shared = Arc::clone(&context.shared);
-    let _lock = DatasetLock::acquire(&*shared.fs, &own, shared.options.break_lock)?;
+    let lock = DatasetLock::acquire(&*shared.fs, &own, shared.options.break_lock)?;
     if !prepared_meanwhile(context)? {
-        return run_or_clear(context, &own, selection);
+        return run_or_clear(context, (&own, &lock), selection);
     }
     // Another run finished first; its result may be the requested one, or one that must not be overwritten.
     shared.set_opened(times::open(&shared.root, shared.options.threads, &shared.cancel)?);
     let (selection, to_do) = decide(context, &asked, &own)?;
     if to_do {
-        run_or_clear(context, &own, selection)
+        run_or_clear(context, (&own, &lock), selection)
     } else {
         // Taking the lock creates the work folder.
         clean_up(context, &own);
@@ -73,8 +73,12 @@ fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
 }
 
 /// Executes the plan. A plan refused because of the data cannot be resumed, so it leaves nothing to resume.
-fn run_or_clear(context: &Context, own: &RunFolder, selection: Selection) -> Outcome<PrepareReport> {
-    let result = run_planned(context, own, selection);
+fn run_or_clear(
+    context: &Context,
+    (own, lock): (&RunFolder, &DatasetLock),
+    selection: Selection,
+) -> Outcome<PrepareReport> {
+    let result = run_planned(context, (own, lock), selection);
     if result.as_ref().is_err_and(|failure| matches!(failure.class, ExitClass::Data | ExitClass::Usage)) {
         clean_up(context, own);
     }
@@ -123,7 +127,11 @@ fn prepared_meanwhile(context: &Context) -> Outcome<bool> {
         .with_hint("open it again to see what is there now"))
 }
 
-fn run_planned(context: &Context, own: &RunFolder, mut selection: Selection) -> Outcome<PrepareReport> {
+fn run_planned(
+    context: &Context,
+    (own, lock): (&RunFolder, &DatasetLock),
+    mut selection: Selection,
+) -> Outcome<PrepareReport> {
     let shared = &context.shared;
     let mut facts = shared.facts_now();
     if shared.options.restart {
@@ -141,6 +149,7 @@ fn run_planned(context: &Context, own: &RunFolder, mut selection: Selection) -> 
     let found = media::probe(context, own, &selection, &spools)?;
     let (built, media) = build(context, own, &selection, &spools, found)?;
     report_unmatched_excludes(context, &facts, &selection, &built)?;
+    lock.check("preparing")?;
     let mut report = finish(context, own, &facts, &selection, &spools, (&built, media))?;
     clean_up(context, own);
     report.elapsed = context.board.elapsed();

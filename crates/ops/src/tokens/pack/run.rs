@@ -329,10 +329,7 @@ impl<'a> Job<'a> {
         let forecast = Forecast::publishing(made.iter().map(Vec::len).sum::<usize>() as u64);
         context.stage(Phase::Publish, "file", forecast, "making the result visible");
         context.cancel.check()?;
-        if !lock.is_still_ours() {
-            return Err(Failure::environment("packing", "the lock of this run was removed")
-                .on(Subject::path(self.layout.own.lock())));
-        }
+        lock.check("packing")?;
         report.problems = context.problems.to_vec();
         report.counts = context.problems.counts();
         report.elapsed = context.elapsed();

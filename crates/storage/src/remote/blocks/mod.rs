@@ -6,8 +6,8 @@
 mod tests;
 
 use super::super::store::RangeRead;
-use super::network::bytes_worth_a_jump;
-use gristmill_core::{Failure, Outcome};
+use super::network::{bytes_worth_a_jump, CANCEL_INTERVAL};
+use gristmill_core::{Cancel, Failure, Outcome};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
@@ -288,10 +288,12 @@ impl BlockReader {
                 Content::Failed(failure, _) => return Err(Failure::clone(failure).into_io()),
                 Content::Pending => {
                     block.waiting += 1;
-                    state = self.blocks.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                    let waited = self.blocks.changed.wait_timeout(state, CANCEL_INTERVAL);
+                    state = waited.unwrap_or_else(PoisonError::into_inner).0;
                     if let Some(block) = state.at(offset) {
                         block.waiting = block.waiting.saturating_sub(1);
                     }
+                    Cancel::of_thread().check().map_err(Failure::into_io)?;
                 }
             }
         }

@@ -154,6 +154,23 @@ fn a_failure_reaches_every_reader() {
 }
 
 #[test]
+fn who_waits_for_a_block_is_stopped() {
+    let bytes = content(1 << 20);
+    let (queue, _requests) = mpsc::channel();
+    let ranges = Arc::default();
+    let source = StringSource { bytes: Arc::clone(&bytes), ranges, unit: BLOCK_UNIT, queue };
+    let reader = BlockReader::new(Box::new(source), bytes.len() as u64, Vec::new());
+    let cancel = Cancel::default();
+    let waits = cancel.enter();
+    cancel.cancel();
+    let error = reader.read_exact_at(&mut [0; 10], 5).unwrap_err();
+    assert!(Failure::io("reading", "x", &error).is_cancelled());
+    assert_eq!(reader.blocks.lock().at(5).unwrap().waiting, 0);
+    drop(waits);
+    assert!(!Cancel::of_thread().is_cancelled());
+}
+
+#[test]
 fn memory_is_given_back() {
     let bytes = content(4 << 20);
     let (source, _) = StringSource::new(&bytes, None);

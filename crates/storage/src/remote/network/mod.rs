@@ -18,7 +18,7 @@ use super::tls;
 pub(super) use fetch::MAX_SMALL_ANSWER_BYTES;
 use gate::{HostGate, Slot};
 use gristmill_core::text::display_safe;
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::{Cancel, Failure, Outcome, Subject};
 pub(super) use patience::Patience;
 pub(super) use ranges::{Answer, RangeCall, RangeResult, MAX_ANSWER_BYTES};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
@@ -27,6 +27,7 @@ use reqwest::{Client, Request, Response, Url};
 pub(super) use speed::bytes_worth_a_jump;
 use std::collections::HashMap;
 use std::future::Future;
+use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{mpsc, Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle};
@@ -38,6 +39,8 @@ use tokio::time::timeout;
 pub(super) const WHAT: &str = "asking the store";
 /// Bytes in a second below which the upload of a body counts as broken.
 const MIN_UPLOAD_RATE: u64 = 128 << 10;
+/// Time after which one who waits for an answer looks whether its work was cancelled.
+pub(super) const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 /// Variable with the first pause in milliseconds, for tests.
 const PAUSE_VARIABLE: &str = "GRISTMILL_HTTP_PAUSE_MS";
 
@@ -206,8 +209,23 @@ pub(super) struct Pending<T>(mpsc::Receiver<T>);
 impl<T> Pending<T> {
     /// Waits for the result.
     pub(super) fn finish(self) -> Outcome<T> {
-        self.0.recv().map_err(|_| Failure::internal(WHAT, "the thread of the network ended"))
+        self.0.recv().map_err(|_| ended())
     }
+
+    /// Waits for the result, unless the work of this thread is cancelled before.
+    pub(super) fn finish_read(self) -> Outcome<T> {
+        let cancel = Cancel::of_thread();
+        loop {
+            match self.0.recv_timeout(CANCEL_INTERVAL) {
+                Err(RecvTimeoutError::Timeout) => cancel.check()?,
+                result => return result.map_err(|_| ended()),
+            }
+        }
+    }
+}
+
+fn ended() -> Failure {
+    Failure::internal(WHAT, "the thread of the network ended")
 }
 
 /// The answer to a request, whose body is still to be read.

@@ -109,6 +109,11 @@ fn finish(answer: PendingAnswer) -> io::Result<Result<Answer, Refusal>> {
     answer.finish().and_then(|answer| answer).map_err(Failure::into_io)
 }
 
+/// Waits for the answer to a request that changes nothing.
+fn finish_read(answer: PendingAnswer) -> io::Result<Result<Answer, Refusal>> {
+    answer.finish_read().and_then(|answer| answer).map_err(Failure::into_io)
+}
+
 /// A bucket.
 struct S3Store {
     client: Arc<S3Client>,
@@ -137,7 +142,12 @@ impl S3Store {
 
     /// Sends a request and waits for the answer.
     fn ask(&self, call: Call) -> io::Result<Result<Answer, Refusal>> {
-        finish(self.begin_call(call))
+        let is_read = [Method::GET, Method::HEAD].contains(&call.method);
+        let answer = self.begin_call(call);
+        match is_read {
+            true => finish_read(answer),
+            false => finish(answer),
+        }
     }
 
     fn explain(&self, refusal: &Refusal, action: Action, key: &str) -> io::Error {
@@ -206,7 +216,7 @@ impl S3Store {
 
     /// Returns the page of a listing that a request asked for.
     fn page(&self, answer: PendingAnswer) -> io::Result<Page> {
-        let refusal = match finish(answer)? {
+        let refusal = match finish_read(answer)? {
             Ok(answer) => match parse_page(&answer.body, self.client.context.maker) {
                 Some(page) => return Ok(page),
                 None => Refusal::of_success(200, "with a listing that cannot be read"),

@@ -50,7 +50,7 @@ impl WebStore {
     fn begin(&self, address: &str, range: Range<u64>) -> io::Result<Option<Answer>> {
         let (client, asked) = (Arc::clone(&self.client), address.to_owned());
         let pending = self.client.network.begin(async move { client.get(&asked, range, None).await });
-        match pending.finish().and_then(|answer| answer).map_err(Failure::into_io)? {
+        match pending.finish_read().and_then(|answer| answer).map_err(Failure::into_io)? {
             Ok(answer) => Ok(Some(answer)),
             // Servers have many ways to refuse what the user did not give, such as an index that may be next to a file.
             Err(refusal) if refusal.is_missing() || !is_given(address) => Ok(None),

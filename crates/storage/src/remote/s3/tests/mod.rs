@@ -6,7 +6,7 @@ use super::super::store_settings::{NewObjects, RemoteSettings};
 use super::super::tests::limits;
 use super::super::tests::server::{content, Fault, ReceivedRequest, Server};
 use super::*;
-use gristmill_core::ExitClass;
+use gristmill_core::{Cancel, ExitClass};
 use std::path::PathBuf;
 
 const KEYS: [(&str, &str); 2] = [("AWS_ACCESS_KEY_ID", "AKIDTEST"), ("AWS_SECRET_ACCESS_KEY", "verysecret")];
@@ -477,4 +477,20 @@ fn buckets_are_listed_and_the_right_to_it_is_named() {
     server.fault("/", refuse(403, "AccessDenied"));
     let failure = failure(all.buckets().unwrap_err());
     assert!(failure.hint.unwrap().contains("s3:ListAllMyBuckets"));
+}
+
+#[test]
+fn a_store_that_does_not_answer_holds_no_one_who_was_stopped() {
+    let server = Server::start(&[("k", b"abc")]);
+    let store = store(&server);
+    server.fault("/b/k", Fault::Stall(0));
+    let cancel = Cancel::default();
+    let waits = cancel.enter();
+    cancel.cancel();
+    let error = read(&store, "k").unwrap_err();
+    assert!(gristmill_core::Failure::io("reading", "k", &error).is_cancelled());
+    // What is to be finished is not stopped.
+    let whole = Cancel::default().enter();
+    assert_eq!(read(&store, "k").unwrap(), b"abc");
+    drop((whole, waits));
 }
