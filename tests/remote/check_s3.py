@@ -99,7 +99,7 @@ class Check:
         shutil.copytree(self.golden / "energon/captioning_fieldmap/input", folder / "set")
         shutil.copytree(self.golden / "dedup/v01_basic/input", folder / "text")
         words = random.Random(1)
-        lines = (" ".join(f"w{words.randrange(5000)}" for _ in range(200)) for _ in range(6000))
+        lines = (" ".join(f"w{words.randrange(5000)}" for _ in range(200)) for _ in range(9000))
         (folder / "text/large.jsonl").write_text("".join(json.dumps({"text": line}) + "\n" for line in lines))
 
     def prefix(self):

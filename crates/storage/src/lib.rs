@@ -5,6 +5,7 @@
 // Tests make and damage files by hand.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+pub mod ahead;
 pub mod files;
 pub mod fs;
 pub mod identity;

@@ -106,6 +106,18 @@ pub trait Store: Send + Sync {
     /// has changed.
     fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool>;
 
+    /// Uploads whole parts of the first bytes of a file that still grows and is going to be put here, without making anything visible. What of
+    /// them is the same when the file is put is not sent again.
+    fn upload_ahead(&self, url: &RemoteUrl<'_>, file: &ReadFile, bytes: u64) -> io::Result<()> {
+        let _ = (url, file, bytes);
+        Ok(())
+    }
+
+    /// Removes what was uploaded ahead of an object that is not put.
+    fn discard_ahead(&self, url: &RemoteUrl<'_>) {
+        let _ = url;
+    }
+
     /// Removes an object. A missing one is not an error.
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()>;
 

@@ -7,6 +7,7 @@ use super::{JobState, JobStatus, Phase};
 use gristmill_core::{
     Cancel, Failure, Handles, Outcome, Problem, ProblemKind, ProblemLog, Progress, RunOptions, Severity,
 };
+use gristmill_storage::ahead::UploadsAhead;
 use gristmill_storage::fs::Fs;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -29,6 +30,8 @@ pub struct TaskContext {
     pub problems: ProblemLog,
     /// Files that the task writes.
     pub outputs: OutputBoard,
+    /// Files that are uploaded while they are written.
+    pub uploads: UploadsAhead,
     board: StatusBoard,
 }
 
@@ -39,6 +42,7 @@ impl TaskContext {
             cancel: Cancel::default(),
             problems: ProblemLog::new(options.strict),
             outputs: OutputBoard::default(),
+            uploads: UploadsAhead::default(),
             options,
             fs,
             board: StatusBoard::new(),
@@ -114,6 +118,7 @@ impl<R: Send + 'static> Task<R> {
                     inner.problems.rename(&mut failure.subject);
                     failure
                 });
+                inner.uploads.discard();
                 inner.board.end(match &result {
                     Ok(_) => JobState::Done,
                     Err(failure) if failure.is_cancelled() => JobState::Cancelled,

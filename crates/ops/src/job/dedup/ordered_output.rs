@@ -165,6 +165,7 @@ impl OutputState {
                 let number = self.files.len().saturating_sub(1);
                 let path = job.layout.staged(file, number);
                 let name = self.files.last().map_or("", |file| file.name.as_str());
+                job.context.uploads.add(path.clone(), job.layout.target(name));
                 let hash = Hash::default();
                 let created = hash.create(&*job.context.fs, &path)?;
                 let is_table = job.inputs.files.get(file).is_some_and(|file| file.source.is_table());

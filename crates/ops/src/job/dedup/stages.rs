@@ -101,6 +101,7 @@ pub(super) fn run_stages(
     job.context.stage(Phase::Publish, "file", Forecast::publishing(files), "making the result visible");
     job.context.cancel.check()?;
     lock.check("deduplicating")?;
+    job.context.uploads.stop();
     let recorded = Recorded {
         plan_hash: hash.to_owned(),
         plan: job.plan.clone(),

@@ -5,14 +5,21 @@ use super::inputs::Inputs;
 use super::layout::Layout;
 use crate::job::outputs::{LeftOver, OutputBoard};
 use crate::job::publish::FinishedFile;
+use crate::job::task::TaskContext;
 use crate::tokens::encode::EncodingSpec;
 use gristmill_storage::files;
 use gristmill_storage::walk::Walk;
 use std::path::Path;
 
-/// Lists the files that a plan writes, by the spools that they are made of.
-pub(super) fn expect(board: &OutputBoard, layout: &Layout, inputs: &Inputs, specs: &[EncodingSpec]) {
-    board.expect(specs.iter().zip(&inputs.outputs).flat_map(|(spec, output)| {
+/// Lists the files that a plan writes, by the spools that they are made of, and begins to upload the spools that become files unchanged.
+pub(super) fn expect(context: &TaskContext, layout: &Layout, inputs: &Inputs, specs: &[EncodingSpec]) {
+    for (spec, output) in specs.iter().zip(&inputs.outputs) {
+        for (spool, path) in output.files().into_iter().filter(|(spool, _)| !output.spool_options(spool).is_read_again)
+        {
+            context.uploads.add(layout.spools().join(spec.format).join(spool), path);
+        }
+    }
+    context.outputs.expect(specs.iter().zip(&inputs.outputs).flat_map(|(spec, output)| {
         let file = |(spool, path): (String, _)| (SpoolSet::key(spec.format, &spool), layout.shown(Path::new(&path)));
         output.files().into_iter().map(file).collect::<Vec<_>>()
     }));

@@ -177,7 +177,7 @@ impl<'a> Job<'a> {
                 continue;
             };
             assembler.suppress_problems_before(told);
-            outputs::expect(&context.outputs, &self.layout, &self.inputs, &self.specs);
+            outputs::expect(context, &self.layout, &self.inputs, &self.specs);
             match self.passes(&mut assembler)? {
                 PassEnd::Done => return self.finish(lock, &assembler, begin.reference, resumed),
                 PassEnd::Mismatch(mismatch) => {
@@ -330,6 +330,7 @@ impl<'a> Job<'a> {
         context.stage(Phase::Publish, "file", forecast, "making the result visible");
         context.cancel.check()?;
         lock.check("packing")?;
+        context.uploads.stop();
         report.problems = context.problems.to_vec();
         report.counts = context.problems.counts();
         report.elapsed = context.elapsed();

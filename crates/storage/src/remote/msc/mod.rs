@@ -11,6 +11,7 @@ mod tests;
 
 use super::super::files::FileInfo;
 use super::super::location::{check_object_address, RemoteUrl};
+use super::super::read::ReadFile;
 use super::super::store::{
     Condition, Content, RangeRead, Scheme, Store, StoreEntry, StoreGuards, StoreSettings, TakeEntry, UnfinishedUpload,
     WatchBytes,
@@ -188,6 +189,16 @@ impl Store for MscStore {
     fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool> {
         let inner = self.inner(url);
         inner.store.put(&inner.url(), content, condition)
+    }
+
+    fn upload_ahead(&self, url: &RemoteUrl<'_>, file: &ReadFile, bytes: u64) -> io::Result<()> {
+        let inner = self.inner(url);
+        inner.store.upload_ahead(&inner.url(), file, bytes)
+    }
+
+    fn discard_ahead(&self, url: &RemoteUrl<'_>) {
+        let inner = self.inner(url);
+        inner.store.discard_ahead(&inner.url());
     }
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {

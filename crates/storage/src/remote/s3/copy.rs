@@ -76,6 +76,7 @@ impl S3Store {
             part_bytes,
             part: &part,
             is_locked: false,
+            ahead: None,
         };
         self.make_of_parts(&parts, Condition::Always).or_else(|error| match Failure::io("copying", from, &error).kind {
             None | Some(ProblemKind::ChangedDuringScan) => Err(error),

@@ -3,6 +3,7 @@
 //! Reads, lists and writes. Owns the form of the requests, the credentials, and what the refusals mean; how often and when requests are sent is the
 //! matter of `remote/network`, which ranges are read that of `remote/blocks`.
 
+mod ahead;
 mod answers;
 mod client;
 mod config;
@@ -24,6 +25,7 @@ mod write;
 
 use super::super::files::FileInfo;
 use super::super::location::RemoteUrl;
+use super::super::read::ReadFile;
 use super::super::store::{
     Condition, Content, RangeRead, Scheme, Store, StoreEntry, StoreGuards, StoreSettings, TakeEntry, UnfinishedUpload,
     WatchBytes,
@@ -34,6 +36,7 @@ use super::msc;
 use super::network::{Answer, Network, Pending};
 use super::store_settings::remote_settings;
 use super::version::{plain_etag, ObjectVersion};
+use ahead::UploadAhead;
 use answers::{parse_page, Page};
 pub(super) use client::S3Context;
 use client::{Action, Call, S3Client};
@@ -122,6 +125,8 @@ struct S3Store {
     first: FirstRequest,
     /// When a store answered that there is no object of a key, and whether there are any below it.
     absences: Mutex<HashMap<String, Absence>>,
+    /// Uploads of objects whose files still grow, by their keys.
+    ahead: Mutex<HashMap<String, UploadAhead>>,
 }
 
 impl S3Store {
@@ -131,6 +136,7 @@ impl S3Store {
             versions: Mutex::default(),
             first: FirstRequest::new(),
             absences: Mutex::default(),
+            ahead: Mutex::default(),
         }
     }
 
@@ -359,6 +365,14 @@ impl Store for S3Store {
         let put = self.put_object(url.key, content, condition);
         self.forget(url.key);
         put
+    }
+
+    fn upload_ahead(&self, url: &RemoteUrl<'_>, file: &ReadFile, bytes: u64) -> io::Result<()> {
+        self.upload_parts_ahead(url.key, file, bytes)
+    }
+
+    fn discard_ahead(&self, url: &RemoteUrl<'_>) {
+        self.end_upload_ahead(url.key);
     }
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {

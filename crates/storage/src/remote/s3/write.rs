@@ -1,6 +1,7 @@
 //! Puts and removes objects: small ones by one request, others in parts that are visible only when all are there.
 
 use super::super::network::Answer;
+use super::ahead::{SentPart, UploadAhead};
 use super::client::{Action, Call};
 use super::maker::Maker;
 use super::object::get_range;
@@ -17,7 +18,7 @@ use std::io;
 use std::ops::Range;
 
 /// Maximum size of an object that is put by one request, in bytes.
-const MAX_PUT_BYTES: u64 = 8 << 20;
+pub(super) const MAX_PUT_BYTES: u64 = 8 << 20;
 /// Minimum size of a part, and maximum number of parts. All parts but the last have one size, which some stores require.
 const MIN_PART_BYTES: u64 = 16 << 20;
 pub(super) const MAX_PARTS: u64 = 10_000;
@@ -43,6 +44,8 @@ pub(super) struct Parts<'a> {
     pub(super) part: &'a dyn Fn(Range<u64>) -> io::Result<Call>,
     /// Whether the lock of the output is held.
     pub(super) is_locked: bool,
+    /// An upload that has some of the parts.
+    pub(super) ahead: Option<UploadAhead>,
 }
 
 /// Returns a request that writes.
@@ -51,9 +54,14 @@ pub(super) fn write(method: Method, key: &str, query: Vec<(&'static str, String)
 }
 
 /// Returns the size of the parts of an object.
-fn part_bytes(size: u64) -> u64 {
+pub(super) fn part_bytes(size: u64) -> u64 {
     let tested = std::env::var(PART_VARIABLE).ok().and_then(|value| value.parse().ok());
     tested.unwrap_or_else(|| MIN_PART_BYTES.max((2 * size / MAX_PARTS).next_multiple_of(1 << 20)))
+}
+
+/// Returns the number of parts of a size that are on their way at once.
+pub(super) fn parts_at_once(size: u64) -> usize {
+    usize::try_from(MAX_PENDING_BYTES / size).unwrap_or_default().clamp(1, MAX_PARTS_AT_ONCE)
 }
 
 impl S3Store {
@@ -63,6 +71,7 @@ impl S3Store {
         match content {
             Content::Bytes(bytes) => self.put_whole(key, Bytes::copy_from_slice(bytes), condition),
             Content::File(file) | Content::UnlockedFile(file) if file.len() <= MAX_PUT_BYTES => {
+                self.end_upload_ahead(key);
                 self.put_whole(key, read_part(file, 0, file.len())?, condition)
             }
             Content::File(file) => self.put_parts((key, true), file, condition),
@@ -129,6 +138,7 @@ impl S3Store {
             part_bytes: part_bytes(file.len()),
             part: &part,
             is_locked,
+            ahead: self.take_ahead(key).filter(|ahead| ahead.part_bytes == part_bytes(file.len())),
         };
         self.make_of_parts(&parts, condition)
     }
@@ -139,8 +149,9 @@ impl S3Store {
         if !holds {
             return Ok(false);
         }
-        for _ in 0..MAX_UPLOADS {
-            let done = self.upload(parts, before.as_deref(), condition);
+        for number in 0..MAX_UPLOADS {
+            let ahead = parts.ahead.as_ref().filter(|_| number == 0);
+            let done = self.upload(parts, ahead, before.as_deref(), condition);
             if parts.is_locked {
                 self.end_uploads(parts.key);
             }
@@ -154,14 +165,19 @@ impl S3Store {
     }
 
     /// Uploads parts; returns whether the condition held, or `None` if the upload has vanished. `before` is the version that the object replaces.
-    fn upload(&self, parts: &Parts<'_>, before: Option<&str>, condition: Condition) -> io::Result<Option<bool>> {
+    fn upload(
+        &self,
+        parts: &Parts<'_>,
+        ahead: Option<&UploadAhead>,
+        before: Option<&str>,
+        condition: Condition,
+    ) -> io::Result<Option<bool>> {
         let key = parts.key;
-        let begin = write(Method::POST, key, vec![("uploads", String::new())], Bytes::new());
-        let begun = self.expect(Call { ending: Some("</InitiateMultipartUploadResult>"), ..begin })?;
-        let Some(upload) = answers::text_of(&begun.body, "UploadId").filter(|upload| !upload.is_empty()) else {
-            return Err(self.explain(&Refusal::of_success(200, "without an upload"), Action::Write, key));
+        let (upload, sent) = match ahead {
+            Some(ahead) => (ahead.upload.clone(), ahead.sent.as_slice()),
+            None => (self.begin_upload(key)?, &[][..]),
         };
-        let result = self.send_parts(parts, &upload).and_then(|tags| match tags {
+        let result = self.send_parts(parts, &upload, sent).and_then(|tags| match tags {
             Some(tags) => self.complete(parts, before, (&upload, &tags), condition),
             None => Ok(None),
         });
@@ -170,6 +186,14 @@ impl S3Store {
             let _ = self.ask(write(Method::DELETE, key, vec![("uploadId", upload)], Bytes::new()));
         }
         result
+    }
+
+    /// Begins an upload and returns its name.
+    pub(super) fn begin_upload(&self, key: &str) -> io::Result<String> {
+        let begin = write(Method::POST, key, vec![("uploads", String::new())], Bytes::new());
+        let begun = self.expect(Call { ending: Some("</InitiateMultipartUploadResult>"), ..begin })?;
+        let upload = answers::text_of(&begun.body, "UploadId").filter(|upload| !upload.is_empty());
+        upload.ok_or_else(|| self.explain(&Refusal::of_success(200, "without an upload"), Action::Write, key))
     }
 
     /// Ends uploads of a key that were begun by runs that were killed, or by requests whose answers were lost; they are invisible, and cost money.
@@ -182,17 +206,18 @@ impl S3Store {
         }
     }
 
-    /// Sends all parts and returns their tags, in order, or `None` if the upload has vanished.
-    fn send_parts(&self, parts: &Parts<'_>, upload: &str) -> io::Result<Option<Vec<String>>> {
+    /// Sends all parts but those that were sent with the same content, and returns the tags of all, in order, or `None` if the upload has
+    /// vanished.
+    fn send_parts(&self, parts: &Parts<'_>, upload: &str, sent: &[SentPart]) -> io::Result<Option<Vec<String>>> {
         let size = parts.part_bytes;
-        let at_once = usize::try_from(MAX_PENDING_BYTES / size).unwrap_or_default().clamp(1, MAX_PARTS_AT_ONCE);
-        let mut tags = Vec::new();
-        let mut pending: VecDeque<PendingAnswer> = VecDeque::new();
-        let take = |answer: PendingAnswer, tags: &mut Vec<String>| match finish(answer)? {
+        let at_once = parts_at_once(size);
+        let mut tags: Vec<String> = Vec::new();
+        let mut pending: VecDeque<(usize, PendingAnswer)> = VecDeque::new();
+        let take = |(at, answer): (usize, PendingAnswer), tags: &mut Vec<String>| match finish(answer)? {
             Ok(answer) => {
                 // That of a copied part is in the body.
                 let tag = answer.header("etag").map(str::to_owned).or_else(|| answers::text_of(&answer.body, "ETag"));
-                tags.push(tag.unwrap_or_default());
+                tags.get_mut(at).into_iter().for_each(|place| *place = tag.clone().unwrap_or_default());
                 Ok(true)
             }
             Err(refusal) if refusal.status == 404 && refusal.code == "NoSuchUpload" => Ok(false),
@@ -205,7 +230,11 @@ impl S3Store {
             }
             let query = vec![("partNumber", number.to_string()), ("uploadId", upload.to_owned())];
             let call = (parts.part)(start..parts.bytes.min(start + size))?;
-            pending.push_back(self.begin_call(Call { query, ..call }));
+            let known = sent.get(tags.len()).filter(|sent| sent.has(&call.body));
+            tags.push(known.map(|sent| sent.tag.clone()).unwrap_or_default());
+            if known.is_none() {
+                pending.push_back((tags.len() - 1, self.begin_call(Call { query, ..call })));
+            }
         }
         for answer in pending {
             if !take(answer, &mut tags)? {
@@ -280,7 +309,7 @@ impl S3Store {
     }
 }
 
-fn read_part(file: &ReadFile, start: u64, bytes: u64) -> io::Result<Bytes> {
+pub(super) fn read_part(file: &ReadFile, start: u64, bytes: u64) -> io::Result<Bytes> {
     let mut part = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
     file.read_exact_at(&mut part, start)?;
     Ok(part.into())

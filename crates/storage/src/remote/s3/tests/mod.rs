@@ -494,3 +494,49 @@ fn a_store_that_does_not_answer_holds_no_one_who_was_stopped() {
     assert_eq!(read(&store, "k").unwrap(), b"abc");
     drop((whole, waits));
 }
+
+#[test]
+fn what_was_uploaded_ahead_is_not_sent_again_unless_it_changed() {
+    let (server, dir) = (Server::start(&[]), tempfile::tempdir().unwrap());
+    let (store, source) = (store(&server), dir.path().join("growing"));
+    let mut bytes = content((40 << 20) + 17);
+    let sent = |server: &Server| {
+        let is_part = |request: &ReceivedRequest| request.target.contains("partNumber=");
+        server.requests().iter().filter(|request| is_part(request)).count()
+    };
+    let ahead = |key: &str, bytes: &[u8]| {
+        std::fs::write(&source, bytes).unwrap();
+        let file = crate::read::open_read(&source).unwrap();
+        store.upload_ahead(&RemoteUrl::parse(&path(key)).unwrap(), &file, bytes.len() as u64).unwrap();
+    };
+    let put_all = |key: &str, bytes: &[u8]| {
+        std::fs::write(&source, bytes).unwrap();
+        let file = crate::read::open_read(&source).unwrap();
+        assert!(put(&store, key, Content::File(&file), Condition::Always).unwrap());
+        assert!(read(&store, key).unwrap() == bytes);
+        assert!(server.state.lock().unwrap().parts.is_empty());
+    };
+    for (grown, parts) in [(8 << 20, 0), (17 << 20, 1), (20 << 20, 1), (33 << 20, 2)] {
+        ahead("k", &bytes[..grown]);
+        assert_eq!(sent(&server), parts);
+    }
+    assert!(server.state.lock().unwrap().objects.is_empty(), "nothing is visible");
+    put_all("k", &bytes);
+    assert_eq!(sent(&server), 3);
+    // The beginning is written last.
+    ahead("k", &bytes[..33 << 20]);
+    bytes[3] ^= 1;
+    put_all("k", &bytes);
+    assert_eq!(sent(&server), 3 + 2 + 2);
+    // A file that becomes small, one that is not put, and an upload that vanishes.
+    ahead("small", &bytes[..17 << 20]);
+    put_all("small", b"abc");
+    ahead("gone", &bytes[..17 << 20]);
+    store.discard_ahead(&RemoteUrl::parse(&path("gone")).unwrap());
+    assert!(server.state.lock().unwrap().parts.is_empty());
+    ahead("k", &bytes[..17 << 20]);
+    server.state.lock().unwrap().parts.clear();
+    let gone = "<Error><Code>NoSuchUpload</Code></Error>";
+    server.fault("/b/k?partNumber=2", Fault::Answer(404, String::new(), gone.into()));
+    put_all("k", &bytes);
+}

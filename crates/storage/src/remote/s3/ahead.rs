@@ -1,0 +1,95 @@
+//! Uploads of files that still grow.
+
+use super::client::Action;
+use super::write::{part_bytes, parts_at_once, read_part, write, MAX_PARTS, MAX_PUT_BYTES};
+use super::{finish, S3Store};
+use crate::read::ReadFile;
+use reqwest::Method;
+use std::io;
+use std::sync::PoisonError;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// An upload that has the first parts of an object.
+#[derive(Clone, Debug)]
+pub(super) struct UploadAhead {
+    /// Its name.
+    pub(super) upload: String,
+    pub(super) part_bytes: u64,
+    /// The parts, in order.
+    pub(super) sent: Vec<SentPart>,
+}
+
+/// A part of an upload.
+#[derive(Clone, Debug)]
+pub(super) struct SentPart {
+    hash: u128,
+    pub(super) tag: String,
+}
+
+impl SentPart {
+    /// Whether it has this content.
+    pub(super) fn has(&self, bytes: &[u8]) -> bool {
+        xxh3_128(bytes) == self.hash
+    }
+}
+
+impl S3Store {
+    /// Removes the upload of a key from those that still grow.
+    pub(super) fn take_ahead(&self, key: &str) -> Option<UploadAhead> {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner).remove(key)
+    }
+
+    /// Uploads the parts that the first bytes of a file have in addition to those that were sent. An object so small that it is put by one request
+    /// has none.
+    pub(super) fn upload_parts_ahead(&self, key: &str, file: &ReadFile, bytes: u64) -> io::Result<()> {
+        let before = self.take_ahead(key);
+        let part_bytes = before.as_ref().map_or(part_bytes(0), |before| before.part_bytes);
+        // Of a larger object, the parts are larger.
+        let whole = (bytes / part_bytes).min(MAX_PARTS / 2);
+        let count = before.as_ref().map_or(0, |before| before.sent.len() as u64);
+        if whole <= count || bytes <= MAX_PUT_BYTES {
+            return Ok(before.map_or((), |before| self.keep_ahead(key, before)));
+        }
+        let mut ahead = match before {
+            Some(ahead) => ahead,
+            None => UploadAhead { upload: self.begin_upload(key)?, part_bytes, sent: Vec::new() },
+        };
+        let result = self.send_ahead(key, file, &mut ahead, whole);
+        // Also after a failure, so that it is ended.
+        self.keep_ahead(key, ahead);
+        result
+    }
+
+    fn keep_ahead(&self, key: &str, ahead: UploadAhead) {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), ahead);
+    }
+
+    /// Sends the whole parts that were not sent yet, some at once.
+    fn send_ahead(&self, key: &str, file: &ReadFile, ahead: &mut UploadAhead, whole: u64) -> io::Result<()> {
+        let size = ahead.part_bytes;
+        while (ahead.sent.len() as u64) < whole {
+            let first = ahead.sent.len() as u64;
+            let mut pending = Vec::new();
+            for number in first..whole.min(first + parts_at_once(size) as u64) {
+                let body = read_part(file, number * size, size)?;
+                let hash = xxh3_128(&body);
+                let query = vec![("partNumber", (number + 1).to_string()), ("uploadId", ahead.upload.clone())];
+                pending.push((hash, self.begin_call(write(Method::PUT, key, query, body))));
+            }
+            for (hash, answer) in pending {
+                let answer = finish(answer)?.map_err(|refusal| self.explain(&refusal, Action::Write, key))?;
+                let tag = answer.header("etag").unwrap_or_default().to_owned();
+                ahead.sent.push(SentPart { hash, tag });
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the upload of a key that still grows.
+    pub(super) fn end_upload_ahead(&self, key: &str) {
+        if let Some(ahead) = self.take_ahead(key) {
+            // What cannot be removed now is ended by the next run that puts the object.
+            let _ = self.end_one_upload(key, &ahead.upload);
+        }
+    }
+}
