@@ -33,6 +33,7 @@ use super::environment::Environment;
 use super::msc;
 use super::network::{Answer, Network, Pending};
 use super::store_settings::remote_settings;
+use super::version::known::KnownObjects;
 use super::version::{plain_etag, ObjectVersion};
 use answers::{parse_page, Page};
 pub(super) use client::S3Context;
@@ -44,11 +45,8 @@ use object::{get_range, ObjectSource};
 use refusal::Refusal;
 use reqwest::Method;
 pub(super) use s3_settings::S3Settings;
-use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, OnceLock};
 
 pub(super) use signature::encode;
 
@@ -63,13 +61,6 @@ pub(crate) const SCHEME: Scheme = Scheme {
     open,
 };
 pub(crate) const ALIAS: Scheme = Scheme { name: "s3a", is_hidden: true, ..SCHEME };
-
-/// Time for which what is known of an object counts for each opening of it; later it counts once.
-const FRESH: Duration = Duration::from_secs(5);
-/// Time for which an answer counts that there is no object. Objects that this process puts end it.
-const ABSENCE_KEPT: Duration = Duration::from_secs(2);
-/// Maximum number of objects whose versions are known.
-const MAX_VERSIONS: usize = 100_000;
 
 fn open(url: &RemoteUrl<'_>) -> Outcome<Arc<dyn Store>> {
     static CONTEXT: OnceLock<Outcome<Arc<S3Context>>> = OnceLock::new();
@@ -86,18 +77,6 @@ pub(super) fn store_of_bucket(context: &Arc<S3Context>, bucket: &str) -> Arc<dyn
     Arc::new(S3Store::new(Arc::clone(context), bucket))
 }
 
-/// Writes that the process has begun or ended, of all stores: several of them can lead to one object.
-static WRITES: AtomicU64 = AtomicU64::new(0);
-
-/// An answer that there is no object.
-struct Absence {
-    /// Whether there are objects below the key.
-    has_objects: bool,
-    /// The writes before the request.
-    writes: u64,
-    at: Instant,
-}
-
 type PendingAnswer = Pending<Outcome<Result<Answer, Refusal>>>;
 
 fn finish(answer: PendingAnswer) -> io::Result<Result<Answer, Refusal>> {
@@ -107,20 +86,16 @@ fn finish(answer: PendingAnswer) -> io::Result<Result<Answer, Refusal>> {
 /// A bucket.
 struct S3Store {
     client: Arc<S3Client>,
-    /// Versions that listings and other answers gave, so that opening needs no further request.
-    versions: Mutex<HashMap<String, (ObjectVersion, Instant)>>,
+    known: KnownObjects,
     first: FirstRequest,
-    /// When a store answered that there is no object of a key, and whether there are any below it.
-    absences: Mutex<HashMap<String, Absence>>,
 }
 
 impl S3Store {
     fn new(context: Arc<S3Context>, bucket: &str) -> Self {
         Self {
             client: Arc::new(S3Client::new(context, bucket)),
-            versions: Mutex::default(),
+            known: KnownObjects::default(),
             first: FirstRequest::new(),
-            absences: Mutex::default(),
         }
     }
 
@@ -139,48 +114,13 @@ impl S3Store {
         explain(refusal, &self.client, action, key).into_io()
     }
 
-    fn remember(&self, key: &str, version: &ObjectVersion) {
-        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
-        if versions.len() >= MAX_VERSIONS {
-            versions.clear();
-        }
-        versions.insert(key.to_owned(), (version.clone(), Instant::now()));
-    }
-
-    fn forget(&self, key: &str) {
-        WRITES.fetch_add(1, Ordering::SeqCst);
-        self.versions.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
-    }
-
-    fn absences(&self) -> MutexGuard<'_, HashMap<String, Absence>> {
-        self.absences.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns whether there are objects below a key that had none a moment ago; `None` if that is not known. The kind of a data
-    /// set is determined several times, by the same names.
-    fn known_absence(&self, key: &str) -> Option<bool> {
-        let mut absences = self.absences();
-        let writes = WRITES.load(Ordering::SeqCst);
-        absences.retain(|_, absence| absence.writes == writes && absence.at.elapsed() < ABSENCE_KEPT);
-        absences.get(key).map(|absence| absence.has_objects)
-    }
-
-    fn known_version(&self, key: &str) -> Option<ObjectVersion> {
-        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
-        let (version, at) = versions.get(key)?.clone();
-        if at.elapsed() > FRESH {
-            versions.remove(key);
-        }
-        Some(version)
-    }
-
     /// Returns size and version of an object; `None` if there is none.
     fn head(&self, key: &str) -> io::Result<Result<ObjectVersion, Refusal>> {
         Ok(self.ask(head(key))?.map(|answer| {
             let bytes = answer.header("content-length").and_then(|bytes| bytes.parse().ok()).unwrap_or_default();
             let version = (self.client.context.maker.version_of())(&answer.headers);
             let version = ObjectVersion::of(&answer.headers, bytes, version);
-            self.remember(key, &version);
+            self.known.remember(key, &version);
             version
         }))
     }
@@ -232,10 +172,10 @@ fn list(prefix: String, recursive: bool, max: Option<usize>, next: Option<String
 
 impl Store for S3Store {
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
-        if let Some(has_objects) = self.known_absence(url.key) {
+        if let Some(has_objects) = self.known.absence(url.key) {
             return Ok(has_objects.then(FileInfo::of_prefix));
         }
-        let writes = WRITES.load(Ordering::SeqCst);
+        let writes = KnownObjects::writes();
         let below = self.begin_call(list(url.prefix(), true, Some(1), None));
         if url.key.is_empty() {
             return self.page(below).map(|_| Some(FileInfo::of_prefix()));
@@ -250,8 +190,7 @@ impl Store for S3Store {
             false => Err(self.explain(&refusal, Action::Read, url.key)),
             true => {
                 let has_objects = !below.objects.is_empty();
-                let absence = Absence { has_objects, writes, at: Instant::now() };
-                self.absences().insert(url.key.to_owned(), absence);
+                self.known.remember_absence(url.key, has_objects, writes);
                 Ok(has_objects.then(FileInfo::of_prefix))
             }
         }
@@ -274,7 +213,7 @@ impl Store for S3Store {
                     // What only marks a folder.
                     Some(version) if version.bytes == 0 && key.ends_with('/') => continue,
                     Some(version) => {
-                        self.remember(&key, &version);
+                        self.known.remember(&key, &version);
                         version.info()
                     }
                     None => {
@@ -292,7 +231,7 @@ impl Store for S3Store {
 
     fn open(&self, url: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
         let key = url.key;
-        let known = self.known_version(key).map(|version| plain_etag(&version.etag).to_owned());
+        let known = self.known.version(key).map(|version| plain_etag(&version.etag).to_owned());
         let known = known.filter(|etag| !etag.is_empty());
         let is_known = known.is_some();
         let mut opened = self.begin(key, known)?;
@@ -301,7 +240,7 @@ impl Store for S3Store {
         }
         match opened {
             Ok((version, first)) => {
-                self.remember(key, &version);
+                self.known.remember(key, &version);
                 let info = version.info();
                 let source = ObjectSource { client: Arc::clone(&self.client), key: key.to_owned(), version };
                 let reader = BlockReader::new(Box::new(source), info.len(), first).with_first(&self.first);
@@ -314,20 +253,20 @@ impl Store for S3Store {
 
     fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool> {
         let put = self.put_object(url.key, content, condition);
-        self.forget(url.key);
+        self.known.forget(url.key);
         put
     }
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
         let removed = self.remove_object(url.key);
-        self.forget(url.key);
+        self.known.forget(url.key);
         removed
     }
 
     fn copy(&self, from: &RemoteUrl<'_>, to: &RemoteUrl<'_>, watch: &WatchBytes) -> io::Result<bool> {
         let source = Self::new(Arc::clone(&self.client.context), from.bucket);
         let copied = self.copy_object((&source, from.key), to.key, watch);
-        self.forget(to.key);
+        self.known.forget(to.key);
         copied
     }
 

@@ -59,7 +59,7 @@ fn part_bytes(size: u64) -> u64 {
 impl S3Store {
     /// Puts an object; returns whether the condition held.
     pub(super) fn put_object(&self, key: &str, content: Content<'_>, condition: Condition) -> io::Result<bool> {
-        self.forget(key);
+        self.known.forget(key);
         match content {
             Content::Bytes(bytes) => self.put_whole(key, Bytes::copy_from_slice(bytes), condition),
             Content::File(file) | Content::UnlockedFile(file) if file.len() <= MAX_PUT_BYTES => {
@@ -184,11 +184,8 @@ impl S3Store {
 
     /// Sends all parts and returns their tags, in order, or `None` if the upload has vanished.
     fn send_parts(&self, parts: &Parts<'_>, upload: &str) -> io::Result<Option<Vec<String>>> {
-        let size = parts.part_bytes;
-        let at_once = usize::try_from(MAX_PENDING_BYTES / size).unwrap_or_default().clamp(1, MAX_PARTS_AT_ONCE);
         let mut tags = Vec::new();
-        let mut pending: VecDeque<PendingAnswer> = VecDeque::new();
-        let take = |answer: PendingAnswer, tags: &mut Vec<String>| match finish(answer)? {
+        let mut take = |answer: PendingAnswer| match finish(answer)? {
             Ok(answer) => {
                 // That of a copied part is in the body.
                 let tag = answer.header("etag").map(str::to_owned).or_else(|| answers::text_of(&answer.body, "ETag"));
@@ -198,21 +195,11 @@ impl S3Store {
             Err(refusal) if refusal.status == 404 && refusal.code == "NoSuchUpload" => Ok(false),
             Err(refusal) => Err(self.explain(&refusal, parts.source.0, parts.source.1)),
         };
-        for (number, start) in (1u64..).zip((0..parts.bytes).step_by(usize::try_from(size).unwrap_or(usize::MAX))) {
-            let first = if pending.len() == at_once { pending.pop_front() } else { None };
-            if !first.map_or(Ok(true), |answer| take(answer, &mut tags))? {
-                return Ok(None);
-            }
+        let mut begin = |number: u64, range: Range<u64>| {
             let query = vec![("partNumber", number.to_string()), ("uploadId", upload.to_owned())];
-            let call = (parts.part)(start..parts.bytes.min(start + size))?;
-            pending.push_back(self.begin_call(Call { query, ..call }));
-        }
-        for answer in pending {
-            if !take(answer, &mut tags)? {
-                return Ok(None);
-            }
-        }
-        Ok(Some(tags))
+            Ok(self.begin_call(Call { query, ..(parts.part)(range)? }))
+        };
+        Ok(send_in_order(parts.bytes, parts.part_bytes, &mut begin, &mut take)?.then_some(tags))
     }
 
     /// Makes an object of its parts. `before` is the version that it replaces.
@@ -265,7 +252,7 @@ impl S3Store {
 
     /// Removes an object.
     pub(super) fn remove_object(&self, key: &str) -> io::Result<()> {
-        self.forget(key);
+        self.known.forget(key);
         let call = Call { action: Action::Remove, ..write(Method::DELETE, key, Vec::new(), Bytes::new()) };
         match self.ask(call)? {
             Err(refusal) if !refusal.is_missing_object() => Err(self.explain(&refusal, Action::Remove, key)),
@@ -280,6 +267,31 @@ impl S3Store {
     }
 }
 
+/// Sends the parts of an object, some at once, and takes their answers in order. Returns `false` as soon as an answer is not taken.
+fn send_in_order(
+    bytes: u64,
+    part_bytes: u64,
+    begin: &mut dyn FnMut(u64, Range<u64>) -> io::Result<PendingAnswer>,
+    take: &mut dyn FnMut(PendingAnswer) -> io::Result<bool>,
+) -> io::Result<bool> {
+    let at_once = usize::try_from(MAX_PENDING_BYTES / part_bytes).unwrap_or_default().clamp(1, MAX_PARTS_AT_ONCE);
+    let mut pending: VecDeque<PendingAnswer> = VecDeque::new();
+    for (number, start) in (1..).zip((0..bytes).step_by(usize::try_from(part_bytes).unwrap_or(usize::MAX))) {
+        let first = if pending.len() == at_once { pending.pop_front() } else { None };
+        if !first.map_or(Ok(true), &mut *take)? {
+            return Ok(false);
+        }
+        pending.push_back(begin(number, start..bytes.min(start + part_bytes))?);
+    }
+    for answer in pending {
+        if !take(answer)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Reads a part of a file into memory.
 fn read_part(file: &ReadFile, start: u64, bytes: u64) -> io::Result<Bytes> {
     let mut part = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
     file.read_exact_at(&mut part, start)?;

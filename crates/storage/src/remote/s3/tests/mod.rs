@@ -7,6 +7,7 @@ use super::super::tests::server::{content, limits, Fault, ReceivedRequest, Serve
 use super::*;
 use gristmill_core::ExitClass;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 const KEYS: [(&str, &str); 2] = [("AWS_ACCESS_KEY_ID", "AKIDTEST"), ("AWS_SECRET_ACCESS_KEY", "verysecret")];
 
