@@ -52,6 +52,12 @@ pub static SCHEMES: &[Scheme] = &[
     #[cfg(feature = "remote")]
     super::remote::gs::ALIAS,
     #[cfg(feature = "remote")]
+    super::remote::az::SCHEME,
+    #[cfg(feature = "remote")]
+    super::remote::az::WITH_ACCOUNT,
+    #[cfg(feature = "remote")]
+    super::remote::az::ALIAS,
+    #[cfg(feature = "remote")]
     super::remote::msc::SCHEME,
     #[cfg(feature = "remote")]
     super::remote::web::HTTPS,

@@ -36,19 +36,23 @@ use super::store_settings::remote_settings;
 use super::version::known::KnownObjects;
 use super::version::{plain_etag, ObjectVersion};
 use answers::{parse_page, Page};
-pub(super) use client::S3Context;
-use client::{Action, Call, S3Client};
+pub(super) use answers::{sum_of, text_of, walk};
+use client::S3Client;
+pub(super) use client::{read_answer, Action, Attempt, Call, S3Context, MAX_CLOCK_SECONDS};
+pub(super) use credentials::output_of;
 use failures::explain;
 use gristmill_core::{Failure, Outcome};
-pub(super) use keys::{FindKeys, GivenKeys, Keys, KeysFuture};
-use object::{get_range, ObjectSource};
-use refusal::Refusal;
+pub(super) use keys::{CurrentKeys, FindKeys, GivenKeys, Keys, KeysFuture};
+pub(super) use object::get_range;
+use object::ObjectSource;
+pub(super) use refusal::{Refusal, BUSY};
 use reqwest::Method;
 pub(super) use s3_settings::S3Settings;
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-pub(super) use signature::encode;
+pub(super) use signature::{encode, insert};
+pub(super) use write::{part_bytes, read_part, send_in_order, write, MAX_PUT_BYTES, MAX_UPLOADS};
 
 /// The rows of the store.
 pub(crate) const SCHEME: Scheme = Scheme {
@@ -77,9 +81,9 @@ pub(super) fn store_of_bucket(context: &Arc<S3Context>, bucket: &str) -> Arc<dyn
     Arc::new(S3Store::new(Arc::clone(context), bucket))
 }
 
-type PendingAnswer = Pending<Outcome<Result<Answer, Refusal>>>;
+pub(in crate::remote) type PendingAnswer = Pending<Outcome<Result<Answer, Refusal>>>;
 
-fn finish(answer: PendingAnswer) -> io::Result<Result<Answer, Refusal>> {
+pub(in crate::remote) fn finish(answer: PendingAnswer) -> io::Result<Result<Answer, Refusal>> {
     answer.finish().and_then(|answer| answer).map_err(Failure::into_io)
 }
 

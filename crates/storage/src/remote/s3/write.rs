@@ -17,7 +17,7 @@ use std::io;
 use std::ops::Range;
 
 /// Maximum size of an object that is put by one request, in bytes.
-const MAX_PUT_BYTES: u64 = 8 << 20;
+pub(in crate::remote) const MAX_PUT_BYTES: u64 = 8 << 20;
 /// Minimum size of a part, and maximum number of parts. All parts but the last have one size, which some stores require.
 const MIN_PART_BYTES: u64 = 16 << 20;
 pub(super) const MAX_PARTS: u64 = 10_000;
@@ -26,7 +26,7 @@ const MAX_PARTS_AT_ONCE: usize = 4;
 /// Bytes of the parts of an object that are on their way at once, unless a part is larger.
 const MAX_PENDING_BYTES: u64 = 64 << 20;
 /// Uploads of an object that are tried, if they vanish.
-const MAX_UPLOADS: u32 = 2;
+pub(in crate::remote) const MAX_UPLOADS: u32 = 2;
 /// Variable with the size of a part in bytes, for tests.
 const PART_VARIABLE: &str = "GRISTMILL_PART_BYTES";
 
@@ -46,12 +46,12 @@ pub(super) struct Parts<'a> {
 }
 
 /// Returns a request that writes.
-pub(super) fn write(method: Method, key: &str, query: Vec<(&'static str, String)>, body: Bytes) -> Call {
+pub(in crate::remote) fn write(method: Method, key: &str, query: Vec<(&'static str, String)>, body: Bytes) -> Call {
     Call { method, action: Action::Write, query, body, range: None, ..get_range(key, 0..0, None) }
 }
 
 /// Returns the size of the parts of an object.
-fn part_bytes(size: u64) -> u64 {
+pub(in crate::remote) fn part_bytes(size: u64) -> u64 {
     let tested = std::env::var(PART_VARIABLE).ok().and_then(|value| value.parse().ok());
     tested.unwrap_or_else(|| MIN_PART_BYTES.max((2 * size / MAX_PARTS).next_multiple_of(1 << 20)))
 }
@@ -268,7 +268,7 @@ impl S3Store {
 }
 
 /// Sends the parts of an object, some at once, and takes their answers in order. Returns `false` as soon as an answer is not taken.
-fn send_in_order(
+pub(in crate::remote) fn send_in_order(
     bytes: u64,
     part_bytes: u64,
     begin: &mut dyn FnMut(u64, Range<u64>) -> io::Result<PendingAnswer>,
@@ -292,7 +292,7 @@ fn send_in_order(
 }
 
 /// Reads a part of a file into memory.
-fn read_part(file: &ReadFile, start: u64, bytes: u64) -> io::Result<Bytes> {
+pub(in crate::remote) fn read_part(file: &ReadFile, start: u64, bytes: u64) -> io::Result<Bytes> {
     let mut part = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
     file.read_exact_at(&mut part, start)?;
     Ok(part.into())

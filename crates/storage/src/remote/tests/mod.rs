@@ -1,3 +1,4 @@
 //! What the tests of all stores share.
 
+mod azure;
 pub(super) mod server;
