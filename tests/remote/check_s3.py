@@ -4,7 +4,8 @@
 
 On SeaweedFS and moto: prepare, pack and dedup from a store to the same store, lint, verify and info of the results, copies of folders. On SeaweedFS
 also every other command that writes, several writers of one split.yaml, how many bytes of shards are read, each fault of the network, runs that are
-killed at a random request, and a reader without the right to write. The secrets must be in nothing that is printed or kept.
+killed at a random request, and a reader without the right to write. Some of the same on Azurite (check_azure.py), and on a stand-in for Google's store. The
+secrets must be in nothing that is printed or kept.
 """
 import gzip
 import io
@@ -21,6 +22,8 @@ import time
 import urllib.parse
 from pathlib import Path
 
+import azure
+import check_azure
 import gcs
 from s3_server import READER, READER_SECRET, SECRET, Server, msc_config
 
@@ -65,7 +68,7 @@ class Check:
 
     def environment(self, **changes):
         state = {f"XDG_{name}_HOME": str(self.folder / name.lower()) for name in ("STATE", "CACHE", "CONFIG")}
-        base = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "XDG_"))}
+        base = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "AZURE_", "XDG_"))}
         return {**base, **state, **self.server.env, "HOME": str(self.folder), "GRISTMILL_PART_BYTES": str(5 << 20), **changes}
 
     def run(self, *args, code=0, **changes):
@@ -80,7 +83,7 @@ class Check:
 
     @staticmethod
     def without_secrets(text):
-        for secret in (SECRET, READER_SECRET, gcs.SECRET, gcs.TOKEN):
+        for secret in (SECRET, READER_SECRET, gcs.SECRET, gcs.TOKEN, azure.SECRET, *azure.SIGNATURES):
             for form in (secret, urllib.parse.quote(secret, safe="")):
                 assert form not in text, "a secret is printed or kept"
 
@@ -403,6 +406,7 @@ def main(binary, golden):
     seed = int(os.environ.get("GRISTMILL_SEED") or random.randrange(1 << 30))
     print(f"seed {seed} (GRISTMILL_SEED repeats it)", flush=True)
     check_google(binary, golden)
+    check_on_azurite(binary, golden, seed)
     for kind in ("seaweed", "moto"):
         with tempfile.TemporaryDirectory() as folder, Server(kind) as server:
             server.client.create("data")
@@ -424,6 +428,17 @@ def check_google(binary, golden):
             begin = time.time()
             step()
             print(f"google: {step.__name__} {time.time() - begin:.1f} s", flush=True)
+
+
+def check_on_azurite(binary, golden, seed):
+    if not azure.program():
+        return print("azure: skipped, Azurite is not installed: there is no npm", flush=True)
+    with tempfile.TemporaryDirectory() as folder, azure.Server() as server:
+        server.client.create("data")
+        for step in check_azure.steps(Check(binary, golden, server, folder, seed)):
+            begin = time.time()
+            step()
+            print(f"azure: {step.__name__} {time.time() - begin:.1f} s", flush=True)
 
 
 if __name__ == "__main__":

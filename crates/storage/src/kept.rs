@@ -6,18 +6,19 @@ use super::publish::{unique, TEMPORARY};
 use super::space::free_bytes;
 use super::store::{store_of, RangeRead};
 use gristmill_core::{Failure, Outcome, Subject};
+use rustix::fs::{Mode, OFlags};
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 /// Divisor of the free space that is taken at most.
 const SHARE: u64 = 2;
 /// Permission bits of the file.
-const MODE: u32 = 0o600;
+const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
 /// The objects whose bytes are kept, by their paths.
 static KEPT: LazyLock<Mutex<HashMap<PathBuf, Arc<KeptObject>>>> = LazyLock::new(Mutex::default);
@@ -78,10 +79,10 @@ impl Drop for KeptReads {
 /// Creates a file without a name: its space is free again when the process ends, however it ends.
 fn create(folder: &Path) -> Outcome<File> {
     let path = folder.join(format!("{TEMPORARY}{}", unique()));
-    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(MODE).open(&path);
-    let file = file.map_err(|error| Failure::io("creating", &path, &error))?;
-    std::fs::remove_file(&path).map_err(|error| Failure::io("removing", &path, &error))?;
-    Ok(file)
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let file = rustix::fs::open(&path, flags, MODE).map_err(|error| Failure::io("creating", &path, &error.into()))?;
+    rustix::fs::unlink(&path).map_err(|error| Failure::io("removing", &path, &error.into()))?;
+    Ok(file.into())
 }
 
 /// Opens an object of a path, by what is kept of it if possible. `part`: what is read in order, if that is known.

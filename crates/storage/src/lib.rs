@@ -21,6 +21,7 @@ pub mod memory;
 pub mod memory_store;
 pub mod pages;
 pub mod publish;
+mod range_read;
 pub mod read;
 pub mod remote;
 pub mod run_folder;

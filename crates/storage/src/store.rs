@@ -4,6 +4,7 @@
 
 use super::files::FileInfo;
 use super::location::RemoteUrl;
+pub use super::range_read::RangeRead;
 use super::read::ReadFile;
 use gristmill_core::{Failure, FileStamp, Outcome};
 use std::collections::HashMap;
@@ -53,6 +54,12 @@ pub static SCHEMES: &[Scheme] = &[
     super::remote::gs::SCHEME,
     #[cfg(feature = "remote")]
     super::remote::gs::ALIAS,
+    #[cfg(feature = "remote")]
+    super::remote::az::SCHEME,
+    #[cfg(feature = "remote")]
+    super::remote::az::WITH_ACCOUNT,
+    #[cfg(feature = "remote")]
+    super::remote::az::ALIAS,
     #[cfg(feature = "remote")]
     super::remote::msc::SCHEME,
     #[cfg(feature = "remote")]
@@ -217,25 +224,6 @@ pub enum Condition {
     IfAbsent,
     /// If the object at the address has this stamp.
     IfStamp(FileStamp),
-}
-
-/// An object that is read by ranges from any number of threads.
-pub trait RangeRead: Send + Sync {
-    /// Fills the buffer from an offset. The range is within the object.
-    ///
-    /// # Errors
-    /// Also if the object is no longer the one that was opened.
-    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
-
-    /// The same for a range after which a larger gap follows: nothing more than the range is fetched.
-    fn read_alone_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        self.read_exact_at(buffer, offset)
-    }
-
-    /// Returns the size of a gap, in bytes, from which on it is jumped over rather than read.
-    fn bytes_worth_a_jump(&self) -> u64 {
-        0
-    }
 }
 
 /// Returns the store of an address; it is the same one for the whole run.

@@ -1,8 +1,12 @@
 //! The two forms of dates in answers: of HTTP headers, and ISO 8601.
 
+use gristmill_core::utc;
+use std::ops::Range;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+/// Days of the week, from that of 1970-01-01.
+const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
 /// Seconds of a day.
 const DAY: i64 = 86_400;
 /// Nanoseconds in a second.
@@ -17,6 +21,17 @@ pub(super) fn parse_http_date(text: &str) -> Option<i64> {
     let year = parts.next()?.parse().ok()?;
     let seconds = seconds_of_day(parts.next()?)?;
     nanoseconds(year, month, day, seconds, 0)
+}
+
+/// Formats a time as `Sun, 06 Nov 1994 08:49:37 GMT`.
+pub(super) fn format_http_date(time: SystemTime) -> String {
+    let stamp = utc::stamp(time);
+    let part = |range: Range<usize>| stamp.get(range).unwrap_or_default();
+    let days = time.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()) / 86_400;
+    let weekday = usize::try_from(days % 7).ok().and_then(|day| WEEKDAYS.get(day)).unwrap_or(&"");
+    let month = part(4..6).parse().ok().and_then(|month: usize| MONTHS.get(month.checked_sub(1)?)).unwrap_or(&"");
+    let (day, year, hour, minute, second) = (part(6..8), part(0..4), part(9..11), part(11..13), part(13..15));
+    format!("{weekday}, {day} {month} {year} {hour}:{minute}:{second} GMT")
 }
 
 /// Parses `2013-05-24T00:00:00.123Z`, also with `UTC` or `+00:00` at its end, as nanoseconds since 1970.
@@ -66,6 +81,8 @@ mod tests {
         assert_eq!(parse_iso_date("1970-01-01T00:00:00.25+00:00"), Some(250_000_000));
         assert_eq!(parse_iso_date("2025-13-01T00:00:00Z"), None);
         assert_eq!(parse_http_date("yesterday"), None);
+        let time = UNIX_EPOCH + Duration::from_secs(784_111_777);
+        assert_eq!(format_http_date(time), "Sun, 06 Nov 1994 08:49:37 GMT");
         assert_eq!(parse_http_date("Sun, 06 Nov 1994 9223372036854775807:00:00 GMT"), None);
     }
 }

@@ -220,6 +220,11 @@ pub(super) fn is_loopback(url: &Url) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
+/// Whether credentials may be sent to an address: with TLS, or on this machine.
+pub(super) fn is_safe(url: &Url) -> bool {
+    url.scheme() == "https" || url.scheme() == "http" && is_loopback(url)
+}
+
 /// Returns the address that an answer redirects to; `None` if it is no redirect, the reason if it is not followed.
 pub(super) fn redirect_of(url: &Url, status: u16, headers: &HeaderMap) -> Result<Option<Url>, &'static str> {
     if ![301, 302, 303, 307, 308].contains(&status) {

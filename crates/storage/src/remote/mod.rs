@@ -4,6 +4,8 @@
 //! addresses need the feature `remote`.
 
 #[cfg(feature = "remote")]
+pub(crate) mod az;
+#[cfg(feature = "remote")]
 mod blocks;
 #[cfg(feature = "remote")]
 mod cache;

@@ -5,7 +5,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::super::store::RangeRead;
+use super::super::range_read::RangeRead;
 use super::network::{bytes_worth_a_jump, CANCEL_INTERVAL};
 use gristmill_core::{Cancel, Failure, Outcome};
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! Access tokens of Google: where they are looked for, in the order of Google's tools.
 
 use super::super::environment::{Environment, MAX_FILE_BYTES};
-use super::super::http::is_loopback;
+use super::super::http::is_safe;
 use super::super::network::{Network, MAX_SMALL_ANSWER_BYTES};
 use super::super::s3::{encode, FindKeys, Keys, KeysFuture};
 use super::super::settings::Secret;
@@ -143,11 +143,6 @@ impl GoogleTokens {
         reply.read(&mut body, MAX_SMALL_ANSWER_BYTES).await.ok()?;
         (reply.status() == 200).then(|| parse_token(&body, "the service account of the machine"))?
     }
-}
-
-/// Whether credentials may be sent to an address: with TLS, or on this machine.
-fn is_safe(url: &Url) -> bool {
-    url.scheme() == "https" || url.scheme() == "http" && is_loopback(url)
 }
 
 fn keys(token: String, expires: Option<SystemTime>, source: &str) -> Keys {

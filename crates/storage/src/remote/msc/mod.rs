@@ -18,11 +18,11 @@ use super::super::store::{
 };
 use super::environment::Environment;
 use super::network::Network;
-use super::s3::{self, S3Context};
+use super::s3;
 use super::store_settings::remote_settings;
 use config::MscConfig;
 use gristmill_core::{Failure, Outcome, Subject};
-use profile::Target;
+use profile::{OpenBucket, Target};
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
@@ -40,8 +40,8 @@ pub(crate) const SCHEME: Scheme = Scheme {
     buckets: Some(|| profiles_of_process().map_err(Failure::into_io)),
     open: |url| match target_of_process(url.bucket)? {
         Target::Bucket(settings, base) => {
-            let context = settings.context(Network::of_process()?, Environment::of_process())?;
-            Ok(Arc::new(MscStore::new(context, &base)))
+            let open = settings.opener(Network::of_process()?, Environment::of_process())?;
+            Ok(Arc::new(MscStore::new(open, &base)))
         }
         Target::Local(_) => Err(local(url)),
     },
@@ -115,7 +115,7 @@ fn local(url: &RemoteUrl<'_>) -> Failure {
 
 /// A profile with a store that has buckets.
 struct MscStore {
-    context: Arc<S3Context>,
+    open: OpenBucket,
     /// The bucket, and the beginning of its keys, with a slash at its end unless it is empty. `None`: addresses begin with the bucket.
     base: Option<(String, String)>,
     buckets: Mutex<HashMap<String, Arc<dyn Store>>>,
@@ -138,11 +138,11 @@ impl Inner {
 }
 
 impl MscStore {
-    fn new(context: S3Context, base: &str) -> Self {
+    fn new(open: OpenBucket, base: &str) -> Self {
         let (bucket, prefix) = base.split_once('/').unwrap_or((base, ""));
         let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
         let base = (!bucket.is_empty()).then(|| (bucket.to_owned(), prefix));
-        Self { context: Arc::new(context), base, buckets: Mutex::default() }
+        Self { open, base, buckets: Mutex::default() }
     }
 
     fn inner(&self, url: &RemoteUrl<'_>) -> Inner {
@@ -157,7 +157,7 @@ impl MscStore {
             }
         };
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        let store = buckets.entry(bucket.clone()).or_insert_with(|| s3::store_of_bucket(&self.context, &bucket));
+        let store = buckets.entry(bucket.clone()).or_insert_with(|| (self.open)(&bucket));
         Inner { store: Arc::clone(store), bucket, key, cut, added }
     }
 }

@@ -1,9 +1,11 @@
 //! What a profile says: which store it is, where in it, and with which keys.
 
+use super::super::super::store::Store;
+use super::super::az::{self, AzureContext, AzureProfile};
 use super::super::environment::Environment;
 use super::super::gs::{self, GoogleCredentials, GoogleProfile};
 use super::super::network::Network;
-use super::super::s3::{GivenKeys, Keys, S3Context, S3Settings};
+use super::super::s3::{self, GivenKeys, Keys, S3Context, S3Settings};
 use super::super::settings::Secret;
 use super::super::store_settings::RemoteSettings;
 use super::config::{refuse, RawProfile};
@@ -20,17 +22,27 @@ const S3_TYPES: [&str; 4] = ["s3", "s8k", "gcs_s3", "ais_s3"];
 /// What a store with buckets is reached by.
 #[derive(Debug)]
 pub(super) enum BucketSettings {
-    S3(S3Settings),
+    S3(Box<S3Settings>),
     Google(GoogleProfile),
+    Azure(AzureProfile),
 }
 
+/// Returns the store of a bucket.
+pub(super) type OpenBucket = Box<dyn Fn(&str) -> Arc<dyn Store> + Send + Sync>;
+
 impl BucketSettings {
-    /// Returns what all buckets share.
-    pub(super) fn context(self, network: Arc<Network>, environment: Environment) -> Outcome<S3Context> {
-        match self {
-            Self::S3(settings) => S3Context::new(network, settings, environment),
-            Self::Google(profile) => gs::context(network, environment, profile),
-        }
+    /// Returns what opens the buckets.
+    pub(super) fn opener(self, network: Arc<Network>, environment: Environment) -> Outcome<OpenBucket> {
+        let context = match self {
+            Self::S3(settings) => S3Context::new(network, *settings, environment)?,
+            Self::Google(profile) => gs::context(network, environment, profile)?,
+            Self::Azure(profile) => {
+                let context = Arc::new(AzureContext::new(network, profile, environment, None)?);
+                return Ok(Box::new(move |container| az::store_of_container(&context, container)));
+            }
+        };
+        let context = Arc::new(context);
+        Ok(Box::new(move |bucket| s3::store_of_bucket(&context, bucket)))
     }
 }
 
@@ -72,11 +84,16 @@ pub(super) fn parse(name: &str, raw: &RawProfile, flags: &RemoteSettings) -> Out
                 keys: keys(name, raw)?,
                 source: Some(source(name, &raw.file)),
             };
-            Ok(bucket(BucketSettings::S3(settings)))
+            Ok(bucket(BucketSettings::S3(Box::new(settings))))
         }
         "gcs" => Ok(bucket(BucketSettings::Google(GoogleProfile {
             endpoint: option("endpoint_url").map(|url| (url, source(name, &raw.file))),
             credentials: google_credentials(name, raw)?,
+            is_anonymous: flags.anonymous,
+        }))),
+        "azure" => Ok(bucket(BucketSettings::Azure(AzureProfile {
+            endpoint: option("endpoint_url").map(|url| (url, source(name, &raw.file))),
+            connection: azure_connection(name, raw)?,
             is_anonymous: flags.anonymous,
         }))),
         "huggingface" => Err(unsupported(format!("the storage {kind}"))
@@ -144,6 +161,17 @@ fn google_credentials(name: &str, raw: &RawProfile) -> Outcome<Option<GoogleCred
             Ok(Some(GoogleCredentials::File(PathBuf::from(provider.required("file")?))))
         }
         _ => Err(provider.unsupported("GoogleServiceAccountCredentialsProvider")),
+    }
+}
+
+fn azure_connection(name: &str, raw: &RawProfile) -> Outcome<Option<(Secret, String)>> {
+    let Some(provider) = Provider::of(name, raw) else { return Ok(None) };
+    let has_options = provider.content.get("options").and_then(Value::as_object).is_some_and(|map| !map.is_empty());
+    match provider.kind {
+        "AzureCredentials" => Ok(Some((Secret::new(provider.required("connection")?), source(name, &raw.file)))),
+        // Its options select an identity, or leave out sources.
+        "DefaultAzureCredentials" if !has_options => Ok(None),
+        _ => Err(provider.unsupported("AzureCredentials, DefaultAzureCredentials without options")),
     }
 }
 

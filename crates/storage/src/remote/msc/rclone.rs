@@ -92,6 +92,15 @@ fn profile(section: &Section) -> Option<Value> {
     };
     let mut storage = pick(&STORAGE_OPTIONS);
     storage.entry("base_path").or_insert_with(|| "".into());
+    let provider = match kind.as_str() {
+        "gcs" => google_credentials(section),
+        "azure" => azure_credentials(section),
+        _ => None,
+    };
+    // Without credentials of its own, only its address names the account.
+    if let (Some(account), "azure", None) = (section.get("account"), kind.as_str(), &provider) {
+        storage.entry("endpoint_url").or_insert_with(|| format!("https://{account}.blob.core.windows.net").into());
+    }
     let mut profile = Map::new();
     profile.insert("storage_provider".to_owned(), serde_json::json!({"type": kind, "options": storage}));
     let keys = pick(&S3_CREDENTIALS);
@@ -99,11 +108,7 @@ fn profile(section: &Section) -> Option<Value> {
         profile
             .insert("credentials_provider".to_owned(), serde_json::json!({"type": "S3Credentials", "options": keys}));
     }
-    if kind == "gcs" {
-        if let Some(provider) = google_credentials(section) {
-            profile.insert("credentials_provider".to_owned(), provider);
-        }
-    }
+    profile.extend(provider.map(|provider| ("credentials_provider".to_owned(), provider)));
     Some(Value::Object(profile))
 }
 
@@ -123,6 +128,43 @@ fn google_credentials(section: &Section) -> Option<Value> {
     Some(serde_json::json!({"type": format!("{other} of rclone"), "options": {}}))
 }
 
+/// Returns the credentials of a remote of Azure as a connection string; `None` if those of the machine are to be found.
+fn azure_credentials(section: &Section) -> Option<Value> {
+    let given = |name: &str| section.get(name).filter(|text| !text.is_empty() && *text != "false");
+    let connection = if given("use_emulator").is_some() {
+        Some("UseDevelopmentStorage=true".to_owned())
+    } else if let (Some(account), Some(key)) = (given("account"), given("key")) {
+        Some(format!("AccountName={account};AccountKey={key}"))
+    } else if let Some((address, sas)) = given("sas_url").and_then(|url| url.split_once('?')) {
+        // The path is the container, which is part of the addresses, too.
+        let host = address.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
+        Some(format!("BlobEndpoint={host};SharedAccessSignature={sas}"))
+    } else {
+        given("connection_string").cloned()
+    };
+    if let Some(connection) = connection {
+        return Some(serde_json::json!({"type": "AzureCredentials", "options": {"connection": connection}}));
+    }
+    let others = [
+        "sas_url",
+        "service_principal_file",
+        "client_secret",
+        "client_certificate_path",
+        "username",
+        "use_msi",
+        "use_az",
+        "key",
+    ];
+    let other = others.into_iter().find(|name| given(name).is_some());
+    match (other, given("account"), given("env_auth")) {
+        (None, Some(_), Some(_)) => None,
+        (other, ..) => {
+            let kind = format!("{} of rclone", other.unwrap_or("account"));
+            Some(serde_json::json!({"type": kind, "options": {}}))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,6 +182,31 @@ mod tests {
         assert_eq!(type_of("anonymous = false"), "none");
         for other in ["token = {}", "anonymous = true", "service_account_credentials = {"] {
             assert!(type_of(other).ends_with("of rclone"), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_remote_of_azure_is_used_with_its_own_credentials_or_not_at_all() {
+        let parsed = |lines: &str| profile(&parse(&format!("[r]\ntype = azureblob\n{lines}\n"))[0].1).unwrap();
+        let connection = |lines: &str| {
+            let profile = parsed(lines);
+            assert_eq!(profile["credentials_provider"]["type"], "AzureCredentials", "{lines}");
+            profile["credentials_provider"]["options"]["connection"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(connection("account = acc\nkey = a2V5"), "AccountName=acc;AccountKey=a2V5");
+        assert_eq!(
+            connection("sas_url = https://acc.blob.core.windows.net/c?sv=1&sig=a%3D"),
+            "BlobEndpoint=https://acc.blob.core.windows.net;SharedAccessSignature=sv=1&sig=a%3D"
+        );
+        assert_eq!(connection("use_emulator = true"), "UseDevelopmentStorage=true");
+        let machine = parsed("account = acc\nenv_auth = true");
+        assert!(machine.get("credentials_provider").is_none());
+        assert_eq!(machine["storage_provider"]["options"]["endpoint_url"], "https://acc.blob.core.windows.net");
+        for other in
+            ["account = acc", "account = acc\nuse_msi = true", "account = acc\nclient_secret = s\nenv_auth = true"]
+        {
+            let kind = parsed(other)["credentials_provider"]["type"].as_str().unwrap().to_owned();
+            assert!(kind.ends_with("of rclone"), "{other}: {kind}");
         }
     }
 }

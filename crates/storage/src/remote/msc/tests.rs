@@ -1,6 +1,6 @@
 use super::super::store_settings::RemoteSettings;
-use super::super::tests::limits;
 use super::super::tests::server::{content, Server};
+use super::super::tests::{azure, limits};
 use super::profile::BucketSettings;
 use super::*;
 use gristmill_core::ExitClass;
@@ -47,8 +47,8 @@ impl Profiles {
 
     fn store(&self, name: &str) -> MscStore {
         let Target::Bucket(settings, base) = self.target(name).unwrap() else { panic!("{name} is a folder") };
-        let context = settings.context(Network::start(limits()).unwrap(), self.environment()).unwrap();
-        MscStore::new(context, &base)
+        let open = settings.opener(Network::start(limits()).unwrap(), self.environment()).unwrap();
+        MscStore::new(open, &base)
     }
 }
 
@@ -207,7 +207,7 @@ fn what_is_not_read_of_a_profile_is_named() {
     }
     let profiles = Profiles::new(&format!("profiles:\n  p: {{{storage}, replicas: []}}\n"));
     let Target::Bucket(settings, _) = profiles.target("p").unwrap() else { panic!("it is a folder") };
-    let failure = settings.context(Network::start(limits()).unwrap(), profiles.environment()).err().unwrap();
+    let failure = settings.opener(Network::start(limits()).unwrap(), profiles.environment()).err().unwrap();
     assert!(failure.subject.field.unwrap().starts_with("the profile p of "), "{:?}", failure.why);
     let flags = RemoteSettings { anonymous: true, connections: 3, ..RemoteSettings::default() };
     let environment = profiles.environment();
@@ -215,4 +215,35 @@ fn what_is_not_read_of_a_profile_is_named() {
     let Target::Bucket(settings, _) = profile::parse("p", &raw, &flags).unwrap() else { panic!("it is a folder") };
     let BucketSettings::S3(settings) = *settings else { panic!("it is no S3") };
     assert!(settings.flags.anonymous && settings.flags.connections == 3);
+}
+
+#[test]
+fn profiles_of_azure_have_a_connection_string_or_the_credentials_of_the_machine() {
+    let server = azure::start(&[("set/a.tar", b"abc")]);
+    let endpoint = format!("http://{}/acc", server.address.trim_start_matches("http://"));
+    let azure = |more: &str| {
+        Profiles::new(&format!(
+            "profiles:\n  p:\n    storage_provider: {{type: azure, options: {{base_path: b/set, endpoint_url: '{endpoint}'}}}}\n{more}"
+        ))
+    };
+    let provider =
+        |kind: &str, options: &str| format!("    credentials_provider: {{type: {kind}, options: {{{options}}}}}\n");
+    let connection = provider("AzureCredentials", "connection: 'AccountName=acc;AccountKey=dmVyeXNlY3JldA=='");
+    let store = azure(&connection).store("p");
+    assert_eq!(read(&store, "msc://p/a.tar").unwrap(), b"abc");
+    assert_eq!(keys(&store, "msc://p", true), ["a.tar"]);
+    let request = server.requests().pop().unwrap();
+    assert!(request.headers["authorization"].starts_with("SharedKey acc:"));
+    for more in ["", &provider("DefaultAzureCredentials", "")] {
+        assert!(azure(more).target("p").is_ok());
+    }
+    for (kind, options) in [("S3Credentials", ""), ("DefaultAzureCredentials", "managed_identity_client_id: x")] {
+        let failure = azure(&provider(kind, options)).target("p").unwrap_err();
+        assert_eq!(failure.class, ExitClass::Usage);
+        assert!(failure.hint.unwrap().contains("AzureCredentials"), "{kind}");
+    }
+    let wrong = azure(&provider("AzureCredentials", "connection: verysecret"));
+    let Target::Bucket(settings, _) = wrong.target("p").unwrap() else { panic!("it is a folder") };
+    let failure = settings.opener(Network::start(limits()).unwrap(), wrong.environment()).err().unwrap();
+    assert!(failure.to_string().contains("profile p") && !failure.to_string().contains("verysecret"), "{failure}");
 }

@@ -188,7 +188,8 @@ impl Network {
         gate.set_answered();
         let timer = speed::begin_body(line.begin.elapsed());
         line.status = response.status().as_u16();
-        if let Some(id) = response.headers().get("x-amz-request-id") {
+        if let Some(id) = ["x-amz-request-id", "x-ms-request-id"].iter().find_map(|name| response.headers().get(*name))
+        {
             line.id = String::from_utf8_lossy(id.as_bytes()).into_owned();
         }
         if [429, 503].contains(&line.status) {

@@ -48,7 +48,10 @@ impl S3Store {
         let whole = (bytes / part_bytes).min(MAX_PARTS / 2);
         let count = before.as_ref().map_or(0, |before| before.sent.len() as u64);
         if whole <= count || bytes <= MAX_PUT_BYTES {
-            return Ok(before.map_or((), |before| self.keep_ahead(key, before)));
+            if let Some(before) = before {
+                self.keep_ahead(key, before);
+            }
+            return Ok(());
         }
         let mut ahead = match before {
             Some(ahead) => ahead,

@@ -21,13 +21,17 @@ pub(super) struct Page {
 
 /// Calls a function with the names of the elements around each text, the innermost last, and the text; at the end of an element that
 /// contains others, with an empty text. Returns `None` if it is no valid XML. Entities are not expanded, except those that XML itself has.
-pub(super) fn walk(xml: &[u8], take: &mut dyn FnMut(&[String], &str)) -> Option<()> {
+pub(in crate::remote) fn walk(xml: &[u8], take: &mut dyn FnMut(&[String], &str)) -> Option<()> {
     let mut reader = Reader::from_reader(xml);
     let mut path: Vec<String> = Vec::new();
     let (mut text, mut has_text) = (String::new(), false);
+    // Microsoft's way to write names with characters that XML cannot hold.
+    let mut is_encoded = false;
     loop {
         match reader.read_event().ok()? {
             Event::Start(tag) => {
+                let encoded = tag.try_get_attribute("Encoded").ok()?;
+                is_encoded = encoded.is_some_and(|attribute| attribute.value.as_ref() == b"true");
                 path.push(String::from_utf8(tag.local_name().as_ref().to_vec()).ok()?);
                 (text, has_text) = (String::new(), true);
                 if path.len() > MAX_DEPTH {
@@ -35,6 +39,9 @@ pub(super) fn walk(xml: &[u8], take: &mut dyn FnMut(&[String], &str)) -> Option<
                 }
             }
             Event::End(_) => {
+                if std::mem::take(&mut is_encoded) {
+                    text = decode(&text.replace('+', "%2B"))?;
+                }
                 take(&path, if has_text { &text } else { "" });
                 path.pop()?;
                 has_text = false;
@@ -53,7 +60,7 @@ pub(super) fn walk(xml: &[u8], take: &mut dyn FnMut(&[String], &str)) -> Option<
 }
 
 /// Returns the text of the first element of a name.
-pub(super) fn text_of(xml: &[u8], name: &str) -> Option<String> {
+pub(in crate::remote) fn text_of(xml: &[u8], name: &str) -> Option<String> {
     let mut found = None;
     walk(xml, &mut |path, text| {
         if found.is_none() && path.last().is_some_and(|last| last == name) {
@@ -118,7 +125,7 @@ pub(super) fn parse_buckets(xml: &[u8]) -> Option<Vec<String>> {
 }
 
 /// Returns the sum of the numbers in the elements of a name; `None` if there are more on another page.
-pub(super) fn sum_of(xml: &[u8], name: &str) -> Option<u64> {
+pub(in crate::remote) fn sum_of(xml: &[u8], name: &str) -> Option<u64> {
     let (mut sum, mut is_truncated) = (0_u64, false);
     walk(xml, &mut |path, text| match path.last().map(String::as_str) {
         Some("IsTruncated") => is_truncated = text.trim() == "true",

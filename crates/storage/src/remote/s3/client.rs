@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// Difference between the clocks that a store accepts.
-const MAX_CLOCK_SECONDS: i64 = 15 * 60;
+pub(in crate::remote) const MAX_CLOCK_SECONDS: i64 = 15 * 60;
 
 /// What all buckets share.
 pub(in crate::remote) struct S3Context {
@@ -63,7 +63,7 @@ impl S3Context {
 
 /// What a request does, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Action {
+pub(in crate::remote) enum Action {
     ListBuckets,
     List,
     Read,
@@ -75,27 +75,32 @@ pub(super) enum Action {
 
 /// A request.
 #[derive(Clone, Debug)]
-pub(super) struct Call {
-    pub(super) method: Method,
-    pub(super) action: Action,
+pub(in crate::remote) struct Call {
+    pub(in crate::remote) method: Method,
+    pub(in crate::remote) action: Action,
     /// Empty for the bucket.
-    pub(super) key: String,
-    pub(super) query: Vec<(&'static str, String)>,
+    pub(in crate::remote) key: String,
+    pub(in crate::remote) query: Vec<(&'static str, String)>,
     /// Bytes to get. Those after the end of the object are left out.
-    pub(super) range: Option<Range<u64>>,
+    pub(in crate::remote) range: Option<Range<u64>>,
     /// Version that the object has to have.
-    pub(super) etag: Option<String>,
+    pub(in crate::remote) etag: Option<String>,
     /// What a complete answer ends with.
-    pub(super) ending: Option<&'static str>,
+    pub(in crate::remote) ending: Option<&'static str>,
     /// What is written; every try sends the same.
-    pub(super) body: Bytes,
+    pub(in crate::remote) body: Bytes,
     /// When it is written.
-    pub(super) condition: Condition,
+    pub(in crate::remote) condition: Condition,
     /// Further headers.
-    pub(super) headers: Vec<(&'static str, String)>,
+    pub(in crate::remote) headers: Vec<(&'static str, String)>,
 }
 
 impl Call {
+    /// Whether the request changes nothing.
+    pub(in crate::remote) fn is_read(&self) -> bool {
+        [Method::GET, Method::HEAD].contains(&self.method)
+    }
+
     /// Whether the request says with which properties an object is made.
     fn makes_object(&self) -> bool {
         let has = |name: &str| self.query.iter().any(|(known, _)| *known == name);
@@ -296,14 +301,14 @@ impl S3Client {
 }
 
 /// Result of one try.
-enum Attempt {
+pub(in crate::remote) enum Attempt {
     Complete,
     Setback(Setback),
     Refused(Refusal),
 }
 
 /// Reads the body of an answer, after what earlier answers brought of it. What does not fit the request is refused.
-async fn read_answer(
+pub(in crate::remote) async fn read_answer(
     call: &Call,
     version_of: fn(&HeaderMap) -> String,
     reply: &mut Reply,

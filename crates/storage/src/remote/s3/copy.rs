@@ -46,7 +46,7 @@ impl S3Store {
         to: &str,
         watch: &WatchBytes,
     ) -> io::Result<bool> {
-        self.forget(to);
+        self.known.forget(to);
         let call = Call { ending: Some("</CopyObjectResult>"), ..copy((source, from), version, to, None) };
         match self.ask(call)? {
             Ok(_) => watch(version.bytes).map(|()| true),
@@ -63,7 +63,7 @@ impl S3Store {
         (to, part_bytes): (&str, u64),
         watch: &WatchBytes,
     ) -> io::Result<bool> {
-        self.forget(to);
+        self.known.forget(to);
         let part = |range: Range<u64>| {
             watch(range.end - range.start)?;
             let call = copy((source, from), version, to, Some(range));
@@ -90,7 +90,7 @@ impl S3Store {
         if self.client.context.maker == Maker::Google {
             return Ok(None);
         }
-        let etag = match self.known_version(key) {
+        let etag = match self.known.version(key) {
             Some(version) => version.etag,
             None => match self.head(key)? {
                 Ok(version) => version.etag,

@@ -53,7 +53,7 @@ impl S3Store {
         let with = |name: &'static str, value: &str| Call { headers: vec![(name, value.to_owned())], ..put() };
         // A version that there is not.
         let other = if self.client.context.maker == Maker::Google { "1" } else { "00000000000000000000000000000000" };
-        self.forget(key);
+        self.known.forget(key);
         Ok(StoreGuards {
             if_absent: is_refused(Call { condition: Condition::IfAbsent, ..put() }, [409, 412])?,
             if_unchanged: is_refused(

@@ -26,7 +26,7 @@ pub(in crate::remote) struct Keys {
 
 impl Keys {
     /// Returns the end of the id, by which users recognize a key.
-    pub(super) fn id_end(&self) -> String {
+    pub(in crate::remote) fn id_end(&self) -> String {
         let id: Vec<char> = self.id.chars().collect();
         format!("…{}", id[id.len().saturating_sub(4)..].iter().collect::<String>())
     }
@@ -46,19 +46,19 @@ pub(in crate::remote) trait FindKeys: Send + Sync {
 }
 
 /// The keys in use.
-pub(super) struct CurrentKeys {
+pub(in crate::remote) struct CurrentKeys {
     finder: Box<dyn FindKeys>,
     /// `None`: not looked for yet; `Some(None)`: there are none.
     current: Mutex<Option<Option<Arc<Keys>>>>,
 }
 
 impl CurrentKeys {
-    pub(super) fn new(finder: Box<dyn FindKeys>) -> Self {
+    pub(in crate::remote) fn new(finder: Box<dyn FindKeys>) -> Self {
         Self { finder, current: Mutex::new(None) }
     }
 
     /// Returns the keys; `None` if no source has any. One caller renews them, the others wait for it.
-    pub(super) async fn get(&self) -> Outcome<Option<Arc<Keys>>> {
+    pub(in crate::remote) async fn get(&self) -> Outcome<Option<Arc<Keys>>> {
         let mut current = self.current.lock().await;
         if let Some(keys) = current.as_ref() {
             if !keys.as_ref().is_some_and(|keys| keys.ends_within(RENEWED_BEFORE)) {
@@ -74,7 +74,7 @@ impl CurrentKeys {
     }
 
     /// Forgets keys that the store no longer accepts.
-    pub(super) async fn forget(&self, refused: &Keys) {
+    pub(in crate::remote) async fn forget(&self, refused: &Keys) {
         let mut current = self.current.lock().await;
         // Tokens have no id.
         let is_same =

@@ -35,26 +35,29 @@ use super::environment::Environment;
 use super::msc;
 use super::network::{Answer, Network, Pending};
 use super::store_settings::remote_settings;
+use super::version::known::KnownObjects;
 use super::version::{plain_etag, ObjectVersion};
 use ahead::UploadAhead;
 use answers::{parse_page, Page};
-pub(super) use client::S3Context;
-use client::{Action, Call, S3Client};
+pub(super) use answers::{sum_of, text_of, walk};
+use client::S3Client;
+pub(super) use client::{read_answer, Action, Attempt, Call, S3Context, MAX_CLOCK_SECONDS};
+pub(super) use credentials::output_of;
 use failures::explain;
 use gristmill_core::{Failure, Outcome};
-pub(super) use keys::{FindKeys, GivenKeys, Keys, KeysFuture};
-use object::{get_range, ObjectSource};
-use refusal::Refusal;
+pub(super) use keys::{CurrentKeys, FindKeys, GivenKeys, Keys, KeysFuture};
+pub(super) use object::get_range;
+use object::ObjectSource;
+pub(super) use refusal::{Refusal, BUSY};
 use reqwest::Method;
 pub(super) use s3_settings::S3Settings;
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, OnceLock};
 
-pub(super) use signature::encode;
+pub(super) use signature::{encode, insert};
+pub(super) use write::{part_bytes, read_part, send_in_order, write, MAX_PUT_BYTES, MAX_UPLOADS};
 
 /// The rows of the store.
 pub(crate) const SCHEME: Scheme = Scheme {
@@ -68,13 +71,6 @@ pub(crate) const SCHEME: Scheme = Scheme {
     open,
 };
 pub(crate) const ALIAS: Scheme = Scheme { name: "s3a", is_hidden: true, ..SCHEME };
-
-/// Time for which what is known of an object counts for each opening of it; later it counts once.
-const FRESH: Duration = Duration::from_secs(5);
-/// Time for which an answer counts that there is no object. Objects that this process puts end it.
-const ABSENCE_KEPT: Duration = Duration::from_secs(2);
-/// Maximum number of objects whose versions are known.
-const MAX_VERSIONS: usize = 100_000;
 
 fn context_of_process() -> Outcome<Arc<S3Context>> {
     static CONTEXT: OnceLock<Outcome<Arc<S3Context>>> = OnceLock::new();
@@ -94,37 +90,22 @@ pub(super) fn store_of_bucket(context: &Arc<S3Context>, bucket: &str) -> Arc<dyn
     Arc::new(S3Store::new(Arc::clone(context), bucket))
 }
 
-/// Writes that the process has begun or ended, of all stores: several of them can lead to one object.
-static WRITES: AtomicU64 = AtomicU64::new(0);
+pub(in crate::remote) type PendingAnswer = Pending<Outcome<Result<Answer, Refusal>>>;
 
-/// An answer that there is no object.
-struct Absence {
-    /// Whether there are objects below the key.
-    has_objects: bool,
-    /// The writes before the request.
-    writes: u64,
-    at: Instant,
-}
-
-type PendingAnswer = Pending<Outcome<Result<Answer, Refusal>>>;
-
-fn finish(answer: PendingAnswer) -> io::Result<Result<Answer, Refusal>> {
+pub(in crate::remote) fn finish(answer: PendingAnswer) -> io::Result<Result<Answer, Refusal>> {
     answer.finish().and_then(|answer| answer).map_err(Failure::into_io)
 }
 
 /// Waits for the answer to a request that changes nothing.
-fn finish_read(answer: PendingAnswer) -> io::Result<Result<Answer, Refusal>> {
+pub(super) fn finish_read(answer: PendingAnswer) -> io::Result<Result<Answer, Refusal>> {
     answer.finish_read().and_then(|answer| answer).map_err(Failure::into_io)
 }
 
 /// A bucket.
 struct S3Store {
     client: Arc<S3Client>,
-    /// Versions that listings and other answers gave, so that opening needs no further request.
-    versions: Mutex<HashMap<String, (ObjectVersion, Instant)>>,
+    known: KnownObjects,
     first: FirstRequest,
-    /// When a store answered that there is no object of a key, and whether there are any below it.
-    absences: Mutex<HashMap<String, Absence>>,
     /// Uploads of objects whose files still grow, by their keys.
     ahead: Mutex<HashMap<String, UploadAhead>>,
 }
@@ -133,9 +114,8 @@ impl S3Store {
     fn new(context: Arc<S3Context>, bucket: &str) -> Self {
         Self {
             client: Arc::new(S3Client::new(context, bucket)),
-            versions: Mutex::default(),
+            known: KnownObjects::default(),
             first: FirstRequest::new(),
-            absences: Mutex::default(),
             ahead: Mutex::default(),
         }
     }
@@ -148,7 +128,7 @@ impl S3Store {
 
     /// Sends a request and waits for the answer.
     fn ask(&self, call: Call) -> io::Result<Result<Answer, Refusal>> {
-        let is_read = [Method::GET, Method::HEAD].contains(&call.method);
+        let is_read = call.is_read();
         let answer = self.begin_call(call);
         match is_read {
             true => finish_read(answer),
@@ -160,48 +140,13 @@ impl S3Store {
         explain(refusal, &self.client, action, key).into_io()
     }
 
-    fn remember(&self, key: &str, version: &ObjectVersion) {
-        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
-        if versions.len() >= MAX_VERSIONS {
-            versions.clear();
-        }
-        versions.insert(key.to_owned(), (version.clone(), Instant::now()));
-    }
-
-    fn forget(&self, key: &str) {
-        WRITES.fetch_add(1, Ordering::SeqCst);
-        self.versions.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
-    }
-
-    fn absences(&self) -> MutexGuard<'_, HashMap<String, Absence>> {
-        self.absences.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns whether there are objects below a key that had none a moment ago; `None` if that is not known. The kind of a data
-    /// set is determined several times, by the same names.
-    fn known_absence(&self, key: &str) -> Option<bool> {
-        let mut absences = self.absences();
-        let writes = WRITES.load(Ordering::SeqCst);
-        absences.retain(|_, absence| absence.writes == writes && absence.at.elapsed() < ABSENCE_KEPT);
-        absences.get(key).map(|absence| absence.has_objects)
-    }
-
-    fn known_version(&self, key: &str) -> Option<ObjectVersion> {
-        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
-        let (version, at) = versions.get(key)?.clone();
-        if at.elapsed() > FRESH {
-            versions.remove(key);
-        }
-        Some(version)
-    }
-
     /// Returns size and version of an object; `None` if there is none.
     fn head(&self, key: &str) -> io::Result<Result<ObjectVersion, Refusal>> {
         Ok(self.ask(head(key))?.map(|answer| {
             let bytes = answer.header("content-length").and_then(|bytes| bytes.parse().ok()).unwrap_or_default();
             let version = (self.client.context.maker.version_of())(&answer.headers);
             let version = ObjectVersion::of(&answer.headers, bytes, version);
-            self.remember(key, &version);
+            self.known.remember(key, &version);
             version
         }))
     }
@@ -234,7 +179,7 @@ impl S3Store {
 
     /// Opens an object with a request for some of its bytes.
     fn open_at(&self, key: &str, first: &Range<u64>) -> io::Result<(ObjectVersion, ObjectSource, Vec<u8>)> {
-        let known = self.known_version(key).map(|version| plain_etag(&version.etag).to_owned());
+        let known = self.known.version(key).map(|version| plain_etag(&version.etag).to_owned());
         let known = known.filter(|etag| !etag.is_empty());
         let is_known = known.is_some();
         let mut opened = self.begin(key, first, known)?;
@@ -243,7 +188,7 @@ impl S3Store {
         }
         match opened {
             Ok((version, bytes)) => {
-                self.remember(key, &version);
+                self.known.remember(key, &version);
                 let client = Arc::clone(&self.client);
                 let source = ObjectSource { client, key: key.to_owned(), version: version.clone() };
                 Ok((version, source, bytes))
@@ -293,10 +238,10 @@ fn list(prefix: String, recursive: bool, max: Option<usize>, next: Option<String
 
 impl Store for S3Store {
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
-        if let Some(has_objects) = self.known_absence(url.key) {
+        if let Some(has_objects) = self.known.absence(url.key) {
             return Ok(has_objects.then(FileInfo::of_prefix));
         }
-        let writes = WRITES.load(Ordering::SeqCst);
+        let writes = KnownObjects::writes();
         let below = self.begin_call(list(url.prefix(), true, Some(1), None));
         if url.key.is_empty() {
             return self.page(below).map(|_| Some(FileInfo::of_prefix()));
@@ -311,8 +256,7 @@ impl Store for S3Store {
             false => Err(self.explain(&refusal, Action::Read, url.key)),
             true => {
                 let has_objects = !below.objects.is_empty();
-                let absence = Absence { has_objects, writes, at: Instant::now() };
-                self.absences().insert(url.key.to_owned(), absence);
+                self.known.remember_absence(url.key, has_objects, writes);
                 Ok(has_objects.then(FileInfo::of_prefix))
             }
         }
@@ -335,7 +279,7 @@ impl Store for S3Store {
                     // What only marks a folder.
                     Some(version) if version.bytes == 0 && key.ends_with('/') => continue,
                     Some(version) => {
-                        self.remember(&key, &version);
+                        self.known.remember(&key, &version);
                         version.info()
                     }
                     None => {
@@ -363,7 +307,7 @@ impl Store for S3Store {
     }
     fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool> {
         let put = self.put_object(url.key, content, condition);
-        self.forget(url.key);
+        self.known.forget(url.key);
         put
     }
 
@@ -377,14 +321,14 @@ impl Store for S3Store {
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
         let removed = self.remove_object(url.key);
-        self.forget(url.key);
+        self.known.forget(url.key);
         removed
     }
 
     fn copy(&self, from: &RemoteUrl<'_>, to: &RemoteUrl<'_>, watch: &WatchBytes) -> io::Result<bool> {
         let source = Self::new(Arc::clone(&self.client.context), from.bucket);
         let copied = self.copy_object((&source, from.key), to.key, watch);
-        self.forget(to.key);
+        self.known.forget(to.key);
         copied
     }
 

@@ -19,7 +19,7 @@ pub(super) struct ObjectSource {
 }
 
 /// Returns the request for a range of an object.
-pub(super) fn get_range(key: &str, range: Range<u64>, etag: Option<String>) -> Call {
+pub(in crate::remote) fn get_range(key: &str, range: Range<u64>, etag: Option<String>) -> Call {
     Call {
         method: Method::GET,
         action: Action::Read,

@@ -8,37 +8,39 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 /// The reason if a store has too many requests.
-pub(super) const BUSY: &str = "the store asks to slow down";
+pub(in crate::remote) const BUSY: &str = "the store asks to slow down";
 /// Nanoseconds in a second.
 const SECOND_NS: i64 = 1_000_000_000;
 
 /// An answer by which a request is refused, or that does not fit the request.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Refusal {
-    pub(super) status: u16,
+pub(in crate::remote) struct Refusal {
+    pub(in crate::remote) status: u16,
     /// The store's name of the reason; empty if it gives none.
-    pub(super) code: String,
+    pub(in crate::remote) code: String,
     /// Region of the bucket, if the answer names it.
-    pub(super) region: Option<String>,
+    pub(in crate::remote) region: Option<String>,
     /// Seconds by which the clock of the store is ahead of this one.
-    pub(super) clock_offset: i64,
-    pub(super) storage_class: Option<String>,
+    pub(in crate::remote) clock_offset: i64,
+    pub(in crate::remote) storage_class: Option<String>,
     /// The keys that the request was signed with.
-    pub(super) keys: Option<Arc<Keys>>,
+    pub(in crate::remote) keys: Option<Arc<Keys>>,
 }
 
 impl Refusal {
     /// Reads a refusal. A body that ends early counts as none.
-    pub(super) async fn read(mut reply: Reply) -> Self {
+    pub(in crate::remote) async fn read(mut reply: Reply) -> Self {
         let mut refusal = Self::of_success(reply.status(), "");
         let region = reply.header("x-amz-bucket-region").map(str::to_owned);
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs());
         let date = reply.header("date").and_then(parse_http_date).map(|date| date / SECOND_NS);
         refusal.clock_offset = date.map_or(0, |date| date - i64::try_from(now).unwrap_or_default());
         refusal.storage_class = reply.header("x-amz-storage-class").map(plain_word).filter(|word| !word.is_empty());
+        // Answers to HEAD have no body; the store of Microsoft also names the reason in a header.
+        refusal.code = reply.header("x-ms-error-code").map(plain_word).unwrap_or_default();
         let mut body = Vec::new();
         if reply.read(&mut body, MAX_ANSWER_BYTES).await.is_ok() {
-            refusal.code = text_of(&body, "Code").as_deref().map(plain_word).unwrap_or_default();
+            refusal.code = text_of(&body, "Code").as_deref().map(plain_word).unwrap_or(refusal.code);
             let class = || text_of(&body, "StorageClass").as_deref().map(plain_word).filter(|word| !word.is_empty());
             refusal.storage_class = refusal.storage_class.or_else(class);
         }
@@ -50,28 +52,28 @@ impl Refusal {
     }
 
     /// Returns the refusal of an answer whose body is not read.
-    pub(super) fn of_success(status: u16, code: &str) -> Self {
+    pub(in crate::remote) fn of_success(status: u16, code: &str) -> Self {
         Self { status, code: code.to_owned(), ..Self::default() }
     }
 
     /// Whether the same request may succeed later.
-    pub(super) fn is_temporary(&self) -> bool {
+    pub(in crate::remote) fn is_temporary(&self) -> bool {
         let codes = ["RequestTimeout", "ConditionalRequestConflict", "OperationAborted"];
         [408, 425, 429, 500, 502, 503, 504].contains(&self.status) || codes.contains(&self.code.as_str())
     }
 
     /// Whether the store does not know conditions.
-    pub(super) fn has_no_conditions(&self) -> bool {
+    pub(in crate::remote) fn has_no_conditions(&self) -> bool {
         self.status == 501 || self.code == "NotImplemented"
     }
 
     /// Whether there is no such object, although there is the bucket.
-    pub(super) fn is_missing_object(&self) -> bool {
+    pub(in crate::remote) fn is_missing_object(&self) -> bool {
         self.status == 404 && self.code != "NoSuchBucket"
     }
 
     /// Returns status and code as the reason in a message.
-    pub(super) fn text(&self) -> String {
+    pub(in crate::remote) fn text(&self) -> String {
         if [429, 503].contains(&self.status) {
             return BUSY.to_owned();
         }

@@ -61,7 +61,7 @@ impl Signer<'_> {
 }
 
 /// Inserts a header. The value of one that could not be sent is left out: the store refuses the request.
-pub(super) fn insert(headers: &mut HeaderMap, name: &'static str, value: &str) {
+pub(in crate::remote) fn insert(headers: &mut HeaderMap, name: &'static str, value: &str) {
     if let Ok(mut value) = HeaderValue::from_str(value) {
         value.set_sensitive(true);
         headers.insert(HeaderName::from_static(name), value);

@@ -18,7 +18,7 @@ use std::io;
 use std::ops::Range;
 
 /// Maximum size of an object that is put by one request, in bytes.
-pub(super) const MAX_PUT_BYTES: u64 = 8 << 20;
+pub(in crate::remote) const MAX_PUT_BYTES: u64 = 8 << 20;
 /// Minimum size of a part, and maximum number of parts. All parts but the last have one size, which some stores require.
 const MIN_PART_BYTES: u64 = 16 << 20;
 pub(super) const MAX_PARTS: u64 = 10_000;
@@ -27,7 +27,7 @@ const MAX_PARTS_AT_ONCE: usize = 4;
 /// Bytes of the parts of an object that are on their way at once, unless a part is larger.
 const MAX_PENDING_BYTES: u64 = 64 << 20;
 /// Uploads of an object that are tried, if they vanish.
-const MAX_UPLOADS: u32 = 2;
+pub(in crate::remote) const MAX_UPLOADS: u32 = 2;
 /// Variable with the size of a part in bytes, for tests.
 const PART_VARIABLE: &str = "GRISTMILL_PART_BYTES";
 
@@ -49,12 +49,12 @@ pub(super) struct Parts<'a> {
 }
 
 /// Returns a request that writes.
-pub(super) fn write(method: Method, key: &str, query: Vec<(&'static str, String)>, body: Bytes) -> Call {
+pub(in crate::remote) fn write(method: Method, key: &str, query: Vec<(&'static str, String)>, body: Bytes) -> Call {
     Call { method, action: Action::Write, query, body, range: None, ..get_range(key, 0..0, None) }
 }
 
 /// Returns the size of the parts of an object.
-pub(super) fn part_bytes(size: u64) -> u64 {
+pub(in crate::remote) fn part_bytes(size: u64) -> u64 {
     let tested = std::env::var(PART_VARIABLE).ok().and_then(|value| value.parse().ok());
     tested.unwrap_or_else(|| MIN_PART_BYTES.max((2 * size / MAX_PARTS).next_multiple_of(1 << 20)))
 }
@@ -67,7 +67,7 @@ pub(super) fn parts_at_once(size: u64) -> usize {
 impl S3Store {
     /// Puts an object; returns whether the condition held.
     pub(super) fn put_object(&self, key: &str, content: Content<'_>, condition: Condition) -> io::Result<bool> {
-        self.forget(key);
+        self.known.forget(key);
         match content {
             Content::Bytes(bytes) => self.put_whole(key, Bytes::copy_from_slice(bytes), condition),
             Content::File(file) | Content::UnlockedFile(file) if file.len() <= MAX_PUT_BYTES => {
@@ -209,39 +209,31 @@ impl S3Store {
     /// Sends all parts but those that were sent with the same content, and returns the tags of all, in order, or `None` if the upload has
     /// vanished.
     fn send_parts(&self, parts: &Parts<'_>, upload: &str, sent: &[SentPart]) -> io::Result<Option<Vec<String>>> {
-        let size = parts.part_bytes;
-        let at_once = parts_at_once(size);
-        let mut tags: Vec<String> = Vec::new();
-        let mut pending: VecDeque<(usize, PendingAnswer)> = VecDeque::new();
-        let take = |(at, answer): (usize, PendingAnswer), tags: &mut Vec<String>| match finish(answer)? {
-            Ok(answer) => {
-                // That of a copied part is in the body.
-                let tag = answer.header("etag").map(str::to_owned).or_else(|| answers::text_of(&answer.body, "ETag"));
-                tags.get_mut(at).into_iter().for_each(|place| *place = tag.clone().unwrap_or_default());
-                Ok(true)
-            }
-            Err(refusal) if refusal.status == 404 && refusal.code == "NoSuchUpload" => Ok(false),
-            Err(refusal) => Err(self.explain(&refusal, parts.source.0, parts.source.1)),
-        };
-        for (number, start) in (1u64..).zip((0..parts.bytes).step_by(usize::try_from(size).unwrap_or(usize::MAX))) {
-            let first = if pending.len() == at_once { pending.pop_front() } else { None };
-            if !first.map_or(Ok(true), |answer| take(answer, &mut tags))? {
-                return Ok(None);
-            }
+        let mut tags = Vec::new();
+        let mut take =
+            |part: Result<&str, PendingAnswer>| match part.map(Ok).or_else(|answer| finish(answer).map(Err))? {
+                Ok(tag) => {
+                    tags.push(tag.to_owned());
+                    Ok(true)
+                }
+                Err(Ok(answer)) => {
+                    // That of a copied part is in the body.
+                    let tag =
+                        answer.header("etag").map(str::to_owned).or_else(|| answers::text_of(&answer.body, "ETag"));
+                    tags.push(tag.unwrap_or_default());
+                    Ok(true)
+                }
+                Err(Err(refusal)) if refusal.status == 404 && refusal.code == "NoSuchUpload" => Ok(false),
+                Err(Err(refusal)) => Err(self.explain(&refusal, parts.source.0, parts.source.1)),
+            };
+        let mut begin = |number: u64, range: Range<u64>| {
             let query = vec![("partNumber", number.to_string()), ("uploadId", upload.to_owned())];
-            let call = (parts.part)(start..parts.bytes.min(start + size))?;
-            let known = sent.get(tags.len()).filter(|sent| sent.has(&call.body));
-            tags.push(known.map(|sent| sent.tag.clone()).unwrap_or_default());
-            if known.is_none() {
-                pending.push_back((tags.len() - 1, self.begin_call(Call { query, ..call })));
-            }
-        }
-        for answer in pending {
-            if !take(answer, &mut tags)? {
-                return Ok(None);
-            }
-        }
-        Ok(Some(tags))
+            let call = (parts.part)(range)?;
+            let known =
+                usize::try_from(number - 1).ok().and_then(|at| sent.get(at)).filter(|sent| sent.has(&call.body));
+            Ok(known.map(|sent| sent.tag.as_str()).ok_or_else(|| self.begin_call(Call { query, ..call })))
+        };
+        Ok(send_in_order(parts.bytes, parts.part_bytes, &mut begin, &mut take)?.then_some(tags))
     }
 
     /// Makes an object of its parts. `before` is the version that it replaces.
@@ -294,7 +286,7 @@ impl S3Store {
 
     /// Removes an object.
     pub(super) fn remove_object(&self, key: &str) -> io::Result<()> {
-        self.forget(key);
+        self.known.forget(key);
         let call = Call { action: Action::Remove, ..write(Method::DELETE, key, Vec::new(), Bytes::new()) };
         match self.ask(call)? {
             Err(refusal) if !refusal.is_missing_object() => Err(self.explain(&refusal, Action::Remove, key)),
@@ -309,7 +301,32 @@ impl S3Store {
     }
 }
 
-pub(super) fn read_part(file: &ReadFile, start: u64, bytes: u64) -> io::Result<Bytes> {
+/// Sends the parts of an object, some at once, and takes what their sending gives in order. Returns `false` as soon as one is not taken.
+pub(in crate::remote) fn send_in_order<T>(
+    bytes: u64,
+    part_bytes: u64,
+    begin: &mut dyn FnMut(u64, Range<u64>) -> io::Result<T>,
+    take: &mut dyn FnMut(T) -> io::Result<bool>,
+) -> io::Result<bool> {
+    let at_once = parts_at_once(part_bytes);
+    let mut pending: VecDeque<T> = VecDeque::new();
+    for (number, start) in (1..).zip((0..bytes).step_by(usize::try_from(part_bytes).unwrap_or(usize::MAX))) {
+        let first = if pending.len() == at_once { pending.pop_front() } else { None };
+        if !first.map_or(Ok(true), &mut *take)? {
+            return Ok(false);
+        }
+        pending.push_back(begin(number, start..bytes.min(start + part_bytes))?);
+    }
+    for part in pending {
+        if !take(part)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Reads a part of a file into memory.
+pub(in crate::remote) fn read_part(file: &ReadFile, start: u64, bytes: u64) -> io::Result<Bytes> {
     let mut part = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
     file.read_exact_at(&mut part, start)?;
     Ok(part.into())

@@ -1,5 +1,6 @@
 //! What the tests of all stores share.
 
+pub(super) mod azure;
 pub(super) mod server;
 
 use super::network::NetworkLimits;

@@ -42,9 +42,19 @@ pub struct State {
     pub page: usize,
     /// Parts of unfinished uploads, by number.
     pub parts: BTreeMap<u32, Vec<u8>>,
+    /// Blocks of a blob that are in no list, by their ids, and the ids of those that were.
+    pub blocks: BTreeMap<String, Vec<u8>>,
+    pub committed: Vec<String>,
+    /// Keys of objects that listings call folders.
+    pub folders: Vec<String>,
     /// Answers of other services, by the beginning of the target.
     pub services: Vec<(String, u16, String)>,
+    /// What answers in another form than that of Amazon.
+    pub reply: Option<MakeReply>,
 }
+
+/// Carries out a request.
+pub type MakeReply = fn(&mut State, &ReceivedRequest, Option<&Fault>) -> Reply;
 
 pub struct Server {
     pub address: String,
@@ -91,9 +101,12 @@ fn serve(stream: &TcpStream, state: &Mutex<State>) {
             let is_meant = |place: &str| request.method == place || request.target.starts_with(place);
             let at = state.faults.iter().position(|(place, _)| is_meant(place));
             let fault = at.map(|at| state.faults.remove(at).1);
-            let reply = match request.method.as_str() {
-                "PUT" | "POST" | "DELETE" => change(&mut state, &request, fault.as_ref()),
-                _ => answer(&state, &request, fault.as_ref()),
+            let reply = match (state.reply, request.method.as_str()) {
+                (Some(reply), _) if request.headers.contains_key("x-ms-version") => {
+                    reply(&mut state, &request, fault.as_ref())
+                }
+                (_, "PUT" | "POST" | "DELETE") => change(&mut state, &request, fault.as_ref()),
+                (_, _) => answer(&state, &request, fault.as_ref()),
             };
             (fault.clone(), reply)
         };
@@ -122,13 +135,13 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<ReceivedRequest> {
     Some(ReceivedRequest { method, target, headers, body, at: Instant::now() })
 }
 
-struct Reply {
-    status: u16,
-    headers: String,
-    body: Vec<u8>,
+pub struct Reply {
+    pub status: u16,
+    pub headers: String,
+    pub body: Vec<u8>,
 }
 
-fn error(status: u16, code: &str) -> Reply {
+pub fn error(status: u16, code: &str) -> Reply {
     let body = format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code><Message>hidden message</Message></Error>");
     Reply { status, headers: String::new(), body: body.into_bytes() }
 }
@@ -201,7 +214,7 @@ fn change(state: &mut State, request: &ReceivedRequest, fault: Option<&Fault>) -
     done("")
 }
 
-fn tag_of(bytes: &[u8]) -> String {
+pub fn tag_of(bytes: &[u8]) -> String {
     format!("\"{:x}\"", xxhash_rust::xxh3::xxh3_64(bytes))
 }
 
@@ -230,7 +243,7 @@ fn copy(state: &mut State, request: &ReceivedRequest, key: &str, part: Option<u3
     reply("CopyPartResult")
 }
 
-fn object(state: &State, request: &ReceivedRequest, key: &str, fault: Option<&Fault>) -> Reply {
+pub fn object(state: &State, request: &ReceivedRequest, key: &str, fault: Option<&Fault>) -> Reply {
     let Some(bytes) = state.objects.get(key) else { return error(404, "NoSuchKey") };
     let tag = tag_of(bytes);
     if request.headers.get("if-match").is_some_and(|wanted| *wanted != tag) {
@@ -307,7 +320,7 @@ fn encode(text: &str) -> String {
     })
 }
 
-fn decode(text: &str) -> String {
+pub fn decode(text: &str) -> String {
     let mut parts = text.split('%');
     let mut bytes = parts.next().unwrap().as_bytes().to_vec();
     for part in parts {

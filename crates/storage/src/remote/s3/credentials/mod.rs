@@ -13,6 +13,7 @@ use super::profiles::Profiles;
 use super::s3_settings::S3Settings;
 use crate::local_file::read_local;
 use gristmill_core::{Failure, Outcome, Subject};
+pub(in crate::remote) use process::output_of;
 use reqwest::RequestBuilder;
 use std::path::Path;
 use std::sync::Arc;

@@ -33,7 +33,7 @@ pub(super) async fn run(command: &str, source: &str) -> Outcome<Keys> {
 }
 
 /// Returns what a program prints; `None` if it cannot be run, fails, or takes too long.
-fn output_of(mut command: Command) -> Option<Vec<u8>> {
+pub(in crate::remote) fn output_of(mut command: Command) -> Option<Vec<u8>> {
     let mut child = command.spawn().ok()?;
     let stdout = child.stdout.take()?;
     let reader = std::thread::spawn(move || {

@@ -122,7 +122,7 @@ fn the_tag_of_an_object_that_was_put_whole_is_its_md5() {
     let md5 = |tag: &str| {
         let header = format!("ETag: \"{tag}\"\r\n");
         server.fault("HEAD", Fault::Answer(200, header, String::new()));
-        store.forget("k");
+        store.known.forget("k");
         store.md5(&RemoteUrl::parse(&address).unwrap()).unwrap()
     };
     assert_eq!(md5("900150983CD24FB0D6963F7D28E17F72").unwrap(), "900150983cd24fb0d6963f7d28e17f72");

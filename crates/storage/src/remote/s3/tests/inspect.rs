@@ -1,6 +1,7 @@
 //! What `doctor` asks a store for.
 
 use super::*;
+use std::time::Duration;
 
 #[test]
 fn settings_name_the_source_of_the_key_and_not_the_key() {

@@ -8,6 +8,7 @@ use super::super::tests::server::{content, Fault, ReceivedRequest, Server};
 use super::*;
 use gristmill_core::{Cancel, ExitClass};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 const KEYS: [(&str, &str); 2] = [("AWS_ACCESS_KEY_ID", "AKIDTEST"), ("AWS_SECRET_ACCESS_KEY", "verysecret")];
 

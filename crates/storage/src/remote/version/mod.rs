@@ -1,5 +1,7 @@
 //! Size, version and time of an object, in the forms of headers and of listings.
 
+pub(super) mod known;
+
 use super::dates::parse_http_date;
 use crate::files::FileInfo;
 use reqwest::header::HeaderMap;

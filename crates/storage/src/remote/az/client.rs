@@ -1,0 +1,208 @@
+//! Requests to a container: signed, repeated where that may help, and corrected once by what the store answers about credentials and clock.
+
+use super::super::super::store::Condition;
+use super::super::dates::format_http_date;
+use super::super::environment::Environment;
+use super::super::network::{Answer, Network};
+use super::super::retry::Setback;
+use super::super::s3::{insert, read_answer, Attempt, Call, CurrentKeys, Keys, Refusal, BUSY, MAX_CLOCK_SECONDS};
+use super::super::version::etag_of;
+use super::config::{AzureConfig, AzureProfile};
+use super::signature::{sign, VERSION};
+use super::tokens::AzureTokens;
+use gristmill_core::{Failure, Outcome, Subject};
+use reqwest::{Method, Request};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// What all containers of an account share.
+pub(in crate::remote) struct AzureContext {
+    pub(super) network: Arc<Network>,
+    pub(super) config: AzureConfig,
+    /// The host of the account, if addresses name it.
+    host: Option<String>,
+    credentials: CurrentKeys,
+    /// Seconds by which the clock of the store is ahead of this one.
+    clock: AtomicI64,
+}
+
+impl AzureContext {
+    /// Creates the context of an account, of `host` if addresses name it.
+    pub(in crate::remote) fn new(
+        network: Arc<Network>,
+        profile: AzureProfile,
+        environment: Environment,
+        host: Option<&str>,
+    ) -> Outcome<Self> {
+        let config = AzureConfig::new(&profile, &environment, host)?;
+        let tokens = AzureTokens::new(Arc::clone(&network), environment, config.keys.clone());
+        let (host, credentials) = (host.map(str::to_owned), CurrentKeys::new(Box::new(tokens)));
+        Ok(Self { network, config, host, credentials, clock: AtomicI64::new(0) })
+    }
+
+    /// Returns the time by the clock of the store, as far as it is known.
+    pub(super) fn now(&self) -> SystemTime {
+        let offset = self.clock.load(Ordering::Relaxed);
+        let distance = Duration::from_secs(offset.unsigned_abs());
+        if offset < 0 {
+            SystemTime::now() - distance
+        } else {
+            SystemTime::now() + distance
+        }
+    }
+}
+
+/// What has already been corrected in a request.
+#[derive(Default)]
+struct Corrections {
+    keys: bool,
+    clock: bool,
+}
+
+/// Sends the requests of a container.
+pub(super) struct AzureClient {
+    pub(super) context: Arc<AzureContext>,
+    pub(super) container: String,
+}
+
+impl AzureClient {
+    pub(super) fn new(context: Arc<AzureContext>, container: &str) -> Self {
+        Self { context, container: container.to_owned() }
+    }
+
+    /// Sends a request until it has an answer: with success, or a refusal that does not depend on time.
+    pub(super) async fn call(&self, call: &Call) -> Outcome<Result<Answer, Refusal>> {
+        let network = &self.context.network;
+        let mut answer = Answer::default();
+        let mut corrections = Corrections::default();
+        let mut patience = None;
+        loop {
+            let keys = self.keys().await?;
+            let request = self.request(call, keys.as_deref(), &answer)?;
+            let patience = patience.get_or_insert_with(|| network.patience(request.url()));
+            let before = answer.body.len();
+            let setback = match self.attempt(call, request, &mut answer).await? {
+                Attempt::Complete => return Ok(Ok(answer)),
+                Attempt::Setback(setback) => setback,
+                Attempt::Refused(mut refusal) => {
+                    refusal.keys = keys;
+                    if self.correct(&refusal, &mut corrections).await {
+                        continue;
+                    }
+                    if !refusal.is_temporary() {
+                        return Ok(Err(refusal));
+                    }
+                    Setback::new(refusal.text())
+                }
+            };
+            if call.range.is_some() && answer.body.len() > before {
+                patience.reset();
+            }
+            patience.wait(&setback).await.map_err(|failure| self.with_hint(failure, &setback))?;
+        }
+    }
+
+    /// Sends a request once and reads the answer, after what earlier answers brought of it.
+    async fn attempt(&self, call: &Call, request: Request, answer: &mut Answer) -> Outcome<Attempt> {
+        let network = &self.context.network;
+        Ok(match network.send(network.client(false), request, &self.address(&call.key)).await? {
+            Err(setback) => Attempt::Setback(setback),
+            Ok(mut reply) if (200..300).contains(&reply.status()) => {
+                read_answer(call, etag_of, &mut reply, answer).await
+            }
+            Ok(reply) => Attempt::Refused(Refusal::read(reply).await),
+        })
+    }
+
+    /// Returns the address of a key as it is typed.
+    pub(super) fn address(&self, key: &str) -> String {
+        let slash = if key.is_empty() { "" } else { "/" };
+        match &self.context.host {
+            Some(host) => format!("abfss://{}@{host}{slash}{key}", self.container),
+            None => format!("az://{}{slash}{key}", self.container),
+        }
+    }
+
+    /// Returns the credentials of requests.
+    pub(super) async fn keys(&self) -> Outcome<Option<Arc<Keys>>> {
+        match self.context.config.is_anonymous {
+            true => Ok(None),
+            false => self.context.credentials.get().await,
+        }
+    }
+
+    /// Adds what can be done if a request does not succeed.
+    fn with_hint(&self, failure: Failure, setback: &Setback) -> Failure {
+        let failure = failure.on(Subject::path(self.address("")));
+        match &self.context.config.endpoint_source {
+            _ if setback.why == BUSY => {
+                failure.with_hint("run it with fewer --connections, or spread the data over more accounts")
+            }
+            Some(source) => failure.with_hint(format!("the address of the store is from {source}")),
+            None => {
+                let account = &self.context.config.account;
+                failure.with_hint(format!("check the network, and whether there is an account {account}"))
+            }
+        }
+    }
+
+    /// Returns a request with its credentials for what an answer does not have yet.
+    fn request(&self, call: &Call, keys: Option<&Keys>, answer: &Answer) -> Outcome<Request> {
+        let sas = keys.and_then(|keys| keys.token.as_ref());
+        let url = self.context.config.url(&self.container, &call.key, &call.query, sas)?;
+        let mut request = Request::new(call.method.clone(), url.clone());
+        let headers = request.headers_mut();
+        insert(headers, "x-ms-version", VERSION);
+        if let Some(range) = &call.range {
+            insert(headers, "range", &answer.missing_range(range));
+        }
+        let etag = call.etag.as_deref().or(Some(answer.version.as_str())).filter(|etag| !etag.is_empty());
+        let is_of_version = call.range.is_some() || matches!(call.condition, Condition::IfStamp(_));
+        if let (Some(etag), true) = (etag, is_of_version) {
+            insert(headers, "if-match", &format!("\"{etag}\""));
+        }
+        if call.condition == Condition::IfAbsent {
+            insert(headers, "if-none-match", "*");
+        }
+        call.headers.iter().for_each(|(name, value)| insert(headers, name, value));
+        match keys {
+            Some(keys) if !keys.id.is_empty() => {
+                insert(headers, "x-ms-date", &format_http_date(self.context.now()));
+                sign(keys, call.method.as_str(), &url, &call.query, headers, call.body.len());
+            }
+            Some(keys) if keys.token.is_none() => {
+                insert(headers, "authorization", &format!("Bearer {}", keys.secret.reveal()));
+            }
+            _ => {}
+        }
+        if !call.body.is_empty() {
+            *request.body_mut() = Some(call.body.clone().into());
+        } else if call.method == Method::PUT {
+            // Without a body no length is sent, which the store refuses (411).
+            insert(request.headers_mut(), "content-length", "0");
+        }
+        Ok(request)
+    }
+
+    /// Changes what a refusal says is wrong, each thing once. Returns whether the request is worth another try.
+    async fn correct(&self, refusal: &Refusal, corrections: &mut Corrections) -> bool {
+        let Some(keys) = &refusal.keys else { return false };
+        if is_clock(refusal) && !keys.id.is_empty() && !corrections.clock {
+            corrections.clock = true;
+            self.context.clock.store(refusal.clock_offset, Ordering::Relaxed);
+            return true;
+        }
+        if refusal.status == 401 && !corrections.keys {
+            corrections.keys = true;
+            self.context.credentials.forget(keys).await;
+            return true;
+        }
+        false
+    }
+}
+
+/// Whether a request is refused because the clocks differ.
+pub(super) fn is_clock(refusal: &Refusal) -> bool {
+    refusal.status == 403 && refusal.code == "AuthenticationFailed" && refusal.clock_offset.abs() > MAX_CLOCK_SECONDS
+}

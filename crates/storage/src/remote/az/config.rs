@@ -1,0 +1,214 @@
+//! Where the requests of an account go, and the key or the signature that is set for it.
+
+use super::super::environment::Environment;
+use super::super::s3::{encode, Keys};
+use super::super::settings::Secret;
+use super::super::store_settings::RemoteSettings;
+use super::address::split_host;
+use super::connection::ConnectionString;
+use base64::prelude::{Engine as _, BASE64_STANDARD};
+use gristmill_core::{Failure, Outcome, Subject};
+use reqwest::Url;
+use std::net::IpAddr;
+
+/// Name of this step in errors.
+const WHAT: &str = "reading the settings of Azure Storage";
+/// Variables with the name of the account, with its key, and with others.
+const ACCOUNT: [&str; 2] = ["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT"];
+const KEY: [&str; 2] = ["AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_KEY"];
+const SAS: &str = "AZURE_STORAGE_SAS_TOKEN";
+const CONNECTION: &str = "AZURE_STORAGE_CONNECTION_STRING";
+const ENDPOINT: &str = "AZURE_STORAGE_ENDPOINT";
+/// End of the hosts of accounts by default.
+const SUFFIX: &str = "core.windows.net";
+
+/// What the flags or a profile of another tool set.
+#[derive(Clone, Debug, Default)]
+pub(in crate::remote) struct AzureProfile {
+    /// Address of the account, and what it is from.
+    pub(in crate::remote) endpoint: Option<(String, String)>,
+    /// A connection string, and what it is from. With one, those of the environment do not count.
+    pub(in crate::remote) connection: Option<(Secret, String)>,
+    pub(in crate::remote) is_anonymous: bool,
+}
+
+impl AzureProfile {
+    pub(super) fn of_flags(flags: &RemoteSettings) -> Self {
+        let endpoint = flags.endpoint_url.clone().map(|url| (url, "--endpoint-url".to_owned()));
+        Self { endpoint, connection: None, is_anonymous: flags.anonymous }
+    }
+}
+
+/// Settings of the requests to an account.
+#[derive(Clone, Debug)]
+pub(super) struct AzureConfig {
+    pub(super) account: String,
+    /// Address of the account, without a slash at its end.
+    base: String,
+    /// What sets the address, if it is not the usual one.
+    pub(super) endpoint_source: Option<String>,
+    /// The key of the account, or a signature.
+    pub(super) keys: Option<Keys>,
+    pub(super) is_anonymous: bool,
+}
+
+impl AzureConfig {
+    /// Takes the settings from a profile, else from the environment. `host` is that of the account, if the address names one.
+    pub(super) fn new(profile: &AzureProfile, environment: &Environment, host: Option<&str>) -> Outcome<Self> {
+        let variable = |name: &str| Some((environment.text(name)?, name.to_owned()));
+        let is_own = profile.connection.is_some();
+        let text = profile.connection.clone();
+        let text = text.or_else(|| variable(CONNECTION).map(|(text, source)| (Secret::new(text), source)));
+        let connection = text.map(|(text, source)| parse_connection(&text, source)).transpose()?;
+        let addressed = host.and_then(split_host);
+        // Settings of the environment are those of the account that it names.
+        let endpoint_account = |endpoint: &str| account_of(&Url::parse(endpoint).ok()?);
+        let set = match is_own {
+            true => None,
+            false => environment
+                .first(&ACCOUNT)
+                .or_else(|| environment.text(ENDPOINT).and_then(|url| endpoint_account(&url))),
+        };
+        let connected = connection.as_ref().and_then(|(connection, _)| {
+            connection.account.clone().or_else(|| endpoint_account(connection.endpoint.as_deref()?))
+        });
+        let given_account = profile.endpoint.as_ref().and_then(|(url, _)| endpoint_account(url));
+        let account = addressed.map(|(account, _)| account.to_owned());
+        let account = account.or(given_account).or_else(|| set.clone()).or_else(|| connected.clone());
+        let is_for = |name: &Option<String>| name.is_none() || account.is_none() || *name == account;
+        let connection = connection.filter(|_| is_for(&connected));
+        let has_variables = !is_own && is_for(&set);
+        let named = profile.endpoint.clone().or_else(|| variable(ENDPOINT).filter(|_| has_variables));
+        let named = named.or_else(|| {
+            let (connection, source) = connection.as_ref()?;
+            Some((connection.endpoint.clone()?, source.clone()))
+        });
+        let keys = match has_variables {
+            true => keys_of_environment(environment, account.as_deref())?,
+            false => None,
+        };
+        let keys = match (keys, &connection) {
+            (None, Some((connection, source))) => keys_of(connection, source, account.as_deref())?,
+            (keys, _) => keys,
+        };
+        let (base, endpoint_source) = match (named, &account) {
+            (Some((address, source)), account) => (base_of(&address, account.as_deref(), &source)?, Some(source)),
+            (None, Some(account)) => {
+                let connection = connection.as_ref().map(|(connection, _)| connection);
+                let suffix = addressed.map(|(_, suffix)| suffix);
+                let suffix = suffix.or_else(|| connection?.suffix.as_deref()).unwrap_or(SUFFIX);
+                let protocol = connection.and_then(|connection| connection.protocol.as_deref()).unwrap_or("https");
+                let address = format!("{protocol}://{account}.blob.{suffix}");
+                (base_of(&address, None, "the name of the account")?, None)
+            }
+            (None, None) => {
+                let failure = Failure::environment(WHAT, "no account is set").on(Subject::field(ACCOUNT[0]));
+                return Err(failure.with_hint(
+                    "set AZURE_STORAGE_ACCOUNT_NAME or AZURE_STORAGE_CONNECTION_STRING, or give the account in the address: \
+                     abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/KEY",
+                ));
+            }
+        };
+        let account = account.or_else(|| account_of(&Url::parse(&base).ok()?)).unwrap_or_default();
+        Ok(Self { account, base, endpoint_source, keys, is_anonymous: profile.is_anonymous })
+    }
+
+    /// Returns the address of a key, or of the container if the key is empty. `sas` is a signature; an address with one is never shown.
+    pub(super) fn url(
+        &self,
+        container: &str,
+        key: &str,
+        query: &[(&str, String)],
+        sas: Option<&Secret>,
+    ) -> Outcome<Url> {
+        let key = if key.is_empty() { String::new() } else { format!("/{}", encode(key, "/")) };
+        let query = query.iter().map(|(name, value)| format!("{name}={}", encode(value, "")));
+        let query: Vec<_> = query.chain(sas.map(|sas| sas.reveal().to_owned())).collect();
+        let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
+        let address = format!("{}/{}{key}{query}", self.base, encode(container, "$"));
+        let refuse = || Failure::usage("reading the address", "it cannot be part of the address of the store");
+        Url::parse(&address).map_err(|_| refuse().on(Subject::path(format!("az://{container}"))))
+    }
+}
+
+fn parse_connection(text: &Secret, source: String) -> Outcome<(ConnectionString, String)> {
+    match ConnectionString::parse(text.reveal()) {
+        Some(connection) => Ok((connection, source)),
+        None => Err(Failure::environment(WHAT, "it is no connection string").on(Subject::field(source)).with_hint(
+            "its form is AccountName=NAME;AccountKey=KEY, or BlobEndpoint=https://HOST;SharedAccessSignature=TOKEN",
+        )),
+    }
+}
+
+/// Returns the account that the address of a store names. One with a host of its own names none.
+fn account_of(url: &Url) -> Option<String> {
+    let account = match is_path_style(url) {
+        true => url.path_segments()?.next()?,
+        false => url.host_str()?.split_once('.').filter(|(_, rest)| format!(".{rest}").contains(".blob."))?.0,
+    };
+    (!account.is_empty()).then(|| account.to_owned())
+}
+
+/// Whether the account is in the path, as it is with emulators.
+fn is_path_style(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    !host.contains('.') || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok()
+}
+
+/// Checks the address of an account, which `source` sets, and adds the account to its path where it belongs there.
+fn base_of(address: &str, account: Option<&str>, source: &str) -> Outcome<String> {
+    let url = Url::parse(address).ok().filter(|url| {
+        let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
+        ["http", "https"].contains(&url.scheme()) && url.has_host() && is_plain && url.fragment().is_none()
+    });
+    let Some(url) = url else {
+        let why = "it has to be https://HOST or http://HOST, without a name, password or signature";
+        return Err(Failure::usage("reading the endpoint", why).on(Subject::field(source)));
+    };
+    let base = url.as_str().trim_end_matches('/').to_owned();
+    Ok(match account {
+        Some(account) if is_path_style(&url) && url.path() == "/" => format!("{base}/{account}"),
+        _ => base,
+    })
+}
+
+fn keys_of_environment(environment: &Environment, account: Option<&str>) -> Outcome<Option<Keys>> {
+    let find = |names: &[&'static str]| names.iter().find_map(|name| Some((*name, environment.text(name)?)));
+    match (find(&KEY), find(&[SAS])) {
+        (Some((source, key)), _) => key_of(Secret::new(key), source, account).map(Some),
+        (None, Some((source, sas))) => signature_of(&Secret::new(sas), source).map(Some),
+        (None, None) => Ok(None),
+    }
+}
+
+fn keys_of(connection: &ConnectionString, source: &str, account: Option<&str>) -> Outcome<Option<Keys>> {
+    match (&connection.key, &connection.sas) {
+        (Some(key), _) => key_of(key.clone(), source, account).map(Some),
+        (None, Some(sas)) => signature_of(sas, source).map(Some),
+        (None, None) => Ok(None),
+    }
+}
+
+/// Returns the key of an account.
+fn key_of(secret: Secret, source: &str, account: Option<&str>) -> Outcome<Keys> {
+    let refuse = |why: &str| Failure::environment(WHAT, why).on(Subject::field(source));
+    if BASE64_STANDARD.decode(secret.reveal()).is_err() {
+        return Err(refuse("it is no key: it is not valid Base64"));
+    }
+    let Some(account) = account else {
+        return Err(refuse("it is set, but no account").with_hint("set AZURE_STORAGE_ACCOUNT_NAME"));
+    };
+    Ok(Keys { id: account.to_owned(), secret, token: None, expires: None, source: source.to_owned() })
+}
+
+/// Returns a signature (SAS) as keys without an id, whose token is added to addresses.
+fn signature_of(sas: &Secret, source: &str) -> Outcome<Keys> {
+    let text = sas.reveal().trim_start_matches('?');
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#') {
+        return Err(Failure::environment(WHAT, "it is no signature: it has characters that none has")
+            .on(Subject::field(source))
+            .with_hint("copy it again, from 'sv=' to its end"));
+    }
+    let token = Some(Secret::new(text));
+    Ok(Keys { id: String::new(), secret: Secret::new(""), token, expires: None, source: source.to_owned() })
+}

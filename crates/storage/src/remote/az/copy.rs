@@ -1,0 +1,114 @@
+//! Copies blobs within an account: small ones by one request, others in blocks. The store waits until the copy is complete.
+
+use super::super::s3::{write, Action, Call};
+use super::super::version::{plain_etag, ObjectVersion};
+use super::failures::{is_condition, is_missing};
+use super::signature::sign_address;
+use super::write::Blocks;
+use super::{head, AzureStore};
+use crate::store::{Condition, WatchBytes};
+use base64::prelude::{Engine as _, BASE64_STANDARD};
+use bytes::Bytes;
+use gristmill_core::{Failure, ProblemKind};
+use reqwest::Method;
+use std::fmt::Write as _;
+use std::io;
+use std::ops::Range;
+
+/// Maximum size of a blob that is copied by one request, and size of a block that is copied, in bytes. The answer comes when all is copied, which has
+/// to be within the time for the first byte of an answer.
+const MAX_COPY_BYTES: u64 = 64 << 20;
+/// Maximum size of a blob that is copied: the number of its blocks is limited.
+const MAX_BYTES: u64 = 50_000 * MAX_COPY_BYTES;
+
+impl AzureStore {
+    /// Copies a blob of any container of the account, of the version that it has now. Returns `false` if the store refuses that.
+    pub(super) fn copy_blob(&self, (source, from): (&Self, &str), to: &str, watch: &WatchBytes) -> io::Result<bool> {
+        // What refuses this request is found when the blob is read.
+        let Ok(Some(version)) = source.head(from)? else { return Ok(false) };
+        let headers = source.source_headers(from, &version)?;
+        if version.bytes <= MAX_COPY_BYTES {
+            return self.copy_whole((source, from), (to, headers), version.bytes, watch);
+        }
+        let sizes = (version.bytes, MAX_COPY_BYTES);
+        Ok(version.bytes <= MAX_BYTES && self.copy_blocks((source, from), (to, headers), sizes, watch)?)
+    }
+
+    /// Returns the headers that name a source: one version of it, with the right to read it.
+    pub(super) fn source_headers(&self, key: &str, version: &ObjectVersion) -> io::Result<Vec<(&'static str, String)>> {
+        let keys = self.keys()?;
+        let config = &self.client.context.config;
+        let sas = keys.as_ref().and_then(|keys| keys.token.as_ref());
+        let mut url = config.url(&self.client.container, key, &[], sas).map_err(Failure::into_io)?;
+        let mut headers = vec![("x-ms-source-if-match", format!("\"{}\"", plain_etag(&version.etag)))];
+        match keys {
+            Some(keys) if !keys.id.is_empty() => {
+                let query = sign_address(&keys, &self.client.container, key, self.client.context.now());
+                url.set_query(Some(&query));
+            }
+            Some(keys) if keys.token.is_none() => {
+                headers.push(("x-ms-copy-source-authorization", format!("Bearer {}", keys.secret.reveal())));
+            }
+            _ => {}
+        }
+        headers.push(("x-ms-copy-source", url.to_string()));
+        Ok(headers)
+    }
+
+    fn copy_whole(
+        &self,
+        (source, from): (&Self, &str),
+        (to, mut headers): (&str, Vec<(&'static str, String)>),
+        bytes: u64,
+        watch: &WatchBytes,
+    ) -> io::Result<bool> {
+        headers.push(("x-ms-requires-sync", "true".to_owned()));
+        let call = Call { headers, ..write(Method::PUT, to, Vec::new(), Bytes::new()) };
+        match self.ask(call)? {
+            Ok(answer) if answer.header("x-ms-copy-status") == Some("success") => watch(bytes).map(|()| true),
+            Ok(_) => Ok(false),
+            Err(refusal) if is_condition(&refusal) => Err(source.explain(&refusal, Action::Read, from)),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Copies a blob in blocks of a size. Returns `false` if the store refuses that.
+    pub(super) fn copy_blocks(
+        &self,
+        (source, from): (&Self, &str),
+        (to, headers): (&str, Vec<(&'static str, String)>),
+        (bytes, block_bytes): (u64, u64),
+        watch: &WatchBytes,
+    ) -> io::Result<bool> {
+        let block = |range: Range<u64>| {
+            watch(range.end - range.start)?;
+            let mut headers = headers.clone();
+            headers.push(("x-ms-source-range", format!("bytes={}-{}", range.start, range.end.saturating_sub(1))));
+            Ok(Call { headers, ..write(Method::PUT, to, Vec::new(), Bytes::new()) })
+        };
+        let blocks = Blocks { key: to, source: (Action::Read, from), bytes, block_bytes, block: &block };
+        self.put_blocks(&blocks, Condition::Always).or_else(|error| {
+            match Failure::io("copying", source.client.address(from), &error).kind {
+                None | Some(ProblemKind::ChangedDuringScan) => Err(error),
+                // A refusal.
+                Some(_) => Ok(false),
+            }
+        })
+    }
+
+    /// Returns the MD5 of a blob, which it has if it was put by one request.
+    pub(super) fn md5_of(&self, key: &str) -> io::Result<Option<String>> {
+        let answer = match self.ask(head(key))? {
+            Ok(answer) => answer,
+            Err(refusal) if is_missing(&refusal) => return Err(io::ErrorKind::NotFound.into()),
+            Err(refusal) => return Err(self.explain(&refusal, Action::Read, key)),
+        };
+        let sum = answer.header("content-md5").and_then(|sum| BASE64_STANDARD.decode(sum).ok());
+        Ok(sum.filter(|sum| sum.len() == 16).map(|sum| {
+            sum.iter().fold(String::new(), |mut text, byte| {
+                _ = write!(text, "{byte:02x}");
+                text
+            })
+        }))
+    }
+}

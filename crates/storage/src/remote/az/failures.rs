@@ -1,0 +1,153 @@
+//! What a refusal of the store means to the user. Nothing of its texts is shown, only status and code.
+
+use super::super::network::WHAT;
+use super::super::s3::{Action, Keys, Refusal};
+use super::client::{is_clock, AzureClient};
+use gristmill_core::{Failure, ProblemKind, Subject};
+
+/// Codes of refusals that do not depend on the blob.
+const CODES_OF_ALL: [&str; 7] = [
+    "ContainerNotFound",
+    "ContainerDisabled",
+    "AccountIsDisabled",
+    "AuthenticationFailed",
+    "InvalidAuthenticationInfo",
+    "KeyBasedAuthenticationNotPermitted",
+    "AuthorizationProtocolMismatch",
+];
+
+/// Whether there is no such blob, although there is the container. Without credentials, what may not be read is reported as missing.
+pub(super) fn is_missing(refusal: &Refusal) -> bool {
+    let is_hidden = refusal.keys.is_none() && refusal.code == "ResourceNotFound";
+    refusal.status == 404 && !["ContainerNotFound", "ContainerDisabled"].contains(&refusal.code.as_str()) && !is_hidden
+}
+
+/// Whether the condition of a request did not hold.
+pub(super) fn is_condition(refusal: &Refusal) -> bool {
+    refusal.code == "BlobAlreadyExists" || refusal.status == 412 && !refusal.code.starts_with("Lease")
+}
+
+/// Returns the failure that states why a request was refused, and what the user can do. It has a kind if the store may allow the
+/// same for other blobs, in contrast to those of a store that cannot be reached or of wrong credentials.
+pub(super) fn explain(refusal: &Refusal, client: &AzureClient, action: Action, key: &str) -> Failure {
+    let (why, hint) = reason(refusal, client, action, key);
+    let mut failure = Failure::environment(WHAT, why).on(Subject::path(client.address(key)));
+    failure.kind = match (action, refusal.status) {
+        _ if CODES_OF_ALL.contains(&refusal.code.as_str()) || refusal.status == 401 => None,
+        (Action::Read, 412) if is_condition(refusal) => Some(ProblemKind::ChangedDuringScan),
+        (Action::Read, _) => Some(ProblemKind::Unreadable),
+        _ => Some(ProblemKind::Other),
+    };
+    match hint.as_str() {
+        "" => failure,
+        hint => failure.with_hint(hint),
+    }
+}
+
+/// Returns the reason and the hint, which may be empty.
+fn reason(refusal: &Refusal, client: &AzureClient, action: Action, key: &str) -> (String, String) {
+    let text = |why: &str, hint: &str| (why.to_owned(), hint.to_owned());
+    let account = &client.context.config.account;
+    match (refusal.status, refusal.code.as_str()) {
+        (_, "ContainerNotFound") => {
+            text("there is no such container", &format!("check its name; the account is {account}"))
+        }
+        (_, "NoRanges") => text("this server does not answer ranges", "copy the data to a disk"),
+        (_, "WrongRange") => text("the store answers with other bytes than were asked for", ""),
+        (_, "AccountIsDisabled" | "ContainerDisabled") => text("it is disabled", "enable it with the tools of Azure"),
+        (_, "BlobArchived") => text("it is archived", "restore it first: set its access tier to hot or cool"),
+        (_, "BlobBeingRehydrated") => text("it is being restored from the archive", "wait until that has ended"),
+        (_, "KeyBasedAuthenticationNotPermitted") => text(
+            "the account does not accept keys",
+            "unset the key, and run `az login`, or set the variables of an identity",
+        ),
+        (_, "LeaseIdMissing" | "LeaseIdMismatchWithBlobOperation") => {
+            text("another program has a lease of it", "wait until the lease ends, or break it with the tools of Azure")
+        }
+        (_, "BlobImmutableDueToPolicy") => {
+            text("a policy of the container keeps it as it is", "write to another place")
+        }
+        (_, "InvalidBlobOrBlock") => text(
+            "it has unfinished blocks of another program",
+            "write to another place, or wait until they end, seven days after they were put",
+        ),
+        _ if is_clock(refusal) => {
+            let minutes = refusal.clock_offset.abs() / 60;
+            text(&format!("the clock here is {minutes} minutes from that of the store"), "set the clock")
+        }
+        (412, _) => {
+            text("it changed while it was read", "wait until nothing writes it, and run the same command again")
+        }
+        (401 | 403 | 404, _) | (409, "PublicAccessNotPermitted") if refusal.keys.is_none() => without_keys(client),
+        (401, _) => (
+            "the credentials have ended".to_owned(),
+            format!("renew {}; for those of the program az, run `az login`", source(refusal)),
+        ),
+        (403, "AuthenticationFailed") => wrong_keys(refusal, client),
+        (403, _) => denied(refusal, client, action, key),
+        (404, _) => text("there is no such container", "check its name"),
+        _ => text(&refusal.text(), ""),
+    }
+}
+
+fn without_keys(client: &AzureClient) -> (String, String) {
+    let (why, hint) = match client.context.config.is_anonymous {
+        true => (
+            "it may not be read without a signature, or there is no such container",
+            "run it without --anonymous, with credentials that may read it",
+        ),
+        false => (
+            "no credentials for this store were found",
+            "tried: AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN, AZURE_STORAGE_CONNECTION_STRING, AZURE_CLIENT_SECRET, \
+             AZURE_FEDERATED_TOKEN_FILE, the identity of the machine, the program az; run `az login`, or run it with --anonymous for a public \
+             container",
+        ),
+    };
+    (why.to_owned(), hint.to_owned())
+}
+
+/// Returns where the credentials of a request are from.
+fn source(refusal: &Refusal) -> &str {
+    refusal.keys.as_ref().map_or("none", |keys| keys.source.as_str())
+}
+
+/// Whether requests have a signature in their address.
+pub(super) fn is_signature(keys: &Keys) -> bool {
+    keys.token.is_some()
+}
+
+fn wrong_keys(refusal: &Refusal, client: &AzureClient) -> (String, String) {
+    let account = &client.context.config.account;
+    let why = match &refusal.keys {
+        Some(keys) if is_signature(keys) => "the signature (SAS) is not valid, or has ended".to_owned(),
+        Some(keys) if !keys.id.is_empty() => format!("the key of the account {account} is wrong"),
+        _ => "the store does not accept the credentials".to_owned(),
+    };
+    let endpoint = client.context.config.endpoint_source.as_ref();
+    let endpoint = endpoint.map(|source| format!("; the address of the store is from {source}")).unwrap_or_default();
+    (why, format!("it is from {}, for the account {account}{endpoint}", source(refusal)))
+}
+
+fn denied(refusal: &Refusal, client: &AzureClient, action: Action, key: &str) -> (String, String) {
+    let (verb, permission, role) = match action {
+        Action::ListBuckets => ("listed", "l (list) for the account", "Reader"),
+        Action::List => ("listed", "l (list)", "Reader"),
+        Action::Read => ("read", "r (read)", "Reader"),
+        Action::Write => ("written", "c (create) and w (write)", "Contributor"),
+        Action::ListUploads => ("listed with its unfinished uploads", "l (list)", "Reader"),
+        Action::EndUpload => ("freed of its unfinished upload", "w (write) and d (delete)", "Contributor"),
+        Action::Remove => ("removed", "d (delete)", "Contributor"),
+    };
+    let need = match &refusal.keys {
+        Some(keys) if is_signature(keys) => format!("a signature (SAS) needs the permission {permission}"),
+        Some(keys) if !keys.id.is_empty() => {
+            format!("the key of an account may do this: check that of {}", keys.source)
+        }
+        _ => format!("these credentials need the role Storage Blob Data {role} on {}", client.address(key)),
+    };
+    let networks = match refusal.code.as_str() {
+        "AuthorizationFailure" => "; the account may only be open to some networks",
+        _ => "",
+    };
+    (format!("these credentials may not have it {verb}"), format!("{need}{networks}"))
+}

@@ -1,0 +1,472 @@
+use super::super::tests::server::{content, Fault, ReceivedRequest, Server};
+use super::super::tests::{azure, limits};
+use super::*;
+use crate::read::open_read;
+use gristmill_core::ExitClass;
+use std::path::PathBuf;
+
+const KEY: (&str, &str) = ("AZURE_STORAGE_ACCOUNT_KEY", "dmVyeXNlY3JldA==");
+const SAS: (&str, &str) = ("AZURE_STORAGE_SAS_TOKEN", "?sv=2021-12-02&sig=sassecret%3D");
+const ACCOUNT: (&str, &str) = ("AZURE_STORAGE_ACCOUNT_NAME", "acc");
+/// No metadata of a machine, and no program.
+const NOWHERE: [(&str, &str); 2] =
+    [("AZURE_POD_IDENTITY_AUTHORITY_HOST", "http://127.0.0.1:1"), ("PATH", "/nonexistent")];
+
+fn context(profile: AzureProfile, values: &[(&str, &str)], host: Option<&str>) -> Outcome<AzureContext> {
+    let environment = Environment::of(&[&NOWHERE[..], values].concat());
+    AzureContext::new(Network::start(limits())?, profile, environment, host)
+}
+
+fn store_with(server: &Server, values: &[(&str, &str)]) -> AzureStore {
+    let endpoint = [("AZURE_STORAGE_ENDPOINT", server.address.as_str()), ACCOUNT];
+    let context = context(AzureProfile::default(), &[&endpoint[..], values].concat(), None).unwrap();
+    AzureStore::new(Arc::new(context), "b")
+}
+
+fn store(server: &Server) -> AzureStore {
+    store_with(server, &[KEY])
+}
+
+/// Calls a function with the address of a key.
+fn at<T>(key: &str, then: impl FnOnce(&RemoteUrl<'_>) -> T) -> T {
+    let path = PathBuf::from(format!("az://b/{key}"));
+    then(&RemoteUrl::parse(&path).unwrap())
+}
+
+fn info(store: &AzureStore, key: &str) -> io::Result<Option<FileInfo>> {
+    at(key, |url| store.info(url))
+}
+
+fn put(store: &AzureStore, key: &str, content: Content<'_>, condition: Condition) -> io::Result<bool> {
+    at(key, |url| store.put(url, content, condition))
+}
+
+fn entries(store: &AzureStore, key: &str, recursive: bool) -> Vec<(String, bool)> {
+    let mut entries = Vec::new();
+    let take: TakeEntry<'_> = &mut |entry: StoreEntry| {
+        entries.push((entry.key, entry.info.is_dir()));
+        Ok(true)
+    };
+    at(key, |url| store.list(url, recursive, take)).unwrap();
+    entries
+}
+
+fn read(store: &AzureStore, key: &str) -> io::Result<Vec<u8>> {
+    let (info, object) = at(key, |url| store.open(url))?;
+    let mut bytes = vec![0; info.len() as usize];
+    if !bytes.is_empty() {
+        object.read_exact_at(&mut bytes, 0)?;
+    }
+    Ok(bytes)
+}
+
+fn failure(error: io::Error) -> Failure {
+    let failure = Failure::io("reading", "az://b/x", &error);
+    assert_eq!(failure.class, ExitClass::Environment);
+    let text = format!("{failure} {:?}", failure.hint);
+    assert!(!["dmVyeXNl", "sassecret", "hidden", "sig="].iter().any(|secret| text.contains(secret)), "{text}");
+    failure
+}
+
+fn refuse(status: u16, code: &str) -> Fault {
+    let body = format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code><Message>hidden</Message></Error>");
+    Fault::Answer(status, format!("x-ms-error-code: {code}\r\n"), body)
+}
+
+#[test]
+fn blobs_and_folders_are_found() {
+    let server = azure::start(&[("set/a.tar", b"abc"), ("set", b"x"), ("dir/", b""), ("empty", b"")]);
+    let store = store(&server);
+    assert_eq!(info(&store, "set/a.tar").unwrap().unwrap().len(), 3);
+    assert!(info(&store, "set").unwrap().unwrap().is_file(), "the blob wins");
+    assert!(info(&store, "dir").unwrap().unwrap().is_dir() && info(&store, "").unwrap().unwrap().is_dir());
+    assert_eq!(info(&store, "no").unwrap(), None);
+    assert_eq!((read(&store, "set/a.tar").unwrap(), read(&store, "empty").unwrap()), (b"abc".to_vec(), Vec::new()));
+    assert_eq!(read(&store, "no").unwrap_err().kind(), io::ErrorKind::NotFound);
+    let is_signed = |request: &ReceivedRequest| request.headers["authorization"].starts_with("SharedKey acc:");
+    assert!(server.requests().iter().all(is_signed), "every request is signed");
+    // A blob that marks a folder is one.
+    server.fault("HEAD", Fault::Answer(200, "x-ms-meta-hdi_isfolder: true\r\n".to_owned(), String::new()));
+    assert!(info(&store, "empty").unwrap().unwrap().is_dir());
+}
+
+#[test]
+fn listings_have_pages_in_order_and_unusual_keys() {
+    let mut objects: Vec<(String, Vec<u8>)> = (0..25).map(|at| (format!("p/{at:02}.tar"), vec![1])).collect();
+    for key in ["p/a b+%41/x", "p/a//b", "p/\u{e4}&<>", "p/05/", "p/05/y", "q"] {
+        objects.push((key.to_owned(), if key.ends_with('/') { Vec::new() } else { vec![2] }));
+    }
+    let objects: Vec<(&str, &[u8])> = objects.iter().map(|(key, bytes)| (key.as_str(), bytes.as_slice())).collect();
+    let server = azure::start(&objects);
+    server.state.lock().unwrap().page = 4;
+    let store = store(&server);
+    let mut keys: Vec<&str> = objects.iter().map(|(key, _)| *key).filter(|key| key.starts_with("p/")).collect();
+    keys.retain(|key| !key.ends_with('/'));
+    keys.sort_unstable();
+    let all = entries(&store, "p", true);
+    assert_eq!(all.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), keys);
+    let level = entries(&store, "p", false);
+    let folders: Vec<&str> = level.iter().filter(|(_, is_folder)| *is_folder).map(|(key, _)| key.as_str()).collect();
+    assert_eq!((folders, level.len()), (vec!["p/05", "p/a b+%41", "p/a"], 29));
+    for key in ["p/a b+%41/x", "p/a//b", "p/\u{e4}&<>"] {
+        assert_eq!(read(&store, key).unwrap(), [2], "{key}");
+    }
+    // What listings say of a blob is what it has.
+    let mut listed = None;
+    let take: TakeEntry<'_> = &mut |entry: StoreEntry| {
+        listed = Some(entry.info);
+        Ok(false)
+    };
+    at("p", |url| store.list(url, true, take)).unwrap();
+    assert_eq!(listed, info(&store, "p/00.tar").unwrap());
+}
+
+#[test]
+fn folders_of_an_account_are_folders_and_its_pages_are_sorted_together() {
+    let server = azure::start(&[("a", b""), ("a-b", b"1"), ("a/x", b"2"), ("b", b"3")]);
+    server.state.lock().unwrap().folders = vec!["a".to_owned()];
+    let store = store(&server);
+    let files = |keys: &[&str]| keys.iter().map(|key| ((*key).to_owned(), false)).collect::<Vec<_>>();
+    assert_eq!(entries(&store, "", true), files(&["a-b", "a/x", "b"]));
+    server.state.lock().unwrap().objects.remove("a/x");
+    let mut level = files(&["a-b", "b"]);
+    level.insert(1, ("a".to_owned(), true));
+    assert_eq!(entries(&store, "", false), level);
+    // Pages may be empty and not the last.
+    let empty = "<EnumerationResults><Blobs/><NextMarker>a</NextMarker></EnumerationResults>";
+    server.fault("/acc/b?restype=container", Fault::Answer(200, String::new(), empty.to_owned()));
+    assert!(info(&store, "c").unwrap().is_none());
+    server.state.lock().unwrap().objects.insert("d/x".to_owned(), b"4".to_vec());
+    server.fault("/acc/b?restype=container", Fault::Answer(200, String::new(), empty.to_owned()));
+    assert!(info(&store, "d").unwrap().unwrap().is_dir());
+}
+
+#[test]
+fn damaged_answers_are_completed_and_other_versions_refused() {
+    let bytes = content(300_000);
+    let server = azure::start(&[("k", &bytes)]);
+    for fault in [
+        Fault::Cut(0),
+        Fault::Cut(1000),
+        Fault::Short(500),
+        Fault::Stall(10),
+        refuse(503, "ServerBusy"),
+        refuse(500, "OperationTimedOut"),
+        Fault::Answer(429, "Retry-After: 0\r\n".to_owned(), String::new()),
+    ] {
+        let store = store(&server);
+        server.fault("GET", fault.clone());
+        assert_eq!(read(&store, "k").unwrap(), bytes, "{fault:?}");
+    }
+    let store = store(&server);
+    let (_, object) = at("k", |url| store.open(url)).unwrap();
+    server.state.lock().unwrap().objects.insert("k".to_owned(), content(300_001));
+    let changed = failure(object.read_exact_at(&mut [0; 1000], 200_000).unwrap_err());
+    assert_eq!(changed.kind, Some(gristmill_core::ProblemKind::ChangedDuringScan));
+    assert!(server.state.lock().unwrap().faults.is_empty());
+}
+
+#[test]
+fn blobs_are_put_under_conditions_and_removed() {
+    let server = azure::start(&[("there", b"old")]);
+    let store = store(&server);
+    assert!(put(&store, "new", Content::Bytes(b"abc"), Condition::IfAbsent).unwrap());
+    assert!(!put(&store, "there", Content::Bytes(b"new"), Condition::IfAbsent).unwrap());
+    let stamp = info(&store, "there").unwrap().unwrap().stamp;
+    assert!(put(&store, "there", Content::Bytes(b"next"), Condition::IfStamp(stamp)).unwrap());
+    assert!(!put(&store, "there", Content::Bytes(b"last"), Condition::IfStamp(stamp)).unwrap());
+    assert!(!put(&store, "no", Content::Bytes(b"x"), Condition::IfStamp(stamp)).unwrap());
+    assert!(put(&store, "there", Content::Bytes(b""), Condition::Always).unwrap());
+    assert_eq!(read(&store, "there").unwrap(), b"");
+    // A request whose answer is lost is repeated, and finds the blob that it has put.
+    server.fault("PUT", Fault::Cut(0));
+    assert!(put(&store, "lost", Content::Bytes(b"abc"), Condition::IfAbsent).unwrap());
+    at("lost", |url| store.remove(url)).unwrap();
+    at("lost", |url| store.remove(url)).unwrap();
+    assert_eq!(info(&store, "lost").unwrap(), None);
+    // A lease is no condition that does not hold.
+    server.fault("PUT", refuse(412, "LeaseIdMissing"));
+    let lease = failure(put(&store, "new", Content::Bytes(b"x"), Condition::Always).unwrap_err());
+    assert!(lease.why.contains("lease"), "{lease}");
+}
+
+/// Puts a blob in blocks of 1000 bytes.
+fn put_blocks(store: &AzureStore, bytes: &[u8], condition: Condition) -> io::Result<bool> {
+    let block = |range: std::ops::Range<u64>| {
+        let body = bytes[range.start as usize..range.end as usize].to_vec();
+        Ok(write::put("k", Vec::new(), body.into()))
+    };
+    let source = (Action::Write, "k");
+    let blocks = write::Blocks { key: "k", source, bytes: bytes.len() as u64, block_bytes: 1000, block: &block };
+    store.put_blocks(&blocks, condition)
+}
+
+#[test]
+fn large_blobs_are_put_in_blocks() {
+    let server = azure::start(&[]);
+    let store = store(&server);
+    let bytes = content(5500);
+    for fault in [None, Some(Fault::Cut(0)), Some(refuse(503, "ServerBusy"))] {
+        for place in ["/acc/b/k?comp=block&", "/acc/b/k?comp=blocklist"] {
+            server.state.lock().unwrap().objects.clear();
+            fault.iter().for_each(|fault| server.fault(place, fault.clone()));
+            server.state.lock().unwrap().blocks.insert("other".to_owned(), b"of another run".to_vec());
+            assert!(put_blocks(&store, &bytes, Condition::IfAbsent).unwrap(), "{place} {fault:?}");
+            let state = server.state.lock().unwrap();
+            assert!(state.objects["k"] == bytes && state.faults.is_empty());
+            assert_eq!(state.committed.len(), 6);
+        }
+    }
+    assert!(!put_blocks(&store, &bytes, Condition::IfAbsent).unwrap());
+    let stamp = info(&store, "k").unwrap().unwrap().stamp;
+    assert!(put_blocks(&store, &bytes, Condition::IfStamp(stamp)).unwrap());
+    // Blocks that another process has removed are sent again, but not without end.
+    server.fault("/acc/b/k?comp=blocklist", refuse(400, "InvalidBlockList"));
+    assert!(put_blocks(&store, &bytes, Condition::Always).unwrap());
+    (0..2).for_each(|_| server.fault("/acc/b/k?comp=blocklist", refuse(400, "InvalidBlockList")));
+    let gone = failure(put_blocks(&store, &bytes, Condition::Always).unwrap_err());
+    assert!(gone.why.contains("another process"), "{gone}");
+    server.fault("/acc/b/k?comp=block&", refuse(400, "InvalidBlobOrBlock"));
+    let other = failure(put_blocks(&store, &bytes, Condition::Always).unwrap_err());
+    assert!(other.why.contains("blocks of another program"), "{other}");
+    // Files of more than 8 MiB are put in this way.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("f");
+    std::fs::write(&path, content(9 << 20)).unwrap();
+    assert!(put(&store, "f", Content::File(&open_read(&path).unwrap()), Condition::Always).unwrap());
+    let state = server.state.lock().unwrap();
+    assert_eq!((state.objects["f"].len(), state.committed.len()), (9 << 20, 1));
+}
+
+#[test]
+fn blobs_are_copied_by_the_store_with_the_right_to_read_them() {
+    let bytes = content(2500);
+    let server = azure::start(&[("a b", &bytes)]);
+    let copy = |store: &AzureStore, to: &str| at("a b", |from| at(to, |to| store.copy(from, to, &|_| Ok(()))));
+    for credentials in [KEY, SAS] {
+        let store = store_with(&server, &[credentials]);
+        assert!(copy(&store, "copy").unwrap());
+        assert_eq!(read(&store, "copy").unwrap(), bytes);
+        server.fault("/acc/b/copy", refuse(403, "CannotVerifyCopySource"));
+        assert!(!copy(&store, "copy").unwrap());
+        server.fault("/acc/b/copy", Fault::Answer(202, "x-ms-copy-status: pending\r\n".to_owned(), String::new()));
+        assert!(!copy(&store, "copy").unwrap());
+        let version = store.head("a b").unwrap().unwrap().unwrap();
+        let headers = store.source_headers("a b", &version).unwrap();
+        assert!(store.copy_blocks((&store, "a b"), ("l", headers), (2500, 1000), &|_| Ok(())).unwrap());
+        assert_eq!(read(&store, "l").unwrap(), bytes);
+        let old = store.source_headers("a b", &ObjectVersion { etag: "old".to_owned(), ..version }).unwrap();
+        let changed = store.copy_blocks((&store, "a b"), ("l", old), (2500, 1000), &|_| Ok(())).unwrap_err();
+        assert_eq!(failure(changed).kind, Some(gristmill_core::ProblemKind::ChangedDuringScan));
+    }
+    assert!(!at("no", |from| at("copy", |to| store(&server).copy(from, to, &|_| Ok(())))).unwrap());
+}
+
+#[test]
+fn unfinished_uploads_are_found_and_ended() {
+    let server = azure::start(&[("empty", b"")]);
+    let store = store(&server);
+    assert_eq!(at("", |url| store.uploads(url)).unwrap().unwrap(), []);
+    server.state.lock().unwrap().blocks.insert("id".to_owned(), b"12345".to_vec());
+    let uploads = at("left", |url| store.uploads(url)).unwrap().unwrap();
+    assert_eq!((uploads[0].key.as_str(), uploads[0].bytes, uploads.len()), ("left/over", Some(5), 1));
+    assert_eq!(at("lef", |url| store.uploads(url)).unwrap().unwrap(), []);
+    at("left/over", |url| store.end_upload(url, "")).unwrap();
+    assert!(server.state.lock().unwrap().blocks.is_empty());
+    assert_eq!(info(&store, "left/over").unwrap(), None);
+    // A blob that was finished meanwhile stays.
+    at("empty", |url| store.end_upload(url, "")).unwrap();
+    assert!(info(&store, "empty").unwrap().is_some());
+}
+
+#[test]
+fn settings_and_guards_are_reported() {
+    let server = azure::start(&[("k", b"abc")]);
+    let store = store(&server);
+    let settings = at("", |url| store.settings(url)).unwrap();
+    assert_eq!(settings.credentials, "AZURE_STORAGE_ACCOUNT_KEY, the key of the account acc");
+    assert_eq!(settings.endpoint, format!("{}/acc/b, from AZURE_STORAGE_ENDPOINT", server.address));
+    let guards = at("k", |url| store.guards(url, b"abc")).unwrap().unwrap();
+    assert_eq!(guards, StoreGuards { if_absent: true, if_unchanged: true, checksums: true });
+    let sas = store_with(&server, &[SAS]);
+    assert!(!format!("{:?}", at("", |url| sas.settings(url)).unwrap()).contains("sig="));
+    let md5 = Fault::Answer(200, "content-md5: kAFQmDzST7DWlj99KOF/cg==\r\n".to_owned(), String::new());
+    server.fault("HEAD", md5);
+    assert_eq!(at("k", |url| store.md5(url)).unwrap().as_deref(), Some("900150983cd24fb0d6963f7d28e17f72"));
+    assert_eq!(at("k", |url| store.md5(url)).unwrap(), None);
+}
+
+#[test]
+fn a_signature_is_in_the_query_and_in_no_message() {
+    let server = azure::start(&[("k", b"abc")]);
+    let store = store_with(&server, &[SAS]);
+    assert_eq!(read(&store, "k").unwrap(), b"abc");
+    let request = server.requests().pop().unwrap();
+    assert!(request.target.contains("sig=sassecret%3D") && !request.headers.contains_key("authorization"));
+    let codes = [
+        (403, "AuthenticationFailed", "has ended"),
+        (403, "AuthorizationPermissionMismatch", "may not have it read"),
+        (403, "AuthorizationFailure", "may not have it read"),
+        (404, "ContainerNotFound", "no such container"),
+        (409, "BlobArchived", "is archived"),
+        (400, "InvalidQueryParameterValue", "400"),
+    ];
+    for (status, code, why) in codes {
+        server.fault("GET", refuse(status, code));
+        let failure = failure(read(&store, "k").unwrap_err());
+        assert!(failure.why.contains(why), "{code}: {failure}");
+    }
+    for place in ["GET", "HEAD"] {
+        (0..10).for_each(|_| server.fault(place, refuse(503, "ServerBusy")));
+    }
+    let busy = failure(read(&store, "k").unwrap_err());
+    assert!(busy.hint.unwrap().contains("--connections"));
+}
+
+#[test]
+fn the_clock_of_the_store_counts_once() {
+    let server = azure::start(&[("k", b"abc")]);
+    let store = store(&server);
+    let skewed = || {
+        let Fault::Answer(status, headers, body) = refuse(403, "AuthenticationFailed") else { unreachable!() };
+        Fault::Answer(status, format!("{headers}Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"), body)
+    };
+    server.fault("GET", skewed());
+    assert_eq!(read(&store, "k").unwrap(), b"abc");
+    assert!(server.requests().pop().unwrap().headers["x-ms-date"].contains("Nov 1994"));
+    (0..2).for_each(|_| server.fault("GET", skewed()));
+    let failure = failure(read(&store, "k").unwrap_err());
+    assert!(failure.why.contains("minutes from that of the store"), "{failure}");
+    server.fault("GET", refuse(403, "AuthenticationFailed"));
+    let wrong = super::tests::failure(read(&store, "k").unwrap_err());
+    assert!(wrong.why.contains("key of the account acc is wrong"), "{wrong}");
+}
+
+#[test]
+fn tokens_are_those_of_the_environment_and_renewed_once() {
+    let server = azure::start(&[("k", b"abc")]);
+    let token = |name: &str| format!(r#"{{"access_token":"{name}","expires_in":"3600"}}"#);
+    server.state.lock().unwrap().services = vec![
+        ("/tenant/oauth2/v2.0/token".to_owned(), 200, token("hidden-application")),
+        ("/msi/token".to_owned(), 200, token("hidden-container")),
+        ("/metadata/identity/oauth2/token".to_owned(), 200, token("hidden-machine")),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    std::fs::write(&file, "jwt\n").unwrap();
+    let (endpoint, service) = (server.address.as_str(), format!("{}/msi/token", server.address));
+    let application =
+        [("AZURE_TENANT_ID", "tenant"), ("AZURE_CLIENT_ID", "client"), ("AZURE_AUTHORITY_HOST", endpoint)];
+    let secret = [&application[..], &[("AZURE_CLIENT_SECRET", "s&t")]].concat();
+    let workload = [&application[..], &[("AZURE_FEDERATED_TOKEN_FILE", file.to_str().unwrap())]].concat();
+    let identity = vec![("IDENTITY_ENDPOINT", service.as_str()), ("IDENTITY_HEADER", "h")];
+    let machine = vec![("AZURE_POD_IDENTITY_AUTHORITY_HOST", endpoint)];
+    let form = |request: &ReceivedRequest| String::from_utf8_lossy(&request.body).into_owned();
+    for (values, name, expected) in [
+        (&secret, "application", "client_secret=s%26t"),
+        (&workload, "application", "client_assertion=jwt"),
+        (&identity, "container", ""),
+        (&machine, "machine", ""),
+    ] {
+        let store = store_with(&server, values);
+        server.fault("/acc/b/k", refuse(401, "InvalidAuthenticationInfo"));
+        assert_eq!(read(&store, "k").unwrap(), b"abc");
+        let requests = server.requests();
+        assert_eq!(requests.last().unwrap().headers["authorization"], format!("Bearer hidden-{name}"));
+        let asked = requests.iter().rfind(|request| request.target.contains("token")).unwrap();
+        assert!(form(asked).contains(expected), "{}", form(asked));
+    }
+    (0..2).for_each(|_| server.fault("/acc/b/k", refuse(401, "InvalidAuthenticationInfo")));
+    assert_eq!(failure(read(&store_with(&server, &secret), "k").unwrap_err()).why, "the credentials have ended");
+}
+
+#[test]
+fn without_credentials_a_read_is_tried_without_a_signature() {
+    let server = azure::start(&[("k", b"abc")]);
+    let store = store_with(&server, &[]);
+    assert_eq!(read(&store, "k").unwrap(), b"abc");
+    assert!(!server.requests().pop().unwrap().headers.contains_key("authorization"));
+    server.fault("GET", refuse(404, "ResourceNotFound"));
+    let failure = failure(read(&store, "k").unwrap_err());
+    assert_eq!(failure.why, "no credentials for this store were found");
+    assert!(failure.hint.unwrap().contains("az login"));
+}
+
+#[test]
+fn addresses_lead_to_their_account() {
+    let host = |host: &str, values: &[(&str, &str)], profile: AzureProfile| {
+        let context = context(profile, values, Some(host).filter(|host| !host.is_empty()))?;
+        let (url, keys) = (context.config.url("c", "a b", &[], None)?, context.config.keys.clone());
+        Outcome::Ok((url.to_string(), keys.map(|keys| keys.source).unwrap_or_default()))
+    };
+    let of = |name: &str, values: &[(&str, &str)]| host(name, values, AzureProfile::default()).unwrap();
+    let key = KEY.0.to_owned();
+    assert_eq!(of("", &[ACCOUNT, KEY]), ("https://acc.blob.core.windows.net/c/a%20b".to_owned(), key.clone()));
+    // The key of one account is not sent to another.
+    let other = "other.dfs.core.chinacloudapi.cn";
+    assert_eq!(
+        of(other, &[ACCOUNT, KEY]),
+        ("https://other.blob.core.chinacloudapi.cn/c/a%20b".to_owned(), String::new())
+    );
+    assert_eq!(of(other, &[KEY]).1, key);
+    let connection = "AZURE_STORAGE_CONNECTION_STRING";
+    let text = "AccountName=acc;AccountKey=a2V5;BlobEndpoint=http://127.0.0.1:9/acc";
+    assert_eq!(of("", &[(connection, text)]), ("http://127.0.0.1:9/acc/c/a%20b".to_owned(), connection.to_owned()));
+    let signed = "BlobEndpoint=https://acc.blob.core.windows.net/;SharedAccessSignature=sv=1&sig=x";
+    assert_eq!(
+        of("", &[(connection, signed)]),
+        ("https://acc.blob.core.windows.net/c/a%20b".to_owned(), connection.to_owned())
+    );
+    let elsewhere = ("https://other.blob.core.chinacloudapi.cn/c/a%20b".to_owned(), String::new());
+    let endpoint = ("AZURE_STORAGE_ENDPOINT", "https://acc.blob.core.windows.net");
+    for values in [&[(connection, text)][..], &[(connection, signed)], &[endpoint, SAS]] {
+        assert_eq!(of(other, values), elsewhere);
+    }
+    let flag = AzureProfile {
+        endpoint: Some(("http://[::1]:9/".to_owned(), "--endpoint-url".to_owned())),
+        ..AzureProfile::default()
+    };
+    assert_eq!(host("acc.dfs.core.windows.net", &[KEY], flag.clone()).unwrap().0, "http://[::1]:9/acc/c/a%20b");
+    // An endpoint names its account, unless it has a host of its own.
+    let named = |url: &str| {
+        let endpoint = Some((url.to_owned(), "a profile".to_owned()));
+        host("", &[ACCOUNT, KEY], AzureProfile { endpoint, ..AzureProfile::default() }).unwrap()
+    };
+    assert_eq!(named("https://other.blob.core.chinacloudapi.cn"), elsewhere);
+    assert_eq!(named("https://data.example.com"), ("https://data.example.com/c/a%20b".to_owned(), key));
+    for (values, field) in [
+        (&[][..], ACCOUNT.0),
+        (&[ACCOUNT, (KEY.0, "wrong!")], KEY.0),
+        (&[ACCOUNT, (SAS.0, "a b")], SAS.0),
+        (&[(connection, "x")], connection),
+        (&[ACCOUNT, ("AZURE_STORAGE_ENDPOINT", "ftp://x")], "AZURE_STORAGE_ENDPOINT"),
+    ] {
+        let failure = host("", values, AzureProfile::default()).unwrap_err();
+        assert_eq!(failure.subject.field.as_deref(), Some(field), "{failure}");
+        assert!(!failure.to_string().contains("wrong!"), "{failure}");
+    }
+}
+
+#[test]
+fn addresses_are_checked_as_they_are_typed() {
+    let fine = "abfss://c-1@acc.dfs.core.windows.net/a b";
+    assert_eq!(address::check(fine).unwrap(), fine);
+    assert_eq!(address::check(&fine.replace("abfss", "abfs")).unwrap(), fine);
+    assert_eq!(address::check("az://$web/a?b").unwrap(), "az://$web/a?b");
+    for wrong in [
+        "az://",
+        "az://C/a",
+        "az://a@b",
+        "az://c@acc.dfs.core.windows.net/a",
+        "abfss://c/a",
+        "abfss://c@acc.example.com/a",
+        "abfss://c@acc.dfs.core.windows.net.example.com/a",
+        "abfss://c@a@acc.dfs.core.windows.net/a",
+        "az://c/a//b",
+        "az://c/a?sv=1&sig=sassecret",
+    ] {
+        let failure = address::check(wrong).unwrap_err();
+        assert_eq!(failure.class, ExitClass::Usage, "{wrong}");
+        assert!(!failure.to_string().contains("sassecret") && failure.hint.is_some(), "{failure}");
+    }
+}

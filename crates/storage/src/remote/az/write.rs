@@ -1,0 +1,200 @@
+//! Puts and removes blobs: small ones by one request, others in blocks that are visible only when their list is put.
+
+use super::super::network::Answer;
+use super::super::s3::{
+    finish, get_range, part_bytes, read_part, send_in_order, text_of, write, Action, Call, PendingAnswer,
+    MAX_PUT_BYTES, MAX_UPLOADS,
+};
+use super::failures::{is_condition, is_missing};
+use super::AzureStore;
+use crate::store::{Condition, Content};
+use base64::prelude::{Engine as _, BASE64_STANDARD};
+use bytes::Bytes;
+use gristmill_core::{Failure, Subject};
+use md5::{Digest as _, Md5};
+use reqwest::Method;
+use std::fmt::Write as _;
+use std::io;
+use std::ops::Range;
+use uuid::Uuid;
+
+/// A blob that is made of blocks.
+pub(super) struct Blocks<'a> {
+    pub(super) key: &'a str,
+    /// What a refusal of a block concerns, and its key.
+    pub(super) source: (Action, &'a str),
+    /// Size of the blob.
+    pub(super) bytes: u64,
+    /// Size of each block but the last one.
+    pub(super) block_bytes: u64,
+    /// Returns the request for a block, without its query.
+    pub(super) block: &'a dyn Fn(Range<u64>) -> io::Result<Call>,
+}
+
+/// Returns a request that puts content, with its checksum.
+pub(super) fn put(key: &str, query: Vec<(&'static str, String)>, body: Bytes) -> Call {
+    let sum = BASE64_STANDARD.encode(Md5::digest(&body));
+    Call { headers: vec![("content-md5", sum)], ..write(Method::PUT, key, query, body) }
+}
+
+/// Returns a request that puts a whole blob.
+pub(super) fn put_blob(key: &str, body: Bytes) -> Call {
+    let mut call = put(key, Vec::new(), body);
+    call.headers.push(("x-ms-blob-type", "BlockBlob".to_owned()));
+    call
+}
+
+/// Returns a request that makes a blob of its blocks.
+fn put_list(key: &str, ids: &[String]) -> Call {
+    let mut body = String::from("<?xml version=\"1.0\" encoding=\"utf-8\"?><BlockList>");
+    // The latest ones are also those that an earlier try has committed, if its answer was lost.
+    ids.iter().for_each(|id| _ = write!(body, "<Latest>{id}</Latest>"));
+    body.push_str("</BlockList>");
+    put(key, vec![("comp", "blocklist".to_owned())], body.into())
+}
+
+impl AzureStore {
+    /// Puts a blob; returns whether the condition held.
+    pub(super) fn put_blob(&self, key: &str, content: Content<'_>, condition: Condition) -> io::Result<bool> {
+        match content {
+            Content::Bytes(bytes) => self.put_whole(key, Bytes::copy_from_slice(bytes), condition),
+            Content::File(file) | Content::UnlockedFile(file) if file.len() <= MAX_PUT_BYTES => {
+                self.put_whole(key, read_part(file, 0, file.len())?, condition)
+            }
+            // Unfinished blocks of others are removed with the list of these.
+            Content::File(file) | Content::UnlockedFile(file) => {
+                let block = |range: Range<u64>| {
+                    Ok(put(key, Vec::new(), read_part(file, range.start, range.end - range.start)?))
+                };
+                let (source, block_bytes) = ((Action::Write, key), part_bytes(file.len()));
+                self.put_blocks(&Blocks { key, source, bytes: file.len(), block_bytes, block: &block }, condition)
+            }
+        }
+    }
+
+    fn put_whole(&self, key: &str, body: Bytes, condition: Condition) -> io::Result<bool> {
+        let Some(etag) = self.etag_before(key, condition)? else { return self.is_content(key, &body) };
+        match self.ask(Call { condition, etag, ..put_blob(key, body.clone()) })? {
+            Ok(_) => Ok(true),
+            // If the answer to an earlier try was lost, the blob that is there is this one.
+            Err(refusal) if is_condition(&refusal) => self.is_content(key, &body),
+            Err(refusal) => Err(self.explain(&refusal, Action::Write, key)),
+        }
+    }
+
+    /// Returns the tag that the blob has to have when it is replaced, if the condition is about one; `None` if it has another stamp.
+    fn etag_before(&self, key: &str, condition: Condition) -> io::Result<Option<Option<String>>> {
+        let Condition::IfStamp(stamp) = condition else { return Ok(Some(None)) };
+        match self.head(key)? {
+            Ok(version) => {
+                Ok(version.filter(|version| version.info().stamp == stamp).map(|version| Some(version.etag)))
+            }
+            Err(refusal) if is_missing(&refusal) => Ok(None),
+            Err(refusal) => Err(self.explain(&refusal, Action::Read, key)),
+        }
+    }
+
+    /// Whether a blob has this content.
+    fn is_content(&self, key: &str, body: &Bytes) -> io::Result<bool> {
+        let Ok(Some(version)) = self.head(key)? else { return Ok(false) };
+        if version.bytes != body.len() as u64 || body.is_empty() {
+            return Ok(version.bytes == 0 && body.is_empty());
+        }
+        Ok(matches!(self.ask(get_range(key, 0..version.bytes, None))?, Ok(answer) if answer.body == *body))
+    }
+
+    /// Makes a blob of blocks; returns whether the condition held.
+    pub(super) fn put_blocks(&self, blocks: &Blocks<'_>, condition: Condition) -> io::Result<bool> {
+        let Some(etag) = self.etag_before(blocks.key, condition)? else { return Ok(false) };
+        for _ in 0..MAX_UPLOADS {
+            // Blocks of other runs are never in a list: the ids of each begin with its own token.
+            let ids = self.send_blocks(blocks, &Uuid::new_v4().simple().to_string())?;
+            if let Some(done) = self.commit(blocks.key, &ids, condition, etag.clone())? {
+                return Ok(done);
+            }
+        }
+        let why = "its blocks were removed by another process that writes it";
+        let failure = Failure::environment("writing", why).on(Subject::path(self.client.address(blocks.key)));
+        Err(failure.with_hint("run the same command again").into_io())
+    }
+
+    /// Sends all blocks and returns their ids, in order.
+    fn send_blocks(&self, blocks: &Blocks<'_>, token: &str) -> io::Result<Vec<String>> {
+        let mut ids = Vec::new();
+        let mut take = |answer: PendingAnswer| match finish(answer)? {
+            Ok(_) => Ok(true),
+            Err(refusal) => Err(self.explain(&refusal, blocks.source.0, blocks.source.1)),
+        };
+        let mut begin = |number: u64, range: Range<u64>| {
+            // All ids of a blob have one length.
+            let id = BASE64_STANDARD.encode(format!("{token}{number:08}"));
+            let query = vec![("comp", "block".to_owned()), ("blockid", id.clone())];
+            ids.push(id);
+            Ok(self.begin_call(Call { query, ..(blocks.block)(range)? }))
+        };
+        send_in_order(blocks.bytes, blocks.block_bytes, &mut begin, &mut take)?;
+        Ok(ids)
+    }
+
+    /// Makes a blob of its blocks. Returns whether the condition held, or `None` if the blocks are gone. `etag` is the version that it replaces.
+    fn commit(
+        &self,
+        key: &str,
+        ids: &[String],
+        condition: Condition,
+        etag: Option<String>,
+    ) -> io::Result<Option<bool>> {
+        match self.ask(Call { condition, etag, ..put_list(key, ids) })? {
+            Ok(_) => Ok(Some(true)),
+            Err(refusal) if is_condition(&refusal) => Ok(Some(self.is_made_of(key, ids)?)),
+            Err(refusal) if refusal.code == "InvalidBlockList" => Ok(None),
+            Err(refusal) => Err(self.explain(&refusal, Action::Write, key)),
+        }
+    }
+
+    /// Whether a blob is made of these blocks.
+    fn is_made_of(&self, key: &str, ids: &[String]) -> io::Result<bool> {
+        match self.ask(block_list(key, "committed"))? {
+            Ok(answer) => Ok(text_of(&answer.body, "Name").as_ref() == ids.first()),
+            Err(refusal) if is_missing(&refusal) => Ok(false),
+            Err(refusal) => Err(self.explain(&refusal, Action::Read, key)),
+        }
+    }
+
+    /// Removes a blob.
+    pub(super) fn remove_blob(&self, key: &str) -> io::Result<()> {
+        let call = Call { action: Action::Remove, ..write(Method::DELETE, key, Vec::new(), Bytes::new()) };
+        match self.ask(call)? {
+            Err(refusal) if !is_missing(&refusal) => Err(self.explain(&refusal, Action::Remove, key)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes the blocks of a blob that is not there. There is no request for that: an empty list, which makes an empty blob, removes them, and
+    /// then that blob is removed.
+    pub(super) fn remove_uncommitted_blocks(&self, key: &str) -> io::Result<()> {
+        let (action, condition) = (Action::EndUpload, Condition::IfAbsent);
+        let call = Call { action, condition, ..put_list(key, &[]) };
+        let answer: Answer = match self.ask(call)? {
+            Ok(answer) => answer,
+            // The blob was finished meanwhile.
+            Err(refusal) if is_condition(&refusal) => return Ok(()),
+            Err(refusal) => return Err(self.explain(&refusal, Action::EndUpload, key)),
+        };
+        let tag = answer.header("etag").map(str::to_owned);
+        let call = write(Method::DELETE, key, Vec::new(), Bytes::new());
+        let headers = tag.into_iter().map(|tag| ("if-match", tag)).collect();
+        match self.ask(Call { action: Action::EndUpload, headers, ..call })? {
+            Err(refusal) if !is_missing(&refusal) && !is_condition(&refusal) => {
+                Err(self.explain(&refusal, Action::EndUpload, key))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns the request for the blocks of a blob, `committed` or `uncommitted`.
+pub(super) fn block_list(key: &str, kind: &str) -> Call {
+    let query = vec![("comp", "blocklist".to_owned()), ("blocklisttype", kind.to_owned())];
+    Call { query, range: None, ending: Some("</BlockList>"), ..get_range(key, 0..0, None) }
+}
