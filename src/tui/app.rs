@@ -13,16 +13,20 @@ use super::theme::{ColourMode, Glyphs, Theme};
 use super::widgets::toast::Level;
 use super::widgets::{Gesture, Places, Toast};
 use gristmill_core::text::count;
+use gristmill_storage::traffic::traffic;
 use ratatui::crossterm::event::{KeyEvent, KeyModifiers, MouseEvent};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 mod draw;
 mod ends;
+mod meter;
 mod save;
 
 use ends::EndNotices;
+use meter::TrafficMeter;
 use save::Saver;
 
 /// An event handled by the frame.
@@ -94,6 +98,8 @@ pub struct App {
     owes_tick: bool,
     /// The number of jobs started by the last tick.
     jobs_seen: u32,
+    /// What stores send and receive.
+    meter: TrafficMeter,
 }
 
 /// How long jobs may take to stop before they are started again without the UI.
@@ -135,6 +141,7 @@ impl App {
             frame_count: 0,
             owes_tick: false,
             jobs_seen: 0,
+            meter: TrafficMeter::new(Instant::now(), traffic()),
         }
     }
 
@@ -170,7 +177,7 @@ impl App {
 
     /// Whether something runs whose progress is shown.
     pub fn is_busy(&self) -> bool {
-        self.stack.iter().any(|s| s.is_busy()) || self.env.jobs.running() > 0
+        self.stack.iter().any(|s| s.is_busy()) || self.env.jobs.running() > 0 || self.meter.is_active()
     }
 
     /// Whether the screens need another tick: something runs, or ended (or began and ended) since the last one.
@@ -224,6 +231,7 @@ impl App {
             self.frame_count += 1;
         }
         self.expire();
+        self.changed |= self.meter.read(Instant::now(), traffic());
         let had_to = self.needs_tick();
         // Read before the screens update: a job that ends meanwhile causes another tick.
         self.jobs_seen = self.env.jobs.started();

@@ -29,6 +29,7 @@ pub mod scratch;
 pub mod sort;
 pub mod space;
 pub mod store;
+pub mod traffic;
 pub mod transfer;
 pub mod waiting;
 pub mod walk;

@@ -56,7 +56,9 @@ impl App {
             .status_right()
             .or_else(|| (running > 0).then(|| format!("{} {} running", ui.spinner(), count(running as u64, "job"))));
         let columns = usize::from(area.width);
-        let status = text::fit_end(&status.unwrap_or_default(), columns.saturating_sub(14), ui.glyphs);
+        let status: Vec<String> = self.meter.text().map(str::to_owned).into_iter().chain(status).collect();
+        let status =
+            text::fit_end(&status.join(&format!(" {} ", ui.glyphs.dot)), columns.saturating_sub(14), ui.glyphs);
         let right = if status.is_empty() { 0 } else { text::width(&status) + 2 };
         let crumbs: String = screen.title().iter().map(|c| format!(" {} {}", ui.glyphs.crumb, text::safe(c))).collect();
         let crumbs = text::fit_middle(&crumbs, columns.saturating_sub(10 + right), ui.glyphs);

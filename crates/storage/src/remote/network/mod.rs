@@ -11,6 +11,7 @@ mod speed;
 #[cfg(test)]
 mod tests;
 
+use super::super::traffic::{count_received, count_sent, CountedRequest};
 use super::http::{certificate_error, host, setback_of};
 use super::retry::Setback;
 use super::store_settings::remote_settings;
@@ -163,6 +164,7 @@ impl Network {
     ) -> Outcome<Result<Reply, Setback>> {
         let gate = self.gate(request.url());
         let slot = gate.enter().await;
+        let counted = CountedRequest::begin();
         let url = request.url().clone();
         let mut line = LogLine {
             method: request.method().to_string(),
@@ -186,6 +188,7 @@ impl Network {
             Err(_) => return Ok(Err(Setback::new("the server sends nothing"))),
         };
         gate.set_answered();
+        count_sent(body);
         let timer = speed::begin_body(line.begin.elapsed());
         line.status = response.status().as_u16();
         if let Some(id) = ["x-amz-request-id", "x-ms-request-id"].iter().find_map(|name| response.headers().get(*name))
@@ -200,7 +203,7 @@ impl Network {
             }
             gate.refuse(pause);
         }
-        Ok(Ok(Reply { response, line, timer, silence: self.limits.silence, _slot: slot }))
+        Ok(Ok(Reply { response, line, timer, silence: self.limits.silence, _slot: slot, _counted: counted }))
     }
 }
 
@@ -236,6 +239,7 @@ pub(super) struct Reply {
     timer: speed::BodyTimer,
     silence: Duration,
     _slot: Slot,
+    _counted: CountedRequest,
 }
 
 impl Reply {
@@ -265,6 +269,7 @@ impl Reply {
                 Err(_) => return Err(Setback::new("the server sends nothing")),
             };
             self.line.bytes += chunk.len();
+            count_received(chunk.len());
             self.timer.bytes += chunk.len();
             rest = rest.checked_sub(chunk.len()).ok_or_else(|| Setback::new("the answer is longer than it may be"))?;
             body.extend_from_slice(&chunk);

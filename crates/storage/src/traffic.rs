@@ -1,0 +1,51 @@
+//! How many requests to stores are under way in this process, and the bytes that they moved.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+static REQUESTS: AtomicUsize = AtomicUsize::new(0);
+static RECEIVED: AtomicU64 = AtomicU64::new(0);
+static SENT: AtomicU64 = AtomicU64::new(0);
+
+/// The requests of the process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Requests that are under way.
+    pub requests: usize,
+    /// Bytes of the bodies that came.
+    pub received: u64,
+    /// Bytes of the bodies that were sent.
+    pub sent: u64,
+}
+
+/// Returns the requests so far.
+pub fn traffic() -> Traffic {
+    Traffic {
+        requests: REQUESTS.load(Ordering::Relaxed),
+        received: RECEIVED.load(Ordering::Relaxed),
+        sent: SENT.load(Ordering::Relaxed),
+    }
+}
+
+/// A request that is under way until it is dropped.
+pub(crate) struct CountedRequest(());
+
+impl CountedRequest {
+    pub(crate) fn begin() -> Self {
+        REQUESTS.fetch_add(1, Ordering::Relaxed);
+        Self(())
+    }
+}
+
+impl Drop for CountedRequest {
+    fn drop(&mut self) {
+        REQUESTS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+pub(crate) fn count_received(bytes: usize) {
+    RECEIVED.fetch_add(bytes as u64, Ordering::Relaxed);
+}
+
+pub(crate) fn count_sent(bytes: usize) {
+    SENT.fetch_add(bytes as u64, Ordering::Relaxed);
+}

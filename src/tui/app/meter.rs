@@ -1,0 +1,77 @@
+//! What the title line says about data on their way from and to stores.
+
+use gristmill_core::text;
+use gristmill_storage::traffic::Traffic;
+use std::time::{Duration, Instant};
+
+/// Time over which rates are measured.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// Measures the rate of what stores send and receive.
+#[derive(Debug)]
+pub(super) struct TrafficMeter {
+    since: Instant,
+    seen: Traffic,
+    text: Option<String>,
+}
+
+impl TrafficMeter {
+    pub(super) fn new(now: Instant, traffic: Traffic) -> Self {
+        Self { since: now, seen: traffic, text: None }
+    }
+
+    /// Reads the counters. Returns whether the text has changed.
+    pub(super) fn read(&mut self, now: Instant, traffic: Traffic) -> bool {
+        let time = now.saturating_duration_since(self.since);
+        if time < INTERVAL {
+            return false;
+        }
+        let rate = |now: u64, before: u64| {
+            let bytes = now.saturating_sub(before) as f64 / time.as_secs_f64();
+            (bytes >= 1.0).then(|| format!("{}/s", text::bytes(bytes as u64)))
+        };
+        let (received, sent) = (rate(traffic.received, self.seen.received), rate(traffic.sent, self.seen.sent));
+        let text = match (received, sent) {
+            (Some(received), Some(sent)) => Some(format!("{received} from the store, {sent} to it")),
+            (Some(received), None) => Some(format!("{received} from the store")),
+            (None, Some(sent)) => Some(format!("{sent} to the store")),
+            // Short answers are not worth a word.
+            (None, None) => {
+                (traffic.requests > 0 && self.seen.requests > 0).then(|| "waiting for the store".to_owned())
+            }
+        };
+        (self.since, self.seen) = (now, traffic);
+        std::mem::replace(&mut self.text, text) != self.text
+    }
+
+    /// Whether there is something to follow.
+    pub(super) fn is_active(&self) -> bool {
+        self.text.is_some()
+    }
+
+    pub(super) fn text(&self) -> Option<&str> {
+        self.text.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_those_of_the_last_half_second() {
+        let begin = Instant::now();
+        let at = |milliseconds| begin + Duration::from_millis(milliseconds);
+        let idle = Traffic { requests: 0, received: 1000, sent: 0 };
+        let mut meter = TrafficMeter::new(begin, idle);
+        assert!(!meter.read(at(100), Traffic { received: 9000, ..idle }), "too early");
+        assert!(meter.read(at(500), Traffic { requests: 2, received: 1000 + (2 << 20), sent: 0 }));
+        assert_eq!(meter.text(), Some("4.0 MiB/s from the store"));
+        let both = Traffic { requests: 2, received: 1000 + (3 << 20), sent: 512 << 10 };
+        assert!(meter.read(at(1500), both));
+        assert_eq!(meter.text(), Some("1.0 MiB/s from the store, 512 KiB/s to it"));
+        assert!(meter.read(at(2000), both));
+        assert_eq!(meter.text(), Some("waiting for the store"));
+        assert!(meter.read(at(2500), Traffic { requests: 0, ..both }) && !meter.is_active());
+    }
+}
