@@ -35,7 +35,7 @@ use super::environment::Environment;
 use super::msc;
 use super::network::{Answer, Network, Pending};
 use super::store_settings::remote_settings;
-use super::version::known::KnownObjects;
+use super::version::known::{take_all, KnownObjects, ListedFolder};
 use super::version::{plain_etag, ObjectVersion};
 use ahead::UploadAhead;
 use answers::{parse_page, Page};
@@ -177,8 +177,20 @@ impl S3Store {
         Err(self.explain(&refusal, Action::List, ""))
     }
 
+    /// Returns the entries of a page in the order of the keys, those of folders compared with the slash, as the keys below a prefix are.
+    fn entries(&self, page: Page) -> Vec<(String, Option<ObjectVersion>)> {
+        page.objects.iter().for_each(|(key, version)| self.known.remember(key, version));
+        let objects = page.objects.into_iter().map(|(key, version)| (key, Some(version)));
+        let mut entries: Vec<_> = objects.chain(page.prefixes.into_iter().map(|prefix| (prefix, None))).collect();
+        entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+        entries
+    }
+
     /// Opens an object with a request for some of its bytes.
     fn open_at(&self, key: &str, first: &Range<u64>) -> io::Result<(ObjectVersion, ObjectSource, Vec<u8>)> {
+        if self.known.listed(key).is_some_and(|info| !info.is_some_and(|info| info.is_file())) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
         let known = self.known.version(key).map(|version| plain_etag(&version.etag).to_owned());
         let known = known.filter(|etag| !etag.is_empty());
         let is_known = known.is_some();
@@ -241,8 +253,11 @@ impl Store for S3Store {
         if let Some(has_objects) = self.known.absence(url.key) {
             return Ok(has_objects.then(FileInfo::of_prefix));
         }
+        if let Some(info) = self.known.listed(url.key) {
+            return Ok(info);
+        }
         let writes = KnownObjects::writes();
-        let below = self.begin_call(list(url.prefix(), true, Some(1), None));
+        let below = self.begin_call(list(url.prefix(), false, None, None));
         if url.key.is_empty() {
             return self.page(below).map(|_| Some(FileInfo::of_prefix()));
         }
@@ -255,43 +270,38 @@ impl Store for S3Store {
         match refusal.is_missing_object() {
             false => Err(self.explain(&refusal, Action::Read, url.key)),
             true => {
-                let has_objects = !below.objects.is_empty();
+                let has_objects = !(below.objects.is_empty() && below.prefixes.is_empty());
                 self.known.remember_absence(url.key, has_objects, writes);
+                let mut folder = ListedFolder { prefix: url.prefix(), ..ListedFolder::default() };
+                folder.end = below.next.is_some().then(String::new);
+                folder.add(self.entries(below));
+                self.known.remember_listing(folder, writes);
                 Ok(has_objects.then(FileInfo::of_prefix))
             }
         }
     }
 
     fn list(&self, folder: &RemoteUrl<'_>, recursive: bool, take: TakeEntry<'_>) -> io::Result<()> {
+        let prefix = folder.prefix();
+        if let Some(entries) = self.known.listing(&prefix, recursive) {
+            return take_all(&entries, take).map(drop);
+        }
+        let writes = KnownObjects::writes();
+        let mut listed = ListedFolder { prefix, is_recursive: recursive, ..ListedFolder::default() };
         let begin = |next: Option<String>| self.begin_call(list(folder.prefix(), recursive, None, next));
         let mut pending = Some(begin(None));
         while let Some(answer) = pending.take() {
             let page = self.page(answer)?;
             // The next page comes while this one is taken.
             pending = page.next.clone().map(|next| begin(Some(next)));
-            // Compared with the slash, as the keys below a prefix are.
-            let mut entries: Vec<(String, Option<ObjectVersion>)> =
-                page.objects.into_iter().map(|(key, version)| (key, Some(version))).collect();
-            entries.extend(page.prefixes.into_iter().map(|prefix| (prefix, None)));
-            entries.sort_by(|(one, _), (other, _)| one.cmp(other));
-            for (mut key, version) in entries {
-                let info = match version {
-                    // What only marks a folder.
-                    Some(version) if version.bytes == 0 && key.ends_with('/') => continue,
-                    Some(version) => {
-                        self.known.remember(&key, &version);
-                        version.info()
-                    }
-                    None => {
-                        key.truncate(key.len().saturating_sub(1));
-                        FileInfo::of_prefix()
-                    }
-                };
-                if !take(StoreEntry { key, info })? {
-                    return Ok(());
-                }
+            let first = listed.entries.len();
+            listed.add(self.entries(page));
+            if !take_all(listed.entries.get(first..).unwrap_or_default(), take)? {
+                return Ok(());
             }
+            listed.keep_some();
         }
+        self.known.remember_listing(listed, writes);
         Ok(())
     }
 

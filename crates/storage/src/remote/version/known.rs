@@ -1,9 +1,13 @@
 //! What answers of a store said about objects, so that the same is not asked again at once.
 
 use super::ObjectVersion;
+use crate::files::FileInfo;
+use crate::store::{StoreEntry, TakeEntry};
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Time for which what is known of an object counts for each opening of it; later it counts once.
@@ -12,6 +16,11 @@ const FRESH: Duration = Duration::from_secs(5);
 const ABSENCE_KEPT: Duration = Duration::from_secs(2);
 /// Maximum number of objects whose versions are known.
 const MAX_VERSIONS: usize = 100_000;
+/// Time for which a listing counts. Objects that this process puts end it.
+const LISTING_KEPT: Duration = Duration::from_secs(3);
+/// Maximum number of listings, and of entries of one.
+const MAX_LISTINGS: usize = 8;
+const MAX_ENTRIES: usize = 50_000;
 
 /// Writes that the process has begun or ended, of all stores: several of them can lead to one object.
 static WRITES: AtomicU64 = AtomicU64::new(0);
@@ -25,6 +34,78 @@ struct Absence {
     at: Instant,
 }
 
+/// What was listed below a prefix, or the beginning of that.
+struct KnownListing {
+    /// In the order of the keys, those of folders with the slash at their end.
+    entries: Arc<Vec<StoreEntry>>,
+    /// Whether all objects are listed, not only the next level.
+    is_recursive: bool,
+    /// Key up to which it is known; `None` if it is whole.
+    end: Option<String>,
+    /// Whether objects that only mark folders were left out.
+    has_markers: bool,
+    /// The writes before the request.
+    writes: u64,
+    at: Instant,
+}
+
+/// What a listing is about.
+#[derive(Clone, Debug, Default)]
+pub(in crate::remote) struct ListedFolder {
+    /// The beginning of the keys.
+    pub(in crate::remote) prefix: String,
+    pub(in crate::remote) is_recursive: bool,
+    pub(in crate::remote) entries: Vec<StoreEntry>,
+    /// Key up to which the entries are known; `None` if they are all.
+    pub(in crate::remote) end: Option<String>,
+    /// Whether objects that only mark folders were left out.
+    pub(in crate::remote) has_markers: bool,
+    /// Whether entries were removed, so that it cannot be remembered.
+    pub(in crate::remote) is_cut: bool,
+}
+
+impl ListedFolder {
+    /// Adds entries of a page, in the order of the keys; folders have a slash at their end, and no version.
+    pub(in crate::remote) fn add(&mut self, entries: Vec<(String, Option<ObjectVersion>)>) {
+        if let (Some(end), Some((last, _))) = (&mut self.end, entries.last()) {
+            end.clone_from(last);
+        }
+        for (mut key, version) in entries {
+            let info = match version {
+                // What only marks a folder.
+                Some(version) if version.bytes == 0 && key.ends_with('/') => {
+                    self.has_markers = true;
+                    continue;
+                }
+                Some(version) => version.info(),
+                None => {
+                    key.truncate(key.len().saturating_sub(1));
+                    FileInfo::of_prefix()
+                }
+            };
+            self.entries.push(StoreEntry { key, info });
+        }
+    }
+
+    /// Removes the entries if they are too many to be remembered.
+    pub(in crate::remote) fn keep_some(&mut self) {
+        if self.is_cut || self.entries.len() > MAX_ENTRIES {
+            self.entries.clear();
+            self.is_cut = true;
+        }
+    }
+}
+
+/// Passes entries on until one is not taken; returns whether all were.
+pub(in crate::remote) fn take_all(entries: &[StoreEntry], take: TakeEntry<'_>) -> io::Result<bool> {
+    for entry in entries {
+        if !take(entry.clone())? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// The objects of a bucket that answers were about.
 #[derive(Default)]
 pub(in crate::remote) struct KnownObjects {
@@ -32,6 +113,8 @@ pub(in crate::remote) struct KnownObjects {
     versions: Mutex<HashMap<String, (ObjectVersion, Instant)>>,
     /// When a store answered that there is no object of a key, and whether there are any below it.
     absences: Mutex<HashMap<String, Absence>>,
+    /// Listings, by their prefixes.
+    listings: Mutex<HashMap<String, KnownListing>>,
 }
 
 impl KnownObjects {
@@ -63,6 +146,52 @@ impl KnownObjects {
         Some(version)
     }
 
+    fn listings(&self) -> MutexGuard<'_, HashMap<String, KnownListing>> {
+        let mut listings = self.listings.lock().unwrap_or_else(PoisonError::into_inner);
+        let writes = Self::writes();
+        listings.retain(|_, listing| listing.writes == writes && listing.at.elapsed() < LISTING_KEPT);
+        listings
+    }
+
+    /// Remembers a listing, by requests of which the first was sent after a number of [writes](Self::writes).
+    pub(in crate::remote) fn remember_listing(&self, folder: ListedFolder, writes: u64) {
+        let ListedFolder { prefix, is_recursive, entries, end, has_markers, is_cut } = folder;
+        let mut listings = self.listings();
+        if is_cut || listings.len() >= MAX_LISTINGS && !listings.contains_key(&prefix) {
+            return;
+        }
+        let (entries, at) = (Arc::new(entries), Instant::now());
+        listings.insert(prefix, KnownListing { entries, is_recursive, end, has_markers, writes, at });
+    }
+
+    /// Returns what was listed below a prefix a moment ago, if it is known as a whole.
+    pub(in crate::remote) fn listing(&self, prefix: &str, is_recursive: bool) -> Option<Arc<Vec<StoreEntry>>> {
+        let listings = self.listings();
+        let listing = listings.get(prefix)?;
+        (listing.is_recursive == is_recursive && listing.end.is_none()).then(|| Arc::clone(&listing.entries))
+    }
+
+    /// Returns what is at a key by a listing of a moment ago: an object, else a folder, else nothing; `None` if no listing has that.
+    pub(in crate::remote) fn listed(&self, key: &str) -> Option<Option<FileInfo>> {
+        let listings = self.listings();
+        if key.is_empty() || listings.is_empty() {
+            return None;
+        }
+        let above = key.rmatch_indices('/').map(|(at, _)| key.get(..=at).unwrap_or_default()).chain([""]);
+        above.filter_map(|prefix| listings.get(prefix).map(|listing| (prefix, listing))).find_map(
+            |(prefix, listing)| {
+                let below = key.get(prefix.len()..)?;
+                match below.split_once('/').filter(|_| !listing.is_recursive) {
+                    // Only the folder above it is listed, which decides if it is not there.
+                    Some((folder, _)) => {
+                        (!listing.has_folder(key.get(..prefix.len() + folder.len())?)?).then_some(None)
+                    }
+                    None => listing.get(key),
+                }
+            },
+        )
+    }
+
     fn absences(&self) -> MutexGuard<'_, HashMap<String, Absence>> {
         self.absences.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -79,5 +208,115 @@ impl KnownObjects {
         let writes = Self::writes();
         absences.retain(|_, absence| absence.writes == writes && absence.at.elapsed() < ABSENCE_KEPT);
         absences.get(key).map(|absence| absence.has_objects)
+    }
+}
+
+impl KnownListing {
+    /// Returns what is at a key below the prefix, or of the next level; `None` if that is not known.
+    fn get(&self, key: &str) -> Option<Option<FileInfo>> {
+        let is_folder = self.has_folder(key)?;
+        match self.entries.binary_search_by(|entry| sorted(entry).as_ref().cmp(key)) {
+            Ok(at) => Some(self.entries.get(at).map(|entry| entry.info)),
+            Err(_) => Some(is_folder.then(FileInfo::of_prefix)),
+        }
+    }
+
+    /// Whether there is anything below a key; `None` if that is not known.
+    fn has_folder(&self, key: &str) -> Option<bool> {
+        let folder = format!("{key}/");
+        if self.end.as_ref().is_some_and(|end| folder > *end) {
+            return None;
+        }
+        let from = self.entries.partition_point(|entry| sorted(entry).as_ref() < folder.as_str());
+        let is_folder = self.entries.get(from).is_some_and(|entry| sorted(entry).starts_with(&folder));
+        // It may be a folder that has only its mark.
+        (is_folder || !(self.has_markers && self.is_recursive)).then_some(is_folder)
+    }
+}
+
+/// Returns the text by which an entry is sorted.
+fn sorted(entry: &StoreEntry) -> Cow<'_, str> {
+    match entry.info.is_dir() {
+        true => Cow::Owned(format!("{}/", entry.key)),
+        false => Cow::Borrowed(&entry.key),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(key: &str) -> StoreEntry {
+        match key.strip_suffix('/') {
+            Some(folder) => StoreEntry { key: folder.to_owned(), info: FileInfo::of_prefix() },
+            None => StoreEntry { key: key.to_owned(), info: FileInfo::of_object(3, 0, key) },
+        }
+    }
+
+    fn kind(found: Option<Option<FileInfo>>) -> &'static str {
+        match found {
+            None => "unknown",
+            Some(None) => "nothing",
+            Some(Some(info)) if info.is_dir() => "folder",
+            Some(Some(_)) => "object",
+        }
+    }
+
+    fn known(folder: ListedFolder) -> KnownObjects {
+        let known = KnownObjects::default();
+        // Other tests write.
+        let writes = KnownObjects::writes();
+        known.remember_listing(folder, writes);
+        known
+    }
+
+    #[track_caller]
+    fn check(folder: &ListedFolder, expected: &[(&str, &str)]) {
+        for (key, wanted) in expected {
+            let found = loop {
+                let known = known(folder.clone());
+                let found = kind(known.listed(key));
+                if !known.listings().is_empty() {
+                    break found;
+                }
+            };
+            assert_eq!(found, *wanted, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_listing_says_what_is_at_a_key() {
+        let entries = ["s/a", "s/a-b", "s/a/", "s/b/", "s/c"].map(entry).to_vec();
+        let folder = ListedFolder { prefix: "s/".into(), entries, ..ListedFolder::default() };
+        let expected = [
+            ("s/a", "object"),
+            ("s/a/x", "unknown"),
+            ("s/a-b", "object"),
+            ("s/b", "folder"),
+            ("s/b/x", "unknown"),
+            ("s/c", "object"),
+            ("s/c/x", "nothing"),
+            ("s/d", "nothing"),
+            ("s/.m/x/y", "nothing"),
+            ("s", "unknown"),
+            ("t", "unknown"),
+        ];
+        check(&folder, &expected);
+        let part = ListedFolder { end: Some("s/b/".into()), ..folder.clone() };
+        check(
+            &part,
+            &[("s/a-b", "object"), ("s/b", "folder"), ("s/0", "nothing"), ("s/c", "unknown"), ("s/d/x", "unknown")],
+        );
+        let entries = ["a", "b/c/d", "b/e"].map(entry).to_vec();
+        let all = ListedFolder { is_recursive: true, entries, ..ListedFolder::default() };
+        check(&all, &[("b", "folder"), ("b/c", "folder"), ("b/c/d", "object"), ("b/c/x", "nothing"), ("z", "nothing")]);
+        check(&ListedFolder { has_markers: true, ..all }, &[("b/c", "folder"), ("z", "unknown")]);
+    }
+
+    #[test]
+    fn a_write_ends_a_listing() {
+        let known = known(ListedFolder { entries: vec![entry("a")], ..ListedFolder::default() });
+        known.forget("b");
+        assert!(known.listed("a").is_none() && known.listing("", false).is_none());
     }
 }
