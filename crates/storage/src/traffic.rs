@@ -27,8 +27,10 @@ pub fn traffic() -> Traffic {
 }
 
 /// A request that is under way until it is dropped.
+#[cfg(feature = "remote")]
 pub(crate) struct CountedRequest(());
 
+#[cfg(feature = "remote")]
 impl CountedRequest {
     pub(crate) fn begin() -> Self {
         REQUESTS.fetch_add(1, Ordering::Relaxed);
@@ -36,16 +38,19 @@ impl CountedRequest {
     }
 }
 
+#[cfg(feature = "remote")]
 impl Drop for CountedRequest {
     fn drop(&mut self) {
         REQUESTS.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
+#[cfg(feature = "remote")]
 pub(crate) fn count_received(bytes: usize) {
     RECEIVED.fetch_add(bytes as u64, Ordering::Relaxed);
 }
 
+#[cfg(feature = "remote")]
 pub(crate) fn count_sent(bytes: usize) {
     SENT.fetch_add(bytes as u64, Ordering::Relaxed);
 }

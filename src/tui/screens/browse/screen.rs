@@ -25,6 +25,7 @@ use gristmill_core::{Cancel, Failure};
 use gristmill_data::preview::cells::Depth;
 use gristmill_data::preview::ReadFrom;
 use gristmill_ops::engine::browse::{Catalog, Marks, ProblemList, SampleAt, SampleFilter, TokenView};
+use gristmill_storage::location::is_remote;
 use gristmill_storage::remote::dataset_of;
 use ratatui::layout::Rect;
 use ratatui::Frame;
@@ -514,7 +515,15 @@ impl Screen for BrowseScreen {
         };
         if !groups.is_complete {
             let done = groups.groups.iter().filter(|group| group.is_counted).count();
-            words.insert(0, format!("scanning {}/{}", grouped(done as u64), grouped(groups.groups.len() as u64)));
+            let share = format!("{}/{}", grouped(done as u64), grouped(groups.groups.len() as u64));
+            words.insert(
+                0,
+                match self.catalog().is_some_and(|catalog| is_remote(catalog.root())) {
+                    // Shards are only scanned where one looks.
+                    true => format!("{share} {}s scanned", self.group_word()),
+                    false => format!("scanning {share}"),
+                },
+            );
         }
         words.extend(self.edit_words(&self.write_key));
         Some(words.join("  "))

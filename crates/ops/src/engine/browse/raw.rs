@@ -11,6 +11,7 @@ use gristmill_core::{
 };
 use gristmill_data::source::discover::{discover, single_shard};
 use gristmill_data::source::tar::{scan_shard, ScanSink, BLOCK_BYTES};
+use gristmill_storage::location::is_remote;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -18,6 +19,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 const SAMPLES_PER_BATCH: usize = 256;
 /// Concurrent scans: one long shard does not delay the one in view.
 const MAX_SCANS: usize = 2;
+/// The same for shards in a store, which are waited for.
+const MAX_STORE_SCANS: usize = 8;
+/// Bytes of the first shards in a store that are scanned although none of them was looked at.
+const MAX_STORE_BYTES: u64 = 256 << 20;
 /// The most problems of one shard that are kept.
 const MAX_KEPT_PROBLEMS: usize = 1_000;
 
@@ -36,7 +41,8 @@ pub(crate) fn open(root: &Path) -> Outcome<Opening> {
         finder.find_shards();
         finder.scan_all(cancel);
     })];
-    for _ in 1..MAX_SCANS {
+    let scans = if is_remote(root) { MAX_STORE_SCANS } else { MAX_SCANS };
+    for _ in 1..scans {
         let helper = Arc::clone(&shared);
         background.push(Box::new(move |cancel| helper.scan_all(cancel)));
     }
@@ -89,11 +95,17 @@ impl Shared {
             (Arc::from(shard.name.as_str()), shard.stamp.bytes, note)
         });
         self.state.begin(names, failure.as_deref());
-        let count = u32::try_from(shards.len()).unwrap_or(u32::MAX);
+        let mut bytes = 0_u64;
+        let is_within = |shard: &&Shard| {
+            bytes = bytes.saturating_add(shard.stamp.bytes);
+            bytes <= MAX_STORE_BYTES
+        };
+        let free = if is_remote(&self.root) { shards.iter().take_while(is_within).count() } else { shards.len() };
+        let count = shards.len();
         let shards =
             shards.into_iter().map(|shard| RawShard { shard, offsets: Mutex::new(PackedOffsets::new(BLOCK_BYTES)) });
         let _ = self.shards.set(shards.collect());
-        self.turns.begin(count);
+        self.turns.begin(count, free);
     }
 
     /// Scans the shards that no other worker scans, until none is left.

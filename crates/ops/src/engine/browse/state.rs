@@ -98,7 +98,10 @@ impl GroupsState {
     }
 }
 
-/// Assigns groups to scan: the preferred one first, then in their order.
+/// Groups after the preferred one that are scanned with it.
+const SCANNED_AHEAD: usize = 2;
+
+/// Assigns groups to scan: the preferred one first, then in their order, up to a limit.
 #[derive(Default)]
 pub(super) struct Turns {
     inner: Mutex<TurnsInner>,
@@ -110,6 +113,8 @@ struct TurnsInner {
     /// Whether each group is assigned; `None` until the groups are known.
     taken: Option<Vec<bool>>,
     first_left: usize,
+    /// Number of the first groups that are scanned without being preferred.
+    free: usize,
     preferred: Option<u32>,
     is_closed: bool,
 }
@@ -119,9 +124,11 @@ impl Turns {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets the number of groups.
-    pub(super) fn begin(&self, count: u32) {
-        self.inner().taken = Some(vec![false; count as usize]);
+    /// Sets the number of groups. All of the first `free` ones are scanned, others when they, or one shortly before them, are preferred.
+    pub(super) fn begin(&self, count: usize, free: usize) {
+        let mut inner = self.inner();
+        (inner.taken, inner.free) = (Some(vec![false; count]), free);
+        drop(inner);
         self.changed.notify_all();
     }
 
@@ -134,33 +141,29 @@ impl Turns {
     /// Makes a group the next one to scan.
     pub(super) fn prefer(&self, group: u32) {
         self.inner().preferred = Some(group);
+        self.changed.notify_all();
     }
 
-    /// Returns the group to scan next; waits until the groups are known. `None` when none is left, or when cancelled.
+    /// Returns the group to scan next; waits until the groups are known, and until one of those that are left is preferred. `None` when none is
+    /// left, or when cancelled.
     pub(super) fn next(&self, cancel: &Cancel) -> Option<u32> {
         let mut inner = self.inner();
         loop {
             if inner.is_closed || cancel.is_cancelled() {
                 return None;
             }
-            if inner.taken.is_some() {
-                break;
+            if let TurnsInner { taken: Some(taken), first_left, free, preferred, .. } = &mut *inner {
+                *first_left += taken.get(*first_left..)?.iter().position(|taken| !taken)?;
+                let wishes = preferred.map(|group| group as usize..=group as usize + SCANNED_AHEAD);
+                let wish = wishes.and_then(|mut groups| groups.find(|group| taken.get(*group) == Some(&false)));
+                let group = wish.or(Some(*first_left).filter(|group| group < free));
+                if let Some((group, taken)) = group.and_then(|group| Some((group, taken.get_mut(group)?))) {
+                    *taken = true;
+                    return u32::try_from(group).ok();
+                }
             }
             inner = self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner);
         }
-        let TurnsInner { taken: Some(taken), first_left, preferred, .. } = &mut *inner else { return None };
-        let wish = preferred.map(|group| group as usize).filter(|&group| taken.get(group) == Some(&false));
-        let group = match wish {
-            Some(group) => group,
-            None => {
-                *first_left += taken.get(*first_left..)?.iter().position(|taken| !taken)?;
-                *first_left
-            }
-        };
-        if let Some(taken) = taken.get_mut(group) {
-            *taken = true;
-        }
-        u32::try_from(group).ok()
     }
 }
 
@@ -172,13 +175,33 @@ mod tests {
     fn the_preferred_group_has_the_next_turn_and_every_group_has_one() {
         let turns = Turns::default();
         let cancel = Cancel::default();
-        turns.begin(4);
+        turns.begin(6, 6);
         assert_eq!(turns.next(&cancel), Some(0));
         turns.prefer(2);
         assert_eq!(turns.next(&cancel), Some(2));
-        assert_eq!((turns.next(&cancel), turns.next(&cancel), turns.next(&cancel)), (Some(1), Some(3), None));
+        let next = || turns.next(&cancel);
+        // Those after the preferred one, and then the others.
+        assert_eq!([next(), next(), next(), next(), next()], [Some(3), Some(4), Some(1), Some(5), None]);
         turns.prefer(77);
         assert_eq!(turns.next(&cancel), None);
+    }
+
+    #[test]
+    fn groups_beyond_the_limit_wait_until_they_are_preferred() {
+        let turns = Turns::default();
+        let cancel = Cancel::default();
+        turns.begin(9, 1);
+        assert_eq!(turns.next(&cancel), Some(0));
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| turns.next(&cancel));
+            turns.prefer(5);
+            assert_eq!(waiting.join().unwrap(), Some(5));
+            let waiting = scope.spawn(|| [turns.next(&cancel), turns.next(&cancel), turns.next(&cancel)]);
+            std::thread::yield_now();
+            turns.close();
+            let last = waiting.join().unwrap();
+            assert!(last.ends_with(&[None]) && !last.contains(&Some(8)), "{last:?}");
+        });
     }
 
     #[test]
