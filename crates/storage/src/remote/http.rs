@@ -1,7 +1,8 @@
 //! Requests: redirects, the token, time limits, and which answers are worth another try.
 
+use super::hf::HubSettings;
 use super::retry::{Check, RetryPolicy, Setback};
-use super::settings::{HubSettings, Secret};
+use super::secret::Secret;
 use super::tls;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Subject};

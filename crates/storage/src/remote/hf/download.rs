@@ -1,10 +1,10 @@
 //! Download of one file into the cache: resumed where it stopped, and compared with its checksum before it counts as there.
 
+use super::super::http::{host, read_error, HttpClient, HttpRequest, Refusal};
+use super::super::retry::{Check, Setback};
 use super::cache::{make_parents, RepositoryCache, FILE_MODE};
 use super::digest::Hasher;
 use super::file::RepositoryFile;
-use super::http::{host, read_error, HttpClient, HttpRequest, Refusal};
-use super::retry::{Check, Setback};
 use crate::fs::{Fs, WriteFile};
 use crate::read::open_any;
 use gristmill_core::{Failure, Outcome, Progress, Subject};

@@ -1,12 +1,12 @@
 //! The hub: the commit of a revision, its files, and their download into the cache.
 
+use super::super::http::{Answer, HttpClient, HttpRequest, Refusal};
+use super::super::retry::Check;
 use super::cache::{is_commit, RepositoryCache};
 use super::digest::Digest;
 use super::download::Download;
 use super::file::RepositoryFile;
-use super::http::{Answer, HttpClient, HttpRequest, Refusal};
 use super::listing::{Tree, TreeEntry};
-use super::retry::Check;
 use super::settings::HubSettings;
 use super::url::{RepositoryKind, RepositoryUrl};
 use crate::fs::Fs;
