@@ -49,7 +49,10 @@ pub fn local_or_writable(path: &Path) -> Outcome<String> {
         None => Ok(text),
         Some(url) => {
             let why = format!("{}:// cannot be written", url.scheme.name);
-            let hint = format!("addresses that can be written begin with {}", schemes_text(true));
+            let hint = format!(
+                "addresses that can be written begin with {}; gristmill cp copies data there, or to a disk",
+                schemes_text(true)
+            );
             Err(Failure::usage("reading the address", why).on(Subject::path(&text)).with_hint(hint))
         }
     }
@@ -73,11 +76,11 @@ pub fn of_reach(reach: PathReach) -> fn(&Path) -> Outcome<String> {
     }
 }
 
-/// Returns the addresses that an address of a web server with ranges (`{000..099}`) means, as the braces of a shell do. Other paths are only
+/// Returns the addresses that an address with ranges (`{000..099}`) means, as the braces of a shell do. Other paths are only
 /// themselves.
 pub fn with_ranges(path: &Path) -> Outcome<Vec<PathBuf>> {
-    let is_web = |text: &&str| ["https://", "http://"].iter().any(|scheme| text.starts_with(scheme));
-    let Some(text) = path.to_str().filter(is_web) else { return Ok(vec![path.to_owned()]) };
+    let has_ranges = |text: &&str| ["https://", "http://", "hf://"].iter().any(|scheme| text.starts_with(scheme));
+    let Some(text) = path.to_str().filter(has_ranges) else { return Ok(vec![path.to_owned()]) };
     let (address, query) = text.split_at(text.find('?').unwrap_or(text.len()));
     let mut addresses = vec![String::new()];
     let mut rest = address;
@@ -128,9 +131,10 @@ fn utf8(path: &Path) -> Outcome<&str> {
 
 /// Returns the schemes that are known, for a hint.
 fn known_schemes() -> String {
-    let stores = schemes_text(false);
-    let separator = if stores.is_empty() { "" } else { ", " };
-    format!("the addresses that are read begin with {stores}{separator}hf://")
+    match schemes_text(false).as_str() {
+        "" => "this build has no feature `remote`, which reads addresses".to_owned(),
+        stores => format!("the addresses that are read begin with {stores}"),
+    }
 }
 
 /// Creates a folder and its missing parents.

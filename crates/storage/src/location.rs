@@ -96,6 +96,11 @@ pub fn is_remote(path: &Path) -> bool {
     RemoteUrl::parse(path).is_some()
 }
 
+/// Whether a path leads to a store that cannot be written.
+pub fn is_read_only(path: &Path) -> bool {
+    RemoteUrl::parse(path).is_some_and(|url| !url.scheme.is_writable)
+}
+
 /// Whether a path is a bucket, without a key.
 pub fn is_bucket(path: &Path) -> bool {
     RemoteUrl::parse(path).is_some_and(|url| url.key.is_empty())
@@ -126,7 +131,7 @@ mod tests {
         assert_eq!(parsed("mem://b/a/"), Some(("b".into(), "a".into())));
         assert_eq!(parsed("mem://b"), Some(("b".into(), String::new())));
         assert_eq!(parsed("mem://b/a b+%41"), Some(("b".into(), "a b+%41".into())));
-        for local in ["mem:/b/a", "memo://b/a", "a/mem://b", "/mem", "hf://datasets/o/n", ""] {
+        for local in ["mem:/b/a", "memo://b/a", "a/mem://b", "/mem", "hg://datasets/o/n", ""] {
             assert_eq!(parsed(local), None, "{local}");
         }
     }

@@ -5,7 +5,7 @@
 use super::files::FileInfo;
 use super::location::RemoteUrl;
 use super::read::ReadFile;
-use gristmill_core::{Failure, FileStamp, Outcome};
+use gristmill_core::{Failure, FileStamp, Outcome, Problem};
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,6 +56,8 @@ pub static SCHEMES: &[Scheme] = &[
     super::remote::web::HTTPS,
     #[cfg(feature = "remote")]
     super::remote::web::HTTP,
+    #[cfg(feature = "remote")]
+    super::remote::hf::SCHEME,
 ];
 
 /// Returns the beginnings of addresses, those that can be written or all.
@@ -129,6 +131,17 @@ pub trait Store: Send + Sync {
     fn end_upload(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
         let _ = (url, id);
         Ok(())
+    }
+
+    /// Whether an address is that of a whole bucket.
+    fn is_root(&self, url: &RemoteUrl<'_>) -> bool {
+        url.key.is_empty()
+    }
+
+    /// Returns the problems of reading what is at an address: that the store does not have, or may not list, all of it.
+    fn losses(&self, url: &RemoteUrl<'_>) -> io::Result<Vec<Problem>> {
+        let _ = url;
+        Ok(Vec::new())
     }
 
     /// Returns the MD5 of the content of an object, in hexadecimal, if the store knows it.

@@ -85,7 +85,15 @@ fn wrong_names_are_refused() {
     refuse("hf://datasets/o/n/../x", "path is not valid");
     refuse("hf://models/o/n", "only data sets are read");
     refuse("ftp://bucket/x", "there are no addresses of ftp://");
-    world.sandbox.say("prepare hf://datasets/o/n").ends(2).complains("not supported yet");
+    for words in
+        [&["prepare", "hf://datasets/o/n"][..], &["cp", ".", "hf://datasets/o/n"], &["repair", "hf://datasets/o/n"]]
+    {
+        world.run(&server.address, words).ends(2).complains("hf:// cannot be written").complains("gristmill cp");
+    }
+    let index = ["index", "hf://datasets/o/n/data/small.jsonl", "--format", "modalities"];
+    world.run(&server.address, &index).ends(2).complains("cannot be written").complains("--index-path");
+    let mix = ["mix", "new", "--blend", "hf://datasets/o/n=1", "--output", "mix.yaml"];
+    world.run(&server.address, &mix).ends(2).complains("the loader does not know 'hf://'").complains("gristmill cp");
 }
 
 #[test]

@@ -11,7 +11,7 @@ mod dates;
 mod environment;
 #[cfg(feature = "remote")]
 pub(crate) mod gs;
-mod hf;
+pub(crate) mod hf;
 #[cfg(feature = "remote")]
 mod http;
 #[cfg(feature = "remote")]
@@ -36,8 +36,8 @@ mod version;
 #[cfg(feature = "remote")]
 pub(crate) mod web;
 
-pub use hf::{address_of, dataset_of, is_hub_url, RepositoryKind, RepositoryUrl};
+pub use hf::{address_of, is_hub_url, RepositoryKind, RepositoryUrl};
 #[cfg(feature = "remote")]
-pub use hf::{is_partial, Digest, Hub, HubSettings, RepositoryFile, Revision, Transfer};
+pub use hf::{Digest, Hub, HubSettings, RepositoryFile, Revision, Transfer};
 #[cfg(feature = "remote")]
 pub use store_settings::{set_remote_settings, RemoteSettings};

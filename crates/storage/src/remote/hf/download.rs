@@ -21,6 +21,10 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// Complete downloads of a file with a wrong checksum before it is given up.
 const MAX_WRONG_DOWNLOADS: u32 = 3;
 
+/// What content with a wrong checksum means.
+pub(super) const WRONG_CHECKSUM_HINT: &str =
+    "something between here and the hub changes it, or the hub's copy is damaged";
+
 /// A file that is downloaded.
 pub(super) struct Download<'a> {
     pub(super) http: &'a HttpClient,
@@ -88,9 +92,7 @@ impl Download<'_> {
                 if wrong == MAX_WRONG_DOWNLOADS {
                     let why =
                         format!("its content does not have the checksum that the hub lists, after {wrong} downloads");
-                    return Err(self
-                        .failure(&why)
-                        .with_hint("something between here and the hub changes it, or the hub's copy is damaged"));
+                    return Err(self.failure(&why).with_hint(WRONG_CHECKSUM_HINT));
                 }
             }
             let setback = match self.attempt(partial, &mut source)? {
@@ -141,8 +143,8 @@ impl Download<'_> {
             403 if !is_own => {
                 return setback(format!("{} refuses the address that the hub gives", host(response.url())))
             }
-            400..=499 if is_own => return Ok(Attempt::Refused(Refusal::of(&response))),
-            _ => return Err(self.failure(&Refusal::of(&response).why())),
+            400..=499 if is_own => return Ok(Attempt::Refused(Refusal::of_response(&response))),
+            _ => return Err(self.failure(&Refusal::of_response(&response).why())),
         }
         source.address = (!is_own).then(|| response.url().clone());
         source.version = version_of(response.headers());

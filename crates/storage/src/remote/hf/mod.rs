@@ -14,6 +14,11 @@ mod hub;
 mod listing;
 #[cfg(feature = "remote")]
 mod settings;
+#[cfg(feature = "remote")]
+mod store;
+#[cfg(test)]
+#[cfg(feature = "remote")]
+mod tests;
 mod url;
 
 #[cfg(feature = "remote")]
@@ -21,7 +26,9 @@ pub use digest::Digest;
 #[cfg(feature = "remote")]
 pub use file::RepositoryFile;
 #[cfg(feature = "remote")]
-pub use hub::{is_partial, Hub, Revision, Transfer};
+pub use hub::{Hub, Revision, Transfer};
 #[cfg(feature = "remote")]
 pub use settings::HubSettings;
-pub use url::{address_of, dataset_of, is_hub_url, RepositoryKind, RepositoryUrl};
+#[cfg(feature = "remote")]
+pub(crate) use store::SCHEME;
+pub use url::{address_of, is_hub_url, RepositoryKind, RepositoryUrl};

@@ -11,7 +11,7 @@ mod speed;
 #[cfg(test)]
 mod tests;
 
-use super::http::{certificate_error, host, setback_of};
+use super::http::{asked_pause, certificate_error, host, setback_of};
 use super::retry::Setback;
 use super::store_settings::remote_settings;
 use super::tls;
@@ -21,7 +21,7 @@ use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Subject};
 pub(super) use patience::Patience;
 pub(super) use ranges::{Answer, RangeCall, RangeResult, MAX_ANSWER_BYTES};
-use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Request, Response, Url};
 pub(super) use speed::bytes_worth_a_jump;
@@ -290,10 +290,4 @@ fn untrusted(error: &rustls::CertificateError, url: &Url) -> Failure {
     Failure::environment(WHAT, format!("the certificate of {} is not trusted: {reason}", host(url)))
         .on(Subject::path(host(url)))
         .with_hint("AWS_CA_BUNDLE or SSL_CERT_FILE names a file with the certificates to trust")
-}
-
-/// Returns the pause that `Retry-After` asks for.
-fn asked_pause(headers: &HeaderMap) -> Option<Duration> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?;
-    text.trim().parse().ok().map(Duration::from_secs)
 }
