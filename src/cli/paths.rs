@@ -6,7 +6,7 @@ use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::location::{is_remote, RemoteUrl};
 use gristmill_storage::remote::{is_hub_url, RepositoryUrl};
-use gristmill_storage::store::schemes_text;
+use gristmill_storage::store::{read_only, schemes_text};
 use std::path::{Path, PathBuf};
 
 /// What to do where addresses are not supported.
@@ -47,14 +47,7 @@ pub fn local_or_writable(path: &Path) -> Outcome<String> {
     let text = local_or_readable(path)?;
     match RemoteUrl::parse(Path::new(&text)).filter(|url| !url.scheme.is_writable) {
         None => Ok(text),
-        Some(url) => {
-            let why = format!("{}:// cannot be written", url.scheme.name);
-            let hint = format!(
-                "addresses that can be written begin with {}; gristmill cp copies data there, or to a disk",
-                schemes_text(true)
-            );
-            Err(Failure::usage("reading the address", why).on(Subject::path(&text)).with_hint(hint))
-        }
+        Some(url) => Err(read_only(&url)),
     }
 }
 

@@ -5,7 +5,7 @@
 use super::files::FileInfo;
 use super::location::RemoteUrl;
 use super::read::ReadFile;
-use gristmill_core::{Failure, FileStamp, Outcome, Problem};
+use gristmill_core::{Failure, FileStamp, Outcome, Problem, Subject};
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -64,6 +64,16 @@ pub static SCHEMES: &[Scheme] = &[
 pub fn schemes_text(is_written: bool) -> String {
     let rows = SCHEMES.iter().filter(|scheme| !scheme.is_hidden && (scheme.is_writable || !is_written));
     rows.map(|scheme| format!("{}://", scheme.name)).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the failure for a change in a store that cannot be written.
+pub fn read_only(url: &RemoteUrl<'_>) -> Failure {
+    let hint = format!(
+        "addresses that can be written begin with {}; gristmill cp copies data there, or to a disk",
+        schemes_text(true)
+    );
+    let why = format!("{}:// cannot be written", url.scheme.name);
+    Failure::usage("writing", why).on(Subject::path(url.to_path())).with_hint(hint)
 }
 
 /// An object of a listing, or a prefix that several have in common.

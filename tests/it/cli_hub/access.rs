@@ -14,6 +14,10 @@ fn a_private_data_set_needs_the_token_which_stays_secret() {
     assert!(!ran.out.contains(TOKEN) && !ran.err.contains(TOKEN));
     world.has_all("out");
     assert!(server.requests().iter().all(|request| request["port"] == "hub" || request["token"] == false));
+    std::fs::remove_dir_all(world.sandbox.path("hf")).unwrap();
+    let ran = world.run(&server.address, &["cp", "hf://datasets/o/n", "copy", "--log-level", "trace", "-v"]).ends(0);
+    assert!(!ran.out.contains(TOKEN) && !ran.err.contains(TOKEN) && !ran.err.contains("ticket="), "{}", ran.err);
+    assert_eq!(picture(&world.sandbox.path("copy")), picture(&world.root().join("o/n")));
     let ran = world.run(&server.address, &["bug-report"]);
     assert!(!ran.out.contains(TOKEN) && !ran.err.contains(TOKEN));
     let home = world.sandbox.path("").parent().unwrap().to_owned();

@@ -104,6 +104,8 @@ fn a_data_set_is_copied_by_its_address() {
     copy(&["hf://o/w/shard_{0..1}.tar", "shards/"]).ends(0).says("Copied 2 files");
     assert_eq!(picture(&world.sandbox.path("shards")), served("o/w"));
     copy(&["hf://o/w", "shards", "--if-changed"]).ends(0);
+    copy(&["hf://o/t/**/train-*.parquet", "tables/"]).ends(0).says("Copied 2 files");
+    copy(&["hf://o/t/*.tar", "none/"]).ends(2);
     copy(&["hf://datasets/o/w/none", "none"]).ends(2).complains("no file or folder none");
 }
 
@@ -163,11 +165,13 @@ fn faults_of_the_server_are_survived() {
         &["--short", "2"],
         &["--no-length", "--cut", "1"],
         &["--expire-after", "1"],
+        &["--moved", "old/w=o/w"],
     ] {
         let world = world();
         let server = world.serve(flags);
         read(&world, &server, &["verify", "hf://datasets/o/t"]).ends(0).says("No problem found");
-        read(&world, &server, &["cp", "hf://datasets/o/w", "copy"]).ends(0);
+        let name = if flags.contains(&"--moved") { "hf://datasets/old/w" } else { "hf://datasets/o/w" };
+        read(&world, &server, &["cp", name, "copy"]).ends(0);
         assert_eq!(picture(&world.sandbox.path("copy")), picture(&world.root().join("o/w")), "{flags:?}");
     }
 }

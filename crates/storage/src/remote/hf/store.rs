@@ -14,8 +14,8 @@ use crate::location::RemoteUrl;
 use crate::read::{open_any, ReadFile};
 use crate::remote::blocks::{BlockReader, FirstRequest};
 use crate::remote::network::Network;
-use crate::remote::web::{begin, read_only, reader, Refusal, WebClient};
-use crate::store::{Condition, Content, RangeRead, Scheme, Store, StoreEntry, StoreSettings, TakeEntry};
+use crate::remote::web::{begin, reader, Refusal, WebClient};
+use crate::store::{read_only, Condition, Content, RangeRead, Scheme, Store, StoreEntry, StoreSettings, TakeEntry};
 use gristmill_core::{Cancel, Failure, Outcome, Problem, Subject};
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -39,7 +39,11 @@ static GIVEN: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 fn check(text: &str) -> Outcome<String> {
     let url = RepositoryUrl::parse(text)?;
     let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
-    given.extend([url.root(), url.clone()].map(|url| url.to_string()));
+    given.insert(url.root().to_string());
+    // What may be a pattern may be missing.
+    if !url.path.contains(['*', '?', '[', '{']) {
+        given.insert(url.to_string());
+    }
     Ok(url.to_string())
 }
 
@@ -91,9 +95,12 @@ impl Entry {
     }
 
     fn info(&self, file: &RepositoryFile) -> FileInfo {
-        // Without a list of the hub, the checksum of what the cache has is not known.
-        let version = [file.digest.hex(), self.revision.commit.as_str()].into_iter().find(|text| !text.is_empty());
-        FileInfo::of_object(file.size, 0, version.unwrap_or_default())
+        let version = match file.digest.hex() {
+            // Without a list of the hub, the checksum of what the cache has is not known.
+            "" => &self.revision.commit,
+            checksum => checksum,
+        };
+        FileInfo::of_object(file.size, 0, version)
     }
 }
 
@@ -185,11 +192,11 @@ impl Store for HfStore {
     }
 
     fn put(&self, url: &RemoteUrl<'_>, _: Content<'_>, _: Condition) -> io::Result<bool> {
-        Err(read_only(url))
+        Err(read_only(url).into_io())
     }
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
-        Err(read_only(url))
+        Err(read_only(url).into_io())
     }
 
     fn settings(&self, _: &RemoteUrl<'_>) -> io::Result<StoreSettings> {
@@ -214,18 +221,20 @@ struct CheckedFile {
     size: u64,
     digest: Digest,
     name: String,
-    /// What was read in order; `None` after a jump.
+    /// Number of bytes that were read in order from the beginning, and what they are; `None` after a jump.
     read: Mutex<Option<(u64, Hasher)>>,
 }
 
 impl CheckedFile {
     fn new(source: BlockReader, file: &RepositoryFile, name: String) -> Self {
-        let read = Mutex::new(Some((0, file.digest.hasher(file.size))));
-        Self { source, size: file.size, digest: file.digest.clone(), name, read }
+        Self { source, size: file.size, digest: file.digest.clone(), name, read: Mutex::default() }
     }
 
     fn check(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if offset == 0 {
+            *read = Some((0, self.digest.hasher(self.size)));
+        }
         let Some((end, hasher)) = read.as_mut().filter(|(end, _)| *end == offset) else {
             *read = None;
             return Ok(());

@@ -89,8 +89,10 @@ fn url(path: &Path) -> RemoteUrl<'_> {
     RemoteUrl::parse(path).unwrap()
 }
 
+/// Reads a file after its first byte was looked at.
 fn read(store: &HfStore, path: &str) -> io::Result<Vec<u8>> {
     let (info, file) = store.open(&url(Path::new(path)))?;
+    file.read_exact_at(&mut [0], 0)?;
     let mut bytes = vec![0; info.len() as usize];
     file.read_exact_at(&mut bytes, 0)?;
     Ok(bytes)
@@ -218,6 +220,7 @@ fn only_what_was_given_is_missed() {
     let refused = info(&missing).unwrap_err();
     assert!(refused.class == ExitClass::Usage && refused.why.contains("no file or folder given"), "{refused}");
     assert_eq!(info(&missing.join("below")).unwrap(), None);
+    assert_eq!(info(&given("hf://datasets/o/n/**/*.tar")).unwrap(), None, "it may be a pattern");
     assert_eq!(info(Path::new("hf://datasets/o/n.gristmill/plan.yaml")).unwrap(), None);
     assert_eq!(info(Path::new("hf://models/o/n")).unwrap(), None);
     let refused = info(&given("hf://datasets/o/other")).unwrap_err();

@@ -10,7 +10,7 @@ mod tests;
 
 use super::super::files::FileInfo;
 use super::super::location::RemoteUrl;
-use super::super::store::{schemes_text, Condition, Content, RangeRead, Scheme, Store, TakeEntry};
+use super::super::store::{read_only, Condition, Content, RangeRead, Scheme, Store, TakeEntry};
 use super::blocks::{BlockReader, CancelFetch, FetchDone, FetchRange, BLOCK_UNIT};
 use super::http;
 use super::network::{Answer, Network, WHAT};
@@ -115,13 +115,6 @@ pub(super) fn explain(refusal: &Refusal, address: &str) -> Failure {
     }
 }
 
-/// Returns the error for a change in a store that cannot be written.
-pub(super) fn read_only(url: &RemoteUrl<'_>) -> io::Error {
-    let why = format!("{}:// cannot be written", url.scheme.name);
-    let hint = format!("addresses that can be written begin with {}", schemes_text(true));
-    Failure::usage("writing", why).on(Subject::path(text(url))).with_hint(hint).into_io()
-}
-
 impl Store for WebStore {
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
         if url.key.is_empty() {
@@ -141,11 +134,11 @@ impl Store for WebStore {
     }
 
     fn put(&self, url: &RemoteUrl<'_>, _: Content<'_>, _: Condition) -> io::Result<bool> {
-        Err(read_only(url))
+        Err(read_only(url).into_io())
     }
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
-        Err(read_only(url))
+        Err(read_only(url).into_io())
     }
 }
 
