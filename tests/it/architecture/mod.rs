@@ -31,13 +31,13 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 476),
     ("browse", 22),
-    ("cli", 7_515),
+    ("cli", 7_460),
     ("core", 3_308),
     ("datasets", 822),
     ("dedup", 2_736),
     ("engine", 27_046),
     ("formats", 6_473),
-    ("job", 13_471),
+    ("job", 13_426),
     ("media", 13_540),
     ("operations", 4_910),
     ("parquet", 4_794),
@@ -45,10 +45,10 @@ const BUDGETS: &[(&str, usize)] = &[
     ("prompt", 1_286),
     ("pycompat", 4_551),
     ("source", 11_752),
-    ("storage", 10_416),
+    ("storage", 10_420),
     ("tokenizer", 6_548),
     ("tokens", 12_091),
-    ("tui", 31_526),
+    ("tui", 31_378),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.

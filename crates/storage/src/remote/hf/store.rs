@@ -47,9 +47,15 @@ fn check(text: &str) -> Outcome<String> {
     Ok(url.to_string())
 }
 
-/// Whether the user gave an address. Others are asked for because they are next to one that was given, and may be of no data set.
+/// Whether the user gave an address.
 fn is_given(url: &RepositoryUrl) -> bool {
     GIVEN.lock().unwrap_or_else(PoisonError::into_inner).contains(&url.to_string())
+}
+
+/// Whether a repository has the name of one that the user gave, and more: a file next to a folder, which is asked for on a disk, would be one.
+fn is_next_to_given(root: &RepositoryUrl) -> bool {
+    let (given, name) = (GIVEN.lock().unwrap_or_else(PoisonError::into_inner), root.to_string());
+    !given.contains(&name) && given.iter().any(|given| name.starts_with(given))
 }
 
 /// Returns the address as one of the hub; `None` if it is above its repositories.
@@ -120,7 +126,7 @@ impl HfStore {
         let root = url.root();
         match self.revision(&root) {
             Ok(revision) => Ok(Some(Entry { url, revision })),
-            Err(_) if !is_given(&root) => Ok(None),
+            Err(_) if is_next_to_given(&root) => Ok(None),
             Err(failure) => Err(failure.into_io()),
         }
     }

@@ -223,8 +223,10 @@ fn only_what_was_given_is_missed() {
     assert_eq!(info(&given("hf://datasets/o/n/**/*.tar")).unwrap(), None, "it may be a pattern");
     assert_eq!(info(Path::new("hf://datasets/o/n.gristmill/plan.yaml")).unwrap(), None);
     assert_eq!(info(Path::new("hf://models/o/n")).unwrap(), None);
-    let refused = info(&given("hf://datasets/o/other")).unwrap_err();
-    assert!(refused.why.contains("no such data set"), "{refused}");
+    for other in [given("hf://datasets/o/other"), PathBuf::from("hf://datasets/o/another")] {
+        let refused = info(&other).unwrap_err();
+        assert!(refused.why.contains("no such data set"), "{refused}");
+    }
 }
 
 #[test]
