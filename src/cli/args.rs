@@ -13,7 +13,7 @@ use super::nanosets::NanosetsArgs;
 use super::splits::SplitsArgs;
 use clap::builder::styling::{AnsiColor, Effects, Styles};
 use clap::{Parser, Subcommand};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Cyan.on_default().effects(Effects::BOLD))
@@ -172,31 +172,15 @@ impl Command {
         }
     }
 
-    /// Returns the path of a command that also reads data sets of the hub by their addresses.
-    pub fn address_mut(&mut self) -> Option<&mut PathBuf> {
+    /// Returns the path of a command that only reads a data set.
+    pub fn data_path(&self) -> Option<&Path> {
         match self {
             Self::Info { path, .. } | Self::Facts { path } | Self::Lint { path, .. } | Self::Verify { path, .. } => {
                 Some(path)
             }
-            Self::Browse(args) => Some(&mut args.path),
+            Self::Browse(args) => Some(&args.path),
             _ => None,
         }
-    }
-
-    /// Returns a given flag that does not apply to documents, which data sets of the hub consist of.
-    pub fn flag_beyond_documents(&self) -> Option<&'static str> {
-        let given = match self {
-            Self::Info { sequence_length, .. } => vec![("--sequence-length", sequence_length.is_some())],
-            Self::Lint { decode, .. } => vec![("--decode", *decode)],
-            Self::Verify { tokenizer, source, .. } => {
-                vec![("--tokenizer", tokenizer.is_some()), ("--source", source.is_some())]
-            }
-            Self::Browse(args) => {
-                vec![("--tokenizer", args.tokenizer.is_some()), ("--sequence-length", args.sequence_length.is_some())]
-            }
-            _ => Vec::new(),
-        };
-        given.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag))
     }
 
     /// Returns the typed name, for the result object.

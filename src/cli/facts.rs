@@ -9,7 +9,6 @@ use gristmill_core::text::{display_safe, grouped};
 use gristmill_core::{DatasetKind, Problem, ProblemKind, Severity};
 use gristmill_ops::engine::check::DatasetInfo;
 use gristmill_storage::files;
-use gristmill_storage::remote::dataset_of;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,12 +31,13 @@ pub fn head(path: &str, kind: &str) -> Vec<String> {
     vec![title(&name_of(path)), String::new(), item("path", path), item("kind", kind)]
 }
 
-/// Returns the last component of a path, or the name of a data set of the hub.
+/// Returns the last component of a path.
 pub fn name_of(path: &str) -> String {
     let named = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let path = Path::new(path);
-    let name = dataset_of(path).or_else(|| named(path));
-    name.or_else(|| named(&files::canonicalize(path).ok()?)).unwrap_or_else(|| path.to_string_lossy().into_owned())
+    named(path)
+        .or_else(|| named(&files::canonicalize(path).ok()?))
+        .unwrap_or_else(|| path.to_string_lossy().into_owned())
 }
 
 /// Returns the line after a list that leaves this many entries out.

@@ -14,7 +14,6 @@ mod doctor;
 mod dropin;
 mod exit;
 mod facts;
-mod fetch;
 mod figures;
 mod globals;
 mod help;
@@ -52,12 +51,15 @@ pub use args::Cli;
 use args::Command;
 use clap::{CommandFactory, FromArgMatches};
 use context::Context;
-use exit::{Done, Finished};
-use gristmill_core::{Failure, Subject};
+use exit::{Done, Finished, Stopped};
+use gristmill_core::{Failure, Problem, ProblemLog, ProblemSink as _, Subject};
 use gristmill_ops::datasets::{CheckRequest, InfoRequest};
 use gristmill_ops::engine::check::LintOptions;
+use gristmill_storage::files;
 use printer::Printer;
 use std::ffi::OsString;
+use std::path::Path;
+use task::print_findings;
 
 /// Runs the program with its arguments (the program's own name first) and returns the exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
@@ -96,19 +98,25 @@ fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
-fn dispatch(mut command: Option<Command>, context: &Context) -> Finished {
+fn dispatch(command: Option<Command>, context: &Context) -> Finished {
     if context.globals.save_plan.is_some() && command.as_ref().is_some_and(|command| !command.has_plan()) {
         let why = format!("{} has no plan that could be saved", command.as_ref().map_or("it", Command::name));
         return Err(Failure::usage("saving the plan", why).on(Subject::field("--save-plan")).into());
     }
-    let flag = command.as_ref().and_then(Command::flag_beyond_documents);
-    let problems = match command.as_mut().and_then(Command::address_mut) {
-        Some(path) => fetch::replace_address(path, flag, context)?,
-        None => Vec::new(),
-    };
+    let path = command.as_ref().and_then(Command::data_path);
+    let problems = path.map(|path| report_losses(path, context)).transpose()?.unwrap_or_default();
     let mut done = run(command, context)?;
     done.add_problems(&problems);
     Ok(done)
+}
+
+/// Prints the problems of reading what a path leads to: that its store does not have all of it.
+fn report_losses(path: &Path, context: &Context) -> Result<Vec<Problem>, Stopped> {
+    let (path, log) = (paths::local_or_readable(path)?, ProblemLog::new(context.globals.strict));
+    let losses = files::losses(&path).map_err(|error| Failure::io("reading", &path, &error))?;
+    losses.into_iter().try_for_each(|problem| log.report(problem))?;
+    print_findings(&log.to_vec(), &[], context);
+    Ok(log.to_vec())
 }
 
 fn run(command: Option<Command>, context: &Context) -> Finished {

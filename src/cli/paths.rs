@@ -6,7 +6,7 @@ use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::location::{is_remote, RemoteUrl};
 use gristmill_storage::remote::{is_hub_url, RepositoryUrl};
-use gristmill_storage::store::schemes_text;
+use gristmill_storage::store::{read_only, schemes_text};
 use std::path::{Path, PathBuf};
 
 /// What to do where addresses are not supported.
@@ -47,11 +47,7 @@ pub fn local_or_writable(path: &Path) -> Outcome<String> {
     let text = local_or_readable(path)?;
     match RemoteUrl::parse(Path::new(&text)).filter(|url| !url.scheme.is_writable) {
         None => Ok(text),
-        Some(url) => {
-            let why = format!("{}:// cannot be written", url.scheme.name);
-            let hint = format!("addresses that can be written begin with {}", schemes_text(true));
-            Err(Failure::usage("reading the address", why).on(Subject::path(&text)).with_hint(hint))
-        }
+        Some(url) => Err(read_only(&url)),
     }
 }
 
@@ -73,11 +69,11 @@ pub fn of_reach(reach: PathReach) -> fn(&Path) -> Outcome<String> {
     }
 }
 
-/// Returns the addresses that an address of a web server with ranges (`{000..099}`) means, as the braces of a shell do. Other paths are only
+/// Returns the addresses that an address with ranges (`{000..099}`) means, as the braces of a shell do. Other paths are only
 /// themselves.
 pub fn with_ranges(path: &Path) -> Outcome<Vec<PathBuf>> {
-    let is_web = |text: &&str| ["https://", "http://"].iter().any(|scheme| text.starts_with(scheme));
-    let Some(text) = path.to_str().filter(is_web) else { return Ok(vec![path.to_owned()]) };
+    let has_ranges = |text: &&str| ["https://", "http://", "hf://"].iter().any(|scheme| text.starts_with(scheme));
+    let Some(text) = path.to_str().filter(has_ranges) else { return Ok(vec![path.to_owned()]) };
     let (address, query) = text.split_at(text.find('?').unwrap_or(text.len()));
     let mut addresses = vec![String::new()];
     let mut rest = address;
@@ -128,9 +124,10 @@ fn utf8(path: &Path) -> Outcome<&str> {
 
 /// Returns the schemes that are known, for a hint.
 fn known_schemes() -> String {
-    let stores = schemes_text(false);
-    let separator = if stores.is_empty() { "" } else { ", " };
-    format!("the addresses that are read begin with {stores}{separator}hf://")
+    match schemes_text(false).as_str() {
+        "" => "this build has no feature `remote`, which reads addresses".to_owned(),
+        stores => format!("the addresses that are read begin with {stores}"),
+    }
 }
 
 /// Creates a folder and its missing parents.

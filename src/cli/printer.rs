@@ -13,7 +13,7 @@ use serde_json::{json, Value};
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// Roles of printed text; each has one style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,8 +75,6 @@ pub struct Printer {
     broken: Mutex<Option<io::Error>>,
     /// The last printed hint: consecutive findings with the same hint print it once.
     last_hint: Mutex<Option<String>>,
-    /// A folder that has another name in all output, as text and in JSON.
-    renamed: OnceLock<[(String, String); 3]>,
 }
 
 impl Printer {
@@ -102,7 +100,6 @@ impl Printer {
             bar: Mutex::new(None),
             broken: Mutex::new(None),
             last_hint: Mutex::new(None),
-            renamed: OnceLock::new(),
         }
     }
 
@@ -114,27 +111,6 @@ impl Printer {
         self.verbose = globals.verbose;
         set_color(globals.color);
         self
-    }
-
-    /// Names files below `folder` by their places below `name` in all later output.
-    pub fn rename_folder(&self, folder: &str, name: &str) {
-        let in_json = |text: &str| json_line(&json!(text)).trim_matches('"').to_owned();
-        let as_text = |text: &str| display_safe(text).into_owned();
-        // Only the first folder counts: a command reads one.
-        let in_shell = |text: &str| as_text(text).replace('\'', r"'\''");
-        let _ = self.renamed.set([
-            (as_text(folder), as_text(name)),
-            (in_json(folder), in_json(name)),
-            (in_shell(folder), as_text(name)),
-        ]);
-    }
-
-    fn renamed<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let names = self.renamed.get().into_iter().flatten();
-        names.fold(Cow::Borrowed(text), |text, (folder, name)| match text.contains(folder.as_str()) {
-            true => Cow::Owned(text.replace(folder, name)),
-            false => text,
-        })
     }
 
     /// Whether the result is printed as one object.
@@ -266,7 +242,6 @@ impl Printer {
         self.above_the_bar(|| {
             let mut stdout = anstream::stdout().lock();
             let end = if newline { "\n" } else { "" };
-            let text = self.renamed(text);
             if let Err(error) = write!(stdout, "{text}{end}").and_then(|()| stdout.flush()) {
                 if error.kind() != io::ErrorKind::BrokenPipe {
                     self.broken.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
@@ -279,7 +254,7 @@ impl Printer {
         self.above_the_bar(|| {
             let mut stderr = anstream::stderr().lock();
             // If stderr fails there is nowhere to report it.
-            let _ = write!(stderr, "{}{}", self.renamed(text), if newline { "\n" } else { "" });
+            let _ = write!(stderr, "{}{}", text, if newline { "\n" } else { "" });
         });
     }
 

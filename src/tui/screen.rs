@@ -11,7 +11,7 @@ use super::theme::{ColourMode, Theme};
 use super::widgets::Toast;
 use super::work::Wake;
 use gristmill_core::RunOptions;
-use gristmill_storage::remote::{address_of, dataset_of};
+use gristmill_storage::remote::address_of;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::layout::Rect;
 use ratatui::Frame;
@@ -111,8 +111,7 @@ impl UiEnv {
 
     /// Returns a path with the home folder shortened to `~`, or the address of a path in the cache of the hub. Still has to be made safe.
     pub fn short_path(&self, path: &Path) -> String {
-        let dataset = || dataset_of(path).map(|name| format!("hf://datasets/{name}"));
-        if let Some(address) = address_of(path).or_else(dataset) {
+        if let Some(address) = address_of(path) {
             return address;
         }
         let below = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok());

@@ -47,7 +47,7 @@ fn files_patterns_and_slashes_decide_the_names() {
     sandbox.say("cp none out").ends(3).complains("no such file or folder");
     sandbox.say("cp in").ends(2);
     sandbox.say("cp in ftp://host/x").ends(2).complains("there are no addresses of ftp://");
-    sandbox.say("cp hf://datasets/o/n out").ends(2).complains("not supported yet");
+    sandbox.say("cp in hf://datasets/o/n").ends(2).complains("hf:// cannot be written");
     assert!(!sandbox.has("out"));
 }
 

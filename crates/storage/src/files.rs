@@ -6,7 +6,7 @@ use super::location::{is_above_buckets, is_plain_key, is_remote, Location, Remot
 use super::read::pause;
 use super::store::store_of;
 use gristmill_core::shard::OBJECT_INODE;
-use gristmill_core::{Failure, FileStamp, Subject};
+use gristmill_core::{Failure, FileStamp, Problem, Subject};
 use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io;
@@ -277,6 +277,22 @@ pub fn stored_md5(path: impl AsRef<Path>) -> io::Result<Option<String>> {
     match Location::of(path.as_ref()) {
         Location::Local(_) => Ok(None),
         Location::Remote(url) => store_of(&url)?.md5(&url),
+    }
+}
+
+/// Whether a path is that of a whole bucket of a store, above which nothing is listed.
+pub fn is_store_root(path: impl AsRef<Path>) -> bool {
+    match Location::of(path.as_ref()) {
+        Location::Local(_) => false,
+        Location::Remote(url) => store_of(&url).is_ok_and(|store| store.is_root(&url)),
+    }
+}
+
+/// Returns the problems of reading what a path leads to: that its store does not have, or may not list, all of it.
+pub fn losses(path: impl AsRef<Path>) -> io::Result<Vec<Problem>> {
+    match Location::of(path.as_ref()) {
+        Location::Local(_) => Ok(Vec::new()),
+        Location::Remote(url) => store_of(&url)?.losses(&url),
     }
 }
 

@@ -96,19 +96,20 @@ pub fn is_remote(path: &Path) -> bool {
     RemoteUrl::parse(path).is_some()
 }
 
+/// Whether a path leads to a store that cannot be written.
+pub fn is_read_only(path: &Path) -> bool {
+    RemoteUrl::parse(path).is_some_and(|url| !url.scheme.is_writable)
+}
+
 /// Whether a path is a bucket, without a key.
 pub fn is_bucket(path: &Path) -> bool {
     RemoteUrl::parse(path).is_some_and(|url| url.key.is_empty())
 }
 
-/// Whether a path is the address of all buckets of a store, `SCHEME://`.
-pub fn is_store_root(path: &Path) -> bool {
-    RemoteUrl::parse(path).is_some_and(|url| url.bucket.is_empty() && url.key.is_empty())
-}
-
-/// Returns the address of all buckets of the store that a path leads to.
-pub fn store_root(path: &Path) -> Option<PathBuf> {
-    RemoteUrl::parse(path).map(|url| PathBuf::from(format!("{}://", url.scheme.name)))
+/// Returns the address of all buckets of the store that a path leads to; `None` if they cannot be listed.
+pub fn bucket_list(path: &Path) -> Option<PathBuf> {
+    let scheme = RemoteUrl::parse(path)?.scheme;
+    scheme.buckets.map(|_| PathBuf::from(format!("{}://", scheme.name)))
 }
 
 /// Whether a path is what is left of an address above its bucket, `SCHEME:`, which is no folder.
@@ -136,7 +137,7 @@ mod tests {
         assert_eq!(parsed("mem://b/a/"), Some(("b".into(), "a".into())));
         assert_eq!(parsed("mem://b"), Some(("b".into(), String::new())));
         assert_eq!(parsed("mem://b/a b+%41"), Some(("b".into(), "a b+%41".into())));
-        for local in ["mem:/b/a", "memo://b/a", "a/mem://b", "/mem", "hf://datasets/o/n", ""] {
+        for local in ["mem:/b/a", "memo://b/a", "a/mem://b", "/mem", "hg://datasets/o/n", ""] {
             assert_eq!(parsed(local), None, "{local}");
         }
     }
@@ -152,8 +153,7 @@ mod tests {
         assert_eq!(RemoteUrl::parse(root).unwrap().with_key("x"), Path::new("mem://bucket/x"));
         assert!(is_above_buckets(Path::new("mem://bucket").parent().unwrap()));
         assert!(!is_above_buckets(root) && !is_above_buckets(Path::new("a:")) && !is_above_buckets(Path::new("mem")));
-        assert_eq!(store_root(root).unwrap(), Path::new("mem://"));
-        assert!(is_store_root(Path::new("mem://")) && !is_store_root(Path::new("mem://b")));
+        assert_eq!(bucket_list(root).unwrap(), Path::new("mem://"));
         assert!(is_plain_key("a/b c/\u{e4}"));
         for odd in ["", "a//b", "/a", "a/", "./a", "a/../b", "a\0"] {
             assert!(!is_plain_key(odd), "{odd:?}");

@@ -6,7 +6,7 @@ use super::files::FileInfo;
 use super::location::RemoteUrl;
 pub use super::range_read::RangeRead;
 use super::read::ReadFile;
-use gristmill_core::{Failure, FileStamp, Outcome};
+use gristmill_core::{Failure, FileStamp, Outcome, Problem, Subject};
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
@@ -66,12 +66,24 @@ pub static SCHEMES: &[Scheme] = &[
     super::remote::web::HTTPS,
     #[cfg(feature = "remote")]
     super::remote::web::HTTP,
+    #[cfg(feature = "remote")]
+    super::remote::hf::SCHEME,
 ];
 
 /// Returns the beginnings of addresses, those that can be written or all.
 pub fn schemes_text(is_written: bool) -> String {
     let rows = SCHEMES.iter().filter(|scheme| !scheme.is_hidden && (scheme.is_writable || !is_written));
     rows.map(|scheme| format!("{}://", scheme.name)).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the failure for a change in a store that cannot be written.
+pub fn read_only(url: &RemoteUrl<'_>) -> Failure {
+    let hint = format!(
+        "addresses that can be written begin with {}; gristmill cp copies data there, or to a disk",
+        schemes_text(true)
+    );
+    let why = format!("{}:// cannot be written", url.scheme.name);
+    Failure::usage("writing", why).on(Subject::path(url.to_path())).with_hint(hint)
 }
 
 /// An object of a listing, or a prefix that several have in common.
@@ -157,6 +169,17 @@ pub trait Store: Send + Sync {
     fn end_upload(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
         let _ = (url, id);
         Ok(())
+    }
+
+    /// Whether an address is that of a whole bucket.
+    fn is_root(&self, url: &RemoteUrl<'_>) -> bool {
+        url.key.is_empty()
+    }
+
+    /// Returns the problems of reading what is at an address: that the store does not have, or may not list, all of it.
+    fn losses(&self, url: &RemoteUrl<'_>) -> io::Result<Vec<Problem>> {
+        let _ = url;
+        Ok(Vec::new())
     }
 
     /// Returns the MD5 of the content of an object, in hexadecimal, if the store knows it.

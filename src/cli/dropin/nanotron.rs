@@ -128,12 +128,12 @@ fn forgive(done: &mut Done) {
 
 /// Returns the address of a data set of the hub that is named in place of a folder; `None` for a path that exists.
 fn address(dataset: &Path) -> Outcome<Option<String>> {
-    if files::exists(dataset) {
-        return Ok(None);
-    }
     let name = dataset.to_string_lossy();
     if is_hub_url(&name) {
         return RepositoryUrl::parse(&name).map(|_| Some(name.into_owned()));
+    }
+    if files::exists(dataset) {
+        return Ok(None);
     }
     let address = format!("hf://datasets/{name}");
     match RepositoryUrl::parse(&address) {

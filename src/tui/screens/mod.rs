@@ -2,7 +2,6 @@
 
 pub mod browse;
 pub mod facts;
-pub mod fetch;
 pub mod home;
 pub mod jobs;
 pub mod page;

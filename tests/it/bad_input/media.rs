@@ -321,7 +321,7 @@ fn every_refusal_is_one_object_with_a_reason_and_a_way_out() {
         (vec!["n", EXTENSION], 1, "none of 1 file", HEADER),
         (vec!["m", "--media-metadata-by-glob", "*.xyz"], 2, "none of 1 file", "comma"),
         (vec!["r", EXTENSION], 2, "not prepared", "gristmill prepare"),
-        (vec!["hf://datasets/o/n", EXTENSION], 2, "not supported yet", "local folder"),
+        (vec!["hf://datasets/o/n", EXTENSION], 2, "cannot be written", "gristmill cp"),
         (vec!["s3://bucket/../x", EXTENSION], 2, "a part of its key is empty", "folder above"),
     ] {
         let before = picture(&sandbox.data());

@@ -14,6 +14,10 @@ fn a_private_data_set_needs_the_token_which_stays_secret() {
     assert!(!ran.out.contains(TOKEN) && !ran.err.contains(TOKEN));
     world.has_all("out");
     assert!(server.requests().iter().all(|request| request["port"] == "hub" || request["token"] == false));
+    std::fs::remove_dir_all(world.sandbox.path("hf")).unwrap();
+    let ran = world.run(&server.address, &["cp", "hf://datasets/o/n", "copy", "--log-level", "trace", "-v"]).ends(0);
+    assert!(!ran.out.contains(TOKEN) && !ran.err.contains(TOKEN) && !ran.err.contains("ticket="), "{}", ran.err);
+    assert_eq!(picture(&world.sandbox.path("copy")), picture(&world.root().join("o/n")));
     let ran = world.run(&server.address, &["bug-report"]);
     assert!(!ran.out.contains(TOKEN) && !ran.err.contains(TOKEN));
     let home = world.sandbox.path("").parent().unwrap().to_owned();
@@ -85,7 +89,15 @@ fn wrong_names_are_refused() {
     refuse("hf://datasets/o/n/../x", "path is not valid");
     refuse("hf://models/o/n", "only data sets are read");
     refuse("ftp://bucket/x", "there are no addresses of ftp://");
-    world.sandbox.say("prepare hf://datasets/o/n").ends(2).complains("not supported yet");
+    for words in
+        [&["prepare", "hf://datasets/o/n"][..], &["cp", ".", "hf://datasets/o/n"], &["repair", "hf://datasets/o/n"]]
+    {
+        world.run(&server.address, words).ends(2).complains("hf:// cannot be written").complains("gristmill cp");
+    }
+    let index = ["index", "hf://datasets/o/n/data/small.jsonl", "--format", "modalities"];
+    world.run(&server.address, &index).ends(2).complains("cannot be written").complains("--index-path");
+    let mix = ["mix", "new", "--blend", "hf://datasets/o/n=1", "--output", "mix.yaml"];
+    world.run(&server.address, &mix).ends(2).complains("the loader does not know 'hf://'").complains("gristmill cp");
 }
 
 #[test]

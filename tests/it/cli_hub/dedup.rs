@@ -76,10 +76,10 @@ fn problems_and_failures_name_the_address() {
     fails("hf://datasets/o/missing", 3, "there is no such data set");
     fails("hf://datasets/o/d@v9", 2, "no revision v9");
     fails("hf://models/o/d", 2, "only data sets are read");
-    dedup(&world, &server.address, "hf://o/d", "hf://o/out", &[]).ends(2).complains("not supported yet");
+    dedup(&world, &server.address, "hf://o/d", "hf://o/out", &[]).ends(2).complains("cannot be written");
     dedup(&world, &server.address, "hf://o/d", "other", &["--against", "hf://o/n"])
         .ends(2)
-        .complains("not supported yet");
+        .complains("cannot be written");
     let world = world.set("HF_HUB_OFFLINE", "1");
     let words = ["dedup", "hf://datasets/o/n", "--minlen", "50", "--output", "other"];
     world.run("http://127.0.0.1:9", &words).ends(3).complains("offline, and the cache has no revision main");

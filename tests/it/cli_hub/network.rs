@@ -36,7 +36,12 @@ impl World {
     fn pack_with(&self, server: &Server, variables: &[(&str, &str)], output: &str) -> Ran {
         let _ = std::fs::remove_dir_all(self.sandbox.path("hf"));
         let words = pack_words("hf://datasets/o/n", output);
-        let mut command = self.command(&server.address, &words.iter().map(String::as_str).collect::<Vec<_>>());
+        self.run_with(server, variables, &words.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// Runs a command as variables say.
+    fn run_with(&self, server: &Server, variables: &[(&str, &str)], words: &[&str]) -> Ran {
+        let mut command = self.command(&server.address, words);
         for name in CERTIFICATES.into_iter().chain(["SSL_CERT_DIR", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"]) {
             command.env_remove(name);
         }
@@ -114,6 +119,12 @@ fn https_goes_through_the_proxy_unless_no_proxy_names_the_host() {
     let trust = ("SSL_CERT_FILE", certificate.as_str());
     world.pack_with(&server, &[trust, ("HTTPS_PROXY", &address)], "through").ends(0);
     world.has_all("through");
+    let _ = std::fs::remove_dir_all(world.sandbox.path("hf"));
+    let before = proxy.requests().lines().count();
+    let copy = ["cp", "hf://datasets/o/n/data", "copy"];
+    world.run_with(&server, &[trust, ("HTTPS_PROXY", &address)], &copy).ends(0);
+    assert_eq!(picture(&world.sandbox.path("copy")), picture(&world.root().join("o/n/data")));
+    assert!(proxy.requests().lines().count() > before + 1);
     let requests = proxy.requests();
     let hub = server.address.strip_prefix("https://").unwrap();
     assert!(requests.contains(&format!("CONNECT {hub} Basic ")), "{requests}");

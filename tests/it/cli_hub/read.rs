@@ -1,16 +1,25 @@
-//! Commands that read any data set, on data sets of the hub.
+//! Commands that read any data set, on data sets of the hub, which are read by ranges.
 
+use super::super::support::write_tar;
 use super::*;
 
 const READERS: [&str; 5] = ["info", "lint", "verify", "facts", "browse"];
 
-/// A world with `o/t`, a data set of tables with two splits, and `o/one`, one of a single file of lines.
+/// A world with `o/t`, a data set of tables with two splits, `o/one`, one of a single file of lines, and `o/w`, a WebDataset of large shards.
 pub(super) fn world() -> World {
     let world = World::new();
     let parquet = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/parquet/p01_parquet_files/input");
     for (number, name) in ["train-00000-of-00002", "train-00001-of-00002", "test-00000-of-00001"].iter().enumerate() {
         let table = std::fs::read(parquet.join(format!("part-{number}.parquet"))).unwrap();
         world.put(&format!("o/t/data/{name}.parquet"), &table);
+    }
+    for shard in 0..2 {
+        let sample = |number: usize| {
+            let picture = (0..50_000 + number).map(|at| (at * (number + 7) % 251) as u8).collect();
+            [(format!("{shard}_{number:02}.bin"), picture), (format!("{shard}_{number:02}.json"), b"{}".to_vec())]
+        };
+        let entries: Vec<_> = (0..30).flat_map(sample).collect();
+        write_tar(&world.root().join(format!("o/w/shard_{shard}.tar")), &entries);
     }
     world.put("o/t/README.md", b"# Tables\n");
     world.put("o/t/weights.bin", b"large");
@@ -24,6 +33,13 @@ fn read(world: &World, server: &Server, words: &[&str]) -> Ran {
     let ran = world.run(&server.address, words);
     assert!(!ran.out.contains("/hf/hub") && !ran.err.contains("/hf/hub"), "{}{}", ran.out, ran.err);
     ran
+}
+
+/// Downloads `o/t` into the cache.
+fn download(world: &World, server: &Server) {
+    let words = pack_words("hf://datasets/o/t", "packed");
+    let words: Vec<&str> = words.iter().map(String::as_str).chain(["--split", "all"]).collect();
+    world.run(&server.address, &words).ends(0);
 }
 
 /// Returns a result about a place without what differs between runs and places.
@@ -42,22 +58,55 @@ fn a_data_set_is_read_like_its_local_copy_and_called_by_its_address() {
         ("hf://datasets/o/t/data", "o/t/data"),
         ("hf://o/t@main/data/test-00000-of-00001.parquet", "o/t/data/test-00000-of-00001.parquet"),
         ("hf://datasets/o/one/data/all.jsonl", "o/one/data/all.jsonl"),
+        ("hf://datasets/o/w", "o/w"),
+        ("hf://datasets/o/w/shard_1.tar", "o/w/shard_1.tar"),
     ] {
         let local = world.root().join(local).to_string_lossy().into_owned();
         for command in READERS {
             let ran = read(&world, &server, &[command, address, "--json"]);
             let wanted = world.run(&server.address, &[command, &local, "--json"]);
             let place = address.replace("hf://o/", "hf://datasets/o/");
-            let (made, wanted) = ((ran.code, result(&ran, &place)), (wanted.code, result(&wanted, &local)));
+            let (mut made, mut wanted) = ((ran.code, result(&ran, &place)), (wanted.code, result(&wanted, &local)));
+            if command == "browse" {
+                // The list is printed before every file was seen.
+                let of = |value: &serde_json::Value| value["listed"].clone();
+                (made.1, wanted.1) = (of(&made.1), of(&wanted.1));
+                assert_ne!(made.1, serde_json::Value::Null);
+            }
             assert_eq!(made, wanted, "{command} {address}: {}", ran.err);
         }
     }
     assert!(!server.requests().iter().any(|request| request["path"].as_str().unwrap().contains("weights")));
-    let before = server.data_requests();
-    read(&world, &server, &["info", "hf://datasets/o/t"]).ends(0).says("# o/t").says("path: hf://datasets/o/t");
-    read(&world, &server, &["info", "hf://o/one"]).says("path: hf://datasets/o/one/data/all.jsonl");
+    assert!(!world.sandbox.has("hf/hub/datasets--o--w/snapshots"), "nothing is downloaded");
+    read(&world, &server, &["info", "hf://datasets/o/t"]).ends(0).says("# t").says("path: hf://datasets/o/t");
     read(&world, &server, &["browse", "hf://o/t@main/data"]).ends(0).says("# hf://datasets/o/t@main/data");
-    assert_eq!(server.data_requests(), before, "the cache has the files");
+}
+
+#[test]
+fn what_the_cache_has_is_read_there() {
+    let world = world();
+    let server = world.serve(&[]);
+    download(&world, &server);
+    let before = server.data_requests();
+    assert!(before > 0);
+    READERS.iter().for_each(|command| drop(read(&world, &server, &[command, "hf://datasets/o/t"]).ends(0)));
+    assert_eq!(server.data_requests(), before);
+}
+
+#[test]
+fn a_data_set_is_copied_by_its_address() {
+    let world = world();
+    let server = world.serve(&["--leak-check", "--page", "2"]);
+    let copy = |words: &[&str]| read(&world, &server, &[&["cp"], words].concat());
+    copy(&["hf://datasets/o/w", "hf://datasets/o/t/data", "all/"]).ends(0).says("Copied 5 files");
+    let served = |name: &str| picture(&world.root().join(name));
+    assert!(served("o/w").into_iter().chain(served("o/t/data")).eq(picture(&world.sandbox.path("all"))));
+    copy(&["hf://o/w/shard_{0..1}.tar", "shards/"]).ends(0).says("Copied 2 files");
+    assert_eq!(picture(&world.sandbox.path("shards")), served("o/w"));
+    copy(&["hf://o/w", "shards", "--if-changed"]).ends(0);
+    copy(&["hf://o/t/**/train-*.parquet", "tables/"]).ends(0).says("Copied 2 files");
+    copy(&["hf://o/t/*.tar", "none/"]).ends(2);
+    copy(&["hf://datasets/o/w/none", "none"]).ends(2).complains("no file or folder none");
 }
 
 #[test]
@@ -65,12 +114,11 @@ fn problems_and_failures_name_the_address() {
     let world = world();
     let server = world.serve(&[]);
     for command in ["lint", "info"] {
-        let ran = read(&world, &server, &[command, "hf://datasets/o/bad"]);
-        assert!(command == "info" || ran.code == 1 && ran.err.contains("hf://datasets/o/bad/bad.jsonl"), "{}", ran.err);
         let several = read(&world, &server, &[command, "hf://datasets/o/n/data"]);
         assert!(several.code != 0 && several.err.contains("hf://datasets/o/n/data"), "{}", several.err);
     }
-    let ran = read(&world, &server, &["lint", "hf://datasets/o/bad", "--json"]).ends(1);
+    assert_eq!(server.data_requests(), 0);
+    let ran = read(&world, &server, &["lint", "hf://datasets/o/bad/bad.jsonl", "--json"]).ends(1);
     assert!(ran.out.contains("hf://datasets/o/bad/bad.jsonl"), "{}", ran.out);
     for command in READERS {
         let fails = |address: &str, code: i32, text: &str| {
@@ -82,7 +130,6 @@ fn problems_and_failures_name_the_address() {
         fails("hf://datasets/o/t/dta", 2, "no file or folder dta");
         fails("hf://models/o/n", 2, "only data sets are read");
     }
-    read(&world, &server, &["repair", "hf://datasets/o/t"]).ends(2).complains("not supported yet");
     read(&world, &server, &["info", "hf://datasets/o/t", "--save-plan", "x"]).ends(2).complains("no plan");
 }
 
@@ -95,12 +142,12 @@ fn without_a_network_the_cache_is_read() {
     });
     let world = self::world();
     let server = world.serve(&[]);
-    read(&world, &server, &["info", "hf://datasets/o/t"]).ends(0);
+    download(&world, &server);
     let world = world.set("HF_HUB_OFFLINE", "1");
     READERS.iter().for_each(|command| drop(offline(&world, command).ends(0)));
     // A cache of older tools has no list of the files.
     std::fs::remove_dir_all(world.sandbox.path("hf/hub/datasets--o--t/trees")).unwrap();
-    let ran = offline(&world, "info").ends(1).says("# o/t").complains("the data set may have more");
+    let ran = offline(&world, "info").ends(1).says("# t").complains("the data set may have more");
     assert!(ran.err.contains("hf://datasets/o/t"), "{}", ran.err);
     let ran = world.run("http://127.0.0.1:9", &["info", "hf://datasets/o/t", "--json"]).ends(1);
     assert_eq!(ran.json("problems")["problems"][0]["subject"]["path"], "hf://datasets/o/t");
@@ -109,32 +156,56 @@ fn without_a_network_the_cache_is_read() {
 }
 
 #[test]
-fn faults_of_the_server_are_survived_or_reported() {
-    for flags in [&["--cut", "2"][..], &["--rate-limit", "3", "--retry-after", "0"], &["--wrong-bytes", "1"]] {
+fn faults_of_the_server_are_survived() {
+    for flags in [
+        &["--cut", "2"][..],
+        &["--cut-each", "--cut-at", "60000", "--expire-after", "1"],
+        &["--rate-limit", "3", "--retry-after", "0"],
+        &["--server-error", "3"],
+        &["--short", "2"],
+        &["--no-length", "--cut", "1"],
+        &["--expire-after", "1"],
+        &["--moved", "old/w=o/w"],
+    ] {
         let world = world();
         let server = world.serve(flags);
         read(&world, &server, &["verify", "hf://datasets/o/t"]).ends(0).says("No problem found");
+        let name = if flags.contains(&"--moved") { "hf://datasets/old/w" } else { "hf://datasets/o/w" };
+        read(&world, &server, &["cp", name, "copy"]).ends(0);
+        assert_eq!(picture(&world.sandbox.path("copy")), picture(&world.root().join("o/w")), "{flags:?}");
     }
-    let world = world();
-    let server = world.serve(&["--server-error", "0"]);
-    read(&world, &server, &["info", "hf://datasets/o/t"]).ends(3).complains("the server answers 503");
-    let server = world.serve(&["--gated", "hf_token"]);
-    read(&world, &server, &["facts", "hf://datasets/o/t"]).ends(3).complains("restricted");
 }
 
 #[test]
-fn flags_of_other_data_are_refused_before_anything_is_downloaded() {
+fn faults_that_no_further_try_helps_are_reported() {
+    let world = world();
+    for (flags, command, text) in [
+        (&["--server-error", "0"][..], "facts", "the server answers 503"),
+        (&["--gated", "hf_token"], "facts", "restricted"),
+        (&["--ignore-range"], "cp", "does not answer ranges"),
+        (&["--etag-changes"], "cp", "it changed while it was read"),
+        (&["--wrong-bytes", "0"], "cp", "does not have the checksum that the hub lists"),
+    ] {
+        let server = world.serve(flags);
+        let words = [command, "hf://datasets/o/w/shard_0.tar", "copy"];
+        let ran = read(&world, &server, if command == "cp" { &words } else { &words[..2] }).ends(3);
+        assert!(ran.err.contains(text) && !world.sandbox.has("copy"), "{flags:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn flags_of_other_data_are_refused_by_the_kind_of_the_data() {
     let world = world();
     let server = world.serve(&[]);
     for words in [
         &["info", "--sequence-length", "8"][..],
         &["lint", "--decode"],
-        &["verify", "--tokenizer", "missing.json"],
         &["verify", "--source", "a.jsonl"],
         &["browse", "--sequence-length", "8"],
     ] {
+        let wanted = world.run(&server.address, &[words, &["served/o/t"]].concat());
         let ran = read(&world, &server, &[words, &["hf://datasets/o/t"]].concat());
-        ran.ends(2).complains(&format!("{} is not for data sets of the hub", words[1]));
+        assert_eq!((ran.code, ran.err.replace("hf://datasets/", "served/")), (wanted.code, wanted.err), "{words:?}");
     }
-    assert!(server.requests().is_empty());
+    assert_eq!(server.data_requests(), 0);
 }

@@ -10,21 +10,33 @@ fn start(house: &House, endpoint: &str, arguments: &[&str]) -> Story {
     start.variable("GRISTMILL_HTTP_PAUSE_MS", "100").run()
 }
 
-/// Opens the home screen, and types an address into its filter.
+/// Opens the home screen, types an address into its filter, and lists it.
 fn open(house: &House, endpoint: &str, address: &str) -> Story {
     let mut story = start(house, endpoint, &[]);
     story.wait_for("coco/").keys("/").wait_for("Esc back").type_text(address);
-    story.wait_for("Enter downloads this data set of the hub").keys("enter");
+    story.wait_for("Enter lists this folder of a store").keys("enter");
     story
 }
 
 #[test]
-fn an_address_in_the_filter_is_downloaded_and_browsed() {
-    let (world, house) = (World::new(), House::furnished());
+fn an_address_in_the_filter_is_listed_and_browsed() {
+    let (world, house) = (super::read::world(), House::furnished());
     let server = world.serve(&["--cut", "1"]);
-    let mut story = open(&house, &server.address, "hf://datasets/o/n/data/small.jsonl");
-    story.wait_for("browse").wait_for("small.jsonl").wait_for("text");
-    story.keys("esc").wait_for("coco/").keys("q");
+    let mut story = open(&house, &server.address, "hf://o/one");
+    story.wait_for("hf://datasets/o/one").wait_for("data/").keys("right").wait_for("all.jsonl").keys("left");
+    // Above the data set is the folder that was listed before.
+    story.wait_for("data/").keys("left").wait_for("coco/");
+    story.keys("/").wait_for("Esc back").type_text("hf://datasets/o/w").keys("enter").wait_for("shard_0.tar");
+    story
+        .wait_for("2 shards")
+        .keys("p")
+        .wait_for("nothing can be written there")
+        .keys("enter")
+        .wait_for("browse ▸ w")
+        .wait_for("0_00")
+        .keys("esc")
+        .wait_for("shard_0.tar")
+        .keys("q");
     assert_eq!(story.exit_code(), 0);
 }
 
@@ -33,18 +45,24 @@ fn browse_of_an_address_opens_the_browser_with_its_name() {
     let (world, house) = (super::read::world(), House::furnished());
     let server = world.serve(&[]);
     let mut story = start(&house, &server.address, &["browse", "hf://datasets/o/t"]);
-    story.wait_for("browse ▸ o/t").wait_for("58 samples").keys("q");
+    story.wait_for("browse ▸ t").wait_for("58 samples").keys("q");
     assert_eq!(story.exit_code(), 0);
 }
 
 #[test]
-fn a_download_that_fails_shows_the_reason_and_a_slow_one_is_stopped() {
+fn an_address_that_cannot_be_listed_shows_the_reason() {
     let (world, house) = (World::new(), House::furnished());
-    let server = world.serve(&["--rate", "20000"]);
+    let server = world.serve(&[]);
     let mut story = open(&house, &server.address, "hf://datasets/o/n@v9");
-    story.wait_for("no revision v9").keys("esc").wait_gone("no revision v9").wait_for("coco/");
-    story.keys("/").wait_for("Esc back").type_text("hf://datasets/o/n").wait_for("Enter downloads").keys("enter");
-    story.wait_for("downloading: ").wait_for("of 2 files").wait_for("Esc stop");
-    story.keys("esc").wait_gone("downloading").wait_for("coco/").keys("q");
+    story.wait_for("no revision v9").keys("left").wait_for("coco/").keys("q");
+    assert_eq!(story.exit_code(), 0);
+}
+
+#[test]
+fn the_form_of_pack_reads_the_files_of_an_address() {
+    let (world, house) = (super::read::world(), House::furnished());
+    let server = world.serve(&[]);
+    let mut story = start(&house, &server.address, &["pack", "hf://datasets/o/one"]);
+    story.wait_for("pack ▸ one").wait_for("data/all.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);
 }

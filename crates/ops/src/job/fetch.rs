@@ -1,12 +1,10 @@
 //! Inputs that are data sets of the hub: they are downloaded into its cache before they are read.
 
-use super::task::{Task, TaskContext};
-use gristmill_core::{Failure, Outcome, Problem, RunOptions};
+use super::task::TaskContext;
+use gristmill_core::{Failure, Outcome};
 use gristmill_data::source::documents::{HubSnapshot, InputRules, Selection};
-use gristmill_storage::fs::RealFs;
 use gristmill_storage::remote::is_hub_url;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Which inputs are read, and how.
 #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "without the feature addresses are refused"))]
@@ -46,39 +44,6 @@ pub(crate) fn fetch(request: &FetchRequest<'_>, context: &TaskContext) -> Outcom
     fetch_all(request, &inputs, context)
 }
 
-/// The files with documents of a data set of the hub, in the cache.
-#[derive(Clone, Debug)]
-pub struct LocalCopy {
-    /// The folder that has them, or the file if there is only one.
-    pub path: PathBuf,
-    /// The folder with the files of the address.
-    pub folder: PathBuf,
-    /// The address of that folder.
-    pub address: String,
-    /// Problems of the download.
-    pub problems: Vec<Problem>,
-}
-
-/// Starts the download of the files with documents of an address, those of all splits and subsets.
-///
-/// # Errors
-/// A thread cannot be started. The task fails like [`pack`](crate::tokens::pack) of the address.
-pub fn start(address: String, options: RunOptions) -> Outcome<Task<LocalCopy>> {
-    Task::start("fetch", options, Arc::new(RealFs), move |context| {
-        let selection = Selection { reads_tables: true, all_splits: true, ..Selection::default() };
-        let (inputs, rules) = (&[PathBuf::from(&address)], &[&InputRules::JSON_LINES]);
-        let snapshots = fetch(&FetchRequest { inputs, selection, rules, byte_cost: 0.0 }, context)?;
-        let Some(snapshot) = snapshots.into_iter().next() else {
-            return Err(Failure::internal("downloading", "it is not an address"));
-        };
-        let path = match snapshot.chosen(selection, &InputRules::JSON_LINES)?.as_slice() {
-            [file] => snapshot.folder.join(file),
-            _ => snapshot.folder.clone(),
-        };
-        Ok(LocalCopy { path, folder: snapshot.folder, address: snapshot.address, problems: context.problems.to_vec() })
-    })
-}
-
 #[cfg(not(feature = "remote"))]
 fn fetch_all(_: &FetchRequest<'_>, inputs: &[&str], _: &TaskContext) -> Outcome<Vec<HubSnapshot>> {
     use gristmill_core::Subject;
@@ -96,9 +61,9 @@ mod hub {
     use crate::job::overall::Forecast;
     use crate::job::Phase;
     use gristmill_core::text::{bytes, count};
-    use gristmill_core::{Problem, ProblemKind, ProblemSink as _, Subject};
+    use gristmill_core::{ProblemSink as _, Subject};
     use gristmill_storage::read::read_whole;
-    use gristmill_storage::remote::{is_partial, Hub, HubSettings, RepositoryFile, RepositoryUrl, Revision, Transfer};
+    use gristmill_storage::remote::{Hub, HubSettings, RepositoryFile, RepositoryUrl, Revision, Transfer};
     use std::collections::HashSet;
 
     /// Name of this step in errors.
@@ -157,7 +122,8 @@ mod hub {
         context.problems.rename_folder(folder.to_string_lossy(), address.trim_end_matches('/'));
         snapshot.address = url.of_file(&base).trim_end_matches('/').to_owned();
         snapshot.folder = if base.is_empty() { folder } else { folder.join(base) };
-        report_losses(input, &revision, &files, context)?;
+        let mut losses = revision.losses(input, files.iter()).into_iter();
+        losses.try_for_each(|problem| context.problems.report(problem))?;
         Ok(snapshot)
     }
 
@@ -205,27 +171,6 @@ mod hub {
 
     fn relative<'p>(path: &'p str, base: &str) -> &'p str {
         path.strip_prefix(base).map_or(path, |rest| rest.strip_prefix('/').unwrap_or(rest))
-    }
-
-    /// Reports that the files are not, or may not be, all of the data set.
-    fn report_losses(input: &str, revision: &Revision, files: &[RepositoryFile], context: &TaskContext) -> Outcome<()> {
-        let report = |message: &str, hint: &str| {
-            let problem = Problem::problem(ProblemKind::MissingFile, Subject::path(input), message);
-            context.problems.report(problem.with_hint(hint))
-        };
-        if !revision.is_whole {
-            report(
-                "offline, only the files in the cache are read, and the data set may have more",
-                "run once without HF_HUB_OFFLINE",
-            )?;
-        }
-        match files.iter().any(|file| is_partial(&file.path)) {
-            true => report(
-                "the converted data are a part of the data set: the hub converts the first gigabytes of a split",
-                "name the original files of the data set, if gristmill reads them",
-            ),
-            false => Ok(()),
-        }
     }
 
     fn no_data(hub: &Hub<'_>, selection: Selection<'_>, url: &RepositoryUrl, context: &TaskContext) -> Failure {

@@ -6,7 +6,7 @@ pub mod count;
 pub mod dedup;
 pub(crate) mod exclusive_output;
 pub mod export;
-pub mod fetch;
+pub(crate) mod fetch;
 pub mod files_report;
 mod in_order;
 pub mod index;

@@ -11,6 +11,7 @@ use gristmill_core::{ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemS
 use gristmill_data::formats::forager::INDEX_FOLDER;
 use gristmill_data::source::documents::{list_jsonl, Selection};
 use gristmill_storage::files;
+use gristmill_storage::location::is_read_only;
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
 use std::path::PathBuf;
@@ -194,6 +195,10 @@ impl Operation for Index {
         if plan.index_path.is_some() && !is_single(plan) {
             let hint = "without it each index is next to its file";
             refuse("--index-path", "it names one index, and there may be several files", hint);
+        }
+        if plan.index_path.is_none() && plan.paths.iter().any(|path| is_read_only(path)) {
+            let hint = "--index-path names another place, of a single file; or copy the data first, with gristmill cp";
+            refuse("PATH", "the index is made next to it, in a place that cannot be written", hint);
         }
         if plan.skip_bad_lines && plan.compat {
             refuse("--skip-bad-lines", "the reference program, which --compat follows, refuses such files", "");

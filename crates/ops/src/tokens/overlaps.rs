@@ -19,7 +19,7 @@ pub(crate) fn overlaps(plan: &PackPlan) -> Vec<Problem> {
     for input in &plan.inputs {
         let path = settled(Path::new(input));
         for (flag, place) in &written {
-            if files::is_file(&path) && *place == path {
+            if *place == path && files::is_file(&path) {
                 let subject = Subject::field(*flag);
                 found.push(Problem::refusal(ProblemKind::BadName, subject, format!("{input} is an input")));
             }

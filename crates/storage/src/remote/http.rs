@@ -1,7 +1,8 @@
 //! Requests: redirects, the token, time limits, and which answers are worth another try.
 
+use super::hf::HubSettings;
 use super::retry::{Check, RetryPolicy, Setback};
-use super::settings::{HubSettings, Secret};
+use super::secret::Secret;
 use super::tls;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Subject};
@@ -50,7 +51,7 @@ impl HttpRequest {
 }
 
 /// An answer by which a request is refused.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) status: u16,
     /// The hub's name of the reason; may be empty.
@@ -60,12 +61,16 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    pub(super) fn of(response: &Response) -> Self {
+    pub(super) fn of(status: u16, headers: &HeaderMap) -> Self {
         let text = |name: &str| {
-            let value = response.headers().get(name).map(|value| String::from_utf8_lossy(value.as_bytes()));
+            let value = headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()));
             value.unwrap_or_default().chars().take(MAX_MESSAGE_CHARS).collect()
         };
-        Self { status: response.status().as_u16(), code: text("x-error-code"), message: text("x-error-message") }
+        Self { status, code: text("x-error-code"), message: text("x-error-message") }
+    }
+
+    pub(super) fn of_response(response: &Response) -> Self {
+        Self::of(response.status().as_u16(), response.headers())
     }
 
     /// Returns the refusal of a path that a list does not have.
@@ -117,11 +122,6 @@ impl HttpClient {
         url.origin() == self.endpoint.origin()
     }
 
-    /// Whether requests carry a token.
-    pub(super) fn has_token(&self) -> bool {
-        self.token.is_some()
-    }
-
     pub(super) fn retry_policy(&self) -> RetryPolicy {
         RetryPolicy::new(self.base_pause)
     }
@@ -164,7 +164,7 @@ impl HttpClient {
         loop {
             check()?;
             let setback = match self.send(request)? {
-                Ok(response) if !response.status().is_success() => return Ok(Err(Refusal::of(&response))),
+                Ok(response) if !response.status().is_success() => return Ok(Err(Refusal::of_response(&response))),
                 Ok(response) => match read_answer(response)? {
                     Ok(answer) => return Ok(Ok(answer)),
                     Err(setback) => setback,
@@ -248,7 +248,7 @@ fn is_temporary(status: StatusCode) -> bool {
 }
 
 fn busy(response: &Response) -> String {
-    let why = Refusal { message: String::new(), ..Refusal::of(response) }.why();
+    let why = Refusal { message: String::new(), ..Refusal::of_response(response) }.why();
     match response.status() {
         StatusCode::TOO_MANY_REQUESTS => why + " (too many requests)",
         _ => why,
@@ -256,7 +256,7 @@ fn busy(response: &Response) -> String {
 }
 
 /// Returns the time that a busy server asks to wait: `Retry-After` in seconds, or `t` of `RateLimit`.
-fn asked_pause(headers: &HeaderMap) -> Option<Duration> {
+pub(super) fn asked_pause(headers: &HeaderMap) -> Option<Duration> {
     let seconds = |text: &str| text.trim().parse().ok().map(Duration::from_secs);
     let after = headers.get(RETRY_AFTER).and_then(|value| seconds(value.to_str().ok()?));
     let limit = || {

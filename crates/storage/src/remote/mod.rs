@@ -8,25 +8,14 @@ pub(crate) mod az;
 #[cfg(feature = "remote")]
 mod blocks;
 #[cfg(feature = "remote")]
-mod cache;
-#[cfg(feature = "remote")]
 mod dates;
-#[cfg(feature = "remote")]
-mod digest;
-#[cfg(feature = "remote")]
-mod download;
 #[cfg(feature = "remote")]
 mod environment;
 #[cfg(feature = "remote")]
-mod file;
-#[cfg(feature = "remote")]
 pub(crate) mod gs;
+pub(crate) mod hf;
 #[cfg(feature = "remote")]
 mod http;
-#[cfg(feature = "remote")]
-mod hub;
-#[cfg(feature = "remote")]
-mod listing;
 #[cfg(feature = "remote")]
 pub(crate) mod msc;
 #[cfg(feature = "remote")]
@@ -36,7 +25,7 @@ mod retry;
 #[cfg(feature = "remote")]
 pub(crate) mod s3;
 #[cfg(feature = "remote")]
-mod settings;
+mod secret;
 #[cfg(feature = "remote")]
 mod store_settings;
 #[cfg(test)]
@@ -44,20 +33,13 @@ mod store_settings;
 mod tests;
 #[cfg(feature = "remote")]
 mod tls;
-mod url;
 #[cfg(feature = "remote")]
 mod version;
 #[cfg(feature = "remote")]
 pub(crate) mod web;
 
+pub use hf::{address_of, is_hub_url, RepositoryKind, RepositoryUrl};
 #[cfg(feature = "remote")]
-pub use digest::Digest;
-#[cfg(feature = "remote")]
-pub use file::RepositoryFile;
-#[cfg(feature = "remote")]
-pub use hub::{is_partial, Hub, Revision, Transfer};
-#[cfg(feature = "remote")]
-pub use settings::HubSettings;
+pub use hf::{Digest, Hub, HubSettings, RepositoryFile, Revision, Transfer};
 #[cfg(feature = "remote")]
 pub use store_settings::{set_remote_settings, NewObjects, RemoteSettings};
-pub use url::{address_of, dataset_of, is_hub_url, RepositoryKind, RepositoryUrl};

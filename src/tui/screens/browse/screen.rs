@@ -26,7 +26,6 @@ use gristmill_data::preview::cells::Depth;
 use gristmill_data::preview::ReadFrom;
 use gristmill_ops::engine::browse::{Catalog, Marks, ProblemList, SampleAt, SampleFilter, TokenView};
 use gristmill_storage::location::is_remote;
-use gristmill_storage::remote::dataset_of;
 use ratatui::layout::Rect;
 use ratatui::Frame;
 use std::cell::{Cell, RefCell};
@@ -442,8 +441,7 @@ impl BrowseScreen {
 
     fn name(&self) -> String {
         let path = &self.path;
-        let file_name = || path.file_name().map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy());
-        dataset_of(path).unwrap_or_else(|| file_name().into_owned())
+        path.file_name().map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy()).into_owned()
     }
 }
 

@@ -14,6 +14,7 @@ use gristmill_data::source::documents::is_written_back;
 use gristmill_ops::engine::nanosets::mixture::{Member, MixtureIndexPlan};
 use gristmill_ops::operations;
 use gristmill_ops::operations::{erase, MixIndex, Plan as _};
+use gristmill_storage::location::is_read_only;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -62,6 +63,11 @@ impl Home {
             Action::Resume => why_not_resume(seen),
             Action::Info => None,
             _ if seen.is_begun => Some("nothing of it is there yet".into()),
+            Action::Prepare | Action::Dedup | Action::Media | Action::Splits | Action::Mix
+                if is_read_only(&entry.path) =>
+            {
+                Some("nothing can be written there: gristmill cp copies it".into())
+            }
             Action::Prepare => why_not_prepare(seen),
             Action::Browse => why_not_browse(seen),
             Action::Pack => why_not_pack(entry, seen),
@@ -86,6 +92,7 @@ impl Home {
             },
             // A prepared data set is browsed; p prepares it again.
             Some(seen) if seen.is_ready_to_browse() => self.browse(path),
+            Some(seen) if seen.can_prepare() && is_read_only(&path) => self.browse(path),
             Some(seen) if seen.can_prepare() && is_folder => vec![Effect::OpenPath(path)],
             Some(seen) if is_shard(seen) => {
                 let key = |action| self.env.key(Context::Home, action);

@@ -7,7 +7,6 @@ use crate::tui::screen::Ui;
 use crate::tui::widgets::{draw_table, panel, text, Align, Cell, Column};
 use gristmill_core::text::bytes;
 use gristmill_storage::location::is_remote;
-use gristmill_storage::remote::is_hub_url;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -74,14 +73,6 @@ impl Home {
         match &self.entries {
             None => return say(frame, "reading", ui.theme.muted),
             Some(Err(reason)) => return say(frame, reason, ui.theme.error),
-            Some(Ok(_)) if is_hub_url(self.filter.value()) => {
-                let key = ui.key(Context::HomeFilter, Action::Accept);
-                return say(
-                    frame,
-                    &format!("{key} downloads this data set of the hub, and browses it"),
-                    ui.theme.muted,
-                );
-            }
             Some(Ok(_)) if is_remote(Path::new(self.filter.value().trim())) => {
                 let key = ui.key(Context::HomeFilter, Action::Accept);
                 return say(frame, &format!("{key} lists this folder of a store"), ui.theme.muted);

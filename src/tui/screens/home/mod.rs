@@ -19,13 +19,11 @@ pub use summary::Mixture;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::recent;
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
-use crate::tui::screens::fetch;
 use crate::tui::widgets::{Gesture, ListState, Places, TextField};
 use crate::tui::work::{Latest, Stream};
 use gristmill_ops::job::unfinished;
 use gristmill_storage::files;
-use gristmill_storage::location::{is_bucket, is_remote, is_store_root, store_root, RemoteUrl};
-use gristmill_storage::remote::is_hub_url;
+use gristmill_storage::location::{bucket_list, is_remote, RemoteUrl};
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::crossterm::event::MouseEvent;
@@ -234,12 +232,12 @@ impl Home {
             return self.go(PaneContent::Folder(dir), None);
         }
         let here = self.folder().to_owned();
-        if is_store_root(&here) {
-            // Above a store is the folder that was listed before.
-            let local = self.local.clone();
-            self.go(PaneContent::Folder(local), None);
-        } else if let Some(store) = store_root(&here).filter(|_| is_bucket(&here)) {
-            self.go(PaneContent::Folder(store), Some(here));
+        if files::is_store_root(&here) {
+            match bucket_list(&here).filter(|buckets| *buckets != here) {
+                Some(buckets) => self.go(PaneContent::Folder(buckets), Some(here)),
+                // Above a store is the folder that was listed before.
+                None => self.go(PaneContent::Folder(self.local.clone()), None),
+            }
         } else if let Some(parent) = here.parent() {
             self.go(PaneContent::Folder(parent.to_owned()), Some(here.clone()));
         }
@@ -298,11 +296,6 @@ impl Home {
             Action::Accept => {
                 self.focus = Focus::List;
                 let address = self.filter.value().trim().to_owned();
-                if is_hub_url(&address) {
-                    self.filter.clear();
-                    self.typed(true);
-                    return vec![Effect::Push(fetch::open(address, &self.env))];
-                }
                 if let Some(url) = RemoteUrl::parse(Path::new(&address)) {
                     let checked = match url.bucket.is_empty() {
                         true => Ok(address.clone()),

@@ -16,7 +16,6 @@ use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, ProblemKind, S
 use gristmill_pycompat::natural_order;
 use gristmill_storage::files;
 use gristmill_storage::read::{open_read, read_whole};
-use gristmill_storage::remote::is_hub_url;
 use gristmill_storage::run_folder::is_beside_output;
 use gristmill_storage::walk::{self, WalkEntry, WalkError};
 use split_files::{list_splits, several_splits};
@@ -92,6 +91,11 @@ impl<'a> Selection<'a> {
             snapshots: &[],
         }
     }
+
+    /// Returns the data set of the hub that was downloaded for an input.
+    pub(super) fn snapshot_of(&self, input: &Path) -> Option<&'a HubSnapshot> {
+        self.snapshots.iter().find(|snapshot| Path::new(&snapshot.input) == input)
+    }
 }
 
 /// Finds the files that `inputs` denote: files themselves, and the selected files in folders. With a file of paths the only input is a
@@ -127,9 +131,8 @@ pub fn list(
     let mut ends = Vec::with_capacity(inputs.len());
     for input in inputs {
         cancel.check()?;
-        if let Some(address) = input.to_str().filter(|text| is_hub_url(text)) {
-            let snapshot = selection.snapshots.iter().find(|snapshot| snapshot.input == address);
-            snapshot.ok_or_else(|| not_downloaded(input))?.list(selection, rules, &mut listing)?;
+        if let Some(snapshot) = selection.snapshot_of(input) {
+            snapshot.list(selection, rules, &mut listing)?;
             ends.push(listing.files.len());
             continue;
         }

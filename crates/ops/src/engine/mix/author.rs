@@ -341,13 +341,15 @@ fn unknown_to_loader(url: &RemoteUrl<'_>) -> Failure {
     if bucket.is_empty() {
         return usage("it has no bucket").on(Subject::path(url.to_path())).with_hint(format!("{scheme}://BUCKET/KEY"));
     }
-    let hint = format!(
+    let unknown = usage(format!("the loader does not know '{scheme}://', only msc:// and local paths"));
+    let unknown = unknown.on(Subject::path(url.to_path()));
+    if !url.scheme.is_writable {
+        return unknown.with_hint("copy it with gristmill cp, to a disk or a store, and name the copy");
+    }
+    unknown.with_hint(format!(
         "write --output {scheme}://{bucket}/NAME.yaml, to which members of the bucket are relative; or name it msc://PROFILE/{key}, with a \
          profile of multi-storage-client that has `base_path: {bucket}`"
-    );
-    usage(format!("the loader does not know '{scheme}://', only msc:// and local paths"))
-        .on(Subject::path(url.to_path()))
-        .with_hint(hint)
+    ))
 }
 
 /// Returns those of train, val and test that every member with splits has; train alone if none has splits.

@@ -2,7 +2,7 @@
 
 use super::super::environment::Environment;
 use super::super::s3::{encode, Keys};
-use super::super::settings::Secret;
+use super::super::secret::Secret;
 use super::super::store_settings::RemoteSettings;
 use super::address::split_host;
 use super::connection::ConnectionString;

@@ -1,6 +1,6 @@
 //! Connection strings of accounts: `AccountName=…;AccountKey=…;EndpointSuffix=core.windows.net`.
 
-use super::super::settings::Secret;
+use super::super::secret::Secret;
 
 /// The account of the emulators, and its key, which is the same everywhere.
 const EMULATOR_ACCOUNT: &str = "devstoreaccount1";

@@ -92,7 +92,7 @@ fn hmac_of(keys: &Keys, text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::settings::Secret;
+    use super::super::super::secret::Secret;
     use super::*;
 
     /// The examples of the reference of Azure Storage, "Authorize with Shared Key". It has no key for them, so the texts are compared.

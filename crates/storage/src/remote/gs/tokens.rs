@@ -4,7 +4,7 @@ use super::super::environment::{Environment, MAX_FILE_BYTES};
 use super::super::http::is_safe;
 use super::super::network::{Network, MAX_SMALL_ANSWER_BYTES};
 use super::super::s3::{encode, FindKeys, Keys, KeysFuture};
-use super::super::settings::Secret;
+use super::super::secret::Secret;
 use crate::local_file::read_local;
 use base64::prelude::{Engine as _, BASE64_URL_SAFE_NO_PAD};
 use gristmill_core::{Failure, Outcome, Subject};

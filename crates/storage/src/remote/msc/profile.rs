@@ -6,7 +6,7 @@ use super::super::environment::Environment;
 use super::super::gs::{self, GoogleCredentials, GoogleProfile};
 use super::super::network::Network;
 use super::super::s3::{self, GivenKeys, Keys, S3Context, S3Settings};
-use super::super::settings::Secret;
+use super::super::secret::Secret;
 use super::super::store_settings::RemoteSettings;
 use super::config::{refuse, RawProfile};
 use gristmill_core::{Failure, Outcome};

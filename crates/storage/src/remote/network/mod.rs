@@ -12,7 +12,7 @@ mod speed;
 mod tests;
 
 use super::super::traffic::{count_received, count_sent, CountedRequest};
-use super::http::{certificate_error, host, setback_of};
+use super::http::{asked_pause, certificate_error, host, setback_of};
 use super::retry::Setback;
 use super::store_settings::remote_settings;
 use super::tls;
@@ -22,7 +22,7 @@ use gristmill_core::text::display_safe;
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 pub(super) use patience::Patience;
 pub(super) use ranges::{Answer, RangeCall, RangeResult, MAX_ANSWER_BYTES};
-use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Request, Response, Url};
 pub(super) use speed::bytes_worth_a_jump;
@@ -314,10 +314,4 @@ fn untrusted(error: &rustls::CertificateError, url: &Url) -> Failure {
     Failure::environment(WHAT, format!("the certificate of {} is not trusted: {reason}", host(url)))
         .on(Subject::path(host(url)))
         .with_hint("AWS_CA_BUNDLE or SSL_CERT_FILE names a file with the certificates to trust")
-}
-
-/// Returns the pause that `Retry-After` asks for.
-fn asked_pause(headers: &HeaderMap) -> Option<Duration> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?;
-    text.trim().parse().ok().map(Duration::from_secs)
 }

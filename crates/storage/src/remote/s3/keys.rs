@@ -1,6 +1,6 @@
 //! Keys that requests are signed with, and their renewal.
 
-use super::super::settings::Secret;
+use super::super::secret::Secret;
 use gristmill_core::Outcome;
 use std::future::Future;
 use std::path::PathBuf;

@@ -102,7 +102,7 @@ fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::settings::Secret;
+    use super::super::super::secret::Secret;
     use super::*;
     use std::time::{Duration, UNIX_EPOCH};
 

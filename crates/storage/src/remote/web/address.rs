@@ -2,7 +2,7 @@
 //! without its query.
 
 use super::super::super::location::is_plain_key;
-use super::super::settings::Secret;
+use super::super::secret::Secret;
 use gristmill_core::{Failure, Outcome, Subject};
 use reqwest::Url;
 use std::collections::HashMap;

@@ -1,12 +1,12 @@
 //! Requests for ranges of a file: redirects, further tries, and what does not fit.
 
-use super::super::http::{redirect_of, MAX_REDIRECTS};
+use super::super::http::{self, redirect_of, MAX_REDIRECTS};
 use super::super::network::{Answer, Network, RangeCall, RangeResult};
 use super::super::retry::Setback;
+use super::super::secret::Secret;
 use super::super::version::plain_etag;
-use super::address::url_of;
-use gristmill_core::{Outcome, Subject};
-use reqwest::header::{HeaderMap, HeaderValue, ACCEPT_ENCODING, ETAG, LAST_MODIFIED, RANGE};
+use gristmill_core::{Failure, Outcome, Subject};
+use reqwest::header::{HeaderMap, HeaderValue, ACCEPT_ENCODING, AUTHORIZATION, ETAG, LAST_MODIFIED, RANGE};
 use reqwest::{Method, Request, Url};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,11 +15,41 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Maximum number of addresses whose redirects are known.
 const MAX_TARGETS: usize = 10_000;
 
+/// A file of a web server: how it is asked for, and what is said about it.
+pub(in crate::remote) struct WebFile {
+    /// What messages and the log call it.
+    pub(in crate::remote) name: String,
+    /// Address that is asked first.
+    pub(in crate::remote) url: Url,
+    /// Sent with requests to the origin of that address, and to no other.
+    pub(in crate::remote) token: Option<Secret>,
+    /// Checksum of the content. A redirect that states another one is not followed.
+    pub(in crate::remote) checksum: Option<String>,
+    /// Returns what the headers of an answer distinguish versions by.
+    pub(in crate::remote) version_of: fn(&HeaderMap) -> String,
+    /// Returns the failure that states a refusal.
+    pub(in crate::remote) explain: Box<dyn Fn(&Refusal) -> Failure + Send + Sync>,
+}
+
+impl WebFile {
+    fn is_own(&self, url: &Url) -> bool {
+        url.origin() == self.url.origin()
+    }
+
+    /// Whether a redirect is to other content.
+    fn is_other(&self, headers: &HeaderMap) -> bool {
+        let linked = headers.get("x-linked-etag").and_then(|value| value.to_str().ok());
+        linked.zip(self.checksum.as_deref()).is_some_and(|(linked, checksum)| plain_etag(linked) != checksum)
+    }
+}
+
 /// Why the bytes of a file are not read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::remote) enum Refusal {
     /// The server answers with another status than success.
-    Status(u16),
+    Status(http::Refusal),
+    /// The server that it redirects to does.
+    Target(u16),
     /// It answers with the whole file, whatever is asked for.
     NoRanges,
     /// It answers with another range.
@@ -31,9 +61,16 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
+    fn status(&self) -> Option<u16> {
+        match self {
+            Self::Status(http::Refusal { status, .. }) | Self::Target(status) => Some(*status),
+            _ => None,
+        }
+    }
+
     /// Whether there is no such file.
-    pub(super) fn is_missing(self) -> bool {
-        matches!(self, Self::Status(404 | 410))
+    pub(in crate::remote) fn is_missing(&self) -> bool {
+        matches!(self.status(), Some(404 | 410))
     }
 }
 
@@ -45,14 +82,14 @@ enum Attempt {
 }
 
 /// Sends the requests to web servers.
-pub(super) struct WebClient {
+pub(in crate::remote) struct WebClient {
     pub(super) network: Arc<Network>,
     /// Where an address redirects to. A new range does not ask for it again.
     targets: Mutex<HashMap<String, Url>>,
 }
 
 impl WebClient {
-    pub(super) fn new(network: Arc<Network>) -> Self {
+    pub(in crate::remote) fn new(network: Arc<Network>) -> Self {
         Self { network, targets: Mutex::default() }
     }
 
@@ -63,43 +100,43 @@ impl WebClient {
     /// Gets a range of a file until it is complete, or refused for good. `version`: the one that the file has to have.
     pub(super) async fn get(
         &self,
-        address: &str,
+        file: &WebFile,
         range: Range<u64>,
         version: Option<&str>,
     ) -> Outcome<Result<Answer, Refusal>> {
-        let origin = url_of(address)?;
-        let call = RangeCall { range: &range, version, version_of };
-        let mut patience = self.network.patience(&origin);
+        let address = file.url.as_str();
+        let call = RangeCall { range: &range, version, version_of: file.version_of };
+        let mut patience = self.network.patience(&file.url);
         let mut answer = Answer::default();
         loop {
             let before = answer.body.len();
             let target = self.targets().get(address).cloned();
-            let url = target.clone().unwrap_or_else(|| origin.clone());
-            let attempt = self.attempt(address, url, &call, &mut answer).await?;
+            let url = target.clone().unwrap_or_else(|| file.url.clone());
+            let attempt = self.attempt(file, url, &call, &mut answer).await?;
             if target.is_some() && !matches!(attempt, Attempt::Complete(_)) {
                 // What an address redirects to may be valid for some time only.
                 self.targets().remove(address);
             }
             let setback = match attempt {
                 Attempt::Complete(url) => {
-                    self.remember_target(address, &origin, url);
+                    self.remember_target(&file.url, url);
                     return Ok(Ok(answer));
                 }
                 Attempt::Setback(setback) => setback,
-                Attempt::Refused(Refusal::Status(status)) if is_temporary(status) => {
-                    Setback::new(format!("the server answers {status}"))
-                }
-                Attempt::Refused(_) if target.is_some() => continue,
-                Attempt::Refused(refusal) => return Ok(Err(refusal)),
+                Attempt::Refused(refusal) => match refusal.status().filter(|status| is_temporary(*status)) {
+                    Some(status) => Setback::new(format!("the server answers {status}")),
+                    None if target.is_some() => continue,
+                    None => return Ok(Err(refusal)),
+                },
             };
             if answer.body.len() > before {
                 patience.reset();
             }
-            patience.wait(&setback).await.map_err(|failure| failure.on(Subject::path(address)))?;
+            patience.wait(&setback).await.map_err(|failure| failure.on(Subject::path(&file.name)))?;
         }
     }
 
-    fn remember_target(&self, address: &str, origin: &Url, url: Url) {
+    fn remember_target(&self, origin: &Url, url: Url) {
         let mut targets = self.targets();
         if url == *origin {
             return;
@@ -107,13 +144,13 @@ impl WebClient {
         if targets.len() >= MAX_TARGETS {
             targets.clear();
         }
-        targets.insert(address.to_owned(), url);
+        targets.insert(origin.to_string(), url);
     }
 
     /// Sends a request once, follows its redirects, and reads the answer after what earlier answers brought of it.
     async fn attempt(
         &self,
-        address: &str,
+        file: &WebFile,
         mut url: Url,
         call: &RangeCall<'_>,
         answer: &mut Answer,
@@ -123,12 +160,20 @@ impl WebClient {
             let headers = request.headers_mut();
             headers.extend(HeaderValue::from_str(&answer.missing_range(call.range)).map(|range| (RANGE, range)));
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-            let mut reply = match self.network.send(self.network.client(false), request, address).await? {
+            let token = file.token.as_ref().filter(|_| file.is_own(&url));
+            if let Some(mut token) =
+                token.and_then(|token| HeaderValue::from_str(&format!("Bearer {}", token.reveal())).ok())
+            {
+                token.set_sensitive(true);
+                headers.insert(AUTHORIZATION, token);
+            }
+            let mut reply = match self.network.send(self.network.client(false), request, &file.name).await? {
                 Ok(reply) => reply,
                 Err(setback) => return Ok(Attempt::Setback(setback)),
             };
             match redirect_of(&url, reply.status(), reply.headers()) {
                 Ok(None) => {}
+                Ok(Some(_)) if file.is_other(reply.headers()) => return Ok(Attempt::Refused(Refusal::OtherVersion)),
                 Ok(Some(next)) => {
                     url = next;
                     continue;
@@ -137,11 +182,14 @@ impl WebClient {
             }
             let is_empty = reply.status() == 416 && reply.header("content-range") == Some("bytes */0");
             if is_empty && call.range.start == 0 && answer.body.is_empty() {
-                (answer.headers, answer.version) = (reply.headers().clone(), version_of(reply.headers()));
+                (answer.headers, answer.version) = (reply.headers().clone(), (call.version_of)(reply.headers()));
                 return Ok(Attempt::Complete(url));
             }
             if !(200..300).contains(&reply.status()) {
-                return Ok(Attempt::Refused(Refusal::Status(reply.status())));
+                return Ok(Attempt::Refused(match file.is_own(&url) {
+                    true => Refusal::Status(http::Refusal::of(reply.status(), reply.headers())),
+                    false => Refusal::Target(reply.status()),
+                }));
             }
             return Ok(match answer.read_range(call, &mut reply).await {
                 RangeResult::Complete => Attempt::Complete(url),
@@ -158,10 +206,13 @@ impl WebClient {
 /// Returns what the versions of a file are distinguished by: a strong tag, else the time; the size is compared with it.
 pub(super) fn version_of(headers: &HeaderMap) -> String {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    match text(ETAG).filter(|tag| !tag.trim().starts_with("W/")) {
-        Some(tag) => plain_etag(tag).to_owned(),
-        None => text(LAST_MODIFIED).unwrap_or_default().to_owned(),
-    }
+    strong_etag(headers).unwrap_or_else(|| text(LAST_MODIFIED).unwrap_or_default().to_owned())
+}
+
+/// Returns the tag of an answer that identifies its bytes.
+pub(in crate::remote) fn strong_etag(headers: &HeaderMap) -> Option<String> {
+    let tag = headers.get(ETAG)?.to_str().ok()?.trim();
+    (!tag.starts_with("W/")).then(|| plain_etag(tag).to_owned())
 }
 
 fn is_temporary(status: u16) -> bool {

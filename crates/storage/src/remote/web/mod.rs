@@ -10,12 +10,13 @@ mod tests;
 
 use super::super::files::FileInfo;
 use super::super::location::RemoteUrl;
-use super::super::store::{schemes_text, Condition, Content, RangeRead, Scheme, Store, TakeEntry};
+use super::super::store::{read_only, Condition, Content, RangeRead, Scheme, Store, TakeEntry};
 use super::blocks::{BlockReader, CancelFetch, FetchDone, FetchRange, BLOCK_UNIT};
+use super::http;
 use super::network::{Answer, Network, WHAT};
 use super::version::ObjectVersion;
-use address::{has_query, is_given};
-use client::{Refusal, WebClient};
+use address::{has_query, is_given, url_of};
+pub(super) use client::{strong_etag, Refusal, WebClient, WebFile};
 use gristmill_core::{Failure, Outcome, Subject};
 use std::io;
 use std::ops::Range;
@@ -47,16 +48,35 @@ struct WebStore {
 
 impl WebStore {
     /// Gets a range of a file at its beginning; `None` if there is no such file.
-    fn begin(&self, address: &str, range: Range<u64>) -> io::Result<Option<Answer>> {
-        let (client, asked) = (Arc::clone(&self.client), address.to_owned());
-        let pending = self.client.network.begin(async move { client.get(&asked, range, None).await });
-        match pending.finish_read().and_then(|answer| answer).map_err(Failure::into_io)? {
-            Ok(answer) => Ok(Some(answer)),
+    fn begin(&self, address: &str, range: Range<u64>) -> io::Result<Option<(Arc<WebFile>, Answer)>> {
+        let (name, url) = (address.to_owned(), url_of(address).map_err(Failure::into_io)?);
+        let explain = Box::new(move |refusal: &Refusal| explain(refusal, &name));
+        let (name, version_of) = (address.to_owned(), client::version_of);
+        let file = Arc::new(WebFile { name, url, token: None, checksum: None, version_of, explain });
+        match begin(&self.client, &file, range)? {
+            Ok(answer) => Ok(Some((file, answer))),
             // Servers have many ways to refuse what the user did not give, such as an index that may be next to a file.
             Err(refusal) if refusal.is_missing() || !is_given(address) => Ok(None),
-            Err(refusal) => Err(explain(refusal, address).into_io()),
+            Err(refusal) => Err((file.explain)(&refusal).into_io()),
         }
     }
+}
+
+/// Gets a range of a file at its beginning.
+pub(super) fn begin(
+    client: &Arc<WebClient>,
+    file: &Arc<WebFile>,
+    range: Range<u64>,
+) -> io::Result<Result<Answer, Refusal>> {
+    let (client, file) = (Arc::clone(client), Arc::clone(file));
+    let pending = Arc::clone(&client.network).begin(async move { client.get(&file, range, None).await });
+    pending.finish_read().and_then(|answer| answer).map_err(Failure::into_io)
+}
+
+/// Returns the reader of the version of a file whose beginning came.
+pub(super) fn reader(client: &Arc<WebClient>, file: Arc<WebFile>, answer: Answer) -> BlockReader {
+    let Answer { total, version, body, .. } = answer;
+    BlockReader::new(Box::new(WebRanges { client: Arc::clone(client), file, total, version }), total, body)
 }
 
 fn version_of(answer: &Answer) -> ObjectVersion {
@@ -68,16 +88,18 @@ fn text(url: &RemoteUrl<'_>) -> String {
 }
 
 /// Returns the failure that states why a file is not read.
-fn explain(refusal: Refusal, address: &str) -> Failure {
+pub(super) fn explain(refusal: &Refusal, address: &str) -> Failure {
     let (why, hint) = match refusal {
-        Refusal::Status(401 | 403) if has_query(address) => {
-            ("it may not be read".to_owned(), "the signature in its query may have ended: give a new address")
-        }
-        Refusal::Status(401 | 403) => (
-            "it may not be read".to_owned(),
-            "if its address has a query, give it with the query, which is never saved",
-        ),
-        Refusal::Status(status) => (format!("the server answers {status}"), ""),
+        Refusal::Status(http::Refusal { status, .. }) | Refusal::Target(status) => match status {
+            401 | 403 if has_query(address) => {
+                ("it may not be read".to_owned(), "the signature in its query may have ended: give a new address")
+            }
+            401 | 403 => (
+                "it may not be read".to_owned(),
+                "if its address has a query, give it with the query, which is never saved",
+            ),
+            status => (format!("the server answers {status}"), ""),
+        },
         Refusal::NoRanges => {
             ("this server does not answer ranges".to_owned(), "download the file, and give its local path")
         }
@@ -85,7 +107,7 @@ fn explain(refusal: Refusal, address: &str) -> Failure {
         Refusal::OtherVersion => {
             ("it changed while it was read".to_owned(), "wait until nothing writes it, and run the same command again")
         }
-        Refusal::Redirect(why) => (why.to_owned(), ""),
+        Refusal::Redirect(why) => ((*why).to_owned(), ""),
     };
     let failure = Failure::environment(WHAT, why).on(Subject::path(address));
     match hint {
@@ -94,18 +116,12 @@ fn explain(refusal: Refusal, address: &str) -> Failure {
     }
 }
 
-fn read_only(url: &RemoteUrl<'_>) -> io::Error {
-    let why = format!("{}:// cannot be written", url.scheme.name);
-    let hint = format!("addresses that can be written begin with {}", schemes_text(true));
-    Failure::usage("writing", why).on(Subject::path(text(url))).with_hint(hint).into_io()
-}
-
 impl Store for WebStore {
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
         if url.key.is_empty() {
             return Ok(None);
         }
-        Ok(self.begin(&text(url), 0..1)?.map(|answer| version_of(&answer).info()))
+        Ok(self.begin(&text(url), 0..1)?.map(|(_, answer)| version_of(&answer).info()))
     }
 
     /// Web servers have no listings.
@@ -114,40 +130,38 @@ impl Store for WebStore {
     }
 
     fn open(&self, url: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
-        let address = text(url);
-        let answer = self.begin(&address, 0..BLOCK_UNIT)?.ok_or(io::ErrorKind::NotFound)?;
-        let version = version_of(&answer);
-        let info = version.info();
-        let source = WebFile { client: Arc::clone(&self.client), address, version };
-        Ok((info, Box::new(BlockReader::new(Box::new(source), info.len(), answer.body))))
+        let (file, answer) = self.begin(&text(url), 0..BLOCK_UNIT)?.ok_or(io::ErrorKind::NotFound)?;
+        Ok((version_of(&answer).info(), Box::new(reader(&self.client, file, answer))))
     }
 
     fn put(&self, url: &RemoteUrl<'_>, _: Content<'_>, _: Condition) -> io::Result<bool> {
-        Err(read_only(url))
+        Err(read_only(url).into_io())
     }
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
-        Err(read_only(url))
+        Err(read_only(url).into_io())
     }
 }
 
 /// Fetches ranges of one version of a file.
-struct WebFile {
+struct WebRanges {
     client: Arc<WebClient>,
-    address: String,
-    version: ObjectVersion,
+    file: Arc<WebFile>,
+    total: u64,
+    version: String,
 }
 
-impl FetchRange for WebFile {
+impl FetchRange for WebRanges {
     fn begin(&self, range: Range<u64>, done: FetchDone) -> CancelFetch {
-        let (client, address, version) = (Arc::clone(&self.client), self.address.clone(), self.version.clone());
+        let (client, file) = (Arc::clone(&self.client), Arc::clone(&self.file));
+        let (total, version) = (self.total, self.version.clone());
         let task = self.client.network.spawn(async move {
-            done.finish(match client.get(&address, range, Some(&version.etag)).await {
-                Ok(Ok(answer)) if answer.total == version.bytes => Ok(answer.body),
-                Ok(Ok(_)) => Err(explain(Refusal::OtherVersion, &address)),
+            done.finish(match client.get(&file, range, Some(&version)).await {
+                Ok(Ok(answer)) if answer.total == total => Ok(answer.body),
+                Ok(Ok(_)) => Err((file.explain)(&Refusal::OtherVersion)),
                 // A file that is gone is not the one that was opened.
-                Ok(Err(refusal)) if refusal.is_missing() => Err(explain(Refusal::OtherVersion, &address)),
-                Ok(Err(refusal)) => Err(explain(refusal, &address)),
+                Ok(Err(refusal)) if refusal.is_missing() => Err((file.explain)(&Refusal::OtherVersion)),
+                Ok(Err(refusal)) => Err((file.explain)(&refusal)),
                 Err(failure) => Err(failure),
             });
         });

@@ -39,20 +39,21 @@ pub(super) fn list_splits(inputs: &[PathBuf], selection: Selection<'_>, cancel: 
     let is_chosen = selection.split.is_some() || selection.subset.is_some();
     let mut listing = Listing::default();
     let files_of = |input: &PathBuf| {
-        let snapshot = selection.snapshots.iter().find(|snapshot| Path::new(&snapshot.input) == input);
+        let snapshot = selection.snapshot_of(input);
         match snapshot.and_then(|snapshot| Some((snapshot, snapshot.files.first()?))) {
             Some((snapshot, (name, _))) => (snapshot.folder.join(name), name.clone()),
             None => (input.clone(), bare_name(input)),
         }
     };
     let snapshot = match inputs {
-        [input] => selection.snapshots.iter().find(|snapshot| Path::new(&snapshot.input) == input),
+        [input] => selection.snapshot_of(input),
         _ => None,
     };
+    let is_folder = |input: &PathBuf| selection.snapshot_of(input).is_none() && files::is_dir(input);
     let found = snapshot.map(|snapshot| snapshot.splits(selection)).transpose()?.flatten();
     let splits = match (inputs, found) {
         (_, Some(found)) => choose(snapshot.map_or(Path::new(""), |it| &it.folder), found, selection, &mut listing)?,
-        ([folder], None) if files::is_dir(folder) => match saved::splits(folder)? {
+        ([folder], None) if is_folder(folder) => match saved::splits(folder)? {
             Some(saved) if selection.glob.is_none() => saved_splits(folder, saved, selection)?,
             _ if is_chosen => {
                 let found = folder_splits(folder, selection.subset, &mut listing.problems, cancel)?;
@@ -61,7 +62,7 @@ pub(super) fn list_splits(inputs: &[PathBuf], selection: Selection<'_>, cancel: 
             _ => return Ok(None),
         },
         _ if !is_chosen => return Ok(None),
-        (files, None) if selection.subset.is_none() && !files.iter().any(files::is_dir) => {
+        (files, None) if selection.subset.is_none() && !files.iter().any(is_folder) => {
             vec![NamedFiles { name: TRAIN.to_owned(), files: files.iter().map(files_of).collect() }]
         }
         _ => {
@@ -288,7 +289,7 @@ pub fn folder_splits(
     let found = with_listing(folder, problems, cancel, |listing| find_splits(listing, subset));
     found.map_err(|mut failure| {
         failure.subject.path = match failure.subject.path {
-            Some(name) => Some(folder.join(name).to_string_lossy().into_owned()),
+            Some(name) if !files::is_absolute(&name) => Some(folder.join(name).to_string_lossy().into_owned()),
             None if failure.subject.field.is_none() => Some(folder.to_string_lossy().into_owned()),
             none => none,
         };

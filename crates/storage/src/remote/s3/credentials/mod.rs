@@ -7,7 +7,7 @@ mod sts;
 
 use super::super::environment::{Environment, MAX_FILE_BYTES};
 use super::super::network::Network;
-use super::super::settings::Secret;
+use super::super::secret::Secret;
 use super::keys::{FindKeys, GivenKeys, Keys, KeysFuture};
 use super::profiles::Profiles;
 use super::s3_settings::S3Settings;

@@ -1,5 +1,6 @@
 //! What the environment says about the hub: its address, the token, the cache, and whether requests are allowed.
 
+use super::super::secret::Secret;
 use gristmill_core::{Failure, Outcome, Subject};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,39 +15,18 @@ const PAUSE_VARIABLE: &str = "GRISTMILL_HTTP_PAUSE_MS";
 /// Maximum size of a file with a token, in bytes.
 const MAX_TOKEN_BYTES: u64 = 64 << 10;
 
-/// A text that is never shown.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) struct Secret(String);
-
-impl Secret {
-    pub(super) fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    /// Returns the text, for the header of a request only.
-    pub(super) fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("…")
-    }
-}
-
 /// Settings of the hub.
 #[derive(Clone, Debug)]
 pub struct HubSettings {
     /// Address of the hub, without a slash at its end (`HF_ENDPOINT`).
-    pub(super) endpoint: String,
-    pub(super) token: Option<Secret>,
+    pub(in crate::remote) endpoint: String,
+    pub(in crate::remote) token: Option<Secret>,
     /// Folder of the repositories in the cache.
-    pub(super) cache: PathBuf,
+    pub(in crate::remote) cache: PathBuf,
     /// Whether no request is made (`HF_HUB_OFFLINE`).
-    pub(super) is_offline: bool,
+    pub(in crate::remote) is_offline: bool,
     /// Pause before the second try of a request.
-    pub(super) base_pause: Duration,
+    pub(in crate::remote) base_pause: Duration,
 }
 
 impl HubSettings {

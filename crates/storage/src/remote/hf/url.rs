@@ -1,6 +1,7 @@
 //! Addresses of repositories of the hub: `hf://datasets/OWNER/NAME[@REVISION][/PATH]`.
 
 use gristmill_core::{Failure, Outcome, Subject};
+use std::fmt;
 use std::path::Path;
 
 /// Beginning of every address.
@@ -116,15 +117,29 @@ impl RepositoryUrl {
         self.revision.as_deref().unwrap_or(DEFAULT_REVISION)
     }
 
+    /// Returns the address of the repository at this revision, without a path.
+    #[cfg(feature = "remote")]
+    pub(super) fn root(&self) -> Self {
+        Self { path: String::new(), ..self.clone() }
+    }
+
     /// Returns the address of a file of the repository at this revision.
     pub fn of_file(&self, path: &str) -> String {
-        let revision = self.revision.as_deref().map(|revision| format!("@{}", revision.replace('/', "%2F")));
+        // A path could be the second part of a name that has only one.
+        let usual = (!self.name.contains('/')).then_some(DEFAULT_REVISION);
+        let revision = self.revision.as_deref().or(usual).map(|revision| format!("@{}", revision.replace('/', "%2F")));
         format!("{SCHEME}{}/{}{}/{path}", self.kind.plural(), self.name, revision.unwrap_or_default())
     }
 
     /// Returns the address of the repository at another revision.
     pub fn at_revision(&self, revision: &str) -> String {
         format!("{SCHEME}{}/{}@{revision}", self.kind.plural(), self.name)
+    }
+}
+
+impl fmt::Display for RepositoryUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.of_file(&self.path).trim_end_matches('/'))
     }
 }
 
@@ -135,13 +150,6 @@ pub fn address_of(path: &Path) -> Option<String> {
     let name = before.rsplit_once('/').map_or(before, |(_, name)| name).strip_prefix("datasets--")?.replace("--", "/");
     let (commit, path) = after.split_once('/')?;
     is_repository_name(&name).then(|| format!("{SCHEME}datasets/{name}@{commit}/{path}"))
-}
-
-/// Returns the name of the data set of which a path is the folder of a commit in the cache of the hub; `None` for other paths.
-pub fn dataset_of(path: &Path) -> Option<String> {
-    let folder = path.parent().filter(|parent| parent.ends_with("snapshots"))?.parent()?;
-    let name = folder.file_name()?.to_str()?.strip_prefix("datasets--")?.replace("--", "/");
-    is_repository_name(&name).then_some(name)
 }
 
 /// Splits a text after the name of the repository: two segments, or one if `@` follows the first or nothing does.
@@ -232,8 +240,6 @@ mod tests {
         let cached = address_of(Path::new("/c/hub/datasets--o--n/snapshots/c0ffee/data/a.jsonl"));
         assert_eq!(cached.as_deref(), Some("hf://datasets/o/n@c0ffee/data/a.jsonl"));
         assert_eq!(address_of(Path::new("/data/snapshots/a/b.jsonl")), None);
-        assert_eq!(dataset_of(Path::new("/c/hub/datasets--o--n/snapshots/c0ffee")).as_deref(), Some("o/n"));
-        assert_eq!(dataset_of(Path::new("/c/hub/datasets--o--n/snapshots/c0ffee/data")), None);
         let url = RepositoryUrl::parse("hf://o/n@refs/pr/3/x").unwrap();
         assert_eq!(url.of_file("a/b"), "hf://datasets/o/n@refs%2Fpr%2F3/a/b");
     }

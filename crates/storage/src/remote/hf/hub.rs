@@ -1,18 +1,19 @@
 //! The hub: the commit of a revision, its files, and their download into the cache.
 
+use super::super::http::{Answer, HttpClient, HttpRequest, Refusal};
+use super::super::retry::Check;
+use super::super::web::{self, strong_etag, WebFile};
 use super::cache::{is_commit, RepositoryCache};
 use super::digest::Digest;
 use super::download::Download;
 use super::file::RepositoryFile;
-use super::http::{Answer, HttpClient, HttpRequest, Refusal};
 use super::listing::{Tree, TreeEntry};
-use super::retry::Check;
 use super::settings::HubSettings;
 use super::url::{RepositoryKind, RepositoryUrl};
 use crate::fs::Fs;
 use crate::space::free_bytes;
 use gristmill_core::text::{bytes as text_bytes, count};
-use gristmill_core::{Cancel, Failure, Outcome, Progress, Subject};
+use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Progress, Subject};
 use reqwest::header::LINK;
 use reqwest::Url;
 use serde::de::DeserializeOwned;
@@ -42,6 +43,28 @@ pub struct Revision {
     pub files: Vec<RepositoryFile>,
     /// Whether these are all files; `false` if no request is made and only the cache is known.
     pub is_whole: bool,
+}
+
+impl Revision {
+    /// Returns the problems of reading some of its files by an address: that they are not, or may not be, all of the data set.
+    pub fn losses<'f>(&self, address: &str, mut files: impl Iterator<Item = &'f RepositoryFile>) -> Vec<Problem> {
+        let problem = |message: &str, hint: &str| {
+            Problem::problem(ProblemKind::MissingFile, Subject::path(address), message).with_hint(hint)
+        };
+        let unlisted = (!self.is_whole).then(|| {
+            problem(
+                "offline, only the files in the cache are read, and the data set may have more",
+                "run once without HF_HUB_OFFLINE",
+            )
+        });
+        let partial = files.any(|file| is_partial(&file.path)).then(|| {
+            problem(
+                "the converted data are a part of the data set: the hub converts the first gigabytes of a split",
+                "name the original files of the data set, if gristmill reads them",
+            )
+        });
+        unlisted.into_iter().chain(partial).collect()
+    }
 }
 
 /// How a download is followed.
@@ -78,6 +101,15 @@ impl<'a> Hub<'a> {
         self.http.is_some()
     }
 
+    /// Returns whether requests carry a token, and the address of the hub, in words.
+    pub(super) fn access(&self) -> (String, String) {
+        let token = match self.settings.token {
+            Some(_) => "a token, of HF_TOKEN or of the file `token` in HF_HOME",
+            None => "no token",
+        };
+        (token.to_owned(), self.settings.endpoint.clone())
+    }
+
     fn cache(&self, url: &RepositoryUrl) -> RepositoryCache {
         RepositoryCache::new(&self.settings.cache, url)
     }
@@ -109,21 +141,30 @@ impl<'a> Hub<'a> {
             }
         };
         let files = tree.files_below(&url.path).ok_or_else(|| invalid(url, "the list of files"))?;
-        if files.is_empty() && !url.path.is_empty() {
-            return Err(refused(url, &Refusal::entry_not_found(), &self.settings, http.has_token()));
+        let revision = Revision { commit, files, is_whole: true };
+        match revision.files.is_empty() && !url.path.is_empty() {
+            true => Err(self.no_entry(url, &revision)),
+            false => Ok(revision),
         }
-        Ok(Revision { commit, files, is_whole: true })
+    }
+
+    /// Returns the failure for a path that a revision does not have.
+    pub(super) fn no_entry(&self, url: &RepositoryUrl, revision: &Revision) -> Failure {
+        match revision.is_whole {
+            true => refused(url, &Refusal::entry_not_found(), &self.settings),
+            false => self.not_cached(url, "file of it"),
+        }
+    }
+
+    fn not_cached(&self, url: &RepositoryUrl, what: &str) -> Failure {
+        let hint = format!("the cache is {}; without HF_HUB_OFFLINE it is downloaded", self.settings.cache.display());
+        Failure::environment("reading the cache of the hub", format!("offline, and the cache has no {what}"))
+            .on(subject(url))
+            .with_hint(hint)
     }
 
     fn cached_revision(&self, url: &RepositoryUrl, cache: &RepositoryCache) -> Outcome<Revision> {
-        let missing = |what: &str| {
-            Failure::environment("reading the cache of the hub", format!("offline, and the cache has no {what}"))
-                .on(subject(url))
-                .with_hint(format!(
-                    "the cache is {}; without HF_HUB_OFFLINE it is downloaded",
-                    self.settings.cache.display()
-                ))
-        };
+        let missing = |what: &str| self.not_cached(url, what);
         let commit = cache.commit(url.revision())?.ok_or_else(|| missing(&format!("revision {}", url.revision())))?;
         if let Some(files) = Tree::read(&cache.tree(&commit)).and_then(|tree| tree.files_below(&url.path)) {
             return Ok(Revision { commit, files, is_whole: true });
@@ -169,8 +210,7 @@ impl<'a> Hub<'a> {
     }
 
     fn json<T: DeserializeOwned>(&self, answer: Result<Answer, Refusal>, url: &RepositoryUrl) -> Outcome<(T, Answer)> {
-        let has_token = self.http.as_ref().is_some_and(HttpClient::has_token);
-        let answer = answer.map_err(|refusal| refused(url, &refusal, &self.settings, has_token))?;
+        let answer = answer.map_err(|refusal| refused(url, &refusal, &self.settings))?;
         let value = serde_json::from_slice(&answer.body).map_err(|_| invalid(url, "an answer"))?;
         Ok((value, answer))
     }
@@ -235,19 +275,46 @@ impl<'a> Hub<'a> {
         (progress, check): (&Progress, Check<'_>),
     ) -> Outcome<()> {
         check()?;
-        let section = match url.kind {
-            RepositoryKind::Dataset => Some("datasets"),
-            RepositoryKind::Model => None,
-        };
-        let segments = section.into_iter().chain(url.name.split('/')).chain(["resolve", commit]);
-        let address = http.url(segments.chain(file.path.split('/')))?;
+        let address = address_at(http, url, commit, &file.path)?;
         let name = url.of_file(&file.path);
         let fs = self.fs;
         let download = Download { http, fs, cache, file, url: address, name, progress, check };
-        download.run()?.map_err(|refusal| refused(url, &refusal, &self.settings, http.has_token()))?;
+        download.run()?.map_err(|refusal| refused(url, &refusal, &self.settings))?;
         cache.link(self.fs, commit, file)?;
         progress.add(1, 0);
         Ok(())
+    }
+
+    /// Returns where the cache has a file of a commit, if it has it.
+    pub(super) fn cached(&self, url: &RepositoryUrl, commit: &str, file: &RepositoryFile) -> Option<PathBuf> {
+        let cache = self.cache(url);
+        let has_file = cache.has(commit, file).then(|| cache.snapshot(commit).join(&file.path));
+        has_file.or_else(|| cache.has_blob(file).then(|| cache.blob(&file.digest)))
+    }
+
+    /// Returns how ranges of a file of a commit are asked for.
+    ///
+    /// # Errors
+    /// No requests are made.
+    pub(super) fn web_file(&self, url: &RepositoryUrl, commit: &str, file: &RepositoryFile) -> Outcome<WebFile> {
+        let Some(http) = &self.http else { return Err(self.offline_failure(url, &[file])) };
+        let name = url.of_file(&file.path);
+        let (at, settings, shown) = (url.clone(), self.settings.clone(), name.clone());
+        Ok(WebFile {
+            name,
+            url: address_at(http, url, commit, &file.path)?,
+            token: self.settings.token.clone(),
+            checksum: Some(file.digest.hex().to_owned()),
+            version_of: |headers| strong_etag(headers).unwrap_or_default(),
+            explain: Box::new(move |refusal| match refusal {
+                web::Refusal::Status(refusal) => refused(&at, refusal, &settings),
+                web::Refusal::Target(status) => {
+                    let why = format!("the server to which the hub redirects answers {status}");
+                    Failure::environment(ASKING, why).on(Subject::path(&shown))
+                }
+                refusal => web::explain(refusal, &shown),
+            }),
+        })
     }
 
     fn check_space(&self, cache: &RepositoryCache, missing: &[&RepositoryFile]) -> Outcome<()> {
@@ -273,7 +340,7 @@ impl<'a> Hub<'a> {
         let why = format!("offline, and the cache lacks {files} of it: {}{others}", names.join(", "));
         Failure::environment("reading the cache of the hub", why)
             .on(subject(url))
-            .with_hint("without HF_HUB_OFFLINE they are downloaded")
+            .with_hint("without HF_HUB_OFFLINE they are read from the hub")
     }
 
     /// Returns whether the hub has tables made of a data set's files: `Some(true)` if they are only a part of it.
@@ -287,8 +354,18 @@ impl<'a> Hub<'a> {
 }
 
 /// Whether a table of converted data is of a split that was converted only in part.
-pub fn is_partial(path: &str) -> bool {
+fn is_partial(path: &str) -> bool {
     path.split('/').any(|part| part.starts_with("partial-"))
+}
+
+/// Returns the address of the content of a file.
+fn address_at(http: &HttpClient, url: &RepositoryUrl, commit: &str, path: &str) -> Outcome<Url> {
+    let section = match url.kind {
+        RepositoryKind::Dataset => Some("datasets"),
+        RepositoryKind::Model => None,
+    };
+    let segments = section.into_iter().chain(url.name.split('/')).chain(["resolve", commit]);
+    http.url(segments.chain(path.split('/')))
 }
 
 /// Returns the segments of an address of the hub's interface.
@@ -316,7 +393,8 @@ fn invalid(url: &RepositoryUrl, what: &str) -> Failure {
 }
 
 /// Returns the failure for an answer by which the hub refuses a request.
-fn refused(url: &RepositoryUrl, refusal: &Refusal, settings: &HubSettings, has_token: bool) -> Failure {
+pub(super) fn refused(url: &RepositoryUrl, refusal: &Refusal, settings: &HubSettings) -> Failure {
+    let has_token = settings.token.is_some();
     let (noun, revision) = (url.kind.noun(), url.revision());
     let section = if url.kind == RepositoryKind::Dataset { "datasets/" } else { "" };
     let page = format!("{}/{section}{}", settings.endpoint, url.name);

@@ -1,10 +1,10 @@
 //! Download of one file into the cache: resumed where it stopped, and compared with its checksum before it counts as there.
 
+use super::super::http::{host, read_error, HttpClient, HttpRequest, Refusal};
+use super::super::retry::{Check, Setback};
 use super::cache::{make_parents, RepositoryCache, FILE_MODE};
 use super::digest::Hasher;
 use super::file::RepositoryFile;
-use super::http::{host, read_error, HttpClient, HttpRequest, Refusal};
-use super::retry::{Check, Setback};
 use crate::fs::{Fs, WriteFile};
 use crate::read::open_any;
 use gristmill_core::{Failure, Outcome, Progress, Subject};
@@ -20,6 +20,10 @@ const WHAT: &str = "downloading";
 const CHUNK_BYTES: usize = 256 << 10;
 /// Complete downloads of a file with a wrong checksum before it is given up.
 const MAX_WRONG_DOWNLOADS: u32 = 3;
+
+/// What content with a wrong checksum means.
+pub(super) const WRONG_CHECKSUM_HINT: &str =
+    "something between here and the hub changes it, or the hub's copy is damaged";
 
 /// A file that is downloaded.
 pub(super) struct Download<'a> {
@@ -88,9 +92,7 @@ impl Download<'_> {
                 if wrong == MAX_WRONG_DOWNLOADS {
                     let why =
                         format!("its content does not have the checksum that the hub lists, after {wrong} downloads");
-                    return Err(self
-                        .failure(&why)
-                        .with_hint("something between here and the hub changes it, or the hub's copy is damaged"));
+                    return Err(self.failure(&why).with_hint(WRONG_CHECKSUM_HINT));
                 }
             }
             let setback = match self.attempt(partial, &mut source)? {
@@ -141,8 +143,8 @@ impl Download<'_> {
             403 if !is_own => {
                 return setback(format!("{} refuses the address that the hub gives", host(response.url())))
             }
-            400..=499 if is_own => return Ok(Attempt::Refused(Refusal::of(&response))),
-            _ => return Err(self.failure(&Refusal::of(&response).why())),
+            400..=499 if is_own => return Ok(Attempt::Refused(Refusal::of_response(&response))),
+            _ => return Err(self.failure(&Refusal::of_response(&response).why())),
         }
         source.address = (!is_own).then(|| response.url().clone());
         source.version = version_of(response.headers());

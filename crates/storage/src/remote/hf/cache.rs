@@ -10,9 +10,9 @@
 //!
 //! Nothing in it is ever removed, except unfinished downloads that turn out to be damaged.
 
+use super::super::retry::Check;
 use super::digest::{is_hex, Digest};
 use super::file::RepositoryFile;
-use super::retry::Check;
 use super::url::{is_plain_path, RepositoryUrl};
 use crate::fs::Fs;
 use crate::publish::write_file;

@@ -1,0 +1,280 @@
+//! `hf://datasets/OWNER/NAME[@REVISION]/PATH`: data sets of the hub, read by ranges.
+//!
+//! A process reads one commit of each revision. Files that the cache has are read there; nothing is added to it but lists of files.
+
+use super::digest::{Digest, Hasher};
+use super::download::WRONG_CHECKSUM_HINT;
+use super::hub::{Hub, Revision};
+use super::settings::HubSettings;
+use super::url::RepositoryUrl;
+use super::RepositoryFile;
+use crate::files::FileInfo;
+use crate::fs::RealFs;
+use crate::location::RemoteUrl;
+use crate::read::{open_any, ReadFile};
+use crate::remote::blocks::{BlockReader, FirstRequest};
+use crate::remote::network::Network;
+use crate::remote::web::{begin, reader, Refusal, WebClient};
+use crate::store::{read_only, Condition, Content, RangeRead, Scheme, Store, StoreEntry, StoreSettings, TakeEntry};
+use gristmill_core::{Cancel, Failure, Outcome, Problem, Subject};
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+/// The row of the store.
+pub(crate) const SCHEME: Scheme = Scheme {
+    name: "hf",
+    usual: "hf",
+    is_hidden: false,
+    is_writable: false,
+    check_address: check,
+    title: "the Hugging Face hub",
+    buckets: None,
+    open: |_| Ok(Arc::new(HfStore::new(HubSettings::from_env()?, Network::of_process()?)?)),
+};
+
+/// The addresses that the user gave, each also without its path.
+static GIVEN: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
+
+/// Checks an address as it is typed; returns its usual form.
+fn check(text: &str) -> Outcome<String> {
+    let url = RepositoryUrl::parse(text)?;
+    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+    given.insert(url.root().to_string());
+    // What may be a pattern may be missing.
+    if !url.path.contains(['*', '?', '[', '{']) {
+        given.insert(url.to_string());
+    }
+    Ok(url.to_string())
+}
+
+/// Whether the user gave an address.
+fn is_given(url: &RepositoryUrl) -> bool {
+    GIVEN.lock().unwrap_or_else(PoisonError::into_inner).contains(&url.to_string())
+}
+
+/// Whether a repository has the name of one that the user gave, and more: a file next to a folder, which is asked for on a disk, would be one.
+fn is_next_to_given(root: &RepositoryUrl) -> bool {
+    let (given, name) = (GIVEN.lock().unwrap_or_else(PoisonError::into_inner), root.to_string());
+    !given.contains(&name) && given.iter().any(|given| name.starts_with(given))
+}
+
+/// Returns the address as one of the hub; `None` if it is above its repositories.
+fn parse(url: &RemoteUrl<'_>) -> Option<RepositoryUrl> {
+    let url = RepositoryUrl::parse(url.to_path().to_str()?).ok()?;
+    // The name of an owner could also be that of a data set without one.
+    let is_whole = url.name.contains('/') || is_given(&url.root());
+    is_whole.then_some(url)
+}
+
+/// The hub.
+pub(super) struct HfStore {
+    hub: Hub<'static>,
+    client: Arc<WebClient>,
+    first: FirstRequest,
+    /// The commits that are read, by repository and revision.
+    revisions: Mutex<HashMap<(String, String), Arc<Revision>>>,
+}
+
+/// What an address names.
+struct Entry {
+    url: RepositoryUrl,
+    revision: Arc<Revision>,
+}
+
+impl Entry {
+    /// Returns the file at the path, and what begins with it.
+    fn file(&self) -> Option<&RepositoryFile> {
+        let files = &self.revision.files;
+        let at = files.binary_search_by(|file| file.path.as_str().cmp(&self.url.path)).ok()?;
+        files.get(at)
+    }
+
+    /// Returns the files below the path.
+    fn below(&self) -> impl Iterator<Item = &RepositoryFile> {
+        let prefix = match self.url.path.as_str() {
+            "" => String::new(),
+            path => format!("{path}/"),
+        };
+        let files = &self.revision.files;
+        let start = files.partition_point(|file| file.path < prefix);
+        files.iter().skip(start).take_while(move |file| file.path.starts_with(&prefix))
+    }
+
+    fn info(&self, file: &RepositoryFile) -> FileInfo {
+        let version = match file.digest.hex() {
+            // Without a list of the hub, the checksum of what the cache has is not known.
+            "" => &self.revision.commit,
+            checksum => checksum,
+        };
+        FileInfo::of_object(file.size, 0, version)
+    }
+}
+
+impl HfStore {
+    pub(super) fn new(settings: HubSettings, network: Arc<Network>) -> Outcome<Self> {
+        Ok(Self {
+            hub: Hub::open(settings, &RealFs)?,
+            client: Arc::new(WebClient::new(network)),
+            first: FirstRequest::new(),
+            revisions: Mutex::default(),
+        })
+    }
+
+    /// Returns the entry of an address; `None` if it is in no data set.
+    fn entry(&self, url: &RemoteUrl<'_>) -> io::Result<Option<Entry>> {
+        let Some(url) = parse(url) else { return Ok(None) };
+        let root = url.root();
+        match self.revision(&root) {
+            Ok(revision) => Ok(Some(Entry { url, revision })),
+            Err(_) if is_next_to_given(&root) => Ok(None),
+            Err(failure) => Err(failure.into_io()),
+        }
+    }
+
+    fn revision(&self, root: &RepositoryUrl) -> Outcome<Arc<Revision>> {
+        let mut revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = (root.name.clone(), root.revision().to_owned());
+        if let Some(revision) = revisions.get(&name) {
+            return Ok(Arc::clone(revision));
+        }
+        let mut revision = self.hub.revision(root, &Cancel::default())?;
+        revision.files.sort_by(|one, other| one.path.cmp(&other.path));
+        let revision = Arc::new(revision);
+        revisions.insert(name, Arc::clone(&revision));
+        Ok(revision)
+    }
+}
+
+impl Store for HfStore {
+    fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
+        let Some(entry) = self.entry(url)? else { return Ok(None) };
+        if let Some(file) = entry.file() {
+            return Ok(Some(entry.info(file)));
+        }
+        let is_folder = entry.url.path.is_empty() || entry.below().next().is_some();
+        match is_folder {
+            true => Ok(Some(FileInfo::of_prefix())),
+            false if is_given(&entry.url) => Err(self.hub.no_entry(&entry.url, &entry.revision).into_io()),
+            false => Ok(None),
+        }
+    }
+
+    fn list(&self, folder: &RemoteUrl<'_>, recursive: bool, take: TakeEntry<'_>) -> io::Result<()> {
+        let Some(entry) = self.entry(folder)? else { return Ok(()) };
+        let prefix = folder.prefix();
+        let mut last = String::new();
+        for file in entry.below() {
+            let below = file.path.get(entry.url.path.len()..).unwrap_or_default().trim_start_matches('/');
+            let (name, info) = match below.split_once('/') {
+                Some((name, _)) if !recursive => (name, FileInfo::of_prefix()),
+                _ => (below, entry.info(file)),
+            };
+            if info.is_dir() && last == name {
+                continue;
+            }
+            name.clone_into(&mut last);
+            if !take(StoreEntry { key: format!("{prefix}{name}"), info })? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&self, url: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
+        let entry = self.entry(url)?.ok_or(io::ErrorKind::NotFound)?;
+        let file = entry.file().ok_or(io::ErrorKind::NotFound)?;
+        let (info, commit) = (entry.info(file), &entry.revision.commit);
+        if let Some(path) = self.hub.cached(&entry.url, commit, file) {
+            return Ok((info, Box::new(open_any(&path).map_err(Failure::into_io)?)));
+        }
+        let web_file = Arc::new(self.hub.web_file(&entry.url, commit, file).map_err(Failure::into_io)?);
+        let answer = begin(&self.client, &web_file, 0..self.first.bytes())?
+            .map_err(|refusal| (web_file.explain)(&refusal).into_io())?;
+        if answer.total != info.len() {
+            return Err((web_file.explain)(&Refusal::OtherVersion).into_io());
+        }
+        let source = reader(&self.client, Arc::clone(&web_file), answer).with_first(&self.first);
+        Ok((info, Box::new(CheckedFile::new(source, file, web_file.name.clone()))))
+    }
+
+    fn put(&self, url: &RemoteUrl<'_>, _: Content<'_>, _: Condition) -> io::Result<bool> {
+        Err(read_only(url).into_io())
+    }
+
+    fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
+        Err(read_only(url).into_io())
+    }
+
+    fn settings(&self, _: &RemoteUrl<'_>) -> io::Result<StoreSettings> {
+        let (credentials, endpoint) = self.hub.access();
+        Ok(StoreSettings { credentials, region: String::new(), endpoint })
+    }
+
+    fn is_root(&self, url: &RemoteUrl<'_>) -> bool {
+        parse(url).is_some_and(|url| url.path.is_empty())
+    }
+
+    fn losses(&self, url: &RemoteUrl<'_>) -> io::Result<Vec<Problem>> {
+        let Some(entry) = self.entry(url)? else { return Ok(Vec::new()) };
+        let files = entry.file().into_iter().chain(entry.below());
+        Ok(entry.revision.losses(&entry.url.to_string(), files))
+    }
+}
+
+/// A file that is read by ranges. What is read of it in order, from its beginning to its end, has to have its checksum.
+struct CheckedFile {
+    source: BlockReader,
+    size: u64,
+    digest: Digest,
+    name: String,
+    /// Number of bytes that were read in order from the beginning, and what they are; `None` after a jump.
+    read: Mutex<Option<(u64, Hasher)>>,
+}
+
+impl CheckedFile {
+    fn new(source: BlockReader, file: &RepositoryFile, name: String) -> Self {
+        Self { source, size: file.size, digest: file.digest.clone(), name, read: Mutex::default() }
+    }
+
+    fn check(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if offset == 0 {
+            *read = Some((0, self.digest.hasher(self.size)));
+        }
+        let Some((end, hasher)) = read.as_mut().filter(|(end, _)| *end == offset) else {
+            *read = None;
+            return Ok(());
+        };
+        hasher.update(bytes);
+        *end += bytes.len() as u64;
+        if *end < self.size || hasher.fits(&self.digest) {
+            return Ok(());
+        }
+        let failure = Failure::environment("reading", "its content does not have the checksum that the hub lists");
+        Err(failure.on(Subject::path(&self.name)).with_hint(WRONG_CHECKSUM_HINT).into_io())
+    }
+}
+
+impl RangeRead for CheckedFile {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.source.read_exact_at(buffer, offset)?;
+        self.check(buffer, offset)
+    }
+
+    fn read_alone_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.source.read_alone_at(buffer, offset)?;
+        self.check(buffer, offset)
+    }
+
+    fn bytes_worth_a_jump(&self) -> u64 {
+        self.source.bytes_worth_a_jump()
+    }
+}
+
+/// A file of the cache.
+impl RangeRead for ReadFile {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.read_exact_at(buffer, offset)
+    }
+}
