@@ -348,7 +348,8 @@ fn tokens_are_those_of_the_environment_and_renewed_once() {
     server.state.lock().unwrap().services = vec![
         ("/tenant/oauth2/v2.0/token".to_owned(), 200, token("hidden-application")),
         ("/msi/token".to_owned(), 200, token("hidden-container")),
-        ("/metadata/identity/oauth2/token".to_owned(), 200, token("hidden-machine")),
+        ("/metadata/identity/oauth2/token?".to_owned(), 200, token("hidden-machine")),
+        ("/metadata/identity/oauth2/token".to_owned(), 400, String::new()),
     ];
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("token");
@@ -375,6 +376,10 @@ fn tokens_are_those_of_the_environment_and_renewed_once() {
         let asked = requests.iter().rfind(|request| request.target.contains("token")).unwrap();
         assert!(form(asked).contains(expected), "{}", form(asked));
     }
+    // A machine of another maker, which answers the same address.
+    server.state.lock().unwrap().services[3].1 = 404;
+    assert_eq!(read(&store_with(&server, &machine), "k").unwrap(), b"abc");
+    assert!(!server.requests().pop().unwrap().headers.contains_key("authorization"));
     (0..2).for_each(|_| server.fault("/acc/b/k", refuse(401, "InvalidAuthenticationInfo")));
     assert_eq!(failure(read(&store_with(&server, &secret), "k").unwrap_err()).why, "the credentials have ended");
 }
