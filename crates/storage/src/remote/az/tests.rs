@@ -1,4 +1,6 @@
+use super::super::super::store::StoreEntry;
 use super::super::tests::server::{content, limits, Fault, ReceivedRequest, Server};
+use super::super::version::ObjectVersion;
 use super::*;
 use crate::read::open_read;
 use gristmill_core::ExitClass;
@@ -250,7 +252,7 @@ fn blobs_are_copied_by_the_store_with_the_right_to_read_them() {
         assert!(!copy(&store, "copy").unwrap());
         server.fault("/acc/b/copy", Fault::Answer(202, "x-ms-copy-status: pending\r\n".to_owned(), String::new()));
         assert!(!copy(&store, "copy").unwrap());
-        let version = store.head("a b").unwrap().unwrap().unwrap();
+        let version = store.head("a b").unwrap().unwrap();
         let headers = store.source_headers("a b", &version).unwrap();
         assert!(store.copy_blocks((&store, "a b"), ("l", headers), (2500, 1000), &|_| Ok(())).unwrap());
         assert_eq!(read(&store, "l").unwrap(), bytes);

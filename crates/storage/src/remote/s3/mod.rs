@@ -25,16 +25,13 @@ mod write;
 use super::super::files::FileInfo;
 use super::super::location::RemoteUrl;
 use super::super::store::{
-    Condition, Content, RangeRead, Scheme, Store, StoreEntry, StoreGuards, StoreSettings, TakeEntry, UnfinishedUpload,
-    WatchBytes,
+    Condition, Content, RangeRead, Scheme, Store, StoreGuards, StoreSettings, TakeEntry, UnfinishedUpload, WatchBytes,
 };
-use super::blocks::{BlockReader, FirstRequest};
 use super::environment::Environment;
 use super::msc;
-use super::network::{Answer, Network, Pending};
+use super::network::{Answer, Network};
 use super::store_settings::remote_settings;
 use super::version::known::KnownObjects;
-use super::version::{plain_etag, ObjectVersion};
 use answers::{parse_page, Page};
 pub(super) use answers::{sum_of, text_of, walk};
 use client::S3Client;
@@ -43,10 +40,9 @@ pub(super) use credentials::output_of;
 use failures::explain;
 use gristmill_core::{Failure, Outcome};
 pub(super) use keys::{CurrentKeys, FindKeys, GivenKeys, Keys, KeysFuture};
-pub(super) use object::get_range;
-use object::ObjectSource;
+pub(super) use object::{finish, get_range, head, ObjectClient, Objects, PendingAnswer};
 pub(super) use refusal::{Refusal, BUSY};
-use reqwest::Method;
+use reqwest::header::HeaderMap;
 pub(super) use s3_settings::S3Settings;
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -81,52 +77,34 @@ pub(super) fn store_of_bucket(context: &Arc<S3Context>, bucket: &str) -> Arc<dyn
     Arc::new(S3Store::new(Arc::clone(context), bucket))
 }
 
-pub(in crate::remote) type PendingAnswer = Pending<Outcome<Result<Answer, Refusal>>>;
+impl ObjectClient for S3Client {
+    fn network(&self) -> &Network {
+        &self.context.network
+    }
 
-pub(in crate::remote) fn finish(answer: PendingAnswer) -> io::Result<Result<Answer, Refusal>> {
-    answer.finish().and_then(|answer| answer).map_err(Failure::into_io)
+    async fn send(&self, call: &Call) -> Outcome<Result<Answer, Refusal>> {
+        self.call(call).await
+    }
+
+    fn version_of(&self) -> fn(&HeaderMap) -> String {
+        self.context.maker.version_of()
+    }
+
+    fn is_missing(&self, refusal: &Refusal) -> bool {
+        refusal.is_missing_object()
+    }
+
+    fn explain(&self, refusal: &Refusal, action: Action, key: &str) -> Failure {
+        explain(refusal, self, action, key)
+    }
 }
 
 /// A bucket.
-struct S3Store {
-    client: Arc<S3Client>,
-    known: KnownObjects,
-    first: FirstRequest,
-}
+type S3Store = Objects<S3Client>;
 
 impl S3Store {
     fn new(context: Arc<S3Context>, bucket: &str) -> Self {
-        Self {
-            client: Arc::new(S3Client::new(context, bucket)),
-            known: KnownObjects::default(),
-            first: FirstRequest::new(),
-        }
-    }
-
-    /// Sends a request.
-    fn begin_call(&self, call: Call) -> PendingAnswer {
-        let client = Arc::clone(&self.client);
-        self.client.context.network.begin(async move { client.call(&call).await })
-    }
-
-    /// Sends a request and waits for the answer.
-    fn ask(&self, call: Call) -> io::Result<Result<Answer, Refusal>> {
-        finish(self.begin_call(call))
-    }
-
-    fn explain(&self, refusal: &Refusal, action: Action, key: &str) -> io::Error {
-        explain(refusal, &self.client, action, key).into_io()
-    }
-
-    /// Returns size and version of an object; `None` if there is none.
-    fn head(&self, key: &str) -> io::Result<Result<ObjectVersion, Refusal>> {
-        Ok(self.ask(head(key))?.map(|answer| {
-            let bytes = answer.header("content-length").and_then(|bytes| bytes.parse().ok()).unwrap_or_default();
-            let version = (self.client.context.maker.version_of())(&answer.headers);
-            let version = ObjectVersion::of(&answer.headers, bytes, version);
-            self.known.remember(key, &version);
-            version
-        }))
+        Self::of_client(S3Client::new(context, bucket))
     }
 
     /// Returns the page of a listing that a request asked for.
@@ -140,28 +118,6 @@ impl S3Store {
         };
         Err(self.explain(&refusal, Action::List, ""))
     }
-
-    /// Opens an object with a request for its beginning. `etag`: the version that it has to have.
-    fn begin(&self, key: &str, etag: Option<String>) -> io::Result<Result<(ObjectVersion, Vec<u8>), Refusal>> {
-        let refusal = match self.ask(get_range(key, 0..self.first.bytes(), etag))? {
-            Ok(answer) => {
-                let version = ObjectVersion::of(&answer.headers, answer.total, answer.version);
-                return Ok(Ok((version, answer.body)));
-            }
-            Err(refusal) if refusal.status != 416 => return Ok(Err(refusal)),
-            Err(refusal) => refusal,
-        };
-        // An empty object has no range that could be read.
-        Ok(match self.head(key)? {
-            Ok(version) if version.bytes == 0 => Ok((version, Vec::new())),
-            Ok(_) => Err(refusal),
-            Err(refusal) => Err(refusal),
-        })
-    }
-}
-
-fn head(key: &str) -> Call {
-    Call { method: Method::HEAD, range: None, ..get_range(key, 0..0, None) }
 }
 
 /// Returns the request for a page of a listing.
@@ -207,52 +163,17 @@ impl Store for S3Store {
             let page = self.page(answer)?;
             // The next page comes while this one is taken.
             pending = page.next.clone().map(|next| begin(Some(next)));
-            // Compared with the slash, as the keys below a prefix are.
-            let mut entries: Vec<(String, Option<ObjectVersion>)> =
-                page.objects.into_iter().map(|(key, version)| (key, Some(version))).collect();
-            entries.extend(page.prefixes.into_iter().map(|prefix| (prefix, None)));
-            entries.sort_by(|(one, _), (other, _)| one.cmp(other));
-            for (mut key, version) in entries {
-                let info = match version {
-                    // What only marks a folder.
-                    Some(version) if version.bytes == 0 && key.ends_with('/') => continue,
-                    Some(version) => {
-                        self.known.remember(&key, &version);
-                        version.info()
-                    }
-                    None => {
-                        key.truncate(key.len().saturating_sub(1));
-                        FileInfo::of_prefix()
-                    }
-                };
-                if !take(StoreEntry { key, info })? {
-                    return Ok(());
-                }
+            let objects = page.objects.into_iter().map(|(key, version)| (key, Some(version)));
+            let entries = objects.chain(page.prefixes.into_iter().map(|prefix| (prefix, None))).collect();
+            if !self.take_entries(entries, &mut *take)? {
+                return Ok(());
             }
         }
         Ok(())
     }
 
     fn open(&self, url: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
-        let key = url.key;
-        let known = self.known.version(key).map(|version| plain_etag(&version.etag).to_owned());
-        let known = known.filter(|etag| !etag.is_empty());
-        let is_known = known.is_some();
-        let mut opened = self.begin(key, known)?;
-        if is_known && matches!(&opened, Err(refusal) if refusal.status == 412) {
-            opened = self.begin(key, None)?;
-        }
-        match opened {
-            Ok((version, first)) => {
-                self.known.remember(key, &version);
-                let info = version.info();
-                let source = ObjectSource { client: Arc::clone(&self.client), key: key.to_owned(), version };
-                let reader = BlockReader::new(Box::new(source), info.len(), first).with_first(&self.first);
-                Ok((info, Box::new(reader)))
-            }
-            Err(refusal) if refusal.is_missing_object() => Err(io::ErrorKind::NotFound.into()),
-            Err(refusal) => Err(self.explain(&refusal, Action::Read, key)),
-        }
+        self.open_object(url.key)
     }
 
     fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool> {

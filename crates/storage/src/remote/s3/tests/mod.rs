@@ -2,6 +2,7 @@ mod chain;
 mod copy;
 mod inspect;
 
+use super::super::super::store::StoreEntry;
 use super::super::store_settings::RemoteSettings;
 use super::super::tests::server::{content, limits, Fault, ReceivedRequest, Server};
 use super::*;
