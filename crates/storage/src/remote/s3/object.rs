@@ -160,7 +160,9 @@ impl<C: ObjectClient> Objects<C> {
                     version.info()
                 }
                 None => {
-                    key.truncate(key.len().saturating_sub(1));
+                    if key.ends_with('/') {
+                        key.pop();
+                    }
                     FileInfo::of_prefix()
                 }
             };
