@@ -151,6 +151,8 @@ impl<C: ObjectClient> Objects<C> {
     ) -> io::Result<bool> {
         // Compared with the slash, as the keys below a prefix are.
         entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+        // A folder of an account with folders may also be a prefix.
+        entries.dedup();
         for (mut key, version) in entries {
             let info = match version {
                 // What only marks a folder.
