@@ -45,7 +45,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("prompt", 1_286),
     ("pycompat", 4_551),
     ("source", 11_750),
-    ("storage", 11_608),
+    ("storage", 11_618),
     ("tokenizer", 6_548),
     ("tokens", 12_091),
     ("tui", 31_526),
