@@ -53,7 +53,7 @@ class Client:
 
     def call(self, method, path, query=(), body=b"", ok=(), **headers):
         """One signed request; returns headers and body."""
-        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        headers = {name if "-" in name else name.replace("_", "-"): value for name, value in headers.items()}
         headers.update({"x-ms-date": formatdate(usegmt=True), "x-ms-version": VERSION})
         query, path = sorted(dict(query).items()), "/" + ACCOUNT + urllib.parse.quote(path)
         own = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers) if name.startswith("x-ms-"))
@@ -85,6 +85,10 @@ class Client:
 
     def put(self, container, key, body):
         self.call("PUT", f"/{container}/{key}", body=body, content_type="application/octet-stream", x_ms_blob_type="BlockBlob")
+
+    def put_folder(self, container, key):
+        """Puts a blob that only marks a folder, as Microsoft's tools do."""
+        self.call("PUT", f"/{container}/{key}", x_ms_blob_type="BlockBlob", **{"x-ms-meta-hdi_isfolder": "true"})
 
     def put_block(self, container, key, body):
         self.call("PUT", f"/{container}/{key}", {"comp": "block", "blockid": base64.b64encode(b"other" * 8).decode()}, body)

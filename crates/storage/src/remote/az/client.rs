@@ -5,7 +5,9 @@ use super::super::dates::format_http_date;
 use super::super::environment::Environment;
 use super::super::network::{Answer, Network};
 use super::super::retry::Setback;
-use super::super::s3::{insert, read_answer, Attempt, Call, CurrentKeys, Keys, Refusal, BUSY, MAX_CLOCK_SECONDS};
+use super::super::s3::{
+    insert, read_answer, Action, Attempt, Call, CurrentKeys, Keys, Refusal, BUSY, MAX_CLOCK_SECONDS,
+};
 use super::super::version::etag_of;
 use super::config::{AzureConfig, AzureProfile};
 use super::signature::{sign, VERSION};
@@ -15,6 +17,9 @@ use reqwest::{Method, Request};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+
+/// Code of the refusal to read a folder as a blob.
+pub(super) const FOLDER: &str = "Folder";
 
 /// What all containers of an account share.
 pub(in crate::remote) struct AzureContext {
@@ -71,7 +76,8 @@ impl AzureClient {
         Self { context, container: container.to_owned() }
     }
 
-    /// Sends a request until it has an answer: with success, or a refusal that does not depend on time.
+    /// Sends a request until it has an answer: with success, or a refusal that does not depend on time. What is a folder is refused as a blob, with
+    /// the code [`FOLDER`].
     pub(super) async fn call(&self, call: &Call) -> Outcome<Result<Answer, Refusal>> {
         let network = &self.context.network;
         let mut answer = Answer::default();
@@ -83,6 +89,7 @@ impl AzureClient {
             let patience = patience.get_or_insert_with(|| network.patience(request.url()));
             let before = answer.body.len();
             let setback = match self.attempt(call, request, &mut answer).await? {
+                Attempt::Complete if is_folder(call, &answer) => return Ok(Err(Refusal::of_success(404, FOLDER))),
                 Attempt::Complete => return Ok(Ok(answer)),
                 Attempt::Setback(setback) => setback,
                 Attempt::Refused(mut refusal) => {
@@ -200,6 +207,13 @@ impl AzureClient {
         }
         false
     }
+}
+
+/// Whether an answer is about a folder of an account with folders, or about a blob that marks one.
+fn is_folder(call: &Call, answer: &Answer) -> bool {
+    let is = |name: &str, value: &str| answer.header(name).is_some_and(|text| text.eq_ignore_ascii_case(value));
+    let is_read = call.action == Action::Read && call.query.is_empty();
+    is_read && (is("x-ms-resource-type", "directory") || is("x-ms-meta-hdi_isfolder", "true"))
 }
 
 /// Whether a request is refused because the clocks differ.

@@ -131,6 +131,11 @@ impl AzureConfig {
     }
 }
 
+/// Returns a failure about a setting. Callers name the data, so the reason names the setting.
+fn refuse(source: &str, why: &str) -> Failure {
+    Failure::environment(WHAT, format!("{source} {why}")).on(Subject::field(source))
+}
+
 fn parse_connection(text: &Secret, source: String) -> Outcome<(ConnectionString, String)> {
     match ConnectionString::parse(text.reveal()) {
         Some(connection) => Ok((connection, source)),
@@ -162,7 +167,7 @@ fn base_of(address: &str, account: Option<&str>, source: &str) -> Outcome<String
         ["http", "https"].contains(&url.scheme()) && url.has_host() && is_plain && url.fragment().is_none()
     });
     let Some(url) = url else {
-        let why = "it has to be https://HOST or http://HOST, without a name, password or signature";
+        let why = format!("{source} has to be https://HOST or http://HOST, without a name, password or signature");
         return Err(Failure::usage("reading the endpoint", why).on(Subject::field(source)));
     };
     let base = url.as_str().trim_end_matches('/').to_owned();
@@ -191,12 +196,11 @@ fn keys_of(connection: &ConnectionString, source: &str, account: Option<&str>) -
 
 /// Returns the key of an account.
 fn key_of(secret: Secret, source: &str, account: Option<&str>) -> Outcome<Keys> {
-    let refuse = |why: &str| Failure::environment(WHAT, why).on(Subject::field(source));
     if BASE64_STANDARD.decode(secret.reveal()).is_err() {
-        return Err(refuse("it is no key: it is not valid Base64"));
+        return Err(refuse(source, "has no key: what it has is not valid Base64"));
     }
     let Some(account) = account else {
-        return Err(refuse("it is set, but no account").with_hint("set AZURE_STORAGE_ACCOUNT_NAME"));
+        return Err(refuse(source, "has a key, but no account is set").with_hint("set AZURE_STORAGE_ACCOUNT_NAME"));
     };
     Ok(Keys { id: account.to_owned(), secret, token: None, expires: None, source: source.to_owned() })
 }
@@ -205,8 +209,7 @@ fn key_of(secret: Secret, source: &str, account: Option<&str>) -> Outcome<Keys> 
 fn signature_of(sas: &Secret, source: &str) -> Outcome<Keys> {
     let text = sas.reveal().trim_start_matches('?');
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#') {
-        return Err(Failure::environment(WHAT, "it is no signature: it has characters that none has")
-            .on(Subject::field(source))
+        return Err(refuse(source, "has a signature with characters that none has")
             .with_hint("copy it again, from 'sv=' to its end"));
     }
     let token = Some(Secret::new(text));

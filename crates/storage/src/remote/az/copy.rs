@@ -1,11 +1,11 @@
 //! Copies blobs within an account: small ones by one request, others in blocks. The store waits until the copy is complete.
 
-use super::super::s3::{write, Action, Call};
+use super::super::s3::{head, write, Action, Call};
 use super::super::version::{plain_etag, ObjectVersion};
 use super::failures::{is_condition, is_missing};
 use super::signature::sign_address;
 use super::write::Blocks;
-use super::{head, AzureStore};
+use super::AzureStore;
 use crate::store::{Condition, WatchBytes};
 use base64::prelude::{Engine as _, BASE64_STANDARD};
 use bytes::Bytes;
@@ -25,7 +25,7 @@ impl AzureStore {
     /// Copies a blob of any container of the account, of the version that it has now. Returns `false` if the store refuses that.
     pub(super) fn copy_blob(&self, (source, from): (&Self, &str), to: &str, watch: &WatchBytes) -> io::Result<bool> {
         // What refuses this request is found when the blob is read.
-        let Ok(Some(version)) = source.head(from)? else { return Ok(false) };
+        let Ok(version) = source.head(from)? else { return Ok(false) };
         let headers = source.source_headers(from, &version)?;
         if version.bytes <= MAX_COPY_BYTES {
             return self.copy_whole((source, from), (to, headers), version.bytes, watch);

@@ -64,6 +64,7 @@ impl AzureStore {
         let mut next = None;
         for _ in 0..MAX_PAGES {
             let mut call = Call { action: Action::ListUploads, ..list(key, true, None, next) };
+            call.query.retain(|(name, _)| *name != "include");
             call.query.push(("include", "uncommittedblobs".to_owned()));
             let page: Page = self.page(self.begin_call(call))?;
             next = page.next;

@@ -7,6 +7,9 @@ use super::super::version::{plain_etag, ObjectVersion};
 /// What a complete listing ends with.
 const ENDING: &str = "</EnumerationResults>";
 
+/// Maximum number of entries of a page: with their metadata, they are shorter than an answer may be.
+const MAX_RESULTS: usize = 1000;
+
 /// A blob of a listing.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ListedBlob {
@@ -15,7 +18,9 @@ pub(super) struct ListedBlob {
     pub(super) version: ObjectVersion,
     /// When it was created, as nanoseconds since 1970, if the store reports it.
     pub(super) created_ns: Option<i64>,
+    /// Whether it is a folder of an account with folders, and whether it only marks one, as Microsoft's tools do in accounts without.
     is_folder: bool,
+    is_marker: bool,
 }
 
 /// A page of a listing.
@@ -36,11 +41,11 @@ impl Page {
     }
 
     /// Returns the blobs with their versions, and the prefixes without one. Folders of the account are left out if every blob is listed, else
-    /// they are prefixes.
+    /// they are prefixes. What only marks a folder is left out.
     pub(super) fn into_entries(self, recursive: bool) -> impl Iterator<Item = (String, Option<ObjectVersion>)> {
         let blobs = self.blobs.into_iter().filter_map(move |blob| match blob.is_folder {
             true => (!recursive).then(|| (format!("{}/", blob.key), None)),
-            false => Some((blob.key, Some(blob.version))),
+            false => (!blob.is_marker).then_some((blob.key, Some(blob.version))),
         });
         blobs.chain(self.prefixes.into_iter().map(|prefix| (prefix, None)))
     }
@@ -52,7 +57,9 @@ pub(super) fn list(prefix: &str, recursive: bool, max: Option<usize>, next: Opti
         vec![("restype", "container".to_owned()), ("comp", "list".to_owned()), ("prefix", prefix.to_owned())];
     query.retain(|(_, value)| !value.is_empty());
     query.extend((!recursive).then(|| ("delimiter", "/".to_owned())));
-    query.extend(max.map(|max| ("maxresults", max.to_string())));
+    // Metadata say what only marks a folder.
+    query.extend(max.is_none().then(|| ("include", "metadata".to_owned())));
+    query.push(("maxresults", max.unwrap_or(MAX_RESULTS).to_string()));
     query.extend(next.map(|next| ("marker", next)));
     Call { action: Action::List, query, ending: Some(ENDING), range: None, ..get_range("", 0..0, None) }
 }
@@ -99,6 +106,9 @@ pub(super) fn parse_page(xml: &[u8]) -> Option<Page> {
                 page.has_folders = true;
                 blob.is_folder = text.trim() == "directory";
             }
+            [_, _, "Blob", "Metadata", name] if name.eq_ignore_ascii_case("hdi_isfolder") => {
+                blob.is_marker = text.trim().eq_ignore_ascii_case("true");
+            }
             [_, _, "BlobPrefix", "Properties", "ResourceType"] => page.has_folders = true,
             [_, _, "Blob"] => page.blobs.push(std::mem::take(&mut blob)),
             [_, _, "BlobPrefix", "Name"] => page.prefixes.push(text.to_owned()),
@@ -119,7 +129,8 @@ mod tests {
         let xml = "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><EnumerationResults ServiceEndpoint=\"x\" ContainerName=\"c\"><Prefix>p/</Prefix>\
             <Blobs><Blob><Name>a b+&amp;</Name><Properties><Creation-Time>Sun, 06 Nov 1994 08:49:37 GMT</Creation-Time><Last-Modified>Sun, 06 Nov \
             1994 08:49:37 GMT</Last-Modified><Etag>0x8D</Etag><Content-Length>12</Content-Length></Properties></Blob><BlobPrefix><Name>d/</Name>\
-            </BlobPrefix><Blob><Name Encoded=\"true\">f%EF%BF%BE+</Name><Properties><ResourceType>directory</ResourceType></Properties></Blob></Blobs>\
+            </BlobPrefix><Blob><Name Encoded=\"true\">f%EF%BF%BE+</Name><Properties><ResourceType>directory</ResourceType></Properties></Blob><Blob><Name>d</Name><Properties><Content-Length>0</Content-Length></Properties>\
+            <Metadata><Hdi_isfolder>true</Hdi_isfolder></Metadata></Blob></Blobs>\
             <NextMarker>2!88!x</NextMarker></EnumerationResults>";
         let page = parse_page(xml.as_bytes()).unwrap();
         let version = ObjectVersion { bytes: 12, etag: "0x8D".to_owned(), modified_ns: 784_111_777_000_000_000 };

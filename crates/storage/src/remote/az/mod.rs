@@ -11,7 +11,6 @@ mod copy;
 mod failures;
 mod inspect;
 mod listing;
-mod object;
 mod signature;
 #[cfg(test)]
 mod tests;
@@ -21,25 +20,22 @@ mod write;
 use super::super::files::FileInfo;
 use super::super::location::RemoteUrl;
 use super::super::store::{
-    Condition, Content, RangeRead, Scheme, Store, StoreEntry, StoreGuards, StoreSettings, TakeEntry, UnfinishedUpload,
-    WatchBytes,
+    Condition, Content, RangeRead, Scheme, Store, StoreGuards, StoreSettings, TakeEntry, UnfinishedUpload, WatchBytes,
 };
-use super::blocks::{first_of_part, BlockReader, FirstRequest};
 use super::environment::Environment;
 use super::network::{Answer, Network};
-use super::s3::{finish, finish_read, get_range, Action, Call, Keys, PendingAnswer, Refusal};
+use super::s3::{finish_read, Action, Call, Keys, ObjectClient, Objects, PendingAnswer, Refusal};
 use super::store_settings::remote_settings;
-use super::version::known::KnownObjects;
-use super::version::{etag_of, plain_etag, ObjectVersion};
+use super::version::etag_of;
+use super::version::known::{take_all, KnownObjects, ListedFolder};
 use address::parse_bucket;
-use client::AzureClient;
 pub(super) use client::AzureContext;
+use client::{AzureClient, FOLDER};
 pub(super) use config::AzureProfile;
 use failures::{explain, is_missing};
 use gristmill_core::{Failure, Outcome};
 use listing::{list, list_containers, parse_containers, parse_page, Page};
-use object::BlobSource;
-use reqwest::Method;
+use reqwest::header::HeaderMap;
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
@@ -83,38 +79,34 @@ pub(super) fn store_of_container(context: &Arc<AzureContext>, container: &str) -
     Arc::new(AzureStore::new(Arc::clone(context), container))
 }
 
-/// A container.
-struct AzureStore {
-    client: Arc<AzureClient>,
-    known: KnownObjects,
-    first: FirstRequest,
+impl ObjectClient for AzureClient {
+    fn network(&self) -> &Network {
+        &self.context.network
+    }
+
+    async fn send(&self, call: &Call) -> Outcome<Result<Answer, Refusal>> {
+        self.call(call).await
+    }
+
+    fn version_of(&self) -> fn(&HeaderMap) -> String {
+        etag_of
+    }
+
+    fn is_missing(&self, refusal: &Refusal) -> bool {
+        is_missing(refusal)
+    }
+
+    fn explain(&self, refusal: &Refusal, action: Action, key: &str) -> Failure {
+        explain(refusal, self, action, key)
+    }
 }
+
+/// A container.
+type AzureStore = Objects<AzureClient>;
 
 impl AzureStore {
     fn new(context: Arc<AzureContext>, container: &str) -> Self {
-        let client = Arc::new(AzureClient::new(context, container));
-        Self { client, known: KnownObjects::default(), first: FirstRequest::new() }
-    }
-
-    /// Sends a request.
-    fn begin_call(&self, call: Call) -> PendingAnswer {
-        let client = Arc::clone(&self.client);
-        self.client.context.network.begin(async move { client.call(&call).await })
-    }
-
-    /// Sends a request and waits for the answer.
-    fn ask(&self, call: Call) -> io::Result<Result<Answer, Refusal>> {
-        let is_read = call.is_read();
-        let answer = self.begin_call(call);
-        if is_read {
-            finish_read(answer)
-        } else {
-            finish(answer)
-        }
-    }
-
-    fn explain(&self, refusal: &Refusal, action: Action, key: &str) -> io::Error {
-        explain(refusal, &self.client, action, key).into_io()
+        Self::of_client(AzureClient::new(context, container))
     }
 
     /// Returns the credentials of requests.
@@ -122,19 +114,6 @@ impl AzureStore {
         let client = Arc::clone(&self.client);
         let keys = self.client.context.network.begin(async move { client.keys().await });
         keys.finish().and_then(|keys| keys).map_err(Failure::into_io)
-    }
-
-    /// Returns the version of a blob, or `None` if it is a folder of an account with folders.
-    fn head(&self, key: &str) -> io::Result<Result<Option<ObjectVersion>, Refusal>> {
-        Ok(self.ask(head(key))?.map(|answer| {
-            let bytes = answer.header("content-length").and_then(|bytes| bytes.parse().ok()).unwrap_or_default();
-            let version = ObjectVersion::of(&answer.headers, bytes, etag_of(&answer.headers));
-            let is_folder = is_folder(&answer);
-            if !is_folder {
-                self.known.remember(key, &version);
-            }
-            (!is_folder).then_some(version)
-        }))
     }
 
     /// Returns the page of a listing that a request asked for.
@@ -177,62 +156,6 @@ impl AzureStore {
         }
         Ok(!page.is_empty())
     }
-
-    /// Opens a blob with a request for some of its bytes.
-    fn open_at(&self, key: &str, first: &Range<u64>) -> io::Result<(ObjectVersion, BlobSource, Vec<u8>)> {
-        let known = self.known.version(key).map(|version| plain_etag(&version.etag).to_owned());
-        let known = known.filter(|etag| !etag.is_empty());
-        let is_known = known.is_some();
-        let mut opened = self.begin(key, first, known)?;
-        if is_known && matches!(&opened, Err(refusal) if refusal.status == 412) {
-            opened = self.begin(key, first, None)?;
-        }
-        match opened {
-            Ok((version, bytes)) => {
-                self.known.remember(key, &version);
-                let client = Arc::clone(&self.client);
-                let source = BlobSource { client, key: key.to_owned(), version: version.clone() };
-                Ok((version, source, bytes))
-            }
-            Err(refusal) if is_missing(&refusal) => Err(io::ErrorKind::NotFound.into()),
-            Err(refusal) => Err(self.explain(&refusal, Action::Read, key)),
-        }
-    }
-
-    /// Opens a blob with a request for some of its bytes. `etag`: the version that it has to have.
-    fn begin(
-        &self,
-        key: &str,
-        first: &Range<u64>,
-        etag: Option<String>,
-    ) -> io::Result<Result<(ObjectVersion, Vec<u8>), Refusal>> {
-        let refusal = match self.ask(get_range(key, first.clone(), etag))? {
-            Ok(answer) if is_folder(&answer) => return Ok(Err(Refusal::of_success(404, "BlobNotFound"))),
-            Ok(answer) => {
-                let version = ObjectVersion::of(&answer.headers, answer.total, answer.version);
-                return Ok(Ok((version, answer.body)));
-            }
-            Err(refusal) if refusal.status != 416 => return Ok(Err(refusal)),
-            Err(refusal) => refusal,
-        };
-        // A range that begins at the end of the blob cannot be read.
-        Ok(match self.head(key)? {
-            Ok(Some(version)) if version.bytes <= first.start => Ok((version, Vec::new())),
-            Ok(Some(_)) => Err(refusal),
-            Ok(None) => Err(Refusal::of_success(404, "BlobNotFound")),
-            Err(refusal) => Err(refusal),
-        })
-    }
-}
-
-fn head(key: &str) -> Call {
-    Call { method: Method::HEAD, range: None, ..get_range(key, 0..0, None) }
-}
-
-/// Whether an answer is about a folder of an account with folders, or about a blob that marks one.
-fn is_folder(answer: &Answer) -> bool {
-    let is = |name: &str, value: &str| answer.header(name).is_some_and(|text| text.eq_ignore_ascii_case(value));
-    is("x-ms-resource-type", "directory") || is("x-ms-meta-hdi_isfolder", "true")
 }
 
 impl Store for AzureStore {
@@ -240,13 +163,17 @@ impl Store for AzureStore {
         if let Some(has_objects) = self.known.absence(url.key) {
             return Ok(has_objects.then(FileInfo::of_prefix));
         }
+        if let Some(info) = self.known.listed(url.key) {
+            return Ok(info);
+        }
         let writes = KnownObjects::writes();
         let below = self.begin_call(list(&url.prefix(), true, Some(1), None));
         if url.key.is_empty() {
             return self.page(below).map(|_| Some(FileInfo::of_prefix()));
         }
         match self.head(url.key)? {
-            Ok(version) => Ok(Some(version.map_or_else(FileInfo::of_prefix, |version| version.info()))),
+            Ok(version) => Ok(Some(version.info())),
+            Err(refusal) if refusal.code == FOLDER => Ok(Some(FileInfo::of_prefix())),
             Err(refusal) if is_missing(&refusal) => {
                 let has_objects = self.has_blobs(&url.prefix(), below)?;
                 self.known.remember_absence(url.key, has_objects, writes);
@@ -258,6 +185,10 @@ impl Store for AzureStore {
 
     fn list(&self, folder: &RemoteUrl<'_>, recursive: bool, take: TakeEntry<'_>) -> io::Result<()> {
         let prefix = folder.prefix();
+        if let Some(entries) = self.known.listing(&prefix, recursive) {
+            return take_all(&entries, take).map(drop);
+        }
+        let mut listed = ListedFolder::begin(prefix.clone(), recursive);
         let begin = |next: Option<String>| self.begin_call(list(&prefix, recursive, None, next));
         let mut pending = Some(begin(None));
         let mut entries = Vec::new();
@@ -271,37 +202,20 @@ impl Store for AzureStore {
             if pending.is_some() && !is_ordered {
                 continue;
             }
-            entries.sort_by(|(one, _), (other, _)| one.cmp(other));
-            for (mut key, version) in entries.drain(..) {
-                let info = match version {
-                    // What only marks a folder.
-                    Some(version) if version.bytes == 0 && key.ends_with('/') => continue,
-                    Some(version) => {
-                        self.known.remember(&key, &version);
-                        version.info()
-                    }
-                    None => {
-                        key.truncate(key.len().saturating_sub(1));
-                        FileInfo::of_prefix()
-                    }
-                };
-                if !take(StoreEntry { key, info })? {
-                    return Ok(());
-                }
+            if !self.take_entries(&mut listed, std::mem::take(&mut entries), &mut *take)? {
+                return Ok(());
             }
         }
+        self.known.remember_listing(listed);
         Ok(())
     }
 
     fn open(&self, url: &RemoteUrl<'_>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
-        let (version, source, first) = self.open_at(url.key, &(0..self.first.bytes()))?;
-        let reader = BlockReader::new(Box::new(source), version.bytes, first).with_first(&self.first);
-        Ok((version.info(), Box::new(reader)))
+        self.open_object(url.key)
     }
 
     fn open_part(&self, url: &RemoteUrl<'_>, part: Range<u64>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
-        let (version, source, first) = self.open_at(url.key, &first_of_part(&part))?;
-        Ok((version.info(), Box::new(BlockReader::of_part(Box::new(source), version.bytes, &part, first))))
+        self.open_object_part(url.key, &part)
     }
 
     fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool> {

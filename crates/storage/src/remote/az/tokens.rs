@@ -2,13 +2,13 @@
 
 use super::super::environment::{Environment, MAX_FILE_BYTES};
 use super::super::http::is_safe;
-use super::super::network::{Network, MAX_SMALL_ANSWER_BYTES};
+use super::super::network::Network;
 use super::super::s3::{encode, output_of, FindKeys, Keys, KeysFuture};
 use super::super::secret::Secret;
 use crate::local_file::read_local;
 use gristmill_core::{Failure, Outcome, Subject};
 use reqwest::header::CONTENT_TYPE;
-use reqwest::{RequestBuilder, Url};
+use reqwest::{Method, Request, RequestBuilder, Url};
 use serde_json::Value;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const RESOURCE: &str = "https://storage.azure.com";
 /// Where tokens of applications are from, unless a variable says so.
 const AUTHORITY: &str = "https://login.microsoftonline.com";
 const AUTHORITY_VARIABLE: &str = "AZURE_AUTHORITY_HOST";
-/// Address of the metadata of the machine, unless a variable names another, and the time that it has for its answer.
+/// Address of the metadata of the machine, unless a variable names another, and the time that it has for its first answer.
 const METADATA: &str = "http://169.254.169.254";
 const METADATA_VARIABLE: &str = "AZURE_POD_IDENTITY_AUTHORITY_HOST";
 const MAX_METADATA_TIME: Duration = Duration::from_secs(1);
@@ -62,7 +62,7 @@ impl AzureTokens {
         if let Some(keys) = self.find_by_service().await? {
             return Ok(Some(keys));
         }
-        if let Some(keys) = timeout(MAX_METADATA_TIME, self.find_by_metadata()).await.ok().flatten() {
+        if let Some(keys) = self.find_by_metadata().await? {
             return Ok(Some(keys));
         }
         Ok(self.find_by_program().await)
@@ -84,7 +84,8 @@ impl AzureTokens {
         let given = (variable("AZURE_TENANT_ID"), variable("AZURE_CLIENT_ID"), variable(SOURCE));
         let (Some(tenant), Some(client), Some(file)) = given else { return Ok(None) };
         let path = self.environment.path(&file);
-        let missing = || Failure::environment(WHAT, "there is no such file").on(Subject::path(&path));
+        let why = format!("{SOURCE} names {}, which does not exist", path.display());
+        let missing = || Failure::environment(WHAT, why).on(Subject::path(&path));
         let token = read_local(&path, MAX_FILE_BYTES)?.ok_or_else(missing)?;
         let token = String::from_utf8_lossy(&token).trim().to_owned();
         let form = [
@@ -100,8 +101,8 @@ impl AzureTokens {
         let authority = if authority.contains("://") { authority } else { format!("https://{authority}") };
         let address = format!("{}/{}/oauth2/v2.0/token", authority.trim_end_matches('/'), encode(tenant, ""));
         let url = Url::parse(&address).ok().filter(is_safe).ok_or_else(|| {
-            Failure::environment(WHAT, "it may only be https, or lead to this machine")
-                .on(Subject::field(AUTHORITY_VARIABLE))
+            let why = format!("{AUTHORITY_VARIABLE} may only be https, or lead to this machine");
+            Failure::environment(WHAT, why).on(Subject::field(AUTHORITY_VARIABLE))
         })?;
         let scope = format!("{RESOURCE}/.default");
         let fixed = [("grant_type", "client_credentials"), ("scope", scope.as_str())];
@@ -123,7 +124,7 @@ impl AzureTokens {
         const SOURCE: &str = "IDENTITY_ENDPOINT";
         let variable = |name: &str| self.environment.text(name);
         let (Some(address), Some(header)) = (variable(SOURCE), variable("IDENTITY_HEADER")) else { return Ok(None) };
-        let refuse = |why: &str| Failure::environment(WHAT, why).on(Subject::field(SOURCE));
+        let refuse = |why: &str| Failure::environment(WHAT, format!("{SOURCE}: {why}")).on(Subject::field(SOURCE));
         // The address is one of the machine, without TLS.
         let url = Url::parse(&address).ok().filter(|url| is_safe(url) || is_link_local(url));
         let url = url.ok_or_else(|| refuse("it may only be https, or lead to this machine"))?;
@@ -133,16 +134,22 @@ impl AzureTokens {
         token.map(Some).ok_or_else(|| refuse(&format!("its answer ({status}) has no token")))
     }
 
-    /// Asks the metadata of the machine once (managed identity); `None` if it is not one of Azure, or has no identity.
-    async fn find_by_metadata(&self) -> Option<Keys> {
+    /// Returns the token of the metadata of the machine (managed identity); `None` if it is not one of Azure, or has no identity.
+    async fn find_by_metadata(&self) -> Outcome<Option<Keys>> {
+        const SUBJECT: &str = "the metadata of the machine";
         let base = self.environment.text(METADATA_VARIABLE).unwrap_or_else(|| METADATA.to_owned());
-        let url = Url::parse(&format!("{}/metadata/identity/oauth2/token", base.trim_end_matches('/'))).ok()?;
-        let request = self.identity(url, "2018-02-01").header("metadata", "true").build().ok()?;
+        let address = format!("{}/metadata/identity/oauth2/token", base.trim_end_matches('/'));
+        let Ok(url) = Url::parse(&address) else { return Ok(None) };
+        // Elsewhere nothing answers, or something else. A token may take longer than this request, which is not complete and therefore refused.
         let client = self.network.client(true);
-        let mut reply = self.network.send(client, request, "the metadata of the machine").await.ok()?.ok()?;
-        let mut body = Vec::new();
-        reply.read(&mut body, MAX_SMALL_ANSWER_BYTES).await.ok()?;
-        (reply.status() == 200).then(|| parse_token(&body, "the identity of the machine"))?
+        let probe = self.network.send(client, Request::new(Method::GET, url.clone()), SUBJECT);
+        match timeout(MAX_METADATA_TIME, probe).await {
+            Ok(Ok(Ok(reply))) if reply.status() == 400 => {}
+            _ => return Ok(None),
+        }
+        let request = self.identity(url, "2018-02-01").header("metadata", "true");
+        let (status, answer) = self.network.fetch(WHAT, request, true, SUBJECT).await?;
+        Ok(parse_token(&answer, "the identity of the machine").filter(|_| status == 200))
     }
 
     /// Returns a request for the token of an identity of the machine: of `AZURE_CLIENT_ID`, if it has several.

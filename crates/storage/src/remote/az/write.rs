@@ -86,21 +86,10 @@ impl AzureStore {
     fn etag_before(&self, key: &str, condition: Condition) -> io::Result<Option<Option<String>>> {
         let Condition::IfStamp(stamp) = condition else { return Ok(Some(None)) };
         match self.head(key)? {
-            Ok(version) => {
-                Ok(version.filter(|version| version.info().stamp == stamp).map(|version| Some(version.etag)))
-            }
+            Ok(version) => Ok((version.info().stamp == stamp).then_some(Some(version.etag))),
             Err(refusal) if is_missing(&refusal) => Ok(None),
             Err(refusal) => Err(self.explain(&refusal, Action::Read, key)),
         }
-    }
-
-    /// Whether a blob has this content.
-    fn is_content(&self, key: &str, body: &Bytes) -> io::Result<bool> {
-        let Ok(Some(version)) = self.head(key)? else { return Ok(false) };
-        if version.bytes != body.len() as u64 || body.is_empty() {
-            return Ok(version.bytes == 0 && body.is_empty());
-        }
-        Ok(matches!(self.ask(get_range(key, 0..version.bytes, None))?, Ok(answer) if answer.body == *body))
     }
 
     /// Makes a blob of blocks; returns whether the condition held.

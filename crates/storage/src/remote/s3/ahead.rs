@@ -36,7 +36,7 @@ impl SentPart {
 impl S3Store {
     /// Removes the upload of a key from those that still grow.
     pub(super) fn take_ahead(&self, key: &str) -> Option<UploadAhead> {
-        self.ahead.lock().unwrap_or_else(PoisonError::into_inner).remove(key)
+        self.client.ahead.lock().unwrap_or_else(PoisonError::into_inner).remove(key)
     }
 
     /// Uploads the parts that the first bytes of a file have in addition to those that were sent. An object so small that it is put by one request
@@ -64,7 +64,7 @@ impl S3Store {
     }
 
     fn keep_ahead(&self, key: &str, ahead: UploadAhead) {
-        self.ahead.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), ahead);
+        self.client.ahead.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), ahead);
     }
 
     /// Sends the whole parts that were not sent yet, some at once.

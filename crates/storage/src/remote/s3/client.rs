@@ -5,6 +5,7 @@ use super::super::environment::Environment;
 use super::super::network::{Answer, Network, RangeCall, RangeResult, Reply, MAX_ANSWER_BYTES};
 use super::super::retry::Setback;
 use super::super::store_settings::remote_settings;
+use super::ahead::UploadAhead;
 use super::config::{S3Config, FIRST_REGION};
 use super::credentials::CredentialChain;
 use super::keys::{CurrentKeys, FindKeys, Keys};
@@ -17,6 +18,7 @@ use bytes::Bytes;
 use gristmill_core::{Failure, Outcome, Subject};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Request, Url};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -128,11 +130,19 @@ pub(super) struct S3Client {
     region: Mutex<Option<String>>,
     /// Seconds by which the clock of the store is ahead of this one.
     clock: AtomicI64,
+    /// Uploads of objects whose files still grow, by their keys.
+    pub(super) ahead: Mutex<HashMap<String, UploadAhead>>,
 }
 
 impl S3Client {
     pub(super) fn new(context: Arc<S3Context>, bucket: &str) -> Self {
-        Self { context, bucket: bucket.to_owned(), region: Mutex::default(), clock: AtomicI64::new(0) }
+        Self {
+            context,
+            bucket: bucket.to_owned(),
+            region: Mutex::default(),
+            clock: AtomicI64::new(0),
+            ahead: Mutex::default(),
+        }
     }
 
     /// Sends a request until it has an answer: with success, or a refusal that does not depend on time.

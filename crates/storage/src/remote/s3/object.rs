@@ -1,21 +1,51 @@
-//! An object that is read by ranges of one version.
+//! The objects of a bucket, of every store that has requests like these: what is known of one, and reads of one version of it by ranges.
 
-use super::super::super::store::Condition;
-use super::super::blocks::{CancelFetch, FetchDone, FetchRange};
+use super::super::super::files::FileInfo;
+use super::super::super::range_read::RangeRead;
+use super::super::super::store::{Condition, TakeEntry};
+use super::super::blocks::{first_of_part, BlockReader, CancelFetch, FetchDone, FetchRange, FirstRequest};
+use super::super::network::{Answer, Network, Pending};
+use super::super::version::known::{take_all, KnownObjects, ListedFolder};
 use super::super::version::{plain_etag, ObjectVersion};
-use super::client::{Action, Call, S3Client};
-use super::failures::explain;
+use super::client::{Action, Call};
 use super::refusal::Refusal;
 use bytes::Bytes;
+use gristmill_core::{Failure, Outcome};
+use reqwest::header::HeaderMap;
 use reqwest::Method;
+use std::future::Future;
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Fetches ranges of one version of an object.
-pub(super) struct ObjectSource {
-    pub(super) client: Arc<S3Client>,
-    pub(super) key: String,
-    pub(super) version: ObjectVersion,
+/// Sends the requests of a bucket.
+pub(in crate::remote) trait ObjectClient: Send + Sync + 'static {
+    fn network(&self) -> &Network;
+
+    /// Sends a request until it has an answer: with success, or a refusal that does not depend on time.
+    fn send(&self, call: &Call) -> impl Future<Output = Outcome<Result<Answer, Refusal>>> + Send;
+
+    /// Returns the function for the version that the headers of an answer have.
+    fn version_of(&self) -> fn(&HeaderMap) -> String;
+
+    /// Whether there is no such object, although there is the bucket.
+    fn is_missing(&self, refusal: &Refusal) -> bool;
+
+    /// Returns the failure that states why a request was refused, and what the user can do.
+    fn explain(&self, refusal: &Refusal, action: Action, key: &str) -> Failure;
+}
+
+/// An answer that is waited for.
+pub(in crate::remote) type PendingAnswer = Pending<Outcome<Result<Answer, Refusal>>>;
+
+/// Waits for an answer.
+pub(in crate::remote) fn finish(answer: PendingAnswer) -> io::Result<Result<Answer, Refusal>> {
+    answer.finish().and_then(|answer| answer).map_err(Failure::into_io)
+}
+
+/// Waits for the answer to a request that changes nothing, unless the work of this thread is cancelled before.
+pub(in crate::remote) fn finish_read(answer: PendingAnswer) -> io::Result<Result<Answer, Refusal>> {
+    answer.finish_read().and_then(|answer| answer).map_err(Failure::into_io)
 }
 
 /// Returns the request for a range of an object.
@@ -34,25 +64,164 @@ pub(in crate::remote) fn get_range(key: &str, range: Range<u64>, etag: Option<St
     }
 }
 
-impl FetchRange for ObjectSource {
+/// Returns the request for the headers of an object.
+pub(in crate::remote) fn head(key: &str) -> Call {
+    Call { method: Method::HEAD, range: None, ..get_range(key, 0..0, None) }
+}
+
+/// The objects of a bucket.
+pub(in crate::remote) struct Objects<C> {
+    pub(in crate::remote) client: Arc<C>,
+    pub(in crate::remote) known: KnownObjects,
+    first: FirstRequest,
+}
+
+impl<C: ObjectClient> Objects<C> {
+    pub(in crate::remote) fn of_client(client: C) -> Self {
+        Self { client: Arc::new(client), known: KnownObjects::default(), first: FirstRequest::new() }
+    }
+
+    /// Sends a request.
+    pub(in crate::remote) fn begin_call(&self, call: Call) -> PendingAnswer {
+        let client = Arc::clone(&self.client);
+        self.client.network().begin(async move { client.send(&call).await })
+    }
+
+    /// Sends a request and waits for the answer.
+    pub(in crate::remote) fn ask(&self, call: Call) -> io::Result<Result<Answer, Refusal>> {
+        let is_read = call.is_read();
+        let answer = self.begin_call(call);
+        match is_read {
+            true => finish_read(answer),
+            false => finish(answer),
+        }
+    }
+
+    pub(in crate::remote) fn explain(&self, refusal: &Refusal, action: Action, key: &str) -> io::Error {
+        self.client.explain(refusal, action, key).into_io()
+    }
+
+    /// Returns size and version of an object.
+    pub(in crate::remote) fn head(&self, key: &str) -> io::Result<Result<ObjectVersion, Refusal>> {
+        Ok(self.ask(head(key))?.map(|answer| {
+            let bytes = answer.header("content-length").and_then(|bytes| bytes.parse().ok()).unwrap_or_default();
+            let version = (self.client.version_of())(&answer.headers);
+            let version = ObjectVersion::of(&answer.headers, bytes, version);
+            self.known.remember(key, &version);
+            version
+        }))
+    }
+
+    /// Opens an object with a request for some of its bytes. `etag`: the version that it has to have.
+    fn begin(
+        &self,
+        key: &str,
+        first: &Range<u64>,
+        etag: Option<String>,
+    ) -> io::Result<Result<(ObjectVersion, Vec<u8>), Refusal>> {
+        let refusal = match self.ask(get_range(key, first.clone(), etag))? {
+            Ok(answer) => {
+                let version = ObjectVersion::of(&answer.headers, answer.total, answer.version);
+                return Ok(Ok((version, answer.body)));
+            }
+            Err(refusal) if refusal.status != 416 => return Ok(Err(refusal)),
+            Err(refusal) => refusal,
+        };
+        // A range that begins at the end of the object cannot be read.
+        Ok(match self.head(key)? {
+            Ok(version) if version.bytes <= first.start => Ok((version, Vec::new())),
+            Ok(_) => Err(refusal),
+            Err(refusal) => Err(refusal),
+        })
+    }
+
+    /// Opens an object for reading by ranges, all of one version.
+    pub(in crate::remote) fn open_object(&self, key: &str) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
+        let (version, source, first) = self.open_at(key, &(0..self.first.bytes()))?;
+        let reader = BlockReader::new(Box::new(source), version.bytes, first).with_first(&self.first);
+        Ok((version.info(), Box::new(reader)))
+    }
+
+    /// The same for a part that is read in order.
+    pub(in crate::remote) fn open_object_part(
+        &self,
+        key: &str,
+        part: &Range<u64>,
+    ) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
+        let (version, source, first) = self.open_at(key, &first_of_part(part))?;
+        Ok((version.info(), Box::new(BlockReader::of_part(Box::new(source), version.bytes, part, first))))
+    }
+
+    /// Opens an object with a request for some of its bytes.
+    fn open_at(&self, key: &str, first: &Range<u64>) -> io::Result<(ObjectVersion, ObjectSource<C>, Vec<u8>)> {
+        if self.known.listed(key).is_some_and(|info| !info.is_some_and(|info| info.is_file())) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let known = self.known.version(key).map(|version| plain_etag(&version.etag).to_owned());
+        let known = known.filter(|etag| !etag.is_empty());
+        let is_known = known.is_some();
+        let mut opened = self.begin(key, first, known)?;
+        if is_known && matches!(&opened, Err(refusal) if refusal.status == 412) {
+            opened = self.begin(key, first, None)?;
+        }
+        match opened {
+            Ok((version, bytes)) => {
+                self.known.remember(key, &version);
+                let client = Arc::clone(&self.client);
+                let source = ObjectSource { client, key: key.to_owned(), version: version.clone() };
+                Ok((version, source, bytes))
+            }
+            Err(refusal) if self.client.is_missing(&refusal) => Err(io::ErrorKind::NotFound.into()),
+            Err(refusal) => Err(self.explain(&refusal, Action::Read, key)),
+        }
+    }
+
+    /// Takes the entries of a page of a listing in the order of the keys, with the versions of objects; the others are prefixes with the slash at
+    /// their end. Returns whether all are taken.
+    pub(in crate::remote) fn take_entries(
+        &self,
+        listed: &mut ListedFolder,
+        entries: Vec<(String, Option<ObjectVersion>)>,
+        take: TakeEntry<'_>,
+    ) -> io::Result<bool> {
+        for (key, version) in &entries {
+            version.iter().for_each(|version| self.known.remember(key, version));
+        }
+        take_all(listed.add(entries), take)
+    }
+
+    /// Whether an object has this content.
+    pub(in crate::remote) fn is_content(&self, key: &str, body: &Bytes) -> io::Result<bool> {
+        let Ok(version) = self.head(key)? else { return Ok(false) };
+        if version.bytes != body.len() as u64 || body.is_empty() {
+            return Ok(version.bytes == 0 && body.is_empty());
+        }
+        Ok(matches!(self.ask(get_range(key, 0..version.bytes, None))?, Ok(answer) if answer.body == *body))
+    }
+}
+
+/// Fetches ranges of one version of an object.
+struct ObjectSource<C> {
+    client: Arc<C>,
+    key: String,
+    version: ObjectVersion,
+}
+
+impl<C: ObjectClient> FetchRange for ObjectSource<C> {
     fn begin(&self, range: Range<u64>, done: FetchDone) -> CancelFetch {
         let (client, total) = (Arc::clone(&self.client), self.version.bytes);
         let etag = Some(plain_etag(&self.version.etag).to_owned()).filter(|etag| !etag.is_empty());
         let call = get_range(&self.key, range, etag);
-        let task = self.client.context.network.spawn(async move {
-            done.finish(match client.call(&call).await {
-                Ok(Ok(answer)) if answer.total == total => Ok(answer.body),
-                Ok(Ok(_)) => {
-                    let refusal = Refusal::of_success(412, "");
-                    Err(explain(&refusal, &client, call.action, &call.key))
-                }
-                Ok(Err(refusal)) => {
-                    // An object that is gone is not the one that was opened.
-                    let status = if refusal.is_missing_object() { 412 } else { refusal.status };
-                    Err(explain(&Refusal { status, ..refusal }, &client, call.action, &call.key))
-                }
-                Err(failure) => Err(failure),
-            });
+        let task = self.client.network().spawn(async move {
+            let refusal = match client.send(&call).await {
+                Ok(Ok(answer)) if answer.total == total => return done.finish(Ok(answer.body)),
+                Ok(Ok(_)) => Refusal::of_success(412, ""),
+                // An object that is gone is not the one that was opened.
+                Ok(Err(refusal)) if client.is_missing(&refusal) => Refusal { status: 412, ..refusal },
+                Ok(Err(refusal)) => refusal,
+                Err(failure) => return done.finish(Err(failure)),
+            };
+            done.finish(Err(client.explain(&refusal, call.action, &call.key)));
         });
         Box::new(move || task.abort())
     }

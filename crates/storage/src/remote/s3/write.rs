@@ -117,15 +117,6 @@ impl S3Store {
         Ok((holds, version.map(|version| version.etag)))
     }
 
-    /// Whether an object has this content.
-    fn is_content(&self, key: &str, body: &Bytes) -> io::Result<bool> {
-        let Ok(version) = self.head(key)? else { return Ok(false) };
-        if version.bytes != body.len() as u64 || body.is_empty() {
-            return Ok(version.bytes == 0 && body.is_empty());
-        }
-        Ok(matches!(self.ask(get_range(key, 0..version.bytes, None))?, Ok(answer) if answer.body == *body))
-    }
-
     fn put_parts(&self, (key, is_locked): (&str, bool), file: &ReadFile, condition: Condition) -> io::Result<bool> {
         let part = |range: Range<u64>| {
             let body = read_part(file, range.start, range.end - range.start)?;

@@ -112,10 +112,11 @@ fn put(
 
 fn listing(state: &State, query: &HashMap<&str, String>) -> Reply {
     let (prefix, delimiter) = (query.get("prefix").cloned().unwrap_or_default(), query.contains_key("delimiter"));
-    let page = query.get("maxresults").map_or(state.page, |max| max.parse().unwrap());
+    let page = query.get("maxresults").map_or(state.page, |max| max.parse().unwrap()).min(state.page);
     let after = query.get("marker");
     let mut names: Vec<String> = Vec::new();
-    let uncommitted = query.get("include").filter(|_| !state.blocks.is_empty()).map(|_| "left/over".to_owned());
+    let uncommitted = query.get("include").filter(|include| *include == "uncommittedblobs" && !state.blocks.is_empty());
+    let uncommitted = uncommitted.map(|_| "left/over".to_owned());
     for key in state.objects.keys().chain(&uncommitted).filter(|key| key.starts_with(&prefix)) {
         let name = match key[prefix.len()..].split_once('/').filter(|_| delimiter) {
             Some((folder, _)) => format!("{prefix}{folder}/"),

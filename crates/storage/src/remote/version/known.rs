@@ -49,24 +49,46 @@ struct KnownListing {
     at: Instant,
 }
 
-/// What a listing is about.
+/// What a listing gives.
 #[derive(Clone, Debug, Default)]
 pub(in crate::remote) struct ListedFolder {
     /// The beginning of the keys.
-    pub(in crate::remote) prefix: String,
-    pub(in crate::remote) is_recursive: bool,
-    pub(in crate::remote) entries: Vec<StoreEntry>,
+    prefix: String,
+    is_recursive: bool,
+    entries: Vec<StoreEntry>,
     /// Key up to which the entries are known; `None` if they are all.
-    pub(in crate::remote) end: Option<String>,
+    end: Option<String>,
     /// Whether objects that only mark folders were left out.
-    pub(in crate::remote) has_markers: bool,
+    has_markers: bool,
     /// Whether entries were removed, so that it cannot be remembered.
-    pub(in crate::remote) is_cut: bool,
+    is_cut: bool,
+    /// The writes before the first request.
+    writes: u64,
 }
 
 impl ListedFolder {
-    /// Adds entries of a page, in the order of the keys; folders have a slash at their end, and no version.
-    pub(in crate::remote) fn add(&mut self, entries: Vec<(String, Option<ObjectVersion>)>) {
+    /// Begins a listing below a prefix, before its first request.
+    pub(in crate::remote) fn begin(prefix: String, is_recursive: bool) -> Self {
+        Self { prefix, is_recursive, writes: KnownObjects::writes(), ..Self::default() }
+    }
+
+    /// States that the pages that are added are not all.
+    pub(in crate::remote) fn without_end(mut self) -> Self {
+        self.end = Some(String::new());
+        self
+    }
+
+    /// Adds entries of a page, in any order, and returns them; folders have no version, and mostly a slash at their end.
+    pub(in crate::remote) fn add(&mut self, mut entries: Vec<(String, Option<ObjectVersion>)>) -> &[StoreEntry] {
+        if self.is_cut || self.entries.len() > MAX_ENTRIES {
+            self.entries.clear();
+            self.is_cut = true;
+        }
+        let first = self.entries.len();
+        // Compared with the slash, as the keys below a prefix are.
+        entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+        // A folder of an account with folders may also be a prefix.
+        entries.dedup();
         if let (Some(end), Some((last, _))) = (&mut self.end, entries.last()) {
             end.clone_from(last);
         }
@@ -79,20 +101,15 @@ impl ListedFolder {
                 }
                 Some(version) => version.info(),
                 None => {
-                    key.truncate(key.len().saturating_sub(1));
+                    if key.ends_with('/') {
+                        key.pop();
+                    }
                     FileInfo::of_prefix()
                 }
             };
             self.entries.push(StoreEntry { key, info });
         }
-    }
-
-    /// Removes the entries if they are too many to be remembered.
-    pub(in crate::remote) fn keep_some(&mut self) {
-        if self.is_cut || self.entries.len() > MAX_ENTRIES {
-            self.entries.clear();
-            self.is_cut = true;
-        }
+        self.entries.get(first..).unwrap_or_default()
     }
 }
 
@@ -153,11 +170,11 @@ impl KnownObjects {
         listings
     }
 
-    /// Remembers a listing, by requests of which the first was sent after a number of [writes](Self::writes).
-    pub(in crate::remote) fn remember_listing(&self, folder: ListedFolder, writes: u64) {
-        let ListedFolder { prefix, is_recursive, entries, end, has_markers, is_cut } = folder;
+    /// Remembers a listing, whole or its beginning.
+    pub(in crate::remote) fn remember_listing(&self, folder: ListedFolder) {
+        let ListedFolder { prefix, is_recursive, entries, end, has_markers, is_cut, writes } = folder;
         let mut listings = self.listings();
-        if is_cut || listings.len() >= MAX_LISTINGS && !listings.contains_key(&prefix) {
+        if is_cut || entries.len() > MAX_ENTRIES || listings.len() >= MAX_LISTINGS && !listings.contains_key(&prefix) {
             return;
         }
         let (entries, at) = (Arc::new(entries), Instant::now());
@@ -265,8 +282,7 @@ mod tests {
     fn known(folder: ListedFolder) -> KnownObjects {
         let known = KnownObjects::default();
         // Other tests write.
-        let writes = KnownObjects::writes();
-        known.remember_listing(folder, writes);
+        known.remember_listing(ListedFolder { writes: KnownObjects::writes(), ..folder });
         known
     }
 

@@ -1,5 +1,6 @@
 //! Copies within the store, and checksums that it knows.
 
+use super::super::super::version::ObjectVersion;
 use super::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -2,6 +2,7 @@ mod chain;
 mod copy;
 mod inspect;
 
+use super::super::super::store::StoreEntry;
 use super::super::store_settings::{NewObjects, RemoteSettings};
 use super::super::tests::limits;
 use super::super::tests::server::{content, Fault, ReceivedRequest, Server};

@@ -1,5 +1,9 @@
+mod credentials;
+
+use super::super::super::store::StoreEntry;
 use super::super::tests::server::{content, Fault, ReceivedRequest, Server};
 use super::super::tests::{azure, limits};
+use super::super::version::ObjectVersion;
 use super::*;
 use crate::read::open_read;
 use gristmill_core::ExitClass;
@@ -132,7 +136,13 @@ fn folders_of_an_account_are_folders_and_its_pages_are_sorted_together() {
     let mut level = files(&["a-b", "b"]);
     level.insert(1, ("a".to_owned(), true));
     assert_eq!(entries(&store, "", false), level);
+    // A prefix without a slash is one, too.
+    store.known.forget("a");
+    let odd = "<EnumerationResults><Blobs><BlobPrefix><Name>\u{e4}</Name></BlobPrefix></Blobs></EnumerationResults>";
+    server.fault("GET", Fault::Answer(200, String::new(), odd.to_owned()));
+    assert_eq!(entries(&store, "", false), [("\u{e4}".to_owned(), true)]);
     // Pages may be empty and not the last.
+    store.known.forget("a");
     let empty = "<EnumerationResults><Blobs/><NextMarker>a</NextMarker></EnumerationResults>";
     server.fault("/acc/b?restype=container", Fault::Answer(200, String::new(), empty.to_owned()));
     assert!(info(&store, "c").unwrap().is_none());
@@ -251,7 +261,7 @@ fn blobs_are_copied_by_the_store_with_the_right_to_read_them() {
         assert!(!copy(&store, "copy").unwrap());
         server.fault("/acc/b/copy", Fault::Answer(202, "x-ms-copy-status: pending\r\n".to_owned(), String::new()));
         assert!(!copy(&store, "copy").unwrap());
-        let version = store.head("a b").unwrap().unwrap().unwrap();
+        let version = store.head("a b").unwrap().unwrap();
         let headers = store.source_headers("a b", &version).unwrap();
         assert!(store.copy_blocks((&store, "a b"), ("l", headers), (2500, 1000), &|_| Ok(())).unwrap());
         assert_eq!(read(&store, "l").unwrap(), bytes);
@@ -294,179 +304,4 @@ fn settings_and_guards_are_reported() {
     server.fault("HEAD", md5);
     assert_eq!(at("k", |url| store.md5(url)).unwrap().as_deref(), Some("900150983cd24fb0d6963f7d28e17f72"));
     assert_eq!(at("k", |url| store.md5(url)).unwrap(), None);
-}
-
-#[test]
-fn a_signature_is_in_the_query_and_in_no_message() {
-    let server = azure::start(&[("k", b"abc")]);
-    let store = store_with(&server, &[SAS]);
-    assert_eq!(read(&store, "k").unwrap(), b"abc");
-    let request = server.requests().pop().unwrap();
-    assert!(request.target.contains("sig=sassecret%3D") && !request.headers.contains_key("authorization"));
-    let codes = [
-        (403, "AuthenticationFailed", "has ended"),
-        (403, "AuthorizationPermissionMismatch", "may not have it read"),
-        (403, "AuthorizationFailure", "may not have it read"),
-        (404, "ContainerNotFound", "no such container"),
-        (409, "BlobArchived", "is archived"),
-        (400, "InvalidQueryParameterValue", "400"),
-    ];
-    for (status, code, why) in codes {
-        server.fault("GET", refuse(status, code));
-        let failure = failure(read(&store, "k").unwrap_err());
-        assert!(failure.why.contains(why), "{code}: {failure}");
-    }
-    for place in ["GET", "HEAD"] {
-        (0..10).for_each(|_| server.fault(place, refuse(503, "ServerBusy")));
-    }
-    let busy = failure(read(&store, "k").unwrap_err());
-    assert!(busy.hint.unwrap().contains("--connections"));
-}
-
-#[test]
-fn the_clock_of_the_store_counts_once() {
-    let server = azure::start(&[("k", b"abc")]);
-    let store = store(&server);
-    let skewed = || {
-        let Fault::Answer(status, headers, body) = refuse(403, "AuthenticationFailed") else { unreachable!() };
-        Fault::Answer(status, format!("{headers}Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"), body)
-    };
-    server.fault("GET", skewed());
-    assert_eq!(read(&store, "k").unwrap(), b"abc");
-    assert!(server.requests().pop().unwrap().headers["x-ms-date"].contains("Nov 1994"));
-    (0..2).for_each(|_| server.fault("GET", skewed()));
-    let failure = failure(read(&store, "k").unwrap_err());
-    assert!(failure.why.contains("minutes from that of the store"), "{failure}");
-    server.fault("GET", refuse(403, "AuthenticationFailed"));
-    let wrong = super::tests::failure(read(&store, "k").unwrap_err());
-    assert!(wrong.why.contains("key of the account acc is wrong"), "{wrong}");
-}
-
-#[test]
-fn tokens_are_those_of_the_environment_and_renewed_once() {
-    let server = azure::start(&[("k", b"abc")]);
-    let token = |name: &str| format!(r#"{{"access_token":"{name}","expires_in":"3600"}}"#);
-    server.state.lock().unwrap().services = vec![
-        ("/tenant/oauth2/v2.0/token".to_owned(), 200, token("hidden-application")),
-        ("/msi/token".to_owned(), 200, token("hidden-container")),
-        ("/metadata/identity/oauth2/token".to_owned(), 200, token("hidden-machine")),
-    ];
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("token");
-    std::fs::write(&file, "jwt\n").unwrap();
-    let (endpoint, service) = (server.address.as_str(), format!("{}/msi/token", server.address));
-    let application =
-        [("AZURE_TENANT_ID", "tenant"), ("AZURE_CLIENT_ID", "client"), ("AZURE_AUTHORITY_HOST", endpoint)];
-    let secret = [&application[..], &[("AZURE_CLIENT_SECRET", "s&t")]].concat();
-    let workload = [&application[..], &[("AZURE_FEDERATED_TOKEN_FILE", file.to_str().unwrap())]].concat();
-    let identity = vec![("IDENTITY_ENDPOINT", service.as_str()), ("IDENTITY_HEADER", "h")];
-    let machine = vec![("AZURE_POD_IDENTITY_AUTHORITY_HOST", endpoint)];
-    let form = |request: &ReceivedRequest| String::from_utf8_lossy(&request.body).into_owned();
-    for (values, name, expected) in [
-        (&secret, "application", "client_secret=s%26t"),
-        (&workload, "application", "client_assertion=jwt"),
-        (&identity, "container", ""),
-        (&machine, "machine", ""),
-    ] {
-        let store = store_with(&server, values);
-        server.fault("/acc/b/k", refuse(401, "InvalidAuthenticationInfo"));
-        assert_eq!(read(&store, "k").unwrap(), b"abc");
-        let requests = server.requests();
-        assert_eq!(requests.last().unwrap().headers["authorization"], format!("Bearer hidden-{name}"));
-        let asked = requests.iter().rfind(|request| request.target.contains("token")).unwrap();
-        assert!(form(asked).contains(expected), "{}", form(asked));
-    }
-    (0..2).for_each(|_| server.fault("/acc/b/k", refuse(401, "InvalidAuthenticationInfo")));
-    assert_eq!(failure(read(&store_with(&server, &secret), "k").unwrap_err()).why, "the credentials have ended");
-}
-
-#[test]
-fn without_credentials_a_read_is_tried_without_a_signature() {
-    let server = azure::start(&[("k", b"abc")]);
-    let store = store_with(&server, &[]);
-    assert_eq!(read(&store, "k").unwrap(), b"abc");
-    assert!(!server.requests().pop().unwrap().headers.contains_key("authorization"));
-    server.fault("GET", refuse(404, "ResourceNotFound"));
-    let failure = failure(read(&store, "k").unwrap_err());
-    assert_eq!(failure.why, "no credentials for this store were found");
-    assert!(failure.hint.unwrap().contains("az login"));
-}
-
-#[test]
-fn addresses_lead_to_their_account() {
-    let host = |host: &str, values: &[(&str, &str)], profile: AzureProfile| {
-        let context = context(profile, values, Some(host).filter(|host| !host.is_empty()))?;
-        let (url, keys) = (context.config.url("c", "a b", &[], None)?, context.config.keys.clone());
-        Outcome::Ok((url.to_string(), keys.map(|keys| keys.source).unwrap_or_default()))
-    };
-    let of = |name: &str, values: &[(&str, &str)]| host(name, values, AzureProfile::default()).unwrap();
-    let key = KEY.0.to_owned();
-    assert_eq!(of("", &[ACCOUNT, KEY]), ("https://acc.blob.core.windows.net/c/a%20b".to_owned(), key.clone()));
-    // The key of one account is not sent to another.
-    let other = "other.dfs.core.chinacloudapi.cn";
-    assert_eq!(
-        of(other, &[ACCOUNT, KEY]),
-        ("https://other.blob.core.chinacloudapi.cn/c/a%20b".to_owned(), String::new())
-    );
-    assert_eq!(of(other, &[KEY]).1, key);
-    let connection = "AZURE_STORAGE_CONNECTION_STRING";
-    let text = "AccountName=acc;AccountKey=a2V5;BlobEndpoint=http://127.0.0.1:9/acc";
-    assert_eq!(of("", &[(connection, text)]), ("http://127.0.0.1:9/acc/c/a%20b".to_owned(), connection.to_owned()));
-    let signed = "BlobEndpoint=https://acc.blob.core.windows.net/;SharedAccessSignature=sv=1&sig=x";
-    assert_eq!(
-        of("", &[(connection, signed)]),
-        ("https://acc.blob.core.windows.net/c/a%20b".to_owned(), connection.to_owned())
-    );
-    let elsewhere = ("https://other.blob.core.chinacloudapi.cn/c/a%20b".to_owned(), String::new());
-    let endpoint = ("AZURE_STORAGE_ENDPOINT", "https://acc.blob.core.windows.net");
-    for values in [&[(connection, text)][..], &[(connection, signed)], &[endpoint, SAS]] {
-        assert_eq!(of(other, values), elsewhere);
-    }
-    let flag = AzureProfile {
-        endpoint: Some(("http://[::1]:9/".to_owned(), "--endpoint-url".to_owned())),
-        ..AzureProfile::default()
-    };
-    assert_eq!(host("acc.dfs.core.windows.net", &[KEY], flag.clone()).unwrap().0, "http://[::1]:9/acc/c/a%20b");
-    // An endpoint names its account, unless it has a host of its own.
-    let named = |url: &str| {
-        let endpoint = Some((url.to_owned(), "a profile".to_owned()));
-        host("", &[ACCOUNT, KEY], AzureProfile { endpoint, ..AzureProfile::default() }).unwrap()
-    };
-    assert_eq!(named("https://other.blob.core.chinacloudapi.cn"), elsewhere);
-    assert_eq!(named("https://data.example.com"), ("https://data.example.com/c/a%20b".to_owned(), key));
-    for (values, field) in [
-        (&[][..], ACCOUNT.0),
-        (&[ACCOUNT, (KEY.0, "wrong!")], KEY.0),
-        (&[ACCOUNT, (SAS.0, "a b")], SAS.0),
-        (&[(connection, "x")], connection),
-        (&[ACCOUNT, ("AZURE_STORAGE_ENDPOINT", "ftp://x")], "AZURE_STORAGE_ENDPOINT"),
-    ] {
-        let failure = host("", values, AzureProfile::default()).unwrap_err();
-        assert_eq!(failure.subject.field.as_deref(), Some(field), "{failure}");
-        assert!(!failure.to_string().contains("wrong!"), "{failure}");
-    }
-}
-
-#[test]
-fn addresses_are_checked_as_they_are_typed() {
-    let fine = "abfss://c-1@acc.dfs.core.windows.net/a b";
-    assert_eq!(address::check(fine).unwrap(), fine);
-    assert_eq!(address::check(&fine.replace("abfss", "abfs")).unwrap(), fine);
-    assert_eq!(address::check("az://$web/a?b").unwrap(), "az://$web/a?b");
-    for wrong in [
-        "az://",
-        "az://C/a",
-        "az://a@b",
-        "az://c@acc.dfs.core.windows.net/a",
-        "abfss://c/a",
-        "abfss://c@acc.example.com/a",
-        "abfss://c@acc.dfs.core.windows.net.example.com/a",
-        "abfss://c@a@acc.dfs.core.windows.net/a",
-        "az://c/a//b",
-        "az://c/a?sv=1&sig=sassecret",
-    ] {
-        let failure = address::check(wrong).unwrap_err();
-        assert_eq!(failure.class, ExitClass::Usage, "{wrong}");
-        assert!(!failure.to_string().contains("sassecret") && failure.hint.is_some(), "{failure}");
-    }
 }
