@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(meter.text(), Some("4.0 MiB/s from the store"));
         let both = Traffic { requests: 2, received: 1000 + (3 << 20), sent: 512 << 10 };
         assert!(meter.read(at(1500), both));
-        assert_eq!(meter.text(), Some("1.0 MiB/s from the store, 512 KiB/s to it"));
+        assert_eq!(meter.text(), Some("1.0 MiB/s from the store, 512.0 KiB/s to it"));
         assert!(meter.read(at(2000), both));
         assert_eq!(meter.text(), Some("waiting for the store"));
         assert!(meter.read(at(2500), Traffic { requests: 0, ..both }) && !meter.is_active());

@@ -516,7 +516,7 @@ impl Screen for BrowseScreen {
             let share = format!("{}/{}", grouped(done as u64), grouped(groups.groups.len() as u64));
             words.insert(
                 0,
-                match self.catalog().is_some_and(|catalog| is_remote(catalog.root())) {
+                match !groups.groups.is_empty() && self.catalog().is_some_and(|catalog| is_remote(catalog.root())) {
                     // Shards are only scanned where one looks.
                     true => format!("{share} {}s scanned", self.group_word()),
                     false => format!("scanning {share}"),

@@ -184,8 +184,15 @@ impl KnownObjects {
     /// Returns what was listed below a prefix a moment ago, if it is known as a whole.
     pub(in crate::remote) fn listing(&self, prefix: &str, is_recursive: bool) -> Option<Arc<Vec<StoreEntry>>> {
         let listings = self.listings();
-        let listing = listings.get(prefix)?;
-        (listing.is_recursive == is_recursive && listing.end.is_none()).then(|| Arc::clone(&listing.entries))
+        let listing = listings.get(prefix).filter(|listing| listing.end.is_none())?;
+        match (listing.is_recursive, is_recursive) {
+            (true, true) | (false, false) => Some(Arc::clone(&listing.entries)),
+            // Without folders, both are the same.
+            (false, true) => {
+                (!listing.entries.iter().any(|entry| entry.info.is_dir())).then(|| Arc::clone(&listing.entries))
+            }
+            (true, false) => (!listing.has_markers).then(|| Arc::new(next_level(prefix, &listing.entries))),
+        }
     }
 
     /// Returns what is at a key by a listing of a moment ago: an object, else a folder, else nothing; `None` if no listing has that.
@@ -249,6 +256,23 @@ impl KnownListing {
         // It may be a folder that has only its mark.
         (is_folder || !(self.has_markers && self.is_recursive)).then_some(is_folder)
     }
+}
+
+/// Returns the entries of the next level below a prefix, given all objects.
+fn next_level(prefix: &str, objects: &[StoreEntry]) -> Vec<StoreEntry> {
+    let mut level: Vec<StoreEntry> = Vec::new();
+    for object in objects {
+        let below = object.key.get(prefix.len()..).unwrap_or_default();
+        let Some((name, _)) = below.split_once('/') else {
+            level.push(object.clone());
+            continue;
+        };
+        let key = format!("{prefix}{name}");
+        if !level.last().is_some_and(|last| last.info.is_dir() && last.key == key) {
+            level.push(StoreEntry { key, info: FileInfo::of_prefix() });
+        }
+    }
+    level
 }
 
 /// Returns the text by which an entry is sorted.
@@ -327,6 +351,24 @@ mod tests {
         let all = ListedFolder { is_recursive: true, entries, ..ListedFolder::default() };
         check(&all, &[("b", "folder"), ("b/c", "folder"), ("b/c/d", "object"), ("b/c/x", "nothing"), ("z", "nothing")]);
         check(&ListedFolder { has_markers: true, ..all }, &[("b/c", "folder"), ("z", "unknown")]);
+    }
+
+    #[test]
+    fn a_listing_of_all_objects_has_the_next_level() {
+        let names = |entries: &[StoreEntry]| entries.iter().map(|entry| sorted(entry).into_owned()).collect::<Vec<_>>();
+        let all = ["s/a", "s/a-b", "s/a/x", "s/a/y/z", "s/b"].map(entry);
+        assert_eq!(names(&next_level("s/", &all)), ["s/a", "s/a-b", "s/a/", "s/b"]);
+        let given = |is_recursive: bool, entries: &[&str], wanted: bool| loop {
+            let entries = entries.iter().map(|key| entry(key)).collect();
+            let known = known(ListedFolder { prefix: "s/".into(), is_recursive, entries, ..ListedFolder::default() });
+            let listing = known.listing("s/", wanted);
+            if !known.listings().is_empty() {
+                break listing.map(|entries| names(&entries));
+            }
+        };
+        assert_eq!(given(true, &["s/a/x", "s/b"], false), Some(vec!["s/a/".to_owned(), "s/b".to_owned()]));
+        assert_eq!(given(false, &["s/a", "s/b"], true), Some(vec!["s/a".to_owned(), "s/b".to_owned()]));
+        assert_eq!(given(false, &["s/a/", "s/b"], true), None);
     }
 
     #[test]
