@@ -284,7 +284,9 @@ pub fn stored_md5(path: impl AsRef<Path>) -> io::Result<Option<String>> {
 pub fn is_store_root(path: impl AsRef<Path>) -> bool {
     match Location::of(path.as_ref()) {
         Location::Local(_) => false,
-        Location::Remote(url) => store_of(&url).is_ok_and(|store| store.is_root(&url)),
+        Location::Remote(url) if url.bucket.is_empty() => url.key.is_empty(),
+        // One that cannot be opened is asked for by its address alone.
+        Location::Remote(url) => store_of(&url).map_or(url.key.is_empty(), |store| store.is_root(&url)),
     }
 }
 
@@ -375,11 +377,29 @@ fn buckets(url: &RemoteUrl<'_>) -> io::Result<Vec<FolderEntry>> {
     let Some(list) = url.scheme.buckets else {
         let why = format!("the buckets of {}:// cannot be listed", url.scheme.name);
         let failure = Failure::usage("reading the folder", why).on(Subject::path(url.to_path()));
-        return Err(failure.with_hint(format!("name one: {}://BUCKET", url.scheme.name)).into_io());
+        return Err(failure.with_hint("type the whole address").into_io());
     };
     let (root, info) = (url.to_path(), FileInfo::of_prefix());
     let names = list()?.into_iter().filter(|name| is_plain_key(name) && !name.contains('/'));
     Ok(names.map(|name| FolderEntry { path: root.join(name), kind: info.kind, info: Some(info) }).collect())
+}
+
+/// Returns the first entries of a folder, in no certain order.
+pub fn first_entries(folder: impl AsRef<Path>, most: usize) -> io::Result<Vec<FolderEntry>> {
+    match Location::of(folder.as_ref()) {
+        Location::Remote(url) if !url.bucket.is_empty() => {
+            let mut entries = Vec::new();
+            store_of(&url)?.list(&url, false, &mut |entry| {
+                if is_plain_key(&entry.key) {
+                    let path = url.with_key(&entry.key);
+                    entries.push(FolderEntry { path, kind: entry.info.kind, info: Some(entry.info) });
+                }
+                Ok(entries.len() < most)
+            })?;
+            Ok(entries)
+        }
+        _ => Ok(read_dir(folder)?.take(most).flatten().collect()),
+    }
 }
 
 /// Lists what is below a prefix. Keys that cannot be a path are added to `invalid`.

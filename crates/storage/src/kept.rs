@@ -32,8 +32,9 @@ pub struct KeptReads(Vec<(PathBuf, Arc<KeptObject>)>);
 struct KeptObject {
     /// The file with the bytes of all objects. It has no name.
     file: Arc<File>,
-    /// Offset of the object in the file, in bytes.
+    /// Offset of the object in the file, and its size when it was listed, in bytes.
     base: u64,
+    bytes: u64,
     /// What was opened first; only its bytes are kept.
     info: OnceLock<FileInfo>,
     /// Start and end of the parts that the file has.
@@ -60,7 +61,7 @@ impl KeptReads {
                 continue;
             }
             let (info, ranges) = (OnceLock::new(), Mutex::default());
-            let object = Arc::new(KeptObject { file: Arc::clone(&file), base, info, ranges });
+            let object = Arc::new(KeptObject { file: Arc::clone(&file), base, bytes, info, ranges });
             all.insert(path.to_owned(), Arc::clone(&object));
             kept.push((path.to_owned(), object));
             base += bytes;
@@ -100,6 +101,10 @@ pub(super) fn open_object(
         return Ok((info, Box::new(KeptRead { object, path, part, remote: OnceLock::new() })));
     }
     let (info, remote) = open_in_store(url, part.clone())?;
+    if info.len() != object.bytes {
+        // There is no room for what it has become.
+        return Ok((info, remote));
+    }
     Ok(match *object.info.get_or_init(|| info) == info {
         true => (info, Box::new(KeptRead { object, path, part, remote: OnceLock::from(remote) })),
         // It was replaced. What reads it finds out by its version.

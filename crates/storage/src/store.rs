@@ -125,11 +125,11 @@ pub trait Store: Send + Sync {
     /// has changed.
     fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool>;
 
-    /// Uploads whole parts of the first bytes of a file that still grows and is going to be put here, without making anything visible. What of
-    /// them is the same when the file is put is not sent again.
-    fn upload_ahead(&self, url: &RemoteUrl<'_>, file: &ReadFile, bytes: u64) -> io::Result<()> {
-        let _ = (url, file, bytes);
-        Ok(())
+    /// Uploads some whole parts of the first bytes of a file that still grows and is going to be put here, without making anything visible. What
+    /// of them is the same when the file is put is not sent again. Returns up to which size there is nothing more to upload.
+    fn upload_ahead(&self, url: &RemoteUrl<'_>, file: &ReadFile, bytes: u64) -> io::Result<u64> {
+        let _ = (url, file);
+        Ok(bytes)
     }
 
     /// Removes what was uploaded ahead of an object that is not put.

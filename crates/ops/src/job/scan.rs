@@ -375,6 +375,7 @@ impl LiveScan {
             std::thread::Builder::new()
                 .name("scan".into())
                 .spawn(move || {
+                    let _waits = shared.cancel.enter();
                     let result = run(&shared, &scratch);
                     shared.finish(result);
                 })

@@ -246,7 +246,8 @@ impl<'a> Opened<'a> {
         let (plan, layout, inputs) = (self.plan, &self.layout, &self.inputs);
         // All text is read twice.
         let files = inputs.files.iter().map(|file| (file.path.as_path(), file.bytes));
-        let kept = KeptReads::begin(&self.layout.scratch, needed, files)?;
+        // The result may be as large as the text, on the same disk.
+        let kept = KeptReads::begin(&self.layout.scratch, needed.saturating_add(bytes), files)?;
         Ok(Job { context, plan, layout, inputs, rule, memory, division, budget, known_bytes, journal, _kept: kept })
     }
 

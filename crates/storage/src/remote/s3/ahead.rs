@@ -2,12 +2,15 @@
 
 use super::client::Action;
 use super::write::{part_bytes, parts_at_once, read_part, write, MAX_PARTS, MAX_PUT_BYTES};
-use super::{finish, S3Store};
+use super::{finish_read, S3Store};
 use crate::read::ReadFile;
 use reqwest::Method;
 use std::io;
 use std::sync::PoisonError;
 use xxhash_rust::xxh3::xxh3_128;
+
+/// Maximum number of parts that are sent by one call.
+const MAX_PARTS_OF_CALL: u64 = 8;
 
 /// An upload that has the first parts of an object.
 #[derive(Clone, Debug)]
@@ -39,19 +42,20 @@ impl S3Store {
         self.client.ahead.lock().unwrap_or_else(PoisonError::into_inner).remove(key)
     }
 
-    /// Uploads the parts that the first bytes of a file have in addition to those that were sent. An object so small that it is put by one request
-    /// has none.
-    pub(super) fn upload_parts_ahead(&self, key: &str, file: &ReadFile, bytes: u64) -> io::Result<()> {
+    /// Uploads some of the parts that the first bytes of a file have in addition to those that were sent. An object so small that it is put by one
+    /// request has none. Returns up to which size there is nothing more to upload.
+    pub(super) fn upload_parts_ahead(&self, key: &str, file: &ReadFile, bytes: u64) -> io::Result<u64> {
         let before = self.take_ahead(key);
         let part_bytes = before.as_ref().map_or(part_bytes(0), |before| before.part_bytes);
-        // Of a larger object, the parts are larger.
-        let whole = (bytes / part_bytes).min(MAX_PARTS / 2);
         let count = before.as_ref().map_or(0, |before| before.sent.len() as u64);
+        // Of a larger object, the parts are larger.
+        let all = (bytes / part_bytes).min(MAX_PARTS / 2);
+        let whole = all.min(count + MAX_PARTS_OF_CALL);
         if whole <= count || bytes <= MAX_PUT_BYTES {
             if let Some(before) = before {
                 self.keep_ahead(key, before);
             }
-            return Ok(());
+            return Ok(bytes);
         }
         let mut ahead = match before {
             Some(ahead) => ahead,
@@ -60,7 +64,7 @@ impl S3Store {
         let result = self.send_ahead(key, file, &mut ahead, whole);
         // Also after a failure, so that it is ended.
         self.keep_ahead(key, ahead);
-        result
+        result.map(|()| if whole < all { whole * part_bytes } else { bytes })
     }
 
     fn keep_ahead(&self, key: &str, ahead: UploadAhead) {
@@ -80,7 +84,7 @@ impl S3Store {
                 pending.push((hash, self.begin_call(write(Method::PUT, key, query, body))));
             }
             for (hash, answer) in pending {
-                let answer = finish(answer)?.map_err(|refusal| self.explain(&refusal, Action::Write, key))?;
+                let answer = finish_read(answer)?.map_err(|refusal| self.explain(&refusal, Action::Write, key))?;
                 let tag = answer.header("etag").unwrap_or_default().to_owned();
                 ahead.sent.push(SentPart { hash, tag });
             }
