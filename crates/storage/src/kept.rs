@@ -3,7 +3,6 @@
 use super::files::FileInfo;
 use super::location::{is_remote, RemoteUrl};
 use super::publish::{unique, TEMPORARY};
-use super::space::free_bytes;
 use super::store::{store_of, RangeRead};
 use gristmill_core::{Failure, Outcome, Subject};
 use rustix::fs::{Mode, OFlags};
@@ -15,8 +14,6 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
-/// Divisor of the free space that is taken at most.
-const SHARE: u64 = 2;
 /// Permission bits of the file.
 const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
@@ -43,16 +40,15 @@ struct KeptObject {
 
 impl KeptReads {
     /// Begins to keep what is read of objects, given by path and size in bytes, in a file in a folder: of those for which there is space
-    /// besides the `reserved` bytes. Local files are left out.
+    /// in `limit` bytes. Local files are left out.
     ///
     /// # Errors
     /// The file cannot be created.
-    pub fn begin<'a>(folder: &Path, reserved: u64, files: impl Iterator<Item = (&'a Path, u64)>) -> Outcome<Self> {
+    pub fn begin<'a>(folder: &Path, limit: u64, files: impl Iterator<Item = (&'a Path, u64)>) -> Outcome<Self> {
         let mut files = files.filter(|(path, bytes)| is_remote(path) && *bytes > 0).peekable();
         if files.peek().is_none() {
             return Ok(Self::default());
         }
-        let limit = free_bytes(folder)?.saturating_sub(reserved) / SHARE;
         let file = Arc::new(create(folder)?);
         let (mut kept, mut base) = (Vec::new(), 0_u64);
         let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -207,7 +203,7 @@ mod tests {
         let (dir, path) = (tempfile::tempdir().unwrap(), Path::new("mem://kept/a"));
         let content: Vec<u8> = (0..=255).cycle().take(10_000).collect();
         put(path, &content);
-        let kept = KeptReads::begin(dir.path(), 0, [(path, 10_000), (dir.path(), 5)].into_iter()).unwrap();
+        let kept = KeptReads::begin(dir.path(), 20_000, [(path, 10_000), (dir.path(), 5)].into_iter()).unwrap();
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the file has no name");
         let read = |file: &crate::read::ReadFile, range: Range<usize>| {
             let mut bytes = vec![0; range.len()];

@@ -2,7 +2,8 @@
 //!
 //! A store is a row of [`SCHEMES`] and an implementation of [`Store`]. Nothing outside this crate knows one by its name.
 
-use super::files::FileInfo;
+use super::file_info::FileInfo;
+pub use super::file_info::{StoreEntry, TakeEntry};
 use super::location::RemoteUrl;
 pub use super::range_read::RangeRead;
 use super::read::ReadFile;
@@ -85,18 +86,6 @@ pub fn read_only(url: &RemoteUrl<'_>) -> Failure {
     let why = format!("{}:// cannot be written", url.scheme.name);
     Failure::usage("writing", why).on(Subject::path(url.to_path())).with_hint(hint)
 }
-
-/// An object of a listing, or a prefix that several have in common.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoreEntry {
-    /// Key of the object, or the prefix without the slash at its end.
-    pub key: String,
-    /// Size, version and kind.
-    pub info: FileInfo,
-}
-
-/// What is called for each entry of a listing; `false` ends it.
-pub type TakeEntry<'a> = &'a mut dyn FnMut(StoreEntry) -> io::Result<bool>;
 
 /// A store of objects. All methods wait for the answer.
 ///

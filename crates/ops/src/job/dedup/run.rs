@@ -247,7 +247,8 @@ impl<'a> Opened<'a> {
         // All text is read twice.
         let files = inputs.files.iter().map(|file| (file.path.as_path(), file.bytes));
         // The result may be as large as the text, on the same disk.
-        let kept = KeptReads::begin(&self.layout.scratch, needed.saturating_add(bytes), files)?;
+        let free = space::free_bytes(&self.layout.scratch)?.saturating_sub(needed.saturating_add(bytes));
+        let kept = KeptReads::begin(&self.layout.scratch, free / 2, files)?;
         Ok(Job { context, plan, layout, inputs, rule, memory, division, budget, known_bytes, journal, _kept: kept })
     }
 

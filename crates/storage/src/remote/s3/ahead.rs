@@ -1,40 +1,16 @@
 //! Uploads of files that still grow.
 
 use super::client::Action;
+use super::upload::{SentPart, UploadAhead};
 use super::write::{part_bytes, parts_at_once, read_part, write, MAX_PARTS, MAX_PUT_BYTES};
 use super::{finish_read, S3Store};
 use crate::read::ReadFile;
 use reqwest::Method;
 use std::io;
 use std::sync::PoisonError;
-use xxhash_rust::xxh3::xxh3_128;
 
 /// Maximum number of parts that are sent by one call.
 const MAX_PARTS_OF_CALL: u64 = 8;
-
-/// An upload that has the first parts of an object.
-#[derive(Clone, Debug)]
-pub(super) struct UploadAhead {
-    /// Its name.
-    pub(super) upload: String,
-    pub(super) part_bytes: u64,
-    /// The parts, in order.
-    pub(super) sent: Vec<SentPart>,
-}
-
-/// A part of an upload.
-#[derive(Clone, Debug)]
-pub(super) struct SentPart {
-    hash: u128,
-    pub(super) tag: String,
-}
-
-impl SentPart {
-    /// Whether it has this content.
-    pub(super) fn has(&self, bytes: &[u8]) -> bool {
-        xxh3_128(bytes) == self.hash
-    }
-}
 
 impl S3Store {
     /// Removes the upload of a key from those that still grow.
@@ -79,14 +55,14 @@ impl S3Store {
             let mut pending = Vec::new();
             for number in first..whole.min(first + parts_at_once(size) as u64) {
                 let body = read_part(file, number * size, size)?;
-                let hash = xxh3_128(&body);
+                let part = SentPart::of(&body);
                 let query = vec![("partNumber", (number + 1).to_string()), ("uploadId", ahead.upload.clone())];
-                pending.push((hash, self.begin_call(write(Method::PUT, key, query, body))));
+                pending.push((part, self.begin_call(write(Method::PUT, key, query, body))));
             }
-            for (hash, answer) in pending {
+            for (part, answer) in pending {
                 let answer = finish_read(answer)?.map_err(|refusal| self.explain(&refusal, Action::Write, key))?;
                 let tag = answer.header("etag").unwrap_or_default().to_owned();
-                ahead.sent.push(SentPart { hash, tag });
+                ahead.sent.push(part.with_tag(tag));
             }
         }
         Ok(())

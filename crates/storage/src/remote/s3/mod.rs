@@ -21,6 +21,7 @@ mod s3_settings;
 mod signature;
 #[cfg(test)]
 mod tests;
+mod upload;
 mod write;
 
 use super::super::files::FileInfo;

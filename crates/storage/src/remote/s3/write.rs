@@ -1,11 +1,11 @@
 //! Puts and removes objects: small ones by one request, others in parts that are visible only when all are there.
 
 use super::super::network::Answer;
-use super::ahead::{SentPart, UploadAhead};
 use super::client::{Action, Call};
 use super::maker::Maker;
 use super::object::get_range;
 use super::refusal::Refusal;
+use super::upload::{SentPart, UploadAhead};
 use super::{answers, finish, PendingAnswer, S3Store};
 use crate::read::ReadFile;
 use crate::store::{Condition, Content};

@@ -1,8 +1,7 @@
 //! What answers of a store said about objects, so that the same is not asked again at once.
 
 use super::ObjectVersion;
-use crate::files::FileInfo;
-use crate::store::{StoreEntry, TakeEntry};
+use crate::file_info::{FileInfo, StoreEntry, TakeEntry};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
