@@ -1,9 +1,7 @@
 //! What a run reads of objects more than once: kept in a local file, so that it is fetched once.
 
-use super::files::FileInfo;
-use super::location::{is_remote, RemoteUrl};
-use super::publish::{unique, TEMPORARY};
-use super::store::{store_of, RangeRead};
+use super::file_info::FileInfo;
+use super::range_read::RangeRead;
 use gristmill_core::{Failure, Outcome, Subject};
 use rustix::fs::{Mode, OFlags};
 use std::collections::{BTreeMap, HashMap};
@@ -40,12 +38,12 @@ struct KeptObject {
 
 impl KeptReads {
     /// Begins to keep what is read of objects, given by path and size in bytes, in a file in a folder: of those for which there is space
-    /// in `limit` bytes. Local files are left out.
+    /// in `limit` bytes.
     ///
     /// # Errors
     /// The file cannot be created.
     pub fn begin<'a>(folder: &Path, limit: u64, files: impl Iterator<Item = (&'a Path, u64)>) -> Outcome<Self> {
-        let mut files = files.filter(|(path, bytes)| is_remote(path) && *bytes > 0).peekable();
+        let mut files = files.filter(|(_, bytes)| *bytes > 0).peekable();
         if files.peek().is_none() {
             return Ok(Self::default());
         }
@@ -75,45 +73,39 @@ impl Drop for KeptReads {
 
 /// Creates a file without a name: its space is free again when the process ends, however it ends.
 fn create(folder: &Path) -> Outcome<File> {
-    let path = folder.join(format!("{TEMPORARY}{}", unique()));
+    let path = folder.join(format!("kept-{}", uuid::Uuid::new_v4().simple()));
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let file = rustix::fs::open(&path, flags, MODE).map_err(|error| Failure::io("creating", &path, &error.into()))?;
     rustix::fs::unlink(&path).map_err(|error| Failure::io("removing", &path, &error.into()))?;
     Ok(file.into())
 }
 
+/// Opens an object in its store.
+pub(super) type OpenObject = Box<dyn Fn() -> io::Result<OpenedObject> + Send + Sync>;
+
+/// What is known of an object that was opened, and its reader.
+pub(super) type OpenedObject = (FileInfo, Box<dyn RangeRead>);
+
 /// Opens an object of a path, by what is kept of it if possible. `part`: what is read in order, if that is known.
-pub(super) fn open_object(
-    path: &Path,
-    url: &RemoteUrl<'_>,
-    part: Option<Range<u64>>,
-) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
+pub(super) fn open_kept(path: &Path, part: Option<Range<u64>>, open: OpenObject) -> io::Result<OpenedObject> {
     let object = KEPT.lock().unwrap_or_else(PoisonError::into_inner).get(path).map(Arc::clone);
-    let Some(object) = object else { return open_in_store(url, part) };
+    let Some(object) = object else { return open() };
     let path = path.to_owned();
-    let wanted = part.clone().unwrap_or(0..u64::MAX);
+    let wanted = part.unwrap_or(0..u64::MAX);
     if let Some(info) = object.info.get().filter(|info| object.has(&(wanted.start..wanted.end.min(info.len())))) {
         let info = *info;
-        return Ok((info, Box::new(KeptRead { object, path, part, remote: OnceLock::new() })));
+        return Ok((info, Box::new(KeptRead { object, path, open, remote: OnceLock::new() })));
     }
-    let (info, remote) = open_in_store(url, part.clone())?;
+    let (info, remote) = open()?;
     if info.len() != object.bytes {
         // There is no room for what it has become.
         return Ok((info, remote));
     }
     Ok(match *object.info.get_or_init(|| info) == info {
-        true => (info, Box::new(KeptRead { object, path, part, remote: OnceLock::from(remote) })),
+        true => (info, Box::new(KeptRead { object, path, open, remote: OnceLock::from(remote) })),
         // It was replaced. What reads it finds out by its version.
         false => (info, remote),
     })
-}
-
-fn open_in_store(url: &RemoteUrl<'_>, part: Option<Range<u64>>) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
-    let store = store_of(url)?;
-    match part {
-        Some(part) => store.open_part(url, part),
-        None => store.open(url),
-    }
 }
 
 impl KeptObject {
@@ -142,7 +134,7 @@ impl KeptObject {
 struct KeptRead {
     object: Arc<KeptObject>,
     path: PathBuf,
-    part: Option<Range<u64>>,
+    open: OpenObject,
     remote: OnceLock<Box<dyn RangeRead>>,
 }
 
@@ -152,8 +144,7 @@ impl KeptRead {
         if let Some(remote) = self.remote.get() {
             return Ok(&**remote);
         }
-        let url = RemoteUrl::parse(&self.path).ok_or(io::ErrorKind::NotFound)?;
-        let (info, remote) = open_in_store(&url, self.part.clone())?;
+        let (info, remote) = (self.open)()?;
         if self.object.info.get() != Some(&info) {
             return Err(Failure::data("reading", "it changed while it was read")
                 .on(Subject::path(&self.path))
@@ -203,7 +194,7 @@ mod tests {
         let (dir, path) = (tempfile::tempdir().unwrap(), Path::new("mem://kept/a"));
         let content: Vec<u8> = (0..=255).cycle().take(10_000).collect();
         put(path, &content);
-        let kept = KeptReads::begin(dir.path(), 20_000, [(path, 10_000), (dir.path(), 5)].into_iter()).unwrap();
+        let kept = KeptReads::begin(dir.path(), 20_000, [(path, 10_000)].into_iter()).unwrap();
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the file has no name");
         let read = |file: &crate::read::ReadFile, range: Range<usize>| {
             let mut bytes = vec![0; range.len()];

@@ -25,11 +25,6 @@ pub(super) const SCHEME: Scheme = Scheme {
     open: |url| Ok(Arc::new(MemoryStore { bucket: url.bucket.to_owned() })),
 };
 
-/// Whether a path leads into the memory.
-pub(super) fn is_in_memory(path: &Path) -> bool {
-    RemoteUrl::parse(path).is_some_and(|url| url.scheme.name == SCHEME.name)
-}
-
 /// An object: its content, and its number among all that were ever put.
 #[derive(Clone)]
 struct Object {

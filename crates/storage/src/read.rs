@@ -5,9 +5,9 @@
 //! the catalogs add the delay once per query.
 
 use super::files::{metadata, FileInfo, FileKind};
-use super::kept::open_object;
-use super::location::Location;
-use super::store::RangeRead;
+use super::kept::{open_kept, OpenedObject};
+use super::location::{Location, RemoteUrl};
+use super::store::{store_of, RangeRead};
 use gristmill_core::lfs::{is_lfs_pointer, LFS_HINT, LFS_POINTER, MAX_LFS_POINTER_BYTES};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, FileStamp, Outcome};
@@ -91,6 +91,20 @@ pub fn open_any(path: &Path) -> Outcome<ReadFile> {
         Location::Local(path) => open_local(path),
         Location::Remote(url) => read_file(path, open_object(path, &url, None)),
     }
+}
+
+/// Opens an object of a path, by what is kept of it if possible.
+fn open_object(path: &Path, url: &RemoteUrl<'_>, part: Option<Range<u64>>) -> io::Result<OpenedObject> {
+    let (url_path, wanted) = (url.to_path(), part.clone());
+    let open = move || {
+        let url = RemoteUrl::parse(&url_path).ok_or(io::ErrorKind::NotFound)?;
+        let store = store_of(&url)?;
+        match wanted.clone() {
+            Some(part) => store.open_part(&url, part),
+            None => store.open(&url),
+        }
+    };
+    open_kept(path, part, Box::new(open))
 }
 
 fn read_file(path: &Path, opened: io::Result<(FileInfo, Box<dyn RangeRead>)>) -> Outcome<ReadFile> {

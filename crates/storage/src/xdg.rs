@@ -33,7 +33,7 @@ pub(super) fn cache_dir_of(path: &Path) -> PathBuf {
 /// Returns the folder for what is kept of the store in memory: that of the user is left alone by tests.
 fn of_tests(path: &Path) -> Option<PathBuf> {
     #[cfg(any(test, feature = "testing"))]
-    if super::memory_store::is_in_memory(path) {
+    if path.starts_with("mem:") {
         return Some(std::env::temp_dir().join(format!("{NAME}-tests-{}", std::process::id())));
     }
     let _ = path;

@@ -1,5 +1,6 @@
 //! Sequential reading of the documents of one file, whatever holds them.
 
+use super::document_range::DocumentRange;
 use super::line_documents::LineDocuments;
 use super::long::Spool;
 use super::record::Record;
@@ -7,21 +8,6 @@ use super::row_documents::RowDocuments;
 use super::HELD_LINE;
 use crate::source::documents::{Damage, Position, TextFile};
 use gristmill_core::{Cancel, Outcome};
-
-/// The lines of a file that are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DocumentRange {
-    /// Where the first one begins.
-    pub from: Position,
-    /// Offset in the unpacked file before which the last one begins. More is read if it is wanted.
-    pub to: u64,
-}
-
-impl From<Position> for DocumentRange {
-    fn from(from: Position) -> Self {
-        Self { from, to: u64::MAX }
-    }
-}
 
 /// Reads the lines or rows of one file, in order. A row counts as a line.
 pub enum Documents {

@@ -1,6 +1,6 @@
 //! Sequential reading of the lines of one file of lines.
 
-use super::documents::DocumentRange;
+use super::document_range::DocumentRange;
 use super::long::{LongLine, LongLineBytes, Spool};
 use super::record::{judged, Body, Kind, Record, SkippedLine, HALF};
 use super::MAX_NESTED_BYTES;

@@ -3,6 +3,7 @@
 //! A line up to [`HELD_LINE`] bytes is held in memory. A longer one is read in pieces, and its location is recorded: in its own file if
 //! that is plain, else in a [`Spool`]; its text is supplied in pieces of whole characters.
 
+mod document_range;
 mod documents;
 mod line_documents;
 mod lines;
@@ -13,7 +14,8 @@ mod record;
 mod row_documents;
 
 pub use crate::source::documents::{Damage, Listing, Position, TextFile};
-pub use documents::{DocumentRange, Documents};
+pub use document_range::DocumentRange;
+pub use documents::Documents;
 pub use lines::{line_around, line_from, lines_before};
 pub use list::{known_file, list, HUB_RULES};
 pub use long::{LongLine, Spool};

@@ -1,7 +1,7 @@
 //! Keys shared by several samples, found among scanned shards without any table, and which of these samples are pieces of one.
 
 use super::duplicates::RowSet;
-use super::scattered::{each_scattered, have_common_part};
+use super::scattered::{each_scattered, have_common_part, MAX_PLACES};
 use super::spool::SpooledShard;
 use super::BuildOptions;
 use gristmill_core::{Cancel, DuplicateKeys, Outcome};
@@ -12,8 +12,6 @@ use std::path::Path;
 
 /// Maximum number of distinct shard sets listed; a person leaves out a few shards, not ten thousand.
 const MAX_GROUPS: usize = 10_000;
-/// Maximum number of samples listed per key.
-pub(super) const MAX_PLACES: usize = 16;
 
 /// Keys shared by several samples, grouped by the shards of these samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -11,6 +11,9 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use xxhash_rust::xxh3::xxh3_64;
 
+/// Maximum number of samples listed per key.
+pub(super) const MAX_PLACES: usize = 16;
+
 /// Name of the file with the part names of samples with duplicate keys.
 const FILE: &str = "scattered";
 /// Maximum number of parts compared per key.
@@ -154,7 +157,7 @@ impl Pieces {
         }
         let is_apart = !self.known.is_empty() && self.parts.iter().all(|part| !self.known.contains(part));
         self.is_scattered |= is_apart;
-        if self.rows.len() < super::same_keys::MAX_PLACES {
+        if self.rows.len() < MAX_PLACES {
             self.rows.push(self.row);
         }
         if self.known.len() < MAX_PARTS {

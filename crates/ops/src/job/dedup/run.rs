@@ -24,6 +24,7 @@ use gristmill_dedup::Rule;
 use gristmill_storage::files;
 use gristmill_storage::fs::PRIVATE_FOLDER;
 use gristmill_storage::kept::KeptReads;
+use gristmill_storage::location::is_remote;
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::publish::{recover as recover_publish, recover_at_start, write_file};
 use gristmill_storage::space;
@@ -246,6 +247,7 @@ impl<'a> Opened<'a> {
         let (plan, layout, inputs) = (self.plan, &self.layout, &self.inputs);
         // All text is read twice.
         let files = inputs.files.iter().map(|file| (file.path.as_path(), file.bytes));
+        let files = files.filter(|(path, _)| is_remote(path));
         // The result may be as large as the text, on the same disk.
         let free = space::free_bytes(&self.layout.scratch)?.saturating_sub(needed.saturating_add(bytes));
         let kept = KeptReads::begin(&self.layout.scratch, free / 2, files)?;
