@@ -274,9 +274,17 @@ fn blobs_are_copied_by_the_store_with_the_right_to_read_them() {
 
 #[test]
 fn unfinished_uploads_are_found_and_ended() {
-    let server = azure::start(&[("empty", b"")]);
+    let server = azure::start(&[("empty", b""), ("folder", b""), ("marker", b"")]);
+    let header = |text: &str| format!("{text}\r\n");
+    {
+        let mut state = server.state.lock().unwrap();
+        state.folders = vec!["folder".to_owned()];
+        state.metadata.insert("folder".to_owned(), header("x-ms-resource-type: directory"));
+        state.metadata.insert("marker".to_owned(), header("x-ms-meta-hdi_isfolder: true"));
+    }
     let store = store(&server);
     assert_eq!(at("", |url| store.uploads(url)).unwrap().unwrap(), []);
+    assert!(!server.requests().iter().any(|request| request.target.contains("folder")));
     server.state.lock().unwrap().blocks.insert("id".to_owned(), b"12345".to_vec());
     let uploads = at("left", |url| store.uploads(url)).unwrap().unwrap();
     assert_eq!((uploads[0].key.as_str(), uploads[0].bytes, uploads.len()), ("left/over", Some(5), 1));
@@ -284,6 +292,13 @@ fn unfinished_uploads_are_found_and_ended() {
     at("left/over", |url| store.end_upload(url, "")).unwrap();
     assert!(server.state.lock().unwrap().blocks.is_empty());
     assert_eq!(info(&store, "left/over").unwrap(), None);
+    // If an answer is lost, the empty blob is removed all the same.
+    for place in ["/acc/b/left/over?comp=blocklist", "DELETE"] {
+        server.fault(place, Fault::Cut(0));
+        at("left/over", |url| store.end_upload(url, "")).unwrap();
+        let state = server.state.lock().unwrap();
+        assert!(!state.objects.contains_key("left/over") && state.faults.is_empty(), "{place}");
+    }
     // A blob that was finished meanwhile stays.
     at("empty", |url| store.end_upload(url, "")).unwrap();
     assert!(info(&store, "empty").unwrap().is_some());
