@@ -64,10 +64,10 @@ impl AzureStore {
         let mut uploads = Vec::new();
         let mut next = None;
         for _ in 0..MAX_PAGES {
-            let mut call = Call { action: Action::ListUploads, ..list(key, true, None, next) };
+            let mut call = Call { action: Action::ListUploads, ..list(key, true, None, next.clone()) };
             call.query.retain(|(name, _)| *name != "include");
             call.query.push(("include", "uncommittedblobs".to_owned()));
-            let page: Page = self.page(self.begin_call(call))?;
+            let page: Page = self.page(self.begin_call(call), next.as_deref())?;
             next = page.next;
             let is_upload = |blob: &ListedBlob| blob.version.bytes == 0 && !blob.is_folder && is_below(&blob.key);
             for blob in page.blobs.into_iter().filter(is_upload) {

@@ -152,6 +152,25 @@ fn folders_of_an_account_are_folders_and_its_pages_are_sorted_together() {
 }
 
 #[test]
+fn a_listing_whose_pages_do_not_end_is_refused() {
+    let server = azure::start(&[("k", b"1")]);
+    let page = "<EnumerationResults><Blobs/><NextMarker>again</NextMarker></EnumerationResults>";
+    let repeat = || (0..2).for_each(|_| server.fault("GET", Fault::Answer(200, String::new(), page.to_owned())));
+    let store = store(&server);
+    let list = || at("", |url| store.list(url, true, &mut |_| Ok(true)));
+    let requests: [&dyn Fn() -> io::Result<()>; 4] =
+        [&list, &|| info(&store, "missing").map(drop), &|| store.containers().map(drop), &|| {
+            at("", |url| store.uploads(url)).map(drop)
+        }];
+    for request in requests {
+        repeat();
+        let endless = failure(request().unwrap_err());
+        assert!(endless.why.contains("does not end"), "{endless}");
+        assert!(server.state.lock().unwrap().faults.is_empty());
+    }
+}
+
+#[test]
 fn damaged_answers_are_completed_and_other_versions_refused() {
     let bytes = content(300_000);
     let server = azure::start(&[("k", &bytes)]);
