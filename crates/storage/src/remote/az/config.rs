@@ -31,12 +31,15 @@ pub(in crate::remote) struct AzureProfile {
     /// A connection string, and what it is from. With one, those of the environment do not count.
     pub(in crate::remote) connection: Option<(Secret, String)>,
     pub(in crate::remote) is_anonymous: bool,
+    /// Access tier of new blobs; nothing: what the account sets.
+    pub(in crate::remote) access_tier: Option<String>,
 }
 
 impl AzureProfile {
     pub(super) fn of_flags(flags: &RemoteSettings) -> Self {
         let endpoint = flags.endpoint_url.clone().map(|url| (url, "--endpoint-url".to_owned()));
-        Self { endpoint, connection: None, is_anonymous: flags.anonymous }
+        let access_tier = flags.new_objects.storage_class.clone();
+        Self { endpoint, connection: None, is_anonymous: flags.anonymous, access_tier }
     }
 }
 
@@ -51,6 +54,7 @@ pub(super) struct AzureConfig {
     /// The key of the account, or a signature.
     pub(super) keys: Option<Keys>,
     pub(super) is_anonymous: bool,
+    pub(super) access_tier: Option<String>,
 }
 
 impl AzureConfig {
@@ -121,7 +125,8 @@ impl AzureConfig {
             check_safety(&base, keys.as_ref(), source.unwrap_or(ENDPOINT))?;
         }
         let account = account.or_else(|| account_of(&Url::parse(&base).ok()?)).unwrap_or_default();
-        Ok(Self { account, base, endpoint_source, keys, is_anonymous })
+        let access_tier = profile.access_tier.clone();
+        Ok(Self { account, base, endpoint_source, keys, is_anonymous, access_tier })
     }
 
     /// Returns the address of a key, or of the container if the key is empty. `sas` is a signature; an address with one is never shown.

@@ -3,6 +3,7 @@
 use super::super::network::WHAT;
 use super::super::s3::{Action, Keys, Refusal};
 use super::client::AzureClient;
+use gristmill_core::text::shell_quote;
 use gristmill_core::{Failure, ProblemKind, Subject};
 
 /// Codes of refusals that do not depend on the blob.
@@ -67,10 +68,17 @@ fn reason(refusal: &Refusal, client: &AzureClient, action: Action, key: &str) ->
         (_, "BlobImmutableDueToPolicy") => {
             text("a policy of the container keeps it as it is", "write to another place")
         }
-        (_, "InvalidBlobOrBlock") => text(
-            "it has unfinished blocks of another program",
-            "write to another place, or wait until they end, seven days after they were put",
+        (_, "InvalidBlobOrBlock") => (
+            "it has unfinished blocks of another program".to_owned(),
+            format!(
+                "if no other program writes it, run `gristmill doctor {} --abort-uploads --older-than 0s`; else write to another place",
+                shell_quote(&client.address(key))
+            ),
         ),
+        (400, "InvalidHeaderValue" | "InvalidBlobTier") if client.context.config.access_tier.is_some() => {
+            text("it does not take the access tier of --storage-class", "Hot, Cool and Cold are access tiers")
+        }
+        (_, "SnapshotsPresent") => text("it has snapshots", "remove them first, with the tools of Azure"),
         (412, _) => {
             text("it changed while it was read", "wait until nothing writes it, and run the same command again")
         }

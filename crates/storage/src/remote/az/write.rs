@@ -77,12 +77,19 @@ impl AzureStore {
 
     fn put_whole(&self, key: &str, body: Bytes, condition: Condition) -> io::Result<bool> {
         let Some(etag) = self.etag_before(key, condition)? else { return self.is_content(key, &body) };
-        match self.ask(Call { condition, etag, ..put_blob(key, body.clone()) })? {
+        match self.ask(self.with_tier(Call { condition, etag, ..put_blob(key, body.clone()) }))? {
             Ok(_) => Ok(true),
             // If the answer to an earlier try was lost, the blob that is there is this one.
             Err(refusal) if is_condition(&refusal) => self.is_content(key, &body),
             Err(refusal) => Err(self.explain(&refusal, Action::Write, key)),
         }
+    }
+
+    /// Adds the access tier of new blobs to a request that makes one.
+    pub(super) fn with_tier(&self, mut call: Call) -> Call {
+        let tier = self.client.context.config.access_tier.clone();
+        call.headers.extend(tier.map(|tier| ("x-ms-access-tier", tier)));
+        call
     }
 
     /// Returns the tag that the blob has to have when it is replaced, if the condition is about one; `None` if it has another stamp.
@@ -136,7 +143,7 @@ impl AzureStore {
         condition: Condition,
         etag: Option<String>,
     ) -> io::Result<Option<bool>> {
-        match self.ask(Call { condition, etag, ..put_list(key, ids) })? {
+        match self.ask(self.with_tier(Call { condition, etag, ..put_list(key, ids) }))? {
             Ok(_) => Ok(Some(true)),
             Err(refusal) if is_condition(&refusal) => Ok(Some(self.is_made_of(key, ids)?)),
             Err(refusal) if refusal.code == "InvalidBlockList" => Ok(None),

@@ -1,6 +1,7 @@
 mod credentials;
 
 use super::super::super::store::StoreEntry;
+use super::super::store_settings::{NewObjects, RemoteSettings};
 use super::super::tests::server::{content, Fault, ReceivedRequest, Server};
 use super::super::tests::{azure, limits};
 use super::super::version::ObjectVersion;
@@ -217,6 +218,9 @@ fn blobs_are_put_under_conditions_and_removed() {
     server.fault("PUT", refuse(412, "LeaseIdMissing"));
     let lease = failure(put(&store, "new", Content::Bytes(b"x"), Condition::Always).unwrap_err());
     assert!(lease.why.contains("lease"), "{lease}");
+    server.fault("DELETE", refuse(409, "SnapshotsPresent"));
+    let kept = failure(at("new", |url| store.remove(url)).unwrap_err());
+    assert!(kept.why.contains("has snapshots") && kept.hint.is_some(), "{kept}");
 }
 
 /// Puts a blob in blocks of 1000 bytes.
@@ -258,6 +262,7 @@ fn large_blobs_are_put_in_blocks() {
     server.fault("/acc/b/k?comp=block&", refuse(400, "InvalidBlobOrBlock"));
     let other = failure(put_blocks(&store, &bytes, Condition::Always).unwrap_err());
     assert!(other.why.contains("blocks of another program"), "{other}");
+    assert!(other.hint.unwrap().contains("gristmill doctor az://b/k --abort-uploads --older-than 0s"));
     // Files of more than 8 MiB are put in this way.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("f");
@@ -265,6 +270,30 @@ fn large_blobs_are_put_in_blocks() {
     assert!(put(&store, "f", Content::File(&open_read(&path).unwrap()), Condition::Always).unwrap());
     let state = server.state.lock().unwrap();
     assert_eq!((state.objects["f"].len(), state.committed.len()), (9 << 20, 1));
+}
+
+#[test]
+fn blobs_are_made_in_the_access_tier_that_is_set() {
+    let server = azure::start(&[]);
+    let settings = RemoteSettings {
+        endpoint_url: Some(server.address.clone()),
+        new_objects: NewObjects { storage_class: Some("Cool".to_owned()), ..NewObjects::default() },
+        ..RemoteSettings::default()
+    };
+    let context = context(AzureProfile::of_flags(&settings), &[ACCOUNT, KEY], None).unwrap();
+    let store = AzureStore::new(Arc::new(context), "b");
+    assert!(put(&store, "small", Content::Bytes(b"abc"), Condition::Always).unwrap());
+    assert!(put_blocks(&store, &content(1500), Condition::Always).unwrap());
+    assert!(at("small", |from| at("copy", |to| store.copy(from, to, &|_| Ok(())))).unwrap());
+    let requests = server.requests();
+    for request in requests.iter().filter(|request| request.method == "PUT") {
+        let tier = request.headers.get("x-ms-access-tier").map(String::as_str);
+        let is_block = request.target.contains("comp=block&");
+        assert_eq!(tier, (!is_block).then_some("Cool"), "{}", request.target);
+    }
+    server.fault("PUT", refuse(400, "InvalidHeaderValue"));
+    let wrong = failure(put(&store, "small", Content::Bytes(b"x"), Condition::Always).unwrap_err());
+    assert!(wrong.why.contains("--storage-class") && wrong.hint.is_some(), "{wrong}");
 }
 
 #[test]
