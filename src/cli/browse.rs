@@ -159,6 +159,7 @@ fn print(path: &Path, start: &At, view: &TokenView, context: &Context) -> Finish
 
 /// Waits until a running scan has progressed far enough, or is complete.
 fn wait_until(catalog: &dyn Catalog, is_enough: impl Fn(&Groups) -> bool) -> Arc<Groups> {
+    catalog.scan_all();
     loop {
         let groups = catalog.groups();
         if groups.is_complete || is_enough(&groups) {

@@ -22,6 +22,8 @@ impl Signals {
     /// Starts to listen (once), and returns the flag that the first signal sets.
     pub fn listen(&self) -> Cancel {
         self.listening.get_or_init(|| self.start());
+        // The thread that asks goes on to wait for stores, to the end of the program.
+        std::mem::forget(self.cancel.enter());
         self.cancel.clone()
     }
 

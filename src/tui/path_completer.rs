@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 /// Maximum number of folder entries read for a completion.
 const MAX_ENTRIES: usize = 20_000;
+/// The same for a folder of a store, which sends a thousand at a time.
+const MAX_OBJECTS: usize = 2_000;
 
 /// Requests completions and offers them to the field.
 pub struct PathCompleter {
@@ -56,7 +58,8 @@ fn rest_of_path(base: &Path, typed: &str) -> Option<String> {
         false => home.unwrap_or_else(|| Path::new(".").join(base).join(folder)),
     };
     let mut common: Option<String> = None;
-    for entry in files::read_dir(&folder).ok()?.take(MAX_ENTRIES).flatten() {
+    let most = if is_remote(&folder) { MAX_OBJECTS } else { MAX_ENTRIES };
+    for entry in files::first_entries(&folder, most).ok()? {
         let Some(rest) = entry.file_name().to_str().and_then(|name| name.strip_prefix(start)) else { continue };
         if rest.chars().any(char::is_control) {
             continue;

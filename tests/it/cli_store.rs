@@ -127,6 +127,7 @@ fn cut_answers_and_a_busy_store_change_nothing() {
         stores.run(&local).ends(0);
         stores.run(&stored).ends(0);
         stores.compare(name);
+        assert!(stores.server.state.lock().unwrap().faults.is_empty(), "a fault was not met");
     }
 }
 

@@ -4,6 +4,7 @@ use super::files::metadata;
 use super::location::{is_remote, RemoteUrl};
 use super::read::open_any;
 use super::store::store_of;
+use super::waiting::for_each_at_once;
 use gristmill_core::Cancel;
 use std::path::{Path, PathBuf};
 use std::sync::{mpsc, Arc, Mutex, MutexGuard, PoisonError};
@@ -12,6 +13,8 @@ use std::time::Duration;
 
 /// Time between two looks at the sizes of the files.
 const INTERVAL: Duration = Duration::from_millis(100);
+/// Number of looks after which a file that does not grow is no longer looked at.
+const MAX_IDLE: u32 = 600;
 /// Bytes by which a file has to grow before its store is asked to go on.
 const STEP_BYTES: u64 = 1 << 20;
 
@@ -26,16 +29,20 @@ pub struct UploadsAhead {
 struct GrowingFile {
     path: PathBuf,
     target: PathBuf,
-    /// Size when it was last looked at, in bytes.
+    /// Size up to which it was uploaded as far as whole parts, in bytes.
     bytes: u64,
-    /// Unset after a failure: then it is uploaded when it is put.
+    /// How often it was looked at since it has grown.
+    idle: u32,
+    /// Unset after a failure, or when it no longer grows: then it is uploaded when it is put.
     is_followed: bool,
 }
 
 #[derive(Debug)]
 struct Worker {
     /// Dropped to end the thread.
-    _go_on: mpsc::Sender<()>,
+    go_on: mpsc::Sender<()>,
+    /// Ends the requests of the thread.
+    end: Cancel,
     thread: JoinHandle<()>,
 }
 
@@ -45,44 +52,85 @@ impl UploadsAhead {
         if !is_remote(&target) {
             return;
         }
-        lock(&self.files).push(GrowingFile { path, target, bytes: 0, is_followed: true });
+        let mut files = lock(&self.files);
+        // A run that begins anew adds its files again.
+        if files.iter().any(|file| file.target == target) {
+            return;
+        }
+        files.push(GrowingFile { path, target, bytes: 0, idle: 0, is_followed: true });
+        drop(files);
         let mut worker = lock(&self.worker);
         if worker.is_none() {
-            let (sender, receiver) = mpsc::channel();
-            let (files, cancel) = (Arc::clone(&self.files), Cancel::of_thread());
-            let follow = move || {
-                while receiver.recv_timeout(INTERVAL) == Err(mpsc::RecvTimeoutError::Timeout) && !cancel.is_cancelled()
-                {
-                    look(&files);
-                }
-            };
             // Without a thread, all is uploaded when it is put.
-            let thread = std::thread::Builder::new().name("uploads".to_owned()).spawn(follow).ok();
-            *worker = thread.map(|thread| Worker { _go_on: sender, thread });
+            *worker = Worker::start(Arc::clone(&self.files));
         }
     }
 
-    /// Ends the uploads at the next border of parts, before the files are put.
+    /// Ends the uploads after the parts that are on their way, before the files are put.
     pub fn stop(&self) {
-        let worker = lock(&self.worker).take();
-        if let Some(Worker { _go_on, thread }) = worker {
-            drop(_go_on);
-            let _ = thread.join();
+        if let Some(worker) = lock(&self.worker).take() {
+            worker.stop();
         }
     }
 
-    /// Ends the uploads, and removes what was uploaded of files that were not put.
+    /// Ends the uploads at once, and removes what was uploaded of files that were not put.
     pub fn discard(&self) {
-        self.stop();
-        for file in lock(&self.files).drain(..).filter(|file| file.bytes > 0) {
-            discard(&file.target);
+        if let Some(worker) = lock(&self.worker).take() {
+            worker.end.cancel();
+            worker.stop();
         }
+        let files = std::mem::take(&mut *lock(&self.files));
+        let begun: Vec<PathBuf> = files.into_iter().filter(|file| file.bytes > 0).map(|file| file.target).collect();
+        let remove = |target: &PathBuf| {
+            discard(target);
+            Ok(())
+        };
+        // What cannot be removed now is ended by the next run that puts the object.
+        let _ = for_each_at_once(&begun, remove, || ());
     }
 }
 
 impl Drop for UploadsAhead {
     fn drop(&mut self) {
         self.discard();
+    }
+}
+
+impl Worker {
+    fn start(files: Arc<Mutex<Vec<GrowingFile>>>) -> Option<Self> {
+        let (go_on, ended) = mpsc::channel::<()>();
+        let end = Cancel::default();
+        let waits = end.clone();
+        let follow = move || {
+            let _waits = waits.enter();
+            while ended.recv_timeout(INTERVAL) == Err(mpsc::RecvTimeoutError::Timeout) {
+                look(&files, &mut || ended.try_recv() == Err(mpsc::TryRecvError::Empty));
+            }
+        };
+        let thread = std::thread::Builder::new().name("uploads".to_owned()).spawn(follow).ok()?;
+        Some(Self { go_on, end, thread })
+    }
+
+    fn stop(self) {
+        drop(self.go_on);
+        let _ = self.thread.join();
+    }
+}
+
+impl GrowingFile {
+    /// Returns the file, its target, and its size, if it has grown enough.
+    fn look(&mut self) -> Option<(PathBuf, PathBuf, u64)> {
+        if !self.is_followed {
+            return None;
+        }
+        let bytes = metadata(&self.path).map_or(0, |info| info.len());
+        if bytes < self.bytes.saturating_add(STEP_BYTES) {
+            self.idle += u32::from(self.bytes > 0);
+            self.is_followed = self.idle < MAX_IDLE;
+            return None;
+        }
+        self.idle = 0;
+        Some((self.path.clone(), self.target.clone(), bytes))
     }
 }
 
@@ -96,25 +144,30 @@ fn discard(target: &Path) {
     }
 }
 
-/// Uploads what files have grown by.
-fn look(files: &Mutex<Vec<GrowingFile>>) {
+/// Uploads some of what files have grown by, as long as it may go on.
+fn look(files: &Mutex<Vec<GrowingFile>>, goes_on: &mut dyn FnMut() -> bool) {
     for at in 0.. {
-        // Files are only added at the end.
-        let next =
-            lock(files).get(at).map(|file| (file.path.clone(), file.target.clone(), file.bytes, file.is_followed));
-        let Some((path, target, before, is_followed)) = next else { return };
-        let bytes = metadata(&path).map_or(0, |info| info.len());
-        if !is_followed || bytes < before.saturating_add(STEP_BYTES) {
-            continue;
+        if !goes_on() {
+            return;
         }
-        let is_followed = upload(&path, &target, bytes).is_some();
-        if let Some(file) = lock(files).get_mut(at) {
-            (file.bytes, file.is_followed) = (bytes, is_followed);
+        // Files are only added at the end.
+        let next = match lock(files).get_mut(at) {
+            None => return,
+            Some(file) => file.look(),
+        };
+        let Some((path, target, bytes)) = next else { continue };
+        let uploaded = upload(&path, &target, bytes);
+        let mut files = lock(files);
+        match (uploaded, files.get_mut(at)) {
+            (Some(uploaded), Some(file)) => file.bytes = uploaded,
+            // The store is asked again when they are put.
+            _ => return files.iter_mut().for_each(|file| file.is_followed = false),
         }
     }
 }
 
-fn upload(path: &Path, target: &Path, bytes: u64) -> Option<()> {
+/// Returns up to which size a file is uploaded.
+fn upload(path: &Path, target: &Path, bytes: u64) -> Option<u64> {
     let url = RemoteUrl::parse(target)?;
     let store = store_of(&url).ok()?;
     let uploaded = open_any(path).ok().and_then(|file| store.upload_ahead(&url, &file, bytes).ok());

@@ -2,157 +2,14 @@
 //!
 //! The functions are those of `std::fs` with the same names or nearly so, and have its errors.
 
+pub use super::file_info::{FileInfo, FileKind};
 use super::location::{is_above_buckets, is_plain_key, is_remote, Location, RemoteUrl};
 use super::read::pause;
 use super::store::store_of;
-use gristmill_core::shard::OBJECT_INODE;
-use gristmill_core::{Failure, FileStamp, Problem, Subject};
+use gristmill_core::{Failure, Problem, Subject};
 use std::ffi::OsStr;
-use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// Permission bits that objects and prefixes of a store are given.
-const OBJECT_MODE: u32 = 0o644;
-const PREFIX_MODE: u32 = 0o755;
-/// Nanoseconds in a second.
-const SECOND_NS: i64 = 1_000_000_000;
-
-/// What an entry of a folder is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileKind {
-    /// A regular file, or an object.
-    File,
-    /// A folder, or a prefix of keys.
-    Folder,
-    /// A symbolic link that was not followed.
-    Link,
-    /// A fifo.
-    Fifo,
-    /// A socket.
-    Socket,
-    /// A device.
-    Device,
-}
-
-impl FileKind {
-    pub(crate) fn of(kind: std::fs::FileType) -> Self {
-        match () {
-            () if kind.is_file() => Self::File,
-            () if kind.is_dir() => Self::Folder,
-            () if kind.is_symlink() => Self::Link,
-            () if kind.is_fifo() => Self::Fifo,
-            () if kind.is_socket() => Self::Socket,
-            () => Self::Device,
-        }
-    }
-
-    /// Whether it is a regular file.
-    pub fn is_file(self) -> bool {
-        self == Self::File
-    }
-
-    /// Whether it is a folder.
-    pub fn is_dir(self) -> bool {
-        self == Self::Folder
-    }
-
-    /// Whether it is a symbolic link.
-    pub fn is_symlink(self) -> bool {
-        self == Self::Link
-    }
-
-    /// Returns the kind with its article, as in "it is a folder".
-    pub fn noun(self) -> &'static str {
-        match self {
-            Self::File => "a file",
-            Self::Folder => "a folder",
-            Self::Link => "a link",
-            Self::Fifo => "a fifo",
-            Self::Socket => "a socket",
-            Self::Device => "a device",
-        }
-    }
-}
-
-/// Kind, size and version of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileInfo {
-    /// What it is.
-    pub kind: FileKind,
-    /// Size, time and inode. For an object, the inode is a hash of its version.
-    pub stamp: FileStamp,
-    /// Permission bits (`mode & 0o7777`). Objects have none and are given `0o644`.
-    pub mode: u32,
-    /// Number of hard links.
-    pub links: u64,
-    /// Number of the file system.
-    pub device: u64,
-}
-
-impl FileInfo {
-    /// Returns the information of a local file.
-    pub(crate) fn of(metadata: &Metadata) -> Self {
-        let modified_ns = metadata.mtime().saturating_mul(SECOND_NS).saturating_add(metadata.mtime_nsec());
-        Self {
-            kind: FileKind::of(metadata.file_type()),
-            // The bit is that of objects.
-            stamp: FileStamp { bytes: metadata.len(), modified_ns, inode: metadata.ino() & !OBJECT_INODE },
-            mode: metadata.mode() & 0o7777,
-            links: metadata.nlink(),
-            device: metadata.dev(),
-        }
-    }
-
-    /// Returns the information of an object. `version` is what its store distinguishes versions by.
-    pub fn of_object(bytes: u64, modified_ns: i64, version: &str) -> Self {
-        let inode = xxhash_rust::xxh3::xxh3_64(version.as_bytes()) | OBJECT_INODE;
-        let stamp = FileStamp { bytes, modified_ns, inode };
-        Self { kind: FileKind::File, stamp, mode: OBJECT_MODE, links: 1, device: 0 }
-    }
-
-    /// Returns the information of a prefix.
-    pub fn of_prefix() -> Self {
-        let stamp = FileStamp::default();
-        Self { kind: FileKind::Folder, stamp, mode: PREFIX_MODE, links: 1, device: 0 }
-    }
-
-    /// Whether it is a regular file.
-    pub fn is_file(&self) -> bool {
-        self.kind.is_file()
-    }
-
-    /// Whether it is a folder.
-    pub fn is_dir(&self) -> bool {
-        self.kind.is_dir()
-    }
-
-    /// Whether it is a symbolic link.
-    pub fn is_symlink(&self) -> bool {
-        self.kind.is_symlink()
-    }
-
-    /// Returns the size in bytes.
-    pub fn len(&self) -> u64 {
-        self.stamp.bytes
-    }
-
-    /// Whether the size is 0.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Returns the time of the last modification.
-    pub fn modified(&self) -> SystemTime {
-        let distance = Duration::from_nanos(self.stamp.modified_ns.unsigned_abs());
-        match self.stamp.modified_ns < 0 {
-            true => UNIX_EPOCH - distance,
-            false => UNIX_EPOCH + distance,
-        }
-    }
-}
 
 /// Returns what a path leads to; symbolic links are followed.
 pub fn metadata(path: impl AsRef<Path>) -> io::Result<FileInfo> {
@@ -284,7 +141,9 @@ pub fn stored_md5(path: impl AsRef<Path>) -> io::Result<Option<String>> {
 pub fn is_store_root(path: impl AsRef<Path>) -> bool {
     match Location::of(path.as_ref()) {
         Location::Local(_) => false,
-        Location::Remote(url) => store_of(&url).is_ok_and(|store| store.is_root(&url)),
+        Location::Remote(url) if url.bucket.is_empty() => url.key.is_empty(),
+        // One that cannot be opened is asked for by its address alone.
+        Location::Remote(url) => store_of(&url).map_or(url.key.is_empty(), |store| store.is_root(&url)),
     }
 }
 
@@ -375,11 +234,29 @@ fn buckets(url: &RemoteUrl<'_>) -> io::Result<Vec<FolderEntry>> {
     let Some(list) = url.scheme.buckets else {
         let why = format!("the buckets of {}:// cannot be listed", url.scheme.name);
         let failure = Failure::usage("reading the folder", why).on(Subject::path(url.to_path()));
-        return Err(failure.with_hint(format!("name one: {}://BUCKET", url.scheme.name)).into_io());
+        return Err(failure.with_hint("type the whole address").into_io());
     };
     let (root, info) = (url.to_path(), FileInfo::of_prefix());
     let names = list()?.into_iter().filter(|name| is_plain_key(name) && !name.contains('/'));
     Ok(names.map(|name| FolderEntry { path: root.join(name), kind: info.kind, info: Some(info) }).collect())
+}
+
+/// Returns the first entries of a folder, in no certain order.
+pub fn first_entries(folder: impl AsRef<Path>, most: usize) -> io::Result<Vec<FolderEntry>> {
+    match Location::of(folder.as_ref()) {
+        Location::Remote(url) if !url.bucket.is_empty() => {
+            let mut entries = Vec::new();
+            store_of(&url)?.list(&url, false, &mut |entry| {
+                if is_plain_key(&entry.key) {
+                    let path = url.with_key(&entry.key);
+                    entries.push(FolderEntry { path, kind: entry.info.kind, info: Some(entry.info) });
+                }
+                Ok(entries.len() < most)
+            })?;
+            Ok(entries)
+        }
+        _ => Ok(read_dir(folder)?.take(most).flatten().collect()),
+    }
 }
 
 /// Lists what is below a prefix. Keys that cannot be a path are added to `invalid`.

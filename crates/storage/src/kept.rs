@@ -3,7 +3,6 @@
 use super::files::FileInfo;
 use super::location::{is_remote, RemoteUrl};
 use super::publish::{unique, TEMPORARY};
-use super::space::free_bytes;
 use super::store::{store_of, RangeRead};
 use gristmill_core::{Failure, Outcome, Subject};
 use rustix::fs::{Mode, OFlags};
@@ -15,8 +14,6 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
-/// Divisor of the free space that is taken at most.
-const SHARE: u64 = 2;
 /// Permission bits of the file.
 const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
@@ -32,8 +29,9 @@ pub struct KeptReads(Vec<(PathBuf, Arc<KeptObject>)>);
 struct KeptObject {
     /// The file with the bytes of all objects. It has no name.
     file: Arc<File>,
-    /// Offset of the object in the file, in bytes.
+    /// Offset of the object in the file, and its size when it was listed, in bytes.
     base: u64,
+    bytes: u64,
     /// What was opened first; only its bytes are kept.
     info: OnceLock<FileInfo>,
     /// Start and end of the parts that the file has.
@@ -42,16 +40,15 @@ struct KeptObject {
 
 impl KeptReads {
     /// Begins to keep what is read of objects, given by path and size in bytes, in a file in a folder: of those for which there is space
-    /// besides the `reserved` bytes. Local files are left out.
+    /// in `limit` bytes. Local files are left out.
     ///
     /// # Errors
     /// The file cannot be created.
-    pub fn begin<'a>(folder: &Path, reserved: u64, files: impl Iterator<Item = (&'a Path, u64)>) -> Outcome<Self> {
+    pub fn begin<'a>(folder: &Path, limit: u64, files: impl Iterator<Item = (&'a Path, u64)>) -> Outcome<Self> {
         let mut files = files.filter(|(path, bytes)| is_remote(path) && *bytes > 0).peekable();
         if files.peek().is_none() {
             return Ok(Self::default());
         }
-        let limit = free_bytes(folder)?.saturating_sub(reserved) / SHARE;
         let file = Arc::new(create(folder)?);
         let (mut kept, mut base) = (Vec::new(), 0_u64);
         let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,7 +57,7 @@ impl KeptReads {
                 continue;
             }
             let (info, ranges) = (OnceLock::new(), Mutex::default());
-            let object = Arc::new(KeptObject { file: Arc::clone(&file), base, info, ranges });
+            let object = Arc::new(KeptObject { file: Arc::clone(&file), base, bytes, info, ranges });
             all.insert(path.to_owned(), Arc::clone(&object));
             kept.push((path.to_owned(), object));
             base += bytes;
@@ -100,6 +97,10 @@ pub(super) fn open_object(
         return Ok((info, Box::new(KeptRead { object, path, part, remote: OnceLock::new() })));
     }
     let (info, remote) = open_in_store(url, part.clone())?;
+    if info.len() != object.bytes {
+        // There is no room for what it has become.
+        return Ok((info, remote));
+    }
     Ok(match *object.info.get_or_init(|| info) == info {
         true => (info, Box::new(KeptRead { object, path, part, remote: OnceLock::from(remote) })),
         // It was replaced. What reads it finds out by its version.
@@ -202,7 +203,7 @@ mod tests {
         let (dir, path) = (tempfile::tempdir().unwrap(), Path::new("mem://kept/a"));
         let content: Vec<u8> = (0..=255).cycle().take(10_000).collect();
         put(path, &content);
-        let kept = KeptReads::begin(dir.path(), 0, [(path, 10_000), (dir.path(), 5)].into_iter()).unwrap();
+        let kept = KeptReads::begin(dir.path(), 20_000, [(path, 10_000), (dir.path(), 5)].into_iter()).unwrap();
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the file has no name");
         let read = |file: &crate::read::ReadFile, range: Range<usize>| {
             let mut bytes = vec![0; range.len()];

@@ -5,6 +5,7 @@
 //! same for objects as for files. Every access goes through this crate, which parses the location again; clippy rejects `std::fs` elsewhere.
 
 use super::store::{Scheme, SCHEMES};
+use super::waiting::WAITING_THREADS;
 use gristmill_core::{Failure, Outcome, Subject};
 use std::path::{Path, PathBuf};
 
@@ -99,6 +100,14 @@ pub fn is_remote(path: &Path) -> bool {
 /// Whether a path leads to a store that cannot be written.
 pub fn is_read_only(path: &Path) -> bool {
     RemoteUrl::parse(path).is_some_and(|url| !url.scheme.is_writable)
+}
+
+/// Returns the number of threads that read what is below a path: for a store more than processors, as most of them wait.
+pub fn threads_for(path: &Path, threads: usize) -> usize {
+    match is_remote(path) {
+        true => threads.max(WAITING_THREADS),
+        false => threads,
+    }
 }
 
 /// Whether a path is a bucket, without a key.

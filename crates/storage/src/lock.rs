@@ -145,10 +145,15 @@ impl DatasetLock {
 
     /// Fails if another process has broken the lock. `what`: the name of the step in the error.
     pub fn check(&self, what: &str) -> Outcome<()> {
-        match self.is_still_ours() {
-            true => Ok(()),
-            false => Err(Failure::environment(what, "the lock of this run was removed").on(Subject::path(&self.path))),
+        let paths = std::iter::once(&self.path).chain(self.object.as_ref().map(|object| &object.path));
+        for path in paths {
+            if read_holder(path)?.flatten().is_none_or(|holder| holder.token != self.holder.token) {
+                return Err(Failure::environment(what, "another process has removed the lock of this run")
+                    .on(Subject::path(path))
+                    .with_hint("run the same command again when no other run writes here"));
+            }
         }
+        Ok(())
     }
 
     /// Whether the lock file still contains this lock; `false` after another process has broken it.

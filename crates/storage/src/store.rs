@@ -2,7 +2,8 @@
 //!
 //! A store is a row of [`SCHEMES`] and an implementation of [`Store`]. Nothing outside this crate knows one by its name.
 
-use super::files::FileInfo;
+use super::file_info::FileInfo;
+pub use super::file_info::{StoreEntry, TakeEntry};
 use super::location::RemoteUrl;
 pub use super::range_read::RangeRead;
 use super::read::ReadFile;
@@ -86,18 +87,6 @@ pub fn read_only(url: &RemoteUrl<'_>) -> Failure {
     Failure::usage("writing", why).on(Subject::path(url.to_path())).with_hint(hint)
 }
 
-/// An object of a listing, or a prefix that several have in common.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoreEntry {
-    /// Key of the object, or the prefix without the slash at its end.
-    pub key: String,
-    /// Size, version and kind.
-    pub info: FileInfo,
-}
-
-/// What is called for each entry of a listing; `false` ends it.
-pub type TakeEntry<'a> = &'a mut dyn FnMut(StoreEntry) -> io::Result<bool>;
-
 /// A store of objects. All methods wait for the answer.
 ///
 /// # Errors
@@ -125,11 +114,11 @@ pub trait Store: Send + Sync {
     /// has changed.
     fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool>;
 
-    /// Uploads whole parts of the first bytes of a file that still grows and is going to be put here, without making anything visible. What of
-    /// them is the same when the file is put is not sent again.
-    fn upload_ahead(&self, url: &RemoteUrl<'_>, file: &ReadFile, bytes: u64) -> io::Result<()> {
-        let _ = (url, file, bytes);
-        Ok(())
+    /// Uploads some whole parts of the first bytes of a file that still grows and is going to be put here, without making anything visible. What
+    /// of them is the same when the file is put is not sent again. Returns up to which size there is nothing more to upload.
+    fn upload_ahead(&self, url: &RemoteUrl<'_>, file: &ReadFile, bytes: u64) -> io::Result<u64> {
+        let _ = (url, file);
+        Ok(bytes)
     }
 
     /// Removes what was uploaded ahead of an object that is not put.

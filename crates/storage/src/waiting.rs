@@ -1,21 +1,11 @@
 //! Threads for work that mostly waits for stores.
 
-use super::location::is_remote;
 use gristmill_core::{Cancel, Outcome};
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{mpsc, Mutex, PoisonError};
 
 /// Threads that read or write objects at once.
-const WAITING_THREADS: usize = 32;
-
-/// Returns the number of threads that read what is below a path: for a store more than processors, as most of them wait.
-pub fn threads_for(path: &Path, threads: usize) -> usize {
-    match is_remote(path) {
-        true => threads.max(WAITING_THREADS),
-        false => threads,
-    }
-}
+pub(super) const WAITING_THREADS: usize = 32;
 
 /// Does the same with several items at once, and calls `done` for each that succeeded. After a failure, which is returned, no further item
 /// is begun.

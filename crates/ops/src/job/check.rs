@@ -15,8 +15,8 @@ use gristmill_core::{Handles, Outcome, Problem, ProblemKind, ProblemSink, RunOpt
 use gristmill_data::source::documents::table_files;
 use gristmill_storage::files;
 use gristmill_storage::fs::RealFs;
+use gristmill_storage::location::threads_for;
 use gristmill_storage::scratch::Scratch;
-use gristmill_storage::waiting::threads_for;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,6 +1,6 @@
 //! Runs work on one thread while another observes it.
 
-use gristmill_core::{Failure, Outcome};
+use gristmill_core::{Cancel, Failure, Outcome};
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::time::Duration;
 
@@ -10,10 +10,12 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Runs `work` on its own thread and calls `look` about twenty times per second until it ends.
 pub fn watched<T: Send>(work: impl FnOnce() -> Outcome<T> + Send, mut look: impl FnMut()) -> Outcome<T> {
     let (sender, done) = channel::<()>();
+    let cancel = Cancel::of_thread();
     std::thread::scope(|scope| {
         let worker = scope.spawn(move || {
             // Dropped at the end, also after a panic, which wakes the observing thread.
             let _sender = sender;
+            let _waits = cancel.enter();
             work()
         });
         while done.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {

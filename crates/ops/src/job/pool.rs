@@ -42,7 +42,11 @@ where
 /// Runs both, the first on its own thread if one can be started. A panic in either is resumed after both have ended.
 pub fn together(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
     let first = Mutex::new(first);
-    let begin = || (first.lock().unwrap_or_else(PoisonError::into_inner))();
+    let cancel = Cancel::of_thread();
+    let begin = || {
+        let _waits = cancel.enter();
+        (first.lock().unwrap_or_else(PoisonError::into_inner))();
+    };
     std::thread::scope(|scope| {
         let other = std::thread::Builder::new().name("other".to_owned()).spawn_scoped(scope, begin);
         second();

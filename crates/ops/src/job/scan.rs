@@ -17,8 +17,8 @@ use gristmill_core::{
 use gristmill_data::formats::energon::layout;
 use gristmill_data::source::decode::{part_class, PartClass};
 use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_storage::location::threads_for;
 use gristmill_storage::scratch::Scratch;
-use gristmill_storage::waiting::threads_for;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -375,6 +375,7 @@ impl LiveScan {
             std::thread::Builder::new()
                 .name("scan".into())
                 .spawn(move || {
+                    let _waits = shared.cancel.enter();
                     let result = run(&shared, &scratch);
                     shared.finish(result);
                 })

@@ -113,7 +113,7 @@ fn break_lock_removes_whatever_is_there() {
     let first = acquire(&own).unwrap();
     let second = DatasetLock::acquire(&RealFs, &own, true).unwrap();
     assert!(!first.is_still_ours() && second.is_still_ours());
-    assert!(first.check("packing").unwrap_err().why.contains("was removed"));
+    assert!(first.check("packing").unwrap_err().why.contains("has removed the lock"));
     second.check("packing").unwrap();
     drop(first);
     assert!(second.is_still_ours(), "who lost the lock does not take it away from its new holder");

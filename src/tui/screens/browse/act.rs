@@ -202,6 +202,9 @@ impl BrowseScreen {
         }
         if !self.state.groups.is_complete {
             self.state.pending = Some(number);
+            if let Some(catalog) = self.catalog() {
+                catalog.scan_all();
+            }
             return toast(Level::Info, format!("going to {} as soon as the scan gets there", grouped(number)));
         }
         let last = self.state.groups.total().saturating_sub(1);

@@ -291,7 +291,7 @@ impl BrowseScreen {
 
     /// Requests the data that is missing on the screen from the workers.
     pub(super) fn ask(&mut self) {
-        let Stage::Open(_, workers) = &mut self.stage else { return };
+        let Stage::Open(catalog, workers) = &mut self.stage else { return };
         let state = &mut self.state;
         let height = self.view.end.saturating_sub(self.view.start).max(1);
         let row = state.list.selected as u64;
@@ -300,6 +300,9 @@ impl BrowseScreen {
             true => self.view.clone(),
             false => row.saturating_sub(height / 2)..row.saturating_add(height),
         };
+        if let Some(group) = state.wanted_group() {
+            catalog.prefer(group);
+        }
         if let Some(pieces) = state.rows.missing_rows(view, &state.listing, &state.groups) {
             workers.want_rows(pieces);
         }
@@ -474,8 +477,8 @@ impl Screen for BrowseScreen {
     fn is_busy(&self) -> bool {
         match &self.stage {
             Stage::Opening => true,
-            Stage::Open(_, workers) => {
-                !self.state.groups.is_complete
+            Stage::Open(catalog, workers) => {
+                !self.state.groups.is_complete && !catalog.is_idle()
                     || self.is_searching()
                     || self.is_sifting()
                     || workers.is_looking()

@@ -115,6 +115,8 @@ pub struct BrowseState {
     pub find: Option<Find>,
     /// A sample number to go to once that many samples are known.
     pub pending: Option<u64>,
+    /// The sample to go to once its group is counted.
+    pub pending_at: Option<SampleAt>,
     /// Number of panes that fit next to each other.
     pub breadth: Breadth,
     /// Where a marked range starts, and in which list.
@@ -137,7 +139,22 @@ impl BrowseState {
             self.pending = None;
             self.go_to_number(number);
         }
+        if let Some(at) = self.pending_at.filter(|at| self.is_counted(at.group)) {
+            self.pending_at = None;
+            self.go_to(at);
+        }
         true
+    }
+
+    fn is_counted(&self, group: u32) -> bool {
+        self.groups.group(group).is_none_or(|group| group.is_counted)
+    }
+
+    /// Returns the group to scan next: the one to go to, or the selected one if it is not counted yet.
+    pub fn wanted_group(&self) -> Option<u32> {
+        let selected = || u32::try_from(self.group_list.get()?).ok();
+        let wanted = self.pending_at.map(|at| at.group).or_else(selected)?;
+        (!self.is_counted(wanted)).then_some(wanted)
     }
 
     /// Sets the listing; the selected sample stays, or the next listed one is selected.
@@ -282,6 +299,10 @@ impl BrowseState {
     /// Selects a sample. Returns whether it is listed; if not, the next listed one is selected.
     pub fn go_to(&mut self, at: SampleAt) -> bool {
         let before = (self.at, self.group_list.selected);
+        if !self.is_counted(at.group) {
+            // Its row is not known before.
+            self.pending_at = Some(at);
+        }
         self.select_row(self.listing.row_of(at, &self.groups));
         self.settle(before);
         self.at == Some(at)

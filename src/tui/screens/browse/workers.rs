@@ -299,7 +299,7 @@ fn find_place(catalog: &dyn Catalog, wanted: ToFind, cancel: &Cancel) -> Outcome
     let is_counted = |group: u32| groups.group(group).is_some_and(|group| group.is_counted);
     let may_grow = match place {
         SubjectLocation::Sample { .. } => false,
-        SubjectLocation::Nowhere => !groups.is_complete,
+        SubjectLocation::Nowhere => !groups.is_complete && !catalog.is_idle(),
         SubjectLocation::Near(SampleAt { group, .. }) | SubjectLocation::Group(group) => {
             !groups.is_complete && !is_counted(group)
         }

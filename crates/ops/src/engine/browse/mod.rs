@@ -121,7 +121,7 @@ pub struct Visited<'a> {
 }
 
 /// A data set that can be browsed. All methods but [`kind`](Self::kind), [`root`](Self::root), [`group_word`](Self::group_word) and
-/// [`groups`](Self::groups) may read from storage and must run on a worker.
+/// [`groups`](Self::groups) or say that they never wait may read from storage and must run on a worker.
 pub trait Catalog: Send + Sync {
     /// Returns the kind of data set.
     fn kind(&self) -> DatasetKind;
@@ -134,6 +134,19 @@ pub trait Catalog: Send + Sync {
 
     /// Returns the groups known so far. Never waits.
     fn groups(&self) -> Arc<Groups>;
+
+    /// Makes a group the next one to be scanned. Never waits.
+    fn prefer(&self, group: u32) {
+        let _ = group;
+    }
+
+    /// Lets all groups be scanned, also those that are far from what is in view. Never waits.
+    fn scan_all(&self) {}
+
+    /// Whether the scan waits for a group to be [preferred](Self::prefer). Never waits.
+    fn is_idle(&self) -> bool {
+        false
+    }
 
     /// Returns up to `count` samples from `from` on, across groups. Returns fewer where the data set ends, or where the scan has not yet
     /// advanced further. Every counted sample gets a row; one that cannot be read has a defect.

@@ -100,7 +100,9 @@ impl Shared {
             bytes = bytes.saturating_add(shard.stamp.bytes);
             bytes <= MAX_STORE_BYTES
         };
-        let free = if is_remote(&self.root) { shards.iter().take_while(is_within).count() } else { shards.len() };
+        // The first one is in view.
+        let free =
+            if is_remote(&self.root) { shards.iter().take_while(is_within).count().max(1) } else { shards.len() };
         let count = shards.len();
         let shards =
             shards.into_iter().map(|shard| RawShard { shard, offsets: Mutex::new(PackedOffsets::new(BLOCK_BYTES)) });
@@ -111,10 +113,14 @@ impl Shared {
     /// Scans the shards that no other worker scans, until none is left.
     fn scan_all(&self, cancel: &Cancel) {
         while let Some(group) = self.turns.next(cancel) {
-            let Ok(shard) = self.shard(group) else { continue };
+            let Ok(shard) = self.shard(group) else {
+                self.turns.end_one();
+                continue;
+            };
             let findings = Findings::default();
             let outcome = self.scan(group, shard, &findings, cancel);
             self.take_findings(group, shard, findings);
+            self.turns.end_one();
             match outcome {
                 Err(failure) if failure.is_cancelled() => return,
                 Err(failure) => self.state.finish(group, shard.offsets().len(), Some(Arc::from(failure.why))),
@@ -228,6 +234,18 @@ impl Catalog for Raw {
 
     fn groups(&self) -> Arc<Groups> {
         self.shared.state.groups()
+    }
+
+    fn prefer(&self, group: u32) {
+        self.shared.turns.prefer(group);
+    }
+
+    fn scan_all(&self) {
+        self.shared.turns.free_all();
+    }
+
+    fn is_idle(&self) -> bool {
+        self.shared.turns.is_idle()
     }
 
     fn problems(&self) -> Arc<ProblemList> {

@@ -116,6 +116,8 @@ struct TurnsInner {
     /// Number of the first groups that are scanned without being preferred.
     free: usize,
     preferred: Option<u32>,
+    /// Groups that are being scanned.
+    running: usize,
     is_closed: bool,
 }
 
@@ -127,9 +129,27 @@ impl Turns {
     /// Sets the number of groups. All of the first `free` ones are scanned, others when they, or one shortly before them, are preferred.
     pub(super) fn begin(&self, count: usize, free: usize) {
         let mut inner = self.inner();
-        (inner.taken, inner.free) = (Some(vec![false; count]), free);
+        inner.taken = Some(vec![false; count]);
+        inner.free = inner.free.max(free);
         drop(inner);
         self.changed.notify_all();
+    }
+
+    /// Lets all groups be scanned.
+    pub(super) fn free_all(&self) {
+        self.inner().free = usize::MAX;
+        self.changed.notify_all();
+    }
+
+    /// States that the scan of a group has ended.
+    pub(super) fn end_one(&self) {
+        self.inner().running -= 1;
+    }
+
+    /// Whether nothing is scanned until a group is preferred.
+    pub(super) fn is_idle(&self) -> bool {
+        let inner = self.inner();
+        inner.running == 0 && inner.taken.is_some() && inner.first_left >= inner.free
     }
 
     /// Ends all waiting.
@@ -152,13 +172,14 @@ impl Turns {
             if inner.is_closed || cancel.is_cancelled() {
                 return None;
             }
-            if let TurnsInner { taken: Some(taken), first_left, free, preferred, .. } = &mut *inner {
+            if let TurnsInner { taken: Some(taken), first_left, free, preferred, running, .. } = &mut *inner {
                 *first_left += taken.get(*first_left..)?.iter().position(|taken| !taken)?;
                 let wishes = preferred.map(|group| group as usize..=group as usize + SCANNED_AHEAD);
                 let wish = wishes.and_then(|mut groups| groups.find(|group| taken.get(*group) == Some(&false)));
                 let group = wish.or(Some(*first_left).filter(|group| group < free));
                 if let Some((group, taken)) = group.and_then(|group| Some((group, taken.get_mut(group)?))) {
                     *taken = true;
+                    *running += 1;
                     return u32::try_from(group).ok();
                 }
             }
@@ -192,6 +213,8 @@ mod tests {
         let cancel = Cancel::default();
         turns.begin(9, 1);
         assert_eq!(turns.next(&cancel), Some(0));
+        assert!(!turns.is_idle());
+        turns.end_one();
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| turns.next(&cancel));
             turns.prefer(5);
@@ -202,6 +225,10 @@ mod tests {
             let last = waiting.join().unwrap();
             assert!(last.ends_with(&[None]) && !last.contains(&Some(8)), "{last:?}");
         });
+        let turns = Turns::default();
+        turns.free_all();
+        turns.begin(2, 1);
+        assert_eq!([turns.next(&cancel), turns.next(&cancel), turns.next(&cancel)], [Some(0), Some(1), None]);
     }
 
     #[test]

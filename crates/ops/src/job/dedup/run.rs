@@ -246,7 +246,9 @@ impl<'a> Opened<'a> {
         let (plan, layout, inputs) = (self.plan, &self.layout, &self.inputs);
         // All text is read twice.
         let files = inputs.files.iter().map(|file| (file.path.as_path(), file.bytes));
-        let kept = KeptReads::begin(&self.layout.scratch, needed, files)?;
+        // The result may be as large as the text, on the same disk.
+        let free = space::free_bytes(&self.layout.scratch)?.saturating_sub(needed.saturating_add(bytes));
+        let kept = KeptReads::begin(&self.layout.scratch, free / 2, files)?;
         Ok(Job { context, plan, layout, inputs, rule, memory, division, budget, known_bytes, journal, _kept: kept })
     }
 

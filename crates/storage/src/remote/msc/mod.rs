@@ -57,10 +57,16 @@ fn config_of_process() -> Outcome<&'static MscConfig> {
     CONFIG.get_or_init(|| MscConfig::read(&Environment::of_process())).as_ref().map_err(Failure::clone)
 }
 
-/// Returns the names of the profiles that are no folders of this machine.
+/// Returns the names of the profiles whose folders can be listed: not those of this machine, nor those that need the name of a bucket.
 fn profiles_of_process() -> Outcome<Vec<String>> {
     let names = config_of_process()?.names();
-    Ok(names.filter(|name| !matches!(target_of_process(name), Ok(Target::Local(_)))).map(str::to_owned).collect())
+    let is_listed = |name: &&str| match target_of_process(name) {
+        Ok(Target::Local(_)) => false,
+        Ok(Target::Bucket(_, base)) => !base.is_empty(),
+        // What is wrong with it is said when it is opened.
+        Err(_) => true,
+    };
+    Ok(names.filter(is_listed).map(str::to_owned).collect())
 }
 
 fn target_of_process(name: &str) -> Outcome<Target> {
@@ -191,7 +197,7 @@ impl Store for MscStore {
         inner.store.put(&inner.url(), content, condition)
     }
 
-    fn upload_ahead(&self, url: &RemoteUrl<'_>, file: &ReadFile, bytes: u64) -> io::Result<()> {
+    fn upload_ahead(&self, url: &RemoteUrl<'_>, file: &ReadFile, bytes: u64) -> io::Result<u64> {
         let inner = self.inner(url);
         inner.store.upload_ahead(&inner.url(), file, bytes)
     }

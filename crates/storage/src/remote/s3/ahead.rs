@@ -1,37 +1,16 @@
 //! Uploads of files that still grow.
 
 use super::client::Action;
+use super::upload::{SentPart, UploadAhead};
 use super::write::{part_bytes, parts_at_once, read_part, write, MAX_PARTS, MAX_PUT_BYTES};
-use super::{finish, S3Store};
+use super::{finish_read, S3Store};
 use crate::read::ReadFile;
 use reqwest::Method;
 use std::io;
 use std::sync::PoisonError;
-use xxhash_rust::xxh3::xxh3_128;
 
-/// An upload that has the first parts of an object.
-#[derive(Clone, Debug)]
-pub(super) struct UploadAhead {
-    /// Its name.
-    pub(super) upload: String,
-    pub(super) part_bytes: u64,
-    /// The parts, in order.
-    pub(super) sent: Vec<SentPart>,
-}
-
-/// A part of an upload.
-#[derive(Clone, Debug)]
-pub(super) struct SentPart {
-    hash: u128,
-    pub(super) tag: String,
-}
-
-impl SentPart {
-    /// Whether it has this content.
-    pub(super) fn has(&self, bytes: &[u8]) -> bool {
-        xxh3_128(bytes) == self.hash
-    }
-}
+/// Maximum number of parts that are sent by one call.
+const MAX_PARTS_OF_CALL: u64 = 8;
 
 impl S3Store {
     /// Removes the upload of a key from those that still grow.
@@ -39,19 +18,20 @@ impl S3Store {
         self.client.ahead.lock().unwrap_or_else(PoisonError::into_inner).remove(key)
     }
 
-    /// Uploads the parts that the first bytes of a file have in addition to those that were sent. An object so small that it is put by one request
-    /// has none.
-    pub(super) fn upload_parts_ahead(&self, key: &str, file: &ReadFile, bytes: u64) -> io::Result<()> {
+    /// Uploads some of the parts that the first bytes of a file have in addition to those that were sent. An object so small that it is put by one
+    /// request has none. Returns up to which size there is nothing more to upload.
+    pub(super) fn upload_parts_ahead(&self, key: &str, file: &ReadFile, bytes: u64) -> io::Result<u64> {
         let before = self.take_ahead(key);
         let part_bytes = before.as_ref().map_or(part_bytes(0), |before| before.part_bytes);
-        // Of a larger object, the parts are larger.
-        let whole = (bytes / part_bytes).min(MAX_PARTS / 2);
         let count = before.as_ref().map_or(0, |before| before.sent.len() as u64);
+        // Of a larger object, the parts are larger.
+        let all = (bytes / part_bytes).min(MAX_PARTS / 2);
+        let whole = all.min(count + MAX_PARTS_OF_CALL);
         if whole <= count || bytes <= MAX_PUT_BYTES {
             if let Some(before) = before {
                 self.keep_ahead(key, before);
             }
-            return Ok(());
+            return Ok(bytes);
         }
         let mut ahead = match before {
             Some(ahead) => ahead,
@@ -60,7 +40,7 @@ impl S3Store {
         let result = self.send_ahead(key, file, &mut ahead, whole);
         // Also after a failure, so that it is ended.
         self.keep_ahead(key, ahead);
-        result
+        result.map(|()| if whole < all { whole * part_bytes } else { bytes })
     }
 
     fn keep_ahead(&self, key: &str, ahead: UploadAhead) {
@@ -75,14 +55,14 @@ impl S3Store {
             let mut pending = Vec::new();
             for number in first..whole.min(first + parts_at_once(size) as u64) {
                 let body = read_part(file, number * size, size)?;
-                let hash = xxh3_128(&body);
+                let part = SentPart::of(&body);
                 let query = vec![("partNumber", (number + 1).to_string()), ("uploadId", ahead.upload.clone())];
-                pending.push((hash, self.begin_call(write(Method::PUT, key, query, body))));
+                pending.push((part, self.begin_call(write(Method::PUT, key, query, body))));
             }
-            for (hash, answer) in pending {
-                let answer = finish(answer)?.map_err(|refusal| self.explain(&refusal, Action::Write, key))?;
+            for (part, answer) in pending {
+                let answer = finish_read(answer)?.map_err(|refusal| self.explain(&refusal, Action::Write, key))?;
                 let tag = answer.header("etag").unwrap_or_default().to_owned();
-                ahead.sent.push(SentPart { hash, tag });
+                ahead.sent.push(part.with_tag(tag));
             }
         }
         Ok(())

@@ -21,6 +21,7 @@ mod s3_settings;
 mod signature;
 #[cfg(test)]
 mod tests;
+mod upload;
 mod write;
 
 use super::super::files::FileInfo;
@@ -129,6 +130,14 @@ impl S3Store {
         Err(self.explain(&refusal, Action::ListBuckets, ""))
     }
 
+    /// Remembers the first page of a listing.
+    fn remember_first(&self, listed: ListedFolder, page: Page) -> io::Result<()> {
+        let mut listed = if page.next.is_some() { listed.without_end() } else { listed };
+        self.take_entries(&mut listed, entries(page), &mut |_| Ok(true))?;
+        self.known.remember_listing(listed);
+        Ok(())
+    }
+
     /// Returns the page of a listing that a request asked for.
     fn page(&self, answer: PendingAnswer) -> io::Result<Page> {
         let refusal = match finish_read(answer)? {
@@ -165,10 +174,11 @@ impl Store for S3Store {
         if let Some(info) = self.known.listed(url.key) {
             return Ok(info);
         }
-        let (writes, mut listed) = (KnownObjects::writes(), ListedFolder::begin(url.prefix(), false));
+        let (writes, listed) = (KnownObjects::writes(), ListedFolder::begin(url.prefix(), false));
         let below = self.begin_call(list(url.prefix(), false, None));
         if url.key.is_empty() {
-            return self.page(below).map(|_| Some(FileInfo::of_prefix()));
+            self.remember_first(listed, self.page(below)?)?;
+            return Ok(Some(FileInfo::of_prefix()));
         }
         let refusal = match self.head(url.key)? {
             Ok(version) => return Ok(Some(version.info())),
@@ -181,11 +191,7 @@ impl Store for S3Store {
             true => {
                 let has_objects = !(below.objects.is_empty() && below.prefixes.is_empty());
                 self.known.remember_absence(url.key, has_objects, writes);
-                if below.next.is_some() {
-                    listed = listed.without_end();
-                }
-                self.take_entries(&mut listed, entries(below), &mut |_| Ok(true))?;
-                self.known.remember_listing(listed);
+                self.remember_first(listed, below)?;
                 Ok(has_objects.then(FileInfo::of_prefix))
             }
         }
@@ -197,9 +203,14 @@ impl Store for S3Store {
         }
         let mut listed = ListedFolder::begin(folder.prefix(), recursive);
         let begin = |next: Option<String>| self.begin_call(list(folder.prefix(), recursive, next));
-        let mut pending = Some(begin(None));
+        let (mut pending, mut asked) = (Some(begin(None)), None);
         while let Some(answer) = pending.take() {
             let page = self.page(answer)?;
+            if page.next.is_some() && page.next == asked {
+                let refusal = Refusal::of_success(200, "with the same page again and again");
+                return Err(self.explain(&refusal, Action::List, folder.key));
+            }
+            asked.clone_from(&page.next);
             // The next page comes while this one is taken.
             pending = page.next.clone().map(|next| begin(Some(next)));
             if !self.take_entries(&mut listed, entries(page), &mut *take)? {
@@ -224,7 +235,7 @@ impl Store for S3Store {
         put
     }
 
-    fn upload_ahead(&self, url: &RemoteUrl<'_>, file: &ReadFile, bytes: u64) -> io::Result<()> {
+    fn upload_ahead(&self, url: &RemoteUrl<'_>, file: &ReadFile, bytes: u64) -> io::Result<u64> {
         self.upload_parts_ahead(url.key, file, bytes)
     }
 

@@ -162,6 +162,7 @@ impl<C: ObjectClient> Objects<C> {
         let is_known = known.is_some();
         let mut opened = self.begin(key, first, known)?;
         if is_known && matches!(&opened, Err(refusal) if refusal.status == 412) {
+            self.known.forget_listings();
             opened = self.begin(key, first, None)?;
         }
         match opened {

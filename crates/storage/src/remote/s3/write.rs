@@ -1,11 +1,11 @@
 //! Puts and removes objects: small ones by one request, others in parts that are visible only when all are there.
 
 use super::super::network::Answer;
-use super::ahead::{SentPart, UploadAhead};
 use super::client::{Action, Call};
 use super::maker::Maker;
 use super::object::get_range;
 use super::refusal::Refusal;
+use super::upload::{SentPart, UploadAhead};
 use super::{answers, finish, PendingAnswer, S3Store};
 use crate::read::ReadFile;
 use crate::store::{Condition, Content};
@@ -122,16 +122,24 @@ impl S3Store {
             let body = read_part(file, range.start, range.end - range.start)?;
             Ok(write(Method::PUT, key, Vec::new(), body))
         };
+        let ahead = self.take_ahead(key);
+        let begun = ahead.as_ref().map(|ahead| ahead.upload.clone());
+        let ahead = ahead.filter(|ahead| file.len().div_ceil(ahead.part_bytes) <= MAX_PARTS);
         let parts = Parts {
             key,
             source: (Action::Write, key),
             bytes: file.len(),
-            part_bytes: part_bytes(file.len()),
+            part_bytes: ahead.as_ref().map_or_else(|| part_bytes(file.len()), |ahead| ahead.part_bytes),
             part: &part,
             is_locked,
-            ahead: self.take_ahead(key).filter(|ahead| ahead.part_bytes == part_bytes(file.len())),
+            ahead,
         };
-        self.make_of_parts(&parts, condition)
+        let made = self.make_of_parts(&parts, condition);
+        if let (Some(upload), true) = (begun, parts.ahead.is_none() || !matches!(made, Ok(true))) {
+            // It was not completed.
+            let _ = self.end_one_upload(key, &upload);
+        }
+        made
     }
 
     /// Makes an object of parts; returns whether the condition held.

@@ -1,8 +1,7 @@
 //! What answers of a store said about objects, so that the same is not asked again at once.
 
 use super::ObjectVersion;
-use crate::files::FileInfo;
-use crate::store::{StoreEntry, TakeEntry};
+use crate::file_info::{FileInfo, StoreEntry, TakeEntry};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
@@ -89,6 +88,11 @@ impl ListedFolder {
         entries.sort_by(|(one, _), (other, _)| one.cmp(other));
         // A folder of an account with folders may also be a prefix.
         entries.dedup();
+        let before = self.entries.last().map(sorted);
+        if entries.first().zip(before).is_some_and(|((first, _), before)| first.as_str() < &*before) {
+            // Its pages are not in the order of the keys.
+            self.is_cut = true;
+        }
         if let (Some(end), Some((last, _))) = (&mut self.end, entries.last()) {
             end.clone_from(last);
         }
@@ -152,6 +156,11 @@ impl KnownObjects {
     pub(in crate::remote) fn forget(&self, key: &str) {
         WRITES.fetch_add(1, Ordering::SeqCst);
         self.versions.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+
+    /// Forgets all listings: an object has changed since.
+    pub(in crate::remote) fn forget_listings(&self) {
+        self.listings.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     pub(in crate::remote) fn version(&self, key: &str) -> Option<ObjectVersion> {

@@ -3,7 +3,7 @@
 pub(super) mod known;
 
 use super::dates::parse_http_date;
-use crate::files::FileInfo;
+use crate::file_info::FileInfo;
 use reqwest::header::HeaderMap;
 
 /// Nanoseconds in a second.

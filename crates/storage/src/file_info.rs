@@ -1,0 +1,160 @@
+//! Kind, size and version of files, folders and objects.
+
+use gristmill_core::shard::OBJECT_INODE;
+use gristmill_core::FileStamp;
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Permission bits that objects and prefixes of a store are given.
+const OBJECT_MODE: u32 = 0o644;
+const PREFIX_MODE: u32 = 0o755;
+/// Nanoseconds in a second.
+const SECOND_NS: i64 = 1_000_000_000;
+
+/// What an entry of a folder is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file, or an object.
+    File,
+    /// A folder, or a prefix of keys.
+    Folder,
+    /// A symbolic link that was not followed.
+    Link,
+    /// A fifo.
+    Fifo,
+    /// A socket.
+    Socket,
+    /// A device.
+    Device,
+}
+
+impl FileKind {
+    pub(crate) fn of(kind: std::fs::FileType) -> Self {
+        match () {
+            () if kind.is_file() => Self::File,
+            () if kind.is_dir() => Self::Folder,
+            () if kind.is_symlink() => Self::Link,
+            () if kind.is_fifo() => Self::Fifo,
+            () if kind.is_socket() => Self::Socket,
+            () => Self::Device,
+        }
+    }
+
+    /// Whether it is a regular file.
+    pub fn is_file(self) -> bool {
+        self == Self::File
+    }
+
+    /// Whether it is a folder.
+    pub fn is_dir(self) -> bool {
+        self == Self::Folder
+    }
+
+    /// Whether it is a symbolic link.
+    pub fn is_symlink(self) -> bool {
+        self == Self::Link
+    }
+
+    /// Returns the kind with its article, as in "it is a folder".
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::File => "a file",
+            Self::Folder => "a folder",
+            Self::Link => "a link",
+            Self::Fifo => "a fifo",
+            Self::Socket => "a socket",
+            Self::Device => "a device",
+        }
+    }
+}
+
+/// Kind, size and version of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileInfo {
+    /// What it is.
+    pub kind: FileKind,
+    /// Size, time and inode. For an object, the inode is a hash of its version.
+    pub stamp: FileStamp,
+    /// Permission bits (`mode & 0o7777`). Objects have none and are given `0o644`.
+    pub mode: u32,
+    /// Number of hard links.
+    pub links: u64,
+    /// Number of the file system.
+    pub device: u64,
+}
+
+impl FileInfo {
+    /// Returns the information of a local file.
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        let modified_ns = metadata.mtime().saturating_mul(SECOND_NS).saturating_add(metadata.mtime_nsec());
+        Self {
+            kind: FileKind::of(metadata.file_type()),
+            // The bit is that of objects.
+            stamp: FileStamp { bytes: metadata.len(), modified_ns, inode: metadata.ino() & !OBJECT_INODE },
+            mode: metadata.mode() & 0o7777,
+            links: metadata.nlink(),
+            device: metadata.dev(),
+        }
+    }
+
+    /// Returns the information of an object. `version` is what its store distinguishes versions by.
+    pub fn of_object(bytes: u64, modified_ns: i64, version: &str) -> Self {
+        let inode = xxhash_rust::xxh3::xxh3_64(version.as_bytes()) | OBJECT_INODE;
+        let stamp = FileStamp { bytes, modified_ns, inode };
+        Self { kind: FileKind::File, stamp, mode: OBJECT_MODE, links: 1, device: 0 }
+    }
+
+    /// Returns the information of a prefix.
+    pub fn of_prefix() -> Self {
+        let stamp = FileStamp::default();
+        Self { kind: FileKind::Folder, stamp, mode: PREFIX_MODE, links: 1, device: 0 }
+    }
+
+    /// Whether it is a regular file.
+    pub fn is_file(&self) -> bool {
+        self.kind.is_file()
+    }
+
+    /// Whether it is a folder.
+    pub fn is_dir(&self) -> bool {
+        self.kind.is_dir()
+    }
+
+    /// Whether it is a symbolic link.
+    pub fn is_symlink(&self) -> bool {
+        self.kind.is_symlink()
+    }
+
+    /// Returns the size in bytes.
+    pub fn len(&self) -> u64 {
+        self.stamp.bytes
+    }
+
+    /// Whether the size is 0.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the time of the last modification.
+    pub fn modified(&self) -> SystemTime {
+        let distance = Duration::from_nanos(self.stamp.modified_ns.unsigned_abs());
+        match self.stamp.modified_ns < 0 {
+            true => UNIX_EPOCH - distance,
+            false => UNIX_EPOCH + distance,
+        }
+    }
+}
+
+/// An object of a listing, or a prefix that several have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreEntry {
+    /// Key of the object, or the prefix without the slash at its end.
+    pub key: String,
+    /// Size, version and kind.
+    pub info: FileInfo,
+}
+
+/// What is called for each entry of a listing; `false` ends it.
+pub type TakeEntry<'a> = &'a mut dyn FnMut(StoreEntry) -> io::Result<bool>;
