@@ -78,6 +78,19 @@ impl Refusal {
         Self { status: 404, code: "EntryNotFound".to_owned(), message: String::new() }
     }
 
+    /// Whether there is no such repository or revision, as far as the hub answers.
+    pub(super) fn is_missing_revision(&self) -> bool {
+        match self.code.as_str() {
+            "" => self.status == 404,
+            code => ["RepoNotFound", "RevisionNotFound"].contains(&code),
+        }
+    }
+
+    /// Whether it concerns all files of a repository.
+    pub(super) fn is_of_repository(&self) -> bool {
+        [401, 403].contains(&self.status) || !self.code.is_empty() && self.is_missing_revision()
+    }
+
     /// Returns the answer as the reason in a message.
     pub(super) fn why(&self) -> String {
         match self.message.is_empty() {

@@ -216,7 +216,7 @@ fn is_folder(call: &Call, answer: &Answer) -> bool {
     is_read && (is("x-ms-resource-type", "directory") || is("x-ms-meta-hdi_isfolder", "true"))
 }
 
-/// Whether a request is refused because the clocks differ.
-pub(super) fn is_clock(refusal: &Refusal) -> bool {
+/// Whether a request may be refused because the clocks differ.
+fn is_clock(refusal: &Refusal) -> bool {
     refusal.status == 403 && refusal.code == "AuthenticationFailed" && refusal.clock_offset.abs() > MAX_CLOCK_SECONDS
 }

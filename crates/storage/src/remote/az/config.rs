@@ -1,6 +1,7 @@
 //! Where the requests of an account go, and the key or the signature that is set for it.
 
 use super::super::environment::Environment;
+use super::super::http::is_safe;
 use super::super::s3::{encode, Keys};
 use super::super::secret::Secret;
 use super::super::store_settings::RemoteSettings;
@@ -30,12 +31,15 @@ pub(in crate::remote) struct AzureProfile {
     /// A connection string, and what it is from. With one, those of the environment do not count.
     pub(in crate::remote) connection: Option<(Secret, String)>,
     pub(in crate::remote) is_anonymous: bool,
+    /// Access tier of new blobs; nothing: what the account sets.
+    pub(in crate::remote) access_tier: Option<String>,
 }
 
 impl AzureProfile {
     pub(super) fn of_flags(flags: &RemoteSettings) -> Self {
         let endpoint = flags.endpoint_url.clone().map(|url| (url, "--endpoint-url".to_owned()));
-        Self { endpoint, connection: None, is_anonymous: flags.anonymous }
+        let access_tier = flags.new_objects.storage_class.clone();
+        Self { endpoint, connection: None, is_anonymous: flags.anonymous, access_tier }
     }
 }
 
@@ -50,6 +54,7 @@ pub(super) struct AzureConfig {
     /// The key of the account, or a signature.
     pub(super) keys: Option<Keys>,
     pub(super) is_anonymous: bool,
+    pub(super) access_tier: Option<String>,
 }
 
 impl AzureConfig {
@@ -75,20 +80,26 @@ impl AzureConfig {
         let given_account = profile.endpoint.as_ref().and_then(|(url, _)| endpoint_account(url));
         let account = addressed.map(|(account, _)| account.to_owned());
         let account = account.or(given_account).or_else(|| set.clone()).or_else(|| connected.clone());
-        let is_for = |name: &Option<String>| name.is_none() || account.is_none() || *name == account;
+        // Those without an account are not for one that an address names: the address may be of any data.
+        let is_for = |name: &Option<String>| match name {
+            Some(name) => account.as_ref().is_none_or(|account| account == name),
+            None => addressed.is_none(),
+        };
         let connection = connection.filter(|_| is_for(&connected));
         let has_variables = !is_own && is_for(&set);
-        let named = profile.endpoint.clone().or_else(|| variable(ENDPOINT).filter(|_| has_variables));
+        let has_endpoint = has_variables || !is_own && set.is_none();
+        let named = profile.endpoint.clone().or_else(|| variable(ENDPOINT).filter(|_| has_endpoint));
         let named = named.or_else(|| {
             let (connection, source) = connection.as_ref()?;
             Some((connection.endpoint.clone()?, source.clone()))
         });
-        let keys = match has_variables {
+        let is_anonymous = profile.is_anonymous;
+        let keys = match has_variables && !is_anonymous {
             true => keys_of_environment(environment, account.as_deref())?,
             false => None,
         };
         let keys = match (keys, &connection) {
-            (None, Some((connection, source))) => keys_of(connection, source, account.as_deref())?,
+            (None, Some((connection, source))) if !is_anonymous => keys_of(connection, source, account.as_deref())?,
             (keys, _) => keys,
         };
         let (base, endpoint_source) = match (named, &account) {
@@ -109,8 +120,13 @@ impl AzureConfig {
                 ));
             }
         };
+        if !is_anonymous {
+            let source = endpoint_source.as_deref().or(connection.as_ref().map(|(_, source)| source.as_str()));
+            check_safety(&base, keys.as_ref(), source.unwrap_or(ENDPOINT))?;
+        }
         let account = account.or_else(|| account_of(&Url::parse(&base).ok()?)).unwrap_or_default();
-        Ok(Self { account, base, endpoint_source, keys, is_anonymous: profile.is_anonymous })
+        let access_tier = profile.access_tier.clone();
+        Ok(Self { account, base, endpoint_source, keys, is_anonymous, access_tier })
     }
 
     /// Returns the address of a key, or of the container if the key is empty. `sas` is a signature; an address with one is never shown.
@@ -175,6 +191,16 @@ fn base_of(address: &str, account: Option<&str>, source: &str) -> Outcome<String
         Some(account) if is_path_style(&url) && url.path() == "/" => format!("{base}/{account}"),
         _ => base,
     })
+}
+
+/// Checks that no signature and no token is sent without TLS, except to this machine. A key is not sent.
+fn check_safety(base: &str, keys: Option<&Keys>, source: &str) -> Outcome<()> {
+    let has_key = keys.is_some_and(|keys| !keys.id.is_empty());
+    match has_key || Url::parse(base).is_ok_and(|url| is_safe(&url)) {
+        true => Ok(()),
+        false => Err(refuse(source, "may only be https, except on this machine or with the key of the account")
+            .with_hint("name an address with https, or run it with --anonymous")),
+    }
 }
 
 fn keys_of_environment(environment: &Environment, account: Option<&str>) -> Outcome<Option<Keys>> {

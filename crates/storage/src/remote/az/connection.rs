@@ -31,7 +31,10 @@ impl ConnectionString {
                 "sharedaccesssignature" => parsed.sas = Some(Secret::new(value)),
                 "blobendpoint" => parsed.endpoint = Some(value),
                 "endpointsuffix" => parsed.suffix = Some(value),
-                "defaultendpointsprotocol" => parsed.protocol = Some(value),
+                "defaultendpointsprotocol" if ["http", "https"].contains(&value.as_str()) => {
+                    parsed.protocol = Some(value)
+                }
+                "defaultendpointsprotocol" => return None,
                 "usedevelopmentstorage" if value.eq_ignore_ascii_case("true") => {
                     parsed.account = Some(EMULATOR_ACCOUNT.to_owned());
                     parsed.key = Some(Secret::new(EMULATOR_KEY));
@@ -65,7 +68,9 @@ mod tests {
         assert!(!format!("{parsed:?} {signed:?}").contains("sig") && !format!("{parsed:?}").contains("a+b"));
         let emulator = ConnectionString::parse("UseDevelopmentStorage=true").unwrap();
         assert_eq!(emulator.endpoint.as_deref(), Some(EMULATOR_ENDPOINT));
-        for wrong in ["", "AccountKey=x", "x", "UseDevelopmentStorage=false"] {
+        for wrong in
+            ["", "AccountKey=x", "x", "UseDevelopmentStorage=false", "DefaultEndpointsProtocol=ftp;AccountName=a"]
+        {
             assert!(ConnectionString::parse(wrong).is_none(), "{wrong}");
         }
     }

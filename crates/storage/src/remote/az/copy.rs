@@ -64,7 +64,7 @@ impl AzureStore {
     ) -> io::Result<bool> {
         headers.push(("x-ms-requires-sync", "true".to_owned()));
         let call = Call { headers, ..write(Method::PUT, to, Vec::new(), Bytes::new()) };
-        match self.ask(call)? {
+        match self.ask(self.with_tier(call))? {
             Ok(answer) if answer.header("x-ms-copy-status") == Some("success") => watch(bytes).map(|()| true),
             Ok(_) => Ok(false),
             Err(refusal) if is_condition(&refusal) => Err(source.explain(&refusal, Action::Read, from)),

@@ -2,7 +2,8 @@
 
 use super::super::network::WHAT;
 use super::super::s3::{Action, Keys, Refusal};
-use super::client::{is_clock, AzureClient};
+use super::client::AzureClient;
+use gristmill_core::text::shell_quote;
 use gristmill_core::{Failure, ProblemKind, Subject};
 
 /// Codes of refusals that do not depend on the blob.
@@ -67,14 +68,17 @@ fn reason(refusal: &Refusal, client: &AzureClient, action: Action, key: &str) ->
         (_, "BlobImmutableDueToPolicy") => {
             text("a policy of the container keeps it as it is", "write to another place")
         }
-        (_, "InvalidBlobOrBlock") => text(
-            "it has unfinished blocks of another program",
-            "write to another place, or wait until they end, seven days after they were put",
+        (_, "InvalidBlobOrBlock") => (
+            "it has unfinished blocks of another program".to_owned(),
+            format!(
+                "if no other program writes it, run `gristmill doctor {} --abort-uploads --older-than 0s`; else write to another place",
+                shell_quote(&client.address(key))
+            ),
         ),
-        _ if is_clock(refusal) => {
-            let minutes = refusal.clock_offset.abs() / 60;
-            text(&format!("the clock here is {minutes} minutes from that of the store"), "set the clock")
+        (400, "InvalidHeaderValue" | "InvalidBlobTier") if client.context.config.access_tier.is_some() => {
+            text("it does not take the access tier of --storage-class", "Hot, Cool and Cold are access tiers")
         }
+        (_, "SnapshotsPresent") => text("it has snapshots", "remove them first, with the tools of Azure"),
         (412, _) => {
             text("it changed while it was read", "wait until nothing writes it, and run the same command again")
         }
@@ -98,7 +102,8 @@ fn without_keys(client: &AzureClient) -> (String, String) {
         ),
         false => (
             "no credentials for this store were found",
-            "tried: AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN, AZURE_STORAGE_CONNECTION_STRING, AZURE_CLIENT_SECRET, \
+            "tried: AZURE_STORAGE_ACCOUNT_KEY and AZURE_STORAGE_SAS_TOKEN, with AZURE_STORAGE_ACCOUNT_NAME, \
+             AZURE_STORAGE_CONNECTION_STRING, AZURE_CLIENT_SECRET, \
              AZURE_FEDERATED_TOKEN_FILE, the identity of the machine, the program az; run `az login`, or run it with --anonymous for a public \
              container",
         ),

@@ -1,6 +1,7 @@
 //! What `doctor` reports of a container: the settings of requests, whether conditions and checksums are obeyed, and unfinished uploads.
 
 use super::super::s3::{sum_of, Action, Call, Refusal};
+use super::client::FOLDER;
 use super::failures::{is_condition, is_missing, is_signature};
 use super::listing::{list, ListedBlob, Page};
 use super::write::{block_list, put_blob};
@@ -63,12 +64,13 @@ impl AzureStore {
         let mut uploads = Vec::new();
         let mut next = None;
         for _ in 0..MAX_PAGES {
-            let mut call = Call { action: Action::ListUploads, ..list(key, true, None, next) };
+            let mut call = Call { action: Action::ListUploads, ..list(key, true, None, next.clone()) };
             call.query.retain(|(name, _)| *name != "include");
             call.query.push(("include", "uncommittedblobs".to_owned()));
-            let page: Page = self.page(self.begin_call(call))?;
+            let page: Page = self.page(self.begin_call(call), next.as_deref())?;
             next = page.next;
-            for blob in page.blobs.into_iter().filter(|blob| blob.version.bytes == 0 && is_below(&blob.key)) {
+            let is_upload = |blob: &ListedBlob| blob.version.bytes == 0 && !blob.is_folder && is_below(&blob.key);
+            for blob in page.blobs.into_iter().filter(is_upload) {
                 if uploads.len() == MAX_EXAMINED_BLOBS {
                     return Ok(uploads);
                 }
@@ -84,7 +86,8 @@ impl AzureStore {
     /// Returns the upload that an empty blob of a listing is; `None` if it is a blob.
     fn upload_of(&self, blob: ListedBlob) -> io::Result<Option<UnfinishedUpload>> {
         match self.head(&blob.key)? {
-            Err(refusal) if is_missing(&refusal) => {}
+            // A blob that marks a folder is also refused.
+            Err(refusal) if is_missing(&refusal) && refusal.code != FOLDER => {}
             _ => return Ok(None),
         }
         let blocks = self.ask(block_list(&blob.key, "uncommitted"))?.ok();

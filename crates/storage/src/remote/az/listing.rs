@@ -19,7 +19,7 @@ pub(super) struct ListedBlob {
     /// When it was created, as nanoseconds since 1970, if the store reports it.
     pub(super) created_ns: Option<i64>,
     /// Whether it is a folder of an account with folders, and whether it only marks one, as Microsoft's tools do in accounts without.
-    is_folder: bool,
+    pub(super) is_folder: bool,
     is_marker: bool,
 }
 

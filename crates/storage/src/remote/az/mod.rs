@@ -116,10 +116,11 @@ impl AzureStore {
         keys.finish().and_then(|keys| keys).map_err(Failure::into_io)
     }
 
-    /// Returns the page of a listing that a request asked for.
-    fn page(&self, answer: PendingAnswer) -> io::Result<Page> {
+    /// Returns the page of a listing that a request asked for. `marker`: where it begins, for all but the first.
+    fn page(&self, answer: PendingAnswer, marker: Option<&str>) -> io::Result<Page> {
         let refusal = match finish_read(answer)? {
             Ok(answer) => match parse_page(&answer.body) {
+                Some(page) if marker.is_some() && page.next.as_deref() == marker => endless(),
                 Some(page) => return Ok(page),
                 None => Refusal::of_success(200, "with a listing that cannot be read"),
             },
@@ -132,8 +133,9 @@ impl AzureStore {
     fn containers(&self) -> io::Result<Vec<String>> {
         let (mut containers, mut next) = (Vec::new(), Some(None));
         while let Some(marker) = next.take() {
-            let refusal = match self.ask(list_containers(marker))? {
+            let refusal = match self.ask(list_containers(marker.clone()))? {
                 Ok(answer) => match parse_containers(&answer.body) {
+                    Some((_, again)) if again.is_some() && again == marker => endless(),
                     Some((page, marker)) => {
                         containers.extend(page);
                         next = marker.map(Some);
@@ -150,12 +152,17 @@ impl AzureStore {
 
     /// Whether there is a blob below a prefix, given the request for a page of one entry. Pages may be empty and not the last.
     fn has_blobs(&self, prefix: &str, first: PendingAnswer) -> io::Result<bool> {
-        let mut page = self.page(first)?;
+        let mut page = self.page(first, None)?;
         while let (true, Some(next)) = (page.is_empty(), page.next.take()) {
-            page = self.page(self.begin_call(list(prefix, true, Some(1), Some(next))))?;
+            page = self.page(self.begin_call(list(prefix, true, Some(1), Some(next.clone()))), Some(&next))?;
         }
         Ok(!page.is_empty())
     }
+}
+
+/// Returns the refusal of a page whose next one would be the same.
+fn endless() -> Refusal {
+    Refusal::of_success(200, "with a listing that does not end")
 }
 
 impl Store for AzureStore {
@@ -169,7 +176,7 @@ impl Store for AzureStore {
         let writes = KnownObjects::writes();
         let below = self.begin_call(list(&url.prefix(), true, Some(1), None));
         if url.key.is_empty() {
-            return self.page(below).map(|_| Some(FileInfo::of_prefix()));
+            return self.page(below, None).map(|_| Some(FileInfo::of_prefix()));
         }
         match self.head(url.key)? {
             Ok(version) => Ok(Some(version.info())),
@@ -190,13 +197,14 @@ impl Store for AzureStore {
         }
         let mut listed = ListedFolder::begin(prefix.clone(), recursive);
         let begin = |next: Option<String>| self.begin_call(list(&prefix, recursive, None, next));
-        let mut pending = Some(begin(None));
+        let (mut pending, mut marker) = (Some(begin(None)), None);
         let mut entries = Vec::new();
         while let Some(answer) = pending.take() {
-            let page = self.page(answer)?;
+            let page = self.page(answer, marker.as_deref())?;
+            marker.clone_from(&page.next);
             // The next page comes while this one is taken.
             pending = page.next.clone().map(|next| begin(Some(next)));
-            // Accounts with folders list level by level, not in the order of keys.
+            // Accounts with folders do not list in the order of keys. All pages at once take fewer requests than each folder alone.
             let is_ordered = !page.has_folders;
             entries.extend(page.into_entries(recursive));
             if pending.is_some() && !is_ordered {

@@ -2,7 +2,7 @@
 
 use super::super::network::Answer;
 use super::super::s3::{
-    finish, get_range, part_bytes, read_part, send_in_order, text_of, write, Action, Call, PendingAnswer,
+    finish, get_range, head, part_bytes, read_part, send_in_order, text_of, write, Action, Call, PendingAnswer,
     MAX_PUT_BYTES, MAX_UPLOADS,
 };
 use super::failures::{is_condition, is_missing};
@@ -17,6 +17,9 @@ use std::fmt::Write as _;
 use std::io;
 use std::ops::Range;
 use uuid::Uuid;
+
+/// Header with the token of a run that ends an upload.
+const ENDED_BY: &str = "x-ms-meta-gristmill_ended_by";
 
 /// A blob that is made of blocks.
 pub(super) struct Blocks<'a> {
@@ -74,12 +77,19 @@ impl AzureStore {
 
     fn put_whole(&self, key: &str, body: Bytes, condition: Condition) -> io::Result<bool> {
         let Some(etag) = self.etag_before(key, condition)? else { return self.is_content(key, &body) };
-        match self.ask(Call { condition, etag, ..put_blob(key, body.clone()) })? {
+        match self.ask(self.with_tier(Call { condition, etag, ..put_blob(key, body.clone()) }))? {
             Ok(_) => Ok(true),
             // If the answer to an earlier try was lost, the blob that is there is this one.
             Err(refusal) if is_condition(&refusal) => self.is_content(key, &body),
             Err(refusal) => Err(self.explain(&refusal, Action::Write, key)),
         }
+    }
+
+    /// Adds the access tier of new blobs to a request that makes one.
+    pub(super) fn with_tier(&self, mut call: Call) -> Call {
+        let tier = self.client.context.config.access_tier.clone();
+        call.headers.extend(tier.map(|tier| ("x-ms-access-tier", tier)));
+        call
     }
 
     /// Returns the tag that the blob has to have when it is replaced, if the condition is about one; `None` if it has another stamp.
@@ -133,7 +143,7 @@ impl AzureStore {
         condition: Condition,
         etag: Option<String>,
     ) -> io::Result<Option<bool>> {
-        match self.ask(Call { condition, etag, ..put_list(key, ids) })? {
+        match self.ask(self.with_tier(Call { condition, etag, ..put_list(key, ids) }))? {
             Ok(_) => Ok(Some(true)),
             Err(refusal) if is_condition(&refusal) => Ok(Some(self.is_made_of(key, ids)?)),
             Err(refusal) if refusal.code == "InvalidBlockList" => Ok(None),
@@ -163,23 +173,36 @@ impl AzureStore {
     /// then that blob is removed.
     pub(super) fn remove_uncommitted_blocks(&self, key: &str) -> io::Result<()> {
         let (action, condition) = (Action::EndUpload, Condition::IfAbsent);
-        let call = Call { action, condition, ..put_list(key, &[]) };
-        let answer: Answer = match self.ask(call)? {
+        let token = Uuid::new_v4().simple().to_string();
+        let mut call = Call { action, condition, ..put_list(key, &[]) };
+        call.headers.push((ENDED_BY, token.clone()));
+        let answer = match self.ask(call)? {
             Ok(answer) => answer,
-            // The blob was finished meanwhile.
-            Err(refusal) if is_condition(&refusal) => return Ok(()),
-            Err(refusal) => return Err(self.explain(&refusal, Action::EndUpload, key)),
+            Err(refusal) if is_condition(&refusal) => match self.ask(head(key))? {
+                // The answer to an earlier try was lost.
+                Ok(answer) if is_ended_by(&answer, &token) => answer,
+                // The blob was finished meanwhile.
+                Ok(_) => return Ok(()),
+                Err(refusal) if is_missing(&refusal) => return Ok(()),
+                Err(refusal) => return Err(self.explain(&refusal, action, key)),
+            },
+            Err(refusal) => return Err(self.explain(&refusal, action, key)),
         };
         let tag = answer.header("etag").map(str::to_owned);
         let call = write(Method::DELETE, key, Vec::new(), Bytes::new());
         let headers = tag.into_iter().map(|tag| ("if-match", tag)).collect();
-        match self.ask(Call { action: Action::EndUpload, headers, ..call })? {
+        match self.ask(Call { action, headers, ..call })? {
             Err(refusal) if !is_missing(&refusal) && !is_condition(&refusal) => {
-                Err(self.explain(&refusal, Action::EndUpload, key))
+                Err(self.explain(&refusal, action, key))
             }
             _ => Ok(()),
         }
     }
+}
+
+/// Whether a blob is the empty one by which an upload was ended.
+fn is_ended_by(answer: &Answer, token: &str) -> bool {
+    answer.header("content-length") == Some("0") && answer.header(ENDED_BY) == Some(token)
 }
 
 /// Returns the request for the blocks of a blob, `committed` or `uncommitted`.

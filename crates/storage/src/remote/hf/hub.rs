@@ -89,6 +89,20 @@ struct RevisionAnswer {
     sha: String,
 }
 
+/// Why the state of a repository is not known.
+pub(super) enum NoRevision {
+    /// The hub answers that it does not exist, or that it may not be read.
+    Refused(Refusal),
+    /// There is no answer of use.
+    Failed(Failure),
+}
+
+impl From<Failure> for NoRevision {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
 impl<'a> Hub<'a> {
     /// Creates a hub that writes its cache through `fs`.
     pub fn open(settings: HubSettings, fs: &'a dyn Fs) -> Outcome<Self> {
@@ -120,14 +134,27 @@ impl<'a> Hub<'a> {
     /// There is no such repository, revision or path, or access is refused; the hub cannot be reached; without requests, the cache does not
     /// know the revision.
     pub fn revision(&self, url: &RepositoryUrl, cancel: &Cancel) -> Outcome<Revision> {
+        self.find_revision(url, cancel).map_err(|reason| match reason {
+            NoRevision::Refused(refusal) => self.refused(url, &refusal),
+            NoRevision::Failed(failure) => failure,
+        })
+    }
+
+    /// Returns the failure for a refusal.
+    pub(super) fn refused(&self, url: &RepositoryUrl, refusal: &Refusal) -> Failure {
+        refused(url, refusal, &self.settings)
+    }
+
+    /// As [`revision`](Self::revision), with the refusals of the hub apart.
+    pub(super) fn find_revision(&self, url: &RepositoryUrl, cancel: &Cancel) -> Result<Revision, NoRevision> {
         let check = || cancel.check();
         let cache = self.cache(url);
-        let Some(http) = &self.http else { return self.cached_revision(url, &cache) };
+        let Some(http) = &self.http else { return Ok(self.cached_revision(url, &cache)?) };
         let commit = match is_commit(url.revision()) {
             true => url.revision().to_owned(),
             false => {
                 let request = HttpRequest::get(http.url(api(url, &["revision", url.revision()]))?);
-                let answer: RevisionAnswer = self.json(http.get(&request, &check)?, url)?.0;
+                let answer: RevisionAnswer = json(http.get(&request, &check)?, url)?.0;
                 is_commit(&answer.sha).then_some(answer.sha).ok_or_else(|| invalid(url, "a commit"))?
             }
         };
@@ -143,7 +170,7 @@ impl<'a> Hub<'a> {
         let files = tree.files_below(&url.path).ok_or_else(|| invalid(url, "the list of files"))?;
         let revision = Revision { commit, files, is_whole: true };
         match revision.files.is_empty() && !url.path.is_empty() {
-            true => Err(self.no_entry(url, &revision)),
+            true => Err(self.no_entry(url, &revision).into()),
             false => Ok(revision),
         }
     }
@@ -151,7 +178,7 @@ impl<'a> Hub<'a> {
     /// Returns the failure for a path that a revision does not have.
     pub(super) fn no_entry(&self, url: &RepositoryUrl, revision: &Revision) -> Failure {
         match revision.is_whole {
-            true => refused(url, &Refusal::entry_not_found(), &self.settings),
+            true => self.refused(url, &Refusal::entry_not_found()),
             false => self.not_cached(url, "file of it"),
         }
     }
@@ -187,32 +214,26 @@ impl<'a> Hub<'a> {
     }
 
     /// Lists all files of a commit.
-    fn list(&self, http: &HttpClient, url: &RepositoryUrl, commit: &str, check: Check<'_>) -> Outcome<Tree> {
+    fn list(&self, http: &HttpClient, url: &RepositoryUrl, commit: &str, check: Check<'_>) -> Result<Tree, NoRevision> {
         let mut tree = Tree::new();
         let mut page = http.url(api(url, &["tree", commit]))?;
         page.set_query(Some("recursive=true&expand=false"));
         for _ in 0..MAX_PAGES {
             let answer = http.get(&HttpRequest::get(page.clone()), check)?;
-            let (entries, answer) = self.json::<Vec<TreeEntry>>(answer, url)?;
+            let (entries, answer) = json::<Vec<TreeEntry>>(answer, url)?;
             let before = tree.entries();
             if !tree.add(entries) {
-                return Err(invalid(url, "the path or checksum of a file"));
+                return Err(invalid(url, "the path or checksum of a file").into());
             }
             let has_grown = tree.entries() > before;
             match next_page(&answer, &page) {
                 None => return Ok(tree),
                 // The hub may be behind another address, which is not in its links.
                 Some(Some(next)) if next.query() != page.query() && has_grown => page.set_query(next.query()),
-                Some(_) => return Err(invalid(url, "the list of files")),
+                Some(_) => return Err(invalid(url, "the list of files").into()),
             }
         }
-        Err(Failure::environment(ASKING, "the list of its files does not end").on(subject(url)))
-    }
-
-    fn json<T: DeserializeOwned>(&self, answer: Result<Answer, Refusal>, url: &RepositoryUrl) -> Outcome<(T, Answer)> {
-        let answer = answer.map_err(|refusal| refused(url, &refusal, &self.settings))?;
-        let value = serde_json::from_slice(&answer.body).map_err(|_| invalid(url, "an answer"))?;
-        Ok((value, answer))
+        Err(Failure::environment(ASKING, "the list of its files does not end").on(subject(url)).into())
     }
 
     /// Downloads files of a commit that the cache does not have. Returns the folder with all of them.
@@ -279,7 +300,7 @@ impl<'a> Hub<'a> {
         let name = url.of_file(&file.path);
         let fs = self.fs;
         let download = Download { http, fs, cache, file, url: address, name, progress, check };
-        download.run()?.map_err(|refusal| refused(url, &refusal, &self.settings))?;
+        download.run()?.map_err(|refusal| self.refused(url, &refusal))?;
         cache.link(self.fs, commit, file)?;
         progress.add(1, 0);
         Ok(())
@@ -307,10 +328,20 @@ impl<'a> Hub<'a> {
             checksum: Some(file.digest.hex().to_owned()),
             version_of: |headers| strong_etag(headers).unwrap_or_default(),
             explain: Box::new(move |refusal| match refusal {
-                web::Refusal::Status(refusal) => refused(&at, refusal, &settings),
+                web::Refusal::Status(refusal) => {
+                    let failure = refused(&at, refusal, &settings);
+                    match refusal.is_of_repository() {
+                        true => failure,
+                        false => failure.of_kind(ProblemKind::Unreadable),
+                    }
+                }
                 web::Refusal::Target(status) => {
                     let why = format!("the server to which the hub redirects answers {status}");
-                    Failure::environment(ASKING, why).on(Subject::path(&shown))
+                    let failure = Failure::environment(ASKING, why).on(Subject::path(&shown));
+                    match status {
+                        401 => failure,
+                        _ => failure.of_kind(ProblemKind::Unreadable),
+                    }
                 }
                 refusal => web::explain(refusal, &shown),
             }),
@@ -356,6 +387,12 @@ impl<'a> Hub<'a> {
 /// Whether a table of converted data is of a split that was converted only in part.
 fn is_partial(path: &str) -> bool {
     path.split('/').any(|part| part.starts_with("partial-"))
+}
+
+fn json<T: DeserializeOwned>(answer: Result<Answer, Refusal>, url: &RepositoryUrl) -> Result<(T, Answer), NoRevision> {
+    let answer = answer.map_err(NoRevision::Refused)?;
+    let value = serde_json::from_slice(&answer.body).map_err(|_| invalid(url, "an answer"))?;
+    Ok((value, answer))
 }
 
 /// Returns the address of the content of a file.

@@ -4,7 +4,7 @@
 
 use super::digest::{Digest, Hasher};
 use super::download::WRONG_CHECKSUM_HINT;
-use super::hub::{Hub, Revision};
+use super::hub::{Hub, NoRevision, Revision};
 use super::settings::HubSettings;
 use super::url::RepositoryUrl;
 use super::RepositoryFile;
@@ -13,10 +13,11 @@ use crate::fs::RealFs;
 use crate::location::RemoteUrl;
 use crate::read::{open_any, ReadFile};
 use crate::remote::blocks::{BlockReader, FirstRequest};
+use crate::remote::http;
 use crate::remote::network::Network;
 use crate::remote::web::{begin, reader, Refusal, WebClient};
 use crate::store::{read_only, Condition, Content, RangeRead, Scheme, Store, StoreEntry, StoreSettings, TakeEntry};
-use gristmill_core::{Cancel, Failure, Outcome, Problem, Subject};
+use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -62,8 +63,8 @@ fn is_next_to_given(root: &RepositoryUrl) -> bool {
 /// Returns the address as one of the hub; `None` if it is above its repositories.
 fn parse(url: &RemoteUrl<'_>) -> Option<RepositoryUrl> {
     let url = RepositoryUrl::parse(url.to_path().to_str()?).ok()?;
-    // The name of an owner could also be that of a data set without one.
-    let is_whole = url.name.contains('/') || is_given(&url.root());
+    // The name of an owner could also be that of a data set without one, which has a revision in its usual form.
+    let is_whole = url.name.contains('/') || url.revision.is_some() || is_given(&url.root());
     is_whole.then_some(url)
 }
 
@@ -72,9 +73,13 @@ pub(super) struct HfStore {
     hub: Hub<'static>,
     client: Arc<WebClient>,
     first: FirstRequest,
-    /// The commits that are read, by repository and revision.
-    revisions: Mutex<HashMap<(String, String), Arc<Revision>>>,
+    /// What is known of each repository and revision. A request for one of them does not block the others.
+    revisions: Mutex<HashMap<(String, String), RevisionCell>>,
 }
+
+/// The commit that is read, or why there is none; `None` until it was asked for.
+type RevisionCell = Arc<Mutex<Option<FoundRevision>>>;
+type FoundRevision = Outcome<Result<Arc<Revision>, http::Refusal>>;
 
 /// What an address names.
 struct Entry {
@@ -126,23 +131,38 @@ impl HfStore {
         let Some(url) = parse(url) else { return Ok(None) };
         let root = url.root();
         match self.revision(&root) {
-            Ok(revision) => Ok(Some(Entry { url, revision })),
-            Err(_) if is_next_to_given(&root) => Ok(None),
+            Ok(Ok(revision)) => Ok(Some(Entry { url, revision })),
+            Ok(Err(refusal)) if refusal.is_missing_revision() && is_next_to_given(&root) => Ok(None),
+            Ok(Err(refusal)) => Err(self.hub.refused(&root, &refusal).into_io()),
+            // The cache does not have it.
+            Err(_) if !self.hub.makes_requests() && is_next_to_given(&root) => Ok(None),
             Err(failure) => Err(failure.into_io()),
         }
     }
 
-    fn revision(&self, root: &RepositoryUrl) -> Outcome<Arc<Revision>> {
-        let mut revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Returns the commit of a revision. Commits and refusals are kept. A failure of the network is that of all who wait for the same
+    /// request; the next one is asked again.
+    fn revision(&self, root: &RepositoryUrl) -> FoundRevision {
+        let revisions = || self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
         let name = (root.name.clone(), root.revision().to_owned());
-        if let Some(revision) = revisions.get(&name) {
-            return Ok(Arc::clone(revision));
+        let cell = Arc::clone(revisions().entry(name.clone()).or_default());
+        let mut found = cell.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = &*found {
+            return found.clone();
         }
-        let mut revision = self.hub.revision(root, &Cancel::default())?;
-        revision.files.sort_by(|one, other| one.path.cmp(&other.path));
-        let revision = Arc::new(revision);
-        revisions.insert(name, Arc::clone(&revision));
-        Ok(revision)
+        let answer = match self.hub.find_revision(root, &Cancel::of_thread()) {
+            Ok(mut revision) => {
+                revision.files.sort_by(|one, other| one.path.cmp(&other.path));
+                Ok(Ok(Arc::new(revision)))
+            }
+            Err(NoRevision::Refused(refusal)) => Ok(Err(refusal)),
+            Err(NoRevision::Failed(failure)) if failure.is_cancelled() => return Err(failure),
+            Err(NoRevision::Failed(failure)) => {
+                revisions().remove(&name);
+                Err(failure)
+            }
+        };
+        found.insert(answer).clone()
     }
 }
 
@@ -252,7 +272,8 @@ impl CheckedFile {
             return Ok(());
         }
         let failure = Failure::environment("reading", "its content does not have the checksum that the hub lists");
-        Err(failure.on(Subject::path(&self.name)).with_hint(WRONG_CHECKSUM_HINT).into_io())
+        let failure = failure.of_kind(ProblemKind::Unreadable).on(Subject::path(&self.name));
+        Err(failure.with_hint(WRONG_CHECKSUM_HINT).into_io())
     }
 }
 

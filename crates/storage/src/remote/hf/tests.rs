@@ -9,7 +9,7 @@ use super::*;
 use crate::fs::RealFs;
 use crate::location::RemoteUrl;
 use crate::store::{Condition, Content, Store};
-use gristmill_core::{ExitClass, Failure};
+use gristmill_core::{Cancel, ExitClass, Failure, ProblemKind};
 use sha2::Digest as _;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -159,29 +159,38 @@ fn ranges_are_read_at_the_address_that_the_hub_redirects_to_until_it_ends() {
 #[test]
 fn what_is_not_the_file_of_the_list_is_refused() {
     let (world, path) = (World::new(), "hf://datasets/o/n/data/a.tar");
-    let refuse = |text: &str| {
+    let refuse = |text: &str, kind: Option<ProblemKind>| {
         let refused = failure(&read(&world.store(), path).unwrap_err());
-        assert_eq!(refused.class, ExitClass::Environment);
         assert!(refused.why.contains(text), "{refused}");
+        assert_eq!(refused.kind, kind, "{refused}");
     };
+    let unreadable = Some(ProblemKind::Unreadable);
     world.redirect(&"c".repeat(64));
-    refuse("it changed");
+    refuse("it changed", Some(ProblemKind::ChangedDuringScan));
     world.redirect(&checksums().0);
     world.data.fault("/b/large", Fault::Answer(206, "Content-Range: bytes 0-0/9\r\n".into(), "x".into()));
-    refuse("other bytes");
+    refuse("other bytes", unreadable);
     world.redirect(&checksums().0);
     world.data.fault("/b/large", Fault::Whole);
-    refuse("does not answer ranges");
+    refuse("does not answer ranges", unreadable);
     world.redirect(&checksums().0);
     world.data.fault("/b/large", Fault::Answer(404, String::new(), String::new()));
-    refuse("redirects answers 404");
+    refuse("redirects answers 404", unreadable);
+    let code = |code: &str| format!("X-Error-Code: {code}\r\n");
+    world.hub.fault("/b/datasets", Fault::Answer(404, code("EntryNotFound"), String::new()));
+    refuse("no file or folder", unreadable);
     world.hub.state.lock().unwrap().objects.values_mut().for_each(|bytes| bytes[1] ^= 1);
     let small = Path::new("hf://datasets/o/n/data/b.jsonl");
     let refused = failure(&read(&world.store(), small.to_str().unwrap()).unwrap_err());
     assert!(refused.why.contains("does not have the checksum"), "{refused}");
-    let code = "X-Error-Code: GatedRepo\r\n".to_owned();
-    world.hub.fault("/b/datasets", Fault::Answer(403, code, String::new()));
-    refuse("restricted");
+    assert_eq!((refused.kind, refused.class), (unreadable, ExitClass::Environment));
+    // These concern all files.
+    world.hub.fault("/b/datasets", Fault::Answer(403, code("GatedRepo"), String::new()));
+    refuse("restricted", None);
+    world.hub.fault("/b/datasets", Fault::Answer(401, String::new(), String::new()));
+    refuse("does not accept the token", None);
+    world.hub.fault("/b/datasets", Fault::Answer(404, code("RepoNotFound"), String::new()));
+    refuse("no such data set", None);
 }
 
 #[test]
@@ -203,6 +212,8 @@ fn a_file_of_the_cache_is_read_without_a_request() {
     let refused = failure(&read(&offline, "hf://datasets/o/n/data/a.tar").unwrap_err());
     assert!(refused.why.contains("the cache lacks 1 file of it: data/a.tar"), "{refused}");
     assert!(offline.losses(&url(Path::new(path))).unwrap().is_empty());
+    given("hf://datasets/o/n");
+    assert_eq!(offline.info(&url(Path::new("hf://datasets/o/n.gristmill/plan.yaml"))).unwrap(), None);
     // Without the list of the hub, the data set may have more.
     std::fs::remove_dir_all(cache.tree(COMMIT).parent().unwrap()).unwrap();
     let settings = HubSettings { is_offline: true, ..world.settings() };
@@ -228,6 +239,54 @@ fn only_what_was_given_is_missed() {
         let refused = info(&other).unwrap_err();
         assert!(refused.why.contains("no such data set"), "{refused}");
     }
+}
+
+#[test]
+fn refusals_of_the_hub_are_kept_and_other_failures_are_not() {
+    let world = World::new();
+    let store = world.store();
+    given("hf://datasets/o/n");
+    let info = |path: &str| store.info(&url(Path::new(path))).map_err(|error| failure(&error));
+    for path in ["hf://datasets/o/n-2/a", "hf://datasets/o/other"] {
+        let first = info(path);
+        let requests = world.hub.requests().len();
+        assert_eq!(info(path), first);
+        assert_eq!(world.hub.requests().len(), requests, "{path}");
+    }
+    assert!(info("hf://datasets/o/other").is_err());
+    // What cannot be asked for may be there.
+    for path in ["hf://datasets/o/n.gristmill/lock", "hf://datasets/o/n"] {
+        world.hub.fault("/b/api/datasets/o/n", Fault::Answer(200, String::new(), "x".to_owned()));
+        let failed = info(path).unwrap_err();
+        assert!(failed.why.contains("an answer of the hub is not valid"), "{failed}");
+        assert!(info(path).is_ok(), "it is asked for again");
+    }
+}
+
+#[test]
+fn a_cancelled_request_for_a_revision_is_not_kept() {
+    let (world, path) = (World::new(), Path::new("hf://datasets/o/n"));
+    let (store, cancel) = (world.store(), Cancel::default());
+    cancel.cancel();
+    {
+        let _waits = cancel.enter();
+        assert!(failure(&store.info(&url(path)).unwrap_err()).is_cancelled());
+    }
+    assert!(world.hub.requests().is_empty());
+    assert!(store.info(&url(path)).unwrap().unwrap().is_dir());
+}
+
+#[test]
+fn a_data_set_without_an_owner_is_known_by_its_revision() {
+    let world = World::new();
+    for service in &mut world.hub.state.lock().unwrap().services {
+        service.0 = service.0.replace("o/n", "plain");
+    }
+    let store = world.store();
+    let info = |path: &str| store.info(&url(Path::new(path))).unwrap();
+    assert!(info("hf://datasets/plain@main").unwrap().is_dir());
+    assert_eq!(info("hf://datasets/plain@main/data/b.jsonl").unwrap().len(), 3);
+    assert_eq!(info("hf://datasets/plain"), None, "it may be an owner");
 }
 
 #[test]

@@ -75,6 +75,9 @@ impl RepositoryUrl {
         if ["models/", "spaces/", "buckets/"].iter().any(|section| rest.starts_with(section)) {
             return refuse("only data sets are read");
         }
+        if rest == "datasets" {
+            return refuse("it has no OWNER/NAME");
+        }
         let rest = rest.strip_prefix("datasets/").unwrap_or(rest).trim_end_matches('/');
         let (name, after) = split_name(rest);
         if !is_repository_name(name) {
@@ -218,6 +221,7 @@ mod tests {
     fn wrong_addresses_are_refused() {
         for text in [
             "hf://",
+            "hf://datasets",
             "hf://datasets/",
             "hf://datasets/o/",
             "hf://o/n/../x",

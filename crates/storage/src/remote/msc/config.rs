@@ -124,11 +124,12 @@ impl MscConfig {
         Ok(profile)
     }
 
-    /// Whether there is a profile of a name.
+    /// Returns the names of the profiles.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.profiles.keys().map(String::as_str)
     }
 
+    /// Whether there is a profile of a name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.profiles.contains_key(name)
     }

@@ -95,6 +95,7 @@ pub(super) fn parse(name: &str, raw: &RawProfile, flags: &RemoteSettings) -> Out
             endpoint: option("endpoint_url").map(|url| (url, source(name, &raw.file))),
             connection: azure_connection(name, raw)?,
             is_anonymous: flags.anonymous,
+            access_tier: flags.new_objects.storage_class.clone(),
         }))),
         "huggingface" => Err(unsupported(format!("the storage {kind}"))
             .with_hint("address the data set itself: hf://datasets/OWNER/NAME")),

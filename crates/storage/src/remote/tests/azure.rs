@@ -48,7 +48,11 @@ fn reply(state: &mut State, request: &ReceivedRequest, fault: Option<&Fault>) ->
             }
         }
         _ if !state.objects.contains_key(&key) => error(404, "BlobNotFound"),
-        _ => object(state, request, &key, fault),
+        _ => {
+            let mut reply = object(state, request, &key, fault);
+            reply.headers += state.metadata.get(&key).map(String::as_str).unwrap_or_default();
+            reply
+        }
     }
 }
 
@@ -106,6 +110,8 @@ fn put(
             state.blocks.clear();
         }
     }
+    let metadata = request.headers.iter().filter(|(name, _)| name.starts_with("x-ms-meta-"));
+    state.metadata.insert(key.to_owned(), metadata.map(|(name, value)| format!("{name}: {value}\r\n")).collect());
     let tag = state.objects.get(key).map(|bytes| tag_of(bytes)).unwrap_or_default();
     Reply { headers: format!("x-ms-copy-status: success\r\nETag: {tag}\r\n"), ..done("") }
 }

@@ -45,6 +45,8 @@ pub struct State {
     /// Blocks of a blob that are in no list, by their ids, and the ids of those that were.
     pub blocks: BTreeMap<String, Vec<u8>>,
     pub committed: Vec<String>,
+    /// Further headers of objects, by their keys.
+    pub metadata: BTreeMap<String, String>,
     /// Keys of objects that listings call folders.
     pub folders: Vec<String>,
     /// Answers of other services, by the beginning of the target.

@@ -61,7 +61,7 @@ pub(in crate::remote) enum Refusal {
 }
 
 impl Refusal {
-    fn status(&self) -> Option<u16> {
+    pub(super) fn status(&self) -> Option<u16> {
         match self {
             Self::Status(http::Refusal { status, .. }) | Self::Target(status) => Some(*status),
             _ => None,

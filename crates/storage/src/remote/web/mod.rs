@@ -17,7 +17,7 @@ use super::network::{Answer, Network, WHAT};
 use super::version::ObjectVersion;
 use address::{has_query, is_given, url_of};
 pub(super) use client::{strong_etag, Refusal, WebClient, WebFile};
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::{Failure, Outcome, ProblemKind, Subject};
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -109,7 +109,13 @@ pub(super) fn explain(refusal: &Refusal, address: &str) -> Failure {
         }
         Refusal::Redirect(why) => ((*why).to_owned(), ""),
     };
-    let failure = Failure::environment(WHAT, why).on(Subject::path(address));
+    let mut failure = Failure::environment(WHAT, why).on(Subject::path(address));
+    failure.kind = match refusal {
+        // Credentials that have ended are those of the other files, too.
+        _ if refusal.status() == Some(401) => None,
+        Refusal::OtherVersion => Some(ProblemKind::ChangedDuringScan),
+        _ => Some(ProblemKind::Unreadable),
+    };
     match hint {
         "" => failure,
         hint => failure.with_hint(hint),

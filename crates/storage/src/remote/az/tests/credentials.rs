@@ -41,12 +41,18 @@ fn the_clock_of_the_store_counts_once() {
     server.fault("GET", skewed());
     assert_eq!(read(&store, "k").unwrap(), b"abc");
     assert!(server.requests().pop().unwrap().headers["x-ms-date"].contains("Nov 1994"));
+    // With the clock of the store, it is the key that is wrong.
     (0..2).for_each(|_| server.fault("GET", skewed()));
-    let failure = failure(read(&store, "k").unwrap_err());
-    assert!(failure.why.contains("minutes from that of the store"), "{failure}");
-    server.fault("GET", refuse(403, "AuthenticationFailed"));
-    let wrong = super::failure(read(&store, "k").unwrap_err());
-    assert!(wrong.why.contains("key of the account acc is wrong"), "{wrong}");
+    for _ in 0..2 {
+        let wrong = failure(read(&store, "k").unwrap_err());
+        assert!(wrong.why.contains("key of the account acc is wrong"), "{wrong}");
+        server.fault("GET", refuse(403, "AuthenticationFailed"));
+    }
+    // A signature does not depend on the clock here.
+    server.state.lock().unwrap().faults.clear();
+    server.fault("GET", skewed());
+    let ended = failure(read(&store_with(&server, &[SAS]), "k").unwrap_err());
+    assert!(ended.why.contains("signature (SAS) is not valid"), "{ended}");
 }
 
 #[test]
@@ -140,7 +146,13 @@ fn addresses_lead_to_their_account() {
         of(other, &[ACCOUNT, KEY]),
         ("https://other.blob.core.chinacloudapi.cn/c/a%20b".to_owned(), String::new())
     );
-    assert_eq!(of(other, &[KEY]).1, key);
+    // Nor is one without an account, or a signature.
+    for values in [KEY, SAS] {
+        assert_eq!(of(other, &[values]).1, "");
+    }
+    let custom = ("AZURE_STORAGE_ENDPOINT", "https://data.example.com");
+    assert_eq!(of(other, &[custom, SAS]), ("https://data.example.com/c/a%20b".to_owned(), String::new()));
+    assert_eq!(of("", &[custom, SAS]).1, SAS.0);
     let connection = "AZURE_STORAGE_CONNECTION_STRING";
     let text = "AccountName=acc;AccountKey=a2V5;BlobEndpoint=http://127.0.0.1:9/acc";
     assert_eq!(of("", &[(connection, text)]), ("http://127.0.0.1:9/acc/c/a%20b".to_owned(), connection.to_owned()));
@@ -149,9 +161,11 @@ fn addresses_lead_to_their_account() {
         of("", &[(connection, signed)]),
         ("https://acc.blob.core.windows.net/c/a%20b".to_owned(), connection.to_owned())
     );
+    let custom = "BlobEndpoint=https://data.example.com;SharedAccessSignature=sv=1&sig=x";
+    assert_eq!(of("", &[(connection, custom)]).1, connection);
     let elsewhere = ("https://other.blob.core.chinacloudapi.cn/c/a%20b".to_owned(), String::new());
     let endpoint = ("AZURE_STORAGE_ENDPOINT", "https://acc.blob.core.windows.net");
-    for values in [&[(connection, text)][..], &[(connection, signed)], &[endpoint, SAS]] {
+    for values in [&[(connection, text)][..], &[(connection, signed)], &[(connection, custom)], &[endpoint, SAS]] {
         assert_eq!(of(other, values), elsewhere);
     }
     let flag = AzureProfile {
@@ -172,11 +186,27 @@ fn addresses_lead_to_their_account() {
         (&[ACCOUNT, (SAS.0, "a b")], SAS.0),
         (&[(connection, "x")], connection),
         (&[ACCOUNT, ("AZURE_STORAGE_ENDPOINT", "ftp://x")], "AZURE_STORAGE_ENDPOINT"),
+        (&[ACCOUNT, SAS, ("AZURE_STORAGE_ENDPOINT", "http://data.example.com")], "AZURE_STORAGE_ENDPOINT"),
+        (&[ACCOUNT, ("AZURE_STORAGE_ENDPOINT", "http://data.example.com")], "AZURE_STORAGE_ENDPOINT"),
+        (&[(connection, "DefaultEndpointsProtocol=http;AccountName=acc;SharedAccessSignature=sig=x")], connection),
+        (&[(connection, "DefaultEndpointsProtocol=ftp;AccountName=acc;AccountKey=a2V5")], connection),
     ] {
         let failure = host("", values, AzureProfile::default()).unwrap_err();
         assert_eq!(failure.subject.field.as_deref(), Some(field), "{failure}");
         assert!(!failure.to_string().contains("wrong!"), "{failure}");
     }
+}
+
+#[test]
+fn without_credentials_no_key_is_read_and_http_is_enough() {
+    let endpoint = ("AZURE_STORAGE_ENDPOINT", "http://data.example.com");
+    let profile = || AzureProfile { is_anonymous: true, ..AzureProfile::default() };
+    for values in [&[ACCOUNT, endpoint, SAS][..], &[ACCOUNT, (KEY.0, "wrong!")]] {
+        assert!(context(profile(), values, None).unwrap().config.keys.is_none());
+    }
+    // A key only signs.
+    let signed = context(AzureProfile::default(), &[ACCOUNT, endpoint, KEY], None).unwrap();
+    assert!(signed.config.keys.is_some());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 mod credentials;
 
 use super::super::super::store::StoreEntry;
+use super::super::store_settings::{NewObjects, RemoteSettings};
 use super::super::tests::server::{content, Fault, ReceivedRequest, Server};
 use super::super::tests::{azure, limits};
 use super::super::version::ObjectVersion;
@@ -152,6 +153,25 @@ fn folders_of_an_account_are_folders_and_its_pages_are_sorted_together() {
 }
 
 #[test]
+fn a_listing_whose_pages_do_not_end_is_refused() {
+    let server = azure::start(&[("k", b"1")]);
+    let page = "<EnumerationResults><Blobs/><NextMarker>again</NextMarker></EnumerationResults>";
+    let repeat = || (0..2).for_each(|_| server.fault("GET", Fault::Answer(200, String::new(), page.to_owned())));
+    let store = store(&server);
+    let list = || at("", |url| store.list(url, true, &mut |_| Ok(true)));
+    let requests: [&dyn Fn() -> io::Result<()>; 4] =
+        [&list, &|| info(&store, "missing").map(drop), &|| store.containers().map(drop), &|| {
+            at("", |url| store.uploads(url)).map(drop)
+        }];
+    for request in requests {
+        repeat();
+        let endless = failure(request().unwrap_err());
+        assert!(endless.why.contains("does not end"), "{endless}");
+        assert!(server.state.lock().unwrap().faults.is_empty());
+    }
+}
+
+#[test]
 fn damaged_answers_are_completed_and_other_versions_refused() {
     let bytes = content(300_000);
     let server = azure::start(&[("k", &bytes)]);
@@ -198,6 +218,9 @@ fn blobs_are_put_under_conditions_and_removed() {
     server.fault("PUT", refuse(412, "LeaseIdMissing"));
     let lease = failure(put(&store, "new", Content::Bytes(b"x"), Condition::Always).unwrap_err());
     assert!(lease.why.contains("lease"), "{lease}");
+    server.fault("DELETE", refuse(409, "SnapshotsPresent"));
+    let kept = failure(at("new", |url| store.remove(url)).unwrap_err());
+    assert!(kept.why.contains("has snapshots") && kept.hint.is_some(), "{kept}");
 }
 
 /// Puts a blob in blocks of 1000 bytes.
@@ -239,6 +262,7 @@ fn large_blobs_are_put_in_blocks() {
     server.fault("/acc/b/k?comp=block&", refuse(400, "InvalidBlobOrBlock"));
     let other = failure(put_blocks(&store, &bytes, Condition::Always).unwrap_err());
     assert!(other.why.contains("blocks of another program"), "{other}");
+    assert!(other.hint.unwrap().contains("gristmill doctor az://b/k --abort-uploads --older-than 0s"));
     // Files of more than 8 MiB are put in this way.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("f");
@@ -246,6 +270,30 @@ fn large_blobs_are_put_in_blocks() {
     assert!(put(&store, "f", Content::File(&open_read(&path).unwrap()), Condition::Always).unwrap());
     let state = server.state.lock().unwrap();
     assert_eq!((state.objects["f"].len(), state.committed.len()), (9 << 20, 1));
+}
+
+#[test]
+fn blobs_are_made_in_the_access_tier_that_is_set() {
+    let server = azure::start(&[]);
+    let settings = RemoteSettings {
+        endpoint_url: Some(server.address.clone()),
+        new_objects: NewObjects { storage_class: Some("Cool".to_owned()), ..NewObjects::default() },
+        ..RemoteSettings::default()
+    };
+    let context = context(AzureProfile::of_flags(&settings), &[ACCOUNT, KEY], None).unwrap();
+    let store = AzureStore::new(Arc::new(context), "b");
+    assert!(put(&store, "small", Content::Bytes(b"abc"), Condition::Always).unwrap());
+    assert!(put_blocks(&store, &content(1500), Condition::Always).unwrap());
+    assert!(at("small", |from| at("copy", |to| store.copy(from, to, &|_| Ok(())))).unwrap());
+    let requests = server.requests();
+    for request in requests.iter().filter(|request| request.method == "PUT") {
+        let tier = request.headers.get("x-ms-access-tier").map(String::as_str);
+        let is_block = request.target.contains("comp=block&");
+        assert_eq!(tier, (!is_block).then_some("Cool"), "{}", request.target);
+    }
+    server.fault("PUT", refuse(400, "InvalidHeaderValue"));
+    let wrong = failure(put(&store, "small", Content::Bytes(b"x"), Condition::Always).unwrap_err());
+    assert!(wrong.why.contains("--storage-class") && wrong.hint.is_some(), "{wrong}");
 }
 
 #[test]
@@ -274,9 +322,17 @@ fn blobs_are_copied_by_the_store_with_the_right_to_read_them() {
 
 #[test]
 fn unfinished_uploads_are_found_and_ended() {
-    let server = azure::start(&[("empty", b"")]);
+    let server = azure::start(&[("empty", b""), ("folder", b""), ("marker", b"")]);
+    let header = |text: &str| format!("{text}\r\n");
+    {
+        let mut state = server.state.lock().unwrap();
+        state.folders = vec!["folder".to_owned()];
+        state.metadata.insert("folder".to_owned(), header("x-ms-resource-type: directory"));
+        state.metadata.insert("marker".to_owned(), header("x-ms-meta-hdi_isfolder: true"));
+    }
     let store = store(&server);
     assert_eq!(at("", |url| store.uploads(url)).unwrap().unwrap(), []);
+    assert!(!server.requests().iter().any(|request| request.target.contains("folder")));
     server.state.lock().unwrap().blocks.insert("id".to_owned(), b"12345".to_vec());
     let uploads = at("left", |url| store.uploads(url)).unwrap().unwrap();
     assert_eq!((uploads[0].key.as_str(), uploads[0].bytes, uploads.len()), ("left/over", Some(5), 1));
@@ -284,6 +340,13 @@ fn unfinished_uploads_are_found_and_ended() {
     at("left/over", |url| store.end_upload(url, "")).unwrap();
     assert!(server.state.lock().unwrap().blocks.is_empty());
     assert_eq!(info(&store, "left/over").unwrap(), None);
+    // If an answer is lost, the empty blob is removed all the same.
+    for place in ["/acc/b/left/over?comp=blocklist", "DELETE"] {
+        server.fault(place, Fault::Cut(0));
+        at("left/over", |url| store.end_upload(url, "")).unwrap();
+        let state = server.state.lock().unwrap();
+        assert!(!state.objects.contains_key("left/over") && state.faults.is_empty(), "{place}");
+    }
     // A blob that was finished meanwhile stays.
     at("empty", |url| store.end_upload(url, "")).unwrap();
     assert!(info(&store, "empty").unwrap().is_some());
