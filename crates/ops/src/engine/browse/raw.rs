@@ -14,9 +14,11 @@ use gristmill_data::source::tar::{scan_shard, ScanSink, BLOCK_BYTES};
 use gristmill_storage::location::is_remote;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
-/// Samples added at a time.
+/// Samples added at a time, and the time after which fewer are added: those of a store come slowly.
 const SAMPLES_PER_BATCH: usize = 256;
+const BATCH_TIME: Duration = Duration::from_millis(50);
 /// Concurrent scans: one long shard does not delay the one in view.
 const MAX_SCANS: usize = 2;
 /// The same for shards in a store, which are waited for.
@@ -132,7 +134,8 @@ impl Shared {
     fn scan(&self, group: u32, shard: &RawShard, findings: &Findings, cancel: &Cancel) -> Outcome<()> {
         let progress = Progress::default();
         let handles = Handles { progress: &progress, cancel, problems: findings };
-        let mut sink = OffsetSink { shard, group, state: &self.state, batch: Vec::with_capacity(SAMPLES_PER_BATCH) };
+        let batch = Vec::with_capacity(SAMPLES_PER_BATCH);
+        let mut sink = OffsetSink { shard, group, state: &self.state, batch, flushed: Instant::now() };
         let scanned = scan_shard(&shard.shard, &mut sink, &handles);
         sink.flush();
         shard.offsets().shrink();
@@ -184,12 +187,13 @@ struct OffsetSink<'a> {
     group: u32,
     state: &'a GroupsState,
     batch: Vec<(u64, u64)>,
+    flushed: Instant,
 }
 
 impl OffsetSink<'_> {
     fn add(&mut self, offset: u64, size: u64) {
         self.batch.push((offset, offset.saturating_add(size)));
-        if self.batch.len() >= SAMPLES_PER_BATCH {
+        if self.batch.len() >= SAMPLES_PER_BATCH || self.flushed.elapsed() >= BATCH_TIME {
             self.flush();
         }
     }
@@ -202,6 +206,7 @@ impl OffsetSink<'_> {
         let len = offsets.len();
         drop(offsets);
         self.state.grow(self.group, len);
+        self.flushed = Instant::now();
     }
 }
 
