@@ -402,7 +402,13 @@ fn read_place(place: &PaneContent, state_dir: &Path) -> ReadResult {
                 }
                 entries
             });
-            let reason = |e: std::io::Error| gristmill_core::Failure::io("reading the folder", dir, &e).to_string();
+            let reason = |error: std::io::Error| {
+                let failure = gristmill_core::Failure::io("reading the folder", dir, &error);
+                match failure.hint.as_ref().filter(|_| is_remote(dir)) {
+                    Some(hint) => format!("{failure}; {hint}"),
+                    None => failure.to_string(),
+                }
+            };
             ReadResult { entries: entries.map_err(reason) }
         }
         PaneContent::Recent(_) => {
