@@ -8,6 +8,7 @@ use crate::engine::dedup::original::Index;
 use crate::engine::dedup::output::CompressedOutput;
 use crate::job::fetch::{fetch, FetchRequest};
 use crate::job::overall::cost;
+use crate::job::pool::run_units;
 use crate::job::task::TaskContext;
 use gristmill_core::{text, Cancel, DedupPlan, Failure, FileStamp, Outcome, Problem, RunOptions, Subject};
 use gristmill_data::formats::bsade::{shard_folder, METADATA, METAOFF, OFFSET, TOKENIZED};
@@ -15,6 +16,7 @@ use gristmill_data::source::dedup::{line_from, list, reading_memory, text_field,
 use gristmill_data::source::documents::{text_share, unpacked_share, HubSnapshot, Packing, Selection};
 use gristmill_dedup::{Rule, Scanner};
 use gristmill_storage::files;
+use gristmill_storage::location::{is_remote, threads_for};
 use gristmill_storage::read::{open_read, stamp_at};
 use gristmill_storage::remote::address_of;
 use std::collections::{HashMap, HashSet};
@@ -311,13 +313,20 @@ impl Inputs {
         let open = open_read(&file.path)?;
         let count = file.bytes.div_ceil(division.unit_bytes.max(LEAST_PART));
         let (mut parts, mut from) = (Vec::new(), 0);
-        for part in 1..count {
-            let wanted = (u128::from(file.bytes) * u128::from(part) / u128::from(count)) as u64;
+        let wanted: Vec<u64> =
+            (1..count).map(|part| (u128::from(file.bytes) * u128::from(part) / u128::from(count)) as u64).collect();
+        let find = |wanted: &u64| line_from(&open, *wanted, MAX_LINE_BYTES, cancel);
+        // A store is asked for all of them at once.
+        let known = match is_remote(&file.path) {
+            true => run_units(&wanted, threads_for(&file.path, 1), cancel, find)?,
+            false => Vec::new(),
+        };
+        for (at, wanted) in wanted.into_iter().enumerate() {
             if wanted <= from {
                 // The boundary is inside a line that is longer than a part.
                 continue;
             }
-            if let Some(to) = line_from(&open, wanted, MAX_LINE_BYTES, cancel)? {
+            if let Some(to) = known.get(at).map_or_else(|| find(&wanted), |known| Ok(*known))? {
                 parts.push(LineRange { file: number, from: Position { offset: from, line: 0 }, to });
                 from = to;
             }
