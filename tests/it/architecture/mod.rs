@@ -35,9 +35,9 @@ const BUDGETS: &[(&str, usize)] = &[
     ("core", 3_331),
     ("datasets", 822),
     ("dedup", 2_736),
-    ("engine", 27_090),
+    ("engine", 27_095),
     ("formats", 6_473),
-    ("job", 13_455),
+    ("job", 13_463),
     ("media", 13_540),
     ("operations", 4_910),
     ("parquet", 4_794),
@@ -48,7 +48,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("storage", 13_093),
     ("tokenizer", 6_548),
     ("tokens", 12_096),
-    ("tui", 31_474),
+    ("tui", 31_480),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.
