@@ -1,0 +1,78 @@
+//! Samples of the inputs, before a byte of a part is copied: what sources list, and what everything after them works on.
+//!
+//! A source reads names, sizes and manifests only. Where the bytes of a part are is its [`Origin`].
+
+use gristmill_core::{FileStamp, Handles, Outcome, ShardPlan};
+use gristmill_storage::fs::Fs;
+use std::path::{Path, PathBuf};
+
+/// Number of a file that many parts are in; see [`SampleSink::add_file`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourceFile(pub u32);
+
+/// Where the bytes of a part are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A whole file.
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// Its size, time and inode when it was listed: it must be the same when it is copied.
+        stamp: FileStamp,
+    },
+    /// A stretch of a file that many parts are in, such as a shard.
+    Range {
+        /// The file.
+        file: SourceFile,
+        /// Offset of the first byte.
+        offset: u64,
+    },
+    /// Bytes that the source made, such as the text of a row.
+    Made(Vec<u8>),
+}
+
+/// A part of a sample to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Everything after the dot that ends the key; may be empty, and need not be UTF-8.
+    pub name: Vec<u8>,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// Where its bytes are.
+    pub origin: Origin,
+}
+
+/// A sample to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Its key; need not be UTF-8 if it comes from a shard.
+    pub key: Vec<u8>,
+    /// The split it belongs to, where the input decides that.
+    pub split: Option<String>,
+    /// Name of the shard it comes from, below the input; empty for files and rows.
+    pub shard: String,
+    /// Its parts, in the order of the input. Of each name there is one.
+    pub parts: Vec<Part>,
+}
+
+/// Receives what a source lists, in its order.
+pub trait SampleSink {
+    /// Registers a file that parts are in. Its number is valid for this sink.
+    fn add_file(&mut self, path: &Path, stamp: FileStamp) -> Outcome<SourceFile>;
+    /// Adds a sample.
+    fn add_sample(&mut self, sample: Sample) -> Outcome<()>;
+}
+
+/// What a source needs besides the plan.
+pub struct SourceContext<'a> {
+    /// The plan.
+    pub plan: &'a ShardPlan,
+    /// Progress, cancellation and problems.
+    pub handles: Handles<'a>,
+    /// Writes files in `scratch`.
+    pub fs: &'a dyn Fs,
+    /// Folder for sorting.
+    pub scratch: &'a Path,
+    /// Memory that a source may use, in bytes.
+    pub memory: usize,
+}
