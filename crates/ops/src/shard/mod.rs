@@ -3,3 +3,4 @@
 //! Sources list samples without their bytes ([`sample`]).
 
 pub mod sample;
+mod source;
