@@ -11,6 +11,7 @@ use super::printer::{paint, Tone};
 use gristmill_core::text::{bytes, count, count_verb, display_safe};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::formats::energon::jsonl_idx::{self, IndexState};
+use gristmill_storage::cache::{cache_usage, clear_cache};
 use gristmill_storage::files;
 use gristmill_storage::location::is_remote;
 use gristmill_storage::lock::DatasetLock;
@@ -60,6 +61,10 @@ fn print_checks(checks: &[Check], context: &Context) {
 
 /// Checks the machine, and one data set if a path is given; or the store of an address alone.
 pub fn run(path: Option<&Path>, args: &StoreArgs, context: &Context) -> Finished {
+    if args.clear_cache && !context.globals.dry_run {
+        let removed = clear_cache()?;
+        context.printer.line(format!("removed {} of stores, {}", count(removed.files, "file"), bytes(removed.bytes)));
+    }
     if let Some(path) = path.filter(|path| is_remote(path)) {
         return store::run(path, args, context);
     }
@@ -92,6 +97,7 @@ fn machine(context: &Context) -> Vec<Check> {
     let scratch = context.globals.scratch.clone().or_else(|| std::env::var_os("TMPDIR").map(PathBuf::from));
     checks.push(free("scratch folder", &scratch.unwrap_or_else(xdg::cache_dir)));
     checks.push(free("state folder", &xdg::state_dir()));
+    checks.push(cache());
     checks.extend(settings(context));
     checks
 }
@@ -113,6 +119,17 @@ fn settings(context: &Context) -> Vec<Check> {
         }
     };
     mistakes.into_iter().map(check).collect()
+}
+
+/// Returns what is kept of stores.
+fn cache() -> Check {
+    match cache_usage() {
+        Ok(usage) => {
+            let kept = format!("{}, {} in {}", count(usage.files, "file"), bytes(usage.bytes), usage.folder.display());
+            Check::new("cache of stores", true, kept)
+        }
+        Err(failure) => Check::new("cache of stores", false, failure.to_string()),
+    }
 }
 
 fn files_limit() -> Check {

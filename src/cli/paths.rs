@@ -180,6 +180,14 @@ pub fn size(text: &str) -> Result<u64, String> {
     Ok(bytes as u64)
 }
 
+/// Like [`size`]; `0` is a size, too.
+pub fn size_or_zero(text: &str) -> Result<u64, String> {
+    match text.trim() {
+        "0" => Ok(0),
+        text => size(text),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,6 +199,7 @@ mod tests {
         assert_eq!(size("1.5 GiB"), Ok(3 << 29));
         assert!(size("lots").is_err());
         assert!(size("0").is_err());
+        assert_eq!(size_or_zero("0"), Ok(0));
         assert!(size("3 parsecs").is_err());
     }
 

@@ -2,7 +2,8 @@
 
 use clap::Args;
 use gristmill_core::text::shell_quote;
-use gristmill_storage::remote::{set_remote_settings, NewObjects, RemoteSettings};
+use gristmill_storage::cache::{set_cache_bytes, DEFAULT_CACHE_BYTES};
+use gristmill_storage::remote::{set_remote_settings, NewObjects, RemoteReads, RemoteSettings};
 
 /// Settings of the stores that paths of a command lead to; the environment and the files of a store's own tools have the others.
 #[derive(Args, Clone, Debug)]
@@ -26,6 +27,12 @@ pub struct StoreFlags {
     /// Requests at once, at most [default: 64]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub connections: Option<u16>,
+    /// Size of what is kept of stores in the cache folder, at most a tenth of the free space; 0 keeps nothing [default: 4GiB]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = super::paths::size_or_zero)]
+    pub remote_cache: Option<u64>,
+    /// How shards are read whose headers are needed: `auto` by what is quicker; `ranges` reads few bytes, `whole` sends few requests [default: auto]
+    #[arg(long, global = true, value_name = "HOW", value_parser = ["auto", "ranges", "whole"], hide_possible_values = true)]
+    pub remote_reads: Option<String>,
     /// Storage class of new objects
     #[arg(long, global = true, value_name = "NAME")]
     pub storage_class: Option<String>,
@@ -55,6 +62,8 @@ impl StoreFlags {
             switch("--anonymous", self.anonymous),
             switch("--request-payer", self.request_payer.is_some()),
             value("--connections", &connections),
+            value("--remote-cache", &self.remote_cache.map(|bytes| bytes.to_string())),
+            value("--remote-reads", &self.remote_reads),
             value("--storage-class", &self.storage_class),
             value("--sse", &self.sse),
             value("--sse-kms-key-id", &self.sse_kms_key_id),
@@ -68,6 +77,7 @@ impl StoreFlags {
     /// Sets the settings of the process.
     pub fn apply(&self) {
         let usual = RemoteSettings::default();
+        set_cache_bytes(self.remote_cache.unwrap_or(DEFAULT_CACHE_BYTES));
         set_remote_settings(RemoteSettings {
             profile: self.profile.clone(),
             region: self.region.clone(),
@@ -75,6 +85,11 @@ impl StoreFlags {
             anonymous: self.anonymous,
             request_payer: self.request_payer.is_some(),
             connections: self.connections.map_or(usual.connections, usize::from),
+            reads: match self.remote_reads.as_deref() {
+                Some("ranges") => RemoteReads::Ranges,
+                Some("whole") => RemoteReads::Whole,
+                _ => RemoteReads::Auto,
+            },
             new_objects: NewObjects {
                 storage_class: self.storage_class.clone(),
                 sse: self.sse.clone(),

@@ -1,22 +1,15 @@
 //! Copies of objects for programs that read paths only, such as SQLite: in the cache folder, by address and version.
 
-use super::files::{metadata, missing_folders, read_dir};
+use super::cache::{folder_of, make_room};
+use super::files::{metadata, missing_folders};
 use super::fs::{Fs, RealFs, PRIVATE_FOLDER};
 use super::location::is_remote;
+use super::publish;
 use super::read::open_read;
-use super::{publish, space, xdg};
-use gristmill_core::{Failure, Outcome};
+use gristmill_core::{Failure, FileStamp, Outcome};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
-/// Folder of the copies in the cache folder.
-const FOLDER: &str = "remote";
-/// Maximum size of all copies, in bytes, and divisor of the free space that they may take if that is less.
-const MAX_BYTES: u64 = 4 << 30;
-const SHARE: u64 = 10;
-/// Time after its last change from which on a draft is that of a process that was killed.
-const DRAFT_AGE: Duration = Duration::from_secs(3600);
 /// Bytes that are copied at a time.
 const CHUNK: usize = 8 << 20;
 
@@ -27,17 +20,30 @@ const CHUNK: usize = 8 << 20;
 /// The object cannot be read, or there is no space for it.
 pub fn local_copy(path: &Path) -> Outcome<Cow<'_, Path>> {
     match is_remote(path) {
-        true => copy_into(&xdg::cache_dir_of(path).join(FOLDER), path).map(Cow::Owned),
+        true => copy_into(&folder_of(path), path).map(Cow::Owned),
         false => Ok(Cow::Borrowed(path)),
     }
+}
+
+/// Whether [`local_copy`] has nothing to copy for a version of an object, or it is a local file.
+pub fn has_local_copy(path: &Path, stamp: FileStamp) -> bool {
+    !is_remote(path) || is_whole(&folder_of(path).join(name_of(path, stamp)), stamp)
+}
+
+fn name_of(path: &Path, stamp: FileStamp) -> String {
+    let version = format!("{} {} {} {}", path.display(), stamp.bytes, stamp.modified_ns, stamp.inode);
+    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(version.as_bytes()))
+}
+
+fn is_whole(copy: &Path, stamp: FileStamp) -> bool {
+    metadata(copy).is_ok_and(|info| info.is_file() && info.len() == stamp.bytes)
 }
 
 fn copy_into(folder: &Path, path: &Path) -> Outcome<PathBuf> {
     let object = open_read(path)?;
     let stamp = object.stamp().map_err(|error| Failure::io("opening", path, &error))?;
-    let version = format!("{} {} {} {}", path.display(), stamp.bytes, stamp.modified_ns, stamp.inode);
-    let copy = folder.join(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(version.as_bytes())));
-    if metadata(&copy).is_ok_and(|info| info.is_file() && info.len() == stamp.bytes) {
+    let copy = folder.join(name_of(path, stamp));
+    if is_whole(&copy, stamp) {
         return Ok(copy);
     }
     missing_folders(folder).into_iter().try_for_each(|folder| RealFs.create_dir(folder, PRIVATE_FOLDER))?;
@@ -62,34 +68,6 @@ fn copy_into(folder: &Path, path: &Path) -> Outcome<PathBuf> {
     Ok(copy)
 }
 
-/// Removes the oldest copies until the others, with `bytes` more, are within the limit.
-fn make_room(folder: &Path, bytes: u64) -> Outcome<()> {
-    let limit = MAX_BYTES.min(space::free_bytes(folder)? / SHARE);
-    let entries = read_dir(folder).map_err(|error| Failure::io("reading the folder", folder, &error))?;
-    let mut copies: Vec<(SystemTime, u64, PathBuf)> = entries
-        .flatten()
-        .filter_map(|entry| entry.metadata().ok().map(|info| (info.modified(), info.len(), entry.into_path())))
-        .collect();
-    copies.sort();
-    let mut total = bytes + copies.iter().map(|(_, bytes, _)| bytes).sum::<u64>();
-    let now = SystemTime::now();
-    for (modified, bytes, path) in copies {
-        if total <= limit {
-            break;
-        }
-        let is_draft =
-            path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(publish::TEMPORARY.as_bytes()));
-        // Another process may be writing it.
-        if is_draft && now.duration_since(modified).map_or(true, |age| age < DRAFT_AGE) {
-            continue;
-        }
-        // Another process may use it: its open file stays readable.
-        RealFs.remove_file(&path)?;
-        total -= bytes;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,19 +88,5 @@ mod tests {
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2, "no draft is left");
         assert!(copy_into(&folder, Path::new("mem://copies/none")).unwrap_err().is_missing());
         assert_eq!(local_copy(dir.path()).unwrap(), dir.path());
-    }
-
-    #[test]
-    fn old_copies_make_room() {
-        let dir = tempfile::tempdir().unwrap();
-        for name in ["a", "b"] {
-            std::fs::write(dir.path().join(name), b"12345").unwrap();
-        }
-        make_room(dir.path(), 1).unwrap();
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2);
-        std::fs::write(dir.path().join("tmp-draft"), b"12345").unwrap();
-        make_room(dir.path(), u64::MAX >> 1).unwrap();
-        let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(left, ["tmp-draft"], "another process may be writing it");
     }
 }

@@ -38,6 +38,9 @@ pub struct StoreArgs {
     /// With --abort-uploads: only those begun this long ago [default: 24h]
     #[arg(long, value_name = "AGE", value_parser = age, requires = "abort_uploads")]
     pub older_than: Option<Duration>,
+    /// Remove what is kept of stores in the cache folder
+    #[arg(long)]
+    pub clear_cache: bool,
 }
 
 impl StoreArgs {

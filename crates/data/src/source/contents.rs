@@ -2,7 +2,8 @@
 
 use super::compressed::{Compression, Decompressed};
 use gristmill_core::{Failure, Outcome, Shard, Subject};
-use gristmill_storage::read::{open_read, ReadFile};
+use gristmill_storage::cache::open_cached;
+use gristmill_storage::read::ReadFile;
 use std::sync::Arc;
 
 /// Bytes unpacked at a time before a part of a compressed shard.
@@ -13,7 +14,7 @@ const UNPACK_BYTES: usize = 256 << 10;
 /// Offset and size are those of a part row. In a compressed shard everything before the part is unpacked first, which takes time. An
 /// archive that ends before the requested bytes is an error.
 pub fn read_part(shard: &Shard, offset: u64, size: u64, limit: usize) -> Outcome<Vec<u8>> {
-    let file = open_read(&shard.path)?;
+    let file = open_cached(&shard.path)?;
     let wanted = usize::try_from(size).unwrap_or(usize::MAX).min(limit);
     let content = match Compression::of(&file)? {
         None => read_plain(&file, offset, wanted)?,

@@ -1,11 +1,13 @@
 //! What changes prepared data sets: updates, compressed shards, media.
 
 use super::{assert_same, copy, files, golden, options, text};
+use crate::engine::browse::{Catalog, SampleAt};
 use crate::job::media;
 use crate::job::prepare::{PrepareJob, PrepareReport};
 use gristmill_core::plan::SplitPlan;
-use gristmill_core::{Loading, MediaFilter, MediaPlan, PrepareMediaPlan, PreparePlan, Rerun, Tgz};
+use gristmill_core::{Cancel, Loading, MediaFilter, MediaPlan, PrepareMediaPlan, PreparePlan, Rerun, Tgz};
 use gristmill_storage::fs::{Fs as _, RealFs};
+use gristmill_storage::local_copy::has_local_copy;
 use gristmill_storage::memory_store::put;
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -149,4 +151,35 @@ fn media_of_a_folder_without_shards() {
         }
     });
     assert!(made.contains_key(".nv-meta/index.sqlite"));
+}
+
+#[test]
+fn samples_are_shown_before_the_index_is_copied() {
+    let sets = Sets::new("browse", &golden("energon/captioning_fieldmap/input"));
+    sets.compare(|root| _ = prepare(root, |_| ()));
+    let cancel = Cancel::default();
+    let open = |root: &Path| crate::engine::browse::prepared::open(root).unwrap();
+    let window = |catalog: &dyn Catalog| {
+        let samples = catalog.samples(SampleAt { group: 0, index: 0 }, 40, &cancel).unwrap();
+        samples
+            .into_iter()
+            .map(|sample| (sample.key, sample.byte_offset, sample.byte_size, sample.parts))
+            .collect::<Vec<_>>()
+    };
+    let local = open(sets.dir.path());
+    let expected = window(&*local.catalog);
+    assert!(!expected.is_empty() && expected.iter().all(|(key, ..)| !key.is_empty()));
+    let database = sets.store.join(".nv-meta/index.sqlite");
+    let stamp = gristmill_storage::read::stamp_at(&database).unwrap();
+    let stored = open(&sets.store);
+    assert_eq!(window(&*stored.catalog), expected);
+    assert!(!has_local_copy(&database, stamp), "nothing needed the index");
+    stored.background.into_iter().for_each(|work| work(&cancel));
+    assert!(has_local_copy(&database, stamp));
+    assert_eq!(window(&*stored.catalog), expected);
+    // A key is looked up in the index in any case.
+    RealFs.remove_file(&sets.store.join(".nv-meta/index.uuid")).unwrap();
+    let stored = open(&sets.store);
+    let key = expected[3].0.to_string();
+    assert_eq!(stored.catalog.locate(None, &key, &cancel).unwrap(), Some(SampleAt { group: 0, index: 3 }));
 }

@@ -42,4 +42,4 @@ pub use hf::{address_of, is_hub_url, RepositoryKind, RepositoryUrl};
 #[cfg(feature = "remote")]
 pub use hf::{Digest, Hub, HubSettings, RepositoryFile, Revision, Transfer};
 #[cfg(feature = "remote")]
-pub use store_settings::{set_remote_settings, NewObjects, RemoteSettings};
+pub use store_settings::{set_remote_settings, NewObjects, RemoteReads, RemoteSettings};

@@ -20,8 +20,22 @@ pub struct RemoteSettings {
     pub request_payer: bool,
     /// Requests that a host gets at once, at most.
     pub connections: usize,
+    /// How objects with gaps that are not needed are read.
+    pub reads: RemoteReads,
     /// How objects are made.
     pub new_objects: NewObjects,
+}
+
+/// How objects with gaps that are not needed are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RemoteReads {
+    /// As is quicker, by what requests and bytes take.
+    #[default]
+    Auto,
+    /// Every gap that is worth it in bytes is jumped over, for stores whose bytes are paid for.
+    Ranges,
+    /// Nothing is jumped over, for stores whose requests are paid for.
+    Whole,
 }
 
 /// What objects are made with, in the words of the store; nothing: what the bucket sets.
@@ -46,6 +60,7 @@ impl Default for RemoteSettings {
             anonymous: false,
             request_payer: false,
             connections: DEFAULT_CONNECTIONS,
+            reads: RemoteReads::default(),
             new_objects: NewObjects::default(),
         }
     }

@@ -75,14 +75,17 @@ pub struct TarIdx {
 impl TarIdx {
     /// Opens a file and checks its length.
     pub fn open(path: &Path) -> Outcome<Self> {
-        let file = open_read(path)?;
+        Self::of(open_read(path)?)
+    }
+    /// Checks the length of an open file.
+    pub fn of(file: ReadFile) -> Outcome<Self> {
         let words = file.len() / WORD as u64;
         if file.len() % WORD as u64 != 0 || words == 0 {
             let why = format!(
                 "its length of {} is not a positive multiple of {WORD}",
                 gristmill_core::text::count(file.len(), "byte")
             );
-            return Err(Failure::data(WHAT, why).on(Subject::path(path)));
+            return Err(Failure::data(WHAT, why).on(Subject::path(file.path())));
         }
         Ok(Self { file, samples: words - 1 })
     }

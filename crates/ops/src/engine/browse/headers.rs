@@ -3,7 +3,7 @@
 use super::{clipped, BrowsePart, BrowseSample, SampleAt, MAX_PARTS};
 use gristmill_core::{Cancel, Outcome, Shard};
 use gristmill_data::source::tar::{each_entry, SpanItem};
-use gristmill_storage::read::open_read;
+use gristmill_storage::cache::open_cached;
 use std::sync::Arc;
 
 /// The most entries that are read for one window.
@@ -28,7 +28,7 @@ pub(super) fn window(
     let (Some(from), Some(to)) = (spans.iter().map(|span| span.0).min(), spans.iter().map(|span| span.1).max()) else {
         return Ok(rows);
     };
-    let file = Arc::new(open_read(&shard.path)?);
+    let file = Arc::new(open_cached(&shard.path)?);
     let mut left = MAX_WINDOW_ENTRIES;
     let mut collector = Collector { rows: &mut rows, spans, at: 0, key: Vec::new(), is_open: false };
     each_entry(&file, from, to, cancel, &mut |item| {

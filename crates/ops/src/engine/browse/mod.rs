@@ -38,7 +38,8 @@ pub use tokens::{TokenBrowser, TokenView};
 
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Shard, Subject};
 use gristmill_data::source::contents;
-use gristmill_storage::read::{open_read, ReadFile};
+use gristmill_storage::cache::open_cached;
+use gristmill_storage::read::ReadFile;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -307,7 +308,7 @@ fn locate_by_visits(
 
 /// Returns bytes of a part that is a file of its own, or a line of one. The size of the file is checked before memory is allocated.
 fn read_in_file(path: &Path, offset: u64, size: u64, from: u64, limit: usize) -> Outcome<Vec<u8>> {
-    read_in(&open_read(path)?, offset, size, from, limit)
+    read_in(&open_cached(path)?, offset, size, from, limit)
 }
 
 /// Like [`read_in_file`], for an open file.

@@ -10,13 +10,19 @@ use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::tables::Tables;
 use gristmill_data::formats::energon::tar_idx::TarIdx;
+use gristmill_storage::cache::open_cached;
+use gristmill_storage::local_copy::has_local_copy;
 use gristmill_storage::read::{pause, stamp_at};
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 const WHAT: &str = "looking at the data set";
 /// The most idle connections that are kept for reuse.
 const MAX_KEPT_CONNECTIONS: usize = 4;
+/// Size of a database in a store up to which opening waits for its copy, and up to which it is copied although nothing needs it yet, in bytes.
+const MAX_AWAITED_BYTES: u64 = if cfg!(test) { 16 << 10 } else { 4 << 20 };
+const MAX_UNASKED_BYTES: u64 = 256 << 20;
 
 /// Opens the small files; the shards are examined in the background.
 pub(crate) fn open(root: &Path) -> Outcome<Opening> {
@@ -33,24 +39,44 @@ pub(crate) fn open(root: &Path) -> Outcome<Opening> {
     let groups = info.shard_counts.into_iter().map(group).collect();
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
     let database_stamp = stamp_at(&database).ok();
-    let has_tables = database_stamp.is_some();
     let stop = Cancel::default();
     let state = Arc::new(Mutex::new(Arc::new(Groups::new(0, groups, true))));
-    let mut catalog = Prepared {
+    let is_there = database_stamp.map_or(TablesAt::Nowhere, |stamp| match has_local_copy(&database, stamp) {
+        false if stamp.bytes > MAX_AWAITED_BYTES => TablesAt::Store,
+        _ => TablesAt::Hand,
+    });
+    let catalog = Arc::new(Prepared {
         root: root.to_owned(),
         groups: Arc::clone(&state),
         database,
         database_stamp,
-        has_tables,
+        tables_at: AtomicU8::new(is_there as u8),
         pool: Mutex::new(Vec::new()),
         stop: stop.clone(),
-    };
-    // A database without sample tables has only media metadata; the samples are then read from the shards.
-    catalog.has_tables =
-        has_tables && catalog.check_out(&Cancel::default()).map(|tables| catalog.put_back(tables)).is_ok();
+    });
     let root = root.to_owned();
-    let background: Background = Box::new(move |cancel| measure_shards(&root, &state, cancel));
-    Ok(Opening { catalog: Arc::new(catalog), stop, background: vec![background] })
+    let mut background: Vec<Background> = vec![Box::new(move |cancel| measure_shards(&root, &state, cancel))];
+    match is_there {
+        TablesAt::Hand => catalog.fetch_tables(),
+        TablesAt::Store if database_stamp.is_some_and(|stamp| stamp.bytes <= MAX_UNASKED_BYTES) => {
+            let catalog = Arc::downgrade(&catalog);
+            background.push(Box::new(move |_| _ = catalog.upgrade().map(|catalog| catalog.fetch_tables())));
+        }
+        TablesAt::Store | TablesAt::Nowhere => {}
+    }
+    Ok(Opening { catalog, stop, background })
+}
+
+/// Where the tables of samples are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum TablesAt {
+    /// There are none: samples are read from the shards.
+    Nowhere,
+    /// On this machine.
+    Hand,
+    /// In a store: windows are read from the shards, and a question for a key copies them.
+    Store,
 }
 
 /// The catalog of a prepared WebDataset.
@@ -59,7 +85,8 @@ struct Prepared {
     groups: Arc<Mutex<Arc<Groups>>>,
     database: PathBuf,
     database_stamp: Option<FileStamp>,
-    has_tables: bool,
+    /// A [`TablesAt`].
+    tables_at: AtomicU8,
     pool: Mutex<Vec<Tables>>,
     stop: Cancel,
 }
@@ -101,6 +128,30 @@ pub(crate) fn shard_named(root: &Path, name: &str) -> Outcome<Shard> {
 }
 
 impl Prepared {
+    fn tables_at(&self) -> TablesAt {
+        match self.tables_at.load(Ordering::Relaxed) {
+            at if at == TablesAt::Hand as u8 => TablesAt::Hand,
+            at if at == TablesAt::Store as u8 => TablesAt::Store,
+            _ => TablesAt::Nowhere,
+        }
+    }
+
+    fn has_tables(&self) -> bool {
+        self.tables_at() != TablesAt::Nowhere
+    }
+
+    /// Opens the tables, which copies those of a store. A database without them has only media metadata.
+    fn fetch_tables(&self) {
+        let at = match self.check_out(&Cancel::default()) {
+            Ok(tables) => {
+                self.put_back(tables);
+                TablesAt::Hand
+            }
+            Err(_) => TablesAt::Nowhere,
+        };
+        self.tables_at.store(at as u8, Ordering::Relaxed);
+    }
+
     /// Takes a connection for one query from the pool, or opens one.
     fn check_out(&self, cancel: &Cancel) -> Outcome<Tables> {
         let kept = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -130,6 +181,7 @@ impl Prepared {
         cancel.check()?;
         let tables = self.check_out(cancel)?;
         pause();
+        self.tables_at.store(TablesAt::Hand as u8, Ordering::Relaxed);
         let answer = question(&Asking { tables: &tables, path: &self.database, cancel });
         self.put_back(tables);
         answer
@@ -143,7 +195,7 @@ impl Prepared {
 
     /// Returns rows of one shard. Samples without a row are read from the headers at the offsets of `.tar.idx`.
     fn window(&self, group: u32, first: u64, count: u64, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
-        let rows = match self.has_tables {
+        let rows = match self.tables_at() == TablesAt::Hand {
             true => self.ask(cancel, |asking| asking.window(group, first, count))?,
             false => std::iter::repeat_with(|| None).take(usize::try_from(count).unwrap_or(0)).collect(),
         };
@@ -163,7 +215,7 @@ impl Prepared {
 
     fn header_window(&self, group: u32, first: u64, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
         let shard = self.shard_of(group)?;
-        let idx = TarIdx::open(&self.root.join(shard.index_name()))?;
+        let idx = TarIdx::of(open_cached(&self.root.join(shard.index_name()))?)?;
         let mut spans = idx.spans(first, count)?;
         // The loader assumes that the first sample begins at byte 0, whatever the file says.
         if let (0, Some(span)) = (first, spans.first_mut()) {
@@ -202,7 +254,7 @@ impl Catalog for Prepared {
     }
 
     fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {
-        if !self.has_tables {
+        if !self.has_tables() {
             return super::find_by_visits(self, query, cancel, found);
         }
         let groups = self.groups();
@@ -212,7 +264,7 @@ impl Catalog for Prepared {
     }
 
     fn locate(&self, group: Option<&str>, key: &str, cancel: &Cancel) -> Outcome<Option<SampleAt>> {
-        if !self.has_tables {
+        if !self.has_tables() {
             return super::locate_by_visits(self, group, key, cancel);
         }
         let group = match group {
@@ -226,7 +278,7 @@ impl Catalog for Prepared {
     }
 
     fn indexed(&self, at: SampleAt, cancel: &Cancel) -> Outcome<Option<BrowseSample>> {
-        if !self.has_tables {
+        if !self.has_tables() {
             return Ok(None);
         }
         Ok(self.ask(cancel, |asking| asking.window(at.group, at.index, 1))?.pop().flatten())
@@ -243,7 +295,7 @@ impl Catalog for Prepared {
         cancel: &Cancel,
         take: &mut dyn FnMut(Visited<'_>) -> bool,
     ) -> Outcome<()> {
-        if !self.has_tables {
+        if !self.has_tables() {
             return super::raw::visit_shard(&self.shard_of(group)?, wanted, cancel, take);
         }
         self.ask(cancel, |asking| asking.visit(group, wanted, take))

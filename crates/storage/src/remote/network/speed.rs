@@ -1,5 +1,6 @@
 //! How quick the stores of this process are, by the requests that it has made: what a jump over bytes costs, compared with reading them.
 
+use crate::remote::store_settings::{remote_settings, RemoteReads};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -24,7 +25,11 @@ static SPEED: Speed = Speed::new();
 
 /// Returns the number of bytes that are read more quickly than jumped over, if several readers read at once.
 pub(in crate::remote) fn bytes_worth_a_jump(readers: usize) -> u64 {
-    SPEED.bytes_worth_a_jump(readers)
+    match remote_settings().reads {
+        RemoteReads::Auto => SPEED.bytes_worth_a_jump(readers),
+        RemoteReads::Ranges => MIN_JUMP as u64,
+        RemoteReads::Whole => u64::MAX,
+    }
 }
 
 /// Counts a body that begins to arrive, `first_byte` after its request.

@@ -1,0 +1,245 @@
+//! Blocks of objects that are looked at here and there, kept on this machine.
+
+use super::{folder_of, limit, make_room};
+use crate::file_info::FileInfo;
+use crate::files::{metadata, missing_folders};
+use crate::fs::{Fs, RealFs, PRIVATE_FOLDER};
+use crate::location::is_remote;
+use crate::publish;
+use crate::range_read::RangeRead;
+use crate::read::{open_part, open_read, ReadFile};
+use gristmill_core::lfs::MAX_LFS_POINTER_BYTES;
+use gristmill_core::{Failure, Outcome, Subject};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::SystemTime;
+
+/// Size of a block, in bytes.
+const BLOCK_BYTES: u64 = 256 << 10;
+/// Bytes of a read from which on it is not kept.
+const MAX_READ_BYTES: usize = 1 << 20;
+/// Bytes of the hash at the end of a file.
+const HASH_BYTES: usize = 8;
+/// Bytes that the process writes between two looks at the size of the cache.
+const BYTES_BETWEEN_LOOKS: u64 = 64 << 20;
+
+/// Bytes that the process has written since it looked; at the limit before it first has.
+static WRITTEN: AtomicU64 = AtomicU64::new(BYTES_BETWEEN_LOOKS);
+
+/// Opens a file for reads here and there. Blocks of an object that are read are kept on this machine, and not fetched again.
+///
+/// # Errors
+/// As [`open_read`].
+pub fn open_cached(path: &Path) -> Outcome<ReadFile> {
+    if !is_remote(path) {
+        return open_read(path);
+    }
+    let folder = folder_of(path);
+    let is_kept = ensure(&folder).and_then(|()| limit(&folder)).is_ok_and(|limit| limit > 0);
+    let info = metadata(path).map_err(|error| Failure::io("opening", path, &error))?;
+    // The pointer of an object that is stored elsewhere is reported as by every reader.
+    if !is_kept || !info.is_file() || info.len() <= MAX_LFS_POINTER_BYTES {
+        return open_read(path);
+    }
+    let object = CachedObject { path: path.to_owned(), info, folder, source: OnceLock::new(), last: Mutex::default() };
+    Ok(ReadFile::of_ranges(path, info, Box::new(object)))
+}
+
+fn ensure(folder: &Path) -> Outcome<()> {
+    missing_folders(folder).into_iter().try_for_each(|folder| RealFs.create_dir(folder, PRIVATE_FOLDER))
+}
+
+/// Number and bytes of a block.
+type Block = (u64, Arc<Vec<u8>>);
+
+/// One version of an object.
+struct CachedObject {
+    path: PathBuf,
+    info: FileInfo,
+    folder: PathBuf,
+    /// The object, once something of it had to be fetched.
+    source: OnceLock<ReadFile>,
+    /// The block that was read last.
+    last: Mutex<Option<Block>>,
+}
+
+impl RangeRead for CachedObject {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        if buffer.len() >= MAX_READ_BYTES {
+            return self.source(offset..offset + buffer.len() as u64)?.read_exact_at(buffer, offset);
+        }
+        let end = offset + buffer.len() as u64;
+        for number in offset / BLOCK_BYTES..end.div_ceil(BLOCK_BYTES) {
+            let start = number * BLOCK_BYTES;
+            let block = self.block(number, end)?;
+            let (from, to) = (offset.max(start), end.min(start + block.len() as u64));
+            let place = |at: u64, base: u64| usize::try_from(at - base).unwrap_or(usize::MAX);
+            let read = block.get(place(from, start)..place(to, start));
+            let space = buffer.get_mut(place(from, offset)..place(to, offset));
+            match (space, read) {
+                (Some(space), Some(read)) => space.copy_from_slice(read),
+                _ => return Err(io::ErrorKind::UnexpectedEof.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl CachedObject {
+    /// Returns a block. If it is not kept, the blocks up to `end` are fetched that are not.
+    fn block(&self, number: u64, end: u64) -> io::Result<Arc<Vec<u8>>> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, block)) = last.as_ref().filter(|(known, _)| *known == number) {
+            return Ok(Arc::clone(block));
+        }
+        let block = match self.kept(number) {
+            Some(block) => Arc::new(block),
+            None => self.fetch(number, end)?,
+        };
+        *last = Some((number, Arc::clone(&block)));
+        Ok(block)
+    }
+
+    fn file(&self, number: u64) -> PathBuf {
+        let stamp = self.info.stamp;
+        let name = format!("{} {} {} {} {number}", self.path.display(), stamp.bytes, stamp.modified_ns, stamp.inode);
+        self.folder.join(format!("{:032x}-{BLOCK_BYTES}", xxhash_rust::xxh3::xxh3_128(name.as_bytes())))
+    }
+
+    fn bytes_of(&self, number: u64) -> usize {
+        usize::try_from(self.info.len().saturating_sub(number * BLOCK_BYTES).min(BLOCK_BYTES)).unwrap_or(0)
+    }
+
+    /// Returns a block that is kept and whole.
+    fn kept(&self, number: u64) -> Option<Vec<u8>> {
+        let file = File::open(self.file(number)).ok()?;
+        let mut block = vec![0; self.bytes_of(number) + HASH_BYTES];
+        if file.metadata().ok()?.len() != block.len() as u64 {
+            return None;
+        }
+        file.read_exact_at(&mut block, 0).ok()?;
+        let hash = block.split_off(block.len() - HASH_BYTES);
+        if xxhash_rust::xxh3::xxh3_64(&block).to_le_bytes() != *hash {
+            return None;
+        }
+        // What was used last is removed last. A cache that is only read is of use, too.
+        let _ = file.set_modified(SystemTime::now());
+        Some(block)
+    }
+
+    /// Fetches blocks from `number` on and keeps them. Returns the first.
+    fn fetch(&self, number: u64, end: u64) -> io::Result<Arc<Vec<u8>>> {
+        let is_missing = |number: &u64| *number * BLOCK_BYTES < end && !self.file(*number).exists();
+        let more = (number + 1..).take_while(is_missing).count() as u64;
+        let start = number * BLOCK_BYTES;
+        let bytes: usize = (number..=number + more).map(|number| self.bytes_of(number)).sum();
+        let mut fetched = vec![0; bytes];
+        let source = self.source(start..start + bytes as u64)?;
+        match source.read_alone_at(&mut fetched, start)? {
+            count if count == bytes => {}
+            _ => return Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+        let rest = fetched.split_off(self.bytes_of(number).min(bytes));
+        let next = rest.chunks(usize::try_from(BLOCK_BYTES).unwrap_or(usize::MAX));
+        for (block, number) in std::iter::once(fetched.as_slice()).chain(next).zip(number..) {
+            // One that cannot be kept, for lack of space, is fetched again.
+            _ = self.keep(number, block);
+        }
+        Ok(Arc::new(fetched))
+    }
+
+    fn keep(&self, number: u64, block: &[u8]) -> Outcome<()> {
+        let bytes = (block.len() + HASH_BYTES) as u64;
+        if WRITTEN.fetch_add(bytes, Ordering::Relaxed) >= BYTES_BETWEEN_LOOKS {
+            WRITTEN.store(bytes, Ordering::Relaxed);
+            make_room(&self.folder, BYTES_BETWEEN_LOOKS)?;
+        }
+        let draft = self.folder.join(format!("{}{}", publish::TEMPORARY, publish::unique()));
+        let write = || {
+            let mut file = RealFs.create_file(&draft)?;
+            file.write_all(block)?;
+            file.write_all(&xxhash_rust::xxh3::xxh3_64(block).to_le_bytes())?;
+            file.close()?;
+            RealFs.rename(&draft, &self.file(number))
+        };
+        write().inspect_err(|_| _ = RealFs.remove_file(&draft))
+    }
+
+    /// Returns the object; if it is not open yet, it is opened for a range.
+    fn source(&self, range: std::ops::Range<u64>) -> io::Result<&ReadFile> {
+        if let Some(source) = self.source.get() {
+            return Ok(source);
+        }
+        let opened = open_part(&self.path, range).map_err(Failure::into_io)?;
+        if opened.info().stamp != self.info.stamp {
+            let failure =
+                Failure::data("reading", "the object was replaced while it was read").on(Subject::path(&self.path));
+            return Err(failure.with_hint("open it again").into_io());
+        }
+        Ok(self.source.get_or_init(|| opened))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory_store::put;
+
+    fn content(bytes: usize) -> Vec<u8> {
+        (0..bytes).map(|at| (at * 31 + at / 251) as u8).collect()
+    }
+
+    fn read(file: &ReadFile, offset: usize, bytes: usize) -> Vec<u8> {
+        let mut buffer = vec![0; bytes];
+        file.read_exact_at(&mut buffer, offset as u64).unwrap();
+        buffer
+    }
+
+    #[test]
+    fn blocks_are_fetched_once_for_each_version() {
+        let path = Path::new("mem://cached/a");
+        let all = content(600_000);
+        put(path, &all);
+        for _ in 0..2 {
+            let file = open_cached(path).unwrap();
+            for (offset, bytes) in [(0, 10), (262_140, 10), (599_990, 10), (1, 599_999), (100, 0)] {
+                assert_eq!(read(&file, offset, bytes), all[offset..offset + bytes], "{offset}");
+            }
+            assert!(file.read_exact_at(&mut [0; 11], 599_990).is_err());
+        }
+        // What is kept is read without the store.
+        let file = open_cached(path).unwrap();
+        let other = content(700_000);
+        put(path, &other);
+        assert_eq!(read(&file, 300_000, 10), all[300_000..300_010]);
+        let file = open_cached(path).unwrap();
+        assert_eq!(read(&file, 650_000, 50_000), other[650_000..]);
+    }
+
+    #[test]
+    fn damaged_blocks_are_fetched_again_and_replaced_objects_refused() {
+        let path = Path::new("mem://cached/b");
+        let all = content(300_000);
+        put(path, &all);
+        let object = |path: &Path| {
+            let (info, folder) = (metadata(path).unwrap(), folder_of(path));
+            ensure(&folder).unwrap();
+            CachedObject { path: path.to_owned(), info, folder, source: OnceLock::new(), last: Mutex::default() }
+        };
+        let mut buffer = vec![0; 10];
+        object(path).read_exact_at(&mut buffer, 5).unwrap();
+        let kept = object(path).file(0);
+        let mut damaged = std::fs::read(&kept).unwrap();
+        damaged[7] ^= 1;
+        std::fs::write(&kept, damaged).unwrap();
+        object(path).read_exact_at(&mut buffer, 5).unwrap();
+        assert_eq!(buffer, all[5..15]);
+        let old = object(path);
+        put(path, &content(300_001));
+        assert!(old.read_exact_at(&mut buffer, 290_000).is_err());
+    }
+}
