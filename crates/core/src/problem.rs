@@ -110,6 +110,10 @@ problem_kinds! {
     BrokenMedia => "broken-media", "broken picture, sound or video";
     /// A row whose entry no longer exists.
     StaleMedia => "stale-media", "media metadata out of date", shown;
+    /// A file that a row names and that is not there.
+    MissingMedia => "missing-media", "media missing", shown;
+    /// A path of a row that leads out of the folder of media.
+    MediaOutside => "media-outside", "media outside of their folder";
     // JSONL.
     /// A line that is not a JSON object.
     BadLine => "bad-line", "line that is not a JSON object", shown;

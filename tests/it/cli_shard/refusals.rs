@@ -37,7 +37,7 @@ fn answers_that_are_wrong_for_any_data_are_refused_before_anything_is_read() {
         ("shard in --output out --require a --drop-parts a", "no sample has it"),
         ("shard in --output out --no-prepare --split-ratio 1,1,1", "cannot be used with"),
         ("shard in --output in/out", "inside of each other"),
-        ("shard in --output out --key name", "number"),
+        ("shard in --output out --key name", "the input has none"),
         ("shard in --output out --split train", "not prepared"),
     ] {
         sandbox.say(line).ends(2).complains(reason);

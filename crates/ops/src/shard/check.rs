@@ -1,7 +1,7 @@
 //! Answers that are wrong for any data.
 
 use super::pattern::NamePattern;
-use gristmill_core::shard_plan::RowColumns;
+use gristmill_core::shard_plan::InputKind;
 use gristmill_core::{Loading, Problem, ProblemKind, ShardPlan, SplitPlan, Subject};
 
 /// Returns the answers of a plan that are wrong for any data.
@@ -37,7 +37,7 @@ pub fn refusals(plan: &ShardPlan) -> Vec<Problem> {
             refuse("--require", format!("the part '{name}' is left out, so that no sample has it"), "");
         }
     }
-    if plan.rows != RowColumns::default() && plan.rows.media.is_empty() && plan.rows.media_root.is_some() {
+    if plan.rows.media_root.is_some() && plan.rows.media.is_empty() && plan.read_as != InputKind::Auto {
         refuse("--media-root", "no column has media".into(), "name the column with --media");
     }
     let preparation = &plan.preparation;

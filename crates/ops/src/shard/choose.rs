@@ -24,6 +24,8 @@ pub struct LeftOut {
 /// Applies the choice of a plan.
 pub(super) struct Chooser<'a> {
     plan: &'a ShardPlan,
+    /// Whether samples are numbered anew.
+    is_numbered: bool,
     problems: &'a dyn ProblemSink,
     keep_keys: Option<KeyList>,
     drop_keys: Option<KeyList>,
@@ -32,11 +34,17 @@ pub(super) struct Chooser<'a> {
 }
 
 impl<'a> Chooser<'a> {
-    pub(super) fn new(plan: &'a ShardPlan, problems: &'a dyn ProblemSink, cancel: &Cancel) -> Outcome<Self> {
+    pub(super) fn new(
+        plan: &'a ShardPlan,
+        is_numbered: bool,
+        problems: &'a dyn ProblemSink,
+        cancel: &Cancel,
+    ) -> Outcome<Self> {
         let read =
             |path: &Option<std::path::PathBuf>| path.as_deref().map(|path| KeyList::read(path, cancel)).transpose();
         Ok(Self {
             plan,
+            is_numbered,
             problems,
             keep_keys: read(&plan.choice.keep_keys)?,
             drop_keys: read(&plan.choice.drop_keys)?,
@@ -79,7 +87,7 @@ impl<'a> Chooser<'a> {
             return Ok(None);
         }
         self.report_case(&listed)?;
-        if self.plan.key.as_deref() == Some("number") {
+        if self.is_numbered {
             listed.sample.key = format!("{:09}", self.chosen).into_bytes();
         }
         self.chosen += 1;

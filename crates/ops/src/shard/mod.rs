@@ -16,7 +16,6 @@ mod layout;
 mod list;
 mod order;
 mod pattern;
-
 mod planned;
 mod publish;
 mod record;

@@ -11,6 +11,7 @@ use super::sample::SourceContext;
 use super::source;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
+use gristmill_core::shard_plan::InputKind;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, ProblemKind, ShardPlan, Subject};
 use gristmill_storage::location::threads_for;
@@ -55,8 +56,11 @@ pub(super) fn plan_shards(
     let spools = SpoolContext { fs: &*context.fs, folder: scratch, cancel: &context.cancel, memory };
     let pattern = NamePattern::parse(&plan.division.pattern).map_err(|why| Failure::usage("reading --pattern", why))?;
     let mut lister = Lister::create(spools, &context.problems)?;
+    let mut is_numbered = plan.key.as_deref() == Some(source::NUMBER);
     for (number, input) in (0..).zip(&plan.inputs) {
         let kind = source::kind_of(input, plan.read_as)?;
+        // Rows are numbered by their source.
+        is_numbered &= kind != InputKind::Rows;
         lister.begin_input(number);
         context.rename(Phase::Open, "shard", format!("listing {}", display_safe(&input.to_string_lossy())));
         let threads = threads_for(input, context.options.threads);
@@ -76,13 +80,19 @@ pub(super) fn plan_shards(
         _ => SplitSource::None,
     };
     let files = std::mem::take(&mut listing.files);
-    let mut chooser = Chooser::new(plan, &context.problems, &context.cancel)?;
+    let mut chooser = Chooser::new(plan, is_numbered, &context.problems, &context.cancel)?;
     let mut arranger = Arranger::new(plan, splits, spools);
     let mut divider = Divider::create(plan, pattern, &files, &context.problems, &spools)?;
-    settle_keys(plan, listing, spools, &context.problems, &mut |listed| match chooser.choose(listed)? {
-        Some(chosen) => arranger.push(&chosen, &mut divider),
-        None => Ok(()),
-    })?;
+    settle_keys(
+        (plan, is_numbered),
+        listing,
+        spools,
+        &context.problems,
+        &mut |listed| match chooser.choose(listed)? {
+            Some(chosen) => arranger.push(&chosen, &mut divider),
+            None => Ok(()),
+        },
+    )?;
     chooser.finish()?;
     arranger.finish(&mut divider)?;
     let planned = divider.finish()?;

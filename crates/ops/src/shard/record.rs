@@ -215,6 +215,9 @@ impl RecordReader {
     }
 }
 
+/// Receives texts with numbers, in order.
+type TakeEntry<'t, const N: usize> = &'t mut dyn FnMut(&[u8], [u64; N]) -> Outcome<()>;
+
 /// Sorts texts with numbers within a memory limit, on disk beyond it.
 pub(super) struct RecordSorter<'a, const N: usize> {
     context: SpoolContext<'a>,
@@ -249,7 +252,7 @@ impl<'a, const N: usize> RecordSorter<'a, N> {
     }
 
     /// Passes on everything in order.
-    pub(super) fn for_each(mut self, take: &mut dyn FnMut(&[u8], [u64; N]) -> Outcome<()>) -> Outcome<()> {
+    pub(super) fn for_each(mut self, take: TakeEntry<'_, N>) -> Outcome<()> {
         if self.spilled.is_none() {
             return self.sorter.sorted().try_for_each(|(text, numbers)| take(text, numbers));
         }

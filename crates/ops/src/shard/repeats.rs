@@ -17,7 +17,7 @@ pub(super) type TakeSample<'t> = &'t mut dyn FnMut(ListedSample) -> Outcome<()>;
 
 /// Passes on all samples in their order, after what the plan says about repeated keys.
 pub(super) fn settle_keys<'a>(
-    plan: &ShardPlan,
+    (plan, is_numbered): (&ShardPlan, bool),
     mut listing: Listing<'a>,
     context: SpoolContext<'a>,
     problems: &dyn ProblemSink,
@@ -27,7 +27,7 @@ pub(super) fn settle_keys<'a>(
     let rule = plan.choice.repeated_keys;
     let mut samples = Samples { reader: listing.records.open()?, next: 0 };
     // Samples that are numbered anew need no other keys, except to bring parts together.
-    if plan.key.as_deref() == Some("number") && rule != RepeatedKeys::Merge {
+    if is_numbered && rule != RepeatedKeys::Merge {
         return samples.pass_rest(take);
     }
     let mut found = Repeats::new(context);

@@ -75,7 +75,9 @@ pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport
 
 /// Whether nothing is left to do at an output whose shards are in place.
 fn is_complete(layout: &OutputLayout) -> bool {
-    (layout.plan.preparation.no_prepare || is_prepared(&layout.output)) && !files::exists(layout.own.journal())
+    let is_prepared = layout.plan.preparation.no_prepare || is_prepared(&layout.output);
+    // What is left of a run that was killed at its very end is removed by the next one.
+    is_prepared && !files::exists(layout.own.journal()) && !files::exists(layout.own.work())
 }
 
 /// Returns the report of a run that has nothing to do, after reporting again what the earlier one found.

@@ -110,7 +110,12 @@ impl TextFile {
 impl TextFile {
     /// Whether its lines are in the file as they are, so that reading can begin at any of them.
     pub fn has_plain_lines(&self) -> bool {
-        self.packing.is_plain() && !self.source.is_table() && self.source.is_divisible(self)
+        self.has_plain_rows() && self.source.is_divisible(self)
+    }
+
+    /// Whether its documents are texts of JSON that are in the file as they are.
+    pub fn has_plain_rows(&self) -> bool {
+        self.packing.is_plain() && !self.source.is_table()
     }
 }
 

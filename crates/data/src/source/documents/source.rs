@@ -29,6 +29,8 @@ pub enum OtherFields {
     Named(Vec<String>),
     /// All.
     All,
+    /// All; cells that have no type are texts as they are written, and a row that lacks cells is left out.
+    Verbatim,
 }
 
 /// A kind of files with documents.

@@ -31,6 +31,7 @@ pub use groups::{Group, Groups};
 pub use marks::Marks;
 pub use matches::Matches;
 pub use places::SubjectLocation;
+pub(crate) use prepared::shard_named;
 pub use problems::{ProblemList, SampleProblem};
 pub use query::KeyQuery;
 pub use tokens::{TokenBrowser, TokenView};

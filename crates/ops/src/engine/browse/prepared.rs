@@ -91,7 +91,7 @@ fn measure_shards(root: &Path, state: &Mutex<Arc<Groups>>, cancel: &Cancel) {
 }
 
 /// Returns a shard by its relative name, which may come from a file: a name that leads out of the data set is refused.
-pub(super) fn shard_named(root: &Path, name: &str) -> Outcome<Shard> {
+pub(crate) fn shard_named(root: &Path, name: &str) -> Outcome<Shard> {
     let inside = |c| matches!(c, Component::Normal(_));
     if name.is_empty() || !Path::new(name).components().all(inside) {
         return Err(Failure::data(WHAT, "the name of the shard leads out of the data set").on(Subject::shard(name)));

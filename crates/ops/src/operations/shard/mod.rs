@@ -25,7 +25,7 @@ impl Operation for WriteShards {
     const NAME: &'static str = "shard";
     const ALIASES: &'static [&'static str] = &["reshard"];
     const ABOUT: &'static str =
-        "Write shards of samples: number, size, order and choice anew, prepared in the same pass";
+        "Write shards of loose files, of rows with media, or of other shards, prepared in the same pass";
     const DOING: &'static str = "writing shards";
     const PLAN_OF: &'static str = crate::shard::PLAN_OF;
     const STEPS: &'static [Step] = options::STEPS;

@@ -5,7 +5,9 @@ use super::super::prepare::{field_map, split_patterns, yaml_name};
 use gristmill_core::options::{Access, Choice, Group, OptionSpec, Step};
 use gristmill_core::plan::DATASET_YAML;
 use gristmill_core::sample_type::CRUDE_CLASS;
-use gristmill_core::shard_plan::{InputKind, RepeatedKeys, MAX_COUNT, MAX_SIZE, PATTERN, SEED};
+use gristmill_core::shard_plan::{
+    Column, InputKind, KeyRule, Missing, RepeatedKeys, MAX_COUNT, MAX_SIZE, PATTERN, SEED,
+};
 use gristmill_core::{Loading, MediaFilter, MediaPlan, ShardPlan, SplitPlan};
 use std::path::PathBuf;
 
@@ -21,6 +23,7 @@ pub(super) const STEPS: &[Step] = &[
 
 pub(super) const GROUPS: &[Group<ShardPlan>] = &[
     Group::new("", "source", SOURCE),
+    Group::new("Rows", "source", ROWS),
     Group::new("Choose", "choose", CHOOSE),
     Group::new("Divide", "shards", DIVIDE),
     Group::new("Order", "order", ORDER),
@@ -95,7 +98,7 @@ const SOURCE: &[Spec] = &[
     Spec::new(
         "input",
         "INPUT",
-        "Folders with shards, or single shards, also compressed; of several, one after the other",
+        "Folders with shards, single shards, folders of loose files, or files of rows; one after the other",
         paths!(inputs),
     )
     .or_read_store()
@@ -127,21 +130,122 @@ const SOURCE: &[Spec] = &[
     .default("auto"),
     Spec::new(
         "key",
-        "number",
-        "Number all samples anew, with nine digits",
-        Access::Text {
-            get: |plan| plan.key.clone(),
-            set: |plan, key| match key.as_deref() {
-                None | Some("number") => {
-                    plan.key = key;
-                    Ok(())
-                }
-                Some(_) => Err("the only value is number".into()),
+        "COLUMN|number",
+        "Column of rows with the key; number: number samples anew, with nine digits",
+        text!(key),
+    )
+    .unset("the old keys; of rows, the names of their media, or numbers")
+    .example("number"),
+    Spec::new(
+        "key-rule",
+        "RULE",
+        "Of loose files: the dot that divides key and part",
+        Access::Choice {
+            choices: KEY_RULES,
+            get: |plan| (plan.key_rule == KeyRule::LastDot).then_some("last-dot"),
+            set: |plan, name| {
+                plan.key_rule = if name == "last-dot" { KeyRule::LastDot } else { KeyRule::FirstDot };
             },
         },
     )
-    .unset("the old keys")
-    .example("number"),
+    .default("first-dot"),
+];
+
+const KEY_RULES: &[Choice] = &[
+    Choice { name: "first-dot", help: "The first one of the name, as loaders read it" },
+    Choice { name: "last-dot", help: "The last one; earlier dots become _" },
+];
+
+const MISSING: &[Choice] = &[
+    Choice { name: "skip", help: "Leave the row out, as a problem" },
+    Choice { name: "keep", help: "Write the sample without that part" },
+    Choice { name: "fail", help: "Write nothing" },
+];
+
+/// Accessors of a list of columns with the names of their parts.
+macro_rules! columns {
+    ($field:ident) => {
+        Access::List {
+            separator: None,
+            get: |plan| plan.rows.$field.iter().map(column_text).collect(),
+            set: |plan, texts| {
+                plan.rows.$field = texts.iter().map(|text| column_of(text)).collect::<Result<_, String>>()?;
+                Ok(())
+            },
+        }
+    };
+}
+
+fn column_text(column: &Column) -> String {
+    match &column.part {
+        Some(part) => format!("{}:{part}", column.name),
+        None => column.name.clone(),
+    }
+}
+
+fn column_of(text: &str) -> Result<Column, String> {
+    let (name, part) = match text.split_once(':') {
+        Some((name, part)) => (name, Some(part.to_owned())),
+        None => (text, None),
+    };
+    match name.is_empty() || part.as_ref().is_some_and(String::is_empty) {
+        true => Err(format!("'{text}' is not COLUMN or COLUMN:PART")),
+        false => Ok(Column { name: name.to_owned(), part }),
+    }
+}
+
+const ROWS: &[Spec] = &[
+    Spec::new(
+        "media",
+        "COLUMN[:PART]",
+        "Column with paths of media, or with media; PART may contain {ext} (repeat)",
+        columns!(media),
+    )
+    .example("image:{ext}"),
+    Spec::new(
+        "media-root",
+        "DIR",
+        "Folder that these paths are relative to, or a prepared data set",
+        optional_path!(rows.media_root),
+    )
+    .or_read_store()
+    .unset("the folder of the file of rows"),
+    Spec::new("text", "COLUMN[:PART]", "Column whose text becomes a part, txt unless named (repeat)", columns!(text))
+        .example("caption"),
+    Spec::new("no-json", "", "Do not write the row itself as a part json", switch_of!(rows.no_json)),
+    Spec::new(
+        "split-column",
+        "COLUMN",
+        "Column with the name of the split",
+        Access::Text {
+            get: |plan| plan.rows.split.clone(),
+            set: |plan, column| {
+                plan.rows.split = column;
+                Ok(())
+            },
+        },
+    ),
+    Spec::new(
+        "missing",
+        "HOW",
+        "What to do with a row whose media are missing",
+        Access::Choice {
+            choices: MISSING,
+            get: |plan| match plan.rows.missing {
+                Missing::Skip => None,
+                Missing::Keep => Some("keep"),
+                Missing::Fail => Some("fail"),
+            },
+            set: |plan, name| {
+                plan.rows.missing = match name {
+                    "keep" => Missing::Keep,
+                    "fail" => Missing::Fail,
+                    _ => Missing::Skip,
+                }
+            },
+        },
+    )
+    .default("skip"),
 ];
 
 const DUPLICATES: &[Choice] = &[

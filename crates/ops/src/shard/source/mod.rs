@@ -1,16 +1,23 @@
 //! What inputs are, and what lists their samples.
 
+mod files;
+mod keys;
 mod prepared;
+mod rows;
 mod tars;
+#[cfg(test)]
+mod tests;
 
 use super::sample::{SampleSink, SourceContext};
 use gristmill_core::shard_plan::InputKind;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::source::discover::is_like_shard;
-use gristmill_storage::files;
+use gristmill_storage::files::metadata;
 use gristmill_storage::walk::Walk;
 use std::path::Path;
 
+/// Value of `--key` for numbers.
+pub(super) const NUMBER: &str = "number";
 const WHAT: &str = "looking for samples";
 /// Ends of the names of files of rows, in lower case.
 const ROW_FILES: [&str; 5] = [".jsonl", ".json", ".csv", ".tsv", ".parquet"];
@@ -19,7 +26,7 @@ const ROW_PACKINGS: [&str; 2] = [".gz", ".zst"];
 
 /// Returns what an input is read as.
 pub(super) fn kind_of(input: &Path, read_as: InputKind) -> Outcome<InputKind> {
-    let info = files::metadata(input).map_err(|error| Failure::io(WHAT, input, &error))?;
+    let info = metadata(input).map_err(|error| Failure::io(WHAT, input, &error))?;
     if read_as != InputKind::Auto {
         return Ok(read_as);
     }
@@ -52,13 +59,13 @@ pub(super) fn list(
     context: &SourceContext<'_>,
     sink: &mut dyn SampleSink,
 ) -> Outcome<()> {
+    if kind != InputKind::Rows && context.plan.key.as_deref().is_some_and(|key| key != NUMBER) {
+        let failure = Failure::usage(WHAT, "--key names a column, and the input has none").on(Subject::path(input));
+        return Err(failure.with_hint("--key number numbers all samples anew"));
+    }
     match kind {
         InputKind::Auto | InputKind::Tars => tars::list(input, context, sink),
-        InputKind::Files => Err(not_read(input, "loose files are not read yet")),
-        InputKind::Rows => Err(not_read(input, "files of rows are not read yet")),
+        InputKind::Files => files::list(input, context, sink),
+        InputKind::Rows => rows::list(input, context, sink),
     }
-}
-
-fn not_read(input: &Path, why: &str) -> Failure {
-    Failure::usage(WHAT, why).on(Subject::path(input)).with_hint("give shards: a folder of .tar files, or a .tar")
 }

@@ -284,7 +284,10 @@ impl DocumentSource for Delimited {
         let is_read = !matches!(self.layout(file, fields, cancel)?, Layout::NoText { .. });
         let (columns, fields) = match self.header(file, cancel)? {
             Header::Columns(columns) if is_read => {
-                let fields = RowFields::of(wanted_of(fields), &columns);
+                let fields = match fields.others {
+                    OtherFields::Verbatim => Some(RowFields::verbatim(&columns)),
+                    _ => RowFields::of(wanted_of(fields), &columns),
+                };
                 (columns, fields)
             }
             _ => (Columns::of_text(), None),

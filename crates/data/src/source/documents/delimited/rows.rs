@@ -17,6 +17,7 @@ const MAX_KEPT_BYTES: usize = 8 << 20;
 /// Reasons for rows that are left out.
 const TOO_LONG: &str = "the row is longer than 64 MiB";
 const TOO_MANY_CELLS: &str = "the row has more cells than the header has names";
+const TOO_FEW_CELLS: &str = "the row has fewer cells than the header has names";
 
 /// What is read of rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub(super) enum RowFields {
     Text(usize),
     /// These columns, as objects of JSON: the number and the name of each, the name as JSON.
     Json(Vec<(usize, String)>),
+    /// All columns, as objects of JSON whose values are the cells as texts.
+    Verbatim(Vec<(usize, String)>),
 }
 
 impl RowFields {
@@ -41,8 +44,17 @@ impl RowFields {
 
     /// Returns all columns.
     pub(super) fn all(columns: &Columns) -> Self {
-        Self::Json(columns.names.iter().map(|name| as_json(name)).enumerate().collect())
+        Self::Json(names_of(columns))
     }
+
+    /// Returns all columns, as texts.
+    pub(super) fn verbatim(columns: &Columns) -> Self {
+        Self::Verbatim(names_of(columns))
+    }
+}
+
+fn names_of(columns: &Columns) -> Vec<(usize, String)> {
+    columns.names.iter().map(|name| as_json(name)).enumerate().collect()
 }
 
 fn as_json(name: &str) -> String {
@@ -170,16 +182,19 @@ impl LineRows {
                 bytes.extend_from_slice(cell);
                 Ok(HeldRow::Text(start..bytes.len()))
             }
-            RowFields::Json(columns) => {
+            RowFields::Verbatim(_) if cells.len() < self.columns.names.len() => Ok(HeldRow::LeftOut(TOO_FEW_CELLS)),
+            RowFields::Json(columns) | RowFields::Verbatim(columns) => {
+                let is_verbatim = matches!(&*self.fields, RowFields::Verbatim(_));
+                let (comma, colon) = if is_verbatim { (&b", "[..], &b": "[..]) } else { (&b","[..], &b":"[..]) };
                 bytes.push(b'{');
                 for (column, name) in columns.iter().filter(|(column, _)| *column < cells.len()) {
                     if bytes.len() > start + 1 {
-                        bytes.push(b',');
+                        bytes.extend_from_slice(comma);
                     }
                     bytes.extend_from_slice(name.as_bytes());
-                    bytes.push(b':');
+                    bytes.extend_from_slice(colon);
                     let cell = cells.get(*column);
-                    if self.columns.is_null(cell) {
+                    if !is_verbatim && self.columns.is_null(cell) {
                         bytes.extend_from_slice(b"null");
                         continue;
                     }

@@ -1,0 +1,253 @@
+//! Loose files as samples: those below a root whose paths have one key. Sorted on disk, so that memory does not depend on their number.
+
+use super::keys::{divide, refusal, split_refusal, MAX_NAME_BYTES};
+use crate::shard::sample::{Origin, Part, Sample, SampleSink, SourceContext};
+use gristmill_core::{Failure, FileStamp, Outcome, Problem, ProblemKind, Subject};
+use gristmill_storage::files::is_symlink;
+use gristmill_storage::sort::bytes::SpoolWriter;
+use gristmill_storage::sort::{reduce, remove_temporary, Merge, RunSource, SortContext, Sorter};
+use gristmill_storage::walk::{walk, WalkEntry, WalkError};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+const WHAT: &str = "looking for files";
+/// Folders that are splits if there are no others.
+const SPLIT_FOLDERS: [&str; 6] = ["train", "val", "valid", "validation", "test", "dev"];
+/// Number of sorted runs that are merged at once.
+const MERGE_WIDTH: usize = 256;
+/// Stands for `/` in sorted keys, so that they are ordered by their components.
+const SLASH: u8 = 1;
+/// Ends a field of a sorted entry; names have no such byte.
+const END: u8 = 0;
+
+/// Lists the samples of the files below a folder in the order of their keys, component by component.
+///
+/// # Errors
+/// The folder cannot be read, two files are the same part of a sample, or a file is outside of the folders of splits.
+pub(super) fn list(root: &Path, context: &SourceContext<'_>, sink: &mut dyn SampleSink) -> Outcome<()> {
+    let out = SpoolWriter::create(context.fs, context.scratch, "files".to_owned())?;
+    let mut found = ListedFile {
+        root,
+        context,
+        sorter: Sorter::new(context.memory / 2),
+        out,
+        runs: Vec::new(),
+        folders: Folders::default(),
+    };
+    for entry in walk(root, usize::MAX) {
+        context.handles.cancel.check()?;
+        match entry {
+            Ok(entry) if entry.kind().is_dir() => {}
+            Ok(entry) => found.add(&entry)?,
+            Err(error) => found.report_error(&error)?,
+        }
+    }
+    let has_splits = found.folders.are_splits(context)?;
+    let spilled = found.sorter.spill(&mut found.out)?;
+    found.runs.push(spilled);
+    let path = context.scratch.join(found.out.finish()?.name);
+    let sources = found.runs.iter().map(|run| RunSource { path: path.clone(), run: *run, base: 0, temporary: false });
+    let around = SortContext {
+        fs: context.fs,
+        scratch: context.scratch,
+        cancel: context.handles.cancel,
+        merge_width: MERGE_WIDTH,
+        sort_memory: context.memory,
+    };
+    let sources = reduce::<3>(&around, sources.collect(), "files-merged")?;
+    let mut merge = Merge::<3>::open(&sources)?;
+    let mut groups = Groups { root, has_splits, sample: None };
+    while let Some((text, numbers)) = merge.next_entry()? {
+        context.handles.cancel.check()?;
+        groups.add(text, numbers, sink)?;
+    }
+    groups.finish(sink)?;
+    drop(merge);
+    remove_temporary(context.fs, &sources)?;
+    context.fs.remove_file(&path)
+}
+
+/// The files that the walk has found.
+struct ListedFile<'a> {
+    root: &'a Path,
+    context: &'a SourceContext<'a>,
+    /// Key, part, and the path where the two do not give it; size, time and inode.
+    sorter: Sorter<3>,
+    out: SpoolWriter,
+    runs: Vec<gristmill_storage::sort::Run>,
+    folders: Folders,
+}
+
+impl ListedFile<'_> {
+    fn add(&mut self, entry: &WalkEntry) -> Outcome<()> {
+        self.context.handles.progress.add(1, 0);
+        let relative = entry.path().strip_prefix(self.root).unwrap_or(entry.path()).as_os_str().as_bytes();
+        if !entry.kind().is_file() {
+            let message = "it is left out: it is a fifo, socket or device";
+            return self.problem(ProblemKind::NotAFile, entry.path(), message, "take it out of the folder");
+        }
+        let rule = self.context.plan.key_rule;
+        let Some((key, part)) = divide(relative, rule) else {
+            let note = "it is left out: its name has no dot, so it is no part of a sample";
+            return self.note(ProblemKind::UnnamedEntry, entry.path(), note);
+        };
+        if is_reserved(relative) {
+            let note = "it is left out: readers skip names whose first component is __…__";
+            return self.note(ProblemKind::ReservedName, entry.path(), note);
+        }
+        let is_invalid = std::str::from_utf8(part).is_err() || part.iter().any(u8::is_ascii_control);
+        let why =
+            refusal(&key).or(is_invalid.then_some("the name of its part is not UTF-8, or has a control character"));
+        let why = why.or((relative.len() > MAX_NAME_BYTES).then_some("its path has more than 4,096 bytes"));
+        if let Some(why) = why {
+            return self.problem(ProblemKind::BadName, entry.path(), &format!("it is left out: {why}"), "rename it");
+        }
+        let stamp = match entry.metadata() {
+            Ok(info) => info.stamp,
+            Err(error) => return self.report_error(&error),
+        };
+        self.folders.add(relative);
+        let mut text: Vec<u8> = key.iter().map(|byte| if *byte == b'/' { SLASH } else { *byte }).collect();
+        text.push(END);
+        text.extend_from_slice(part);
+        text.push(END);
+        if [&key, &b"."[..], part].concat() != relative {
+            text.extend_from_slice(relative);
+        }
+        if self.sorter.is_full_for(text.len()) {
+            self.runs.push(self.sorter.spill(&mut self.out)?);
+        }
+        self.sorter.push(&text, [stamp.bytes, stamp.modified_ns as u64, stamp.inode]);
+        Ok(())
+    }
+
+    fn report_error(&self, error: &WalkError) -> Outcome<()> {
+        let path = error.path().unwrap_or(self.root);
+        if let Some(ancestor) = error.loop_ancestor() {
+            let note = format!("it leads back to {}, and is not followed", ancestor.to_string_lossy());
+            return self.note(ProblemKind::Other, path, &note);
+        }
+        let failure = error.failure(WHAT, self.root);
+        if path == self.root {
+            return Err(failure);
+        }
+        let why = match error.is_broken_link() {
+            true => "it is a link to something that is not there".to_owned(),
+            false => failure.why,
+        };
+        let hint = match is_symlink(path) {
+            true => "correct the link, or remove it",
+            false => "make it readable, or take it out of the folder",
+        };
+        self.problem(ProblemKind::Unreadable, path, &format!("it is left out: {why}"), hint)
+    }
+
+    fn problem(&self, kind: ProblemKind, path: &Path, message: &str, hint: &'static str) -> Outcome<()> {
+        self.context.handles.problems.report(Problem::problem(kind, Subject::path(path), message).with_hint(hint))
+    }
+
+    fn note(&self, kind: ProblemKind, path: &Path, message: &str) -> Outcome<()> {
+        self.context.handles.problems.report(Problem::note(kind, Subject::path(path), message))
+    }
+}
+
+/// Whether readers skip a name because of its first component.
+fn is_reserved(name: &[u8]) -> bool {
+    let first = name.split(|byte| *byte == b'/').next().unwrap_or_default();
+    first.len() >= 4 && first.starts_with(b"__") && first.ends_with(b"__")
+}
+
+/// The folders right below the root.
+#[derive(Default)]
+struct Folders {
+    names: BTreeSet<String>,
+    /// The first file that is in none.
+    outside: Option<String>,
+}
+
+impl Folders {
+    fn add(&mut self, relative: &[u8]) {
+        let relative = String::from_utf8_lossy(relative);
+        match relative.split_once('/') {
+            Some((folder, _)) if !self.names.contains(folder) => {
+                self.names.insert(folder.to_owned());
+            }
+            Some(_) => {}
+            None if self.outside.is_none() => self.outside = Some(relative.into_owned()),
+            None => {}
+        }
+    }
+
+    /// Whether the folders are splits, by the plan or by their names.
+    fn are_splits(&self, context: &SourceContext<'_>) -> Outcome<bool> {
+        let fail = |name: &str, why: &str| {
+            let failure = Failure::data("dividing the files into splits", why.to_owned());
+            Err(failure.on(Subject::field(name)).with_hint("move it, or leave out --splits-by-folder"))
+        };
+        if !context.plan.division.splits_by_folder {
+            let is_known = |name: &String| SPLIT_FOLDERS.contains(&name.as_str());
+            let are_all = self.outside.is_none() && !self.names.is_empty() && self.names.iter().all(is_known);
+            return Ok(are_all && !context.plan.choice.one_split);
+        }
+        if let Some(name) = &self.outside {
+            return fail(name, "a file is outside of the folders, which are the splits");
+        }
+        match self.names.iter().find_map(|name| split_refusal(name).map(|why| (name, why))) {
+            Some((name, why)) => fail(name, why),
+            None => Ok(true),
+        }
+    }
+}
+
+/// Collects the files of one key after another.
+struct Groups<'a> {
+    root: &'a Path,
+    has_splits: bool,
+    sample: Option<Sample>,
+}
+
+impl Groups<'_> {
+    fn add(&mut self, text: &[u8], [bytes, modified, inode]: [u64; 3], sink: &mut dyn SampleSink) -> Outcome<()> {
+        let mut fields = text.splitn(3, |byte| *byte == END);
+        let mut field = || fields.next().unwrap_or_default();
+        let (key, name, other) = (field(), field(), field());
+        let key: Vec<u8> = key.iter().map(|byte| if *byte == SLASH { b'/' } else { *byte }).collect();
+        let relative = match other {
+            b"" => [&key, &b"."[..], name].concat(),
+            path => path.to_vec(),
+        };
+        let stamp = FileStamp { bytes, modified_ns: modified as i64, inode };
+        let path = self.root.join(OsStr::from_bytes(&relative));
+        let part = Part { name: name.to_vec(), bytes, origin: Origin::File { path, stamp } };
+        if let Some(sample) = self.sample.as_mut().filter(|sample| sample.key == key) {
+            return match sample.parts.last() {
+                Some(before) if before.name == part.name => Err(same_part(before, &part)),
+                _ => {
+                    sample.parts.push(part);
+                    Ok(())
+                }
+            };
+        }
+        self.finish(sink)?;
+        let split = relative.split(|byte| *byte == b'/').next().filter(|_| self.has_splits);
+        let split = split.map(|name| String::from_utf8_lossy(name).into_owned());
+        self.sample = Some(Sample { key, split, shard: String::new(), parts: vec![part] });
+        Ok(())
+    }
+
+    fn finish(&mut self, sink: &mut dyn SampleSink) -> Outcome<()> {
+        self.sample.take().map_or(Ok(()), |sample| sink.add_sample(sample))
+    }
+}
+
+fn same_part(before: &Part, part: &Part) -> Failure {
+    let path = |part: &Part| match &part.origin {
+        Origin::File { path, .. } => path.to_string_lossy().into_owned(),
+        _ => String::new(),
+    };
+    let why = format!("{} has the same key and part", gristmill_core::text::display_safe(&path(before)));
+    let failure = Failure::data("dividing names into keys and parts", why).on(Subject::path(path(part)));
+    failure.with_hint("rename one of them, or divide names by --key-rule first-dot")
+}

@@ -1,0 +1,401 @@
+//! Annotations of COCO: an object with `images` and `annotations`, which becomes a row for each image. Images and annotations are brought
+//! together by sorting on disk.
+
+use super::value::{RowReader, Value};
+use crate::shard::sample::SourceContext;
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_data::source::documents::{TextFile, Unpacked, MAX_LINE_BYTES};
+use gristmill_storage::read::{open_read, ReadFile};
+use gristmill_storage::sort::bytes::SpoolWriter;
+use gristmill_storage::sort::{reduce, remove_temporary, Merge, Run, RunSource, SortContext, Sorter};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const WHAT: &str = "reading the annotations";
+/// Bytes read at a time.
+const READ_BYTES: usize = 256 << 10;
+/// Number of sorted runs that are merged at once.
+const MERGE_WIDTH: usize = 256;
+/// Path of the image's file in the rows that are made.
+pub(super) const MEDIA_COLUMN: &str = "image.file_name";
+
+/// The arrays of the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Array {
+    Images,
+    Annotations,
+}
+
+/// Calls `each` with the number of each image and its row, `{"image": …, "annotations": […]}`, in the order of the file. Returns `false`, and
+/// calls nothing, if the file is no such object.
+///
+/// # Errors
+/// The file cannot be read, or ends too early.
+pub(super) fn each_row(
+    file: &TextFile,
+    context: &SourceContext<'_>,
+    each: &mut dyn FnMut(u64, &[u8]) -> Outcome<()>,
+) -> Outcome<bool> {
+    let Some(collected) = Collected::read(file, context)? else { return Ok(false) };
+    collected.each_row(file, context, each)?;
+    Ok(true)
+}
+
+/// Elements of both arrays in a spool, and their ids in sorted runs.
+struct Collected {
+    spool: PathBuf,
+    ids: IdRuns,
+}
+
+/// Sorted runs of entries in one file.
+struct IdRuns {
+    path: PathBuf,
+    runs: Vec<Run>,
+}
+
+impl IdRuns {
+    fn merge(&self, context: &SourceContext<'_>, name: &str) -> Outcome<(Merge<4>, Vec<RunSource>)> {
+        let around = SortContext {
+            fs: context.fs,
+            scratch: context.scratch,
+            cancel: context.handles.cancel,
+            merge_width: MERGE_WIDTH,
+            sort_memory: context.memory,
+        };
+        let source = |run: &Run| RunSource { path: self.path.clone(), run: *run, base: 0, temporary: false };
+        let sources = reduce::<4>(&around, self.runs.iter().map(source).collect(), name)?;
+        Ok((Merge::open(&sources)?, sources))
+    }
+}
+
+/// Sorts entries within a limit of memory.
+struct RunWriter {
+    sorter: Sorter<4>,
+    out: SpoolWriter,
+    runs: Vec<Run>,
+}
+
+impl RunWriter {
+    fn create(context: &SourceContext<'_>, name: &str) -> Outcome<Self> {
+        let out = SpoolWriter::create(context.fs, context.scratch, name.to_owned())?;
+        Ok(Self { sorter: Sorter::new(context.memory / 2), out, runs: Vec::new() })
+    }
+
+    fn push(&mut self, text: &[u8], numbers: [u64; 4]) -> Outcome<()> {
+        if self.sorter.is_full_for(text.len()) {
+            self.runs.push(self.sorter.spill(&mut self.out)?);
+        }
+        self.sorter.push(text, numbers);
+        Ok(())
+    }
+
+    fn finish(mut self, context: &SourceContext<'_>) -> Outcome<IdRuns> {
+        self.runs.push(self.sorter.spill(&mut self.out)?);
+        Ok(IdRuns { path: context.scratch.join(self.out.finish()?.name), runs: self.runs })
+    }
+}
+
+impl Collected {
+    fn read(file: &TextFile, context: &SourceContext<'_>) -> Outcome<Option<Self>> {
+        let mut input = Unpacked::new(Arc::new(open_read(&file.path)?), file.packing)?;
+        let mut scanner = Scanner::default();
+        let mut elements = SpoolWriter::create(context.fs, context.scratch, "coco-elements".to_owned())?;
+        let mut ids = RunWriter::create(context, "coco-ids")?;
+        let mut counts = [0_u64; 2];
+        let mut buffer = vec![0; READ_BYTES];
+        loop {
+            context.handles.cancel.check()?;
+            let count = input.read(&mut buffer)?;
+            if count == 0 || scanner.is_other() {
+                break;
+            }
+            for byte in buffer.get(..count).unwrap_or_default() {
+                let Some(array) = scanner.take(*byte) else { continue };
+                let element = scanner.element.trim_ascii();
+                let (start, bytes) = (elements.position(), element.len() as u64);
+                let number = &mut counts[array as usize];
+                match id_of(element, array) {
+                    Some(id) => ids.push(&id, [array as u64, *number, start, bytes])?,
+                    None => report_without_id(file, context, array, *number)?,
+                }
+                *number += 1;
+                elements.buffer().extend_from_slice(element);
+                elements.check()?;
+                scanner.element.clear();
+            }
+        }
+        let spool = context.scratch.join(elements.finish()?.name);
+        let ids = ids.finish(context)?;
+        if scanner.is_other() || !scanner.has_both() {
+            context.fs.remove_file(&spool)?;
+            context.fs.remove_file(&ids.path)?;
+            return Ok(None);
+        }
+        if let Some(why) = input.broken().or((!scanner.is_over).then_some("it ends too early")) {
+            let failure = Failure::data(WHAT, why.to_owned()).on(Subject::path(&file.path));
+            return Err(failure.with_hint("get the file again from its source"));
+        }
+        Ok(Some(Self { spool, ids }))
+    }
+
+    fn each_row(
+        &self,
+        file: &TextFile,
+        context: &SourceContext<'_>,
+        each: &mut dyn FnMut(u64, &[u8]) -> Outcome<()>,
+    ) -> Outcome<()> {
+        let by_image = self.by_image(file, context)?;
+        let spool = open_read(&self.spool)?;
+        let (mut merge, sources) = by_image.merge(context, "coco-rows-merged")?;
+        let mut row = Vec::new();
+        let mut open: Option<(u64, bool)> = None;
+        while let Some((image, [_, order, start, bytes])) = merge.next_entry()? {
+            context.handles.cancel.check()?;
+            let image = image.try_into().map_or(0, u64::from_be_bytes);
+            match &mut open {
+                Some((current, has_annotations)) if *current == image => {
+                    row.extend_from_slice(if *has_annotations { b", " } else { b"" });
+                    *has_annotations = true;
+                }
+                _ => {
+                    if let Some((before, _)) = open {
+                        row.extend_from_slice(b"]}");
+                        each(before, &row)?;
+                    }
+                    row.clear();
+                    row.extend_from_slice(b"{\"image\": ");
+                    open = Some((image, false));
+                }
+            }
+            append(&spool, start, bytes, &mut row)?;
+            if order == 0 {
+                row.extend_from_slice(b", \"annotations\": [");
+            }
+        }
+        if let Some((last, _)) = open {
+            row.extend_from_slice(b"]}");
+            each(last, &row)?;
+        }
+        drop(merge);
+        remove_temporary(context.fs, &sources)?;
+        for path in [&by_image.path, &self.ids.path, &self.spool] {
+            context.fs.remove_file(path)?;
+        }
+        Ok(())
+    }
+
+    /// Sorts everything by the number of its image: first the image, then its annotations.
+    fn by_image(&self, file: &TextFile, context: &SourceContext<'_>) -> Outcome<IdRuns> {
+        let mut rows = RunWriter::create(context, "coco-rows")?;
+        let (mut merge, sources) = self.ids.merge(context, "coco-ids-merged")?;
+        let mut current: Option<(Vec<u8>, u64)> = None;
+        let (mut without_image, mut repeated) = (0_u64, 0_u64);
+        while let Some((id, [array, number, start, bytes])) = merge.next_entry()? {
+            context.handles.cancel.check()?;
+            let known = current.as_ref().filter(|(known, _)| known == id).map(|(_, image)| *image);
+            match (array == Array::Images as u64, known) {
+                (true, known) => {
+                    rows.push(&number.to_be_bytes(), [0, 0, start, bytes])?;
+                    repeated += u64::from(known.is_some());
+                    if known.is_none() {
+                        current = Some((id.to_vec(), number));
+                    }
+                }
+                (false, Some(image)) => rows.push(&image.to_be_bytes(), [1, number + 1, start, bytes])?,
+                (false, None) => without_image += 1,
+            }
+        }
+        drop(merge);
+        remove_temporary(context.fs, &sources)?;
+        let report = |kind, count: u64, what: &str| match count {
+            0 => Ok(()),
+            _ => {
+                let message = format!("{} {what}", gristmill_core::text::grouped(count));
+                context.handles.problems.report(Problem::problem(kind, Subject::path(&file.path), message))
+            }
+        };
+        report(ProblemKind::BadLine, without_image, "annotations belong to no image, and are left out")?;
+        report(ProblemKind::RepeatedKey, repeated, "images have the id of an earlier one, and no annotations")?;
+        rows.finish(context)
+    }
+}
+
+fn append(spool: &ReadFile, start: u64, bytes: u64, row: &mut Vec<u8>) -> Outcome<()> {
+    let from = row.len();
+    row.resize(from + usize::try_from(bytes).unwrap_or(0), 0);
+    let space = row.get_mut(from..).unwrap_or_default();
+    spool.read_exact_at(space, start).map_err(|error| Failure::io("reading the spool", spool.path(), &error))
+}
+
+/// Returns what identifies the image of an element.
+fn id_of(element: &[u8], array: Array) -> Option<Vec<u8>> {
+    let column = match array {
+        Array::Images => "id",
+        Array::Annotations => "image_id",
+    };
+    match RowReader::default().read(element).ok()?.value(column).ok()? {
+        Value::Null => None,
+        Value::Text(text) => Some(format!("\"{text}").into_bytes()),
+        Value::Json(raw) => Some(raw.to_vec()),
+    }
+}
+
+fn report_without_id(file: &TextFile, context: &SourceContext<'_>, array: Array, number: u64) -> Outcome<()> {
+    let (noun, column) = match array {
+        Array::Images => ("image", "id"),
+        Array::Annotations => ("annotation", "image_id"),
+    };
+    let message = format!("{noun} {number} is left out: it is no object with '{column}'");
+    context.handles.problems.report(Problem::problem(ProblemKind::BadLine, Subject::path(&file.path), message))
+}
+
+/// Finds the elements of both arrays, byte by byte.
+#[derive(Debug, Default)]
+struct Scanner {
+    depth: u64,
+    is_in_string: bool,
+    is_escaped: bool,
+    /// The last string of the outermost object.
+    key: Vec<u8>,
+    array: Option<Array>,
+    element: Vec<u8>,
+    has_images: bool,
+    has_annotations: bool,
+    /// Whether the object has ended.
+    is_over: bool,
+    /// Whether the text is something else.
+    is_other: bool,
+}
+
+impl Scanner {
+    /// Whether the text is no object, has something after it, or a longer element than is held in memory.
+    fn is_other(&self) -> bool {
+        self.is_other || self.element.len() > MAX_LINE_BYTES
+    }
+
+    fn has_both(&self) -> bool {
+        self.has_images && self.has_annotations
+    }
+
+    /// Takes a byte; returns the array of which `element` is an element that ended with it.
+    fn take(&mut self, byte: u8) -> Option<Array> {
+        if self.is_in_string {
+            self.in_string(byte);
+            return None;
+        }
+        match byte {
+            b'"' => {
+                self.is_in_string = true;
+                if self.array.is_none() {
+                    self.key.clear();
+                } else {
+                    self.element.push(byte);
+                }
+                return None;
+            }
+            b'{' | b'[' => return self.open(byte),
+            b'}' | b']' => return self.close(byte),
+            b',' if self.depth == 2 && self.array.is_some() => return self.ended(),
+            _ if self.array.is_some() => self.element.push(byte),
+            _ if self.depth == 0 => self.is_other |= !byte.is_ascii_whitespace() && !is_mark(byte),
+            _ => {}
+        }
+        None
+    }
+
+    fn in_string(&mut self, byte: u8) {
+        if self.array.is_some() {
+            self.element.push(byte);
+        }
+        match byte {
+            _ if self.is_escaped => self.is_escaped = false,
+            b'\\' => self.is_escaped = true,
+            b'"' => self.is_in_string = false,
+            _ if self.array.is_none() && self.depth == 1 && self.key.len() < 64 => self.key.push(byte),
+            _ => {}
+        }
+    }
+
+    fn open(&mut self, byte: u8) -> Option<Array> {
+        self.is_other |= self.depth == 0 && (byte != b'{' || self.is_over);
+        self.depth += 1;
+        if self.array.is_some() {
+            self.element.push(byte);
+        } else if self.depth == 2 && byte == b'[' {
+            self.array = match self.key.as_slice() {
+                b"images" => Some(Array::Images),
+                b"annotations" => Some(Array::Annotations),
+                _ => None,
+            };
+            self.has_images |= self.array == Some(Array::Images);
+            self.has_annotations |= self.array == Some(Array::Annotations);
+        }
+        None
+    }
+
+    fn close(&mut self, byte: u8) -> Option<Array> {
+        let ended = match self.depth {
+            2 if self.array.is_some() => self.ended(),
+            _ => {
+                if self.array.is_some() {
+                    self.element.push(byte);
+                }
+                None
+            }
+        };
+        if self.depth == 2 {
+            self.array = None;
+        }
+        self.depth = self.depth.saturating_sub(1);
+        self.is_over |= self.depth == 0;
+        ended
+    }
+
+    /// Returns the array if there is an element.
+    fn ended(&mut self) -> Option<Array> {
+        self.array.filter(|_| !self.element.trim_ascii().is_empty())
+    }
+}
+
+/// Whether a byte is one of a byte-order mark.
+fn is_mark(byte: u8) -> bool {
+    [0xef, 0xbb, 0xbf].contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn elements(text: &str) -> (Vec<(Array, String)>, Scanner) {
+        let (mut scanner, mut found) = (Scanner::default(), Vec::new());
+        for byte in text.bytes() {
+            if let Some(array) = scanner.take(byte) {
+                found.push((array, String::from_utf8_lossy(scanner.element.trim_ascii()).into_owned()));
+                scanner.element.clear();
+            }
+        }
+        (found, scanner)
+    }
+
+    #[test]
+    fn elements_of_both_arrays_are_found_as_they_are_written() {
+        let text = r#" {"info": {"images": [9]}, "images": [ {"a": "],\"}"} , {} ], "x": ["images"], "annotations": [[1, 2]]} "#;
+        let (found, scanner) = elements(text);
+        let expected = [
+            (Array::Images, r#"{"a": "],\"}"}"#.to_owned()),
+            (Array::Images, "{}".to_owned()),
+            (Array::Annotations, "[1, 2]".to_owned()),
+        ];
+        assert_eq!(found, expected);
+        assert!(scanner.has_both() && scanner.is_over && !scanner.is_other());
+    }
+
+    #[test]
+    fn other_texts_are_not_annotations() {
+        for text in ["[{}]", "{\"a\": 1}\n{\"b\": 2}", "7", "{\"images\": []}"] {
+            let scanner = elements(text).1;
+            assert!(scanner.is_other() || !scanner.has_both(), "{text}");
+        }
+        assert!(!elements("{\"images\": [], \"annotations\": [").1.is_over);
+    }
+}

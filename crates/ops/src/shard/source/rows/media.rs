@@ -1,0 +1,186 @@
+//! Where the media of rows are: files below a folder, or parts of a prepared data set.
+
+use super::sample::{Draft, DraftPart};
+use crate::engine::browse::shard_named;
+use crate::shard::sample::{Origin, Part, SampleSink, SourceContext, SourceFile};
+use crate::shard::source::keys::divide;
+use gristmill_core::shard_plan::{KeyRule, Missing};
+use gristmill_core::text::display_safe;
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_data::formats::energon::info::Info;
+use gristmill_data::formats::energon::layout;
+use gristmill_data::formats::energon::tables::Tables;
+use gristmill_pycompat::json_fields::{slice, Fields};
+use gristmill_storage::files::{metadata, FileInfo};
+use gristmill_storage::listing::infos_below;
+use gristmill_storage::location::is_remote;
+use gristmill_storage::read::stamp_at;
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const WHAT: &str = "looking for media";
+
+/// A medium that is not there.
+#[derive(Debug)]
+pub(super) struct MissingMedium {
+    path: PathBuf,
+    why: String,
+}
+
+/// What paths of media are relative to.
+pub(super) enum MediaRoot {
+    /// A folder.
+    Folder(PathBuf),
+    /// A prepared data set, whose parts have names `KEY.PART`.
+    Prepared(Box<PreparedMedia>),
+}
+
+/// The tables of a data set with media.
+pub(super) struct PreparedMedia {
+    root: PathBuf,
+    tables: Tables,
+    /// Names of the shards, in the order of the index.
+    shards: Vec<String>,
+    /// Those that a part was found in.
+    files: HashMap<u32, SourceFile>,
+}
+
+/// Size and place of a medium.
+pub(super) type FoundMedium = Result<(u64, Origin), MissingMedium>;
+
+impl MediaRoot {
+    /// Opens a folder, or a prepared data set.
+    ///
+    /// # Errors
+    /// It is not there, or no folder; or its index cannot be read.
+    pub(super) fn open(root: &Path) -> Outcome<Self> {
+        let info = metadata(root).map_err(|error| Failure::io(WHAT, root, &error))?;
+        if !info.is_dir() {
+            return Err(Failure::usage(WHAT, "--media-root is not a folder").on(Subject::path(root)));
+        }
+        let Some(info) = Info::read(root)? else { return Ok(Self::Folder(root.to_path_buf())) };
+        let tables = Tables::open(&layout::in_nv_meta(root, layout::INDEX_SQLITE))?;
+        let shards = info.shard_counts.into_iter().map(|(name, _)| name).collect();
+        Ok(Self::Prepared(Box::new(PreparedMedia { root: root.to_path_buf(), tables, shards, files: HashMap::new() })))
+    }
+
+    /// Returns size and place of each medium.
+    ///
+    /// # Errors
+    /// A store or an index cannot be asked.
+    pub(super) fn find(&mut self, paths: &[&Path], sink: &mut dyn SampleSink) -> Outcome<Vec<FoundMedium>> {
+        match self {
+            Self::Folder(root) => find_files(root, paths),
+            Self::Prepared(prepared) => paths.iter().map(|path| prepared.find(path, sink)).collect(),
+        }
+    }
+}
+
+fn find_files(root: &Path, paths: &[&Path]) -> Outcome<Vec<FoundMedium>> {
+    let paths: Vec<PathBuf> = paths.iter().map(|path| root.join(path)).collect();
+    let infos: Vec<io::Result<Option<FileInfo>>> = match is_remote(root) {
+        true => {
+            infos_below(root, &paths).map_err(|error| Failure::io(WHAT, root, &error))?.into_iter().map(Ok).collect()
+        }
+        false => paths.iter().map(|path| found(metadata(path))).collect(),
+    };
+    let medium = |(info, path): (io::Result<Option<FileInfo>>, PathBuf)| match info {
+        Ok(Some(info)) if info.is_file() => Ok((info.len(), Origin::File { path, stamp: info.stamp })),
+        Ok(Some(_)) => Err(MissingMedium { path, why: "is no file".to_owned() }),
+        Ok(None) => Err(MissingMedium { path, why: "is missing".to_owned() }),
+        Err(why) => Err(MissingMedium { path, why: format!("cannot be read: {why}") }),
+    };
+    Ok(infos.into_iter().zip(paths).map(medium).collect())
+}
+
+fn found(info: io::Result<FileInfo>) -> io::Result<Option<FileInfo>> {
+    match info {
+        Ok(info) => Ok(Some(info)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl PreparedMedia {
+    fn find(&mut self, path: &Path, sink: &mut dyn SampleSink) -> Outcome<FoundMedium> {
+        let missing = |why: &str| Ok(Err(MissingMedium { path: self.root.join(path), why: why.to_owned() }));
+        let name = path.as_os_str().as_encoded_bytes();
+        let divided = divide(name, KeyRule::FirstDot);
+        let Some((Ok(key), Ok(part))) = divided.map(|(key, part)| (String::from_utf8(key), std::str::from_utf8(part)))
+        else {
+            return missing("is no name of a part");
+        };
+        let Some(sample) = self.tables.sample_by_key(&key)? else { return missing("is not in the data set") };
+        let parts = self.tables.parts(sample.tar_file_id, sample.sample_index, 1)?;
+        let Some(found) = parts.into_iter().find(|found| found.part_name == part) else {
+            return missing("is not in the data set");
+        };
+        let file = match self.files.get(&sample.tar_file_id) {
+            Some(file) => *file,
+            None => {
+                let name = self.shards.get(sample.tar_file_id as usize).map_or("", String::as_str);
+                let path = shard_named(&self.root, name)?.path;
+                let file = sink.add_file(&path, stamp_at(&path)?)?;
+                self.files.insert(sample.tar_file_id, file);
+                file
+            }
+        };
+        Ok(Ok((found.content_byte_size, Origin::Range { file, offset: found.content_byte_offset })))
+    }
+}
+
+impl Draft {
+    /// Returns the paths of its media.
+    pub(super) fn media(&self) -> impl Iterator<Item = &Path> {
+        self.parts.iter().filter_map(|part| match part {
+            DraftPart::Medium { path, .. } => Some(path.as_path()),
+            DraftPart::Ready(_) => None,
+        })
+    }
+
+    /// Returns the bytes of its parts that are in memory.
+    pub(super) fn made_bytes(&self) -> u64 {
+        let bytes = self.parts.iter().map(|part| match part {
+            DraftPart::Ready(Part { origin: Origin::Made(bytes), .. }) => bytes.len() as u64,
+            _ => 0,
+        });
+        bytes.sum()
+    }
+}
+
+/// Reports a medium that is not there. Returns whether its row is left out.
+///
+/// # Errors
+/// The plan has `--missing fail`.
+pub(super) fn report_missing(context: &SourceContext<'_>, missing: &MissingMedium, subject: &Subject) -> Outcome<bool> {
+    let why = format!("{} {}", display_safe(&missing.path.to_string_lossy()), missing.why);
+    let policy = context.plan.rows.missing;
+    if policy == Missing::Fail {
+        let failure = Failure::data(WHAT, why).on(subject.clone());
+        return Err(failure.with_hint("--missing skip leaves such rows out, --missing keep leaves out the part"));
+    }
+    let what = if policy == Missing::Skip { "the row is left out" } else { "the sample is without it" };
+    let problem = Problem::problem(ProblemKind::MissingMedia, subject.clone(), format!("{what}: {why}"));
+    context.handles.problems.report(problem.with_hint("--media-root names the folder that paths are relative to"))?;
+    Ok(policy == Missing::Skip)
+}
+
+/// Returns a row in which the values of these columns are null.
+pub(super) fn without_values(line: &[u8], columns: &[String]) -> Vec<u8> {
+    let mut fields = Fields::any();
+    if fields.read(line).is_err() {
+        return line.to_vec();
+    }
+    let (mut row, mut copied) = (Vec::new(), 0);
+    for field in fields.list() {
+        let key = slice(line, field.key_from, field.key_to);
+        if columns.iter().any(|column| column.as_bytes() == key) {
+            row.extend_from_slice(slice(line, copied, field.from));
+            row.extend_from_slice(b"null");
+            copied = field.to;
+        }
+    }
+    row.extend_from_slice(slice(line, copied, line.len() as u64));
+    row
+}

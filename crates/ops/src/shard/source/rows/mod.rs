@@ -1,0 +1,272 @@
+//! Rows as samples: JSONL, arrays of JSON, annotations of COCO, CSV, TSV, Parquet and Arrow. See docs/formats/webdataset.md.
+
+mod coco;
+mod layout;
+mod media;
+mod sample;
+mod value;
+
+use crate::shard::sample::{Origin, Part, Sample, SampleSink, SourceContext, SourceFile};
+use gristmill_core::pack::TextField;
+use gristmill_core::shard_plan::RowColumns;
+use gristmill_core::text::display_safe;
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
+use gristmill_data::source::documents::{
+    list as list_documents, DocumentBlock, DocumentFields, InputRules, OtherFields, Position, Selection, Text, TextFile,
+};
+use layout::{PartLayout, JSON_PART};
+use media::MediaRoot;
+use sample::{Draft, DraftPart, LeftOut, SampleMaker};
+use std::path::Path;
+use value::RowReader;
+
+const WHAT: &str = "reading the rows";
+/// Size of the blocks of rows that are read, in bytes.
+const BLOCK_BYTES: usize = 1 << 20;
+/// Number of rows whose media are looked for at once.
+const ROWS_AT_ONCE: usize = 1_024;
+/// Bytes of made parts that are held at most.
+const MAX_HELD_BYTES: u64 = 16 << 20;
+/// The UTF-8 byte-order mark.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+/// Ends of names of files that may be annotations.
+const JSON_SUFFIXES: [&str; 3] = [".json", ".json.gz", ".json.zst"];
+
+/// Lists the samples of the rows in a file, or in the files of a folder, in their order.
+///
+/// # Errors
+/// A file cannot be read, there is none, a column is missing everywhere, or two columns give the same part.
+pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn SampleSink) -> Outcome<()> {
+    let splits = context.plan.choice.splits.join("+");
+    let selection = Selection {
+        reads_tables: true,
+        all_splits: true,
+        split: (!splits.is_empty()).then_some(splits.as_str()),
+        ..Selection::default()
+    };
+    let listing = list_documents(&[input.to_owned()], selection, &InputRules::JSON_LINES, context.handles.cancel)?;
+    listing.problems.into_iter().try_for_each(|problem| context.handles.problems.report(problem))?;
+    let mut number = 0;
+    for file in &listing.files {
+        let mut rows = Rows::open(file, context, number, sink)?;
+        rows.read()?;
+        number = rows.number;
+        rows.check_columns()?;
+    }
+    Ok(())
+}
+
+/// Reads the rows of one file.
+struct Rows<'a> {
+    file: &'a TextFile,
+    context: &'a SourceContext<'a>,
+    sink: &'a mut dyn SampleSink,
+    maker: SampleMaker<'a>,
+    media: MediaRoot,
+    reader: RowReader,
+    /// The file in the sink, where rows are stretches of it.
+    source: Option<SourceFile>,
+    /// Number of the next row; blank lines are not counted.
+    number: u64,
+    /// Columns of the plan that no row has had.
+    unseen: Vec<String>,
+    /// Rows whose media are not looked for yet.
+    waiting: Vec<(Draft, Subject)>,
+    held_bytes: u64,
+}
+
+impl<'a> Rows<'a> {
+    fn open(
+        file: &'a TextFile,
+        context: &'a SourceContext<'a>,
+        number: u64,
+        sink: &'a mut dyn SampleSink,
+    ) -> Outcome<Self> {
+        let rows = &context.plan.rows;
+        let folder = || file.path.parent().unwrap_or(Path::new(".")).to_path_buf();
+        let media = MediaRoot::open(&rows.media_root.clone().unwrap_or_else(folder))?;
+        let maker =
+            SampleMaker { plan: context.plan, layout: PartLayout::of(rows, None)?, binary: binary_media(file, rows)? };
+        let columns = rows.media.iter().chain(&rows.text).map(|column| column.name.clone());
+        let key = context.plan.key.iter().filter(|key| *key != sample::NUMBER);
+        let unseen = columns.chain(key.cloned()).chain(rows.split.clone()).collect();
+        let (reader, waiting) = (RowReader::default(), Vec::new());
+        Ok(Self { file, context, sink, maker, media, reader, source: None, number, unseen, waiting, held_bytes: 0 })
+    }
+
+    fn read(&mut self) -> Outcome<()> {
+        let (file, context) = (self.file, self.context);
+        if JSON_SUFFIXES.iter().any(|suffix| file.name.ends_with(suffix)) {
+            let first = self.number;
+            self.maker.layout = PartLayout::of(&context.plan.rows, Some(coco::MEDIA_COLUMN))?;
+            let mut count = 0;
+            let is_coco = coco::each_row(file, context, &mut |number, line| {
+                count = number + 1;
+                self.number = first + number;
+                self.row(line, None, Subject::path(&file.path).key(format!("image {number}")))
+            })?;
+            if is_coco {
+                self.number = first + count;
+                return self.pass_on();
+            }
+            self.maker.layout = PartLayout::of(&context.plan.rows, None)?;
+        }
+        self.read_rows()
+    }
+
+    fn read_rows(&mut self) -> Outcome<()> {
+        let (file, context) = (self.file, self.context);
+        let fields = DocumentFields { text: TextField::Jq(String::new()), others: OtherFields::Verbatim };
+        let cancel = context.handles.cancel;
+        if file.has_plain_rows() {
+            self.source = Some(self.sink.add_file(&file.path, file.stamp)?);
+        }
+        let mut blocks = file.source.open(file, &fields, Position::default(), BLOCK_BYTES, cancel)?;
+        let mut spare = Vec::new();
+        while let Some(block) = blocks.next(spare)? {
+            cancel.check()?;
+            match &block {
+                DocumentBlock::Lines(lines) => {
+                    for line in lines.lines() {
+                        let subject = Subject::path(&file.path).line(line.number + 1);
+                        match line.is_overlong() {
+                            true => self.left_out(&LeftOut::Bad(value::BadRow("it is longer than 64 MiB")), subject)?,
+                            false => self.line(line.bytes, line.start, subject)?,
+                        }
+                    }
+                }
+                DocumentBlock::Rows(rows) => rows.decode(&mut |found| {
+                    found.iter().try_for_each(|row| {
+                        let subject = Subject::path(&file.path).key(format!("row {}", row.number));
+                        match row.text {
+                            Some(Text::NotText(why)) => {
+                                self.number += 1;
+                                self.left_out(&LeftOut::Bad(value::BadRow(why)), subject)
+                            }
+                            _ => self.row(row.line, None, subject),
+                        }
+                    })
+                })?,
+                DocumentBlock::Spans { .. } => return Err(Failure::internal(WHAT, "a file is read by an index")),
+            }
+            spare = block.into_memory();
+        }
+        self.pass_on()?;
+        blocks.damage()?.map_or(Ok(()), |damage| context.handles.problems.report(damage))
+    }
+
+    /// Takes a line, which begins at `start` of the file.
+    fn line(&mut self, line: &[u8], start: u64, subject: Subject) -> Outcome<()> {
+        let text = if start == 0 { line.strip_prefix(MARK).unwrap_or(line) } else { line };
+        let text = text.trim_ascii();
+        if text.is_empty() {
+            return Ok(());
+        }
+        let lead = text.as_ptr() as usize - line.as_ptr() as usize;
+        let origin = self.source.map(|file| Origin::Range { file, offset: start + lead as u64 });
+        self.row(text, origin, subject)
+    }
+
+    fn row(&mut self, line: &[u8], origin: Option<Origin>, subject: Subject) -> Outcome<()> {
+        let number = self.number;
+        self.number += 1;
+        self.context.handles.progress.add(1, line.len() as u64);
+        let mut reader = std::mem::take(&mut self.reader);
+        let drafted = match reader.read(line) {
+            Ok(row) => {
+                self.unseen.retain(|column| !row.has(column));
+                let json = self.json(line, origin);
+                self.maker.draft(&row, number, json)?
+            }
+            Err(bad) => Err(LeftOut::Bad(bad)),
+        };
+        self.reader = reader;
+        match drafted {
+            Ok(draft) => {
+                self.held_bytes += draft.made_bytes();
+                self.waiting.push((draft, subject));
+                match self.waiting.len() >= ROWS_AT_ONCE || self.held_bytes > MAX_HELD_BYTES {
+                    true => self.pass_on(),
+                    false => Ok(()),
+                }
+            }
+            Err(left_out) => self.left_out(&left_out, subject),
+        }
+    }
+
+    /// Returns the part of the row itself.
+    fn json(&self, line: &[u8], origin: Option<Origin>) -> Part {
+        let name = JSON_PART.as_bytes().to_vec();
+        let made = match origin {
+            Some(origin) => return Part { name, bytes: line.len() as u64, origin },
+            None if !self.maker.layout.has_json => Vec::new(),
+            None if self.maker.binary.is_empty() => line.to_vec(),
+            None => media::without_values(line, &self.maker.binary),
+        };
+        Part { name, bytes: made.len() as u64, origin: Origin::Made(made) }
+    }
+
+    /// Looks for the media of the waiting rows, and passes the samples on.
+    fn pass_on(&mut self) -> Outcome<()> {
+        let waiting = std::mem::take(&mut self.waiting);
+        self.held_bytes = 0;
+        let paths: Vec<&Path> = waiting.iter().flat_map(|(draft, _)| draft.media()).collect();
+        let mut found = self.media.find(&paths, self.sink)?.into_iter();
+        for (draft, subject) in waiting {
+            let mut parts = Vec::with_capacity(draft.parts.len());
+            let mut is_left_out = false;
+            for part in draft.parts {
+                let (name, found) = match part {
+                    DraftPart::Ready(part) => {
+                        parts.push(part);
+                        continue;
+                    }
+                    DraftPart::Medium { name, .. } => (name.into_bytes(), found.next()),
+                };
+                match found {
+                    Some(Ok((bytes, origin))) => parts.push(Part { name, bytes, origin }),
+                    Some(Err(missing)) => is_left_out |= media::report_missing(self.context, &missing, &subject)?,
+                    None => return Err(Failure::internal(WHAT, "a medium was not looked for")),
+                }
+            }
+            if !is_left_out {
+                let Draft { key, split, .. } = draft;
+                self.sink.add_sample(Sample { key, split, shard: String::new(), parts })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn left_out(&self, left_out: &LeftOut, subject: Subject) -> Outcome<()> {
+        let (kind, why, hint) = match left_out {
+            LeftOut::Bad(bad) => (ProblemKind::BadLine, bad.0.to_owned(), "correct the row, or remove it"),
+            LeftOut::Name(why) => (ProblemKind::BadName, why.clone(), "choose other keys with --key"),
+            LeftOut::Outside { path, why } => {
+                let hint = match path.contains("://") {
+                    true => "get the files first, for example by gristmill cp, and name their folder by --media-root",
+                    false => "--media-root names the folder that paths are relative to",
+                };
+                (ProblemKind::MediaOutside, format!("{}: {why}", display_safe(path)), hint)
+            }
+        };
+        let problem = Problem::problem(kind, subject, format!("the row is left out: {why}"));
+        self.context.handles.problems.report(problem.with_hint(hint))
+    }
+
+    /// Fails if no row has had one of the columns.
+    fn check_columns(&self) -> Outcome<()> {
+        let Some(column) = self.unseen.first().filter(|_| self.number > 0) else { return Ok(()) };
+        let failure = Failure::usage(WHAT, format!("no row has the column '{}'", display_safe(column)));
+        Err(failure.on(Subject::path(&self.file.path)).with_hint("gristmill browse shows the columns"))
+    }
+}
+
+/// Returns the columns of media of a file whose values are bytes.
+fn binary_media(file: &TextFile, rows: &RowColumns) -> Outcome<Vec<String>> {
+    let Some(format) = file.source.table().filter(|_| !file.source.is_compressible()) else { return Ok(Vec::new()) };
+    let columns = format.open(&file.path)?.summary().columns;
+    let is_media = |name: &str| rows.media.iter().any(|column| column.name == name);
+    let is_binary = |type_name: &str| type_name.contains("binary");
+    let found = columns.into_iter().filter(|column| is_media(&column.name) && is_binary(&column.type_name));
+    Ok(found.map(|column| column.name).collect())
+}

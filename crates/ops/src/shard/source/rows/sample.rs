@@ -1,0 +1,228 @@
+//! A row as a sample: its key, its split, and its parts, of which media are still to be looked for.
+
+use super::layout::{extension_of_bytes, refuse, text_part, PartLayout, JSON_PART};
+use super::value::{media_of, BadRow, Media, Medium, Row, Value};
+use crate::shard::sample::{Origin, Part};
+use crate::shard::source::keys::{divide, extension, key_of_text, refusal, split_refusal};
+use gristmill_core::shard_plan::{Column, KeyRule, RowColumns, ShardPlan};
+use gristmill_core::Outcome;
+use gristmill_storage::files::is_absolute;
+use std::path::{Component, Path, PathBuf};
+
+pub(super) use super::super::NUMBER;
+
+/// What a row becomes, apart from what only the file system knows.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) key: Vec<u8>,
+    pub(super) split: Option<String>,
+    pub(super) parts: Vec<DraftPart>,
+}
+
+/// A part of a draft.
+#[derive(Debug)]
+pub(super) enum DraftPart {
+    /// Its bytes are known.
+    Ready(Part),
+    /// A medium at a path.
+    Medium {
+        /// Name of the part.
+        name: String,
+        /// Path relative to the folder of media, or a name in the set of media.
+        path: PathBuf,
+    },
+}
+
+impl DraftPart {
+    fn name(&self) -> &[u8] {
+        match self {
+            Self::Ready(part) => &part.name,
+            Self::Medium { name, .. } => name.as_bytes(),
+        }
+    }
+}
+
+/// Why a row is left out.
+#[derive(Debug)]
+pub(super) enum LeftOut {
+    /// It is no row.
+    Bad(BadRow),
+    /// It leads out of the folder of media.
+    Outside { path: String, why: &'static str },
+    /// Its key or its split cannot be used.
+    Name(String),
+}
+
+impl From<BadRow> for LeftOut {
+    fn from(bad: BadRow) -> Self {
+        Self::Bad(bad)
+    }
+}
+
+/// Makes samples of rows.
+pub(super) struct SampleMaker<'a> {
+    pub(super) plan: &'a ShardPlan,
+    pub(super) layout: PartLayout,
+    /// Columns of media whose texts are bytes in base64.
+    pub(super) binary: Vec<String>,
+}
+
+impl SampleMaker<'_> {
+    fn columns(&self) -> &RowColumns {
+        &self.plan.rows
+    }
+
+    /// Makes a draft of a row with this number. `json` is the part of the row itself.
+    ///
+    /// # Errors
+    /// Two columns give the same part of one row.
+    pub(super) fn draft(&self, row: &Row<'_, '_>, number: u64, json: Part) -> Outcome<Result<Draft, LeftOut>> {
+        let mut parts: Vec<DraftPart> = Vec::new();
+        let mut only_path = None;
+        for column in &self.layout.media {
+            let found = row.value(&column.name).and_then(|value| media_of(&value, self.binary.contains(&column.name)));
+            let (media, is_list) = match found {
+                Ok(Media::One(medium)) => (vec![medium], false),
+                Ok(Media::List(media)) => (media, true),
+                Err(bad) => return Ok(Err(bad.into())),
+            };
+            for (place, medium) in media.into_iter().enumerate() {
+                let place = is_list.then_some(place);
+                let part = match self.medium(column, medium, place, &mut only_path) {
+                    Ok(part) => part,
+                    Err(left_out) => return Ok(Err(left_out)),
+                };
+                add(part, &column.name, &mut parts)?;
+            }
+        }
+        for column in &self.layout.text {
+            let text = match row.value(&column.name) {
+                Ok(Value::Null) => continue,
+                Ok(Value::Text(text)) => text.into_bytes(),
+                Ok(Value::Json(raw)) => raw.to_vec(),
+                Err(bad) => return Ok(Err(bad.into())),
+            };
+            add(Some(made(text_part(column), text)), &column.name, &mut parts)?;
+        }
+        if self.layout.has_json {
+            add(Some(DraftPart::Ready(json)), JSON_PART, &mut parts)?;
+        }
+        let name = |why: String| Ok(Err(LeftOut::Name(why)));
+        let key = match self.key(row, number, only_path.as_deref()) {
+            Ok(key) => key,
+            Err(left_out) => return Ok(Err(left_out)),
+        };
+        if let Some(why) = refusal(&key) {
+            return name(why.to_owned());
+        }
+        match self.split(row) {
+            Ok(split) => Ok(Ok(Draft { key, split, parts })),
+            Err(left_out) => Ok(Err(left_out)),
+        }
+    }
+
+    fn medium(
+        &self,
+        column: &Column,
+        medium: Medium,
+        place: Option<usize>,
+        only_path: &mut Option<Vec<u8>>,
+    ) -> Result<Option<DraftPart>, LeftOut> {
+        let names_sample = self.layout.media.len() == 1 && place.is_none();
+        let mut keep = |path: &[u8]| {
+            if names_sample {
+                *only_path = Some(path.to_vec());
+            }
+        };
+        Ok(match medium {
+            Medium::Null => None,
+            Medium::Bytes(bytes, path) => {
+                let path = path.filter(|path| !path.is_empty());
+                path.iter().for_each(|path| keep(path.as_bytes()));
+                let guessed = || extension_of_bytes(&bytes).map_or(String::new(), |extension| format!("x.{extension}"));
+                let path = path.filter(|path| extension(path.as_bytes()).is_some());
+                let path = path.unwrap_or_else(guessed);
+                Some(made(&self.layout.media_part(column, path.as_bytes(), place), bytes))
+            }
+            Medium::Path(path) => {
+                let path = self.relative(&path)?;
+                let bytes = path.as_os_str().as_encoded_bytes();
+                keep(bytes);
+                Some(DraftPart::Medium { name: self.layout.media_part(column, bytes, place), path })
+            }
+        })
+    }
+
+    /// Returns the path of a medium below the folder of media.
+    fn relative(&self, text: &str) -> Result<PathBuf, LeftOut> {
+        let outside = |why| LeftOut::Outside { path: text.to_owned(), why };
+        let mut path = Path::new(text);
+        if is_absolute(path) || text.contains("://") {
+            let root = self.columns().media_root.as_deref();
+            let below = root.and_then(|root| path.strip_prefix(root).ok());
+            let is_web = text.starts_with("http://") || text.starts_with("https://");
+            path = match below {
+                Some(below) => below,
+                None if is_web => return Err(outside("it is an address of the web, which is not downloaded")),
+                None => return Err(outside("it is absolute, and not below the folder of media")),
+            };
+        }
+        let mut relative = PathBuf::new();
+        for component in path.components() {
+            match component {
+                Component::CurDir => {}
+                Component::Normal(name) => relative.push(name),
+                _ => return Err(outside("it leads out of the folder of media")),
+            }
+        }
+        if relative.as_os_str().is_empty() || text.contains('\0') {
+            return Err(outside("it is no path of a file"));
+        }
+        Ok(relative)
+    }
+
+    fn key(&self, row: &Row<'_, '_>, number: u64, path: Option<&[u8]>) -> Result<Vec<u8>, LeftOut> {
+        let by_number = || format!("{number:09}").into_bytes();
+        match self.plan.key.as_deref() {
+            Some(NUMBER) => Ok(by_number()),
+            Some(column) => match row.value(column)? {
+                Value::Text(text) => Ok(key_of_text(text.as_bytes())),
+                Value::Json(raw) if raw.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-') => Ok(raw.to_vec()),
+                _ => Err(LeftOut::Name(format!("its column '{column}' has no text and no integer as the key"))),
+            },
+            None => Ok(path.map_or_else(by_number, |path| key_of_path(path, self.plan.key_rule))),
+        }
+    }
+
+    fn split(&self, row: &Row<'_, '_>) -> Result<Option<String>, LeftOut> {
+        let Some(column) = self.columns().split.as_deref() else { return Ok(None) };
+        let split = match row.value(column)? {
+            Value::Text(text) => text,
+            Value::Null => String::new(),
+            Value::Json(_) => return Err(LeftOut::Name(format!("its column '{column}' has no text as the split"))),
+        };
+        match split_refusal(&split) {
+            Some(why) => Err(LeftOut::Name(why.to_owned())),
+            None => Ok(Some(split)),
+        }
+    }
+}
+
+/// Returns the key that a path of a medium gives.
+fn key_of_path(path: &[u8], rule: KeyRule) -> Vec<u8> {
+    divide(path, rule).map_or_else(|| path.to_vec(), |(key, _)| key)
+}
+
+fn made(name: &str, bytes: Vec<u8>) -> DraftPart {
+    DraftPart::Ready(Part { name: name.as_bytes().to_vec(), bytes: bytes.len() as u64, origin: Origin::Made(bytes) })
+}
+
+fn add(part: Option<DraftPart>, column: &str, parts: &mut Vec<DraftPart>) -> Outcome<()> {
+    let Some(part) = part else { return Ok(()) };
+    if parts.iter().any(|other| other.name() == part.name()) {
+        let name = String::from_utf8_lossy(part.name()).into_owned();
+        return Err(refuse(column, format!("another column, or the row itself, is the part '{name}' already")));
+    }
+    parts.push(part);
+    Ok(())
+}
