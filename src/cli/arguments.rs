@@ -227,7 +227,8 @@ fn commands_of(group: &str) -> impl Iterator<Item = Command> + '_ {
         if of != group {
             return None;
         }
-        let command = Command::new(name).about(operation.about()).override_usage(usage(*operation));
+        let command = Command::new(name).visible_aliases(operation.aliases().iter().copied());
+        let command = command.about(operation.about()).override_usage(usage(*operation));
         let options = operation.options();
         let mut own: Vec<&OptionRow> = options.iter().filter(|row| !row.info.is_global).collect();
         own.sort_by_key(|row| row.is_listed_last);

@@ -79,7 +79,7 @@ fn the_home_screen_needs_a_terminal() {
 #[test]
 fn an_unknown_command_is_answered_with_those_that_exist() {
     let unknown = Sandbox::new().run(["frobnicate", "x"]).ends(2).complains("frobnicate");
-    unknown.complains("prepare, prepare-media, pack, count, dedup, cp, index, run");
+    unknown.complains("prepare, prepare-media, pack, count, dedup, shard, cp, index, run");
     Sandbox::new().run(["mix", "x"]).ends(2).complains("the commands are new, index, check");
 }
 

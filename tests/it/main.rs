@@ -34,6 +34,7 @@ mod cli_prompts;
 mod cli_recipes;
 mod cli_second_run;
 mod cli_settings;
+mod cli_shard;
 mod cli_signals;
 mod cli_small;
 mod cli_splits;

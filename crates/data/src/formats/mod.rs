@@ -1,8 +1,8 @@
 //! Bit-exact readers and writers of the files of training frameworks. Handles bytes and text; must not know threads or a terminal.
 //!
 //! [`energon`] holds the files of a prepared Energon data set; [`modalities`] packed tokens and raw indexes; [`nanosets`] token folders;
-//! [`forager`] indexes of samples; [`bsade`] the index of exact substring dedup; [`sqlite`] writes databases from sorted rows. Code that
-//! reproduces Python is in `gristmill_pycompat`.
+//! [`forager`] indexes of samples; [`bsade`] the index of exact substring dedup; [`sqlite`] writes databases from sorted rows;
+//! [`tar_writer`] writes entries of shards. Code that reproduces Python is in `gristmill_pycompat`.
 
 pub mod bsade;
 pub mod energon;
@@ -13,6 +13,7 @@ pub mod modalities;
 pub mod nanosets;
 pub mod olmo;
 pub mod sqlite;
+pub mod tar_writer;
 
 use gristmill_core::TokenKind;
 use gristmill_storage::files::{self, FolderEntry};

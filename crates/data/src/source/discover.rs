@@ -13,6 +13,8 @@ pub struct Discovery {
     pub shards: Vec<Shard>,
     /// Entries that are named like a shard but are not one or are not read, and folders that could not be read.
     pub findings: Vec<Problem>,
+    /// Whether all shards are found that can be unpacked.
+    with_packed: bool,
 }
 
 /// Finds all shards below `root`: `*.tar` and `*.tgz` at any depth, case-sensitive, excluding names that begin with a dot.
@@ -21,11 +23,20 @@ pub struct Discovery {
 /// are followed and keep their own path; one that leads back to a folder above it is not followed. Opens no shard. Returns an error only if
 /// the root itself cannot be read or is not a folder.
 pub fn discover(root: &Path) -> Outcome<Discovery> {
+    find(root, false)
+}
+
+/// Like [`discover`], and also finds shards that are compressed in other ways, or whose names end in capital letters.
+pub fn discover_with_packed(root: &Path) -> Outcome<Discovery> {
+    find(root, true)
+}
+
+fn find(root: &Path, with_packed: bool) -> Outcome<Discovery> {
     let facts = files::metadata(root).map_err(|e| Failure::io("looking for shards", root, &e))?;
     if !facts.is_dir() {
         return Err(Failure::usage("looking for shards", "it is not a folder").on(Subject::path(root)));
     }
-    let mut found = Discovery::default();
+    let mut found = Discovery { with_packed, ..Discovery::default() };
     for entry in walk(root, usize::MAX) {
         match entry {
             Ok(entry) if entry.depth() == 0 => {}
@@ -65,6 +76,19 @@ pub(super) fn is_shard_name(name: &[u8]) -> bool {
     !name.starts_with(b".") && (name.ends_with(b".tar") || name.ends_with(b".tgz"))
 }
 
+/// Whether a file name (without folders) is that of a shard, compressed in any way.
+pub fn is_like_shard(name: &OsStr) -> bool {
+    let is_hidden = name.as_encoded_bytes().starts_with(b".");
+    !is_hidden && name.to_str().is_some_and(|name| is_shard_name(name.as_bytes()) || way_to_read(name).is_some())
+}
+
+/// Returns the shard at the path of a file, whatever its name.
+pub fn shard_at(path: &Path) -> Outcome<Shard> {
+    let facts = files::metadata(path).map_err(|e| Failure::io("opening the shard", path, &e))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(shard_of(name, path, &facts))
+}
+
 /// Suffixes of compressed shards that are not read, in lower case. Only plain `.tar` and `.tgz` are.
 const PACKED_ENDINGS: [&str; 14] = [
     ".tar.gz",
@@ -102,7 +126,8 @@ fn way_to_read(name: &str) -> Option<String> {
 
 impl Discovery {
     fn take(&mut self, root: &Path, entry: WalkEntry) -> Outcome<()> {
-        if !is_shard_name(entry.file_name().as_encoded_bytes()) {
+        let is_packed = self.with_packed && entry.kind().is_file() && is_like_shard(entry.file_name());
+        if !is_packed && !is_shard_name(entry.file_name().as_encoded_bytes()) {
             self.take_unread(root, &entry);
             return Ok(());
         }

@@ -22,6 +22,7 @@ mod nanosets_shuffle;
 pub mod pack;
 pub mod prepare;
 mod prepare_media;
+mod shard;
 
 pub use advice::{Advice, Need};
 pub use count::Count;
@@ -39,6 +40,7 @@ pub use nanosets_shuffle::NanosetsShuffle;
 pub use pack::Pack;
 pub use prepare::Prepare;
 pub use prepare_media::PrepareMedia;
+pub use shard::WriteShards;
 
 use crate::engine::plan::{file, CommandLine};
 use crate::job::dedup::scratch_elsewhere;
@@ -72,6 +74,7 @@ pub static OPERATIONS: &[&dyn AnyOperation] = &[
     &Entry::<Pack>::NEW,
     &Entry::<Count>::NEW,
     &Entry::<Dedup>::NEW,
+    &Entry::<WriteShards>::NEW,
     &Entry::<CopyFiles>::NEW,
     &Entry::<Index>::NEW,
     &Entry::<MixNew>::NEW,
@@ -111,6 +114,8 @@ pub trait Operation: Sized + Send + Sync + 'static {
     type Report: Report;
     /// Command, such as `nanosets merge`.
     const NAME: &'static str;
+    /// Other names of the command.
+    const ALIASES: &'static [&'static str] = &[];
     /// Description in one line without full stop.
     const ABOUT: &'static str;
     /// Description of the running operation, such as `merging`.
@@ -263,6 +268,8 @@ pub(crate) fn start<O: Operation<Preview = R, Report = R>, R: Report>(
 pub trait AnyOperation: Sync {
     /// Returns the command, such as `nanosets merge`.
     fn name(&self) -> &'static str;
+    /// Returns other names of the command.
+    fn aliases(&self) -> &'static [&'static str];
     /// Returns the description in one line without full stop.
     fn about(&self) -> &'static str;
     /// Returns the description of the running operation.
@@ -490,6 +497,10 @@ impl<O: Operation> Entry<O> {
 impl<O: Operation> AnyOperation for Entry<O> {
     fn name(&self) -> &'static str {
         O::NAME
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        O::ALIASES
     }
 
     fn about(&self) -> &'static str {

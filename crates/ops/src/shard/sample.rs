@@ -75,4 +75,6 @@ pub struct SourceContext<'a> {
     pub scratch: &'a Path,
     /// Memory that a source may use, in bytes.
     pub memory: usize,
+    /// Threads that a source may use.
+    pub threads: usize,
 }

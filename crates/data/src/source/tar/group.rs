@@ -4,7 +4,7 @@ use super::apple_double::{self, AppleDoubles};
 use super::names;
 use super::notes::Notes;
 use super::walk::Entry;
-use super::{is_sketched, keep_sketch, ScanSink, ShardScan, PART_NAMES_KEPT};
+use super::{is_sketched, keep_sketch, HiddenPart, ScanSink, ShardScan, PART_NAMES_KEPT};
 use gristmill_core::{HiddenSample, Outcome, PartFacts, PartRow, PartSets, ProblemKind, SampleRow, SampleSketch};
 use std::collections::{BTreeMap, HashMap};
 
@@ -266,10 +266,13 @@ impl<'a> Grouper<'a> {
         let key_is_text = std::str::from_utf8(&self.key).is_ok();
         for (position, part) in self.parts.iter().enumerate() {
             let name = &self.names[part.name_from..part.name_to];
+            let hidden = HiddenPart { key: &self.key, name, content_offset: part.content_offset, size: part.size };
             if !key_is_text {
+                self.sink.hidden_part(hidden)?;
                 continue;
             }
             let Ok(part_name) = std::str::from_utf8(name) else {
+                self.sink.hidden_part(hidden)?;
                 let why = "its parts cannot be found by name";
                 self.notes.count(ProblemKind::EntryNameNotUtf8, name, part.content_offset, why);
                 continue;

@@ -32,11 +32,54 @@ pub trait ScanSink {
     fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()>;
     /// Receives a sample whose key is not UTF-8: it belongs in `.tar.idx`, not in the tables. No part precedes it.
     fn hidden_sample(&mut self, row: HiddenSample) -> Outcome<()>;
+    /// Receives a part that is no row because its key or its name is not UTF-8; see [`HiddenPart`].
+    fn hidden_part(&mut self, part: HiddenPart<'_>) -> Outcome<()> {
+        let _ = part;
+        Ok(())
+    }
     /// Receives a sample that has only AppleDouble entries, which also belongs only in `.tar.idx`. No part precedes it.
     fn apple_double_sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
         let SampleRow { sample_index, byte_offset, byte_size, .. } = row;
         self.hidden_sample(HiddenSample { sample_index, byte_offset, byte_size })
     }
+}
+
+/// A part of the sample that follows, of which the key or the name is not UTF-8.
+#[derive(Clone, Copy, Debug)]
+pub struct HiddenPart<'a> {
+    /// Key of the sample.
+    pub key: &'a [u8],
+    /// Name of the part.
+    pub name: &'a [u8],
+    /// Offset of its content.
+    pub content_offset: u64,
+    /// Bytes of content.
+    pub size: u64,
+}
+
+/// Groups the entries of a shard that is being written, as a scan of it would.
+pub struct WrittenShard<'a>(group::Grouper<'a>);
+
+impl<'a> WrittenShard<'a> {
+    /// Creates the groups of the shard called `name`.
+    pub fn new(name: &'a str, sink: &'a mut dyn ScanSink) -> Self {
+        Self(group::Grouper::new(name, sink))
+    }
+
+    /// Adds an entry with the offsets of its first header block and of its content. `start` is the beginning of its content.
+    pub fn entry(&mut self, name: &[u8], (offset, content_offset): (u64, u64), size: u64, start: &[u8]) -> Outcome<()> {
+        self.0.entry(name, &walk::Entry::regular(offset, content_offset, size), |magic| Ok(start.starts_with(magic)))
+    }
+
+    /// Ends the last sample at the end of the last entry. The stamp of the scan is not set.
+    pub fn finish(self, end: u64) -> Outcome<ShardScan> {
+        Ok(self.0.finish(end)?.0)
+    }
+}
+
+/// Whether readers skip an entry of this name whatever it holds: its first folder or its name is framed by two underscores.
+pub fn is_reserved(name: &[u8]) -> bool {
+    names::is_reserved(name)
 }
 
 pub use gristmill_core::facts::PART_NAMES_KEPT;

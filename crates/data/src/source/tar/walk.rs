@@ -34,6 +34,14 @@ pub(super) struct Entry {
     pub(super) is_apple_double: bool,
 }
 
+impl Entry {
+    /// Returns an entry of an ordinary file.
+    pub(super) fn regular(offset: u64, content_offset: u64, size: u64) -> Self {
+        let (regular, is_sparse, is_link, suspect, is_apple_double) = (true, false, false, None, false);
+        Self { offset, content_offset, size, regular, is_sparse, is_link, suspect, is_apple_double }
+    }
+}
+
 /// Result of one step of the walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {

@@ -27,6 +27,7 @@ pub(in crate::engine) use media::sql_failure;
 pub use media::{carry_media_tables, CarriedMedia};
 pub use respool::{respool_unit, OldIndex};
 pub use same_keys::{same_keys, scattered_samples, KeyGroups};
+pub(crate) use spool::SpoolSink;
 pub use spool::SpooledShard;
 pub use writer::IndexWriter;
 
@@ -34,7 +35,6 @@ use gristmill_core::handles::KEPT_PROBLEMS;
 use gristmill_core::{Duplicates, Handles, HiddenSample, Outcome, PartRow, Progress, SampleRow, Shard, ShardId};
 use gristmill_data::source::tar::{scan_shard, ScanSink};
 use gristmill_storage::fs::Fs;
-use spool::SpoolSink;
 use std::path::{Path, PathBuf};
 
 /// How to build the database.

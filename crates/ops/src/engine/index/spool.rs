@@ -119,7 +119,7 @@ impl SpooledShard {
 }
 
 /// Receives the rows of one shard and writes its spool files.
-pub(super) struct SpoolSink<'a> {
+pub(crate) struct SpoolSink<'a> {
     fs: &'a dyn Fs,
     dir: &'a Path,
     id: ShardId,
@@ -134,8 +134,8 @@ pub(super) struct SpoolSink<'a> {
 }
 
 impl<'a> SpoolSink<'a> {
-    /// `memory` bounds the keys sorted at once, in bytes.
-    pub(super) fn create(
+    /// Creates the spool files of a shard. `memory` bounds the keys sorted at once, in bytes.
+    pub(crate) fn create(
         fs: &'a dyn Fs,
         dir: &'a Path,
         (id, shard): (ShardId, &'a str),
@@ -173,7 +173,8 @@ impl<'a> SpoolSink<'a> {
         Ok(())
     }
 
-    pub(super) fn finish(mut self, scan: ShardScan) -> Outcome<SpooledShard> {
+    /// Returns the finished spool of a scan.
+    pub(crate) fn finish(mut self, scan: ShardScan) -> Outcome<SpooledShard> {
         self.place(scan.end_offset)?;
         let (rows, last_run) = self.rows.finish(&mut self.sorter)?;
         Ok(SpooledShard {

@@ -9,7 +9,7 @@ use crate::engine::index::SpooledShard;
 use gristmill_core::{text, Failure, Outcome, Shard, Subject};
 use gristmill_storage::run_folder::RunFolder;
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub(super) fn collect(
     selection: &Selection,
     journal: Journal,
 ) -> Outcome<Vec<SpooledShard>> {
-    let folder = own.work().join("spools");
+    let folder = spool_folder(own);
     context.shared.fs.create_dir(&own.work(), 0o700)?;
     context.shared.fs.create_dir(&folder, 0o700)?;
     let count = context.shared.lock().shards.len();
@@ -51,6 +51,11 @@ pub(super) fn collect(
     Ok(spools)
 }
 
+/// Returns the folder of the spools.
+pub(super) fn spool_folder(own: &RunFolder) -> PathBuf {
+    own.work().join("spools")
+}
+
 type Collected = Mutex<Vec<Option<SpooledShard>>>;
 
 fn has(collected: &Collected, position: usize) -> bool {
@@ -63,7 +68,7 @@ fn put(collected: &Collected, position: usize, spooled: SpooledShard) {
     }
 }
 
-fn record(journal: &Journal, shard: &Shard, spooled: &SpooledShard) -> Outcome<()> {
+pub(super) fn record(journal: &Journal, shard: &Shard, spooled: &SpooledShard) -> Outcome<()> {
     let (bytes, xxh3) = spooled.fingerprint();
     let notes = serde_json::to_string(spooled).map_err(|error| {
         Failure::environment("writing the journal", error.to_string()).on(Subject::shard(&shard.name))

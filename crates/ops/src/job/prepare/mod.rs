@@ -15,15 +15,21 @@ mod tests;
 
 pub use preview::{no_access, preview, Preview};
 
+use super::journal::Journal;
 use super::overall::Forecast;
 use super::report::OutputFile;
 use super::scan::{LiveScan, Shared};
 use super::status::StatusBoard;
 use super::task::TaskContext;
 use super::{JobState, JobStatus, Phase};
+use crate::engine::index::SpooledShard;
+use crate::engine::plan::file as plan_file;
 use crate::engine::splits::SplitSummary;
-use gristmill_core::{text, DatasetFacts, Failure, Outcome, PreparePlan, Problem, ProblemKind, RunOptions, Severity};
-use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_core::{
+    text, DatasetFacts, Failure, Outcome, PreparePlan, Problem, ProblemKind, RunOptions, Severity, Shard,
+};
+use gristmill_storage::fs::{Fs, RealFs, PRIVATE_FOLDER};
+use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::scratch::Scratch;
 use serde::Serialize;
 use std::path::Path;
@@ -103,6 +109,17 @@ pub fn run_prepare(context: &TaskContext, plan: &PreparePlan) -> Outcome<Prepare
         context.show(&job.status());
     }
     job.wait()
+}
+
+/// Gives a run of `plan` the spools of shards that were just written, in place of a scan of them: as a journal, so that a run that is killed
+/// continues with them.
+pub(crate) fn hand_over(fs: &dyn Fs, plan: &PreparePlan, shards: Vec<(Shard, SpooledShard)>) -> Outcome<()> {
+    let own = RunFolder::for_webdataset(Path::new(&plan.path));
+    own.create(fs)?;
+    let folder = collect::spool_folder(&own);
+    fs.create_dir(&folder, PRIVATE_FOLDER)?;
+    let journal = Journal::open(fs, &own.journal(), &plan_file::hash(plan))?;
+    shards.into_iter().try_for_each(|(shard, spool)| collect::record(&journal, &shard, &spool.move_to(fs, &folder)?))
 }
 
 /// A running `prepare`. Dropping it cancels the job and waits until it no longer writes.

@@ -28,7 +28,7 @@ const END: u8 = 0;
 /// The folder cannot be read, two files are the same part of a sample, or a file is outside of the folders of splits.
 pub(super) fn list(root: &Path, context: &SourceContext<'_>, sink: &mut dyn SampleSink) -> Outcome<()> {
     let out = SpoolWriter::create(context.fs, context.scratch, "files".to_owned())?;
-    let mut found = Found {
+    let mut found = ListedFile {
         root,
         context,
         sorter: Sorter::new(context.memory / 2),
@@ -70,7 +70,7 @@ pub(super) fn list(root: &Path, context: &SourceContext<'_>, sink: &mut dyn Samp
 }
 
 /// The files that the walk has found.
-struct Found<'a> {
+struct ListedFile<'a> {
     root: &'a Path,
     context: &'a SourceContext<'a>,
     /// Key, part, and the path where the two do not give it; size, time and inode.
@@ -80,7 +80,7 @@ struct Found<'a> {
     folders: Folders,
 }
 
-impl Found<'_> {
+impl ListedFile<'_> {
     fn add(&mut self, entry: &WalkEntry) -> Outcome<()> {
         self.context.handles.progress.add(1, 0);
         let relative = entry.path().strip_prefix(self.root).unwrap_or(entry.path()).as_os_str().as_bytes();

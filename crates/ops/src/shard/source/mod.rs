@@ -1,7 +1,71 @@
-//! What samples are made of: loose files and rows.
+//! What inputs are, and what lists their samples.
 
 mod files;
 mod keys;
+mod prepared;
 mod rows;
+mod tars;
 #[cfg(test)]
 mod tests;
+
+use super::sample::{SampleSink, SourceContext};
+use gristmill_core::shard_plan::InputKind;
+use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_data::source::discover::is_like_shard;
+use gristmill_storage::files::metadata;
+use gristmill_storage::walk::Walk;
+use std::path::Path;
+
+/// Value of `--key` for numbers.
+pub(super) const NUMBER: &str = "number";
+const WHAT: &str = "looking for samples";
+/// Ends of the names of files of rows, in lower case.
+const ROW_FILES: [&str; 5] = [".jsonl", ".json", ".csv", ".tsv", ".parquet"];
+/// Ends of the names of compressed files of rows, after one of [`ROW_FILES`].
+const ROW_PACKINGS: [&str; 2] = [".gz", ".zst"];
+
+/// Returns what an input is read as.
+pub(super) fn kind_of(input: &Path, read_as: InputKind) -> Outcome<InputKind> {
+    let info = metadata(input).map_err(|error| Failure::io(WHAT, input, &error))?;
+    if read_as != InputKind::Auto {
+        return Ok(read_as);
+    }
+    let name = input.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let plain = ROW_PACKINGS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    if info.is_dir() {
+        let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
+        let mut entries = Walk::new(input).filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry.file_name()));
+        let has_shard =
+            entries.any(|entry| entry.is_ok_and(|entry| entry.kind().is_file() && is_like_shard(entry.file_name())));
+        return Ok(if has_shard { InputKind::Tars } else { InputKind::Files });
+    }
+    if is_like_shard(input.file_name().unwrap_or_default()) {
+        return Ok(InputKind::Tars);
+    }
+    match ROW_FILES.iter().any(|end| plain.ends_with(end)) {
+        true => Ok(InputKind::Rows),
+        false => Err(Failure::usage(WHAT, "its name is not that of a shard or of a file of rows")
+            .on(Subject::path(input))
+            .with_hint(
+                "give a folder, a .tar, or a .jsonl, .json, .csv, .tsv or .parquet file; --as decides how it is read",
+            )),
+    }
+}
+
+/// Lists the samples of an input.
+pub(super) fn list(
+    input: &Path,
+    kind: InputKind,
+    context: &SourceContext<'_>,
+    sink: &mut dyn SampleSink,
+) -> Outcome<()> {
+    if kind != InputKind::Rows && context.plan.key.as_deref().is_some_and(|key| key != NUMBER) {
+        let failure = Failure::usage(WHAT, "--key names a column, and the input has none").on(Subject::path(input));
+        return Err(failure.with_hint("--key number numbers all samples anew"));
+    }
+    match kind {
+        InputKind::Auto | InputKind::Tars => tars::list(input, context, sink),
+        InputKind::Files => files::list(input, context, sink),
+        InputKind::Rows => rows::list(input, context, sink),
+    }
+}

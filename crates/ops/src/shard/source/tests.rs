@@ -83,7 +83,7 @@ fn list_within(input: &Path, plan: &ShardPlan, memory: usize) -> Outcome<Listed>
     let scratch = tempfile::tempdir().unwrap();
     let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::new(false));
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };
-    let context = SourceContext { plan, handles, fs: &RealFs, scratch: scratch.path(), memory };
+    let context = SourceContext { plan, handles, fs: &RealFs, scratch: scratch.path(), memory, threads: 1 };
     let mut kept = Kept::default();
     match input.is_dir() {
         true => super::files::list(input, &context, &mut kept)?,

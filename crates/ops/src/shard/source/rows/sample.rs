@@ -9,8 +9,7 @@ use gristmill_core::Outcome;
 use gristmill_storage::files::is_absolute;
 use std::path::{Component, Path, PathBuf};
 
-/// Key of all rows by their numbers.
-pub(super) const NUMBER: &str = "number";
+pub(super) use super::super::NUMBER;
 
 /// What a row becomes, apart from what only the file system knows.
 #[derive(Debug)]

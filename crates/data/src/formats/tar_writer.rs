@@ -1,0 +1,205 @@
+//! Entries of new shards: the bytes that `TarWriter(mtime=0)` of the reference package writes. See docs/formats/webdataset.md.
+//!
+//! Headers are ustar. A pax header precedes the entry only where ustar cannot hold a value: a name of more than 100 bytes or not in ASCII,
+//! a size of 8 GiB and more. Content, and where it is written, are the caller's.
+
+/// Unit of headers and padding, in bytes.
+pub const BLOCK: u64 = 512;
+/// Unit of archives, in bytes.
+const RECORD: u64 = 10_240;
+/// Bytes of the two empty blocks at the end.
+const END: u64 = 2 * BLOCK;
+/// Bytes that a ustar header has for a name.
+const NAME_BYTES: usize = 100;
+/// The first number that does not fit into eleven octal digits.
+const FIRST_LARGE: u64 = 1 << 33;
+const OWNER: &[u8] = b"bigdata";
+const PAX_NAME: &[u8] = b"././@PaxHeader";
+
+/// Name, size and time of an entry.
+#[derive(Clone, Copy, Debug)]
+pub struct EntryHeader<'a> {
+    /// Full name; need not be UTF-8.
+    pub name: &'a [u8],
+    /// Bytes of content.
+    pub size: u64,
+    /// Seconds since 1970.
+    pub mtime: u64,
+}
+
+impl EntryHeader<'_> {
+    /// Appends the header, and the pax header before it if there is one.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let records = self.pax_records();
+        if !records.is_empty() {
+            write_block(out, PAX_NAME, (0, records.len() as u64, 0), (b'x', b""));
+            out.extend_from_slice(&records);
+            out.resize(out.len() + padding(records.len() as u64), 0);
+        }
+        let fitting = |number: u64| if number < FIRST_LARGE { number } else { 0 };
+        write_block(out, &ascii(self.name), (0o444, fitting(self.size), fitting(self.mtime)), (b'0', OWNER));
+    }
+
+    /// Returns the bytes of header and content with their padding.
+    pub fn entry_bytes(&self) -> u64 {
+        self.header_bytes() + self.size.next_multiple_of(BLOCK)
+    }
+
+    /// Returns the bytes of the header, and of the pax header before it.
+    pub fn header_bytes(&self) -> u64 {
+        match self.pax_records().len() as u64 {
+            0 => BLOCK,
+            records => 2 * BLOCK + records.next_multiple_of(BLOCK),
+        }
+    }
+
+    fn pax_records(&self) -> Vec<u8> {
+        let mut records = Vec::new();
+        if std::str::from_utf8(self.name).is_err() {
+            push_record(&mut records, b"hdrcharset", b"BINARY");
+        }
+        if self.name.len() > NAME_BYTES || !self.name.is_ascii() {
+            push_record(&mut records, b"path", self.name);
+        }
+        for (keyword, number) in [(&b"size"[..], self.size), (b"mtime", self.mtime)] {
+            if number >= FIRST_LARGE {
+                push_record(&mut records, keyword, number.to_string().as_bytes());
+            }
+        }
+        records
+    }
+}
+
+/// Returns the number of zeros that follow content of this size.
+pub fn padding(size: u64) -> usize {
+    (size.next_multiple_of(BLOCK) - size) as usize
+}
+
+/// Returns the size of an archive whose entries have this many bytes.
+pub fn archive_bytes(entries: u64) -> u64 {
+    entries.saturating_add(END).next_multiple_of(RECORD)
+}
+
+/// Appends a pax record; its length counts its own digits.
+fn push_record(records: &mut Vec<u8>, keyword: &[u8], value: &[u8]) {
+    let rest = keyword.len() + value.len() + 3;
+    let mut length = rest;
+    while length != rest + length.to_string().len() {
+        length = rest + length.to_string().len();
+    }
+    records.extend_from_slice(length.to_string().as_bytes());
+    for text in [b" ", keyword, b"=", value, b"\n"] {
+        records.extend_from_slice(text);
+    }
+}
+
+/// Returns the name of the ustar header: `?` for each character that is not ASCII and each byte that is no character, cut off at its end.
+fn ascii(name: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(name.len().min(NAME_BYTES));
+    for chunk in name.utf8_chunks() {
+        plain.extend(chunk.valid().chars().map(|c| if c.is_ascii() { c as u8 } else { b'?' }));
+        plain.extend(chunk.invalid().iter().map(|_| b'?'));
+    }
+    plain.truncate(NAME_BYTES);
+    plain
+}
+
+fn write_block(out: &mut Vec<u8>, name: &[u8], (mode, size, mtime): (u64, u64, u64), (kind, owner): (u8, &[u8])) {
+    let mut block = [0u8; BLOCK as usize];
+    let mut put = |at: usize, text: &[u8]| {
+        if let Some(place) = block.get_mut(at..at + text.len()) {
+            place.copy_from_slice(text);
+        }
+    };
+    put(0, name);
+    put(100, format!("{mode:07o}").as_bytes());
+    put(108, b"0000000\x000000000");
+    put(124, format!("{size:011o}").as_bytes());
+    put(136, format!("{mtime:011o}").as_bytes());
+    put(148, b"        ");
+    put(156, &[kind]);
+    put(257, b"ustar\x0000");
+    put(265, owner);
+    put(297, owner);
+    let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
+    if let Some(place) = block.get_mut(148..155) {
+        place.copy_from_slice(format!("{sum:06o}\0").as_bytes());
+    }
+    out.extend_from_slice(&block);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::tar::each_entry;
+    use crate::source::tar::SpanItem;
+    use gristmill_core::Cancel;
+    use std::path::{Path, PathBuf};
+    use std::sync::Arc;
+
+    fn shards_below(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                shards_below(&path, found);
+            } else if path.extension().is_some_and(|end| end == "tar") {
+                found.push(path);
+            }
+        }
+    }
+
+    #[test]
+    fn entries_are_those_of_the_reference() {
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/webdataset");
+        let mut shards = Vec::new();
+        for case in std::fs::read_dir(golden).unwrap() {
+            shards_below(&case.unwrap().path().join("expected"), &mut shards);
+        }
+        assert!(shards.len() > 20, "{}", shards.len());
+        for path in shards {
+            let expected = std::fs::read(&path).unwrap();
+            let file = Arc::new(gristmill_storage::read::open_read(&path).unwrap());
+            let mut made = Vec::new();
+            each_entry(&file, 0, u64::MAX, &Cancel::default(), &mut |item| {
+                let SpanItem::Entry(entry) = item else { panic!("{}: {item:?}", path.display()) };
+                let header = EntryHeader { name: entry.name, size: entry.size, mtime: 0 };
+                let before = made.len();
+                header.write(&mut made);
+                assert_eq!(made.len() as u64, entry.content_offset);
+                let content = entry.content_offset as usize..(entry.content_offset + entry.size) as usize;
+                made.extend_from_slice(&expected[content]);
+                made.resize(made.len() + padding(entry.size), 0);
+                assert_eq!((made.len() - before) as u64, header.entry_bytes());
+                true
+            })
+            .unwrap();
+            made.resize(archive_bytes(made.len() as u64) as usize, 0);
+            assert!(made == expected, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn large_numbers_and_names_that_are_no_text_are_in_pax_records() {
+        let mut out = Vec::new();
+        EntryHeader { name: b"a\xff.bin", size: FIRST_LARGE, mtime: 0 }.write(&mut out);
+        assert_eq!(out.len(), 3 * 512);
+        let records = b"21 hdrcharset=BINARY\n15 path=a\xff.bin\n19 size=8589934592\n";
+        assert_eq!(&out[512..512 + records.len()], records);
+        assert_eq!(&out[1024..1032], b"a?.bin\0\0");
+        assert_eq!(&out[1024 + 124..1024 + 136], b"00000000000\0");
+        let last = EntryHeader { name: b"a.bin", size: FIRST_LARGE - 1, mtime: 5 };
+        assert_eq!(last.header_bytes(), 512);
+        assert_eq!(archive_bytes(9_216), 10_240);
+        assert_eq!(archive_bytes(9_217), 20_480);
+    }
+
+    #[test]
+    fn a_record_counts_the_digits_of_its_own_length() {
+        for length in [80, 89, 90, 91, 92, 93, 94, 990, 991] {
+            let mut records = Vec::new();
+            push_record(&mut records, b"path", &vec![b'n'; length]);
+            let text = String::from_utf8(records.clone()).unwrap();
+            assert_eq!(text.split(' ').next().unwrap().parse::<usize>().unwrap(), records.len());
+        }
+    }
+}

@@ -1,0 +1,518 @@
+//! The options of `shard`.
+
+use super::super::media_filters::{self, MediaAnswers};
+use super::super::prepare::{field_map, split_patterns, yaml_name};
+use gristmill_core::options::{Access, Choice, Group, OptionSpec, Step};
+use gristmill_core::plan::DATASET_YAML;
+use gristmill_core::sample_type::CRUDE_CLASS;
+use gristmill_core::shard_plan::{
+    Column, InputKind, KeyRule, Missing, RepeatedKeys, MAX_COUNT, MAX_SIZE, PATTERN, SEED,
+};
+use gristmill_core::{Loading, MediaFilter, MediaPlan, ShardPlan, SplitPlan};
+use std::path::PathBuf;
+
+type Spec = OptionSpec<ShardPlan>;
+
+pub(super) const STEPS: &[Step] = &[
+    Step { id: "source", title: "Source" },
+    Step { id: "choose", title: "Choose" },
+    Step { id: "shards", title: "Shards" },
+    Step { id: "order", title: "Order" },
+    Step { id: "prepare", title: "Prepare" },
+];
+
+pub(super) const GROUPS: &[Group<ShardPlan>] = &[
+    Group::new("", "source", SOURCE),
+    Group::new("Rows", "source", ROWS),
+    Group::new("Choose", "choose", CHOOSE),
+    Group::new("Divide", "shards", DIVIDE),
+    Group::new("Order", "order", ORDER),
+    Group::new("Prepare", "prepare", PREPARE),
+    Group::new("Prepare", "prepare", &media_filters::filters()),
+    Group::new("Prepare", "prepare", DECODE),
+];
+
+/// Accessors of a path that may be missing.
+macro_rules! optional_path {
+    ($($field:ident).+) => {
+        Access::Path {
+            get: |plan| plan.$($field).+.as_ref().map(|path| path.to_string_lossy().into_owned()),
+            set: |plan, path| plan.$($field).+ = path.filter(|path| !path.is_empty()).map(PathBuf::from),
+        }
+    };
+}
+
+/// Accessors of a list of names, separated by commas.
+macro_rules! names {
+    ($field:ident) => {
+        Access::List {
+            separator: Some(','),
+            get: |plan| plan.choice.$field.clone(),
+            set: |plan, names| {
+                plan.choice.$field = names;
+                Ok(())
+            },
+        }
+    };
+}
+
+/// Accessors of a switch in a part of the plan.
+macro_rules! switch_of {
+    ($($field:ident).+) => {
+        Access::Switch { get: |plan| plan.$($field).+, set: |plan, is_on| plan.$($field).+ = is_on }
+    };
+}
+
+/// Accessors of a number with a default.
+macro_rules! number_of {
+    ($($field:ident).+, $least:expr, $default:expr) => {
+        Access::Number {
+            least: $least,
+            most: u64::MAX,
+            get: |plan| Some(plan.$($field).+).filter(|number| *number != $default),
+            set: |plan, number| plan.$($field).+ = number.unwrap_or($default),
+        }
+    };
+}
+
+/// Accessors of a number that may be missing.
+macro_rules! optional_number {
+    ($($field:ident).+) => {
+        Access::Number {
+            least: 1,
+            most: u64::MAX,
+            get: |plan| plan.$($field).+,
+            set: |plan, number| plan.$($field).+ = number,
+        }
+    };
+}
+
+const KINDS: &[Choice] = &[
+    Choice { name: "auto", help: "What the content of each input says" },
+    Choice { name: "tars", help: "Shards" },
+    Choice { name: "files", help: "Loose files: those of one key are a sample" },
+    Choice { name: "rows", help: "Rows of JSONL, JSON, CSV, TSV or Parquet files" },
+];
+
+const SOURCE: &[Spec] = &[
+    Spec::new(
+        "input",
+        "INPUT",
+        "Folders with shards, single shards, folders of loose files, or files of rows; one after the other",
+        paths!(inputs),
+    )
+    .or_read_store()
+    .positional()
+    .required(),
+    Spec::new("output", "DIR", "Folder of the new shards", optional_path!(output)).or_store().short('o').required(),
+    Spec::new(
+        "as",
+        "KIND",
+        "What the inputs are read as",
+        Access::Choice {
+            choices: KINDS,
+            get: |plan| match plan.read_as {
+                InputKind::Auto => None,
+                InputKind::Tars => Some("tars"),
+                InputKind::Files => Some("files"),
+                InputKind::Rows => Some("rows"),
+            },
+            set: |plan, name| {
+                plan.read_as = match name {
+                    "tars" => InputKind::Tars,
+                    "files" => InputKind::Files,
+                    "rows" => InputKind::Rows,
+                    _ => InputKind::Auto,
+                }
+            },
+        },
+    )
+    .default("auto"),
+    Spec::new(
+        "key",
+        "COLUMN|number",
+        "Column of rows with the key; number: number samples anew, with nine digits",
+        text!(key),
+    )
+    .unset("the old keys; of rows, the names of their media, or numbers")
+    .example("number"),
+    Spec::new(
+        "key-rule",
+        "RULE",
+        "Of loose files: the dot that divides key and part",
+        Access::Choice {
+            choices: KEY_RULES,
+            get: |plan| (plan.key_rule == KeyRule::LastDot).then_some("last-dot"),
+            set: |plan, name| {
+                plan.key_rule = if name == "last-dot" { KeyRule::LastDot } else { KeyRule::FirstDot };
+            },
+        },
+    )
+    .default("first-dot"),
+];
+
+const KEY_RULES: &[Choice] = &[
+    Choice { name: "first-dot", help: "The first one of the name, as loaders read it" },
+    Choice { name: "last-dot", help: "The last one; earlier dots become _" },
+];
+
+const MISSING: &[Choice] = &[
+    Choice { name: "skip", help: "Leave the row out, as a problem" },
+    Choice { name: "keep", help: "Write the sample without that part" },
+    Choice { name: "fail", help: "Write nothing" },
+];
+
+/// Accessors of a list of columns with the names of their parts.
+macro_rules! columns {
+    ($field:ident) => {
+        Access::List {
+            separator: None,
+            get: |plan| plan.rows.$field.iter().map(column_text).collect(),
+            set: |plan, texts| {
+                plan.rows.$field = texts.iter().map(|text| column_of(text)).collect::<Result<_, String>>()?;
+                Ok(())
+            },
+        }
+    };
+}
+
+fn column_text(column: &Column) -> String {
+    match &column.part {
+        Some(part) => format!("{}:{part}", column.name),
+        None => column.name.clone(),
+    }
+}
+
+fn column_of(text: &str) -> Result<Column, String> {
+    let (name, part) = match text.split_once(':') {
+        Some((name, part)) => (name, Some(part.to_owned())),
+        None => (text, None),
+    };
+    match name.is_empty() || part.as_ref().is_some_and(String::is_empty) {
+        true => Err(format!("'{text}' is not COLUMN or COLUMN:PART")),
+        false => Ok(Column { name: name.to_owned(), part }),
+    }
+}
+
+const ROWS: &[Spec] = &[
+    Spec::new(
+        "media",
+        "COLUMN[:PART]",
+        "Column with paths of media, or with media; PART may contain {ext} (repeat)",
+        columns!(media),
+    )
+    .example("image:{ext}"),
+    Spec::new(
+        "media-root",
+        "DIR",
+        "Folder that these paths are relative to, or a prepared data set",
+        optional_path!(rows.media_root),
+    )
+    .or_read_store()
+    .unset("the folder of the file of rows"),
+    Spec::new("text", "COLUMN[:PART]", "Column whose text becomes a part, txt unless named (repeat)", columns!(text))
+        .example("caption"),
+    Spec::new("no-json", "", "Do not write the row itself as a part json", switch_of!(rows.no_json)),
+    Spec::new(
+        "split-column",
+        "COLUMN",
+        "Column with the name of the split",
+        Access::Text {
+            get: |plan| plan.rows.split.clone(),
+            set: |plan, column| {
+                plan.rows.split = column;
+                Ok(())
+            },
+        },
+    ),
+    Spec::new(
+        "missing",
+        "HOW",
+        "What to do with a row whose media are missing",
+        Access::Choice {
+            choices: MISSING,
+            get: |plan| match plan.rows.missing {
+                Missing::Skip => None,
+                Missing::Keep => Some("keep"),
+                Missing::Fail => Some("fail"),
+            },
+            set: |plan, name| {
+                plan.rows.missing = match name {
+                    "keep" => Missing::Keep,
+                    "fail" => Missing::Fail,
+                    _ => Missing::Skip,
+                }
+            },
+        },
+    )
+    .default("skip"),
+];
+
+const DUPLICATES: &[Choice] = &[
+    Choice { name: "fail", help: "Write nothing and name both places" },
+    Choice { name: "keep-first", help: "Leave later samples of a key out" },
+    Choice { name: "merge", help: "Bring the parts of all samples of a key together" },
+    Choice { name: "prefix", help: "Put the name of the shard before every key" },
+];
+
+const CHOOSE: &[Spec] = &[
+    Spec::new("limit", "N", "Write N samples at most, after shuffling", optional_number!(choice.limit)).unset("all"),
+    Spec::new("split", "NAMES", "Of a prepared input: only these splits, separated by commas", names!(splits))
+        .unset("all of them"),
+    Spec::new("one-split", "", "Write all splits into one", switch_of!(choice.one_split)),
+    Spec::new("keep-excluded", "", "Also write what split.yaml excludes", switch_of!(choice.keep_excluded)),
+    Spec::new(
+        "keep-keys",
+        "FILE",
+        "Only the samples that FILE lists, one KEY or SHARD/KEY a line",
+        optional_path!(choice.keep_keys),
+    )
+    .or_read_store(),
+    Spec::new(
+        "drop-keys",
+        "FILE",
+        "Leave out the samples that FILE lists, one KEY or SHARD/KEY a line",
+        optional_path!(choice.drop_keys),
+    )
+    .or_read_store(),
+    Spec::new("keep-parts", "A,B", "Only these parts", names!(keep_parts)).unset("all"),
+    Spec::new("drop-parts", "A,B", "Leave these parts out", names!(drop_parts)),
+    Spec::new(
+        "rename-part",
+        "OLD=NEW",
+        "Give a part another name, before other choices (repeat)",
+        Access::List {
+            separator: None,
+            get: |plan| plan.choice.rename_parts.iter().map(|(old, new)| format!("{old}={new}")).collect(),
+            set: |plan, texts| {
+                let pair = |text: &String| {
+                    let (old, new) = text.split_once('=').ok_or_else(|| format!("'{text}' has no ="))?;
+                    Ok((old.to_owned(), new.to_owned()))
+                };
+                plan.choice.rename_parts = texts.iter().map(pair).collect::<Result<_, String>>()?;
+                Ok(())
+            },
+        },
+    )
+    .example("seg.png=mask.png"),
+    Spec::new("require", "A,B", "Leave out samples that lack one of these parts", names!(require)),
+    Spec::new(
+        "duplicates",
+        "HOW",
+        "What to do with a key that occurs more than once",
+        Access::Choice {
+            choices: DUPLICATES,
+            get: |plan| match plan.choice.repeated_keys {
+                RepeatedKeys::Fail => None,
+                RepeatedKeys::KeepFirst => Some("keep-first"),
+                RepeatedKeys::Merge => Some("merge"),
+                RepeatedKeys::Prefix => Some("prefix"),
+            },
+            set: |plan, name| {
+                plan.choice.repeated_keys = match name {
+                    "keep-first" => RepeatedKeys::KeepFirst,
+                    "merge" => RepeatedKeys::Merge,
+                    "prefix" => RepeatedKeys::Prefix,
+                    _ => RepeatedKeys::Fail,
+                }
+            },
+        },
+    )
+    .default("fail"),
+];
+
+const DIVIDE: &[Spec] = &[
+    Spec::new("max-count", "N", "Most samples of a shard", number_of!(division.max_count, 1, MAX_COUNT))
+        .default("10000")
+        .conflicts(&["shards"]),
+    Spec::new("max-size", "BYTES", "Largest size of a finished shard", number_of!(division.max_size, 1, MAX_SIZE))
+        .default("3000000000")
+        .conflicts(&["shards", "even"]),
+    Spec::new("shards", "N", "Write N shards, of each split", optional_number!(division.shards))
+        .unset("as many as --max-count and --max-size take")
+        .conflicts(&["even"]),
+    Spec::new(
+        "even",
+        "",
+        "As many shards as --max-count takes, with counts that differ by one at most",
+        switch_of!(division.even),
+    ),
+    Spec::new(
+        "pattern",
+        "TEXT",
+        "File name of a shard, with a place for its number",
+        Access::Text {
+            get: |plan| Some(plan.division.pattern.clone()).filter(|pattern| pattern != PATTERN),
+            set: |plan, text| {
+                plan.division.pattern = text.unwrap_or_else(|| PATTERN.to_owned());
+                Ok(())
+            },
+        },
+    )
+    .default(PATTERN)
+    .example("img_%05d.tar"),
+    Spec::new("start", "N", "Number of the first shard", number_of!(division.start, 0, 0)).default("0"),
+    Spec::new("mtime", "SECONDS", "Time in the headers, since 1970", number_of!(mtime, 0, 0)).default("0").advanced(),
+    Spec::new(
+        "splits-by-folder",
+        "",
+        "The first folder of each name is its split; so are folders named train, val, test and the like if there are no others",
+        switch_of!(division.splits_by_folder),
+    )
+    .conflicts(&["one-split"]),
+];
+
+const ORDER: &[Spec] = &[
+    Spec::new("shuffle", "", "Shuffle all samples of a split", switch_of!(shuffle)),
+    Spec::new("seed", "N", "Seed of the shuffle", number_of!(seed, 0, SEED))
+        .default("42")
+        .needs("shuffle")
+        .applies("--shuffle", |plan| plan.shuffle),
+];
+
+const PREPARE: &[Spec] = &[
+    Spec::new("no-prepare", "", "Write shards only", switch_of!(preparation.no_prepare)),
+    Spec::new(
+        "split-ratio",
+        "A,B,C",
+        "Divide the new shards by three numbers for train, val and test",
+        Access::Text {
+            get: |plan| match &plan.preparation.splits {
+                SplitPlan::Ratio(text) => Some(text.clone()),
+                _ => None,
+            },
+            set: |plan, text| {
+                match (text, &plan.preparation.splits) {
+                    (Some(text), _) => plan.preparation.splits = SplitPlan::Ratio(text),
+                    (None, SplitPlan::Ratio(_)) => plan.preparation.splits = SplitPlan::Unset,
+                    (None, _) => {}
+                }
+                Ok(())
+            },
+        },
+    )
+    .unset("the splits of the input, or all in train")
+    .conflicts(&["split-parts", "no-prepare"]),
+    Spec::new(
+        "split-parts",
+        "NAME:REGEX",
+        "Divide the new shards by regular expressions on their names, anchored at the start (repeat)",
+        Access::List {
+            separator: None,
+            get: |plan| match &plan.preparation.splits {
+                SplitPlan::Patterns(all) => all.iter().map(|x| format!("{}:{}", x.name, x.pattern)).collect(),
+                _ => Vec::new(),
+            },
+            set: |plan, texts| {
+                match (split_patterns(&texts, false)?, &plan.preparation.splits) {
+                    (patterns, SplitPlan::Patterns(_)) if patterns.is_empty() => {
+                        plan.preparation.splits = SplitPlan::Unset;
+                    }
+                    (patterns, _) if patterns.is_empty() => {}
+                    (patterns, _) => plan.preparation.splits = SplitPlan::Patterns(patterns),
+                }
+                Ok(())
+            },
+        },
+    )
+    .example("train:train/.*")
+    .conflicts(&["no-prepare"]),
+    Spec::new(
+        "sample-type",
+        "NAME",
+        "Sample type: a class name, or module:Class",
+        Access::Text {
+            get: |plan| match &plan.preparation.loading {
+                Loading::FieldMap { sample_type, .. } => Some(sample_type.clone()),
+                _ => None,
+            },
+            set: |plan, name| {
+                plan.preparation.loading = match (std::mem::take(&mut plan.preparation.loading), name) {
+                    (Loading::NoDatasetYaml, None) => Loading::NoDatasetYaml,
+                    (_, None) => Loading::Unset,
+                    (_, Some(name)) if name == CRUDE_CLASS => Loading::Unset,
+                    (Loading::FieldMap { fields, .. }, Some(sample_type)) => Loading::FieldMap { sample_type, fields },
+                    (_, Some(sample_type)) => Loading::FieldMap { sample_type, fields: Vec::new() },
+                };
+                Ok(())
+            },
+        },
+    )
+    .unset(CRUDE_CLASS)
+    .conflicts(&["skip-dataset-yaml", "no-prepare"]),
+    Spec::new(
+        "field-map",
+        "JSON|FIELD=EXPR",
+        "Which part fills which field (repeat): caption=json[text],txt",
+        Access::List {
+            separator: None,
+            get: |plan| match &plan.preparation.loading {
+                Loading::FieldMap { fields, .. } => fields.iter().map(|x| format!("{}={}", x.field, x.expr)).collect(),
+                _ => Vec::new(),
+            },
+            set: |plan, texts| {
+                let new = field_map(&texts)?;
+                if let Loading::FieldMap { fields, .. } = &mut plan.preparation.loading {
+                    *fields = new;
+                }
+                Ok(())
+            },
+        },
+    )
+    .example("image=jpg")
+    .needs("sample-type")
+    .applies("--sample-type", |plan| matches!(plan.preparation.loading, Loading::FieldMap { .. })),
+    Spec::new(
+        "skip-dataset-yaml",
+        "",
+        "Write no dataset yaml",
+        Access::Switch {
+            get: |plan| plan.preparation.loading == Loading::NoDatasetYaml,
+            set: |plan, is_on| match is_on {
+                true => plan.preparation.loading = Loading::NoDatasetYaml,
+                false if plan.preparation.loading == Loading::NoDatasetYaml => {
+                    plan.preparation.loading = Loading::Unset
+                }
+                false => {}
+            },
+        },
+    )
+    .conflicts(&["no-prepare"]),
+    Spec::new(
+        "dataset-yaml-name",
+        "NAME",
+        "Name of the dataset yaml",
+        Access::Text {
+            get: |plan| Some(plan.preparation.dataset_yaml_name.clone()).filter(|name| name != DATASET_YAML),
+            set: |plan, name| {
+                plan.preparation.dataset_yaml_name =
+                    name.map_or(Ok(DATASET_YAML.to_owned()), |name| yaml_name(&name))?;
+                Ok(())
+            },
+        },
+    )
+    .default(DATASET_YAML)
+    .advanced(),
+];
+
+const DECODE: &[Spec] = &[media_filters::decode()
+    .applies("one of the flags --media-metadata-by-extension, -header and -glob", |plan: &ShardPlan| {
+        plan.preparation.media.is_some()
+    })];
+
+impl MediaAnswers for ShardPlan {
+    fn media(&self) -> Option<&MediaPlan> {
+        self.preparation.media.as_ref()
+    }
+
+    fn set_filter(&mut self, filter: Option<MediaFilter>) {
+        let decode = self.preparation.media.as_ref().is_some_and(|media| media.decode);
+        self.preparation.media = filter.map(|filter| MediaPlan { filter, decode });
+    }
+
+    fn set_decode(&mut self, is_on: bool) {
+        if let Some(media) = &mut self.preparation.media {
+            media.decode = is_on;
+        }
+    }
+}

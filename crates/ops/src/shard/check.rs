@@ -1,0 +1,53 @@
+//! Answers that are wrong for any data.
+
+use super::pattern::NamePattern;
+use gristmill_core::shard_plan::InputKind;
+use gristmill_core::{Loading, Problem, ProblemKind, ShardPlan, SplitPlan, Subject};
+
+/// Returns the answers of a plan that are wrong for any data.
+pub fn refusals(plan: &ShardPlan) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut refuse = |field: &str, why: String, hint: &str| {
+        let problem = Problem::refusal(ProblemKind::BadName, Subject::field(field), why);
+        problems.push(if hint.is_empty() { problem } else { problem.with_hint(hint) });
+    };
+    if let Err(why) = NamePattern::parse(&plan.division.pattern) {
+        refuse("--pattern", why, "for example shard_%06d.tar");
+    }
+    let choice = &plan.choice;
+    if choice.one_split && plan.division.splits_by_folder {
+        refuse("--splits-by-folder", "--one-split writes everything into one split".into(), "give one of the two");
+    }
+    for (position, (old, new)) in choice.rename_parts.iter().enumerate() {
+        if choice.rename_parts.iter().take(position).any(|(known, _)| known == old) {
+            refuse("--rename-part", format!("the part '{old}' gets two names"), "give one new name");
+        }
+        if new.contains('/') || new.contains(char::is_control) {
+            refuse("--rename-part", format!("'{new}' cannot be the name of a part"), "a name has no slash");
+        }
+    }
+    for name in &choice.keep_parts {
+        if choice.drop_parts.contains(name) {
+            refuse("--drop-parts", format!("the part '{name}' is also in --keep-parts"), "give it to one of the two");
+        }
+    }
+    for name in &choice.require {
+        let is_kept = choice.keep_parts.is_empty() || choice.keep_parts.contains(name);
+        if !is_kept || choice.drop_parts.contains(name) {
+            refuse("--require", format!("the part '{name}' is left out, so that no sample has it"), "");
+        }
+    }
+    if plan.rows.media_root.is_some() && plan.rows.media.is_empty() && plan.read_as != InputKind::Auto {
+        refuse("--media-root", "no column has media".into(), "name the column with --media");
+    }
+    let preparation = &plan.preparation;
+    let has_answers = preparation.splits != SplitPlan::Unset || preparation.loading != Loading::Unset;
+    if preparation.no_prepare && (has_answers || preparation.media.is_some()) {
+        refuse(
+            "--no-prepare",
+            "answers about the preparation have no effect".into(),
+            "leave them out, or --no-prepare",
+        );
+    }
+    problems
+}

@@ -1,0 +1,119 @@
+//! Which samples and parts are written: renames and choice of parts, then required parts, then keys.
+
+use super::key_list::KeyList;
+use super::record::{subject_of, ListedSample};
+use super::sample::Part;
+use gristmill_core::text::display_safe_bytes;
+use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardPlan};
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+
+const WHAT: &str = "choosing parts";
+
+/// Samples that the plan leaves out, by the reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// No part is left.
+    pub without_parts: u64,
+    /// A required part is missing.
+    pub without_required: u64,
+    /// By a list of keys.
+    pub by_keys: u64,
+}
+
+/// Applies the choice of a plan.
+pub(super) struct Chooser<'a> {
+    plan: &'a ShardPlan,
+    /// Whether samples are numbered anew.
+    is_numbered: bool,
+    problems: &'a dyn ProblemSink,
+    keep_keys: Option<KeyList>,
+    drop_keys: Option<KeyList>,
+    pub(super) left_out: LeftOut,
+    chosen: u64,
+}
+
+impl<'a> Chooser<'a> {
+    pub(super) fn new(
+        plan: &'a ShardPlan,
+        is_numbered: bool,
+        problems: &'a dyn ProblemSink,
+        cancel: &Cancel,
+    ) -> Outcome<Self> {
+        let read =
+            |path: &Option<std::path::PathBuf>| path.as_deref().map(|path| KeyList::read(path, cancel)).transpose();
+        Ok(Self {
+            plan,
+            is_numbered,
+            problems,
+            keep_keys: read(&plan.choice.keep_keys)?,
+            drop_keys: read(&plan.choice.drop_keys)?,
+            left_out: LeftOut::default(),
+            chosen: 0,
+        })
+    }
+
+    /// Returns the sample as it is written, its parts in the order of their names; `None` if it is left out.
+    pub(super) fn choose(&mut self, mut listed: ListedSample) -> Outcome<Option<ListedSample>> {
+        let choice = &self.plan.choice;
+        let sample = &mut listed.sample;
+        for part in &mut sample.parts {
+            if let Some((_, new)) = choice.rename_parts.iter().find(|(old, _)| old.as_bytes() == part.name) {
+                part.name = new.clone().into_bytes();
+            }
+        }
+        let is_in = |names: &[String], part: &Part| names.iter().any(|name| name.as_bytes() == part.name);
+        let is_kept = |part: &Part| choice.keep_parts.is_empty() || is_in(&choice.keep_parts, part);
+        sample.parts.retain(|part| is_kept(part) && !is_in(&choice.drop_parts, part));
+        sample.parts.sort_by(|a, b| a.name.cmp(&b.name));
+        if let Some(pair) = sample.parts.windows(2).find(|pair| pair[0].name == pair[1].name) {
+            let why = format!("two parts get the name '{}'", display_safe_bytes(&pair[0].name));
+            let failure = Failure::data(WHAT, why).on(subject_of(sample)).of_kind(ProblemKind::RepeatedPart);
+            return Err(failure.with_hint("--drop-parts leaves parts out, --rename-part gives another name"));
+        }
+        if sample.parts.is_empty() {
+            self.left_out.without_parts += 1;
+            return Ok(None);
+        }
+        let has = |name: &String| sample.parts.iter().any(|part| part.name == name.as_bytes());
+        if !choice.require.iter().all(has) {
+            self.left_out.without_required += 1;
+            return Ok(None);
+        }
+        let is_kept = self.keep_keys.as_mut().is_none_or(|list| list.has(sample));
+        let is_dropped = self.drop_keys.as_mut().is_some_and(|list| list.has(sample));
+        if !is_kept || is_dropped {
+            self.left_out.by_keys += 1;
+            return Ok(None);
+        }
+        self.report_case(&listed)?;
+        if self.is_numbered {
+            listed.sample.key = format!("{:09}", self.chosen).into_bytes();
+        }
+        self.chosen += 1;
+        Ok(Some(listed))
+    }
+
+    /// Reports parts whose names differ in case only.
+    fn report_case(&self, listed: &ListedSample) -> Outcome<()> {
+        let parts = &listed.sample.parts;
+        if parts.len() < 2 || !parts.iter().any(|part| part.name.iter().any(u8::is_ascii_uppercase)) {
+            return Ok(());
+        }
+        let mut seen = HashSet::new();
+        let repeated = parts.iter().find(|part| !seen.insert(String::from_utf8_lossy(&part.name).to_lowercase()));
+        let Some(part) = repeated else { return Ok(()) };
+        let name = display_safe_bytes(&part.name);
+        let why =
+            format!("two parts differ in upper and lower case only, such as '{name}': webdataset refuses the sample");
+        self.problems.report(Problem::problem(ProblemKind::RepeatedPart, subject_of(&listed.sample), why))
+    }
+
+    /// Reports what matched nothing.
+    pub(super) fn finish(&self) -> Outcome<()> {
+        [&self.keep_keys, &self.drop_keys]
+            .into_iter()
+            .flatten()
+            .try_for_each(|list| list.report_unmatched(self.problems))
+    }
+}

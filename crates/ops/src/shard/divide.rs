@@ -1,0 +1,191 @@
+//! Divides samples into shards, by their numbers and by the bytes of the finished archives.
+
+use super::list::InputFile;
+use super::pattern::NamePattern;
+use super::record::{subject_of, ListedSample, RecordWriter, Records, SpoolContext};
+use super::sample::{Origin, SourceFile};
+use gristmill_core::text::bytes;
+use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, ShardPlan};
+use gristmill_data::formats::tar_writer::{archive_bytes, EntryHeader};
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt as _;
+use xxhash_rust::xxh3::Xxh3;
+
+/// A shard to be written.
+#[derive(Clone, Debug)]
+pub(super) struct PlannedShard {
+    /// Name below the output, with the folder of its split.
+    pub(super) name: String,
+    pub(super) split: String,
+    /// Range of the records of its samples.
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+    pub(super) samples: u64,
+    pub(super) parts: u64,
+    /// Size of the finished archive.
+    pub(super) archive_bytes: u64,
+    /// Hash of what is written, from where, and of the states of the inputs.
+    pub(super) hash: u64,
+}
+
+/// All shards, in the order of their splits and numbers.
+pub(super) struct PlannedShards {
+    pub(super) records: Records,
+    pub(super) shards: Vec<PlannedShard>,
+}
+
+/// Receives samples in their final order.
+pub(super) struct Divider<'a> {
+    plan: &'a ShardPlan,
+    pattern: NamePattern,
+    files: &'a [InputFile],
+    problems: &'a dyn ProblemSink,
+    writer: RecordWriter,
+    done: Vec<PlannedShard>,
+    open: Option<OpenShard>,
+    /// Number of the next shard of the current split.
+    next: u64,
+    /// Number of samples of each split, if they are divided evenly.
+    counts: BTreeMap<String, u64>,
+    /// File of the last part, which the hash of the shard has.
+    last_file: Option<SourceFile>,
+    name: Vec<u8>,
+}
+
+struct OpenShard {
+    split: String,
+    /// Number in its split, from 0.
+    place: u64,
+    offset: u64,
+    samples: u64,
+    parts: u64,
+    entry_bytes: u64,
+    hash: Xxh3,
+}
+
+impl<'a> Divider<'a> {
+    pub(super) fn create(
+        plan: &'a ShardPlan,
+        pattern: NamePattern,
+        files: &'a [InputFile],
+        problems: &'a dyn ProblemSink,
+        context: &SpoolContext<'_>,
+    ) -> Outcome<Self> {
+        Ok(Self {
+            plan,
+            pattern,
+            files,
+            problems,
+            writer: RecordWriter::create(context, "shards")?,
+            done: Vec::new(),
+            open: None,
+            next: 0,
+            counts: BTreeMap::new(),
+            last_file: None,
+            name: Vec::new(),
+        })
+    }
+
+    /// Sets the number of samples of each split.
+    pub(super) fn expect(&mut self, counts: &BTreeMap<String, u64>) {
+        self.counts.clone_from(counts);
+    }
+
+    /// Adds the next sample. The samples of a split follow each other.
+    pub(super) fn push(&mut self, split: &str, listed: &ListedSample, record: &[u8]) -> Outcome<()> {
+        let added = self.entry_bytes(listed);
+        let is_new_split = self.open.as_ref().is_some_and(|open| open.split != split);
+        if is_new_split || self.open.as_ref().is_some_and(|open| self.is_full(open, added)) {
+            self.close();
+        }
+        if is_new_split {
+            self.next = 0;
+        }
+        let limit = self.plan.division.max_size;
+        if archive_bytes(added) > limit && !self.is_even() {
+            let why = format!("the sample needs an archive of {}, more than --max-size", bytes(archive_bytes(added)));
+            self.problems.report(Problem::note(ProblemKind::Other, subject_of(&listed.sample), why))?;
+        }
+        if self.open.is_none() {
+            let (offset, place) = (self.writer.begin_range(), self.next);
+            let (samples, parts, entry_bytes, hash) = (0, 0, 0, Xxh3::new());
+            self.open = Some(OpenShard { split: split.to_owned(), place, offset, samples, parts, entry_bytes, hash });
+            self.next += 1;
+            self.last_file = None;
+        }
+        if let Some(open) = &mut self.open {
+            open.samples += 1;
+            open.parts += listed.sample.parts.len() as u64;
+            open.entry_bytes += added;
+            open.hash.update(record);
+            for part in &listed.sample.parts {
+                let Origin::Range { file, .. } = part.origin else { continue };
+                if self.last_file.replace(file) == Some(file) {
+                    continue;
+                }
+                if let Some(input) = self.files.get(file.0 as usize) {
+                    open.hash.update(input.path.as_os_str().as_bytes());
+                    let stamp = input.stamp;
+                    [stamp.bytes, stamp.modified_ns as u64, stamp.inode]
+                        .iter()
+                        .for_each(|number| open.hash.update(&number.to_le_bytes()));
+                }
+            }
+        }
+        self.writer.push(record)
+    }
+
+    fn is_even(&self) -> bool {
+        self.plan.division.even || self.plan.division.shards.is_some()
+    }
+
+    fn is_full(&self, open: &OpenShard, added: u64) -> bool {
+        let division = &self.plan.division;
+        if !self.is_even() {
+            return open.samples >= division.max_count || archive_bytes(open.entry_bytes + added) > division.max_size;
+        }
+        let total = self.counts.get(&open.split).copied().unwrap_or_default().max(1);
+        let shards = division.shards.unwrap_or_else(|| total.div_ceil(division.max_count)).clamp(1, total);
+        open.samples >= total / shards + u64::from(open.place < total % shards)
+    }
+
+    /// Returns the bytes of the entries of a sample.
+    fn entry_bytes(&mut self, listed: &ListedSample) -> u64 {
+        let mut sum = 0u64;
+        for part in &listed.sample.parts {
+            entry_name(&mut self.name, &listed.sample.key, &part.name);
+            let header = EntryHeader { name: &self.name, size: part.bytes, mtime: self.plan.mtime };
+            sum = sum.saturating_add(header.entry_bytes());
+        }
+        sum
+    }
+
+    fn close(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        let file = self.pattern.name(self.plan.division.start.saturating_add(open.place));
+        let name = if open.split.is_empty() { file } else { format!("{}/{file}", open.split) };
+        self.done.push(PlannedShard {
+            name,
+            split: open.split,
+            offset: open.offset,
+            bytes: self.writer.begin_range() - open.offset,
+            samples: open.samples,
+            parts: open.parts,
+            archive_bytes: archive_bytes(open.entry_bytes),
+            hash: open.hash.digest(),
+        });
+    }
+
+    pub(super) fn finish(mut self) -> Outcome<PlannedShards> {
+        self.close();
+        Ok(PlannedShards { records: self.writer.finish()?, shards: self.done })
+    }
+}
+
+/// Stores the name of an entry.
+pub(super) fn entry_name(name: &mut Vec<u8>, key: &[u8], part: &[u8]) {
+    name.clear();
+    name.extend_from_slice(key);
+    name.push(b'.');
+    name.extend_from_slice(part);
+}

@@ -1,0 +1,232 @@
+//! Bytes of entries, gathered for a write: parts in one file are read in the order of their offsets, neighbours in one read.
+
+use super::list::InputFile;
+use super::sample::{Origin, Part, SourceFile};
+use gristmill_core::{Cancel, Failure, FileStamp, Outcome, ProblemKind, Subject};
+use gristmill_data::formats::tar_writer::padding;
+use gristmill_storage::fs::WriteFile;
+use gristmill_storage::read::{open_any, stamp_at, ReadFile};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes that are gathered before they are written.
+const GATHERED_BYTES: usize = 8 << 20;
+/// Parts above this size are copied piece by piece.
+const LARGE_PART: u64 = 4 << 20;
+/// Largest gap between two parts that is read with them, in bytes.
+const MAX_GAP: u64 = 64 << 10;
+/// Largest read, in bytes.
+const MAX_READ: u64 = 8 << 20;
+/// Input files that are open at once.
+const MAX_OPEN: usize = 128;
+
+const WHAT: &str = "copying";
+
+/// Input files, opened when they are needed.
+pub(super) struct OpenInputs<'a> {
+    files: &'a [InputFile],
+    open: Mutex<HashMap<SourceFile, Arc<ReadFile>>>,
+}
+
+impl<'a> OpenInputs<'a> {
+    pub(super) fn new(files: &'a [InputFile]) -> Self {
+        Self { files, open: Mutex::default() }
+    }
+
+    fn open(&self, file: SourceFile) -> Outcome<Arc<ReadFile>> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = open.get(&file) {
+            return Ok(Arc::clone(known));
+        }
+        let Some(input) = self.files.get(file.0 as usize) else {
+            return Err(Failure::internal(WHAT, "a part is in a file that no source has named"));
+        };
+        let opened = Arc::new(open_unchanged(&input.path, input.stamp)?);
+        if open.len() >= MAX_OPEN {
+            open.clear();
+        }
+        open.insert(file, Arc::clone(&opened));
+        Ok(opened)
+    }
+
+    /// Checks that no input file has changed since it was listed.
+    pub(super) fn check_unchanged(&self, cancel: &Cancel) -> Outcome<()> {
+        for input in self.files {
+            cancel.check()?;
+            if !stamp_at(&input.path).is_ok_and(|now| now == input.stamp) {
+                return Err(changed(&input.path));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn open_unchanged(path: &Path, stamp: FileStamp) -> Outcome<ReadFile> {
+    let file = match open_any(path) {
+        Err(failure) if failure.is_missing() => return Err(changed(path)),
+        opened => opened?,
+    };
+    check_stamp(&file, stamp)?;
+    Ok(file)
+}
+
+fn check_stamp(file: &ReadFile, stamp: FileStamp) -> Outcome<()> {
+    let now = file.stamp().map_err(|error| Failure::io(WHAT, file.path(), &error))?;
+    if now == stamp {
+        Ok(())
+    } else {
+        Err(changed(file.path()))
+    }
+}
+
+fn changed(path: &Path) -> Failure {
+    Failure::data(WHAT, "it changed after it was listed; nothing is published")
+        .on(Subject::path(path))
+        .of_kind(ProblemKind::ChangedDuringScan)
+        .with_hint("wait until no program writes to it, then run the same command again: finished shards are kept")
+}
+
+/// A part whose bytes are still to be read.
+struct PendingRead {
+    file: SourceFile,
+    offset: u64,
+    bytes: usize,
+    /// Where its bytes are among those gathered.
+    at: usize,
+}
+
+/// Entries of one archive, gathered and written in their order.
+pub(super) struct Gatherer<'a> {
+    inputs: &'a OpenInputs<'a>,
+    cancel: &'a Cancel,
+    out: Box<dyn WriteFile>,
+    gathered: Vec<u8>,
+    wanted: Vec<PendingRead>,
+    read: Vec<u8>,
+    written: u64,
+}
+
+impl<'a> Gatherer<'a> {
+    pub(super) fn new(inputs: &'a OpenInputs<'a>, cancel: &'a Cancel, out: Box<dyn WriteFile>) -> Self {
+        Self { inputs, cancel, out, gathered: Vec::new(), wanted: Vec::new(), read: Vec::new(), written: 0 }
+    }
+
+    /// Returns the bytes so far.
+    pub(super) fn position(&self) -> u64 {
+        self.written + self.gathered.len() as u64
+    }
+
+    /// Returns the buffer for a header.
+    pub(super) fn header(&mut self) -> &mut Vec<u8> {
+        &mut self.gathered
+    }
+
+    /// Appends the content of a part with its padding.
+    pub(super) fn content(&mut self, part: &Part) -> Outcome<()> {
+        match &part.origin {
+            Origin::Made(bytes) => {
+                if bytes.len() as u64 != part.bytes {
+                    return Err(Failure::internal(WHAT, "a part has another length than was listed"));
+                }
+                self.gathered.extend_from_slice(bytes);
+            }
+            Origin::File { path, stamp } => {
+                let file = open_unchanged(path, *stamp)?;
+                if file.len() != part.bytes {
+                    return Err(changed(path));
+                }
+                self.copy(&file, 0, part.bytes)?;
+                check_stamp(&file, *stamp)?;
+            }
+            Origin::Range { file, offset } if part.bytes > LARGE_PART => {
+                let file = self.inputs.open(*file)?;
+                self.copy(&file, *offset, part.bytes)?;
+            }
+            Origin::Range { file, offset } => {
+                let (at, bytes) = (self.gathered.len(), part.bytes as usize);
+                self.gathered.resize(at + bytes, 0);
+                self.wanted.push(PendingRead { file: *file, offset: *offset, bytes, at });
+            }
+        }
+        self.gathered.resize(self.gathered.len() + padding(part.bytes), 0);
+        if self.gathered.len() >= GATHERED_BYTES {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Copies a range of a file, piece by piece.
+    fn copy(&mut self, file: &ReadFile, offset: u64, bytes: u64) -> Outcome<()> {
+        let mut done = 0;
+        while done < bytes {
+            let now = (bytes - done).min(LARGE_PART) as usize;
+            let at = self.gathered.len();
+            self.gathered.resize(at + now, 0);
+            read(file, self.gathered.get_mut(at..).unwrap_or_default(), offset + done)?;
+            done += now as u64;
+            if self.gathered.len() >= GATHERED_BYTES {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Outcome<()> {
+        self.cancel.check()?;
+        self.wanted.sort_unstable_by_key(|wanted| (wanted.file, wanted.offset));
+        let mut rest = self.wanted.as_slice();
+        while let Some(first) = rest.first() {
+            let (mut count, mut end) = (1, first.offset + first.bytes as u64);
+            while let Some(next) = rest.get(count) {
+                let next_end = end.max(next.offset + next.bytes as u64);
+                if next.file != first.file || next.offset > end + MAX_GAP || next_end - first.offset > MAX_READ {
+                    break;
+                }
+                end = next_end;
+                count += 1;
+            }
+            let (together, others) = rest.split_at(count);
+            rest = others;
+            let file = self.inputs.open(first.file)?;
+            if let [alone] = together {
+                read(&file, self.gathered.get_mut(alone.at..alone.at + alone.bytes).unwrap_or_default(), alone.offset)?;
+                continue;
+            }
+            self.read.resize((end - first.offset) as usize, 0);
+            read(&file, &mut self.read, first.offset)?;
+            for wanted in together {
+                let from = (wanted.offset - first.offset) as usize;
+                let places = (
+                    self.gathered.get_mut(wanted.at..wanted.at + wanted.bytes),
+                    self.read.get(from..from + wanted.bytes),
+                );
+                if let (Some(to), Some(from)) = places {
+                    to.copy_from_slice(from);
+                }
+            }
+        }
+        self.wanted.clear();
+        self.out.write_all(&self.gathered)?;
+        self.written += self.gathered.len() as u64;
+        self.gathered.clear();
+        Ok(())
+    }
+
+    /// Ends the archive at this size, makes it durable and closes it.
+    pub(super) fn finish(mut self, archive_bytes: u64) -> Outcome<()> {
+        let Some(zeros) = archive_bytes.checked_sub(self.position()) else {
+            return Err(Failure::internal(WHAT, "an archive is larger than was computed"));
+        };
+        self.gathered.resize(self.gathered.len() + zeros as usize, 0);
+        self.flush()?;
+        self.out.finish().map(drop)
+    }
+}
+
+fn read(file: &ReadFile, buffer: &mut [u8], offset: u64) -> Outcome<()> {
+    match file.read_exact_at(buffer, offset) {
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Err(changed(file.path())),
+        other => other.map_err(|error| Failure::io(WHAT, file.path(), &error)),
+    }
+}

@@ -1,0 +1,88 @@
+//! Files with a key a line, for `--keep-keys` and `--drop-keys`.
+
+use super::sample::Sample;
+use gristmill_core::text::{count, count_verb};
+use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, ProblemSink, Subject};
+use gristmill_storage::read::open_read;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::{xxh3_64, Xxh3};
+
+const WHAT: &str = "reading the list of keys";
+/// Bytes of a list read at a time.
+const READ_BYTES: usize = 1 << 20;
+/// Lines between two checks of the cancel flag.
+const CANCEL_EVERY: usize = 1 << 16;
+
+/// Keys, or shards and keys joined by a slash. With 10⁷ lines and 10⁹ samples, two hashes collide in one of 2,000 data sets.
+pub(super) struct KeyList {
+    path: PathBuf,
+    /// Hashes of the lines, sorted.
+    hashes: Vec<u64>,
+    /// Whether each line has matched a sample, one bit a line.
+    matched: Vec<u64>,
+}
+
+impl KeyList {
+    pub(super) fn read(path: &Path, cancel: &Cancel) -> Outcome<Self> {
+        let mut reader = BufReader::with_capacity(READ_BYTES, open_read(path)?.into_reader());
+        let (mut line, mut hashes) = (Vec::new(), Vec::new());
+        loop {
+            line.clear();
+            if reader.read_until(b'\n', &mut line).map_err(|error| Failure::io(WHAT, path, &error))? == 0 {
+                break;
+            }
+            let key = line.strip_suffix(b"\n").unwrap_or(&line);
+            let key = key.strip_suffix(b"\r").unwrap_or(key);
+            if !key.is_empty() {
+                hashes.push(xxh3_64(key));
+            }
+            if hashes.len() % CANCEL_EVERY == 0 {
+                cancel.check()?;
+            }
+        }
+        hashes.sort_unstable();
+        hashes.dedup();
+        let matched = vec![0; hashes.len().div_ceil(64)];
+        Ok(Self { path: path.to_owned(), hashes, matched })
+    }
+
+    /// Whether the list has a sample, by its key or by shard and key.
+    pub(super) fn has(&mut self, sample: &Sample) -> bool {
+        let by_key = self.find(xxh3_64(&sample.key));
+        if sample.shard.is_empty() {
+            return by_key;
+        }
+        let mut hash = Xxh3::new();
+        for text in [sample.shard.as_bytes(), b"/", &sample.key] {
+            hash.update(text);
+        }
+        // Both lines count as matched.
+        self.find(hash.digest()) || by_key
+    }
+
+    fn find(&mut self, hash: u64) -> bool {
+        let Ok(at) = self.hashes.binary_search(&hash) else { return false };
+        if let Some(word) = self.matched.get_mut(at / 64) {
+            *word |= 1 << (at % 64);
+        }
+        true
+    }
+
+    /// Reports lines that match no sample; it is a mistake if none matches.
+    pub(super) fn report_unmatched(&self, problems: &dyn ProblemSink) -> Outcome<()> {
+        let matched: u32 = self.matched.iter().map(|word| word.count_ones()).sum();
+        let (lines, unmatched) = (self.hashes.len() as u64, self.hashes.len() as u64 - u64::from(matched));
+        if lines > 0 && unmatched == lines {
+            let failure = Failure::usage("choosing samples", "no line of the list of keys matches a sample");
+            let hint = "a line is KEY or SHARD/KEY, the key without the name of the part";
+            return Err(failure.on(Subject::path(&self.path)).of_kind(ProblemKind::MatchesNothing).with_hint(hint));
+        }
+        if unmatched == 0 {
+            return Ok(());
+        }
+        let why =
+            format!("{} no sample, of {}", count_verb(unmatched, "line", "matches", "match"), count(lines, "line"));
+        problems.report(Problem::note(ProblemKind::MatchesNothing, Subject::path(&self.path), why))
+    }
+}

@@ -1,0 +1,211 @@
+//! Collects the samples that sources list: a spool in their order, their keys for the search for repeated ones, and the files they are in.
+
+use super::record::{subject_of, ListedSample, RecordSorter, RecordWriter, Records, SpoolContext};
+use super::sample::{Sample, SampleSink, SourceFile};
+use gristmill_core::text::{bytes, count};
+use gristmill_core::{FileStamp, Outcome, Problem, ProblemKind, ProblemSink};
+use std::path::{Path, PathBuf};
+
+/// Longest name of an entry, in bytes.
+const MAX_NAME: usize = 4096;
+/// Longest component of a name that file systems can store, in bytes.
+const MAX_COMPONENT: usize = 255;
+/// Parts above this size are noted, in bytes.
+const LARGE_PART: u64 = 2 << 30;
+/// Names of folders that are splits by themselves.
+const SPLIT_FOLDERS: [&[u8]; 6] = [b"train", b"val", b"valid", b"validation", b"test", b"dev"];
+
+/// A file that parts are in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct InputFile {
+    pub(super) path: PathBuf,
+    pub(super) stamp: FileStamp,
+}
+
+/// Consecutive samples of one input and shard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SourceRange {
+    /// Number of the first sample.
+    pub(super) first: u64,
+    pub(super) input: u32,
+    pub(super) shard: String,
+}
+
+/// Everything that was listed.
+pub(super) struct Listing<'a> {
+    pub(super) records: Records,
+    pub(super) files: Vec<InputFile>,
+    pub(super) ranges: Vec<SourceRange>,
+    /// Keys with the numbers of their samples.
+    pub(super) keys: RecordSorter<'a, 1>,
+    pub(super) samples: u64,
+    pub(super) parts: u64,
+    /// Whether the input itself divides samples into splits.
+    pub(super) has_splits: bool,
+    /// Whether all samples are in folders named like splits.
+    pub(super) has_split_folders: bool,
+}
+
+/// Receives the samples of all inputs.
+pub(super) struct Lister<'a> {
+    problems: &'a dyn ProblemSink,
+    writer: RecordWriter,
+    record: Vec<u8>,
+    input: u32,
+    listing: PartialListing<'a>,
+}
+
+struct PartialListing<'a> {
+    files: Vec<InputFile>,
+    ranges: Vec<SourceRange>,
+    keys: RecordSorter<'a, 1>,
+    samples: u64,
+    parts: u64,
+    has_splits: bool,
+    is_outside_of_split_folders: bool,
+}
+
+impl<'a> Lister<'a> {
+    pub(super) fn create(context: SpoolContext<'a>, problems: &'a dyn ProblemSink) -> Outcome<Self> {
+        let listing = PartialListing {
+            files: Vec::new(),
+            ranges: Vec::new(),
+            keys: RecordSorter::new(context, "keys"),
+            samples: 0,
+            parts: 0,
+            has_splits: false,
+            is_outside_of_split_folders: false,
+        };
+        let writer = RecordWriter::create(&context, "samples")?;
+        Ok(Self { problems, writer, record: Vec::new(), input: 0, listing })
+    }
+
+    /// Begins the samples of an input.
+    pub(super) fn begin_input(&mut self, number: u32) {
+        self.input = number;
+    }
+
+    pub(super) fn finish(self) -> Outcome<Listing<'a>> {
+        let listing = self.listing;
+        Ok(Listing {
+            records: self.writer.finish()?,
+            files: listing.files,
+            ranges: listing.ranges,
+            keys: listing.keys,
+            samples: listing.samples,
+            parts: listing.parts,
+            has_splits: listing.has_splits,
+            has_split_folders: listing.samples > 0 && !listing.is_outside_of_split_folders,
+        })
+    }
+
+    /// Whether the names of a sample can be written. Of loose files and rows, only names that every reader takes are.
+    fn check_names(&self, sample: &Sample) -> Outcome<bool> {
+        let from_shard = !sample.shard.is_empty();
+        let longest = sample.key.len() + 1 + sample.parts.iter().map(|part| part.name.len()).max().unwrap_or_default();
+        if longest > MAX_NAME {
+            let why = format!("a name of {} is too long; the sample is left out", bytes(longest as u64));
+            self.problems.report(Problem::problem(ProblemKind::BadName, subject_of(sample), why))?;
+            return Ok(false);
+        }
+        let names = || std::iter::once(&sample.key).chain(sample.parts.iter().map(|part| &part.name));
+        let defect = if names().any(|name| std::str::from_utf8(name).is_err()) {
+            // Of a shard, the scan has reported it.
+            (!from_shard).then_some("a name is not UTF-8")
+        } else if sample.key.is_empty() || sample.key.ends_with(b"/") {
+            Some("the key is empty")
+        } else if sample.key.split(|byte| *byte == b'/').any(|component| component == b"..") {
+            Some("the key leads to the folder above")
+        } else if names().any(|name| name.iter().any(u8::is_ascii_control)) {
+            Some("a name has a control character")
+        } else {
+            None
+        };
+        let Some(defect) = defect else { return Ok(true) };
+        self.problems.report(match from_shard {
+            true => Problem::note(ProblemKind::BadName, subject_of(sample), format!("{defect}; kept as it is")),
+            false => {
+                Problem::problem(ProblemKind::BadName, subject_of(sample), format!("{defect}; the sample is left out"))
+            }
+        })?;
+        Ok(from_shard)
+    }
+
+    fn note_sizes(&self, sample: &Sample) -> Outcome<()> {
+        let is_long = |name: &[u8]| name.len() > MAX_COMPONENT;
+        let last = sample.key.rsplit(|byte| *byte == b'/').next().unwrap_or_default().len() + 1;
+        let is_last_long = sample.parts.iter().any(|part| last + part.name.len() > MAX_COMPONENT);
+        if is_last_long || sample.key.split(|byte| *byte == b'/').any(is_long) {
+            let why = format!("a component of a name has more than {MAX_COMPONENT} bytes: tar cannot unpack it");
+            self.problems.report(Problem::note(ProblemKind::BadName, subject_of(sample), why))?;
+        }
+        if let Some(part) = sample.parts.iter().find(|part| part.bytes > LARGE_PART) {
+            let why = format!("a part of {}: loaders read a part at once", bytes(part.bytes));
+            self.problems.report(Problem::note(ProblemKind::Other, subject_of(sample), why))?;
+        }
+        Ok(())
+    }
+
+    fn note_place(&mut self, sample: &Sample) {
+        let list = &mut self.listing;
+        let is_same = |last: &SourceRange| last.input == self.input && last.shard == sample.shard;
+        if !list.ranges.last().is_some_and(is_same) {
+            list.ranges.push(SourceRange { first: list.samples, input: self.input, shard: sample.shard.clone() });
+        }
+        list.has_splits |= sample.split.is_some();
+        let is_split = |folder: &[u8]| SPLIT_FOLDERS.contains(&folder);
+        list.is_outside_of_split_folders |= !folder_of(sample).is_some_and(is_split);
+    }
+}
+
+/// Returns the first folder of a sample: of its shard, or of its key.
+pub(super) fn folder_of(sample: &Sample) -> Option<&[u8]> {
+    let name = if sample.shard.is_empty() { sample.key.as_slice() } else { sample.shard.as_bytes() };
+    name.iter().position(|byte| *byte == b'/').and_then(|slash| name.get(..slash))
+}
+
+impl SampleSink for Lister<'_> {
+    fn add_file(&mut self, path: &Path, stamp: FileStamp) -> Outcome<SourceFile> {
+        let number = SourceFile(self.listing.files.len() as u32);
+        self.listing.files.push(InputFile { path: path.to_owned(), stamp });
+        Ok(number)
+    }
+
+    fn add_sample(&mut self, sample: Sample) -> Outcome<()> {
+        if !self.check_names(&sample)? {
+            return Ok(());
+        }
+        self.note_sizes(&sample)?;
+        self.note_place(&sample);
+        self.listing.keys.push(&sample.key, [self.listing.samples])?;
+        self.listing.samples += 1;
+        self.listing.parts += sample.parts.len() as u64;
+        self.record.clear();
+        ListedSample { input: self.input, sample }.encode(&mut self.record);
+        self.writer.push(&self.record)
+    }
+}
+
+impl Listing<'_> {
+    /// Returns where a sample is, for messages.
+    pub(super) fn place_of(&self, number: u64, inputs: &[PathBuf]) -> String {
+        let Some(range) = self.range_of(number) else { return String::new() };
+        let input = inputs.get(range.input as usize).map(|path| path.to_string_lossy()).unwrap_or_default();
+        match (range.shard.is_empty(), inputs.len()) {
+            (true, _) => input.into_owned(),
+            (false, 1) => range.shard.clone(),
+            (false, _) => format!("{} of {input}", range.shard),
+        }
+    }
+
+    /// Returns the range of a sample.
+    pub(super) fn range_of(&self, number: u64) -> Option<&SourceRange> {
+        let after = self.ranges.partition_point(|range| range.first <= number);
+        self.ranges.get(after.checked_sub(1)?)
+    }
+
+    /// Returns the amount in words.
+    pub(super) fn amount(&self) -> String {
+        format!("{}, {}", count(self.samples, "sample"), count(self.parts, "part"))
+    }
+}

@@ -1,0 +1,109 @@
+//! From the inputs to the shards to be written, without their bytes.
+
+use super::choose::{Chooser, LeftOut};
+use super::divide::{Divider, PlannedShards};
+use super::list::{InputFile, Lister};
+use super::order::{Arranger, SplitSource};
+use super::pattern::NamePattern;
+use super::record::SpoolContext;
+use super::repeats::settle_keys;
+use super::sample::SourceContext;
+use super::source;
+use crate::job::task::TaskContext;
+use crate::job::Phase;
+use gristmill_core::shard_plan::InputKind;
+use gristmill_core::text::display_safe;
+use gristmill_core::{Failure, Outcome, ProblemKind, ShardPlan, Subject};
+use gristmill_storage::location::threads_for;
+use std::path::{Path, PathBuf};
+
+/// Share of the memory that one sort uses.
+const SORT_SHARE: u64 = 4;
+
+/// A set of shards to be written.
+pub(super) struct PlannedSet {
+    pub(super) output: PathBuf,
+    pub(super) planned: PlannedShards,
+}
+
+impl PlannedSet {
+    /// Returns the names of the splits, in order; none if there is only one.
+    pub(super) fn splits(&self) -> Vec<&str> {
+        let mut splits: Vec<&str> = self.planned.shards.iter().map(|shard| shard.split.as_str()).collect();
+        splits.dedup();
+        splits.retain(|split| !split.is_empty());
+        splits
+    }
+}
+
+/// Everything that a run writes.
+pub(super) struct PlannedRun {
+    pub(super) sets: Vec<PlannedSet>,
+    /// Files that parts are in.
+    pub(super) files: Vec<InputFile>,
+    pub(super) left_out: LeftOut,
+}
+
+/// Lists the samples of all inputs and divides them into shards. `scratch` is kept while shards are written.
+pub(super) fn plan_shards(
+    context: &TaskContext,
+    plan: &ShardPlan,
+    output: &Path,
+    scratch: &Path,
+) -> Outcome<PlannedRun> {
+    context.phase_of(Phase::Open, "shard", "looking for samples");
+    let memory = usize::try_from(context.options.memory_bytes / SORT_SHARE).unwrap_or(usize::MAX);
+    let spools = SpoolContext { fs: &*context.fs, folder: scratch, cancel: &context.cancel, memory };
+    let pattern = NamePattern::parse(&plan.division.pattern).map_err(|why| Failure::usage("reading --pattern", why))?;
+    let mut lister = Lister::create(spools, &context.problems)?;
+    let mut is_numbered = plan.key.as_deref() == Some(source::NUMBER);
+    for (number, input) in (0..).zip(&plan.inputs) {
+        let kind = source::kind_of(input, plan.read_as)?;
+        // Rows are numbered by their source.
+        is_numbered &= kind != InputKind::Rows;
+        lister.begin_input(number);
+        context.rename(Phase::Open, "shard", format!("listing {}", display_safe(&input.to_string_lossy())));
+        let threads = threads_for(input, context.options.threads);
+        let source = SourceContext { plan, handles: context.handles(), fs: &*context.fs, scratch, memory, threads };
+        source::list(input, kind, &source, &mut lister)?;
+    }
+    let mut listing = lister.finish()?;
+    context.log(format!("listed {}", listing.amount()));
+    if listing.samples == 0 {
+        return Err(no_sample(plan, "no sample was found"));
+    }
+    let splits = match (plan.choice.one_split, listing.has_splits) {
+        (true, _) => SplitSource::None,
+        _ if plan.division.splits_by_folder => SplitSource::Folder,
+        (_, true) => SplitSource::Sample,
+        _ if listing.has_split_folders => SplitSource::Folder,
+        _ => SplitSource::None,
+    };
+    let files = std::mem::take(&mut listing.files);
+    let mut chooser = Chooser::new(plan, is_numbered, &context.problems, &context.cancel)?;
+    let mut arranger = Arranger::new(plan, splits, spools);
+    let mut divider = Divider::create(plan, pattern, &files, &context.problems, &spools)?;
+    settle_keys(
+        (plan, is_numbered),
+        listing,
+        spools,
+        &context.problems,
+        &mut |listed| match chooser.choose(listed)? {
+            Some(chosen) => arranger.push(&chosen, &mut divider),
+            None => Ok(()),
+        },
+    )?;
+    chooser.finish()?;
+    arranger.finish(&mut divider)?;
+    let planned = divider.finish()?;
+    if planned.shards.is_empty() {
+        return Err(no_sample(plan, "no sample is left to write"));
+    }
+    let left_out = chooser.left_out;
+    Ok(PlannedRun { sets: vec![PlannedSet { output: output.to_owned(), planned }], files, left_out })
+}
+
+fn no_sample(plan: &ShardPlan, why: &str) -> Failure {
+    let input = plan.inputs.first().cloned().unwrap_or_default();
+    Failure::data("looking for samples", why).on(Subject::path(input)).of_kind(ProblemKind::EmptyResult)
+}

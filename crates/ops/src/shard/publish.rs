@@ -1,0 +1,157 @@
+//! Makes new shards visible, and prepares them with the spools that were made while they were written.
+
+use super::layout::{OutputLayout, Recorded};
+use super::planned::{PlannedRun, PlannedSet};
+use super::report::ShardReport;
+use super::write::WorkFolders;
+use crate::engine::index::SpooledShard;
+use crate::engine::plan::file::typed_to_yaml;
+use crate::job::prepare::{hand_over, run_prepare};
+use crate::job::publish::{stage_report, FinishedFile, Folders, RECORD_MODE};
+use crate::job::record::RecordedInput;
+use crate::job::task::TaskContext;
+use gristmill_core::plan::SplitPattern;
+use gristmill_core::{Loading, Outcome, PreparePlan, Shard, ShardPlan, SplitPlan};
+use gristmill_data::formats::energon::layout;
+use gristmill_storage::files;
+use gristmill_storage::publish::Publication;
+use gristmill_storage::read::stamp_at;
+use std::path::Path;
+
+/// A description of plans, as plan files have it.
+pub(crate) const PLAN_OF: &str = "writing shards";
+
+/// Puts all shards in place, with the plan and the report.
+pub(super) fn publish(
+    context: &TaskContext,
+    layout: &OutputLayout,
+    run: &PlannedRun,
+    report: &ShardReport,
+) -> Outcome<()> {
+    let fs = &*context.fs;
+    let first_input = run.files.first().map(|file| file.path.as_path());
+    let inputs = run.files.iter().map(|file| RecordedInput { path: file.path.clone(), stamp: file.stamp });
+    let mut recorded =
+        Recorded { plan_hash: layout.hash(), plan: layout.plan.clone(), inputs: inputs.collect(), outputs: Vec::new() };
+    Folders::with(fs, first_input, |folders| {
+        let shards: usize = run.sets.iter().map(|set| set.planned.shards.len()).sum();
+        let publication = Publication::begin(fs, layout.root(), &layout.own)?;
+        // Two more files: the plan and the report.
+        let mut publication = publication.counting(&context.progress, shards as u64 + 2);
+        for (number, set) in run.sets.iter().enumerate() {
+            let work = WorkFolders::of(&layout.own.work(), number);
+            for (position, shard) in set.planned.shards.iter().enumerate() {
+                context.cancel.check()?;
+                let file = FinishedFile::of(work.shard(position), set.output.join(&shard.name))?;
+                folders.stage(&file, &mut publication, &mut recorded)?;
+            }
+        }
+        let yaml = typed_to_yaml(PLAN_OF, "shard", &layout.plan)?;
+        publication.stage_bytes(&layout.own.plan(), yaml.as_bytes(), RECORD_MODE)?;
+        stage_report(&mut publication, &layout.own, &recorded, report)?;
+        context.cancel.check()?;
+        publication.commit(&layout.own.report())
+    })
+}
+
+/// Whether a set is prepared.
+pub(super) fn is_prepared(output: &Path) -> bool {
+    files::is_file(layout::in_nv_meta(output, layout::INFO_JSON))
+}
+
+/// Prepares a set whose shards are in place. Shards whose spools are missing are read again.
+pub(super) fn prepare(
+    context: &TaskContext,
+    plan: &ShardPlan,
+    set: &PlannedSet,
+    spools: Vec<SpooledShard>,
+) -> Outcome<()> {
+    let mut shards = Vec::with_capacity(spools.len());
+    for (shard, mut spool) in set.planned.shards.iter().zip(spools) {
+        let path = set.output.join(&shard.name);
+        let info = files::metadata(&path).map_err(|error| gristmill_core::Failure::io("preparing", &path, &error))?;
+        spool.scan.stamp = stamp_at(&path)?;
+        let shard = Shard { name: shard.name.clone(), path, stamp: spool.scan.stamp, mode: info.mode, is_tgz: false };
+        shards.push((shard, spool));
+    }
+    let plan = prepare_plan(plan, &set.output, &set.splits());
+    hand_over(&*context.fs, &plan, shards)?;
+    prepare_by(context, &plan)
+}
+
+/// Prepares sets whose shards a killed run has put in place. They are read again, as far as that run had not handed over their spools.
+pub(super) fn prepare_published(context: &TaskContext, layout: &OutputLayout) -> Outcome<()> {
+    let Some(recorded) = Recorded::read(&layout.own)? else { return Ok(()) };
+    let names =
+        recorded.outputs.iter().filter_map(|output| output.path.strip_prefix(&layout.output).ok()?.parent()?.to_str());
+    let mut splits: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+    splits.dedup();
+    prepare_by(context, &prepare_plan(&layout.plan, &layout.output, &splits))
+}
+
+/// Runs a plan of `prepare`, and takes over what it finds.
+fn prepare_by(context: &TaskContext, plan: &PreparePlan) -> Outcome<()> {
+    use gristmill_core::ProblemSink as _;
+    let report = run_prepare(context, plan)?;
+    let listed = report.problems.len();
+    for problem in report.problems {
+        context.problems.report(problem)?;
+    }
+    let counted: u64 = report.counts.iter().map(|(_, _, number)| number).sum();
+    if counted > listed as u64 {
+        context.log(format!("{} more findings of prepare are in its report", counted - listed as u64));
+    }
+    Ok(())
+}
+
+/// Returns the plan by which a new set is prepared.
+fn prepare_plan(plan: &ShardPlan, output: &Path, splits: &[&str]) -> PreparePlan {
+    let preparation = &plan.preparation;
+    let pattern = |split: &&str| SplitPattern { name: (*split).to_owned(), pattern: format!("{}/.*", literal(split)) };
+    PreparePlan {
+        splits: match &preparation.splits {
+            SplitPlan::Unset if splits.is_empty() => SplitPlan::Ratio("1,0,0".into()),
+            SplitPlan::Unset => SplitPlan::Patterns(splits.iter().map(pattern).collect()),
+            given => given.clone(),
+        },
+        loading: match &preparation.loading {
+            Loading::Unset => Loading::Crude { cooker: false },
+            given => given.clone(),
+        },
+        dataset_yaml_name: preparation.dataset_yaml_name.clone(),
+        media: preparation.media.clone(),
+        ..PreparePlan::new(output.to_string_lossy())
+    }
+}
+
+/// Returns a regular expression, without braces, that finds this text.
+fn literal(text: &str) -> String {
+    let mut pattern = String::new();
+    for character in text.chars() {
+        match character {
+            '{' => pattern.push_str(r"\x7b"),
+            '}' => pattern.push_str(r"\x7d"),
+            ',' => pattern.push_str(r"\x2c"),
+            '_' | '-' | '/' => pattern.push(character),
+            other if other.is_alphanumeric() || !other.is_ascii() => pattern.push(other),
+            other => pattern.extend(['[', other, ']']),
+        }
+    }
+    pattern.replace("[^]", r"\^").replace(r"[\]", r"\\").replace("[]]", r"\]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_pycompat::pattern::Pattern;
+
+    #[test]
+    fn names_of_splits_are_matched_as_they_are() {
+        for name in ["train", "a.b", "a{1,2}", "[x]", "^a\\b$", "ü ö"] {
+            let pattern = Pattern::compile(&literal(name)).unwrap();
+            assert!(pattern.is_found(name), "{name}");
+            assert!(!literal(name).contains(['{', '}', ',']));
+        }
+        assert!(!Pattern::compile(&literal("a.b")).unwrap().is_found("axb"));
+    }
+}

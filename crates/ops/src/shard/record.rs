@@ -1,0 +1,367 @@
+//! Samples as bytes of a spool, and the files of spools and sorted runs.
+
+use super::sample::{Origin, Part, Sample, SourceFile};
+use gristmill_core::{Cancel, Failure, FileStamp, Outcome, Subject};
+use gristmill_storage::fs::Fs;
+use gristmill_storage::read::open_read;
+use gristmill_storage::sort::bytes::{push_int, push_text, SpoolReader, SpoolWriter};
+use gristmill_storage::sort::{reduce, remove_temporary, Merge, Run, RunSource, SortContext, Sorter, CANCEL_EVERY};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes of a spool read at a time.
+const READ_BYTES: usize = 256 << 10;
+/// Maximum number of sorted runs open at once.
+const MERGE_WIDTH: usize = 256;
+
+/// A sample and the number of the input that it is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ListedSample {
+    pub(super) input: u32,
+    pub(super) sample: Sample,
+}
+
+impl ListedSample {
+    /// Appends the sample as bytes. What neighbours share comes first.
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        let sample = &self.sample;
+        push_int(out, u64::from(self.input));
+        push_bytes(out, sample.shard.as_bytes());
+        push_bytes(out, &sample.key);
+        push_int(out, u64::from(sample.split.is_some()));
+        if let Some(split) = &sample.split {
+            push_bytes(out, split.as_bytes());
+        }
+        push_int(out, sample.parts.len() as u64);
+        for part in &sample.parts {
+            push_bytes(out, &part.name);
+            push_int(out, part.bytes);
+            match &part.origin {
+                Origin::File { path, stamp } => {
+                    push_int(out, 0);
+                    push_bytes(out, path.as_os_str().as_bytes());
+                    push_int(out, stamp.bytes);
+                    push_int(out, stamp.modified_ns as u64);
+                    push_int(out, stamp.inode);
+                }
+                Origin::Range { file, offset } => {
+                    push_int(out, 1);
+                    push_int(out, u64::from(file.0));
+                    push_int(out, *offset);
+                }
+                Origin::Made(bytes) => {
+                    push_int(out, 2);
+                    push_bytes(out, bytes);
+                }
+            }
+        }
+    }
+
+    /// Returns the sample of these bytes.
+    pub(super) fn decode(bytes: &[u8]) -> Outcome<Self> {
+        Decoder { bytes }.sample().ok_or_else(|| {
+            Failure::environment("reading the list of samples", "its content is not what was written")
+                .with_hint("run again with --restart; if it comes back, the disk or the memory is failing")
+        })
+    }
+}
+
+fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    push_int(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+struct Decoder<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Decoder<'a> {
+    fn int(&mut self) -> Option<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let (byte, rest) = self.bytes.split_first()?;
+            self.bytes = rest;
+            value |= u64::from(byte & 0x7f) << shift;
+            if *byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    fn bytes(&mut self) -> Option<&'a [u8]> {
+        let count = usize::try_from(self.int()?).ok()?;
+        let (taken, rest) = self.bytes.split_at_checked(count)?;
+        self.bytes = rest;
+        Some(taken)
+    }
+
+    fn text(&mut self) -> Option<String> {
+        String::from_utf8(self.bytes()?.to_vec()).ok()
+    }
+
+    fn sample(&mut self) -> Option<ListedSample> {
+        let input = u32::try_from(self.int()?).ok()?;
+        let shard = self.text()?;
+        let key = self.bytes()?.to_vec();
+        let split = if self.int()? == 1 { Some(self.text()?) } else { None };
+        let count = self.int()?;
+        let parts = (0..count).map(|_| self.part()).collect::<Option<Vec<Part>>>()?;
+        Some(ListedSample { input, sample: Sample { key, split, shard, parts } })
+    }
+
+    fn part(&mut self) -> Option<Part> {
+        let name = self.bytes()?.to_vec();
+        let bytes = self.int()?;
+        let origin = match self.int()? {
+            0 => {
+                let path = PathBuf::from(OsStr::from_bytes(self.bytes()?));
+                let (bytes, modified_ns, inode) = (self.int()?, self.int()? as i64, self.int()?);
+                Origin::File { path, stamp: FileStamp { bytes, modified_ns, inode } }
+            }
+            1 => Origin::Range { file: SourceFile(u32::try_from(self.int()?).ok()?), offset: self.int()? },
+            2 => Origin::Made(self.bytes()?.to_vec()),
+            _ => return None,
+        };
+        Some(Part { name, bytes, origin })
+    }
+}
+
+/// Where spools are written, and within which limits.
+#[derive(Clone, Copy)]
+pub(super) struct SpoolContext<'a> {
+    pub(super) fs: &'a dyn Fs,
+    /// Folder of the files.
+    pub(super) folder: &'a Path,
+    pub(super) cancel: &'a Cancel,
+    /// Memory of one sort, in bytes.
+    pub(super) memory: usize,
+}
+
+/// Writes records in order.
+pub(super) struct RecordWriter {
+    out: SpoolWriter,
+    path: PathBuf,
+    before: Vec<u8>,
+}
+
+impl RecordWriter {
+    pub(super) fn create(context: &SpoolContext<'_>, name: &str) -> Outcome<Self> {
+        let out = SpoolWriter::create(context.fs, context.folder, name.to_owned())?;
+        Ok(Self { out, path: context.folder.join(name), before: Vec::new() })
+    }
+
+    /// Appends a record.
+    pub(super) fn push(&mut self, record: &[u8]) -> Outcome<()> {
+        push_text(self.out.buffer(), &self.before, record);
+        self.before.clear();
+        self.before.extend_from_slice(record);
+        self.out.check()
+    }
+
+    /// Begins a range of records that can be read alone. Returns its offset.
+    pub(super) fn begin_range(&mut self) -> u64 {
+        self.before.clear();
+        self.out.position()
+    }
+
+    pub(super) fn finish(self) -> Outcome<Records> {
+        let file = self.out.finish()?;
+        Ok(Records { path: self.path, bytes: file.bytes })
+    }
+}
+
+/// A finished file of records.
+#[derive(Clone, Debug)]
+pub(super) struct Records {
+    pub(super) path: PathBuf,
+    bytes: u64,
+}
+
+impl Records {
+    /// Reads all records.
+    pub(super) fn open(&self) -> Outcome<RecordReader> {
+        self.open_range(0, self.bytes)
+    }
+
+    /// Reads the records of a range.
+    pub(super) fn open_range(&self, offset: u64, bytes: u64) -> Outcome<RecordReader> {
+        let file = Arc::new(open_read(&self.path)?);
+        let chunk = READ_BYTES.min(usize::try_from(bytes).unwrap_or(READ_BYTES));
+        Ok(RecordReader { from: SpoolReader::new(file, offset, bytes, chunk), record: Vec::new() })
+    }
+}
+
+/// Reads records in order.
+pub(super) struct RecordReader {
+    from: SpoolReader,
+    record: Vec<u8>,
+}
+
+impl RecordReader {
+    pub(super) fn next_record(&mut self) -> Outcome<Option<&[u8]>> {
+        if self.from.at_end() {
+            return Ok(None);
+        }
+        self.from.text(&mut self.record)?;
+        Ok(Some(&self.record))
+    }
+
+    /// Returns the next sample.
+    pub(super) fn next_sample(&mut self) -> Outcome<Option<ListedSample>> {
+        self.next_record()?.map(ListedSample::decode).transpose()
+    }
+}
+
+/// Receives texts with numbers, in order.
+type TakeEntry<'t, const N: usize> = &'t mut dyn FnMut(&[u8], [u64; N]) -> Outcome<()>;
+
+/// Sorts texts with numbers within a memory limit, on disk beyond it.
+pub(super) struct RecordSorter<'a, const N: usize> {
+    context: SpoolContext<'a>,
+    name: &'static str,
+    sorter: Sorter<N>,
+    spilled: Option<SpoolWriter>,
+    runs: Vec<Run>,
+}
+
+impl<'a, const N: usize> RecordSorter<'a, N> {
+    /// Creates a sorter whose files begin with `name`.
+    pub(super) fn new(context: SpoolContext<'a>, name: &'static str) -> Self {
+        Self { context, name, sorter: Sorter::new(context.memory), spilled: None, runs: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, text: &[u8], numbers: [u64; N]) -> Outcome<()> {
+        if self.sorter.is_full_for(text.len()) {
+            self.spill()?;
+        }
+        self.sorter.push(text, numbers);
+        Ok(())
+    }
+
+    fn spill(&mut self) -> Outcome<()> {
+        let name = self.name.to_owned();
+        let out = match &mut self.spilled {
+            Some(out) => out,
+            empty => empty.insert(SpoolWriter::create(self.context.fs, self.context.folder, name)?),
+        };
+        self.runs.push(self.sorter.spill(out)?);
+        self.context.cancel.check()
+    }
+
+    /// Passes on everything in order.
+    pub(super) fn for_each(mut self, take: TakeEntry<'_, N>) -> Outcome<()> {
+        if self.spilled.is_none() {
+            return self.sorter.sorted().try_for_each(|(text, numbers)| take(text, numbers));
+        }
+        self.spill()?;
+        let SpoolContext { fs, folder, cancel, memory } = self.context;
+        if let Some(out) = self.spilled.take() {
+            out.finish()?;
+        }
+        self.sorter = Sorter::new(0);
+        let path = folder.join(self.name);
+        let source = |run: &Run| RunSource { path: path.clone(), run: *run, base: 0, temporary: false };
+        let sources: Vec<RunSource> = self.runs.iter().map(source).collect();
+        let around = SortContext { fs, scratch: folder, cancel, merge_width: MERGE_WIDTH, sort_memory: memory };
+        let sources = reduce::<N>(&around, sources, &format!("{}-merged", self.name))?;
+        let mut merge = Merge::<N>::open(&sources)?;
+        let mut count = 0;
+        while let Some((text, numbers)) = merge.next_entry()? {
+            take(text, numbers)?;
+            count += 1;
+            if count % CANCEL_EVERY == 0 {
+                cancel.check()?;
+            }
+        }
+        drop(merge);
+        remove_temporary(fs, &sources)?;
+        fs.remove_file(&path)
+    }
+}
+
+/// Returns the subject of a sample: where it is in the input, and its key.
+pub(super) fn subject_of(sample: &Sample) -> Subject {
+    let key = String::from_utf8_lossy(&sample.key);
+    match sample.shard.is_empty() {
+        true => Subject::default().key(key),
+        false => Subject::shard(&sample.shard).key(key),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_storage::fs::RealFs;
+
+    fn sample(number: u64) -> ListedSample {
+        let stamp = FileStamp { bytes: 9, modified_ns: -3, inode: u64::MAX };
+        let part = |name: &[u8], origin| Part { name: name.to_vec(), bytes: number * 1000, origin };
+        let parts = vec![
+            part(b"jpg", Origin::File { path: PathBuf::from("/data/\u{fc}.jpg"), stamp }),
+            part(b"", Origin::Range { file: SourceFile(7), offset: number << 33 }),
+            part(b"t\xff", Origin::Made(vec![0, 255, number as u8])),
+        ];
+        let split = (number % 2 == 1).then(|| "val".to_owned());
+        let sample = Sample { key: number.to_string().into_bytes(), split, shard: "a/0.tar".into(), parts };
+        ListedSample { input: 3, sample }
+    }
+
+    #[test]
+    fn samples_are_read_back_whole_and_from_the_middle() {
+        let folder = tempfile::tempdir().unwrap();
+        let cancel = Cancel::default();
+        let context = SpoolContext { fs: &RealFs, folder: folder.path(), cancel: &cancel, memory: 1 << 20 };
+        let mut writer = RecordWriter::create(&context, "spool").unwrap();
+        let mut middle = 0;
+        for number in 0..300 {
+            if number == 200 {
+                middle = writer.begin_range();
+            }
+            let mut record = Vec::new();
+            sample(number).encode(&mut record);
+            writer.push(&record).unwrap();
+        }
+        let records = writer.finish().unwrap();
+        let mut all = records.open().unwrap();
+        for number in 0..300 {
+            assert_eq!(all.next_sample().unwrap(), Some(sample(number)));
+        }
+        assert_eq!(all.next_sample().unwrap(), None);
+        let mut rest = records.open_range(middle, records.bytes - middle).unwrap();
+        assert_eq!(rest.next_sample().unwrap(), Some(sample(200)));
+    }
+
+    #[test]
+    fn damaged_bytes_are_a_failure() {
+        let mut record = Vec::new();
+        sample(1).encode(&mut record);
+        for cut in 0..record.len() {
+            assert!(ListedSample::decode(&record[..cut]).is_err(), "{cut}");
+        }
+    }
+
+    #[test]
+    fn records_are_sorted_with_little_memory_too() {
+        for memory in [1 << 20, 300] {
+            let folder = tempfile::tempdir().unwrap();
+            let cancel = Cancel::default();
+            let context = SpoolContext { fs: &RealFs, folder: folder.path(), cancel: &cancel, memory };
+            let mut sorter = RecordSorter::<1>::new(context, "keys");
+            for number in 0..1000u64 {
+                sorter.push(format!("{:03}", number * 7919 % 500).as_bytes(), [number]).unwrap();
+            }
+            let mut found = Vec::new();
+            sorter
+                .for_each(&mut |text, [number]| {
+                    found.push((text.to_vec(), number));
+                    Ok(())
+                })
+                .unwrap();
+            assert!(found.len() == 1000 && found.is_sorted());
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        }
+    }
+}

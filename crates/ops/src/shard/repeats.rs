@@ -1,0 +1,261 @@
+//! Keys that occur more than once: finds them by an external sort, and applies what the plan says about them.
+
+use super::list::Listing;
+use super::record::{subject_of, ListedSample, RecordReader, RecordSorter, SpoolContext};
+use gristmill_core::shard_plan::RepeatedKeys;
+use gristmill_core::text::count_verb;
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardPlan, Subject};
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+const WHAT: &str = "comparing the keys";
+/// Repeated keys that are listed with their places.
+const MAX_LISTED: u64 = 1_000;
+
+/// Receives samples in their order.
+pub(super) type TakeSample<'t> = &'t mut dyn FnMut(ListedSample) -> Outcome<()>;
+
+/// Passes on all samples in their order, after what the plan says about repeated keys.
+pub(super) fn settle_keys<'a>(
+    (plan, is_numbered): (&ShardPlan, bool),
+    mut listing: Listing<'a>,
+    context: SpoolContext<'a>,
+    problems: &dyn ProblemSink,
+    take: TakeSample<'_>,
+) -> Outcome<()> {
+    let keys = std::mem::replace(&mut listing.keys, RecordSorter::new(context, "none"));
+    let rule = plan.choice.repeated_keys;
+    let mut samples = Samples { reader: listing.records.open()?, next: 0 };
+    // Samples that are numbered anew need no other keys, except to bring parts together.
+    if is_numbered && rule != RepeatedKeys::Merge {
+        return samples.pass_rest(take);
+    }
+    let mut found = Repeats::new(context);
+    found.search(keys, &listing, plan, problems)?;
+    if found.keys == 0 {
+        return samples.pass_rest(take);
+    }
+    match rule {
+        RepeatedKeys::Fail => Err(found.refusal(plan)),
+        RepeatedKeys::Prefix => found.prefix(plan, &mut samples, take),
+        RepeatedKeys::KeepFirst => found
+            .members
+            .for_each(&mut |number, [first]| {
+                let number = number_of(number);
+                samples.pass_until(number, take)?;
+                let Some(sample) = samples.next_sample()? else { return Ok(()) };
+                if number == first {
+                    return take(sample);
+                }
+                let why = "a later sample of this key, left out";
+                problems.report(Problem::note(ProblemKind::DuplicateKey, subject_of(&sample.sample), why))
+            })
+            .and_then(|()| samples.pass_rest(take)),
+        RepeatedKeys::Merge => merge(found.members, &mut samples, context, take),
+    }
+}
+
+/// Samples of the spool, which are numbered.
+struct Samples {
+    reader: RecordReader,
+    next: u64,
+}
+
+impl Samples {
+    fn next_sample(&mut self) -> Outcome<Option<ListedSample>> {
+        self.next += 1;
+        self.reader.next_sample()
+    }
+
+    fn pass_until(&mut self, number: u64, take: TakeSample<'_>) -> Outcome<()> {
+        while self.next < number {
+            let Some(sample) = self.next_sample()? else { return Ok(()) };
+            take(sample)?;
+        }
+        Ok(())
+    }
+
+    fn pass_rest(&mut self, take: TakeSample<'_>) -> Outcome<()> {
+        self.pass_until(u64::MAX, take)
+    }
+}
+
+struct Repeats<'a> {
+    /// Samples whose key is repeated, by their numbers, with the number of the first of the key.
+    members: RecordSorter<'a, 1>,
+    /// Number of repeated keys.
+    keys: u64,
+    /// Number of samples after the first of their key.
+    later: u64,
+    /// Whether a key is in two inputs.
+    is_in_two_inputs: bool,
+    /// Whether a key is in one shard twice, and one such key.
+    in_one_shard: Option<String>,
+    /// The first key that is repeated.
+    example: Option<String>,
+}
+
+impl<'a> Repeats<'a> {
+    fn new(context: SpoolContext<'a>) -> Self {
+        Self {
+            members: RecordSorter::new(context, "repeats"),
+            keys: 0,
+            later: 0,
+            is_in_two_inputs: false,
+            in_one_shard: None,
+            example: None,
+        }
+    }
+
+    fn search(
+        &mut self,
+        keys: RecordSorter<'_, 1>,
+        listing: &Listing<'_>,
+        plan: &ShardPlan,
+        problems: &dyn ProblemSink,
+    ) -> Outcome<()> {
+        let is_listed = plan.choice.repeated_keys == RepeatedKeys::Fail;
+        let mut before: (Vec<u8>, u64, u64) = (Vec::new(), u64::MAX, u64::MAX);
+        keys.for_each(&mut |key, [number]| {
+            if before.1 == u64::MAX || before.0 != key {
+                before.0.clear();
+                before.0.extend_from_slice(key);
+                (before.1, before.2) = (number, number);
+                return Ok(());
+            }
+            let (first, last) = (before.1, std::mem::replace(&mut before.2, number));
+            if first == last {
+                self.keys += 1;
+                self.members.push(&first.to_be_bytes(), [first])?;
+            }
+            self.later += 1;
+            self.members.push(&number.to_be_bytes(), [first])?;
+            let text = || String::from_utf8_lossy(key).into_owned();
+            self.example.get_or_insert_with(text);
+            let (one, other) = (listing.range_of(last), listing.range_of(number));
+            let (one, other) = (one.map(|at| (at.input, &at.shard)), other.map(|at| (at.input, &at.shard)));
+            self.is_in_two_inputs |= one.map(|at| at.0) != other.map(|at| at.0);
+            if one == other {
+                self.in_one_shard.get_or_insert_with(text);
+            }
+            if is_listed && self.later <= MAX_LISTED {
+                let place = |number| listing.place_of(number, &plan.inputs);
+                let why = format!("the key is also in {}", place(first));
+                let subject = Subject::shard(place(number)).key(text());
+                problems.report(Problem::problem(ProblemKind::DuplicateKey, subject, why))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn refusal(&self, plan: &ShardPlan) -> Failure {
+        let example = self.example.clone().unwrap_or_default();
+        let why = format!("{} more than once; nothing is written", count_verb(self.keys, "key", "occurs", "occur"));
+        let hint = match (self.in_one_shard.is_some(), plan.inputs.len()) {
+            (true, 1) => {
+                "--duplicates merge brings parts of one key together; keep-first leaves later samples out; \
+                 --key number numbers all samples anew"
+            }
+            (false, 1) => "--duplicates prefix puts the name of the shard before each key; keep-first leaves later samples out",
+            _ => {
+                "--duplicates merge brings the parts of all inputs together; prefix puts names of input and shard before \
+                 each key; keep-first leaves later samples out"
+            }
+        };
+        Failure::data(WHAT, why).on(Subject::default().key(example)).of_kind(ProblemKind::DuplicateKey).with_hint(hint)
+    }
+
+    /// Puts the name of the shard before every key, and that of the input if two inputs share keys.
+    fn prefix(self, plan: &ShardPlan, samples: &mut Samples, take: TakeSample<'_>) -> Outcome<()> {
+        if let Some(key) = self.in_one_shard {
+            let why = "the key occurs twice in one shard, so the name of the shard does not distinguish them";
+            let failure = Failure::data(WHAT, why).on(Subject::default().key(key)).of_kind(ProblemKind::DuplicateKey);
+            return Err(failure.with_hint("--duplicates merge brings parts of one key together"));
+        }
+        let names = if self.is_in_two_inputs { input_names(&plan.inputs) } else { Vec::new() };
+        samples.pass_rest(&mut |mut listed| {
+            let mut key = Vec::new();
+            let input = names.get(listed.input as usize).map(String::as_str).unwrap_or_default();
+            for prefix in [input, &listed.sample.shard].into_iter().filter(|prefix| !prefix.is_empty()) {
+                key.extend_from_slice(prefix.as_bytes());
+                key.push(b'/');
+            }
+            key.append(&mut listed.sample.key);
+            listed.sample.key = key;
+            take(listed)
+        })
+    }
+}
+
+/// Returns a name of each input: its last component, with a number if an earlier one has the same.
+fn input_names(inputs: &[PathBuf]) -> Vec<String> {
+    let mut seen: HashMap<String, u32> = HashMap::new();
+    let name = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let number = seen.entry(name.clone()).and_modify(|number| *number += 1).or_insert(1);
+        if *number > 1 {
+            format!("{name}-{number}")
+        } else {
+            name
+        }
+    };
+    inputs.iter().map(name).collect()
+}
+
+/// Brings the parts of each key together at the place of its first sample.
+fn merge(
+    members: RecordSorter<'_, 1>,
+    samples: &mut Samples,
+    context: SpoolContext<'_>,
+    take: TakeSample<'_>,
+) -> Outcome<()> {
+    let mut ordered = RecordSorter::<2>::new(context, "merged");
+    let mut record = Vec::new();
+    let mut push = |ordered: &mut RecordSorter<'_, 2>, first: u64, number: u64, sample: &ListedSample| {
+        record.clear();
+        record.extend_from_slice(&first.to_be_bytes());
+        record.extend_from_slice(&number.to_be_bytes());
+        sample.encode(&mut record);
+        ordered.push(&record, [first, number])
+    };
+    members.for_each(&mut |number, [first]| {
+        let number = number_of(number);
+        while samples.next <= number {
+            let at = samples.next;
+            let Some(sample) = samples.next_sample()? else { return Ok(()) };
+            push(&mut ordered, if at == number { first } else { at }, at, &sample)?;
+        }
+        Ok(())
+    })?;
+    while let (at, Some(sample)) = (samples.next, samples.next_sample()?) {
+        push(&mut ordered, at, at, &sample)?;
+    }
+    let mut open: Option<(u64, ListedSample)> = None;
+    ordered.for_each(&mut |record, [first, _]| {
+        let next = ListedSample::decode(record.get(16..).unwrap_or_default())?;
+        match &mut open {
+            Some((number, sample)) if *number == first => add_parts(sample, next),
+            _ => open.replace((first, next)).map_or(Ok(()), |(_, sample)| take(sample)),
+        }
+    })?;
+    open.map_or(Ok(()), |(_, sample)| take(sample))
+}
+
+fn add_parts(to: &mut ListedSample, from: ListedSample) -> Outcome<()> {
+    for part in from.sample.parts {
+        if to.sample.parts.iter().any(|known| known.name == part.name) {
+            let name = gristmill_core::text::display_safe_bytes(&part.name);
+            let why = format!("several samples of the key have a part '{name}', so they cannot become one");
+            let failure = Failure::data(WHAT, why).on(subject_of(&to.sample)).of_kind(ProblemKind::RepeatedPart);
+            return Err(
+                failure.with_hint("--duplicates keep-first keeps the first of them; --drop-parts leaves parts out")
+            );
+        }
+        to.sample.parts.push(part);
+    }
+    Ok(())
+}
+
+fn number_of(text: &[u8]) -> u64 {
+    text.try_into().map_or(0, u64::from_be_bytes)
+}

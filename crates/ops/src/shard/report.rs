@@ -1,0 +1,196 @@
+//! The result of a run, or what it would be.
+
+use super::choose::LeftOut;
+use super::planned::PlannedRun;
+use crate::job::report::{Report, ReportLine};
+use crate::job::task::TaskContext;
+use gristmill_core::table::{Align, Table};
+use gristmill_core::text::{bytes, count, display_safe, grouped};
+use gristmill_core::{Problem, ProblemKind, Severity};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Loaders deal shards to workers; a set with fewer is noted in a preview.
+const FEW_SHARDS: u64 = 16;
+/// Number of ranges of a histogram.
+const RANGES: usize = 8;
+
+/// The shards of a split.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedSplit {
+    /// Its name; empty if there is only one.
+    pub name: String,
+    /// Number of shards.
+    pub shards: u64,
+    /// Number of samples.
+    pub samples: u64,
+}
+
+/// A shard that is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrittenShard {
+    /// Its path.
+    pub path: PathBuf,
+    /// Number of samples.
+    pub samples: u64,
+    /// Size of the archive.
+    pub bytes: u64,
+}
+
+/// Result of writing shards.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ShardReport {
+    /// Folder of the set.
+    pub output: PathBuf,
+    /// Number of shards.
+    pub shards: u64,
+    /// Number of samples.
+    pub samples: u64,
+    /// Number of parts.
+    pub parts: u64,
+    /// Size of all shards.
+    pub bytes: u64,
+    /// The splits, in order.
+    pub splits: Vec<PlannedSplit>,
+    /// Samples that the plan leaves out.
+    pub left_out: LeftOut,
+    /// Every shard.
+    pub files: Vec<WrittenShard>,
+    /// Shards that a stopped run had finished.
+    pub resumed_shards: u64,
+    /// The same plan has already run, and nothing was written.
+    pub nothing_to_do: bool,
+    /// Of a preview: free space at the output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_bytes: Option<u64>,
+    /// Of a preview: estimated time of the copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// Problems and notes, the first 1,000 of each severity.
+    pub problems: Vec<Problem>,
+    /// Counts of all problems and notes.
+    pub counts: Vec<(Severity, ProblemKind, u64)>,
+    /// Wall time.
+    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds", skip_deserializing)]
+    pub elapsed: Duration,
+}
+
+impl ShardReport {
+    /// Returns the amounts of a run, without findings.
+    pub(super) fn of(run: &PlannedRun, output: &Path) -> Self {
+        let mut report = Self { output: output.to_owned(), left_out: run.left_out, ..Self::default() };
+        for set in &run.sets {
+            for shard in &set.planned.shards {
+                report.shards += 1;
+                report.samples += shard.samples;
+                report.parts += shard.parts;
+                report.bytes += shard.archive_bytes;
+                match report.splits.last_mut().filter(|split| split.name == shard.split) {
+                    Some(split) => (split.shards, split.samples) = (split.shards + 1, split.samples + shard.samples),
+                    None => {
+                        report.splits.push(PlannedSplit {
+                            name: shard.split.clone(),
+                            shards: 1,
+                            samples: shard.samples,
+                        });
+                    }
+                }
+                let path = set.output.join(&shard.name);
+                report.files.push(WrittenShard { path, samples: shard.samples, bytes: shard.archive_bytes });
+            }
+        }
+        report
+    }
+
+    /// Takes over what was found.
+    pub(super) fn take_findings(&mut self, context: &TaskContext) {
+        self.problems = context.problems.to_vec();
+        self.counts = context.problems.counts();
+        self.elapsed = context.elapsed();
+    }
+
+    fn left_out_lines(&self) -> Vec<ReportLine> {
+        let LeftOut { without_parts, without_required, by_keys } = self.left_out;
+        let reasons = [
+            (without_parts, "without a part that is kept"),
+            (without_required, "without a part that --require names"),
+            (by_keys, "by a list of keys"),
+        ];
+        let line =
+            |(number, why): (u64, &str)| ReportLine::plain(format!("Left out: {} {why}.", count(number, "sample")));
+        reasons.into_iter().filter(|(number, _)| *number > 0).map(line).collect()
+    }
+
+    fn preview_lines(&self) -> Vec<ReportLine> {
+        let mut lines = Vec::new();
+        lines.extend(histogram("Sizes of shards:", self.files.iter().map(|file| file.bytes), bytes));
+        lines.extend(histogram("Samples of shards:", self.files.iter().map(|file| file.samples), grouped));
+        if let (Some(last), Some(largest)) = (self.files.last(), self.files.iter().map(|file| file.samples).max()) {
+            let share = 100 * last.samples / largest.max(1);
+            lines.push(ReportLine::plain(format!("The last shard has {share} % of the samples of the largest one.")));
+        }
+        if self.shards < FEW_SHARDS {
+            let few = count(self.shards, "shard");
+            lines.push(ReportLine::plain(format!("Loaders deal shards to workers: {few} are few for many workers.")));
+        }
+        if let (Some(free), Some(seconds)) = (self.free_bytes, self.seconds) {
+            let time = gristmill_core::text::duration(Duration::from_secs_f64(seconds));
+            lines.push(ReportLine::plain(format!(
+                "{} are free at the output; the copy takes about {time}.",
+                bytes(free)
+            )));
+        }
+        lines
+    }
+}
+
+/// Returns a table of how many shards are in each range of values.
+fn histogram(title: &str, values: impl Iterator<Item = u64> + Clone, shown: impl Fn(u64) -> String) -> Vec<ReportLine> {
+    let (Some(least), Some(most)) = (values.clone().min(), values.clone().max()) else { return Vec::new() };
+    let width = ((most - least) / RANGES as u64 + 1).max(1);
+    let mut table = Table::new(&[("", Align::Right), ("", Align::Left), ("", Align::Right), ("", Align::Right)]);
+    for range in 0..RANGES as u64 {
+        let from = least + range * width;
+        let number = values.clone().filter(|value| (*value - least) / width == range).count() as u64;
+        if number > 0 {
+            table.row([shown(from), "to".to_owned(), shown((from + width - 1).min(most)), count(number, "shard")]);
+        }
+    }
+    crate::job::report::section(title, table.lines())
+}
+
+impl Report for ShardReport {
+    fn lines(&self, is_preview: bool) -> Vec<ReportLine> {
+        let place = display_safe(&self.output.to_string_lossy()).into_owned();
+        let (shards, samples) = (count(self.shards, "shard"), count(self.samples, "sample"));
+        let amount =
+            format!("{samples} ({}) to {shards} of {} in {place}", count(self.parts, "part"), bytes(self.bytes));
+        if self.nothing_to_do {
+            return vec![ReportLine::good(
+                "Nothing to do:",
+                format!(" {place} was made by this plan: {samples}, {shards}."),
+            )];
+        }
+        let mut lines = match is_preview {
+            true => vec![ReportLine::plain(format!("Would write {amount}. Nothing was written."))],
+            false => vec![ReportLine::good("Wrote", format!(" {amount}."))],
+        };
+        let splits = self.splits.iter().filter(|split| !split.name.is_empty());
+        lines.extend(splits.map(|split| {
+            let name = display_safe(&split.name);
+            ReportLine::plain(format!("{name}: {}, {}", count(split.samples, "sample"), count(split.shards, "shard")))
+        }));
+        lines.extend(self.left_out_lines());
+        if self.resumed_shards > 0 {
+            let resumed = count(self.resumed_shards, "shard");
+            lines.push(ReportLine::plain(format!("Of these, an interrupted run had written {resumed}.")));
+        }
+        if is_preview {
+            lines.extend(self.preview_lines());
+        }
+        lines
+    }
+
+    crate::job_report!();
+}

@@ -1,0 +1,210 @@
+//! The course of one run, from the inputs to the prepared set.
+
+use super::gather::OpenInputs;
+use super::layout::OutputLayout;
+use super::planned::{plan_shards, PlannedRun};
+use super::publish::{self, is_prepared};
+use super::report::ShardReport;
+use super::write::ShardWriter;
+use crate::engine::plan::file::typed_to_yaml;
+use crate::job::exclusive_output::folder_of;
+use crate::job::journal::Journal;
+use crate::job::overall::{cost, Forecast};
+use crate::job::publish::make_folder;
+use crate::job::record::{check_running, findings_before, report_before, report_earlier, Decision, RecordedPlan as _};
+use crate::job::task::TaskContext;
+use crate::job::Phase;
+use gristmill_core::text::{bytes, count};
+use gristmill_core::{ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, ShardPlan, Subject};
+use gristmill_storage::fs::PRIVATE_FOLDER;
+use gristmill_storage::location::threads_for;
+use gristmill_storage::lock::DatasetLock;
+use gristmill_storage::publish::{recover, recover_at_start, write_file};
+use gristmill_storage::run_folder::RunFolder;
+use gristmill_storage::scratch::Scratch;
+use gristmill_storage::{files, space};
+use std::path::PathBuf;
+
+const WHAT: &str = "writing shards";
+/// Permission bits of missing folders above the output.
+const FOLDER_MODE: u32 = 0o755;
+/// Shards above this number are hard on file systems and stores.
+const MANY_SHARDS: usize = 10_000;
+/// Bytes of spools and tables that a sample needs, for the estimate of the space.
+const SAMPLE_BYTES: u64 = 400;
+
+/// Reports what a run would write. Reads no content.
+pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport> {
+    let layout = OutputLayout::of(plan)?;
+    if layout.decide()? == Decision::Nothing && is_complete(&layout) {
+        return nothing(context, &layout);
+    }
+    let scratch = Scratch::create(context.options.scratch.as_deref())?;
+    let run = plan_shards(context, &layout.plan, &layout.output, scratch.path())?;
+    warn_of_number(context, &run)?;
+    let mut report = ShardReport::of(&run, &layout.output);
+    report.free_bytes = Some(space::free_bytes(&layout.output)?);
+    report.seconds = Some(cost::copying(report.bytes) + cost::rows(report.samples + report.parts));
+    report.take_findings(context);
+    Ok(report)
+}
+
+/// Writes the shards of a plan and prepares them. Nothing is visible before the end.
+pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport> {
+    let layout = OutputLayout::of(plan)?;
+    if let Some(done) = recover_at_start(&*context.fs, layout.root(), &layout.own)? {
+        let made = count(done.files.len() as u64, "file");
+        let why = format!("an interrupted run was finished: {made} made visible");
+        context.problems.report(Problem::note(ProblemKind::InterruptedPublish, Subject::path(&layout.output), why))?;
+    }
+    if layout.decide()? == Decision::Nothing && is_complete(&layout) {
+        return nothing(context, &layout);
+    }
+    let mut made = Vec::new();
+    make_folder(&*context.fs, folder_of(&layout.output), FOLDER_MODE, &mut made)?;
+    let result = run_locked(context, &layout);
+    layout.own.remove_if_empty(&*context.fs);
+    let _ = context.fs.raw_rmdir(layout.own.path());
+    if result.is_err() {
+        for folder in made.iter().rev() {
+            let _ = context.fs.raw_rmdir(folder);
+        }
+    }
+    result
+}
+
+/// Whether nothing is left to do at an output whose shards are in place.
+fn is_complete(layout: &OutputLayout) -> bool {
+    let is_prepared = layout.plan.preparation.no_prepare || is_prepared(&layout.output);
+    // What is left of a run that was killed at its very end is removed by the next one.
+    is_prepared && !files::exists(layout.own.journal()) && !files::exists(layout.own.work())
+}
+
+/// Returns the report of a run that has nothing to do, after reporting again what the earlier one found.
+fn nothing(context: &TaskContext, layout: &OutputLayout) -> Outcome<ShardReport> {
+    context.log("nothing to do: the same plan has run");
+    report_earlier::<ShardPlan>(&layout.own, layout.plan.inputs.iter().map(PathBuf::as_path), context)?;
+    if !layout.plan.preparation.no_prepare {
+        let own = RunFolder::for_webdataset(&layout.output);
+        findings_before(&own, ShardPlan::MAX_RECORD_BYTES)?.report_to(&context.problems)?;
+    }
+    let before = report_before::<ShardReport>(&layout.own, ShardPlan::MAX_RECORD_BYTES)?;
+    let mut report = before.unwrap_or_else(|| ShardReport { output: layout.output.clone(), ..ShardReport::default() });
+    report.nothing_to_do = true;
+    report.resumed_shards = 0;
+    report.take_findings(context);
+    Ok(report)
+}
+
+fn run_locked(context: &TaskContext, layout: &OutputLayout) -> Outcome<ShardReport> {
+    let (fs, own) = (&*context.fs, &layout.own);
+    let lock = DatasetLock::acquire(fs, own, context.options.break_lock)?;
+    recover(fs, layout.root(), own)?;
+    // Another run may have finished in the meantime.
+    if layout.decide()? == Decision::Nothing {
+        let is_prepared_now = !layout.plan.preparation.no_prepare && !is_prepared(&layout.output);
+        if is_prepared_now {
+            context.phase(Phase::Tables, "preparing");
+            publish::prepare_published(context, layout)?;
+        }
+        own.remove_work(fs)?;
+        return Ok(ShardReport { nothing_to_do: !is_prepared_now, ..nothing(context, layout)? });
+    }
+    if context.options.restart {
+        own.remove_work(fs)?;
+    }
+    check_running(&layout.plan, own)?;
+    let result = write_and_publish(context, layout, &lock);
+    let is_over = match &result {
+        Ok(_) => true,
+        // Of inputs that changed, the finished shards are kept.
+        Err(failure) if failure.kind == Some(ProblemKind::ChangedDuringScan) => false,
+        Err(failure) if matches!(failure.class, ExitClass::Data | ExitClass::Usage) => true,
+        Err(failure) => !failure.is_cancelled() && Journal::peek(&own.journal(), &layout.hash())? == 0,
+    };
+    if is_over {
+        if let Err(error) = own.remove_work(fs) {
+            context.log(format!("cleaning up: {error}"));
+        }
+    }
+    result
+}
+
+fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &DatasetLock) -> Outcome<ShardReport> {
+    let (fs, own, plan) = (&*context.fs, &layout.own, &layout.plan);
+    own.create(fs)?;
+    write_file(fs, &own.running_plan(), typed_to_yaml(publish::PLAN_OF, "shard", plan)?.as_bytes(), 0o600)?;
+    let elsewhere = context.options.scratch.as_deref().map(|folder| Scratch::create(Some(folder))).transpose()?;
+    let scratch = elsewhere.as_ref().map_or_else(|| own.work().join("lists"), |scratch| scratch.path().to_owned());
+    fs.create_dir(&scratch, PRIVATE_FOLDER)?;
+    let journal = Journal::open(fs, &own.journal(), &layout.hash())?;
+    let run = plan_shards(context, plan, &layout.output, &scratch)?;
+    warn_of_number(context, &run)?;
+    let mut report = ShardReport::of(&run, &layout.output);
+    let inputs = OpenInputs::new(&run.files);
+    let forecast = Forecast::new(cost::copying(report.bytes), cost::rows(report.samples + report.parts));
+    let line = format!("writing {}, {}", count(report.shards, "shard"), bytes(report.bytes));
+    context.stage(Phase::Write, "shard", forecast, line);
+    context.progress.expect(report.shards, report.bytes);
+    let threads = plan.inputs.iter().map(|input| threads_for(input, context.options.threads)).max().unwrap_or(1);
+    let (mtime, work) = (plan.mtime, own.work());
+    let writer = ShardWriter { context, inputs: &inputs, journal: &journal, mtime, threads, work };
+    check_space(layout, writer.missing_bytes(&run.sets), report.samples)?;
+    let mut written = Vec::new();
+    for (number, set) in run.sets.iter().enumerate() {
+        let (spools, resumed) = writer.write_set(number, set)?;
+        report.resumed_shards += resumed;
+        written.push(spools);
+    }
+    if report.resumed_shards > 0 {
+        context.log(format!("{} taken over from an interrupted run", count(report.resumed_shards, "shard")));
+    }
+    lock.check(WHAT)?;
+    inputs.check_unchanged(&context.cancel)?;
+    context.phase(Phase::Publish, "making the shards visible");
+    report.take_findings(context);
+    publish::publish(context, layout, &run, &report)?;
+    if !plan.preparation.no_prepare {
+        for (set, spools) in run.sets.iter().zip(written) {
+            context.phase(Phase::Tables, "preparing");
+            publish::prepare(context, plan, set, spools)?;
+        }
+    }
+    report.take_findings(context);
+    context.log(format!("wrote {}, {}", count(report.shards, "shard"), count(report.samples, "sample")));
+    Ok(report)
+}
+
+fn warn_of_number(context: &TaskContext, run: &PlannedRun) -> Outcome<()> {
+    for set in &run.sets {
+        let shards = &set.planned.shards;
+        if shards.len() <= MANY_SHARDS {
+            continue;
+        }
+        let samples: u64 = shards.iter().map(|shard| shard.samples).sum();
+        let sum: u64 = shards.iter().map(|shard| shard.archive_bytes).sum();
+        let why =
+            format!("{}: file systems and stores are slow with more than 10,000", count(shards.len() as u64, "shard"));
+        let hint = format!(
+            "--max-count {} or --max-size {} gives fewer",
+            samples.div_ceil(MANY_SHARDS as u64),
+            sum.div_ceil(MANY_SHARDS as u64)
+        );
+        context
+            .problems
+            .report(Problem::note(ProblemKind::ManyShards, Subject::path(&set.output), why).with_hint(hint))?;
+    }
+    Ok(())
+}
+
+fn check_space(layout: &OutputLayout, missing: u64, samples: u64) -> Outcome<()> {
+    let needed = missing.saturating_add(samples.saturating_mul(SAMPLE_BYTES));
+    let free = space::free_bytes(&layout.output)?;
+    if needed <= free {
+        return Ok(());
+    }
+    let why = format!("{} are needed, and {} are free", bytes(needed), bytes(free));
+    Err(Failure::environment(WHAT, why)
+        .on(Subject::path(&layout.output))
+        .with_hint("free some space, or name another folder"))
+}

@@ -1,0 +1,262 @@
+//! Shards as a source: samples as a scan groups them. Compressed shards are unpacked first.
+
+use super::super::record::{ListedSample, RecordWriter, Records, SpoolContext};
+use super::super::sample::{Origin, Part, Sample, SampleSink, SourceContext, SourceFile};
+use super::prepared::PreparedInput;
+use super::WHAT;
+use crate::job::pool::run_units;
+use gristmill_core::text::count_verb;
+use gristmill_core::{
+    Failure, FileStamp, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemKind, ProblemSink, SampleRow,
+    Severity, Shard, Subject,
+};
+use gristmill_data::source::discover::{discover_with_packed, shard_at};
+use gristmill_data::source::documents::{Packing, Unpacked};
+use gristmill_data::source::tar::{scan_shard, HiddenPart, ScanSink};
+use gristmill_storage::files;
+use gristmill_storage::fs::Fs;
+use gristmill_storage::read::{open_read, stamp_at};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Shards that are scanned before their samples are passed on, for each thread.
+const SHARDS_A_THREAD: usize = 8;
+/// Bytes unpacked and written at a time.
+const UNPACK_BYTES: usize = 1 << 20;
+
+/// Lists the samples of a folder of shards, or of one shard.
+pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn SampleSink) -> Outcome<()> {
+    let (shards, prepared) = match files::is_dir(input) {
+        true => {
+            let found = discover_with_packed(input)?;
+            found.findings.into_iter().try_for_each(|finding| context.handles.problems.report(finding))?;
+            (found.shards, PreparedInput::read(input, context.plan)?)
+        }
+        false => (vec![shard_at(input)?], PreparedInput::default()),
+    };
+    let mut units = Vec::with_capacity(shards.len());
+    for shard in shards {
+        if let Some(split) = prepared.split_of(&shard.name, context.plan)? {
+            units.push((units.len(), shard, split));
+        }
+    }
+    context.handles.progress.expect(units.len() as u64, units.iter().map(|(_, shard, _)| shard.stamp.bytes).sum());
+    for chunk in units.chunks(SHARDS_A_THREAD * context.threads.max(1)) {
+        let scanned = run_units(chunk, context.threads, context.handles.cancel, |(number, shard, _)| {
+            scan(context, *number, shard)
+        })?;
+        for ((_, shard, split), scanned) in chunk.iter().zip(scanned) {
+            pass_on(shard, split.as_ref(), &scanned, &prepared, context, sink)?;
+            context.fs.remove_file(&scanned.records.path)?;
+        }
+    }
+    Ok(())
+}
+
+/// A shard whose samples are in a spool.
+struct ScannedShard {
+    records: Records,
+    /// The file that offsets are in.
+    path: PathBuf,
+    stamp: FileStamp,
+    /// Keys of samples that touch damage.
+    damaged: HashSet<Vec<u8>>,
+}
+
+fn scan(context: &SourceContext<'_>, number: usize, shard: &Shard) -> Outcome<ScannedShard> {
+    let Handles { cancel, .. } = context.handles;
+    let plain = unpacked(context, shard)?;
+    let spools = SpoolContext { fs: context.fs, folder: context.scratch, cancel, memory: 0 };
+    let writer = RecordWriter::create(&spools, &format!("shard-{number}"))?;
+    let mut sink = ShardSink { writer, parts: Vec::new(), key: Vec::new(), record: Vec::new() };
+    let problems = ScanProblems { problems: context.handles.problems, has_sparse: AtomicBool::new(false) };
+    let handles = Handles { problems: &problems, ..context.handles };
+    let scan = scan_shard(&plain, &mut sink, &handles)?;
+    if problems.has_sparse.into_inner() {
+        return Err(Failure::data(WHAT, "parts are stored as sparse files (with holes)")
+            .on(Subject::shard(&shard.name))
+            .of_kind(ProblemKind::SparseEntry)
+            .with_hint("unpack the shard with GNU tar, and give the folder"));
+    }
+    for key in &scan.damaged_keys {
+        let why = "it touches damage; it is left out";
+        let subject = Subject::shard(&shard.name).key(key);
+        context.handles.problems.report(Problem::problem(ProblemKind::SampleExcluded, subject, why))?;
+    }
+    let damaged = scan.damaged_keys.into_iter().map(String::into_bytes).collect();
+    Ok(ScannedShard { records: sink.writer.finish()?, path: plain.path, stamp: scan.stamp, damaged })
+}
+
+fn pass_on(
+    shard: &Shard,
+    split: Option<&String>,
+    scanned: &ScannedShard,
+    prepared: &PreparedInput,
+    context: &SourceContext<'_>,
+    sink: &mut dyn SampleSink,
+) -> Outcome<()> {
+    let file = sink.add_file(&scanned.path, scanned.stamp)?;
+    let mut samples = scanned.records.open()?;
+    let mut excluded = 0;
+    while let Some(ListedSample { mut sample, .. }) = samples.next_sample()? {
+        if scanned.damaged.contains(&sample.key) {
+            continue;
+        }
+        if prepared.is_excluded(&shard.name, &sample.key) {
+            excluded += 1;
+            continue;
+        }
+        for part in &mut sample.parts {
+            if let Origin::Range { file: known, .. } = &mut part.origin {
+                *known = file;
+            }
+        }
+        sample.shard.clone_from(&shard.name);
+        sample.split = split.cloned();
+        sink.add_sample(sample)?;
+    }
+    if excluded > 0 {
+        let why = format!("{} excluded by split.yaml, left out", count_verb(excluded, "sample", "is", "are"));
+        context.handles.problems.report(Problem::note(
+            ProblemKind::SampleExcluded,
+            Subject::shard(&shard.name),
+            why,
+        ))?;
+    }
+    Ok(())
+}
+
+/// Returns the shard whose bytes are not compressed: the shard itself, or an unpacked copy.
+fn unpacked(context: &SourceContext<'_>, shard: &Shard) -> Outcome<Shard> {
+    let file = Arc::new(open_read(&shard.path)?);
+    let packing = Packing::of(&file)?;
+    if packing.is_plain() || packing == Packing::Zip {
+        return Ok(Shard { is_tgz: false, ..shard.clone() });
+    }
+    let stamp = file.stamp().map_err(|error| Failure::io(WHAT, &shard.path, &error))?;
+    // A stopped run may have unpacked the same file.
+    let identity = format!("{} {stamp:?}", shard.path.display());
+    let path = context.scratch.join(format!("{:032x}", xxh3_128(identity.as_bytes())));
+    if !files::is_file(&path) {
+        unpack(context.fs, &shard.name, (file, packing), &path, context.handles)?;
+    }
+    let stamp = stamp_at(&path)?;
+    Ok(Shard { path, stamp, is_tgz: false, ..shard.clone() })
+}
+
+fn unpack(
+    fs: &dyn Fs,
+    name: &str,
+    (file, packing): (Arc<gristmill_storage::read::ReadFile>, Packing),
+    path: &Path,
+    handles: Handles<'_>,
+) -> Outcome<()> {
+    let draft = path.with_extension("draft");
+    fs.remove_file(&draft)?;
+    let mut stream = Unpacked::new(file, packing)?.named(WHAT);
+    let mut out = fs.create_file(&draft)?;
+    out.keep_in_page_cache();
+    let mut buffer = vec![0; UNPACK_BYTES];
+    loop {
+        handles.cancel.check()?;
+        match stream.read(&mut buffer)? {
+            0 => break,
+            read => out.write_all(buffer.get(..read).unwrap_or_default())?,
+        }
+    }
+    if let Some(why) = stream.broken() {
+        let why = format!("the {} stream breaks off: {why}; samples after that are lost", packing.title());
+        handles.problems.report(Problem::problem(ProblemKind::CutShort, Subject::shard(name), why))?;
+    }
+    out.close()?;
+    fs.rename(&draft, path)
+}
+
+/// Writes the samples of a scan to a spool.
+struct ShardSink {
+    writer: RecordWriter,
+    parts: Vec<Part>,
+    /// Key of hidden parts.
+    key: Vec<u8>,
+    record: Vec<u8>,
+}
+
+impl ShardSink {
+    fn add(&mut self, name: &[u8], offset: u64, bytes: u64) {
+        let origin = Origin::Range { file: SourceFile(0), offset };
+        self.parts.push(Part { name: name.to_vec(), bytes, origin });
+    }
+
+    fn end(&mut self, key: Vec<u8>) -> Outcome<()> {
+        let mut parts = std::mem::take(&mut self.parts);
+        if parts.is_empty() {
+            return Ok(());
+        }
+        // Of parts with one name, the last counts.
+        let mut seen = HashSet::new();
+        let is_last: Vec<bool> = parts.iter().rev().map(|part| seen.insert(part.name.as_slice())).collect();
+        let mut is_last = is_last.into_iter().rev();
+        parts.retain(|_| is_last.next().unwrap_or(true));
+        let sample = Sample { key, split: None, shard: String::new(), parts };
+        self.record.clear();
+        ListedSample { input: 0, sample }.encode(&mut self.record);
+        self.writer.push(&self.record)
+    }
+}
+
+impl ScanSink for ShardSink {
+    fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {
+        self.add(row.part_name.as_bytes(), row.content_byte_offset, row.content_byte_size);
+        Ok(())
+    }
+
+    fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
+        self.end(row.key.as_bytes().to_vec())
+    }
+
+    fn hidden_part(&mut self, part: HiddenPart<'_>) -> Outcome<()> {
+        self.key.clear();
+        self.key.extend_from_slice(part.key);
+        self.add(part.name, part.content_offset, part.size);
+        Ok(())
+    }
+
+    fn hidden_sample(&mut self, _: HiddenSample) -> Outcome<()> {
+        let key = std::mem::take(&mut self.key);
+        self.end(key)
+    }
+
+    fn apple_double_sample(&mut self, _: SampleRow<'_>) -> Outcome<()> {
+        self.parts.clear();
+        Ok(())
+    }
+}
+
+/// Passes on the problems of a scan that concern new shards.
+struct ScanProblems<'a> {
+    problems: &'a dyn ProblemSink,
+    has_sparse: AtomicBool,
+}
+
+impl ProblemSink for ScanProblems<'_> {
+    fn report(&self, mut problem: Problem) -> Outcome<()> {
+        match problem.kind {
+            // Which samples of a damaged shard are left out is reported by the source.
+            ProblemKind::SampleExcluded => return Ok(()),
+            ProblemKind::SparseEntry => {
+                self.has_sparse.store(true, Ordering::Relaxed);
+                return Ok(());
+            }
+            ProblemKind::RepeatedPart => problem.severity = Severity::Problem,
+            _ => {}
+        }
+        self.problems.report(problem)
+    }
+
+    fn count_more(&self, severity: Severity, kind: ProblemKind, number: u64) {
+        self.problems.count_more(severity, kind, number);
+    }
+}

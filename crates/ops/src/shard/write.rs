@@ -1,0 +1,153 @@
+//! Writes shards, a unit each: the archive, and at the same time the spool that its index is built from.
+
+use super::divide::{entry_name, PlannedShard};
+use super::gather::{Gatherer, OpenInputs};
+use super::planned::PlannedSet;
+use super::record::Records;
+use crate::engine::index::{SpoolSink, SpooledShard};
+use crate::job::journal::{DoneUnit, Journal, SpoolDigest};
+use crate::job::pool::run_units;
+use crate::job::task::TaskContext;
+use gristmill_core::{Failure, FileStamp, Outcome, ShardId, Subject};
+use gristmill_data::formats::tar_writer::EntryHeader;
+use gristmill_data::source::tar::WrittenShard;
+use gristmill_storage::files;
+use gristmill_storage::fs::PRIVATE_FOLDER;
+use std::path::{Path, PathBuf};
+
+/// Share of the memory that sorts of keys use while shards are written.
+const KEY_SHARE: u64 = 8;
+const MIN_KEY_MEMORY: u64 = 64 << 10;
+
+/// Where the unfinished shards of a set are.
+pub(super) struct WorkFolders {
+    set: PathBuf,
+    shards: PathBuf,
+    spools: PathBuf,
+}
+
+impl WorkFolders {
+    /// Returns the folders of a set, by its number.
+    pub(super) fn of(work: &Path, number: usize) -> Self {
+        let set = work.join(format!("set-{number}"));
+        Self { shards: set.join("shards"), spools: set.join("spools"), set }
+    }
+
+    fn create(&self, context: &TaskContext) -> Outcome<()> {
+        let folders = [&self.set, &self.shards, &self.spools];
+        folders.into_iter().try_for_each(|folder| context.fs.create_dir(folder, PRIVATE_FOLDER))
+    }
+
+    /// Returns the path of a shard before it is published.
+    pub(super) fn shard(&self, number: usize) -> PathBuf {
+        self.shards.join(number.to_string())
+    }
+}
+
+/// A run that writes shards.
+pub(super) struct ShardWriter<'a> {
+    pub(super) context: &'a TaskContext,
+    pub(super) inputs: &'a OpenInputs<'a>,
+    pub(super) journal: &'a Journal,
+    pub(super) mtime: u64,
+    pub(super) threads: usize,
+    /// Folder for unfinished shards.
+    pub(super) work: PathBuf,
+}
+
+/// A set that is being written.
+struct OpenSet<'a> {
+    folders: WorkFolders,
+    records: &'a Records,
+    number: usize,
+}
+
+impl ShardWriter<'_> {
+    /// Writes the shards of a set that a stopped run has not finished. Returns their spools, and the number of shards that were finished
+    /// before.
+    pub(super) fn write_set(&self, number: usize, set: &PlannedSet) -> Outcome<(Vec<SpooledShard>, u64)> {
+        let context = self.context;
+        let open = OpenSet { folders: WorkFolders::of(&self.work, number), records: &set.planned.records, number };
+        open.folders.create(context)?;
+        let units: Vec<(usize, &PlannedShard)> = set.planned.shards.iter().enumerate().collect();
+        let finished = run_units(&units, self.threads, &context.cancel, |&(number, shard)| {
+            if let Some(spool) = self.finished(&open, number, shard)? {
+                context.progress.resume_from(1, shard.archive_bytes);
+                return Ok((spool, true));
+            }
+            let spool = self.write(&open, number, shard)?;
+            self.record(&open, shard, &spool)?;
+            context.progress.add(1, shard.archive_bytes);
+            Ok((spool, false))
+        })?;
+        let resumed = finished.iter().filter(|(_, is_resumed)| *is_resumed).count() as u64;
+        Ok((finished.into_iter().map(|(spool, _)| spool).collect(), resumed))
+    }
+
+    /// Returns the bytes of the shards that are not written yet.
+    pub(super) fn missing_bytes(&self, sets: &[PlannedSet]) -> u64 {
+        let missing = |(number, set): (usize, &PlannedSet)| {
+            let folders = WorkFolders::of(&self.work, number);
+            let is_missing = |(number, shard): &(usize, &PlannedShard)| {
+                !files::metadata(folders.shard(*number)).is_ok_and(|info| info.len() == shard.archive_bytes)
+            };
+            set.planned.shards.iter().enumerate().filter(is_missing).map(|(_, shard)| shard.archive_bytes).sum::<u64>()
+        };
+        sets.iter().enumerate().map(missing).sum()
+    }
+
+    /// Returns the name of a shard in the journal.
+    fn unit(set: &OpenSet<'_>, shard: &PlannedShard) -> String {
+        format!("{}/{}", set.number, shard.name)
+    }
+
+    /// Returns the state by which the journal knows a shard.
+    fn state(shard: &PlannedShard) -> FileStamp {
+        FileStamp { bytes: shard.archive_bytes, modified_ns: 0, inode: shard.hash }
+    }
+
+    /// Returns the spool of a shard that a stopped run has finished, if all is as it was left.
+    fn finished(&self, set: &OpenSet<'_>, number: usize, shard: &PlannedShard) -> Outcome<Option<SpooledShard>> {
+        let Some(done) = self.journal.finished(&Self::unit(set, shard), &Self::state(shard)) else { return Ok(None) };
+        let Ok(spool) = serde_json::from_str::<SpooledShard>(&done.notes) else { return Ok(None) };
+        let spool = SpooledShard { dir: set.folders.spools.clone(), ..spool };
+        let is_whole = files::metadata(set.folders.shard(number)).is_ok_and(|info| info.len() == shard.archive_bytes);
+        Ok((is_whole && spool.id.0 as usize == number && spool.is_intact()?).then_some(spool))
+    }
+
+    fn record(&self, set: &OpenSet<'_>, shard: &PlannedShard, spool: &SpooledShard) -> Outcome<()> {
+        let (bytes, xxh3) = spool.fingerprint();
+        let notes = serde_json::to_string(spool).map_err(|error| {
+            Failure::environment("writing the journal", error.to_string()).on(Subject::shard(&shard.name))
+        })?;
+        let spool = SpoolDigest { bytes, xxh3 };
+        self.journal.record(&DoneUnit { unit: Self::unit(set, shard), input: Self::state(shard), spool, notes })
+    }
+
+    fn write(&self, set: &OpenSet<'_>, number: usize, shard: &PlannedShard) -> Outcome<SpooledShard> {
+        let fs = &*self.context.fs;
+        let path = set.folders.shard(number);
+        // A shard that a killed run left.
+        fs.remove_file(&path)?;
+        let id = ShardId(u32::try_from(number).unwrap_or(u32::MAX));
+        let memory = (self.context.options.memory_bytes / (KEY_SHARE * self.threads.max(1) as u64)).max(MIN_KEY_MEMORY);
+        let memory = usize::try_from(memory).unwrap_or(usize::MAX);
+        let mut sink = SpoolSink::create(fs, &set.folders.spools, (id, &shard.name), memory)?;
+        let mut groups = WrittenShard::new(&shard.name, &mut sink);
+        let mut archive = Gatherer::new(self.inputs, &self.context.cancel, fs.create_file(&path)?);
+        let mut samples = set.records.open_range(shard.offset, shard.bytes)?;
+        let mut name = Vec::new();
+        while let Some(listed) = samples.next_sample()? {
+            for part in &listed.sample.parts {
+                entry_name(&mut name, &listed.sample.key, &part.name);
+                let offset = archive.position();
+                EntryHeader { name: &name, size: part.bytes, mtime: self.mtime }.write(archive.header());
+                groups.entry(&name, (offset, archive.position()), part.bytes, b"")?;
+                archive.content(part)?;
+            }
+        }
+        let scan = groups.finish(archive.position())?;
+        archive.finish(shard.archive_bytes)?;
+        sink.finish(scan)
+    }
+}

@@ -1,0 +1,24 @@
+//! `shard`: new shards of samples.
+
+mod choices;
+mod golden;
+mod kills;
+mod refusals;
+
+use super::cli_support::Sandbox;
+use std::path::Path;
+
+/// Returns the names of all files below a folder, sorted.
+fn files_below(folder: &Path) -> Vec<String> {
+    let entries = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter().map(Result::unwrap);
+    let files = entries.filter(|entry| entry.file_type().is_file());
+    files.map(|entry| entry.path().strip_prefix(folder).unwrap().to_str().unwrap().to_owned()).collect()
+}
+
+/// Returns the names of the entries of an archive.
+fn entries(sandbox: &Sandbox, name: &str) -> Vec<String> {
+    let bytes = sandbox.read(name);
+    let mut archive = tar::Archive::new(bytes.as_slice());
+    let name = |entry: tar::Entry<'_, &[u8]>| String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+    archive.entries().unwrap().map(|entry| name(entry.unwrap())).collect()
+}

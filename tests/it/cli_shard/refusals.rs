@@ -1,0 +1,75 @@
+//! What is refused, and what repeats.
+
+use super::{entries, files_below};
+use crate::cli_support::Sandbox;
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.tar("in/0.tar", ["a", "b", "c"]);
+    sandbox.tar("in/1.tar", ["d", "e"]);
+    sandbox
+}
+
+#[test]
+fn the_same_plan_has_nothing_to_do_and_another_one_is_refused() {
+    let sandbox = sandbox();
+    sandbox.say("shard in --output out --max-count 2").ends(0).says("Wrote 5 samples (10 parts) to 3 shards");
+    let before = files_below(&sandbox.path("out"));
+    sandbox.say("reshard in --output out --max-count 2").ends(0).says("Nothing to do");
+    let other = sandbox.say("shard in --output out --max-count 3").ends(1);
+    other.complains("max-count is 3 instead of 2").complains("name another output");
+    sandbox.tar("in/1.tar", ["x", "y", "z"]);
+    sandbox.say("shard in --output out --max-count 2").ends(1).complains("the input changed");
+    assert_eq!(files_below(&sandbox.path("out")), before);
+    sandbox.write("full/x", "x");
+    sandbox.say("shard in --output full").ends(1).complains("there is something of that name");
+    assert!(!sandbox.has("full.gristmill"));
+}
+
+#[test]
+fn answers_that_are_wrong_for_any_data_are_refused_before_anything_is_read() {
+    let sandbox = sandbox();
+    for (line, reason) in [
+        ("shard in --output out --pattern x.tar", "no place for the number"),
+        ("shard in --output out --max-count 0", "--max-count"),
+        ("shard in --output out --shards 2 --even", "cannot be used with"),
+        ("shard in --output out --rename-part a=b --rename-part a=c", "two names"),
+        ("shard in --output out --require a --drop-parts a", "no sample has it"),
+        ("shard in --output out --no-prepare --split-ratio 1,1,1", "cannot be used with"),
+        ("shard in --output in/out", "inside of each other"),
+        ("shard in --output out --key name", "the input has none"),
+        ("shard in --output out --split train", "not prepared"),
+    ] {
+        sandbox.say(line).ends(2).complains(reason);
+    }
+    sandbox.say("shard none --output out").ends(3).complains("no such file or folder");
+    assert!(!sandbox.has("out") && !sandbox.has("out.gristmill"));
+}
+
+#[test]
+fn repeated_keys_are_refused_with_both_places_and_nothing_is_written() {
+    let sandbox = sandbox();
+    sandbox.tar("in/2.tar", ["b"]);
+    let refused = sandbox.say("shard in --output out").ends(1);
+    refused.complains("the key is also in 0.tar").complains("1 key occurs more than once").complains("--duplicates");
+    assert!(!sandbox.has("out") && !sandbox.has("out.gristmill"));
+    sandbox.say("shard in --output out --duplicates merge").ends(1).complains("a part 'txt'");
+    sandbox.say("shard in --output out --key number --start 7").ends(0);
+    let names = entries(&sandbox, "out/shard_000007.tar");
+    assert_eq!((names.len(), names[11].as_str()), (12, "000000005.txt"));
+    sandbox.tar("in/2.tar", ["f", "g", "f"]);
+    sandbox.say("shard in --output other --duplicates prefix").ends(1).complains("twice in one shard");
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_copied_stops_the_run_and_finished_shards_are_kept() {
+    let sandbox = sandbox();
+    sandbox.say("shard in --output out --dry-run").ends(0).says("Would write 5 samples");
+    assert!(!sandbox.has("out") && !sandbox.has("out.gristmill"));
+    // A key list that matches nothing is a mistake; one that matches in part is not.
+    sandbox.write("keys", "x\r\ny\n");
+    sandbox.say("shard in --output out --keep-keys keys").ends(2).complains("no line of the list of keys");
+    sandbox.write("keys", "a\r\n\n1.tar/d\nx");
+    sandbox.say("shard in --output out --keep-keys keys -v").ends(0).complains("1 line matches no sample, of 3 lines");
+    assert_eq!(entries(&sandbox, "out/shard_000000.tar"), ["a.json", "a.txt", "d.json", "d.txt"]);
+}
