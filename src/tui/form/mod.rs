@@ -34,7 +34,7 @@ use crate::tui::guides::pack::PackGuide;
 use crate::tui::guides::prepare::PrepareGuide;
 use crate::tui::screen::{Screen, UiEnv};
 use gristmill_core::mix::{MixKind, MixPlan};
-use gristmill_core::{DedupPlan, PackPlan, PrepareMediaPlan, PreparePlan};
+use gristmill_core::{DedupPlan, PackPlan, PrepareMediaPlan, PreparePlan, ShardPlan};
 use gristmill_ops::engine::nanosets::mixture::MixtureIndexPlan;
 use gristmill_ops::operations::{erase, interrupted_run, AnyPlan, MixNew, Operation, Prepare};
 use gristmill_storage::run_folder::RunFolder;
@@ -49,6 +49,11 @@ pub fn open(plan: Box<dyn AnyPlan>, env: UiEnv) -> Box<dyn Screen> {
 pub fn open_mix(folder: PathBuf, first: Option<PathBuf>, env: UiEnv) -> Box<dyn Screen> {
     let guide = Box::new(MixGuide::start(folder, first, &env));
     Box::new(FormScreen::with_guide(erase::<MixNew>(MixPlan::new("", MixKind::Blend)), guide, env))
+}
+
+/// Returns the plan of new shards of what is at a path.
+pub fn shards_of(path: &Path) -> ShardPlan {
+    ShardPlan { inputs: vec![plan_path(path).into()], ..ShardPlan::default() }
 }
 
 /// Opens the guided prepare of a data set.

@@ -61,6 +61,7 @@ actions! {
     Resume, "resume", "resume", "Goes on with the run that was interrupted.";
     Pack, "pack", "pack tokens", "Guides through packing text into tokens for training frameworks.";
     Dedup, "dedup", "dedup", "Guides through removing repeated text: each minimum length is estimated from the data.";
+    Shards, "shards", "shards", "Guides through writing new shards: of files, of rows, or of other shards, shuffled and filtered as wanted.";
     Media, "media", "media metadata", "Records the sizes and durations of pictures, sounds and videos.";
     Facts, "facts", "facts", "Draws how sizes, formats, durations and lengths are distributed.";
     Splits, "splits", "splits", "Edits which shards belong to which split, and what is excluded.";
@@ -102,6 +103,7 @@ actions! {
     CopyPath, "copy-path", "copy path", "Copies the path of the file that contains the sample to the clipboard.";
     OpenPart, "open-part", "edit a copy", "Opens a read-only copy of the part in your editor ($VISUAL, $EDITOR).";
     Export, "export", "export", "Writes the part, the whole sample or all marked samples into a folder of your choice.";
+    WriteSet, "write-set", "write as a set", "Writes what is listed or marked as a new data set; without a filter, all but the excluded.";
     FindText, "find-text", "find text", "Looks for words in what is shown of the part.";
     CopyValue, "copy-value", "copy value", "Copies the value of the selected line, or the whole short text, to the clipboard.";
     CopyField, "copy-field", "copy field path", "Copies where the selected line is, as an expression of the field map.";

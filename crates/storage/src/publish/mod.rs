@@ -43,7 +43,7 @@ fn parent_of(path: &Path) -> &Path {
 }
 
 /// Returns a word that no other running process on any host is likely to generate.
-pub(super) fn unique() -> String {
+pub fn unique() -> String {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let count = COUNTER.fetch_add(1, Ordering::Relaxed);
     let random = uuid::Uuid::new_v4().simple().to_string();

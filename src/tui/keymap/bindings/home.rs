@@ -17,6 +17,7 @@ pub const HOME: &[Binding] = &[
     key(C::Home, A::Browse, &["b"]),
     key(C::Home, A::Pack, &["t"]),
     key(C::Home, A::Dedup, &["d"]),
+    key(C::Home, A::Shards, &["S"]),
     key(C::Home, A::Media, &["m"]),
     key(C::Home, A::Facts, &["f"]),
     key(C::Home, A::Info, &["i"]),

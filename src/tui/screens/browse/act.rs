@@ -257,6 +257,7 @@ impl BrowseScreen {
             Action::Mark => self.state.toggle_mark(),
             Action::OpenPart => return self.open_part(),
             Action::Export => return self.ask_export(),
+            Action::WriteSet => return self.write_set(),
             Action::ContactSheet => return self.contact_sheet(),
             Action::MoveTo => return self.move_shard(),
             Action::Splits => return self.open_editor(),

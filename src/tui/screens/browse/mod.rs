@@ -24,6 +24,7 @@ mod screen;
 mod state;
 mod view;
 mod workers;
+mod write_set;
 
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,7 @@ use super::prompt::Prompt;
 use super::reader::Covered;
 use super::state::{BrowseState, Find, Mode, Pane, Search};
 use super::workers::{opener, Opened, Opener, ToOpen, Workers};
+use super::write_set::KeyLister;
 use super::Start;
 use crate::tui::graphics::graphics_of;
 use crate::tui::keymap::{Action, Context};
@@ -100,6 +101,7 @@ pub struct BrowseScreen {
     pub(super) sifting: Option<Sifting>,
     pub(super) carrier: Carrier,
     pub(super) marker: Marker,
+    pub(super) lister: KeyLister,
     /// The sample chosen on a contact sheet.
     pub(super) chosen: Rc<Cell<Option<SampleAt>>>,
     /// What an open list of problems shows.
@@ -141,6 +143,7 @@ impl BrowseScreen {
         let depth = Depth::detect(colours, env.ascii, variable("TERM").as_deref(), variable("COLORTERM").as_deref());
         let carrier = Carrier::start(&env);
         let marker = Marker::start(&env);
+        let lister = KeyLister::start(&env);
         let encoder =
             Latest::start("browse-pixels", env.wake.clone(), move |wanted| Pixels::work(wanted, graphics, cell));
         Self {
@@ -163,6 +166,7 @@ impl BrowseScreen {
             sifting: None,
             carrier,
             marker,
+            lister,
             chosen: Rc::default(),
             feed: Rc::default(),
             session: None,
@@ -389,6 +393,7 @@ impl BrowseScreen {
         changed |= self.gather_edits(effects);
         changed |= self.gather_carried(effects);
         changed |= self.gather_marked(effects);
+        changed |= self.gather_key_list(effects);
         if let Some(encoded) = self.encoder.take() {
             self.pixels.put(encoded);
             changed = true;
@@ -485,6 +490,7 @@ impl Screen for BrowseScreen {
                     || self.leads.is_busy()
                     || self.carrier.is_busy()
                     || self.marker.is_busy()
+                    || self.lister.is_busy()
             }
             Stage::Failed(_) => false,
         }

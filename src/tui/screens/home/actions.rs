@@ -25,6 +25,7 @@ const ACTIONS: &[Action] = &[
     Action::Browse,
     Action::Pack,
     Action::Dedup,
+    Action::Shards,
     Action::Media,
     Action::Facts,
     Action::Info,
@@ -72,6 +73,7 @@ impl Home {
             Action::Browse => why_not_browse(seen),
             Action::Pack => why_not_pack(entry, seen),
             Action::Dedup => why_not_dedup(entry, seen),
+            Action::Shards => why_not_shards(entry, seen),
             Action::Media => why_not_media(entry, seen),
             Action::Facts => why(seen.kind.info().figures),
             Action::Mix => why_not_mix(seen),
@@ -135,6 +137,7 @@ impl Home {
             Action::Browse => self.browse(path),
             Action::Pack => self.form("pack", &path),
             Action::Dedup => self.form("dedup", &path),
+            Action::Shards => self.form("shard", &path),
             Action::Media => self.form("prepare-media", &path),
             Action::Facts => vec![Effect::Push(facts::open(path, self.env.clone()))],
             Action::Splits => vec![Effect::Push(splits::open(path, self.env.clone()))],
@@ -308,6 +311,14 @@ fn why_not_dedup(entry: &Entry, seen: &EntryFacts) -> Option<String> {
         _ if !entry.is_folder => Some("it is no file of JSONL or Parquet".into()),
         (_, 0) => Some("no file of JSONL or Parquet was seen in it".into()),
         _ => None,
+    }
+}
+
+fn why_not_shards(entry: &Entry, seen: &EntryFacts) -> Option<String> {
+    match seen.kind {
+        kind if kind.is_tokens() => Some("packed tokens are not samples with parts".into()),
+        _ if is_shard(seen) || entry.is_folder || seen.kind.is_document_file() => None,
+        _ => Some("shards are made of files, rows and other shards".into()),
     }
 }
 

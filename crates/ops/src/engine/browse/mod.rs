@@ -10,6 +10,7 @@ pub(crate) mod folder;
 mod groups;
 mod headers;
 pub(crate) mod jsonl;
+mod key_list;
 pub mod loader;
 mod marks;
 mod matches;
@@ -28,6 +29,7 @@ pub mod tokens;
 
 pub use filter::{SampleFilter, SplitChoice};
 pub use groups::{Group, Groups};
+pub use key_list::write_key_list;
 pub use marks::Marks;
 pub use matches::Matches;
 pub use places::SubjectLocation;

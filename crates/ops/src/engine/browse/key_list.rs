@@ -1,0 +1,73 @@
+//! Lists of samples by their names, as `--keep-keys` of `shard` takes them: `SHARD/KEY` a line, or the key alone for loose files.
+
+use super::{Catalog, SampleAt, VisitFields};
+use gristmill_core::{Cancel, Outcome};
+use gristmill_storage::fs::{Fs, RealFs, PRIVATE_FOLDER};
+use gristmill_storage::{files, publish, xdg};
+use std::path::{Path, PathBuf};
+
+/// Folder of the lists in the state folder.
+const FOLDER: &str = "key-lists";
+/// Bytes collected before a write.
+const WRITE_BYTES: usize = 256 << 10;
+
+/// Writes the names of samples into a new list in the state folder, and returns its path. `is_listed` decides about each sample of a group,
+/// and `groups` are the groups that have any, in order.
+///
+/// # Errors
+/// A group cannot be read, the list cannot be written, or the work is cancelled; then nothing is left.
+pub fn write_key_list(
+    catalog: &dyn Catalog,
+    groups: &mut dyn Iterator<Item = u32>,
+    is_listed: &dyn Fn(SampleAt) -> bool,
+    cancel: &Cancel,
+) -> Outcome<PathBuf> {
+    let folder = xdg::state_dir().join(FOLDER);
+    files::missing_folders(&folder).into_iter().try_for_each(|folder| RealFs.create_dir(folder, PRIVATE_FOLDER))?;
+    let name = catalog.root().file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let path = folder.join(format!("{name}-{}.txt", publish::unique()));
+    write_into(&path, catalog, groups, is_listed, cancel).inspect_err(|_| _ = RealFs.remove_file(&path))?;
+    Ok(path)
+}
+
+fn write_into(
+    path: &Path,
+    catalog: &dyn Catalog,
+    groups: &mut dyn Iterator<Item = u32>,
+    is_listed: &dyn Fn(SampleAt) -> bool,
+    cancel: &Cancel,
+) -> Outcome<()> {
+    let mut file = RealFs.create_file(path)?;
+    let mut lines = Vec::new();
+    let has_files = catalog.kind().holds_loose_files();
+    for group in groups {
+        let groups = catalog.groups();
+        let Some(shard) = groups.group(group).map(|group| &group.name) else { break };
+        let mut failed = None;
+        catalog.visit(group, VisitFields { keys: true, ..VisitFields::default() }, cancel, &mut |sample| {
+            if is_listed(SampleAt { group, index: sample.index }) {
+                let key = if has_files { first_stem(sample.key) } else { sample.key };
+                if !shard.is_empty() {
+                    lines.extend_from_slice(shard.as_bytes());
+                    lines.push(b'/');
+                }
+                lines.extend_from_slice(key.as_bytes());
+                lines.push(b'\n');
+            }
+            if lines.len() >= WRITE_BYTES {
+                failed = file.write_all(&lines).err();
+                lines.clear();
+            }
+            failed.is_none()
+        })?;
+        failed.map_or(Ok(()), Err)?;
+    }
+    file.write_all(&lines)?;
+    file.close()?;
+    Ok(())
+}
+
+/// Returns the name of a file up to the dot that ends the key of its sample.
+fn first_stem(name: &str) -> &str {
+    name.split_once('.').map_or(name, |(stem, _)| stem)
+}

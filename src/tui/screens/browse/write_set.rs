@@ -1,0 +1,202 @@
+//! What the list shows, as a new data set: the form of `shard` with its answers. What flags cannot say becomes a list of keys, which a worker
+//! writes.
+
+use super::listing::Listing;
+use super::rows::Span;
+use super::screen::BrowseScreen;
+use super::state::Pane;
+use crate::tui::form;
+use crate::tui::screen::{Effect, UiEnv};
+use crate::tui::widgets::{Level, Toast};
+use crate::tui::work::Stoppable;
+use gristmill_core::{Cancel, DatasetKind, Outcome, ShardPlan};
+use gristmill_ops::engine::browse::{write_key_list, Catalog, Groups, Matches, SampleAt, SampleFilter, SplitChoice};
+use gristmill_ops::operations::{erase, WriteShards};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The samples of a list of keys.
+enum Chosen {
+    Matches(Arc<Matches>),
+    /// Positions of the first sample and after the last one, counted over all groups.
+    Spans(Vec<(u64, u64)>),
+}
+
+impl Chosen {
+    fn holds(&self, at: SampleAt, groups: &Groups) -> bool {
+        match self {
+            Self::Matches(matches) => matches.holds(at),
+            Self::Spans(spans) => {
+                let number = groups.number(at);
+                let span = spans.partition_point(|(start, _)| *start <= number).checked_sub(1);
+                span.and_then(|span| spans.get(span)).is_some_and(|(_, end)| number < *end)
+            }
+        }
+    }
+}
+
+struct Question {
+    catalog: Arc<dyn Catalog>,
+    chosen: Chosen,
+}
+
+/// The worker that writes lists of keys, and the plan that waits for one.
+pub(super) struct KeyLister {
+    worker: Stoppable<Question, Outcome<PathBuf>>,
+    plan: Option<ShardPlan>,
+}
+
+impl KeyLister {
+    pub(super) fn start(env: &UiEnv) -> Self {
+        Self { worker: Stoppable::start("browse-keys", env.wake.clone(), list_keys), plan: None }
+    }
+
+    /// Whether a list is being written.
+    pub(super) fn is_busy(&self) -> bool {
+        self.worker.is_waiting()
+    }
+}
+
+fn list_keys(question: Question, cancel: &Cancel) -> Outcome<PathBuf> {
+    let groups = question.catalog.groups();
+    let is_empty = |group: &u32| match &question.chosen {
+        Chosen::Matches(matches) => matches.in_group(*group) == 0,
+        Chosen::Spans(spans) => {
+            let number = |group| groups.number(SampleAt { group, index: 0 });
+            let (from, to) = (number(*group), number(*group + 1));
+            !spans.iter().any(|(start, end)| *start < to && from < *end)
+        }
+    };
+    let count = u32::try_from(groups.groups.len()).unwrap_or(u32::MAX);
+    let mut with_samples = (0..count).filter(|group| !is_empty(group));
+    let is_listed = |at| question.chosen.holds(at, &groups);
+    write_key_list(&*question.catalog, &mut with_samples, &is_listed, cancel)
+}
+
+/// Sets the answers that say what a filter lists; `false` if flags cannot say that.
+fn by_flags(filter: &SampleFilter, plan: &mut ShardPlan) -> bool {
+    let needs_list = !filter.lacks.is_empty()
+        || filter.excluded == Some(true)
+        || filter.min_bytes.is_some()
+        || filter.max_bytes.is_some()
+        || filter.key.is_some()
+        || filter.problems;
+    match &filter.split {
+        _ if needs_list => return false,
+        Some(SplitChoice::Loose) => return false,
+        Some(SplitChoice::Named(name)) => plan.choice.splits = vec![name.to_string()],
+        None => {}
+    }
+    plan.choice.require.clone_from(&filter.has);
+    plan.choice.keep_excluded = filter.excluded.is_none();
+    true
+}
+
+fn inform(words: impl Into<String>) -> Vec<Effect> {
+    vec![Effect::Toast(Toast::new(Level::Info, words))]
+}
+
+impl BrowseScreen {
+    /// Opens the form for a new data set of what is marked or listed, once a list of keys is written if it takes one.
+    pub(super) fn write_set(&mut self) -> Vec<Effect> {
+        let Some(catalog) = self.catalog().cloned() else { return Vec::new() };
+        let kind = catalog.kind();
+        let mut plan = form::shards_of(&self.path);
+        match kind {
+            DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset => {}
+            _ if kind.holds_loose_files() => {}
+            _ if kind.is_tokens() => return inform("packed tokens are not samples with parts"),
+            // Which rows are written is decided by their columns.
+            _ => return self.open_shards(plan),
+        }
+        if let Some(unwritten) = self.session.as_ref().and_then(|session| session.unwritten()) {
+            return inform(format!("{unwritten}: write them first, with w"));
+        }
+        let chosen = if let Some(rows) = self.state.marked_rows() {
+            let spans = match self.state.pane {
+                Pane::Groups => self.spans_of_groups(*rows.start(), *rows.end()),
+                _ => self.state.marked_spans(rows),
+            };
+            let span = |span: &Span| {
+                let start = self.state.groups.number(span.from);
+                (start, start + span.count as u64)
+            };
+            Chosen::Spans(spans.iter().map(span).collect())
+        } else {
+            match (&self.sifting, &self.state.listing) {
+                (None, _) => return self.open_shards(plan),
+                (Some(sifting), _) if by_flags(&sifting.filter, &mut plan) => return self.open_shards(plan),
+                (Some(sifting), Listing::Picked(matches)) if sifting.is_over => Chosen::Matches(Arc::clone(matches)),
+                (Some(_), _) => return inform("the filter is still looking at samples: wait until it has seen all"),
+            }
+        };
+        self.lister.worker.ask(Question { catalog, chosen });
+        self.lister.plan = Some(plan);
+        Vec::new()
+    }
+
+    fn spans_of_groups(&self, first: u64, last: u64) -> Vec<Span> {
+        let groups = self.state.groups.groups.iter().zip(0_u32..);
+        let is_marked = |group: u32| (first..=last).contains(&u64::from(group));
+        let marked = groups.filter(|(_, group)| is_marked(*group));
+        marked
+            .map(|(known, group)| Span {
+                from: SampleAt { group, index: 0 },
+                count: usize::try_from(known.samples).unwrap_or(usize::MAX),
+            })
+            .collect()
+    }
+
+    fn open_shards(&self, plan: ShardPlan) -> Vec<Effect> {
+        vec![Effect::Push(form::open(erase::<WriteShards>(plan), self.env.clone()))]
+    }
+
+    /// Opens the form once the list of keys is written.
+    pub(super) fn gather_key_list(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let Some(written) = self.lister.worker.take() else { return false };
+        match (written, self.lister.plan.take()) {
+            (Ok(list), Some(mut plan)) => {
+                plan.choice.keep_keys = Some(list);
+                // What is listed is written, excluded or not.
+                plan.choice.keep_excluded = true;
+                effects.extend(self.open_shards(plan));
+            }
+            (Err(failure), _) => effects.push(Effect::failure(&failure)),
+            (Ok(_), None) => {}
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_ops::engine::browse::KeyQuery;
+
+    #[test]
+    fn flags_say_what_they_can() {
+        let plan_of = |filter: SampleFilter| {
+            let mut plan = ShardPlan::default();
+            by_flags(&filter, &mut plan).then_some(plan.choice)
+        };
+        let split = |name: &str| Some(SplitChoice::Named(name.into()));
+        let choice =
+            plan_of(SampleFilter { split: split("val"), has: vec!["txt".into()], ..SampleFilter::default() }).unwrap();
+        assert_eq!(
+            (choice.splits, choice.require, choice.keep_excluded),
+            (vec!["val".into()], vec!["txt".into()], true)
+        );
+        let choice = plan_of(SampleFilter { excluded: Some(false), ..SampleFilter::default() }).unwrap();
+        assert!(!choice.keep_excluded);
+        for filter in [
+            SampleFilter { excluded: Some(true), ..SampleFilter::default() },
+            SampleFilter { split: Some(SplitChoice::Loose), ..SampleFilter::default() },
+            SampleFilter { lacks: vec!["txt".into()], ..SampleFilter::default() },
+            SampleFilter { min_bytes: Some(1), ..SampleFilter::default() },
+            SampleFilter { key: KeyQuery::parse("a").ok(), ..SampleFilter::default() },
+            SampleFilter { problems: true, ..SampleFilter::default() },
+        ] {
+            assert!(plan_of(filter).is_none());
+        }
+    }
+}
