@@ -1,5 +1,6 @@
 //! `shard`: new shards of samples.
 
+mod apart;
 mod choices;
 mod golden;
 mod kills;

@@ -40,6 +40,27 @@ pub fn refusals(plan: &ShardPlan) -> Vec<Problem> {
     if plan.rows.media_root.is_some() && plan.rows.media.is_empty() && plan.read_as != InputKind::Auto {
         refuse("--media-root", "no column has media".into(), "name the column with --media");
     }
+    let apart = &plan.apart;
+    let is_named = |path: &Option<std::path::PathBuf>, ends: &[&str]| {
+        path.as_ref()
+            .is_none_or(|path| ends.iter().any(|end| path.as_os_str().as_encoded_bytes().ends_with(end.as_bytes())))
+    };
+    if !is_named(&apart.text_to, &[".jsonl"]) {
+        refuse("--text-to", "the name of a file of lines ends in .jsonl".into(), "");
+    }
+    if !is_named(&apart.metadataset, &[".yaml", ".yml"]) {
+        refuse("--metadataset", "the name of a metadataset ends in .yaml".into(), "");
+    }
+    if apart.media_to.is_none() && (apart.text_to.is_some() || apart.metadataset.is_some()) {
+        refuse(
+            "--media-to",
+            "where the media go is not given".into(),
+            "--text-to and --metadataset need --media-to DIR",
+        );
+    }
+    if apart.metadataset.is_some() && plan.preparation.no_prepare {
+        refuse("--metadataset", "its members must be prepared".into(), "leave out --no-prepare");
+    }
     let preparation = &plan.preparation;
     let has_answers = preparation.splits != SplitPlan::Unset || preparation.loading != Loading::Unset;
     if preparation.no_prepare && (has_answers || preparation.media.is_some()) {

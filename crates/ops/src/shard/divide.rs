@@ -64,19 +64,20 @@ struct OpenShard {
 }
 
 impl<'a> Divider<'a> {
+    /// Creates the divider of a set, which has a number.
     pub(super) fn create(
-        plan: &'a ShardPlan,
-        pattern: NamePattern,
+        (plan, pattern): (&'a ShardPlan, NamePattern),
         files: &'a [InputFile],
         problems: &'a dyn ProblemSink,
         context: &SpoolContext<'_>,
+        number: usize,
     ) -> Outcome<Self> {
         Ok(Self {
             plan,
             pattern,
             files,
             problems,
-            writer: RecordWriter::create(context, "shards")?,
+            writer: RecordWriter::create(context, &format!("set-{number}"))?,
             done: Vec::new(),
             open: None,
             next: 0,

@@ -50,6 +50,17 @@ impl<'a> OpenInputs<'a> {
         Ok(opened)
     }
 
+    /// Returns the bytes of a part.
+    pub(super) fn read_part(&self, part: &Part) -> Outcome<Vec<u8>> {
+        let mut bytes = vec![0; usize::try_from(part.bytes).unwrap_or(usize::MAX)];
+        match &part.origin {
+            Origin::Made(made) => bytes.clone_from(made),
+            Origin::File { path, stamp } => read(&open_unchanged(path, *stamp)?, &mut bytes, 0)?,
+            Origin::Range { file, offset } => read(&*self.open(*file)?, &mut bytes, *offset)?,
+        }
+        Ok(bytes)
+    }
+
     /// Checks that no input file has changed since it was listed.
     pub(super) fn check_unchanged(&self, cancel: &Cancel) -> Outcome<()> {
         for input in self.files {

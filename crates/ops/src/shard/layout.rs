@@ -1,5 +1,6 @@
 //! Where a run writes, and what an earlier run has left there.
 
+use super::deal::PartKind;
 use crate::job::record::{self, refuse, Decision, RecordedInput, RecordedPlan};
 use gristmill_core::{Failure, Outcome, ShardPlan, Subject};
 use gristmill_storage::files;
@@ -51,7 +52,13 @@ fn compare(name: &str, earlier: &Value, now: &Value, found: &mut Vec<String>) {
 pub(super) struct OutputLayout {
     /// The plan with paths that do not depend on the current folder.
     pub(super) plan: ShardPlan,
+    /// The output that names the run folder.
     pub(super) output: PathBuf,
+    /// Folders of sets, with the parts that each takes.
+    pub(super) sets: Vec<(PartKind, PathBuf)>,
+    /// File of lines of text.
+    pub(super) lines: Option<PathBuf>,
+    pub(super) metadataset: Option<PathBuf>,
     pub(super) own: RunFolder,
 }
 
@@ -65,27 +72,50 @@ impl OutputLayout {
         for path in plan.inputs.iter_mut().chain(&mut plan.choice.keep_keys).chain(&mut plan.choice.drop_keys) {
             *path = absolute(path)?;
         }
-        let Some(output) = plan.output.as_ref() else {
+        plan.rows.media_root = plan.rows.media_root.as_ref().map(absolute).transpose()?;
+        let apart = &mut plan.apart;
+        for path in [&mut apart.media_to, &mut apart.text_to, &mut apart.metadataset].into_iter().flatten() {
+            *path = settled(&absolute(path)?)?;
+        }
+        if apart.text_to.is_some() {
+            plan.output = None;
+        }
+        plan.output = plan.output.as_ref().map(|output| settled(&absolute(output)?)).transpose()?;
+        let Some(output) = plan.output.clone().or_else(|| plan.apart.text_to.clone()) else {
             return Err(Failure::usage(WHAT, "where the shards go is not given").on(Subject::field("--output")));
         };
-        let output = match absolute(output)? {
-            path if path.file_name().is_some() => path,
-            path => files::canonicalize(&path).map_err(|error| Failure::io(WHAT, &path, &error))?,
+        let sets = match (&plan.apart.media_to, &plan.output) {
+            (None, _) => vec![(PartKind::All, output.clone())],
+            (Some(media), None) => vec![(PartKind::Media, media.clone())],
+            (Some(media), Some(rest)) => vec![(PartKind::Rest, rest.clone()), (PartKind::Media, media.clone())],
         };
-        if is_bucket(&output) || output.file_name().is_none() {
-            let failure = Failure::usage(WHAT, "it is a bucket or the root of the file system: name a folder in it");
-            return Err(failure.on(Subject::path(&output)));
-        }
-        plan.output = Some(output.clone());
-        for input in &plan.inputs {
-            if input.starts_with(&output) || output.starts_with(input) {
-                let why = "the output and an input are inside of each other";
-                let failure = Failure::usage(WHAT, why).on(Subject::path(&output));
-                return Err(failure.with_hint("name an output outside of the inputs"));
+        let (lines, metadataset) = (plan.apart.text_to.clone(), plan.apart.metadataset.clone());
+        let own = RunFolder::for_output(&output);
+        let layout = Self { plan, output, sets, lines, metadataset, own };
+        layout.check_apart()?;
+        Ok(layout)
+    }
+
+    /// Returns everything that becomes visible, apart from indexes and metadata.
+    pub(super) fn places(&self) -> impl Iterator<Item = &PathBuf> {
+        self.sets.iter().map(|(_, path)| path).chain(&self.lines).chain(&self.metadataset)
+    }
+
+    /// Refuses outputs and inputs that are inside of each other.
+    fn check_apart(&self) -> Outcome<()> {
+        let places: Vec<&PathBuf> = self.places().collect();
+        let are_nested = |one: &Path, other: &Path| one.starts_with(other) || other.starts_with(one);
+        for (position, place) in places.iter().enumerate() {
+            if self.plan.inputs.iter().any(|input| are_nested(input, place)) {
+                let failure = Failure::usage(WHAT, "the output and an input are inside of each other");
+                return Err(failure.on(Subject::path(place)).with_hint("name an output outside of the inputs"));
+            }
+            if places.iter().take(position).any(|other| are_nested(other, place)) {
+                let failure = Failure::usage(WHAT, "two outputs are inside of each other");
+                return Err(failure.on(Subject::path(place)).with_hint("name folders and files apart from each other"));
             }
         }
-        let own = RunFolder::for_output(&output);
-        Ok(Self { plan, output, own })
+        Ok(())
     }
 
     /// Returns the folder that contains everything that becomes visible.
@@ -103,10 +133,13 @@ impl OutputLayout {
     pub(super) fn decide(&self) -> Outcome<Decision> {
         let refuse = |why: String, hint: &str| Err(refuse::<ShardPlan>(&self.output, why, hint));
         let Some(recorded) = Recorded::of_what_is_there(&self.own)? else {
-            return match holds_something(&self.output)? {
-                true => refuse("there is something of that name already".into(), "name another folder"),
-                false => Ok(Decision::Run),
-            };
+            for place in self.places() {
+                if holds_something(place)? {
+                    let failure = "there is something of that name already".to_owned();
+                    return Err(record::refuse::<ShardPlan>(place, failure, "name another output"));
+                }
+            }
+            return Ok(Decision::Run);
         };
         if let Some(why) = recorded.other_plan(&self.plan) {
             return refuse(why, "name another output");
@@ -124,6 +157,19 @@ impl OutputLayout {
         }
         Ok(Decision::Nothing)
     }
+}
+
+/// Returns an output with a name that a run folder can have.
+fn settled(path: &Path) -> Outcome<PathBuf> {
+    let path = match path.file_name() {
+        Some(_) => path.to_owned(),
+        None => files::canonicalize(path).map_err(|error| Failure::io(WHAT, path, &error))?,
+    };
+    if is_bucket(&path) || path.file_name().is_none() {
+        let failure = Failure::usage(WHAT, "it is a bucket or the root of the file system: name a folder in it");
+        return Err(failure.on(Subject::path(&path)));
+    }
+    Ok(path)
 }
 
 /// Whether there is a file of this name, or a folder with something else than empty folders in it.

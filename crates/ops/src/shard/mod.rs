@@ -9,10 +9,12 @@
 
 mod check;
 mod choose;
+mod deal;
 mod divide;
 mod gather;
 mod key_list;
 mod layout;
+mod lines;
 mod list;
 mod order;
 mod pattern;

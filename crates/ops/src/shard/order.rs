@@ -1,6 +1,6 @@
 //! The order of samples: their splits, the shuffle, and the limit. See docs/formats/webdataset.md.
 
-use super::divide::Divider;
+use super::deal::{Counts, Dealer};
 use super::list::folder_of;
 use super::record::{subject_of, ListedSample, RecordSorter, SpoolContext};
 use gristmill_core::{Failure, Outcome, ProblemKind, ShardPlan};
@@ -17,7 +17,7 @@ pub(super) enum SplitSource {
     Folder,
 }
 
-/// Puts samples into their order and passes them to the divider.
+/// Puts samples into their order and passes them to the dealer.
 pub(super) struct Arranger<'a> {
     plan: &'a ShardPlan,
     context: SpoolContext<'a>,
@@ -26,6 +26,8 @@ pub(super) struct Arranger<'a> {
     sorter: Option<RecordSorter<'a, 0>>,
     /// Number of samples of each split.
     counts: BTreeMap<String, u64>,
+    /// The same for each set that is written.
+    totals: Counts,
     taken: u64,
     record: Vec<u8>,
 }
@@ -35,11 +37,20 @@ impl<'a> Arranger<'a> {
         let division = &plan.division;
         let is_sorted = plan.shuffle || splits != SplitSource::None || division.even || division.shards.is_some();
         let sorter = is_sorted.then(|| RecordSorter::new(context, "order"));
-        Self { plan, context, splits, sorter, counts: BTreeMap::new(), taken: 0, record: Vec::new() }
+        Self {
+            plan,
+            context,
+            splits,
+            sorter,
+            counts: BTreeMap::new(),
+            totals: Counts::new(),
+            taken: 0,
+            record: Vec::new(),
+        }
     }
 
     /// Adds a sample.
-    pub(super) fn push(&mut self, listed: &ListedSample, divider: &mut Divider<'_>) -> Outcome<()> {
+    pub(super) fn push(&mut self, listed: &ListedSample, dealer: &mut Dealer<'_>) -> Outcome<()> {
         let is_over = |limit: u64| !self.plan.shuffle && self.taken >= limit;
         if self.plan.choice.limit.is_some_and(is_over) {
             return Ok(());
@@ -59,8 +70,9 @@ impl<'a> Arranger<'a> {
         let Some(sorter) = &mut self.sorter else {
             self.record.clear();
             listed.encode(&mut self.record);
-            return divider.push(&split, listed, &self.record);
+            return dealer.push(&split, listed, &self.record);
         };
+        dealer.count(&split, listed, &mut self.totals);
         let rank = if self.plan.shuffle { shuffled(self.plan.seed, number) } else { 0 };
         self.record.clear();
         // With a limit, the first samples of all splits together are taken.
@@ -94,18 +106,18 @@ impl<'a> Arranger<'a> {
     }
 
     /// Passes on all samples in their order.
-    pub(super) fn finish(mut self, divider: &mut Divider<'_>) -> Outcome<()> {
+    pub(super) fn finish(mut self, dealer: &mut Dealer<'_>) -> Outcome<()> {
         let Some(sorter) = self.sorter.take() else { return Ok(()) };
         let Some(limit) = self.plan.choice.limit else {
-            divider.expect(&self.counts);
+            dealer.expect(&self.totals);
             return sorter.for_each(&mut |record, []| {
                 let rest = after_split(record).1.get(16..).unwrap_or_default();
                 let (split, sample) = after_split(rest);
-                divider.push(split, &ListedSample::decode(sample)?, sample)
+                dealer.push(split, &ListedSample::decode(sample)?, sample)
             });
         };
         let mut within = RecordSorter::<1>::new(self.context, "within");
-        let (mut left, mut counts) = (limit, BTreeMap::<String, u64>::new());
+        let (mut left, mut totals) = (limit, Counts::new());
         sorter.for_each(&mut |record, []| {
             if left == 0 {
                 return Ok(());
@@ -113,18 +125,18 @@ impl<'a> Arranger<'a> {
             left -= 1;
             let record = record.get(16..).unwrap_or_default();
             let (split, sample) = after_split(record);
-            *counts.entry(split.to_owned()).or_default() += 1;
+            dealer.count(split, &ListedSample::decode(sample)?, &mut totals);
             let mut ordered = Vec::with_capacity(record.len() + 8);
             push_split(&mut ordered, split);
             ordered.extend_from_slice(&(limit - left).to_be_bytes());
             ordered.extend_from_slice(sample);
             within.push(&ordered, [0])
         })?;
-        divider.expect(&counts);
+        dealer.expect(&totals);
         within.for_each(&mut |record, _| {
             let (split, rest) = after_split(record);
             let sample = rest.get(8..).unwrap_or_default();
-            divider.push(split, &ListedSample::decode(sample)?, sample)
+            dealer.push(split, &ListedSample::decode(sample)?, sample)
         })
     }
 }

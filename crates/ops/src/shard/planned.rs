@@ -1,12 +1,15 @@
 //! From the inputs to the shards to be written, without their bytes.
 
 use super::choose::{Chooser, LeftOut};
+use super::deal::Dealer;
 use super::divide::{Divider, PlannedShards};
+use super::layout::OutputLayout;
+use super::lines::LineList;
 use super::list::{InputFile, Lister};
 use super::order::{Arranger, SplitSource};
 use super::pattern::NamePattern;
-use super::record::SpoolContext;
-use super::repeats::settle_keys;
+use super::record::{Records, SpoolContext};
+use super::repeats::{settle_keys, TakeSample};
 use super::sample::SourceContext;
 use super::source;
 use crate::job::task::TaskContext;
@@ -38,19 +41,18 @@ impl PlannedSet {
 
 /// Everything that a run writes.
 pub(super) struct PlannedRun {
+    /// Sets with at least one shard.
     pub(super) sets: Vec<PlannedSet>,
+    /// Samples that become lines of text.
+    pub(super) lines: Option<Records>,
     /// Files that parts are in.
     pub(super) files: Vec<InputFile>,
     pub(super) left_out: LeftOut,
 }
 
 /// Lists the samples of all inputs and divides them into shards. `scratch` is kept while shards are written.
-pub(super) fn plan_shards(
-    context: &TaskContext,
-    plan: &ShardPlan,
-    output: &Path,
-    scratch: &Path,
-) -> Outcome<PlannedRun> {
+pub(super) fn plan_shards(context: &TaskContext, layout: &OutputLayout, scratch: &Path) -> Outcome<PlannedRun> {
+    let plan = &layout.plan;
     context.phase_of(Phase::Open, "shard", "looking for samples");
     let memory = usize::try_from(context.options.memory_bytes / SORT_SHARE).unwrap_or(usize::MAX);
     let spools = SpoolContext { fs: &*context.fs, folder: scratch, cancel: &context.cancel, memory };
@@ -82,25 +84,29 @@ pub(super) fn plan_shards(
     let files = std::mem::take(&mut listing.files);
     let mut chooser = Chooser::new(plan, is_numbered, &context.problems, &context.cancel)?;
     let mut arranger = Arranger::new(plan, splits, spools);
-    let mut divider = Divider::create(plan, pattern, &files, &context.problems, &spools)?;
-    settle_keys(
-        (plan, is_numbered),
-        listing,
-        spools,
-        &context.problems,
-        &mut |listed| match chooser.choose(listed)? {
-            Some(chosen) => arranger.push(&chosen, &mut divider),
-            None => Ok(()),
-        },
-    )?;
+    let mut dividers = Vec::new();
+    for (number, (kind, _)) in layout.sets.iter().enumerate() {
+        let pattern = (plan, pattern.clone());
+        dividers.push((*kind, Divider::create(pattern, &files, &context.problems, &spools, number)?));
+    }
+    let lines = layout.lines.is_some().then(|| LineList::create(&spools)).transpose()?;
+    let mut dealer = Dealer::new(dividers, lines);
+    let take: TakeSample<'_> = &mut |listed| match chooser.choose(listed)? {
+        Some(chosen) => arranger.push(&chosen, &mut dealer),
+        None => Ok(()),
+    };
+    settle_keys((plan, is_numbered), listing, spools, &context.problems, take)?;
     chooser.finish()?;
-    arranger.finish(&mut divider)?;
-    let planned = divider.finish()?;
-    if planned.shards.is_empty() {
+    arranger.finish(&mut dealer)?;
+    let (planned, lines) = dealer.finish()?;
+    let sets = layout.sets.iter().zip(planned);
+    let sets = sets.map(|((_, output), planned)| PlannedSet { output: output.clone(), planned });
+    let sets: Vec<PlannedSet> = sets.filter(|set| !set.planned.shards.is_empty()).collect();
+    if sets.is_empty() {
         return Err(no_sample(plan, "no sample is left to write"));
     }
     let left_out = chooser.left_out;
-    Ok(PlannedRun { sets: vec![PlannedSet { output: output.to_owned(), planned }], files, left_out })
+    Ok(PlannedRun { sets, lines, files, left_out })
 }
 
 fn no_sample(plan: &ShardPlan, why: &str) -> Failure {

@@ -5,21 +5,32 @@ use super::planned::{PlannedRun, PlannedSet};
 use super::report::ShardReport;
 use super::write::WorkFolders;
 use crate::engine::index::SpooledShard;
+use crate::engine::mix::author::render_member;
 use crate::engine::plan::file::typed_to_yaml;
+use crate::job::exclusive_output::folder_of;
+use crate::job::jsonl;
 use crate::job::prepare::{hand_over, run_prepare};
-use crate::job::publish::{stage_report, FinishedFile, Folders, RECORD_MODE};
+use crate::job::publish::{make_folder, stage_report, FinishedFile, Folders, RECORD_MODE};
 use crate::job::record::RecordedInput;
 use crate::job::task::TaskContext;
+use gristmill_core::mix::{MixAux, MixMember};
 use gristmill_core::plan::SplitPattern;
-use gristmill_core::{Loading, Outcome, PreparePlan, Shard, ShardPlan, SplitPlan};
-use gristmill_data::formats::energon::layout;
+use gristmill_core::{Failure, Loading, Outcome, PreparePlan, Shard, ShardPlan, SplitPlan};
+use gristmill_data::formats::energon::jsonl_idx::index_path;
+use gristmill_data::formats::energon::layout as meta;
 use gristmill_storage::files;
-use gristmill_storage::publish::Publication;
+use gristmill_storage::publish::{write_file, Publication};
 use gristmill_storage::read::stamp_at;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A description of plans, as plan files have it.
 pub(crate) const PLAN_OF: &str = "writing shards";
+
+/// Name of the media in a metadataset.
+const MEDIA: &str = "media";
+/// Permission bits of missing folders above outputs.
+pub(super) const FOLDER_MODE: u32 = 0o755;
 
 /// Puts all shards in place, with the plan and the report.
 pub(super) fn publish(
@@ -46,6 +57,10 @@ pub(super) fn publish(
                 folders.stage(&file, &mut publication, &mut recorded)?;
             }
         }
+        if let Some(target) = &layout.lines {
+            let file = FinishedFile::of(lines_path(layout), target.clone())?;
+            folders.stage(&file, &mut publication, &mut recorded)?;
+        }
         let yaml = typed_to_yaml(PLAN_OF, "shard", &layout.plan)?;
         publication.stage_bytes(&layout.own.plan(), yaml.as_bytes(), RECORD_MODE)?;
         stage_report(&mut publication, &layout.own, &recorded, report)?;
@@ -54,9 +69,60 @@ pub(super) fn publish(
     })
 }
 
-/// Whether a set is prepared.
-pub(super) fn is_prepared(output: &Path) -> bool {
-    files::is_file(layout::in_nv_meta(output, layout::INFO_JSON))
+/// Returns the path of the lines of text before they are published.
+pub(super) fn lines_path(layout: &OutputLayout) -> PathBuf {
+    layout.own.work().join("lines.jsonl")
+}
+
+/// Whether everything that follows the publication of shards is there.
+pub(super) fn are_prepared(layout: &OutputLayout) -> bool {
+    let is_prepared = |output: &Path| files::is_file(meta::in_nv_meta(output, meta::INFO_JSON));
+    // A set without shards has no folder.
+    let sets = layout.sets.iter().all(|(_, output)| !files::is_dir(output) || is_prepared(output));
+    let index = layout.lines.as_ref().is_none_or(|lines| files::is_file(index_path(lines)));
+    (layout.plan.preparation.no_prepare || sets && index) && layout.metadataset.as_ref().is_none_or(files::is_file)
+}
+
+/// Writes what follows the preparation of all sets: the index of lines, and the metadataset.
+pub(super) fn complete(context: &TaskContext, layout: &OutputLayout) -> Outcome<()> {
+    if let Some(lines) = layout.lines.as_ref().filter(|_| !layout.plan.preparation.no_prepare) {
+        context.run_part(jsonl::start_on(lines, context.options.clone(), Arc::clone(&context.fs))?)?;
+    }
+    let Some(path) = &layout.metadataset else { return Ok(()) };
+    let splits = splits_there(layout)?;
+    let mut made = Vec::new();
+    make_folder(&*context.fs, folder_of(path), FOLDER_MODE, &mut made)?;
+    write_file(&*context.fs, path, metadataset_of(layout, path, &splits)?.as_bytes(), RECORD_MODE)
+}
+
+/// Returns the names of the splits of new shards, as far as there are several.
+fn splits_there(layout: &OutputLayout) -> Outcome<Vec<String>> {
+    let Some(recorded) = Recorded::read(&layout.own)? else { return Ok(Vec::new()) };
+    let folders = recorded.outputs.iter().filter_map(|output| {
+        let below = layout.sets.iter().find_map(|(_, set)| output.path.strip_prefix(set).ok());
+        below?.parent()?.to_str()
+    });
+    let mut splits: Vec<String> = folders.filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    splits.sort();
+    splits.dedup();
+    Ok(splits)
+}
+
+/// Returns a metadataset of the rest with the media as an aux source.
+fn metadataset_of(layout: &OutputLayout, path: &Path, splits: &[String]) -> Outcome<String> {
+    let (Some((_, media)), Some(rest)) = (layout.sets.last(), layout.lines.as_ref().or(layout.plan.output.as_ref()))
+    else {
+        return Err(Failure::internal("writing the metadataset", "there are no media apart"));
+    };
+    // Lines have no splits.
+    let splits = match splits {
+        splits if layout.lines.is_some() || splits.is_empty() => vec!["train".to_owned()],
+        splits => splits.to_vec(),
+    };
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let aux = MixAux { is_relative: true, ..MixAux::new(MEDIA, text(media)) };
+    let member = MixMember { is_relative: true, aux: vec![aux], ..MixMember::new(text(rest), 1.0) };
+    render_member(path, &member, &splits)
 }
 
 /// Prepares a set whose shards are in place. Shards whose spools are missing are read again.
@@ -69,7 +135,7 @@ pub(super) fn prepare(
     let mut shards = Vec::with_capacity(spools.len());
     for (shard, mut spool) in set.planned.shards.iter().zip(spools) {
         let path = set.output.join(&shard.name);
-        let info = files::metadata(&path).map_err(|error| gristmill_core::Failure::io("preparing", &path, &error))?;
+        let info = files::metadata(&path).map_err(|error| Failure::io("preparing", &path, &error))?;
         spool.scan.stamp = stamp_at(&path)?;
         let shard = Shard { name: shard.name.clone(), path, stamp: spool.scan.stamp, mode: info.mode, is_tgz: false };
         shards.push((shard, spool));
@@ -81,12 +147,13 @@ pub(super) fn prepare(
 
 /// Prepares sets whose shards a killed run has put in place. They are read again, as far as that run had not handed over their spools.
 pub(super) fn prepare_published(context: &TaskContext, layout: &OutputLayout) -> Outcome<()> {
-    let Some(recorded) = Recorded::read(&layout.own)? else { return Ok(()) };
-    let names =
-        recorded.outputs.iter().filter_map(|output| output.path.strip_prefix(&layout.output).ok()?.parent()?.to_str());
-    let mut splits: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
-    splits.dedup();
-    prepare_by(context, &prepare_plan(&layout.plan, &layout.output, &splits))
+    let splits = splits_there(layout)?;
+    let is_open = |output: &Path| files::is_dir(output) && !files::is_file(meta::in_nv_meta(output, meta::INFO_JSON));
+    for (_, output) in layout.sets.iter().filter(|(_, output)| !layout.plan.preparation.no_prepare && is_open(output)) {
+        let names = splits.iter().map(String::as_str).filter(|split| files::is_dir(output.join(split)));
+        prepare_by(context, &prepare_plan(&layout.plan, output, &names.collect::<Vec<_>>()))?;
+    }
+    complete(context, layout)
 }
 
 /// Runs a plan of `prepare`, and takes over what it finds.

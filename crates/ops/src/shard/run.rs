@@ -2,8 +2,9 @@
 
 use super::gather::OpenInputs;
 use super::layout::OutputLayout;
+use super::lines::write_lines;
 use super::planned::{plan_shards, PlannedRun};
-use super::publish::{self, is_prepared};
+use super::publish;
 use super::report::ShardReport;
 use super::write::ShardWriter;
 use crate::engine::plan::file::typed_to_yaml;
@@ -26,8 +27,6 @@ use gristmill_storage::{files, space};
 use std::path::PathBuf;
 
 const WHAT: &str = "writing shards";
-/// Permission bits of missing folders above the output.
-const FOLDER_MODE: u32 = 0o755;
 /// Shards above this number are hard on file systems and stores.
 const MANY_SHARDS: usize = 10_000;
 /// Bytes of spools and tables that a sample needs, for the estimate of the space.
@@ -40,7 +39,7 @@ pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardR
         return nothing(context, &layout);
     }
     let scratch = Scratch::create(context.options.scratch.as_deref())?;
-    let run = plan_shards(context, &layout.plan, &layout.output, scratch.path())?;
+    let run = plan_shards(context, &layout, scratch.path())?;
     warn_of_number(context, &run)?;
     let mut report = ShardReport::of(&run, &layout.output);
     report.free_bytes = Some(space::free_bytes(&layout.output)?);
@@ -61,7 +60,7 @@ pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport
         return nothing(context, &layout);
     }
     let mut made = Vec::new();
-    make_folder(&*context.fs, folder_of(&layout.output), FOLDER_MODE, &mut made)?;
+    make_folder(&*context.fs, folder_of(&layout.output), publish::FOLDER_MODE, &mut made)?;
     let result = run_locked(context, &layout);
     layout.own.remove_if_empty(&*context.fs);
     let _ = context.fs.raw_rmdir(layout.own.path());
@@ -75,7 +74,7 @@ pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport
 
 /// Whether nothing is left to do at an output whose shards are in place.
 fn is_complete(layout: &OutputLayout) -> bool {
-    let is_prepared = layout.plan.preparation.no_prepare || is_prepared(&layout.output);
+    let is_prepared = publish::are_prepared(layout);
     // What is left of a run that was killed at its very end is removed by the next one.
     is_prepared && !files::exists(layout.own.journal()) && !files::exists(layout.own.work())
 }
@@ -84,8 +83,8 @@ fn is_complete(layout: &OutputLayout) -> bool {
 fn nothing(context: &TaskContext, layout: &OutputLayout) -> Outcome<ShardReport> {
     context.log("nothing to do: the same plan has run");
     report_earlier::<ShardPlan>(&layout.own, layout.plan.inputs.iter().map(PathBuf::as_path), context)?;
-    if !layout.plan.preparation.no_prepare {
-        let own = RunFolder::for_webdataset(&layout.output);
+    for (_, output) in layout.sets.iter().filter(|_| !layout.plan.preparation.no_prepare) {
+        let own = RunFolder::for_webdataset(output);
         findings_before(&own, ShardPlan::MAX_RECORD_BYTES)?.report_to(&context.problems)?;
     }
     let before = report_before::<ShardReport>(&layout.own, ShardPlan::MAX_RECORD_BYTES)?;
@@ -102,7 +101,7 @@ fn run_locked(context: &TaskContext, layout: &OutputLayout) -> Outcome<ShardRepo
     recover(fs, layout.root(), own)?;
     // Another run may have finished in the meantime.
     if layout.decide()? == Decision::Nothing {
-        let is_prepared_now = !layout.plan.preparation.no_prepare && !is_prepared(&layout.output);
+        let is_prepared_now = !publish::are_prepared(layout);
         if is_prepared_now {
             context.phase(Phase::Tables, "preparing");
             publish::prepare_published(context, layout)?;
@@ -138,7 +137,7 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
     let scratch = elsewhere.as_ref().map_or_else(|| own.work().join("lists"), |scratch| scratch.path().to_owned());
     fs.create_dir(&scratch, PRIVATE_FOLDER)?;
     let journal = Journal::open(fs, &own.journal(), &layout.hash())?;
-    let run = plan_shards(context, plan, &layout.output, &scratch)?;
+    let run = plan_shards(context, layout, &scratch)?;
     warn_of_number(context, &run)?;
     let mut report = ShardReport::of(&run, &layout.output);
     let inputs = OpenInputs::new(&run.files);
@@ -156,6 +155,9 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
         report.resumed_shards += resumed;
         written.push(spools);
     }
+    if let Some(lines) = &run.lines {
+        write_lines(context, &inputs, lines, &publish::lines_path(layout))?;
+    }
     if report.resumed_shards > 0 {
         context.log(format!("{} taken over from an interrupted run", count(report.resumed_shards, "shard")));
     }
@@ -164,12 +166,11 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
     context.phase(Phase::Publish, "making the shards visible");
     report.take_findings(context);
     publish::publish(context, layout, &run, &report)?;
-    if !plan.preparation.no_prepare {
-        for (set, spools) in run.sets.iter().zip(written) {
-            context.phase(Phase::Tables, "preparing");
-            publish::prepare(context, plan, set, spools)?;
-        }
+    for (set, spools) in run.sets.iter().zip(written).filter(|_| !plan.preparation.no_prepare) {
+        context.phase(Phase::Tables, "preparing");
+        publish::prepare(context, plan, set, spools)?;
     }
+    publish::complete(context, layout)?;
     report.take_findings(context);
     context.log(format!("wrote {}, {}", count(report.shards, "shard"), count(report.samples, "sample")));
     Ok(report)

@@ -130,6 +130,19 @@ pub fn render(plan: &MixPlan) -> Outcome<String> {
     }
 }
 
+/// Renders a metadataset at `output` that consists of one member in each split.
+pub fn render_member(output: &Path, member: &MixMember, splits: &[String]) -> Outcome<String> {
+    let output = lexically(output).ok_or_else(|| usage("the metadataset leads above the root folder"))?;
+    let reference = reference_of(member, output.parent().unwrap_or(Path::new("/")))?;
+    let node = Node::Leaf(Leaf::Reference(reference));
+    let split = |name: &String| Split { name: name.clone(), at: Mark::default(), node: node.clone() };
+    Ok(metadataset::render(&Metadataset {
+        version: 2,
+        splits: splits.iter().map(split).collect(),
+        remarks: Vec::new(),
+    }))
+}
+
 /// Returns the facts of the mixture, as [`check`](super::check) reports them for the written file.
 pub fn facts_of_plan(plan: &MixPlan, handles: Handles<'_>) -> Outcome<MixFacts> {
     let text = render(plan)?;

@@ -33,11 +33,13 @@ impl Operation for WriteShards {
     const SHOWS_PHASES: bool = true;
 
     fn check(plan: &ShardPlan, _: bool) -> Vec<Problem> {
-        missing::<Self>(plan).into_iter().chain(refusals(plan)).collect()
+        // Lines of text take the place of the output.
+        let is_missing = |problem: &Problem| plan.apart.text_to.is_none() || !problem.message.starts_with("--output");
+        missing::<Self>(plan).into_iter().filter(is_missing).chain(refusals(plan)).collect()
     }
 
     fn recent(plan: &ShardPlan) -> Option<PathBuf> {
-        plan.output.clone()
+        plan.output.clone().or_else(|| plan.apart.text_to.clone())
     }
 
     fn preview(plan: &ShardPlan, context: &TaskContext) -> Outcome<ShardReport> {

@@ -18,6 +18,7 @@ pub(super) const STEPS: &[Step] = &[
     Step { id: "choose", title: "Choose" },
     Step { id: "shards", title: "Shards" },
     Step { id: "order", title: "Order" },
+    Step { id: "media", title: "Media" },
     Step { id: "prepare", title: "Prepare" },
 ];
 
@@ -27,6 +28,7 @@ pub(super) const GROUPS: &[Group<ShardPlan>] = &[
     Group::new("Choose", "choose", CHOOSE),
     Group::new("Divide", "shards", DIVIDE),
     Group::new("Order", "order", ORDER),
+    Group::new("Media apart", "media", APART),
     Group::new("Prepare", "prepare", PREPARE),
     Group::new("Prepare", "prepare", &media_filters::filters()),
     Group::new("Prepare", "prepare", DECODE),
@@ -368,6 +370,28 @@ const ORDER: &[Spec] = &[
         .default("42")
         .needs("shuffle")
         .applies("--shuffle", |plan| plan.shuffle),
+];
+
+const APART: &[Spec] = &[
+    Spec::new("media-to", "DIR", "Write media as a set of their own, of the same keys", optional_path!(apart.media_to))
+        .or_store()
+        .unset("together"),
+    Spec::new(
+        "text-to",
+        "FILE.jsonl",
+        "Write the rest as lines of JSON, in place of --output",
+        optional_path!(apart.text_to),
+    )
+    .or_store()
+    .needs("media-to"),
+    Spec::new(
+        "metadataset",
+        "FILE.yaml",
+        "Write a metadataset of the rest, with the media as an aux source",
+        optional_path!(apart.metadataset),
+    )
+    .or_store()
+    .needs("media-to"),
 ];
 
 const PREPARE: &[Spec] = &[

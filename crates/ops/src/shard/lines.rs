@@ -1,0 +1,157 @@
+//! Samples without their media as lines of JSON, for `--text-to`.
+
+use super::deal::is_media;
+use super::gather::OpenInputs;
+use super::record::{subject_of, ListedSample, RecordWriter, Records, SpoolContext};
+use super::sample::{Part, Sample};
+use crate::job::task::TaskContext;
+use gristmill_core::text::display_safe_bytes;
+use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink as _};
+use gristmill_storage::fs::BufferedFile;
+use serde::de::IgnoredAny;
+use std::path::Path;
+
+/// Bytes that are written at a time.
+const BUFFER: usize = 1 << 20;
+/// Parts above this size are no text, in bytes.
+const MAX_TEXT_BYTES: u64 = 256 << 20;
+/// Keys of a line that are no parts.
+const KEY: &str = "__key__";
+const MEDIA: &str = "media";
+
+/// Collects the samples of the lines, in their order.
+pub(super) struct LineList(RecordWriter);
+
+impl LineList {
+    pub(super) fn create(context: &SpoolContext<'_>) -> Outcome<Self> {
+        Ok(Self(RecordWriter::create(context, "lines")?))
+    }
+
+    pub(super) fn push(&mut self, record: &[u8]) -> Outcome<()> {
+        self.0.push(record)
+    }
+
+    pub(super) fn finish(self) -> Outcome<Records> {
+        self.0.finish()
+    }
+}
+
+/// Writes a file with a line for each sample. Parts that no line can hold are left out, a problem each.
+pub(super) fn write_lines(
+    context: &TaskContext,
+    inputs: &OpenInputs<'_>,
+    samples: &Records,
+    path: &Path,
+) -> Outcome<()> {
+    context.fs.remove_file(path)?;
+    let mut out = BufferedFile::new(context.fs.create_file(path)?, BUFFER);
+    let mut samples = samples.open()?;
+    let mut line = Vec::new();
+    while let Some(ListedSample { sample, .. }) = samples.next_sample()? {
+        context.cancel.check()?;
+        let Ok(key) = std::str::from_utf8(&sample.key) else {
+            let why = "its key is not UTF-8, so that no line can name it";
+            context.problems.report(Problem::problem(ProblemKind::EntryNameNotUtf8, subject_of(&sample), why))?;
+            continue;
+        };
+        line.clear();
+        push_line(context, inputs, (&sample, key), &mut line)?;
+        out.write_all(&line)?;
+    }
+    out.finish().map(drop)
+}
+
+fn push_line(
+    context: &TaskContext,
+    inputs: &OpenInputs<'_>,
+    (sample, key): (&Sample, &str),
+    line: &mut Vec<u8>,
+) -> Outcome<()> {
+    line.push(b'{');
+    push_member(line, KEY, &json_text(key));
+    for part in sample.parts.iter().filter(|part| !is_media(part)) {
+        let name = std::str::from_utf8(&part.name).ok().filter(|name| ![KEY, MEDIA].contains(name));
+        let value = match name {
+            Some(name) => value_of(inputs, name, part)?.map(|value| (name, value)),
+            None => None,
+        };
+        match value {
+            Some((name, value)) => push_member(line, name, &value),
+            None => {
+                let name = display_safe_bytes(&part.name);
+                let why = format!("the part '{name}' cannot be in a line: it is too large, not UTF-8, not JSON, or has a reserved name");
+                context.problems.report(Problem::problem(ProblemKind::BadLine, subject_of(sample), why))?;
+            }
+        }
+    }
+    let names =
+        sample.parts.iter().filter(|part| is_media(part)).filter_map(|part| std::str::from_utf8(&part.name).ok());
+    let mut media = b"{".to_vec();
+    names.for_each(|name| push_member(&mut media, name, &json_text(&format!("{key}.{name}"))));
+    if media.len() > 1 {
+        media.push(b'}');
+        push_member(line, MEDIA, &media);
+    }
+    line.extend_from_slice(b"}\n");
+    Ok(())
+}
+
+/// Returns the value of a part: JSON as it is, other text as a text; `None` if it is neither.
+fn value_of(inputs: &OpenInputs<'_>, name: &str, part: &Part) -> Outcome<Option<Vec<u8>>> {
+    if part.bytes > MAX_TEXT_BYTES {
+        return Ok(None);
+    }
+    let bytes = inputs.read_part(part)?;
+    if name.rsplit('.').next() == Some("json") {
+        let is_json = serde_json::from_slice::<IgnoredAny>(&bytes).is_ok();
+        return Ok(is_json.then(|| without_space(&bytes)));
+    }
+    Ok(std::str::from_utf8(&bytes).ok().map(json_text))
+}
+
+fn push_member(line: &mut Vec<u8>, name: &str, value: &[u8]) {
+    if line.last() != Some(&b'{') {
+        line.extend_from_slice(b", ");
+    }
+    line.extend_from_slice(&json_text(name));
+    line.extend_from_slice(b": ");
+    line.extend_from_slice(value);
+}
+
+fn json_text(text: &str) -> Vec<u8> {
+    serde_json::to_vec(text).unwrap_or_default()
+}
+
+/// Returns valid JSON without white space outside of its texts.
+fn without_space(json: &[u8]) -> Vec<u8> {
+    let (mut is_text, mut is_escaped) = (false, false);
+    let mut kept = Vec::with_capacity(json.len());
+    for &byte in json {
+        if !is_text && byte.is_ascii_whitespace() {
+            continue;
+        }
+        kept.push(byte);
+        match byte {
+            b'"' if !is_escaped => is_text = !is_text,
+            b'\\' if is_text && !is_escaped => {
+                is_escaped = true;
+                continue;
+            }
+            _ => {}
+        }
+        is_escaped = false;
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_outside_of_texts_is_removed() {
+        let json = br#" { "a b" : [ 1 , "x \" y\\" ] ,
+            "c": "\\" , "d": null } "#;
+        assert_eq!(without_space(json), br#"{"a b":[1,"x \" y\\"],"c":"\\","d":null}"#);
+    }
+}

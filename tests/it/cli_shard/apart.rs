@@ -1,0 +1,82 @@
+//! Media apart from the rest.
+
+use super::entries;
+use crate::cli_support::Sandbox;
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let entry = |name: &str, content: &str| (name.to_owned(), content.as_bytes().to_vec());
+    sandbox.tar_of(
+        "in/0.tar",
+        &[
+            entry("a.jpg", "picture"),
+            entry("a.json", "{ \"b c\": [1, 2.50],\n \"d\": \"e f\" }\n"),
+            entry("a.txt", "sch\u{f6}n \"x\"\n"),
+            entry("b.left.png", "picture"),
+            entry("c.txt", "alone"),
+        ],
+    );
+    sandbox
+}
+
+#[test]
+fn lines_of_text_name_their_media() {
+    let sandbox = sandbox();
+    let line = "shard in --media-to media --text-to text.jsonl --metadataset all.yaml";
+    sandbox.say(line).ends(0);
+    let expected =
+        "{\"__key__\": \"a\", \"json\": {\"b c\":[1,2.50],\"d\":\"e f\"}, \"txt\": \"sch\u{f6}n \\\"x\\\"\\n\", \
+                    \"media\": {\"jpg\": \"a.jpg\"}}\n\
+                    {\"__key__\": \"b\", \"media\": {\"left.png\": \"b.left.png\"}}\n\
+                    {\"__key__\": \"c\", \"txt\": \"alone\"}\n";
+    assert_eq!(sandbox.text("text.jsonl"), expected);
+    assert_eq!(entries(&sandbox, "media/shard_000000.tar"), ["a.jpg", "b.left.png"]);
+    assert!(sandbox.has("text.jsonl.idx") && sandbox.has("media/.nv-meta/.info.json") && !sandbox.has("out"));
+    let yaml = sandbox.text("all.yaml");
+    assert!(yaml.contains("path: text.jsonl") && yaml.contains("media: media"), "{yaml}");
+    sandbox.say("mix check all.yaml").ends(0);
+    sandbox.say(line).ends(0).says("Nothing to do");
+    // Without the last file, the same command writes it.
+    std::fs::remove_file(sandbox.path("all.yaml")).unwrap();
+    sandbox.say(line).ends(0);
+    assert_eq!(sandbox.text("all.yaml"), yaml);
+    // And back: rows with media in the prepared set.
+    sandbox.say("shard text.jsonl --output back --media media.jpg --media-root media --no-json --key __key__ --missing keep").ends(0);
+    assert_eq!(entries(&sandbox, "back/shard_000000.tar"), ["a.jpg"]);
+}
+
+#[test]
+fn both_sets_have_the_same_splits_and_a_metadataset_has_them() {
+    let sandbox = Sandbox::new();
+    let entry = |name: &str| (name.to_owned(), name.as_bytes().to_vec());
+    sandbox.tar_of("in/train/0.tar", &[entry("a.jpg"), entry("a.txt"), entry("b.jpg"), entry("b.txt")]);
+    sandbox.tar_of("in/val/0.tar", &[entry("c.jpg"), entry("c.txt")]);
+    sandbox.say("shard in --output sets/rest --media-to sets/media --metadataset sets/mix.yaml --shuffle").ends(0);
+    for set in ["rest", "media"] {
+        let splits = sandbox.text(&format!("sets/{set}/.nv-meta/split.yaml"));
+        assert!(splits.contains("val/shard_000000.tar"), "{splits}");
+    }
+    let order = |set: &str| entries(&sandbox, &format!("sets/{set}/train/shard_000000.tar"));
+    let keys = |names: Vec<String>| names.iter().map(|name| name[..1].to_owned()).collect::<Vec<_>>();
+    assert_eq!(keys(order("rest")), keys(order("media")));
+    let yaml = sandbox.text("sets/mix.yaml");
+    assert!(yaml.contains("train:") && yaml.contains("val:") && yaml.contains("path: rest"), "{yaml}");
+    sandbox.say("mix check sets/mix.yaml").ends(0);
+}
+
+#[test]
+fn outputs_that_do_not_fit_each_other_are_refused() {
+    let sandbox = sandbox();
+    for (line, reason) in [
+        ("shard in --output out --media-to out/media", "inside of each other"),
+        ("shard in --media-to media --text-to text.json", "ends in .jsonl"),
+        ("shard in --output out --media-to media --metadataset all.txt", "ends in .yaml"),
+        ("shard in --output out --metadataset all.yaml", "--media-to"),
+        ("shard in --media-to media", "--output"),
+    ] {
+        sandbox.say(line).ends(2).complains(reason);
+    }
+    sandbox.write("taken/x", "x");
+    sandbox.say("shard in --output out --media-to taken").ends(1).complains("something of that name");
+    assert!(!sandbox.has("out") && !sandbox.has("media"));
+}
