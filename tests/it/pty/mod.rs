@@ -20,6 +20,7 @@ mod prepare;
 mod problems;
 mod reader;
 mod settings;
+mod shards;
 mod splits;
 mod stream;
 mod tokens;
