@@ -9,6 +9,7 @@ use super::globals::Globals;
 use super::megatron::MegatronArgs;
 use super::mix::MixArgs;
 use super::modalities::ModalitiesArgs;
+use super::mount::{GuardArgs, MountArgs};
 use super::nanosets::NanosetsArgs;
 use super::splits::SplitsArgs;
 use clap::builder::styling::{AnsiColor, Effects, Styles};
@@ -97,6 +98,11 @@ pub enum Command {
     },
     /// Look at shards, samples, text and packed tokens; without a full screen, print a few
     Browse(BrowseArgs),
+    /// Show a data set as folders and files, read-only
+    Mount(MountArgs),
+    /// Unmount what a killed `mount` leaves
+    #[command(hide = true)]
+    MountGuard(GuardArgs),
     /// Edit splits and excludes (an editor in a terminal), and look for samples that two splits share
     Splits(SplitsArgs),
     /// Write and check metadatasets (blends and joins of prepared data sets); make the index of a Nanoset mixture
@@ -162,6 +168,7 @@ impl Command {
             Self::Info { .. } | Self::Lint { .. } | Self::Verify { .. } | Self::Repair { .. } | Self::Browse(_) => {
                 false
             }
+            Self::Mount(_) | Self::MountGuard(_) => false,
             Self::Facts { .. }
             | Self::Splits(_)
             | Self::Jobs { .. }
@@ -179,6 +186,7 @@ impl Command {
                 Some(path)
             }
             Self::Browse(args) => Some(&args.path),
+            Self::Mount(args) => Some(&args.path),
             _ => None,
         }
     }
@@ -193,6 +201,8 @@ impl Command {
             Self::Verify { .. } => "verify",
             Self::Repair { .. } => "repair",
             Self::Browse(_) => "browse",
+            Self::Mount(_) => "mount",
+            Self::MountGuard(_) => "mount-guard",
             Self::Splits(args) => args.name(),
             Self::Mix(args) => args.name(),
             Self::Modalities(args) => args.name(),

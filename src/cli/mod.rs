@@ -28,6 +28,7 @@ mod media;
 mod megatron;
 mod mix;
 mod modalities;
+mod mount;
 mod nanosets;
 mod operation;
 mod panic;
@@ -136,6 +137,8 @@ fn run(command: Option<Command>, context: &Context) -> Finished {
         }
         Some(Command::Repair { path }) => repair::run(&path, context),
         Some(Command::Browse(args)) => browse::run(&args, context),
+        Some(Command::Mount(args)) => mount::run(&args, context),
+        Some(Command::MountGuard(args)) => mount::guard(&args),
         Some(Command::Demo { dir }) => demo::run(dir, context),
         Some(Command::Splits(args)) => splits::run(args, context),
         Some(Command::Mix(args)) => mix::run(args, context),

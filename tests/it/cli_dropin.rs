@@ -188,7 +188,7 @@ fn tar_index_only_leaves_the_answers_alone() {
 #[test]
 fn what_is_not_there_yet_is_exit_code_2() {
     let sandbox = Sandbox::new();
-    for line in ["energon mount a b -d", "energon checkpoint info x", "energon analyze-debug logs"] {
+    for line in ["energon checkpoint info x", "energon analyze-debug logs"] {
         sandbox.say(line).ends(2).complains("not");
     }
     for group in ["energon", "nanotron", "modalities data", "mix"] {
@@ -236,7 +236,7 @@ fn an_exclude_that_finds_nothing_changes_nothing_and_is_reported() {
 
 #[test]
 fn what_is_not_there_yet_is_reported_as_json_too() {
-    Sandbox::new().say("energon mount a b --json").ends(2).json("error");
+    Sandbox::new().say("energon checkpoint info x --json").ends(2).json("error");
 }
 
 #[test]

@@ -24,6 +24,8 @@ mod cli_kills;
 mod cli_media;
 mod cli_mix;
 mod cli_modalities;
+#[cfg(all(feature = "mount", target_os = "linux"))]
+mod cli_mount;
 mod cli_msc;
 mod cli_nanosets;
 mod cli_outputs;

@@ -1,7 +1,7 @@
 //! What Gristmill does, below its front ends.
 //!
-//! The layers, from the top down; each imports only from layers below it: `operations` → `browse` → `datasets` → `shard` →
-//! `tokens` → `job` → `engine`.
+//! The layers, from the top down; each imports only from layers below it: `operations` → `mount` → `browse` → `datasets` →
+//! `shard` → `tokens` → `job` → `engine`.
 
 // Tests make and damage files by hand.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
@@ -10,6 +10,8 @@ pub mod browse;
 pub mod datasets;
 pub mod engine;
 pub mod job;
+#[cfg(all(feature = "mount", target_os = "linux"))]
+pub mod mount;
 pub mod operations;
 pub mod shard;
 pub mod tokens;

@@ -7,6 +7,7 @@ use super::super::prepare::{self, Confirmation};
 use super::super::{info, jsonl, kinds, lint, mix, operation, paths};
 use super::fix_duplicates::without_renames;
 use super::media_filter::{no_filter, FilterArgs};
+use super::mount::EnergonMountArgs;
 use clap::{Args, Subcommand};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{
@@ -49,8 +50,8 @@ enum EnergonCommand {
     Preview(PreviewArgs),
     /// Describe the media of a prepared data set or of a folder
     PrepareMedia(MediaArgs),
-    #[command(hide = true)]
-    Mount(Later),
+    /// Show a prepared data set as files
+    Mount(EnergonMountArgs),
     #[command(hide = true)]
     Checkpoint(Later),
     #[command(hide = true)]
@@ -217,7 +218,7 @@ pub fn adjust(args: &EnergonArgs, globals: &mut Globals) {
         }
         EnergonCommand::Lint(args) => globals.threads = globals.threads.or(Some(args.parallel.max(1))),
         // These commands accept any arguments, including global flags.
-        EnergonCommand::Mount(later) | EnergonCommand::Checkpoint(later) | EnergonCommand::AnalyzeDebug(later) => {
+        EnergonCommand::Checkpoint(later) | EnergonCommand::AnalyzeDebug(later) => {
             globals.json |= later.rest.iter().any(|word| word == "--json")
         }
         _ => {}
@@ -241,10 +242,7 @@ pub fn run(args: EnergonArgs, context: &Context) -> Finished {
         }
         EnergonCommand::Preview(args) => super::preview::run(&args, context),
         EnergonCommand::PrepareMedia(args) => prepare_media(&args, context),
-        EnergonCommand::Mount(_) => {
-            let instead = "it is not supported yet; `gristmill energon preview PATH` shows samples";
-            not_yet("mount", instead)
-        }
+        EnergonCommand::Mount(args) => super::mount::run(args, context),
         EnergonCommand::Checkpoint(_) => not_yet("checkpoint", "checkpoints are not data preparation"),
         EnergonCommand::AnalyzeDebug(_) => not_yet("analyze-debug", "training logs are not data preparation"),
     }
@@ -274,7 +272,7 @@ fn own_name(name: &str) -> Option<&str> {
 fn not_yet(name: &str, why: &str) -> Finished {
     Err(Failure::usage("energon", why)
         .on(Subject::field(name))
-        .with_hint("prepare, prepare-media, info, lint and preview are there")
+        .with_hint("prepare, prepare-media, info, lint, preview and mount are there")
         .into())
 }
 
@@ -399,7 +397,7 @@ fn leave_out_shards(plan: &mut PreparePlan, context: &Context) -> Outcome<bool> 
     Ok(out < found.shards.len())
 }
 
-fn is_prepared(root: &Path) -> bool {
+pub(super) fn is_prepared(root: &Path) -> bool {
     let meta = root.join(".nv-meta");
     files::is_file(meta.join(".info.json")) || files::is_file(meta.join(".info.yaml"))
 }

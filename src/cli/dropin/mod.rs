@@ -6,5 +6,6 @@ mod media_filter;
 pub mod megatron;
 mod megatron_tokenizer;
 pub mod modalities;
+mod mount;
 pub mod nanotron;
 mod preview;

@@ -27,7 +27,8 @@ pub struct SourceFile {
 }
 
 /// The crates in `crates/` except `gristmill-data` and `gristmill-ops`; each is one layer.
-pub const LAYER_CRATES: [&str; 8] = ["core", "arrow", "storage", "pycompat", "media", "parquet", "tokenizer", "dedup"];
+pub const LAYER_CRATES: [&str; 9] =
+    ["core", "arrow", "storage", "fuse", "pycompat", "media", "parquet", "tokenizer", "dedup"];
 
 /// Returns all files that are compiled into the program, found by following `mod` from the roots of the crates and of the program.
 pub fn source_files() -> Vec<SourceFile> {

@@ -166,6 +166,17 @@ pub trait Catalog: Send + Sync {
     /// Returns the sample of exactly this key, in the group of this name when one is given. `None` when there is none.
     fn locate(&self, group: Option<&str>, key: &str, cancel: &Cancel) -> Outcome<Option<SampleAt>>;
 
+    /// Whether [`keys_from`](Self::keys_from) knows the keys. Never waits.
+    fn has_key_order(&self) -> bool {
+        false
+    }
+
+    /// Passes the samples in the order of the bytes of their keys, whole, to `take` until it returns false: from the first key that is at
+    /// least `from` on. Passes none where keys have no index.
+    fn keys_from(&self, _from: &str, _cancel: &Cancel, _take: &mut dyn FnMut(&str, SampleAt) -> bool) -> Outcome<()> {
+        Ok(())
+    }
+
     /// Returns the offset of a line, counted from 1, in a file of lines; `None` where there are no lines, or fewer.
     fn line_start(&self, _line: u64, _cancel: &Cancel) -> Outcome<Option<u64>> {
         Ok(None)

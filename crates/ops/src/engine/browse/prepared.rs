@@ -277,6 +277,17 @@ impl Catalog for Prepared {
         self.ask(cancel, |asking| asking.locate(group, key))
     }
 
+    fn has_key_order(&self) -> bool {
+        self.has_tables()
+    }
+
+    fn keys_from(&self, from: &str, cancel: &Cancel, take: &mut dyn FnMut(&str, SampleAt) -> bool) -> Outcome<()> {
+        match self.has_tables() {
+            true => self.ask(cancel, |asking| asking.keys_from(from, take)),
+            false => Ok(()),
+        }
+    }
+
     fn indexed(&self, at: SampleAt, cancel: &Cancel) -> Outcome<Option<BrowseSample>> {
         if !self.has_tables() {
             return Ok(None);

@@ -148,6 +148,17 @@ impl Asking<'_> {
         self.rows(columns, &[], |row| hand(row, false))
     }
 
+    /// Passes keys from one on, in their order, with their locations. Rows whose values are of the wrong kind are skipped.
+    pub(super) fn keys_from(&self, from: &str, take: &mut dyn FnMut(&str, SampleAt) -> bool) -> Outcome<()> {
+        let sql =
+            "SELECT tar_file_id, sample_index, sample_key FROM samples WHERE sample_key >= ?1 ORDER BY sample_key";
+        self.rows(sql, &[&from], |row| {
+            let ValueRef::Text(key) = row.get_ref(2)? else { return Ok(true) };
+            let known = place_of(row)?.zip(std::str::from_utf8(key).ok());
+            Ok(known.is_none_or(|(at, key)| take(key, at)))
+        })
+    }
+
     /// Returns the location of a key; in one shard, when it is given.
     pub(super) fn locate(&self, group: Option<u32>, key: &str) -> Outcome<Option<SampleAt>> {
         let mut found = None;

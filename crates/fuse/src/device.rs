@@ -1,0 +1,172 @@
+//! Mounting and unmounting: `mount(2)` where it is allowed, else `fusermount3`, which passes the device over a socket.
+
+use super::mounts::{escape_option, TYPE};
+use gristmill_core::{Failure, Outcome, Subject};
+use nix::errno::Errno;
+use nix::mount::{umount2, MntFlags, MsFlags};
+use rustix::fd::{AsRawFd as _, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::FdFlags;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, IoSliceMut, Read as _};
+use std::mem::MaybeUninit;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const WHAT: &str = "mounting";
+const DEVICE: &str = "/dev/fuse";
+const HELPER: &str = "fusermount3";
+const NO_DEVICE_HINT: &str = "load the module (modprobe fuse), or give the container the device (--device /dev/fuse)";
+const NO_HELPER_HINT: &str = "install the package fuse3, or use --shell, which needs no rights";
+const NO_RIGHTS_HINT: &str = "--shell mounts for one command or shell, without rights";
+
+/// A device that is mounted.
+pub(crate) struct Device {
+    /// The connection to the kernel.
+    pub(crate) fd: OwnedFd,
+    /// Whether the device can be opened again, once for each thread.
+    pub(crate) can_clone: bool,
+}
+
+/// Mounts an empty connection.
+pub(crate) fn mount(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Device> {
+    match mount_directly(at, source, allow_other)? {
+        Some(device) => Ok(device),
+        None => mount_by_helper(at, source, allow_other),
+    }
+}
+
+fn open_device() -> rustix::io::Result<OwnedFd> {
+    rustix::fs::open(DEVICE, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Mounts by `mount(2)`; `None` if the process may not.
+fn mount_directly(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Option<Device>> {
+    let fd = match open_device() {
+        Ok(fd) => fd,
+        Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => return Ok(None),
+        Err(error) => return Err(no_device(error)),
+    };
+    let mut options = format!(
+        "fd={},rootmode=40555,user_id={},group_id={},default_permissions",
+        fd.as_raw_fd(),
+        rustix::process::getuid().as_raw(),
+        rustix::process::getgid().as_raw(),
+    );
+    if allow_other {
+        options.push_str(",allow_other");
+    }
+    let flags = MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    match nix::mount::mount(Some(source), at, Some(TYPE), flags, Some(options.as_str())) {
+        Ok(()) => Ok(Some(Device { fd, can_clone: true })),
+        Err(Errno::EPERM) => Ok(None),
+        Err(Errno::ENODEV) => Err(no_device(rustix::io::Errno::NODEV)),
+        Err(error) => Err(Failure::io(WHAT, at, &error.into())),
+    }
+}
+
+fn no_device(error: rustix::io::Errno) -> Failure {
+    Failure::environment(WHAT, format!("{DEVICE} cannot be opened: {}", io::Error::from(error)))
+        .on(Subject::path(DEVICE))
+        .with_hint(NO_DEVICE_HINT)
+}
+
+fn mount_by_helper(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Device> {
+    let failed = |error: io::Error| Failure::io(WHAT, at, &error);
+    let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+    // The helper inherits its end by number.
+    rustix::io::fcntl_setfd(&theirs, FdFlags::empty()).map_err(|error| failed(error.into()))?;
+    let mut options = OsString::from("ro,nosuid,nodev,noexec,default_permissions,subtype=gristmill,fsname=");
+    options.push(escape_option(source));
+    if allow_other {
+        options.push(",allow_other");
+    }
+    let mut helper = Command::new(HELPER);
+    helper.arg("-o").arg(options).arg("--").arg(at).env("_FUSE_COMMFD", theirs.as_raw_fd().to_string());
+    let started = helper.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let mut child = started.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            let why = format!("this process may not mount, and there is no {HELPER}, which could");
+            Failure::environment(WHAT, why).on(Subject::path(at)).with_hint(NO_HELPER_HINT)
+        }
+        _ => Failure::io("starting", HELPER, &error),
+    })?;
+    drop(theirs);
+    let received = receive_descriptor(&ours);
+    let mut message = String::new();
+    if let Some(stderr) = child.stderr.take() {
+        // A message that cannot be read is empty.
+        let _ = stderr.take(4096).read_to_string(&mut message);
+    }
+    let status = child.wait().map_err(failed)?;
+    match received {
+        Ok(Some(fd)) if status.success() => Ok(Device { fd, can_clone: open_device().is_ok() }),
+        _ => {
+            let message = message.trim();
+            let why = if message.is_empty() { format!("{HELPER} refused it") } else { message.to_owned() };
+            let hint = match allow_other {
+                true => "for --allow-other, /etc/fuse.conf has to have the line user_allow_other",
+                false => NO_RIGHTS_HINT,
+            };
+            Err(Failure::environment(WHAT, why).on(Subject::path(at)).with_hint(hint))
+        }
+    }
+}
+
+/// Waits for the message with the descriptor; `None` if the other end was closed without it.
+fn receive_descriptor(socket: &UnixStream) -> io::Result<Option<OwnedFd>> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    rustix::net::recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    Ok(ancillary.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+        _ => None,
+    }))
+}
+
+/// Unmounts; lazily, it is gone from the tree of folders at once, and from the kernel when its last file is closed. The error of one that
+/// is in use is of kind `ResourceBusy`.
+pub fn unmount(at: &Path, is_lazy: bool) -> io::Result<()> {
+    let flags = if is_lazy { MntFlags::MNT_DETACH } else { MntFlags::empty() };
+    match umount2(at, flags | MntFlags::UMOUNT_NOFOLLOW) {
+        Err(Errno::EPERM) => unmount_by_helper(at, is_lazy),
+        other => other.map_err(Into::into),
+    }
+}
+
+fn unmount_by_helper(at: &Path, is_lazy: bool) -> io::Result<()> {
+    let mut helper = Command::new(HELPER);
+    helper.args(["-u", "-q"]).args(is_lazy.then_some("-z")).arg("--").arg(at);
+    let status = helper.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+    match status.success() {
+        true => Ok(()),
+        // It does not report the reason; what is not busy it could have unmounted.
+        false => Err(io::ErrorKind::ResourceBusy.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
+    use std::os::fd::AsFd as _;
+
+    #[test]
+    fn a_descriptor_comes_over_a_socket() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let mut file = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut file, b"passed").unwrap();
+        let descriptors = [file.as_fd()];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        assert!(ancillary.push(SendAncillaryMessage::ScmRights(&descriptors)));
+        rustix::net::sendmsg(&theirs, &[io::IoSlice::new(b"x")], &mut ancillary, SendFlags::empty()).unwrap();
+        let fd = receive_descriptor(&ours).unwrap().unwrap();
+        assert_eq!(rustix::fs::fstat(&fd).unwrap().st_size, 6);
+        drop(theirs);
+        assert!(receive_descriptor(&ours).unwrap().is_none());
+    }
+}

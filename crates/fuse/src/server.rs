@@ -1,0 +1,234 @@
+//! Requests of the kernel, answered from a [`Tree`].
+
+use super::inode::Node;
+use super::tree::{Entry, Refusal, Tree};
+use fuser::{
+    Errno, FileAttr, FileHandle, FileType, Filesystem, Generation, INodeNo, InitFlags, KernelConfig, LockOwner,
+    OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen,
+    ReplyStatfs, ReplyXattr, Request,
+};
+use gristmill_core::catch_panic::catch_panic;
+use std::ffi::OsStr;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long the kernel may remember an answer: what is mounted does not change, and a change of splits is announced.
+const VALID: Duration = Duration::from_secs(3600);
+/// The most bytes of one read, and of what the kernel reads ahead.
+const READ_BYTES: u32 = 1 << 20;
+const BACKGROUND_REQUESTS: u16 = 64;
+const BLOCK_BYTES: u32 = 512;
+const GENERATION: Generation = Generation(0);
+/// Positions in a listing of the entries that every folder has; inode numbers are greater.
+const HERE: u64 = 1;
+const ABOVE: u64 = 2;
+
+/// A file system over a tree.
+pub(crate) struct Server<T> {
+    tree: Arc<T>,
+    user: u32,
+    group: u32,
+}
+
+impl<T: Tree> Server<T> {
+    /// Creates a server whose files belong to the user of the process.
+    pub(crate) fn new(tree: Arc<T>) -> Self {
+        let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+        Self { tree, user, group }
+    }
+
+    fn attributes_of(&self, entry: &Entry) -> FileAttr {
+        let Entry { inode, is_folder, bytes, time } = *entry;
+        FileAttr {
+            ino: INodeNo(inode),
+            size: bytes,
+            blocks: bytes.div_ceil(u64::from(BLOCK_BYTES)),
+            atime: time,
+            mtime: time,
+            ctime: time,
+            crtime: time,
+            kind: kind_of(entry),
+            perm: if is_folder { 0o555 } else { 0o444 },
+            // That of a folder is not known, which 1 says.
+            nlink: 1,
+            uid: self.user,
+            gid: self.group,
+            rdev: 0,
+            blksize: 4096,
+            flags: 0,
+        }
+    }
+
+    /// Asks the tree. A panic fails one request; the mount goes on.
+    fn ask<A>(&self, inode: u64, question: impl FnOnce(&T) -> Result<A, Refusal>) -> Result<A, Errno> {
+        match catch_panic(|| question(&self.tree)) {
+            Some(Ok(answer)) => Ok(answer),
+            Some(Err(Refusal::Missing)) => Err(Errno::ENOENT),
+            Some(Err(Refusal::Failed(failure))) => {
+                tracing::warn!(inode, "a request failed: {failure}");
+                Err(Errno::EIO)
+            }
+            None => {
+                tracing::error!(inode, "a request panicked");
+                Err(Errno::EIO)
+            }
+        }
+    }
+
+    /// Lists a folder with the two entries that every folder has. The position of an entry is that after which the listing goes on.
+    fn list(&self, folder: INodeNo, after: u64, add: &mut dyn FnMut(&Entry, u64, &str) -> bool) -> Result<(), Errno> {
+        let this = self.ask(folder.0, |tree| tree.entry(folder.0))?;
+        if !this.is_folder {
+            return Err(Errno::ENOTDIR);
+        }
+        if after < HERE && add(&this, HERE, ".") {
+            return Ok(());
+        }
+        // The kernel knows the folder above.
+        if after < ABOVE && add(&this, ABOVE, "..") {
+            return Ok(());
+        }
+        let after = if after <= ABOVE { 0 } else { after };
+        self.ask(folder.0, |tree| tree.list(folder.0, after, &mut |entry, name| !add(entry, entry.inode, name)))
+    }
+}
+
+fn kind_of(entry: &Entry) -> FileType {
+    if entry.is_folder {
+        FileType::Directory
+    } else {
+        FileType::RegularFile
+    }
+}
+
+/// Answers a question about extended attributes by size or content.
+fn reply_attribute(reply: ReplyXattr, size: u32, value: &[u8]) {
+    let bytes = u32::try_from(value.len()).unwrap_or(u32::MAX);
+    match size {
+        0 => reply.size(bytes),
+        _ if bytes <= size => reply.data(value),
+        _ => reply.error(Errno::ERANGE),
+    }
+}
+
+impl<T: Tree> Filesystem for Server<T> {
+    fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        for capability in [
+            InitFlags::FUSE_DO_READDIRPLUS,
+            InitFlags::FUSE_READDIRPLUS_AUTO,
+            InitFlags::FUSE_PARALLEL_DIROPS,
+            InitFlags::FUSE_ASYNC_READ,
+            InitFlags::FUSE_NO_OPEN_SUPPORT,
+            InitFlags::FUSE_NO_OPENDIR_SUPPORT,
+        ] {
+            // An older kernel that lacks one is slower.
+            let _ = config.add_capabilities(capability);
+        }
+        // Where the limit is lower, it remains.
+        let _ = config.set_max_write(READ_BYTES);
+        let _ = config.set_max_readahead(READ_BYTES);
+        let _ = config.set_max_background(BACKGROUND_REQUESTS);
+        Ok(())
+    }
+
+    fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let found = match name.to_str() {
+            Some(name) => self.ask(parent.0, |tree| tree.find(parent.0, name)),
+            None => Err(Errno::ENOENT),
+        };
+        match found {
+            Ok(entry) => reply.entry(&VALID, &self.attributes_of(&entry), GENERATION),
+            Err(error) => reply.error(error),
+        }
+    }
+
+    fn getattr(&self, _request: &Request, inode: INodeNo, _file: Option<FileHandle>, reply: ReplyAttr) {
+        match self.ask(inode.0, |tree| tree.entry(inode.0)) {
+            Ok(entry) => reply.attr(&VALID, &self.attributes_of(&entry)),
+            Err(error) => reply.error(error),
+        }
+    }
+
+    /// Opening needs no request: the kernel asks once, and then keeps what it has read of files and folders.
+    fn open(&self, _request: &Request, _inode: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        reply.error(Errno::ENOSYS);
+    }
+
+    fn opendir(&self, _request: &Request, _inode: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        reply.error(Errno::ENOSYS);
+    }
+
+    fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
+        reply.error(Errno::ENOSYS);
+    }
+
+    fn read(
+        &self,
+        _request: &Request,
+        inode: INodeNo,
+        _file: FileHandle,
+        offset: u64,
+        size: u32,
+        _flags: OpenFlags,
+        _owner: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let count = usize::try_from(size).unwrap_or(usize::MAX);
+        match self.ask(inode.0, |tree| tree.read(inode.0, offset, count)) {
+            Ok(bytes) => reply.data(&bytes),
+            Err(error) => reply.error(error),
+        }
+    }
+
+    fn readdir(&self, _: &Request, folder: INodeNo, _: FileHandle, after: u64, mut reply: ReplyDirectory) {
+        let listed = self.list(folder, after, &mut |entry, position, name| {
+            reply.add(INodeNo(entry.inode), position, kind_of(entry), name)
+        });
+        match listed {
+            Ok(()) => reply.ok(),
+            Err(error) => reply.error(error),
+        }
+    }
+
+    fn readdirplus(&self, _: &Request, folder: INodeNo, _: FileHandle, after: u64, mut reply: ReplyDirectoryPlus) {
+        let listed = self.list(folder, after, &mut |entry, position, name| {
+            reply.add(INodeNo(entry.inode), position, name, &VALID, &self.attributes_of(entry), GENERATION)
+        });
+        match listed {
+            Ok(()) => reply.ok(),
+            Err(error) => reply.error(error),
+        }
+    }
+
+    fn statfs(&self, _request: &Request, _inode: INodeNo, reply: ReplyStatfs) {
+        match self.ask(Node::Root.inode().unwrap_or_default(), |tree| Ok(tree.totals())) {
+            Ok(totals) => {
+                let blocks = totals.bytes.div_ceil(u64::from(BLOCK_BYTES));
+                let longest = u32::try_from(super::names::MAX_NAME_BYTES).unwrap_or(u32::MAX);
+                reply.statfs(blocks, 0, 0, totals.samples, 0, BLOCK_BYTES, longest, BLOCK_BYTES);
+            }
+            Err(error) => reply.error(error),
+        }
+    }
+
+    fn getxattr(&self, _request: &Request, inode: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+        match self.ask(inode.0, |tree| tree.attributes(inode.0)) {
+            Ok(attributes) => match attributes.iter().find(|(known, _)| *known == name) {
+                Some((_, value)) => reply_attribute(reply, size, value.as_bytes()),
+                None => reply.error(Errno::NO_XATTR),
+            },
+            Err(error) => reply.error(error),
+        }
+    }
+
+    fn listxattr(&self, _request: &Request, inode: INodeNo, size: u32, reply: ReplyXattr) {
+        match self.ask(inode.0, |tree| tree.attributes(inode.0)) {
+            Ok(attributes) => {
+                let names: String = attributes.iter().flat_map(|(name, _)| [name, "\0"]).collect();
+                reply_attribute(reply, size, names.as_bytes());
+            }
+            Err(error) => reply.error(error),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What a mount shows: folders and files by inode number.
+
+use gristmill_core::{Failure, Outcome};
+use std::time::SystemTime;
+
+/// A file or folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its inode number, which is also its position in a listing.
+    pub inode: u64,
+    /// Whether it is a folder.
+    pub is_folder: bool,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Time of its last change.
+    pub time: SystemTime,
+}
+
+/// Why a request has no answer.
+#[derive(Clone, Debug)]
+pub enum Refusal {
+    /// There is no such entry.
+    Missing,
+    /// The data cannot be read, or are not those that were mounted.
+    Failed(Box<Failure>),
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(Box::new(failure))
+    }
+}
+
+/// The size of what is mounted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Bytes of the files that hold the data.
+    pub bytes: u64,
+    /// Number of samples.
+    pub samples: u64,
+}
+
+/// What a mount shows. Requests come from several threads. An inode number has the same meaning as long as the mount exists.
+pub trait Tree: Send + Sync + 'static {
+    /// Returns the entry of an inode number.
+    fn entry(&self, inode: u64) -> Result<Entry, Refusal>;
+
+    /// Returns the entry of a folder with exactly this name.
+    fn find(&self, folder: u64, name: &str) -> Result<Entry, Refusal>;
+
+    /// Passes the entries of a folder that come after the entry `after` (0: all) to `add`, until it returns false.
+    fn list(&self, folder: u64, after: u64, add: &mut dyn FnMut(&Entry, &str) -> bool) -> Result<(), Refusal>;
+
+    /// Returns up to `count` bytes of a file; fewer only at its end.
+    fn read(&self, inode: u64, offset: u64, count: usize) -> Result<Vec<u8>, Refusal>;
+
+    /// Returns the extended attributes of an entry.
+    fn attributes(&self, inode: u64) -> Result<Vec<(&'static str, String)>, Refusal>;
+
+    /// Returns the size of everything.
+    fn totals(&self) -> Totals;
+
+    /// Reads again what decides which entries there are, and passes the names in the root that may mean something else now to `stale`.
+    fn reload(&self, stale: &mut dyn FnMut(&str)) -> Outcome<()>;
+}

@@ -1,0 +1,116 @@
+//! The files that hold the parts: opened when needed, some at a time, and never read once they have changed.
+
+use crate::engine::browse::{BrowsePart, Catalog, Groups};
+use gristmill_core::{DatasetKind, Failure, FileStamp, Outcome, Subject};
+use gristmill_data::formats::energon::jsonl_idx::{state_of, IndexState};
+use gristmill_storage::read::{open_read, stamp_at, ReadFile};
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// The most files that are open at a time.
+const MAX_OPEN_FILES: usize = 256;
+const WHAT: &str = "reading a part";
+
+/// A file with parts at offsets.
+struct PartsFile {
+    path: PathBuf,
+    /// Its state when the data set was opened; `None` if it cannot be examined.
+    stamp: OnceLock<Option<FileStamp>>,
+}
+
+/// The file of each group; `None` where parts are no ranges of one.
+pub(super) struct PartsFiles {
+    files: Vec<Option<PartsFile>>,
+    /// Open files by group, the last used one at the end.
+    opened: Mutex<VecDeque<(u32, Arc<ReadFile>)>>,
+}
+
+impl PartsFiles {
+    /// Finds the files of a catalog; opens none.
+    pub(super) fn of(catalog: &dyn Catalog, groups: &Groups) -> Self {
+        let path_of = |group: u32| match catalog.kind() {
+            // Without an index that fits, the text may be an unpacked copy.
+            DatasetKind::Jsonl => {
+                let is_indexed = matches!(state_of(catalog.root()), Ok(IndexState::Fits { .. }));
+                is_indexed.then(|| catalog.root().to_owned())
+            }
+            _ => catalog.shard(group).ok().flatten().filter(|shard| !shard.is_tgz).map(|shard| shard.path),
+        };
+        let files = (0u32..).zip(&groups.groups);
+        let files = files.map(|(group, _)| path_of(group).map(|path| PartsFile { path, stamp: OnceLock::new() }));
+        Self { files: files.collect(), opened: Mutex::default() }
+    }
+
+    fn file(&self, group: u32) -> Option<&PartsFile> {
+        self.files.get(group as usize)?.as_ref()
+    }
+
+    /// Returns the state that a group's file had at the beginning.
+    pub(super) fn stamp(&self, group: u32) -> Option<FileStamp> {
+        let file = self.file(group)?;
+        *file.stamp.get_or_init(|| stamp_at(&file.path).ok())
+    }
+
+    /// Returns the bytes of all files.
+    pub(super) fn bytes(&self) -> u64 {
+        (0u32..).zip(&self.files).filter_map(|(group, _)| self.stamp(group)).map(|stamp| stamp.bytes).sum()
+    }
+
+    /// Examines all files, so that later changes are noticed.
+    pub(super) fn examine(&self) {
+        for (group, _) in (0u32..).zip(&self.files) {
+            self.stamp(group);
+        }
+    }
+
+    /// Returns bytes of a part; `None` where parts are no ranges of the group's file. A part that the file is too short for is an error, and
+    /// so is a file that has changed.
+    pub(super) fn read(&self, group: u32, part: &BrowsePart, from: u64, count: usize) -> Outcome<Option<Vec<u8>>> {
+        let Some(file) = self.file(group) else { return Ok(None) };
+        let stamp = self.stamp(group);
+        let changed = || {
+            Failure::data(WHAT, "the file was changed since it was mounted")
+                .on(Subject::path(&file.path))
+                .with_hint("mount the data set again")
+        };
+        let left = usize::try_from(part.byte_size.saturating_sub(from)).unwrap_or(usize::MAX);
+        let begin = part.byte_offset.saturating_add(from);
+        let opened = self.open(group, file)?;
+        let wanted = left.min(count);
+        let is_inside = begin.checked_add(wanted as u64).is_some_and(|end| end <= opened.len());
+        if !is_inside {
+            let why = "the file ends before the part does";
+            return Err(Failure::data(WHAT, why).on(Subject::path(&file.path)));
+        }
+        let mut bytes = vec![0; wanted];
+        let read = opened.read_exact_at(&mut bytes, begin);
+        // Afterwards: a change during the read is noticed, too.
+        let now = opened.stamp().ok();
+        let same = |a: FileStamp, b: FileStamp| (a.bytes, a.modified_ns) == (b.bytes, b.modified_ns);
+        if !stamp.zip(now).is_some_and(|(stamp, now)| same(stamp, now)) {
+            return Err(changed());
+        }
+        read.map_err(|error| Failure::io(WHAT, &file.path, &error))?;
+        Ok(Some(bytes))
+    }
+
+    fn open(&self, group: u32, file: &PartsFile) -> Outcome<Arc<ReadFile>> {
+        let lock = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = lock();
+        if let Some(at) = opened.iter().rposition(|(known, _)| *known == group) {
+            let Some(found) = opened.remove(at) else { return Err(Failure::internal(WHAT, "an open file was lost")) };
+            let known = Arc::clone(&found.1);
+            opened.push_back(found);
+            return Ok(known);
+        }
+        drop(opened);
+        let new = Arc::new(open_read(&file.path)?);
+        let mut opened = lock();
+        opened.push_back((group, Arc::clone(&new)));
+        if opened.len() > MAX_OPEN_FILES {
+            opened.pop_front();
+        }
+        Ok(new)
+    }
+}

@@ -1,0 +1,113 @@
+//! The folders that a layout makes: the root, and those of shards and splits. There are as many as shards, not as samples.
+
+use super::selection::Selection;
+use gristmill_fuse::{names, Node};
+use std::collections::HashMap;
+use std::ops::Range;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// What a folder shows of the samples, in addition to the folders in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Files `KEY.PART` of these samples, in the order of the data set.
+    Flat(Range<u64>, Selection),
+    /// A folder for each sample.
+    Folders(Selection),
+    /// Files and folders by the slashes in keys.
+    Keys(Selection),
+    /// Folders of numbered files.
+    Lines,
+}
+
+/// A folder that the layout makes.
+#[derive(Debug, Default)]
+pub(super) struct Folder {
+    /// The name as an entry.
+    pub(super) name: String,
+    /// Position in the folder above.
+    pub(super) place: usize,
+    /// The inode numbers of the folders in it.
+    pub(super) folders: Vec<u64>,
+    by_name: HashMap<String, u64>,
+    /// The samples in it.
+    pub(super) content: Option<Content>,
+}
+
+/// All folders by inode number.
+#[derive(Debug)]
+pub(super) struct Folders(HashMap<u64, Folder>);
+
+/// The inode number of the root.
+pub(super) fn root_inode() -> u64 {
+    Node::Root.inode().unwrap_or_default()
+}
+
+impl Folders {
+    /// Creates the root with its content.
+    pub(super) fn new(content: Option<Content>) -> Self {
+        Self(HashMap::from([(root_inode(), Folder { content, ..Folder::default() })]))
+    }
+
+    /// Adds a folder of this path and the folders above it; a path has its names as they are, with `/` between them. Inode numbers depend
+    /// on the path only, so that they mean the same after a change of splits.
+    pub(super) fn add(&mut self, path: &str, content: Option<Content>) {
+        let mut inode = root_inode();
+        for (end, _) in path.match_indices('/').chain([(path.len(), "")]) {
+            let above = path.get(..end).unwrap_or_default();
+            let name = names::fit(names::escape(above.rsplit('/').next().unwrap_or_default()));
+            inode = self.child(inode, above, name);
+        }
+        if let (Some(folder), Some(content)) = (self.0.get_mut(&inode), content) {
+            folder.content = Some(content);
+        }
+    }
+
+    /// Returns the folder of this name in a folder; it is made if there is none.
+    fn child(&mut self, parent: u64, path: &str, name: String) -> u64 {
+        let inode = Node::Fixed(xxh3_64(path.as_bytes())).inode().unwrap_or_default();
+        if let Some(parent) = self.0.get_mut(&parent).filter(|parent| !parent.by_name.contains_key(&name)) {
+            let place = parent.folders.len();
+            parent.folders.push(inode);
+            parent.by_name.insert(name.clone(), inode);
+            self.0.insert(inode, Folder { name, place, ..Folder::default() });
+        }
+        inode
+    }
+
+    /// Returns a folder.
+    pub(super) fn get(&self, inode: u64) -> Option<&Folder> {
+        self.0.get(&inode)
+    }
+}
+
+impl Folder {
+    /// Returns the inode number of the folder of this name.
+    pub(super) fn named(&self, name: &str) -> Option<u64> {
+        self.by_name.get(name).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_share_the_folders_above_them() {
+        let mut folders = Folders::new(None);
+        folders.add("shards/a/0.tar", Some(Content::Lines));
+        folders.add("shards/a/1.tar", None);
+        folders.add("shards/a", None);
+        folders.add("shards//..", None);
+        let inode_of = |path: &str| path.split('/').try_fold(root_inode(), |at, name| folders.get(at)?.named(name));
+        let of = |path: &str| inode_of(path).and_then(|inode| folders.get(inode));
+        assert_eq!((of("shards").unwrap().folders.len(), of("shards/a").unwrap().folders.len()), (2, 2));
+        assert_eq!(
+            (of("shards/a/1.tar").unwrap().place, &of("shards/a/0.tar").unwrap().content),
+            (1, &Some(Content::Lines))
+        );
+        assert!(of("shards/%/%2E%2E").is_some() && of("shards/b").is_none());
+        let mut others = Folders::new(None);
+        others.add("shards/a/1.tar", None);
+        assert!(others.get(inode_of("shards/a/1.tar").unwrap()).is_some(), "a number depends on the path only");
+    }
+}

@@ -1,0 +1,228 @@
+//! Samples under their own names: slashes in keys make folders. Keys are read in the order of their bytes; a folder is skipped by its
+//! first key that is greater.
+
+use super::samples::parts_of;
+use super::selection::Selection;
+use super::{MountedSet, State};
+use crate::engine::browse::BrowseSample;
+use gristmill_core::Outcome;
+use gristmill_fuse::{names, Entry, Node, Refusal};
+
+/// Keys that are fetched at first, and at most, at a time.
+const FIRST_KEYS: usize = 32;
+const MAX_KEYS: usize = 512;
+
+/// Returns the least text that is greater than every text that begins with this one, which ends with a slash.
+fn past(folder: &str) -> String {
+    // `0` is the byte after `/`.
+    format!("{}0", folder.strip_suffix('/').unwrap_or(folder))
+}
+
+fn depth_of(folder: &str) -> u64 {
+    folder.bytes().filter(|byte| *byte == b'/').count() as u64
+}
+
+/// Where a listing goes on.
+struct Position {
+    /// The least key.
+    from: String,
+    /// The least part of the sample of that number.
+    part: Option<(u64, u64)>,
+}
+
+impl MountedSet {
+    /// Returns the path of a folder, which ends with a slash.
+    pub(super) fn prefix(&self, number: u64, depth: u64) -> Result<String, Refusal> {
+        let key = self.sample(number)?.key;
+        let nth = depth.checked_sub(1).and_then(|nth| usize::try_from(nth).ok()).ok_or(Refusal::Missing)?;
+        let (slash, _) = key.match_indices('/').nth(nth).ok_or(Refusal::Missing)?;
+        Ok(key.get(..=slash).unwrap_or_default().to_owned())
+    }
+
+    fn has(&self, state: &State, selection: &Selection, sample: &BrowseSample) -> bool {
+        selection.has_sample(&state.marks, sample.at.group, &sample.key)
+    }
+
+    /// Whether the sample of a key is shown, which needs its row only if keys are excluded.
+    fn shows_key(&self, state: &State, selection: &Selection, key: &str, number: u64) -> bool {
+        let at = self.samples.groups().locate(number);
+        at.is_some_and(|at| selection.has_sample(&state.marks, at.group, key))
+    }
+
+    /// Returns the name of a folder as an entry: marked if there is a file of the same name.
+    fn key_folder_name(&self, state: &State, selection: &Selection, prefix: &str, name: &str) -> Outcome<String> {
+        let entry = names::escape(name);
+        let is_file = self.find_file(state, selection, prefix, name)?.is_some();
+        Ok(names::fit(if is_file { names::mark_folder(entry) } else { entry }))
+    }
+
+    fn find_file(&self, state: &State, selection: &Selection, prefix: &str, name: &str) -> Outcome<Option<Entry>> {
+        match name.contains('.') {
+            true => self.find_named(&format!("{prefix}{name}"), prefix.len(), |s| self.has(state, selection, s)),
+            false => Ok(None),
+        }
+    }
+
+    /// Finds the folder of a path, which ends with a slash: by the first sample in it that is shown.
+    fn find_key_folder(&self, state: &State, selection: &Selection, path: &str) -> Outcome<Option<Entry>> {
+        let (mut from, mut count) = (path.to_owned(), 1);
+        loop {
+            let keys = self.samples.keys_from(&from, count)?;
+            for (key, number) in keys.iter().take_while(|(key, _)| key.starts_with(path)) {
+                if self.shows_key(state, selection, key, *number) {
+                    let inode = Node::KeyFolder { number: *number, depth: depth_of(path) }.inode();
+                    return Ok(inode.map(|inode| self.folder_entry(inode)));
+                }
+            }
+            match keys.last().filter(|(key, _)| keys.len() == count && key.starts_with(path)) {
+                Some((key, _)) => (from, count) = (format!("{key}\0"), MAX_KEYS),
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Finds a file or folder below a path.
+    pub(super) fn find_in_keys(
+        &self,
+        state: &State,
+        selection: &Selection,
+        prefix: &str,
+        name: &str,
+    ) -> Result<Entry, Refusal> {
+        if let Some(kept) = names::kept_beginning(name) {
+            let begin = names::undo_prefix(kept).ok_or(Refusal::Missing)?;
+            return self.find_shortened(state, selection, prefix, &begin, name)?.ok_or(Refusal::Missing);
+        }
+        let unmarked = names::unmark_folder(name);
+        let text = names::undo(unmarked.unwrap_or(name)).filter(|text| !text.contains('/'));
+        let text = text.ok_or(Refusal::Missing)?;
+        let file = self.find_file(state, selection, prefix, &text)?;
+        match (file, unmarked) {
+            (Some(file), None) => Ok(file),
+            // Only a folder that has the name of a file is marked.
+            (None, Some(_)) => Err(Refusal::Missing),
+            _ => self.find_key_folder(state, selection, &format!("{prefix}{text}/"))?.ok_or(Refusal::Missing),
+        }
+    }
+
+    /// Finds a file or folder whose name is shortened and begins with a text.
+    fn find_shortened(
+        &self,
+        state: &State,
+        selection: &Selection,
+        prefix: &str,
+        begin: &str,
+        name: &str,
+    ) -> Outcome<Option<Entry>> {
+        let mut found = Ok(None);
+        let mut last_folder = String::new();
+        self.each_like(&format!("{prefix}{begin}"), |sample| {
+            let rest = sample.key.strip_prefix(prefix).filter(|_| self.has(state, selection, sample));
+            found = match rest.map(|rest| (rest, rest.find('/'))) {
+                Some((rest, Some(slash))) => {
+                    let folder = rest.get(..slash).unwrap_or_default();
+                    if last_folder == folder {
+                        return true;
+                    }
+                    folder.clone_into(&mut last_folder);
+                    self.key_folder_name(state, selection, prefix, folder).and_then(|known| match known == name {
+                        true => self.find_key_folder(state, selection, &format!("{prefix}{folder}/")),
+                        false => Ok(None),
+                    })
+                }
+                Some((rest, None)) => {
+                    let part = parts_of(sample).find(|(_, part)| file_name(rest, &part.name) == name);
+                    Ok(part.and_then(|(position, _)| self.part_entry(sample, position)))
+                }
+                None => Ok(None),
+            };
+            matches!(found, Ok(None))
+        })?;
+        found
+    }
+
+    /// Lists the files and folders below a path, which is empty or ends with a slash.
+    pub(super) fn list_keys(
+        &self,
+        state: &State,
+        selection: &Selection,
+        prefix: &str,
+        after: Option<Node>,
+        add: &mut dyn FnMut(&Entry, &str) -> bool,
+    ) -> Result<(), Refusal> {
+        let mut position = match after {
+            None => Position { from: prefix.to_owned(), part: None },
+            Some(Node::Part { number, part }) => {
+                Position { from: self.sample(number)?.key.to_string(), part: Some((number, part + 1)) }
+            }
+            Some(Node::KeyFolder { number, depth }) => {
+                Position { from: past(&self.prefix(number, depth)?), part: None }
+            }
+            Some(_) => return Err(Refusal::Missing),
+        };
+        let mut count = FIRST_KEYS;
+        loop {
+            let keys = self.samples.keys_from(&position.from, count)?;
+            let is_last = keys.len() < count;
+            match self.list_batch(state, selection, prefix, &keys, position.part.take(), add)? {
+                Some(from) if !is_last => position.from = from,
+                _ => return Ok(()),
+            }
+            count = (count * 2).min(MAX_KEYS);
+        }
+    }
+
+    /// Lists what a batch of keys makes; returns the least key after it, or `None` at the end of the folder or of the room.
+    fn list_batch(
+        &self,
+        state: &State,
+        selection: &Selection,
+        prefix: &str,
+        keys: &[(String, u64)],
+        begin: Option<(u64, u64)>,
+        add: &mut dyn FnMut(&Entry, &str) -> bool,
+    ) -> Outcome<Option<String>> {
+        let mut rest = keys;
+        let mut next = String::new();
+        while let Some(((key, number), after)) = rest.split_first() {
+            let Some(below) = key.strip_prefix(prefix) else { return Ok(None) };
+            next = format!("{key}\0");
+            rest = after;
+            if !self.shows_key(state, selection, key, *number) {
+                continue;
+            }
+            if let Some(slash) = below.find('/') {
+                let folder = below.get(..slash).unwrap_or_default();
+                let path = format!("{prefix}{folder}/");
+                let name = self.key_folder_name(state, selection, prefix, folder)?;
+                let inode = Node::KeyFolder { number: *number, depth: depth_of(&path) }.inode();
+                if inode.is_some_and(|inode| !add(&self.folder_entry(inode), &name)) {
+                    return Ok(None);
+                }
+                next = past(&path);
+                rest = rest.get(rest.partition_point(|(key, _)| *key < next)..).unwrap_or_default();
+                continue;
+            }
+            // Neighbours by key are mostly neighbours by place.
+            let has_neighbour = rest.first().is_some_and(|(_, other)| *other == number + 1);
+            let sample = match has_neighbour {
+                true => self.samples.sample_in_window(*number)?,
+                false => self.samples.sample(*number)?,
+            };
+            let Some(sample) = sample else { continue };
+            let first = begin.filter(|(known, _)| known == number).map_or(0, |(_, part)| part);
+            for (position, part) in parts_of(&sample).filter(|(position, _)| *position >= first) {
+                let entry = self.part_entry(&sample, position);
+                if entry.is_some_and(|entry| !add(&entry, &file_name(below, &part.name))) {
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some(next))
+    }
+}
+
+/// Returns the name of a file as an entry; `rest` is the key without the folders.
+fn file_name(rest: &str, part: &str) -> String {
+    names::fit(names::escape(&format!("{rest}.{part}")))
+}

@@ -1,0 +1,388 @@
+//! What a mount of a data set shows: samples as files, by the catalog that the browser uses, too.
+//!
+//! Nothing is kept per sample. An inode number holds the number of a sample, and the tables of the data set are asked for the rest. This
+//! module knows neither the kernel nor how anything is mounted; names are those of `gristmill_fuse::names`.
+
+mod files;
+mod flat;
+mod folders;
+mod keys;
+mod lines;
+mod samples;
+mod selection;
+#[cfg(test)]
+mod tests;
+
+use crate::browse;
+use crate::engine::browse::{BrowseSample, Marks};
+use folders::{root_inode, Content, Folder, Folders};
+use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
+use gristmill_data::formats::energon::layout;
+use gristmill_data::source::kind::kind_of;
+use gristmill_fuse::{Entry, Node, Refusal, Totals, Tree};
+use gristmill_storage::read::stamp_at;
+use samples::Samples;
+use selection::{read_marks, Selection};
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
+
+const WHAT: &str = "mounting the data set";
+
+/// How samples are arranged in folders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// Entries under their own names; slashes make folders. Numbered lines are in folders of ten thousand.
+    #[default]
+    Tree,
+    /// One folder of `KEY.PART`.
+    Flat,
+    /// A folder for each sample, with its parts.
+    Folders,
+    /// The tree, and the shards, splits and excluded samples next to it.
+    All,
+}
+
+impl Layout {
+    /// All layouts.
+    pub const ALL: [Self; 4] = [Self::Tree, Self::Flat, Self::Folders, Self::All];
+
+    /// Returns the word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Tree => "tree",
+            Self::Flat => "flat",
+            Self::Folders => "folders",
+            Self::All => "all",
+        }
+    }
+}
+
+/// A data set as folders and files.
+pub struct MountedSet {
+    samples: Arc<Samples>,
+    layout: Layout,
+    /// What the whole mount is limited to.
+    selection: Selection,
+    /// What splits decide.
+    state: RwLock<Arc<State>>,
+    /// Time of the folders.
+    time: SystemTime,
+}
+
+/// What depends on the splits.
+struct State {
+    marks: Marks,
+    folders: Folders,
+}
+
+impl MountedSet {
+    /// Opens a data set, limited to one split if it is given. `cancel` ends waiting for a scan.
+    pub fn open(path: &Path, layout: Layout, split: Option<&str>, cancel: &Cancel) -> Outcome<Self> {
+        let kind = kind_of(path)?;
+        refuse_unsupported(path, kind, layout, split)?;
+        let samples = Arc::new(Samples::new(browse::open(path)?, cancel)?);
+        let selection = split.map_or(Selection::All, |name| Selection::Split(Arc::from(name)));
+        let time = stamp_at(path).map_or(SystemTime::UNIX_EPOCH, |stamp| time_of(stamp.modified_ns));
+        let state = RwLock::new(Arc::new(State::read(&samples, layout, &selection)?));
+        let set = Self { samples, layout, selection, state, time };
+        set.examine_files()?;
+        Ok(set)
+    }
+
+    /// Returns the number of samples, of all splits.
+    pub fn sample_count(&self) -> u64 {
+        self.samples.groups().total()
+    }
+
+    /// Whether all headers were read because the data set has no index of samples.
+    pub fn was_scanned(&self) -> bool {
+        self.samples.were_scanned()
+    }
+
+    /// Notes sizes and times of all files on a thread of its own: there may be many.
+    fn examine_files(&self) -> Outcome<()> {
+        let samples = Arc::clone(&self.samples);
+        let thread = std::thread::Builder::new().name("mount".to_owned());
+        let started = thread.spawn(move || samples.files.examine());
+        started.map(drop).map_err(|error| Failure::io("starting a thread", self.samples.root(), &error))
+    }
+
+    fn state(&self) -> Arc<State> {
+        Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn folder_entry(&self, inode: u64) -> Entry {
+        Entry { inode, is_folder: true, bytes: 0, time: self.time }
+    }
+
+    fn sample_time(&self, sample: &BrowseSample) -> SystemTime {
+        self.samples.files.stamp(sample.at.group).map_or(self.time, |stamp| time_of(stamp.modified_ns))
+    }
+
+    /// Returns the entry of a part; `None` beyond the limits.
+    fn part_entry(&self, sample: &BrowseSample, position: u64) -> Option<Entry> {
+        let inode = Node::Part { number: self.samples.number(sample), part: position }.inode()?;
+        let part = sample.parts.get(usize::try_from(position).ok()?)?;
+        Some(Entry { inode, is_folder: false, bytes: part.byte_size, time: self.sample_time(sample) })
+    }
+
+    fn sample_entry(&self, sample: &BrowseSample) -> Option<Entry> {
+        let inode = Node::Sample { number: self.samples.number(sample) }.inode()?;
+        Some(Entry { inode, is_folder: true, bytes: sample.byte_size, time: self.sample_time(sample) })
+    }
+
+    /// Returns the sample of a number.
+    fn sample(&self, number: u64) -> Result<BrowseSample, Refusal> {
+        self.samples.sample(number)?.ok_or(Refusal::Missing)
+    }
+
+    /// Returns the sample and position of a file.
+    fn part(&self, inode: u64) -> Result<(BrowseSample, u64), Refusal> {
+        match Node::of(inode) {
+            Some(Node::Part { number, part }) => Ok((self.sample(number)?, part)),
+            _ => Err(Refusal::Missing),
+        }
+    }
+
+    /// Lists a folder according to a state of the splits.
+    fn list_in(
+        &self,
+        state: &State,
+        inode: u64,
+        after: u64,
+        add: &mut dyn FnMut(&Entry, &str) -> bool,
+    ) -> Result<(), Refusal> {
+        let after = match after {
+            0 => None,
+            after => Some(Node::of(after).ok_or(Refusal::Missing)?),
+        };
+        match Node::of(inode).ok_or(Refusal::Missing)? {
+            Node::Root | Node::Fixed(_) => {
+                let folder = state.folders.get(inode).ok_or(Refusal::Missing)?;
+                if !self.list_folders(state, folder, after, add) {
+                    return Ok(());
+                }
+                let after = after.filter(|node| !matches!(node, Node::Fixed(_)));
+                match &folder.content {
+                    Some(Content::Flat(range, selection)) => self.list_flat(state, range, selection, after, add),
+                    Some(Content::Folders(selection)) => self.list_samples(state, selection, after, add),
+                    Some(Content::Keys(selection)) => self.list_keys(state, selection, "", after, add),
+                    Some(Content::Lines) => {
+                        self.list_lines(after, add);
+                        Ok(())
+                    }
+                    None => Ok(()),
+                }
+            }
+            Node::KeyFolder { number, depth } => {
+                let prefix = self.prefix(number, depth)?;
+                self.list_keys(state, &self.selection, &prefix, after, add)
+            }
+            Node::Sample { number } => self.list_parts(number, after, add),
+            Node::Lines(position) => {
+                let range = self.lines_of(position).ok_or(Refusal::Missing)?;
+                self.list_flat(state, &range, &Selection::All, after, add)
+            }
+            Node::Part { .. } => Err(Refusal::Missing),
+        }
+    }
+
+    /// Lists the folders in a folder that come after an entry; returns whether there is room for more.
+    fn list_folders(
+        &self,
+        state: &State,
+        folder: &Folder,
+        after: Option<Node>,
+        add: &mut dyn FnMut(&Entry, &str) -> bool,
+    ) -> bool {
+        let known = after.and_then(Node::inode).and_then(|inode| state.folders.get(inode));
+        let first = match (after, known) {
+            (None, _) => 0,
+            (Some(Node::Fixed(_)), Some(last)) => last.place + 1,
+            _ => return true,
+        };
+        folder.folders.iter().skip(first).all(|inode| {
+            let name = state.folders.get(*inode).map(|folder| folder.name.as_str()).unwrap_or_default();
+            add(&self.folder_entry(*inode), name)
+        })
+    }
+}
+
+impl State {
+    fn read(samples: &Samples, layout: Layout, selection: &Selection) -> Outcome<Self> {
+        let groups = samples.groups();
+        let marks = match (layout, selection) {
+            (Layout::All, _) | (_, Selection::Split(_)) => read_marks(samples.root(), groups)?,
+            _ => Marks::default(),
+        };
+        if let Selection::Split(wanted) = selection {
+            check_split(samples.root(), wanted, &marks)?;
+        }
+        let all = 0..groups.total();
+        let main = |selection: &Selection| match layout {
+            Layout::Flat => Content::Flat(all.clone(), selection.clone()),
+            Layout::Folders => Content::Folders(selection.clone()),
+            Layout::Tree if samples.are_numbered() => Content::Lines,
+            Layout::Tree | Layout::All => Content::Keys(selection.clone()),
+        };
+        if layout != Layout::All {
+            return Ok(Self { marks, folders: Folders::new(Some(main(selection))) });
+        }
+        let mut folders = Folders::new(None);
+        folders.add("samples", Some(main(selection)));
+        let shown = |name: &Arc<str>| match selection {
+            Selection::Split(wanted) => wanted == name,
+            _ => true,
+        };
+        let splits = marks.splits().iter().filter(|split| shown(&split.name));
+        let splits = splits.map(|split| {
+            let name = gristmill_fuse::names::escape(&split.name);
+            (format!("splits/{name}"), Selection::Split(Arc::clone(&split.name)))
+        });
+        let others = [("shards".to_owned(), selection.clone()), ("splits".to_owned(), Selection::All)];
+        let excluded = ("excluded".to_owned(), Selection::Excluded);
+        for (above, selection) in others.into_iter().chain(splits).chain([excluded]) {
+            folders.add(&above, None);
+            if above == "splits" {
+                continue;
+            }
+            for (group, shard) in (0u32..).zip(&groups.groups).filter(|(group, _)| selection.has_shard(&marks, *group))
+            {
+                let content = Content::Flat(samples.range_of(group), selection.clone());
+                folders.add(&format!("{above}/{}", shard.name), Some(content));
+            }
+        }
+        Ok(Self { marks, folders })
+    }
+}
+
+impl Tree for MountedSet {
+    fn entry(&self, inode: u64) -> Result<Entry, Refusal> {
+        match Node::of(inode).ok_or(Refusal::Missing)? {
+            Node::Root | Node::Fixed(_) if self.state().folders.get(inode).is_some() => Ok(self.folder_entry(inode)),
+            Node::Root | Node::Fixed(_) => Err(Refusal::Missing),
+            Node::KeyFolder { number, depth } => self.prefix(number, depth).map(|_| self.folder_entry(inode)),
+            Node::Lines(position) => self.lines_of(position).map(|_| self.folder_entry(inode)).ok_or(Refusal::Missing),
+            Node::Sample { number } => self.sample_entry(&self.sample(number)?).ok_or(Refusal::Missing),
+            Node::Part { number, part } => self.part_entry(&self.sample(number)?, part).ok_or(Refusal::Missing),
+        }
+    }
+
+    fn find(&self, folder: u64, name: &str) -> Result<Entry, Refusal> {
+        let state = self.state();
+        match Node::of(folder).ok_or(Refusal::Missing)? {
+            Node::Root | Node::Fixed(_) => {
+                let folder = state.folders.get(folder).ok_or(Refusal::Missing)?;
+                if let Some(inode) = folder.named(name) {
+                    return Ok(self.folder_entry(inode));
+                }
+                match &folder.content {
+                    Some(Content::Flat(range, selection)) => self.find_flat(&state, range, selection, name),
+                    Some(Content::Folders(selection)) => self.find_sample(&state, selection, name),
+                    Some(Content::Keys(selection)) => self.find_in_keys(&state, selection, "", name),
+                    Some(Content::Lines) => self.find_lines(name),
+                    None => Err(Refusal::Missing),
+                }
+            }
+            Node::KeyFolder { number, depth } => {
+                self.find_in_keys(&state, &self.selection, &self.prefix(number, depth)?, name)
+            }
+            Node::Sample { number } => self.find_part(number, name),
+            Node::Lines(position) => {
+                let range = self.lines_of(position).ok_or(Refusal::Missing)?;
+                self.find_flat(&state, &range, &Selection::All, name)
+            }
+            Node::Part { .. } => Err(Refusal::Missing),
+        }
+    }
+
+    fn list(&self, folder: u64, after: u64, add: &mut dyn FnMut(&Entry, &str) -> bool) -> Result<(), Refusal> {
+        self.list_in(&self.state(), folder, after, add)
+    }
+
+    fn read(&self, inode: u64, offset: u64, count: usize) -> Result<Vec<u8>, Refusal> {
+        let (sample, position) = self.part(inode)?;
+        let position = usize::try_from(position).map_err(|_| Refusal::Missing)?;
+        Ok(self.samples.read(&sample, position, offset, count)?)
+    }
+
+    fn attributes(&self, inode: u64) -> Result<Vec<(&'static str, String)>, Refusal> {
+        let (sample, offset) = match Node::of(inode) {
+            Some(Node::Part { .. }) => {
+                let (sample, position) = self.part(inode)?;
+                let part = usize::try_from(position).ok().and_then(|at| sample.parts.get(at));
+                let offset = part.ok_or(Refusal::Missing)?.byte_offset;
+                (sample, offset)
+            }
+            Some(Node::Sample { number }) => {
+                let sample = self.sample(number)?;
+                let offset = sample.byte_offset;
+                (sample, offset)
+            }
+            _ => return Ok(Vec::new()),
+        };
+        let shard = self.samples.groups().group(sample.at.group).map(|group| group.name.to_string());
+        Ok(vec![
+            ("user.gristmill.key", sample.key.to_string()),
+            ("user.gristmill.shard", shard.unwrap_or_default()),
+            ("user.gristmill.offset", offset.to_string()),
+        ])
+    }
+
+    fn totals(&self) -> Totals {
+        Totals { bytes: self.samples.files.bytes(), samples: self.sample_count() }
+    }
+
+    fn reload(&self, stale: &mut dyn FnMut(&str)) -> Outcome<()> {
+        let next = Arc::new(State::read(&self.samples, self.layout, &self.selection)?);
+        let before = std::mem::replace(&mut *self.state.write().unwrap_or_else(PoisonError::into_inner), next);
+        let listed = self.list_in(&before, root_inode(), 0, &mut |_, name| {
+            stale(name);
+            true
+        });
+        match listed {
+            Err(Refusal::Failed(failure)) => Err(*failure),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn time_of(modified_ns: i64) -> SystemTime {
+    let distance = Duration::from_nanos(modified_ns.unsigned_abs());
+    let time = match modified_ns {
+        ..0 => SystemTime::UNIX_EPOCH.checked_sub(distance),
+        _ => SystemTime::UNIX_EPOCH.checked_add(distance),
+    };
+    time.unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+/// Refuses what cannot be mounted, or not so.
+fn refuse_unsupported(path: &Path, kind: DatasetKind, layout: Layout, split: Option<&str>) -> Outcome<()> {
+    let refuse = |field: &str, why: &str| Err(Failure::usage(WHAT, why).on(Subject::field(field)));
+    kind.info().browse.map_err(|refusal| refusal.on(WHAT, &path.to_string_lossy()))?;
+    if !kind.is_web_dataset() && kind != DatasetKind::Jsonl {
+        return Err(Failure::data(WHAT, format!("a {} cannot be mounted", kind.title()))
+            .on(Subject::path(path))
+            .with_hint("folders of tar shards and .jsonl files can"));
+    }
+    match kind.info().why_no_splits {
+        Some(why) if split.is_some() => refuse("--split", why),
+        Some(why) if layout == Layout::All => refuse("--layout", why),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a split that does not exist, listing those that do.
+fn check_split(root: &Path, wanted: &str, marks: &Marks) -> Outcome<()> {
+    let names: Vec<&str> = marks.splits().iter().map(|split| &*split.name).collect();
+    if names.contains(&wanted) {
+        return Ok(());
+    }
+    let failure = Failure::data("reading --split", format!("there is no split '{wanted}'"))
+        .on(Subject::path(layout::in_nv_meta(root, layout::SPLIT_YAML)));
+    Err(match names.as_slice() {
+        [] => failure.with_hint("gristmill splits divides the shards"),
+        names => failure.with_hint(format!("the splits are {}", names.join(", "))),
+    })
+}

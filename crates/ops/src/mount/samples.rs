@@ -1,0 +1,218 @@
+//! The samples of a data set by number and by key, through its catalog. Nothing is kept per sample but the last windows.
+
+use super::files::PartsFiles;
+use crate::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, VisitFields};
+use gristmill_core::{Cancel, Failure, Outcome, Subject};
+use gristmill_fuse::{MAX_NUMBER, MAX_PARTS};
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Samples of a window; windows begin at multiples of it.
+const WINDOW: u64 = 256;
+/// The most windows that are kept.
+const MAX_WINDOWS: usize = 4;
+/// The most parts of a window that is kept.
+const MAX_KEPT_PARTS: usize = 16 << 10;
+
+/// How often the state of a scan is read.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+type Window = Arc<Vec<BrowseSample>>;
+
+/// The samples of an open data set.
+pub(super) struct Samples {
+    catalog: Arc<dyn Catalog>,
+    groups: Arc<Groups>,
+    /// The files that hold the parts.
+    pub(super) files: PartsFiles,
+    /// Windows by their number, the last used one at the end.
+    windows: Mutex<VecDeque<(u64, Window)>>,
+    /// Keys with the numbers of their samples, sorted, where the data set has no index of keys.
+    keys: Option<Vec<(Box<str>, u64)>>,
+    cancel: Cancel,
+}
+
+impl Samples {
+    /// Takes a catalog, and waits until it is complete: the numbers of samples must not change.
+    pub(super) fn new(catalog: Arc<dyn Catalog>, cancel: &Cancel) -> Outcome<Self> {
+        catalog.scan_all();
+        let groups = loop {
+            let groups = catalog.groups();
+            if groups.is_complete {
+                break groups;
+            }
+            cancel.check()?;
+            std::thread::sleep(POLL_INTERVAL);
+        };
+        if groups.total() >= MAX_NUMBER {
+            let why = format!("it has more than {MAX_NUMBER} samples");
+            return Err(Failure::data(super::WHAT, why).on(Subject::path(catalog.root())));
+        }
+        let files = PartsFiles::of(catalog.as_ref(), &groups);
+        let needs_keys = catalog.kind().is_web_dataset() && !catalog.has_key_order();
+        let keys = needs_keys.then(|| sorted_keys(catalog.as_ref(), &groups, cancel)).transpose()?;
+        Ok(Self { catalog, groups, files, windows: Mutex::default(), keys, cancel: Cancel::default() })
+    }
+
+    /// Returns the groups, all of them.
+    pub(super) fn groups(&self) -> &Groups {
+        &self.groups
+    }
+
+    /// Returns the path of the data set.
+    pub(super) fn root(&self) -> &Path {
+        self.catalog.root()
+    }
+
+    /// Returns the numbers of the samples of a group.
+    pub(super) fn range_of(&self, group: u32) -> std::ops::Range<u64> {
+        let start = self.groups.number(SampleAt { group, index: 0 });
+        start..start.saturating_add(self.groups.group(group).map_or(0, |group| group.samples))
+    }
+
+    /// Returns the number of a sample.
+    pub(super) fn number(&self, sample: &BrowseSample) -> u64 {
+        self.groups.number(sample.at)
+    }
+
+    /// Returns the sample of a number.
+    pub(super) fn sample(&self, number: u64) -> Outcome<Option<BrowseSample>> {
+        let place = usize::try_from(number % WINDOW).unwrap_or_default();
+        if let Some(window) = self.kept_window(number / WINDOW) {
+            return Ok(window.get(place).cloned());
+        }
+        let Some(at) = self.groups.locate(number) else { return Ok(None) };
+        Ok(self.catalog.samples(at, 1, &self.cancel)?.pop().filter(|sample| sample.at == at))
+    }
+
+    /// Returns the sample of a number whose neighbours are wanted next.
+    pub(super) fn sample_in_window(&self, number: u64) -> Outcome<Option<BrowseSample>> {
+        let place = usize::try_from(number % WINDOW).unwrap_or_default();
+        Ok(self.window(number / WINDOW)?.get(place).cloned())
+    }
+
+    /// Passes the samples from a number on to `take` until it returns false.
+    pub(super) fn each_from(&self, first: u64, mut take: impl FnMut(&BrowseSample) -> bool) -> Outcome<()> {
+        let mut place = usize::try_from(first % WINDOW).unwrap_or_default();
+        for window in first / WINDOW..self.groups.total().div_ceil(WINDOW) {
+            let samples = self.window(window)?;
+            if !samples.iter().skip(place).all(&mut take) {
+                break;
+            }
+            place = 0;
+        }
+        Ok(())
+    }
+
+    fn kept_window(&self, window: u64) -> Option<Window> {
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = windows.iter().rposition(|(known, _)| *known == window)?;
+        let found = windows.remove(at)?;
+        let samples = Arc::clone(&found.1);
+        windows.push_back(found);
+        Some(samples)
+    }
+
+    fn window(&self, window: u64) -> Outcome<Window> {
+        if let Some(samples) = self.kept_window(window) {
+            return Ok(samples);
+        }
+        let Some(at) = self.groups.locate(window.saturating_mul(WINDOW)) else { return Ok(Arc::default()) };
+        let samples = Arc::new(self.catalog.samples(at, usize::try_from(WINDOW).unwrap_or_default(), &self.cancel)?);
+        for sample in samples.iter().filter(|sample| sample.parts.is_empty()) {
+            let why = sample.defect.as_deref().unwrap_or("it has no parts");
+            tracing::warn!(number = self.number(sample), key = &*sample.key, "a sample is not shown: {why}");
+        }
+        if samples.iter().map(|sample| sample.parts.len()).sum::<usize>() <= MAX_KEPT_PARTS {
+            let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+            windows.push_back((window, Arc::clone(&samples)));
+            if windows.len() > MAX_WINDOWS {
+                windows.pop_front();
+            }
+        }
+        Ok(samples)
+    }
+
+    /// Returns the sample of a key; of several the first.
+    pub(super) fn by_key(&self, key: &str) -> Outcome<Option<BrowseSample>> {
+        if let Some(keys) = &self.keys {
+            let at = keys.partition_point(|(known, _)| **known < *key);
+            return match keys.get(at).filter(|(known, _)| **known == *key) {
+                Some((_, number)) => self.sample(*number),
+                None => Ok(None),
+            };
+        }
+        match self.catalog.locate(None, key, &self.cancel)?.filter(|at| self.is_known(*at)) {
+            Some(at) => self.sample(self.groups.number(at)),
+            None => Ok(None),
+        }
+    }
+
+    fn is_known(&self, at: SampleAt) -> bool {
+        self.groups.group(at.group).is_some_and(|group| at.index < group.samples)
+    }
+
+    /// Whether the keys of samples are their numbers.
+    pub(super) fn are_numbered(&self) -> bool {
+        !self.catalog.kind().is_web_dataset()
+    }
+
+    /// Whether the samples were found by reading the data.
+    pub(super) fn were_scanned(&self) -> bool {
+        self.keys.is_some()
+    }
+
+    /// Returns up to `count` keys in the order of their bytes, from the first that is at least `from` on, with their numbers.
+    pub(super) fn keys_from(&self, from: &str, count: usize) -> Outcome<Vec<(String, u64)>> {
+        if let Some(keys) = &self.keys {
+            let first = keys.partition_point(|(known, _)| **known < *from);
+            let keys = keys.iter().skip(first).take(count);
+            return Ok(keys.map(|(key, number)| (key.to_string(), *number)).collect());
+        }
+        let mut keys = Vec::new();
+        self.catalog.keys_from(from, &self.cancel, &mut |key, at| {
+            if self.is_known(at) {
+                keys.push((key.to_owned(), self.groups.number(at)));
+            }
+            keys.len() < count
+        })?;
+        Ok(keys)
+    }
+
+    /// Returns up to `count` bytes of a part; fewer only at its end.
+    pub(super) fn read(&self, sample: &BrowseSample, position: usize, from: u64, count: usize) -> Outcome<Vec<u8>> {
+        let Some(part) = sample.parts.get(position) else { return Ok(Vec::new()) };
+        if from >= part.byte_size {
+            return Ok(Vec::new());
+        }
+        match self.files.read(sample.at.group, part, from, count)? {
+            Some(bytes) => Ok(bytes),
+            None => self.catalog.read(sample, position, from, count),
+        }
+    }
+}
+
+/// Returns all keys in order, with the numbers of their samples.
+fn sorted_keys(catalog: &dyn Catalog, groups: &Groups, cancel: &Cancel) -> Outcome<Vec<(Box<str>, u64)>> {
+    let mut keys = Vec::new();
+    let wanted = VisitFields { keys: true, ..VisitFields::default() };
+    for (group, _) in (0u32..).zip(&groups.groups) {
+        catalog.visit(group, wanted, cancel, &mut |sample| {
+            keys.push((Box::from(sample.key), groups.number(SampleAt { group, index: sample.index })));
+            true
+        })?;
+    }
+    keys.sort_unstable();
+    Ok(keys)
+}
+
+/// Returns the parts of a sample with their positions; of parts with the same name the first.
+pub(super) fn parts_of(sample: &BrowseSample) -> impl Iterator<Item = (u64, &crate::engine::browse::BrowsePart)> {
+    let parts = (0..MAX_PARTS).zip(&sample.parts);
+    parts.filter(|(position, part)| {
+        let before = usize::try_from(*position).unwrap_or(usize::MAX);
+        !sample.parts.iter().take(before).any(|earlier| earlier.name == part.name)
+    })
+}

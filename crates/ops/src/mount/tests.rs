@@ -1,0 +1,98 @@
+//! The tree of a prepared data set, without a kernel.
+
+use super::{Layout, MountedSet};
+use crate::job::prepare::PrepareJob;
+use gristmill_core::{Cancel, Loading, PreparePlan, RunOptions, SplitPlan};
+use gristmill_fuse::{Entry, Node, Refusal, Tree};
+use std::path::Path;
+
+/// Prepares a data set of one shard with empty entries of these names.
+fn prepared(root: &Path, names: &[String]) {
+    let mut builder = tar::Builder::new(Vec::new());
+    for name in names {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(0);
+        header.set_mode(0o644);
+        builder.append_data(&mut header, name, &b""[..]).unwrap();
+    }
+    std::fs::write(root.join("0.tar"), builder.into_inner().unwrap()).unwrap();
+    let mut plan = PreparePlan::new(root.to_str().unwrap());
+    plan.splits = SplitPlan::Ratio("1,0,0".into());
+    plan.loading = Loading::Crude { cooker: false };
+    PrepareJob::start(plan, RunOptions { threads: 1, ..RunOptions::default() }, None).unwrap().wait().unwrap();
+}
+
+fn mounted(root: &Path, layout: Layout) -> MountedSet {
+    MountedSet::open(root, layout, None, &Cancel::default()).unwrap()
+}
+
+fn list(set: &MountedSet, folder: u64, mut after: u64, at_once: usize) -> Vec<(Entry, String)> {
+    let mut all = Vec::new();
+    loop {
+        let before = all.len();
+        set.list(folder, after, &mut |entry, name| {
+            all.push((*entry, name.to_owned()));
+            all.len() < before + at_once
+        })
+        .unwrap();
+        match all.last().filter(|_| all.len() > before) {
+            Some((entry, _)) => after = entry.inode,
+            None => return all,
+        }
+    }
+}
+
+/// Checks a folder and all below it: however few entries are taken at a time, the listing is the same, and each is found by its name.
+fn check(set: &MountedSet, folder: u64) -> usize {
+    let entries = list(set, folder, 0, usize::MAX);
+    for at_once in [1, 2, 7] {
+        assert_eq!(list(set, folder, 0, at_once), entries);
+    }
+    let below = |(entry, name): &(Entry, String)| {
+        assert_eq!(set.find(folder, name).unwrap(), *entry, "{name}");
+        assert_eq!(set.entry(entry.inode).unwrap(), *entry, "{name}");
+        1 + if entry.is_folder { check(set, entry.inode) } else { 0 }
+    };
+    entries.iter().map(below).sum()
+}
+
+#[test]
+fn listings_go_on_after_any_entry() {
+    let dir = tempfile::tempdir().unwrap();
+    let long = "long".repeat(80);
+    let names = ["a.txt", "a.txt/b/c.d", "a.txt/b/e.d", "b//c.txt", "b/./d.e", "z/y/x/w.v", "k.a", "k.b", "k.c"];
+    let mut names: Vec<String> = names.map(str::to_owned).to_vec();
+    names.extend([format!("{long}/a.{long}"), format!("{long}.{long}"), format!("{long}/{long}x.y")]);
+    names.extend((0..600).map(|n| format!("many/{n:04}.t")));
+    prepared(dir.path(), &names);
+    for (layout, wanted) in
+        [(Layout::Tree, 612 + 8), (Layout::Flat, 612), (Layout::Folders, 610 + 612), (Layout::All, 0)]
+    {
+        let set = mounted(dir.path(), layout);
+        let count = check(&set, 1);
+        assert!(count == wanted || layout == Layout::All && count > 1800, "{layout:?}: {count}");
+    }
+}
+
+#[test]
+fn numbers_of_nothing_are_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    prepared(dir.path(), &["a/b.c".to_owned()]);
+    let set = mounted(dir.path(), Layout::Tree);
+    let nodes = [
+        Node::Part { number: 0, part: 1 },
+        Node::Part { number: 1, part: 0 },
+        Node::Sample { number: 1 },
+        Node::KeyFolder { number: 0, depth: 2 },
+        Node::Fixed(7),
+        Node::Lines(1),
+    ];
+    for inode in nodes.map(|node| node.inode().unwrap()).into_iter().chain([0, 2, u64::MAX]) {
+        assert!(matches!(set.entry(inode), Err(Refusal::Missing)), "{inode}");
+        assert!(matches!(set.find(inode, "a"), Err(Refusal::Missing)), "{inode}");
+        assert!(!matches!(set.read(inode, 0, 1), Err(Refusal::Failed(_))), "{inode}");
+    }
+    for name in ["", "%", "a%", "b.c", "a/b.c", ".", "..", "%~0123456789abcdef"] {
+        assert!(matches!(set.find(1, name), Err(Refusal::Missing)), "{name}");
+    }
+}

@@ -1,0 +1,56 @@
+//! `gristmill energon mount`: the layouts and lines of the other program.
+
+use super::super::context::Context;
+use super::super::exit::Finished;
+use super::super::mount::{self, LayoutArg, Manner, MountArgs};
+use super::super::paths;
+use clap::Args;
+use gristmill_core::text::shell_quote;
+use gristmill_core::{Failure, Subject};
+use gristmill_data::source::kind::kind_of;
+use std::path::{Path, PathBuf};
+
+/// The flags of `energon mount`.
+#[derive(Args, Debug)]
+#[command(args_override_self = true)]
+pub struct EnergonMountArgs {
+    /// Prepared data set
+    path: PathBuf,
+    /// Folder to mount it at; made with its parents
+    mountpoint: PathBuf,
+    /// Return once it is mounted
+    #[arg(short, long)]
+    detach: bool,
+    /// A folder for each sample
+    #[arg(short, long)]
+    sample_folders: bool,
+    /// Accepted: data sets of every generation are read
+    #[arg(short = 'w', long)]
+    allow_slow: bool,
+}
+
+/// Mounts a data set as the other program does. What that one refuses is refused, with the command that mounts it.
+pub fn run(args: EnergonMountArgs, context: &Context) -> Finished {
+    let path = paths::local_or_readable(&args.path)?;
+    let refused = |why: String| Failure::data("mounting", why).on(Subject::path(&args.path));
+    let kind = kind_of(Path::new(&path)).map_err(|failure| refused(failure.why))?;
+    if !kind.is_web_dataset() || !super::energon::is_prepared(Path::new(&path)) {
+        let quoted = |path: &Path| shell_quote(&path.to_string_lossy());
+        let command = format!("gristmill mount {} {}", quoted(&args.path), quoted(&args.mountpoint));
+        let why = format!("it is a {}; this command mounts prepared data sets only", kind.title());
+        return Err(refused(why).with_hint(format!("{command} mounts more kinds of data")).into());
+    }
+    let layout = if args.sample_folders { LayoutArg::Folders } else { LayoutArg::Flat };
+    let own = MountArgs {
+        path: args.path,
+        dir: args.mountpoint,
+        layout,
+        split: None,
+        detach: args.detach,
+        allow_other: false,
+        nonempty: true,
+        shell: false,
+        command: Vec::new(),
+    };
+    mount::serve(&own, Manner::DropIn, context)
+}

@@ -1,0 +1,111 @@
+//! `mount`: a data set as folders and files.
+//!
+//! The command serves the mount until it is unmounted; `--detach` starts itself again in the background. A hidden command is the process
+//! that unmounts when the server is killed.
+
+#[cfg(all(feature = "mount", target_os = "linux"))]
+mod detach;
+#[cfg(all(feature = "mount", target_os = "linux"))]
+mod point;
+#[cfg(all(feature = "mount", target_os = "linux"))]
+mod serve;
+
+#[cfg(all(feature = "mount", target_os = "linux"))]
+pub use serve::{guard, serve};
+
+use super::context::Context;
+use super::exit::Finished;
+use clap::{Args, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What `mount` takes.
+#[derive(Args, Clone, Debug)]
+pub struct MountArgs {
+    /// Prepared data set, folder of tar shards, or .jsonl file
+    pub path: PathBuf,
+    /// Where to: an empty folder, or one that is made and removed at the end
+    pub dir: PathBuf,
+    /// How samples are arranged
+    #[arg(long, value_enum, value_name = "LAYOUT", default_value = "tree")]
+    pub layout: LayoutArg,
+    /// Show only the samples of this split that are not excluded
+    #[arg(long, value_name = "NAME")]
+    pub split: Option<String>,
+    /// Return once it is mounted; `umount DIR` ends it
+    #[arg(short, long, conflicts_with = "shell")]
+    pub detach: bool,
+    /// Let other users see it
+    #[arg(long)]
+    pub allow_other: bool,
+    /// Mount over a folder that holds something
+    #[arg(long)]
+    pub nonempty: bool,
+    /// Mount without rights, for one shell or COMMAND only
+    #[arg(long)]
+    pub shell: bool,
+    /// With --shell: what to run
+    #[arg(last = true, requires = "shell", value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// A layout, as typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LayoutArg {
+    /// Entries under their own names; slashes in keys are folders, lines are in folders of 10,000
+    #[default]
+    Tree,
+    /// One folder of KEY.PART
+    Flat,
+    /// A folder for each sample
+    Folders,
+    /// The tree, and shards, splits and excluded samples next to it
+    All,
+}
+
+/// What the hidden command that watches over a mount takes.
+#[derive(Args, Clone, Debug)]
+pub struct GuardArgs {
+    /// Where it is mounted
+    pub at: PathBuf,
+    /// Folders that were made for it, the inner ones first
+    pub made: Vec<PathBuf>,
+}
+
+/// What is different when another program's command mounts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Manner {
+    /// This program's own.
+    #[default]
+    Own,
+    /// The drop-in: the mount point is made with its parents, and a signal is a success.
+    DropIn,
+}
+
+/// Mounts a data set.
+pub fn run(args: &MountArgs, context: &Context) -> Finished {
+    serve(args, Manner::Own, context)
+}
+
+#[cfg(not(all(feature = "mount", target_os = "linux")))]
+mod unsupported {
+    use super::{Context, Finished, GuardArgs, Manner, MountArgs};
+    use gristmill_core::{Failure, Subject};
+
+    /// Refuses to mount, with the reason.
+    pub fn serve(args: &MountArgs, _: Manner, _: &Context) -> Finished {
+        let why = match cfg!(target_os = "linux") {
+            true => "this build is without the feature 'mount'",
+            false => "only Linux has what mounts need",
+        };
+        Err(Failure::environment("mounting", why).on(Subject::path(&args.path)).into())
+    }
+
+    /// Has nothing to watch over.
+    pub fn guard(_: &GuardArgs) -> Finished {
+        super::super::plainly_done()
+    }
+}
+
+#[cfg(not(all(feature = "mount", target_os = "linux")))]
+pub use unsupported::{guard, serve};

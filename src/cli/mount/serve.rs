@@ -1,0 +1,196 @@
+//! Serves a mount until it is unmounted or a signal ends it.
+
+use super::super::context::Context;
+use super::super::exit::{Done, Finished};
+use super::super::{logging, paths, plainly_done};
+use super::{detach, point, GuardArgs, LayoutArg, Manner, MountArgs};
+use gristmill_core::text::{count, shell_quote};
+use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_fuse::{Ending, GuardCommand, MountEvent, MountOptions};
+use gristmill_ops::mount::{Layout, MountedSet};
+use gristmill_storage::files;
+use gristmill_storage::location::is_remote;
+use serde_json::{json, Map};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+const WHAT: &str = "mounting";
+/// Threads that answer requests when they wait for a store.
+const STORE_THREADS: usize = 16;
+/// What runs without a command, where `SHELL` is not set.
+const SHELL: &str = "/bin/sh";
+
+/// Mounts a data set in the given manner.
+pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
+    let data = PathBuf::from(paths::local_or_readable(&args.path)?);
+    if args.shell {
+        // Before there are threads.
+        gristmill_fuse::enter_namespace()?;
+    }
+    point::check(&args.dir, &data, args.nonempty, manner)?;
+    if args.detach && !detach::is_background() {
+        return match detach::start(context)? {
+            // What failed has been reported.
+            Some(code) => std::process::exit(i32::from(code)),
+            None => Ok(Done::ok(result(args))),
+        };
+    }
+    if manner == Manner::DropIn {
+        context.printer.line(format!("Mounting {} at {}...", args.path.display(), args.dir.display()));
+    }
+    logging::start_for_screen(context);
+    let data = files::absolute(&data).map_err(|error| Failure::io(WHAT, &data, &error))?;
+    let cancel = context.signals.listen();
+    let set = MountedSet::open(&data, layout_of(args.layout), args.split.as_deref(), &cancel)?;
+    if set.was_scanned() {
+        let path = shell_quote(&args.path.to_string_lossy());
+        context.printer.progress_line(format!("all shards were scanned; gristmill prepare {path} makes this instant"));
+    }
+    let line = mounted_line(args, &set);
+    let (at, made) = point::make(&args.dir)?;
+    let options = MountOptions {
+        source: data.clone().into_os_string(),
+        threads: match is_remote(&data) {
+            true => context.run_options().threads.max(STORE_THREADS),
+            false => context.run_options().threads,
+        },
+        allow_other: args.allow_other,
+        guard: guard_command(&at, &made),
+        cancel,
+        at,
+    };
+    let shell = Shell { at: &options.at, command: args.shell.then_some(&args.command), code: Mutex::default() };
+    let ending = std::thread::scope(|scope| {
+        gristmill_fuse::serve(set, &options, &|event| match event {
+            MountEvent::Mounted => {
+                announce(&line, manner, context);
+                if detach::is_background() {
+                    if let Err(failure) = detach::leave_terminal() {
+                        context.printer.error(&failure);
+                    }
+                }
+                if shell.command.is_some() {
+                    scope.spawn(|| shell.run(context));
+                }
+            }
+            other => report(other, &options.at, context),
+        })
+    })?;
+    let code = shell.code.lock().unwrap_or_else(PoisonError::into_inner).take();
+    Ok(Done { code: code.or_else(|| code_of(ending, manner)), ..Done::ok(result(args)) })
+}
+
+fn announce(line: &str, manner: Manner, context: &Context) {
+    match manner {
+        Manner::Own => context.printer.line(line),
+        Manner::DropIn => context.printer.line("Mount is ready to go."),
+    }
+}
+
+/// Returns the fields of the result object.
+fn result(args: &MountArgs) -> Map<String, serde_json::Value> {
+    Map::from_iter([("path".to_owned(), json!(args.path)), ("mounted_at".to_owned(), json!(args.dir))])
+}
+
+fn code_of(ending: Ending, manner: Manner) -> Option<u8> {
+    match (ending, manner) {
+        (Ending::Signal(signal), Manner::Own) => u8::try_from(128 + signal).ok(),
+        _ => None,
+    }
+}
+
+fn layout_of(layout: LayoutArg) -> Layout {
+    match layout {
+        LayoutArg::Tree => Layout::Tree,
+        LayoutArg::Flat => Layout::Flat,
+        LayoutArg::Folders => Layout::Folders,
+        LayoutArg::All => Layout::All,
+    }
+}
+
+/// Returns what is printed once it is mounted, with the way out.
+fn mounted_line(args: &MountArgs, set: &MountedSet) -> String {
+    let name = args.path.file_name().unwrap_or(args.path.as_os_str()).to_string_lossy();
+    let split = args.split.as_ref().map(|split| format!(", split {split}")).unwrap_or_default();
+    let samples = count(set.sample_count(), "sample");
+    let dir = args.dir.to_string_lossy();
+    let end = format!("\"umount {}\"", shell_quote(&dir));
+    let end = match (args.shell, args.detach) {
+        (true, _) => "the end of the shell".to_owned(),
+        (false, true) => end,
+        (false, false) => format!("Ctrl-C or {end}"),
+    };
+    format!("mounted {name} at {dir} ({}{split}, {samples}); {end} ends it", layout_of(args.layout).word())
+}
+
+fn report(event: MountEvent, at: &Path, context: &Context) {
+    match event {
+        MountEvent::Mounted => {}
+        MountEvent::Busy => context.printer.progress_line(format!(
+            "{} is in use: it is no longer visible, and ends when its files are closed; a second signal ends it at once",
+            at.display()
+        )),
+        // The guard does the rest.
+        MountEvent::Abandoned(signal) => std::process::exit(128 + signal),
+        MountEvent::Reloaded => {
+            tracing::info!("the splits were read again");
+            context.printer.progress_line("the splits were read again");
+        }
+        MountEvent::NotReloaded(failure) => {
+            tracing::warn!("the splits were not read again: {failure}");
+            context.printer.error(&failure);
+        }
+    }
+}
+
+fn guard_command(at: &Path, made: &[PathBuf]) -> GuardCommand {
+    let arguments = [OsString::from("mount-guard"), at.as_os_str().to_owned()];
+    let made = made.iter().map(|folder| folder.clone().into_os_string());
+    GuardCommand { program: detach::program(), arguments: arguments.into_iter().chain(made).collect() }
+}
+
+/// Watches over a mount until its process is gone.
+pub fn guard(args: &GuardArgs) -> Finished {
+    gristmill_fuse::keep_watch(&args.at, &args.made);
+    plainly_done()
+}
+
+/// The command for which a mount is made.
+struct Shell<'a> {
+    at: &'a Path,
+    command: Option<&'a Vec<OsString>>,
+    /// Its exit code.
+    code: Mutex<Option<u8>>,
+}
+
+impl Shell<'_> {
+    /// Runs the command, then unmounts.
+    fn run(&self, context: &Context) {
+        let code = self.run_command().unwrap_or_else(|failure| {
+            context.printer.error(&failure);
+            failure.class.code()
+        });
+        *self.code.lock().unwrap_or_else(PoisonError::into_inner) = Some(code);
+        if gristmill_fuse::unmount(self.at, false).is_err() {
+            // What fails here was unmounted by someone else.
+            let _ = gristmill_fuse::unmount(self.at, true);
+        }
+    }
+
+    fn run_command(&self) -> Outcome<u8> {
+        let words = self.command.map(Vec::as_slice).unwrap_or_default();
+        let shell = || std::env::var_os("SHELL").unwrap_or_else(|| SHELL.into());
+        let (program, arguments) = match words.split_first() {
+            Some((program, arguments)) => (program.clone(), arguments),
+            None => (shell(), words),
+        };
+        let status = Command::new(&program).args(arguments).status();
+        let status = status.map_err(|error| {
+            Failure::io("starting the command", &program, &error).on(Subject::path(PathBuf::from(&program)))
+        })?;
+        let signal = std::os::unix::process::ExitStatusExt::signal(&status).map(|signal| 128 + signal);
+        Ok(status.code().or(signal).and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+    }
+}

@@ -1,0 +1,110 @@
+//! How a mount ends: by signals, by `umount`, with its process, and in the background.
+
+use super::{is_mounted, prepared, wait_until_unmounted, Mount};
+use rustix::process::Signal;
+use std::io::{BufRead, Read};
+
+fn ends_by(signal: Signal, code: i32) {
+    let Some(sandbox) = prepared() else { return };
+    let mount = Mount::say(&sandbox, "mount data mnt", "mnt");
+    assert_eq!(std::fs::read_dir(&mount.at).unwrap().count(), 3);
+    mount.kill(signal);
+    assert_eq!(mount.end(), (code, String::new()));
+    assert!(!sandbox.has("mnt"));
+}
+
+#[test]
+fn sigint_is_130() {
+    ends_by(Signal::INT, 130);
+}
+
+#[test]
+fn sigterm_is_143() {
+    ends_by(Signal::TERM, 143);
+}
+
+#[test]
+fn sighup_is_129() {
+    ends_by(Signal::HUP, 129);
+}
+
+#[test]
+fn a_signal_ends_the_drop_in_well() {
+    let Some(sandbox) = prepared() else { return };
+    let mount = Mount::say(&sandbox, "energon mount data far/away/mnt -s", "far/away/mnt");
+    assert_eq!(mount.line, "Mounting data at far/away/mnt...\nMount is ready to go.\n");
+    mount.kill(Signal::INT);
+    assert_eq!(mount.end(), (0, String::new()));
+    assert!(!sandbox.has("far"), "folders that were made are removed");
+}
+
+#[test]
+fn a_killed_process_leaves_no_mount() {
+    let Some(sandbox) = prepared() else { return };
+    std::fs::create_dir(sandbox.path("mnt")).unwrap();
+    let mount = Mount::say(&sandbox, "mount data mnt", "mnt");
+    mount.kill(Signal::KILL);
+    wait_until_unmounted(&mount.at);
+    Mount::say(&sandbox, "mount data mnt", "mnt").unmount();
+}
+
+#[test]
+fn files_in_use_can_be_read_to_their_end() {
+    let Some(sandbox) = prepared() else { return };
+    let mut mount = Mount::say(&sandbox, "mount data mnt", "mnt");
+    let mut file = std::fs::File::open(mount.at.join("a/1.txt")).unwrap();
+    mount.kill(Signal::TERM);
+    let mut line = String::new();
+    mount.err.read_line(&mut line).unwrap();
+    assert!(line.contains("is in use"), "{line}");
+    wait_until_unmounted(&mount.at);
+    let mut text = String::new();
+    file.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "short a/1");
+    drop(file);
+    assert_eq!(mount.end(), (143, String::new()));
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let Some(sandbox) = prepared() else { return };
+    let mut mount = Mount::say(&sandbox, "mount data mnt", "mnt");
+    let file = std::fs::File::open(mount.at.join("b.txt")).unwrap();
+    mount.kill(Signal::INT);
+    mount.err.read_line(&mut String::new()).unwrap();
+    mount.kill(Signal::INT);
+    assert_eq!(mount.end().0, 130);
+    let error = std::io::copy(&mut &file, &mut std::io::sink()).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::NotConnected);
+}
+
+#[test]
+fn in_the_background_it_is_there_when_the_command_returns() {
+    let Some(sandbox) = prepared() else { return };
+    for line in ["mount data mnt --detach", "energon mount -d data mnt"] {
+        std::fs::create_dir_all(sandbox.path("mnt")).unwrap();
+        let at = sandbox.path("mnt").canonicalize().unwrap();
+        let ran = sandbox.say(line).ends(0);
+        assert_eq!(ran.err, "");
+        assert!(ran.out.contains("umount mnt") || ran.out.ends_with("Mount is ready to go.\n"), "{}", ran.out);
+        assert_eq!(ran.out.lines().count(), if line.starts_with("energon") { 2 } else { 1 });
+        assert!(is_mounted(&at));
+        assert!(std::fs::read_dir(&at).unwrap().count() >= 3);
+        gristmill_fuse::unmount(&at, false).unwrap();
+    }
+    let value = sandbox.say("mount data mnt --detach --json").ends(0).json("ok");
+    assert_eq!(value["mounted_at"], "mnt");
+    gristmill_fuse::unmount(&sandbox.path("mnt").canonicalize().unwrap(), false).unwrap();
+    sandbox.say("mount nothing mnt --detach").ends(3).complains("nothing");
+}
+
+#[test]
+fn a_private_mount_is_there_for_one_command() {
+    let Some(sandbox) = prepared() else { return };
+    std::fs::create_dir(sandbox.path("mnt")).unwrap();
+    let ran = sandbox.say("mount data mnt --shell -- cat mnt/a/1.txt mnt/b.txt").ends(0);
+    assert!(ran.out.ends_with("ends it\nshort a/1short b"), "{}", ran.out);
+    let ran = sandbox.run(["mount", "data", "mnt", "--shell", "--", "sh", "-c", "touch mnt/x; exit 7"]).ends(7);
+    assert!(ran.err.contains("Read-only file system"), "{}", ran.err);
+    assert!(!is_mounted(&sandbox.path("mnt").canonicalize().unwrap()));
+}

@@ -1,0 +1,45 @@
+//! What is refused, before anything is mounted.
+
+use super::{prepared, Mount};
+
+#[test]
+fn a_mount_point_must_be_an_empty_folder_outside_of_the_data() {
+    let Some(sandbox) = prepared() else { return };
+    sandbox.write("full/file", "");
+    sandbox.write("file", "");
+    for (line, why, hint) in [
+        ("mount data none/here", "nor the one above it", "mkdir -p none/here"),
+        ("mount data file", "not a folder", ""),
+        ("mount data full", "not empty", "--nonempty"),
+        ("mount data .", "hide the data set", "outside"),
+        ("mount data data", "hide the data set", "outside"),
+        ("mount data s3://bucket/x", "not supported", ""),
+    ] {
+        sandbox.say(line).ends(2).complains(why).complains(hint);
+    }
+    let mount = Mount::say(&sandbox, "mount data full --nonempty", "full");
+    assert!(mount.at.join("b.txt").exists() && !mount.at.join("file").exists());
+    sandbox.say("mount data full").ends(2).complains("is mounted there").complains("umount full");
+    mount.unmount();
+    assert!(sandbox.has("full/file"));
+}
+
+#[test]
+fn data_that_cannot_be_mounted_is_refused() {
+    let Some(sandbox) = prepared() else { return };
+    sandbox.tar("raw/0.tar", ["a"]);
+    sandbox.write("lines.jsonl", "{}\n");
+    sandbox.say("mount none mnt").ends(3).complains("none");
+    sandbox.say("mount data mnt --split none").ends(1).complains("no split 'none'").complains("train");
+    sandbox.say("mount lines.jsonl mnt --layout all").ends(2).complains("--layout");
+    sandbox.say("mount lines.jsonl mnt --split a").ends(2).complains("--split");
+    sandbox.say("mount raw mnt --layout all").ends(2).complains("not prepared");
+    sandbox.write("a.pbin", [0; 20]);
+    sandbox.say("mount a.pbin mnt").ends(1).complains("cannot be mounted");
+    sandbox.say("mount data mnt --detach --shell").ends(2);
+    for data in ["raw", "lines.jsonl", "none"] {
+        let ran = sandbox.say(&format!("energon mount {data} mnt")).ends(1);
+        assert!(data == "none" || ran.err.contains(&format!("gristmill mount {data} mnt")), "{}", ran.err);
+    }
+    assert!(!sandbox.has("mnt"), "nothing was made");
+}

@@ -1,0 +1,117 @@
+//! `mount` and `energon mount`: what a mount shows, how it ends, and what is refused.
+//!
+//! The tests mount by `mount(2)`. Where this process may not, they print that they were left out.
+
+mod ends;
+mod golden;
+mod mistakes;
+mod shows;
+
+use super::cli_support::Sandbox;
+use rustix::event::{poll, PollFd, PollFlags};
+use rustix::process::{kill_process, Pid, Signal};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, ChildStdout, Stdio};
+
+/// Returns a sandbox if this process can mount.
+#[expect(clippy::print_stderr, reason = "a test that was left out must not look like one that passed")]
+fn sandbox() -> Option<Sandbox> {
+    let device = File::options().read(true).write(true).open("/dev/fuse");
+    if device.is_ok() && rustix::process::geteuid().is_root() {
+        return Some(Sandbox::new());
+    }
+    eprintln!("left out: /dev/fuse cannot be opened, or this process may not mount");
+    None
+}
+
+/// Returns a sandbox with a prepared data set `data` of two shards.
+fn prepared() -> Option<Sandbox> {
+    let sandbox = sandbox()?;
+    sandbox.tar("data/0.tar", ["a/1", "a/2"]);
+    sandbox.tar("data/1.tar", ["b"]);
+    sandbox.say("prepare data --yes --split-ratio 1,0,0 --skip-dataset-yaml").ends(0);
+    Some(sandbox)
+}
+
+/// A mount that a process serves.
+struct Mount {
+    child: Child,
+    out: BufReader<ChildStdout>,
+    err: BufReader<ChildStderr>,
+    /// The line that announced it.
+    line: String,
+    at: PathBuf,
+}
+
+impl Mount {
+    /// Starts a command and waits for the line that it is mounted; `at` is where.
+    fn start<S: AsRef<std::ffi::OsStr>>(sandbox: &Sandbox, args: impl IntoIterator<Item = S>, at: &str) -> Self {
+        let mut command = sandbox.command(args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut err = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        loop {
+            if out.read_line(&mut line).unwrap() == 0 {
+                let mut why = String::new();
+                err.read_to_string(&mut why).unwrap();
+                panic!("it ended before it was mounted: {line}{why}");
+            }
+            if line.ends_with("ends it\n") || line.ends_with("ready to go.\n") {
+                break;
+            }
+        }
+        Self { child, out, err, line, at: sandbox.path(at).canonicalize().unwrap() }
+    }
+
+    fn say(sandbox: &Sandbox, line: &str, at: &str) -> Self {
+        Self::start(sandbox, line.split_whitespace(), at)
+    }
+
+    fn kill(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Waits for the end; returns the exit code and what was printed since it was mounted.
+    fn end(mut self) -> (i32, String) {
+        let code = self.child.wait().unwrap().code().unwrap_or(-1);
+        let mut printed = String::new();
+        self.out.read_to_string(&mut printed).unwrap();
+        self.err.read_to_string(&mut printed).unwrap();
+        assert!(!is_mounted(&self.at), "it is still mounted");
+        (code, printed)
+    }
+
+    /// Unmounts it as `umount` does, and checks that it ends well.
+    fn unmount(self) {
+        gristmill_fuse::unmount(&self.at, false).unwrap();
+        assert_eq!(self.end(), (0, String::new()));
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        // After a failed test; the guard unmounts.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn is_mounted(at: &Path) -> bool {
+    gristmill_fuse::mount_at(at).is_some()
+}
+
+/// Waits for changes of the table of mounts until nothing is mounted there.
+fn wait_until_unmounted(at: &Path) {
+    let mut table = File::open("/proc/self/mountinfo").unwrap();
+    loop {
+        table.rewind().unwrap();
+        std::io::copy(&mut table, &mut std::io::sink()).unwrap();
+        if !is_mounted(at) {
+            return;
+        }
+        poll(&mut [PollFd::new(&table, PollFlags::PRI)], None).unwrap();
+    }
+}

@@ -1,0 +1,218 @@
+//! What programs see: refusals, attributes, names, changes, several readers.
+
+use super::{prepared, sandbox, Mount};
+use rustix::process::Signal;
+use std::fs;
+use std::io::{BufRead, ErrorKind};
+use std::os::unix::fs::MetadataExt;
+
+#[test]
+fn nothing_can_be_written() {
+    let Some(sandbox) = prepared() else { return };
+    let mount = Mount::say(&sandbox, "mount data mnt", "mnt");
+    let (file, folder) = (mount.at.join("b.txt"), mount.at.join("a"));
+    for refused in [
+        fs::File::create(mount.at.join("new")).map(drop),
+        fs::File::options().append(true).open(&file).map(drop),
+        fs::remove_file(&file),
+        fs::create_dir(mount.at.join("new")),
+        fs::rename(&file, mount.at.join("c.txt")),
+        fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o777)),
+        fs::remove_dir(&folder),
+    ] {
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::ReadOnlyFilesystem);
+    }
+    assert_eq!(fs::read(mount.at.join("none")).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(fs::read(folder.join("1.none")).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(fs::read(file.join("x")).unwrap_err().kind(), ErrorKind::NotADirectory);
+    assert_eq!(fs::read_dir(&file).unwrap_err().kind(), ErrorKind::NotADirectory);
+    mount.unmount();
+}
+
+#[test]
+fn attributes_are_those_of_the_shard() {
+    let Some(sandbox) = prepared() else { return };
+    let shard = sandbox.path("data/0.tar").metadata().unwrap();
+    let mount = Mount::say(&sandbox, "mount data mnt", "mnt");
+    assert_eq!(mount.line, "mounted data at mnt (tree, 3 samples); Ctrl-C or \"umount mnt\" ends it\n");
+    let file = mount.at.join("a/2.json");
+    let facts = file.metadata().unwrap();
+    assert_eq!((facts.mtime(), facts.mtime_nsec()), (shard.mtime(), shard.mtime_nsec()));
+    let attribute = |name: &str| {
+        let mut value = [0; 100];
+        let length = rustix::fs::getxattr(&file, name, &mut value[..]).unwrap();
+        String::from_utf8(value[..length].to_vec()).unwrap()
+    };
+    assert_eq!([attribute("user.gristmill.key"), attribute("user.gristmill.shard")], ["a/2", "0.tar"]);
+    let offset: usize = attribute("user.gristmill.offset").parse().unwrap();
+    let bytes = fs::read(&file).unwrap();
+    assert_eq!(&sandbox.read("data/0.tar")[offset..offset + bytes.len()], bytes);
+    let system = rustix::fs::statvfs(&mount.at).unwrap();
+    let size: u64 = ["data/0.tar", "data/1.tar"].map(|name| sandbox.read(name).len() as u64).iter().sum();
+    assert_eq!(system.f_blocks * system.f_frsize, size);
+    assert_eq!((system.f_files, system.f_bfree, system.f_namemax), (3, 0, 255));
+    mount.unmount();
+}
+
+#[test]
+fn a_shard_that_changes_is_an_error_and_never_other_bytes() {
+    let Some(sandbox) = prepared() else { return };
+    let mount = Mount::say(&sandbox, "mount data mnt", "mnt");
+    // Also notes the state of both shards, at the latest.
+    rustix::fs::statvfs(&mount.at).unwrap();
+    let mut shard = sandbox.read("data/0.tar");
+    shard.extend([0; 512]);
+    sandbox.write("data/0.tar", shard);
+    assert_eq!(fs::read(mount.at.join("a/1.txt")).unwrap_err().raw_os_error(), Some(5));
+    assert_eq!(fs::read(mount.at.join("b.txt")).unwrap(), b"short b");
+    mount.unmount();
+    let logs = fs::read_dir(sandbox.path("../home/state/gristmill/log")).unwrap();
+    let log: String = logs.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect();
+    assert!(log.contains("was changed since it was mounted"), "{log}");
+}
+
+#[test]
+fn names_that_are_no_names_are_escaped_in_every_layout() {
+    let Some(sandbox) = sandbox() else { return };
+    let long = "é".repeat(200);
+    let names = [
+        "a.txt".to_owned(),
+        "a.txt/b.json".to_owned(),
+        "a.txt/b.c/d.json".to_owned(),
+        "100%.txt".to_owned(),
+        "line\nend%41.txt".to_owned(),
+        format!("{long}.json"),
+        format!("{long}x.json"),
+        format!("{long}/y.json"),
+    ];
+    let entries: Vec<(String, Vec<u8>)> = names.iter().map(|name| (name.clone(), name.as_bytes().to_vec())).collect();
+    sandbox.tar_of("data/0.tar", &entries);
+    sandbox.say("prepare data --yes --split-ratio 1,0,0 --skip-dataset-yaml").ends(0);
+    for layout in ["tree", "flat", "folders", "all"] {
+        let mount = Mount::say(&sandbox, &format!("mount data mnt --layout {layout}"), "mnt");
+        let shown = if layout == "all" { mount.at.join("samples") } else { mount.at.clone() };
+        let (mut found, mut paths) = (Vec::new(), Vec::new());
+        for entry in walkdir::WalkDir::new(&shown).min_depth(1) {
+            let entry = entry.unwrap();
+            assert!(entry.file_name().len() <= 255);
+            if entry.file_type().is_file() {
+                found.push(String::from_utf8(fs::read(entry.path()).unwrap()).unwrap());
+                paths.push(entry.path().strip_prefix(&shown).unwrap().to_str().unwrap().to_owned());
+            }
+        }
+        found.sort();
+        let mut wanted = names.clone();
+        wanted.sort();
+        assert_eq!(found, wanted, "{layout}: {paths:?}");
+        if layout == "tree" {
+            assert!(paths.contains(&"a.txt%/b.json".to_owned()) && paths.contains(&"a.txt".to_owned()), "{paths:?}");
+            for other in ["a.txt%", "a.txt%/b.c", "line%0Aend%2541.txt"] {
+                assert!(shown.join(other).exists(), "{other}");
+            }
+            for other in ["a.txt%/b.c%", "100%25.txt", "a.tx%74", "line%0aend%2541.txt", "a.txt%%"] {
+                assert!(!shown.join(other).exists(), "{other}");
+            }
+        }
+        // A lookup without a listing before it.
+        mount.unmount();
+        let mount = Mount::say(&sandbox, &format!("mount data mnt --layout {layout}"), "mnt");
+        let shown = if layout == "all" { mount.at.join("samples") } else { mount.at.clone() };
+        for path in paths {
+            assert!(shown.join(&path).is_file(), "{layout}: {path}");
+        }
+        mount.unmount();
+    }
+}
+
+#[test]
+fn folders_of_many_entries_are_listed_to_their_end() {
+    let Some(sandbox) = sandbox() else { return };
+    let keys: Vec<String> = (0..3000).map(|n| format!("{}/{n:05}-{}", n % 2, "k".repeat(40))).collect();
+    sandbox.tar("data/0.tar", &keys[..1000]);
+    sandbox.tar("data/1.tar", &keys[1000..]);
+    sandbox.say("prepare data --yes --split-ratio 1,0,0 --skip-dataset-yaml").ends(0);
+    for (layout, depth, wanted) in [("tree", 2, 6000), ("flat", 1, 6000), ("folders", 1, 3000), ("all", 2, 7)] {
+        let mount = Mount::say(&sandbox, &format!("mount data mnt --layout {layout} --threads 3"), "mnt");
+        let entries = walkdir::WalkDir::new(&mount.at).min_depth(depth).max_depth(depth);
+        let names: std::collections::BTreeSet<_> =
+            entries.into_iter().map(|entry| entry.unwrap().into_path()).collect();
+        assert_eq!(names.len(), wanted, "{layout}");
+        mount.unmount();
+    }
+}
+
+#[test]
+fn eight_readers_get_the_same_bytes() {
+    let Some(sandbox) = sandbox() else { return };
+    let content = |n: usize| (0..n * 1000).map(|i| (i * n) as u8).collect::<Vec<u8>>();
+    let entries: Vec<(String, Vec<u8>)> = (0..200).map(|n| (format!("{n:03}.bin"), content(n))).collect();
+    sandbox.tar_of("data/0.tar", &entries);
+    sandbox.say("prepare data --yes --split-ratio 1,0,0 --skip-dataset-yaml").ends(0);
+    let mount = Mount::say(&sandbox, "mount data mnt --threads 4", "mnt");
+    std::thread::scope(|scope| {
+        for reader in 0..8 {
+            let (at, entries) = (&mount.at, &entries);
+            scope.spawn(move || {
+                for place in 0..entries.len() {
+                    let (name, content) = &entries[(place * 7 + reader * 25) % entries.len()];
+                    assert!(fs::read(at.join(name)).unwrap() == *content, "{name}");
+                }
+            });
+        }
+    });
+    mount.unmount();
+}
+
+#[test]
+fn splits_are_read_again_on_a_signal() {
+    let Some(sandbox) = prepared() else { return };
+    let mut mount = Mount::say(&sandbox, "mount data mnt --split train", "mnt");
+    let (file, folder) = (mount.at.join("b.txt"), mount.at.join("a"));
+    assert!(file.exists() && folder.join("1.txt").exists());
+    sandbox.write(
+        "data/.nv-meta/split.yaml",
+        "split_parts:\n  train:\n  - 0.tar\n  - 1.tar\nexclude:\n- 1.tar\n- 0.tar/a/1\n",
+    );
+    mount.kill(Signal::USR1);
+    let mut line = String::new();
+    mount.err.read_line(&mut line).unwrap();
+    assert_eq!(line, "the splits were read again\n");
+    assert!(!file.exists() && !folder.join("1.txt").exists() && folder.join("2.txt").exists());
+    let names = |path| fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+    assert_eq!((names(&mount.at), names(&folder).len()), (vec!["a".into()], 2));
+    sandbox.write("data/.nv-meta/split.yaml", "split_parts: 1\n");
+    mount.kill(Signal::USR1);
+    mount.err.read_line(&mut line).unwrap();
+    assert!(line.contains("split_parts") && folder.join("2.txt").exists(), "{line}");
+    mount.kill(Signal::TERM);
+    assert_eq!(mount.end().0, 143);
+}
+
+#[test]
+fn shards_that_are_not_prepared_are_scanned_first() {
+    let Some(sandbox) = sandbox() else { return };
+    sandbox.tar("raw/1.tar", ["b", "a/2"]);
+    sandbox.tar("raw/0.tar", ["a/1", "c.d"]);
+    for (layout, folder, file) in
+        [("tree", "a", "a/2.txt"), ("flat", "", "a%2F2.txt"), ("folders", "a%2F2", "a%2F2/txt")]
+    {
+        let mut mount = Mount::say(&sandbox, &format!("mount raw mnt --layout {layout}"), "mnt");
+        let mut line = String::new();
+        mount.err.read_line(&mut line).unwrap();
+        assert!(line.contains("gristmill prepare raw"), "{line}");
+        assert_eq!(fs::read_to_string(mount.at.join(file)).unwrap(), "short a/2");
+        let names = fs::read_dir(mount.at.join(folder)).unwrap().count();
+        assert_eq!(
+            names,
+            if layout == "tree" {
+                4
+            } else if layout == "flat" {
+                8
+            } else {
+                2
+            }
+        );
+        mount.unmount();
+    }
+    assert!(!sandbox.has("raw/.nv-meta"));
+}
