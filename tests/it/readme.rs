@@ -136,6 +136,8 @@ fn data_of_the_recipes() -> Sandbox {
     for size in 1..4 {
         sandbox.write(&format!("photos/{size}.jpg"), Sandbox::jpeg(size, 7));
     }
+    sandbox.write("more-photos/4.jpg", Sandbox::jpeg(4, 7));
+    sandbox.write("rows.jsonl", "{\"image\": \"photos/1.jpg\", \"caption\": \"a mill\"}\n");
     let golden = top().join("tests/golden");
     let copy = |from: &str, to: &str| sandbox.write(to, std::fs::read(golden.join(from)).unwrap());
     copy("media/iso/mp3_22.mp4", "recordings/a.mp4");
