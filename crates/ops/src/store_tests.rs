@@ -3,6 +3,7 @@
 
 mod commands;
 mod prepared;
+mod shards;
 mod splits;
 
 use crate::job::prepare::PrepareJob;

@@ -1,6 +1,7 @@
 //! `shard`: new shards of samples.
 
 mod apart;
+mod append;
 mod choices;
 mod golden;
 mod kills;

@@ -118,10 +118,12 @@ fn way_to_read(name: &str) -> Option<String> {
     }
     if lower.ends_with(".tar.gz") {
         let stem = &name[..name.len() - ".tar.gz".len()];
-        return Some(format!("unpack it with gunzip, or rename it to {stem}.tgz and use --tgz rewrite"));
+        return Some(format!(
+            "unpack it with gunzip, or rename it to {stem}.tgz and use --tgz rewrite, or write new shards with gristmill shard"
+        ));
     }
     let is_packed = PACKED_ENDINGS.iter().any(|ending| lower.ends_with(ending));
-    is_packed.then(|| "unpack it, so that its name ends in .tar".to_owned())
+    is_packed.then(|| "unpack it, so that its name ends in .tar, or write new shards with gristmill shard".to_owned())
 }
 
 impl Discovery {

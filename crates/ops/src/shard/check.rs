@@ -62,6 +62,16 @@ pub fn refusals(plan: &ShardPlan) -> Vec<Problem> {
         refuse("--metadataset", "its members must be prepared".into(), "leave out --no-prepare");
     }
     let preparation = &plan.preparation;
+    if plan.append && (apart.media_to.is_some() || preparation.no_prepare) {
+        refuse("--append", "shards are added to one prepared set".into(), "leave out --media-to and --no-prepare");
+    }
+    if plan.append && (preparation.splits != SplitPlan::Unset || preparation.loading != Loading::Unset) {
+        refuse(
+            "--append",
+            "the set keeps its splits and its dataset yaml".into(),
+            "--new-to names the split of new shards",
+        );
+    }
     let has_answers = preparation.splits != SplitPlan::Unset || preparation.loading != Loading::Unset;
     if preparation.no_prepare && (has_answers || preparation.media.is_some()) {
         refuse(

@@ -1,5 +1,6 @@
 //! Divides samples into shards, by their numbers and by the bytes of the finished archives.
 
+use super::append::next_number;
 use super::list::InputFile;
 use super::pattern::NamePattern;
 use super::record::{subject_of, ListedSample, RecordWriter, Records, SpoolContext};
@@ -9,6 +10,7 @@ use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, ShardPlan};
 use gristmill_data::formats::tar_writer::{archive_bytes, EntryHeader};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 use xxhash_rust::xxh3::Xxh3;
 
 /// A shard to be written.
@@ -47,6 +49,10 @@ pub(super) struct Divider<'a> {
     next: u64,
     /// Number of samples of each split, if they are divided evenly.
     counts: BTreeMap<String, u64>,
+    /// Number of the first shard of each split.
+    starts: BTreeMap<String, u64>,
+    /// The set that gets more shards.
+    extended: Option<PathBuf>,
     /// File of the last part, which the hash of the shard has.
     last_file: Option<SourceFile>,
     name: Vec<u8>,
@@ -82,6 +88,8 @@ impl<'a> Divider<'a> {
             open: None,
             next: 0,
             counts: BTreeMap::new(),
+            starts: BTreeMap::new(),
+            extended: plan.output.clone().filter(|_| plan.append),
             last_file: None,
             name: Vec::new(),
         })
@@ -97,7 +105,7 @@ impl<'a> Divider<'a> {
         let added = self.entry_bytes(listed);
         let is_new_split = self.open.as_ref().is_some_and(|open| open.split != split);
         if is_new_split || self.open.as_ref().is_some_and(|open| self.is_full(open, added)) {
-            self.close();
+            self.close()?;
         }
         if is_new_split {
             self.next = 0;
@@ -161,9 +169,23 @@ impl<'a> Divider<'a> {
         sum
     }
 
-    fn close(&mut self) {
-        let Some(open) = self.open.take() else { return };
-        let file = self.pattern.name(self.plan.division.start.saturating_add(open.place));
+    /// Returns the number of the first shard of a split.
+    fn start_of(&mut self, split: &str) -> Outcome<u64> {
+        if let Some(start) = self.starts.get(split) {
+            return Ok(*start);
+        }
+        let start = match &self.extended {
+            Some(set) => next_number(&set.join(split), &self.pattern, self.plan.division.start)?,
+            None => self.plan.division.start,
+        };
+        self.starts.insert(split.to_owned(), start);
+        Ok(start)
+    }
+
+    fn close(&mut self) -> Outcome<()> {
+        let Some(open) = self.open.take() else { return Ok(()) };
+        let start = self.start_of(&open.split)?;
+        let file = self.pattern.name(start.saturating_add(open.place));
         let name = if open.split.is_empty() { file } else { format!("{}/{file}", open.split) };
         self.done.push(PlannedShard {
             name,
@@ -175,10 +197,11 @@ impl<'a> Divider<'a> {
             archive_bytes: archive_bytes(open.entry_bytes),
             hash: open.hash.digest(),
         });
+        Ok(())
     }
 
     pub(super) fn finish(mut self) -> Outcome<PlannedShards> {
-        self.close();
+        self.close()?;
         Ok(PlannedShards { records: self.writer.finish()?, shards: self.done })
     }
 }

@@ -132,7 +132,15 @@ impl OutputLayout {
     /// Decides whether the plan may run, and whether it has already run.
     pub(super) fn decide(&self) -> Outcome<Decision> {
         let refuse = |why: String, hint: &str| Err(refuse::<ShardPlan>(&self.output, why, hint));
-        let Some(recorded) = Recorded::of_what_is_there(&self.own)? else {
+        let recorded = Recorded::of_what_is_there(&self.own)?;
+        if self.plan.append {
+            let is_done = recorded.is_some_and(|recorded| {
+                let is_same = recorded.plan == self.plan && recorded.plan_hash == self.hash();
+                is_same && recorded.is_whole() && recorded.other_input(&inputs_now(&recorded)).is_none()
+            });
+            return Ok(if is_done { Decision::Nothing } else { Decision::Run });
+        }
+        let Some(recorded) = recorded else {
             for place in self.places() {
                 if holds_something(place)? {
                     let failure = "there is something of that name already".to_owned();
@@ -144,12 +152,7 @@ impl OutputLayout {
         if let Some(why) = recorded.other_plan(&self.plan) {
             return refuse(why, "name another output");
         }
-        let now = |input: &RecordedInput| {
-            let stamp = stamp_at(&input.path).unwrap_or_default();
-            RecordedInput { path: input.path.clone(), stamp }
-        };
-        let inputs: Vec<RecordedInput> = recorded.inputs.iter().map(now).collect();
-        if let Some(why) = recorded.other_input(&inputs) {
+        if let Some(why) = recorded.other_input(&inputs_now(&recorded)) {
             return refuse(why, "name another output");
         }
         if recorded.plan_hash != self.hash() || !recorded.is_whole() {
@@ -157,6 +160,15 @@ impl OutputLayout {
         }
         Ok(Decision::Nothing)
     }
+}
+
+/// Returns the present states of the inputs of a run.
+fn inputs_now(recorded: &Recorded) -> Vec<RecordedInput> {
+    let now = |input: &RecordedInput| {
+        let stamp = stamp_at(&input.path).unwrap_or_default();
+        RecordedInput { path: input.path.clone(), stamp }
+    };
+    recorded.inputs.iter().map(now).collect()
 }
 
 /// Returns an output with a name that a run folder can have.

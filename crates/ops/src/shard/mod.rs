@@ -7,6 +7,7 @@
 //! Sources list samples without their bytes ([`sample`]). Everything up to the division works on these lists; only [`write`] copies bytes,
 //! a shard a unit. What a new set is prepared with comes from the job of `prepare`, which takes the spools in place of a scan.
 
+mod append;
 mod check;
 mod choose;
 mod deal;
@@ -26,6 +27,8 @@ mod report;
 mod run;
 pub mod sample;
 mod source;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use check::refusals;

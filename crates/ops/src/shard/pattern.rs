@@ -46,6 +46,12 @@ impl NamePattern {
     pub fn name(&self, number: u64) -> String {
         format!("{}{number:0width$}{}", self.before, self.after, width = self.digits)
     }
+
+    /// Returns the number of a name, if it is one of this pattern.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        let digits = name.strip_prefix(self.before.as_str())?.strip_suffix(self.after.as_str())?;
+        digits.parse().ok().filter(|number| self.name(*number) == name)
+    }
 }
 
 #[cfg(test)]
@@ -58,6 +64,10 @@ mod tests {
             let pattern = NamePattern::parse(text).unwrap();
             assert_eq!(pattern.name(12), "shard_000012.tar");
             assert_eq!(pattern.name(12_345_678), "shard_12345678.tar");
+            assert_eq!(pattern.number("shard_000012.tar"), Some(12));
+            for name in ["shard_12.tar", "other_000012.tar", "shard_00001x.tar", "shard_+00012.tar"] {
+                assert_eq!(pattern.number(name), None);
+            }
         }
         assert_eq!(NamePattern::parse("%d.tar").unwrap().name(7), "7.tar");
         assert_eq!(NamePattern::parse("a{}.tar").unwrap().name(7), "a7.tar");

@@ -1,5 +1,6 @@
 //! From the inputs to the shards to be written, without their bytes.
 
+use super::append::SetKeys;
 use super::choose::{Chooser, LeftOut};
 use super::deal::Dealer;
 use super::divide::{Divider, PlannedShards};
@@ -91,12 +92,17 @@ pub(super) fn plan_shards(context: &TaskContext, layout: &OutputLayout, scratch:
     }
     let lines = layout.lines.is_some().then(|| LineList::create(&spools)).transpose()?;
     let mut dealer = Dealer::new(dividers, lines);
-    let take: TakeSample<'_> = &mut |listed| match chooser.choose(listed)? {
-        Some(chosen) => arranger.push(&chosen, &mut dealer),
-        None => Ok(()),
+    let mut known = plan.append.then(|| SetKeys::open(&layout.output)).transpose()?;
+    let take: TakeSample<'_> = &mut |listed| {
+        let Some(chosen) = chooser.choose(listed)? else { return Ok(()) };
+        if let Some(known) = &mut known {
+            known.check(&chosen.sample, &context.problems)?;
+        }
+        arranger.push(&chosen, &mut dealer)
     };
     settle_keys((plan, is_numbered), listing, spools, &context.problems, take)?;
     chooser.finish()?;
+    known.iter().try_for_each(SetKeys::finish)?;
     arranger.finish(&mut dealer)?;
     let (planned, lines) = dealer.finish()?;
     let sets = layout.sets.iter().zip(planned);

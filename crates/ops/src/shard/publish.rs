@@ -15,12 +15,14 @@ use crate::job::record::RecordedInput;
 use crate::job::task::TaskContext;
 use gristmill_core::mix::{MixAux, MixMember};
 use gristmill_core::plan::SplitPattern;
-use gristmill_core::{Failure, Loading, Outcome, PreparePlan, Shard, ShardPlan, SplitPlan};
+use gristmill_core::{Failure, Loading, Outcome, PreparePlan, Rerun, Shard, ShardPlan, SplitPlan};
+use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::jsonl_idx::index_path;
 use gristmill_data::formats::energon::layout as meta;
 use gristmill_storage::files;
 use gristmill_storage::publish::{write_file, Publication};
 use gristmill_storage::read::stamp_at;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -76,11 +78,24 @@ pub(super) fn lines_path(layout: &OutputLayout) -> PathBuf {
 
 /// Whether everything that follows the publication of shards is there.
 pub(super) fn are_prepared(layout: &OutputLayout) -> bool {
+    if layout.plan.append {
+        return has_indexed_shards(layout);
+    }
     let is_prepared = |output: &Path| files::is_file(meta::in_nv_meta(output, meta::INFO_JSON));
     // A set without shards has no folder.
     let sets = layout.sets.iter().all(|(_, output)| !files::is_dir(output) || is_prepared(output));
     let index = layout.lines.as_ref().is_none_or(|lines| files::is_file(index_path(lines)));
     (layout.plan.preparation.no_prepare || sets && index) && layout.metadataset.as_ref().is_none_or(files::is_file)
+}
+
+/// Whether the index of a set that got more shards has them.
+fn has_indexed_shards(layout: &OutputLayout) -> bool {
+    let (Ok(Some(info)), Ok(Some(recorded))) = (Info::read(&layout.output), Recorded::read(&layout.own)) else {
+        return false;
+    };
+    let known: HashSet<&str> = info.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
+    let names = recorded.outputs.iter().map(|output| output.path.strip_prefix(&layout.output).ok()?.to_str());
+    names.into_iter().all(|name| name.is_some_and(|name| known.contains(name)))
 }
 
 /// Writes what follows the preparation of all sets: the index of lines, and the metadataset.
@@ -148,7 +163,8 @@ pub(super) fn prepare(
 /// Prepares sets whose shards a killed run has put in place. They are read again, as far as that run had not handed over their spools.
 pub(super) fn prepare_published(context: &TaskContext, layout: &OutputLayout) -> Outcome<()> {
     let splits = splits_there(layout)?;
-    let is_open = |output: &Path| files::is_dir(output) && !files::is_file(meta::in_nv_meta(output, meta::INFO_JSON));
+    let is_prepared = |output: &Path| files::is_file(meta::in_nv_meta(output, meta::INFO_JSON));
+    let is_open = |output: &Path| files::is_dir(output) && (layout.plan.append || !is_prepared(output));
     for (_, output) in layout.sets.iter().filter(|(_, output)| !layout.plan.preparation.no_prepare && is_open(output)) {
         let names = splits.iter().map(String::as_str).filter(|split| files::is_dir(output.join(split)));
         prepare_by(context, &prepare_plan(&layout.plan, output, &names.collect::<Vec<_>>()))?;
@@ -174,6 +190,10 @@ fn prepare_by(context: &TaskContext, plan: &PreparePlan) -> Outcome<()> {
 /// Returns the plan by which a new set is prepared.
 fn prepare_plan(plan: &ShardPlan, output: &Path, splits: &[&str]) -> PreparePlan {
     let preparation = &plan.preparation;
+    if plan.append {
+        let (media, new_to) = (preparation.media.clone(), plan.new_to.clone());
+        return PreparePlan { rerun: Rerun::Update, new_to, media, ..PreparePlan::new(output.to_string_lossy()) };
+    }
     let pattern = |split: &&str| SplitPattern { name: (*split).to_owned(), pattern: format!("{}/.*", literal(split)) };
     PreparePlan {
         splits: match &preparation.splits {

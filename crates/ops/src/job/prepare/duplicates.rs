@@ -38,7 +38,8 @@ pub(super) fn duplicates_refused(context: &Context, selection: &Selection, built
     };
     failure.of_kind(ProblemKind::DuplicateKey).with_hint(
         "keys must be unique over the whole data set: leave a shard out with --exclude, keep the first copy with \
-         --duplicates keep-first, or do without access by name with --skip-sample-tables",
+         --duplicates keep-first, do without access by name with --skip-sample-tables, or write shards with the name of \
+         the old one before each key: gristmill shard FOLDER --output NEW --duplicates prefix",
     )
 }
 

@@ -22,11 +22,13 @@ use super::scan::{LiveScan, Shared};
 use super::status::StatusBoard;
 use super::task::TaskContext;
 use super::{JobState, JobStatus, Phase};
+use crate::engine::dataset;
 use crate::engine::index::SpooledShard;
 use crate::engine::plan::file as plan_file;
+use crate::engine::plan::inherit::inherited;
 use crate::engine::splits::SplitSummary;
 use gristmill_core::{
-    text, DatasetFacts, Failure, Outcome, PreparePlan, Problem, ProblemKind, RunOptions, Severity, Shard,
+    text, DatasetFacts, Failure, Outcome, PreparePlan, Problem, ProblemKind, Rerun, RunOptions, Severity, Shard,
 };
 use gristmill_storage::fs::{Fs, RealFs, PRIVATE_FOLDER};
 use gristmill_storage::run_folder::RunFolder;
@@ -118,7 +120,14 @@ pub(crate) fn hand_over(fs: &dyn Fs, plan: &PreparePlan, shards: Vec<(Shard, Spo
     own.create(fs)?;
     let folder = collect::spool_folder(&own);
     fs.create_dir(&folder, PRIVATE_FOLDER)?;
-    let journal = Journal::open(fs, &own.journal(), &plan_file::hash(plan))?;
+    let plan = match plan.rerun {
+        Rerun::Update => {
+            let facts = dataset::open(Path::new(&plan.path))?.facts;
+            inherited(&rerun::mending(plan, &facts), facts.prepared.as_ref())
+        }
+        _ => plan.clone(),
+    };
+    let journal = Journal::open(fs, &own.journal(), &plan_file::hash(&plan))?;
     shards.into_iter().try_for_each(|(shard, spool)| collect::record(&journal, &shard, &spool.move_to(fs, &folder)?))
 }
 

@@ -1,6 +1,9 @@
 //! `shard`: files, rows and shards as the shards of a new, prepared WebDataset.
 
+#[macro_use]
+mod accessors;
 mod options;
+mod preparation;
 
 use super::{missing, Operation, Plan};
 use crate::job::task::TaskContext;

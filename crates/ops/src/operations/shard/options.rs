@@ -1,14 +1,12 @@
 //! The options of `shard`.
 
-use super::super::media_filters::{self, MediaAnswers};
-use super::super::prepare::{field_map, split_patterns, yaml_name};
+use super::super::media_filters;
+use super::preparation::{DECODE, PREPARE};
 use gristmill_core::options::{Access, Choice, Group, OptionSpec, Step};
-use gristmill_core::plan::DATASET_YAML;
-use gristmill_core::sample_type::CRUDE_CLASS;
 use gristmill_core::shard_plan::{
     Column, InputKind, KeyRule, Missing, RepeatedKeys, MAX_COUNT, MAX_SIZE, PATTERN, SEED,
 };
-use gristmill_core::{Loading, MediaFilter, MediaPlan, ShardPlan, SplitPlan};
+use gristmill_core::ShardPlan;
 use std::path::PathBuf;
 
 type Spec = OptionSpec<ShardPlan>;
@@ -28,6 +26,7 @@ pub(super) const GROUPS: &[Group<ShardPlan>] = &[
     Group::new("Choose", "choose", CHOOSE),
     Group::new("Divide", "shards", DIVIDE),
     Group::new("Order", "order", ORDER),
+    Group::new("Append", "shards", APPEND),
     Group::new("Media apart", "media", APART),
     Group::new("Prepare", "prepare", PREPARE),
     Group::new("Prepare", "prepare", &media_filters::filters()),
@@ -55,13 +54,6 @@ macro_rules! names {
                 Ok(())
             },
         }
-    };
-}
-
-/// Accessors of a switch in a part of the plan.
-macro_rules! switch_of {
-    ($($field:ident).+) => {
-        Access::Switch { get: |plan| plan.$($field).+, set: |plan, is_on| plan.$($field).+ = is_on }
     };
 }
 
@@ -372,6 +364,19 @@ const ORDER: &[Spec] = &[
         .applies("--shuffle", |plan| plan.shuffle),
 ];
 
+const APPEND: &[Spec] = &[
+    Spec::new(
+        "append",
+        "",
+        "Add the shards to a prepared set, with numbers after its highest one and keys that it has not",
+        switch!(append),
+    ),
+    Spec::new("new-to", "SPLIT", "The split that the new shards join", text!(new_to))
+        .unset("by the recorded rule")
+        .needs("append")
+        .applies("--append", |plan| plan.append),
+];
+
 const APART: &[Spec] = &[
     Spec::new("media-to", "DIR", "Write media as a set of their own, of the same keys", optional_path!(apart.media_to))
         .or_store()
@@ -393,150 +398,3 @@ const APART: &[Spec] = &[
     .or_store()
     .needs("media-to"),
 ];
-
-const PREPARE: &[Spec] = &[
-    Spec::new("no-prepare", "", "Write shards only", switch_of!(preparation.no_prepare)),
-    Spec::new(
-        "split-ratio",
-        "A,B,C",
-        "Divide the new shards by three numbers for train, val and test",
-        Access::Text {
-            get: |plan| match &plan.preparation.splits {
-                SplitPlan::Ratio(text) => Some(text.clone()),
-                _ => None,
-            },
-            set: |plan, text| {
-                match (text, &plan.preparation.splits) {
-                    (Some(text), _) => plan.preparation.splits = SplitPlan::Ratio(text),
-                    (None, SplitPlan::Ratio(_)) => plan.preparation.splits = SplitPlan::Unset,
-                    (None, _) => {}
-                }
-                Ok(())
-            },
-        },
-    )
-    .unset("the splits of the input, or all in train")
-    .conflicts(&["split-parts", "no-prepare"]),
-    Spec::new(
-        "split-parts",
-        "NAME:REGEX",
-        "Divide the new shards by regular expressions on their names, anchored at the start (repeat)",
-        Access::List {
-            separator: None,
-            get: |plan| match &plan.preparation.splits {
-                SplitPlan::Patterns(all) => all.iter().map(|x| format!("{}:{}", x.name, x.pattern)).collect(),
-                _ => Vec::new(),
-            },
-            set: |plan, texts| {
-                match (split_patterns(&texts, false)?, &plan.preparation.splits) {
-                    (patterns, SplitPlan::Patterns(_)) if patterns.is_empty() => {
-                        plan.preparation.splits = SplitPlan::Unset;
-                    }
-                    (patterns, _) if patterns.is_empty() => {}
-                    (patterns, _) => plan.preparation.splits = SplitPlan::Patterns(patterns),
-                }
-                Ok(())
-            },
-        },
-    )
-    .example("train:train/.*")
-    .conflicts(&["no-prepare"]),
-    Spec::new(
-        "sample-type",
-        "NAME",
-        "Sample type: a class name, or module:Class",
-        Access::Text {
-            get: |plan| match &plan.preparation.loading {
-                Loading::FieldMap { sample_type, .. } => Some(sample_type.clone()),
-                _ => None,
-            },
-            set: |plan, name| {
-                plan.preparation.loading = match (std::mem::take(&mut plan.preparation.loading), name) {
-                    (Loading::NoDatasetYaml, None) => Loading::NoDatasetYaml,
-                    (_, None) => Loading::Unset,
-                    (_, Some(name)) if name == CRUDE_CLASS => Loading::Unset,
-                    (Loading::FieldMap { fields, .. }, Some(sample_type)) => Loading::FieldMap { sample_type, fields },
-                    (_, Some(sample_type)) => Loading::FieldMap { sample_type, fields: Vec::new() },
-                };
-                Ok(())
-            },
-        },
-    )
-    .unset(CRUDE_CLASS)
-    .conflicts(&["skip-dataset-yaml", "no-prepare"]),
-    Spec::new(
-        "field-map",
-        "JSON|FIELD=EXPR",
-        "Which part fills which field (repeat): caption=json[text],txt",
-        Access::List {
-            separator: None,
-            get: |plan| match &plan.preparation.loading {
-                Loading::FieldMap { fields, .. } => fields.iter().map(|x| format!("{}={}", x.field, x.expr)).collect(),
-                _ => Vec::new(),
-            },
-            set: |plan, texts| {
-                let new = field_map(&texts)?;
-                if let Loading::FieldMap { fields, .. } = &mut plan.preparation.loading {
-                    *fields = new;
-                }
-                Ok(())
-            },
-        },
-    )
-    .example("image=jpg")
-    .needs("sample-type")
-    .applies("--sample-type", |plan| matches!(plan.preparation.loading, Loading::FieldMap { .. })),
-    Spec::new(
-        "skip-dataset-yaml",
-        "",
-        "Write no dataset yaml",
-        Access::Switch {
-            get: |plan| plan.preparation.loading == Loading::NoDatasetYaml,
-            set: |plan, is_on| match is_on {
-                true => plan.preparation.loading = Loading::NoDatasetYaml,
-                false if plan.preparation.loading == Loading::NoDatasetYaml => {
-                    plan.preparation.loading = Loading::Unset
-                }
-                false => {}
-            },
-        },
-    )
-    .conflicts(&["no-prepare"]),
-    Spec::new(
-        "dataset-yaml-name",
-        "NAME",
-        "Name of the dataset yaml",
-        Access::Text {
-            get: |plan| Some(plan.preparation.dataset_yaml_name.clone()).filter(|name| name != DATASET_YAML),
-            set: |plan, name| {
-                plan.preparation.dataset_yaml_name =
-                    name.map_or(Ok(DATASET_YAML.to_owned()), |name| yaml_name(&name))?;
-                Ok(())
-            },
-        },
-    )
-    .default(DATASET_YAML)
-    .advanced(),
-];
-
-const DECODE: &[Spec] = &[media_filters::decode()
-    .applies("one of the flags --media-metadata-by-extension, -header and -glob", |plan: &ShardPlan| {
-        plan.preparation.media.is_some()
-    })];
-
-impl MediaAnswers for ShardPlan {
-    fn media(&self) -> Option<&MediaPlan> {
-        self.preparation.media.as_ref()
-    }
-
-    fn set_filter(&mut self, filter: Option<MediaFilter>) {
-        let decode = self.preparation.media.as_ref().is_some_and(|media| media.decode);
-        self.preparation.media = filter.map(|filter| MediaPlan { filter, decode });
-    }
-
-    fn set_decode(&mut self, is_on: bool) {
-        if let Some(media) = &mut self.preparation.media {
-            media.decode = is_on;
-        }
-    }
-}

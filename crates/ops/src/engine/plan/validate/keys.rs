@@ -51,8 +51,8 @@ pub fn scattered_problem(samples: u64, key: &str, one: &str, other: &str) -> Pro
     };
     let message = format!("the parts of {} are not next to each other: {places}", text::count(samples, "sample"));
     let hint =
-        "pack the shards again, sorted by name, so that all parts of a sample are next to each other in one shard: \
-                tar --sort=name -cf SHARD.tar -C FOLDER .";
+        "gristmill shard FOLDER --output NEW --duplicates merge brings the parts of each sample together in new shards; \
+                or pack the shards again, sorted by name: tar --sort=name -cf SHARD.tar -C FOLDER .";
     Problem::problem(ProblemKind::ScatteredSample, Subject::shard(other).key(key), message).with_hint(hint)
 }
 

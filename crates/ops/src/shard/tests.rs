@@ -1,0 +1,65 @@
+//! A run that stops at any operation of the file system leaves what the next one finishes.
+
+use super::{run_shard, ShardReport};
+use crate::job::task::Task;
+use gristmill_core::{Outcome, RunOptions, ShardPlan};
+use gristmill_storage::fs::fault::{Fault, FaultFs};
+use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_storage::walk::Walk;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/webdataset").join(name)
+}
+
+fn plan(case: &str, output: &Path) -> ShardPlan {
+    let mut plan = ShardPlan { inputs: vec![golden(case).join("given/input")], ..ShardPlan::default() };
+    plan.output = Some(output.to_owned());
+    plan.division.max_count = 7;
+    plan.shuffle = true;
+    plan
+}
+
+fn run(plan: ShardPlan, fs: Arc<dyn Fs>) -> Outcome<ShardReport> {
+    let options = RunOptions { threads: 2, ..RunOptions::default() };
+    Task::start("shard", options, fs, move |context| run_shard(context, &plan))?.wait()
+}
+
+/// Returns what readers see.
+fn visible(output: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in Walk::new(output).into_iter().map(Result::unwrap).filter(|entry| entry.kind().is_file()) {
+        let name = entry.path().strip_prefix(output).unwrap().to_str().unwrap().to_owned();
+        if !name.starts_with(".nv-meta/gristmill/") && !name.ends_with("index.uuid") {
+            found.insert(name, gristmill_storage::files::read(entry.path()).unwrap());
+        }
+    }
+    found
+}
+
+#[test]
+fn a_kill_at_any_operation_is_made_good_by_the_same_command() {
+    let dir = tempfile::tempdir().unwrap();
+    let counting = Arc::new(FaultFs::new(Fault::Nothing));
+    let fs: Arc<dyn Fs> = Arc::clone(&counting) as Arc<dyn Fs>;
+    run(plan("reshard_count", &dir.path().join("wanted")), fs).unwrap();
+    let wanted = visible(&dir.path().join("wanted"));
+    let operations = counting.ops();
+    assert!(operations > 100, "{operations}");
+    let kills = (0..operations).step_by(13).map(|at| (at, Fault::Kill { at }));
+    let cuts = (3..operations).step_by(29).map(|at| (at, Fault::PowerCut { at }));
+    for (at, fault) in kills.chain(cuts) {
+        let output = dir.path().join(format!("out-{at}"));
+        let plan = plan("reshard_count", &output);
+        let killed = run(plan.clone(), Arc::new(FaultFs::new(fault)));
+        let has_index = output.join(".nv-meta/.info.json").exists();
+        assert!(killed.is_ok() || !has_index || visible(&output) == wanted, "{fault:?}: something is half-made");
+        run(plan.clone(), Arc::new(RealFs)).unwrap_or_else(|failure| panic!("{fault:?}: {failure}"));
+        assert!(visible(&output) == wanted, "{fault:?}");
+        assert!(run(plan, Arc::new(RealFs)).unwrap().nothing_to_do, "{fault:?}");
+        RealFs.remove_dir_all(&output).unwrap();
+        RealFs.remove_dir_all(&dir.path().join(format!("out-{at}.gristmill"))).unwrap();
+    }
+}
