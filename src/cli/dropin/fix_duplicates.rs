@@ -8,8 +8,7 @@ pub(super) fn without_renames(mut stopped: Stopped) -> Stopped {
     for failure in stopped.failures.iter_mut().filter(|failure| failure.kind == Some(ProblemKind::DuplicateKey)) {
         failure.why.push_str("; --fix-duplicates cannot be done, since entries of shards are not renamed in place");
         failure.hint = Some(
-            "keep all samples by unique names in new shards, for example with the name of the shard as folder: \
-             mkdir NAME; tar -xf NAME.tar -C NAME; tar --sort=name -cf NEW/NAME.tar NAME"
+            "write shards with the name of the old one before each key: gristmill shard FOLDER --output NEW --duplicates prefix"
                 .to_owned(),
         );
     }

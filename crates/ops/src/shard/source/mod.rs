@@ -20,7 +20,7 @@ use std::path::Path;
 pub(super) const NUMBER: &str = "number";
 const WHAT: &str = "looking for samples";
 /// Ends of the names of files of rows, in lower case.
-const ROW_FILES: [&str; 5] = [".jsonl", ".json", ".csv", ".tsv", ".parquet"];
+const ROW_FILES: [&str; 6] = [".jsonl", ".json", ".csv", ".tsv", ".parquet", ".arrow"];
 /// Ends of the names of compressed files of rows, after one of [`ROW_FILES`].
 const ROW_PACKINGS: [&str; 2] = [".gz", ".zst"];
 
@@ -47,7 +47,7 @@ pub(super) fn kind_of(input: &Path, read_as: InputKind) -> Outcome<InputKind> {
         false => Err(Failure::usage(WHAT, "its name is not that of a shard or of a file of rows")
             .on(Subject::path(input))
             .with_hint(
-                "give a folder, a .tar, or a .jsonl, .json, .csv, .tsv or .parquet file; --as decides how it is read",
+                "give a folder, a .tar, or a .jsonl, .json, .csv, .tsv, .parquet or .arrow file; --as decides how it is read",
             )),
     }
 }
