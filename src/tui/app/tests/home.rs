@@ -184,6 +184,7 @@ fn the_right_pane_can_be_walked_and_used() {
     let mut stage = stage();
     stage.keys("tab").assert_shows("▸ p  prepare");
     stage.keys("j").assert_shows("▸ b  browse");
+    stage.keys("j").assert_shows("▸ S  shards");
     stage.keys("j").assert_shows("▸ f  facts");
     stage.keys("j").assert_shows("▸ i  info");
     stage.keys("enter").assert_shows("▸ info ▸ coco");
