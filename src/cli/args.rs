@@ -118,7 +118,7 @@ pub enum Command {
         /// Where to [default: ./gristmill-demo]
         dir: Option<PathBuf>,
     },
-    /// List running and interrupted jobs
+    /// List running and interrupted jobs, and mounts
     Jobs {
         /// Data sets to inspect, in addition to recent ones
         paths: Vec<PathBuf>,

@@ -49,11 +49,29 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Finished {
     for job in jobs.iter().filter(|job| !job.next.is_empty()) {
         context.printer.line(format!("To go on: {}", job.next));
     }
+    let mounts = mounts();
+    for (source, at) in &mounts {
+        let (source, at) = (source.to_string_lossy(), at.to_string_lossy());
+        let (source, end) = (display_safe(&source), shell_quote(&at));
+        context.printer.line(format!("mounted: {source} at {}; umount {end} ends it", display_safe(&at)));
+    }
+    let mounts: Vec<_> = mounts.iter().map(|(path, at)| json!({ "path": path, "mounted_at": at })).collect();
     let values: Vec<_> = jobs
         .iter()
         .map(|job| json!({ "path": job.path, "state": job.state, "detail": job.detail, "command": job.next }))
         .collect();
-    Ok(Done::ok(Map::from_iter([("jobs".to_owned(), json!(values))])))
+    Ok(Done::ok(Map::from_iter([("jobs".to_owned(), json!(values)), ("mounts".to_owned(), json!(mounts))])))
+}
+
+/// Returns the mounts of data sets: what is mounted, and where.
+#[cfg(all(feature = "mount", target_os = "linux"))]
+fn mounts() -> Vec<(PathBuf, PathBuf)> {
+    gristmill_fuse::list_mounts().into_iter().map(|mount| (mount.source.into(), mount.at)).collect()
+}
+
+#[cfg(not(all(feature = "mount", target_os = "linux")))]
+fn mounts() -> Vec<(PathBuf, PathBuf)> {
+    Vec::new()
 }
 
 /// Returns the description of a run, and the command that continues it.

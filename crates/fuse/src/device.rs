@@ -137,6 +137,15 @@ pub fn unmount(at: &Path, is_lazy: bool) -> io::Result<()> {
     }
 }
 
+/// Unmounts lazily what no process answers for any more.
+pub(crate) fn unmount_dead(at: &Path) -> io::Result<()> {
+    // The kernel remembers attributes, but asks for these each time.
+    match rustix::fs::statfs(at) {
+        Err(rustix::io::Errno::NOTCONN) => unmount(at, true),
+        _ => Ok(()),
+    }
+}
+
 fn unmount_by_helper(at: &Path, is_lazy: bool) -> io::Result<()> {
     let mut helper = Command::new(HELPER);
     helper.args(["-u", "-q"]).args(is_lazy.then_some("-z")).arg("--").arg(at);

@@ -1,6 +1,6 @@
 //! A process that unmounts when the server is killed: a server that is gone leaves a mount that answers every request with an error.
 
-use super::device::unmount;
+use super::device::unmount_dead;
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::fs::{Disk as _, RealFs};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -56,10 +56,8 @@ pub fn keep_watch(at: &Path, made: &[PathBuf]) {
             _ => break,
         }
     }
-    if matches!(rustix::fs::lstat(at), Err(rustix::io::Errno::NOTCONN)) {
-        // What cannot be unmounted remains; there is no one to report it to.
-        let _ = unmount(at, true);
-    }
+    // What cannot be unmounted remains; there is no one to report it to.
+    let _ = unmount_dead(at);
     for folder in made {
         if RealFs.raw_rmdir(folder).is_err() {
             break;

@@ -85,7 +85,7 @@ pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEve
         report(MountEvent::Mounted);
         let ended = session.run();
         // From here on it answers nothing, so that it must not remain.
-        let _ = unmount_own(&options.at);
+        let _ = device::unmount_dead(&options.at);
         listener.close();
         (ended, waiting.join().unwrap_or_default())
     });
@@ -94,14 +94,6 @@ pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEve
         (Some(signal), _) => Ok(Ending::Signal(signal)),
         (None, Ok(())) => Ok(Ending::Unmounted),
         (None, Err(error)) => Err(failed(error)),
-    }
-}
-
-/// Unmounts what does not answer any more.
-fn unmount_own(at: &Path) -> std::io::Result<()> {
-    match rustix::fs::lstat(at) {
-        Err(rustix::io::Errno::NOTCONN) => unmount(at, true),
-        _ => Ok(()),
     }
 }
 

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 /// What `mount` takes.
 #[derive(Args, Clone, Debug)]
 pub struct MountArgs {
-    /// Prepared data set, folder of tar shards, or .jsonl file
+    /// Prepared data set, folder of tar shards, one .tar, .jsonl file, Parquet, Arrow, CSV or TSV (a file or a folder), or folder of media
     pub path: PathBuf,
     /// Where to: an empty folder, or one that is made and removed at the end
     pub dir: PathBuf,

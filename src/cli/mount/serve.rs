@@ -44,7 +44,7 @@ pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
     let data = files::absolute(&data).map_err(|error| Failure::io(WHAT, &data, &error))?;
     let cancel = context.signals.listen();
     let set = MountedSet::open(&data, layout_of(args.layout), args.split.as_deref(), &cancel)?;
-    if set.was_scanned() {
+    if set.was_scanned() && files::is_dir(&data) {
         let path = shell_quote(&args.path.to_string_lossy());
         context.printer.progress_line(format!("all shards were scanned; gristmill prepare {path} makes this instant"));
     }

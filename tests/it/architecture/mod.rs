@@ -33,7 +33,7 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 476),
     ("browse", 22),
-    ("cli", 7_878),
+    ("cli", 7_893),
     ("core", 3_535),
     ("datasets", 822),
     ("dedup", 2_736),
@@ -42,7 +42,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("fuse", 779),
     ("job", 13_490),
     ("media", 13_540),
-    ("mount", 1_082),
+    ("mount", 1_150),
     ("operations", 5_487),
     ("parquet", 4_794),
     ("preview", 3_421),

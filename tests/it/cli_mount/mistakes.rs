@@ -34,8 +34,10 @@ fn data_that_cannot_be_mounted_is_refused() {
     sandbox.say("mount lines.jsonl mnt --layout all").ends(2).complains("--layout");
     sandbox.say("mount lines.jsonl mnt --split a").ends(2).complains("--split");
     sandbox.say("mount raw mnt --layout all").ends(2).complains("not prepared");
-    sandbox.write("a.pbin", [0; 20]);
-    sandbox.say("mount a.pbin mnt").ends(1).complains("cannot be mounted");
+    sandbox.write("a.pbin", include_bytes!("../../golden/modalities/pack_4_byte/expected/data.pbin"));
+    sandbox.say("mount a.pbin mnt").ends(2).complains("not mounted");
+    sandbox.write("media/a.txt", "");
+    sandbox.say("mount media mnt --layout folders").ends(2).complains("loose files");
     sandbox.say("mount data mnt --detach --shell").ends(2);
     for data in ["raw", "lines.jsonl", "none"] {
         let ran = sandbox.say(&format!("energon mount {data} mnt")).ends(1);

@@ -80,13 +80,13 @@ impl Mount {
         let mut printed = String::new();
         self.out.read_to_string(&mut printed).unwrap();
         self.err.read_to_string(&mut printed).unwrap();
-        assert!(!is_mounted(&self.at), "it is still mounted");
+        wait_until_unmounted(&self.at);
         (code, printed)
     }
 
     /// Unmounts it as `umount` does, and checks that it ends well.
     fn unmount(self) {
-        gristmill_fuse::unmount(&self.at, false).unwrap();
+        unmount(&self.at);
         assert_eq!(self.end(), (0, String::new()));
     }
 }
@@ -96,6 +96,14 @@ impl Drop for Mount {
         // After a failed test; the guard unmounts.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Unmounts as soon as it is not in use: a process that another test starts has this one's open files until its program begins.
+fn unmount(at: &Path) {
+    while let Err(error) = gristmill_fuse::unmount(at, false) {
+        assert_eq!(error.kind(), std::io::ErrorKind::ResourceBusy);
+        std::thread::yield_now();
     }
 }
 

@@ -216,3 +216,67 @@ fn shards_that_are_not_prepared_are_scanned_first() {
     }
     assert!(!sandbox.has("raw/.nv-meta"));
 }
+
+/// Returns the paths of all files, sorted, with their content.
+fn files(mount: &Mount) -> Vec<(String, String)> {
+    let entries = walkdir::WalkDir::new(&mount.at).sort_by_file_name().into_iter().map(Result::unwrap);
+    let entries = entries.filter(|entry| entry.file_type().is_file());
+    entries
+        .map(|entry| {
+            let path = entry.path().strip_prefix(&mount.at).unwrap().to_str().unwrap().to_owned();
+            (path, fs::read_to_string(entry.path()).unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn rows_of_tables_and_packed_lines_are_numbered_files() {
+    let Some(sandbox) = sandbox() else { return };
+    sandbox.write("tables/a.csv", "text,n\none,1\ntwo,2\n");
+    sandbox.write("tables/b.csv", "text,n\nthree,3\n");
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packer, b"{\"text\": 1}\n{}\n").unwrap();
+    sandbox.write("lines.jsonl.gz", packer.finish().unwrap());
+    let mount = Mount::say(&sandbox, "mount tables mnt", "mnt");
+    let found = files(&mount);
+    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["000000000/0.json", "000000000/1.json", "000000000/2.json"]);
+    assert!(found[0].1.contains("one") && found[1].1.contains("two") && found[2].1.contains("three"), "{found:?}");
+    mount.unmount();
+    let mount = Mount::say(&sandbox, "mount lines.jsonl.gz mnt --layout flat", "mnt");
+    let wanted = [("0.json", "{\"text\": 1}\n"), ("1.json", "{}\n")];
+    assert_eq!(files(&mount), wanted.map(|(name, text)| (name.to_owned(), text.to_owned())));
+    mount.unmount();
+}
+
+#[test]
+fn folders_of_media_are_as_they_are_without_hidden_names() {
+    let Some(sandbox) = sandbox() else { return };
+    let names = ["a.jpg", "a.txt", "b/README", "b/c.tar.gz", "b/d/e.wav", "x."];
+    for name in names.into_iter().chain([".hidden/f.txt", "b/.g.txt"]) {
+        sandbox.write(&format!("media/{name}"), name);
+    }
+    let mount = Mount::say(&sandbox, "mount media mnt", "mnt");
+    let mut found = files(&mount);
+    found.sort();
+    assert_eq!(found, names.map(|name| (name.to_owned(), name.to_owned())));
+    mount.unmount();
+    let mount = Mount::say(&sandbox, "mount media mnt --layout flat", "mnt");
+    assert_eq!((files(&mount).len(), fs::read(mount.at.join("b%2FREADME")).unwrap()), (6, b"b/README".to_vec()));
+    mount.unmount();
+}
+
+#[test]
+fn a_single_shard_is_mounted_and_listed_as_a_job() {
+    let Some(sandbox) = sandbox() else { return };
+    sandbox.tar("one.tar", ["a/1", "b"]);
+    let mount = Mount::say(&sandbox, "mount one.tar mnt", "mnt");
+    assert_eq!(files(&mount).len(), 4);
+    let (path, at) = (sandbox.path("one.tar").canonicalize().unwrap(), mount.at.to_str().unwrap().to_owned());
+    let value = sandbox.say("jobs --json").ends(0).json("ok");
+    let mounts = value["mounts"].as_array().unwrap();
+    let found = mounts.iter().find(|mount| mount["path"] == path.to_str().unwrap()).unwrap();
+    assert_eq!(found["mounted_at"], at);
+    sandbox.say("jobs").ends(0).says(&format!("umount {at}"));
+    mount.unmount();
+}

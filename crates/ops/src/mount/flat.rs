@@ -1,6 +1,6 @@
 //! Samples by their place: files `KEY.PART` in one folder, or a folder for each sample.
 
-use super::samples::parts_of;
+use super::samples::{is_hidden, parts_of};
 use super::selection::Selection;
 use super::{MountedSet, State};
 use crate::engine::browse::BrowseSample;
@@ -11,18 +11,19 @@ use std::ops::Range;
 /// Keys that are fetched at a time while a shortened name is looked up.
 const KEYS: usize = 256;
 
-/// Returns the name of a part as an entry of a folder of all parts.
-fn flat_name(key: &str, part: &str) -> String {
-    names::fit(names::escape(&format!("{key}.{part}")))
-}
-
 fn folder_name(key: &str) -> String {
     names::fit(names::escape(key))
 }
 
 impl MountedSet {
+    /// Returns the name of a part as an entry of a folder of all parts; `key` may be without the folders of the key.
+    pub(super) fn flat_name(&self, key: &str, part: &str) -> String {
+        names::fit(names::escape(&self.samples.name_of(key, part)))
+    }
+
     fn is_shown(&self, state: &State, selection: &Selection, sample: &BrowseSample) -> bool {
-        !sample.parts.is_empty() && selection.has_sample(&state.marks, sample.at.group, &sample.key)
+        let is_left_out = sample.parts.is_empty() || self.samples.are_loose_files() && is_hidden(&sample.key);
+        !is_left_out && selection.has_sample(&state.marks, sample.at.group, &sample.key)
     }
 
     /// Lists the parts of samples as files of one folder.
@@ -48,7 +49,7 @@ impl MountedSet {
             !self.is_shown(state, selection, sample)
                 || parts_of(sample).filter(|(position, _)| *position >= begin).all(|(position, part)| {
                     let entry = self.part_entry(sample, position);
-                    entry.is_none_or(|entry| add(&entry, &flat_name(&sample.key, &part.name)))
+                    entry.is_none_or(|entry| add(&entry, &self.flat_name(&sample.key, &part.name)))
                 })
         })?;
         Ok(())
@@ -69,7 +70,7 @@ impl MountedSet {
             let mut found = None;
             self.each_like(&names::undo_prefix(kept).ok_or(Refusal::Missing)?, |sample| {
                 let mut parts = parts_of(sample).filter(|_| shows(sample));
-                let part = parts.find(|(_, part)| flat_name(&sample.key, &part.name) == name);
+                let part = parts.find(|(_, part)| self.flat_name(&sample.key, &part.name) == name);
                 found = part.and_then(|(position, _)| self.part_entry(sample, position));
                 found.is_none()
             })?;
@@ -87,6 +88,10 @@ impl MountedSet {
         from: usize,
         shows: impl Fn(&BrowseSample) -> bool,
     ) -> Outcome<Option<Entry>> {
+        if self.samples.are_loose_files() {
+            let sample = self.samples.by_key(text)?.filter(shows);
+            return Ok(sample.and_then(|sample| self.part_entry(&sample, 0)));
+        }
         for (dot, _) in text.match_indices('.').filter(|(dot, _)| *dot >= from) {
             let (key, part) = (text.get(..dot).unwrap_or_default(), text.get(dot + 1..).unwrap_or_default());
             let Some(sample) = self.samples.by_key(key)?.filter(|sample| &*sample.key == key && shows(sample)) else {

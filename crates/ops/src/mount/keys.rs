@@ -57,7 +57,7 @@ impl MountedSet {
     }
 
     fn find_file(&self, state: &State, selection: &Selection, prefix: &str, name: &str) -> Outcome<Option<Entry>> {
-        match name.contains('.') {
+        match name.contains('.') || self.samples.are_loose_files() {
             true => self.find_named(&format!("{prefix}{name}"), prefix.len(), |s| self.has(state, selection, s)),
             false => Ok(None),
         }
@@ -131,7 +131,7 @@ impl MountedSet {
                     })
                 }
                 Some((rest, None)) => {
-                    let part = parts_of(sample).find(|(_, part)| file_name(rest, &part.name) == name);
+                    let part = parts_of(sample).find(|(_, part)| self.flat_name(rest, &part.name) == name);
                     Ok(part.and_then(|(position, _)| self.part_entry(sample, position)))
                 }
                 None => Ok(None),
@@ -213,16 +213,11 @@ impl MountedSet {
             let first = begin.filter(|(known, _)| known == number).map_or(0, |(_, part)| part);
             for (position, part) in parts_of(&sample).filter(|(position, _)| *position >= first) {
                 let entry = self.part_entry(&sample, position);
-                if entry.is_some_and(|entry| !add(&entry, &file_name(below, &part.name))) {
+                if entry.is_some_and(|entry| !add(&entry, &self.flat_name(below, &part.name))) {
                     return Ok(None);
                 }
             }
         }
         Ok(Some(next))
     }
-}
-
-/// Returns the name of a file as an entry; `rest` is the key without the folders.
-fn file_name(rest: &str, part: &str) -> String {
-    names::fit(names::escape(&format!("{rest}.{part}")))
 }

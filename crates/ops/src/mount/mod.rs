@@ -361,10 +361,13 @@ fn time_of(modified_ns: i64) -> SystemTime {
 fn refuse_unsupported(path: &Path, kind: DatasetKind, layout: Layout, split: Option<&str>) -> Outcome<()> {
     let refuse = |field: &str, why: &str| Err(Failure::usage(WHAT, why).on(Subject::field(field)));
     kind.info().browse.map_err(|refusal| refusal.on(WHAT, &path.to_string_lossy()))?;
-    if !kind.is_web_dataset() && kind != DatasetKind::Jsonl {
-        return Err(Failure::data(WHAT, format!("a {} cannot be mounted", kind.title()))
+    if kind.is_tokens() {
+        return Err(Failure::usage(WHAT, "packed tokens are not mounted")
             .on(Subject::path(path))
-            .with_hint("folders of tar shards and .jsonl files can"));
+            .with_hint("gristmill browse shows them"));
+    }
+    if kind.holds_loose_files() && layout == Layout::Folders {
+        return refuse("--layout", "loose files have the layouts tree and flat");
     }
     match kind.info().why_no_splits {
         Some(why) if split.is_some() => refuse("--split", why),

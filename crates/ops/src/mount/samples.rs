@@ -2,7 +2,7 @@
 
 use super::files::PartsFiles;
 use crate::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, VisitFields};
-use gristmill_core::{Cancel, Failure, Outcome, Subject};
+use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
 use gristmill_fuse::{MAX_NUMBER, MAX_PARTS};
 use std::collections::VecDeque;
 use std::path::Path;
@@ -21,6 +21,18 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 type Window = Arc<Vec<BrowseSample>>;
 
+/// What the keys of samples are.
+enum Keys {
+    /// Those of the data set, which has an index of them.
+    Indexed,
+    /// Those of the data set, sorted, with the numbers of their samples.
+    Sorted(Vec<(Box<str>, u64)>),
+    /// Paths of loose files, sorted, with their numbers.
+    Paths(Vec<(Box<str>, u64)>),
+    /// The numbers of the samples.
+    Numbers,
+}
+
 /// The samples of an open data set.
 pub(super) struct Samples {
     catalog: Arc<dyn Catalog>,
@@ -29,8 +41,7 @@ pub(super) struct Samples {
     pub(super) files: PartsFiles,
     /// Windows by their number, the last used one at the end.
     windows: Mutex<VecDeque<(u64, Window)>>,
-    /// Keys with the numbers of their samples, sorted, where the data set has no index of keys.
-    keys: Option<Vec<(Box<str>, u64)>>,
+    keys: Keys,
     cancel: Cancel,
 }
 
@@ -51,8 +62,16 @@ impl Samples {
             return Err(Failure::data(super::WHAT, why).on(Subject::path(catalog.root())));
         }
         let files = PartsFiles::of(catalog.as_ref(), &groups);
-        let needs_keys = catalog.kind().is_web_dataset() && !catalog.has_key_order();
-        let keys = needs_keys.then(|| sorted_keys(catalog.as_ref(), &groups, cancel)).transpose()?;
+        let kind = catalog.kind();
+        let keys = if kind.holds_loose_files() {
+            Keys::Paths(sorted_keys(catalog.as_ref(), &groups, cancel)?)
+        } else if !kind.is_web_dataset() && kind != DatasetKind::SingleShard {
+            Keys::Numbers
+        } else if catalog.has_key_order() {
+            Keys::Indexed
+        } else {
+            Keys::Sorted(sorted_keys(catalog.as_ref(), &groups, cancel)?)
+        };
         Ok(Self { catalog, groups, files, windows: Mutex::default(), keys, cancel: Cancel::default() })
     }
 
@@ -84,7 +103,8 @@ impl Samples {
             return Ok(window.get(place).cloned());
         }
         let Some(at) = self.groups.locate(number) else { return Ok(None) };
-        Ok(self.catalog.samples(at, 1, &self.cancel)?.pop().filter(|sample| sample.at == at))
+        let sample = self.catalog.samples(at, 1, &self.cancel)?.pop().filter(|sample| sample.at == at);
+        Ok(sample.map(|sample| self.with_key(sample)))
     }
 
     /// Returns the sample of a number whose neighbours are wanted next.
@@ -120,7 +140,8 @@ impl Samples {
             return Ok(samples);
         }
         let Some(at) = self.groups.locate(window.saturating_mul(WINDOW)) else { return Ok(Arc::default()) };
-        let samples = Arc::new(self.catalog.samples(at, usize::try_from(WINDOW).unwrap_or_default(), &self.cancel)?);
+        let samples = self.catalog.samples(at, usize::try_from(WINDOW).unwrap_or_default(), &self.cancel)?;
+        let samples = Arc::new(samples.into_iter().map(|sample| self.with_key(sample)).collect::<Vec<_>>());
         for sample in samples.iter().filter(|sample| sample.parts.is_empty()) {
             let why = sample.defect.as_deref().unwrap_or("it has no parts");
             tracing::warn!(number = self.number(sample), key = &*sample.key, "a sample is not shown: {why}");
@@ -137,12 +158,19 @@ impl Samples {
 
     /// Returns the sample of a key; of several the first.
     pub(super) fn by_key(&self, key: &str) -> Outcome<Option<BrowseSample>> {
-        if let Some(keys) = &self.keys {
-            let at = keys.partition_point(|(known, _)| **known < *key);
-            return match keys.get(at).filter(|(known, _)| **known == *key) {
-                Some((_, number)) => self.sample(*number),
-                None => Ok(None),
-            };
+        match &self.keys {
+            Keys::Sorted(keys) | Keys::Paths(keys) => {
+                let at = keys.partition_point(|(known, _)| **known < *key);
+                return match keys.get(at).filter(|(known, _)| **known == *key) {
+                    Some((_, number)) => self.sample(*number),
+                    None => Ok(None),
+                };
+            }
+            Keys::Numbers => {
+                let number = key.parse::<u64>().ok().filter(|number| number.to_string() == key);
+                return number.map_or(Ok(None), |number| self.sample(number));
+            }
+            Keys::Indexed => {}
         }
         match self.catalog.locate(None, key, &self.cancel)?.filter(|at| self.is_known(*at)) {
             Some(at) => self.sample(self.groups.number(at)),
@@ -156,17 +184,44 @@ impl Samples {
 
     /// Whether the keys of samples are their numbers.
     pub(super) fn are_numbered(&self) -> bool {
-        !self.catalog.kind().is_web_dataset()
+        matches!(self.keys, Keys::Numbers)
+    }
+
+    /// Whether samples are loose files, whose keys are their paths.
+    pub(super) fn are_loose_files(&self) -> bool {
+        matches!(self.keys, Keys::Paths(_))
+    }
+
+    /// Returns the name of a part among those of all samples.
+    pub(super) fn name_of(&self, key: &str, part: &str) -> String {
+        if self.are_loose_files() {
+            return key.to_owned();
+        }
+        format!("{key}.{part}")
+    }
+
+    /// Returns a sample with the key by which it is known here.
+    fn with_key(&self, mut sample: BrowseSample) -> BrowseSample {
+        match self.keys {
+            Keys::Numbers => sample.key = Arc::from(self.number(&sample).to_string()),
+            Keys::Paths(_) => {
+                let folder = self.groups.group(sample.at.group).map(|group| Arc::clone(&group.name));
+                let part = sample.parts.first().map(|part| Arc::clone(&part.name)).unwrap_or_default();
+                sample.key = Arc::from(path_of(&folder.unwrap_or_default(), &sample.key, &part));
+            }
+            Keys::Indexed | Keys::Sorted(_) => {}
+        }
+        sample
     }
 
     /// Whether the samples were found by reading the data.
     pub(super) fn were_scanned(&self) -> bool {
-        self.keys.is_some()
+        matches!(self.keys, Keys::Sorted(_))
     }
 
     /// Returns up to `count` keys in the order of their bytes, from the first that is at least `from` on, with their numbers.
     pub(super) fn keys_from(&self, from: &str, count: usize) -> Outcome<Vec<(String, u64)>> {
-        if let Some(keys) = &self.keys {
+        if let Keys::Sorted(keys) | Keys::Paths(keys) = &self.keys {
             let first = keys.partition_point(|(known, _)| **known < *from);
             let keys = keys.iter().skip(first).take(count);
             return Ok(keys.map(|(key, number)| (key.to_string(), *number)).collect());
@@ -194,18 +249,41 @@ impl Samples {
     }
 }
 
-/// Returns all keys in order, with the numbers of their samples.
+/// Returns all keys in order, with the numbers of their samples; of loose files their paths, without hidden ones.
 fn sorted_keys(catalog: &dyn Catalog, groups: &Groups, cancel: &Cancel) -> Outcome<Vec<(Box<str>, u64)>> {
     let mut keys = Vec::new();
-    let wanted = VisitFields { keys: true, ..VisitFields::default() };
-    for (group, _) in (0u32..).zip(&groups.groups) {
+    let is_loose = catalog.kind().holds_loose_files();
+    let wanted = VisitFields { keys: true, parts: is_loose, ..VisitFields::default() };
+    for (group, folder) in (0u32..).zip(&groups.groups) {
         catalog.visit(group, wanted, cancel, &mut |sample| {
-            keys.push((Box::from(sample.key), groups.number(SampleAt { group, index: sample.index })));
+            let number = groups.number(SampleAt { group, index: sample.index });
+            if is_loose {
+                let path = path_of(&folder.name, sample.key, sample.parts.first().copied().unwrap_or_default());
+                if !is_hidden(&path) {
+                    keys.push((Box::from(path), number));
+                }
+            } else {
+                keys.push((Box::from(sample.key), number));
+            }
             true
         })?;
     }
     keys.sort_unstable();
     Ok(keys)
+}
+
+/// Returns the path of a loose file; `.` is the data set itself, and a file without a suffix has an empty part.
+fn path_of(folder: &str, key: &str, part: &str) -> String {
+    let folder = if folder == "." { String::new() } else { format!("{folder}/") };
+    match part {
+        "" => format!("{folder}{key}"),
+        part => format!("{folder}{key}.{part}"),
+    }
+}
+
+/// Whether a name in a path begins with a dot.
+pub(super) fn is_hidden(path: &str) -> bool {
+    path.split('/').any(|name| name.starts_with('.'))
 }
 
 /// Returns the parts of a sample with their positions; of parts with the same name the first.

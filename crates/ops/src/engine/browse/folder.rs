@@ -199,10 +199,10 @@ fn list(path: &Path, cancel: &Cancel) -> Outcome<Listing> {
     Ok(listing)
 }
 
-/// Splits a file name into key and part at the last dot, unless that is the first character.
+/// Splits a file name into key and part at the last dot, unless that is the first or last character.
 fn split(name: &str) -> (&str, &str) {
     match name.rsplit_once('.') {
-        Some((key, part)) if !key.is_empty() => (key, part),
+        Some((key, part)) if !key.is_empty() && !part.is_empty() => (key, part),
         _ => (name, ""),
     }
 }
