@@ -10,14 +10,14 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes that are gathered before they are written.
-const GATHERED_BYTES: usize = 8 << 20;
+/// Bytes that are gathered before they are written: what is read is still in the cache of the processor when it is written.
+const GATHERED_BYTES: usize = 1 << 20;
 /// Parts above this size are copied piece by piece.
 const LARGE_PART: u64 = 4 << 20;
 /// Largest gap between two parts that is read with them, in bytes.
 const MAX_GAP: u64 = 64 << 10;
 /// Largest read, in bytes.
-const MAX_READ: u64 = 8 << 20;
+const MAX_READ: u64 = 1 << 20;
 /// Input files that are open at once.
 const MAX_OPEN: usize = 128;
 
@@ -112,25 +112,36 @@ pub(super) struct Gatherer<'a> {
     inputs: &'a OpenInputs<'a>,
     cancel: &'a Cancel,
     out: Box<dyn WriteFile>,
-    gathered: Vec<u8>,
-    wanted: Vec<PendingRead>,
-    read: Vec<u8>,
+    memory: GatherMemory,
     written: u64,
 }
 
+/// What a [`Gatherer`] collects, reused for the next archive.
+#[derive(Default)]
+pub(super) struct GatherMemory {
+    gathered: Vec<u8>,
+    wanted: Vec<PendingRead>,
+    read: Vec<u8>,
+}
+
 impl<'a> Gatherer<'a> {
-    pub(super) fn new(inputs: &'a OpenInputs<'a>, cancel: &'a Cancel, out: Box<dyn WriteFile>) -> Self {
-        Self { inputs, cancel, out, gathered: Vec::new(), wanted: Vec::new(), read: Vec::new(), written: 0 }
+    pub(super) fn new(
+        inputs: &'a OpenInputs<'a>,
+        cancel: &'a Cancel,
+        out: Box<dyn WriteFile>,
+        memory: GatherMemory,
+    ) -> Self {
+        Self { inputs, cancel, out, memory, written: 0 }
     }
 
     /// Returns the bytes so far.
     pub(super) fn position(&self) -> u64 {
-        self.written + self.gathered.len() as u64
+        self.written + self.memory.gathered.len() as u64
     }
 
     /// Returns the buffer for a header.
     pub(super) fn header(&mut self) -> &mut Vec<u8> {
-        &mut self.gathered
+        &mut self.memory.gathered
     }
 
     /// Appends the content of a part with its padding.
@@ -140,7 +151,7 @@ impl<'a> Gatherer<'a> {
                 if bytes.len() as u64 != part.bytes {
                     return Err(Failure::internal(WHAT, "a part has another length than was listed"));
                 }
-                self.gathered.extend_from_slice(bytes);
+                self.memory.gathered.extend_from_slice(bytes);
             }
             Origin::File { path, stamp } => {
                 let file = open_unchanged(path, *stamp)?;
@@ -155,13 +166,13 @@ impl<'a> Gatherer<'a> {
                 self.copy(&file, *offset, part.bytes)?;
             }
             Origin::Range { file, offset } => {
-                let (at, bytes) = (self.gathered.len(), part.bytes as usize);
-                self.gathered.resize(at + bytes, 0);
-                self.wanted.push(PendingRead { file: *file, offset: *offset, bytes, at });
+                let (at, bytes) = (self.memory.gathered.len(), part.bytes as usize);
+                self.memory.gathered.resize(at + bytes, 0);
+                self.memory.wanted.push(PendingRead { file: *file, offset: *offset, bytes, at });
             }
         }
-        self.gathered.resize(self.gathered.len() + padding(part.bytes), 0);
-        if self.gathered.len() >= GATHERED_BYTES {
+        self.memory.gathered.resize(self.memory.gathered.len() + padding(part.bytes), 0);
+        if self.memory.gathered.len() >= GATHERED_BYTES {
             self.flush()?;
         }
         Ok(())
@@ -172,11 +183,11 @@ impl<'a> Gatherer<'a> {
         let mut done = 0;
         while done < bytes {
             let now = (bytes - done).min(LARGE_PART) as usize;
-            let at = self.gathered.len();
-            self.gathered.resize(at + now, 0);
-            read(file, self.gathered.get_mut(at..).unwrap_or_default(), offset + done)?;
+            let at = self.memory.gathered.len();
+            self.memory.gathered.resize(at + now, 0);
+            read(file, self.memory.gathered.get_mut(at..).unwrap_or_default(), offset + done)?;
             done += now as u64;
-            if self.gathered.len() >= GATHERED_BYTES {
+            if self.memory.gathered.len() >= GATHERED_BYTES {
                 self.flush()?;
             }
         }
@@ -185,8 +196,8 @@ impl<'a> Gatherer<'a> {
 
     fn flush(&mut self) -> Outcome<()> {
         self.cancel.check()?;
-        self.wanted.sort_unstable_by_key(|wanted| (wanted.file, wanted.offset));
-        let mut rest = self.wanted.as_slice();
+        self.memory.wanted.sort_unstable_by_key(|wanted| (wanted.file, wanted.offset));
+        let mut rest = self.memory.wanted.as_slice();
         while let Some(first) = rest.first() {
             let (mut count, mut end) = (1, first.offset + first.bytes as u64);
             while let Some(next) = rest.get(count) {
@@ -201,37 +212,42 @@ impl<'a> Gatherer<'a> {
             rest = others;
             let file = self.inputs.open(first.file)?;
             if let [alone] = together {
-                read(&file, self.gathered.get_mut(alone.at..alone.at + alone.bytes).unwrap_or_default(), alone.offset)?;
+                read(
+                    &file,
+                    self.memory.gathered.get_mut(alone.at..alone.at + alone.bytes).unwrap_or_default(),
+                    alone.offset,
+                )?;
                 continue;
             }
-            self.read.resize((end - first.offset) as usize, 0);
-            read(&file, &mut self.read, first.offset)?;
+            self.memory.read.resize((end - first.offset) as usize, 0);
+            read(&file, &mut self.memory.read, first.offset)?;
             for wanted in together {
                 let from = (wanted.offset - first.offset) as usize;
                 let places = (
-                    self.gathered.get_mut(wanted.at..wanted.at + wanted.bytes),
-                    self.read.get(from..from + wanted.bytes),
+                    self.memory.gathered.get_mut(wanted.at..wanted.at + wanted.bytes),
+                    self.memory.read.get(from..from + wanted.bytes),
                 );
                 if let (Some(to), Some(from)) = places {
                     to.copy_from_slice(from);
                 }
             }
         }
-        self.wanted.clear();
-        self.out.write_all(&self.gathered)?;
-        self.written += self.gathered.len() as u64;
-        self.gathered.clear();
+        self.memory.wanted.clear();
+        self.out.write_all(&self.memory.gathered)?;
+        self.written += self.memory.gathered.len() as u64;
+        self.memory.gathered.clear();
         Ok(())
     }
 
-    /// Ends the archive at this size, makes it durable and closes it.
-    pub(super) fn finish(mut self, archive_bytes: u64) -> Outcome<()> {
+    /// Ends the archive at this size, makes it durable and closes it. Returns the memory for the next one.
+    pub(super) fn finish(mut self, archive_bytes: u64) -> Outcome<GatherMemory> {
         let Some(zeros) = archive_bytes.checked_sub(self.position()) else {
             return Err(Failure::internal(WHAT, "an archive is larger than was computed"));
         };
-        self.gathered.resize(self.gathered.len() + zeros as usize, 0);
+        self.memory.gathered.resize(self.memory.gathered.len() + zeros as usize, 0);
         self.flush()?;
-        self.out.finish().map(drop)
+        self.out.finish()?;
+        Ok(self.memory)
     }
 }
 

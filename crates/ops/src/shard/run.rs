@@ -25,6 +25,7 @@ use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::scratch::Scratch;
 use gristmill_storage::{files, space};
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 const WHAT: &str = "writing shards";
 /// Shards above this number are hard on file systems and stores.
@@ -147,7 +148,8 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
     context.progress.expect(report.shards, report.bytes);
     let threads = plan.inputs.iter().map(|input| threads_for(input, context.options.threads)).max().unwrap_or(1);
     let (mtime, work) = (plan.mtime, own.work());
-    let writer = ShardWriter { context, inputs: &inputs, journal: &journal, mtime, threads, work };
+    let spare = Mutex::default();
+    let writer = ShardWriter { context, inputs: &inputs, journal: &journal, mtime, threads, work, spare };
     check_space(layout, writer.missing_bytes(&run.sets), report.samples)?;
     let mut written = Vec::new();
     for (number, set) in run.sets.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Writes shards, a unit each: the archive, and at the same time the spool that its index is built from.
 
 use super::divide::{entry_name, PlannedShard};
-use super::gather::{Gatherer, OpenInputs};
+use super::gather::{GatherMemory, Gatherer, OpenInputs};
 use super::planned::PlannedSet;
 use super::record::Records;
 use crate::engine::index::{SpoolSink, SpooledShard};
@@ -14,6 +14,7 @@ use gristmill_data::source::tar::WrittenShard;
 use gristmill_storage::files;
 use gristmill_storage::fs::PRIVATE_FOLDER;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Share of the memory that sorts of keys use while shards are written.
 const KEY_SHARE: u64 = 8;
@@ -53,6 +54,8 @@ pub(super) struct ShardWriter<'a> {
     pub(super) threads: usize,
     /// Folder for unfinished shards.
     pub(super) work: PathBuf,
+    /// Memory of finished shards, for the next ones.
+    pub(super) spare: Mutex<Vec<GatherMemory>>,
 }
 
 /// A set that is being written.
@@ -134,7 +137,8 @@ impl ShardWriter<'_> {
         let memory = usize::try_from(memory).unwrap_or(usize::MAX);
         let mut sink = SpoolSink::create(fs, &set.folders.spools, (id, &shard.name), memory)?;
         let mut groups = WrittenShard::new(&shard.name, &mut sink);
-        let mut archive = Gatherer::new(self.inputs, &self.context.cancel, fs.create_file(&path)?);
+        let memory = self.spare().pop().unwrap_or_default();
+        let mut archive = Gatherer::new(self.inputs, &self.context.cancel, fs.create_file(&path)?, memory);
         let mut samples = set.records.open_range(shard.offset, shard.bytes)?;
         let mut name = Vec::new();
         while let Some(listed) = samples.next_sample()? {
@@ -147,7 +151,12 @@ impl ShardWriter<'_> {
             }
         }
         let scan = groups.finish(archive.position())?;
-        archive.finish(shard.archive_bytes)?;
+        let memory = archive.finish(shard.archive_bytes)?;
+        self.spare().push(memory);
         sink.finish(scan)
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Vec<GatherMemory>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
