@@ -13,6 +13,7 @@ use super::record::{Records, SpoolContext};
 use super::repeats::{settle_keys, TakeSample};
 use super::sample::SourceContext;
 use super::source;
+use crate::job::overall::Forecast;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::shard_plan::InputKind;
@@ -21,6 +22,8 @@ use gristmill_core::{Failure, Outcome, ProblemKind, ShardPlan, Subject};
 use gristmill_storage::location::threads_for;
 use std::path::{Path, PathBuf};
 
+/// Estimated time of everything after the listing, as a multiple of its time.
+const COPY_SHARE: f64 = 4.0;
 /// Share of the memory that one sort uses.
 const SORT_SHARE: u64 = 4;
 
@@ -54,7 +57,8 @@ pub(super) struct PlannedRun {
 /// Lists the samples of all inputs and divides them into shards. `scratch` is kept while shards are written.
 pub(super) fn plan_shards(context: &TaskContext, layout: &OutputLayout, scratch: &Path) -> Outcome<PlannedRun> {
     let plan = &layout.plan;
-    context.phase_of(Phase::Open, "shard", "looking for samples");
+    // How much there is to copy is known after the listing.
+    context.stage(Phase::Open, "shard", Forecast::new(1.0, COPY_SHARE), "looking for samples");
     let memory = usize::try_from(context.options.memory_bytes / SORT_SHARE).unwrap_or(usize::MAX);
     let spools = SpoolContext { fs: &*context.fs, folder: scratch, cancel: &context.cancel, memory };
     let pattern = NamePattern::parse(&plan.division.pattern).map_err(|why| Failure::usage("reading --pattern", why))?;
@@ -65,7 +69,12 @@ pub(super) fn plan_shards(context: &TaskContext, layout: &OutputLayout, scratch:
         // Rows are numbered by their source.
         is_numbered &= kind != InputKind::Rows;
         lister.begin_input(number);
-        context.rename(Phase::Open, "shard", format!("listing {}", display_safe(&input.to_string_lossy())));
+        let item = match kind {
+            InputKind::Files => "file",
+            InputKind::Rows => "row",
+            InputKind::Auto | InputKind::Tars => "shard",
+        };
+        context.rename(Phase::Open, item, format!("listing {}", display_safe(&input.to_string_lossy())));
         let threads = threads_for(input, context.options.threads);
         let source = SourceContext { plan, handles: context.handles(), fs: &*context.fs, scratch, memory, threads };
         source::list(input, kind, &source, &mut lister)?;

@@ -388,7 +388,8 @@ const APART: &[Spec] = &[
         optional_path!(apart.text_to),
     )
     .or_store()
-    .needs("media-to"),
+    .needs("media-to")
+    .applies("--media-to", |plan| plan.apart.media_to.is_some()),
     Spec::new(
         "metadataset",
         "FILE.yaml",
@@ -396,5 +397,6 @@ const APART: &[Spec] = &[
         optional_path!(apart.metadataset),
     )
     .or_store()
-    .needs("media-to"),
+    .needs("media-to")
+    .applies("--media-to", |plan| plan.apart.media_to.is_some()),
 ];

@@ -43,7 +43,7 @@ pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn Sam
             units.push((units.len(), shard, split));
         }
     }
-    context.handles.progress.expect(units.len() as u64, units.iter().map(|(_, shard, _)| shard.stamp.bytes).sum());
+    context.handles.progress.restart(units.len() as u64, units.iter().map(|(_, shard, _)| shard.stamp.bytes).sum());
     for chunk in units.chunks(SHARDS_A_THREAD * context.threads.max(1)) {
         let scanned = run_units(chunk, context.threads, context.handles.cancel, |(number, shard, _)| {
             scan(context, *number, shard)
