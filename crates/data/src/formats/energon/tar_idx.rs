@@ -80,7 +80,7 @@ impl TarIdx {
     /// Checks the length of an open file.
     pub fn of(file: ReadFile) -> Outcome<Self> {
         let words = file.len() / WORD as u64;
-        if file.len() % WORD as u64 != 0 || words == 0 {
+        if !file.len().is_multiple_of(WORD as u64) || words == 0 {
             let why = format!(
                 "its length of {} is not a positive multiple of {WORD}",
                 gristmill_core::text::count(file.len(), "byte")
