@@ -186,7 +186,8 @@ impl Command {
                 Some(path)
             }
             Self::Browse(args) => Some(&args.path),
-            Self::Mount(args) => Some(&args.path),
+            // What asks a store starts threads, with which a process cannot enter a namespace.
+            Self::Mount(args) if !args.shell => Some(&args.path),
             _ => None,
         }
     }

@@ -87,7 +87,8 @@ fn mount_by_helper(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Devi
     helper.arg("-o").arg(options).arg("--").arg(at).env("_FUSE_COMMFD", theirs.as_raw_fd().to_string());
     let started = helper.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
     let mut child = started.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => {
+        // A folder of PATH that may not be searched is an error of the second kind.
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
             let why = format!("this process may not mount, and there is no {HELPER}, which could");
             Failure::environment(WHAT, why).on(Subject::path(at)).with_hint(NO_HELPER_HINT)
         }

@@ -84,8 +84,11 @@ pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEve
         let waiting = scope.spawn(|| wait_for_signals(&mut signals, &*tree, &notifier, &options.at, report));
         report(MountEvent::Mounted);
         let ended = session.run();
-        // From here on it answers nothing, so that it must not remain.
-        let _ = device::unmount_dead(&options.at);
+        // From here on nothing answers, so that it must not remain. After an error the connection may still be open: a request would wait.
+        let _ = match ended {
+            Ok(()) => device::unmount_dead(&options.at),
+            Err(_) => unmount(&options.at, true),
+        };
         listener.close();
         (ended, waiting.join().unwrap_or_default())
     });

@@ -39,7 +39,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("dedup", 2_736),
     ("engine", 27_119),
     ("formats", 6_572),
-    ("fuse", 779),
+    ("fuse", 780),
     ("job", 13_490),
     ("media", 13_540),
     ("mount", 1_150),

@@ -48,14 +48,15 @@ impl Folders {
         Self(HashMap::from([(root_inode(), Folder { content, ..Folder::default() })]))
     }
 
-    /// Adds a folder of this path and the folders above it; a path has its names as they are, with `/` between them. Inode numbers depend
-    /// on the path only, so that they mean the same after a change of splits.
-    pub(super) fn add(&mut self, path: &str, content: Option<Content>) {
-        let mut inode = root_inode();
-        for (end, _) in path.match_indices('/').chain([(path.len(), "")]) {
-            let above = path.get(..end).unwrap_or_default();
-            let name = names::fit(names::escape(above.rsplit('/').next().unwrap_or_default()));
-            inode = self.child(inode, above, name);
+    /// Adds a folder of this path and the folders above it, by their names as they are. Inode numbers depend on the path only, so that they
+    /// mean the same after a change of splits.
+    pub(super) fn add<'a>(&mut self, path: impl IntoIterator<Item = &'a str>, content: Option<Content>) {
+        let (mut inode, mut above) = (root_inode(), String::new());
+        for name in path {
+            // No name of a folder has this character.
+            above.push('\0');
+            above.push_str(name);
+            inode = self.child(inode, &above, names::fit(names::escape(name)));
         }
         if let (Some(folder), Some(content)) = (self.0.get_mut(&inode), content) {
             folder.content = Some(content);
@@ -94,10 +95,10 @@ mod tests {
     #[test]
     fn paths_share_the_folders_above_them() {
         let mut folders = Folders::new(None);
-        folders.add("shards/a/0.tar", Some(Content::Lines));
-        folders.add("shards/a/1.tar", None);
-        folders.add("shards/a", None);
-        folders.add("shards//..", None);
+        folders.add(["shards", "a", "0.tar"], Some(Content::Lines));
+        folders.add(["shards", "a", "1.tar"], None);
+        folders.add(["shards", "a"], None);
+        folders.add(["shards", "", "..", "x/y"], None);
         let inode_of = |path: &str| path.split('/').try_fold(root_inode(), |at, name| folders.get(at)?.named(name));
         let of = |path: &str| inode_of(path).and_then(|inode| folders.get(inode));
         assert_eq!((of("shards").unwrap().folders.len(), of("shards/a").unwrap().folders.len()), (2, 2));
@@ -105,9 +106,9 @@ mod tests {
             (of("shards/a/1.tar").unwrap().place, &of("shards/a/0.tar").unwrap().content),
             (1, &Some(Content::Lines))
         );
-        assert!(of("shards/%/%2E%2E").is_some() && of("shards/b").is_none());
+        assert!(of("shards/%/%2E%2E/x%2Fy").is_some() && of("shards/b").is_none());
         let mut others = Folders::new(None);
-        others.add("shards/a/1.tar", None);
+        others.add(["shards", "a", "1.tar"], None);
         assert!(others.get(inode_of("shards/a/1.tar").unwrap()).is_some(), "a number depends on the path only");
     }
 }

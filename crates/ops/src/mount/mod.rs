@@ -230,27 +230,21 @@ impl State {
             return Ok(Self { marks, folders: Folders::new(Some(main(selection))) });
         }
         let mut folders = Folders::new(None);
-        folders.add("samples", Some(main(selection)));
+        folders.add(["samples"], Some(main(selection)));
+        folders.add(["splits"], None);
         let shown = |name: &Arc<str>| match selection {
             Selection::Split(wanted) => wanted == name,
             _ => true,
         };
         let splits = marks.splits().iter().filter(|split| shown(&split.name));
-        let splits = splits.map(|split| {
-            let name = gristmill_fuse::names::escape(&split.name);
-            (format!("splits/{name}"), Selection::Split(Arc::clone(&split.name)))
-        });
-        let others = [("shards".to_owned(), selection.clone()), ("splits".to_owned(), Selection::All)];
-        let excluded = ("excluded".to_owned(), Selection::Excluded);
-        for (above, selection) in others.into_iter().chain(splits).chain([excluded]) {
-            folders.add(&above, None);
-            if above == "splits" {
-                continue;
-            }
+        let splits = splits.map(|split| (vec!["splits", &*split.name], Selection::Split(Arc::clone(&split.name))));
+        let others = [(vec!["shards"], selection.clone()), (vec!["excluded"], Selection::Excluded)];
+        for (above, selection) in others.into_iter().chain(splits) {
+            folders.add(above.iter().copied(), None);
             for (group, shard) in (0u32..).zip(&groups.groups).filter(|(group, _)| selection.has_shard(&marks, *group))
             {
                 let content = Content::Flat(samples.range_of(group), selection.clone());
-                folders.add(&format!("{above}/{}", shard.name), Some(content));
+                folders.add(above.iter().copied().chain(shard.name.split('/')), Some(content));
             }
         }
         Ok(Self { marks, folders })
