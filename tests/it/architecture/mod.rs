@@ -48,7 +48,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("preview", 3_421),
     ("prompt", 1_286),
     ("pycompat", 4_551),
-    ("shard", 4_517),
+    ("shard", 4_557),
     ("source", 11_841),
     ("storage", 13_093),
     ("tokenizer", 6_548),

@@ -39,6 +39,9 @@ fn answers_that_are_wrong_for_any_data_are_refused_before_anything_is_read() {
         ("shard in --output in/out", "inside of each other"),
         ("shard in --output out --key name", "the input has none"),
         ("shard in --output out --split train", "not prepared"),
+        ("shard in --output out --split-ratio 1,2", "three numbers"),
+        ("shard in --output out --split-parts train:none/.*", "matches 0 of 1 shard"),
+        ("shard in --output out --sample-type CaptioningSample --field-map image=jpg", "needs its field 'caption'"),
     ] {
         sandbox.say(line).ends(2).complains(reason);
     }

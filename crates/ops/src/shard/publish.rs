@@ -1,5 +1,6 @@
 //! Makes new shards visible, and prepares them with the spools that were made while they were written.
 
+use super::divide::PlannedShard;
 use super::layout::{OutputLayout, Recorded};
 use super::planned::{PlannedRun, PlannedSet};
 use super::report::ShardReport;
@@ -7,6 +8,7 @@ use super::write::WorkFolders;
 use crate::engine::index::SpooledShard;
 use crate::engine::mix::author::render_member;
 use crate::engine::plan::file::typed_to_yaml;
+use crate::engine::plan::validate;
 use crate::job::exclusive_output::folder_of;
 use crate::job::jsonl;
 use crate::job::prepare::{hand_over, run_prepare};
@@ -15,10 +17,15 @@ use crate::job::record::RecordedInput;
 use crate::job::task::TaskContext;
 use gristmill_core::mix::{MixAux, MixMember};
 use gristmill_core::plan::SplitPattern;
-use gristmill_core::{Failure, Loading, Outcome, PreparePlan, Rerun, Shard, ShardPlan, SplitPlan};
+use gristmill_core::text::hint_for;
+use gristmill_core::{
+    DatasetFacts, Failure, Loading, Outcome, PreparePlan, ProblemKind, Rerun, Severity, Shard, ShardFacts, ShardPlan,
+    SplitPlan,
+};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::jsonl_idx::index_path;
 use gristmill_data::formats::energon::layout as meta;
+use gristmill_data::source::kind::{folder_kind, NamesBelow};
 use gristmill_storage::files;
 use gristmill_storage::publish::{write_file, Publication};
 use gristmill_storage::read::stamp_at;
@@ -140,6 +147,33 @@ fn metadataset_of(layout: &OutputLayout, path: &Path, splits: &[String]) -> Outc
     render_member(path, &member, &splits)
 }
 
+/// Fails if the new set could not be prepared, as far as that is known before it is written.
+pub(super) fn check_preparation(plan: &ShardPlan, set: &PlannedSet) -> Outcome<()> {
+    if plan.preparation.no_prepare || plan.append {
+        return Ok(());
+    }
+    let names = || NamesBelow { has_shard: true, has_media: false, tables: None };
+    let mut facts = DatasetFacts::new(set.output.clone(), folder_kind(&set.output, names));
+    facts.opened = true;
+    let shards = set.planned.shards.iter();
+    let shard =
+        |shard: &PlannedShard| ShardFacts { name: shard.name.clone(), samples: shard.samples, ..ShardFacts::default() };
+    facts.shards = shards.map(shard).collect();
+    let problems = validate(&prepare_plan(plan, &set.output, &set.splits()), &facts);
+    let refusal = problems.into_iter().find(|problem| problem.severity == Severity::Refusal);
+    refusal.map_or(Ok(()), |refusal| {
+        let is_of_pattern = matches!(refusal.kind, ProblemKind::EmptySplit | ProblemKind::MatchesNothing);
+        let mut failure = refusal.into_failure();
+        "preparing the new set".clone_into(&mut failure.what);
+        // That of prepare names a flag for empty splits.
+        Err(match is_of_pattern {
+            true => failure
+                .with_hint("patterns are regular expressions, matched at the start of the names of the new shards"),
+            false => failure,
+        })
+    })
+}
+
 /// Prepares a set whose shards are in place. Shards whose spools are missing are read again.
 pub(super) fn prepare(
     context: &TaskContext,
@@ -175,7 +209,14 @@ pub(super) fn prepare_published(context: &TaskContext, layout: &OutputLayout) ->
 /// Runs a plan of `prepare`, and takes over what it finds.
 fn prepare_by(context: &TaskContext, plan: &PreparePlan) -> Outcome<()> {
     use gristmill_core::ProblemSink as _;
-    let report = run_prepare(context, plan)?;
+    let report = run_prepare(context, plan).map_err(|failure| {
+        let way_out = format!(
+            "the shards are in place: {} prepares them",
+            hint_for(Path::new(&plan.path), "gristmill prepare PATH")
+        );
+        let hint = failure.hint.clone().map_or(way_out.clone(), |hint| format!("{hint}; {way_out}"));
+        failure.with_hint(hint)
+    })?;
     let listed = report.problems.len();
     for problem in report.problems {
         context.problems.report(problem)?;

@@ -42,6 +42,7 @@ pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardR
     let scratch = Scratch::create(context.options.scratch.as_deref())?;
     let run = plan_shards(context, &layout, scratch.path())?;
     warn_of_number(context, &run)?;
+    run.sets.iter().try_for_each(|set| publish::check_preparation(&layout.plan, set))?;
     let mut report = ShardReport::of(&run, &layout.output);
     report.free_bytes = Some(space::free_bytes(&layout.output)?);
     report.seconds = Some(cost::copying(report.bytes) + cost::rows(report.samples + report.parts));
@@ -140,6 +141,7 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
     let journal = Journal::open(fs, &own.journal(), &layout.hash())?;
     let run = plan_shards(context, layout, &scratch)?;
     warn_of_number(context, &run)?;
+    run.sets.iter().try_for_each(|set| publish::check_preparation(&layout.plan, set))?;
     let mut report = ShardReport::of(&run, &layout.output);
     let inputs = OpenInputs::new(&run.files);
     let forecast = Forecast::new(cost::copying(report.bytes), cost::rows(report.samples + report.parts));
