@@ -181,6 +181,7 @@ pub fn size(text: &str) -> Result<u64, String> {
 }
 
 /// Like [`size`]; `0` is a size, too.
+#[cfg(any(test, feature = "remote"))]
 pub fn size_or_zero(text: &str) -> Result<u64, String> {
     match text.trim() {
         "0" => Ok(0),

@@ -33,12 +33,12 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 476),
     ("browse", 22),
-    ("cli", 7_893),
+    ("cli", 7_930),
     ("core", 3_535),
     ("datasets", 822),
     ("dedup", 2_736),
-    ("engine", 27_119),
-    ("formats", 6_572),
+    ("engine", 27_235),
+    ("formats", 6_574),
     ("fuse", 780),
     ("job", 13_490),
     ("media", 13_540),
@@ -48,12 +48,12 @@ const BUDGETS: &[(&str, usize)] = &[
     ("preview", 3_421),
     ("prompt", 1_286),
     ("pycompat", 4_551),
-    ("shard", 4_557),
-    ("source", 11_841),
-    ("storage", 13_093),
+    ("shard", 4_581),
+    ("source", 11_842),
+    ("storage", 13_329),
     ("tokenizer", 6_548),
     ("tokens", 12_096),
-    ("tui", 31_480),
+    ("tui", 31_651),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.

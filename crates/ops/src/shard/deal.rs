@@ -5,13 +5,7 @@ use super::lines::LineList;
 use super::record::{ListedSample, Records};
 use super::sample::Part;
 use gristmill_core::Outcome;
-use gristmill_media::kind::type_by_extension;
 use std::collections::BTreeMap;
-
-/// Whether a part is media by its last extension.
-pub(super) fn is_media(part: &Part) -> bool {
-    std::str::from_utf8(&part.name).is_ok_and(|name| type_by_extension(&format!("x.{name}")).is_some())
-}
 
 /// The parts that a set takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +19,8 @@ impl PartKind {
     fn has(self, part: &Part) -> bool {
         match self {
             Self::All => true,
-            Self::Media => is_media(part),
-            Self::Rest => !is_media(part),
+            Self::Media => part.is_media(),
+            Self::Rest => !part.is_media(),
         }
     }
 }
@@ -110,7 +104,7 @@ mod tests {
             (b"", false),
             (b"\xff", false),
         ] {
-            assert_eq!(is_media(&part(name)), expected, "{name:?}");
+            assert_eq!(part(name).is_media(), expected, "{name:?}");
             assert_ne!(PartKind::Media.has(&part(name)), PartKind::Rest.has(&part(name)));
             assert!(PartKind::All.has(&part(name)));
         }

@@ -1,6 +1,5 @@
 //! Samples without their media as lines of JSON, for `--text-to`.
 
-use super::deal::is_media;
 use super::gather::OpenInputs;
 use super::record::{subject_of, ListedSample, RecordWriter, Records, SpoolContext};
 use super::sample::{Part, Sample};
@@ -69,7 +68,7 @@ fn push_line(
 ) -> Outcome<()> {
     line.push(b'{');
     push_member(line, KEY, &json_text(key));
-    for part in sample.parts.iter().filter(|part| !is_media(part)) {
+    for part in sample.parts.iter().filter(|part| !part.is_media()) {
         let name = std::str::from_utf8(&part.name).ok().filter(|name| ![KEY, MEDIA].contains(name));
         let value = match name {
             Some(name) => value_of(inputs, name, part)?.map(|value| (name, value)),
@@ -85,7 +84,7 @@ fn push_line(
         }
     }
     let names =
-        sample.parts.iter().filter(|part| is_media(part)).filter_map(|part| std::str::from_utf8(&part.name).ok());
+        sample.parts.iter().filter(|part| part.is_media()).filter_map(|part| std::str::from_utf8(&part.name).ok());
     let mut media = b"{".to_vec();
     names.for_each(|name| push_member(&mut media, name, &json_text(&format!("{key}.{name}"))));
     if media.len() > 1 {

@@ -3,6 +3,7 @@
 //! A source reads names, sizes and manifests only. Where the bytes of a part are is its [`Origin`].
 
 use gristmill_core::{FileStamp, Handles, Outcome, ShardPlan};
+use gristmill_media::kind::type_by_extension;
 use gristmill_storage::fs::Fs;
 use std::path::{Path, PathBuf};
 
@@ -40,6 +41,13 @@ pub struct Part {
     pub bytes: u64,
     /// Where its bytes are.
     pub origin: Origin,
+}
+
+impl Part {
+    /// Whether it is media by its last extension.
+    pub fn is_media(&self) -> bool {
+        std::str::from_utf8(&self.name).is_ok_and(|name| type_by_extension(&format!("x.{name}")).is_some())
+    }
 }
 
 /// A sample to be written.

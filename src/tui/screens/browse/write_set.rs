@@ -9,20 +9,20 @@ use crate::tui::form;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::Stoppable;
-use gristmill_core::{Cancel, DatasetKind, Outcome, ShardPlan};
+use gristmill_core::{Cancel, Outcome, ShardPlan};
 use gristmill_ops::engine::browse::{write_key_list, Catalog, Groups, Matches, SampleAt, SampleFilter, SplitChoice};
 use gristmill_ops::operations::{erase, WriteShards};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The samples of a list of keys.
-enum Chosen {
+enum KeySelection {
     Matches(Arc<Matches>),
     /// Positions of the first sample and after the last one, counted over all groups.
     Spans(Vec<(u64, u64)>),
 }
 
-impl Chosen {
+impl KeySelection {
     fn holds(&self, at: SampleAt, groups: &Groups) -> bool {
         match self {
             Self::Matches(matches) => matches.holds(at),
@@ -37,7 +37,7 @@ impl Chosen {
 
 struct Question {
     catalog: Arc<dyn Catalog>,
-    chosen: Chosen,
+    chosen: KeySelection,
 }
 
 /// The worker that writes lists of keys, and the plan that waits for one.
@@ -60,8 +60,8 @@ impl KeyLister {
 fn list_keys(question: Question, cancel: &Cancel) -> Outcome<PathBuf> {
     let groups = question.catalog.groups();
     let is_empty = |group: &u32| match &question.chosen {
-        Chosen::Matches(matches) => matches.in_group(*group) == 0,
-        Chosen::Spans(spans) => {
+        KeySelection::Matches(matches) => matches.in_group(*group) == 0,
+        KeySelection::Spans(spans) => {
             let number = |group| groups.number(SampleAt { group, index: 0 });
             let (from, to) = (number(*group), number(*group + 1));
             !spans.iter().any(|(start, end)| *start < to && from < *end)
@@ -102,12 +102,12 @@ impl BrowseScreen {
         let Some(catalog) = self.catalog().cloned() else { return Vec::new() };
         let kind = catalog.kind();
         let mut plan = form::shards_of(&self.path);
-        match kind {
-            DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset => {}
-            _ if kind.holds_loose_files() => {}
-            _ if kind.is_tokens() => return inform("packed tokens are not samples with parts"),
+        if kind.is_tokens() {
+            return inform("packed tokens are not samples with parts");
+        }
+        if !kind.is_web_dataset() && !kind.holds_loose_files() {
             // Which rows are written is decided by their columns.
-            _ => return self.open_shards(plan),
+            return self.open_shards(plan);
         }
         if let Some(unwritten) = self.session.as_ref().and_then(|session| session.unwritten()) {
             return inform(format!("{unwritten}: write them first, with w"));
@@ -121,12 +121,14 @@ impl BrowseScreen {
                 let start = self.state.groups.number(span.from);
                 (start, start + span.count as u64)
             };
-            Chosen::Spans(spans.iter().map(span).collect())
+            KeySelection::Spans(spans.iter().map(span).collect())
         } else {
             match (&self.sifting, &self.state.listing) {
                 (None, _) => return self.open_shards(plan),
                 (Some(sifting), _) if by_flags(&sifting.filter, &mut plan) => return self.open_shards(plan),
-                (Some(sifting), Listing::Picked(matches)) if sifting.is_over => Chosen::Matches(Arc::clone(matches)),
+                (Some(sifting), Listing::Picked(matches)) if sifting.is_over => {
+                    KeySelection::Matches(Arc::clone(matches))
+                }
                 (Some(_), _) => return inform("the filter is still looking at samples: wait until it has seen all"),
             }
         };
