@@ -14,6 +14,7 @@ mod input;
 pub mod jobs;
 pub mod keymap;
 mod line;
+mod mounter;
 mod path_completer;
 pub mod question;
 pub mod recent;

@@ -15,6 +15,13 @@ pub fn cache_dir() -> PathBuf {
     base(|xdg| xdg.cache_dir())
 }
 
+/// Returns the folder for what ends with the user's last session: `$XDG_RUNTIME_DIR/gristmill`, or one in the folder of state.
+pub fn runtime_dir() -> PathBuf {
+    base(|xdg| {
+        xdg.runtime_dir().unwrap_or_else(|| xdg.state_dir().unwrap_or_else(|| xdg.home_dir().join(".local/state")))
+    })
+}
+
 /// Returns the folder for settings: `$XDG_CONFIG_HOME/gristmill`.
 pub fn config_dir() -> PathBuf {
     base(|xdg| xdg.config_dir())

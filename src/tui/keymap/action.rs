@@ -64,6 +64,7 @@ actions! {
     Shards, "shards", "shards", "Guides through writing new shards: of files, of rows, or of other shards, shuffled and filtered as wanted.";
     Media, "media", "media metadata", "Records the sizes and durations of pictures, sounds and videos.";
     Facts, "facts", "facts", "Draws how sizes, formats, durations and lengths are distributed.";
+    Mount, "mount", "mount", "Mounts the data set as folders and files, and shows where; again, ends that.";
     Splits, "splits", "splits", "Edits which shards belong to which split, and what is excluded.";
     Mix, "mix", "mix", "Puts prepared data sets together into a mixture, and writes its file.";
     Info, "info", "info", "Shows what is known of the data set: shards, samples, splits.";

@@ -15,6 +15,7 @@ mod lines;
 mod looks;
 mod media;
 mod mix;
+mod mounts;
 mod pictures;
 mod prepare;
 mod problems;

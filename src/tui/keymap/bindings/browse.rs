@@ -32,6 +32,7 @@ pub const BROWSE: &[Binding] = &[
     key(C::Browse, A::OpenPart, &["e"]),
     key(C::Browse, A::Export, &["E"]),
     key(C::Browse, A::WriteSet, &["W"]),
+    key(C::Browse, A::Mount, &["M"]),
     key(C::Browse, A::NextPart, &["."]),
     key(C::Browse, A::PreviousPart, &[","]),
     key(C::Browse, A::NextSample, &[">"]),

@@ -22,6 +22,7 @@ pub const HOME: &[Binding] = &[
     key(C::Home, A::Facts, &["f"]),
     key(C::Home, A::Info, &["i"]),
     key(C::Home, A::Splits, &["s"]),
+    key(C::Home, A::Mount, &["M"]),
     key(C::Home, A::Mix, &["x"]),
     key(C::Home, A::Edit, &["e"]),
     key(C::Home, A::Hidden, &["."]),

@@ -258,6 +258,7 @@ impl BrowseScreen {
             Action::OpenPart => return self.open_part(),
             Action::Export => return self.ask_export(),
             Action::WriteSet => return self.write_set(),
+            Action::Mount => return self.mounter.ask(&self.path),
             Action::ContactSheet => return self.contact_sheet(),
             Action::MoveTo => return self.move_shard(),
             Action::Splits => return self.open_editor(),

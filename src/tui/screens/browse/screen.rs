@@ -14,6 +14,7 @@ use super::write_set::KeyLister;
 use super::Start;
 use crate::tui::graphics::graphics_of;
 use crate::tui::keymap::{Action, Context};
+use crate::tui::mounter::Mounter;
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::problems::Feed;
 use crate::tui::screens::splits::SplitSession;
@@ -102,6 +103,7 @@ pub struct BrowseScreen {
     pub(super) carrier: Carrier,
     pub(super) marker: Marker,
     pub(super) lister: KeyLister,
+    pub(super) mounter: Mounter,
     /// The sample chosen on a contact sheet.
     pub(super) chosen: Rc<Cell<Option<SampleAt>>>,
     /// What an open list of problems shows.
@@ -144,6 +146,7 @@ impl BrowseScreen {
         let carrier = Carrier::start(&env);
         let marker = Marker::start(&env);
         let lister = KeyLister::start(&env);
+        let mounter = Mounter::start(&env);
         let encoder =
             Latest::start("browse-pixels", env.wake.clone(), move |wanted| Pixels::work(wanted, graphics, cell));
         Self {
@@ -167,6 +170,7 @@ impl BrowseScreen {
             carrier,
             marker,
             lister,
+            mounter,
             chosen: Rc::default(),
             feed: Rc::default(),
             session: None,
@@ -394,6 +398,7 @@ impl BrowseScreen {
         changed |= self.gather_carried(effects);
         changed |= self.gather_marked(effects);
         changed |= self.gather_key_list(effects);
+        changed |= self.mounter.gather(&self.env, effects);
         if let Some(encoded) = self.encoder.take() {
             self.pixels.put(encoded);
             changed = true;
@@ -491,6 +496,7 @@ impl Screen for BrowseScreen {
                     || self.carrier.is_busy()
                     || self.marker.is_busy()
                     || self.lister.is_busy()
+                    || self.mounter.is_busy()
             }
             Stage::Failed(_) => false,
         }

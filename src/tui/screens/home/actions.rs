@@ -3,6 +3,7 @@
 use super::{begun, Entry, EntryFacts, Focus, Home, InfoPage, PaneContent, State};
 use crate::tui::form;
 use crate::tui::keymap::{Action, Context};
+use crate::tui::mounter;
 use crate::tui::question::{DialogChoice, Question};
 use crate::tui::screen::{Effect, TerminalProgram};
 use crate::tui::screens::run::{orders, RunScreen};
@@ -30,6 +31,7 @@ const ACTIONS: &[Action] = &[
     Action::Facts,
     Action::Info,
     Action::Splits,
+    Action::Mount,
     Action::Mix,
     Action::Enter,
     Action::Edit,
@@ -76,6 +78,7 @@ impl Home {
             Action::Shards => why_not_shards(entry, seen),
             Action::Media => why_not_media(entry, seen),
             Action::Facts => why(seen.kind.info().figures),
+            Action::Mount => mounter::why_not().or_else(|| why_not_browse(seen)),
             Action::Mix => why_not_mix(seen),
             Action::Splits => seen.kind.info().why_no_splits.map(str::to_owned),
             _ => None,
@@ -141,6 +144,7 @@ impl Home {
             Action::Media => self.form("prepare-media", &path),
             Action::Facts => vec![Effect::Push(facts::open(path, self.env.clone()))],
             Action::Splits => vec![Effect::Push(splits::open(path, self.env.clone()))],
+            Action::Mount => self.mounter.ask(&path),
             Action::Mix => self.mix(&entry),
             _ => Vec::new(),
         }

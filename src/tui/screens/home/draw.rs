@@ -204,7 +204,7 @@ impl Home {
         lines
     }
 
-    /// Draws one line per action, and its description below it if there is room.
+    /// Draws one line per action, and below it as much of its description as there is room for.
     fn draw_actions(&mut self, frame: &mut Frame, focused: bool, ui: &Ui) {
         let possible = self.possible();
         self.actions.set_len(possible.len());
@@ -212,8 +212,10 @@ impl Home {
         let columns = usize::from(area.width);
         let sentences: Vec<Vec<String>> =
             possible.iter().map(|a| text::wrap(self.sentence_for(*a), columns.saturating_sub(9))).collect();
-        let all: usize = sentences.iter().map(|s| s.len() + 1).sum();
-        let with_sentences = all <= usize::from(area.height) && columns > 24;
+        let rows = |limit: usize| sentences.iter().map(|s| s.len().min(limit) + 1).sum::<usize>();
+        let fits = |limit: &usize| columns > 24 && rows(*limit) <= usize::from(area.height);
+        let longest = sentences.iter().map(Vec::len).max().unwrap_or(0);
+        let limit = (0..=longest).rev().find(fits).unwrap_or(0);
         let widest = possible.iter().map(|a| text::width(&ui.key(Context::Home, *a))).max().unwrap_or(0);
         let keys = (widest + 1).max(3);
         self.action_rows.clear();
@@ -231,8 +233,10 @@ impl Home {
                 Span::styled(label, label_style),
             ]));
             self.action_rows.push(action);
-            for line in sentence.into_iter().filter(|_| with_sentences) {
-                lines.push(Line::from(Span::styled(format!("      {line}"), ui.theme.muted)));
+            let is_cut = sentence.len() > limit;
+            for (number, line) in sentence.into_iter().take(limit).enumerate() {
+                let mark = if is_cut && number + 1 == limit { ui.glyphs.ellipsis } else { "" };
+                lines.push(Line::from(Span::styled(format!("      {line}{mark}"), ui.theme.muted)));
                 self.action_rows.push(action);
             }
         }

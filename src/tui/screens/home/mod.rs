@@ -17,6 +17,7 @@ pub use look::{inspect, Entry, EntryFacts, State};
 pub use summary::Mixture;
 
 use crate::tui::keymap::{Action, Context};
+use crate::tui::mounter::Mounter;
 use crate::tui::recent;
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::widgets::{Gesture, ListState, Places, TextField};
@@ -74,6 +75,7 @@ pub struct Home {
     stale: HashSet<PathBuf>,
     reader: Latest<PaneContent, ReadResult>,
     looker: Stream<PathBuf, (PathBuf, EntryFacts)>,
+    mounter: Mounter,
     matcher: Matcher,
     areas: Areas,
     /// The same areas, for the mouse.
@@ -103,6 +105,7 @@ impl Home {
             let seen = look::inspect(&path);
             (path, seen)
         });
+        let mounter = Mounter::start(&env);
         let mut home = Self {
             env,
             local: dir.clone(),
@@ -119,6 +122,7 @@ impl Home {
             stale: HashSet::new(),
             reader,
             looker,
+            mounter,
             matcher: Matcher::new(Config::DEFAULT.match_paths()),
             areas: Areas::default(),
             places: Places::default(),
@@ -469,8 +473,8 @@ impl Screen for Home {
         Vec::new()
     }
 
-    fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
-        let mut changed = false;
+    fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let mut changed = self.mounter.gather(&self.env, effects);
         if let Some(read) = self.reader.take() {
             self.take_entries(read);
             changed = true;

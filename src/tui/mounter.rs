@@ -1,0 +1,106 @@
+//! Mounts of data sets, by a key: the command `mount` in the background, below the runtime folder of the user.
+
+use super::screen::{Effect, UiEnv};
+use super::widgets::{Level, Toast};
+use super::work::Latest;
+use gristmill_core::Outcome;
+use std::path::{Path, PathBuf};
+
+/// Why there are no mounts; `None` if there are.
+pub fn why_not() -> Option<String> {
+    let is_there = cfg!(all(feature = "mount", target_os = "linux"));
+    (!is_there).then(|| "this build is without mounts".to_owned())
+}
+
+/// What became of a data set.
+enum Change {
+    Mounted(PathBuf),
+    Unmounted(PathBuf),
+}
+
+/// The worker that mounts and unmounts.
+pub struct Mounter(Latest<PathBuf, Outcome<Change>>);
+
+impl Mounter {
+    pub fn start(env: &UiEnv) -> Self {
+        Self(Latest::start("mount", env.wake.clone(), |path: PathBuf| change(&path)))
+    }
+
+    /// Mounts a data set; one that is mounted by this key is unmounted.
+    pub fn ask(&mut self, path: &Path) -> Vec<Effect> {
+        if let Some(why) = why_not() {
+            return vec![Effect::Toast(Toast::new(Level::Info, why))];
+        }
+        self.0.ask(path.to_path_buf());
+        Vec::new()
+    }
+
+    /// Whether it is still being mounted or unmounted.
+    pub fn is_busy(&self) -> bool {
+        self.0.is_waiting()
+    }
+
+    /// Reports what became of the data set.
+    pub fn gather(&mut self, env: &UiEnv, effects: &mut Vec<Effect>) -> bool {
+        let Some(changed) = self.0.take() else { return false };
+        let words = match changed {
+            Ok(Change::Mounted(at)) => format!("mounted at {}; the same key ends it", env.short_path(&at)),
+            Ok(Change::Unmounted(at)) => format!("unmounted {}", env.short_path(&at)),
+            Err(failure) => {
+                effects.push(Effect::failure(&failure));
+                return true;
+            }
+        };
+        effects.push(Effect::Toast(Toast::new(Level::Ok, words)));
+        true
+    }
+}
+
+#[cfg(all(feature = "mount", target_os = "linux"))]
+fn change(path: &Path) -> Outcome<Change> {
+    use gristmill_core::{Failure, Subject};
+    use gristmill_fuse::{list_mounts, unmount};
+    use gristmill_storage::fs::{Fs as _, RealFs, PRIVATE_FOLDER};
+    use gristmill_storage::{files, xdg};
+    use std::process::{Command, Stdio};
+
+    const WHAT: &str = "mounting";
+    let folder = xdg::runtime_dir();
+    let is_of = |source: &std::ffi::OsStr| {
+        let source = Path::new(source);
+        source == path || files::canonicalize(path).is_ok_and(|path| path == source)
+    };
+    let mounts = list_mounts();
+    if let Some(mount) = mounts.iter().find(|mount| mount.at.starts_with(&folder) && is_of(&mount.source)) {
+        unmount(&mount.at, false)
+            .or_else(|_| unmount(&mount.at, true))
+            .map_err(|e| Failure::io(WHAT, &mount.at, &e))?;
+        return Ok(Change::Unmounted(mount.at.clone()));
+    }
+    files::missing_folders(&folder).into_iter().try_for_each(|folder| RealFs.create_dir(folder, PRIVATE_FOLDER))?;
+    let name = path.file_name().map_or_else(|| "data".to_owned(), |name| name.to_string_lossy().into_owned());
+    let names = std::iter::once(name.clone()).chain((2_u32..).map(|number| format!("{name}-{number}")));
+    let free = names.map(|name| folder.join(name)).find(|at| !files::is_taken(at));
+    let at = free.ok_or_else(|| Failure::internal(WHAT, "no name is free"))?;
+    let program = std::env::current_exe().map_err(|error| Failure::io(WHAT, "/proc/self/exe", &error))?;
+    let mut command = Command::new(&program);
+    // An absolute path cannot be taken for a flag.
+    let path = files::absolute(path).map_err(|error| Failure::io(WHAT, path, &error))?;
+    command.args(["mount", "--detach"]).arg(&path).arg(&at).stdin(Stdio::null());
+    let done = command.output().map_err(|error| Failure::io(WHAT, &program, &error))?;
+    if done.status.success() {
+        return Ok(Change::Mounted(at));
+    }
+    let text = String::from_utf8_lossy(&done.stderr);
+    let why = text.lines().find_map(|line| line.strip_prefix("error: ")).unwrap_or("the command mount failed");
+    let failure = Failure::environment(WHAT, why.to_owned()).on(Subject::path(path));
+    Err(match text.lines().find_map(|line| line.strip_prefix("hint: ")) {
+        Some(hint) => failure.with_hint(hint.to_owned()),
+        None => failure,
+    })
+}
+
+#[cfg(not(all(feature = "mount", target_os = "linux")))]
+fn change(path: &Path) -> Outcome<Change> {
+    Ok(Change::Unmounted(path.to_owned()))
+}

@@ -1,0 +1,26 @@
+//! A data set as folders and files, by a key.
+
+use super::harness::{run_plainly, House, Start};
+use crate::cli_mount::has_device;
+
+#[test]
+fn a_key_mounts_what_is_browsed_and_ends_that() {
+    if !has_device() {
+        return;
+    }
+    let house = House::new();
+    house.shard("big/a.tar", 0, 4);
+    assert_eq!(
+        run_plainly(&house, &["prepare", "big", "--yes", "--split-ratio", "1,0,0", "--skip-dataset-yaml"]),
+        Some(0)
+    );
+    let runtime = house.home().join("runtime");
+    let mounted = runtime.join("gristmill/big");
+    let start = Start::new(&house).arguments(&["browse", "big"]);
+    let mut story = start.variable("XDG_RUNTIME_DIR", runtime.to_str().unwrap()).run();
+    story.wait_for("▸ 000000").wait_for("jpg txt json").keys("M").wait_for("mounted at");
+    assert_eq!(std::fs::read(mounted.join("000000.txt")).unwrap(), b"a cat");
+    story.keys("M").wait_for("unmounted");
+    assert!(!mounted.join("000000.txt").exists());
+    assert_eq!(story.keys("q").exit_code(), 0);
+}
