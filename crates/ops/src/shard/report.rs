@@ -124,15 +124,18 @@ impl ShardReport {
 
     fn preview_lines(&self) -> Vec<ReportLine> {
         let mut lines = Vec::new();
-        lines.extend(histogram("Sizes of shards:", self.files.iter().map(|file| file.bytes), bytes));
-        lines.extend(histogram("Samples of shards:", self.files.iter().map(|file| file.samples), grouped));
-        if let (Some(last), Some(largest)) = (self.files.last(), self.files.iter().map(|file| file.samples).max()) {
+        let largest = self.files.iter().map(|file| file.samples).max();
+        if let (Some(last), Some(largest), true) = (self.files.last(), largest, self.files.len() > 1) {
+            lines.extend(histogram("Sizes of shards:", self.files.iter().map(|file| file.bytes), bytes));
+            lines.extend(histogram("Samples of shards:", self.files.iter().map(|file| file.samples), grouped));
             let share = 100 * last.samples / largest.max(1);
             lines.push(ReportLine::plain(format!("The last shard has {share} % of the samples of the largest one.")));
         }
         if self.shards < FEW_SHARDS {
             let few = count(self.shards, "shard");
-            lines.push(ReportLine::plain(format!("Loaders deal shards to workers: {few} are few for many workers.")));
+            let line =
+                format!("Loaders deal shards to workers: with more workers than {few}, some have nothing to do.");
+            lines.push(ReportLine::plain(line));
         }
         if let (Some(free), Some(seconds)) = (self.free_bytes, self.seconds) {
             let time = gristmill_core::text::duration(Duration::from_secs_f64(seconds));

@@ -13,6 +13,7 @@ use gristmill_core::shard_plan::InputKind;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::source::discover::is_like_shard;
 use gristmill_storage::files::metadata;
+use gristmill_storage::remote::is_hub_url;
 use gristmill_storage::walk::Walk;
 use std::path::Path;
 
@@ -37,7 +38,12 @@ pub(super) fn kind_of(input: &Path, read_as: InputKind) -> Outcome<InputKind> {
         let mut entries = Walk::new(input).filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry.file_name()));
         let has_shard =
             entries.any(|entry| entry.is_ok_and(|entry| entry.kind().is_file() && is_like_shard(entry.file_name())));
-        return Ok(if has_shard { InputKind::Tars } else { InputKind::Files });
+        return Ok(match has_shard {
+            true => InputKind::Tars,
+            // Data sets of the hub without shards are rows.
+            false if is_hub_url(&input.to_string_lossy()) => InputKind::Rows,
+            false => InputKind::Files,
+        });
     }
     if is_like_shard(input.file_name().unwrap_or_default()) {
         return Ok(InputKind::Tars);
