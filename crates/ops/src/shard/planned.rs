@@ -18,8 +18,8 @@ use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::shard_plan::InputKind;
 use gristmill_core::text::display_safe;
-use gristmill_core::{Failure, Outcome, ProblemKind, ShardPlan, Subject};
-use gristmill_storage::location::threads_for;
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, ShardPlan, Subject};
+use gristmill_storage::location::{is_remote, threads_for};
 use std::path::{Path, PathBuf};
 
 /// Estimated time of everything after the listing, as a multiple of its time.
@@ -59,6 +59,11 @@ pub(super) fn plan_shards(context: &TaskContext, layout: &OutputLayout, scratch:
     let plan = &layout.plan;
     // How much there is to copy is known after the listing.
     context.stage(Phase::Open, "shard", Forecast::new(1.0, COPY_SHARE), "looking for samples");
+    if let Some(input) = plan.inputs.iter().find(|input| plan.shuffle && is_remote(input)) {
+        let why = "in random order, nearly every part in a store is a request of its own";
+        let note = Problem::note(ProblemKind::Other, Subject::path(input), why);
+        context.problems.report(note.with_hint("gristmill cp copies the input to a disk first"))?;
+    }
     let memory = usize::try_from(context.options.memory_bytes / SORT_SHARE).unwrap_or(usize::MAX);
     let spools = SpoolContext { fs: &*context.fs, folder: scratch, cancel: &context.cancel, memory };
     let pattern = NamePattern::parse(&plan.division.pattern).map_err(|why| Failure::usage("reading --pattern", why))?;
