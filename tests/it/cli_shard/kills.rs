@@ -53,7 +53,7 @@ fn a_killed_run_goes_on_and_ends_with_the_same_bytes() {
 }
 
 #[test]
-fn finished_shards_are_taken_over_and_a_preparation_is_finished() {
+fn a_preparation_that_was_not_reached_is_made_by_the_next_run() {
     let sandbox = Sandbox::new();
     large(&sandbox);
     let line = "shard data --output out --max-count 300";

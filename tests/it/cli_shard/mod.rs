@@ -4,6 +4,7 @@ mod apart;
 mod append;
 mod choices;
 mod golden;
+mod inputs;
 mod kills;
 mod refusals;
 

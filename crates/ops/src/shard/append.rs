@@ -84,7 +84,11 @@ pub(super) fn next_number(folder: &Path, pattern: &NamePattern, start: u64) -> O
     for entry in entries {
         let entry = entry.map_err(|error| Failure::io(WHAT, folder, &error))?;
         if let Some(number) = entry.file_name().to_str().and_then(|name| pattern.number(name)) {
-            next = next.max(number.saturating_add(1));
+            let Some(after) = number.checked_add(1) else {
+                let failure = Failure::usage(WHAT, "its highest number has none after it").on(Subject::path(folder));
+                return Err(failure.with_hint("--pattern names the new shards differently"));
+            };
+            next = next.max(after);
         }
     }
     Ok(next)

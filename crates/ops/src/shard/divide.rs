@@ -6,7 +6,7 @@ use super::pattern::NamePattern;
 use super::record::{subject_of, ListedSample, RecordWriter, Records, SpoolContext};
 use super::sample::{Origin, SourceFile};
 use gristmill_core::text::bytes;
-use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, ShardPlan};
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardPlan, Subject};
 use gristmill_data::formats::tar_writer::{archive_bytes, EntryHeader};
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt as _;
@@ -133,8 +133,8 @@ impl<'a> Divider<'a> {
                     continue;
                 }
                 if let Some(input) = self.files.get(file.0 as usize) {
-                    open.hash.update(input.path.as_os_str().as_bytes());
-                    let stamp = input.stamp;
+                    let (path, stamp) = input.of_input();
+                    open.hash.update(path.as_os_str().as_bytes());
                     [stamp.bytes, stamp.modified_ns as u64, stamp.inode]
                         .iter()
                         .for_each(|number| open.hash.update(&number.to_le_bytes()));
@@ -185,7 +185,11 @@ impl<'a> Divider<'a> {
     fn close(&mut self) -> Outcome<()> {
         let Some(open) = self.open.take() else { return Ok(()) };
         let start = self.start_of(&open.split)?;
-        let file = self.pattern.name(start.saturating_add(open.place));
+        let Some(number) = start.checked_add(open.place) else {
+            let failure = Failure::usage("dividing samples into shards", "the numbers of shards are too large");
+            return Err(failure.on(Subject::field("--start")).with_hint("begin with a smaller number"));
+        };
+        let file = self.pattern.name(number);
         let name = if open.split.is_empty() { file } else { format!("{}/{file}", open.split) };
         self.done.push(PlannedShard {
             name,

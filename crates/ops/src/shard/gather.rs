@@ -65,8 +65,9 @@ impl<'a> OpenInputs<'a> {
     pub(super) fn check_unchanged(&self, cancel: &Cancel) -> Outcome<()> {
         for input in self.files {
             cancel.check()?;
-            if !stamp_at(&input.path).is_ok_and(|now| now == input.stamp) {
-                return Err(changed(&input.path));
+            let (path, stamp) = input.of_input();
+            if !stamp_at(path).is_ok_and(|now| now == stamp) {
+                return Err(changed(path));
             }
         }
         Ok(())

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::{xxh3_64, Xxh3};
 
 const WHAT: &str = "reading the list of keys";
+/// The UTF-8 byte-order mark.
+const MARK: &[u8] = b"\xef\xbb\xbf";
 /// Bytes of a list read at a time.
 const READ_BYTES: usize = 1 << 20;
 /// Lines between two checks of the cancel flag.
@@ -27,12 +29,14 @@ impl KeyList {
     pub(super) fn read(path: &Path, cancel: &Cancel) -> Outcome<Self> {
         let mut reader = BufReader::with_capacity(READ_BYTES, open_read(path)?.into_reader());
         let (mut line, mut hashes) = (Vec::new(), Vec::new());
+        let mut is_first = true;
         loop {
             line.clear();
             if reader.read_until(b'\n', &mut line).map_err(|error| Failure::io(WHAT, path, &error))? == 0 {
                 break;
             }
             let key = line.strip_suffix(b"\n").unwrap_or(&line);
+            let key = if std::mem::take(&mut is_first) { key.strip_prefix(MARK).unwrap_or(key) } else { key };
             let key = key.strip_suffix(b"\r").unwrap_or(key);
             if !key.is_empty() {
                 hashes.push(xxh3_64(key));

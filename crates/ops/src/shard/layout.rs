@@ -104,7 +104,10 @@ impl OutputLayout {
     /// Refuses outputs and inputs that are inside of each other.
     fn check_apart(&self) -> Outcome<()> {
         let places: Vec<&PathBuf> = self.places().collect();
-        let are_nested = |one: &Path, other: &Path| one.starts_with(other) || other.starts_with(one);
+        let are_nested = |one: &Path, other: &Path| {
+            let (one, other) = (resolved(one), resolved(other));
+            one.starts_with(&other) || other.starts_with(&one)
+        };
         for (position, place) in places.iter().enumerate() {
             if self.plan.inputs.iter().any(|input| are_nested(input, place)) {
                 let failure = Failure::usage(WHAT, "the output and an input are inside of each other");
@@ -182,6 +185,23 @@ fn settled(path: &Path) -> Outcome<PathBuf> {
         return Err(failure.on(Subject::path(&path)));
     }
     Ok(path)
+}
+
+/// Returns a path without links and `..`, as far as it exists.
+fn resolved(path: &Path) -> PathBuf {
+    let (mut above, mut rest) = (path, Vec::new());
+    loop {
+        if let Ok(there) = files::canonicalize(above) {
+            return rest.into_iter().rev().fold(there, |path, name| path.join(name));
+        }
+        match (above.parent(), above.file_name()) {
+            (Some(parent), Some(name)) => {
+                rest.push(name);
+                above = parent;
+            }
+            _ => return path.to_owned(),
+        }
+    }
 }
 
 /// Whether there is a file of this name, or a folder with something else than empty folders in it.

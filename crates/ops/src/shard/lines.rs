@@ -102,7 +102,7 @@ fn value_of(inputs: &OpenInputs<'_>, name: &str, part: &Part) -> Outcome<Option<
     }
     let bytes = inputs.read_part(part)?;
     if name.rsplit('.').next() == Some("json") {
-        let is_json = serde_json::from_slice::<IgnoredAny>(&bytes).is_ok();
+        let is_json = std::str::from_utf8(&bytes).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok());
         return Ok(is_json.then(|| without_space(&bytes)));
     }
     Ok(std::str::from_utf8(&bytes).ok().map(json_text))

@@ -20,6 +20,15 @@ const SPLIT_FOLDERS: [&[u8]; 6] = [b"train", b"val", b"valid", b"validation", b"
 pub(super) struct InputFile {
     pub(super) path: PathBuf,
     pub(super) stamp: FileStamp,
+    /// The file that it was unpacked of.
+    pub(super) original: Option<(PathBuf, FileStamp)>,
+}
+
+impl InputFile {
+    /// Returns the file of the input, and its state when it was listed.
+    pub(super) fn of_input(&self) -> (&Path, FileStamp) {
+        self.original.as_ref().map_or((&self.path, self.stamp), |(path, stamp)| (path, *stamp))
+    }
 }
 
 /// Consecutive samples of one input and shard.
@@ -167,7 +176,14 @@ pub(super) fn folder_of(sample: &Sample) -> Option<&[u8]> {
 impl SampleSink for Lister<'_> {
     fn add_file(&mut self, path: &Path, stamp: FileStamp) -> Outcome<SourceFile> {
         let number = SourceFile(self.listing.files.len() as u32);
-        self.listing.files.push(InputFile { path: path.to_owned(), stamp });
+        self.listing.files.push(InputFile { path: path.to_owned(), stamp, original: None });
+        Ok(number)
+    }
+
+    fn add_unpacked(&mut self, path: &Path, stamp: FileStamp, original: (&Path, FileStamp)) -> Outcome<SourceFile> {
+        let number = SourceFile(self.listing.files.len() as u32);
+        let original = Some((original.0.to_owned(), original.1));
+        self.listing.files.push(InputFile { path: path.to_owned(), stamp, original });
         Ok(number)
     }
 

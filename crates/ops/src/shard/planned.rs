@@ -19,8 +19,11 @@ use crate::job::Phase;
 use gristmill_core::shard_plan::InputKind;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, ShardPlan, Subject};
+use gristmill_data::formats::energon::info::Info;
+use gristmill_storage::files::is_dir;
 use gristmill_storage::location::{is_remote, threads_for};
 use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::Xxh3;
 
 /// Estimated time of everything after the listing, as a multiple of its time.
 const COPY_SHARE: f64 = 4.0;
@@ -56,6 +59,21 @@ pub(super) struct PlannedRun {
 
 /// Lists the samples of all inputs and divides them into shards. `scratch` is kept while shards are written.
 pub(super) fn plan_shards(context: &TaskContext, layout: &OutputLayout, scratch: &Path) -> Outcome<PlannedRun> {
+    let known = layout.plan.append.then(|| SetKeys::open(&layout.output)).transpose()?;
+    plan_with(context, layout, scratch, known)
+}
+
+/// Returns a hash of what a run reads and writes: of its inputs as they are now, whatever the output has.
+pub(super) fn listing_hash(context: &TaskContext, layout: &OutputLayout, scratch: &Path) -> Outcome<String> {
+    plan_with(context, layout, scratch, None)?.hash()
+}
+
+fn plan_with(
+    context: &TaskContext,
+    layout: &OutputLayout,
+    scratch: &Path,
+    mut known: Option<SetKeys>,
+) -> Outcome<PlannedRun> {
     let plan = &layout.plan;
     // How much there is to copy is known after the listing.
     context.stage(Phase::Open, "shard", Forecast::new(1.0, COPY_SHARE), "looking for samples");
@@ -68,11 +86,14 @@ pub(super) fn plan_shards(context: &TaskContext, layout: &OutputLayout, scratch:
     let spools = SpoolContext { fs: &*context.fs, folder: scratch, cancel: &context.cancel, memory };
     let pattern = NamePattern::parse(&plan.division.pattern).map_err(|why| Failure::usage("reading --pattern", why))?;
     let mut lister = Lister::create(spools, &context.problems)?;
+    let mut has_named_folders = true;
     let mut is_numbered = plan.key.as_deref() == Some(source::NUMBER);
     for (number, input) in (0..).zip(&plan.inputs) {
         let kind = source::kind_of(input, plan.read_as)?;
         // Rows are numbered by their source.
         is_numbered &= kind != InputKind::Rows;
+        // What is prepared, or has rows, says by itself what its splits are.
+        has_named_folders &= kind == InputKind::Files || kind == InputKind::Tars && !is_prepared(input)?;
         lister.begin_input(number);
         let item = match kind {
             InputKind::Files => "file",
@@ -93,7 +114,7 @@ pub(super) fn plan_shards(context: &TaskContext, layout: &OutputLayout, scratch:
         (true, _) => SplitSource::None,
         _ if plan.division.splits_by_folder => SplitSource::Folder,
         (_, true) => SplitSource::Sample,
-        _ if listing.has_split_folders => SplitSource::Folder,
+        _ if listing.has_split_folders && has_named_folders => SplitSource::Folder,
         _ => SplitSource::None,
     };
     let files = std::mem::take(&mut listing.files);
@@ -106,7 +127,6 @@ pub(super) fn plan_shards(context: &TaskContext, layout: &OutputLayout, scratch:
     }
     let lines = layout.lines.is_some().then(|| LineList::create(&spools)).transpose()?;
     let mut dealer = Dealer::new(dividers, lines);
-    let mut known = plan.append.then(|| SetKeys::open(&layout.output)).transpose()?;
     let take: TakeSample<'_> = &mut |listed| {
         let Some(chosen) = chooser.choose(listed)? else { return Ok(()) };
         if let Some(known) = &mut known {
@@ -127,6 +147,33 @@ pub(super) fn plan_shards(context: &TaskContext, layout: &OutputLayout, scratch:
     }
     let left_out = chooser.left_out;
     Ok(PlannedRun { sets, lines, files, left_out })
+}
+
+fn is_prepared(input: &Path) -> Outcome<bool> {
+    Ok(is_dir(input) && Info::read(input)?.is_some())
+}
+
+impl PlannedRun {
+    /// Returns a hash of what is written, from where, and of the states of the inputs; without the names of shards.
+    pub(super) fn hash(&self) -> Outcome<String> {
+        let mut hash = Xxh3::new();
+        for file in &self.files {
+            let (path, stamp) = file.of_input();
+            hash.update(path.as_os_str().as_encoded_bytes());
+            [stamp.bytes, stamp.modified_ns as u64, stamp.inode].iter().for_each(|n| hash.update(&n.to_le_bytes()));
+        }
+        for shard in self.sets.iter().flat_map(|set| &set.planned.shards) {
+            hash.update(shard.split.as_bytes());
+            hash.update(&shard.hash.to_le_bytes());
+        }
+        if let Some(lines) = &self.lines {
+            let mut records = lines.open()?;
+            while let Some(record) = records.next_record()? {
+                hash.update(record);
+            }
+        }
+        Ok(format!("{:032x}", hash.digest128()))
+    }
 }
 
 fn no_sample(plan: &ShardPlan, why: &str) -> Failure {

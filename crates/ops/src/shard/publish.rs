@@ -20,7 +20,7 @@ use gristmill_core::plan::SplitPattern;
 use gristmill_core::text::hint_for;
 use gristmill_core::{
     DatasetFacts, Failure, Loading, Outcome, PreparePlan, ProblemKind, Rerun, Severity, Shard, ShardFacts, ShardPlan,
-    SplitPlan,
+    SplitPlan, Subject,
 };
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::jsonl_idx::index_path;
@@ -50,7 +50,10 @@ pub(super) fn publish(
 ) -> Outcome<()> {
     let fs = &*context.fs;
     let first_input = run.files.first().map(|file| file.path.as_path());
-    let inputs = run.files.iter().map(|file| RecordedInput { path: file.path.clone(), stamp: file.stamp });
+    let inputs = run.files.iter().map(|file| {
+        let (path, stamp) = file.of_input();
+        RecordedInput { path: path.to_owned(), stamp }
+    });
     let mut recorded =
         Recorded { plan_hash: layout.hash(), plan: layout.plan.clone(), inputs: inputs.collect(), outputs: Vec::new() };
     Folders::with(fs, first_input, |folders| {
@@ -62,7 +65,12 @@ pub(super) fn publish(
             let work = WorkFolders::of(&layout.own.work(), number);
             for (position, shard) in set.planned.shards.iter().enumerate() {
                 context.cancel.check()?;
-                let file = FinishedFile::of(work.shard(position), set.output.join(&shard.name))?;
+                let target = set.output.join(&shard.name);
+                if layout.plan.append && files::is_taken(&target) {
+                    let failure = Failure::data("making the shards visible", "a file of that name appeared meanwhile");
+                    return Err(failure.on(Subject::path(target)).with_hint("run the same command again"));
+                }
+                let file = FinishedFile::of(work.shard(position), target)?;
                 folders.stage(&file, &mut publication, &mut recorded)?;
             }
         }

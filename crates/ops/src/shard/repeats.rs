@@ -5,7 +5,6 @@ use super::record::{subject_of, ListedSample, RecordReader, RecordSorter, SpoolC
 use gristmill_core::shard_plan::RepeatedKeys;
 use gristmill_core::text::count_verb;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardPlan, Subject};
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 const WHAT: &str = "comparing the keys";
@@ -189,17 +188,17 @@ impl<'a> Repeats<'a> {
 
 /// Returns a name of each input: its last component, with a number if an earlier one has the same.
 fn input_names(inputs: &[PathBuf]) -> Vec<String> {
-    let mut seen: HashMap<String, u32> = HashMap::new();
-    let name = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let number = seen.entry(name.clone()).and_modify(|number| *number += 1).or_insert(1);
-        if *number > 1 {
-            format!("{name}-{number}")
-        } else {
-            name
-        }
-    };
-    inputs.iter().map(name).collect()
+    let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let own: Vec<String> = inputs.iter().map(name).collect();
+    let mut names: Vec<String> = Vec::with_capacity(own.len());
+    for name in &own {
+        let is_free =
+            |candidate: &String| !names.contains(candidate) && (candidate == name || !own.contains(candidate));
+        let numbered = (2_u32..).map(|number| format!("{name}-{number}"));
+        let free = std::iter::once(name.clone()).chain(numbered).find(is_free);
+        names.push(free.unwrap_or_default());
+    }
+    names
 }
 
 /// Brings the parts of each key together at the place of its first sample.
@@ -247,9 +246,7 @@ fn add_parts(to: &mut ListedSample, from: ListedSample) -> Outcome<()> {
             let name = gristmill_core::text::display_safe_bytes(&part.name);
             let why = format!("several samples of the key have a part '{name}', so they cannot become one");
             let failure = Failure::data(WHAT, why).on(subject_of(&to.sample)).of_kind(ProblemKind::RepeatedPart);
-            return Err(
-                failure.with_hint("--duplicates keep-first keeps the first of them; --drop-parts leaves parts out")
-            );
+            return Err(failure.with_hint("--duplicates keep-first keeps the first of them"));
         }
         to.sample.parts.push(part);
     }

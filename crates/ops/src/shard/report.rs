@@ -61,6 +61,9 @@ pub struct ShardReport {
     pub resumed_shards: u64,
     /// The same plan has already run, and nothing was written.
     pub nothing_to_do: bool,
+    /// Hash of the inputs as they were listed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub listing: String,
     /// Of a preview: free space at the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_bytes: Option<u64>,

@@ -3,7 +3,7 @@
 use super::gather::OpenInputs;
 use super::layout::OutputLayout;
 use super::lines::write_lines;
-use super::planned::{plan_shards, PlannedRun};
+use super::planned::{listing_hash, plan_shards, PlannedRun};
 use super::publish;
 use super::report::ShardReport;
 use super::write::ShardWriter;
@@ -12,8 +12,10 @@ use crate::job::exclusive_output::folder_of;
 use crate::job::journal::Journal;
 use crate::job::overall::{cost, Forecast};
 use crate::job::publish::make_folder;
-use crate::job::record::{check_running, findings_before, report_before, report_earlier, Decision, RecordedPlan as _};
-use crate::job::task::TaskContext;
+use crate::job::record::{
+    check_running, findings_before, refuse, report_before, report_earlier, Decision, RecordedPlan as _,
+};
+use crate::job::task::{Task, TaskContext};
 use crate::job::Phase;
 use gristmill_core::text::{bytes, count};
 use gristmill_core::{ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, ShardPlan, Subject};
@@ -25,9 +27,12 @@ use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::scratch::Scratch;
 use gristmill_storage::{files, space};
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 const WHAT: &str = "writing shards";
+/// How often a listing is checked for its end.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Shards above this number are hard on file systems and stores.
 const MANY_SHARDS: usize = 10_000;
 /// Bytes of spools and tables that a sample needs, for the estimate of the space.
@@ -36,7 +41,7 @@ const SAMPLE_BYTES: u64 = 400;
 /// Reports what a run would write. Reads no content.
 pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport> {
     let layout = OutputLayout::of(plan)?;
-    if layout.decide()? == Decision::Nothing && is_complete(&layout) {
+    if layout.decide()? == Decision::Nothing && is_complete(&layout) && !has_other_inputs(context, plan, &layout)? {
         return nothing(context, &layout);
     }
     let scratch = Scratch::create(context.options.scratch.as_deref())?;
@@ -58,12 +63,13 @@ pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport
         let why = format!("an interrupted run was finished: {made} made visible");
         context.problems.report(Problem::note(ProblemKind::InterruptedPublish, Subject::path(&layout.output), why))?;
     }
-    if layout.decide()? == Decision::Nothing && is_complete(&layout) {
+    let is_over = layout.decide()? == Decision::Nothing && is_complete(&layout);
+    if is_over && !has_other_inputs(context, plan, &layout)? {
         return nothing(context, &layout);
     }
     let mut made = Vec::new();
     make_folder(&*context.fs, folder_of(&layout.output), publish::FOLDER_MODE, &mut made)?;
-    let result = run_locked(context, &layout);
+    let result = run_locked(context, &layout, is_over);
     layout.own.remove_if_empty(&*context.fs);
     let _ = context.fs.raw_rmdir(layout.own.path());
     if result.is_err() {
@@ -79,6 +85,39 @@ fn is_complete(layout: &OutputLayout) -> bool {
     let is_prepared = publish::are_prepared(layout);
     // What is left of a run that was killed at its very end is removed by the next one.
     is_prepared && !files::exists(layout.own.journal()) && !files::exists(layout.own.work())
+}
+
+/// Whether the inputs are not what they were when the same plan ran: for `--append`, there is more to add.
+///
+/// # Errors
+/// The output has to be another one then.
+fn has_other_inputs(context: &TaskContext, plan: &ShardPlan, layout: &OutputLayout) -> Outcome<bool> {
+    let before = report_before::<ShardReport>(&layout.own, ShardPlan::MAX_RECORD_BYTES)?;
+    let Some(before) = before.map(|report| report.listing).filter(|listing| !listing.is_empty()) else {
+        return Ok(false);
+    };
+    let (plan, scratch) = (plan.clone(), context.options.scratch.clone());
+    let list = move |inner: &TaskContext| {
+        let scratch = Scratch::create(scratch.as_deref())?;
+        listing_hash(inner, &OutputLayout::of(&plan)?, scratch.path())
+    };
+    // What it finds was reported by the run before.
+    let task = Task::start("listing", context.options.clone(), Arc::clone(&context.fs), list)?;
+    while !task.ends_within(POLL_INTERVAL) {
+        if context.cancel.is_cancelled() {
+            task.cancel();
+        }
+    }
+    match task.wait() {
+        Ok(now) if now == before => Ok(false),
+        Err(failure) if failure.is_cancelled() => Err(failure),
+        _ if layout.plan.append => Ok(true),
+        _ => Err(refuse::<ShardPlan>(
+            &layout.output,
+            "the inputs are not what they were".to_owned(),
+            "name another output",
+        )),
+    }
 }
 
 /// Returns the report of a run that has nothing to do, after reporting again what the earlier one found.
@@ -97,12 +136,13 @@ fn nothing(context: &TaskContext, layout: &OutputLayout) -> Outcome<ShardReport>
     Ok(report)
 }
 
-fn run_locked(context: &TaskContext, layout: &OutputLayout) -> Outcome<ShardReport> {
+/// Runs a plan under the lock. `has_other_inputs` says whether the same plan has run for the inputs as they were.
+fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bool) -> Outcome<ShardReport> {
     let (fs, own) = (&*context.fs, &layout.own);
     let lock = DatasetLock::acquire(fs, own, context.options.break_lock)?;
     recover(fs, layout.root(), own)?;
     // Another run may have finished in the meantime.
-    if layout.decide()? == Decision::Nothing {
+    if !has_other_inputs && layout.decide()? == Decision::Nothing {
         let is_prepared_now = !publish::are_prepared(layout);
         if is_prepared_now {
             context.phase(Phase::Tables, "preparing");
@@ -142,7 +182,7 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
     let run = plan_shards(context, layout, &scratch)?;
     warn_of_number(context, &run)?;
     run.sets.iter().try_for_each(|set| publish::check_preparation(&layout.plan, set))?;
-    let mut report = ShardReport::of(&run, &layout.output);
+    let mut report = ShardReport { listing: run.hash()?, ..ShardReport::of(&run, &layout.output) };
     let inputs = OpenInputs::new(&run.files);
     let forecast = Forecast::new(cost::copying(report.bytes), cost::rows(report.samples + report.parts));
     let line = format!("writing {}, {}", count(report.shards, "shard"), bytes(report.bytes));

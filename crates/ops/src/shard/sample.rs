@@ -67,6 +67,11 @@ pub struct Sample {
 pub trait SampleSink {
     /// Registers a file that parts are in. Its number is valid for this sink.
     fn add_file(&mut self, path: &Path, stamp: FileStamp) -> Outcome<SourceFile>;
+    /// Registers a copy that was unpacked of a file; the run depends on that file.
+    fn add_unpacked(&mut self, path: &Path, stamp: FileStamp, original: (&Path, FileStamp)) -> Outcome<SourceFile> {
+        let _ = original;
+        self.add_file(path, stamp)
+    }
     /// Adds a sample.
     fn add_sample(&mut self, sample: Sample) -> Outcome<()>;
 }

@@ -1,6 +1,7 @@
 //! Loose files as samples: those below a root whose paths have one key. Sorted on disk, so that memory does not depend on their number.
 
 use super::keys::{divide, refusal, split_refusal, MAX_NAME_BYTES};
+use super::refuse_split;
 use crate::shard::sample::{Origin, Part, Sample, SampleSink, SourceContext};
 use gristmill_core::{Failure, FileStamp, Outcome, Problem, ProblemKind, Subject};
 use gristmill_storage::files::is_symlink;
@@ -45,6 +46,9 @@ pub(super) fn list(root: &Path, context: &SourceContext<'_>, sink: &mut dyn Samp
         }
     }
     let has_splits = found.folders.are_splits(context)?;
+    if !has_splits {
+        refuse_split(root, context.plan)?;
+    }
     let spilled = found.sorter.spill(&mut found.out)?;
     found.runs.push(spilled);
     let path = context.scratch.join(found.out.finish()?.name);
@@ -58,7 +62,7 @@ pub(super) fn list(root: &Path, context: &SourceContext<'_>, sink: &mut dyn Samp
     };
     let sources = reduce::<3>(&around, sources.collect(), "files-merged")?;
     let mut merge = Merge::<3>::open(&sources)?;
-    let mut groups = Groups { root, has_splits, sample: None };
+    let mut groups = Groups { root, has_splits, chosen: &context.plan.choice.splits, sample: None };
     while let Some((text, numbers)) = merge.next_entry()? {
         context.handles.cancel.check()?;
         groups.add(text, numbers, sink)?;
@@ -205,6 +209,8 @@ impl Folders {
 struct Groups<'a> {
     root: &'a Path,
     has_splits: bool,
+    /// The splits that are written; all if there are none.
+    chosen: &'a [String],
     sample: Option<Sample>,
 }
 
@@ -238,7 +244,11 @@ impl Groups<'_> {
     }
 
     fn finish(&mut self, sink: &mut dyn SampleSink) -> Outcome<()> {
-        self.sample.take().map_or(Ok(()), |sample| sink.add_sample(sample))
+        let is_chosen = |sample: &Sample| {
+            let split = sample.split.as_ref().filter(|_| !self.chosen.is_empty());
+            split.is_none_or(|split| self.chosen.contains(split))
+        };
+        self.sample.take().filter(is_chosen).map_or(Ok(()), |sample| sink.add_sample(sample))
     }
 }
 

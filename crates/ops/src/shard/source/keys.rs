@@ -3,6 +3,8 @@
 use gristmill_core::shard_plan::KeyRule;
 use memchr::{memchr, memrchr};
 
+/// Maximum length of the name of a folder, in bytes.
+const MAX_FOLDER_BYTES: usize = 255;
 /// Maximum length of the name of an entry, in bytes.
 pub(super) const MAX_NAME_BYTES: usize = 4_096;
 
@@ -61,6 +63,7 @@ pub(super) fn split_refusal(name: &str) -> Option<&'static str> {
         "" => Some("the name of its split is empty"),
         _ if name.starts_with('.') => Some("the name of its split begins with a dot"),
         _ if name.contains('/') => Some("the name of its split has a slash"),
+        _ if name.len() > MAX_FOLDER_BYTES => Some("the name of its split has more than 255 bytes"),
         _ if name.chars().any(char::is_control) => Some("the name of its split has a control character"),
         _ => None,
     }

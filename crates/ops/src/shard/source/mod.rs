@@ -10,7 +10,7 @@ mod tests;
 
 use super::sample::{SampleSink, SourceContext};
 use gristmill_core::shard_plan::InputKind;
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::{Failure, Outcome, ShardPlan, Subject};
 use gristmill_data::source::discover::is_like_shard;
 use gristmill_storage::files::metadata;
 use gristmill_storage::remote::is_hub_url;
@@ -56,6 +56,15 @@ pub(super) fn kind_of(input: &Path, read_as: InputKind) -> Outcome<InputKind> {
                 "give a folder, a .tar, or a .jsonl, .json, .csv, .tsv, .parquet or .arrow file; --as decides how it is read",
             )),
     }
+}
+
+/// Refuses `--split` for an input without splits.
+fn refuse_split(input: &Path, plan: &ShardPlan) -> Outcome<()> {
+    if plan.choice.splits.is_empty() {
+        return Ok(());
+    }
+    let failure = Failure::usage(WHAT, "it has no splits for --split").on(Subject::path(input));
+    Err(failure.with_hint("leave out --split; --keep-keys chooses samples by their keys"))
 }
 
 /// Lists the samples of an input.

@@ -3,7 +3,7 @@
 use super::super::record::{ListedSample, RecordWriter, Records, SpoolContext};
 use super::super::sample::{Origin, Part, Sample, SampleSink, SourceContext, SourceFile};
 use super::prepared::PreparedInput;
-use super::WHAT;
+use super::{refuse_split, WHAT};
 use crate::job::pool::run_units;
 use gristmill_core::text::count_verb;
 use gristmill_core::{
@@ -35,7 +35,10 @@ pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn Sam
             found.findings.into_iter().try_for_each(|finding| context.handles.problems.report(finding))?;
             (found.shards, PreparedInput::read(input, context.plan)?)
         }
-        false => (vec![shard_at(input)?], PreparedInput::default()),
+        false => {
+            refuse_split(input, context.plan)?;
+            (vec![shard_at(input)?], PreparedInput::default())
+        }
     };
     let mut units = Vec::with_capacity(shards.len());
     for shard in shards {
@@ -98,7 +101,10 @@ fn pass_on(
     context: &SourceContext<'_>,
     sink: &mut dyn SampleSink,
 ) -> Outcome<()> {
-    let file = sink.add_file(&scanned.path, scanned.stamp)?;
+    let file = match scanned.path == shard.path {
+        true => sink.add_file(&scanned.path, scanned.stamp)?,
+        false => sink.add_unpacked(&scanned.path, scanned.stamp, (&shard.path, shard.stamp))?,
+    };
     let mut samples = scanned.records.open()?;
     let mut excluded = 0;
     while let Some(ListedSample { mut sample, .. }) = samples.next_sample()? {

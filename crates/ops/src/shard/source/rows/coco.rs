@@ -16,7 +16,9 @@ const WHAT: &str = "reading the annotations";
 const READ_BYTES: usize = 256 << 10;
 /// Number of sorted runs that are merged at once.
 const MERGE_WIDTH: usize = 256;
-/// Path of the image's file in the rows that are made.
+/// Field of the rows that are made with the image, whose fields are columns, too.
+pub(super) const IMAGE: &str = "image";
+/// Path of the image's file in these rows.
 pub(super) const MEDIA_COLUMN: &str = "image.file_name";
 
 /// The arrays of the object.
@@ -101,7 +103,7 @@ impl Collected {
         let mut scanner = Scanner::default();
         let mut elements = SpoolWriter::create(context.fs, context.scratch, "coco-elements".to_owned())?;
         let mut ids = RunWriter::create(context, "coco-ids")?;
-        let mut counts = [0_u64; 2];
+        let (mut counts, mut without_id) = ([0_u64; 2], [0_u64; 2]);
         let mut buffer = vec![0; READ_BYTES];
         loop {
             context.handles.cancel.check()?;
@@ -116,7 +118,7 @@ impl Collected {
                 let number = &mut counts[array as usize];
                 match id_of(element, array) {
                     Some(id) => ids.push(&id, [array as u64, *number, start, bytes])?,
-                    None => report_without_id(file, context, array, *number)?,
+                    None => without_id[array as usize] += 1,
                 }
                 *number += 1;
                 elements.buffer().extend_from_slice(element);
@@ -126,7 +128,9 @@ impl Collected {
         }
         let spool = context.scratch.join(elements.finish()?.name);
         let ids = ids.finish(context)?;
-        if scanner.is_other() || !scanner.has_both() {
+        // Lines may have fields of these names.
+        let has_images = counts[0] == 0 || without_id[0] < counts[0];
+        if scanner.is_other() || !scanner.has_both() || !has_images {
             context.fs.remove_file(&spool)?;
             context.fs.remove_file(&ids.path)?;
             return Ok(None);
@@ -135,6 +139,7 @@ impl Collected {
             let failure = Failure::data(WHAT, why.to_owned()).on(Subject::path(&file.path));
             return Err(failure.with_hint("get the file again from its source"));
         }
+        report_without_id(file, context, without_id)?;
         Ok(Some(Self { spool, ids }))
     }
 
@@ -240,13 +245,14 @@ fn id_of(element: &[u8], array: Array) -> Option<Vec<u8>> {
     }
 }
 
-fn report_without_id(file: &TextFile, context: &SourceContext<'_>, array: Array, number: u64) -> Outcome<()> {
-    let (noun, column) = match array {
-        Array::Images => ("image", "id"),
-        Array::Annotations => ("annotation", "image_id"),
+fn report_without_id(file: &TextFile, context: &SourceContext<'_>, counts: [u64; 2]) -> Outcome<()> {
+    let report = |(number, what): (u64, &str)| {
+        let message =
+            format!("{} are left out: they are no objects with {what}", gristmill_core::text::grouped(number));
+        context.handles.problems.report(Problem::problem(ProblemKind::BadLine, Subject::path(&file.path), message))
     };
-    let message = format!("{noun} {number} is left out: it is no object with '{column}'");
-    context.handles.problems.report(Problem::problem(ProblemKind::BadLine, Subject::path(&file.path), message))
+    let found = counts.into_iter().zip(["'id', as images have", "'image_id', as annotations have"]);
+    found.filter(|(number, _)| *number > 0).try_for_each(report)
 }
 
 /// Finds the elements of both arrays, byte by byte.

@@ -5,7 +5,7 @@ use crate::engine::browse::shard_named;
 use crate::shard::sample::{Origin, Part, SampleSink, SourceContext, SourceFile};
 use crate::shard::source::keys::divide;
 use gristmill_core::shard_plan::{KeyRule, Missing};
-use gristmill_core::text::display_safe;
+use gristmill_core::text::{display_safe, shell_quote};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::layout;
@@ -14,12 +14,16 @@ use gristmill_pycompat::json_fields::{slice, Fields};
 use gristmill_storage::files::{metadata, FileInfo};
 use gristmill_storage::listing::infos_below;
 use gristmill_storage::location::is_remote;
-use gristmill_storage::read::stamp_at;
+use gristmill_storage::read::{open_read, stamp_at, ReadFile};
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 const WHAT: &str = "looking for media";
+/// Bytes of a header of a tar file, of the name in it, and the size from which on it has another form.
+const HEADER_BYTES: usize = 512;
+const NAME_BYTES: usize = 100;
+const MAX_OCTAL_BYTES: u64 = 1 << 33;
 
 /// A medium that is not there.
 #[derive(Debug)]
@@ -44,6 +48,8 @@ pub(super) struct PreparedMedia {
     shards: Vec<String>,
     /// Those that a part was found in.
     files: HashMap<u32, SourceFile>,
+    /// The one that was looked into last.
+    open: Option<(u32, ReadFile)>,
 }
 
 /// Size and place of a medium.
@@ -62,7 +68,13 @@ impl MediaRoot {
         let Some(info) = Info::read(root)? else { return Ok(Self::Folder(root.to_path_buf())) };
         let tables = Tables::open(&layout::in_nv_meta(root, layout::INDEX_SQLITE))?;
         let shards = info.shard_counts.into_iter().map(|(name, _)| name).collect();
-        Ok(Self::Prepared(Box::new(PreparedMedia { root: root.to_path_buf(), tables, shards, files: HashMap::new() })))
+        Ok(Self::Prepared(Box::new(PreparedMedia {
+            root: root.to_path_buf(),
+            tables,
+            shards,
+            files: HashMap::new(),
+            open: None,
+        })))
     }
 
     /// Returns size and place of each medium.
@@ -126,7 +138,36 @@ impl PreparedMedia {
                 file
             }
         };
-        Ok(Ok((found.content_byte_size, Origin::Range { file, offset: found.content_byte_offset })))
+        let (size, offset) = (found.content_byte_size, found.content_byte_offset);
+        self.check_header(sample.tar_file_id, name, size, offset)?;
+        Ok(Ok((size, Origin::Range { file, offset })))
+    }
+}
+
+impl PreparedMedia {
+    /// Fails if the header before a part is not that of the part: the shard has changed since it was indexed.
+    fn check_header(&mut self, shard: u32, name: &[u8], size: u64, offset: u64) -> Outcome<()> {
+        let path = self.root.join(self.shards.get(shard as usize).map_or("", String::as_str));
+        let known = self.open.as_ref().filter(|(known, _)| *known == shard);
+        let file = match known {
+            Some((_, file)) => file,
+            None => &self.open.insert((shard, open_read(&path)?)).1,
+        };
+        let mut header = [0; HEADER_BYTES];
+        let start = offset.checked_sub(HEADER_BYTES as u64);
+        let is_read = start.is_some_and(|start| file.read_exact_at(&mut header, start).is_ok());
+        let (named, octal) = (&header[..NAME_BYTES], String::from_utf8_lossy(&header[124..136]).into_owned());
+        // Longer names are in a record of their own, and large sizes too.
+        let is_named = name.len() > NAME_BYTES || !name.is_ascii() || {
+            named.split(|byte| *byte == 0).next().is_some_and(|short| name.ends_with(short) && !short.is_empty())
+        };
+        let octal = octal.trim_matches(|end: char| end == '\0' || end == ' ');
+        let is_sized = size >= MAX_OCTAL_BYTES || u64::from_str_radix(octal, 8) == Ok(size);
+        if is_read && is_named && is_sized {
+            return Ok(());
+        }
+        let failure = Failure::data(WHAT, "the shard has changed since it was indexed").on(Subject::path(path));
+        Err(failure.with_hint(format!("gristmill prepare {} --update", shell_quote(&self.root.to_string_lossy()))))
     }
 }
 

@@ -6,6 +6,7 @@ mod media;
 mod sample;
 mod value;
 
+use super::refuse_split;
 use crate::shard::sample::{Origin, Part, Sample, SampleSink, SourceContext, SourceFile};
 use gristmill_core::pack::TextField;
 use gristmill_core::shard_plan::RowColumns;
@@ -14,6 +15,7 @@ use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::{
     list as list_documents, DocumentBlock, DocumentFields, InputRules, OtherFields, Position, Selection, Text, TextFile,
 };
+use gristmill_storage::files::is_dir;
 use layout::{PartLayout, JSON_PART};
 use media::MediaRoot;
 use sample::{Draft, DraftPart, LeftOut, SampleMaker};
@@ -37,7 +39,12 @@ const JSON_SUFFIXES: [&str; 3] = [".json", ".json.gz", ".json.zst"];
 /// # Errors
 /// A file cannot be read, there is none, a column is missing everywhere, or two columns give the same part.
 pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn SampleSink) -> Outcome<()> {
-    let splits = context.plan.choice.splits.join("+");
+    // Without a column, splits are those of the files.
+    let has_column = context.plan.rows.split.is_some();
+    if !has_column && !is_dir(input) {
+        refuse_split(input, context.plan)?;
+    }
+    let splits = if has_column { String::new() } else { context.plan.choice.splits.join("+") };
     let selection = Selection {
         reads_tables: true,
         all_splits: true,
@@ -85,8 +92,12 @@ impl<'a> Rows<'a> {
         let rows = &context.plan.rows;
         let folder = || file.path.parent().unwrap_or(Path::new(".")).to_path_buf();
         let media = MediaRoot::open(&rows.media_root.clone().unwrap_or_else(folder))?;
-        let maker =
-            SampleMaker { plan: context.plan, layout: PartLayout::of(rows, None)?, binary: binary_media(file, rows)? };
+        let maker = SampleMaker {
+            object: None,
+            plan: context.plan,
+            layout: PartLayout::of(rows, None)?,
+            binary: binary_media(file, rows)?,
+        };
         let columns = rows.media.iter().chain(&rows.text).map(|column| column.name.clone());
         let key = context.plan.key.iter().filter(|key| *key != sample::NUMBER);
         let unseen = columns.chain(key.cloned()).chain(rows.split.clone()).collect();
@@ -96,9 +107,10 @@ impl<'a> Rows<'a> {
 
     fn read(&mut self) -> Outcome<()> {
         let (file, context) = (self.file, self.context);
-        if JSON_SUFFIXES.iter().any(|suffix| file.name.ends_with(suffix)) {
+        if JSON_SUFFIXES.iter().any(|suffix| file.name.to_lowercase().ends_with(suffix)) {
             let first = self.number;
             self.maker.layout = PartLayout::of(&context.plan.rows, Some(coco::MEDIA_COLUMN))?;
+            self.maker.object = Some(coco::IMAGE);
             let mut count = 0;
             let is_coco = coco::each_row(file, context, &mut |number, line| {
                 count = number + 1;
@@ -110,6 +122,7 @@ impl<'a> Rows<'a> {
                 return self.pass_on();
             }
             self.maker.layout = PartLayout::of(&context.plan.rows, None)?;
+            self.maker.object = None;
         }
         self.read_rows()
     }
@@ -174,7 +187,9 @@ impl<'a> Rows<'a> {
         let mut reader = std::mem::take(&mut self.reader);
         let drafted = match reader.read(line) {
             Ok(row) => {
-                self.unseen.retain(|column| !row.has(column));
+                let is_seen =
+                    |column: &str| row.has(column) || self.maker.object.is_some() && self.maker.has(&row, column);
+                self.unseen.retain(|column| !is_seen(column));
                 let json = self.json(line, origin);
                 self.maker.draft(&row, number, json)?
             }
@@ -229,8 +244,10 @@ impl<'a> Rows<'a> {
                     None => return Err(Failure::internal(WHAT, "a medium was not looked for")),
                 }
             }
-            if !is_left_out {
-                let Draft { key, split, .. } = draft;
+            let Draft { key, split, .. } = draft;
+            let chosen = &self.context.plan.choice.splits;
+            let is_of_other = |split: &String| !chosen.is_empty() && !chosen.contains(split);
+            if !is_left_out && !split.as_ref().is_some_and(is_of_other) {
                 self.sink.add_sample(Sample { key, split, shard: String::new(), parts })?;
             }
         }

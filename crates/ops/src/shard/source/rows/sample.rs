@@ -7,9 +7,13 @@ use crate::shard::source::keys::{divide, extension, key_of_text, refusal, split_
 use gristmill_core::shard_plan::{Column, KeyRule, RowColumns, ShardPlan};
 use gristmill_core::Outcome;
 use gristmill_storage::files::is_absolute;
+use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
 pub(super) use super::super::NUMBER;
+
+/// Maximum number of parts of one row.
+const MAX_PARTS: usize = 65_536;
 
 /// What a row becomes, apart from what only the file system knows.
 #[derive(Debug)]
@@ -63,6 +67,8 @@ impl From<BadRow> for LeftOut {
 pub(super) struct SampleMaker<'a> {
     pub(super) plan: &'a ShardPlan,
     pub(super) layout: PartLayout,
+    /// Field whose own fields are columns, too.
+    pub(super) object: Option<&'static str>,
     /// Columns of media whose texts are bytes in base64.
     pub(super) binary: Vec<String>,
 }
@@ -72,15 +78,29 @@ impl SampleMaker<'_> {
         &self.plan.rows
     }
 
+    /// Returns the value of a column.
+    fn value<'r>(&self, row: &Row<'r, '_>, column: &str) -> Result<Value<'r>, BadRow> {
+        match (row.value(column)?, self.object) {
+            (Value::Null, Some(object)) => row.value(&format!("{object}.{column}")),
+            (value, _) => Ok(value),
+        }
+    }
+
+    /// Whether a row has a value in a column.
+    pub(super) fn has(&self, row: &Row<'_, '_>, column: &str) -> bool {
+        self.value(row, column).is_ok_and(|value| value != Value::Null)
+    }
+
     /// Makes a draft of a row with this number. `json` is the part of the row itself.
     ///
     /// # Errors
     /// Two columns give the same part of one row.
     pub(super) fn draft(&self, row: &Row<'_, '_>, number: u64, json: Part) -> Outcome<Result<Draft, LeftOut>> {
-        let mut parts: Vec<DraftPart> = Vec::new();
+        let mut parts = Parts::default();
         let mut only_path = None;
         for column in &self.layout.media {
-            let found = row.value(&column.name).and_then(|value| media_of(&value, self.binary.contains(&column.name)));
+            let found =
+                self.value(row, &column.name).and_then(|value| media_of(&value, self.binary.contains(&column.name)));
             let (media, is_list) = match found {
                 Ok(Media::One(medium)) => (vec![medium], false),
                 Ok(Media::List(media)) => (media, true),
@@ -92,20 +112,23 @@ impl SampleMaker<'_> {
                     Ok(part) => part,
                     Err(left_out) => return Ok(Err(left_out)),
                 };
-                add(part, &column.name, &mut parts)?;
+                parts.add(part, &column.name)?;
+                if parts.list.len() > MAX_PARTS {
+                    return Ok(Err(BadRow("it has more than 65,536 media").into()));
+                }
             }
         }
         for column in &self.layout.text {
-            let text = match row.value(&column.name) {
+            let text = match self.value(row, &column.name) {
                 Ok(Value::Null) => continue,
                 Ok(Value::Text(text)) => text.into_bytes(),
                 Ok(Value::Json(raw)) => raw.to_vec(),
                 Err(bad) => return Ok(Err(bad.into())),
             };
-            add(Some(made(text_part(column), text)), &column.name, &mut parts)?;
+            parts.add(Some(made(text_part(column), text)), &column.name)?;
         }
         if self.layout.has_json {
-            add(Some(DraftPart::Ready(json)), JSON_PART, &mut parts)?;
+            parts.add(Some(DraftPart::Ready(json)), JSON_PART)?;
         }
         let name = |why: String| Ok(Err(LeftOut::Name(why)));
         let key = match self.key(row, number, only_path.as_deref()) {
@@ -116,7 +139,7 @@ impl SampleMaker<'_> {
             return name(why.to_owned());
         }
         match self.split(row) {
-            Ok(split) => Ok(Ok(Draft { key, split, parts })),
+            Ok(split) => Ok(Ok(Draft { key, split, parts: parts.list })),
             Err(left_out) => Ok(Err(left_out)),
         }
     }
@@ -185,7 +208,7 @@ impl SampleMaker<'_> {
         let by_number = || format!("{number:09}").into_bytes();
         match self.plan.key.as_deref() {
             Some(NUMBER) => Ok(by_number()),
-            Some(column) => match row.value(column)? {
+            Some(column) => match self.value(row, column)? {
                 Value::Text(text) => Ok(key_of_text(text.as_bytes())),
                 Value::Json(raw) if raw.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-') => Ok(raw.to_vec()),
                 _ => Err(LeftOut::Name(format!("its column '{column}' has no text and no integer as the key"))),
@@ -196,7 +219,7 @@ impl SampleMaker<'_> {
 
     fn split(&self, row: &Row<'_, '_>) -> Result<Option<String>, LeftOut> {
         let Some(column) = self.columns().split.as_deref() else { return Ok(None) };
-        let split = match row.value(column)? {
+        let split = match self.value(row, column)? {
             Value::Text(text) => text,
             Value::Null => String::new(),
             Value::Json(_) => return Err(LeftOut::Name(format!("its column '{column}' has no text as the split"))),
@@ -217,12 +240,21 @@ fn made(name: &str, bytes: Vec<u8>) -> DraftPart {
     DraftPart::Ready(Part { name: name.as_bytes().to_vec(), bytes: bytes.len() as u64, origin: Origin::Made(bytes) })
 }
 
-fn add(part: Option<DraftPart>, column: &str, parts: &mut Vec<DraftPart>) -> Outcome<()> {
-    let Some(part) = part else { return Ok(()) };
-    if parts.iter().any(|other| other.name() == part.name()) {
-        let name = String::from_utf8_lossy(part.name()).into_owned();
-        return Err(refuse(column, format!("another column, or the row itself, is the part '{name}' already")));
+/// Parts of different names.
+#[derive(Default)]
+struct Parts {
+    list: Vec<DraftPart>,
+    names: HashSet<Vec<u8>>,
+}
+
+impl Parts {
+    fn add(&mut self, part: Option<DraftPart>, column: &str) -> Outcome<()> {
+        let Some(part) = part else { return Ok(()) };
+        if !self.names.insert(part.name().to_vec()) {
+            let name = String::from_utf8_lossy(part.name()).into_owned();
+            return Err(refuse(column, format!("another column, or the row itself, is the part '{name}' already")));
+        }
+        self.list.push(part);
+        Ok(())
     }
-    parts.push(part);
-    Ok(())
 }

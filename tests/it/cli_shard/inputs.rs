@@ -1,0 +1,145 @@
+//! What decides what a run reads: splits, states of inputs, sets of media.
+
+use super::entries;
+use crate::cli_support::Sandbox;
+use std::io::Write as _;
+
+#[test]
+fn splits_are_chosen_in_every_input_that_has_them() {
+    let sandbox = Sandbox::new();
+    for name in ["files/train/a.txt", "files/val/b.txt"] {
+        sandbox.write(name, "x");
+    }
+    sandbox.say("shard files --split train --output of-files").ends(0);
+    assert_eq!(entries(&sandbox, "of-files/train/shard_000000.tar"), ["train/a.txt"]);
+    assert!(!sandbox.has("of-files/val"));
+    sandbox.write("rows.jsonl", "{\"s\": \"train\", \"k\": \"a\"}\n{\"s\": \"val\", \"k\": \"b\"}\n");
+    sandbox.say("shard rows.jsonl --split-column s --key k --split val --output of-rows").ends(0);
+    assert_eq!(entries(&sandbox, "of-rows/val/shard_000000.tar"), ["b.json"]);
+    assert!(!sandbox.has("of-rows/train"));
+    sandbox.tar("in/0.tar", ["a"]);
+    sandbox.write("plain/a.txt", "x");
+    for input in ["in/0.tar", "in", "plain", "rows.jsonl"] {
+        sandbox.say(&format!("shard {input} --split train --output no")).ends(2).complains("--split");
+    }
+}
+
+#[test]
+fn splits_of_a_prepared_set_count_more_than_names_of_folders() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("set/train/0.tar", ["train/a"]);
+    sandbox.tar("set/val/0.tar", ["val/b"]);
+    sandbox.say("prepare set --yes --split-ratio 1,0,0 --skip-dataset-yaml").ends(0);
+    sandbox.say("shard set --output out").ends(0);
+    assert_eq!(entries(&sandbox, "out/shard_000000.tar").len(), 4);
+}
+
+#[test]
+fn a_run_has_nothing_to_do_only_for_the_same_inputs() {
+    let sandbox = Sandbox::new();
+    sandbox.write("photos/a.txt", "1");
+    sandbox.write("photos/b.txt", "2");
+    sandbox.write("drop", "b\n");
+    let line = "shard photos --output out --drop-keys drop";
+    sandbox.say(line).ends(0);
+    sandbox.say(line).ends(0).says("Nothing to do");
+    sandbox.write("photos/c.txt", "3");
+    for line in [line.to_owned(), format!("{line} --dry-run")] {
+        sandbox.say(&line).ends(1).complains("the inputs are not what they were");
+    }
+    std::fs::remove_file(sandbox.path("photos/c.txt")).unwrap();
+    sandbox.say(line).ends(0).says("Nothing to do");
+    sandbox.write("drop", "a\n");
+    sandbox.say(line).ends(1).complains("the inputs are not what they were");
+}
+
+#[test]
+fn what_is_new_in_an_input_is_added_to_the_set() {
+    let sandbox = Sandbox::new();
+    sandbox.write("first/a.txt", "1");
+    sandbox.say("shard first --output set").ends(0);
+    sandbox.write("more/b.txt", "2");
+    let line = "shard more --output set --append --new-to train";
+    sandbox.say(line).ends(0);
+    sandbox.say(line).ends(0).says("Nothing to do");
+    std::fs::remove_file(sandbox.path("more/b.txt")).unwrap();
+    sandbox.write("more/c.txt", "3");
+    sandbox.say(line).ends(0);
+    let shards = ["shard_000000.tar", "shard_000001.tar", "shard_000002.tar"];
+    let names: Vec<_> = shards.iter().flat_map(|shard| entries(&sandbox, &format!("set/{shard}"))).collect();
+    assert_eq!(names, ["a.txt", "b.txt", "c.txt"]);
+    sandbox.say("lint set").ends(0);
+}
+
+#[test]
+fn compressed_shards_are_the_same_input_again() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("plain/0.tar", ["a", "b"]);
+    let tar = std::fs::read(sandbox.path("plain/0.tar")).unwrap();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(&tar).unwrap();
+    sandbox.write("in/0.tar.gz", packed.finish().unwrap());
+    for line in ["shard in --output out", "shard in --output other --scratch scratch"] {
+        std::fs::create_dir_all(sandbox.path("scratch")).unwrap();
+        sandbox.say(line).ends(0);
+        sandbox.say(line).ends(0).says("Nothing to do");
+    }
+}
+
+#[test]
+fn numbers_of_shards_end_before_they_repeat() {
+    let sandbox = Sandbox::new();
+    for name in ["a", "b", "c"] {
+        sandbox.write(&format!("in/{name}.txt"), name);
+    }
+    let line = format!("shard in --output out --max-count 1 --start {}", u64::MAX);
+    sandbox.say(&line).ends(2).complains("--start");
+    assert!(!sandbox.has("out"));
+}
+
+#[test]
+fn names_of_inputs_before_keys_are_distinct() {
+    let sandbox = Sandbox::new();
+    for folder in ["1/x", "2/x", "3/x-2"] {
+        sandbox.tar(&format!("{folder}/0.tar"), ["k"]);
+    }
+    sandbox.say("shard 1/x 2/x 3/x-2 --duplicates prefix --output out").ends(0);
+    let names = entries(&sandbox, "out/shard_000000.tar");
+    let keys: Vec<&str> = names.iter().filter_map(|name| name.strip_suffix(".txt")).collect();
+    assert_eq!(keys, ["x/0.tar/k", "x-3/0.tar/k", "x-2/0.tar/k"]);
+}
+
+#[test]
+fn media_of_a_set_that_has_changed_are_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.tar_of("media/0.tar", &[("a.jpg".into(), b"1".to_vec()), ("b.jpg".into(), b"2".to_vec())]);
+    sandbox.say("prepare media --yes --split-ratio 1,0,0 --skip-dataset-yaml").ends(0);
+    sandbox.write("rows.jsonl", "{\"m\": \"a.jpg\"}\n");
+    let line = |output: &str| format!("shard rows.jsonl --media m --media-root media --no-json --output {output}");
+    sandbox.say(&line("good")).ends(0);
+    assert_eq!(entries(&sandbox, "good/shard_000000.tar"), ["a.jpg"]);
+    sandbox.tar_of("media/0.tar", &[("b.jpg".into(), b"2".to_vec()), ("a.jpg".into(), b"1".to_vec())]);
+    sandbox.say(&line("bad")).ends(1).complains("changed since it was indexed").complains("--update");
+    assert!(!sandbox.has("bad"));
+}
+
+#[test]
+fn lines_of_text_are_utf8() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/a.json", b"{\"t\": \"\xff\"}");
+    sandbox.write("in/a.jpg", "x");
+    sandbox.say("shard in --media-to media --text-to rest.jsonl").ends(1).complains("not UTF-8");
+    assert!(std::str::from_utf8(&sandbox.read("rest.jsonl")).is_ok());
+}
+
+#[test]
+fn columns_of_coco_are_those_of_the_image() {
+    let sandbox = Sandbox::new();
+    sandbox.write("img/1.jpg", "x");
+    sandbox.write("c.JSON", r#"{"images": [{"id": 7, "file_name": "1.jpg", "t": "a mill"}], "annotations": []}"#);
+    sandbox.say("shard c.JSON --media-root img --media file_name:img.jpg --text t --key id --output out").ends(0);
+    assert_eq!(entries(&sandbox, "out/shard_000000.tar"), ["7.img.jpg", "7.json", "7.txt"]);
+    sandbox.write("lines.json", "{\"images\": [1], \"annotations\": [2]}\n");
+    sandbox.say("shard lines.json --output lines").ends(0);
+    assert_eq!(entries(&sandbox, "lines/shard_000000.tar"), ["000000000.json"]);
+}
