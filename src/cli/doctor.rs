@@ -61,9 +61,11 @@ fn print_checks(checks: &[Check], context: &Context) {
 
 /// Checks the machine, and one data set if a path is given; or the store of an address alone.
 pub fn run(path: Option<&Path>, args: &StoreArgs, context: &Context) -> Finished {
-    if args.clear_cache && !context.globals.dry_run {
-        let removed = clear_cache()?;
-        context.printer.line(format!("removed {} of stores, {}", count(removed.files, "file"), bytes(removed.bytes)));
+    if args.clear_cache {
+        let is_dry = context.globals.dry_run;
+        let removed = if is_dry { cache_usage()? } else { clear_cache()? };
+        let verb = if is_dry { "would remove" } else { "removed" };
+        context.printer.line(format!("{verb} {} of stores, {}", count(removed.files, "file"), bytes(removed.bytes)));
     }
     if let Some(path) = path.filter(|path| is_remote(path)) {
         return store::run(path, args, context);

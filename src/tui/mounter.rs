@@ -13,9 +13,9 @@ pub fn why_not() -> Option<String> {
 }
 
 /// What became of a data set.
-enum Change {
-    Mounted(PathBuf),
-    Unmounted(PathBuf),
+struct Change {
+    at: PathBuf,
+    is_mounted: bool,
 }
 
 /// The worker that mounts and unmounts.
@@ -44,8 +44,8 @@ impl Mounter {
     pub fn gather(&mut self, env: &UiEnv, effects: &mut Vec<Effect>) -> bool {
         let Some(changed) = self.0.take() else { return false };
         let words = match changed {
-            Ok(Change::Mounted(at)) => format!("mounted at {}; the same key ends it", env.short_path(&at)),
-            Ok(Change::Unmounted(at)) => format!("unmounted {}", env.short_path(&at)),
+            Ok(Change { at, is_mounted: true }) => format!("mounted at {}; the same key ends it", env.short_path(&at)),
+            Ok(Change { at, .. }) => format!("unmounted {}", env.short_path(&at)),
             Err(failure) => {
                 effects.push(Effect::failure(&failure));
                 return true;
@@ -75,7 +75,7 @@ fn change(path: &Path) -> Outcome<Change> {
         unmount(&mount.at, false)
             .or_else(|_| unmount(&mount.at, true))
             .map_err(|e| Failure::io(WHAT, &mount.at, &e))?;
-        return Ok(Change::Unmounted(mount.at.clone()));
+        return Ok(Change { at: mount.at.clone(), is_mounted: false });
     }
     files::missing_folders(&folder).into_iter().try_for_each(|folder| RealFs.create_dir(folder, PRIVATE_FOLDER))?;
     let name = path.file_name().map_or_else(|| "data".to_owned(), |name| name.to_string_lossy().into_owned());
@@ -89,7 +89,7 @@ fn change(path: &Path) -> Outcome<Change> {
     command.args(["mount", "--detach"]).arg(&path).arg(&at).stdin(Stdio::null());
     let done = command.output().map_err(|error| Failure::io(WHAT, &program, &error))?;
     if done.status.success() {
-        return Ok(Change::Mounted(at));
+        return Ok(Change { at, is_mounted: true });
     }
     let text = String::from_utf8_lossy(&done.stderr);
     let why = text.lines().find_map(|line| line.strip_prefix("error: ")).unwrap_or("the command mount failed");
@@ -102,5 +102,5 @@ fn change(path: &Path) -> Outcome<Change> {
 
 #[cfg(not(all(feature = "mount", target_os = "linux")))]
 fn change(path: &Path) -> Outcome<Change> {
-    Ok(Change::Unmounted(path.to_owned()))
+    Ok(Change { at: path.to_owned(), is_mounted: false })
 }

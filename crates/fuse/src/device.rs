@@ -18,6 +18,9 @@ use std::process::{Command, Stdio};
 const WHAT: &str = "mounting";
 const DEVICE: &str = "/dev/fuse";
 const HELPER: &str = "fusermount3";
+/// How often a connection that ends is asked for its end, and the time between.
+const ABORTED_TRIES: usize = 100;
+const ABORTED_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
 const NO_DEVICE_HINT: &str = "load the module (modprobe fuse), or give the container the device (--device /dev/fuse)";
 const NO_HELPER_HINT: &str = "install the package fuse3, or use --shell, which needs no rights";
 const NO_RIGHTS_HINT: &str = "--shell mounts for one command or shell, without rights";
@@ -140,11 +143,16 @@ pub fn unmount(at: &Path, is_lazy: bool) -> io::Result<()> {
 
 /// Unmounts lazily what no process answers for any more.
 pub(crate) fn unmount_dead(at: &Path) -> io::Result<()> {
-    // The kernel remembers attributes, but asks for these each time.
-    match rustix::fs::statfs(at) {
-        Err(rustix::io::Errno::NOTCONN) => unmount(at, true),
-        _ => Ok(()),
+    for _ in 0..ABORTED_TRIES {
+        // The kernel remembers attributes, but asks for these each time.
+        match rustix::fs::statfs(at) {
+            Err(rustix::io::Errno::NOTCONN) => return unmount(at, true),
+            // The connection ends at this moment.
+            Err(rustix::io::Errno::CONNABORTED) => std::thread::sleep(ABORTED_PAUSE),
+            _ => return Ok(()),
+        }
     }
+    Ok(())
 }
 
 fn unmount_by_helper(at: &Path, is_lazy: bool) -> io::Result<()> {

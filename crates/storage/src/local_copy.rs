@@ -9,6 +9,8 @@ use super::read::open_read;
 use gristmill_core::{Failure, FileStamp, Outcome};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 /// Bytes that are copied at a time.
 const CHUNK: usize = 8 << 20;
@@ -36,13 +38,24 @@ fn name_of(path: &Path, stamp: FileStamp) -> String {
 }
 
 fn is_whole(copy: &Path, stamp: FileStamp) -> bool {
-    metadata(copy).is_ok_and(|info| info.is_file() && info.len() == stamp.bytes)
+    let is_whole = metadata(copy).is_ok_and(|info| info.is_file() && info.len() == stamp.bytes);
+    if is_whole {
+        // What was used last is removed last.
+        _ = std::fs::File::open(copy).and_then(|file| file.set_modified(SystemTime::now()));
+    }
+    is_whole
 }
 
 fn copy_into(folder: &Path, path: &Path) -> Outcome<PathBuf> {
     let object = open_read(path)?;
     let stamp = object.stamp().map_err(|error| Failure::io("opening", path, &error))?;
     let copy = folder.join(name_of(path, stamp));
+    if is_whole(&copy, stamp) {
+        return Ok(copy);
+    }
+    // One thread copies, the others use what it has copied.
+    static COPYING: Mutex<()> = Mutex::new(());
+    let _copying = COPYING.lock().unwrap_or_else(PoisonError::into_inner);
     if is_whole(&copy, stamp) {
         return Ok(copy);
     }

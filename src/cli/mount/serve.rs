@@ -34,21 +34,31 @@ pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
         return match detach::start(context)? {
             // What failed has been reported.
             Some(code) => std::process::exit(i32::from(code)),
-            None => Ok(Done::ok(result(args))),
+            None => Ok(Done::ok(result(args, &data))),
         };
     }
     if manner == Manner::DropIn {
-        context.printer.line(format!("Mounting {} at {}...", args.path.display(), args.dir.display()));
+        context.printer.line(format!("Mounting {} at {}...", data.display(), args.dir.display()));
     }
     logging::start_for_screen(context);
-    let data = files::absolute(&data).map_err(|error| Failure::io(WHAT, &data, &error))?;
+    let given = data;
+    let data = files::absolute(&given).map_err(|error| Failure::io(WHAT, &given, &error))?;
     let cancel = context.signals.listen();
     let set = MountedSet::open(&data, layout_of(args.layout), args.split.as_deref(), &cancel)?;
     if set.was_scanned() && files::is_dir(&data) {
-        let path = shell_quote(&args.path.to_string_lossy());
+        let path = shell_quote(&given.to_string_lossy());
         context.printer.progress_line(format!("all shards were scanned; gristmill prepare {path} makes this instant"));
     }
-    let line = mounted_line(args, &set);
+    if set.sample_count() == 0 {
+        let failure = Failure::data(WHAT, "there is nothing to show in it").on(Subject::path(&data));
+        return Err(failure.with_hint("name a data set: gristmill info PATH says what is there").into());
+    }
+    let line = mounted_line(args, &data, &set);
+    if context.globals.dry_run {
+        context.printer.line(line.replacen("mounted", "would mount", 1));
+        return Ok(Done::ok(result(args, &given)));
+    }
+    let shown = result(args, &given);
     let (at, made) = point::make(&args.dir)?;
     let options = MountOptions {
         source: data.clone().into_os_string(),
@@ -79,7 +89,7 @@ pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
         })
     })?;
     let code = shell.code.lock().unwrap_or_else(PoisonError::into_inner).take();
-    Ok(Done { code: code.or_else(|| code_of(ending, manner)), ..Done::ok(result(args)) })
+    Ok(Done { code: code.or_else(|| code_of(ending, manner)), ..Done::ok(shown) })
 }
 
 fn announce(line: &str, manner: Manner, context: &Context) {
@@ -90,8 +100,8 @@ fn announce(line: &str, manner: Manner, context: &Context) {
 }
 
 /// Returns the fields of the result object.
-fn result(args: &MountArgs) -> Map<String, serde_json::Value> {
-    Map::from_iter([("path".to_owned(), json!(args.path)), ("mounted_at".to_owned(), json!(args.dir))])
+fn result(args: &MountArgs, data: &Path) -> Map<String, serde_json::Value> {
+    Map::from_iter([("path".to_owned(), json!(data)), ("mounted_at".to_owned(), json!(args.dir))])
 }
 
 fn code_of(ending: Ending, manner: Manner) -> Option<u8> {
@@ -111,10 +121,11 @@ fn layout_of(layout: LayoutArg) -> Layout {
 }
 
 /// Returns what is printed once it is mounted, with the way out.
-fn mounted_line(args: &MountArgs, set: &MountedSet) -> String {
-    let name = args.path.file_name().unwrap_or(args.path.as_os_str()).to_string_lossy();
+fn mounted_line(args: &MountArgs, data: &Path, set: &MountedSet) -> String {
+    let name = data.file_name().unwrap_or(data.as_os_str()).to_string_lossy();
     let split = args.split.as_ref().map(|split| format!(", split {split}")).unwrap_or_default();
-    let samples = count(set.sample_count(), "sample");
+    let of = if args.split.is_some() { "of " } else { "" };
+    let samples = format!("{of}{}", count(set.sample_count(), "sample"));
     let dir = args.dir.to_string_lossy();
     let end = format!("\"umount {}\"", shell_quote(&dir));
     let end = match (args.shell, args.detach) {

@@ -33,13 +33,13 @@ const LAYERS: &[&[&str]] = &[
 const BUDGETS: &[(&str, usize)] = &[
     ("arrow", 476),
     ("browse", 22),
-    ("cli", 7_930),
+    ("cli", 7_943),
     ("core", 3_535),
     ("datasets", 822),
     ("dedup", 2_736),
-    ("engine", 27_235),
+    ("engine", 27_255),
     ("formats", 6_574),
-    ("fuse", 780),
+    ("fuse", 786),
     ("job", 13_490),
     ("media", 13_540),
     ("mount", 1_150),
@@ -48,12 +48,12 @@ const BUDGETS: &[(&str, usize)] = &[
     ("preview", 3_421),
     ("prompt", 1_286),
     ("pycompat", 4_551),
-    ("shard", 4_581),
+    ("shard", 4_822),
     ("source", 11_842),
-    ("storage", 13_329),
+    ("storage", 13_345),
     ("tokenizer", 6_548),
     ("tokens", 12_096),
-    ("tui", 31_651),
+    ("tui", 31_757),
 ];
 
 /// Files and functions with more lines of code than these are long; the number of long ones is limited, too.

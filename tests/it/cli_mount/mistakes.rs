@@ -45,3 +45,14 @@ fn data_that_cannot_be_mounted_is_refused() {
     }
     assert!(!sandbox.has("mnt"), "nothing was made");
 }
+
+#[test]
+fn what_holds_nothing_is_refused_and_a_dry_run_mounts_nothing() {
+    let Some(sandbox) = super::prepared() else { return };
+    std::fs::create_dir(sandbox.path("empty")).unwrap();
+    sandbox.say("mount empty mnt").ends(1).complains("nothing to show");
+    for flags in ["", " --detach"] {
+        sandbox.say(&format!("mount data mnt --dry-run{flags}")).ends(0).says("would mount data");
+    }
+    assert!(!sandbox.has("mnt"));
+}

@@ -127,6 +127,7 @@ fn wait_until_unmounted(at: &Path) {
         if !is_mounted(at) {
             return;
         }
-        poll(&mut [PollFd::new(&table, PollFlags::PRI)], None).unwrap();
+        let limit = rustix::event::Timespec { tv_sec: 60, tv_nsec: 0 };
+        assert!(poll(&mut [PollFd::new(&table, PollFlags::PRI)], Some(&limit)).unwrap() > 0, "it is still mounted");
     }
 }

@@ -143,10 +143,8 @@ impl BrowseScreen {
         let variable = |name: &str| env.variable(name);
         let colours = env.colour != ColourMode::None;
         let depth = Depth::detect(colours, env.ascii, variable("TERM").as_deref(), variable("COLORTERM").as_deref());
-        let carrier = Carrier::start(&env);
-        let marker = Marker::start(&env);
-        let lister = KeyLister::start(&env);
-        let mounter = Mounter::start(&env);
+        let (carrier, marker) = (Carrier::start(&env), Marker::start(&env));
+        let (lister, mounter) = (KeyLister::start(&env), Mounter::start(&env));
         let encoder =
             Latest::start("browse-pixels", env.wake.clone(), move |wanted| Pixels::work(wanted, graphics, cell));
         Self {
@@ -397,8 +395,7 @@ impl BrowseScreen {
         changed |= self.gather_edits(effects);
         changed |= self.gather_carried(effects);
         changed |= self.gather_marked(effects);
-        changed |= self.gather_key_list(effects);
-        changed |= self.mounter.gather(&self.env, effects);
+        changed |= self.gather_key_list(effects) | self.mounter.gather(&self.env, effects);
         if let Some(encoded) = self.encoder.take() {
             self.pixels.put(encoded);
             changed = true;
@@ -453,8 +450,7 @@ impl BrowseScreen {
     }
 
     fn name(&self) -> String {
-        let path = &self.path;
-        path.file_name().map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy()).into_owned()
+        self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
     }
 }
 

@@ -5,13 +5,14 @@ use super::rows::Asking;
 use super::{
     headers, Background, BrowseSample, Catalog, Group, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited,
 };
-use gristmill_core::{Cancel, DatasetKind, Failure, FileStamp, Outcome, Shard, Subject};
+use gristmill_core::{Cancel, DatasetKind, ExitClass, Failure, FileStamp, Outcome, Shard, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::tables::Tables;
 use gristmill_data::formats::energon::tar_idx::TarIdx;
 use gristmill_storage::cache::open_cached;
 use gristmill_storage::local_copy::has_local_copy;
+use gristmill_storage::location::is_remote;
 use gristmill_storage::read::{pause, stamp_at};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -147,7 +148,10 @@ impl Prepared {
                 self.put_back(tables);
                 TablesAt::Hand
             }
-            Err(_) => TablesAt::Nowhere,
+            // The database has only media metadata.
+            Err(failure) if failure.class == ExitClass::Data || !is_remote(&self.database) => TablesAt::Nowhere,
+            // The next question tries again, and reports why it cannot be answered.
+            Err(_) => return,
         };
         self.tables_at.store(at as u8, Ordering::Relaxed);
     }
@@ -284,7 +288,7 @@ impl Catalog for Prepared {
     fn keys_from(&self, from: &str, cancel: &Cancel, take: &mut dyn FnMut(&str, SampleAt) -> bool) -> Outcome<()> {
         match self.has_tables() {
             true => self.ask(cancel, |asking| asking.keys_from(from, take)),
-            false => Ok(()),
+            false => Err(Failure::data(WHAT, "its index has no tables of samples").on(Subject::path(&self.database))),
         }
     }
 
