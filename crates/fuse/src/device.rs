@@ -18,7 +18,7 @@ use std::process::{Command, Stdio};
 const WHAT: &str = "mounting";
 const DEVICE: &str = "/dev/fuse";
 const HELPER: &str = "fusermount3";
-/// How often a connection that ends is asked for its end, and the time between.
+/// Maximum number of questions to a connection that is ending, and the time between two.
 const ABORTED_TRIES: usize = 100;
 const ABORTED_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
 const NO_DEVICE_HINT: &str = "load the module (modprobe fuse), or give the container the device (--device /dev/fuse)";

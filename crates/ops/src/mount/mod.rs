@@ -1,6 +1,6 @@
 //! What a mount of a data set shows: samples as files, by the catalog that the browser uses, too.
 //!
-//! Nothing is kept per sample. An inode number holds the number of a sample, and the tables of the data set are asked for the rest. This
+//! Nothing is kept per sample. An inode number holds the number of a sample, and the tables of the data set have the rest. This
 //! module knows neither the kernel nor how anything is mounted; names are those of `gristmill_fuse::names`.
 
 mod files;

@@ -13,7 +13,7 @@ const MAX_COMPONENT: usize = 255;
 /// Parts above this size are noted, in bytes.
 const LARGE_PART: u64 = 2 << 30;
 /// Names of folders that are splits by themselves.
-const SPLIT_FOLDERS: [&[u8]; 6] = [b"train", b"val", b"valid", b"validation", b"test", b"dev"];
+pub(super) const SPLIT_FOLDERS: [&[u8]; 6] = [b"train", b"val", b"valid", b"validation", b"test", b"dev"];
 
 /// A file that parts are in.
 #[derive(Clone, Debug, PartialEq, Eq)]

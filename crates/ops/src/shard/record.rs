@@ -1,6 +1,6 @@
 //! Samples as bytes of a spool, and the files of spools and sorted runs.
 
-use super::sample::{Origin, Part, Sample, SourceFile};
+use super::sample::{Origin, Part, Sample, SourceContext, SourceFile};
 use gristmill_core::{Cancel, Failure, FileStamp, Outcome, Subject};
 use gristmill_storage::fs::Fs;
 use gristmill_storage::read::open_read;
@@ -140,6 +140,14 @@ pub(super) struct SpoolContext<'a> {
     pub(super) memory: usize,
 }
 
+impl<'a> SpoolContext<'a> {
+    /// Returns where and within which limits a source sorts.
+    pub(super) fn of_source(source: &SourceContext<'a>) -> Self {
+        let (fs, folder, cancel) = (source.fs, source.scratch, source.handles.cancel);
+        Self { fs, folder, cancel, memory: source.memory / 2 }
+    }
+}
+
 /// Writes records in order.
 pub(super) struct RecordWriter {
     out: SpoolWriter,
@@ -249,6 +257,19 @@ impl<'a, const N: usize> RecordSorter<'a, N> {
         };
         self.runs.push(self.sorter.spill(out)?);
         self.context.cancel.check()
+    }
+
+    /// Returns where and within which limits it sorts.
+    pub(super) fn context(&self) -> SpoolContext<'a> {
+        self.context
+    }
+
+    /// Removes what is on disk.
+    pub(super) fn discard(self) -> Outcome<()> {
+        match self.spilled {
+            Some(_) => self.context.fs.remove_file(&self.context.folder.join(self.name)),
+            None => Ok(()),
+        }
     }
 
     /// Passes on everything in order.

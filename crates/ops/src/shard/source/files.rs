@@ -2,11 +2,12 @@
 
 use super::keys::{divide, refusal, split_refusal, MAX_NAME_BYTES};
 use super::refuse_split;
+use crate::shard::list::SPLIT_FOLDERS;
+use crate::shard::record::{RecordSorter, SpoolContext};
 use crate::shard::sample::{Origin, Part, Sample, SampleSink, SourceContext};
 use gristmill_core::{Failure, FileStamp, Outcome, Problem, ProblemKind, Subject};
+use gristmill_data::source::tar::is_reserved;
 use gristmill_storage::files::is_symlink;
-use gristmill_storage::sort::bytes::SpoolWriter;
-use gristmill_storage::sort::{reduce, remove_temporary, Merge, RunSource, SortContext, Sorter};
 use gristmill_storage::walk::{walk, WalkEntry, WalkError};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -14,10 +15,6 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 const WHAT: &str = "looking for files";
-/// Folders that are splits if there are no others.
-const SPLIT_FOLDERS: [&str; 6] = ["train", "val", "valid", "validation", "test", "dev"];
-/// Number of sorted runs that are merged at once.
-const MERGE_WIDTH: usize = 256;
 /// Stands for `/` in sorted keys, so that they are ordered by their components.
 const SLASH: u8 = 1;
 /// Ends a field of a sorted entry; names have no such byte.
@@ -28,15 +25,8 @@ const END: u8 = 0;
 /// # Errors
 /// The folder cannot be read, two files are the same part of a sample, or a file is outside of the folders of splits.
 pub(super) fn list(root: &Path, context: &SourceContext<'_>, sink: &mut dyn SampleSink) -> Outcome<()> {
-    let out = SpoolWriter::create(context.fs, context.scratch, "files".to_owned())?;
-    let mut found = ListedFile {
-        root,
-        context,
-        sorter: Sorter::new(context.memory / 2),
-        out,
-        runs: Vec::new(),
-        folders: Folders::default(),
-    };
+    let sorter = RecordSorter::new(SpoolContext::of_source(context), "files");
+    let mut found = ListedFile { root, context, sorter, folders: Folders::default() };
     for entry in walk(root, usize::MAX) {
         context.handles.cancel.check()?;
         match entry {
@@ -49,28 +39,9 @@ pub(super) fn list(root: &Path, context: &SourceContext<'_>, sink: &mut dyn Samp
     if !has_splits {
         refuse_split(root, context.plan)?;
     }
-    let spilled = found.sorter.spill(&mut found.out)?;
-    found.runs.push(spilled);
-    let path = context.scratch.join(found.out.finish()?.name);
-    let sources = found.runs.iter().map(|run| RunSource { path: path.clone(), run: *run, base: 0, temporary: false });
-    let around = SortContext {
-        fs: context.fs,
-        scratch: context.scratch,
-        cancel: context.handles.cancel,
-        merge_width: MERGE_WIDTH,
-        sort_memory: context.memory,
-    };
-    let sources = reduce::<3>(&around, sources.collect(), "files-merged")?;
-    let mut merge = Merge::<3>::open(&sources)?;
     let mut groups = Groups { root, has_splits, chosen: &context.plan.choice.splits, sample: None };
-    while let Some((text, numbers)) = merge.next_entry()? {
-        context.handles.cancel.check()?;
-        groups.add(text, numbers, sink)?;
-    }
-    groups.finish(sink)?;
-    drop(merge);
-    remove_temporary(context.fs, &sources)?;
-    context.fs.remove_file(&path)
+    found.sorter.for_each(&mut |text, numbers| groups.add(text, numbers, sink))?;
+    groups.finish(sink)
 }
 
 /// The files that the walk has found.
@@ -78,9 +49,7 @@ struct ListedFile<'a> {
     root: &'a Path,
     context: &'a SourceContext<'a>,
     /// Key, part, and the path where the two do not give it; size, time and inode.
-    sorter: Sorter<3>,
-    out: SpoolWriter,
-    runs: Vec<gristmill_storage::sort::Run>,
+    sorter: RecordSorter<'a, 3>,
     folders: Folders,
 }
 
@@ -120,11 +89,7 @@ impl ListedFile<'_> {
         if [&key, &b"."[..], part].concat() != relative {
             text.extend_from_slice(relative);
         }
-        if self.sorter.is_full_for(text.len()) {
-            self.runs.push(self.sorter.spill(&mut self.out)?);
-        }
-        self.sorter.push(&text, [stamp.bytes, stamp.modified_ns as u64, stamp.inode]);
-        Ok(())
+        self.sorter.push(&text, [stamp.bytes, stamp.modified_ns as u64, stamp.inode])
     }
 
     fn report_error(&self, error: &WalkError) -> Outcome<()> {
@@ -157,12 +122,6 @@ impl ListedFile<'_> {
     }
 }
 
-/// Whether readers skip a name because of its first component.
-fn is_reserved(name: &[u8]) -> bool {
-    let first = name.split(|byte| *byte == b'/').next().unwrap_or_default();
-    first.len() >= 4 && first.starts_with(b"__") && first.ends_with(b"__")
-}
-
 /// The folders right below the root.
 #[derive(Default)]
 struct Folders {
@@ -191,7 +150,7 @@ impl Folders {
             Err(failure.on(Subject::field(name)).with_hint("move it, or leave out --splits-by-folder"))
         };
         if !context.plan.division.splits_by_folder {
-            let is_known = |name: &String| SPLIT_FOLDERS.contains(&name.as_str());
+            let is_known = |name: &String| SPLIT_FOLDERS.contains(&name.as_bytes());
             let are_all = self.outside.is_none() && !self.names.is_empty() && self.names.iter().all(is_known);
             return Ok(are_all && !context.plan.choice.one_split);
         }

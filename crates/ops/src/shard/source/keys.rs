@@ -1,6 +1,7 @@
 //! Keys and part names of files and rows: how a path divides, and which names are not written.
 
 use gristmill_core::shard_plan::KeyRule;
+use gristmill_data::source::tar::is_reserved;
 use memchr::{memchr, memrchr};
 
 /// Maximum length of the name of a folder, in bytes.
@@ -40,7 +41,6 @@ pub(super) fn extension(path: &[u8]) -> Option<&[u8]> {
 
 /// Returns why a sample of this key is not written; `None` if it is.
 pub(super) fn refusal(key: &[u8]) -> Option<&'static str> {
-    let is_framed = |first: &[u8]| first.len() >= 4 && first.starts_with(b"__") && first.ends_with(b"__");
     let components = || key.split(|byte| *byte == b'/');
     match key {
         b"" => Some("its key is empty"),
@@ -49,9 +49,7 @@ pub(super) fn refusal(key: &[u8]) -> Option<&'static str> {
         _ if key.starts_with(b"/") => Some("its key begins with a slash"),
         _ if components().any(|component| component == b"..") => Some("its key has a component '..'"),
         _ if components().next_back().is_some_and(<[u8]>::is_empty) => Some("its key ends in a slash"),
-        _ if components().count() > 1 && components().next().is_some_and(is_framed) => {
-            Some("readers skip keys whose first folder is __…__")
-        }
+        _ if components().count() > 1 && is_reserved(key) => Some("readers skip keys whose first folder is __…__"),
         _ if key.len() > MAX_NAME_BYTES => Some("its key has more than 4,096 bytes"),
         _ => None,
     }

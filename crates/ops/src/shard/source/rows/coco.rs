@@ -2,20 +2,18 @@
 //! together by sorting on disk.
 
 use super::value::{RowReader, Value};
+use crate::shard::record::{RecordSorter, SpoolContext};
 use crate::shard::sample::SourceContext;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::source::documents::{TextFile, Unpacked, MAX_LINE_BYTES};
 use gristmill_storage::read::{open_read, ReadFile};
 use gristmill_storage::sort::bytes::SpoolWriter;
-use gristmill_storage::sort::{reduce, remove_temporary, Merge, Run, RunSource, SortContext, Sorter};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 const WHAT: &str = "reading the annotations";
 /// Bytes read at a time.
 const READ_BYTES: usize = 256 << 10;
-/// Number of sorted runs that are merged at once.
-const MERGE_WIDTH: usize = 256;
 /// Field of the rows that are made with the image, whose fields are columns, too.
 pub(super) const IMAGE: &str = "image";
 /// Path of the image's file in these rows.
@@ -43,66 +41,18 @@ pub(super) fn each_row(
     Ok(true)
 }
 
-/// Elements of both arrays in a spool, and their ids in sorted runs.
-struct Collected {
+/// Elements of both arrays in a spool, with the ids of their images: which array, number, offset and length.
+struct Collected<'a> {
     spool: PathBuf,
-    ids: IdRuns,
+    ids: RecordSorter<'a, 4>,
 }
 
-/// Sorted runs of entries in one file.
-struct IdRuns {
-    path: PathBuf,
-    runs: Vec<Run>,
-}
-
-impl IdRuns {
-    fn merge(&self, context: &SourceContext<'_>, name: &str) -> Outcome<(Merge<4>, Vec<RunSource>)> {
-        let around = SortContext {
-            fs: context.fs,
-            scratch: context.scratch,
-            cancel: context.handles.cancel,
-            merge_width: MERGE_WIDTH,
-            sort_memory: context.memory,
-        };
-        let source = |run: &Run| RunSource { path: self.path.clone(), run: *run, base: 0, temporary: false };
-        let sources = reduce::<4>(&around, self.runs.iter().map(source).collect(), name)?;
-        Ok((Merge::open(&sources)?, sources))
-    }
-}
-
-/// Sorts entries within a limit of memory.
-struct RunWriter {
-    sorter: Sorter<4>,
-    out: SpoolWriter,
-    runs: Vec<Run>,
-}
-
-impl RunWriter {
-    fn create(context: &SourceContext<'_>, name: &str) -> Outcome<Self> {
-        let out = SpoolWriter::create(context.fs, context.scratch, name.to_owned())?;
-        Ok(Self { sorter: Sorter::new(context.memory / 2), out, runs: Vec::new() })
-    }
-
-    fn push(&mut self, text: &[u8], numbers: [u64; 4]) -> Outcome<()> {
-        if self.sorter.is_full_for(text.len()) {
-            self.runs.push(self.sorter.spill(&mut self.out)?);
-        }
-        self.sorter.push(text, numbers);
-        Ok(())
-    }
-
-    fn finish(mut self, context: &SourceContext<'_>) -> Outcome<IdRuns> {
-        self.runs.push(self.sorter.spill(&mut self.out)?);
-        Ok(IdRuns { path: context.scratch.join(self.out.finish()?.name), runs: self.runs })
-    }
-}
-
-impl Collected {
-    fn read(file: &TextFile, context: &SourceContext<'_>) -> Outcome<Option<Self>> {
+impl<'a> Collected<'a> {
+    fn read(file: &TextFile, context: &SourceContext<'a>) -> Outcome<Option<Self>> {
         let mut input = Unpacked::new(Arc::new(open_read(&file.path)?), file.packing)?;
         let mut scanner = Scanner::default();
         let mut elements = SpoolWriter::create(context.fs, context.scratch, "coco-elements".to_owned())?;
-        let mut ids = RunWriter::create(context, "coco-ids")?;
+        let mut ids = RecordSorter::new(SpoolContext::of_source(context), "coco-ids");
         let (mut counts, mut without_id) = ([0_u64; 2], [0_u64; 2]);
         let mut buffer = vec![0; READ_BYTES];
         loop {
@@ -127,12 +77,11 @@ impl Collected {
             }
         }
         let spool = context.scratch.join(elements.finish()?.name);
-        let ids = ids.finish(context)?;
         // Lines may have fields of these names.
         let has_images = counts[0] == 0 || without_id[0] < counts[0];
         if scanner.is_other() || !scanner.has_both() || !has_images {
             context.fs.remove_file(&spool)?;
-            context.fs.remove_file(&ids.path)?;
+            ids.discard()?;
             return Ok(None);
         }
         if let Some(why) = input.broken().or((!scanner.is_over).then_some("it ends too early")) {
@@ -144,18 +93,16 @@ impl Collected {
     }
 
     fn each_row(
-        &self,
+        self,
         file: &TextFile,
         context: &SourceContext<'_>,
         each: &mut dyn FnMut(u64, &[u8]) -> Outcome<()>,
     ) -> Outcome<()> {
-        let by_image = self.by_image(file, context)?;
         let spool = open_read(&self.spool)?;
-        let (mut merge, sources) = by_image.merge(context, "coco-rows-merged")?;
+        let path = self.spool.clone();
         let mut row = Vec::new();
         let mut open: Option<(u64, bool)> = None;
-        while let Some((image, [_, order, start, bytes])) = merge.next_entry()? {
-            context.handles.cancel.check()?;
+        self.by_image(file, context)?.for_each(&mut |image, [_, order, start, bytes]| {
             let image = image.try_into().map_or(0, u64::from_be_bytes);
             match &mut open {
                 Some((current, has_annotations)) if *current == image => {
@@ -176,42 +123,37 @@ impl Collected {
             if order == 0 {
                 row.extend_from_slice(b", \"annotations\": [");
             }
-        }
+            Ok(())
+        })?;
         if let Some((last, _)) = open {
             row.extend_from_slice(b"]}");
             each(last, &row)?;
         }
-        drop(merge);
-        remove_temporary(context.fs, &sources)?;
-        for path in [&by_image.path, &self.ids.path, &self.spool] {
-            context.fs.remove_file(path)?;
-        }
-        Ok(())
+        context.fs.remove_file(&path)
     }
 
     /// Sorts everything by the number of its image: first the image, then its annotations.
-    fn by_image(&self, file: &TextFile, context: &SourceContext<'_>) -> Outcome<IdRuns> {
-        let mut rows = RunWriter::create(context, "coco-rows")?;
-        let (mut merge, sources) = self.ids.merge(context, "coco-ids-merged")?;
+    fn by_image(self, file: &TextFile, context: &SourceContext<'_>) -> Outcome<RecordSorter<'a, 4>> {
+        let mut rows = RecordSorter::new(self.ids.context(), "coco-rows");
         let mut current: Option<(Vec<u8>, u64)> = None;
         let (mut without_image, mut repeated) = (0_u64, 0_u64);
-        while let Some((id, [array, number, start, bytes])) = merge.next_entry()? {
-            context.handles.cancel.check()?;
+        self.ids.for_each(&mut |id, [array, number, start, bytes]| {
             let known = current.as_ref().filter(|(known, _)| known == id).map(|(_, image)| *image);
             match (array == Array::Images as u64, known) {
                 (true, known) => {
-                    rows.push(&number.to_be_bytes(), [0, 0, start, bytes])?;
                     repeated += u64::from(known.is_some());
                     if known.is_none() {
                         current = Some((id.to_vec(), number));
                     }
+                    rows.push(&number.to_be_bytes(), [0, 0, start, bytes])
                 }
-                (false, Some(image)) => rows.push(&image.to_be_bytes(), [1, number + 1, start, bytes])?,
-                (false, None) => without_image += 1,
+                (false, Some(image)) => rows.push(&image.to_be_bytes(), [1, number + 1, start, bytes]),
+                (false, None) => {
+                    without_image += 1;
+                    Ok(())
+                }
             }
-        }
-        drop(merge);
-        remove_temporary(context.fs, &sources)?;
+        })?;
         let report = |kind, count: u64, what: &str| match count {
             0 => Ok(()),
             _ => {
@@ -221,7 +163,7 @@ impl Collected {
         };
         report(ProblemKind::BadLine, without_image, "annotations belong to no image, and are left out")?;
         report(ProblemKind::RepeatedKey, repeated, "images have the id of an earlier one, and no annotations")?;
-        rows.finish(context)
+        Ok(rows)
     }
 }
 
