@@ -15,7 +15,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 const WHAT: &str = "looking for files";
-/// Stands for `/` in sorted keys, so that they are ordered by their components.
+/// Takes the place of `/` in sorted keys, so that they are ordered by their components.
 const SLASH: u8 = 1;
 /// Ends a field of a sorted entry; names have no such byte.
 const END: u8 = 0;
