@@ -81,6 +81,7 @@ impl Encoder {
             }
             Engine::Json(reference, _) => reference.encode(text, out),
             Engine::SentencePiece(model) => model.encode(text, &mut self.scratch, out),
+            Engine::Numbers(numbers) => numbers.encode(text, out),
         }
     }
 
@@ -119,6 +120,7 @@ impl Encoder {
         match self.tokenizer.engine() {
             Engine::Json(reference, _) => reference.encode(text, out),
             Engine::SentencePiece(model) => model.encode(text, &mut self.scratch, out),
+            Engine::Numbers(numbers) => numbers.encode(text, out),
         }
     }
 
@@ -127,6 +129,7 @@ impl Encoder {
         match self.tokenizer.engine() {
             Engine::Json(reference, _) => reference.spans(text, false),
             Engine::SentencePiece(model) => model.spans(text, &mut self.scratch),
+            Engine::Numbers(numbers) => numbers.spans(text),
         }
     }
 
@@ -136,6 +139,7 @@ impl Encoder {
         match self.tokenizer.engine() {
             Engine::Json(reference, _) => reference.spans(text, true),
             Engine::SentencePiece(model) => model.spans(text, &mut self.scratch),
+            Engine::Numbers(numbers) => numbers.spans(text),
         }
     }
 }

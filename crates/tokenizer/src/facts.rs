@@ -11,6 +11,8 @@ pub enum TokenizerKind {
     Json,
     /// A SentencePiece `.model`.
     SentencePiece,
+    /// No file: texts are numbers.
+    Numbers,
 }
 
 /// The contents of a tokenizer's file, for reviews, reports and the identity of a plan.

@@ -3,7 +3,7 @@
 //! A `tokenizer.json` is read by the crate that the Python package is built on (the reference). Where a faster reader accepts the same kind
 //! of tokenizer, our own (`bpe`) or that of another crate, it is used as long as both give the same ids: a [`ParityCheck`] compares them at
 //! the start and occasionally during a run; for a large vocabulary the reference gets only what a text needs (`lazy_reference_model`).
-//! SentencePiece models are read by code in this crate.
+//! SentencePiece models are read by code in this crate; texts of numbers need no file (`numbers`).
 
 // Tests make and damage files by hand.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
@@ -21,6 +21,7 @@ mod json;
 mod lazy_reference_model;
 mod lists;
 mod load;
+mod numbers;
 mod parity_check;
 mod reference;
 mod reference_model;
@@ -37,6 +38,7 @@ pub use facts::{AddedTokenFacts, Padding, PaddingLength, Side, Template, Tokeniz
 pub use fast::DIFFERS;
 pub use join::Join2;
 pub use load::{meant_by, path_of};
+pub use numbers::numbers_name;
 pub use parity_check::{Mismatch, ParityCheck};
 pub use special::SpecialTokenFinder;
 pub use tokenizer::Tokenizer;

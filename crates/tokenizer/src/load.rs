@@ -1,6 +1,7 @@
 //! Finds the bytes of a tokenizer from the name that the user gives.
 
 use super::foreign::{foreign_kind, HINT};
+use super::numbers::is_numbers_name;
 use super::vocab_merges;
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, FileStamp, Outcome};
@@ -45,6 +46,9 @@ impl FileState {
 /// Reads the tokenizer of this name; returns where it was found, and its bytes.
 pub(super) fn read(named: &str) -> Outcome<(PathBuf, Vec<u8>)> {
     let file = path_of(named)?;
+    if is_numbers_name(named) {
+        return Ok((file, named.into()));
+    }
     if let Some((vocab, merges)) = vocab_merges::vocab_merges_files(named) {
         return Ok((file, vocab_merges::read(vocab, merges, MAX_FILE_BYTES)?));
     }
@@ -52,7 +56,7 @@ pub(super) fn read(named: &str) -> Outcome<(PathBuf, Vec<u8>)> {
 }
 
 /// Returns the path of the tokenizer of this name: a file, that of a folder, or that of a model in the local hub cache. That of a
-/// vocabulary and merges is the path of the vocabulary, which may not exist.
+/// vocabulary and merges is the path of the vocabulary, which may not exist; that of numbers is their name.
 ///
 /// # Errors
 /// There is none.
@@ -61,6 +65,9 @@ pub fn path_of(named: &str) -> Outcome<PathBuf> {
         return Ok(PathBuf::from(vocab));
     }
     let path = Path::new(named);
+    if is_numbers_name(named) {
+        return Ok(path.to_owned());
+    }
     match (files::is_dir(path), files::exists(path)) {
         (true, _) => in_folder(path),
         (false, true) => Ok(path.to_owned()),

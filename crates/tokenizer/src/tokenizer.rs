@@ -6,6 +6,7 @@ use super::foreign::{foreign_kind, other_encoding, HINT};
 use super::join::{in_turn, Join2};
 use super::json::{self, LoadedTokenizer};
 use super::load::FileState;
+use super::numbers::Numbers;
 use super::reference::Reference;
 use super::sentencepiece::Model;
 use super::special::{make_special, SpecialTokenFinder};
@@ -47,6 +48,8 @@ pub(super) enum Engine {
     Json(Box<Reference>, Option<Box<Fast>>),
     /// A SentencePiece model.
     SentencePiece(Box<Model>),
+    /// Texts of numbers.
+    Numbers(Numbers),
 }
 
 impl Inner {
@@ -98,9 +101,9 @@ impl Tokenizer {
         let Engine::Json(reference, _) = plain.engine() else {
             return match tokens.is_empty() {
                 true => Ok(plain),
-                false => Err(Failure::usage(WHAT, "a SentencePiece model takes no more special tokens")
+                false => Err(Failure::usage(WHAT, "only a tokenizer.json takes more special tokens")
                     .on(Subject::path(named))
-                    .with_hint("add them to the model as user-defined symbols, or use its tokenizer.json")),
+                    .with_hint("add them to a SentencePiece model as user-defined symbols, or use its tokenizer.json")),
             };
         };
         let known = reference.tokenizer().get_added_tokens_decoder();
@@ -150,7 +153,10 @@ impl Tokenizer {
             return Err(failure.with_hint("save it as UTF-8 without a byte order mark"));
         }
         let is_json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
-        let (engine, facts) = if is_json {
+        let (engine, facts) = if let Some(numbers) = Numbers::parse(bytes) {
+            let numbers = numbers.map_err(|why| Failure::usage(WHAT, why).on(Subject::path(name)))?;
+            (Engine::Numbers(numbers), numbers.facts(hash.to_owned()))
+        } else if is_json {
             let LoadedTokenizer { reference, fast, greatest_id } = json::build(bytes, together).map_err(broken)?;
             let mut facts = facts_of(&reference, greatest_id, hash.to_owned());
             facts.is_fast = fast.is_ok();
@@ -227,6 +233,7 @@ impl Tokenizer {
         match self.engine() {
             Engine::Json(reference, _) => reference.tokenizer().token_to_id(token),
             Engine::SentencePiece(model) => model.id_of(token),
+            Engine::Numbers(numbers) => numbers.id_of(token),
         }
     }
 
@@ -258,6 +265,7 @@ impl Tokenizer {
         match self.engine() {
             Engine::Json(reference, _) => reference.tokenizer().id_to_token(id),
             Engine::SentencePiece(model) => model.piece(id).map(str::to_owned),
+            Engine::Numbers(numbers) => numbers.token_of(id),
         }
     }
 
@@ -266,6 +274,7 @@ impl Tokenizer {
         match self.engine() {
             Engine::Json(reference, _) => reference.unknown(),
             Engine::SentencePiece(model) => Some(model.unknown()),
+            Engine::Numbers(_) => None,
         }
     }
 
@@ -273,7 +282,7 @@ impl Tokenizer {
     pub fn template(&self) -> Outcome<Template> {
         match self.engine() {
             Engine::Json(reference, _) => reference.template(),
-            Engine::SentencePiece(_) => Ok(Template::default()),
+            Engine::SentencePiece(_) | Engine::Numbers(_) => Ok(Template::default()),
         }
     }
 
@@ -281,7 +290,7 @@ impl Tokenizer {
     pub fn truncation(&self) -> Option<Truncation> {
         match self.engine() {
             Engine::Json(reference, _) => reference.truncation,
-            Engine::SentencePiece(_) => None,
+            Engine::SentencePiece(_) | Engine::Numbers(_) => None,
         }
     }
 
@@ -289,7 +298,7 @@ impl Tokenizer {
     pub fn padding(&self) -> Option<Padding> {
         match self.engine() {
             Engine::Json(reference, _) => reference.padding,
-            Engine::SentencePiece(_) => None,
+            Engine::SentencePiece(_) | Engine::Numbers(_) => None,
         }
     }
 
@@ -318,6 +327,7 @@ impl Tokenizer {
         match self.engine() {
             Engine::Json(reference, _) => reference.tokenizer().decode(ids, false).unwrap_or_default(),
             Engine::SentencePiece(model) => model.decode(ids),
+            Engine::Numbers(numbers) => numbers.decode(ids),
         }
     }
 
@@ -326,6 +336,7 @@ impl Tokenizer {
         match self.engine() {
             Engine::Json(reference, _) => reference.bytes_of(id),
             Engine::SentencePiece(model) => model.bytes_of(id),
+            Engine::Numbers(numbers) => numbers.token_of(id).unwrap_or_default().into_bytes(),
         }
     }
 

@@ -6,7 +6,7 @@ use gristmill_core::pack::SpecialToken;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_ops::engine::modalities::config::stored_config;
 use gristmill_pycompat::Node;
-use gristmill_tokenizer::{path_of, vocab_merges_name, Tokenizer, TokenizerKind, GPT2_END};
+use gristmill_tokenizer::{numbers_name, path_of, vocab_merges_name, Tokenizer, TokenizerKind, GPT2_END};
 use std::path::PathBuf;
 
 const WHAT: &str = "choosing the tokenizer";
@@ -18,11 +18,13 @@ const SENTENCE_PIECE: [&str; 3] = ["SentencePieceTokenizer", "GPTSentencePieceTo
 const SENTENCE_PIECE_END: &str = "</s>";
 /// The type of vocabulary and merges.
 const BYTE_PAIRS: &str = "GPT2BPETokenizer";
+/// The type of texts that are ids.
+const NUMBERS: &str = "NullTokenizer";
 
 /// Which tokenizer, and what it adds.
 #[derive(Args, Clone, Debug)]
 pub(super) struct TokenizerArgs {
-    /// HuggingFaceTokenizer, GPT2BPETokenizer, SentencePieceTokenizer, GPTSentencePieceTokenizer or Llama2Tokenizer
+    /// HuggingFaceTokenizer, GPT2BPETokenizer, SentencePieceTokenizer, GPTSentencePieceTokenizer, Llama2Tokenizer or NullTokenizer
     #[arg(long, value_name = "TYPE")]
     tokenizer_type: String,
     /// Folder with a tokenizer.json, name in the local hub cache, or SentencePiece .model
@@ -52,6 +54,12 @@ pub(super) struct TokenizerArgs {
     /// Of GPT2BPETokenizer: the merges.txt
     #[arg(long, value_name = "FILE")]
     merge_file: Option<PathBuf>,
+    /// Of NullTokenizer: the number of ids
+    #[arg(long, value_name = "N")]
+    vocab_size: Option<u32>,
+    /// Of NullTokenizer: the end token (default: the last id)
+    #[arg(long, value_name = "ID")]
+    null_tokenizer_eod_id: Option<u32>,
     #[command(flatten)]
     others: OtherTokenizerArgs,
 }
@@ -59,13 +67,7 @@ pub(super) struct TokenizerArgs {
 /// Arguments that change nothing here.
 #[derive(Args, Clone, Debug)]
 struct OtherTokenizerArgs {
-    /// Of NullTokenizer
-    #[arg(long, value_name = "N")]
-    vocab_size: Option<String>,
-    /// Of NullTokenizer
-    #[arg(long, value_name = "ID")]
-    null_tokenizer_eod_id: Option<String>,
-    /// Of NullTokenizer
+    /// Accepted, without effect
     #[arg(long, value_name = "ID")]
     null_tokenizer_pad_id: Option<String>,
     /// Accepted, without effect
@@ -160,7 +162,12 @@ pub(super) fn choose(args: &TokenizerArgs, has_end: bool) -> Outcome<ChosenToken
         return Err(wrong_type(why).with_hint("leave out --tokenizer-sentencepiece-legacy and the like"));
     }
     let loaded = Tokenizer::load_unproven(&name)?;
-    if (loaded.kind() == TokenizerKind::Json) == is_sentence_piece {
+    let kind = match args.tokenizer_type.as_str() {
+        NUMBERS => TokenizerKind::Numbers,
+        _ if is_sentence_piece => TokenizerKind::SentencePiece,
+        _ => TokenizerKind::Json,
+    };
+    if loaded.kind() != kind {
         let hint = match is_hugging_face {
             true => "--tokenizer-type SentencePieceTokenizer reads a .model",
             false => "--tokenizer-type HuggingFaceTokenizer reads a tokenizer.json",
@@ -185,7 +192,13 @@ pub(super) fn choose(args: &TokenizerArgs, has_end: bool) -> Outcome<ChosenToken
         (_, true) => Some(SENTENCE_PIECE_END).filter(|end| loaded.id_of(end).is_some()),
         _ => Some(GPT2_END),
     };
-    let end = end.filter(|_| has_end).map(|end| SpecialToken::Text(end.to_owned()));
+    let end = match kind {
+        TokenizerKind::Numbers => {
+            args.null_tokenizer_eod_id.or(args.vocab_size.map(|size| size - 1)).map(SpecialToken::Id)
+        }
+        _ => end.map(|end| SpecialToken::Text(end.to_owned())),
+    };
+    let end = end.filter(|_| has_end);
     if has_end && end.is_none() {
         let why = match is_hugging_face {
             true => "tokenizer_config.json names no eos_token and no sep_token",
@@ -205,6 +218,12 @@ fn name_of(args: &TokenizerArgs, has_model: bool) -> Outcome<String> {
         let hint = "--tokenizer-model FOLDER: one with a tokenizer.json";
         return args.tokenizer_model.clone().ok_or_else(|| missing("--tokenizer-model", hint));
     }
+    if args.tokenizer_type == NUMBERS {
+        let size = args.vocab_size.filter(|size| *size > 0);
+        return size
+            .map(numbers_name)
+            .ok_or_else(|| missing("--vocab-size", "--vocab-size N: the number of ids, at least 1"));
+    }
     if args.tokenizer_type != BYTE_PAIRS {
         return Err(refusal_of(&args.tokenizer_type));
     }
@@ -223,7 +242,6 @@ fn name_of(args: &TokenizerArgs, has_model: bool) -> Outcome<String> {
 fn refusal_of(tokenizer_type: &str) -> Failure {
     let same_model = "the folder of the tokenizer.json of the same model";
     let (why, folder) = match tokenizer_type {
-        "NullTokenizer" => ("texts of numbers are not read", "a tokenizer.json of words that are the numbers"),
         "TikTokenizer" => ("tiktoken files are not read", same_model),
         "BertWordPieceLowerCase" | "BertWordPieceCase" => ("a vocab.txt alone is not read", same_model),
         "MultimodalTokenizer" | "NullMultimodalTokenizer" | "SFTTokenizer" => {

@@ -161,10 +161,13 @@ fn what_is_not_supported_is_refused_with_what_to_use_instead() {
     sandbox.say(&tool("preprocess_data", "--input x.jsonl --output-prefix o/ --workers 1")).ends(2).complains("folder");
     sandbox.say(&tool("preprocess_data", files)).ends(2).complains("--workers");
     let of_type = |name: &str| format!("megatron preprocess_data --tokenizer-type {name} {files} --workers 1");
-    for name in ["GPT2BPETokenizer", "NullTokenizer", "TikTokenizer", "SFTTokenizer", "Unknown"] {
+    for name in ["GPT2BPETokenizer", "TikTokenizer", "SFTTokenizer", "Unknown"] {
         sandbox.say(&of_type(name)).ends(2).complains("HuggingFaceTokenizer").complains(name);
     }
     sandbox.say(&of_type("HuggingFaceTokenizer")).ends(2).complains("--tokenizer-model");
+    sandbox.say(&of_type("NullTokenizer")).ends(2).complains("--vocab-size");
+    let end = "--tokenizer-type NullTokenizer --vocab-size 9 --null-tokenizer-eod-id 9 --append-eod";
+    sandbox.say(&format!("megatron preprocess_data {end} {files} --workers 1")).ends(2).complains("no token 9");
     let model = golden_path("tokenizers/spm_bpe_bytes.model");
     let piece = |tool: &str, more: &str| {
         format!("megatron {tool} --tokenizer-type Llama2Tokenizer --tokenizer-model {model} {files} {more}")
@@ -174,6 +177,29 @@ fn what_is_not_supported_is_refused_with_what_to_use_instead() {
     assert!(sandbox.read("x_text_document.bin").len() > 2);
     let wrong = format!("megatron preprocess_data --tokenizer-type HuggingFaceTokenizer --tokenizer-model {model}");
     sandbox.say(&format!("{wrong} {files} --workers 1")).ends(2).complains("SentencePieceTokenizer");
+}
+
+/// Python's `[int(word) for word in text.split(' ')]`, and the last id, or the one that is given, ends a document.
+#[test]
+fn texts_of_numbers_are_their_ids() {
+    let sandbox = Sandbox::new();
+    sandbox.write("x.jsonl", "{\"text\": \"5 0 65498\"}\n{\"text\": \"70\"}\n");
+    let of = |size: &str, more: &str, output: &str| {
+        format!(
+            "megatron preprocess_data --tokenizer-type NullTokenizer --vocab-size {size} --input x.jsonl --workers 1 \
+             --append-eod --output-prefix {output} {more}"
+        )
+    };
+    sandbox.say(&of("65499", "", "narrow")).ends(0);
+    sandbox.say(&of("65500", "--null-tokenizer-eod-id 7", "wide")).ends(0);
+    let narrow = [5u16, 0, 65498, 65498, 70, 65498].iter().flat_map(|id| id.to_le_bytes());
+    let wide = [5i32, 0, 65498, 7, 70, 7].iter().flat_map(|id| id.to_le_bytes());
+    assert!(sandbox.read("narrow_text_document.bin").into_iter().eq(narrow));
+    assert!(sandbox.read("wide_text_document.bin").into_iter().eq(wide));
+    sandbox.say("verify narrow_text_document").ends(0);
+    sandbox.write("x.jsonl", "{\"text\": \"5 x\"}\n{\"text\": \"\"}\n{\"text\": \"6\"}\n");
+    sandbox.say(&of("9", "", "bad")).ends(1).complains("line 1").complains("line 2");
+    assert_eq!(sandbox.read("bad_text_document.bin"), [6, 0, 8, 0]);
 }
 
 #[test]

@@ -40,9 +40,9 @@ pub(super) fn encoding(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &T
         2 => TokenType::U16,
         _ => TokenType::U32,
     };
-    // SentencePiece adds nothing around a text.
+    // Only a tokenizer.json adds something around a text.
     let template = match tokenizer.kind() {
-        TokenizerKind::SentencePiece => Template::default(),
+        TokenizerKind::SentencePiece | TokenizerKind::Numbers => Template::default(),
         TokenizerKind::Json => tokenizer.template()?,
     };
     let spec = EncodingSpec {
