@@ -155,16 +155,12 @@ impl DedupPlan {
         self.from_index.as_deref().unwrap_or(&self.input)
     }
 
-    /// Returns the proposed folder for the result: next to the source and named after it.
-    pub fn proposed_output(&self) -> String {
-        let source = Path::new(self.source());
-        let Some(name) = source.file_name().map(|name| name.to_string_lossy().into_owned()) else {
-            return String::new();
-        };
+    /// Returns the proposed name of the result, after that of the source; `None` if the source has none.
+    pub fn proposed_name(&self) -> Option<String> {
+        let name = Path::new(self.source()).file_name()?.to_string_lossy().into_owned();
         // `a.jsonl.gz` and `a.jsonl` are named `a`.
         let end = name.to_ascii_lowercase().find(".json").filter(|at| *at > 0).unwrap_or(name.len());
-        let name = format!("{}-dedup", name.get(..end).unwrap_or(&name));
-        source.with_file_name(name).to_string_lossy().into_owned()
+        Some(format!("{}-dedup", name.get(..end).unwrap_or(&name)))
     }
 
     /// Returns the path at which the result is published: the output as given, or with `_annotated` where the reference adds it.

@@ -102,6 +102,15 @@ pub fn is_read_only(path: &Path) -> bool {
     RemoteUrl::parse(path).is_some_and(|url| !url.scheme.is_writable)
 }
 
+/// Returns the path that is proposed for an output of this name: next to an input, or in the current folder where nothing can be written
+/// next to it.
+pub fn beside(input: &Path, name: &str) -> PathBuf {
+    match input.parent().filter(|parent| !parent.as_os_str().is_empty() && !is_read_only(input)) {
+        Some(parent) => parent.join(name),
+        None => PathBuf::from(name),
+    }
+}
+
 /// Returns the number of threads that read what is below a path: for a store more than processors, as most of them wait.
 pub fn threads_for(path: &Path, threads: usize) -> usize {
     match is_remote(path) {

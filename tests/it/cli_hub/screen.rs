@@ -66,3 +66,22 @@ fn the_form_of_pack_reads_the_files_of_an_address() {
     story.wait_for("pack ▸ one").wait_for("data/all.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);
 }
+
+#[test]
+fn the_form_of_dedup_estimates_what_a_run_on_an_address_removes() {
+    let (world, house) = (super::read::world(), House::furnished());
+    let text = "a passage of more than one hundred bytes, which comes again in the next document, word for word, letter by letter";
+    let lines = format!("{{\"text\": \"one {text}\"}}\n{{\"text\": \"two {text}\"}}\n");
+    world.put("o/twice/data/all.jsonl", lines.as_bytes());
+    let server = world.serve(&[]);
+    let mut story = start(&house, &server.address, &["dedup", "hf://datasets/o/twice"]);
+    story
+        .wait_for("dedup ▸ twice")
+        .wait_for("data/all.jsonl")
+        .keys("enter")
+        .wait_for("How long is a repeat")
+        .wait_for("50");
+    story.keys("enter").wait_for("Mode").keys("enter").wait_for("--output twice-dedup").wait_for("Writes 1 file");
+    story.keys("q");
+    assert_eq!(story.exit_code(), 0);
+}

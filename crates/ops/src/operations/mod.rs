@@ -9,7 +9,7 @@ mod accessors;
 mod advice;
 mod count;
 mod cp;
-mod dedup;
+pub mod dedup;
 mod index;
 mod media_filters;
 mod megatron_merge;

@@ -13,6 +13,7 @@ use gristmill_core::dedup::{SHOWN_LENGTHS, USUAL_MIN_LENGTH};
 use gristmill_core::options::Answer;
 use gristmill_core::{DedupPlan, Failure, Outcome, Problem};
 use gristmill_ops::job::dedup::DedupEstimate;
+use gristmill_ops::operations::dedup::proposed_output;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::Frame;
@@ -58,8 +59,7 @@ impl DedupGuide {
     }
 
     fn propose_output(&self, form: &mut Form) {
-        let output = plan_of(form).proposed_output();
-        if !output.is_empty() {
+        if let Some(output) = proposed_output(&plan_of(form)) {
             form.propose("output", Answer::Text(output));
         }
     }

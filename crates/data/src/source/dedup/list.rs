@@ -1,13 +1,12 @@
 //! Discovery of the files, in the global order of the documents (docs/formats/bsade.md §1).
 
 use crate::source::documents::{
-    is_set_aside, is_text, leave_out_others, member_count, not_downloaded, text_file, FileChoice, InputRules, Listing,
-    Packing, TextFile, Walk, SOURCES,
+    is_set_aside, is_text, leave_out_others, member_count, text_file, FileChoice, InputRules, Listing, Packing,
+    TextFile, Walk, SOURCES,
 };
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_storage::files;
 use gristmill_storage::read::open_read;
-use gristmill_storage::remote::is_hub_url;
 use std::path::Path;
 
 /// Name of this step in errors.
@@ -36,9 +35,6 @@ pub const HUB_RULES: InputRules =
 /// be read (an unknown suffix, a name that is not UTF-8, a suffix that contradicts the file's first bytes) is a problem, reported before
 /// any work. Finding no file is a usage error.
 pub fn list(path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<Listing> {
-    if path.to_str().is_some_and(is_hub_url) {
-        return Err(not_downloaded(path));
-    }
     let facts = files::metadata(path).map_err(|error| Failure::io(WHAT, path, &error))?;
     if facts.is_file() {
         return one_file(path);

@@ -255,13 +255,6 @@ fn none_twice(files: &[TextFile], ends: &[usize]) -> Outcome<()> {
     Ok(())
 }
 
-/// Returns the failure for the address of a data set that was not downloaded before its files are listed.
-pub(in crate::source) fn not_downloaded(input: &Path) -> Failure {
-    Failure::usage(WHAT, "forms and prompts do not read data sets of the hub")
-        .on(Subject::path(input))
-        .with_hint("give all answers by flags, with --yes")
-}
-
 fn missing(path: &Path, error: &std::io::Error) -> Failure {
     let failure = Failure::io(WHAT, path, error);
     if !failure.is_missing() {

@@ -35,7 +35,7 @@ mod unit;
 mod verdict;
 mod zip;
 
-pub(in crate::source) use list::{leave_out_others, not_downloaded, text_file, FileChoice, Walk};
+pub(in crate::source) use list::{leave_out_others, text_file, FileChoice, Walk};
 pub(in crate::source) use packing::is_text;
 pub(in crate::source) use set_aside::is_set_aside;
 pub(in crate::source) use zip::member_count;

@@ -7,7 +7,13 @@ use gristmill_core::options::OptionRow;
 use gristmill_core::text::{bytes, count};
 use gristmill_core::{Cancel, DedupPlan, Outcome, RunOptions};
 use gristmill_data::source::dedup::list;
+use gristmill_storage::location::beside;
 use std::path::Path;
+
+/// Returns the proposed output of a plan; `None` if its source has no name.
+pub fn proposed_output(plan: &DedupPlan) -> Option<String> {
+    Some(beside(Path::new(plan.source()), &plan.proposed_name()?).to_string_lossy().into_owned())
+}
 
 /// The advice of `dedup`.
 pub(super) struct DedupAdvice {
@@ -32,7 +38,7 @@ impl Advice for DedupAdvice {
     fn propose(&self, plan: &dyn AnyPlan, option: &str) -> Option<String> {
         match option {
             "minlen" => Some(USUAL_MIN_LENGTH.to_string()),
-            "output" => Some(plan.typed::<DedupPlan>()?.proposed_output()).filter(|output| !output.is_empty()),
+            "output" => proposed_output(plan.typed::<DedupPlan>()?),
             _ => None,
         }
     }

@@ -4,6 +4,8 @@ mod advice;
 pub mod lines;
 mod options;
 
+pub use advice::proposed_output;
+
 use super::{Advice, Operation, Plan};
 use crate::engine::plan::dedup::{open_questions, refusals};
 use crate::job::dedup::{needs, preview, run_dedup, DedupEstimate, DedupReport};

@@ -8,7 +8,7 @@ use gristmill_data::source::documents::{
     self, keys_of, split_choices, DocumentRules, Extractor, Selection, SplitChoices, TextFile, Verdict,
 };
 use gristmill_storage::files;
-use gristmill_storage::remote::is_hub_url;
+use gristmill_storage::location::beside;
 use gristmill_tokenizer::Tokenizer;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -326,12 +326,7 @@ impl DataFacts<'_> {
 
     /// Returns the usual output: next to the input.
     fn output(&self, plan: &PackPlan) -> Option<String> {
-        let input = plan.inputs.first()?;
-        if is_hub_url(input) {
-            let name = input.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            return Some(format!("{name}-tokens"));
-        }
-        let path = Path::new(input);
+        let path = Path::new(plan.inputs.first()?);
         let name = path.file_name().map_or_else(|| "text".to_owned(), |name| name.to_string_lossy().into_owned());
         let stem = match (self.is_one_file, name.find(".jsonl")) {
             (true, Some(at)) if at > 0 => name.get(..at).unwrap_or(&name).to_owned(),
@@ -339,10 +334,7 @@ impl DataFacts<'_> {
         };
         let file_name = formats::only(plan).filter(|_| self.is_one_file).and_then(|format| format.file_name(&stem));
         let name = file_name.unwrap_or_else(|| format!("{stem}-tokens"));
-        Some(match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            Some(parent) => parent.join(name).to_string_lossy().into_owned(),
-            None => name,
-        })
+        Some(beside(path, &name).to_string_lossy().into_owned())
     }
 }
 
