@@ -8,6 +8,7 @@ killed at a random request, and a reader without the right to write. Some of the
 secrets must be in nothing that is printed or kept.
 """
 import gzip
+import hashlib
 import io
 import json
 import os
@@ -55,6 +56,17 @@ def below(folder):
 def tree(folder):
     """All files of a folder by name."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def mounted(folder):
+    """Rows of a golden listing: path, kind, mode, size, and the beginning of the SHA-256 of a file."""
+    for path in folder.rglob("*"):
+        facts, name = path.lstat(), str(path.relative_to(folder))
+        mode = f"{facts.st_mode & 0o7777:04o}"
+        if path.is_dir():
+            yield [name, "d", mode]
+        else:
+            yield [name, "f", mode, facts.st_size, hashlib.sha256(path.read_bytes()).hexdigest()[:16]]
 
 
 def is_compared(name):
@@ -180,6 +192,46 @@ class Check:
         result = json.loads(self.run(*up, "--if-changed", "--json").splitlines()[0])
         assert result["files"] == 0 and result["skipped"]["by_checksum"] > 0, result["skipped"]
         assert not self.server.client.uploads("data", prefix)
+
+    def check_shards(self):
+        """Two golden cases of shard, from and to the store."""
+        for case in ("reshard_shuffle", "media_split"):
+            self.number += 1
+            folder, prefix = self.golden / "webdataset" / case, f"shard{self.number}"
+            self.server.client.upload(folder / "given", "data", prefix + "/")
+            for run in json.loads((folder / "case.json").read_text())["runs"]:
+                flags = ("--output", "--media-to")
+                words = run["command"][1:]
+                names = [words[at + 1] for at, word in enumerate(words) if word in flags]
+                addresses = {name: f"s3://data/{prefix}/{name}" for name in ["input", *names]}
+                self.run(*(addresses.get(word, word) for word in words), code=run["exit"])
+                for name in names:
+                    expected, ours = below(folder / "expected" / name), self.stored(prefix, name)
+                    for key, content in expected.items():
+                        # These name the program that wrote them.
+                        assert ours[key] == content or key.endswith(".info.json"), f"{case}: {key} differs"
+                    assert {key for key in ours if key.endswith(".tar")} == {key for key in expected if key.endswith(".tar")}
+            assert not self.server.client.uploads("data", prefix)
+
+    def check_mounts(self):
+        """Two golden listings, of sets that were prepared on the disk and uploaded."""
+        if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+            return print("mounts: skipped, /dev/fuse cannot be opened", flush=True)
+        for case in ("dropin_flat", "splits_all"):
+            folder = self.golden / "mount" / case
+            facts, self.number = json.loads((folder / "case.json").read_text()), self.number + 1
+            prefix, point = f"mount{self.number}", self.folder / f"mount{self.number}"
+            given = facts["data"] == "given"
+            data = [folder / "given"] if given else [self.golden / facts["data"] / part for part in ("input", "expected")]
+            for part in data:
+                self.server.client.upload(part, "data", prefix + "/")
+            places = {"DATA": f"s3://data/{prefix}", "MNT": str(point)}
+            self.run(*(places.get(word, word) for word in facts["command"][1:]), "--detach")
+            try:
+                listing = sorted(mounted(point), key=lambda row: row[0].encode())
+            finally:
+                subprocess.run(["umount", point], check=True)
+            assert listing == facts["listing"], f"{case}: {listing}"
 
     def check_doctor(self):
         """The rights of two users, what the store obeys, and an upload that is left."""
@@ -413,7 +465,7 @@ def main(binary, golden):
             check = Check(binary, golden, server, folder, seed)
             steps = [check.make_local, check.check_plain, check.check_profile, check.check_copies]
             if kind == "seaweed":
-                steps += [check.check_others, check.check_writers, check.check_bytes, check.check_rights, check.check_doctor]
+                steps += [check.check_shards, check.check_mounts, check.check_others, check.check_writers, check.check_bytes, check.check_rights, check.check_doctor]
                 steps += [check.check_faults, check.check_kills, check.check_copies_with_faults]
             for step in [*steps, check.check_kept]:
                 begin = time.time()
