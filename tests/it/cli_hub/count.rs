@@ -59,7 +59,7 @@ fn without_a_network_the_cache_is_counted() {
     count(&world, "http://127.0.0.1:9", "hf://datasets/o/n", &[]).ends(3).complains("offline, and the cache has no");
     let world = World::new();
     let server = world.serve(&[]);
-    count(&world, &server.address, "hf://datasets/o/n", &["--dry-run"]).ends(0);
+    count(&world, &server.address, "hf://datasets/o/n", &[]).ends(0);
     let world = world.set("HF_HUB_OFFLINE", "1");
     count(&world, "http://127.0.0.1:9", "hf://datasets/o/n", &[]).ends(0).says("Counted 2 files");
 }

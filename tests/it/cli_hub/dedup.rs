@@ -37,7 +37,8 @@ fn a_data_set_is_deduplicated_like_its_local_copy_and_called_by_its_address() {
     let server = world.serve(&["--leak-check"]);
     let address = "hf://datasets/o/d";
     dedup(&world, &server.address, address, "out", &["--dry-run"]).ends(0).says(address);
-    assert!(!world.sandbox.has("out"));
+    assert!(!world.sandbox.has("out") && !world.sandbox.has("hf/hub/datasets--o--d/snapshots"));
+    dedup(&world, &server.address, address, "first", &[]).ends(0);
     // What other tools have downloaded is no input.
     let mut snapshots = std::fs::read_dir(world.sandbox.path("hf/hub/datasets--o--d/snapshots")).unwrap();
     put(&snapshots.next().unwrap().unwrap().path().join("dataset_infos.json"), b"{\"text\": \"settings\"}\n");

@@ -211,11 +211,15 @@ fn bad_lines_are_problems_of_a_file_of_the_data_set() {
 }
 
 #[test]
-fn a_dry_run_estimates_from_the_downloaded_text() {
+fn a_dry_run_estimates_from_parts_of_the_text_and_downloads_nothing() {
     let world = World::new();
     let server = world.serve(&[]);
     let words = pack_words("hf://datasets/o/n", "out");
     let words: Vec<&str> = words.iter().map(String::as_str).chain(["--dry-run"]).collect();
     world.run(&server.address, &words).ends(0).says("Would pack 2 files").says("hf://datasets/o/n");
-    assert!(!world.sandbox.has("out") && world.cached().is_dir());
+    let cached = || walkdir::WalkDir::new(world.cached()).into_iter().flatten();
+    let has_large = || cached().any(|entry| entry.file_name() == "large.jsonl.gz");
+    assert!(!world.sandbox.has("out") && !has_large());
+    world.pack(&server.address, "hf://datasets/o/n", "out").ends(0);
+    assert!(has_large());
 }

@@ -129,7 +129,10 @@ pub(crate) fn run_count(plan: &CountPlan, is_written: bool, context: &TaskContex
     let glob = plan.glob.as_deref();
     let selection = Selection { glob, reads_tables: true, all_splits: true, ..Selection::default() };
     let (inputs, rules) = (&plan.inputs, &[&InputRules::JSON_LINES]);
-    let snapshots = fetch(&FetchRequest { inputs, selection, rules, byte_cost: cost::BYTE_PACKED }, context)?;
+    let snapshots = fetch(
+        &FetchRequest { inputs, selection, rules, byte_cost: cost::BYTE_PACKED, is_preview: !is_written },
+        context,
+    )?;
     let listing = list_jsonl(inputs, Selection { snapshots: &snapshots, ..selection }, &context.cancel)?;
     listing.problems.iter().try_for_each(|problem| context.problems.report(problem.clone()))?;
     let mut report = CountReport {

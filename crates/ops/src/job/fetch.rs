@@ -17,10 +17,12 @@ pub(crate) struct FetchRequest<'a> {
     pub(crate) rules: &'a [&'static InputRules],
     /// Forecast of the time to process a byte after the download, in seconds.
     pub(crate) byte_cost: f64,
+    /// Whether the files are only looked into: what the cache does not have is then read by ranges, and not downloaded.
+    pub(crate) is_preview: bool,
 }
 
-/// Downloads the data sets of the hub among the inputs, as far as the cache does not have them. Names of problems are their addresses from
-/// then on.
+/// Downloads the data sets of the hub among the inputs, as far as the cache does not have them, or lists them for a preview. Names of
+/// problems are their addresses from then on.
 ///
 /// # Errors
 /// An address is wrong, the hub refuses or cannot be reached, a data set has no data, or the disk is full.
@@ -113,11 +115,16 @@ mod hub {
         if files.is_empty() {
             return Err(no_data(hub, selection, &url, context));
         }
-        let total: u64 = files.iter().map(|file| file.size).fold(0, u64::saturating_add);
-        let forecast = Forecast::new(total as f64 * BYTE_DOWNLOADED, total as f64 * request.byte_cost);
-        let line = format!("downloading {} ({}) of {input}", count(files.len() as u64, "file"), bytes(total));
-        context.stage(Phase::Download, Phase::Download.item(), forecast, line);
-        let folder = hub.fetch(&url, &revision.commit, &files, transfer)?;
+        let folder = match request.is_preview && hub.makes_requests() && !hub.has(&url, &revision.commit, &files) {
+            true => PathBuf::from(url.at_revision(&revision.commit)),
+            false => {
+                let total: u64 = files.iter().map(|file| file.size).fold(0, u64::saturating_add);
+                let forecast = Forecast::new(total as f64 * BYTE_DOWNLOADED, total as f64 * request.byte_cost);
+                let line = format!("downloading {} ({}) of {input}", count(files.len() as u64, "file"), bytes(total));
+                context.stage(Phase::Download, Phase::Download.item(), forecast, line);
+                hub.fetch(&url, &revision.commit, &files, transfer)?
+            }
+        };
         let address = url.of_file("");
         context.problems.rename_folder(folder.to_string_lossy(), address.trim_end_matches('/'));
         snapshot.address = url.of_file(&base).trim_end_matches('/').to_owned();

@@ -131,9 +131,9 @@ fn estimate_of(
     found.ok_or_else(|| Failure::environment("estimating", "nothing was estimated"))
 }
 
-/// Estimates like [`estimate`], after the download of an input that is a data set of the hub.
+/// Estimates like [`estimate`], also of a data set of the hub at one commit.
 pub(crate) fn preview(plan: &DedupPlan, context: &TaskContext) -> Outcome<DedupEstimate> {
-    let snapshot = inputs::fetch_remote(plan, context)?;
+    let snapshot = inputs::fetch_remote(plan, true, context)?;
     let effort = SampleBudget::default();
     let mut found = estimate_of(plan, snapshot.as_ref(), &context.options, effort, &context.cancel)?;
     found.problems.iter_mut().for_each(|problem| context.problems.rename(&mut problem.subject));

@@ -55,11 +55,12 @@ pub(super) struct Inputs {
     packing: u64,
 }
 
-/// Downloads the input of a plan, if it is a data set of the hub.
-pub(super) fn fetch_remote(plan: &DedupPlan, context: &TaskContext) -> Outcome<Option<HubSnapshot>> {
+/// Downloads the input of a plan, if it is a data set of the hub, or lists it for a preview.
+pub(super) fn fetch_remote(plan: &DedupPlan, is_preview: bool, context: &TaskContext) -> Outcome<Option<HubSnapshot>> {
     let (inputs, rules) = (&[PathBuf::from(&plan.input)], &[&HUB_RULES]);
     let selection = Selection { all_splits: true, ..Selection::default() };
-    let request = FetchRequest { inputs, selection, rules, byte_cost: 2.0 * cost::BYTE_READ + cost::BYTE_COPIED };
+    let request =
+        FetchRequest { inputs, selection, rules, byte_cost: 2.0 * cost::BYTE_READ + cost::BYTE_COPIED, is_preview };
     Ok(fetch(&request, context)?.into_iter().next())
 }
 

@@ -81,7 +81,7 @@ impl<'a> Opened<'a> {
         }
         let layout = Layout::of(plan, &context.options)?;
         recover(context, &layout)?;
-        let snapshot = inputs::fetch_remote(plan, context)?;
+        let snapshot = inputs::fetch_remote(plan, false, context)?;
         let inputs = inputs::find(plan, snapshot.as_ref(), &context.cancel)?;
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;

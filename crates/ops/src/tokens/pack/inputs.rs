@@ -124,12 +124,13 @@ fn count_rows(files: &mut [TextFile], problems: &mut Vec<Problem>, cancel: &Canc
     Ok(())
 }
 
-/// Downloads the data sets of the hub that a plan reads.
-pub(super) fn fetch_remote(plan: &PackPlan, context: &TaskContext) -> Outcome<Vec<HubSnapshot>> {
+/// Downloads the data sets of the hub that a plan reads, or lists them for a preview.
+pub(super) fn fetch_remote(plan: &PackPlan, is_preview: bool, context: &TaskContext) -> Outcome<Vec<HubSnapshot>> {
     let inputs: Vec<PathBuf> = plan.inputs.iter().map(PathBuf::from).collect();
     let rules: Vec<_> = formats::chosen(plan).into_iter().map(TokenFormat::input_rules).collect();
     let selection = Selection::of(plan);
-    fetch(&FetchRequest { inputs: &inputs, selection, rules: &rules, byte_cost: cost::BYTE_PACKED }, context)
+    let byte_cost = cost::BYTE_PACKED;
+    fetch(&FetchRequest { inputs: &inputs, selection, rules: &rules, byte_cost, is_preview }, context)
 }
 
 /// Returns the rows of a file that are read; `None` means all.

@@ -36,9 +36,9 @@ pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcom
     preview_of(plan, Vec::new(), options, cancel)
 }
 
-/// Like [`preview`], as a job: data sets of the hub are downloaded.
+/// Like [`preview`], as a job, which reads a data set of the hub at one commit.
 pub(crate) fn run_preview(context: &TaskContext, plan: &PackPlan) -> Outcome<PackPreview> {
-    let snapshots = fetch_remote(plan, context)?;
+    let snapshots = fetch_remote(plan, true, context)?;
     let mut preview = preview_of(plan, snapshots, &context.options, &context.cancel)?;
     preview.problems.splice(0..0, context.problems.to_vec());
     preview.problems.iter_mut().for_each(|problem| context.problems.rename(&mut problem.subject));

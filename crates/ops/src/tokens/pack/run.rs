@@ -85,7 +85,7 @@ impl<'a> Job<'a> {
         // The tokenizer is verified while the first texts are packed.
         let tokenizer = load_tokenizer(plan, &together)?;
         let specs = formats::encodings(plan, &tokenizer)?;
-        let snapshots = fetch_remote(plan, context)?;
+        let snapshots = fetch_remote(plan, false, context)?;
         let inputs = find(plan, &layout, &specs, snapshots, &context.cancel)?;
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;

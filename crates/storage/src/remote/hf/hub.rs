@@ -236,6 +236,12 @@ impl<'a> Hub<'a> {
         Err(Failure::environment(ASKING, "the list of its files does not end").on(subject(url)).into())
     }
 
+    /// Whether the cache has all of these files of a commit.
+    pub fn has(&self, url: &RepositoryUrl, commit: &str, files: &[RepositoryFile]) -> bool {
+        let cache = self.cache(url);
+        files.iter().all(|file| cache.has(commit, file))
+    }
+
     /// Downloads files of a commit that the cache does not have. Returns the folder with all of them.
     ///
     /// # Errors
