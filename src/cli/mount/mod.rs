@@ -9,6 +9,8 @@ mod detach;
 mod point;
 #[cfg(all(feature = "mount", target_os = "linux"))]
 mod serve;
+#[cfg(all(feature = "mount", target_os = "linux"))]
+mod shell;
 
 #[cfg(all(feature = "mount", target_os = "linux"))]
 pub use serve::{guard, serve};
