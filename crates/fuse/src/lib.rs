@@ -23,4 +23,4 @@ pub use inode::{Node, MAX_DEPTH, MAX_NUMBER, MAX_PARTS};
 pub use mounts::{list_mounts, mount_at, MountEntry};
 pub use private::enter_namespace;
 pub use session::{serve, Ending, MountEvent, MountOptions};
-pub use tree::{Entry, Refusal, Totals, Tree};
+pub use tree::{Entry, EntryKind, Refusal, Totals, Tree};

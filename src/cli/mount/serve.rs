@@ -5,10 +5,10 @@ use super::super::exit::{Done, Finished};
 use super::super::{logging, paths, plainly_done};
 use super::shell::Shell;
 use super::{detach, point, GuardArgs, LayoutArg, Manner, MountArgs};
-use gristmill_core::text::{count, shell_quote};
+use gristmill_core::text::{count, display_safe, shell_quote};
 use gristmill_core::{Cancel, Failure, Subject};
 use gristmill_fuse::{Ending, GuardCommand, MountEvent, MountOptions};
-use gristmill_ops::mount::{Layout, MountedSet};
+use gristmill_ops::mount::{Layout, MountView, MountedSet};
 use gristmill_storage::files;
 use gristmill_storage::location::is_remote;
 use serde_json::{json, Map};
@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 const WHAT: &str = "mounting";
 /// Threads that answer requests when they wait for a store.
 const STORE_THREADS: usize = 16;
+/// The most files of which problems are printed.
+const MAX_PROBLEM_LINES: usize = 3;
 
 /// Mounts a data set in the given manner.
 pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
@@ -45,7 +47,8 @@ pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
         true => Cancel::default(),
         false => context.signals.listen(),
     };
-    let set = MountedSet::open(&data, layout_of(args.layout), args.split.as_deref(), &cancel)?;
+    let set = MountedSet::open(&data, &view_of(args), &cancel)?;
+    report_problems(&set, context);
     if set.was_scanned() && files::is_dir(&data) {
         let path = shell_quote(&given.to_string_lossy());
         context.printer.progress_line(format!("all shards were scanned; gristmill prepare {path} makes this instant"));
@@ -111,6 +114,26 @@ fn code_of(ending: Ending, manner: Manner) -> Option<u8> {
     match (ending, manner) {
         (Ending::Signal(signal), Manner::Own) => u8::try_from(128 + signal).ok(),
         _ => None,
+    }
+}
+
+fn view_of(args: &MountArgs) -> MountView {
+    MountView {
+        layout: layout_of(args.layout),
+        split: args.split.clone(),
+        decode: args.decode,
+        tokenizer: args.tokenizer.clone(),
+    }
+}
+
+/// Prints what is wrong with files before they are mounted.
+fn report_problems(set: &MountedSet, context: &Context) {
+    let problems = set.file_problems();
+    for (name, why) in problems.iter().take(MAX_PROBLEM_LINES) {
+        context.printer.progress_line(format!("{}: {}", display_safe(name), display_safe(why)));
+    }
+    if let Some(more) = problems.len().checked_sub(MAX_PROBLEM_LINES).filter(|more| *more > 0) {
+        context.printer.progress_line(format!("{} more have problems", count(more as u64, "file")));
     }
 }
 

@@ -3,6 +3,7 @@
 //! Nothing is kept per sample. An inode number holds the number of a sample, and the tables of the data set have the rest. This
 //! module knows neither the kernel nor how anything is mounted; names are those of `gristmill_fuse::names`.
 
+mod documents;
 mod files;
 mod flat;
 mod folders;
@@ -14,12 +15,12 @@ mod selection;
 mod tests;
 
 use crate::browse;
-use crate::engine::browse::{BrowseSample, Marks};
+use crate::engine::browse::{BrowseSample, Marks, TokenView};
 use folders::{root_inode, Content, Folder, Folders};
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
 use gristmill_data::formats::energon::layout;
 use gristmill_data::source::kind::kind_of;
-use gristmill_fuse::{Entry, Node, Refusal, Totals, Tree};
+use gristmill_fuse::{Entry, EntryKind, Node, Refusal, Totals, Tree};
 use gristmill_storage::read::stamp_at;
 use samples::Samples;
 use selection::{read_marks, Selection};
@@ -58,6 +59,19 @@ impl Layout {
     }
 }
 
+/// What a mount shows of a data set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MountView {
+    /// How samples are arranged.
+    pub layout: Layout,
+    /// The split whose samples are shown; `None` shows all.
+    pub split: Option<String>,
+    /// Whether documents of tokens are shown as text, too.
+    pub decode: bool,
+    /// The tokenizer of their text, by path or name; `None` uses the one that the files name.
+    pub tokenizer: Option<String>,
+}
+
 /// A data set as folders and files.
 pub struct MountedSet {
     samples: Arc<Samples>,
@@ -77,12 +91,14 @@ struct State {
 }
 
 impl MountedSet {
-    /// Opens a data set, limited to one split if it is given. `cancel` ends waiting for a scan.
-    pub fn open(path: &Path, layout: Layout, split: Option<&str>, cancel: &Cancel) -> Outcome<Self> {
+    /// Opens a data set. `cancel` ends waiting for a scan.
+    pub fn open(path: &Path, view: &MountView, cancel: &Cancel) -> Outcome<Self> {
         let kind = kind_of(path)?;
-        refuse_unsupported(path, kind, layout, split)?;
-        let samples = Arc::new(Samples::new(browse::open(path)?, cancel)?);
-        let selection = split.map_or(Selection::All, |name| Selection::Split(Arc::from(name)));
+        refuse_unsupported(path, kind, view)?;
+        let layout = view.layout;
+        let tokens = TokenView { tokenizer: view.tokenizer.clone(), ..TokenView::default() };
+        let samples = Arc::new(Samples::new(browse::open_tokens(path, &tokens)?, view.decode, cancel)?);
+        let selection = view.split.as_deref().map_or(Selection::All, |name| Selection::Split(Arc::from(name)));
         let time = stamp_at(path).map_or(SystemTime::UNIX_EPOCH, |stamp| time_of(stamp.modified_ns));
         let state = RwLock::new(Arc::new(State::read(&samples, layout, &selection)?));
         let set = Self { samples, layout, selection, state, time };
@@ -100,6 +116,12 @@ impl MountedSet {
         self.samples.were_scanned()
     }
 
+    /// Returns the files of tokens that are damaged, or do not say what they hold, each with the reason.
+    pub fn file_problems(&self) -> Vec<(Arc<str>, Arc<str>)> {
+        let groups = self.samples.groups().groups.iter().filter(|_| self.samples.are_documents());
+        groups.filter_map(|group| Some((Arc::clone(&group.name), group.failure.clone()?))).collect()
+    }
+
     /// Notes sizes and times of all files on a thread of its own: there may be many.
     fn examine_files(&self) -> Outcome<()> {
         let samples = Arc::clone(&self.samples);
@@ -113,7 +135,7 @@ impl MountedSet {
     }
 
     fn folder_entry(&self, inode: u64) -> Entry {
-        Entry { inode, is_folder: true, bytes: 0, time: self.time }
+        Entry { inode, kind: EntryKind::Folder, bytes: 0, time: self.time }
     }
 
     fn sample_time(&self, sample: &BrowseSample) -> SystemTime {
@@ -124,12 +146,16 @@ impl MountedSet {
     fn part_entry(&self, sample: &BrowseSample, position: u64) -> Option<Entry> {
         let inode = Node::Part { number: self.samples.number(sample), part: position }.inode()?;
         let part = sample.parts.get(usize::try_from(position).ok()?)?;
-        Some(Entry { inode, is_folder: false, bytes: part.byte_size, time: self.sample_time(sample) })
+        let (kind, bytes) = match self.samples.text_bytes(sample, position) {
+            Some(bytes) => (EntryKind::Stream, bytes),
+            None => (EntryKind::File, part.byte_size),
+        };
+        Some(Entry { inode, kind, bytes, time: self.sample_time(sample) })
     }
 
     fn sample_entry(&self, sample: &BrowseSample) -> Option<Entry> {
         let inode = Node::Sample { number: self.samples.number(sample) }.inode()?;
-        Some(Entry { inode, is_folder: true, bytes: sample.byte_size, time: self.sample_time(sample) })
+        Some(Entry { inode, kind: EntryKind::Folder, bytes: sample.byte_size, time: self.sample_time(sample) })
     }
 
     /// Returns the sample of a number.
@@ -301,6 +327,10 @@ impl Tree for MountedSet {
         Ok(self.samples.read(&sample, position, offset, count)?)
     }
 
+    fn has_streams(&self) -> bool {
+        self.samples.have_texts()
+    }
+
     fn attributes(&self, inode: u64) -> Result<Vec<(&'static str, String)>, Refusal> {
         let (sample, offset) = match Node::of(inode) {
             Some(Node::Part { .. }) => {
@@ -352,21 +382,21 @@ fn time_of(modified_ns: i64) -> SystemTime {
 }
 
 /// Refuses what cannot be mounted, or not so.
-fn refuse_unsupported(path: &Path, kind: DatasetKind, layout: Layout, split: Option<&str>) -> Outcome<()> {
+fn refuse_unsupported(path: &Path, kind: DatasetKind, view: &MountView) -> Outcome<()> {
     let refuse = |field: &str, why: &str| Err(Failure::usage(WHAT, why).on(Subject::field(field)));
     kind.info().browse.map_err(|refusal| refusal.on(WHAT, &path.to_string_lossy()))?;
-    if kind.is_tokens() {
-        return Err(Failure::usage(WHAT, "packed tokens are not mounted")
-            .on(Subject::path(path))
-            .with_hint("gristmill browse shows them"));
-    }
-    if kind.holds_loose_files() && layout == Layout::Folders {
+    if kind.holds_loose_files() && view.layout == Layout::Folders {
         return refuse("--layout", "loose files have the layouts tree and flat");
     }
     match kind.info().why_no_splits {
-        Some(why) if split.is_some() => refuse("--split", why),
-        Some(why) if layout == Layout::All => refuse("--layout", why),
-        _ => Ok(()),
+        Some(why) if view.split.is_some() => return refuse("--split", why),
+        Some(why) if view.layout == Layout::All => return refuse("--layout", why),
+        _ => {}
+    }
+    match () {
+        () if view.decode && !kind.is_tokens() => refuse("--decode", "only packed tokens are decoded"),
+        () if view.tokenizer.is_some() && !view.decode => refuse("--tokenizer", "it is used with --decode only"),
+        () => Ok(()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The samples of a data set by number and by key, through its catalog. Nothing is kept per sample but the last windows.
 
+use super::documents::Documents;
 use super::files::PartsFiles;
 use crate::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, VisitFields};
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
@@ -42,12 +43,16 @@ pub(super) struct Samples {
     /// Windows by their number, the last used one at the end.
     windows: Mutex<VecDeque<(u64, Window)>>,
     keys: Keys,
+    /// How documents of tokens are shown.
+    documents: Option<Documents>,
     cancel: Cancel,
 }
 
 impl Samples {
-    /// Takes a catalog, and waits until it is complete: the numbers of samples must not change.
-    pub(super) fn new(catalog: Arc<dyn Catalog>, cancel: &Cancel) -> Outcome<Self> {
+    /// Takes a catalog, and waits until it is complete: the numbers of samples must not change. Documents of tokens have their text, too, if
+    /// `has_text`.
+    pub(super) fn new(catalog: Arc<dyn Catalog>, has_text: bool, cancel: &Cancel) -> Outcome<Self> {
+        let documents = catalog.tokens().map(|set| Documents::new(set, has_text)).transpose()?;
         catalog.scan_all();
         let groups = loop {
             let groups = catalog.groups();
@@ -72,7 +77,7 @@ impl Samples {
         } else {
             Keys::Sorted(sorted_keys(catalog.as_ref(), &groups, cancel)?)
         };
-        Ok(Self { catalog, groups, files, windows: Mutex::default(), keys, cancel: Cancel::default() })
+        Ok(Self { catalog, groups, files, windows: Mutex::default(), keys, documents, cancel: Cancel::default() })
     }
 
     /// Returns the groups, all of them.
@@ -200,10 +205,31 @@ impl Samples {
         format!("{key}.{part}")
     }
 
-    /// Returns a sample with the key by which it is known here.
+    /// Whether samples are documents of tokens.
+    pub(super) fn are_documents(&self) -> bool {
+        self.documents.is_some()
+    }
+
+    /// Whether there are files whose size is not known.
+    pub(super) fn have_texts(&self) -> bool {
+        self.documents.as_ref().is_some_and(Documents::has_texts)
+    }
+
+    /// Returns the length of a text of a document as far as it is known; `None` for other parts.
+    pub(super) fn text_bytes(&self, sample: &BrowseSample, position: u64) -> Option<u64> {
+        let (documents, set) = self.documents.as_ref().zip(self.catalog.tokens())?;
+        documents.text_bytes(set, sample, self.number(sample), position)
+    }
+
+    /// Returns a sample with the key, and of tokens the parts, by which it is known here.
     fn with_key(&self, mut sample: BrowseSample) -> BrowseSample {
         match self.keys {
-            Keys::Numbers => sample.key = Arc::from(self.number(&sample).to_string()),
+            Keys::Numbers => {
+                sample.key = Arc::from(self.number(&sample).to_string());
+                if let Some((documents, set)) = self.documents.as_ref().zip(self.catalog.tokens()) {
+                    documents.show(set, &mut sample);
+                }
+            }
             Keys::Paths(_) => {
                 let folder = self.groups.group(sample.at.group).map(|group| Arc::clone(&group.name));
                 let part = sample.parts.first().map(|part| Arc::clone(&part.name)).unwrap_or_default();
@@ -238,14 +264,17 @@ impl Samples {
 
     /// Returns up to `count` bytes of a part; fewer only at its end.
     pub(super) fn read(&self, sample: &BrowseSample, position: usize, from: u64, count: usize) -> Outcome<Vec<u8>> {
+        if let Some((documents, set)) = self.documents.as_ref().zip(self.catalog.tokens()) {
+            let number = self.number(sample);
+            if let Some(read) = documents.read((set, &self.files), (sample, number), position, from, count) {
+                return read;
+            }
+        }
         let Some(part) = sample.parts.get(position) else { return Ok(Vec::new()) };
         if from >= part.byte_size {
             return Ok(Vec::new());
         }
-        match self.files.read(sample.at.group, part, from, count)? {
-            Some(bytes) => Ok(bytes),
-            None => self.catalog.read(sample, position, from, count),
-        }
+        self.files.read(sample.at.group, part, from, count, || self.catalog.read(sample, position, from, count))
     }
 }
 

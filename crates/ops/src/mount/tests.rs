@@ -1,9 +1,9 @@
 //! The tree of a prepared data set, without a kernel.
 
-use super::{Layout, MountedSet};
+use super::{Layout, MountView, MountedSet};
 use crate::job::prepare::PrepareJob;
 use gristmill_core::{Cancel, Loading, PreparePlan, RunOptions, SplitPlan};
-use gristmill_fuse::{Entry, Node, Refusal, Tree};
+use gristmill_fuse::{Entry, EntryKind, Node, Refusal, Tree};
 use std::path::Path;
 
 /// Prepares a data set of one shard with empty entries of these names.
@@ -23,7 +23,7 @@ fn prepared(root: &Path, names: &[String]) {
 }
 
 fn mounted(root: &Path, layout: Layout) -> MountedSet {
-    MountedSet::open(root, layout, None, &Cancel::default()).unwrap()
+    MountedSet::open(root, &MountView { layout, ..MountView::default() }, &Cancel::default()).unwrap()
 }
 
 fn list(set: &MountedSet, folder: u64, mut after: u64, at_once: usize) -> Vec<(Entry, String)> {
@@ -51,7 +51,7 @@ fn check(set: &MountedSet, folder: u64) -> usize {
     let below = |(entry, name): &(Entry, String)| {
         assert_eq!(set.find(folder, name).unwrap(), *entry, "{name}");
         assert_eq!(set.entry(entry.inode).unwrap(), *entry, "{name}");
-        1 + if entry.is_folder { check(set, entry.inode) } else { 0 }
+        1 + if entry.kind == EntryKind::Folder { check(set, entry.inode) } else { 0 }
     };
     entries.iter().map(below).sum()
 }
