@@ -78,20 +78,7 @@ impl PartsFiles {
             return bytes;
         }
         let stamp = self.stamp(group);
-        let left = usize::try_from(part.byte_size.saturating_sub(from)).unwrap_or(usize::MAX);
-        let begin = part.byte_offset.saturating_add(from);
-        let opened = self.open(group, file)?;
-        let wanted = left.min(count);
-        let is_inside = begin.checked_add(wanted as u64).is_some_and(|end| end <= opened.len());
-        if !is_inside {
-            let why = "the file ends before the part does";
-            return Err(Failure::data(WHAT, why).on(Subject::path(path)));
-        }
-        let mut bytes = vec![0; wanted];
-        let read = opened.read_exact_at(&mut bytes, begin);
-        check_unchanged(path, stamp, opened.stamp().ok())?;
-        read.map_err(|error| Failure::io(WHAT, path, &error))?;
-        Ok(bytes)
+        read_unchanged(&*self.open(group, file)?, stamp, part, from, count)
     }
 
     /// Returns bytes of ids of a file of tokens.
@@ -124,6 +111,31 @@ impl PartsFiles {
         }
         Ok(new)
     }
+}
+
+/// Returns bytes of a part that is a range of a file in a state. A part that the file is too short for is an error.
+pub(super) fn read_unchanged(
+    file: &ReadFile,
+    state: Option<FileStamp>,
+    part: &BrowsePart,
+    from: u64,
+    count: usize,
+) -> Outcome<Vec<u8>> {
+    let left = usize::try_from(part.byte_size.saturating_sub(from)).unwrap_or(usize::MAX);
+    let begin = part.byte_offset.saturating_add(from);
+    let wanted = left.min(count);
+    let is_inside = begin.checked_add(wanted as u64).is_some_and(|end| end <= file.len());
+    if !is_inside {
+        check_unchanged(file.path(), state, file.stamp().ok())?;
+        let why = "the file ends before the part does";
+        return Err(Failure::data(WHAT, why).on(Subject::path(file.path())));
+    }
+    let mut bytes = vec![0; wanted];
+    let read = file.read_exact_at(&mut bytes, begin);
+    // Afterwards: a change during the read is noticed, too.
+    check_unchanged(file.path(), state, file.stamp().ok())?;
+    read.map_err(|error| Failure::io(WHAT, file.path(), &error))?;
+    Ok(bytes)
 }
 
 /// Refuses a file that is not in the state in which it was mounted.

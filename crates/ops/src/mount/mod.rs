@@ -22,8 +22,9 @@ use gristmill_data::formats::energon::layout;
 use gristmill_data::source::kind::kind_of;
 use gristmill_fuse::{Entry, EntryKind, Node, Refusal, Totals, Tree};
 use gristmill_storage::read::stamp_at;
-use samples::Samples;
-use selection::{read_marks, Selection};
+use samples::{Samples, MARK_PART};
+use selection::{read_marks, Scope, Selection};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
@@ -139,18 +140,23 @@ impl MountedSet {
     }
 
     fn sample_time(&self, sample: &BrowseSample) -> SystemTime {
-        self.samples.files.stamp(sample.at.group).map_or(self.time, |stamp| time_of(stamp.modified_ns))
+        self.samples.stamp(sample).map_or(self.time, |stamp| time_of(stamp.modified_ns))
     }
 
     /// Returns the entry of a part; `None` beyond the limits.
     fn part_entry(&self, sample: &BrowseSample, position: u64) -> Option<Entry> {
         let inode = Node::Part { number: self.samples.number(sample), part: position }.inode()?;
+        let time = self.sample_time(sample);
+        if position == MARK_PART {
+            let is_there = self.samples.of_key(&sample.key).len() > 1;
+            return is_there.then_some(Entry { inode, kind: EntryKind::Mark, bytes: 0, time });
+        }
         let part = sample.parts.get(usize::try_from(position).ok()?)?;
         let (kind, bytes) = match self.samples.text_bytes(sample, position) {
             Some(bytes) => (EntryKind::Stream, bytes),
             None => (EntryKind::File, part.byte_size),
         };
-        Some(Entry { inode, kind, bytes, time: self.sample_time(sample) })
+        Some(Entry { inode, kind, bytes, time })
     }
 
     fn sample_entry(&self, sample: &BrowseSample) -> Option<Entry> {
@@ -169,6 +175,28 @@ impl MountedSet {
             Some(Node::Part { number, part }) => Ok((self.sample(number)?, part)),
             _ => Err(Refusal::Missing),
         }
+    }
+
+    /// Returns everything that the mount shows.
+    fn whole<'a>(&'a self, state: &'a State) -> Scope<'a> {
+        state.scope(&self.selection, 0..self.sample_count())
+    }
+
+    /// Whether a folder shows the sample of a number, which has this key. Of several with the same key, it shows the first.
+    fn shows(&self, scope: &Scope<'_>, key: &str, number: u64) -> bool {
+        let is_first = || self.shown_of_key(scope, key).next() == Some(number);
+        self.is_in(scope, key, number) && (!self.samples.have_repeats() || is_first())
+    }
+
+    fn is_in(&self, scope: &Scope<'_>, key: &str, number: u64) -> bool {
+        let at = self.samples.groups().locate(number).filter(|_| scope.range.contains(&number));
+        at.is_some_and(|at| scope.selection.has_sample(scope.marks, at.group, key))
+    }
+
+    /// Returns the numbers of the samples of a key that a folder could show, if keys are repeated.
+    fn shown_of_key<'a>(&'a self, scope: &'a Scope<'a>, key: &'a str) -> impl Iterator<Item = u64> + 'a {
+        let numbers = self.samples.of_key(key).iter().map(|(_, number)| *number);
+        numbers.filter(move |number| self.is_in(scope, key, *number))
     }
 
     /// Lists a folder according to a state of the splits.
@@ -190,10 +218,13 @@ impl MountedSet {
                     return Ok(());
                 }
                 let after = after.filter(|node| !matches!(node, Node::Fixed(_)));
+                let all = || 0..self.sample_count();
                 match &folder.content {
-                    Some(Content::Flat(range, selection)) => self.list_flat(state, range, selection, after, add),
-                    Some(Content::Folders(selection)) => self.list_samples(state, selection, after, add),
-                    Some(Content::Keys(selection)) => self.list_keys(state, selection, "", after, add),
+                    Some(Content::Flat(range, selection)) => {
+                        self.list_flat(&state.scope(selection, range.clone()), after, add)
+                    }
+                    Some(Content::Folders(selection)) => self.list_samples(&state.scope(selection, all()), after, add),
+                    Some(Content::Keys(selection)) => self.list_keys(&state.scope(selection, all()), "", after, add),
                     Some(Content::Lines) => {
                         self.list_lines(after, add);
                         Ok(())
@@ -203,12 +234,12 @@ impl MountedSet {
             }
             Node::KeyFolder { number, depth } => {
                 let prefix = self.prefix(number, depth)?;
-                self.list_keys(state, &self.selection, &prefix, after, add)
+                self.list_keys(&self.whole(state), &prefix, after, add)
             }
-            Node::Sample { number } => self.list_parts(number, after, add),
+            Node::Sample { number } => self.list_parts(&self.whole(state), number, after, add),
             Node::Lines(position) => {
                 let range = self.lines_of(position).ok_or(Refusal::Missing)?;
-                self.list_flat(state, &range, &Selection::All, after, add)
+                self.list_flat(&state.scope(&Selection::All, range), after, add)
             }
             Node::Part { .. } => Err(Refusal::Missing),
         }
@@ -236,6 +267,10 @@ impl MountedSet {
 }
 
 impl State {
+    fn scope<'a>(&'a self, selection: &'a Selection, range: Range<u64>) -> Scope<'a> {
+        Scope { marks: &self.marks, selection, range }
+    }
+
     fn read(samples: &Samples, layout: Layout, selection: &Selection) -> Outcome<Self> {
         let groups = samples.groups();
         let marks = match (layout, selection) {
@@ -297,21 +332,24 @@ impl Tree for MountedSet {
                 if let Some(inode) = folder.named(name) {
                     return Ok(self.folder_entry(inode));
                 }
+                let all = || 0..self.sample_count();
                 match &folder.content {
-                    Some(Content::Flat(range, selection)) => self.find_flat(&state, range, selection, name),
-                    Some(Content::Folders(selection)) => self.find_sample(&state, selection, name),
-                    Some(Content::Keys(selection)) => self.find_in_keys(&state, selection, "", name),
+                    Some(Content::Flat(range, selection)) => {
+                        self.find_flat(&state.scope(selection, range.clone()), name)
+                    }
+                    Some(Content::Folders(selection)) => self.find_sample(&state.scope(selection, all()), name),
+                    Some(Content::Keys(selection)) => self.find_in_keys(&state.scope(selection, all()), "", name),
                     Some(Content::Lines) => self.find_lines(name),
                     None => Err(Refusal::Missing),
                 }
             }
             Node::KeyFolder { number, depth } => {
-                self.find_in_keys(&state, &self.selection, &self.prefix(number, depth)?, name)
+                self.find_in_keys(&self.whole(&state), &self.prefix(number, depth)?, name)
             }
-            Node::Sample { number } => self.find_part(number, name),
+            Node::Sample { number } => self.find_part(&self.whole(&state), number, name),
             Node::Lines(position) => {
                 let range = self.lines_of(position).ok_or(Refusal::Missing)?;
-                self.find_flat(&state, &range, &Selection::All, name)
+                self.find_flat(&state.scope(&Selection::All, range), name)
             }
             Node::Part { .. } => Err(Refusal::Missing),
         }

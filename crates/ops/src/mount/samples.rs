@@ -1,11 +1,13 @@
 //! The samples of a data set by number and by key, through its catalog. Nothing is kept per sample but the last windows.
 
 use super::documents::Documents;
-use super::files::PartsFiles;
+use super::files::{read_unchanged, PartsFiles};
 use crate::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, VisitFields};
-use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
+use gristmill_core::{Cancel, DatasetKind, Failure, FileStamp, Outcome, Subject};
 use gristmill_fuse::{MAX_NUMBER, MAX_PARTS};
-use std::collections::VecDeque;
+use gristmill_storage::cache::open_cached;
+use gristmill_storage::read::stamp_at;
+use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -22,16 +24,41 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 type Window = Arc<Vec<BrowseSample>>;
 
+/// The position of the mark of a sample whose key others have, too, and its name, which is that of the reference program.
+pub(super) const MARK_PART: u64 = MAX_PARTS - 1;
+pub(super) const REPEATED_MARK: &str = "WARNING_SAME_KEY_IN_MULTIPLE_TAR_FILES";
+
 /// What the keys of samples are.
 enum Keys {
-    /// Those of the data set, which has an index of them.
+    /// Those of the data set, which has an index of them that keeps them apart.
     Indexed,
     /// Those of the data set, sorted, with the numbers of their samples.
-    Sorted(Vec<(Box<str>, u64)>),
+    Sorted(SortedKeys),
     /// Paths of loose files, sorted, with their numbers.
-    Paths(Vec<(Box<str>, u64)>),
+    Paths(SortedKeys),
     /// The numbers of the samples.
     Numbers,
+}
+
+/// Keys with the numbers of their samples, in the order of both.
+struct SortedKeys {
+    keys: Vec<(Box<str>, u64)>,
+    has_repeats: bool,
+}
+
+impl SortedKeys {
+    fn new(mut keys: Vec<(Box<str>, u64)>) -> Self {
+        keys.sort_unstable();
+        let has_repeats = keys.windows(2).any(|pair| matches!(pair, [(a, _), (b, _)] if a == b));
+        Self { keys, has_repeats }
+    }
+
+    /// Returns the entries of a key.
+    fn of_key(&self, key: &str) -> &[(Box<str>, u64)] {
+        let first = self.keys.partition_point(|(known, _)| **known < *key);
+        let rest = self.keys.get(first..).unwrap_or_default();
+        rest.get(..rest.partition_point(|(known, _)| **known == *key)).unwrap_or_default()
+    }
 }
 
 /// The samples of an open data set.
@@ -43,6 +70,8 @@ pub(super) struct Samples {
     /// Windows by their number, the last used one at the end.
     windows: Mutex<VecDeque<(u64, Window)>>,
     keys: Keys,
+    /// The states of loose files by their numbers, since they were first seen.
+    seen: Mutex<HashMap<u64, FileStamp>>,
     /// How documents of tokens are shown.
     documents: Option<Documents>,
     cancel: Cancel,
@@ -72,12 +101,21 @@ impl Samples {
             Keys::Paths(sorted_keys(catalog.as_ref(), &groups, cancel)?)
         } else if !kind.is_web_dataset() && kind != DatasetKind::SingleShard {
             Keys::Numbers
-        } else if catalog.has_key_order() {
+        } else if catalog.has_key_order() && catalog.has_unique_keys(cancel)? {
             Keys::Indexed
         } else {
             Keys::Sorted(sorted_keys(catalog.as_ref(), &groups, cancel)?)
         };
-        Ok(Self { catalog, groups, files, windows: Mutex::default(), keys, documents, cancel: Cancel::default() })
+        Ok(Self {
+            catalog,
+            groups,
+            files,
+            windows: Mutex::default(),
+            keys,
+            seen: Mutex::default(),
+            documents,
+            cancel: Cancel::default(),
+        })
     }
 
     /// Returns the groups, all of them.
@@ -161,26 +199,32 @@ impl Samples {
         Ok(samples)
     }
 
-    /// Returns the sample of a key; of several the first.
-    pub(super) fn by_key(&self, key: &str) -> Outcome<Option<BrowseSample>> {
-        match &self.keys {
+    /// Returns the sample of a key whose number fits; of several the first.
+    pub(super) fn by_key(&self, key: &str, fits: impl Fn(u64) -> bool) -> Outcome<Option<BrowseSample>> {
+        let number = match &self.keys {
             Keys::Sorted(keys) | Keys::Paths(keys) => {
-                let at = keys.partition_point(|(known, _)| **known < *key);
-                return match keys.get(at).filter(|(known, _)| **known == *key) {
-                    Some((_, number)) => self.sample(*number),
-                    None => Ok(None),
-                };
+                keys.of_key(key).iter().map(|(_, number)| *number).find(|number| fits(*number))
             }
-            Keys::Numbers => {
-                let number = key.parse::<u64>().ok().filter(|number| number.to_string() == key);
-                return number.map_or(Ok(None), |number| self.sample(number));
+            Keys::Numbers => key.parse().ok().filter(|number: &u64| number.to_string() == key && fits(*number)),
+            Keys::Indexed => {
+                let at = self.catalog.locate(None, key, &self.cancel)?.filter(|at| self.is_known(*at));
+                at.map(|at| self.groups.number(at)).filter(|number| fits(*number))
             }
-            Keys::Indexed => {}
+        };
+        number.map_or(Ok(None), |number| self.sample(number))
+    }
+
+    /// Returns the keys and numbers of the samples of a key; none where keys are not repeated.
+    pub(super) fn of_key(&self, key: &str) -> &[(Box<str>, u64)] {
+        match &self.keys {
+            Keys::Sorted(keys) if keys.has_repeats => keys.of_key(key),
+            _ => &[],
         }
-        match self.catalog.locate(None, key, &self.cancel)?.filter(|at| self.is_known(*at)) {
-            Some(at) => self.sample(self.groups.number(at)),
-            None => Ok(None),
-        }
+    }
+
+    /// Whether several samples have the same key.
+    pub(super) fn have_repeats(&self) -> bool {
+        matches!(&self.keys, Keys::Sorted(keys) if keys.has_repeats)
     }
 
     fn is_known(&self, at: SampleAt) -> bool {
@@ -234,6 +278,9 @@ impl Samples {
                 let folder = self.groups.group(sample.at.group).map(|group| Arc::clone(&group.name));
                 let part = sample.parts.first().map(|part| Arc::clone(&part.name)).unwrap_or_default();
                 sample.key = Arc::from(path_of(&folder.unwrap_or_default(), &sample.key, &part));
+                if let (Some(stamp), Some(part)) = (self.stamp(&sample), sample.parts.first_mut()) {
+                    (part.byte_size, sample.byte_size) = (stamp.bytes, stamp.bytes);
+                }
             }
             Keys::Indexed | Keys::Sorted(_) => {}
         }
@@ -242,14 +289,28 @@ impl Samples {
 
     /// Whether the samples were found by reading the data.
     pub(super) fn were_scanned(&self) -> bool {
-        matches!(self.keys, Keys::Sorted(_))
+        matches!(self.keys, Keys::Sorted(_)) && !self.catalog.has_key_order()
+    }
+
+    /// Returns the state in which the file of a sample was mounted. That of a loose file is its first one that was seen.
+    pub(super) fn stamp(&self, sample: &BrowseSample) -> Option<FileStamp> {
+        if !self.are_loose_files() {
+            return self.files.stamp(sample.at.group);
+        }
+        let number = self.number(sample);
+        let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stamp) = seen().get(&number) {
+            return Some(*stamp);
+        }
+        let stamp = stamp_at(&self.root().join(&*sample.key)).ok()?;
+        Some(*seen().entry(number).or_insert(stamp))
     }
 
     /// Returns up to `count` keys in the order of their bytes, from the first that is at least `from` on, with their numbers.
     pub(super) fn keys_from(&self, from: &str, count: usize) -> Outcome<Vec<(String, u64)>> {
         if let Keys::Sorted(keys) | Keys::Paths(keys) = &self.keys {
-            let first = keys.partition_point(|(known, _)| **known < *from);
-            let keys = keys.iter().skip(first).take(count);
+            let first = keys.keys.partition_point(|(known, _)| **known < *from);
+            let keys = keys.keys.iter().skip(first).take(count);
             return Ok(keys.map(|(key, number)| (key.to_string(), *number)).collect());
         }
         let mut keys = Vec::new();
@@ -274,12 +335,16 @@ impl Samples {
         if from >= part.byte_size {
             return Ok(Vec::new());
         }
+        if self.are_loose_files() {
+            let file = open_cached(&self.root().join(&*sample.key))?;
+            return read_unchanged(&file, self.stamp(sample), part, from, count);
+        }
         self.files.read(sample.at.group, part, from, count, || self.catalog.read(sample, position, from, count))
     }
 }
 
 /// Returns all keys in order, with the numbers of their samples; of loose files their paths, without hidden ones.
-fn sorted_keys(catalog: &dyn Catalog, groups: &Groups, cancel: &Cancel) -> Outcome<Vec<(Box<str>, u64)>> {
+fn sorted_keys(catalog: &dyn Catalog, groups: &Groups, cancel: &Cancel) -> Outcome<SortedKeys> {
     let mut keys = Vec::new();
     let is_loose = catalog.kind().holds_loose_files();
     let wanted = VisitFields { keys: true, parts: is_loose, ..VisitFields::default() };
@@ -297,8 +362,7 @@ fn sorted_keys(catalog: &dyn Catalog, groups: &Groups, cancel: &Cancel) -> Outco
             true
         })?;
     }
-    keys.sort_unstable();
-    Ok(keys)
+    Ok(SortedKeys::new(keys))
 }
 
 /// Returns the path of a loose file; `.` is the data set itself, and a file without a suffix has an empty part.

@@ -96,3 +96,23 @@ fn numbers_of_nothing_are_missing() {
         assert!(matches!(set.find(1, name), Err(Refusal::Missing)), "{name}");
     }
 }
+
+#[test]
+fn keys_of_old_databases_may_be_repeated() {
+    let dir = tempfile::tempdir().unwrap();
+    let names = ["a.x", "b.x", "c.y", "d.x"].map(str::to_owned);
+    prepared(dir.path(), &names);
+    for (layout, wanted) in [(Layout::Flat, 4), (Layout::Tree, 4), (Layout::Folders, 3 + 4)] {
+        // Rows in an order that is not that of the samples, and no index that keeps keys apart.
+        let database = rusqlite::Connection::open(dir.path().join(".nv-meta/index.sqlite")).unwrap();
+        let old = "DROP TABLE IF EXISTS old; CREATE TABLE old AS SELECT * FROM samples ORDER BY sample_index DESC; DROP TABLE samples; \
+                   CREATE TABLE samples AS SELECT * FROM old; UPDATE samples SET sample_key = 'b' WHERE sample_key = 'd';";
+        database.execute_batch(old).unwrap();
+        drop(database);
+        let set = mounted(dir.path(), layout);
+        assert_eq!(check(&set, 1), wanted, "{layout:?}");
+        let folder = if layout == Layout::Folders { set.find(1, "b").unwrap().inode } else { 1 };
+        let name = if layout == Layout::Folders { "x" } else { "b.x" };
+        assert_eq!(set.find(folder, name).unwrap().inode, Node::Part { number: 1, part: 0 }.inode().unwrap());
+    }
+}

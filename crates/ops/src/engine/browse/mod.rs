@@ -186,6 +186,11 @@ pub trait Catalog: Send + Sync {
         Ok(())
     }
 
+    /// Whether the index of keys rules out that samples have the same key.
+    fn has_unique_keys(&self, _cancel: &Cancel) -> Outcome<bool> {
+        Ok(false)
+    }
+
     /// Returns the offset of a line, counted from 1, in a file of lines; `None` where there are no lines, or fewer.
     fn line_start(&self, _line: u64, _cancel: &Cancel) -> Outcome<Option<u64>> {
         Ok(None)
