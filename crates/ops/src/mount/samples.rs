@@ -9,15 +9,20 @@ use gristmill_storage::cache::open_cached;
 use gristmill_storage::read::stamp_at;
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Samples of a window; windows begin at multiples of it.
 const WINDOW: u64 = 256;
-/// The most windows that are kept.
+/// The most windows that are kept, and the most samples outside of them.
 const MAX_WINDOWS: usize = 4;
+const MAX_SINGLES: usize = 64;
 /// The most parts of a window that is kept.
 const MAX_KEPT_PARTS: usize = 16 << 10;
+
+/// The number of no sample.
+const NO_NUMBER: u64 = u64::MAX;
 
 /// How often the state of a scan is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -69,6 +74,10 @@ pub(super) struct Samples {
     pub(super) files: PartsFiles,
     /// Windows by their number, the last used one at the end.
     windows: Mutex<VecDeque<(u64, Window)>>,
+    /// Samples that were fetched alone, by their numbers, the last one at the end: a file is looked up, and then read.
+    singles: Mutex<VecDeque<(u64, BrowseSample)>>,
+    /// The number of the sample that was asked for last.
+    last: AtomicU64,
     keys: Keys,
     /// The states of loose files by their numbers, since they were first seen.
     seen: Mutex<HashMap<u64, FileStamp>>,
@@ -111,6 +120,8 @@ impl Samples {
             groups,
             files,
             windows: Mutex::default(),
+            singles: Mutex::default(),
+            last: AtomicU64::new(NO_NUMBER),
             keys,
             seen: Mutex::default(),
             documents,
@@ -141,13 +152,43 @@ impl Samples {
 
     /// Returns the sample of a number.
     pub(super) fn sample(&self, number: u64) -> Outcome<Option<BrowseSample>> {
-        let place = usize::try_from(number % WINDOW).unwrap_or_default();
-        if let Some(window) = self.kept_window(number / WINDOW) {
-            return Ok(window.get(place).cloned());
+        let before = self.last.swap(number, Ordering::Relaxed);
+        if let Some(sample) = self.kept(number) {
+            return Ok(Some(sample));
+        }
+        if before.checked_add(1) == Some(number) {
+            // Files are read in the order of the data set.
+            return self.sample_in_window(number);
         }
         let Some(at) = self.groups.locate(number) else { return Ok(None) };
         let sample = self.catalog.samples(at, 1, &self.cancel)?.pop().filter(|sample| sample.at == at);
-        Ok(sample.map(|sample| self.with_key(sample)))
+        let sample = sample.map(|sample| self.with_key(sample));
+        if let Some(sample) = sample.as_ref().filter(|sample| sample.parts.len() <= MAX_KEPT_PARTS / MAX_SINGLES) {
+            let mut singles = self.singles();
+            singles.push_back((number, sample.clone()));
+            if singles.len() > MAX_SINGLES {
+                singles.pop_front();
+            }
+        }
+        Ok(sample)
+    }
+
+    fn singles(&self) -> MutexGuard<'_, VecDeque<(u64, BrowseSample)>> {
+        self.singles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns a sample without fetching it.
+    fn kept(&self, number: u64) -> Option<BrowseSample> {
+        let single = self.singles().iter().rfind(|(known, _)| *known == number).map(|(_, sample)| sample.clone());
+        let place = usize::try_from(number % WINDOW).unwrap_or_default();
+        single.or_else(|| self.kept_window(number / WINDOW)?.get(place).cloned())
+    }
+
+    /// Returns the number of a key if it is that of the last sample, or of the one after it: in order, no index is asked.
+    fn number_near(&self, key: &str) -> Option<u64> {
+        let last = self.last.load(Ordering::Relaxed);
+        let mut near = [Some(last), last.checked_add(1)].into_iter().flatten();
+        near.find(|number| self.kept(*number).is_some_and(|sample| *sample.key == *key))
     }
 
     /// Returns the sample of a number whose neighbours are wanted next.
@@ -207,6 +248,9 @@ impl Samples {
             }
             Keys::Numbers => key.parse().ok().filter(|number: &u64| number.to_string() == key && fits(*number)),
             Keys::Indexed => {
+                if let Some(number) = self.number_near(key).filter(|number| fits(*number)) {
+                    return self.sample(number);
+                }
                 let at = self.catalog.locate(None, key, &self.cancel)?.filter(|at| self.is_known(*at));
                 at.map(|at| self.groups.number(at)).filter(|number| fits(*number))
             }
