@@ -1,6 +1,6 @@
 //! Mounting and unmounting: `mount(2)` where it is allowed, else `fusermount3`, which passes the device over a socket.
 
-use super::mounts::{escape_option, TYPE};
+use super::mounts::{escape_option, mount_at, TYPE};
 use gristmill_core::{Failure, Outcome, Subject};
 use nix::errno::Errno;
 use nix::mount::{umount2, MntFlags, MsFlags};
@@ -138,6 +138,21 @@ pub fn unmount(at: &Path, is_lazy: bool) -> io::Result<()> {
     match umount2(at, flags | MntFlags::UMOUNT_NOFOLLOW) {
         Err(Errno::EPERM) => unmount_by_helper(at, is_lazy),
         other => other.map_err(Into::into),
+    }
+}
+
+/// Unmounts the mount of this number, lazily if it is in use. Whether it is gone at once. A later mount at the same folder is left alone.
+pub fn unmount_own(at: &Path, id: u64) -> bool {
+    if mount_at(at).is_some_and(|mount| mount.id != id) {
+        return false;
+    }
+    match unmount(at, false) {
+        Ok(()) => true,
+        Err(_) => {
+            // What fails here was unmounted by someone else in the meantime.
+            let _ = unmount(at, true);
+            false
+        }
     }
 }
 

@@ -11,6 +11,8 @@ const MOUNT_TABLE: &str = "/proc/self/mountinfo";
 /// A line of the table of mounts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountEntry {
+    /// Its number, which no other mount has at the same time.
+    pub id: u64,
     /// Where it is mounted.
     pub at: PathBuf,
     /// Type of the file system.
@@ -46,11 +48,12 @@ fn read_table() -> Vec<MountEntry> {
 /// Parses `id parent device root at options … - kind source options`.
 fn parse_line(line: &[u8]) -> Option<MountEntry> {
     let mut words = line.split(|byte| *byte == b' ');
-    let at = words.nth(4)?;
+    let id = std::str::from_utf8(words.next()?).ok()?.parse().ok()?;
+    let at = words.nth(3)?;
     words.find(|word| *word == b"-")?;
     let (kind, source) = (words.next()?, words.next()?);
     let text = |word: &[u8]| OsString::from_vec(unescape(word));
-    Some(MountEntry { at: text(at).into(), kind: text(kind), source: text(source) })
+    Some(MountEntry { id, at: text(at).into(), kind: text(kind), source: text(source) })
 }
 
 /// Replaces `\040` and the like.
@@ -87,7 +90,8 @@ mod tests {
         let line = b"36 35 98:0 / /mnt/a\\040b\\134 rw,noatime master:1 shared:2 - fuse.gristmill /data/c\\011d rw";
         let mount = parse_line(line).unwrap();
         assert!(mount.is_ours());
-        assert_eq!((mount.at, mount.source), (PathBuf::from("/mnt/a b\\"), OsString::from("/data/c\td")));
+        assert_eq!((mount.id, mount.at), (36, PathBuf::from("/mnt/a b\\")));
+        assert_eq!(mount.source, OsString::from("/data/c\td"));
         assert_eq!([&b""[..], b"1 2 3", b"1 2 3 / /a rw - ext4"].map(parse_line), [None, None, None]);
         assert!(read_table().iter().any(|mount| mount.at == Path::new("/")));
     }

@@ -1,10 +1,10 @@
 //! Requests of the kernel, answered from a [`Tree`].
 
 use super::inode::Node;
-use super::tree::{Entry, Refusal, Tree};
+use super::tree::{Entry, EntryKind, Refusal, Tree};
 use fuser::{
-    Errno, FileAttr, FileHandle, FileType, Filesystem, Generation, INodeNo, InitFlags, KernelConfig, LockOwner,
-    OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen,
+    Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig,
+    LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen,
     ReplyStatfs, ReplyXattr, Request,
 };
 use gristmill_core::catch_panic::catch_panic;
@@ -39,7 +39,7 @@ impl<T: Tree> Server<T> {
     }
 
     fn attributes_of(&self, entry: &Entry) -> FileAttr {
-        let Entry { inode, is_folder, bytes, time } = *entry;
+        let Entry { inode, kind, bytes, time } = *entry;
         FileAttr {
             ino: INodeNo(inode),
             size: bytes,
@@ -49,7 +49,11 @@ impl<T: Tree> Server<T> {
             ctime: time,
             crtime: time,
             kind: kind_of(entry),
-            perm: if is_folder { 0o555 } else { 0o444 },
+            perm: match kind {
+                EntryKind::Folder => 0o555,
+                EntryKind::File | EntryKind::Stream => 0o444,
+                EntryKind::Mark => 0,
+            },
             // That of a folder is not known, which 1 says.
             nlink: 1,
             uid: self.user,
@@ -79,7 +83,7 @@ impl<T: Tree> Server<T> {
     /// Lists a folder with the two entries that every folder has. The position of an entry is that after which the listing goes on.
     fn list(&self, folder: INodeNo, after: u64, add: &mut dyn FnMut(&Entry, u64, &str) -> bool) -> Result<(), Errno> {
         let this = self.ask(folder.0, |tree| tree.entry(folder.0))?;
-        if !this.is_folder {
+        if this.kind != EntryKind::Folder {
             return Err(Errno::ENOTDIR);
         }
         if after < HERE && add(&this, HERE, ".") {
@@ -95,10 +99,18 @@ impl<T: Tree> Server<T> {
 }
 
 fn kind_of(entry: &Entry) -> FileType {
-    if entry.is_folder {
-        FileType::Directory
-    } else {
-        FileType::RegularFile
+    match entry.kind {
+        EntryKind::Folder => FileType::Directory,
+        EntryKind::File | EntryKind::Stream => FileType::RegularFile,
+        EntryKind::Mark => FileType::BlockDevice,
+    }
+}
+
+/// Returns how long the kernel may remember an entry: the size of a stream changes once.
+fn validity(entry: &Entry) -> Duration {
+    match entry.kind {
+        EntryKind::Stream => Duration::ZERO,
+        _ => VALID,
     }
 }
 
@@ -138,21 +150,29 @@ impl<T: Tree> Filesystem for Server<T> {
             None => Err(Errno::ENOENT),
         };
         match found {
-            Ok(entry) => reply.entry(&VALID, &self.attributes_of(&entry), GENERATION),
+            Ok(entry) => reply.entry(&validity(&entry), &self.attributes_of(&entry), GENERATION),
             Err(error) => reply.error(error),
         }
     }
 
     fn getattr(&self, _request: &Request, inode: INodeNo, _file: Option<FileHandle>, reply: ReplyAttr) {
         match self.ask(inode.0, |tree| tree.entry(inode.0)) {
-            Ok(entry) => reply.attr(&VALID, &self.attributes_of(&entry)),
+            Ok(entry) => reply.attr(&validity(&entry), &self.attributes_of(&entry)),
             Err(error) => reply.error(error),
         }
     }
 
-    /// Opening needs no request: the kernel asks once, and then keeps what it has read of files and folders.
-    fn open(&self, _request: &Request, _inode: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        reply.error(Errno::ENOSYS);
+    /// Opening needs no request: the kernel asks once, and then keeps what it has read of files and folders. A stream is read without
+    /// regard to its size.
+    fn open(&self, _request: &Request, inode: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        if !self.tree.has_streams() {
+            return reply.error(Errno::ENOSYS);
+        }
+        match self.ask(inode.0, |tree| tree.entry(inode.0)) {
+            Ok(Entry { kind: EntryKind::Stream, .. }) => reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO),
+            Ok(_) => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE),
+            Err(error) => reply.error(error),
+        }
     }
 
     fn opendir(&self, _request: &Request, _inode: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
@@ -193,7 +213,8 @@ impl<T: Tree> Filesystem for Server<T> {
 
     fn readdirplus(&self, _: &Request, folder: INodeNo, _: FileHandle, after: u64, mut reply: ReplyDirectoryPlus) {
         let listed = self.list(folder, after, &mut |entry, position, name| {
-            reply.add(INodeNo(entry.inode), position, name, &VALID, &self.attributes_of(entry), GENERATION)
+            let valid = validity(entry);
+            reply.add(INodeNo(entry.inode), position, name, &valid, &self.attributes_of(entry), GENERATION)
         });
         match listed {
             Ok(()) => reply.ok(),

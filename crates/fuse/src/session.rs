@@ -1,8 +1,9 @@
 //! The life of a mount: signals, mounting, requests, unmounting.
 
-use super::device::{self, unmount};
+use super::device::{self, unmount_own};
 use super::guard::GuardCommand;
 use super::inode::Node;
+use super::mounts::mount_at;
 use super::server::Server;
 use super::tree::Tree;
 use fuser::{Config, INodeNo, Notifier, Session, SessionACL};
@@ -10,7 +11,7 @@ use gristmill_core::{Cancel, Failure, Outcome};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 const WHAT: &str = "mounting";
@@ -30,13 +31,17 @@ pub struct MountOptions {
     pub guard: GuardCommand,
     /// Whether a signal came before the mount was there.
     pub cancel: Cancel,
+    /// Whether the mount is for a command: signals are for that, and the mount ends with it.
+    pub is_for_command: bool,
 }
 
 /// What happens to a mount.
 #[derive(Debug)]
 pub enum MountEvent {
-    /// It is there.
-    Mounted,
+    /// It is there, with this number.
+    Mounted(u64),
+    /// A signal for the command came.
+    Signal(i32),
     /// A signal ends it while files are open: it is gone from the tree of folders, and its process waits until they are closed.
     Busy,
     /// A second signal came: the process ends at once.
@@ -66,6 +71,8 @@ pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEve
     let guard = options.guard.start()?;
     let tree = Arc::new(tree);
     let device = device::mount(&options.at, &options.source, options.allow_other)?;
+    // No mount has the number 0.
+    let id = mount_at(&options.at).map(|mount| mount.id).unwrap_or_default();
     let mut config = Config::default();
     config.n_threads = Some(options.threads.max(1));
     config.clone_fd = device.can_clone;
@@ -75,19 +82,19 @@ pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEve
         Ok(session) => session,
         Err(error) => {
             // The guard unmounts what this leaves.
-            let _ = unmount(&options.at, true);
+            unmount_own(&options.at, id);
             return Err(failed(error));
         }
     };
     let notifier = session.notifier();
     let (ended, signal) = std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| wait_for_signals(&mut signals, &*tree, &notifier, &options.at, report));
-        report(MountEvent::Mounted);
+        let waiting = scope.spawn(|| wait_for_signals(&mut signals, &*tree, &notifier, (options, id), report));
+        report(MountEvent::Mounted(id));
         let ended = session.run();
         // From here on nothing answers, so that it must not remain. After an error the connection may still be open: a request would wait.
         let _ = match ended {
-            Ok(()) => device::unmount_dead(&options.at),
-            Err(_) => unmount(&options.at, true),
+            Ok(()) => device::unmount_dead(&options.at).is_ok(),
+            Err(_) => unmount_own(&options.at, id),
         };
         listener.close();
         (ended, waiting.join().unwrap_or_default())
@@ -105,7 +112,7 @@ fn wait_for_signals<T: Tree>(
     signals: &mut Signals,
     tree: &T,
     notifier: &Notifier,
-    at: &Path,
+    (options, id): (&MountOptions, u64),
     report: &(dyn Fn(MountEvent) + Sync),
 ) -> Option<i32> {
     let mut received = None;
@@ -115,12 +122,11 @@ fn wait_for_signals<T: Tree>(
                 Ok(()) => MountEvent::Reloaded,
                 Err(failure) => MountEvent::NotReloaded(Box::new(failure)),
             }),
+            (signal, _) if options.is_for_command => report(MountEvent::Signal(signal)),
             (signal, None) => {
                 received = Some(signal);
-                if unmount(at, false).is_err() {
+                if !unmount_own(&options.at, id) {
                     report(MountEvent::Busy);
-                    // What fails here was unmounted by someone else in the meantime.
-                    let _ = unmount(at, true);
                 }
             }
             (_, Some(first)) => report(MountEvent::Abandoned(first)),

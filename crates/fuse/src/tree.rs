@@ -3,13 +3,26 @@
 use gristmill_core::{Failure, Outcome};
 use std::time::SystemTime;
 
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A folder.
+    Folder,
+    /// A file.
+    File,
+    /// A file whose size is known only when it has been read to its end; until then it is listed with the size 0.
+    Stream,
+    /// A mark without content: a block device that cannot be opened.
+    Mark,
+}
+
 /// A file or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its inode number, which is also its position in a listing.
     pub inode: u64,
-    /// Whether it is a folder.
-    pub is_folder: bool,
+    /// What it is.
+    pub kind: EntryKind,
     /// Size in bytes.
     pub bytes: u64,
     /// Time of its last change.
@@ -53,6 +66,9 @@ pub trait Tree: Send + Sync + 'static {
 
     /// Returns up to `count` bytes of a file; fewer only at its end.
     fn read(&self, inode: u64, offset: u64, count: usize) -> Result<Vec<u8>, Refusal>;
+
+    /// Whether there are entries of the kind [`EntryKind::Stream`]. Without them, no file is opened by a request.
+    fn has_streams(&self) -> bool;
 
     /// Returns the extended attributes of an entry.
     fn attributes(&self, inode: u64) -> Result<Vec<(&'static str, String)>, Refusal>;

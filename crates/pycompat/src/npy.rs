@@ -31,8 +31,13 @@ impl Dtype {
 
 /// Returns the bytes before the content of an array of `count` numbers.
 pub fn header(dtype: Dtype, count: u64) -> Vec<u8> {
+    header_of(dtype.word(), count)
+}
+
+/// Does the same for a type as numpy writes it, such as `<u2`.
+pub fn header_of(word: &str, count: u64) -> Vec<u8> {
     const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
-    let mut text = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({count},), }}", dtype.word());
+    let mut text = format!("{{'descr': '{word}', 'fortran_order': False, 'shape': ({count},), }}");
     text.extend(std::iter::repeat_n(' ', LENGTH_DIGITS.saturating_sub(count.to_string().len())));
     // A header that would fit exactly gets another block of spaces, as in numpy.
     let before = MAGIC.len() + 2 + text.len() + 1;

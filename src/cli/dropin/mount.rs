@@ -46,6 +46,8 @@ pub fn run(args: EnergonMountArgs, context: &Context) -> Finished {
         dir: args.mountpoint,
         layout,
         split: None,
+        decode: false,
+        tokenizer: None,
         detach: args.detach,
         allow_other: false,
         nonempty: true,

@@ -9,6 +9,8 @@ mod detach;
 mod point;
 #[cfg(all(feature = "mount", target_os = "linux"))]
 mod serve;
+#[cfg(all(feature = "mount", target_os = "linux"))]
+mod shell;
 
 #[cfg(all(feature = "mount", target_os = "linux"))]
 pub use serve::{guard, serve};
@@ -22,7 +24,7 @@ use std::path::PathBuf;
 /// What `mount` takes.
 #[derive(Args, Clone, Debug)]
 pub struct MountArgs {
-    /// Prepared data set, folder of tar shards, one .tar, .jsonl file, Parquet, Arrow, CSV or TSV (a file or a folder), or folder of media
+    /// Prepared data set, folder of tar shards, one .tar, .jsonl file, Parquet, Arrow, CSV or TSV (a file or a folder), packed tokens, or folder of media
     pub path: PathBuf,
     /// Where to: an empty folder, or one that is made and removed at the end
     pub dir: PathBuf,
@@ -32,6 +34,12 @@ pub struct MountArgs {
     /// Show only the samples of this split that are not excluded
     #[arg(long, value_name = "NAME")]
     pub split: Option<String>,
+    /// Of packed tokens: show the text of each document as N.txt, too
+    #[arg(long)]
+    pub decode: bool,
+    /// With --decode: the tokenizer, in place of the one that the metadata of the tokens name
+    #[arg(long, requires = "decode", value_name = "FILE")]
+    pub tokenizer: Option<String>,
     /// Return once it is mounted; `umount DIR` ends it
     #[arg(short, long, conflicts_with = "shell")]
     pub detach: bool,
@@ -52,7 +60,7 @@ pub struct MountArgs {
 /// A layout, as typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LayoutArg {
-    /// Entries under their own names; slashes in keys are folders, lines are in folders of 10,000
+    /// Entries under their own names; slashes in keys are folders, lines and documents are in folders of 10,000
     #[default]
     Tree,
     /// One folder of KEY.PART

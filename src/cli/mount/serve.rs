@@ -3,24 +3,23 @@
 use super::super::context::Context;
 use super::super::exit::{Done, Finished};
 use super::super::{logging, paths, plainly_done};
+use super::shell::Shell;
 use super::{detach, point, GuardArgs, LayoutArg, Manner, MountArgs};
-use gristmill_core::text::{count, shell_quote};
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::text::{count, display_safe, shell_quote};
+use gristmill_core::{Cancel, Failure, Subject};
 use gristmill_fuse::{Ending, GuardCommand, MountEvent, MountOptions};
-use gristmill_ops::mount::{Layout, MountedSet};
+use gristmill_ops::mount::{Layout, MountView, MountedSet};
 use gristmill_storage::files;
 use gristmill_storage::location::is_remote;
 use serde_json::{json, Map};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 
 const WHAT: &str = "mounting";
 /// Threads that answer requests when they wait for a store.
 const STORE_THREADS: usize = 16;
-/// What runs without a command, where `SHELL` is not set.
-const SHELL: &str = "/bin/sh";
+/// The most files of which problems are printed.
+const MAX_PROBLEM_LINES: usize = 3;
 
 /// Mounts a data set in the given manner.
 pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
@@ -43,8 +42,13 @@ pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
     logging::start_for_screen(context);
     let given = data;
     let data = files::absolute(&given).map_err(|error| Failure::io(WHAT, &given, &error))?;
-    let cancel = context.signals.listen();
-    let set = MountedSet::open(&data, layout_of(args.layout), args.split.as_deref(), &cancel)?;
+    let cancel = match args.shell {
+        // Signals are for the command, however many come; before it there is nothing to clean up.
+        true => Cancel::default(),
+        false => context.signals.listen(),
+    };
+    let set = MountedSet::open(&data, &view_of(args), &cancel)?;
+    report_problems(&set, context);
     if set.was_scanned() && files::is_dir(&data) {
         let path = shell_quote(&given.to_string_lossy());
         context.printer.progress_line(format!("all shards were scanned; gristmill prepare {path} makes this instant"));
@@ -69,27 +73,29 @@ pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
         allow_other: args.allow_other,
         guard: guard_command(&at, &made),
         cancel,
+        is_for_command: args.shell,
         at,
     };
-    let shell = Shell { at: &options.at, command: args.shell.then_some(&args.command), code: Mutex::default() };
+    let shell = Shell::new(&options.at, &args.command);
     let ending = std::thread::scope(|scope| {
         gristmill_fuse::serve(set, &options, &|event| match event {
-            MountEvent::Mounted => {
+            MountEvent::Mounted(id) => {
                 announce(&line, manner, context);
                 if detach::is_background() {
                     if let Err(failure) = detach::leave_terminal() {
                         context.printer.error(&failure);
                     }
                 }
-                if shell.command.is_some() {
-                    scope.spawn(|| shell.run(context));
+                if args.shell {
+                    let shell = &shell;
+                    scope.spawn(move || shell.run(id, context));
                 }
             }
+            MountEvent::Signal(signal) => shell.pass(signal),
             other => report(other, &options.at, context),
         })
     })?;
-    let code = shell.code.lock().unwrap_or_else(PoisonError::into_inner).take();
-    Ok(Done { code: code.or_else(|| code_of(ending, manner)), ..Done::ok(shown) })
+    Ok(Done { code: shell.code().or_else(|| code_of(ending, manner)), ..Done::ok(shown) })
 }
 
 fn announce(line: &str, manner: Manner, context: &Context) {
@@ -108,6 +114,26 @@ fn code_of(ending: Ending, manner: Manner) -> Option<u8> {
     match (ending, manner) {
         (Ending::Signal(signal), Manner::Own) => u8::try_from(128 + signal).ok(),
         _ => None,
+    }
+}
+
+fn view_of(args: &MountArgs) -> MountView {
+    MountView {
+        layout: layout_of(args.layout),
+        split: args.split.clone(),
+        decode: args.decode,
+        tokenizer: args.tokenizer.clone(),
+    }
+}
+
+/// Prints what is wrong with files before they are mounted.
+fn report_problems(set: &MountedSet, context: &Context) {
+    let problems = set.file_problems();
+    for (name, why) in problems.iter().take(MAX_PROBLEM_LINES) {
+        context.printer.progress_line(format!("{}: {}", display_safe(name), display_safe(why)));
+    }
+    if let Some(more) = problems.len().checked_sub(MAX_PROBLEM_LINES).filter(|more| *more > 0) {
+        context.printer.progress_line(format!("{} more have problems", count(more as u64, "file")));
     }
 }
 
@@ -138,7 +164,7 @@ fn mounted_line(args: &MountArgs, data: &Path, set: &MountedSet) -> String {
 
 fn report(event: MountEvent, at: &Path, context: &Context) {
     match event {
-        MountEvent::Mounted => {}
+        MountEvent::Mounted(_) | MountEvent::Signal(_) => {}
         MountEvent::Busy => context.printer.progress_line(format!(
             "{} is in use: it is no longer visible, and ends when its files are closed; a second signal ends it at once",
             at.display()
@@ -166,42 +192,4 @@ fn guard_command(at: &Path, made: &[PathBuf]) -> GuardCommand {
 pub fn guard(args: &GuardArgs) -> Finished {
     gristmill_fuse::keep_watch(&args.at, &args.made);
     plainly_done()
-}
-
-/// The command for which a mount is made.
-struct Shell<'a> {
-    at: &'a Path,
-    command: Option<&'a Vec<OsString>>,
-    /// Its exit code.
-    code: Mutex<Option<u8>>,
-}
-
-impl Shell<'_> {
-    /// Runs the command, then unmounts.
-    fn run(&self, context: &Context) {
-        let code = self.run_command().unwrap_or_else(|failure| {
-            context.printer.error(&failure);
-            failure.class.code()
-        });
-        *self.code.lock().unwrap_or_else(PoisonError::into_inner) = Some(code);
-        if gristmill_fuse::unmount(self.at, false).is_err() {
-            // What fails here was unmounted by someone else.
-            let _ = gristmill_fuse::unmount(self.at, true);
-        }
-    }
-
-    fn run_command(&self) -> Outcome<u8> {
-        let words = self.command.map(Vec::as_slice).unwrap_or_default();
-        let shell = || std::env::var_os("SHELL").unwrap_or_else(|| SHELL.into());
-        let (program, arguments) = match words.split_first() {
-            Some((program, arguments)) => (program.clone(), arguments),
-            None => (shell(), words),
-        };
-        let status = Command::new(&program).args(arguments).status();
-        let status = status.map_err(|error| {
-            Failure::io("starting the command", &program, &error).on(Subject::path(PathBuf::from(&program)))
-        })?;
-        let signal = std::os::unix::process::ExitStatusExt::signal(&status).map(|signal| 128 + signal);
-        Ok(status.code().or(signal).and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
-    }
 }

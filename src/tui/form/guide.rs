@@ -247,7 +247,7 @@ impl PreviewGuide {
         form: &Form,
         columns: usize,
         ui: &Ui,
-        draw: Draw,
+        draw: impl Fn(&dyn Report, usize, &Ui) -> Vec<Line<'static>>,
     ) -> Vec<Line<'static>> {
         if form.mistakes.keys().any(|field| matches!(field, Field::Option(_))) {
             return hidden_mistakes(form, columns, ui);

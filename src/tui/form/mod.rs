@@ -32,6 +32,7 @@ use crate::tui::guides::mix::MixGuide;
 use crate::tui::guides::mixture::MixtureGuide;
 use crate::tui::guides::pack::PackGuide;
 use crate::tui::guides::prepare::PrepareGuide;
+use crate::tui::guides::shard::ShardGuide;
 use crate::tui::screen::{Screen, UiEnv};
 use gristmill_core::mix::{MixKind, MixPlan};
 use gristmill_core::{DedupPlan, PackPlan, PrepareMediaPlan, PreparePlan, ShardPlan};
@@ -97,6 +98,9 @@ fn guide_of(plan: &dyn AnyPlan, env: &UiEnv) -> Box<dyn Guide> {
     }
     if let Some(plan) = plan.typed::<MixtureIndexPlan>() {
         return Box::new(MixtureGuide::start(plan, env));
+    }
+    if plan.typed::<ShardPlan>().is_some() {
+        return Box::new(ShardGuide::start(env));
     }
     if let Some(plan) = plan.typed::<PreparePlan>().filter(|plan| Prepare::asks_always(plan)) {
         return Box::new(PrepareGuide::start(plan, env));

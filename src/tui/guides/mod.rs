@@ -6,4 +6,5 @@ pub mod mix;
 pub mod mixture;
 pub mod pack;
 pub mod prepare;
+pub mod shard;
 mod text_files;

@@ -1,8 +1,9 @@
 //! How a mount ends: by signals, by `umount`, with its process, and in the background.
 
 use super::{is_mounted, prepared, unmount, wait_until_unmounted, Mount};
-use rustix::process::Signal;
+use rustix::process::{kill_process, Pid, Signal};
 use std::io::{BufRead, Read};
+use std::process::{Command, Stdio};
 
 fn ends_by(signal: Signal, code: i32) {
     let Some(sandbox) = prepared() else { return };
@@ -97,6 +98,68 @@ fn in_the_background_it_is_there_when_the_command_returns() {
     assert_eq!(value["mounted_at"], "mnt");
     unmount(&sandbox.path("mnt").canonicalize().unwrap());
     sandbox.say("mount nothing mnt --detach").ends(3).complains("nothing");
+}
+
+#[test]
+fn a_process_in_a_folder_of_the_mount_keeps_it_until_it_leaves() {
+    let Some(sandbox) = prepared() else { return };
+    for signal in [Signal::TERM, Signal::KILL] {
+        let mut mount = Mount::say(&sandbox, "mount data mnt", "mnt");
+        let mut inside = Command::new("cat");
+        let inside = inside.current_dir(mount.at.join("a")).stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut inside = inside.spawn().unwrap();
+        mount.kill(signal);
+        if signal == Signal::TERM {
+            let mut line = String::new();
+            mount.err.read_line(&mut line).unwrap();
+            assert!(line.contains("is in use"), "{line}");
+        }
+        wait_until_unmounted(&mount.at);
+        drop(inside.stdin.take());
+        assert!(inside.wait().unwrap().success());
+        assert_eq!(mount.end(), (if signal == Signal::TERM { 143 } else { -1 }, String::new()));
+    }
+}
+
+#[test]
+fn a_later_mount_at_the_same_folder_is_left_alone() {
+    let Some(sandbox) = prepared() else { return };
+    let first = Mount::say(&sandbox, "mount data mnt", "mnt");
+    let file = std::fs::File::open(first.at.join("b.txt")).unwrap();
+    // As `umount -l` does.
+    gristmill_fuse::unmount(&first.at, true).unwrap();
+    let second = Mount::say(&sandbox, "energon mount data mnt", "mnt");
+    let mut first = first;
+    first.kill(Signal::TERM);
+    first.err.read_line(&mut String::new()).unwrap();
+    assert!(is_mounted(&second.at) && second.at.join("b.txt").is_file());
+    drop(file);
+    assert_eq!(first.child.wait().unwrap().code(), Some(143));
+    assert!(second.at.join("b.txt").is_file());
+    second.unmount();
+}
+
+#[test]
+fn signals_are_for_the_command_of_a_private_mount() {
+    let Some(sandbox) = prepared() else { return };
+    std::fs::create_dir(sandbox.path("mnt")).unwrap();
+    for (signal, code) in [(Signal::INT, 8), (Signal::TERM, 9)] {
+        let script = "trap 'exit 8' INT; trap 'exit 9' TERM; echo ready; while read -r line; do :; done; exit 1";
+        let mut command = sandbox.command(["mount", "data", "mnt", "--shell", "--", "sh", "-c", script]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        // Waiting for the process would close it.
+        let input = child.stdin.take();
+        let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while !line.ends_with("ready\n") {
+            assert!(out.read_line(&mut line).unwrap() > 0, "{line}");
+        }
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+        drop(input);
+    }
+    let ran = sandbox.run(["mount", "data", "mnt", "--shell", "--", "sh", "-c", "kill -TERM $$"]);
+    ran.ends(143);
 }
 
 #[test]

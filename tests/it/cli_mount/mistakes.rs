@@ -34,8 +34,6 @@ fn data_that_cannot_be_mounted_is_refused() {
     sandbox.say("mount lines.jsonl mnt --layout all").ends(2).complains("--layout");
     sandbox.say("mount lines.jsonl mnt --split a").ends(2).complains("--split");
     sandbox.say("mount raw mnt --layout all").ends(2).complains("not prepared");
-    sandbox.write("a.pbin", include_bytes!("../../golden/modalities/pack_4_byte/expected/data.pbin"));
-    sandbox.say("mount a.pbin mnt").ends(2).complains("not mounted");
     sandbox.write("media/a.txt", "");
     sandbox.say("mount media mnt --layout folders").ends(2).complains("loose files");
     sandbox.say("mount data mnt --detach --shell").ends(2);

@@ -7,6 +7,7 @@ mod ends;
 mod golden;
 mod mistakes;
 mod shows;
+mod tokens;
 
 use super::cli_support::Sandbox;
 use rustix::event::{poll, PollFd, PollFlags};

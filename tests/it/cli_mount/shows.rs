@@ -1,10 +1,12 @@
 //! What programs see: refusals, attributes, names, changes, several readers.
 
 use super::{prepared, sandbox, Mount};
+use crate::cli_support::{copy_tree, Sandbox};
 use rustix::process::Signal;
 use std::fs;
 use std::io::{BufRead, ErrorKind};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
 
 #[test]
 fn nothing_can_be_written() {
@@ -66,9 +68,87 @@ fn a_shard_that_changes_is_an_error_and_never_other_bytes() {
     assert_eq!(fs::read(mount.at.join("a/1.txt")).unwrap_err().raw_os_error(), Some(5));
     assert_eq!(fs::read(mount.at.join("b.txt")).unwrap(), b"short b");
     mount.unmount();
-    let logs = fs::read_dir(sandbox.path("../home/state/gristmill/log")).unwrap();
-    let log: String = logs.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect();
+    let log = log(&sandbox);
     assert!(log.contains("was changed since it was mounted"), "{log}");
+}
+
+/// Returns what the log of a sandbox says.
+fn log(sandbox: &Sandbox) -> String {
+    let logs = fs::read_dir(sandbox.path("../home/state/gristmill/log")).unwrap();
+    logs.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect()
+}
+
+#[test]
+fn files_of_all_kinds_that_change_are_errors_and_never_other_bytes() {
+    let Some(sandbox) = sandbox() else { return };
+    let tokens = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/nanosets/02_modern_noshuffle/expected");
+    copy_tree(&tokens, &sandbox.path("tokens"));
+    sandbox.write("media/a.jpg", "old");
+    sandbox.write("media/b.jpg", "other");
+    sandbox.write("rows.csv", "text\none\n");
+    sandbox.write("lines.jsonl", "{\"a\": 1}\n");
+    for (data, changed, file) in [
+        ("tokens", "tokens/00000_unshuffled.ds", "000000000/0.npy"),
+        ("media", "media/a.jpg", "a.jpg"),
+        ("rows.csv", "rows.csv", "000000000/0.json"),
+        ("lines.jsonl", "lines.jsonl", "000000000/0.json"),
+    ] {
+        let mount = Mount::say(&sandbox, &format!("mount {data} mnt"), "mnt");
+        let path = mount.at.join(file);
+        let size = path.metadata().unwrap().len();
+        rustix::fs::statvfs(&mount.at).unwrap();
+        let mut bytes = sandbox.read(changed);
+        bytes.reverse();
+        bytes.push(b' ');
+        sandbox.write(changed, bytes);
+        assert_eq!(fs::read(&path).unwrap_err().raw_os_error(), Some(5), "{data}");
+        assert_eq!(path.metadata().unwrap().len(), size);
+        mount.unmount();
+        let (log, name) = (log(&sandbox), changed.rsplit('/').next().unwrap());
+        let is_noted = |line: &str| line.contains(name) && line.contains("was changed since it was mounted");
+        assert!(log.lines().any(is_noted), "{data}: {log}");
+    }
+}
+
+#[test]
+fn shards_that_are_replaced_or_removed_are_errors() {
+    let Some(sandbox) = prepared() else { return };
+    let mount = Mount::say(&sandbox, "mount data mnt", "mnt");
+    rustix::fs::statvfs(&mount.at).unwrap();
+    sandbox.tar("new.tar", ["a/1", "a/2", "a/3"]);
+    fs::rename(sandbox.path("new.tar"), sandbox.path("data/0.tar")).unwrap();
+    fs::remove_file(sandbox.path("data/1.tar")).unwrap();
+    for name in ["a/1.txt", "b.txt"] {
+        assert_eq!(fs::read(mount.at.join(name)).unwrap_err().raw_os_error(), Some(5), "{name}");
+        assert!(mount.at.join(name).is_file());
+    }
+    mount.unmount();
+}
+
+#[test]
+fn of_a_repeated_key_the_first_sample_is_shown_with_a_mark() {
+    let Some(sandbox) = sandbox() else { return };
+    let entry = |name: &str, content: &str| (name.to_owned(), content.as_bytes().to_vec());
+    sandbox.tar_of("raw/1.tar", &[entry("d/b.txt", "second"), entry("d/b.json", "second"), entry("d/c.txt", "c")]);
+    sandbox.tar_of("raw/0.tar", &[entry("a.txt", "a"), entry("d/b.txt", "first")]);
+    const MARK: &str = "WARNING_SAME_KEY_IN_MULTIPLE_TAR_FILES";
+    for (layout, name) in [("flat", "d%2Fb."), ("tree", "d/b."), ("folders", "d%2Fb/")] {
+        let mut mount = Mount::say(&sandbox, &format!("mount raw mnt --layout {layout}"), "mnt");
+        mount.err.read_line(&mut String::new()).unwrap();
+        let text = format!("{name}txt");
+        let mark = mount.at.join(format!("{name}{MARK}"));
+        assert_eq!(fs::read_to_string(mount.at.join(&text)).unwrap(), "first");
+        assert!(!mount.at.join(format!("{name}json")).exists());
+        let facts = mark.metadata().unwrap();
+        assert!(facts.file_type().is_block_device() && facts.mode() & 0o7777 == 0);
+        let entries = walkdir::WalkDir::new(&mount.at).min_depth(1).into_iter().map(Result::unwrap);
+        let paths: Vec<_> =
+            entries.filter(|entry| !entry.file_type().is_dir()).map(|entry| entry.into_path()).collect();
+        let names: std::collections::BTreeSet<_> = paths.iter().collect();
+        assert_eq!((paths.len(), names.len()), (4, 4), "{layout}: {paths:?}");
+        assert!(names.contains(&mark) && names.contains(&mount.at.join(text)));
+        mount.unmount();
+    }
 }
 
 #[test]

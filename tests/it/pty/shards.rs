@@ -17,7 +17,13 @@ fn prepared() -> House {
 /// Answers where to, leaves the other answers as they are, and runs it.
 fn write_into(story: &mut Story, output: &str) {
     story.wait_for("Folder of the new shards").type_text(output).keys("enter");
-    for step in ["Most samples of a shard", "Shuffle all samples", "Write media as a set", "Write shards only"] {
+    for step in [
+        "Write N samples at most",
+        "Most samples of a shard",
+        "Shuffle all samples",
+        "Write media as a set",
+        "Write shards only",
+    ] {
         story.keys("enter").wait_for(step);
     }
     story.keys("enter").wait_for("Enter runs it").wait_for("Would write").keys("enter").wait_for("is written");
@@ -75,6 +81,28 @@ fn what_is_marked_becomes_a_new_set() {
     write_into(&mut story, "new");
     story.wait_for("Wrote 3 samples");
     assert_eq!(counts(&house, "new").iter().map(|(_, count)| count).sum::<u64>(), 3);
+    assert_eq!(story.keys("q").exit_code(), 0);
+}
+
+#[test]
+fn the_steps_show_what_will_be_written() {
+    let house = House::new();
+    for number in 0..5 {
+        house.file(&format!("pictures/{number:03}.seg.png"), b"\x89PNG");
+        house.file(&format!("pictures/{number:03}.txt"), b"a cat");
+    }
+    let mut story = Start::new(&house).run();
+    story.wait_for("pictures/").wait_for("S  shards").keys("S").wait_for("Folder of the new shards");
+    story.type_text("set").wait_for("First sample").wait_for("seg.png").keys("enter");
+    story.wait_for("Key and part by both rules").wait_for("004_seg").keys("enter");
+    story.wait_for("Write N samples at most").keys("enter").wait_for("Most samples of a shard");
+    story.wait_for("1 shard of").wait_for("10,000 shards").type_text("2").wait_for("3 shards of");
+    for step in ["Shuffle all samples", "Write media as a set", "Write shards only", "Enter runs it"] {
+        story.keys("enter").wait_for(step);
+    }
+    story.wait_for("Would write 5 samples").keys("enter").wait_for("Wrote 5 samples (10 parts)");
+    let names = [0, 1, 2].map(|number| (format!("shard_{number:06}.tar"), if number < 2 { 2 } else { 1 }));
+    assert_eq!(counts(&house, "set"), names);
     assert_eq!(story.keys("q").exit_code(), 0);
 }
 

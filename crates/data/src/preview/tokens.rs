@@ -38,6 +38,17 @@ impl TokenCode {
         Some(Self { is_signed, ..Self::little(bytes) })
     }
 
+    /// Returns the type as numpy writes it. Ids of a size that numpy has no number for are bytes without a meaning.
+    pub fn numpy(self) -> String {
+        let kind = if self.is_signed { 'i' } else { 'u' };
+        let order = if self.is_big { '>' } else { '<' };
+        match self.bytes {
+            1 => format!("|{kind}1"),
+            2 | 4 | 8 => format!("{order}{kind}{}", self.bytes),
+            bytes => format!("|V{bytes}"),
+        }
+    }
+
     /// Returns the bytes of one id.
     pub fn size(self) -> u64 {
         u64::from(self.bytes.clamp(1, 8))

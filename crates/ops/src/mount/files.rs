@@ -1,25 +1,25 @@
 //! The files that hold the parts: opened when needed, some at a time, and never read once they have changed.
 
-use crate::engine::browse::{BrowsePart, Catalog, Groups};
-use gristmill_core::{DatasetKind, Failure, FileStamp, Outcome, Subject};
-use gristmill_data::formats::energon::jsonl_idx::{state_of, IndexState};
+use crate::engine::browse::tokens::TokenSet;
+use crate::engine::browse::{BrowsePart, Catalog, Groups, SamplesFile};
+use gristmill_core::{Failure, FileStamp, Outcome, Subject};
 use gristmill_storage::read::{open_read, stamp_at, ReadFile};
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The most files that are open at a time.
 const MAX_OPEN_FILES: usize = 256;
 const WHAT: &str = "reading a part";
 
-/// A file with parts at offsets.
+/// A file with parts.
 struct PartsFile {
-    path: PathBuf,
+    file: SamplesFile,
     /// Its state when the data set was opened; `None` if it cannot be examined.
     stamp: OnceLock<Option<FileStamp>>,
 }
 
-/// The file of each group; `None` where parts are no ranges of one.
+/// The file of each group; `None` where each part is a file of its own.
 pub(super) struct PartsFiles {
     files: Vec<Option<PartsFile>>,
     /// Open files by group, the last used one at the end.
@@ -29,16 +29,11 @@ pub(super) struct PartsFiles {
 impl PartsFiles {
     /// Finds the files of a catalog; opens none.
     pub(super) fn of(catalog: &dyn Catalog, groups: &Groups) -> Self {
-        let path_of = |group: u32| match catalog.kind() {
-            // Without an index that fits, the text may be an unpacked copy.
-            DatasetKind::Jsonl => {
-                let is_indexed = matches!(state_of(catalog.root()), Ok(IndexState::Fits { .. }));
-                is_indexed.then(|| catalog.root().to_owned())
-            }
-            _ => catalog.shard(group).ok().flatten().filter(|shard| !shard.is_tgz).map(|shard| shard.path),
-        };
-        let files = (0u32..).zip(&groups.groups);
-        let files = files.map(|(group, _)| path_of(group).map(|path| PartsFile { path, stamp: OnceLock::new() }));
+        let files = (0u32..).zip(&groups.groups).map(|(group, _)| {
+            // A shard whose name leads out of the data set has no file.
+            let file = catalog.file_of(group).ok().flatten()?;
+            Some(PartsFile { file, stamp: OnceLock::new() })
+        });
         Self { files: files.collect(), opened: Mutex::default() }
     }
 
@@ -49,7 +44,7 @@ impl PartsFiles {
     /// Returns the state that a group's file had at the beginning.
     pub(super) fn stamp(&self, group: u32) -> Option<FileStamp> {
         let file = self.file(group)?;
-        *file.stamp.get_or_init(|| stamp_at(&file.path).ok())
+        *file.stamp.get_or_init(|| stamp_at(&file.file.path).ok())
     }
 
     /// Returns the bytes of all files.
@@ -64,35 +59,38 @@ impl PartsFiles {
         }
     }
 
-    /// Returns bytes of a part; `None` where parts are no ranges of the group's file. A part that the file is too short for is an error, and
-    /// so is a file that has changed.
-    pub(super) fn read(&self, group: u32, part: &BrowsePart, from: u64, count: usize) -> Outcome<Option<Vec<u8>>> {
-        let Some(file) = self.file(group) else { return Ok(None) };
+    /// Returns bytes of a part: a range of the group's file, or what `decode` returns. A part that the file is too short for is an error,
+    /// and so is a file that has changed.
+    pub(super) fn read(
+        &self,
+        group: u32,
+        part: &BrowsePart,
+        from: u64,
+        count: usize,
+        decode: impl FnOnce() -> Outcome<Vec<u8>>,
+    ) -> Outcome<Vec<u8>> {
+        let Some(file) = self.file(group) else { return decode() };
+        let path = &file.file.path;
+        if !file.file.is_plain {
+            let bytes = decode();
+            // Afterwards: a change during the read is noticed, too.
+            check_unchanged(path, self.stamp(group), stamp_at(path).ok())?;
+            return bytes;
+        }
         let stamp = self.stamp(group);
-        let changed = || {
-            Failure::data(WHAT, "the file was changed since it was mounted")
-                .on(Subject::path(&file.path))
-                .with_hint("mount the data set again")
-        };
-        let left = usize::try_from(part.byte_size.saturating_sub(from)).unwrap_or(usize::MAX);
-        let begin = part.byte_offset.saturating_add(from);
-        let opened = self.open(group, file)?;
-        let wanted = left.min(count);
-        let is_inside = begin.checked_add(wanted as u64).is_some_and(|end| end <= opened.len());
-        if !is_inside {
-            let why = "the file ends before the part does";
-            return Err(Failure::data(WHAT, why).on(Subject::path(&file.path)));
-        }
-        let mut bytes = vec![0; wanted];
-        let read = opened.read_exact_at(&mut bytes, begin);
-        // Afterwards: a change during the read is noticed, too.
-        let now = opened.stamp().ok();
-        let same = |a: FileStamp, b: FileStamp| (a.bytes, a.modified_ns) == (b.bytes, b.modified_ns);
-        if !stamp.zip(now).is_some_and(|(stamp, now)| same(stamp, now)) {
-            return Err(changed());
-        }
-        read.map_err(|error| Failure::io(WHAT, &file.path, &error))?;
-        Ok(Some(bytes))
+        read_unchanged(&*self.open(group, file)?, stamp, part, from, count)
+    }
+
+    /// Returns bytes of ids of a file of tokens.
+    pub(super) fn read_ids(
+        &self,
+        set: &TokenSet,
+        group: u32,
+        ids: &BrowsePart,
+        from: u64,
+        count: usize,
+    ) -> Outcome<Vec<u8>> {
+        self.read(group, ids, from, count, || set.read_part(group, ids, from, count))
     }
 
     fn open(&self, group: u32, file: &PartsFile) -> Outcome<Arc<ReadFile>> {
@@ -105,12 +103,48 @@ impl PartsFiles {
             return Ok(known);
         }
         drop(opened);
-        let new = Arc::new(open_read(&file.path)?);
+        let new = Arc::new(open_read(&file.file.path)?);
         let mut opened = lock();
         opened.push_back((group, Arc::clone(&new)));
         if opened.len() > MAX_OPEN_FILES {
             opened.pop_front();
         }
         Ok(new)
+    }
+}
+
+/// Returns bytes of a part that is a range of a file in a state. A part that the file is too short for is an error.
+pub(super) fn read_unchanged(
+    file: &ReadFile,
+    state: Option<FileStamp>,
+    part: &BrowsePart,
+    from: u64,
+    count: usize,
+) -> Outcome<Vec<u8>> {
+    let left = usize::try_from(part.byte_size.saturating_sub(from)).unwrap_or(usize::MAX);
+    let begin = part.byte_offset.saturating_add(from);
+    let wanted = left.min(count);
+    let is_inside = begin.checked_add(wanted as u64).is_some_and(|end| end <= file.len());
+    if !is_inside {
+        check_unchanged(file.path(), state, file.stamp().ok())?;
+        let why = "the file ends before the part does";
+        return Err(Failure::data(WHAT, why).on(Subject::path(file.path())));
+    }
+    let mut bytes = vec![0; wanted];
+    let read = file.read_exact_at(&mut bytes, begin);
+    // Afterwards: a change during the read is noticed, too.
+    check_unchanged(file.path(), state, file.stamp().ok())?;
+    read.map_err(|error| Failure::io(WHAT, file.path(), &error))?;
+    Ok(bytes)
+}
+
+/// Refuses a file that is not in the state in which it was mounted.
+fn check_unchanged(path: &Path, before: Option<FileStamp>, now: Option<FileStamp>) -> Outcome<()> {
+    let is_same = |(a, b): (FileStamp, FileStamp)| (a.bytes, a.modified_ns) == (b.bytes, b.modified_ns);
+    match before.zip(now).is_some_and(is_same) {
+        true => Ok(()),
+        false => Err(Failure::data(WHAT, "the file was changed since it was mounted")
+            .on(Subject::path(path))
+            .with_hint("mount the data set again")),
     }
 }

@@ -1,12 +1,11 @@
 //! Samples by their place: files `KEY.PART` in one folder, or a folder for each sample.
 
-use super::samples::{is_hidden, parts_of};
-use super::selection::Selection;
-use super::{MountedSet, State};
+use super::samples::{is_hidden, parts_of, MARK_PART, REPEATED_MARK};
+use super::selection::Scope;
+use super::MountedSet;
 use crate::engine::browse::BrowseSample;
 use gristmill_core::Outcome;
 use gristmill_fuse::{names, Entry, Node, Refusal};
-use std::ops::Range;
 
 /// Keys that are fetched at a time while a shortened name is looked up.
 const KEYS: usize = 256;
@@ -21,95 +20,101 @@ impl MountedSet {
         names::fit(names::escape(&self.samples.name_of(key, part)))
     }
 
-    fn is_shown(&self, state: &State, selection: &Selection, sample: &BrowseSample) -> bool {
+    /// Whether a folder shows a sample under its name.
+    pub(super) fn is_shown(&self, scope: &Scope<'_>, sample: &BrowseSample) -> bool {
         let is_left_out = sample.parts.is_empty() || self.samples.are_loose_files() && is_hidden(&sample.key);
-        !is_left_out && selection.has_sample(&state.marks, sample.at.group, &sample.key)
+        !is_left_out && self.shows(scope, &sample.key, self.samples.number(sample))
+    }
+
+    /// Returns the parts of a sample with their positions and names, and the mark of a key that other samples have, too.
+    pub(super) fn shown_parts<'a>(
+        &self,
+        scope: &Scope<'_>,
+        sample: &'a BrowseSample,
+    ) -> impl Iterator<Item = (u64, &'a str)> {
+        let is_repeated = self.samples.have_repeats() && self.shown_of_key(scope, &sample.key).nth(1).is_some();
+        let is_marked = is_repeated && sample.parts.iter().all(|part| &*part.name != REPEATED_MARK);
+        let parts = parts_of(sample).map(|(position, part)| (position, &*part.name));
+        parts.chain(is_marked.then_some((MARK_PART, REPEATED_MARK)))
+    }
+
+    /// Returns the first sample of a key that a folder shows.
+    pub(super) fn sample_of_key(&self, scope: &Scope<'_>, key: &str) -> Outcome<Option<BrowseSample>> {
+        let found = self.samples.by_key(key, |number| self.is_in(scope, key, number))?;
+        Ok(found.filter(|sample| *sample.key == *key && self.is_shown(scope, sample)))
     }
 
     /// Lists the parts of samples as files of one folder.
     pub(super) fn list_flat(
         &self,
-        state: &State,
-        range: &Range<u64>,
-        selection: &Selection,
+        scope: &Scope<'_>,
         after: Option<Node>,
         add: &mut dyn FnMut(&Entry, &str) -> bool,
     ) -> Result<(), Refusal> {
         let (first, next_part) = match after {
-            None => (range.start, 0),
+            None => (scope.range.start, 0),
             Some(Node::Part { number, part }) => (number, part + 1),
             Some(_) => return Err(Refusal::Missing),
         };
         self.samples.each_from(first, |sample| {
             let number = self.samples.number(sample);
-            if number >= range.end {
+            if number >= scope.range.end {
                 return false;
             }
             let begin = if number == first { next_part } else { 0 };
-            !self.is_shown(state, selection, sample)
-                || parts_of(sample).filter(|(position, _)| *position >= begin).all(|(position, part)| {
+            !self.is_shown(scope, sample)
+                || self.shown_parts(scope, sample).filter(|(position, _)| *position >= begin).all(|(position, part)| {
                     let entry = self.part_entry(sample, position);
-                    entry.is_none_or(|entry| add(&entry, &self.flat_name(&sample.key, &part.name)))
+                    entry.is_none_or(|entry| add(&entry, &self.flat_name(&sample.key, part)))
                 })
         })?;
         Ok(())
     }
 
-    /// Finds a part of a sample in a range by the name of its file.
-    pub(super) fn find_flat(
-        &self,
-        state: &State,
-        range: &Range<u64>,
-        selection: &Selection,
-        name: &str,
-    ) -> Result<Entry, Refusal> {
-        let shows = |sample: &BrowseSample| {
-            range.contains(&self.samples.number(sample)) && self.is_shown(state, selection, sample)
-        };
+    /// Finds a part of a sample by the name of its file.
+    pub(super) fn find_flat(&self, scope: &Scope<'_>, name: &str) -> Result<Entry, Refusal> {
         if let Some(kept) = names::kept_beginning(name) {
             let mut found = None;
-            self.each_like(&names::undo_prefix(kept).ok_or(Refusal::Missing)?, |sample| {
-                let mut parts = parts_of(sample).filter(|_| shows(sample));
-                let part = parts.find(|(_, part)| self.flat_name(&sample.key, &part.name) == name);
+            self.each_like(scope, &names::undo_prefix(kept).ok_or(Refusal::Missing)?, |sample| {
+                let mut parts = self.shown_parts(scope, sample);
+                let part = parts.find(|(_, part)| self.flat_name(&sample.key, part) == name);
                 found = part.and_then(|(position, _)| self.part_entry(sample, position));
                 found.is_none()
             })?;
             return found.ok_or(Refusal::Missing);
         }
         let text = names::undo(name).ok_or(Refusal::Missing)?;
-        self.find_named(&text, 0, shows)?.ok_or(Refusal::Missing)
+        self.find_named(scope, &text, 0)?.ok_or(Refusal::Missing)
     }
 
     /// Finds the part whose key and name, with a dot between them, are this text. The dot is not before byte `from`; the first that fits
     /// counts.
-    pub(super) fn find_named(
-        &self,
-        text: &str,
-        from: usize,
-        shows: impl Fn(&BrowseSample) -> bool,
-    ) -> Outcome<Option<Entry>> {
+    pub(super) fn find_named(&self, scope: &Scope<'_>, text: &str, from: usize) -> Outcome<Option<Entry>> {
         if self.samples.are_loose_files() {
-            let sample = self.samples.by_key(text)?.filter(shows);
+            let sample = self.sample_of_key(scope, text)?;
             return Ok(sample.and_then(|sample| self.part_entry(&sample, 0)));
         }
         for (dot, _) in text.match_indices('.').filter(|(dot, _)| *dot >= from) {
-            let (key, part) = (text.get(..dot).unwrap_or_default(), text.get(dot + 1..).unwrap_or_default());
-            let Some(sample) = self.samples.by_key(key)?.filter(|sample| &*sample.key == key && shows(sample)) else {
-                continue;
-            };
-            let mut parts = parts_of(&sample);
-            if let Some((position, _)) = parts.find(|(_, known)| &*known.name == part) {
+            let (key, name) = (text.get(..dot).unwrap_or_default(), text.get(dot + 1..).unwrap_or_default());
+            let Some(sample) = self.sample_of_key(scope, key)? else { continue };
+            let part = self.shown_parts(scope, &sample).find(|(_, known)| *known == name);
+            if let Some((position, _)) = part {
                 return Ok(self.part_entry(&sample, position));
             }
         }
         Ok(None)
     }
 
-    /// Passes the samples whose `KEY.PART` may begin with a text to `take`, until it returns false: keys that begin so, and keys before each
-    /// of its dots.
-    pub(super) fn each_like(&self, text: &str, mut take: impl FnMut(&BrowseSample) -> bool) -> Outcome<()> {
+    /// Passes the samples that are shown and whose `KEY.PART` may begin with a text to `take`, until it returns false: keys that begin so,
+    /// and keys before each of its dots.
+    pub(super) fn each_like(
+        &self,
+        scope: &Scope<'_>,
+        text: &str,
+        mut take: impl FnMut(&BrowseSample) -> bool,
+    ) -> Outcome<()> {
         for (dot, _) in text.match_indices('.') {
-            let sample = self.samples.by_key(text.get(..dot).unwrap_or_default())?;
+            let sample = self.sample_of_key(scope, text.get(..dot).unwrap_or_default())?;
             if sample.is_some_and(|sample| !take(&sample)) {
                 return Ok(());
             }
@@ -119,7 +124,7 @@ impl MountedSet {
             let keys = self.samples.keys_from(&from, KEYS)?;
             for (_, number) in keys.iter().take_while(|(key, _)| key.starts_with(text)) {
                 let sample = self.samples.sample(*number)?;
-                if sample.is_some_and(|sample| !take(&sample)) {
+                if sample.is_some_and(|sample| self.is_shown(scope, &sample) && !take(&sample)) {
                     return Ok(());
                 }
             }
@@ -133,8 +138,7 @@ impl MountedSet {
     /// Lists samples as folders.
     pub(super) fn list_samples(
         &self,
-        state: &State,
-        selection: &Selection,
+        scope: &Scope<'_>,
         after: Option<Node>,
         add: &mut dyn FnMut(&Entry, &str) -> bool,
     ) -> Result<(), Refusal> {
@@ -144,31 +148,30 @@ impl MountedSet {
             Some(_) => return Err(Refusal::Missing),
         };
         self.samples.each_from(first, |sample| {
-            let entry = self.sample_entry(sample).filter(|_| self.is_shown(state, selection, sample));
+            let entry = self.sample_entry(sample).filter(|_| self.is_shown(scope, sample));
             entry.is_none_or(|entry| add(&entry, &folder_name(&sample.key)))
         })?;
         Ok(())
     }
 
     /// Finds a sample by the name of its folder.
-    pub(super) fn find_sample(&self, state: &State, selection: &Selection, name: &str) -> Result<Entry, Refusal> {
+    pub(super) fn find_sample(&self, scope: &Scope<'_>, name: &str) -> Result<Entry, Refusal> {
         let mut found = None;
         if let Some(kept) = names::kept_beginning(name) {
-            self.each_like(&names::undo_prefix(kept).ok_or(Refusal::Missing)?, |sample| {
+            self.each_like(scope, &names::undo_prefix(kept).ok_or(Refusal::Missing)?, |sample| {
                 found = (folder_name(&sample.key) == name).then(|| sample.clone());
                 found.is_none()
             })?;
         } else {
-            let key = names::undo(name).ok_or(Refusal::Missing)?;
-            found = self.samples.by_key(&key)?.filter(|sample| *sample.key == *key);
+            found = self.sample_of_key(scope, &names::undo(name).ok_or(Refusal::Missing)?)?;
         }
-        let found = found.filter(|sample| self.is_shown(state, selection, sample));
         found.and_then(|sample| self.sample_entry(&sample)).ok_or(Refusal::Missing)
     }
 
     /// Lists the parts of a sample.
     pub(super) fn list_parts(
         &self,
+        scope: &Scope<'_>,
         number: u64,
         after: Option<Node>,
         add: &mut dyn FnMut(&Entry, &str) -> bool,
@@ -179,9 +182,9 @@ impl MountedSet {
             Some(_) => return Err(Refusal::Missing),
         };
         let sample = self.samples.sample_in_window(number)?.ok_or(Refusal::Missing)?;
-        for (position, part) in parts_of(&sample).filter(|(position, _)| *position >= begin) {
+        for (position, part) in self.shown_parts(scope, &sample).filter(|(position, _)| *position >= begin) {
             let entry = self.part_entry(&sample, position);
-            if entry.is_some_and(|entry| !add(&entry, &folder_name(&part.name))) {
+            if entry.is_some_and(|entry| !add(&entry, &folder_name(part))) {
                 break;
             }
         }
@@ -189,9 +192,9 @@ impl MountedSet {
     }
 
     /// Finds a part of a sample by its name.
-    pub(super) fn find_part(&self, number: u64, name: &str) -> Result<Entry, Refusal> {
+    pub(super) fn find_part(&self, scope: &Scope<'_>, number: u64, name: &str) -> Result<Entry, Refusal> {
         let sample = self.sample(number)?;
-        let found = parts_of(&sample).find(|(_, part)| folder_name(&part.name) == name);
+        let found = self.shown_parts(scope, &sample).find(|(_, part)| folder_name(part) == name);
         found.and_then(|(position, _)| self.part_entry(&sample, position)).ok_or(Refusal::Missing)
     }
 }

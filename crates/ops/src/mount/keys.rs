@@ -1,10 +1,8 @@
 //! Samples under their own names: slashes in keys make folders. Keys are read in the order of their bytes; a folder is skipped by its
 //! first key that is greater.
 
-use super::samples::parts_of;
-use super::selection::Selection;
-use super::{MountedSet, State};
-use crate::engine::browse::BrowseSample;
+use super::selection::Scope;
+use super::MountedSet;
 use gristmill_core::Outcome;
 use gristmill_fuse::{names, Entry, Node, Refusal};
 
@@ -39,37 +37,27 @@ impl MountedSet {
         Ok(key.get(..=slash).unwrap_or_default().to_owned())
     }
 
-    fn has(&self, state: &State, selection: &Selection, sample: &BrowseSample) -> bool {
-        selection.has_sample(&state.marks, sample.at.group, &sample.key)
-    }
-
-    /// Whether the sample of a key is shown, which needs its row only if keys are excluded.
-    fn shows_key(&self, state: &State, selection: &Selection, key: &str, number: u64) -> bool {
-        let at = self.samples.groups().locate(number);
-        at.is_some_and(|at| selection.has_sample(&state.marks, at.group, key))
-    }
-
     /// Returns the name of a folder as an entry: marked if there is a file of the same name.
-    fn key_folder_name(&self, state: &State, selection: &Selection, prefix: &str, name: &str) -> Outcome<String> {
+    fn key_folder_name(&self, scope: &Scope<'_>, prefix: &str, name: &str) -> Outcome<String> {
         let entry = names::escape(name);
-        let is_file = self.find_file(state, selection, prefix, name)?.is_some();
+        let is_file = self.find_file(scope, prefix, name)?.is_some();
         Ok(names::fit(if is_file { names::mark_folder(entry) } else { entry }))
     }
 
-    fn find_file(&self, state: &State, selection: &Selection, prefix: &str, name: &str) -> Outcome<Option<Entry>> {
+    fn find_file(&self, scope: &Scope<'_>, prefix: &str, name: &str) -> Outcome<Option<Entry>> {
         match name.contains('.') || self.samples.are_loose_files() {
-            true => self.find_named(&format!("{prefix}{name}"), prefix.len(), |s| self.has(state, selection, s)),
+            true => self.find_named(scope, &format!("{prefix}{name}"), prefix.len()),
             false => Ok(None),
         }
     }
 
     /// Finds the folder of a path, which ends with a slash: by the first sample in it that is shown.
-    fn find_key_folder(&self, state: &State, selection: &Selection, path: &str) -> Outcome<Option<Entry>> {
+    fn find_key_folder(&self, scope: &Scope<'_>, path: &str) -> Outcome<Option<Entry>> {
         let (mut from, mut count) = (path.to_owned(), 1);
         loop {
             let keys = self.samples.keys_from(&from, count)?;
             for (key, number) in keys.iter().take_while(|(key, _)| key.starts_with(path)) {
-                if self.shows_key(state, selection, key, *number) {
+                if self.shows(scope, key, *number) {
                     let inode = Node::KeyFolder { number: *number, depth: depth_of(path) }.inode();
                     return Ok(inode.map(|inode| self.folder_entry(inode)));
                 }
@@ -82,42 +70,29 @@ impl MountedSet {
     }
 
     /// Finds a file or folder below a path.
-    pub(super) fn find_in_keys(
-        &self,
-        state: &State,
-        selection: &Selection,
-        prefix: &str,
-        name: &str,
-    ) -> Result<Entry, Refusal> {
+    pub(super) fn find_in_keys(&self, scope: &Scope<'_>, prefix: &str, name: &str) -> Result<Entry, Refusal> {
         if let Some(kept) = names::kept_beginning(name) {
             let begin = names::undo_prefix(kept).ok_or(Refusal::Missing)?;
-            return self.find_shortened(state, selection, prefix, &begin, name)?.ok_or(Refusal::Missing);
+            return self.find_shortened(scope, prefix, &begin, name)?.ok_or(Refusal::Missing);
         }
         let unmarked = names::unmark_folder(name);
         let text = names::undo(unmarked.unwrap_or(name)).filter(|text| !text.contains('/'));
         let text = text.ok_or(Refusal::Missing)?;
-        let file = self.find_file(state, selection, prefix, &text)?;
+        let file = self.find_file(scope, prefix, &text)?;
         match (file, unmarked) {
             (Some(file), None) => Ok(file),
             // Only a folder that has the name of a file is marked.
             (None, Some(_)) => Err(Refusal::Missing),
-            _ => self.find_key_folder(state, selection, &format!("{prefix}{text}/"))?.ok_or(Refusal::Missing),
+            _ => self.find_key_folder(scope, &format!("{prefix}{text}/"))?.ok_or(Refusal::Missing),
         }
     }
 
     /// Finds a file or folder whose name is shortened and begins with a text.
-    fn find_shortened(
-        &self,
-        state: &State,
-        selection: &Selection,
-        prefix: &str,
-        begin: &str,
-        name: &str,
-    ) -> Outcome<Option<Entry>> {
+    fn find_shortened(&self, scope: &Scope<'_>, prefix: &str, begin: &str, name: &str) -> Outcome<Option<Entry>> {
         let mut found = Ok(None);
         let mut last_folder = String::new();
-        self.each_like(&format!("{prefix}{begin}"), |sample| {
-            let rest = sample.key.strip_prefix(prefix).filter(|_| self.has(state, selection, sample));
+        self.each_like(scope, &format!("{prefix}{begin}"), |sample| {
+            let rest = sample.key.strip_prefix(prefix);
             found = match rest.map(|rest| (rest, rest.find('/'))) {
                 Some((rest, Some(slash))) => {
                     let folder = rest.get(..slash).unwrap_or_default();
@@ -125,13 +100,13 @@ impl MountedSet {
                         return true;
                     }
                     folder.clone_into(&mut last_folder);
-                    self.key_folder_name(state, selection, prefix, folder).and_then(|known| match known == name {
-                        true => self.find_key_folder(state, selection, &format!("{prefix}{folder}/")),
+                    self.key_folder_name(scope, prefix, folder).and_then(|known| match known == name {
+                        true => self.find_key_folder(scope, &format!("{prefix}{folder}/")),
                         false => Ok(None),
                     })
                 }
                 Some((rest, None)) => {
-                    let part = parts_of(sample).find(|(_, part)| self.flat_name(rest, &part.name) == name);
+                    let part = self.shown_parts(scope, sample).find(|(_, part)| self.flat_name(rest, part) == name);
                     Ok(part.and_then(|(position, _)| self.part_entry(sample, position)))
                 }
                 None => Ok(None),
@@ -144,8 +119,7 @@ impl MountedSet {
     /// Lists the files and folders below a path, which is empty or ends with a slash.
     pub(super) fn list_keys(
         &self,
-        state: &State,
-        selection: &Selection,
+        scope: &Scope<'_>,
         prefix: &str,
         after: Option<Node>,
         add: &mut dyn FnMut(&Entry, &str) -> bool,
@@ -164,7 +138,7 @@ impl MountedSet {
         loop {
             let keys = self.samples.keys_from(&position.from, count)?;
             let is_last = keys.len() < count;
-            match self.list_batch(state, selection, prefix, &keys, position.part.take(), add)? {
+            match self.list_batch(scope, prefix, &keys, position.part.take(), add)? {
                 Some(from) if !is_last => position.from = from,
                 _ => return Ok(()),
             }
@@ -175,8 +149,7 @@ impl MountedSet {
     /// Lists what a batch of keys makes; returns the least key after it, or `None` at the end of the folder or of the room.
     fn list_batch(
         &self,
-        state: &State,
-        selection: &Selection,
+        scope: &Scope<'_>,
         prefix: &str,
         keys: &[(String, u64)],
         begin: Option<(u64, u64)>,
@@ -188,13 +161,13 @@ impl MountedSet {
             let Some(below) = key.strip_prefix(prefix) else { return Ok(None) };
             next = format!("{key}\0");
             rest = after;
-            if !self.shows_key(state, selection, key, *number) {
+            if !self.shows(scope, key, *number) {
                 continue;
             }
             if let Some(slash) = below.find('/') {
                 let folder = below.get(..slash).unwrap_or_default();
                 let path = format!("{prefix}{folder}/");
-                let name = self.key_folder_name(state, selection, prefix, folder)?;
+                let name = self.key_folder_name(scope, prefix, folder)?;
                 let inode = Node::KeyFolder { number: *number, depth: depth_of(&path) }.inode();
                 if inode.is_some_and(|inode| !add(&self.folder_entry(inode), &name)) {
                     return Ok(None);
@@ -211,9 +184,9 @@ impl MountedSet {
             };
             let Some(sample) = sample else { continue };
             let first = begin.filter(|(known, _)| known == number).map_or(0, |(_, part)| part);
-            for (position, part) in parts_of(&sample).filter(|(position, _)| *position >= first) {
+            for (position, part) in self.shown_parts(scope, &sample).filter(|(position, _)| *position >= first) {
                 let entry = self.part_entry(&sample, position);
-                if entry.is_some_and(|entry| !add(&entry, &self.flat_name(below, &part.name))) {
+                if entry.is_some_and(|entry| !add(&entry, &self.flat_name(below, part))) {
                     return Ok(None);
                 }
             }

@@ -3,6 +3,7 @@
 //! Nothing is kept per sample. An inode number holds the number of a sample, and the tables of the data set have the rest. This
 //! module knows neither the kernel nor how anything is mounted; names are those of `gristmill_fuse::names`.
 
+mod documents;
 mod files;
 mod flat;
 mod folders;
@@ -14,15 +15,16 @@ mod selection;
 mod tests;
 
 use crate::browse;
-use crate::engine::browse::{BrowseSample, Marks};
+use crate::engine::browse::{BrowseSample, Marks, TokenView};
 use folders::{root_inode, Content, Folder, Folders};
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
 use gristmill_data::formats::energon::layout;
 use gristmill_data::source::kind::kind_of;
-use gristmill_fuse::{Entry, Node, Refusal, Totals, Tree};
+use gristmill_fuse::{Entry, EntryKind, Node, Refusal, Totals, Tree};
 use gristmill_storage::read::stamp_at;
-use samples::Samples;
-use selection::{read_marks, Selection};
+use samples::{Samples, MARK_PART};
+use selection::{read_marks, Scope, Selection};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
@@ -58,6 +60,19 @@ impl Layout {
     }
 }
 
+/// What a mount shows of a data set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MountView {
+    /// How samples are arranged.
+    pub layout: Layout,
+    /// The split whose samples are shown; `None` shows all.
+    pub split: Option<String>,
+    /// Whether documents of tokens are shown as text, too.
+    pub decode: bool,
+    /// The tokenizer of their text, by path or name; `None` uses the one that the files name.
+    pub tokenizer: Option<String>,
+}
+
 /// A data set as folders and files.
 pub struct MountedSet {
     samples: Arc<Samples>,
@@ -77,12 +92,14 @@ struct State {
 }
 
 impl MountedSet {
-    /// Opens a data set, limited to one split if it is given. `cancel` ends waiting for a scan.
-    pub fn open(path: &Path, layout: Layout, split: Option<&str>, cancel: &Cancel) -> Outcome<Self> {
+    /// Opens a data set. `cancel` ends waiting for a scan.
+    pub fn open(path: &Path, view: &MountView, cancel: &Cancel) -> Outcome<Self> {
         let kind = kind_of(path)?;
-        refuse_unsupported(path, kind, layout, split)?;
-        let samples = Arc::new(Samples::new(browse::open(path)?, cancel)?);
-        let selection = split.map_or(Selection::All, |name| Selection::Split(Arc::from(name)));
+        refuse_unsupported(path, kind, view)?;
+        let layout = view.layout;
+        let tokens = TokenView { tokenizer: view.tokenizer.clone(), ..TokenView::default() };
+        let samples = Arc::new(Samples::new(browse::open_tokens(path, &tokens)?, view.decode, cancel)?);
+        let selection = view.split.as_deref().map_or(Selection::All, |name| Selection::Split(Arc::from(name)));
         let time = stamp_at(path).map_or(SystemTime::UNIX_EPOCH, |stamp| time_of(stamp.modified_ns));
         let state = RwLock::new(Arc::new(State::read(&samples, layout, &selection)?));
         let set = Self { samples, layout, selection, state, time };
@@ -100,6 +117,12 @@ impl MountedSet {
         self.samples.were_scanned()
     }
 
+    /// Returns the files of tokens that are damaged, or do not say what they hold, each with the reason.
+    pub fn file_problems(&self) -> Vec<(Arc<str>, Arc<str>)> {
+        let groups = self.samples.groups().groups.iter().filter(|_| self.samples.are_documents());
+        groups.filter_map(|group| Some((Arc::clone(&group.name), group.failure.clone()?))).collect()
+    }
+
     /// Notes sizes and times of all files on a thread of its own: there may be many.
     fn examine_files(&self) -> Outcome<()> {
         let samples = Arc::clone(&self.samples);
@@ -113,23 +136,32 @@ impl MountedSet {
     }
 
     fn folder_entry(&self, inode: u64) -> Entry {
-        Entry { inode, is_folder: true, bytes: 0, time: self.time }
+        Entry { inode, kind: EntryKind::Folder, bytes: 0, time: self.time }
     }
 
     fn sample_time(&self, sample: &BrowseSample) -> SystemTime {
-        self.samples.files.stamp(sample.at.group).map_or(self.time, |stamp| time_of(stamp.modified_ns))
+        self.samples.stamp(sample).map_or(self.time, |stamp| time_of(stamp.modified_ns))
     }
 
     /// Returns the entry of a part; `None` beyond the limits.
     fn part_entry(&self, sample: &BrowseSample, position: u64) -> Option<Entry> {
         let inode = Node::Part { number: self.samples.number(sample), part: position }.inode()?;
+        let time = self.sample_time(sample);
+        if position == MARK_PART {
+            let is_there = self.samples.of_key(&sample.key).len() > 1;
+            return is_there.then_some(Entry { inode, kind: EntryKind::Mark, bytes: 0, time });
+        }
         let part = sample.parts.get(usize::try_from(position).ok()?)?;
-        Some(Entry { inode, is_folder: false, bytes: part.byte_size, time: self.sample_time(sample) })
+        let (kind, bytes) = match self.samples.text_bytes(sample, position) {
+            Some(bytes) => (EntryKind::Stream, bytes),
+            None => (EntryKind::File, part.byte_size),
+        };
+        Some(Entry { inode, kind, bytes, time })
     }
 
     fn sample_entry(&self, sample: &BrowseSample) -> Option<Entry> {
         let inode = Node::Sample { number: self.samples.number(sample) }.inode()?;
-        Some(Entry { inode, is_folder: true, bytes: sample.byte_size, time: self.sample_time(sample) })
+        Some(Entry { inode, kind: EntryKind::Folder, bytes: sample.byte_size, time: self.sample_time(sample) })
     }
 
     /// Returns the sample of a number.
@@ -143,6 +175,28 @@ impl MountedSet {
             Some(Node::Part { number, part }) => Ok((self.sample(number)?, part)),
             _ => Err(Refusal::Missing),
         }
+    }
+
+    /// Returns everything that the mount shows.
+    fn whole<'a>(&'a self, state: &'a State) -> Scope<'a> {
+        state.scope(&self.selection, 0..self.sample_count())
+    }
+
+    /// Whether a folder shows the sample of a number, which has this key. Of several with the same key, it shows the first.
+    fn shows(&self, scope: &Scope<'_>, key: &str, number: u64) -> bool {
+        let is_first = || self.shown_of_key(scope, key).next() == Some(number);
+        self.is_in(scope, key, number) && (!self.samples.have_repeats() || is_first())
+    }
+
+    fn is_in(&self, scope: &Scope<'_>, key: &str, number: u64) -> bool {
+        let at = self.samples.groups().locate(number).filter(|_| scope.range.contains(&number));
+        at.is_some_and(|at| scope.selection.has_sample(scope.marks, at.group, key))
+    }
+
+    /// Returns the numbers of the samples of a key that a folder could show, if keys are repeated.
+    fn shown_of_key<'a>(&'a self, scope: &'a Scope<'a>, key: &'a str) -> impl Iterator<Item = u64> + 'a {
+        let numbers = self.samples.of_key(key).iter().map(|(_, number)| *number);
+        numbers.filter(move |number| self.is_in(scope, key, *number))
     }
 
     /// Lists a folder according to a state of the splits.
@@ -164,10 +218,13 @@ impl MountedSet {
                     return Ok(());
                 }
                 let after = after.filter(|node| !matches!(node, Node::Fixed(_)));
+                let all = || 0..self.sample_count();
                 match &folder.content {
-                    Some(Content::Flat(range, selection)) => self.list_flat(state, range, selection, after, add),
-                    Some(Content::Folders(selection)) => self.list_samples(state, selection, after, add),
-                    Some(Content::Keys(selection)) => self.list_keys(state, selection, "", after, add),
+                    Some(Content::Flat(range, selection)) => {
+                        self.list_flat(&state.scope(selection, range.clone()), after, add)
+                    }
+                    Some(Content::Folders(selection)) => self.list_samples(&state.scope(selection, all()), after, add),
+                    Some(Content::Keys(selection)) => self.list_keys(&state.scope(selection, all()), "", after, add),
                     Some(Content::Lines) => {
                         self.list_lines(after, add);
                         Ok(())
@@ -177,12 +234,12 @@ impl MountedSet {
             }
             Node::KeyFolder { number, depth } => {
                 let prefix = self.prefix(number, depth)?;
-                self.list_keys(state, &self.selection, &prefix, after, add)
+                self.list_keys(&self.whole(state), &prefix, after, add)
             }
-            Node::Sample { number } => self.list_parts(number, after, add),
+            Node::Sample { number } => self.list_parts(&self.whole(state), number, after, add),
             Node::Lines(position) => {
                 let range = self.lines_of(position).ok_or(Refusal::Missing)?;
-                self.list_flat(state, &range, &Selection::All, after, add)
+                self.list_flat(&state.scope(&Selection::All, range), after, add)
             }
             Node::Part { .. } => Err(Refusal::Missing),
         }
@@ -210,6 +267,10 @@ impl MountedSet {
 }
 
 impl State {
+    fn scope<'a>(&'a self, selection: &'a Selection, range: Range<u64>) -> Scope<'a> {
+        Scope { marks: &self.marks, selection, range }
+    }
+
     fn read(samples: &Samples, layout: Layout, selection: &Selection) -> Outcome<Self> {
         let groups = samples.groups();
         let marks = match (layout, selection) {
@@ -271,21 +332,24 @@ impl Tree for MountedSet {
                 if let Some(inode) = folder.named(name) {
                     return Ok(self.folder_entry(inode));
                 }
+                let all = || 0..self.sample_count();
                 match &folder.content {
-                    Some(Content::Flat(range, selection)) => self.find_flat(&state, range, selection, name),
-                    Some(Content::Folders(selection)) => self.find_sample(&state, selection, name),
-                    Some(Content::Keys(selection)) => self.find_in_keys(&state, selection, "", name),
+                    Some(Content::Flat(range, selection)) => {
+                        self.find_flat(&state.scope(selection, range.clone()), name)
+                    }
+                    Some(Content::Folders(selection)) => self.find_sample(&state.scope(selection, all()), name),
+                    Some(Content::Keys(selection)) => self.find_in_keys(&state.scope(selection, all()), "", name),
                     Some(Content::Lines) => self.find_lines(name),
                     None => Err(Refusal::Missing),
                 }
             }
             Node::KeyFolder { number, depth } => {
-                self.find_in_keys(&state, &self.selection, &self.prefix(number, depth)?, name)
+                self.find_in_keys(&self.whole(&state), &self.prefix(number, depth)?, name)
             }
-            Node::Sample { number } => self.find_part(number, name),
+            Node::Sample { number } => self.find_part(&self.whole(&state), number, name),
             Node::Lines(position) => {
                 let range = self.lines_of(position).ok_or(Refusal::Missing)?;
-                self.find_flat(&state, &range, &Selection::All, name)
+                self.find_flat(&state.scope(&Selection::All, range), name)
             }
             Node::Part { .. } => Err(Refusal::Missing),
         }
@@ -299,6 +363,10 @@ impl Tree for MountedSet {
         let (sample, position) = self.part(inode)?;
         let position = usize::try_from(position).map_err(|_| Refusal::Missing)?;
         Ok(self.samples.read(&sample, position, offset, count)?)
+    }
+
+    fn has_streams(&self) -> bool {
+        self.samples.have_texts()
     }
 
     fn attributes(&self, inode: u64) -> Result<Vec<(&'static str, String)>, Refusal> {
@@ -352,21 +420,21 @@ fn time_of(modified_ns: i64) -> SystemTime {
 }
 
 /// Refuses what cannot be mounted, or not so.
-fn refuse_unsupported(path: &Path, kind: DatasetKind, layout: Layout, split: Option<&str>) -> Outcome<()> {
+fn refuse_unsupported(path: &Path, kind: DatasetKind, view: &MountView) -> Outcome<()> {
     let refuse = |field: &str, why: &str| Err(Failure::usage(WHAT, why).on(Subject::field(field)));
     kind.info().browse.map_err(|refusal| refusal.on(WHAT, &path.to_string_lossy()))?;
-    if kind.is_tokens() {
-        return Err(Failure::usage(WHAT, "packed tokens are not mounted")
-            .on(Subject::path(path))
-            .with_hint("gristmill browse shows them"));
-    }
-    if kind.holds_loose_files() && layout == Layout::Folders {
+    if kind.holds_loose_files() && view.layout == Layout::Folders {
         return refuse("--layout", "loose files have the layouts tree and flat");
     }
     match kind.info().why_no_splits {
-        Some(why) if split.is_some() => refuse("--split", why),
-        Some(why) if layout == Layout::All => refuse("--layout", why),
-        _ => Ok(()),
+        Some(why) if view.split.is_some() => return refuse("--split", why),
+        Some(why) if view.layout == Layout::All => return refuse("--layout", why),
+        _ => {}
+    }
+    match () {
+        () if view.decode && !kind.is_tokens() => refuse("--decode", "only packed tokens are decoded"),
+        () if view.tokenizer.is_some() && !view.decode => refuse("--tokenizer", "it is used with --decode only"),
+        () => Ok(()),
     }
 }
 

@@ -1,36 +1,69 @@
 //! The samples of a data set by number and by key, through its catalog. Nothing is kept per sample but the last windows.
 
-use super::files::PartsFiles;
+use super::documents::Documents;
+use super::files::{read_unchanged, PartsFiles};
 use crate::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, VisitFields};
-use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
+use gristmill_core::{Cancel, DatasetKind, Failure, FileStamp, Outcome, Subject};
 use gristmill_fuse::{MAX_NUMBER, MAX_PARTS};
-use std::collections::VecDeque;
+use gristmill_storage::cache::open_cached;
+use gristmill_storage::read::stamp_at;
+use std::collections::{HashMap, VecDeque};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Samples of a window; windows begin at multiples of it.
 const WINDOW: u64 = 256;
-/// The most windows that are kept.
+/// The most windows that are kept, and the most samples outside of them.
 const MAX_WINDOWS: usize = 4;
+const MAX_SINGLES: usize = 64;
 /// The most parts of a window that is kept.
 const MAX_KEPT_PARTS: usize = 16 << 10;
+
+/// The number of no sample.
+const NO_NUMBER: u64 = u64::MAX;
 
 /// How often the state of a scan is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 type Window = Arc<Vec<BrowseSample>>;
 
+/// The position of the mark of a sample whose key others have, too, and its name, which is that of the reference program.
+pub(super) const MARK_PART: u64 = MAX_PARTS - 1;
+pub(super) const REPEATED_MARK: &str = "WARNING_SAME_KEY_IN_MULTIPLE_TAR_FILES";
+
 /// What the keys of samples are.
 enum Keys {
-    /// Those of the data set, which has an index of them.
+    /// Those of the data set, which has an index of them that keeps them apart.
     Indexed,
     /// Those of the data set, sorted, with the numbers of their samples.
-    Sorted(Vec<(Box<str>, u64)>),
+    Sorted(SortedKeys),
     /// Paths of loose files, sorted, with their numbers.
-    Paths(Vec<(Box<str>, u64)>),
+    Paths(SortedKeys),
     /// The numbers of the samples.
     Numbers,
+}
+
+/// Keys with the numbers of their samples, in the order of both.
+struct SortedKeys {
+    keys: Vec<(Box<str>, u64)>,
+    has_repeats: bool,
+}
+
+impl SortedKeys {
+    fn new(mut keys: Vec<(Box<str>, u64)>) -> Self {
+        keys.sort_unstable();
+        let has_repeats = keys.windows(2).any(|pair| matches!(pair, [(a, _), (b, _)] if a == b));
+        Self { keys, has_repeats }
+    }
+
+    /// Returns the entries of a key.
+    fn of_key(&self, key: &str) -> &[(Box<str>, u64)] {
+        let first = self.keys.partition_point(|(known, _)| **known < *key);
+        let rest = self.keys.get(first..).unwrap_or_default();
+        rest.get(..rest.partition_point(|(known, _)| **known == *key)).unwrap_or_default()
+    }
 }
 
 /// The samples of an open data set.
@@ -41,13 +74,23 @@ pub(super) struct Samples {
     pub(super) files: PartsFiles,
     /// Windows by their number, the last used one at the end.
     windows: Mutex<VecDeque<(u64, Window)>>,
+    /// Samples that were fetched alone, by their numbers, the last one at the end: a file is looked up, and then read.
+    singles: Mutex<VecDeque<(u64, BrowseSample)>>,
+    /// The number of the sample that was asked for last.
+    last: AtomicU64,
     keys: Keys,
+    /// The states of loose files by their numbers, since they were first seen.
+    seen: Mutex<HashMap<u64, FileStamp>>,
+    /// How documents of tokens are shown.
+    documents: Option<Documents>,
     cancel: Cancel,
 }
 
 impl Samples {
-    /// Takes a catalog, and waits until it is complete: the numbers of samples must not change.
-    pub(super) fn new(catalog: Arc<dyn Catalog>, cancel: &Cancel) -> Outcome<Self> {
+    /// Takes a catalog, and waits until it is complete: the numbers of samples must not change. Documents of tokens have their text, too, if
+    /// `has_text`.
+    pub(super) fn new(catalog: Arc<dyn Catalog>, has_text: bool, cancel: &Cancel) -> Outcome<Self> {
+        let documents = catalog.tokens().map(|set| Documents::new(set, has_text)).transpose()?;
         catalog.scan_all();
         let groups = loop {
             let groups = catalog.groups();
@@ -67,12 +110,23 @@ impl Samples {
             Keys::Paths(sorted_keys(catalog.as_ref(), &groups, cancel)?)
         } else if !kind.is_web_dataset() && kind != DatasetKind::SingleShard {
             Keys::Numbers
-        } else if catalog.has_key_order() {
+        } else if catalog.has_key_order() && catalog.has_unique_keys(cancel)? {
             Keys::Indexed
         } else {
             Keys::Sorted(sorted_keys(catalog.as_ref(), &groups, cancel)?)
         };
-        Ok(Self { catalog, groups, files, windows: Mutex::default(), keys, cancel: Cancel::default() })
+        Ok(Self {
+            catalog,
+            groups,
+            files,
+            windows: Mutex::default(),
+            singles: Mutex::default(),
+            last: AtomicU64::new(NO_NUMBER),
+            keys,
+            seen: Mutex::default(),
+            documents,
+            cancel: Cancel::default(),
+        })
     }
 
     /// Returns the groups, all of them.
@@ -98,13 +152,43 @@ impl Samples {
 
     /// Returns the sample of a number.
     pub(super) fn sample(&self, number: u64) -> Outcome<Option<BrowseSample>> {
-        let place = usize::try_from(number % WINDOW).unwrap_or_default();
-        if let Some(window) = self.kept_window(number / WINDOW) {
-            return Ok(window.get(place).cloned());
+        let before = self.last.swap(number, Ordering::Relaxed);
+        if let Some(sample) = self.kept(number) {
+            return Ok(Some(sample));
+        }
+        if before.checked_add(1) == Some(number) {
+            // Files are read in the order of the data set.
+            return self.sample_in_window(number);
         }
         let Some(at) = self.groups.locate(number) else { return Ok(None) };
         let sample = self.catalog.samples(at, 1, &self.cancel)?.pop().filter(|sample| sample.at == at);
-        Ok(sample.map(|sample| self.with_key(sample)))
+        let sample = sample.map(|sample| self.with_key(sample));
+        if let Some(sample) = sample.as_ref().filter(|sample| sample.parts.len() <= MAX_KEPT_PARTS / MAX_SINGLES) {
+            let mut singles = self.singles();
+            singles.push_back((number, sample.clone()));
+            if singles.len() > MAX_SINGLES {
+                singles.pop_front();
+            }
+        }
+        Ok(sample)
+    }
+
+    fn singles(&self) -> MutexGuard<'_, VecDeque<(u64, BrowseSample)>> {
+        self.singles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns a sample without fetching it.
+    fn kept(&self, number: u64) -> Option<BrowseSample> {
+        let single = self.singles().iter().rfind(|(known, _)| *known == number).map(|(_, sample)| sample.clone());
+        let place = usize::try_from(number % WINDOW).unwrap_or_default();
+        single.or_else(|| self.kept_window(number / WINDOW)?.get(place).cloned())
+    }
+
+    /// Returns the number of a key if it is that of the last sample, or of the one after it: in order, no index is asked.
+    fn number_near(&self, key: &str) -> Option<u64> {
+        let last = self.last.load(Ordering::Relaxed);
+        let mut near = [Some(last), last.checked_add(1)].into_iter().flatten();
+        near.find(|number| self.kept(*number).is_some_and(|sample| *sample.key == *key))
     }
 
     /// Returns the sample of a number whose neighbours are wanted next.
@@ -156,26 +240,35 @@ impl Samples {
         Ok(samples)
     }
 
-    /// Returns the sample of a key; of several the first.
-    pub(super) fn by_key(&self, key: &str) -> Outcome<Option<BrowseSample>> {
-        match &self.keys {
+    /// Returns the sample of a key whose number fits; of several the first.
+    pub(super) fn by_key(&self, key: &str, fits: impl Fn(u64) -> bool) -> Outcome<Option<BrowseSample>> {
+        let number = match &self.keys {
             Keys::Sorted(keys) | Keys::Paths(keys) => {
-                let at = keys.partition_point(|(known, _)| **known < *key);
-                return match keys.get(at).filter(|(known, _)| **known == *key) {
-                    Some((_, number)) => self.sample(*number),
-                    None => Ok(None),
-                };
+                keys.of_key(key).iter().map(|(_, number)| *number).find(|number| fits(*number))
             }
-            Keys::Numbers => {
-                let number = key.parse::<u64>().ok().filter(|number| number.to_string() == key);
-                return number.map_or(Ok(None), |number| self.sample(number));
+            Keys::Numbers => key.parse().ok().filter(|number: &u64| number.to_string() == key && fits(*number)),
+            Keys::Indexed => {
+                if let Some(number) = self.number_near(key).filter(|number| fits(*number)) {
+                    return self.sample(number);
+                }
+                let at = self.catalog.locate(None, key, &self.cancel)?.filter(|at| self.is_known(*at));
+                at.map(|at| self.groups.number(at)).filter(|number| fits(*number))
             }
-            Keys::Indexed => {}
+        };
+        number.map_or(Ok(None), |number| self.sample(number))
+    }
+
+    /// Returns the keys and numbers of the samples of a key; none where keys are not repeated.
+    pub(super) fn of_key(&self, key: &str) -> &[(Box<str>, u64)] {
+        match &self.keys {
+            Keys::Sorted(keys) if keys.has_repeats => keys.of_key(key),
+            _ => &[],
         }
-        match self.catalog.locate(None, key, &self.cancel)?.filter(|at| self.is_known(*at)) {
-            Some(at) => self.sample(self.groups.number(at)),
-            None => Ok(None),
-        }
+    }
+
+    /// Whether several samples have the same key.
+    pub(super) fn have_repeats(&self) -> bool {
+        matches!(&self.keys, Keys::Sorted(keys) if keys.has_repeats)
     }
 
     fn is_known(&self, at: SampleAt) -> bool {
@@ -200,14 +293,38 @@ impl Samples {
         format!("{key}.{part}")
     }
 
-    /// Returns a sample with the key by which it is known here.
+    /// Whether samples are documents of tokens.
+    pub(super) fn are_documents(&self) -> bool {
+        self.documents.is_some()
+    }
+
+    /// Whether there are files whose size is not known.
+    pub(super) fn have_texts(&self) -> bool {
+        self.documents.as_ref().is_some_and(Documents::has_texts)
+    }
+
+    /// Returns the length of a text of a document as far as it is known; `None` for other parts.
+    pub(super) fn text_bytes(&self, sample: &BrowseSample, position: u64) -> Option<u64> {
+        let (documents, set) = self.documents.as_ref().zip(self.catalog.tokens())?;
+        documents.text_bytes(set, sample, self.number(sample), position)
+    }
+
+    /// Returns a sample with the key, and of tokens the parts, by which it is known here.
     fn with_key(&self, mut sample: BrowseSample) -> BrowseSample {
         match self.keys {
-            Keys::Numbers => sample.key = Arc::from(self.number(&sample).to_string()),
+            Keys::Numbers => {
+                sample.key = Arc::from(self.number(&sample).to_string());
+                if let Some((documents, set)) = self.documents.as_ref().zip(self.catalog.tokens()) {
+                    documents.show(set, &mut sample);
+                }
+            }
             Keys::Paths(_) => {
                 let folder = self.groups.group(sample.at.group).map(|group| Arc::clone(&group.name));
                 let part = sample.parts.first().map(|part| Arc::clone(&part.name)).unwrap_or_default();
                 sample.key = Arc::from(path_of(&folder.unwrap_or_default(), &sample.key, &part));
+                if let (Some(stamp), Some(part)) = (self.stamp(&sample), sample.parts.first_mut()) {
+                    (part.byte_size, sample.byte_size) = (stamp.bytes, stamp.bytes);
+                }
             }
             Keys::Indexed | Keys::Sorted(_) => {}
         }
@@ -216,14 +333,28 @@ impl Samples {
 
     /// Whether the samples were found by reading the data.
     pub(super) fn were_scanned(&self) -> bool {
-        matches!(self.keys, Keys::Sorted(_))
+        matches!(self.keys, Keys::Sorted(_)) && !self.catalog.has_key_order()
+    }
+
+    /// Returns the state in which the file of a sample was mounted. That of a loose file is its first one that was seen.
+    pub(super) fn stamp(&self, sample: &BrowseSample) -> Option<FileStamp> {
+        if !self.are_loose_files() {
+            return self.files.stamp(sample.at.group);
+        }
+        let number = self.number(sample);
+        let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stamp) = seen().get(&number) {
+            return Some(*stamp);
+        }
+        let stamp = stamp_at(&self.root().join(&*sample.key)).ok()?;
+        Some(*seen().entry(number).or_insert(stamp))
     }
 
     /// Returns up to `count` keys in the order of their bytes, from the first that is at least `from` on, with their numbers.
     pub(super) fn keys_from(&self, from: &str, count: usize) -> Outcome<Vec<(String, u64)>> {
         if let Keys::Sorted(keys) | Keys::Paths(keys) = &self.keys {
-            let first = keys.partition_point(|(known, _)| **known < *from);
-            let keys = keys.iter().skip(first).take(count);
+            let first = keys.keys.partition_point(|(known, _)| **known < *from);
+            let keys = keys.keys.iter().skip(first).take(count);
             return Ok(keys.map(|(key, number)| (key.to_string(), *number)).collect());
         }
         let mut keys = Vec::new();
@@ -238,19 +369,26 @@ impl Samples {
 
     /// Returns up to `count` bytes of a part; fewer only at its end.
     pub(super) fn read(&self, sample: &BrowseSample, position: usize, from: u64, count: usize) -> Outcome<Vec<u8>> {
+        if let Some((documents, set)) = self.documents.as_ref().zip(self.catalog.tokens()) {
+            let number = self.number(sample);
+            if let Some(read) = documents.read((set, &self.files), (sample, number), position, from, count) {
+                return read;
+            }
+        }
         let Some(part) = sample.parts.get(position) else { return Ok(Vec::new()) };
         if from >= part.byte_size {
             return Ok(Vec::new());
         }
-        match self.files.read(sample.at.group, part, from, count)? {
-            Some(bytes) => Ok(bytes),
-            None => self.catalog.read(sample, position, from, count),
+        if self.are_loose_files() {
+            let file = open_cached(&self.root().join(&*sample.key))?;
+            return read_unchanged(&file, self.stamp(sample), part, from, count);
         }
+        self.files.read(sample.at.group, part, from, count, || self.catalog.read(sample, position, from, count))
     }
 }
 
 /// Returns all keys in order, with the numbers of their samples; of loose files their paths, without hidden ones.
-fn sorted_keys(catalog: &dyn Catalog, groups: &Groups, cancel: &Cancel) -> Outcome<Vec<(Box<str>, u64)>> {
+fn sorted_keys(catalog: &dyn Catalog, groups: &Groups, cancel: &Cancel) -> Outcome<SortedKeys> {
     let mut keys = Vec::new();
     let is_loose = catalog.kind().holds_loose_files();
     let wanted = VisitFields { keys: true, parts: is_loose, ..VisitFields::default() };
@@ -268,8 +406,7 @@ fn sorted_keys(catalog: &dyn Catalog, groups: &Groups, cancel: &Cancel) -> Outco
             true
         })?;
     }
-    keys.sort_unstable();
-    Ok(keys)
+    Ok(SortedKeys::new(keys))
 }
 
 /// Returns the path of a loose file; `.` is the data set itself, and a file without a suffix has an empty part.

@@ -4,6 +4,7 @@ use crate::engine::browse::{Groups, Marks};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::split_yaml::{BadItem, SplitFile};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,6 +38,16 @@ impl Selection {
                 Self::Excluded => marks.is_shard_excluded(group) || marks.is_sample_named(group, key),
             }
     }
+}
+
+/// The samples that a folder shows.
+pub(super) struct Scope<'a> {
+    /// What splits decide.
+    pub(super) marks: &'a Marks,
+    /// The choice.
+    pub(super) selection: &'a Selection,
+    /// The numbers of the samples.
+    pub(super) range: Range<u64>,
 }
 
 /// Reads the splits and excludes of a data set.

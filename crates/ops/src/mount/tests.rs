@@ -1,9 +1,9 @@
 //! The tree of a prepared data set, without a kernel.
 
-use super::{Layout, MountedSet};
+use super::{Layout, MountView, MountedSet};
 use crate::job::prepare::PrepareJob;
 use gristmill_core::{Cancel, Loading, PreparePlan, RunOptions, SplitPlan};
-use gristmill_fuse::{Entry, Node, Refusal, Tree};
+use gristmill_fuse::{Entry, EntryKind, Node, Refusal, Tree};
 use std::path::Path;
 
 /// Prepares a data set of one shard with empty entries of these names.
@@ -23,7 +23,7 @@ fn prepared(root: &Path, names: &[String]) {
 }
 
 fn mounted(root: &Path, layout: Layout) -> MountedSet {
-    MountedSet::open(root, layout, None, &Cancel::default()).unwrap()
+    MountedSet::open(root, &MountView { layout, ..MountView::default() }, &Cancel::default()).unwrap()
 }
 
 fn list(set: &MountedSet, folder: u64, mut after: u64, at_once: usize) -> Vec<(Entry, String)> {
@@ -51,7 +51,7 @@ fn check(set: &MountedSet, folder: u64) -> usize {
     let below = |(entry, name): &(Entry, String)| {
         assert_eq!(set.find(folder, name).unwrap(), *entry, "{name}");
         assert_eq!(set.entry(entry.inode).unwrap(), *entry, "{name}");
-        1 + if entry.is_folder { check(set, entry.inode) } else { 0 }
+        1 + if entry.kind == EntryKind::Folder { check(set, entry.inode) } else { 0 }
     };
     entries.iter().map(below).sum()
 }
@@ -94,5 +94,25 @@ fn numbers_of_nothing_are_missing() {
     }
     for name in ["", "%", "a%", "b.c", "a/b.c", ".", "..", "%~0123456789abcdef"] {
         assert!(matches!(set.find(1, name), Err(Refusal::Missing)), "{name}");
+    }
+}
+
+#[test]
+fn keys_of_old_databases_may_be_repeated() {
+    let dir = tempfile::tempdir().unwrap();
+    let names = ["a.x", "b.x", "c.y", "d.x"].map(str::to_owned);
+    prepared(dir.path(), &names);
+    for (layout, wanted) in [(Layout::Flat, 4), (Layout::Tree, 4), (Layout::Folders, 3 + 4)] {
+        // Rows in an order that is not that of the samples, and no index that keeps keys apart.
+        let database = rusqlite::Connection::open(dir.path().join(".nv-meta/index.sqlite")).unwrap();
+        let old = "DROP TABLE IF EXISTS old; CREATE TABLE old AS SELECT * FROM samples ORDER BY sample_index DESC; DROP TABLE samples; \
+                   CREATE TABLE samples AS SELECT * FROM old; UPDATE samples SET sample_key = 'b' WHERE sample_key = 'd';";
+        database.execute_batch(old).unwrap();
+        drop(database);
+        let set = mounted(dir.path(), layout);
+        assert_eq!(check(&set, 1), wanted, "{layout:?}");
+        let folder = if layout == Layout::Folders { set.find(1, "b").unwrap().inode } else { 1 };
+        let name = if layout == Layout::Folders { "x" } else { "b.x" };
+        assert_eq!(set.find(folder, name).unwrap().inode, Node::Part { number: 1, part: 0 }.inode().unwrap());
     }
 }

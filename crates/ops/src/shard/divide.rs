@@ -1,6 +1,7 @@
 //! Divides samples into shards, by their numbers and by the bytes of the finished archives.
 
 use super::append::next_number;
+use super::examples::Examples;
 use super::list::InputFile;
 use super::pattern::NamePattern;
 use super::record::{subject_of, ListedSample, RecordWriter, Records, SpoolContext};
@@ -34,6 +35,7 @@ pub(super) struct PlannedShard {
 pub(super) struct PlannedShards {
     pub(super) records: Records,
     pub(super) shards: Vec<PlannedShard>,
+    pub(super) examples: Examples,
 }
 
 /// Receives samples in their final order.
@@ -56,6 +58,7 @@ pub(super) struct Divider<'a> {
     /// File of the last part, which the hash of the shard has.
     last_file: Option<SourceFile>,
     name: Vec<u8>,
+    examples: Examples,
 }
 
 struct OpenShard {
@@ -92,6 +95,7 @@ impl<'a> Divider<'a> {
             extended: plan.output.clone().filter(|_| plan.append),
             last_file: None,
             name: Vec::new(),
+            examples: Examples::default(),
         })
     }
 
@@ -103,6 +107,7 @@ impl<'a> Divider<'a> {
     /// Adds the next sample. The samples of a split follow each other.
     pub(super) fn push(&mut self, split: &str, listed: &ListedSample, record: &[u8]) -> Outcome<()> {
         let added = self.entry_bytes(listed);
+        self.examples.see(listed, self.files);
         let is_new_split = self.open.as_ref().is_some_and(|open| open.split != split);
         if is_new_split || self.open.as_ref().is_some_and(|open| self.is_full(open, added)) {
             self.close()?;
@@ -206,7 +211,7 @@ impl<'a> Divider<'a> {
 
     pub(super) fn finish(mut self) -> Outcome<PlannedShards> {
         self.close()?;
-        Ok(PlannedShards { records: self.writer.finish()?, shards: self.done })
+        Ok(PlannedShards { records: self.writer.finish()?, shards: self.done, examples: self.examples })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The result of a run, or what it would be.
 
 use super::choose::LeftOut;
+use super::examples::Examples;
 use super::planned::PlannedRun;
 use crate::job::report::{Report, ReportLine};
 use crate::job::task::TaskContext;
@@ -70,6 +71,9 @@ pub struct ShardReport {
     /// Of a preview: estimated time of the copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
+    /// Of a preview: some of the samples.
+    #[serde(skip)]
+    pub examples: Examples,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
     /// Counts of all problems and notes.
@@ -151,17 +155,34 @@ impl ShardReport {
     }
 }
 
-/// Returns a table of how many shards are in each range of values.
-fn histogram(title: &str, values: impl Iterator<Item = u64> + Clone, shown: impl Fn(u64) -> String) -> Vec<ReportLine> {
+/// A range of values, and how many are in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValueRange {
+    /// The least value.
+    pub from: u64,
+    /// The greatest value.
+    pub to: u64,
+    /// Number of values.
+    pub count: u64,
+}
+
+/// Divides values into at most eight ranges of the same width; those without a value are left out.
+pub fn ranges_of(values: impl Iterator<Item = u64> + Clone) -> Vec<ValueRange> {
     let (Some(least), Some(most)) = (values.clone().min(), values.clone().max()) else { return Vec::new() };
     let width = ((most - least) / RANGES as u64 + 1).max(1);
+    let range = |number| {
+        let from = least + number * width;
+        let count = values.clone().filter(|value| (*value - least) / width == number).count() as u64;
+        ValueRange { from, to: (from + width - 1).min(most), count }
+    };
+    (0..RANGES as u64).map(range).filter(|range| range.count > 0).collect()
+}
+
+/// Returns a table of how many shards are in each range of values.
+fn histogram(title: &str, values: impl Iterator<Item = u64> + Clone, shown: impl Fn(u64) -> String) -> Vec<ReportLine> {
     let mut table = Table::new(&[("", Align::Right), ("", Align::Left), ("", Align::Right), ("", Align::Right)]);
-    for range in 0..RANGES as u64 {
-        let from = least + range * width;
-        let number = values.clone().filter(|value| (*value - least) / width == range).count() as u64;
-        if number > 0 {
-            table.row([shown(from), "to".to_owned(), shown((from + width - 1).min(most)), count(number, "shard")]);
-        }
+    for range in ranges_of(values) {
+        table.row([shown(range.from), "to".to_owned(), shown(range.to), count(range.count, "shard")]);
     }
     crate::job::report::section(title, table.lines())
 }

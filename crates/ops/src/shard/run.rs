@@ -51,6 +51,7 @@ pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardR
     let mut report = ShardReport::of(&run, &layout.output);
     report.free_bytes = Some(space::free_bytes(&layout.output)?);
     report.seconds = Some(cost::copying(report.bytes) + cost::rows(report.samples + report.parts));
+    report.examples = run.sets.into_iter().next().map(|set| set.planned.examples).unwrap_or_default();
     report.take_findings(context);
     Ok(report)
 }

@@ -6,7 +6,10 @@ use super::bytes::{Bytes, Plain, Spilled, WHAT};
 use super::packed::PackedOffsets;
 use super::problems::{ProblemList, SampleProblem};
 use super::state::GroupsState;
-use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited};
+use super::{
+    Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, SamplesFile, VisitFields,
+    Visited,
+};
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, ProblemKind, Subject};
 use gristmill_data::formats::energon::jsonl_idx::{index_path, state_of, IndexState, JsonlIdx};
 use gristmill_data::source::documents::Packing;
@@ -335,6 +338,11 @@ impl Catalog for Jsonl {
             );
         };
         super::read_in_file(&self.shared.text, part.byte_offset, part.byte_size, from, limit)
+    }
+
+    fn file_of(&self, _group: u32) -> Outcome<Option<SamplesFile>> {
+        let path = self.shared.path.clone();
+        Ok(Some(SamplesFile { is_plain: path == self.shared.text, path }))
     }
 
     fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {

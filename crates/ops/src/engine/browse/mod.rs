@@ -42,7 +42,7 @@ use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Shard, Subject};
 use gristmill_data::source::contents;
 use gristmill_storage::cache::open_cached;
 use gristmill_storage::read::ReadFile;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The longest key or part name that is kept, in bytes; a longer one is cut.
@@ -124,6 +124,15 @@ pub struct Visited<'a> {
     pub parts: &'a [&'a str],
 }
 
+/// A file with samples.
+#[derive(Clone, Debug)]
+pub struct SamplesFile {
+    /// Its path.
+    pub path: PathBuf,
+    /// Whether parts are ranges of its bytes; otherwise they are decoded from it.
+    pub is_plain: bool,
+}
+
 /// A data set that can be browsed. All methods but [`kind`](Self::kind), [`root`](Self::root), [`group_word`](Self::group_word) and
 /// [`groups`](Self::groups) or say that they never wait may read from storage and must run on a worker.
 pub trait Catalog: Send + Sync {
@@ -177,6 +186,11 @@ pub trait Catalog: Send + Sync {
         Ok(())
     }
 
+    /// Whether the index of keys rules out that samples have the same key.
+    fn has_unique_keys(&self, _cancel: &Cancel) -> Outcome<bool> {
+        Ok(false)
+    }
+
     /// Returns the offset of a line, counted from 1, in a file of lines; `None` where there are no lines, or fewer.
     fn line_start(&self, _line: u64, _cancel: &Cancel) -> Outcome<Option<u64>> {
         Ok(None)
@@ -200,6 +214,11 @@ pub trait Catalog: Send + Sync {
     /// Returns the shard of a group, as it was found or by its name; `None` where groups are not shards.
     fn shard(&self, _group: u32) -> Outcome<Option<Shard>> {
         Ok(None)
+    }
+
+    /// Returns the file that the samples of a group are in; `None` where each is a file of its own.
+    fn file_of(&self, group: u32) -> Outcome<Option<SamplesFile>> {
+        Ok(self.shard(group)?.map(|shard| SamplesFile { path: shard.path, is_plain: !shard.is_tgz }))
     }
 
     /// Visits all samples of a group in order until `take` returns false.

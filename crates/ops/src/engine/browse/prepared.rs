@@ -285,6 +285,10 @@ impl Catalog for Prepared {
         self.has_tables()
     }
 
+    fn has_unique_keys(&self, cancel: &Cancel) -> Outcome<bool> {
+        self.ask(cancel, |asking| asking.has_unique_keys())
+    }
+
     fn keys_from(&self, from: &str, cancel: &Cancel, take: &mut dyn FnMut(&str, SampleAt) -> bool) -> Outcome<()> {
         match self.has_tables() {
             true => self.ask(cancel, |asking| asking.keys_from(from, take)),

@@ -159,6 +159,18 @@ impl Asking<'_> {
         })
     }
 
+    /// Whether the table rules out that samples have the same key, as it does not in old databases.
+    pub(super) fn has_unique_keys(&self) -> Outcome<bool> {
+        let mut is_unique = false;
+        let sql = "SELECT 1 FROM pragma_index_list('samples') AS list WHERE list.\"unique\" AND NOT list.partial \
+                   AND (SELECT group_concat(name) FROM pragma_index_info(list.name)) = 'sample_key'";
+        self.rows(sql, &[], |_| {
+            is_unique = true;
+            Ok(false)
+        })?;
+        Ok(is_unique)
+    }
+
     /// Returns the location of a key; in one shard, when it is given.
     pub(super) fn locate(&self, group: Option<u32>, key: &str) -> Outcome<Option<SampleAt>> {
         let mut found = None;

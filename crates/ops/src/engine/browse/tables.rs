@@ -4,7 +4,7 @@
 use super::state::GroupsState;
 use super::{
     find_by_visits, or_defects, over_groups, Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening,
-    SampleAt, VisitFields, Visited,
+    SampleAt, SamplesFile, VisitFields, Visited,
 };
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
 use gristmill_data::source::documents::{table_files, Table, TableFormat};
@@ -210,6 +210,11 @@ impl Catalog for Tables {
         let bytes = chunk.row(sample.at.index).unwrap_or_default();
         let rest = bytes.get(usize::try_from(from).unwrap_or(usize::MAX)..).unwrap_or_default();
         Ok(rest.get(..limit).unwrap_or(rest).to_vec())
+    }
+
+    fn file_of(&self, group: u32) -> Outcome<Option<SamplesFile>> {
+        let file = self.shared.files.get(group as usize);
+        Ok(file.map(|file| SamplesFile { path: file.path.clone(), is_plain: false }))
     }
 
     fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {

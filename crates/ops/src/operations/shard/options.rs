@@ -13,6 +13,7 @@ type Spec = OptionSpec<ShardPlan>;
 
 pub(super) const STEPS: &[Step] = &[
     Step { id: "source", title: "Source" },
+    Step { id: "samples", title: "Samples" },
     Step { id: "choose", title: "Choose" },
     Step { id: "shards", title: "Shards" },
     Step { id: "order", title: "Order" },
@@ -22,7 +23,8 @@ pub(super) const STEPS: &[Step] = &[
 
 pub(super) const GROUPS: &[Group<ShardPlan>] = &[
     Group::new("", "source", SOURCE),
-    Group::new("Rows", "source", ROWS),
+    Group::new("Keys", "samples", KEYS),
+    Group::new("Rows", "samples", ROWS),
     Group::new("Choose", "choose", CHOOSE),
     Group::new("Divide", "shards", DIVIDE),
     Group::new("Order", "order", ORDER),
@@ -122,6 +124,9 @@ const SOURCE: &[Spec] = &[
         },
     )
     .default("auto"),
+];
+
+const KEYS: &[Spec] = &[
     Spec::new(
         "key",
         "COLUMN|number",

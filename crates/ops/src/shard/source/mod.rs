@@ -9,7 +9,7 @@ mod tars;
 mod tests;
 
 use super::sample::{SampleSink, SourceContext};
-use gristmill_core::shard_plan::InputKind;
+use gristmill_core::shard_plan::{InputKind, KeyRule};
 use gristmill_core::{Failure, Outcome, ShardPlan, Subject};
 use gristmill_data::source::discover::is_like_shard;
 use gristmill_storage::files::metadata;
@@ -24,6 +24,12 @@ const WHAT: &str = "looking for samples";
 const ROW_FILES: [&str; 6] = [".jsonl", ".json", ".csv", ".tsv", ".parquet", ".arrow"];
 /// Ends of the names of compressed files of rows, after one of [`ROW_FILES`].
 const ROW_PACKINGS: [&str; 2] = [".gz", ".zst"];
+
+/// Divides the name of a loose file into key and part by a rule.
+pub(super) fn divide_name(name: &str, rule: KeyRule) -> Option<(String, String)> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    keys::divide(name.as_bytes(), rule).map(|(key, part)| (text(&key), text(part)))
+}
 
 /// Returns what an input is read as.
 pub(super) fn kind_of(input: &Path, read_as: InputKind) -> Outcome<InputKind> {

@@ -30,6 +30,10 @@ pub trait SpanTable: Send + Sync {
     /// # Errors
     /// The file cannot be read.
     fn spans(&self, first: u64, count: usize) -> Outcome<Vec<RowSpan>>;
+    /// Whether the file is compressed.
+    fn is_packed(&self) -> bool {
+        false
+    }
     /// Returns what the file contains, if it is compressed.
     ///
     /// # Errors

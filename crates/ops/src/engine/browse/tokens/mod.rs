@@ -22,7 +22,10 @@ pub use pbin::{PackedFileBrowser, PackedFolderBrowser};
 pub use vocabulary::Vocabulary;
 
 use super::state::GroupsState;
-use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited};
+use super::{
+    Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, SamplesFile, VisitFields,
+    Visited,
+};
 use documents::DocumentList;
 pub(crate) use file::Table;
 pub use file::{RowSpan, SpanTable, TokenFile};
@@ -195,6 +198,18 @@ impl TokenSet {
         Some(if is_tail { format!("{} left over", grouped(tokens)) } else { count(tokens, "token") })
     }
 
+    /// Returns how the ids of a row are stored, and the number of their bytes, which masks may follow; `None` where rows are text.
+    pub fn ids_of(&self, sample: &BrowseSample) -> Option<(TokenCode, u64)> {
+        let file = self.files.get(sample.at.group as usize).filter(|file| !file.is_text())?;
+        let extent = file.extent(sample.byte_size);
+        Some((file.code, extent - extent % file.code.size()))
+    }
+
+    /// Returns up to `limit` bytes of a part of a row of a file, from byte `from` on.
+    pub fn read_part(&self, group: u32, part: &BrowsePart, from: u64, limit: usize) -> Outcome<Vec<u8>> {
+        self.file(group)?.read(part.byte_offset, part.byte_size, from, limit)
+    }
+
     /// Returns the number of whole windows of a file, and of the tokens after the last one; `None` where rows are not windows.
     pub fn windows_of(&self, group: u32) -> Option<(u64, u64)> {
         let file = self.files.get(group as usize).filter(|file| !file.is_text())?;
@@ -274,11 +289,17 @@ impl Catalog for TokenSet {
     }
 
     fn read(&self, sample: &BrowseSample, part: usize, from: u64, limit: usize) -> Outcome<Vec<u8>> {
-        let file = self.file(sample.at.group)?;
         let Some(part) = sample.parts.get(part) else {
-            return Err(Failure::usage(WHAT, "the row has no such part").on(Subject::path(&file.path)));
+            let path = &self.file(sample.at.group)?.path;
+            return Err(Failure::usage(WHAT, "the row has no such part").on(Subject::path(path)));
         };
-        file.read(part.byte_offset, part.byte_size, from, limit)
+        self.read_part(sample.at.group, part, from, limit)
+    }
+
+    fn file_of(&self, group: u32) -> Outcome<Option<SamplesFile>> {
+        let file = self.file(group)?;
+        let is_packed = matches!(&file.table, file::Table::Spans(table) if table.is_packed());
+        Ok(Some(SamplesFile { path: file.path.clone(), is_plain: !is_packed }))
     }
 
     fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {

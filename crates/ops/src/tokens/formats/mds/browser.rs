@@ -145,6 +145,10 @@ impl SpanTable for Samples {
         Ok(offsets.windows(2).map(span).collect())
     }
 
+    fn is_packed(&self) -> bool {
+        matches!(self.source, ShardSource::Compressed(..))
+    }
+
     fn unpacked(&self) -> Outcome<Option<Arc<ReadFile>>> {
         match self.source {
             ShardSource::Plain(_) => Ok(None),

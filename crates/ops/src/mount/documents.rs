@@ -1,0 +1,200 @@
+//! Documents of packed tokens as files: their ids as an array of numpy, and with `--decode` their text.
+//!
+//! The length of a text is known only when it has been decoded to its end. It is decoded by blocks: of a text, the lengths of the blocks are
+//! kept, and the last block.
+
+use super::files::PartsFiles;
+use crate::engine::browse::tokens::TokenSet;
+use crate::engine::browse::{BrowsePart, BrowseSample, Catalog as _};
+use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_data::preview::tokens::{Pieces, TokenCode};
+use gristmill_pycompat::npy;
+use std::collections::VecDeque;
+use std::io::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+const WHAT: &str = "reading a document";
+/// Positions of the parts of a document: the array, then the text.
+const ARRAY: usize = 0;
+const TEXT: u64 = 1;
+/// Tokens that are decoded at a time, and the most bytes of their text.
+const BLOCK_TOKENS: u64 = 16 << 10;
+const MAX_BLOCK_BYTES: usize = 64 << 20;
+/// The most texts whose lengths are kept.
+const MAX_TEXTS: usize = 64;
+
+/// The last texts by the numbers of their documents, the last used one at the end.
+type Texts = VecDeque<(u64, Arc<Mutex<Text>>)>;
+
+/// How documents are shown.
+pub(super) struct Documents {
+    has_text: bool,
+    texts: Mutex<Texts>,
+}
+
+/// What is known of a text.
+#[derive(Default)]
+struct Text {
+    /// Where the decoded blocks end, in bytes.
+    ends: Vec<u64>,
+    /// The last block that was decoded, with its position.
+    block: Option<(usize, Vec<u8>)>,
+}
+
+/// The ids of a document.
+struct Ids<'a> {
+    set: &'a TokenSet,
+    sample: &'a BrowseSample,
+    code: TokenCode,
+    /// Where they are.
+    part: BrowsePart,
+}
+
+impl Documents {
+    /// Checks that there is a tokenizer if texts are wanted.
+    pub(super) fn new(set: &TokenSet, has_text: bool) -> Outcome<Self> {
+        if has_text && set.vocabulary().is_none() {
+            let why = format!("ids have no text without their tokenizer; {}", set.note().unwrap_or_default());
+            let failure = Failure::usage(WHAT, why).on(Subject::path(set.root()));
+            return Err(failure.with_hint("--tokenizer FILE names it"));
+        }
+        Ok(Self { has_text, texts: Mutex::default() })
+    }
+
+    /// Whether documents have files whose size is not known.
+    pub(super) fn has_texts(&self) -> bool {
+        self.has_text
+    }
+
+    /// Gives a document its files in place of its parts; rows of text keep theirs.
+    pub(super) fn show(&self, set: &TokenSet, sample: &mut BrowseSample) {
+        let Some(ids) = Ids::of(set, sample) else { return };
+        let bytes = ids.header().len() as u64 + ids.part.byte_size;
+        let files = [("npy", bytes), ("txt", 0)].into_iter().take(1 + usize::from(self.has_text));
+        let part = |(name, byte_size)| BrowsePart { name: Arc::from(name), byte_size, ..ids.part.clone() };
+        sample.parts = files.map(part).collect();
+    }
+
+    /// Returns the length of a text as far as it is known, else 0; `None` for other files.
+    pub(super) fn text_bytes(&self, set: &TokenSet, sample: &BrowseSample, number: u64, position: u64) -> Option<u64> {
+        let ids = Ids::of(set, sample).filter(|_| position == TEXT)?;
+        let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = texts.iter().find(|(known, _)| *known == number).map(|(_, text)| Arc::clone(text));
+        drop(texts);
+        let text = known.unwrap_or_default();
+        let text = text.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_whole = text.ends.len() == ids.blocks();
+        Some(text.ends.last().copied().filter(|_| is_whole).unwrap_or_default())
+    }
+
+    /// Returns up to `count` bytes of a file of a document, fewer only at its end; `None` for rows of text.
+    pub(super) fn read(
+        &self,
+        (set, files): (&TokenSet, &PartsFiles),
+        (sample, number): (&BrowseSample, u64),
+        position: usize,
+        from: u64,
+        count: usize,
+    ) -> Option<Outcome<Vec<u8>>> {
+        let ids = Ids::of(set, sample)?;
+        if let Some(defect) = &sample.defect {
+            // What is there of it would look like a whole document.
+            return Some(Err(Failure::data(WHAT, defect.to_string()).on(Subject::path(set.root()))));
+        }
+        if position == ARRAY {
+            return Some(ids.array(files, from, count));
+        }
+        let text = self.text(number);
+        let mut text = text.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(text.read(&ids, files, from, count))
+    }
+
+    fn text(&self, number: u64) -> Arc<Mutex<Text>> {
+        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = texts.iter().position(|(known, _)| *known == number);
+        let found = at.and_then(|at| texts.remove(at)).unwrap_or_else(|| (number, Arc::default()));
+        let text = Arc::clone(&found.1);
+        texts.push_back(found);
+        if texts.len() > MAX_TEXTS {
+            texts.pop_front();
+        }
+        text
+    }
+}
+
+impl<'a> Ids<'a> {
+    fn of(set: &'a TokenSet, sample: &'a BrowseSample) -> Option<Self> {
+        let (code, byte_size) = set.ids_of(sample)?;
+        let part = BrowsePart { name: Arc::from(""), byte_offset: sample.byte_offset, byte_size };
+        Some(Self { set, sample, code, part })
+    }
+
+    fn header(&self) -> Vec<u8> {
+        npy::header_of(&self.code.numpy(), self.part.byte_size / self.code.size())
+    }
+
+    /// Returns bytes of the array: its header, then the ids as they are stored.
+    fn array(&self, files: &PartsFiles, from: u64, count: usize) -> Outcome<Vec<u8>> {
+        let header = self.header();
+        let begin = usize::try_from(from).unwrap_or(usize::MAX);
+        let mut bytes: Vec<u8> = header.iter().skip(begin).take(count).copied().collect();
+        let from = from.saturating_sub(header.len() as u64);
+        bytes.append(&mut files.read_ids(self.set, self.sample.at.group, &self.part, from, count - bytes.len())?);
+        Ok(bytes)
+    }
+
+    fn blocks(&self) -> usize {
+        usize::try_from(self.part.byte_size.div_ceil(BLOCK_TOKENS * self.code.size())).unwrap_or(usize::MAX)
+    }
+
+    /// Returns the text of a block of ids; one that is not in the vocabulary is shown as its number.
+    fn decode(&self, files: &PartsFiles, block: usize) -> Outcome<Vec<u8>> {
+        let Some(vocabulary) = self.set.vocabulary() else { return Ok(Vec::new()) };
+        let bytes = BLOCK_TOKENS * self.code.size();
+        let (from, count) = (block as u64 * bytes, usize::try_from(bytes).unwrap_or_default());
+        let raw = files.read_ids(self.set, self.sample.at.group, &self.part, from, count)?;
+        let mut text = Vec::new();
+        for id in self.code.ids(&raw) {
+            match u32::try_from(id).ok().and_then(|id| vocabulary.piece(id)) {
+                Some(piece) => text.extend_from_slice(&piece),
+                // Writing to memory does not fail.
+                None => _ = write!(text, "<{id}>"),
+            }
+            if text.len() > MAX_BLOCK_BYTES {
+                let why = "the tokens of its tokenizer are too long: a few thousand of them fill 64 MiB";
+                return Err(Failure::data(WHAT, why).on(Subject::path(self.set.root())));
+            }
+        }
+        Ok(text)
+    }
+}
+
+impl Text {
+    fn read(&mut self, ids: &Ids<'_>, files: &PartsFiles, from: u64, count: usize) -> Outcome<Vec<u8>> {
+        let mut bytes = Vec::new();
+        while bytes.len() < count {
+            let at = from.saturating_add(bytes.len() as u64);
+            let block = self.ends.partition_point(|end| *end <= at);
+            if block >= ids.blocks() {
+                break;
+            }
+            let begin = block.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
+            let text = self.block(ids, files, block, begin)?;
+            let skipped = usize::try_from(at - begin).unwrap_or(usize::MAX);
+            bytes.extend(text.iter().skip(skipped).take(count - bytes.len()));
+        }
+        Ok(bytes)
+    }
+
+    /// Returns the text of a block that begins at byte `begin`; all before it have been decoded.
+    fn block(&mut self, ids: &Ids<'_>, files: &PartsFiles, block: usize, begin: u64) -> Outcome<&[u8]> {
+        if self.block.as_ref().is_none_or(|(known, _)| *known != block) {
+            let text = ids.decode(files, block)?;
+            if block == self.ends.len() {
+                self.ends.push(begin + text.len() as u64);
+            }
+            self.block = Some((block, text));
+        }
+        Ok(self.block.as_ref().map(|(_, text)| text.as_slice()).unwrap_or_default())
+    }
+}

@@ -1,0 +1,188 @@
+//! Some samples of what is written, for people: the first, the largest, and some by chance; and names of files whose keys the rules divide.
+
+use super::list::InputFile;
+use super::record::ListedSample;
+use super::sample::{Origin, Part};
+use super::source::divide_name;
+use gristmill_core::shard_plan::KeyRule;
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The most samples by chance, parts of a sample, and names of files that are kept.
+const MAX_RANDOM: usize = 16;
+const MAX_PARTS: usize = 64;
+const MAX_NAMES: usize = 6;
+
+/// A part of a sample that will be written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FuturePart {
+    /// Its name; raw.
+    pub name: String,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// The file that it comes from; empty if it is made of a row.
+    pub from: String,
+}
+
+/// A sample that will be written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FutureSample {
+    /// Its key; raw.
+    pub key: String,
+    /// Its parts, the first of them.
+    pub parts: Vec<FuturePart>,
+    /// Number of all parts.
+    pub part_count: u64,
+    /// Bytes of all parts.
+    pub bytes: u64,
+}
+
+/// The name of a file, divided by a rule into key and part; `None` if it has no dot.
+pub type DividedName = Option<(String, String)>;
+
+/// The name of a file, and what both rules for keys make of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NameExample {
+    /// The name.
+    pub name: String,
+    /// Divided at the first dot.
+    pub first_dot: DividedName,
+    /// Divided at the last one.
+    pub last_dot: DividedName,
+}
+
+/// Examples of what is written.
+#[derive(Clone, Debug, Default)]
+pub struct Examples {
+    /// The first sample.
+    pub first: Option<FutureSample>,
+    /// Samples by chance.
+    pub random: Vec<FutureSample>,
+    /// The sample with the most bytes.
+    pub largest: Option<FutureSample>,
+    /// Names of loose files, first those of which the rules make different keys.
+    pub names: Vec<NameExample>,
+    seen: u64,
+}
+
+impl Examples {
+    /// Looks at the next sample that is written.
+    pub(super) fn see(&mut self, listed: &ListedSample, files: &[InputFile]) {
+        let bytes = listed.sample.parts.iter().map(|part| part.bytes).sum();
+        let make = || FutureSample::of(listed, bytes, files);
+        if self.first.is_none() {
+            self.first = Some(make());
+        }
+        if self.largest.as_ref().is_none_or(|largest| bytes > largest.bytes) {
+            self.largest = Some(make());
+        }
+        // Each sample is kept with the same probability, and the same ones each time.
+        let place = xxh3_64(&self.seen.to_le_bytes()) % (self.seen + 1);
+        self.seen += 1;
+        if self.random.len() < MAX_RANDOM {
+            self.random.push(make());
+        } else if let Some(kept) = self.random.get_mut(usize::try_from(place).unwrap_or(usize::MAX)) {
+            *kept = make();
+        }
+        listed.sample.parts.iter().for_each(|part| self.see_name(part));
+    }
+
+    fn see_name(&mut self, part: &Part) {
+        let differs = |name: &NameExample| name.first_dot != name.last_dot;
+        if self.names.iter().filter(|name| differs(name)).count() >= MAX_NAMES {
+            return;
+        }
+        let Origin::File { path, .. } = &part.origin else { return };
+        let name = path.file_name().unwrap_or_default();
+        let dots = name.as_encoded_bytes().iter().filter(|byte| **byte == b'.').count();
+        if dots < 2 && self.names.len() >= MAX_NAMES {
+            return;
+        }
+        let name = name.to_string_lossy().into_owned();
+        let divided = |rule| divide_name(&name, rule);
+        let (first_dot, last_dot) = (divided(KeyRule::FirstDot), divided(KeyRule::LastDot));
+        let example = NameExample { name, first_dot, last_dot };
+        match differs(&example) {
+            true => self.names.insert(0, example),
+            false if self.names.len() < MAX_NAMES => self.names.push(example),
+            false => {}
+        }
+        self.names.truncate(MAX_NAMES);
+    }
+}
+
+impl FutureSample {
+    fn of(listed: &ListedSample, bytes: u64, files: &[InputFile]) -> Self {
+        let parts = &listed.sample.parts;
+        let shown = parts.iter().take(MAX_PARTS).map(|part| FuturePart {
+            name: String::from_utf8_lossy(&part.name).into_owned(),
+            bytes: part.bytes,
+            from: match &part.origin {
+                Origin::File { path, .. } => text_of(path),
+                Origin::Range { file, .. } => {
+                    files.get(file.0 as usize).map(|file| text_of(file.of_input().0)).unwrap_or_default()
+                }
+                Origin::Made(_) => String::new(),
+            },
+        });
+        Self {
+            key: String::from_utf8_lossy(&listed.sample.key).into_owned(),
+            parts: shown.collect(),
+            part_count: parts.len() as u64,
+            bytes,
+        }
+    }
+}
+
+fn text_of(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shard::sample::{Sample, SourceFile};
+    use gristmill_core::FileStamp;
+
+    fn listed(key: &str, parts: Vec<Part>) -> ListedSample {
+        let sample = Sample { key: key.into(), split: None, shard: String::new(), parts };
+        ListedSample { input: 0, sample }
+    }
+
+    fn file(name: &str, bytes: u64) -> Part {
+        let path = Path::new("/data").join(name);
+        let name = name.rsplit('.').next().unwrap_or_default();
+        Part { name: name.into(), bytes, origin: Origin::File { path, stamp: FileStamp::default() } }
+    }
+
+    #[test]
+    fn the_first_the_largest_and_some_by_chance_are_kept() {
+        let mut examples = Examples::default();
+        for number in 0..1000u64 {
+            let parts = vec![file(&format!("{number}.txt"), if number == 700 { 9 } else { 1 })];
+            examples.see(&listed(&number.to_string(), parts), &[]);
+        }
+        let key = |sample: &Option<FutureSample>| sample.as_ref().unwrap().key.clone();
+        assert_eq!((key(&examples.first), key(&examples.largest)), ("0".to_owned(), "700".to_owned()));
+        let random: Vec<u64> = examples.random.iter().map(|sample| sample.key.parse().unwrap()).collect();
+        assert!(random.len() == MAX_RANDOM && random.iter().any(|number| *number > 500), "{random:?}");
+        assert_eq!(examples.random[0].parts[0].from, format!("/data/{}.txt", random[0]));
+    }
+
+    #[test]
+    fn names_that_the_rules_divide_differently_come_first() {
+        let mut examples = Examples::default();
+        let names = ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt", "f.txt", "g.seg.png", "h.txt"];
+        names.iter().for_each(|name| examples.see(&listed("k", vec![file(name, 1)]), &[]));
+        let pair = |key: &str, part: &str| Some((key.to_owned(), part.to_owned()));
+        let first = &examples.names[0];
+        assert_eq!((&first.first_dot, &first.last_dot), (&pair("g", "seg.png"), &pair("g_seg", "png")));
+        assert_eq!(examples.names.len(), MAX_NAMES);
+        let made = Part { name: b"json".to_vec(), bytes: 2, origin: Origin::Made(b"{}".to_vec()) };
+        let gone = Part { name: b"x".to_vec(), bytes: 2, origin: Origin::Range { file: SourceFile(7), offset: 0 } };
+        examples.see(&listed("big", vec![made, gone, file("z", 90)]), &[]);
+        let largest = examples.largest.unwrap();
+        assert_eq!((largest.part_count, largest.bytes), (3, 94));
+        assert!(largest.parts.iter().take(2).all(|part| part.from.is_empty()));
+    }
+}

@@ -1,0 +1,108 @@
+//! The command for which a mount is made: it runs once the mount is there, signals are for it, and the mount ends with it.
+
+use super::super::context::Context;
+use gristmill_core::{Failure, Outcome, Subject};
+use rustix::process::{kill_process, waitid, Pid, Signal, WaitId, WaitIdOptions};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What runs without a command, where `SHELL` is not set.
+const SHELL: &str = "/bin/sh";
+
+/// A command, or a shell if there are no words.
+pub(super) struct Shell<'a> {
+    at: &'a Path,
+    words: &'a [OsString],
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The process, as long as it exists.
+    process: Option<Pid>,
+    /// A signal that came before it was started.
+    early: Option<Signal>,
+    /// The exit code.
+    code: Option<u8>,
+}
+
+impl<'a> Shell<'a> {
+    /// Creates the command of a mount at a folder.
+    pub(super) fn new(at: &'a Path, words: &'a [OsString]) -> Self {
+        Self { at, words, state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs the command, then ends the mount of this number.
+    pub(super) fn run(&self, id: u64, context: &Context) {
+        let code = self.run_command().unwrap_or_else(|failure| {
+            context.printer.error(&failure);
+            failure.class.code()
+        });
+        self.state().code = Some(code);
+        gristmill_fuse::unmount_own(self.at, id);
+    }
+
+    /// Returns the exit code of the command, once it has ended.
+    pub(super) fn code(&self) -> Option<u8> {
+        self.state().code
+    }
+
+    /// Passes a signal on. The keys of a terminal reach the command without that.
+    pub(super) fn pass(&self, signal: i32) {
+        let Some(signal) = Signal::from_named_raw(signal) else { return };
+        if signal == Signal::INT && is_in_foreground() {
+            return;
+        }
+        let mut state = self.state();
+        match state.process {
+            // It may end at this moment.
+            Some(process) => _ = kill_process(process, signal),
+            None => state.early = Some(signal),
+        }
+    }
+
+    fn run_command(&self) -> Outcome<u8> {
+        let shell = || std::env::var_os("SHELL").unwrap_or_else(|| SHELL.into());
+        let (program, arguments) = match self.words.split_first() {
+            Some((program, arguments)) => (program.clone(), arguments),
+            None => (shell(), self.words),
+        };
+        let failed = |error: std::io::Error| {
+            Failure::io("running the command", &program, &error).on(Subject::path(PathBuf::from(&program)))
+        };
+        let mut child = Command::new(&program).args(arguments).spawn().map_err(failed)?;
+        let process = Pid::from_child(&child);
+        let early = {
+            let mut state = self.state();
+            state.process = Some(process);
+            state.early.take()
+        };
+        if let Some(signal) = early {
+            // It may have ended already.
+            let _ = kill_process(process, signal);
+        }
+        // Its number is not free for another process before the last line of this.
+        let ended = loop {
+            match waitid(WaitId::Pid(process), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+                Err(rustix::io::Errno::INTR) => {}
+                other => break other,
+            }
+        };
+        self.state().process = None;
+        ended.map_err(|error| failed(error.into()))?;
+        let status = child.wait().map_err(failed)?;
+        let signal = std::os::unix::process::ExitStatusExt::signal(&status).map(|signal| 128 + signal);
+        Ok(status.code().or(signal).and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+    }
+}
+
+/// Whether the terminal sends the signals of its keys to this process group, which the command is in, too.
+fn is_in_foreground() -> bool {
+    rustix::termios::tcgetpgrp(rustix::stdio::stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
+}

@@ -1,0 +1,135 @@
+//! The columns of rows: what each becomes.
+
+use gristmill_core::options::Answer;
+use gristmill_core::shard_plan::Column;
+use gristmill_core::text::display_safe;
+use gristmill_core::{Cancel, Outcome, ShardPlan};
+use gristmill_ops::browse;
+use gristmill_ops::engine::browse::SampleAt;
+use serde_json::Value;
+use std::path::Path;
+use std::time::Duration;
+
+/// Rows that are read, and the most bytes of one and columns of all.
+const READ_ROWS: usize = 10;
+const MAX_ROW_BYTES: usize = 64 << 10;
+const MAX_COLUMNS: usize = 200;
+/// The longest shown value in characters.
+const MAX_VALUE_CHARS: usize = 80;
+
+/// How often the state of a scan is read.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// What a column becomes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// Nothing but a part of the row.
+    #[default]
+    None,
+    /// Media, by its paths.
+    Media,
+    /// Text.
+    Text,
+    /// The key.
+    Key,
+    /// The split.
+    Split,
+}
+
+impl Mark {
+    /// All of them, in the order of the keys left and right.
+    pub(super) const ALL: [Self; 5] = [Self::None, Self::Media, Self::Text, Self::Key, Self::Split];
+
+    /// Returns the word for it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Media => "media",
+            Self::Text => "text",
+            Self::Key => "key",
+            Self::Split => "split",
+        }
+    }
+
+    /// Returns what a plan says of a column.
+    pub(super) fn of(plan: &ShardPlan, name: &str) -> Self {
+        let has = |columns: &[Column]| columns.iter().any(|column| column.name == name);
+        match () {
+            () if has(&plan.rows.media) => Self::Media,
+            () if has(&plan.rows.text) => Self::Text,
+            () if plan.key.as_deref() == Some(name) => Self::Key,
+            () if plan.rows.split.as_deref() == Some(name) => Self::Split,
+            () => Self::None,
+        }
+    }
+
+    /// Returns the options that change when a column gets this mark, with their answers. A key or split has one column.
+    pub(super) fn answers(self, plan: &ShardPlan, name: &str) -> Vec<(&'static str, Answer)> {
+        let list = |columns: &[Column], mark: Self| {
+            let others = columns.iter().filter(|column| column.name != name).map(|column| match &column.part {
+                Some(part) => format!("{}:{part}", column.name),
+                None => column.name.clone(),
+            });
+            let texts: Vec<String> = others.chain((self == mark).then(|| name.to_owned())).collect();
+            if texts.is_empty() {
+                Answer::Unset
+            } else {
+                Answer::List(texts)
+            }
+        };
+        let one = |now: Option<&str>, mark: Self| match now.filter(|now| *now != name) {
+            _ if self == mark => Answer::Text(name.to_owned()),
+            Some(other) => Answer::Text(other.to_owned()),
+            None => Answer::Unset,
+        };
+        vec![
+            ("media", list(&plan.rows.media, Self::Media)),
+            ("text", list(&plan.rows.text, Self::Text)),
+            ("key", one(plan.key.as_deref(), Self::Key)),
+            ("split-column", one(plan.rows.split.as_deref(), Self::Split)),
+        ]
+    }
+}
+
+/// A column of the first rows, with the first value that is not empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RowColumn {
+    /// Its name; raw.
+    pub(super) name: String,
+    /// The value; safe to show.
+    pub(super) value: String,
+}
+
+/// Returns the columns of the first rows of an input; none if it has no rows.
+pub(super) fn read_columns(input: &Path, cancel: &Cancel) -> Outcome<Vec<RowColumn>> {
+    let catalog = browse::open(input)?;
+    if catalog.group_word() != "file" || catalog.kind().is_tokens() {
+        return Ok(Vec::new());
+    }
+    while !catalog.groups().is_complete && catalog.groups().total() < READ_ROWS as u64 {
+        cancel.check()?;
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    let mut columns: Vec<RowColumn> = Vec::new();
+    for row in catalog.samples(SampleAt::default(), READ_ROWS, cancel)? {
+        let bytes = catalog.read(&row, 0, 0, MAX_ROW_BYTES)?;
+        // A row that is longer, or is no object, shows in the preview.
+        let Ok(Value::Object(fields)) = serde_json::from_slice(&bytes) else { continue };
+        for (name, value) in fields {
+            let value = match value {
+                Value::String(text) => text,
+                Value::Null => String::new(),
+                other => other.to_string(),
+            };
+            let value: String = display_safe(&value).chars().take(MAX_VALUE_CHARS).collect();
+            if let Some(known) = columns.iter_mut().find(|known| known.name == name) {
+                if known.value.is_empty() {
+                    known.value = value;
+                }
+            } else if columns.len() < MAX_COLUMNS {
+                columns.push(RowColumn { name, value });
+            }
+        }
+    }
+    Ok(columns)
+}

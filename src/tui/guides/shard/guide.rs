@@ -1,0 +1,335 @@
+//! The guide of `shard`: the fields of a step, what the data say about them, and samples as they will be written.
+
+use super::columns::{read_columns, Mark, RowColumn};
+use crate::tui::form::guide::{draw_printed, PreviewGuide};
+use crate::tui::form::{draw_below, draw_fields, from_row, Columns, Field, Form, Guide, MouseTarget};
+use crate::tui::keymap::Action;
+use crate::tui::screen::{Effect, Ui, UiEnv};
+use crate::tui::screens::run::JobRequest;
+use crate::tui::widgets::layout::{draw_lines, heading};
+use crate::tui::widgets::list::draw_list;
+use crate::tui::widgets::page::wrapped;
+use crate::tui::widgets::{split_bar, text, ListState};
+use crate::tui::work::Stoppable;
+use gristmill_core::shard_plan::KeyRule;
+use gristmill_core::text::{bytes, count, display_safe, grouped};
+use gristmill_core::{Failure, Outcome, Problem, ShardPlan};
+use gristmill_ops::shard::examples::{DividedName, FutureSample, NameExample};
+use gristmill_ops::shard::{ranges_of, ShardReport};
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+use std::path::PathBuf;
+
+/// The columns of rows.
+pub(super) const COLUMNS: Field = Field::List("columns");
+
+/// Columns from which on samples are next to the fields, and their columns.
+const WIDE: u16 = 76;
+const SAMPLE_COLUMNS: u16 = 34;
+/// Rows that anything below the fields needs.
+const MIN_BELOW_ROWS: u16 = 4;
+/// The most columns of rows that are in view, and columns of the screen of a mark and a name.
+const LIST_ROWS: usize = 6;
+const NAME_COLUMNS: usize = 14;
+/// Parts of a sample that are shown.
+const SHOWN_PARTS: usize = 4;
+/// Shards above this number are hard on file systems and stores.
+const MANY_SHARDS: u64 = 10_000;
+
+type ReadColumns = (PathBuf, Outcome<Vec<RowColumn>>);
+
+/// The guide.
+pub struct ShardGuide {
+    /// The preview, which has the samples.
+    pub(super) preview: PreviewGuide,
+    reader: Stoppable<PathBuf, ReadColumns>,
+    /// The input whose columns were last asked for.
+    asked: PathBuf,
+    /// The columns of the first input.
+    pub(super) columns: Vec<RowColumn>,
+    /// Their list.
+    pub(super) list: ListState,
+    /// Which of the samples by chance is shown.
+    pub(super) random: usize,
+}
+
+impl ShardGuide {
+    /// Starts the workers.
+    pub fn start(env: &UiEnv) -> Self {
+        let reader = Stoppable::start("columns", env.wake.clone(), |path: PathBuf, cancel| {
+            let columns = read_columns(&path, cancel);
+            (path, columns)
+        });
+        let preview = PreviewGuide::new(draw_printed, env);
+        Self { preview, reader, asked: PathBuf::new(), columns: Vec::new(), list: ListState::new(0), random: 0 }
+    }
+
+    /// Takes the columns of the first input. What is wrong with it is in the preview.
+    pub(super) fn set_columns(&mut self, columns: Vec<RowColumn>) {
+        self.list.set_len(columns.len());
+        self.columns = columns;
+    }
+
+    /// Returns the preview of these answers.
+    pub(super) fn report<'a>(&'a self, form: &Form) -> Option<Result<&'a ShardReport, &'a Failure>> {
+        match self.preview.report(form)? {
+            Ok(report) => report.typed().map(Ok),
+            Err(failure) => Some(Err(failure)),
+        }
+    }
+
+    /// Gives the selected column the next mark, or the one before.
+    fn mark(&mut self, form: &mut Form, is_next: bool) {
+        let plan = plan_of(form);
+        let Some(column) = self.list.get().and_then(|at| self.columns.get(at)) else { return };
+        let now = Mark::of(&plan, &column.name);
+        let at = Mark::ALL.iter().position(|mark| *mark == now).unwrap_or_default();
+        let step = if is_next { 1 } else { Mark::ALL.len() - 1 };
+        let next = Mark::ALL.get((at + step) % Mark::ALL.len()).copied().unwrap_or_default();
+        for (option, answer) in next.answers(&plan, &column.name) {
+            form.answer(option, &answer);
+        }
+    }
+}
+
+/// Returns the plan of the form.
+pub(super) fn plan_of(form: &Form) -> ShardPlan {
+    form.plan_of().cloned().unwrap_or_default()
+}
+
+impl Guide for ShardGuide {
+    fn ask(&mut self, form: &mut Form) {
+        self.preview.ask(form);
+        let input = plan_of(form).inputs.first().cloned().unwrap_or_default();
+        if form.step_id() == "samples" && self.asked != input {
+            self.asked.clone_from(&input);
+            self.set_columns(Vec::new());
+            self.reader.ask(input);
+        }
+    }
+
+    fn take(&mut self, form: &mut Form) -> bool {
+        let read = self.reader.take();
+        let is_read = read.is_some();
+        if let Some((_, columns)) = read.filter(|(path, _)| *path == self.asked) {
+            self.set_columns(columns.unwrap_or_default());
+        }
+        self.preview.take(form) || is_read
+    }
+
+    fn is_busy(&self) -> bool {
+        self.preview.is_busy() || self.reader.is_waiting()
+    }
+
+    fn status(&self) -> Option<String> {
+        self.preview.is_busy().then(|| "looking for samples".to_owned())
+    }
+
+    fn waits_for(&self) -> &'static str {
+        "looking for samples"
+    }
+
+    fn preview(&self, form: &Form) -> Option<Result<&[Problem], &Failure>> {
+        self.preview.preview(form)
+    }
+
+    fn preview_lines(&self, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+        self.preview.preview_lines(form, columns, ui)
+    }
+
+    fn resume(&mut self, form: &mut Form) {
+        self.preview.resume(form);
+    }
+
+    fn request(&mut self, form: &Form) -> JobRequest {
+        self.preview.request(form)
+    }
+
+    fn columns(&self) -> Columns {
+        Columns { rail: 12, label: 17 }
+    }
+
+    fn fields(&self, form: &Form) -> Vec<Field> {
+        let mut fields = form.option_fields();
+        if form.step_id() == "samples" && !self.columns.is_empty() {
+            fields.insert(0, COLUMNS);
+        }
+        fields
+    }
+
+    fn draw_step(&mut self, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) -> bool {
+        draw(self, form, frame, area, ui)
+    }
+
+    fn list(&mut self, name: &str) -> Option<&mut ListState> {
+        (name == "columns").then_some(&mut self.list)
+    }
+
+    fn changes_rows(&self, list: &str) -> bool {
+        list == "columns"
+    }
+
+    fn key(&mut self, _: &mut Form, key: &KeyEvent) {
+        if key.code == KeyCode::Char('r') {
+            self.random = self.random.wrapping_add(1);
+        }
+    }
+
+    fn act(&mut self, action: Action, form: &mut Form, _: &UiEnv) -> Option<Vec<Effect>> {
+        if !form.is_focused(COLUMNS) || !matches!(action, Action::Left | Action::Right | Action::Toggle) {
+            return None;
+        }
+        self.mark(form, action != Action::Left);
+        Some(Vec::new())
+    }
+}
+
+/// Draws a step. Returns false if there is only room for its fields.
+fn draw(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) -> bool {
+    let is_wide = area.width >= WIDE;
+    let gap = if is_wide { SAMPLE_COLUMNS + 2 } else { 0 };
+    let left = Rect { width: area.width - gap.min(area.width), ..area };
+    let fields: Vec<Field> = form.fields().iter().copied().filter(|field| *field != COLUMNS).collect();
+    let list_rows = match form.fields().contains(&COLUMNS) {
+        true => u16::try_from(guide.columns.len().min(LIST_ROWS) + 1).unwrap_or_default(),
+        false => 0,
+    };
+    let rows = u16::try_from(fields.len() + form.mistakes.len() + 1).unwrap_or(u16::MAX).saturating_add(list_rows);
+    let has_room = rows.saturating_add(MIN_BELOW_ROWS) <= area.height;
+    if !has_room && !is_wide && list_rows == 0 {
+        return false;
+    }
+    draw_columns(guide, form, frame, Rect { height: list_rows.min(left.height), ..left }, ui);
+    let place = from_row(left, usize::from(list_rows));
+    let line = draw_fields(form, guide.columns().label, frame, place, 0, &fields, ui) + 1;
+    let help = form.field().map(|field| form.table.help(field)).filter(|help| !help.is_empty()).unwrap_or_default();
+    let mut lines = wrapped(help, usize::from(left.width), ui.theme.muted);
+    let about = about_step(guide, form, usize::from(left.width), ui);
+    if !about.is_empty() {
+        lines.push(Line::default());
+        lines.extend(about);
+    }
+    if is_wide {
+        let x = area.right().saturating_sub(SAMPLE_COLUMNS);
+        let right = Rect { x, width: SAMPLE_COLUMNS, ..area };
+        draw_lines(frame.buffer_mut(), right, sample_lines(guide, form, usize::from(SAMPLE_COLUMNS), ui));
+    } else {
+        if !lines.is_empty() {
+            lines.push(Line::default());
+        }
+        lines.extend(sample_lines(guide, form, usize::from(left.width), ui));
+    }
+    draw_below(form, frame, from_row(place, line), lines, ui);
+    true
+}
+
+fn draw_columns(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, ui: &Ui) {
+    form.places.put(area, MouseTarget::Field(COLUMNS));
+    let (plan, columns) = (plan_of(form), &guide.columns);
+    draw_list(frame.buffer_mut(), area, &mut guide.list, form.is_focused(COLUMNS), ui, |at, room| {
+        let Some(column) = columns.get(at) else { return Line::default() };
+        let name = text::fit_end(&display_safe(&column.name), NAME_COLUMNS, ui.glyphs);
+        let value = text::fit_end(&column.value, room.saturating_sub(NAME_COLUMNS + 10), ui.glyphs);
+        Line::from(vec![
+            Span::styled(format!("{:<6} ", Mark::of(&plan, &column.name).word()), ui.theme.accent),
+            Span::raw(text::pad_end(&name, NAME_COLUMNS)),
+            Span::styled(format!(" {value}"), ui.theme.muted),
+        ])
+    });
+}
+
+/// Returns what the data say about the answers of a step.
+fn about_step(guide: &ShardGuide, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let Some(Ok(report)) = guide.report(form) else { return Vec::new() };
+    match form.step_id() {
+        "samples" => rule_lines(&report.examples.names, plan_of(form).key_rule, columns, ui),
+        "shards" => shard_lines(report, columns, ui),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns what both rules for keys make of names.
+fn rule_lines(names: &[NameExample], rule: KeyRule, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let half = columns.saturating_sub(3) / 2;
+    let cell = |words: &str| text::pad_end(&text::fit_middle(words, half, ui.glyphs), half);
+    let divided = |name: &DividedName| match name {
+        Some((key, part)) => format!("{} {} {}", display_safe(key), ui.glyphs.dot, display_safe(part)),
+        None => "left out".to_owned(),
+    };
+    let pair = |first: &str, last: &str| {
+        let style = |is_on: bool| if is_on { ui.theme.text } else { ui.theme.muted };
+        Line::from(vec![
+            Span::styled(format!(" {} ", cell(first)), style(rule == KeyRule::FirstDot)),
+            Span::styled(cell(last), style(rule == KeyRule::LastDot)),
+        ])
+    };
+    let mut lines = vec![heading("Key and part by both rules", ui), pair("first-dot", "last-dot")];
+    lines.extend(names.iter().map(|name| pair(&divided(&name.first_dot), &divided(&name.last_dot))));
+    lines
+}
+
+/// Returns the number of shards, a histogram of their sizes, and a line about too many.
+fn shard_lines(report: &ShardReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let amount = format!("{} of {}", count(report.shards, "shard"), bytes(report.bytes));
+    let mut lines = vec![heading(&amount, ui)];
+    for range in ranges_of(report.files.iter().map(|file| file.bytes)) {
+        let share = range.count as f64 / report.shards.max(1) as f64;
+        let words = text::pad_start(&format!("{} to {}", bytes(range.from), bytes(range.to)), 24);
+        let room = columns.saturating_sub(24 + 10);
+        lines.push(Line::from(vec![
+            Span::raw(format!("{words} ")),
+            Span::styled(split_bar(share, room, ui.glyphs), ui.theme.bar(0)),
+            Span::raw(text::pad_start(&grouped(range.count), 8)),
+        ]));
+    }
+    let (share, words, style) = match report.shards > MANY_SHARDS {
+        true => (1.0, "more than 10,000 shards are slow", ui.theme.warn),
+        false => (report.shards as f64 / MANY_SHARDS as f64, "of 10,000 shards; more are slow", ui.theme.muted),
+    };
+    let bar = split_bar(share, columns.saturating_sub(34).min(12), ui.glyphs);
+    lines.push(Line::from(vec![Span::styled(bar, style), Span::raw(" "), Span::styled(words.to_owned(), style)]));
+    lines
+}
+
+/// Returns three samples as they will be written, or why there are none yet.
+fn sample_lines(guide: &ShardGuide, form: &Form, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    guide.preview.result_lines(guide, form, columns, ui, |report, columns, ui| {
+        let Some(report) = report.typed::<ShardReport>() else { return Vec::new() };
+        let examples = &report.examples;
+        let random = match examples.random.len() {
+            0 => None,
+            length => examples.random.get(guide.random % length),
+        };
+        let shown = [
+            ("First sample", examples.first.as_ref()),
+            ("Random sample, r takes another", random),
+            ("Largest sample", examples.largest.as_ref()),
+        ];
+        let shown = shown.into_iter().filter_map(|(title, sample)| Some((title, sample?)));
+        shown.flat_map(|(title, sample)| one_sample(title, sample, columns, ui)).collect()
+    })
+}
+
+fn one_sample(title: &str, sample: &FutureSample, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let mut lines = vec![heading(title, ui)];
+    lines.extend(wrapped(&text::fit_middle(&display_safe(&sample.key), columns, ui.glyphs), columns, ui.theme.accent));
+    for part in sample.parts.iter().take(SHOWN_PARTS) {
+        let name = text::pad_end(&text::fit_end(&display_safe(&part.name), 9, ui.glyphs), 9);
+        let size = text::pad_start(&bytes(part.bytes), 9);
+        let from = match part.from.as_str() {
+            "" => "from the row".to_owned(),
+            path => text::fit_middle(&display_safe(path), columns.saturating_sub(21), ui.glyphs),
+        };
+        lines.push(Line::from(vec![Span::raw(format!(" {name}{size} ")), Span::styled(from, ui.theme.muted)]));
+    }
+    if let Some(more) = sample.part_count.checked_sub(SHOWN_PARTS as u64).filter(|more| *more > 0) {
+        lines.push(Line::from(Span::styled(format!(" and {}", count(more, "more part")), ui.theme.muted)));
+    }
+    lines.push(Line::default());
+    lines
+}

@@ -1,0 +1,9 @@
+//! The guide of `shard`: samples as they will be written, next to every step, from the preview that `--dry-run` prints.
+
+mod columns;
+mod guide;
+
+#[cfg(test)]
+mod tests;
+
+pub use guide::ShardGuide;

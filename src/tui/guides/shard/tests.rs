@@ -1,0 +1,150 @@
+use super::columns::{Mark, RowColumn};
+use super::guide::{plan_of, ShardGuide, COLUMNS};
+use crate::tui::form::testing::FormTest;
+use crate::tui::form::Guide as _;
+use crate::tui::keymap::Action;
+use crate::tui::screen::UiEnv;
+use gristmill_core::{Failure, Outcome, RunOptions, ShardPlan};
+use gristmill_ops::job::report::Report;
+use gristmill_ops::operations::{erase, WriteShards};
+use gristmill_ops::shard::examples::{Examples, FuturePart, FutureSample, NameExample};
+use gristmill_ops::shard::{ShardReport, WrittenShard};
+
+fn sample(key: &str, parts: &[(&str, u64, &str)]) -> FutureSample {
+    let part = |(name, bytes, from): &(&str, u64, &str)| FuturePart {
+        name: (*name).to_owned(),
+        bytes: *bytes,
+        from: (*from).to_owned(),
+    };
+    FutureSample {
+        key: key.to_owned(),
+        parts: parts.iter().map(part).collect(),
+        part_count: parts.len() as u64,
+        bytes: parts.iter().map(|part| part.1).sum(),
+    }
+}
+
+fn name(name: &str, first: (&str, &str), last: (&str, &str)) -> NameExample {
+    let pair = |(key, part): (&str, &str)| Some((key.to_owned(), part.to_owned()));
+    NameExample { name: name.to_owned(), first_dot: pair(first), last_dot: pair(last) }
+}
+
+/// What a preview of this number of shards finds.
+#[expect(clippy::field_reassign_with_default, reason = "a field of the examples is private")]
+fn report(shards: u64) -> ShardReport {
+    let file = |number: u64| WrittenShard {
+        path: format!("/data/set/shard_{number:06}.tar").into(),
+        samples: 1_000,
+        bytes: if number + 1 == shards { 20_000_000 } else { 90_000_000 + number % 7 * 2_000_000 },
+    };
+    let files: Vec<WrittenShard> = (0..shards).map(file).collect();
+    let jpg = |name: &str| (format!("{name}.jpg"), format!("/data/pictures/{name}.jpg"));
+    let of = |key: &str, bytes| sample(key, &[("jpg", bytes, &jpg(key).1), ("txt", 52, "")]);
+    let mut examples = Examples::default();
+    examples.first = Some(of("0001", 48_211));
+    examples.random = vec![of("0417", 51_902), of("0090", 47_000)];
+    examples.largest = Some(sample(
+        "panorama",
+        &[
+            ("jpg", 8_812_000, "/data/pictures/panorama.jpg"),
+            ("seg.png", 90_000, ""),
+            ("a", 1, ""),
+            ("b", 2, ""),
+            ("c", 3, ""),
+        ],
+    ));
+    examples.names = vec![
+        name("0001.seg.png", ("0001", "seg.png"), ("0001_seg", "png")),
+        name("0001.jpg", ("0001", "jpg"), ("0001", "jpg")),
+    ];
+    ShardReport {
+        output: "/data/set".into(),
+        shards,
+        samples: shards * 1_000,
+        parts: shards * 2_000,
+        bytes: files.iter().map(|file| file.bytes).sum(),
+        files,
+        examples,
+        ..ShardReport::default()
+    }
+}
+
+fn form(preview: Option<Outcome<ShardReport>>) -> FormTest<ShardGuide> {
+    let env = UiEnv::new(RunOptions::default(), std::env::temp_dir());
+    let plan =
+        ShardPlan { inputs: vec!["/data/pictures".into()], output: Some("/data/set".into()), ..ShardPlan::default() };
+    let mut test = FormTest::new(erase::<WriteShards>(plan), ShardGuide::start(&env));
+    if let Some(preview) = preview {
+        let report = preview.map(|report| Box::new(report) as Box<dyn Report>);
+        test.guide.preview.set_preview(test.form.plan(), report);
+    }
+    test
+}
+
+#[test]
+fn samples_are_next_to_the_source() {
+    form(Some(Ok(report(40)))).compare("shard_source");
+}
+
+#[test]
+fn another_sample_by_chance_is_shown_by_a_key() {
+    let mut test = form(Some(Ok(report(40))));
+    test.go_to("order");
+    let size = (100, 28, false);
+    assert!(test.shown(size).contains("0417"));
+    test.press("r");
+    assert!(test.shown(size).contains("0090") && !test.shown(size).contains("0417"));
+    test.press("r");
+    assert!(test.shown(size).contains("0417"));
+}
+
+#[test]
+fn both_rules_for_keys_are_shown_on_names() {
+    let mut test = form(Some(Ok(report(40))));
+    test.go_to("samples");
+    test.compare("shard_samples");
+}
+
+#[test]
+fn columns_of_rows_are_marked() {
+    let mut test = form(None);
+    test.go_to("samples");
+    let column = |name: &str, value: &str| RowColumn { name: name.to_owned(), value: value.to_owned() };
+    let columns = vec![column("image", "images/0001.jpg"), column("caption", "a cat"), column("set", "train")];
+    // The columns of the input are asked for once.
+    test.guide.ask(&mut test.form);
+    test.guide.set_columns(columns);
+    test.refresh();
+    test.form.focus_on(COLUMNS);
+    let act = |test: &mut FormTest<ShardGuide>, actions: &[Action]| {
+        actions.iter().for_each(|action| test.act_in_guide(&[*action]));
+    };
+    act(&mut test, &[Action::Right, Action::Down, Action::Right, Action::Right, Action::Down, Action::Left]);
+    let command = test.form.plan().command_line().text();
+    assert!(command.contains("--media image --text caption --split-column set"), "{command}");
+    test.compare("shard_columns");
+    act(&mut test, &[Action::Left, Action::Up, Action::Left, Action::Left]);
+    let plan = plan_of(&test.form);
+    assert_eq!(["set", "caption"].map(|name| Mark::of(&plan, name)), [Mark::Key, Mark::None]);
+    assert_eq!(plan.key.as_deref(), Some("set"));
+}
+
+#[test]
+fn the_sizes_of_shards_are_drawn() {
+    let mut test = form(Some(Ok(report(40))));
+    test.go_to("shards");
+    test.compare("shard_shards");
+}
+
+#[test]
+fn too_many_shards_are_a_warning() {
+    let mut test = form(Some(Ok(report(12_000))));
+    test.go_to("shards");
+    assert!(test.shown((100, 28, false)).contains("more than 10,000 shards"));
+}
+
+#[test]
+fn what_the_preview_fails_for_is_in_the_place_of_the_samples() {
+    let failure = Failure::data("looking for samples", "no sample was found").with_hint("name another folder");
+    form(Some(Err(failure))).compare("shard_failure");
+}
