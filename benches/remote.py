@@ -7,6 +7,9 @@ Rows:
   prepare-small   200 shards of 1.3 MB, 100 samples of three parts of 4 KB each
   prepare-large   16 shards of 21 MB, one member of 1 MiB a sample
   pack, dedup     107 MB of JSONL from the store to the store, next to `s5cmd` down, the same on the disk, and `s5cmd` up
+  shard           --samples samples of three parts of 1 KB, written again from the store to the store, next to the same
+  mount           what `shard` wrote, mounted: time to the first name with and without what is kept of the store, requests of `find`; of a shard
+                  with one part of --large bytes, what `head -c 100` reads, and reading it next to `gristmill cp`. Needs root and /dev/fuse
 
 PYTHON is the Python of an environment with megatron-energon and multi-storage-client[boto3]: its `energon prepare` with one worker is the baseline
 of `prepare`. The proxy waits --latency seconds before each answer and each new connection. Each figure is the median of --runs, and of one run
@@ -25,7 +28,7 @@ BUCKET = "bench"
 def write_shards(folder, shards, samples, parts):
     """Writes shards of `samples` samples, each with parts of these sizes."""
     folder.mkdir(parents=True)
-    content = random.Random(7).randbytes(1 << 21)
+    content = random.Random(7).randbytes(1 << 21) * (1 + max(parts.values()) // (1 << 21))
     for shard in range(shards):
         with tarfile.open(folder / f"{shard:05}.tar", "w", format=tarfile.USTAR_FORMAT) as archive:
             for sample in range(samples):
@@ -58,7 +61,7 @@ class Bench:
         """Runs a command; returns wall and CPU seconds, requests, and MB from the store. With `fails`, it may fail: then `None`."""
         before = self.proxy.stats()
         used, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-        done = subprocess.run([str(word) for word in words], env={**self.environment(), **more}, capture_output=True, text=True)
+        done = subprocess.run([str(word) for word in words], env={**self.environment(), **more}, capture_output=True, text=True, errors="replace")
         wall, now = time.monotonic() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
         if done.returncode and fails:
             return None
@@ -100,16 +103,56 @@ class Bench:
         self.row(f"{name} ({shards} shards, {size / 1e6:.0f} MB)", ours, baseline)
         print(f"  bytes read {ours['mb'] * 1e6 / size:.1%}, {ours['requests'] / shards:.2f} requests a shard", flush=True)
 
-    def through_the_disk(self, command):
+    def through_the_disk(self, source, command):
         """The same with s5cmd before and after."""
         local = self.folder / "down"
         shutil.rmtree(local, ignore_errors=True)
-        steps = [[self.s5cmd, "cp", f"s3://{BUCKET}/text/*", f"{local}/text/"], command(local), [self.s5cmd, "cp", f"{local}/out/", f"s3://{BUCKET}/up/"]]
+        steps = [[self.s5cmd, "cp", f"s3://{BUCKET}/{source}/*", f"{local}/{source}/"], command(local), [self.s5cmd, "cp", f"{local}/out/", f"s3://{BUCKET}/up/"]]
         found = [self.timed(step) for step in steps]
+        shutil.rmtree(local)
         return {key: sum(one[key] for one in found) for key in found[0]}
 
-    def text(self, name, command):
-        self.row(name, self.median(lambda run: (command(f"s3://{BUCKET}", run),)), self.through_the_disk(lambda root: command(root, "")))
+    def store_to_store(self, name, source, command):
+        """Runs a command on a folder of the store, with its output in the folder `out` and the number of the run, and the same on the disk."""
+        baseline = self.through_the_disk(source, lambda root: command(root, ""))
+        ours = self.median(lambda run: (command(f"s3://{BUCKET}", run),))
+        self.row(name, ours, baseline)
+        return ours
+
+    def shard(self):
+        local = self.folder / "set"
+        shards = max(1, self.arguments.samples // 10_000)
+        write_shards(local, shards, self.arguments.samples // shards, {"jpg": 1000, "txt": 1000, "json": 1000})
+        size = sum(file.stat().st_size for file in local.iterdir())
+        self.server.client.upload(local, BUCKET, "set/")
+        shutil.rmtree(local)
+        command = lambda root, run: [self.arguments.gristmill, "shard", f"{root}/set", "--yes", "--output", f"{root}/out{run}/set"]
+        ours = self.store_to_store(f"shard ({size / 1e6:.0f} MB)", "set", command)
+        print(f"  bytes read {ours['mb'] * 1e6 / size:.1%}", flush=True)
+
+    def mount(self):
+        address = f"s3://{BUCKET}/out0/set"
+        for state in ("without", "with"):
+            if state == "without":
+                shutil.rmtree(self.folder / "xdg_cache_home", ignore_errors=True)
+            with Mount(self, address) as mount:
+                # At the end, the index is copied.
+                found = self.timed(["find", mount.folder, "-type", "f"])
+            print(f"mount, {state} a copy of the index\n  first name {mount.seconds:.2f} s", flush=True)
+            print(f"  find       {found['wall']:.2f} s, {found['requests']} requests", flush=True)
+        local = self.folder / "large"
+        write_shards(local, 1, 1, {"bin": self.arguments.large})
+        self.server.client.upload(local, BUCKET, "large/")
+        shutil.rmtree(local)
+        shards = f"s3://{BUCKET}/large"
+        self.timed([self.arguments.gristmill, "prepare", shards, "--yes", "--split-ratio", "1,0,0", "--skip-dataset-yaml"])
+        with Mount(self, shards) as mount:
+            part = next(path for path in mount.folder.iterdir() if path.suffix == ".bin")
+            head = self.timed(["head", "-c", "100", part])
+            cat = self.timed(["dd", f"if={part}", "of=/dev/null", "bs=1M"])
+        copy = self.timed([self.arguments.gristmill, "cp", f"{shards}/00000.tar", self.folder / "copy.tar"])
+        print(f"mount, a part of {self.arguments.large / 1e6:.0f} MB\n  head       {head['wall']:.2f} s, {head['requests']} requests, {head['mb']:.2f} MB")
+        print(f"  all of it  {cat['wall']:.2f} s, {cat['requests']} requests\n  cp         {copy['wall']:.2f} s; ratio {copy['wall'] / cat['wall']:.2f}", flush=True)
 
     def texts(self, names):
         local = self.folder / "text"
@@ -121,7 +164,30 @@ class Bench:
         dedup = lambda root, run: [program, "dedup", f"{root}/text", "--minlen", "50", "--yes", "--output", f"{root}/out{run}/unique"]
         for name, command in (("pack", pack), ("dedup", dedup)):
             if name in names:
-                self.text(name, command)
+                self.store_to_store(name, "text", command)
+
+
+class Mount:
+    """A mount of a data set, and the seconds from its start until its first name is there."""
+
+    def __init__(self, bench, address):
+        self.bench, self.address, self.folder = bench, address, bench.folder / "mounted"
+
+    def __enter__(self):
+        begin = time.monotonic()
+        words = [self.bench.arguments.gristmill, "mount", self.address, str(self.folder)]
+        self.process = subprocess.Popen(words, env=self.bench.environment(), stdout=subprocess.PIPE, text=True)
+        while not (line := self.process.stdout.readline()).endswith("ends it\n"):
+            if not line:
+                raise SystemExit(f"{words}: it ended before it was mounted")
+        with os.scandir(self.folder) as entries:
+            next(entries)
+        self.seconds = time.monotonic() - begin
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run(["umount", str(self.folder)], check=True)
+        self.process.wait(30)
 
 
 def main():
@@ -130,7 +196,9 @@ def main():
     parser.add_argument("--latency", type=float, default=0.05)
     parser.add_argument("--energon")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--only", default="prepare-small,prepare-large,pack,dedup")
+    parser.add_argument("--only", default="prepare-small,prepare-large,pack,dedup,shard,mount")
+    parser.add_argument("--samples", type=int, default=200_000)
+    parser.add_argument("--large", type=int, default=1 << 30)
     arguments = parser.parse_args()
     names = arguments.only.split(",")
     with Server("seaweed", seconds=3600) as server, tempfile.TemporaryDirectory() as folder:
@@ -142,6 +210,10 @@ def main():
             bench.prepare("prepare-large", 16, 20, {"jpg": 1 << 20})
         if {"pack", "dedup"} & set(names):
             bench.texts(names)
+        if {"shard", "mount"} & set(names):
+            bench.shard()
+        if "mount" in names:
+            bench.mount()
 
 
 if __name__ == "__main__":

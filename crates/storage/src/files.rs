@@ -6,7 +6,7 @@ pub use super::file_info::{FileInfo, FileKind};
 use super::location::{is_above_buckets, is_plain_key, is_remote, Location, RemoteUrl};
 use super::read::pause;
 use super::store::store_of;
-use gristmill_core::{Failure, Problem, Subject};
+use gristmill_core::{Cancel, Failure, Problem, Subject};
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -33,6 +33,34 @@ fn remote_metadata(url: &RemoteUrl<'_>) -> io::Result<FileInfo> {
         return Ok(FileInfo::of_prefix());
     }
     store_of(url)?.info(url)?.ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+/// Finds out what there is in a store whose address begins with a path, so that the next questions about that need no requests each. An error
+/// is left to these questions.
+pub fn look_around(path: impl AsRef<Path>) {
+    if let Location::Remote(url) = Location::of(path.as_ref()) {
+        // All of a bucket would be too much.
+        if !url.key.is_empty() {
+            _ = store_of(&url).and_then(|store| store.look_around(&url));
+        }
+    }
+}
+
+/// Does some work while [`look_around`] waits for the store of a path, if it is in one.
+pub fn look_around_during<T>(path: &Path, work: impl FnOnce() -> T) -> T {
+    if !is_remote(path) {
+        return work();
+    }
+    let cancel = Cancel::of_thread();
+    let look = || {
+        let _waits = cancel.enter();
+        look_around(path);
+    };
+    std::thread::scope(|scope| {
+        // Without a thread, the questions are asked one by one.
+        _ = std::thread::Builder::new().name("store".to_owned()).spawn_scoped(scope, look);
+        work()
+    })
 }
 
 /// Whether a path leads to anything; links are followed.

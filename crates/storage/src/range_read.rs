@@ -1,6 +1,7 @@
 //! Reads of parts of an object.
 
 use std::io;
+use std::ops::Range;
 
 /// An object that is read by ranges from any number of threads.
 pub trait RangeRead: Send + Sync {
@@ -15,8 +16,24 @@ pub trait RangeRead: Send + Sync {
         self.read_exact_at(buffer, offset)
     }
 
+    /// Reads several ranges like [`read_alone_at`](Self::read_alone_at), with one wait if possible.
+    fn read_alone_each(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
+        let read = |range: &Range<u64>| {
+            let mut bytes = buffer_for(range)?;
+            self.read_alone_at(&mut bytes, range.start)?;
+            Ok(bytes)
+        };
+        ranges.iter().map(read).collect()
+    }
+
     /// Returns the size of a gap, in bytes, from which on it is jumped over rather than read.
     fn bytes_worth_a_jump(&self) -> u64 {
         0
     }
+}
+
+/// Returns space for a range.
+pub(super) fn buffer_for(range: &Range<u64>) -> io::Result<Vec<u8>> {
+    let bytes = usize::try_from(range.end.saturating_sub(range.start)).map_err(io::Error::other)?;
+    Ok(vec![0; bytes])
 }

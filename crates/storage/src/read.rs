@@ -7,6 +7,7 @@
 use super::files::{metadata, FileInfo, FileKind};
 use super::kept::{open_kept, OpenedObject};
 use super::location::{Location, RemoteUrl};
+use super::range_read::buffer_for;
 use super::store::{store_of, RangeRead};
 use gristmill_core::lfs::{is_lfs_pointer, LFS_HINT, LFS_POINTER, MAX_LFS_POINTER_BYTES};
 use gristmill_core::problem::Subject;
@@ -66,9 +67,12 @@ pub fn pause() {
 /// Opens a regular file, following symbolic links. A folder, fifo, device or socket is refused without blocking, and so is a Git LFS
 /// pointer in place of the file.
 pub fn open_read(path: &Path) -> Outcome<ReadFile> {
-    let file = open_any(path)?;
+    not_pointer(open_any(path)?)
+}
+
+fn not_pointer(file: ReadFile) -> Outcome<ReadFile> {
     match file.is_lfs_pointer()? {
-        true => Err(Failure::data("reading", LFS_POINTER).on(Subject::path(path)).with_hint(LFS_HINT)),
+        true => Err(Failure::data("reading", LFS_POINTER).on(Subject::path(&file.path)).with_hint(LFS_HINT)),
         false => Ok(file),
     }
 }
@@ -105,6 +109,24 @@ fn open_object(path: &Path, url: &RemoteUrl<'_>, part: Option<Range<u64>>) -> io
         }
     };
     open_kept(path, part, Box::new(open))
+}
+
+/// Opens a file like [`open_read`]; `None` if it does not exist.
+fn open_if_any(path: &Path) -> Outcome<Option<ReadFile>> {
+    if let Location::Remote(url) = Location::of(path) {
+        pause();
+        // The request for its bytes finds out whether it is there.
+        return match open_object(path, &url, None) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => read_file(path, opened).and_then(not_pointer).map(Some),
+        };
+    }
+    // A path below a file does not exist either.
+    let is_absent = |kind| matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+    match metadata(path) {
+        Err(error) if is_absent(error.kind()) => Ok(None),
+        _ => open_read(path).map(Some),
+    }
 }
 
 fn read_file(path: &Path, opened: io::Result<(FileInfo, Box<dyn RangeRead>)>) -> Outcome<ReadFile> {
@@ -148,12 +170,7 @@ pub fn stamp_at(path: &Path) -> Outcome<FileStamp> {
 
 /// Reads a whole regular file of at most `limit` bytes; `None` if it does not exist.
 pub fn read_whole(path: &Path, limit: u64) -> Outcome<Option<Vec<u8>>> {
-    // A path below a file does not exist either.
-    let is_absent = |kind| matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
-    if matches!(metadata(path), Err(error) if is_absent(error.kind())) {
-        return Ok(None);
-    }
-    let file = open_read(path)?;
+    let Some(file) = open_if_any(path)? else { return Ok(None) };
     let size = file.len();
     let fits = usize::try_from(size).ok().filter(|_| size <= limit);
     let Some(size) = fits else {
@@ -220,6 +237,24 @@ impl ReadFile {
             Source::Local(_) => self.read_at(buf, offset),
             Source::Remote(object) => self.read_object(buf, |buf| object.read_alone_at(buf, offset), offset),
         }
+    }
+    /// Reads several ranges like [`read_alone_at`](Self::read_alone_at); those of an object with one wait. What is after the end of the file is left
+    /// out.
+    pub fn read_alone_each(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
+        let inside = ranges.iter().map(|range| range.start.min(self.len())..range.end.min(self.len()));
+        let inside: Vec<Range<u64>> = inside.collect();
+        match &self.source {
+            Source::Local(_) => inside.iter().map(|range| self.read_range(range)).collect(),
+            Source::Remote(object) => {
+                pause();
+                object.read_alone_each(&inside)
+            }
+        }
+    }
+    fn read_range(&self, range: &Range<u64>) -> io::Result<Vec<u8>> {
+        let mut bytes = buffer_for(range)?;
+        self.read_exact_at(&mut bytes, range.start)?;
+        Ok(bytes)
     }
     /// Returns the size of a gap, in bytes, from which on it is jumped over rather than read; `None` for a local file.
     pub fn bytes_worth_a_jump(&self) -> Option<u64> {

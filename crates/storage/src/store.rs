@@ -96,6 +96,12 @@ pub trait Store: Send + Sync {
     /// Returns what is at an address: an object; else a folder, if there is an object below it; `None` if there is neither.
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>>;
 
+    /// Finds out what there is whose address begins with this one, so that the next questions about that need no requests each.
+    fn look_around(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
+        let _ = url;
+        Ok(())
+    }
+
     /// Lists what is below a prefix, in the order of the keys: every object, or with `recursive` off only the next level, whose folders are
     /// the prefixes that keys have in common up to a slash. Keys of no plain path ([`is_plain_key`](super::location::is_plain_key)) are
     /// listed, too.

@@ -167,10 +167,7 @@ fn endless() -> Refusal {
 
 impl Store for AzureStore {
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
-        if let Some(has_objects) = self.known.absence(url.key) {
-            return Ok(has_objects.then(FileInfo::of_prefix));
-        }
-        if let Some(info) = self.known.listed(url.key) {
+        if let Some(info) = self.known.info(url.key) {
             return Ok(info);
         }
         let writes = KnownObjects::writes();
@@ -188,6 +185,17 @@ impl Store for AzureStore {
             }
             Err(refusal) => Err(self.explain(&refusal, Action::Read, url.key)),
         }
+    }
+
+    fn look_around(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
+        let mut listed = ListedFolder::begin(url.key.to_owned(), true);
+        let page = self.page(self.begin_call(list(url.key, true, None, None)), None)?;
+        // Accounts with folders do not list in the order of keys.
+        if page.next.is_none() {
+            self.take_entries(&mut listed, page.into_entries(true).collect(), &mut |_| Ok(true))?;
+            self.known.remember_listing(listed);
+        }
+        Ok(())
     }
 
     fn list(&self, folder: &RemoteUrl<'_>, recursive: bool, take: TakeEntry<'_>) -> io::Result<()> {

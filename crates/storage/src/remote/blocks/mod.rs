@@ -5,7 +5,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::super::range_read::RangeRead;
+use super::super::range_read::{buffer_for, RangeRead};
 use super::network::{bytes_worth_a_jump, CANCEL_INTERVAL};
 use gristmill_core::{Cancel, Failure, Outcome};
 use std::collections::VecDeque;
@@ -302,15 +302,21 @@ impl BlockReader {
     fn read(&self, buffer: &mut [u8], offset: u64, is_alone: bool) -> io::Result<()> {
         let read = offset..offset + buffer.len() as u64;
         self.prepare(&read, is_alone);
+        self.fill(buffer, &read, is_alone)?;
+        self.blocks.lock().evict(read.end);
+        Ok(())
+    }
+
+    /// Waits for a range that was prepared.
+    fn fill(&self, buffer: &mut [u8], read: &Range<u64>, is_alone: bool) -> io::Result<()> {
         let mut filled = 0;
         while filled < buffer.len() {
-            let at = offset + filled as u64;
+            let at = read.start + filled as u64;
             match self.copy(&mut buffer[filled..], at)? {
                 Some(count) => filled += count,
                 None => self.prepare(&(at..read.end), is_alone),
             }
         }
-        self.blocks.lock().evict(read.end);
         Ok(())
     }
 }
@@ -322,6 +328,18 @@ impl RangeRead for BlockReader {
 
     fn read_alone_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         self.read(buffer, offset, true)
+    }
+
+    fn read_alone_each(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
+        ranges.iter().for_each(|range| self.prepare(range, true));
+        let read = |range: &Range<u64>| {
+            let mut bytes = buffer_for(range)?;
+            self.fill(&mut bytes, range, true)?;
+            Ok(bytes)
+        };
+        let read = ranges.iter().map(read).collect();
+        ranges.iter().for_each(|range| self.blocks.lock().evict(range.end));
+        read
     }
 
     fn bytes_worth_a_jump(&self) -> u64 {

@@ -54,6 +54,25 @@ fn read(reader: &BlockReader, offset: u64, count: usize) -> Vec<u8> {
 }
 
 #[test]
+fn several_ranges_are_read_alone_and_fetched_together() {
+    let bytes = content(20 << 20);
+    let (mut source, ranges) = StringSource::new(&bytes, Some(9 << 20));
+    source.unit = 1;
+    let reader = BlockReader::new(Box::new(source), bytes.len() as u64, Vec::new());
+    let wanted =
+        [5 << 20..(5 << 20) + 4096, 9 << 20..(9 << 20) + 10, 7..7, 100..600_000, 12 << 20..(12 << 20) + 800_000];
+    let read = reader.read_alone_each(&wanted);
+    for (number, (read, range)) in read.into_iter().zip(&wanted).enumerate() {
+        match number {
+            1 => assert!(read.is_err()),
+            _ => assert_eq!(read.unwrap(), bytes[range.start as usize..range.end as usize]),
+        }
+    }
+    let fetched = ranges.lock().unwrap().clone();
+    assert!(wanted.iter().filter(|range| !range.is_empty()).eq(&fetched), "{fetched:?}");
+}
+
+#[test]
 fn bytes_that_are_read_in_order_are_fetched_once_and_ahead() {
     let bytes = content((20 << 20) + 17);
     for step in [512, 5000, 1 << 20, 9 << 20] {

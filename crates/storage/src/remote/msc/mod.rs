@@ -174,6 +174,11 @@ impl Store for MscStore {
         inner.store.info(&inner.url())
     }
 
+    fn look_around(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
+        let inner = self.inner(url);
+        inner.store.look_around(&inner.url())
+    }
+
     fn list(&self, folder: &RemoteUrl<'_>, recursive: bool, take: TakeEntry<'_>) -> io::Result<()> {
         let inner = self.inner(folder);
         inner.store.list(&inner.url(), recursive, &mut |entry| {

@@ -68,6 +68,14 @@ pub(super) fn parse(name: &str, raw: &RawProfile, flags: &RemoteSettings) -> Out
     };
     let option = |pointer: &str| text(raw.content.pointer(&format!("/storage_provider/options/{pointer}"))?);
     let base = option("base_path").unwrap_or_default();
+    let endpoint_url = option("endpoint_url");
+    if let Some(verify) = raw.content.pointer("/storage_provider/options/verify").filter(|verify| **verify != true) {
+        // Without TLS there is no certificate.
+        if is_given(verify) && !endpoint_url.as_ref().is_some_and(|url| url.starts_with("http://")) {
+            let hint = "remove it: certificates are always checked. AWS_CA_BUNDLE names a file with those that are trusted in addition";
+            return Err(unsupported(format!("verify: {verify}")).with_hint(hint));
+        }
+    }
     let bucket = |settings| Target::Bucket(Box::new(settings), base.trim_matches('/').to_owned());
     match kind {
         "file" => Ok(Target::Local(PathBuf::from(&base))),
@@ -76,7 +84,7 @@ pub(super) fn parse(name: &str, raw: &RawProfile, flags: &RemoteSettings) -> Out
                 flags: RemoteSettings {
                     profile: option("profile_name"),
                     region: option("region_name"),
-                    endpoint_url: option("endpoint_url"),
+                    endpoint_url,
                     anonymous: flags.anonymous || option("signature_version").as_deref() == Some("UNSIGNED"),
                     ..flags.clone()
                 },

@@ -192,6 +192,7 @@ fn what_is_not_read_of_a_profile_is_named() {
         ("storage_provider: {options: {}}".to_owned(), "no type of storage_provider"),
         (format!("{storage}, replicas: [{{a: 1}}]"), "has replicas, which"),
         ("provider_bundle: {type: a.B}".to_owned(), "has provider_bundle, which"),
+        ("storage_provider: {type: s3, options: {base_path: b, verify: false}}".to_owned(), "has verify: false, which"),
         (format!("{storage}, metadata_provider: {{type: manifest}}"), "has metadata_provider, which"),
         (format!("{storage}, credentials_provider: {{type: a.B}}"), "of the type a.B, which"),
         (
@@ -205,6 +206,8 @@ fn what_is_not_read_of_a_profile_is_named() {
         assert!(failure.why.contains(why) && failure.class == ExitClass::Usage, "{failure}");
         assert!(!format!("{failure:?}").contains("secret:"), "{failure:?}");
     }
+    let plain = "storage_provider: {type: s3, options: {base_path: b, verify: false, endpoint_url: 'http://h'}}";
+    assert!(Profiles::new(&format!("profiles:\n  p: {{{plain}}}\n")).target("p").is_ok());
     let profiles = Profiles::new(&format!("profiles:\n  p: {{{storage}, replicas: []}}\n"));
     let Target::Bucket(settings, _) = profiles.target("p").unwrap() else { panic!("it is a folder") };
     let failure = settings.opener(Network::start(limits()).unwrap(), profiles.environment()).err().unwrap();

@@ -168,10 +168,7 @@ fn list(prefix: String, recursive: bool, next: Option<String>) -> Call {
 
 impl Store for S3Store {
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
-        if let Some(has_objects) = self.known.absence(url.key) {
-            return Ok(has_objects.then(FileInfo::of_prefix));
-        }
-        if let Some(info) = self.known.listed(url.key) {
+        if let Some(info) = self.known.info(url.key) {
             return Ok(info);
         }
         let (writes, listed) = (KnownObjects::writes(), ListedFolder::begin(url.prefix(), false));
@@ -195,6 +192,11 @@ impl Store for S3Store {
                 Ok(has_objects.then(FileInfo::of_prefix))
             }
         }
+    }
+
+    fn look_around(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
+        let listed = ListedFolder::begin(url.key.to_owned(), true);
+        self.remember_first(listed, self.page(self.begin_call(list(url.key.to_owned(), true, None)))?)
     }
 
     fn list(&self, folder: &RemoteUrl<'_>, recursive: bool, take: TakeEntry<'_>) -> io::Result<()> {

@@ -103,11 +103,12 @@ impl<C: ObjectClient> Objects<C> {
 
     /// Returns size and version of an object.
     pub(in crate::remote) fn head(&self, key: &str) -> io::Result<Result<ObjectVersion, Refusal>> {
+        let writes = KnownObjects::writes();
         Ok(self.ask(head(key))?.map(|answer| {
             let bytes = answer.header("content-length").and_then(|bytes| bytes.parse().ok()).unwrap_or_default();
             let version = (self.client.version_of())(&answer.headers);
             let version = ObjectVersion::of(&answer.headers, bytes, version);
-            self.known.remember(key, &version);
+            self.known.remember(key, &version, Some(writes));
             version
         }))
     }
@@ -154,12 +155,12 @@ impl<C: ObjectClient> Objects<C> {
 
     /// Opens an object with a request for some of its bytes.
     fn open_at(&self, key: &str, first: &Range<u64>) -> io::Result<(ObjectVersion, ObjectSource<C>, Vec<u8>)> {
-        if self.known.listed(key).is_some_and(|info| !info.is_some_and(|info| info.is_file())) {
+        if self.known.info(key).is_some_and(|info| !info.is_some_and(|info| info.is_file())) {
             return Err(io::ErrorKind::NotFound.into());
         }
         let known = self.known.version(key).map(|version| plain_etag(&version.etag).to_owned());
         let known = known.filter(|etag| !etag.is_empty());
-        let is_known = known.is_some();
+        let (is_known, writes) = (known.is_some(), KnownObjects::writes());
         let mut opened = self.begin(key, first, known)?;
         if is_known && matches!(&opened, Err(refusal) if refusal.status == 412) {
             self.known.forget_listings();
@@ -167,7 +168,7 @@ impl<C: ObjectClient> Objects<C> {
         }
         match opened {
             Ok((version, bytes)) => {
-                self.known.remember(key, &version);
+                self.known.remember(key, &version, Some(writes));
                 let client = Arc::clone(&self.client);
                 let source = ObjectSource { client, key: key.to_owned(), version: version.clone() };
                 Ok((version, source, bytes))
@@ -186,7 +187,7 @@ impl<C: ObjectClient> Objects<C> {
         take: TakeEntry<'_>,
     ) -> io::Result<bool> {
         for (key, version) in &entries {
-            version.iter().for_each(|version| self.known.remember(key, version));
+            version.iter().for_each(|version| self.known.remember(key, version, None));
         }
         take_all(listed.add(entries), take)
     }

@@ -1,28 +1,33 @@
 //! What answers of a store said about objects, so that the same is not asked again at once.
 
-use super::ObjectVersion;
+use super::{writes, ObjectVersion};
 use crate::file_info::{FileInfo, StoreEntry, TakeEntry};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Time for which what is known of an object counts for each opening of it; later it counts once.
 const FRESH: Duration = Duration::from_secs(5);
-/// Time for which an answer counts that there is no object. Objects that this process puts end it.
-const ABSENCE_KEPT: Duration = Duration::from_secs(2);
+/// Time for which an answer about one object counts, that there is none or which version it has. A write of this process ends it.
+const ANSWER_KEPT: Duration = Duration::from_secs(2);
 /// Maximum number of objects whose versions are known.
 const MAX_VERSIONS: usize = 100_000;
-/// Time for which a listing counts. Objects that this process puts end it.
+/// Time for which a listing counts. What this process writes is not taken from it.
 const LISTING_KEPT: Duration = Duration::from_secs(3);
 /// Maximum number of listings, and of entries of one.
 const MAX_LISTINGS: usize = 8;
 const MAX_ENTRIES: usize = 50_000;
 
-/// Writes that the process has begun or ended, of all stores: several of them can lead to one object.
-static WRITES: AtomicU64 = AtomicU64::new(0);
+/// An answer with the version of an object.
+#[derive(Clone)]
+struct KnownVersion {
+    version: ObjectVersion,
+    /// The writes before the request about this object alone; `None` if the version is from a listing.
+    writes: Option<u64>,
+    at: Instant,
+}
 
 /// An answer that there is no object.
 struct Absence {
@@ -131,7 +136,7 @@ pub(in crate::remote) fn take_all(entries: &[StoreEntry], take: TakeEntry<'_>) -
 #[derive(Default)]
 pub(in crate::remote) struct KnownObjects {
     /// Versions that listings and other answers gave, so that opening needs no further request.
-    versions: Mutex<HashMap<String, (ObjectVersion, Instant)>>,
+    versions: Mutex<HashMap<String, KnownVersion>>,
     /// When a store answered that there is no object of a key, and whether there are any below it.
     absences: Mutex<HashMap<String, Absence>>,
     /// Listings, by their prefixes.
@@ -141,20 +146,21 @@ pub(in crate::remote) struct KnownObjects {
 impl KnownObjects {
     /// Returns the number of writes of the process, which an absence is compared with.
     pub(in crate::remote) fn writes() -> u64 {
-        WRITES.load(Ordering::SeqCst)
+        writes::count()
     }
 
-    pub(in crate::remote) fn remember(&self, key: &str, version: &ObjectVersion) {
+    /// Remembers the version of an object, by a request about it alone that was sent after a number of [writes](Self::writes), or by a listing.
+    pub(in crate::remote) fn remember(&self, key: &str, version: &ObjectVersion, writes: Option<u64>) {
         let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
         if versions.len() >= MAX_VERSIONS {
             versions.clear();
         }
-        versions.insert(key.to_owned(), (version.clone(), Instant::now()));
+        versions.insert(key.to_owned(), KnownVersion { version: version.clone(), writes, at: Instant::now() });
     }
 
     /// Forgets an object that is written.
     pub(in crate::remote) fn forget(&self, key: &str) {
-        WRITES.fetch_add(1, Ordering::SeqCst);
+        writes::add(key);
         self.versions.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
@@ -165,17 +171,34 @@ impl KnownObjects {
 
     pub(in crate::remote) fn version(&self, key: &str) -> Option<ObjectVersion> {
         let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
-        let (version, at) = versions.get(key)?.clone();
-        if at.elapsed() > FRESH {
+        let known = versions.get(key)?.clone();
+        if known.at.elapsed() > FRESH {
             versions.remove(key);
         }
-        Some(version)
+        Some(known.version)
+    }
+
+    /// Returns what is at a key, by an answer of a moment ago: an object, else a folder, else nothing; `None` if that is not known.
+    pub(in crate::remote) fn info(&self, key: &str) -> Option<Option<FileInfo>> {
+        if let Some(has_objects) = self.absence(key) {
+            return Some(has_objects.then(FileInfo::of_prefix));
+        }
+        let versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_unchanged = |writes: u64| !writes::has_changed_since(writes, key);
+        let is_current =
+            |known: &&KnownVersion| known.at.elapsed() < ANSWER_KEPT && known.writes.is_some_and(is_unchanged);
+        match versions.get(key).filter(is_current) {
+            Some(known) => Some(Some(known.version.info())),
+            None => {
+                drop(versions);
+                self.listed(key)
+            }
+        }
     }
 
     fn listings(&self) -> MutexGuard<'_, HashMap<String, KnownListing>> {
         let mut listings = self.listings.lock().unwrap_or_else(PoisonError::into_inner);
-        let writes = Self::writes();
-        listings.retain(|_, listing| listing.writes == writes && listing.at.elapsed() < LISTING_KEPT);
+        listings.retain(|_, listing| listing.at.elapsed() < LISTING_KEPT);
         listings
     }
 
@@ -193,7 +216,18 @@ impl KnownObjects {
     /// Returns what was listed below a prefix a moment ago, if it is known as a whole.
     pub(in crate::remote) fn listing(&self, prefix: &str, is_recursive: bool) -> Option<Arc<Vec<StoreEntry>>> {
         let listings = self.listings();
-        let listing = listings.get(prefix).filter(|listing| listing.end.is_none())?;
+        let Some(listing) = listings.get(prefix).filter(|listing| listing.is_whole_below(prefix)) else {
+            // That of all keys with the same beginning has them, too.
+            let of_more = |(begin, listing): &(&String, &KnownListing)| {
+                listing.is_recursive
+                    && !listing.has_markers
+                    && prefix.starts_with(*begin)
+                    && listing.is_whole_below(prefix)
+            };
+            let (_, listing) = listings.iter().find(of_more)?;
+            let entries = listing.entries.iter().filter(|entry| entry.key.starts_with(prefix)).cloned().collect();
+            return Some(Arc::new(if is_recursive { entries } else { next_level(prefix, &entries) }));
+        };
         match (listing.is_recursive, is_recursive) {
             (true, true) | (false, false) => Some(Arc::clone(&listing.entries)),
             // Without folders, both are the same.
@@ -207,22 +241,22 @@ impl KnownObjects {
     /// Returns what is at a key by a listing of a moment ago: an object, else a folder, else nothing; `None` if no listing has that.
     pub(in crate::remote) fn listed(&self, key: &str) -> Option<Option<FileInfo>> {
         let listings = self.listings();
-        if key.is_empty() || listings.is_empty() {
+        if key.is_empty() {
             return None;
         }
-        let above = key.rmatch_indices('/').map(|(at, _)| key.get(..=at).unwrap_or_default()).chain([""]);
-        above.filter_map(|prefix| listings.get(prefix).map(|listing| (prefix, listing))).find_map(
-            |(prefix, listing)| {
-                let below = key.get(prefix.len()..)?;
-                match below.split_once('/').filter(|_| !listing.is_recursive) {
-                    // Only the folder above it is listed, which decides if it is not there.
-                    Some((folder, _)) => {
-                        (!listing.has_folder(key.get(..prefix.len() + folder.len())?)?).then_some(None)
-                    }
-                    None => listing.get(key),
-                }
-            },
-        )
+        let is_above = |(prefix, listing): &(&String, &KnownListing)| {
+            key.starts_with(*prefix) && !writes::has_changed_since(listing.writes, key)
+        };
+        let mut above: Vec<_> = listings.iter().filter(is_above).collect();
+        above.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
+        above.into_iter().find_map(|(prefix, listing)| {
+            let below = key.get(prefix.len()..)?;
+            match below.split_once('/').filter(|_| !listing.is_recursive) {
+                // Only the folder above it is listed, which decides if it is not there.
+                Some((folder, _)) => (!listing.has_folder(key.get(..prefix.len() + folder.len())?)?).then_some(None),
+                None => listing.get(key),
+            }
+        })
     }
 
     fn absences(&self) -> MutexGuard<'_, HashMap<String, Absence>> {
@@ -236,15 +270,20 @@ impl KnownObjects {
 
     /// Returns whether there are objects below a key that had none a moment ago; `None` if that is not known. The kind of a data
     /// set is determined several times, by the same names.
-    pub(in crate::remote) fn absence(&self, key: &str) -> Option<bool> {
+    fn absence(&self, key: &str) -> Option<bool> {
         let mut absences = self.absences();
-        let writes = Self::writes();
-        absences.retain(|_, absence| absence.writes == writes && absence.at.elapsed() < ABSENCE_KEPT);
-        absences.get(key).map(|absence| absence.has_objects)
+        absences.retain(|_, absence| absence.at.elapsed() < ANSWER_KEPT);
+        let absence = absences.get(key).filter(|absence| !writes::has_changed_since(absence.writes, key));
+        absence.map(|absence| absence.has_objects)
     }
 }
 
 impl KnownListing {
+    /// Whether all keys with a beginning are known.
+    fn is_whole_below(&self, prefix: &str) -> bool {
+        self.end.is_none() && !writes::has_any_since(self.writes, |written| written.starts_with(prefix))
+    }
+
     /// Returns what is at a key below the prefix, or of the next level; `None` if that is not known.
     fn get(&self, key: &str) -> Option<Option<FileInfo>> {
         let is_folder = self.has_folder(key)?;
@@ -381,9 +420,10 @@ mod tests {
     }
 
     #[test]
-    fn a_write_ends_a_listing() {
+    fn a_write_ends_what_a_listing_says_of_its_key() {
         let known = known(ListedFolder { entries: vec![entry("a")], ..ListedFolder::default() });
-        known.forget("b");
-        assert!(known.listed("a").is_none() && known.listing("", false).is_none());
+        known.forget("b/c");
+        assert_eq!(kind(known.listed("a")), "object");
+        assert!(known.listed("b").is_none() && known.listed("b/c").is_none() && known.listing("", false).is_none());
     }
 }

@@ -1,6 +1,7 @@
 //! Size, version and time of an object, in the forms of headers and of listings.
 
 pub(super) mod known;
+mod writes;
 
 use super::dates::parse_http_date;
 use crate::file_info::FileInfo;

@@ -1,3 +1,4 @@
+mod around;
 mod chain;
 mod copy;
 mod inspect;
@@ -256,6 +257,7 @@ fn the_code_of_a_refusal_of_head_is_asked_for() {
     for (code, why) in [("InvalidAccessKeyId", "does not know"), ("AccessDenied", "may not have it read")] {
         (0..2).for_each(|_| server.fault("HEAD", Fault::Answer(403, String::new(), String::new())));
         server.fault("/b/k", refuse(403, code));
+        store.known.forget("k");
         // The first fault for the object is that of HEAD.
         let failure = failure(info(&store, "k").unwrap_err());
         assert!(failure.why.contains(why), "{failure}");

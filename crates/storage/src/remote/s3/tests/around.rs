@@ -1,0 +1,36 @@
+use super::*;
+
+#[test]
+fn what_is_around_a_key_takes_one_request() {
+    let server = Server::start(&[("out/a.ds", b"1"), ("out/a.gristmill/report.json", b"{}"), ("out/b", b"2")]);
+    let store = store(&server);
+    store.look_around(&RemoteUrl::parse(&path("out/a")).unwrap()).unwrap();
+    let is_there = |key: &str| info(&store, key).unwrap().is_some();
+    assert!(info(&store, "out/a.ds").unwrap().unwrap().is_file());
+    assert!(info(&store, "out/a.gristmill").unwrap().unwrap().is_dir());
+    assert!(!is_there("out/a") && !is_there("out/a.gristmill/lock") && !is_there("out/a.ds.index"));
+    assert_eq!(entries(&store, "out/a", true), []);
+    assert_eq!(entries(&store, "out/a.gristmill", false), [("out/a.gristmill/report.json".to_owned(), false)]);
+    assert_eq!(read(&store, "out/a.none").unwrap_err().kind(), io::ErrorKind::NotFound);
+    assert_eq!(server.requests().len(), 1);
+    // What is written here is asked for again, and what is next to it is not.
+    let lock = path("out/a.gristmill/lock");
+    assert!(store.put(&RemoteUrl::parse(&lock).unwrap(), Content::Bytes(b"x"), Condition::Always).unwrap());
+    let before = server.requests().len();
+    assert!(is_there("out/a.ds") && !is_there("out/a.ds.index"));
+    assert_eq!(server.requests().len(), before);
+    assert!(is_there("out/a.gristmill/lock") && is_there("out/b"));
+    assert!(server.requests().len() > before);
+}
+
+#[test]
+fn an_object_that_was_opened_is_known_for_a_moment() {
+    let server = Server::start(&[("k", b"abc")]);
+    let store = store(&server);
+    assert_eq!(read(&store, "k").unwrap(), b"abc");
+    let before = server.requests().len();
+    assert_eq!(info(&store, "k").unwrap().unwrap().len(), 3);
+    assert_eq!(server.requests().len(), before);
+    store.remove(&RemoteUrl::parse(&path("k")).unwrap()).unwrap();
+    assert!(info(&store, "k").unwrap().is_none());
+}

@@ -1,0 +1,68 @@
+//! The last writes of the process, so that what is known of other objects still counts after them.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Maximum number of writes that are kept.
+const MAX_KEPT: usize = 256;
+
+/// Writes that the process has begun or ended, of all stores: several of them can lead to one object.
+static WRITES: Mutex<Writes> = Mutex::new(Writes { count: 0, keys: VecDeque::new() });
+
+struct Writes {
+    count: u64,
+    /// Keys of the last ones.
+    keys: VecDeque<String>,
+}
+
+fn writes() -> MutexGuard<'static, Writes> {
+    WRITES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the number of writes so far.
+pub(super) fn count() -> u64 {
+    writes().count
+}
+
+/// Adds a write of a key.
+pub(super) fn add(key: &str) {
+    let mut writes = writes();
+    writes.count += 1;
+    writes.keys.push_back(key.to_owned());
+    if writes.keys.len() > MAX_KEPT {
+        writes.keys.pop_front();
+    }
+}
+
+/// Whether one of the writes since a number of them was, or may have been, of such a key.
+pub(super) fn has_any_since(count: u64, is_such: impl FnMut(&String) -> bool) -> bool {
+    let writes = writes();
+    let since = usize::try_from(writes.count - count).unwrap_or(usize::MAX);
+    since > writes.keys.len() || writes.keys.iter().rev().take(since).any(is_such)
+}
+
+/// Whether one of the writes since a number of them was, or may have been, of a key or of one below it.
+pub(super) fn has_changed_since(count: u64, key: &str) -> bool {
+    has_any_since(count, |written| {
+        written.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_is_of_its_key_and_the_folders_above_it() {
+        let before = count();
+        add("writes/a/b");
+        for (key, expected) in
+            [("writes/a/b", true), ("writes/a", true), ("writes", true), ("writes/a/", false), ("writes/a/bc", false)]
+        {
+            assert_eq!(has_changed_since(before, key), expected, "{key}");
+        }
+        assert!(!has_changed_since(count(), "writes/a/b"));
+        (0..=MAX_KEPT).for_each(|number| add(&format!("many/{number}")));
+        assert!(has_changed_since(before, "writes/z"), "too many to know");
+    }
+}
