@@ -1,7 +1,9 @@
 //! Faults at any moment of a prepare: nothing incomplete is taken as complete, and the next run ends well.
 
 use crate::support::{assert_same, copy_folder, picture, settled_picture, text_shard};
-use gristmill_core::{ExitClass, Loading, Outcome, PreparePlan, ProblemKind, ProblemLog, Rerun, RunOptions, SplitPlan};
+use gristmill_core::{
+    Duplicates, ExitClass, Loading, Outcome, PreparePlan, ProblemKind, ProblemLog, Rerun, RunOptions, SplitPlan,
+};
 use gristmill_ops::job::prepare::{PrepareJob, PrepareReport};
 use gristmill_ops::job::recover::before_looking;
 use gristmill_storage::fs::fault::{Fault, FaultFs};
@@ -24,7 +26,21 @@ fn plan(root: &Path, rerun: Rerun) -> PreparePlan {
     plan.loading = Loading::Crude { cooker: true };
     plan.excludes = vec!["shard_1.tar/s000012".into()];
     plan.rerun = rerun;
+    // Keys are repeated in `doubled` only.
+    plan.duplicates = Duplicates::Prefix;
     plan
+}
+
+/// Shards that are replaced by others.
+fn doubled(root: &Path) {
+    for shard in 0..3 {
+        text_shard(&root.join(format!("shard_{shard}.tar")), shard * 2, 4);
+    }
+}
+
+fn doubled_after_a_preparation(root: &Path) {
+    prepared_once(root);
+    text_shard(&root.join("shard_2.tar"), 0, 4);
 }
 
 fn run(plan: PreparePlan, fs: Arc<dyn Fs>) -> Outcome<PrepareReport> {
@@ -93,6 +109,14 @@ fn a_first_prepare_killed_at_any_operation_is_made_good_by_the_next() {
 #[test]
 fn an_overwrite_killed_at_any_operation_is_made_good_by_the_next() {
     killed_anywhere(prepared_once, |at| Fault::Kill { at });
+}
+
+#[test]
+fn shards_with_other_names_are_put_in_place_whole_or_not_at_all() {
+    for prepare in [doubled as fn(&Path), doubled_after_a_preparation] {
+        killed_anywhere(prepare, |at| Fault::Kill { at });
+        full_anywhere(prepare, Errno::NOSPC);
+    }
 }
 
 #[test]

@@ -42,6 +42,9 @@ pub enum Duplicates {
     Fail,
     /// Keeps the first place; no row is written for the later ones, and they are excluded if they are in another shard.
     KeepFirst,
+    /// If a key is in several shards, replaces all shards by copies in which the name of the shard is before every name. Not an answer of
+    /// flags; what is recorded afterwards is [`Fail`](Self::Fail).
+    Prefix,
 }
 
 /// What to do with compressed shards.

@@ -5,13 +5,13 @@ use super::super::exit::{Done, Finished, Status};
 use super::super::globals::Globals;
 use super::super::prepare::{self, Confirmation};
 use super::super::{info, jsonl, kinds, lint, mix, operation, paths};
-use super::fix_duplicates::without_renames;
 use super::media_filter::{no_filter, FilterArgs};
 use super::mount::EnergonMountArgs;
 use clap::{Args, Subcommand};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{
-    Failure, Loading, MediaPlan, Outcome, PrepareMediaPlan, PreparePlan, ProblemKind, Rerun, Scope, SplitPlan, Subject,
+    Duplicates, Failure, Loading, MediaPlan, Outcome, PrepareMediaPlan, PreparePlan, ProblemKind, Rerun, Scope,
+    SplitPlan, Subject,
 };
 use gristmill_data::formats::energon::split_yaml::SplitFile;
 use gristmill_data::source::discover::discover;
@@ -91,7 +91,7 @@ struct PrepareArgs {
     shuffle_tars: bool,
     #[command(flatten)]
     media: FilterArgs,
-    /// Accepted where no key occurs twice: shards are never changed in place here
+    /// If a key is in several shards, put the name of its shard before every name, in new shards at the same places
     #[arg(long)]
     fix_duplicates: bool,
     /// Divide by three numbers
@@ -284,6 +284,9 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
         return prepare_metadataset(args, context);
     }
     let mut plan = plan(args, context)?;
+    if args.fix_duplicates {
+        plan.duplicates = Duplicates::Prefix;
+    }
     kinds::only_folders(&plan.path)?;
     let prepared = is_prepared(Path::new(&plan.path));
     if prepared && plan.rerun == Rerun::Refuse && plan.scope == Scope::Full && !context.may_ask() {
@@ -305,8 +308,7 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
         true => Confirmation::Given,
         false => Confirmation::ByFlag,
     };
-    let finished = prepare::run(plan, confirmation, context);
-    let mut done = finished.map_err(|stopped| if args.fix_duplicates { without_renames(stopped) } else { stopped })?;
+    let mut done = prepare::run(plan, confirmation, context)?;
     forgive(&mut done);
     Ok(done)
 }

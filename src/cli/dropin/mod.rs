@@ -1,7 +1,6 @@
 //! Drop-in names: the commands and flags of other programs, for existing scripts.
 
 pub mod energon;
-mod fix_duplicates;
 mod media_filter;
 pub mod megatron;
 mod megatron_tokenizer;

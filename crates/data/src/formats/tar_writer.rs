@@ -32,9 +32,7 @@ impl EntryHeader<'_> {
     pub fn write(&self, out: &mut Vec<u8>) {
         let records = self.pax_records();
         if !records.is_empty() {
-            write_block(out, PAX_NAME, (0, records.len() as u64, 0), (b'x', b""));
-            out.extend_from_slice(&records);
-            out.resize(out.len() + padding(records.len() as u64), 0);
+            write_pax_header(out, &records);
         }
         let fitting = |number: u64| if number < FIRST_LARGE { number } else { 0 };
         write_block(out, &ascii(self.name), (0o444, fitting(self.size), fitting(self.mtime)), (b'0', OWNER));
@@ -80,8 +78,15 @@ pub fn archive_bytes(entries: u64) -> u64 {
     entries.saturating_add(END).next_multiple_of(RECORD)
 }
 
+/// Appends a pax header with these records.
+pub(crate) fn write_pax_header(out: &mut Vec<u8>, records: &[u8]) {
+    write_block(out, PAX_NAME, (0, records.len() as u64, 0), (b'x', b""));
+    out.extend_from_slice(records);
+    out.resize(out.len() + padding(records.len() as u64), 0);
+}
+
 /// Appends a pax record; its length counts its own digits.
-fn push_record(records: &mut Vec<u8>, keyword: &[u8], value: &[u8]) {
+pub(crate) fn push_record(records: &mut Vec<u8>, keyword: &[u8], value: &[u8]) {
     let rest = keyword.len() + value.len() + 3;
     let mut length = rest;
     while length != rest + length.to_string().len() {

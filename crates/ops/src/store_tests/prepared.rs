@@ -5,7 +5,9 @@ use crate::engine::browse::{Catalog, SampleAt};
 use crate::job::media;
 use crate::job::prepare::{PrepareJob, PrepareReport};
 use gristmill_core::plan::SplitPlan;
-use gristmill_core::{Cancel, Loading, MediaFilter, MediaPlan, PrepareMediaPlan, PreparePlan, Rerun, Tgz};
+use gristmill_core::{
+    Cancel, Duplicates, ExitClass, Loading, MediaFilter, MediaPlan, PrepareMediaPlan, PreparePlan, Rerun, Tgz,
+};
 use gristmill_storage::fs::{Fs as _, RealFs};
 use gristmill_storage::local_copy::has_local_copy;
 use gristmill_storage::memory_store::put;
@@ -182,4 +184,21 @@ fn samples_are_shown_before_the_index_is_copied() {
     let stored = open(&sets.store);
     let key = expected[3].0.to_string();
     assert_eq!(stored.catalog.locate(None, &key, &cancel).unwrap(), Some(SampleAt { group: 0, index: 3 }));
+}
+
+#[test]
+fn shards_in_a_store_are_not_replaced_by_others() {
+    let root = PathBuf::from("mem://prepared/doubled");
+    let shards = files(&golden("energon/captioning_fieldmap/input"));
+    let shard = shards.iter().find(|(name, _)| name.ends_with(".tar")).unwrap().1;
+    ["a.tar", "b.tar"].iter().for_each(|name| put(&root.join(name), shard));
+    let before = files(&root);
+    let mut plan = PreparePlan::new(text(&root));
+    (plan.splits, plan.loading) = (SplitPlan::Ratio("1,0,0".into()), Loading::Crude { cooker: false });
+    plan.duplicates = Duplicates::Prefix;
+    let failure = PrepareJob::start(plan, options(), None).unwrap().wait().unwrap_err();
+    assert_eq!(failure.class, ExitClass::Usage, "{failure}");
+    let hint = failure.hint.unwrap();
+    assert!(hint.contains("shard mem://prepared/doubled --output NEW --duplicates prefix"), "{hint}");
+    assert_same(&files(&root), &before, "doubled");
 }

@@ -9,6 +9,7 @@ mod header;
 mod names;
 mod notes;
 mod pax;
+mod prefix;
 mod resync;
 mod scan;
 mod span;
@@ -83,6 +84,7 @@ pub fn is_reserved(name: &[u8]) -> bool {
 }
 
 pub use gristmill_core::facts::PART_NAMES_KEPT;
+pub use prefix::write_prefixed;
 pub use span::{each_entry, header_fields, header_offset, HeaderField, SpanEntry, SpanItem};
 
 /// Maximum number of samples per shard that are kept whole, for questions and field maps.

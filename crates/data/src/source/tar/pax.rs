@@ -120,7 +120,7 @@ pub(super) fn begins_with_record(content: &[u8]) -> bool {
 }
 
 /// Parses one record at the start of `bytes`: keyword, value, whole length.
-fn record(bytes: &[u8]) -> Option<(&[u8], &[u8], usize)> {
+pub(super) fn record(bytes: &[u8]) -> Option<(&[u8], &[u8], usize)> {
     let space = bytes.iter().take(20).position(|&b| b == b' ')?;
     let digits = &bytes[..space];
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {

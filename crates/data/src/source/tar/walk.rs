@@ -9,7 +9,7 @@ use gristmill_core::{Cancel, Outcome, ProblemKind};
 /// Largest payload of an extended header that is read, in bytes.
 const MAX_EXTENSION: u64 = 1 << 20;
 /// Longest entry name, in bytes.
-const MAX_NAME: usize = 4096;
+pub(super) const MAX_NAME: usize = 4096;
 /// Maximum number of extended headers before one entry.
 const MAX_CHAIN: usize = 32;
 

@@ -157,5 +157,5 @@ pub fn build(
     // The rows are the larger share of the work. If they have to wait, `finish` counts them.
     let uncounted = Progress::default();
     let quiet = Handles { progress: &uncounted, ..*handles };
-    writer.finish(if options.duplicates == Duplicates::Fail { &quiet } else { handles })
+    writer.finish(if options.duplicates == Duplicates::KeepFirst { handles } else { &quiet })
 }

@@ -76,7 +76,7 @@ impl<'a> IndexWriter<'a> {
         self.next_row += spool.scan.samples;
         self.runs.extend(spool.key_runs(first_row));
         match self.options.duplicates {
-            Duplicates::Fail => self.add_rows(shard, spool, handles),
+            Duplicates::Fail | Duplicates::Prefix => self.add_rows(shard, spool, handles),
             Duplicates::KeepFirst => {
                 self.waiting.push(spool.clone());
                 Ok(())
@@ -131,7 +131,7 @@ impl<'a> IndexWriter<'a> {
         let uncounted = Progress::default();
         let quiet = Handles { progress: &uncounted, ..*handles };
         self.merge_keys(if self.waiting.is_empty() { handles } else { &quiet })?;
-        let failed = self.found.count > 0 && self.options.duplicates == Duplicates::Fail;
+        let failed = self.found.count > 0 && self.options.duplicates != Duplicates::KeepFirst;
         for (shard, spool) in std::mem::take(&mut self.waiting).iter().enumerate() {
             self.add_rows(shard as u32, spool, handles)?;
         }

@@ -88,7 +88,7 @@ fn media(plan: Option<&MediaPlan>) -> String {
 
 fn duplicates(plan: &PreparePlan) -> &'static str {
     match plan.duplicates {
-        Duplicates::Fail => "refused",
+        Duplicates::Fail | Duplicates::Prefix => "refused",
         Duplicates::KeepFirst => "the first is kept",
     }
 }

@@ -46,6 +46,10 @@ pub fn recorded(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> Prepare
             }
         }
     }
+    // Once shards have other names, no key is repeated.
+    if record.duplicates == Duplicates::Prefix {
+        record.duplicates = Duplicates::Fail;
+    }
     record.rerun = Rerun::Refuse;
     record.reset_excludes = false;
     record.new_to = None;

@@ -4,7 +4,8 @@ use super::collect::Selection;
 use super::summary::{selected_facts, shard_names};
 use super::{rerun, Context};
 use crate::engine::index::{self, BuiltIndex, DuplicateKey, SpooledShard, UnusedSamples};
-use crate::engine::plan::{resolve_in, unusable_samples};
+use crate::engine::plan::{prefix_hint, resolve_in, unusable_samples};
+use gristmill_core::text::hint_for;
 use gristmill_core::{
     text, Duplicates, Failure, Outcome, Problem, ProblemKind, ProblemSink, Severity, ShardFacts, ShardId, Subject,
 };
@@ -14,6 +15,8 @@ use std::collections::{HashMap, HashSet};
 /// Message for a key that occurs twice in one shard: no run excludes it, but a user may.
 pub(super) const NEITHER: &str =
     "only the first can be reached by name; an exclude would drop both, so neither is excluded for it";
+
+const MERGE_PARTS: &str = "gristmill shard PATH --output NEW --duplicates merge";
 
 /// Returns the failure for duplicates. Both places of each duplicate are listed; the first duplicate is the failure.
 pub(super) fn duplicates_refused(context: &Context, selection: &Selection, built: &BuiltIndex) -> Failure {
@@ -36,11 +39,16 @@ pub(super) fn duplicates_refused(context: &Context, selection: &Selection, built
         .on(Subject::shard(name(&first.second)).key(&first.key)),
         None => Failure::data("preparing the data set", text::count(built.duplicate_count, "duplicate key")),
     };
-    failure.of_kind(ProblemKind::DuplicateKey).with_hint(
+    let are_in_one_shard = built.duplicates.first().is_some_and(|first| first.first.0 == first.second.0);
+    let ways =
         "keys must be unique over the whole data set: leave a shard out with --exclude, keep the first copy with \
-         --duplicates keep-first, do without access by name with --skip-sample-tables, or write shards with the name of \
-         the old one before each key: gristmill shard FOLDER --output NEW --duplicates prefix",
-    )
+                --duplicates keep-first, do without access by name with --skip-sample-tables, or";
+    let root = &context.shared.root;
+    let hint = match are_in_one_shard {
+        true => hint_for(root, &format!("{ways} bring the parts of each key together: {MERGE_PARTS}")),
+        false => format!("{ways} {}", prefix_hint(root)),
+    };
+    failure.of_kind(ProblemKind::DuplicateKey).with_hint(hint)
 }
 
 /// Refuses samples whose parts are in several places, regardless of the plan's treatment of duplicate keys: each place would be a separate

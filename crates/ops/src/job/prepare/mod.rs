@@ -8,6 +8,7 @@ mod media;
 mod preview;
 mod publish;
 mod rerun;
+mod rewrite;
 mod run;
 mod summary;
 #[cfg(test)]

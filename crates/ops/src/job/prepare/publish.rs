@@ -1,6 +1,7 @@
 //! Publishes everything in one publication: indexes, database, texts, and our own record of the run.
 
 use super::collect::Selection;
+use super::rewrite::RenamedShard;
 use super::{rerun, Context, PrepareReport};
 use crate::engine::index::{BuiltIndex, SpooledShard};
 use crate::engine::outputs::{self, Text};
@@ -25,6 +26,8 @@ const LOOKING: &str = "looking for earlier files";
 pub(super) struct Outputs<'a> {
     pub(super) selection: &'a Selection,
     pub(super) spools: &'a [SpooledShard],
+    /// Shards that take the place of those of the same name.
+    pub(super) renamed: &'a [RenamedShard],
     pub(super) built: &'a BuiltIndex,
     /// Files inside `.nv-meta`, including `.info.json`.
     pub(super) texts: Vec<Text>,
@@ -49,11 +52,16 @@ pub(super) fn publish(
     };
     let mode = shards.first().map_or(0o644, |shard| file_mode(shard.mode));
     // Four more files: the database, its uuid, the report and the plan.
-    let expected = (shards.len() + outputs.texts.len() + 4) as u64;
+    let expected = (outputs.renamed.len() + shards.len() + outputs.texts.len() + 4) as u64;
     let publication = Publication::begin(&*context.shared.fs, root, own)?;
     let mut publication = publication.counting(&context.shared.progress, expected);
     let listing = Listing::of(root).map_err(|error| Failure::io(LOOKING, root, &error))?;
     let mut files = Files { root, listing: &listing, list: &mut report.files };
+    for shard in outputs.renamed {
+        context.shared.cancel.check()?;
+        files.note(&shard.target, shard.bytes)?;
+        shard.stage(&mut publication)?;
+    }
     let indexes: Vec<(&Shard, &SpooledShard)> = shards.iter().zip(outputs.spools).collect();
     let shared = &context.shared;
     let are_kept = run_units(&indexes, shared.options.threads, &shared.cancel, |(shard, spool)| {

@@ -3,6 +3,7 @@
 use super::collect::{self, Selection};
 use super::duplicates::{self, duplicates_refused, report_duplicates, shard_name};
 use super::publish::{self, Outputs};
+use super::rewrite::{self, RenamedShard};
 use super::summary::{report_nothing, selected_facts, shard_names, summaries};
 use super::{forecast, media, rerun};
 use super::{Context, MediaSummary, PrepareReport};
@@ -137,20 +138,25 @@ fn run_planned(
     if shared.options.restart {
         throw_away(context, own)?;
     }
-    if context.plan.tgz == Tgz::Rewrite && rewrite_compressed(context, own, &selection)? {
+    if context.plan.tgz == Tgz::Rewrite && rewrite::unpack(context, own, &selection)? {
         facts = shared.facts_now();
         selection = rerun::selection(context, &facts)?;
     }
-    let spools = scan(context, own, &facts, &selection)?;
-    let facts = shared.facts_now();
+    let mut spools = scan(context, own, &facts, &selection)?;
+    let mut facts = shared.facts_now();
     let mut problems = validate(&context.plan, &facts);
     problems.extend(fields::try_out(&context.plan, &facts));
     rerun::refuse(context, problems)?;
+    let renamed = rewrite::rename_entries(context, own, &mut selection, &mut spools)?;
+    if !renamed.is_empty() {
+        facts = shared.facts_now();
+    }
     let found = media::probe(context, own, &selection, &spools)?;
     let (built, media) = build(context, own, &selection, &spools, found)?;
     report_unmatched_excludes(context, &facts, &selection, &built)?;
     lock.check("preparing")?;
-    let mut report = finish(context, own, &facts, &selection, &spools, (&built, media))?;
+    let scanned = (&selection, spools.as_slice(), renamed.as_slice());
+    let mut report = finish(context, own, &facts, scanned, (&built, media))?;
     clean_up(context, own);
     report.elapsed = context.board.elapsed();
     Ok(report)
@@ -173,25 +179,6 @@ fn throw_away(context: &Context, own: &RunFolder) -> Outcome<()> {
     let fs = &*context.shared.fs;
     own.remove_work(fs)?;
     fs.remove_file(&own.journal())
-}
-
-/// Makes a `.tar` next to each `.tgz`. Returns whether there was any, so that the shard list must be read again.
-fn rewrite_compressed(context: &Context, own: &RunFolder, selection: &Selection) -> Outcome<bool> {
-    let shared = &context.shared;
-    let mut any = false;
-    for &position in &selection.positions {
-        let Some(shard) = shared.lock().shards.get(position).filter(|shard| shard.is_tgz).cloned() else { continue };
-        let target = shard.path.with_extension("tar");
-        context.board.log(format!("unpacking {}", text::display_safe(&shard.name)));
-        // Drafts are decompressed in the work folder, so that a kill leaves nothing next to the data.
-        shared.fs.create_dir(&own.work(), 0o700)?;
-        gristmill_data::source::tgz::rewrite(&*shared.fs, &shard, &target, &shared.cancel)?;
-        any = true;
-    }
-    if any {
-        shared.set_opened(times::open(&shared.root, shared.options.threads, &shared.cancel)?);
-    }
-    Ok(any)
 }
 
 /// Writes the plan as given, so that an interrupted run can be resumed from any folder.
@@ -282,7 +269,7 @@ fn build(
     if built.duplicate_count > 0 {
         duplicates::refuse_scattered(context, selection, spools)?;
     }
-    if built.duplicate_count > 0 && context.plan.duplicates == Duplicates::Fail {
+    if built.duplicate_count > 0 && context.plan.duplicates != Duplicates::KeepFirst {
         return Err(duplicates_refused(context, selection, &built));
     }
     let old = layout::in_nv_meta(&shared.root, layout::INDEX_SQLITE);
@@ -333,8 +320,7 @@ fn finish(
     context: &Context,
     own: &RunFolder,
     facts: &DatasetFacts,
-    selection: &Selection,
-    spools: &[SpooledShard],
+    (selection, spools, renamed): (&Selection, &[SpooledShard], &[RenamedShard]),
     (built, media): (&BuiltIndex, Option<MediaSummary>),
 ) -> Outcome<PrepareReport> {
     let shared = &context.shared;
@@ -378,6 +364,7 @@ fn finish(
     let outputs = Outputs {
         selection,
         spools,
+        renamed,
         built,
         texts,
         now: SystemTime::now(),

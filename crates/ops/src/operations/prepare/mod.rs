@@ -16,7 +16,7 @@ use crate::job::prepare::run_prepare;
 use crate::job::task::TaskContext;
 use gristmill_core::options::{Group, Step};
 use gristmill_core::text::shell_quote;
-use gristmill_core::{Outcome, PreparePlan, Problem, ProblemKind, Subject};
+use gristmill_core::{Duplicates, Outcome, PreparePlan, Problem, ProblemKind, Subject};
 use gristmill_storage::run_folder::RunFolder;
 use std::path::{Path, PathBuf};
 
@@ -58,6 +58,10 @@ impl Operation for Prepare {
 
     fn recent(plan: &PreparePlan) -> Option<PathBuf> {
         Some(PathBuf::from(&plan.path))
+    }
+
+    fn is_expressible(plan: &PreparePlan) -> bool {
+        plan.duplicates != Duplicates::Prefix
     }
 
     /// Where [`command_line`] needs files of its own, the command replays the plan that the run stored in the data set.

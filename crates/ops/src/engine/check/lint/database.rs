@@ -3,6 +3,7 @@
 use super::bad_file;
 use crate::engine::check::compare::REDO;
 use crate::engine::check::{Prepared, Remembering};
+use crate::engine::plan::prefix_hint;
 use gristmill_core::text::{count_verb, hint_for};
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::formats::energon::layout;
@@ -76,7 +77,10 @@ fn check_tables(prepared: &Prepared, tables: &Tables, handles: &Handles<'_>) -> 
     }
     if !is_key_unique(tables)? {
         report(ProblemKind::BadFile, "nothing keeps sample_key unique in the table 'samples'".to_owned())?;
-        duplicate_keys(tables, &report)?;
+        duplicate_keys(tables, &|message| {
+            let problem = Problem::problem(ProblemKind::DuplicateKey, Subject::path(&path), message);
+            handles.problems.report(problem.with_hint(prefix_hint(&prepared.root)))
+        })?;
     }
     let shards = prepared.shard_count();
     for (table, what) in [("samples", "sample"), ("sample_parts", "part")] {
@@ -98,13 +102,13 @@ fn check_tables(prepared: &Prepared, tables: &Tables, handles: &Handles<'_>) -> 
 }
 
 /// Reports duplicate keys, for tables without a unique constraint.
-fn duplicate_keys(tables: &Tables, report: &dyn Fn(ProblemKind, String) -> Outcome<()>) -> Outcome<()> {
+fn duplicate_keys(tables: &Tables, report: &dyn Fn(String) -> Outcome<()>) -> Outcome<()> {
     let sql = "SELECT sample_key, count(*) FROM samples GROUP BY sample_key HAVING count(*) > 1 LIMIT 10";
     let mut statement = tables.connection().prepare(sql).map_err(plain)?;
     let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))).map_err(plain)?;
     for row in rows {
         let (key, count) = row.map_err(plain)?;
-        report(ProblemKind::DuplicateKey, format!("the key '{key}' has {count} rows"))?;
+        report(format!("the key '{key}' has {count} rows"))?;
     }
     Ok(())
 }

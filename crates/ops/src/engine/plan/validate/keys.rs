@@ -4,6 +4,7 @@ use crate::engine::plan::splits;
 use gristmill_core::{
     text, AppleDouble, DatasetFacts, DuplicateKeys, Duplicates, PreparePlan, Problem, ProblemKind, Scope, Subject,
 };
+use std::path::Path;
 
 /// Refuses samples that cannot be used, and duplicate keys unless the plan has an answer for them.
 pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
@@ -12,8 +13,18 @@ pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec
         return;
     }
     let Some(same) = same_keys(plan, facts).filter(|_| plan.duplicates == Duplicates::Fail) else { return };
-    let hint = "--duplicates keep-first, --exclude a shard, or --skip-sample-tables";
+    let hint =
+        format!("--duplicates keep-first, --exclude a shard, --skip-sample-tables, or {}", prefix_hint(&facts.root));
     problems.push(Problem::refusal(ProblemKind::DuplicateKey, same.subject, same.message).with_hint(hint));
+}
+
+/// Returns the two ways in which keys that are in several shards are made different.
+pub fn prefix_hint(root: &Path) -> String {
+    let root = text::shell_quote(&root.to_string_lossy());
+    format!(
+        "put the name of its shard before each key: gristmill shard {root} --output NEW --duplicates prefix writes new shards, \
+         gristmill energon prepare {root} --fix-duplicates replaces these"
+    )
 }
 
 /// Returns the problem of samples that no answer makes usable, where a scan has found any in the shards of a plan: these shards must be

@@ -1,0 +1,255 @@
+//! Shards that a run writes itself: plain ones of compressed ones, and ones whose names begin with the name of the shard.
+
+use super::collect::Selection;
+use super::{duplicates, Context};
+use crate::engine::index::{self, SpooledShard};
+use crate::engine::outputs::exclude_item;
+use crate::job::overall::{cost, Forecast};
+use crate::job::{pool, times, Phase};
+use gristmill_core::text::{bytes, count, count_verb, display_safe, hint_for};
+use gristmill_core::{
+    DuplicateKeys, Duplicates, Failure, FileStamp, Handles, NullProblemSink, Outcome, Problem, ProblemKind,
+    ProblemSink as _, Progress, Scope, Shard, ShardId, Subject,
+};
+use gristmill_data::source::{tar, tgz};
+use gristmill_pycompat::braces;
+use gristmill_storage::location::is_remote;
+use gristmill_storage::publish::Publication;
+use gristmill_storage::read::stamp_at;
+use gristmill_storage::run_folder::RunFolder;
+use gristmill_storage::space;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+const RENAMING: &str = "putting the names of shards before keys";
+/// Permission bits of folders for unfinished shards.
+const FOLDER_MODE: u32 = 0o700;
+
+/// Makes a `.tar` next to each `.tgz`. Returns whether there was any, so that the shard list must be read again.
+pub(super) fn unpack(context: &Context, own: &RunFolder, selection: &Selection) -> Outcome<bool> {
+    let shared = &context.shared;
+    let mut any = false;
+    for &position in &selection.positions {
+        let Some(shard) = shared.lock().shards.get(position).filter(|shard| shard.is_tgz).cloned() else { continue };
+        let target = shard.path.with_extension("tar");
+        context.board.log(format!("unpacking {}", display_safe(&shard.name)));
+        // Drafts are decompressed in the work folder, so that a kill leaves nothing next to the data.
+        shared.fs.create_dir(&own.work(), FOLDER_MODE)?;
+        tgz::rewrite(&*shared.fs, &shard, &target, &shared.cancel)?;
+        any = true;
+    }
+    if any {
+        shared.set_opened(times::open(&shared.root, shared.options.threads, &shared.cancel)?);
+    }
+    Ok(any)
+}
+
+/// A shard that takes the place of the one that it was made of.
+pub(super) struct RenamedShard {
+    pub(super) target: PathBuf,
+    pub(super) bytes: u64,
+    written: PathBuf,
+    mode: u32,
+    /// State of the shard that it was made of.
+    before: FileStamp,
+}
+
+impl RenamedShard {
+    /// Adds the shard to a publication, if the one that it replaces is still what was read.
+    pub(super) fn stage(&self, publication: &mut Publication<'_>) -> Outcome<()> {
+        if stamp_at(&self.target)? != self.before {
+            return Err(Failure::data(RENAMING, "it changed after it was read; nothing is published")
+                .on(Subject::path(&self.target))
+                .of_kind(ProblemKind::ChangedDuringScan)
+                .with_hint("wait until no program writes to it, then run again"));
+        }
+        publication.stage_file(&self.target, self.written.clone(), self.mode)
+    }
+}
+
+/// With [`Duplicates::Prefix`], if a key is in several shards: writes all shards again with their names before every name, and scans them in
+/// place of the old ones, which stay as they are until all is published. Returns the new shards.
+pub(super) fn rename_entries(
+    context: &Context,
+    own: &RunFolder,
+    selection: &mut Selection,
+    spools: &mut Vec<SpooledShard>,
+) -> Outcome<Vec<RenamedShard>> {
+    let shared = &context.shared;
+    if context.plan.duplicates != Duplicates::Prefix {
+        return Ok(Vec::new());
+    }
+    let Some(keys) = keys_in_several_shards(context, selection, spools)? else { return Ok(Vec::new()) };
+    let shards: Vec<Shard> = {
+        let state = shared.lock();
+        selection.positions.iter().filter_map(|&position| state.shards.get(position).cloned()).collect()
+    };
+    check_possible(context, &shards, keys)?;
+    let total = shards.iter().map(|shard| shard.stamp.bytes).sum();
+    let forecast = Forecast::new(cost::copying(total), cost::reading(shards.len() as u64, 0));
+    let number = count(shards.len() as u64, "shard");
+    context.stage(Phase::Write, "shard", forecast, format!("writing {number} with other names, {}", bytes(total)));
+    shared.progress.expect(shards.len() as u64, total);
+    let folder = own.work().join("renamed");
+    shared.fs.remove_dir_all(&folder)?;
+    shared.fs.create_dir(&folder, FOLDER_MODE)?;
+    let units: Vec<(usize, &Shard, &SpooledShard)> =
+        (0..).zip(&shards).zip(&*spools).map(|((n, a), b)| (n, a, b)).collect();
+    let written = pool::run_units(&units, shared.options.threads, &shared.cancel, |&(number, shard, spool)| {
+        rename_shard(context, &folder, (number, shard), spool)
+    })?;
+    let mut renamed = Vec::with_capacity(written.len());
+    spools.clear();
+    for (shard, (new, spool)) in shards.iter().zip(written) {
+        renamed.push(RenamedShard {
+            target: shard.path.clone(),
+            bytes: new.stamp.bytes,
+            written: new.path,
+            mode: shard.mode,
+            before: shard.stamp,
+        });
+        spools.push(spool);
+    }
+    take_over(context, selection, &shards, &renamed)?;
+    let why = format!(
+        "{} in several shards: the name of its shard was put before every name in {number}",
+        count_verb(keys, "key", "was", "were")
+    );
+    shared.problems.report(Problem::note(ProblemKind::Other, Subject::path(&shared.root), why))?;
+    Ok(renamed)
+}
+
+/// Returns the number of keys in several shards, unless names of shards would not make all keys different.
+fn keys_in_several_shards(context: &Context, selection: &Selection, spools: &[SpooledShard]) -> Outcome<Option<u64>> {
+    let shared = &context.shared;
+    let numbers = selection.positions.iter().map(|position| u32::try_from(*position).unwrap_or(u32::MAX));
+    let shards: Vec<(u32, &SpooledShard)> = numbers.zip(spools).collect();
+    let groups = index::same_keys(&*shared.fs, &shards, context.scratch.path(), &shared.cancel)?;
+    if !groups.scattered.is_empty() {
+        duplicates::refuse_scattered(context, selection, spools)?;
+    }
+    let has_pair = |group: &DuplicateKeys, is_same: bool| {
+        group.shards.windows(2).any(|pair| matches!(pair, [one, other] if (one == other) == is_same))
+    };
+    // The build refuses keys that are in one shard twice.
+    if groups.same.iter().any(|group| has_pair(group, true)) {
+        return Ok(None);
+    }
+    let keys = groups.same.iter().filter(|group| has_pair(group, false)).map(|group| group.keys).sum();
+    Ok(Some(keys).filter(|keys| *keys > 0))
+}
+
+fn check_possible(context: &Context, shards: &[Shard], keys: u64) -> Outcome<()> {
+    let root = &context.shared.root;
+    let in_new_files =
+        hint_for(root, "gristmill shard PATH --output NEW --duplicates prefix writes them into a new set");
+    let several = count_verb(keys, "key", "is", "are");
+    if is_remote(root) {
+        let why = format!("{several} in several shards, and shards in a store are not replaced");
+        return Err(Failure::usage(RENAMING, why).on(Subject::path(root)).with_hint(in_new_files));
+    }
+    if let Some(shard) = shards.iter().find(|shard| shard.is_tgz) {
+        let why = format!("{several} in several shards, and this one is compressed");
+        return Err(Failure::data(RENAMING, why).on(Subject::shard(&shard.name)).with_hint(in_new_files));
+    }
+    let has_excludes = context.shared.lock().facts.prepared.as_ref().is_some_and(|facts| !facts.excludes.is_empty());
+    if context.plan.scope == Scope::TarIndexOnly && has_excludes {
+        let why = format!("{several} in several shards, and split.yaml excludes samples by their present keys");
+        let hint = "run it with --force-overwrite in place of --tar-index-only";
+        return Err(Failure::usage(RENAMING, why).on(Subject::path(root)).with_hint(hint));
+    }
+    let needed: u64 = shards.iter().map(|shard| shard.stamp.bytes).sum();
+    let free = space::free_bytes(root)?;
+    if needed > free {
+        let why = format!("{} are needed for the new shards, and {} are free", bytes(needed), bytes(free));
+        let hint = format!("free some space; on another disk, {in_new_files}");
+        return Err(Failure::environment(RENAMING, why).on(Subject::path(root)).with_hint(hint));
+    }
+    Ok(())
+}
+
+/// Writes one shard and scans it. What the scan finds was found in the old shard, and reported.
+fn rename_shard(
+    context: &Context,
+    folder: &Path,
+    (number, shard): (usize, &Shard),
+    before: &SpooledShard,
+) -> Outcome<(Shard, SpooledShard)> {
+    let shared = &context.shared;
+    let path = folder.join(number.to_string());
+    tar::write_prefixed(&*shared.fs, shard, &format!("{}/", shard.name), &path, &shared.handles())?;
+    let stamp = stamp_at(&path)?;
+    let new = Shard { path, stamp, ..shard.clone() };
+    let (id, progress) = (ShardId(u32::try_from(number).unwrap_or(u32::MAX)), Progress::default());
+    let handles = Handles { problems: &NullProblemSink, progress: &progress, ..shared.handles() };
+    let spool = index::scan_unit(&new, id, folder, &*shared.fs, shared.sort_memory(), &handles)?;
+    if (spool.scan.samples, &spool.scan.parts) != (before.scan.samples, &before.scan.parts) {
+        let why = "the new shard has not the samples of the old one; nothing is published";
+        let failure = Failure::data(RENAMING, why).on(Subject::shard(&shard.name));
+        return Err(failure.with_hint("gristmill shard FOLDER --output NEW --duplicates prefix writes a new set"));
+    }
+    shared.progress.add(1, 0);
+    Ok((new, spool))
+}
+
+/// Puts the new shards in the place of the old ones, also in excludes.
+fn take_over(context: &Context, selection: &mut Selection, shards: &[Shard], renamed: &[RenamedShard]) -> Outcome<()> {
+    let names: HashSet<&str> = shards.iter().map(|shard| shard.name.as_str()).collect();
+    let mut stamps = Vec::with_capacity(renamed.len());
+    for new in renamed {
+        stamps.push(stamp_at(&new.written)?);
+    }
+    context.shared.update(|state| {
+        for ((&position, new), stamp) in selection.positions.iter().zip(renamed).zip(stamps) {
+            if let Some(shard) = state.shards.get_mut(position) {
+                (shard.path, shard.stamp) = (new.written.clone(), stamp);
+            }
+            if let Some(facts) = state.facts.shards.get_mut(position) {
+                facts.stamp = stamp;
+            }
+        }
+        if let Some(prepared) = &mut state.facts.prepared {
+            prepared.excludes = prepared.excludes.iter().flat_map(|item| renamed_excludes(item, &names)).collect();
+            // Their media were described under other names.
+            prepared.changed_shards = shards.iter().map(|shard| shard.name.clone()).collect();
+        }
+    });
+    selection.unchanged.clear();
+    selection.judged = selection.judged.iter().flat_map(|item| renamed_excludes(item, &names)).collect();
+    Ok(())
+}
+
+/// Returns the items that exclude the same samples once the names of these shards are before their keys.
+fn renamed_excludes(item: &str, shards: &HashSet<&str>) -> Vec<String> {
+    let expanded = braces::expand(item, braces::MAX_RESULTS).unwrap_or_default();
+    let renamed = |name: &String| {
+        let mut places = name.match_indices('/').map(|(at, _)| (&name[..at], &name[at + 1..]));
+        let (shard, key) = places.find(|(shard, _)| shards.contains(shard))?;
+        Some(exclude_item(shard, Some(&format!("{shard}/{key}"))))
+    };
+    if !expanded.iter().any(|name| renamed(name).is_some()) {
+        return vec![item.to_owned()];
+    }
+    expanded.iter().map(|name| renamed(name).unwrap_or_else(|| braces::escape(name))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn excludes_of_samples_get_the_name_of_their_shard_and_those_of_shards_stay() {
+        let shards = HashSet::from(["a.tar", "x/b.tar"]);
+        for (item, expected) in [
+            ("a.tar", vec!["a.tar"]),
+            ("a.tar/k", vec!["a.tar/a.tar/k"]),
+            ("x/b.tar/d/k", vec!["x/b.tar/x/b.tar/d/k"]),
+            ("c.tar/k", vec!["c.tar/k"]),
+            ("a.tar/k{1..2}", vec!["a.tar/a.tar/k1", "a.tar/a.tar/k2"]),
+            ("{a,c}.tar/k", vec!["a.tar/a.tar/k", "c.tar/k"]),
+            ("{a,c}.tar", vec!["{a,c}.tar"]),
+        ] {
+            assert_eq!(renamed_excludes(item, &shards), expected, "{item}");
+        }
+    }
+}
