@@ -30,7 +30,6 @@ fn name(name: &str, first: (&str, &str), last: (&str, &str)) -> NameExample {
 }
 
 /// What a preview of this number of shards finds.
-#[expect(clippy::field_reassign_with_default, reason = "a field of the examples is private")]
 fn report(shards: u64) -> ShardReport {
     let file = |number: u64| WrittenShard {
         path: format!("/data/set/shard_{number:06}.tar").into(),
