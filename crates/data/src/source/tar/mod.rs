@@ -11,6 +11,7 @@ mod notes;
 mod pax;
 mod resync;
 mod scan;
+mod scouts;
 mod span;
 mod walk;
 mod window;
