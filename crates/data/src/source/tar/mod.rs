@@ -12,6 +12,7 @@ mod pax;
 mod prefix;
 mod resync;
 mod scan;
+mod scouts;
 mod span;
 mod walk;
 mod window;

@@ -1,6 +1,7 @@
 //! Access of the walk to an archive: a window of bytes that moves forward, over a plain file or a decompressed stream.
 
 use super::header::BLOCK_BYTES;
+use super::scouts::Scouts;
 use crate::source::compressed::Decompressed;
 use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_storage::read::ReadFile;
@@ -47,6 +48,7 @@ pub(super) struct FileWindow {
     /// Nothing after this offset is read.
     until: u64,
     jumps: Jumps,
+    scouts: Scouts,
 }
 
 /// How much is read after a jump in a file of a store: as much as the walk needed after the last ones, so that the small entries which
@@ -97,18 +99,18 @@ impl FileWindow {
     pub(super) fn until(file: Arc<ReadFile>, end: u64) -> Self {
         let len = file.len().min(end);
         let jumps = Jumps::new();
-        Self { file, len, buffer: Vec::new(), start: 0, filled: 0, chunk: CHUNK_MIN * 4, until: len, jumps }
+        let scouts = Scouts::default();
+        Self { file, len, buffer: Vec::new(), start: 0, filled: 0, chunk: CHUNK_MIN * 4, until: len, jumps, scouts }
     }
 
     fn refill(&mut self, offset: u64, len: usize) -> Outcome<()> {
         let end = self.start + self.filled as u64;
         let remote = self.file.bytes_worth_a_jump();
         let near = offset >= self.start && offset <= end.saturating_add(remote.unwrap_or(JUMP_WORTH));
-        let alone = match (remote, near) {
-            (None, _) => None,
-            (Some(_), true) => self.jumps.read_on(offset, len),
-            (Some(_), false) => Some(self.jumps.jump(offset)),
-        };
+        if let (Some(_), false) = (remote, near) {
+            return self.jump(offset, len);
+        }
+        let alone = remote.and_then(|_| self.jumps.read_on(offset, len));
         self.chunk = match alone {
             Some(chunk) => chunk,
             None if near => (self.chunk * 2).min(CHUNK_MAX),
@@ -132,6 +134,32 @@ impl FileWindow {
                 Err(e) => return Err(Failure::io("reading the shard", self.file.path(), &e)),
             }
         }
+        Ok(())
+    }
+}
+
+impl FileWindow {
+    /// Returns the number of jumps that had to be waited for.
+    #[cfg(test)]
+    pub(super) fn waits(&self) -> u64 {
+        self.scouts.waits
+    }
+
+    /// Jumps to an offset of a file in a store. Scouts go on with the same wait.
+    fn jump(&mut self, offset: u64, len: usize) -> Outcome<()> {
+        let chunk = self.jumps.jump(offset).max(len) as u64;
+        let end = self.until.min(self.len);
+        if let Some((start, piece)) = self.scouts.take(offset, len, end) {
+            (self.start, self.filled, self.buffer) = (start, piece.len(), piece);
+            return Ok(());
+        }
+        let mut ranges = vec![offset..offset.saturating_add(chunk).min(end).max(offset)];
+        ranges.extend(self.scouts.begin_jump(offset, chunk, end));
+        let mut answers = self.file.read_alone_each(&ranges).into_iter();
+        let own = answers.next().unwrap_or_else(|| Ok(Vec::new()));
+        self.scouts.end_jump(answers.map(Result::ok).collect());
+        self.buffer = own.map_err(|error| Failure::io("reading the shard", self.file.path(), &error))?;
+        (self.start, self.filled) = (offset, self.buffer.len());
         Ok(())
     }
 }

@@ -1,0 +1,202 @@
+//! Headers of a large archive in a store, fetched at several places at once.
+//!
+//! The walk jumps from header to header, each jump is a request, and where the next header is, only the answer says. Scouts begin at later
+//! places, with the first block that looks like a header, and fetch what the walk will probably read there. They are never believed: the walk
+//! reads the bytes that they fetched as it reads those of the file, so that it finds the same. A scout that took the content of an entry for
+//! headers has fetched in vain.
+
+use super::header::{classify, is_plausible, Block, BLOCK, BLOCK_BYTES};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Places from which an archive is walked, that of the walk included.
+const PLACES: u64 = 16;
+/// Jumps from which their mean distance is computed, and those to the next place.
+const MIN_JUMPS: u64 = if cfg!(test) { 4 } else { 32 };
+const JUMPS_TO_NEXT: u64 = if cfg!(test) { 6 } else { 128 };
+/// Bytes that are searched for a header at a time, and the largest part of the distance to the next place that is searched.
+const SEARCHED: u64 = if cfg!(test) { 4 << 10 } else { 256 << 10 };
+const SEARCHED_SHARE: u64 = 16;
+
+/// The scouts of an archive.
+#[derive(Default)]
+pub(super) struct Scouts {
+    scouts: Vec<Scout>,
+    /// What they fetched, by its offset.
+    pieces: BTreeMap<u64, Vec<u8>>,
+    /// Offset of the first jump.
+    first: Option<u64>,
+    jumps: u64,
+    /// Jumps that had to be waited for.
+    #[cfg(test)]
+    pub(super) waits: u64,
+}
+
+struct Scout {
+    /// Offset of the next header, or of the next block that may be one; the largest number once it knows of none.
+    at: u64,
+    /// Offset at which the next scout has begun.
+    end: u64,
+    /// Offset up to which the first header is searched for, until it is found.
+    search_to: Option<u64>,
+}
+
+impl Scouts {
+    /// Returns fetched bytes with those from an offset on, and their offset. Those before are dropped.
+    pub(super) fn take(&mut self, offset: u64, len: usize, end: u64) -> Option<(u64, Vec<u8>)> {
+        let later = self.pieces.split_off(&offset.saturating_add(1));
+        let piece = std::mem::replace(&mut self.pieces, later).pop_last()?;
+        let fetched = piece.0 + piece.1.len() as u64;
+        if fetched < offset.saturating_add(len as u64).min(end) {
+            return None;
+        }
+        self.jumps += 1;
+        Some(piece)
+    }
+
+    /// Returns the ranges to fetch with a jump of the walk to an offset. `chunk` is what is fetched after a jump, `end` that of the archive.
+    pub(super) fn begin_jump(&mut self, offset: u64, chunk: u64, end: u64) -> Vec<Range<u64>> {
+        let first = *self.first.get_or_insert(offset);
+        // What is not after the walk is of no use to it.
+        self.scouts.retain(|scout| scout.at < scout.end && scout.at > offset);
+        if self.jumps >= MIN_JUMPS && self.scouts.is_empty() {
+            let distance = (offset.saturating_sub(first) / self.jumps).saturating_mul(JUMPS_TO_NEXT);
+            let distance = distance.next_multiple_of(BLOCK_BYTES);
+            let places = (1..PLACES).map(|place| offset.saturating_add(place.saturating_mul(distance)));
+            self.scouts = places
+                .take_while(|at| at.saturating_add(distance) <= end && distance > 0)
+                .map(|at| Scout { at, end: at + distance, search_to: Some(at + distance / SEARCHED_SHARE) })
+                .collect();
+        }
+        self.jumps += 1;
+        #[cfg(test)]
+        {
+            self.waits += 1;
+        }
+        let wanted = |scout: &Scout| scout.at..end.min(scout.at + scout.search_to.map_or(chunk, |_| SEARCHED));
+        self.scouts.iter().map(wanted).collect()
+    }
+
+    /// Takes the answers to the ranges of [`begin_jump`](Self::begin_jump); `None` for one that failed.
+    pub(super) fn end_jump(&mut self, answers: Vec<Option<Vec<u8>>>) {
+        for (scout, answer) in self.scouts.iter_mut().zip(answers) {
+            match answer {
+                Some(bytes) => self.pieces.extend(scout.walk(bytes)),
+                None => scout.at = u64::MAX,
+            }
+        }
+    }
+}
+
+impl Scout {
+    /// Walks over fetched bytes. Returns those from the first header on, with its offset.
+    fn walk(&mut self, mut bytes: Vec<u8>) -> Option<(u64, Vec<u8>)> {
+        if let Some(search_to) = self.search_to {
+            let header = bytes.chunks_exact(BLOCK).position(|block| block.try_into().is_ok_and(is_plausible));
+            let Some(header) = header else {
+                self.at += bytes.len() as u64 - bytes.len() as u64 % BLOCK_BYTES;
+                self.at = if bytes.len() < BLOCK || self.at >= search_to { u64::MAX } else { self.at };
+                return None;
+            };
+            bytes.drain(..header * BLOCK);
+            self.at += header as u64 * BLOCK_BYTES;
+            self.search_to = None;
+        }
+        let (start, mut last) = (self.at, self.at);
+        while let Some(block) = self.block(start, &bytes) {
+            last = self.at;
+            let next = match classify(block) {
+                Block::Header(header) if header.has_content() => u64::try_from(header.size).ok(),
+                Block::Header(_) => Some(0),
+                Block::Zero | Block::Bad(_) => None,
+            };
+            let next = next.and_then(|size| size.checked_next_multiple_of(BLOCK_BYTES)?.checked_add(BLOCK_BYTES));
+            self.at = next.and_then(|bytes| self.at.checked_add(bytes)).unwrap_or(u64::MAX);
+        }
+        if self.at == start {
+            // The archive ends here.
+            self.at = u64::MAX;
+        }
+        // Of the content after the last header, the walk looks at its beginning at most.
+        bytes.truncate(usize::try_from(last - start).unwrap_or(usize::MAX).saturating_add(2 * BLOCK));
+        bytes.shrink_to_fit();
+        Some((start, bytes))
+    }
+
+    fn block<'a>(&self, start: u64, bytes: &'a [u8]) -> Option<&'a [u8; BLOCK]> {
+        bytes.get(usize::try_from(self.at.checked_sub(start)?).ok()?..)?.first_chunk()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::scan_bytes;
+    use super::super::walk::{Step, Walker};
+    use super::super::window::FileWindow;
+    use gristmill_core::Cancel;
+    use gristmill_storage::memory_store;
+    use gristmill_storage::read::open_read;
+    use proptest::prelude::*;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    /// Returns an archive of samples with large parts of these sizes, and small ones. In the place of every seventh part is an archive.
+    fn archive(sizes: &[usize]) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        let mut inner = tar::Builder::new(Vec::new());
+        let add = |builder: &mut tar::Builder<Vec<u8>>, name: &str, content: &[u8]| {
+            let mut header = tar::Header::new_ustar();
+            header.set_size(content.len() as u64);
+            header.set_mode(0o644);
+            builder.append_data(&mut header, name, content).unwrap();
+        };
+        (0..30).for_each(|number| add(&mut inner, &format!("inner{number}.bin"), &[7; 9000]));
+        let inner = inner.into_inner().unwrap();
+        for (number, size) in sizes.iter().enumerate() {
+            match number % 7 {
+                6 => add(&mut builder, &format!("{number:04}.bin"), &inner),
+                _ => add(&mut builder, &format!("{number:04}.bin"), &vec![number as u8; *size]),
+            }
+            add(&mut builder, &format!("{number:04}.json"), b"{}");
+        }
+        builder.into_inner().unwrap()
+    }
+
+    #[test]
+    fn an_archive_is_walked_with_fewer_waits_than_it_has_jumps() {
+        let sizes: Vec<usize> = (0..400).map(|number| 9_000 + number % 5 * 4_000).collect();
+        let path = Path::new("mem://scouts/a.tar");
+        memory_store::put(path, &archive(&sizes));
+        let cancel = Cancel::default();
+        let mut walker = Walker::new(FileWindow::new(Arc::new(open_read(path).unwrap())), &cancel);
+        let mut entries = 0;
+        while let Step::Entry(_) = walker.step().unwrap() {
+            entries += 1;
+        }
+        assert_eq!(entries, 800);
+        let waits = walker.window.waits();
+        assert!(waits < 150, "{waits} waits");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+        // `scan_bytes` compares what is found on this machine and in a store.
+        #[test]
+        fn the_same_is_found_from_several_places(
+            sizes in prop::collection::vec(prop_oneof![3 => 8_500_usize..40_000, 1 => 0_usize..600], 20..120),
+            damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..12),
+            cut in prop::option::of(any::<prop::sample::Index>()),
+        ) {
+            let mut bytes = archive(&sizes);
+            for (at, byte) in damage {
+                let block = at.index(bytes.len()) / 512 * 512;
+                bytes[block + usize::from(byte)] ^= byte | 1;
+            }
+            if let Some(cut) = cut {
+                bytes.truncate(cut.index(bytes.len()));
+            }
+            scan_bytes(&bytes);
+        }
+    }
+}
