@@ -130,7 +130,7 @@ fn plan_with(
     let take: TakeSample<'_> = &mut |listed| {
         let Some(chosen) = chooser.choose(listed)? else { return Ok(()) };
         if let Some(known) = &mut known {
-            known.check(&chosen.sample, &context.problems)?;
+            known.check(&chosen.sample, &context.handles())?;
         }
         arranger.push(&chosen, &mut dealer)
     };
