@@ -34,5 +34,5 @@ mod write;
 pub use check::refusals;
 pub use choose::LeftOut;
 pub(crate) use publish::PLAN_OF;
-pub use report::{PlannedSplit, ShardReport, WrittenShard};
+pub use report::{PlannedSplit, ShardReport, WrittenSet, WrittenShard};
 pub use run::{preview_shards, run_shard};

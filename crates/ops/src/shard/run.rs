@@ -202,7 +202,8 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
         written.push(spools);
     }
     if let Some(lines) = &run.lines {
-        write_lines(context, &inputs, lines, &publish::lines_path(layout))?;
+        let path = publish::lines_path(layout);
+        report.lines = Some(write_lines(context, &inputs, &lines.records, &path)?);
     }
     if report.resumed_shards > 0 {
         context.log(format!("{} taken over from an interrupted run", count(report.resumed_shards, "shard")));
