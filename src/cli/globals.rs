@@ -63,7 +63,7 @@ pub struct Globals {
     #[arg(long, global = true, value_name = "N", visible_alias = "num-workers", value_parser = threads)]
     pub threads: Option<usize>,
     /// Memory that buffers may take together: 256MiB, 1G
-    #[arg(long, global = true, value_name = "SIZE", value_parser = super::paths::size)]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = gristmill_core::text::parse_size)]
     pub memory: Option<u64>,
     /// Folder for temporary files [default: $TMPDIR, else the cache folder, else /tmp]
     #[arg(long, global = true, value_name = "DIR", value_parser = scratch)]

@@ -35,6 +35,8 @@ pub struct HiddenSample {
     pub byte_offset: u64,
     /// Size in bytes up to the next sample, including headers, padding and skipped entries.
     pub byte_size: u64,
+    /// Whether it touches damage, so that parts may be missing.
+    pub is_damaged: bool,
 }
 
 /// A sample small enough to keep: guided prepare shows it and evaluates field maps on it.

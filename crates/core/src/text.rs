@@ -34,6 +34,27 @@ pub fn bytes(size: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
+/// Parses `64M`, `1.5GiB`, `1048576` → bytes. Units are binary.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number: f64 =
+        text.get(..end).unwrap_or_default().parse().map_err(|_| "a size like 256MiB or 1G is needed".to_owned())?;
+    let shift = match text.get(end..).unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        unit => return Err(format!("unknown unit '{unit}'; use KiB, MiB, GiB or TiB")),
+    };
+    let bytes = number * (1u64 << shift) as f64;
+    if !(1.0..=1e18).contains(&bytes) {
+        return Err("the size must be at least 1 byte".into());
+    }
+    Ok(bytes as u64)
+}
+
 /// Formats a size with a binary unit and two decimals, as Energon's `info` does: `512 B`, `48.13 KiB`.
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -100,6 +121,17 @@ pub fn count_verb(number: u64, noun: &str, singular: &str, plural: &str) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_take_binary_units() {
+        assert_eq!(parse_size("1024"), Ok(1024));
+        assert_eq!(parse_size("64M"), Ok(64 << 20));
+        assert_eq!(parse_size("3GB"), Ok(3 << 30));
+        assert_eq!(parse_size("1.5 GiB"), Ok(3 << 29));
+        for text in ["lots", "0", "3 parsecs", "", "-1", "1e3"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn sizes_have_two_decimals() {

@@ -126,7 +126,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "PART", help_heading = "Leaks", requires = "content")]
     pub part: Vec<String>,
     /// Parts below this size say nothing on their own [default: 64]
-    #[arg(long, value_name = "SIZE", help_heading = "Leaks", requires = "content", value_parser = super::super::paths::size)]
+    #[arg(long, value_name = "SIZE", help_heading = "Leaks", requires = "content", value_parser = gristmill_core::text::parse_size)]
     pub smallest_part: Option<u64>,
     /// Write the excludes that end the leaks to FILE, for `splits exclude --from`
     #[arg(long, value_name = "FILE", help_heading = "Leaks")]

@@ -80,3 +80,27 @@ fn outputs_that_do_not_fit_each_other_are_refused() {
     sandbox.say("shard in --output out --media-to taken").ends(1).complains("something of that name");
     assert!(!sandbox.has("out") && !sandbox.has("media"));
 }
+
+#[test]
+fn each_set_has_a_line_of_its_own() {
+    let sandbox = sandbox();
+    let ran = sandbox.say("shard in --output rest --media-to media").ends(0);
+    let ran = ran.says("Wrote 2 samples (3 parts) to 1 shard").says("Wrote 2 samples (2 parts) to 1 shard");
+    assert_eq!(ran.out.matches("Wrote").count(), 2, "{}", ran.out);
+    let report = sandbox.say("shard in --media-to pictures --text-to all.jsonl --json").ends(0).json("ok");
+    assert_eq!(report["lines"], 3);
+    assert_eq!(report["sets"][0]["samples"], 2);
+}
+
+#[test]
+fn a_metadataset_has_no_set_that_is_missing() {
+    let sandbox = Sandbox::new();
+    let entry = |name: &str| (name.to_owned(), name.as_bytes().to_vec());
+    sandbox.tar_of("media/0.tar", &[entry("a.jpg")]);
+    sandbox.tar_of("texts/0.tar", &[entry("a.txt")]);
+    for (input, why) in [("media", "all parts are media"), ("texts", "no part is media")] {
+        let line = format!("shard {input} --output out --media-to apart --metadataset all.yaml");
+        sandbox.say(&line).ends(1).complains(why).complains("leave out --metadataset");
+    }
+    assert!(!sandbox.has("all.yaml") && !sandbox.has("out") && !sandbox.has("apart"));
+}

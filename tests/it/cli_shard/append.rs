@@ -1,7 +1,8 @@
 //! More shards for a prepared set.
 
-use super::{entries, files_below};
+use super::{entries, files_below, raw_tar};
 use crate::cli_support::Sandbox;
+use crate::support::copy_folder;
 
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -44,4 +45,42 @@ fn keys_of_the_set_and_sets_that_are_not_prepared_are_refused() {
     sandbox.say("shard two --output one --append --new-to train").ends(2).complains("it is not prepared");
     sandbox.say("shard two --output set --append --no-prepare").ends(2).complains("added to one prepared set");
     sandbox.say("shard two --output set --new-to train").ends(2).complains("--append");
+}
+
+#[test]
+fn shards_of_a_killed_run_are_indexed_before_another_plan_begins() {
+    let sandbox = sandbox();
+    copy_folder(&sandbox.path("set/.nv-meta"), &sandbox.path("before"));
+    sandbox.say("shard two --output set --append --new-to train").ends(0);
+    // As if the run had been killed before the set was prepared again.
+    std::fs::remove_dir_all(sandbox.path("set/.nv-meta")).unwrap();
+    std::fs::remove_file(sandbox.path("set/shard_000002.tar.idx")).unwrap();
+    copy_folder(&sandbox.path("before"), &sandbox.path("set/.nv-meta"));
+    sandbox.tar("three/0.tar", ["g"]);
+    sandbox.tar("four/0.tar", ["e"]);
+    let left = "an interrupted run left 1 shard that no index has, shard_000002.tar first";
+    let line = "shard three --output set --append --new-to train --max-count 1";
+    sandbox.say(&format!("{line} --dry-run")).ends(0).complains(left);
+    // A key of that shard is a key of the set.
+    let refused = sandbox.say("shard four --output set --append --new-to train").ends(1);
+    refused.complains(left).complains("the set has the key already, in shard_000002.tar");
+    let ran = sandbox.say(line).ends(0);
+    assert!(!ran.err.contains("interrupted"), "{}", ran.err);
+    assert!(sandbox.text("set/.nv-meta/.info.json").contains("shard_000003.tar"));
+    sandbox.say("verify set").ends(0);
+}
+
+#[test]
+fn keys_that_are_not_utf8_are_compared_with_those_of_the_set() {
+    let sandbox = Sandbox::new();
+    raw_tar(&sandbox, "one/0.tar", &[b"a.txt", b"\xffb.txt"]);
+    raw_tar(&sandbox, "two/0.tar", &[b"c.txt", b"\xffb.txt"]);
+    raw_tar(&sandbox, "three/0.tar", &[b"\xffd.txt"]);
+    sandbox.say("shard one --output set").ends(1);
+    let before = files_below(&sandbox.path("set"));
+    let line = "--output set --append --new-to train";
+    let refused = sandbox.say(&format!("shard two {line}")).ends(1);
+    refused.complains("the set has the key already, in shard_000000.tar").complains("1 key is in the set already");
+    assert_eq!(files_below(&sandbox.path("set")), before);
+    sandbox.say(&format!("shard three {line}")).ends(1).says("Wrote 1 sample");
 }

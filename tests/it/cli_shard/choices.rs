@@ -110,3 +110,25 @@ fn names_that_are_not_utf_8_are_kept_without_rows() {
     );
     sandbox.say("verify out").ends(1).says("1 problem found").says("entry name is not UTF-8");
 }
+
+#[test]
+fn names_that_readers_would_skip_are_not_written() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("in/__x__/0.tar", ["a"]);
+    sandbox.tar("in/y/0.tar", ["a"]);
+    let line = "shard in --output out --duplicates prefix";
+    sandbox.say(line).ends(1).complains("readers skip names").complains("rename the folder");
+    assert!(!sandbox.has("out"));
+    sandbox.tar("one/0.tar", ["__a", "b"]);
+    sandbox.say("shard one --output out --rename-part txt=t__").ends(1).complains("readers skip names");
+    assert_eq!(entries(&sandbox, "out/shard_000000.tar"), ["b.json", "b.t__"]);
+}
+
+#[test]
+fn sizes_of_shards_have_units() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("in/0.tar", ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]);
+    sandbox.say("shard in --output out --max-size 10KiB").ends(0).says("to 3 shards");
+    sandbox.say("shard in --output out --max-size 10240").ends(0).says("Nothing to do");
+    sandbox.say("shard in --output other --max-size 3parsecs").ends(2).complains("unknown unit");
+}

@@ -1,6 +1,6 @@
 //! What decides what a run reads: splits, states of inputs, sets of media.
 
-use super::entries;
+use super::{entries, raw_tar};
 use crate::cli_support::Sandbox;
 use std::io::Write as _;
 
@@ -142,4 +142,46 @@ fn columns_of_coco_are_those_of_the_image() {
     sandbox.write("lines.json", "{\"images\": [1], \"annotations\": [2]}\n");
     sandbox.say("shard lines.json --output lines").ends(0);
     assert_eq!(entries(&sandbox, "lines/shard_000000.tar"), ["000000000.json"]);
+}
+
+#[test]
+fn rows_of_several_inputs_have_different_numbers() {
+    let sandbox = Sandbox::new();
+    sandbox.write("1.jsonl", "{\"n\": 1}\n{\"n\": 2}\n");
+    sandbox.write("2.jsonl", "{\"n\": 3}\n");
+    sandbox.write("3.jsonl", "");
+    sandbox.say("shard 1.jsonl 2.jsonl --key number --output rows").ends(0);
+    let expected = ["000000000.json", "000000001.json", "000000002.json"];
+    assert_eq!(entries(&sandbox, "rows/shard_000000.tar"), expected);
+    // Next to other inputs, all samples are numbered anew.
+    sandbox.tar("tars/0.tar", ["x"]);
+    sandbox.say("shard tars 1.jsonl --key number --keep-parts json --output both").ends(0);
+    assert_eq!(entries(&sandbox, "both/shard_000000.tar"), expected);
+}
+
+#[test]
+fn media_next_to_shards_are_noted() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/p.jpg", "picture");
+    sandbox.tar("in/x/0.tar", ["a"]);
+    sandbox.write("plain/stats.json", "{}");
+    sandbox.tar("plain/0.tar", ["a"]);
+    sandbox.say("shard in --output tars").ends(0).complains("files such as p.jpg are left out").complains("--as files");
+    assert_eq!(entries(&sandbox, "tars/shard_000000.tar"), ["a.json", "a.txt"]);
+    let ran = sandbox.say("shard in --output files --as files").ends(0);
+    assert!(!ran.err.contains("left out"), "{}", ran.err);
+    assert!(entries(&sandbox, "files/shard_000000.tar").contains(&"p.jpg".to_owned()));
+    let ran = sandbox.say("shard plain --output others").ends(0);
+    assert!(!ran.err.contains("left out"), "{}", ran.err);
+}
+
+#[test]
+fn samples_that_touch_damage_are_left_out_whatever_their_keys() {
+    let sandbox = Sandbox::new();
+    raw_tar(&sandbox, "in/0.tar", &[b"\xffa.txt", b"\xffa.json", b"b.txt", b"c.txt"]);
+    let mut bytes = sandbox.read("in/0.tar");
+    bytes[1_024 + 10] ^= 1;
+    sandbox.write("in/0.tar", bytes);
+    let ran = sandbox.say("shard in --output out").ends(1).complains("it touches damage; it is left out");
+    assert_eq!(entries(&sandbox, "out/shard_000000.tar"), ["c.txt"], "{}", ran.err);
 }

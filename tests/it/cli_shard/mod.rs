@@ -18,6 +18,20 @@ fn files_below(folder: &Path) -> Vec<String> {
     files.map(|entry| entry.path().strip_prefix(folder).unwrap().to_str().unwrap().to_owned()).collect()
 }
 
+/// Writes an archive of entries whose names are any bytes, and whose content is their name.
+fn raw_tar(sandbox: &Sandbox, path: &str, names: &[&[u8]]) {
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut tar = tar::Builder::new(Vec::new());
+    for name in names {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(name.len() as u64);
+        header.set_path(std::ffi::OsStr::from_bytes(name)).unwrap();
+        header.set_cksum();
+        tar.append(&header, *name).unwrap();
+    }
+    sandbox.write(path, tar.into_inner().unwrap());
+}
+
 /// Returns the names of the entries of an archive.
 fn entries(sandbox: &Sandbox, name: &str) -> Vec<String> {
     let bytes = sandbox.read(name);

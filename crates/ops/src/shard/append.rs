@@ -4,13 +4,20 @@ use super::pattern::NamePattern;
 use super::record::subject_of;
 use super::sample::Sample;
 use gristmill_core::text::count_verb;
-use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Subject};
+use gristmill_core::{
+    Failure, Handles, HiddenSample, NullProblemSink, Outcome, PartRow, Problem, ProblemKind, Progress, SampleRow,
+    Subject,
+};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::{layout, tables};
+use gristmill_data::source::discover::shard_at;
+use gristmill_data::source::tar::{scan_shard, HiddenPart, ScanSink};
 use gristmill_storage::files;
 use rusqlite::{Connection, OptionalExtension as _};
+use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_128;
 
 const WHAT: &str = "adding shards to the set";
 /// Repeated keys that are listed with their places.
@@ -22,6 +29,10 @@ pub(super) struct SetKeys {
     connection: Connection,
     /// Names of its shards, in the order of the index.
     shards: Vec<String>,
+    /// Hashes of the keys that are not UTF-8, which are in no index, with the positions of their shards. Read with the first such key.
+    unindexed: Option<HashMap<u128, usize>>,
+    set: PathBuf,
+    counts: Vec<u64>,
     repeated: u64,
 }
 
@@ -39,27 +50,63 @@ impl SetKeys {
             return refuse("it has no index of its keys", "gristmill prepare PATH --tar-index-only writes one");
         }
         let connection = tables::open_readonly(&database)?;
-        let shards = info.shard_counts.into_iter().map(|(name, _)| name).collect();
-        Ok(Self { database, connection, shards, repeated: 0 })
+        let (shards, counts) = info.shard_counts.into_iter().unzip();
+        Ok(Self { database, connection, shards, unindexed: None, set: set.to_owned(), counts, repeated: 0 })
     }
 
     /// Reports a sample whose key is in the set already.
-    pub(super) fn check(&mut self, sample: &Sample, problems: &dyn ProblemSink) -> Outcome<()> {
-        let Ok(key) = std::str::from_utf8(&sample.key) else { return Ok(()) };
+    pub(super) fn check(&mut self, sample: &Sample, handles: &Handles<'_>) -> Outcome<()> {
+        let found = match std::str::from_utf8(&sample.key) {
+            Ok(key) => self.indexed(key)?,
+            Err(_) => self.unindexed(&sample.key, handles)?,
+        };
+        let Some(shard) = found else { return Ok(()) };
+        self.repeated += 1;
+        if self.repeated > MAX_LISTED {
+            return Ok(());
+        }
+        let shard = self.shards.get(shard).map_or("the set", String::as_str);
+        let why = format!("the set has the key already, in {shard}");
+        handles.problems.report(Problem::problem(ProblemKind::DuplicateKey, subject_of(sample), why))
+    }
+
+    /// Returns the position of the shard that has a key, by the index.
+    fn indexed(&self, key: &str) -> Outcome<Option<usize>> {
         let sql = "SELECT tar_file_id FROM samples WHERE sample_key = ?1";
         let found = self.connection.prepare_cached(sql).and_then(|mut query| {
             let place = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
             query.query_row([key], place).optional()
         });
-        let Some(shard) = found.map_err(|error| tables::failure(&self.database, &error))? else { return Ok(()) };
-        self.repeated += 1;
-        if self.repeated > MAX_LISTED {
-            return Ok(());
+        let found = found.map_err(|error| tables::failure(&self.database, &error))?;
+        Ok(found.map(|shard| usize::try_from(shard).unwrap_or(usize::MAX)))
+    }
+
+    /// Returns the position of the shard that has a key which no index has.
+    fn unindexed(&mut self, key: &[u8], handles: &Handles<'_>) -> Outcome<Option<usize>> {
+        let known = match self.unindexed.take() {
+            Some(known) => known,
+            None => self.read_unindexed(handles)?,
+        };
+        let found = known.get(&xxh3_128(key)).copied();
+        self.unindexed = Some(known);
+        Ok(found)
+    }
+
+    /// Reads the keys that are in no index, from the shards that have more samples than rows.
+    fn read_unindexed(&self, handles: &Handles<'_>) -> Outcome<HashMap<u128, usize>> {
+        let mut known = HashMap::new();
+        let sql = "SELECT count(*) FROM samples WHERE tar_file_id = ?1";
+        for (position, (name, count)) in self.shards.iter().zip(&self.counts).enumerate() {
+            let rows = self.connection.query_row(sql, [position as i64], |row| row.get::<_, i64>(0));
+            let rows = rows.map_err(|error| tables::failure(&self.database, &error))?;
+            if u64::try_from(rows).is_ok_and(|rows| rows >= *count) {
+                continue;
+            }
+            let progress = Progress::default();
+            let handles = Handles { progress: &progress, problems: &NullProblemSink, ..*handles };
+            scan_shard(&shard_at(&self.set.join(name))?, &mut UnindexedKeys { known: &mut known, position }, &handles)?;
         }
-        let shard =
-            usize::try_from(shard).ok().and_then(|shard| self.shards.get(shard)).map_or("the set", String::as_str);
-        let why = format!("the set has the key already, in {shard}");
-        problems.report(Problem::problem(ProblemKind::DuplicateKey, subject_of(sample), why))
+        Ok(known)
     }
 
     /// Fails if a key is repeated.
@@ -70,6 +117,33 @@ impl SetKeys {
         let why = format!("{} in the set already; nothing is written", count_verb(self.repeated, "key", "is", "are"));
         let failure = Failure::data(WHAT, why).of_kind(ProblemKind::DuplicateKey);
         Err(failure.with_hint("--drop-keys leaves samples out; --duplicates applies to the inputs only"))
+    }
+}
+
+/// Takes the keys of a shard that are not UTF-8.
+struct UnindexedKeys<'a> {
+    known: &'a mut HashMap<u128, usize>,
+    position: usize,
+}
+
+impl ScanSink for UnindexedKeys<'_> {
+    fn part(&mut self, _: PartRow<'_>) -> Outcome<()> {
+        Ok(())
+    }
+
+    fn sample(&mut self, _: SampleRow<'_>) -> Outcome<()> {
+        Ok(())
+    }
+
+    fn hidden_sample(&mut self, _: HiddenSample) -> Outcome<()> {
+        Ok(())
+    }
+
+    fn hidden_part(&mut self, part: HiddenPart<'_>) -> Outcome<()> {
+        if std::str::from_utf8(part.key).is_err() {
+            self.known.entry(xxh3_128(part.key)).or_insert(self.position);
+        }
+        Ok(())
     }
 }
 

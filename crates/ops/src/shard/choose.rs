@@ -1,10 +1,12 @@
 //! Which samples and parts are written: renames and choice of parts, then required parts, then keys.
 
+use super::divide::entry_name;
 use super::key_list::KeyList;
 use super::record::{subject_of, ListedSample};
 use super::sample::Part;
 use gristmill_core::text::display_safe_bytes;
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardPlan};
+use gristmill_data::source::tar::is_reserved;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -90,8 +92,30 @@ impl<'a> Chooser<'a> {
         if self.is_numbered {
             listed.sample.key = format!("{:09}", self.chosen).into_bytes();
         }
+        if !self.has_readable_names(&listed)? {
+            return Ok(None);
+        }
         self.chosen += 1;
         Ok(Some(listed))
+    }
+
+    /// Whether readers take all names of a sample. Reports one that they skip.
+    fn has_readable_names(&self, listed: &ListedSample) -> Outcome<bool> {
+        let sample = &listed.sample;
+        if !sample.key.starts_with(b"__") {
+            return Ok(true);
+        }
+        let mut name = Vec::new();
+        let is_skipped = |part: &&Part| {
+            entry_name(&mut name, &sample.key, &part.name);
+            is_reserved(&name)
+        };
+        let Some(part) = sample.parts.iter().find(is_skipped) else { return Ok(true) };
+        let part = display_safe_bytes(&part.name);
+        let why =
+            format!("readers skip names whose first component is __…__, as that of its part '{part}'; it is left out");
+        let problem = Problem::problem(ProblemKind::ReservedName, subject_of(sample), why);
+        self.problems.report(problem.with_hint("choose other keys or names of parts")).map(|()| false)
     }
 
     /// Reports parts whose names differ in case only.

@@ -1,8 +1,8 @@
 //! Deals samples to the sets that are written: one of all parts, or one of the media and one of the rest.
 
 use super::divide::{Divider, PlannedShards};
-use super::lines::LineList;
-use super::record::{ListedSample, Records};
+use super::lines::{LineList, PlannedLines};
+use super::record::ListedSample;
 use super::sample::Part;
 use gristmill_core::Outcome;
 use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ impl<'a> Dealer<'a> {
     }
 
     /// Returns the shards of each set, and the samples that become lines.
-    pub(super) fn finish(self) -> Outcome<(Vec<PlannedShards>, Option<Records>)> {
+    pub(super) fn finish(self) -> Outcome<(Vec<PlannedShards>, Option<PlannedLines>)> {
         let sets = self.sets.into_iter().map(|(_, divider)| divider.finish()).collect::<Outcome<_>>()?;
         Ok((sets, self.lines.map(LineList::finish).transpose()?))
     }

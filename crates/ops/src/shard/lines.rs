@@ -19,33 +19,43 @@ const KEY: &str = "__key__";
 const MEDIA: &str = "media";
 
 /// Collects the samples of the lines, in their order.
-pub(super) struct LineList(RecordWriter);
+pub(super) struct LineList {
+    writer: RecordWriter,
+    samples: u64,
+}
+
+/// The samples of the lines.
+pub(super) struct PlannedLines {
+    pub(super) records: Records,
+    pub(super) samples: u64,
+}
 
 impl LineList {
     pub(super) fn create(context: &SpoolContext<'_>) -> Outcome<Self> {
-        Ok(Self(RecordWriter::create(context, "lines")?))
+        Ok(Self { writer: RecordWriter::create(context, "lines")?, samples: 0 })
     }
 
     pub(super) fn push(&mut self, record: &[u8]) -> Outcome<()> {
-        self.0.push(record)
+        self.samples += 1;
+        self.writer.push(record)
     }
 
-    pub(super) fn finish(self) -> Outcome<Records> {
-        self.0.finish()
+    pub(super) fn finish(self) -> Outcome<PlannedLines> {
+        Ok(PlannedLines { records: self.writer.finish()?, samples: self.samples })
     }
 }
 
-/// Writes a file with a line for each sample. Parts that no line can hold are left out, a problem each.
+/// Writes a file with a line for each sample, and returns their number. Parts that no line can hold are left out, a problem each.
 pub(super) fn write_lines(
     context: &TaskContext,
     inputs: &OpenInputs<'_>,
     samples: &Records,
     path: &Path,
-) -> Outcome<()> {
+) -> Outcome<u64> {
     context.fs.remove_file(path)?;
     let mut out = BufferedFile::new(context.fs.create_file(path)?, BUFFER);
     let mut samples = samples.open()?;
-    let mut line = Vec::new();
+    let (mut line, mut lines) = (Vec::new(), 0);
     while let Some(ListedSample { sample, .. }) = samples.next_sample()? {
         context.cancel.check()?;
         let Ok(key) = std::str::from_utf8(&sample.key) else {
@@ -56,8 +66,9 @@ pub(super) fn write_lines(
         line.clear();
         push_line(context, inputs, (&sample, key), &mut line)?;
         out.write_all(&line)?;
+        lines += 1;
     }
-    out.finish().map(drop)
+    out.finish().map(|_| lines)
 }
 
 fn push_line(

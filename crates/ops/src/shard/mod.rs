@@ -35,5 +35,5 @@ mod write;
 pub use check::refusals;
 pub use choose::LeftOut;
 pub(crate) use publish::PLAN_OF;
-pub use report::{ranges_of, PlannedSplit, ShardReport, ValueRange, WrittenShard};
+pub use report::{ranges_of, PlannedSplit, ShardReport, ValueRange, WrittenSet, WrittenShard};
 pub use run::{preview_shards, run_shard};

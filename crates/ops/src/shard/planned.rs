@@ -5,11 +5,11 @@ use super::choose::{Chooser, LeftOut};
 use super::deal::Dealer;
 use super::divide::{Divider, PlannedShards};
 use super::layout::OutputLayout;
-use super::lines::LineList;
+use super::lines::{LineList, PlannedLines};
 use super::list::{InputFile, Lister};
 use super::order::{Arranger, SplitSource};
 use super::pattern::NamePattern;
-use super::record::{Records, SpoolContext};
+use super::record::SpoolContext;
 use super::repeats::{settle_keys, TakeSample};
 use super::sample::SourceContext;
 use super::source;
@@ -23,6 +23,7 @@ use gristmill_data::formats::energon::info::Info;
 use gristmill_storage::files::is_dir;
 use gristmill_storage::location::{is_remote, threads_for};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Estimated time of everything after the listing, as a multiple of its time.
@@ -51,7 +52,7 @@ pub(super) struct PlannedRun {
     /// Sets with at least one shard.
     pub(super) sets: Vec<PlannedSet>,
     /// Samples that become lines of text.
-    pub(super) lines: Option<Records>,
+    pub(super) lines: Option<PlannedLines>,
     /// Files that parts are in.
     pub(super) files: Vec<InputFile>,
     pub(super) left_out: LeftOut,
@@ -87,11 +88,10 @@ fn plan_with(
     let pattern = NamePattern::parse(&plan.division.pattern).map_err(|why| Failure::usage("reading --pattern", why))?;
     let mut lister = Lister::create(spools, &context.problems)?;
     let mut has_named_folders = true;
-    let mut is_numbered = plan.key.as_deref() == Some(source::NUMBER);
+    let (mut has_other_than_rows, next_row) = (false, AtomicU64::new(0));
     for (number, input) in (0..).zip(&plan.inputs) {
-        let kind = source::kind_of(input, plan.read_as)?;
-        // Rows are numbered by their source.
-        is_numbered &= kind != InputKind::Rows;
+        let kind = source::kind_of(input, plan.read_as, &context.problems)?;
+        has_other_than_rows |= kind != InputKind::Rows;
         // What is prepared, or has rows, says by itself what its splits are.
         has_named_folders &= kind == InputKind::Files || kind == InputKind::Tars && !is_prepared(input)?;
         lister.begin_input(number);
@@ -102,9 +102,12 @@ fn plan_with(
         };
         context.rename(Phase::Open, item, format!("listing {}", display_safe(&input.to_string_lossy())));
         let threads = threads_for(input, context.options.threads);
-        let source = SourceContext { plan, handles: context.handles(), fs: &*context.fs, scratch, memory, threads };
+        let (handles, fs) = (context.handles(), &*context.fs);
+        let source = SourceContext { plan, handles, fs, scratch, memory, threads, next_row: &next_row };
         source::list(input, kind, &source, &mut lister)?;
     }
+    // Rows alone are numbered by their source, so that rows which are left out keep their numbers.
+    let is_numbered = has_other_than_rows && plan.key.as_deref() == Some(source::NUMBER);
     let mut listing = lister.finish()?;
     context.log(format!("listed {}", listing.amount()));
     if listing.samples == 0 {
@@ -130,7 +133,7 @@ fn plan_with(
     let take: TakeSample<'_> = &mut |listed| {
         let Some(chosen) = chooser.choose(listed)? else { return Ok(()) };
         if let Some(known) = &mut known {
-            known.check(&chosen.sample, &context.problems)?;
+            known.check(&chosen.sample, &context.handles())?;
         }
         arranger.push(&chosen, &mut dealer)
     };
@@ -145,8 +148,23 @@ fn plan_with(
     if sets.is_empty() {
         return Err(no_sample(plan, "no sample is left to write"));
     }
+    check_metadataset(layout, &sets)?;
     let left_out = chooser.left_out;
     Ok(PlannedRun { sets, lines, files, left_out })
+}
+
+/// Refuses a metadataset of which one set would be missing.
+fn check_metadataset(layout: &OutputLayout, sets: &[PlannedSet]) -> Outcome<()> {
+    let apart = &layout.plan.apart;
+    if apart.metadataset.is_none() || sets.len() == layout.sets.len() {
+        return Ok(());
+    }
+    let is_media = sets.iter().any(|set| Some(&set.output) == apart.media_to.as_ref());
+    let why = if is_media { "all parts are media" } else { "no part is media" };
+    let why = format!("{why}, so that one of its two sets would be missing");
+    let failure = Failure::data("planning the metadataset", why).on(Subject::field("--metadataset"));
+    let failure = failure.of_kind(ProblemKind::EmptyResult);
+    Err(failure.with_hint("leave out --metadataset, or leave out --media-to to write one set"))
 }
 
 fn is_prepared(input: &Path) -> Outcome<bool> {
@@ -167,7 +185,7 @@ impl PlannedRun {
             hash.update(&shard.hash.to_le_bytes());
         }
         if let Some(lines) = &self.lines {
-            let mut records = lines.open()?;
+            let mut records = lines.records.open()?;
             while let Some(record) = records.next_record()? {
                 hash.update(record);
             }

@@ -15,12 +15,13 @@ use crate::job::prepare::{hand_over, run_prepare};
 use crate::job::publish::{make_folder, stage_report, FinishedFile, Folders, RECORD_MODE};
 use crate::job::record::RecordedInput;
 use crate::job::task::TaskContext;
+use crate::job::Phase;
 use gristmill_core::mix::{MixAux, MixMember};
 use gristmill_core::plan::SplitPattern;
-use gristmill_core::text::hint_for;
+use gristmill_core::text::{count, display_safe, hint_for};
 use gristmill_core::{
-    DatasetFacts, Failure, Loading, Outcome, PreparePlan, ProblemKind, Rerun, Severity, Shard, ShardFacts, ShardPlan,
-    SplitPlan, Subject,
+    DatasetFacts, Failure, Loading, Outcome, PreparePlan, Problem, ProblemKind, Rerun, Severity, Shard, ShardFacts,
+    ShardPlan, SplitPlan, Subject,
 };
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::jsonl_idx::index_path;
@@ -105,12 +106,37 @@ pub(super) fn are_prepared(layout: &OutputLayout) -> bool {
 
 /// Whether the index of a set that got more shards has them.
 fn has_indexed_shards(layout: &OutputLayout) -> bool {
-    let (Ok(Some(info)), Ok(Some(recorded))) = (Info::read(&layout.output), Recorded::read(&layout.own)) else {
-        return false;
-    };
+    matches!(Recorded::read(&layout.own), Ok(Some(recorded)) if unindexed(layout, &recorded).is_ok_and(|names| names.is_empty()))
+}
+
+/// Returns the shards of an earlier run that are in place and not in the index of the set.
+fn unindexed(layout: &OutputLayout, recorded: &Recorded) -> Outcome<Vec<String>> {
+    let info = Info::read(&layout.output)?.unwrap_or_default();
     let known: HashSet<&str> = info.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
-    let names = recorded.outputs.iter().map(|output| output.path.strip_prefix(&layout.output).ok()?.to_str());
-    names.into_iter().all(|name| name.is_some_and(|name| known.contains(name)))
+    let there = recorded.outputs.iter().filter(|output| files::is_file(&output.path));
+    let names = there.filter_map(|output| output.path.strip_prefix(&layout.output).ok()?.to_str());
+    Ok(names.filter(|name| !known.contains(name)).map(str::to_owned).collect())
+}
+
+/// With `--append`: reports shards of an earlier run that was killed before the set was prepared again, whatever its plan. With `finishes`,
+/// they are indexed by that plan, so that their keys are known.
+pub(super) fn index_earlier(context: &TaskContext, layout: &OutputLayout, finishes: bool) -> Outcome<()> {
+    use gristmill_core::ProblemSink as _;
+    let Some(recorded) = Recorded::read(&layout.own)?.filter(|recorded| layout.plan.append && recorded.plan.append)
+    else {
+        return Ok(());
+    };
+    let names = unindexed(layout, &recorded)?;
+    let Some(first) = names.first() else { return Ok(()) };
+    let left = count(names.len() as u64, "shard");
+    let why = format!("an interrupted run left {left} that no index has, {} first", display_safe(first));
+    let why = if finishes { format!("{why}: indexed now") } else { format!("{why}: indexed by the next run") };
+    context.problems.report(Problem::note(ProblemKind::Other, Subject::path(&layout.output), why))?;
+    if finishes {
+        context.phase(Phase::Tables, "preparing");
+        prepare_published(context, &OutputLayout::of(&recorded.plan)?)?;
+    }
+    Ok(())
 }
 
 /// Writes what follows the preparation of all sets: the index of lines, and the metadataset.

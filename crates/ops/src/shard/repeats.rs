@@ -5,6 +5,7 @@ use super::record::{subject_of, ListedSample, RecordReader, RecordSorter, SpoolC
 use gristmill_core::shard_plan::RepeatedKeys;
 use gristmill_core::text::count_verb;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardPlan, Subject};
+use gristmill_data::source::tar::is_reserved;
 use std::path::PathBuf;
 
 const WHAT: &str = "comparing the keys";
@@ -178,6 +179,12 @@ impl<'a> Repeats<'a> {
             for prefix in [input, &listed.sample.shard].into_iter().filter(|prefix| !prefix.is_empty()) {
                 key.extend_from_slice(prefix.as_bytes());
                 key.push(b'/');
+            }
+            if is_reserved(&key) {
+                let why = "readers skip names whose first folder is __…__, and it would be the first one of every key";
+                let failure =
+                    Failure::data(WHAT, why).on(subject_of(&listed.sample)).of_kind(ProblemKind::ReservedName);
+                return Err(failure.with_hint("rename the folder, or name the shards one by one"));
             }
             key.append(&mut listed.sample.key);
             listed.sample.key = key;

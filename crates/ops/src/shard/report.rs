@@ -2,7 +2,7 @@
 
 use super::choose::LeftOut;
 use super::examples::Examples;
-use super::planned::PlannedRun;
+use super::planned::{PlannedRun, PlannedSet};
 use crate::job::report::{Report, ReportLine};
 use crate::job::task::TaskContext;
 use gristmill_core::table::{Align, Table};
@@ -39,10 +39,10 @@ pub struct WrittenShard {
     pub bytes: u64,
 }
 
-/// Result of writing shards.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct ShardReport {
-    /// Folder of the set.
+/// A set of new shards.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrittenSet {
+    /// Its folder.
     pub output: PathBuf,
     /// Number of shards.
     pub shards: u64,
@@ -54,6 +54,64 @@ pub struct ShardReport {
     pub bytes: u64,
     /// The splits, in order.
     pub splits: Vec<PlannedSplit>,
+}
+
+impl WrittenSet {
+    fn of(set: &PlannedSet) -> Self {
+        let mut written = Self { output: set.output.clone(), ..Self::default() };
+        for shard in &set.planned.shards {
+            written.shards += 1;
+            written.samples += shard.samples;
+            written.parts += shard.parts;
+            written.bytes += shard.archive_bytes;
+            match written.splits.last_mut().filter(|split| split.name == shard.split) {
+                Some(split) => (split.shards, split.samples) = (split.shards + 1, split.samples + shard.samples),
+                None => {
+                    let (name, samples) = (shard.split.clone(), shard.samples);
+                    written.splits.push(PlannedSplit { name, shards: 1, samples });
+                }
+            }
+        }
+        written
+    }
+
+    /// Returns its amounts in words.
+    fn amount(&self) -> String {
+        let place = display_safe(&self.output.to_string_lossy()).into_owned();
+        let (samples, parts, shards) =
+            (count(self.samples, "sample"), count(self.parts, "part"), count(self.shards, "shard"));
+        format!("{samples} ({parts}) to {shards} of {} in {place}", bytes(self.bytes))
+    }
+
+    fn split_lines(&self) -> impl Iterator<Item = ReportLine> + '_ {
+        self.splits.iter().filter(|split| !split.name.is_empty()).map(|split| {
+            let name = display_safe(&split.name);
+            ReportLine::plain(format!("{name}: {}, {}", count(split.samples, "sample"), count(split.shards, "shard")))
+        })
+    }
+}
+
+/// Result of writing shards.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ShardReport {
+    /// Folder of the set.
+    pub output: PathBuf,
+    /// Number of shards of all sets.
+    pub shards: u64,
+    /// Number of samples of the set with the most; another set has parts of the same ones.
+    pub samples: u64,
+    /// Number of parts of all sets.
+    pub parts: u64,
+    /// Size of all shards.
+    pub bytes: u64,
+    /// The splits of the first set, in order.
+    pub splits: Vec<PlannedSplit>,
+    /// Every set.
+    #[serde(default)]
+    pub sets: Vec<WrittenSet>,
+    /// With `--text-to`: number of lines of text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<u64>,
     /// Samples that the plan leaves out.
     pub left_out: LeftOut,
     /// Every shard.
@@ -86,27 +144,22 @@ pub struct ShardReport {
 impl ShardReport {
     /// Returns the amounts of a run, without findings.
     pub(super) fn of(run: &PlannedRun, output: &Path) -> Self {
-        let mut report = Self { output: output.to_owned(), left_out: run.left_out, ..Self::default() };
+        let lines = run.lines.as_ref().map(|lines| lines.samples);
+        let mut report = Self { output: output.to_owned(), left_out: run.left_out, lines, ..Self::default() };
         for set in &run.sets {
-            for shard in &set.planned.shards {
-                report.shards += 1;
-                report.samples += shard.samples;
-                report.parts += shard.parts;
-                report.bytes += shard.archive_bytes;
-                match report.splits.last_mut().filter(|split| split.name == shard.split) {
-                    Some(split) => (split.shards, split.samples) = (split.shards + 1, split.samples + shard.samples),
-                    None => {
-                        report.splits.push(PlannedSplit {
-                            name: shard.split.clone(),
-                            shards: 1,
-                            samples: shard.samples,
-                        });
-                    }
-                }
-                let path = set.output.join(&shard.name);
-                report.files.push(WrittenShard { path, samples: shard.samples, bytes: shard.archive_bytes });
-            }
+            let written = WrittenSet::of(set);
+            report.shards += written.shards;
+            report.samples = report.samples.max(written.samples);
+            report.parts += written.parts;
+            report.bytes += written.bytes;
+            report.sets.push(written);
+            report.files.extend(set.planned.shards.iter().map(|shard| WrittenShard {
+                path: set.output.join(&shard.name),
+                samples: shard.samples,
+                bytes: shard.archive_bytes,
+            }));
         }
+        report.splits = report.sets.first().map(|set| set.splits.clone()).unwrap_or_default();
         report
     }
 
@@ -189,25 +242,27 @@ fn histogram(title: &str, values: impl Iterator<Item = u64> + Clone, shown: impl
 
 impl Report for ShardReport {
     fn lines(&self, is_preview: bool) -> Vec<ReportLine> {
-        let place = display_safe(&self.output.to_string_lossy()).into_owned();
-        let (shards, samples) = (count(self.shards, "shard"), count(self.samples, "sample"));
-        let amount =
-            format!("{samples} ({}) to {shards} of {} in {place}", count(self.parts, "part"), bytes(self.bytes));
         if self.nothing_to_do {
+            let place = display_safe(&self.output.to_string_lossy()).into_owned();
+            let (shards, samples) = (count(self.shards, "shard"), count(self.samples, "sample"));
             return vec![ReportLine::good(
                 "Nothing to do:",
                 format!(" {place} was made by this plan: {samples}, {shards}."),
             )];
         }
-        let mut lines = match is_preview {
-            true => vec![ReportLine::plain(format!("Would write {amount}. Nothing was written."))],
-            false => vec![ReportLine::good("Wrote", format!(" {amount}."))],
+        let mut lines = Vec::new();
+        let mut push = |amount: String, splits: Vec<ReportLine>| {
+            lines.push(match is_preview {
+                true => ReportLine::plain(format!("Would write {amount}. Nothing was written.")),
+                false => ReportLine::good("Wrote", format!(" {amount}.")),
+            });
+            lines.extend(splits);
         };
-        let splits = self.splits.iter().filter(|split| !split.name.is_empty());
-        lines.extend(splits.map(|split| {
-            let name = display_safe(&split.name);
-            ReportLine::plain(format!("{name}: {}, {}", count(split.samples, "sample"), count(split.shards, "shard")))
-        }));
+        if let Some(number) = self.lines {
+            // They take the place of the output.
+            push(format!("{} to {}", count(number, "line"), display_safe(&self.output.to_string_lossy())), Vec::new());
+        }
+        self.sets.iter().for_each(|set| push(set.amount(), set.split_lines().collect()));
         lines.extend(self.left_out_lines());
         if self.resumed_shards > 0 {
             let resumed = count(self.resumed_shards, "shard");

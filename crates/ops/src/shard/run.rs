@@ -44,6 +44,7 @@ pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardR
     if layout.decide()? == Decision::Nothing && is_complete(&layout) && !has_other_inputs(context, plan, &layout)? {
         return nothing(context, &layout);
     }
+    publish::index_earlier(context, &layout, false)?;
     let scratch = Scratch::create(context.options.scratch.as_deref())?;
     let run = plan_shards(context, &layout, scratch.path())?;
     warn_of_number(context, &run)?;
@@ -156,6 +157,7 @@ fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bo
         own.remove_work(fs)?;
     }
     check_running(&layout.plan, own)?;
+    publish::index_earlier(context, layout, true)?;
     let result = write_and_publish(context, layout, &lock);
     let is_over = match &result {
         Ok(_) => true,
@@ -201,7 +203,8 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
         written.push(spools);
     }
     if let Some(lines) = &run.lines {
-        write_lines(context, &inputs, lines, &publish::lines_path(layout))?;
+        let path = publish::lines_path(layout);
+        report.lines = Some(write_lines(context, &inputs, &lines.records, &path)?);
     }
     if report.resumed_shards > 0 {
         context.log(format!("{} taken over from an interrupted run", count(report.resumed_shards, "shard")));

@@ -6,6 +6,7 @@ use gristmill_core::{FileStamp, Handles, Outcome, ShardPlan};
 use gristmill_media::kind::type_by_extension;
 use gristmill_storage::fs::Fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 
 /// Number of a file that many parts are in; see [`SampleSink::add_file`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -90,4 +91,6 @@ pub struct SourceContext<'a> {
     pub memory: usize,
     /// Threads that a source may use.
     pub threads: usize,
+    /// Number of the next row: it goes on from one input to the next, so that rows without a key differ.
+    pub next_row: &'a AtomicU64,
 }

@@ -251,7 +251,8 @@ impl<'a> Grouper<'a> {
             Err(_) => {
                 let why = "its samples cannot be found by name";
                 self.notes.count(ProblemKind::EntryNameNotUtf8, &self.key, byte_offset, why);
-                self.sink.hidden_sample(HiddenSample { sample_index, byte_offset, byte_size })
+                let is_damaged = self.damaged;
+                self.sink.hidden_sample(HiddenSample { sample_index, byte_offset, byte_size, is_damaged })
             }
         }
     }

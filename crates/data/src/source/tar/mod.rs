@@ -42,7 +42,7 @@ pub trait ScanSink {
     /// Receives a sample that has only AppleDouble entries, which also belongs only in `.tar.idx`. No part precedes it.
     fn apple_double_sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
         let SampleRow { sample_index, byte_offset, byte_size, .. } = row;
-        self.hidden_sample(HiddenSample { sample_index, byte_offset, byte_size })
+        self.hidden_sample(HiddenSample { sample_index, byte_offset, byte_size, is_damaged: false })
     }
 }
 

@@ -152,7 +152,7 @@ impl Copy<'_, '_> {
         self.left = self.left.checked_sub(1).ok_or(CopyError::Disagree)?;
         let end = self.offset()?;
         let byte_size = end.checked_sub(*offset).ok_or(CopyError::Disagree)?;
-        let row = HiddenSample { sample_index: self.scan.samples, byte_offset: *offset, byte_size };
+        let row = HiddenSample { sample_index: self.scan.samples, byte_offset: *offset, byte_size, is_damaged: false };
         self.sink.hidden_sample(row)?;
         self.scan.samples += 1;
         *offset = end;

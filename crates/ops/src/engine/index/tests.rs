@@ -58,7 +58,9 @@ fn spool_model(bench: &Bench, id: u32, samples: &[ModelSample], memory: usize) -
         let (sample_index, byte_offset, byte_size) = (index, start, at - start);
         match key {
             Some(key) => sink.sample(SampleRow { key, sample_index, byte_offset, byte_size }).unwrap(),
-            None => sink.hidden_sample(HiddenSample { sample_index, byte_offset, byte_size }).unwrap(),
+            None => {
+                sink.hidden_sample(HiddenSample { sample_index, byte_offset, byte_size, is_damaged: false }).unwrap()
+            }
         }
     }
     let scan = ShardScan { samples: samples.len() as u64, end_offset: at, ..ShardScan::default() };

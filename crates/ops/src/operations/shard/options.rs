@@ -6,6 +6,7 @@ use gristmill_core::options::{Access, Choice, Group, OptionSpec, Step};
 use gristmill_core::shard_plan::{
     Column, InputKind, KeyRule, Missing, RepeatedKeys, MAX_COUNT, MAX_SIZE, PATTERN, SEED,
 };
+use gristmill_core::text::parse_size;
 use gristmill_core::ShardPlan;
 use std::path::PathBuf;
 
@@ -324,8 +325,20 @@ const DIVIDE: &[Spec] = &[
     Spec::new("max-count", "N", "Most samples of a shard", number_of!(division.max_count, 1, MAX_COUNT))
         .default("10000")
         .conflicts(&["shards"]),
-    Spec::new("max-size", "BYTES", "Largest size of a finished shard", number_of!(division.max_size, 1, MAX_SIZE))
-        .default("3000000000")
+    Spec::new(
+        "max-size",
+        "SIZE",
+        "Largest size of a finished shard, in bytes or like 512MiB",
+        Access::Text {
+            get: |plan| Some(plan.division.max_size).filter(|size| *size != MAX_SIZE).map(|size| size.to_string()),
+            set: |plan, text| {
+                plan.division.max_size = text.map_or(Ok(MAX_SIZE), |text| parse_size(&text))?;
+                Ok(())
+            },
+        },
+    )
+    .default("3000000000")
+    .example("512MiB")
         .conflicts(&["shards", "even"]),
     Spec::new("shards", "N", "Write N shards, of each split", optional_number!(division.shards))
         .unset("as many as --max-count and --max-size take")

@@ -10,8 +10,10 @@ mod tests;
 
 use super::sample::{SampleSink, SourceContext};
 use gristmill_core::shard_plan::{InputKind, KeyRule};
-use gristmill_core::{Failure, Outcome, ShardPlan, Subject};
+use gristmill_core::text::display_safe;
+use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardPlan, Subject};
 use gristmill_data::source::discover::is_like_shard;
+use gristmill_media::kind::type_by_extension;
 use gristmill_storage::files::metadata;
 use gristmill_storage::remote::is_hub_url;
 use gristmill_storage::walk::Walk;
@@ -32,7 +34,7 @@ pub(super) fn divide_name(name: &str, rule: KeyRule) -> Option<(String, String)>
 }
 
 /// Returns what an input is read as.
-pub(super) fn kind_of(input: &Path, read_as: InputKind) -> Outcome<InputKind> {
+pub(super) fn kind_of(input: &Path, read_as: InputKind, problems: &dyn ProblemSink) -> Outcome<InputKind> {
     let info = metadata(input).map_err(|error| Failure::io(WHAT, input, &error))?;
     if read_as != InputKind::Auto {
         return Ok(read_as);
@@ -40,16 +42,12 @@ pub(super) fn kind_of(input: &Path, read_as: InputKind) -> Outcome<InputKind> {
     let name = input.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let plain = ROW_PACKINGS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     if info.is_dir() {
-        let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
-        let mut entries = Walk::new(input).filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry.file_name()));
-        let has_shard =
-            entries.any(|entry| entry.is_ok_and(|entry| entry.kind().is_file() && is_like_shard(entry.file_name())));
-        return Ok(match has_shard {
-            true => InputKind::Tars,
+        return match shard_in(input, problems)? {
+            true => Ok(InputKind::Tars),
             // Data sets of the hub without shards are rows.
-            false if is_hub_url(&input.to_string_lossy()) => InputKind::Rows,
-            false => InputKind::Files,
-        });
+            false if is_hub_url(&input.to_string_lossy()) => Ok(InputKind::Rows),
+            false => Ok(InputKind::Files),
+        };
     }
     if is_like_shard(input.file_name().unwrap_or_default()) {
         return Ok(InputKind::Tars);
@@ -62,6 +60,30 @@ pub(super) fn kind_of(input: &Path, read_as: InputKind) -> Outcome<InputKind> {
                 "give a folder, a .tar, or a .jsonl, .json, .csv, .tsv, .parquet or .arrow file; --as decides how it is read",
             )),
     }
+}
+
+/// Whether a folder has shards. Media next to them are left out, a note.
+fn shard_in(folder: &Path, problems: &dyn ProblemSink) -> Outcome<bool> {
+    let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
+    let entries = Walk::new(folder).filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry.file_name()));
+    let (mut shard, mut medium) = (None, None);
+    for entry in entries.filter_map(Result::ok).filter(|entry| entry.kind().is_file()) {
+        let place = match is_like_shard(entry.file_name()) {
+            true => &mut shard,
+            false if type_by_extension(&entry.file_name().to_string_lossy()).is_some() => &mut medium,
+            false => continue,
+        };
+        place.get_or_insert_with(|| entry.path().strip_prefix(folder).unwrap_or(entry.path()).to_owned());
+        if let (Some(shard), Some(medium)) = (&shard, &medium) {
+            let name = |path: &Path| display_safe(&path.to_string_lossy()).into_owned();
+            let why =
+                format!("it is read as shards because of {}; files such as {} are left out", name(shard), name(medium));
+            let note = Problem::note(ProblemKind::Other, Subject::path(folder), why);
+            problems.report(note.with_hint("--as files reads the files"))?;
+            return Ok(true);
+        }
+    }
+    Ok(shard.is_some())
 }
 
 /// Refuses `--split` for an input without splits.

@@ -74,7 +74,7 @@ fn scan(context: &SourceContext<'_>, number: usize, shard: &Shard) -> Outcome<Sc
     let plain = unpacked(context, shard)?;
     let spools = SpoolContext { fs: context.fs, folder: context.scratch, cancel, memory: 0 };
     let writer = RecordWriter::create(&spools, &format!("shard-{number}"))?;
-    let mut sink = ShardSink { writer, parts: Vec::new(), key: Vec::new(), record: Vec::new() };
+    let mut sink = ShardSink { writer, parts: Vec::new(), key: Vec::new(), record: Vec::new(), damaged: Vec::new() };
     let problems = ScanProblems { problems: context.handles.problems, has_sparse: AtomicBool::new(false) };
     let handles = Handles { problems: &problems, ..context.handles };
     let scan = scan_shard(&plain, &mut sink, &handles)?;
@@ -84,7 +84,7 @@ fn scan(context: &SourceContext<'_>, number: usize, shard: &Shard) -> Outcome<Sc
             .of_kind(ProblemKind::SparseEntry)
             .with_hint("unpack the shard with GNU tar, and give the folder"));
     }
-    for key in &scan.damaged_keys {
+    for key in scan.damaged_keys.iter().chain(&sink.damaged) {
         let why = "it touches damage; it is left out";
         let subject = Subject::shard(&shard.name).key(key);
         context.handles.problems.report(Problem::problem(ProblemKind::SampleExcluded, subject, why))?;
@@ -188,6 +188,8 @@ struct ShardSink {
     /// Key of hidden parts.
     key: Vec<u8>,
     record: Vec<u8>,
+    /// Keys that are not UTF-8 of samples that touch damage, as they are shown. They are not written.
+    damaged: Vec<String>,
 }
 
 impl ShardSink {
@@ -230,8 +232,13 @@ impl ScanSink for ShardSink {
         Ok(())
     }
 
-    fn hidden_sample(&mut self, _: HiddenSample) -> Outcome<()> {
+    fn hidden_sample(&mut self, sample: HiddenSample) -> Outcome<()> {
         let key = std::mem::take(&mut self.key);
+        if sample.is_damaged {
+            self.parts.clear();
+            self.damaged.push(String::from_utf8_lossy(&key).into_owned());
+            return Ok(());
+        }
         self.end(key)
     }
 

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 
 /// Keeps samples with the bytes of their parts.
 #[derive(Default)]
@@ -83,7 +84,9 @@ fn list_within(input: &Path, plan: &ShardPlan, memory: usize) -> Outcome<Listed>
     let scratch = tempfile::tempdir().unwrap();
     let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::new(false));
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };
-    let context = SourceContext { plan, handles, fs: &RealFs, scratch: scratch.path(), memory, threads: 1 };
+    let next_row = AtomicU64::new(0);
+    let (folder, threads, next_row) = (scratch.path(), 1, &next_row);
+    let context = SourceContext { plan, handles, fs: &RealFs, scratch: folder, memory, threads, next_row };
     let mut kept = Kept::default();
     match input.is_dir() {
         true => super::files::list(input, &context, &mut kept)?,

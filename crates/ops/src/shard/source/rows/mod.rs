@@ -20,6 +20,7 @@ use layout::{PartLayout, JSON_PART};
 use media::MediaRoot;
 use sample::{Draft, DraftPart, LeftOut, SampleMaker};
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use value::RowReader;
 
 const WHAT: &str = "reading the rows";
@@ -53,12 +54,12 @@ pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn Sam
     };
     let listing = list_documents(&[input.to_owned()], selection, &InputRules::JSON_LINES, context.handles.cancel)?;
     listing.problems.into_iter().try_for_each(|problem| context.handles.problems.report(problem))?;
-    let mut number = 0;
     for file in &listing.files {
-        let mut rows = Rows::open(file, context, number, sink)?;
+        let first = context.next_row.load(Ordering::Relaxed);
+        let mut rows = Rows::open(file, context, first, sink)?;
         rows.read()?;
-        number = rows.number;
-        rows.check_columns()?;
+        context.next_row.store(rows.number, Ordering::Relaxed);
+        rows.check_columns(first)?;
     }
     Ok(())
 }
@@ -271,8 +272,8 @@ impl<'a> Rows<'a> {
     }
 
     /// Fails if no row has had one of the columns.
-    fn check_columns(&self) -> Outcome<()> {
-        let Some(column) = self.unseen.first().filter(|_| self.number > 0) else { return Ok(()) };
+    fn check_columns(&self, first: u64) -> Outcome<()> {
+        let Some(column) = self.unseen.first().filter(|_| self.number > first) else { return Ok(()) };
         let failure = Failure::usage(WHAT, format!("no row has the column '{}'", display_safe(column)));
         Err(failure.on(Subject::path(&self.file.path)).with_hint("gristmill browse shows the columns"))
     }
