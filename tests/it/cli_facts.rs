@@ -30,7 +30,7 @@ fn figures_of_shards_are_the_same_before_and_after_they_are_prepared() {
 fn shards_that_cannot_be_read_are_a_loss() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
-    sandbox.write("data/broken.tar", &"no tar".repeat(200));
+    sandbox.write("data/broken.tar", "no tar".repeat(200));
     let facts = sandbox.say("facts data --json").ends(1).json("problems");
     assert_eq!(
         (&facts["scan"]["samples"], &facts["problems"][0]["subject"]["shard"]),
