@@ -16,7 +16,8 @@ pub fn run(path: &Path, context: &Context) -> Finished {
     let path = paths::local_or_readable(path)?;
     let cancel = context.signals.listen();
     let figures = Dataset::find(Path::new(&path))?.figures(&FigureGroup::ALL, &context.run_options(), &cancel)?;
-    let problems = figures.jsonl.as_ref().map(|facts| facts.problems.clone()).unwrap_or_default();
+    let of_lines = figures.jsonl.iter().flat_map(|facts| &facts.problems);
+    let problems: Vec<_> = of_lines.chain(figures.scan.iter().flat_map(|scan| &scan.losses)).cloned().collect();
     Ok(print_facts((&path, figures.kind), lines(&path, &figures), &problems, fields(&figures), context))
 }
 

@@ -27,6 +27,19 @@ fn figures_of_shards_are_the_same_before_and_after_they_are_prepared() {
 }
 
 #[test]
+fn shards_that_cannot_be_read_are_a_loss() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox.write("data/broken.tar", "no tar".repeat(200));
+    let facts = sandbox.say("facts data --json").ends(1).json("problems");
+    assert_eq!(
+        (&facts["scan"]["samples"], &facts["problems"][0]["subject"]["shard"]),
+        (&30.into(), &"broken.tar".into())
+    );
+    sandbox.say("facts data").ends(1).says("samples: 30").complains("broken.tar");
+}
+
+#[test]
 fn figures_of_text_name_keys_and_lengths_and_other_data_has_none() {
     let sandbox = Sandbox::new();
     sandbox.write("a.jsonl", "{\"id\": 1, \"text\": \"four\"}\n{\"id\": 2, \"text\": \"sixsix\"}\nno json\n");

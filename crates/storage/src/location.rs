@@ -6,7 +6,7 @@
 
 use super::store::{Scheme, SCHEMES};
 use super::waiting::WAITING_THREADS;
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::{text, Failure, Outcome, Subject};
 use std::path::{Path, PathBuf};
 
 /// Where a path leads.
@@ -111,6 +111,15 @@ pub fn beside(input: &Path, name: &str) -> PathBuf {
     }
 }
 
+/// Returns a hint with a path in place of the word PATH. Of a store that cannot be written, a copy is what can be prepared.
+pub fn hint_for(path: &Path, hint: &str) -> String {
+    let hint = match is_read_only(path) && hint.contains("gristmill prepare") {
+        true => "gristmill cp PATH FOLDER makes a copy, which can be prepared",
+        false => hint,
+    };
+    text::hint_for(path, hint)
+}
+
 /// Returns the number of threads that read what is below a path: for a store more than processors, as most of them wait.
 pub fn threads_for(path: &Path, threads: usize) -> usize {
     match is_remote(path) {
@@ -158,6 +167,14 @@ mod tests {
         for local in ["mem:/b/a", "memo://b/a", "a/mem://b", "/mem", "hg://datasets/o/n", ""] {
             assert_eq!(parsed(local), None, "{local}");
         }
+    }
+
+    #[cfg(feature = "remote")]
+    #[test]
+    fn what_cannot_be_written_is_prepared_as_a_copy() {
+        let hint = |path: &str| hint_for(Path::new(path), "gristmill prepare PATH --update");
+        assert_eq!(hint("mem://b/a"), "gristmill prepare mem://b/a --update");
+        assert!(hint("https://h/a.tar").starts_with("gristmill cp https://h/a.tar FOLDER"));
     }
 
     #[test]

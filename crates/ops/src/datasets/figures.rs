@@ -8,7 +8,7 @@ use crate::engine::media::MediaSpread;
 use crate::engine::spread::DatasetSpread;
 use crate::engine::texts::{text_lengths, TextLengths};
 use crate::job::scan::LiveScan;
-use gristmill_core::{Cancel, DatasetKind, Outcome, RunOptions};
+use gristmill_core::{Cancel, DatasetKind, Outcome, Problem, RunOptions, Severity};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub struct PartFigures {
 }
 
 /// Counts from a scan of shards that are not prepared.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ScanFigures {
     /// Number of shards.
     pub shards: u64,
@@ -38,6 +38,9 @@ pub struct ScanFigures {
     pub samples: u64,
     /// Parts, ordered by descending number of samples.
     pub parts: Vec<PartFigures>,
+    /// What the counts lack: shards that cannot be read, or not as a whole.
+    #[serde(skip)]
+    pub losses: Vec<Problem>,
 }
 
 /// The figures of a data set; a figure that its kind does not have is `None`.
@@ -110,5 +113,7 @@ pub(super) fn scan(path: &Path, options: &RunOptions, cancel: &Cancel) -> Outcom
     };
     let mut parts: Vec<PartFigures> = facts.parts.iter().map(part).collect();
     parts.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.name.cmp(&b.name)));
-    Ok(ScanFigures { shards: facts.shards.len() as u64, samples: facts.samples_seen, parts })
+    let is_loss = |problem: &&Problem| problem.severity >= Severity::Problem;
+    let losses = facts.findings.iter().filter(is_loss).cloned().collect();
+    Ok(ScanFigures { shards: facts.shards.len() as u64, samples: facts.samples_seen, parts, losses })
 }

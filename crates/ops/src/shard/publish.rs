@@ -18,7 +18,7 @@ use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::mix::{MixAux, MixMember};
 use gristmill_core::plan::SplitPattern;
-use gristmill_core::text::{count, display_safe, hint_for};
+use gristmill_core::text::{count, display_safe};
 use gristmill_core::{
     DatasetFacts, Failure, Loading, Outcome, PreparePlan, Problem, ProblemKind, Rerun, Severity, Shard, ShardFacts,
     ShardPlan, SplitPlan, Subject,
@@ -28,6 +28,7 @@ use gristmill_data::formats::energon::jsonl_idx::index_path;
 use gristmill_data::formats::energon::layout as meta;
 use gristmill_data::source::kind::{folder_kind, NamesBelow};
 use gristmill_storage::files;
+use gristmill_storage::location::hint_for;
 use gristmill_storage::publish::{write_file, Publication};
 use gristmill_storage::read::stamp_at;
 use std::collections::HashSet;

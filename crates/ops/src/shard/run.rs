@@ -65,6 +65,7 @@ pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport
         let why = format!("an interrupted run was finished: {made} made visible");
         context.problems.report(Problem::note(ProblemKind::InterruptedPublish, Subject::path(&layout.output), why))?;
     }
+    files::look_around(&layout.output);
     let is_over = layout.decide()? == Decision::Nothing && is_complete(&layout);
     if is_over && !has_other_inputs(context, plan, &layout)? {
         return nothing(context, &layout);
@@ -144,6 +145,7 @@ fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bo
     let lock = DatasetLock::acquire(fs, own, context.options.break_lock)?;
     recover(fs, layout.root(), own)?;
     // Another run may have finished in the meantime.
+    files::look_around(&layout.output);
     if !has_other_inputs && layout.decide()? == Decision::Nothing {
         let is_prepared_now = !publish::are_prepared(layout);
         if is_prepared_now {

@@ -6,6 +6,7 @@ mod fields;
 pub mod info;
 pub mod join_idx;
 pub mod jsonl_idx;
+pub mod key_pages;
 pub mod layout;
 pub mod media_json;
 pub mod metadataset;

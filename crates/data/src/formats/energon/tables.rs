@@ -90,9 +90,19 @@ const MAX_VALUE_BYTES: i32 = 64 << 20;
 
 /// Opens a database of unknown origin for reading: it cannot run code, write, or access other files.
 ///
-/// One in a store is copied to the cache folder. A journal next to it means that an interrupted run did not finish writing; it is refused.
+/// One in a store is copied to the cache folder. One that an interrupted run did not finish writing is refused.
 pub fn open_readonly(path: &Path) -> Outcome<Connection> {
     drop(open_read(path)?);
+    check_finished(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection =
+        Connection::open_with_flags(uri(&local_copy(path)?), flags).map_err(|error| failure(path, &error))?;
+    harden(&connection).map_err(|error| failure(path, &error))?;
+    Ok(connection)
+}
+
+/// Refuses a database that an interrupted run did not finish writing: a journal is next to it.
+pub(super) fn check_finished(path: &Path) -> Outcome<()> {
     for suffix in ["-journal", "-wal"] {
         let mut beside = path.as_os_str().to_owned();
         beside.push(suffix);
@@ -102,11 +112,7 @@ pub fn open_readonly(path: &Path) -> Outcome<Connection> {
                 .with_hint("prepare the data set again"));
         }
     }
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection =
-        Connection::open_with_flags(uri(&local_copy(path)?), flags).map_err(|error| failure(path, &error))?;
-    harden(&connection).map_err(|error| failure(path, &error))?;
-    Ok(connection)
+    Ok(())
 }
 
 /// Returns a `file:` URI in which everything but the plain path characters is escaped.

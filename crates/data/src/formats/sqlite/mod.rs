@@ -5,10 +5,13 @@
 //! sorts each index again although the rows are already in order, and its own file handling would bypass `storage`. The bytes of the file
 //! depend only on the rows.
 //!
-//! Limits: page size 4,096, no auto-vacuum, rows and index entries must be pushed in ascending order.
+//! [`DatabasePages`] reads few rows of a database, of any page size, without the rest of it.
+//!
+//! Limits of what is written: page size 4,096, no auto-vacuum, rows and index entries must be pushed in ascending order.
 
 mod index_tree;
 mod page;
+mod pages;
 mod record;
 mod table_tree;
 #[cfg(test)]
@@ -16,7 +19,8 @@ mod tests;
 
 pub use index_tree::IndexTree;
 pub use page::{PageWriter, PAGE_BYTES};
-pub use record::{Record, Value};
+pub use pages::{DatabasePages, StoredSchema};
+pub use record::{Field, Fields, Record, Value};
 pub use table_tree::TableTree;
 
 use gristmill_core::{Failure, Outcome};

@@ -106,3 +106,93 @@ pub(super) fn varint_len(value: u64) -> usize {
         _ => bits.div_ceil(7),
     }
 }
+
+/// Returns the variable-length integer at the beginning of some bytes, and its length in bytes.
+pub(super) fn read_varint(bytes: &[u8]) -> Option<(u64, usize)> {
+    let mut value = 0;
+    for (at, &byte) in bytes.iter().take(9).enumerate() {
+        if at == 8 {
+            return Some((value << 8 | u64::from(byte), 9));
+        }
+        value = value << 7 | u64::from(byte & 0x7f);
+        if byte & 0x80 == 0 {
+            return Some((value, at + 1));
+        }
+    }
+    None
+}
+
+/// A value of a row that is read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Field<'a> {
+    /// NULL.
+    Null,
+    /// An integer; `None` if it is a real number.
+    Number(Option<i64>),
+    /// Text.
+    Text(&'a [u8]),
+    /// Bytes.
+    Blob(&'a [u8]),
+}
+
+impl Field<'_> {
+    /// Returns an integer.
+    pub fn number(self) -> Option<i64> {
+        match self {
+            Self::Number(number) => number,
+            _ => None,
+        }
+    }
+
+    /// Returns a text, or an empty one for another value.
+    pub fn into_text(self) -> String {
+        match self {
+            Self::Text(text) => String::from_utf8_lossy(text).into_owned(),
+            _ => String::new(),
+        }
+    }
+}
+
+/// The values of a row, in order; ends at what is damaged.
+#[derive(Clone, Debug)]
+pub struct Fields<'a> {
+    types: &'a [u8],
+    values: &'a [u8],
+}
+
+impl<'a> Fields<'a> {
+    /// Reads a row.
+    pub fn of(row: &'a [u8]) -> Self {
+        let parts = read_varint(row).and_then(|(header, read)| {
+            let (header, values) = row.split_at_checked(usize::try_from(header).ok()?)?;
+            Some((header.get(read..)?, values))
+        });
+        let (types, values) = parts.unwrap_or_default();
+        Self { types, values }
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Field<'a>;
+
+    fn next(&mut self) -> Option<Field<'a>> {
+        let (code, read) = read_varint(self.types)?;
+        let width = match usize::try_from(code).ok()? {
+            7 => 8,
+            code @ 0..10 => INTEGER_WIDTH[code],
+            10 | 11 => return None,
+            code => (code - 12) / 2,
+        };
+        let (value, rest) = self.values.split_at_checked(width)?;
+        (self.types, self.values) = (self.types.get(read..)?, rest);
+        let sign = if value.first().is_some_and(|byte| byte & 0x80 != 0) { -1 } else { 0 };
+        Some(match code {
+            0 => Field::Null,
+            7 => Field::Number(None),
+            8 | 9 => Field::Number(i64::try_from(code - 8).ok()),
+            1..7 => Field::Number(Some(value.iter().fold(sign, |number, byte| number << 8 | i64::from(*byte)))),
+            code if code % 2 == 0 => Field::Blob(value),
+            _ => Field::Text(value),
+        })
+    }
+}

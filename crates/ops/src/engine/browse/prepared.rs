@@ -7,6 +7,7 @@ use super::{
 };
 use gristmill_core::{Cancel, DatasetKind, ExitClass, Failure, FileStamp, Outcome, Shard, Subject};
 use gristmill_data::formats::energon::info::Info;
+use gristmill_data::formats::energon::key_pages::{KeyPages, KeyPlace};
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::tables::Tables;
 use gristmill_data::formats::energon::tar_idx::TarIdx;
@@ -16,7 +17,7 @@ use gristmill_storage::location::is_remote;
 use gristmill_storage::read::{pause, stamp_at};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 const WHAT: &str = "looking at the data set";
 /// The most idle connections that are kept for reuse.
@@ -53,6 +54,7 @@ pub(crate) fn open(root: &Path) -> Outcome<Opening> {
         database_stamp,
         tables_at: AtomicU8::new(is_there as u8),
         pool: Mutex::new(Vec::new()),
+        pages: OnceLock::new(),
         stop: stop.clone(),
     });
     let root = root.to_owned();
@@ -76,7 +78,7 @@ enum TablesAt {
     Nowhere,
     /// On this machine.
     Hand,
-    /// In a store: windows are read from the shards, and a question for a key copies them.
+    /// In a store: windows are read from the shards, and keys are looked up by pages. What needs all rows copies them.
     Store,
 }
 
@@ -89,6 +91,8 @@ struct Prepared {
     /// A [`TablesAt`].
     tables_at: AtomicU8,
     pool: Mutex<Vec<Tables>>,
+    /// The tables while they are in a store; `None` if only SQLite can read them.
+    pages: OnceLock<Option<KeyPages>>,
     stop: Cancel,
 }
 
@@ -162,16 +166,52 @@ impl Prepared {
         let mut tables = match kept {
             Some(tables) => tables,
             None => {
-                if stamp_at(&self.database).ok() != self.database_stamp {
-                    return Err(Failure::data(WHAT, "its index was replaced since it was opened")
-                        .on(Subject::path(&self.database))
-                        .with_hint("open the data set again"));
-                }
+                self.check_unchanged()?;
                 Tables::open(&self.database)?
             }
         };
         tables.stop_with(cancel)?;
         Ok(tables)
+    }
+
+    fn check_unchanged(&self) -> Outcome<()> {
+        if stamp_at(&self.database).ok() == self.database_stamp {
+            return Ok(());
+        }
+        let failure = Failure::data(WHAT, "its index was replaced since it was opened");
+        Err(failure.on(Subject::path(&self.database)).with_hint("open the data set again"))
+    }
+
+    /// Passes keys from one on, with their locations, to `take` until it returns false, if the tables are in a store and can be read by pages.
+    /// Returns whether they can.
+    fn keys_by_pages(
+        &self,
+        from: &str,
+        cancel: &Cancel,
+        take: &mut dyn FnMut(&[u8], SampleAt) -> bool,
+    ) -> Outcome<bool> {
+        if self.tables_at() != TablesAt::Store {
+            return Ok(false);
+        }
+        let _waits = cancel.enter();
+        let pages = match self.pages.get() {
+            Some(pages) => pages,
+            None => {
+                self.check_unchanged()?;
+                let opened = match KeyPages::open(&self.database) {
+                    // SQLite reports what is damaged.
+                    Err(failure) if failure.class == ExitClass::Data => None,
+                    opened => opened?,
+                };
+                self.pages.get_or_init(|| opened)
+            }
+        };
+        let Some(pages) = pages else { return Ok(false) };
+        pages.from(from, &mut |place: KeyPlace<'_>| {
+            cancel.check()?;
+            Ok(take(place.key, SampleAt { group: place.tar_file_id, index: place.sample_index }))
+        })?;
+        Ok(true)
     }
 
     fn put_back(&self, tables: Tables) {
@@ -278,6 +318,14 @@ impl Catalog for Prepared {
             },
             None => None,
         };
+        let mut found = None;
+        let mut take = |known: &[u8], at: SampleAt| {
+            found = (known == key.as_bytes() && group.is_none_or(|group| at.group == group)).then_some(at);
+            false
+        };
+        if self.keys_by_pages(key, cancel, &mut take)? {
+            return Ok(found);
+        }
         self.ask(cancel, |asking| asking.locate(group, key))
     }
 
@@ -290,6 +338,10 @@ impl Catalog for Prepared {
     }
 
     fn keys_from(&self, from: &str, cancel: &Cancel, take: &mut dyn FnMut(&str, SampleAt) -> bool) -> Outcome<()> {
+        let mut take_text = |key: &[u8], at| std::str::from_utf8(key).map_or(true, |key| take(key, at));
+        if self.keys_by_pages(from, cancel, &mut take_text)? {
+            return Ok(());
+        }
         match self.has_tables() {
             true => self.ask(cancel, |asking| asking.keys_from(from, take)),
             false => Err(Failure::data(WHAT, "its index has no tables of samples").on(Subject::path(&self.database))),

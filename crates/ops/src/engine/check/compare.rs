@@ -4,13 +4,14 @@ use super::pieces::{KeySpools, Pieces};
 use super::sample_checks::Watch;
 use super::tar_idx_reader::TarIdxReader;
 use super::{Checked, Prepared};
-use gristmill_core::text::{hint_for, shell_quote};
+use gristmill_core::text::shell_quote;
 use gristmill_core::{
     Handles, HiddenSample, Outcome, PartRow, Problem, ProblemKind, ProblemSink, SampleRow, Severity, Shard, ShardId,
     Subject,
 };
 use gristmill_data::formats::energon::tables::{self, Tables};
 use gristmill_data::source::tar::{scan_shard, ScanSink};
+use gristmill_storage::location::hint_for;
 use rusqlite::{Rows, Statement};
 use std::path::Path;
 

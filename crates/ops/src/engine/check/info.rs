@@ -3,11 +3,11 @@
 use super::Prepared;
 use crate::engine::media::{facts_of, MediaSpread};
 use gristmill_core::plan::FieldExpr;
-use gristmill_core::text::hint_for;
 use gristmill_core::{DatasetKind, Failure, Outcome, Problem, ProblemKind, ShardId, Subject};
 use gristmill_data::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSource};
 use gristmill_data::formats::energon::layout;
 use gristmill_storage::files;
+use gristmill_storage::location::hint_for;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;

@@ -4,7 +4,6 @@ use super::lint::bad_file;
 use super::Prepared;
 use crate::engine::media::{is_in_samples, picks, picks_file, Prober, Verdict, WHOLE};
 use gristmill_core::lfs::{LFS_HINT, LFS_POINTER};
-use gristmill_core::text::hint_for;
 use gristmill_core::{
     text, ExitClass, Failure, Handles, MediaFilter, MediaPlan, MediaType, Outcome, Problem, ProblemKind, ShardId,
     Subject,
@@ -15,6 +14,7 @@ use gristmill_data::formats::energon::tables::{failure, open_readonly};
 use gristmill_data::source::media_folder;
 use gristmill_media::{ByteSource, Part};
 use gristmill_storage::files;
+use gristmill_storage::location::hint_for;
 use gristmill_storage::read::open_read;
 use rusqlite::Connection;
 use std::path::{Component, Path};

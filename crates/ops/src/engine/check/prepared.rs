@@ -1,7 +1,6 @@
 //! A prepared data set opened for checking, with its small files read.
 
 use crate::engine::recorded::Recorded;
-use gristmill_core::text::hint_for;
 use gristmill_core::{Failure, FileStamp, Outcome, Shard, ShardId, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::layout;
@@ -9,6 +8,7 @@ use gristmill_data::formats::energon::split_yaml::SplitFile;
 use gristmill_data::formats::energon::tables::{holds_only_media, Tables};
 use gristmill_data::source::kind::kind_of;
 use gristmill_storage::files;
+use gristmill_storage::location::hint_for;
 use gristmill_storage::publish;
 use gristmill_storage::read::stamp_at;
 use gristmill_storage::run_folder::RunFolder;

@@ -1,9 +1,10 @@
 //! Checks of every sample while its rows are read: parts that the field map needs, and excludes that match.
 
 use gristmill_core::field_map::FieldExpression;
-use gristmill_core::text::{agree, count, count_verb, hint_for, shell_quote};
+use gristmill_core::text::{agree, count, count_verb, shell_quote};
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use gristmill_data::formats::energon::dataset_yaml::{DatasetYaml, SampleSource};
+use gristmill_storage::location::hint_for;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 

@@ -5,7 +5,6 @@ use super::names;
 use super::sample_hasher::{bit, PartRef, SampleHasher};
 use super::{Leak, LeakKind, LeakOptions, LeakPlace, Leaks, SplitLayout};
 use crate::engine::check::Prepared;
-use gristmill_core::text::hint_for;
 use gristmill_core::{
     Cancel, Handles, Outcome, Problem, ProblemKind, ProblemSink, Progress, RunOptions, ShardId, Subject,
 };
@@ -13,6 +12,7 @@ use gristmill_data::source::compressed_start;
 use gristmill_data::source::tar::scan_shard;
 use gristmill_pycompat::braces;
 use gristmill_storage::fs::Fs;
+use gristmill_storage::location::hint_for;
 use gristmill_storage::read::open_read;
 use gristmill_storage::sort::bytes::SpoolWriter;
 use gristmill_storage::sort::{reduce, remove_temporary, Merge, Run, RunSource, SortContext, Sorter, CANCEL_EVERY};

@@ -12,6 +12,7 @@ use gristmill_data::formats::energon::split_yaml::SplitFile;
 use gristmill_data::source::kind::kind_of;
 use gristmill_pycompat::yaml_read;
 use gristmill_storage::files;
+use gristmill_storage::location::hint_for;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -179,7 +180,7 @@ fn open(path: &Path) -> Result<Opened, Unusable> {
         }
         Err(failure) => return Err(failure.into()),
     };
-    let prepare = || format!("gristmill prepare {}", quoted(path));
+    let prepare = || hint_for(path, "gristmill prepare PATH");
     if let Err(refusal) = kind.info().member {
         let why = refusal.why.replace("{kind}", kind.title());
         let hint = match kind.tokens().is_some_and(|tokens| tokens.is_mixable) {
@@ -245,7 +246,7 @@ fn read_splits(root: &Path, config: &str) -> Result<Splits, Unusable> {
     };
     let Some(file) = file else {
         let message = format!("{} has no .nv-meta/{config}", root.display());
-        return Err(Unusable::new(message).hint(format!("gristmill prepare {}", quoted(root))));
+        return Err(Unusable::new(message).hint(hint_for(root, "gristmill prepare PATH")));
     };
     let (parts, bad) = file.expanded();
     let (excludes, bad_excludes) = file.expanded_excludes();
@@ -310,7 +311,7 @@ fn read_crude(root: &Path, config: &str) -> Result<bool, Unusable> {
         None => {
             let message =
                 format!("{} has no .nv-meta/{config}, so the loader cannot make samples of it", root.display());
-            Err(Unusable::new(message).hint(format!("gristmill prepare {} --force-overwrite", quoted(root))))
+            Err(Unusable::new(message).hint(hint_for(root, "gristmill prepare PATH --force-overwrite")))
         }
     }
 }

@@ -82,7 +82,8 @@ impl<'a> Opened<'a> {
         let layout = Layout::of(plan, &context.options)?;
         recover(context, &layout)?;
         let snapshot = inputs::fetch_remote(plan, false, context)?;
-        let inputs = inputs::find(plan, snapshot.as_ref(), &context.cancel)?;
+        let find = || inputs::find(plan, snapshot.as_ref(), &context.cancel);
+        let inputs = files::look_around_during(&layout.output, find)?;
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;
         }
@@ -156,6 +157,7 @@ impl<'a> Opened<'a> {
         let lock = DatasetLock::acquire(fs, own, context.options.break_lock)?;
         recover_publish(fs, self.layout.root(), own)?;
         // Another run may have finished in the meantime.
+        files::look_around(&self.layout.output);
         if decide(self.plan, &self.hash, &self.layout, &self.inputs)? == Decision::Nothing {
             own.remove_work(fs)?;
             return self.nothing();

@@ -6,7 +6,6 @@ use crate::engine::media::{picks_file, Probing};
 use crate::engine::media::{probe_files, probe_shard, MediaRows};
 use crate::job::pool;
 use crate::job::times;
-use gristmill_core::text::hint_for;
 use gristmill_core::{
     ExitClass, Failure, Handles, MediaFilter, Outcome, PrepareMediaPlan, Problem, ProblemKind, ProblemLog, Progress,
     RunOptions, Shard, ShardId, Subject,
@@ -14,6 +13,7 @@ use gristmill_core::{
 use gristmill_data::formats::energon::layout;
 use gristmill_data::source::kind::kind_of;
 use gristmill_data::source::media_folder::{self, FileList};
+use gristmill_storage::location::hint_for;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 

@@ -6,13 +6,13 @@ use crate::engine::index::{carry_media_tables, BuiltIndex, CarriedMedia, Spooled
 use crate::engine::media::{has_filter, is_in_samples, probe_shard, write_rows, MediaRows, OldRows, Probing, RowStats};
 use crate::job::overall::{cost, Forecast};
 use crate::job::{pool, Phase};
-use gristmill_core::text::hint_for;
 use gristmill_core::{
     text, Duplicates, Failure, Handles, MediaPlan, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun,
     Subject,
 };
 use gristmill_data::formats::energon::layout;
 use gristmill_storage::files;
+use gristmill_storage::location::hint_for;
 use gristmill_storage::run_folder::RunFolder;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -18,13 +18,13 @@ use crate::job::recover::roll_forward;
 use crate::job::times;
 use crate::job::Phase;
 use gristmill_core::problem::settle_media;
-use gristmill_core::text::hint_for;
 use gristmill_core::{
     text, DatasetFacts, Duplicates, ExitClass, Failure, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun,
     Scope, Severity, ShardFacts, ShardId, Subject, Tgz,
 };
 use gristmill_data::formats::energon::layout;
 use gristmill_storage::files;
+use gristmill_storage::location::hint_for;
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::run_folder::RunFolder;
 use std::collections::HashMap;

@@ -86,7 +86,8 @@ impl<'a> Job<'a> {
         let tokenizer = load_tokenizer(plan, &together)?;
         let specs = formats::encodings(plan, &tokenizer)?;
         let snapshots = fetch_remote(plan, false, context)?;
-        let inputs = find(plan, &layout, &specs, snapshots, &context.cancel)?;
+        let find = || find(plan, &layout, &specs, snapshots, &context.cancel);
+        let inputs = files::look_around_during(&layout.output, find)?;
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;
         }
@@ -124,6 +125,7 @@ impl<'a> Job<'a> {
         // Staged files that were never moved are hard links to spools.
         recover_publish(fs, self.layout.root(), &self.layout.own)?;
         // Another run may have finished in the meantime.
+        files::look_around(&self.layout.output);
         if let Decision::Nothing = decide(self.plan, &self.hash, &self.layout, &self.inputs)? {
             self.layout.own.remove_work(fs)?;
             return self.nothing();

@@ -4,10 +4,11 @@ use super::bad_file;
 use crate::engine::check::compare::REDO;
 use crate::engine::check::{Prepared, Remembering};
 use crate::engine::plan::prefix_hint;
-use gristmill_core::text::{count_verb, hint_for};
+use gristmill_core::text::count_verb;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::tables::Tables;
+use gristmill_storage::location::hint_for;
 use gristmill_storage::read::read_whole;
 
 /// The indexes that lookups by name need.

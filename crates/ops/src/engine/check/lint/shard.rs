@@ -7,11 +7,12 @@ use crate::engine::check::pieces::KeySpools;
 use crate::engine::check::sample_checks::Watch;
 use crate::engine::check::tar_idx_reader::TarIdxReader;
 use crate::engine::check::{Checked, Prepared};
-use gristmill_core::text::{bytes, count, count_verb, grouped, hint_for, shell_quote};
+use gristmill_core::text::{bytes, count, count_verb, grouped, shell_quote};
 use gristmill_core::{
     Cancel, ExitClass, Handles, Outcome, Problem, ProblemKind, ProblemLog, ProblemSink, Progress, Severity, Shard,
     ShardId, Subject,
 };
+use gristmill_storage::location::hint_for;
 use gristmill_storage::read::stamp_at;
 use std::collections::HashSet;
 use std::path::Path;

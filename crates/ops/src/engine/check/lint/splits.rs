@@ -4,10 +4,11 @@ use super::bad_file;
 use crate::engine::check::Prepared;
 use crate::engine::plan::nearest;
 use gristmill_core::field_map::FieldExpression;
-use gristmill_core::text::{agree, count, count_verb, hint_for};
+use gristmill_core::text::{agree, count, count_verb};
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use gristmill_data::formats::energon::dataset_yaml::{DatasetYaml, SampleSource};
 use gristmill_data::formats::energon::layout;
+use gristmill_storage::location::hint_for;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
