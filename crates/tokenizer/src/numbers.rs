@@ -1,7 +1,7 @@
 //! Texts that are numbers already: each number is the id of a token. Such a tokenizer has a name, and no file.
 
-use super::encoder::TokenSpan;
 use super::facts::{TokenizerFacts, TokenizerKind};
+use super::TokenSpan;
 use gristmill_core::{Failure, Outcome};
 
 /// What the name of such a tokenizer begins with.
