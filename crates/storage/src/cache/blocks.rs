@@ -20,6 +20,8 @@ use std::time::SystemTime;
 
 /// Size of a block, in bytes.
 const BLOCK_BYTES: u64 = 256 << 10;
+/// Maximum number of blocks that one request fetches for reads in order.
+const MAX_WINDOW_BLOCKS: u64 = 32;
 /// Bytes of a read from which on it is not kept.
 const MAX_READ_BYTES: usize = 1 << 20;
 /// Bytes of the hash at the end of a file.
@@ -45,7 +47,7 @@ pub fn open_cached(path: &Path) -> Outcome<ReadFile> {
     if !is_kept || !info.is_file() || info.len() <= MAX_LFS_POINTER_BYTES {
         return open_read(path);
     }
-    let object = CachedObject { path: path.to_owned(), info, folder, source: OnceLock::new(), last: Mutex::default() };
+    let object = CachedObject { path: path.to_owned(), info, folder, source: OnceLock::new(), reads: Mutex::default() };
     Ok(ReadFile::of_ranges(path, info, Box::new(object)))
 }
 
@@ -63,8 +65,18 @@ struct CachedObject {
     folder: PathBuf,
     /// The object, once something of it had to be fetched.
     source: OnceLock<ReadFile>,
+    reads: Mutex<Reads>,
+}
+
+/// What the reads of an object have in common.
+#[derive(Default)]
+struct Reads {
     /// The block that was read last.
-    last: Mutex<Option<Block>>,
+    last: Option<Block>,
+    /// The first block after those that were fetched last.
+    next: u64,
+    /// Number of blocks that were fetched last.
+    window: u64,
 }
 
 impl RangeRead for CachedObject {
@@ -90,17 +102,24 @@ impl RangeRead for CachedObject {
 }
 
 impl CachedObject {
-    /// Returns a block. If it is not kept, the blocks up to `end` are fetched that are not.
+    /// Returns a block. If it is not kept, the blocks up to `end` are fetched that are not, and more while reads stay in order.
     fn block(&self, number: u64, end: u64) -> io::Result<Arc<Vec<u8>>> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, block)) = last.as_ref().filter(|(known, _)| *known == number) {
+        let mut reads = self.reads.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, block)) = reads.last.as_ref().filter(|(known, _)| *known == number) {
             return Ok(Arc::clone(block));
         }
         let block = match self.kept(number) {
             Some(block) => Arc::new(block),
-            None => self.fetch(number, end)?,
+            None => {
+                let is_next = number == reads.next && number > 0;
+                reads.window = if is_next { (reads.window * 2).min(MAX_WINDOW_BLOCKS) } else { 1 };
+                let end = end.max((number + reads.window) * BLOCK_BYTES).min(self.info.len());
+                let (block, count) = self.fetch(number, end)?;
+                reads.next = number + count;
+                block
+            }
         };
-        *last = Some((number, Arc::clone(&block)));
+        reads.last = Some((number, Arc::clone(&block)));
         Ok(block)
     }
 
@@ -131,8 +150,8 @@ impl CachedObject {
         Some(block)
     }
 
-    /// Fetches blocks from `number` on and keeps them. Returns the first.
-    fn fetch(&self, number: u64, end: u64) -> io::Result<Arc<Vec<u8>>> {
+    /// Fetches blocks from `number` to `end`, or to one that is kept, and keeps them. Returns the first, and their number.
+    fn fetch(&self, number: u64, end: u64) -> io::Result<(Arc<Vec<u8>>, u64)> {
         let is_missing = |number: &u64| *number * BLOCK_BYTES < end && !self.file(*number).exists();
         let more = (number + 1..).take_while(is_missing).count() as u64;
         let start = number * BLOCK_BYTES;
@@ -149,7 +168,7 @@ impl CachedObject {
             // One that cannot be kept, for lack of space, is fetched again.
             _ = self.keep(number, block);
         }
-        Ok(Arc::new(fetched))
+        Ok((Arc::new(fetched), more + 1))
     }
 
     fn keep(&self, number: u64, block: &[u8]) -> Outcome<()> {
@@ -193,6 +212,12 @@ mod tests {
         (0..bytes).map(|at| (at * 31 + at / 251) as u8).collect()
     }
 
+    fn object(path: &Path) -> CachedObject {
+        let (info, folder) = (metadata(path).unwrap(), folder_of(path));
+        ensure(&folder).unwrap();
+        CachedObject { path: path.to_owned(), info, folder, source: OnceLock::new(), reads: Mutex::default() }
+    }
+
     fn read(file: &ReadFile, offset: usize, bytes: usize) -> Vec<u8> {
         let mut buffer = vec![0; bytes];
         file.read_exact_at(&mut buffer, offset as u64).unwrap();
@@ -221,15 +246,28 @@ mod tests {
     }
 
     #[test]
+    fn reads_in_order_fetch_more_and_more() {
+        let path = Path::new("mem://cached/order");
+        put(path, &content(9 << 20));
+        let object = object(path);
+        let mut windows = Vec::new();
+        for block in 0..36 {
+            let before = object.reads.lock().unwrap().next;
+            object.read_exact_at(&mut [0; 100], block * BLOCK_BYTES).unwrap();
+            let after = object.reads.lock().unwrap().next;
+            windows.extend((after != before).then_some(after - before));
+        }
+        assert_eq!(windows, [1, 2, 4, 8, 16, 5]);
+        let again = self::object(Path::new("mem://cached/order"));
+        again.read_exact_at(&mut [0; 100], 20 * BLOCK_BYTES).unwrap();
+        assert!(again.source.get().is_none(), "all blocks are kept");
+    }
+
+    #[test]
     fn damaged_blocks_are_fetched_again_and_replaced_objects_refused() {
         let path = Path::new("mem://cached/b");
         let all = content(300_000);
         put(path, &all);
-        let object = |path: &Path| {
-            let (info, folder) = (metadata(path).unwrap(), folder_of(path));
-            ensure(&folder).unwrap();
-            CachedObject { path: path.to_owned(), info, folder, source: OnceLock::new(), last: Mutex::default() }
-        };
         let mut buffer = vec![0; 10];
         object(path).read_exact_at(&mut buffer, 5).unwrap();
         let kept = object(path).file(0);
