@@ -34,6 +34,9 @@ pub fn bytes(size: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
+/// Sizes from this on are refused, in bytes.
+const MAX_SIZE: f64 = (1u64 << 53) as f64;
+
 /// Parses `64M`, `1.5GiB`, `1048576` → bytes. Units are binary.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let text = text.trim();
@@ -49,10 +52,12 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
         unit => return Err(format!("unknown unit '{unit}'; use KiB, MiB, GiB or TiB")),
     };
     let bytes = number * (1u64 << shift) as f64;
-    if !(1.0..=1e18).contains(&bytes) {
-        return Err("the size must be at least 1 byte".into());
+    match bytes {
+        ..1.0 => Err("the size must be at least 1 byte".into()),
+        // Larger numbers are not exact, and no disk has as much.
+        MAX_SIZE.. => Err("the size must be less than 8 PiB".into()),
+        _ => Ok(bytes as u64),
     }
-    Ok(bytes as u64)
 }
 
 /// Formats a size with a binary unit and two decimals, as Energon's `info` does: `512 B`, `48.13 KiB`.

@@ -2,8 +2,9 @@
 
 use crate::datasets::Dataset;
 use crate::engine::browse::{Catalog, TokenView};
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::{Failure, NullProblemSink, Outcome, Subject};
 use gristmill_data::source::kind::kind_of;
+use gristmill_storage::location::is_remote;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,7 +16,12 @@ pub fn open(path: &Path) -> Outcome<Arc<dyn Catalog>> {
 
 /// Does the same, with packed tokens shown according to `view`.
 pub fn open_tokens(path: &Path, view: &TokenView) -> Outcome<Arc<dyn Catalog>> {
-    let opening = Dataset::find(path)?.catalog(view)?;
+    // Of an interrupted publication, files are missing until it is finished.
+    let dataset = match is_remote(path) {
+        true => Dataset::find(path),
+        false => Dataset::find_recovered(path, &NullProblemSink),
+    };
+    let opening = dataset?.catalog(view)?;
     for work in opening.background {
         let stop = opening.stop.clone();
         let started = std::thread::Builder::new().name("browse".to_owned()).spawn(move || work(&stop));

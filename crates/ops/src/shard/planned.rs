@@ -145,10 +145,13 @@ fn plan_with(
     let sets = layout.sets.iter().zip(planned);
     let sets = sets.map(|((_, output), planned)| PlannedSet { output: output.clone(), planned });
     let sets: Vec<PlannedSet> = sets.filter(|set| !set.planned.shards.is_empty()).collect();
-    if sets.is_empty() {
-        return Err(no_sample(plan, "no sample is left to write"));
-    }
     check_metadataset(layout, &sets)?;
+    if sets.is_empty() {
+        let has_lines = lines.as_ref().is_some_and(|lines| lines.samples > 0);
+        let why =
+            if has_lines { "no part is media, and nothing is left for shards" } else { "no sample is left to write" };
+        return Err(no_sample(plan, why));
+    }
     let left_out = chooser.left_out;
     Ok(PlannedRun { sets, lines, files, left_out })
 }

@@ -20,8 +20,8 @@ use gristmill_core::mix::{MixAux, MixMember};
 use gristmill_core::plan::SplitPattern;
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{
-    DatasetFacts, Failure, Loading, Outcome, PreparePlan, Problem, ProblemKind, Rerun, Severity, Shard, ShardFacts,
-    ShardPlan, SplitPlan, Subject,
+    DatasetFacts, Failure, Loading, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink as _, Rerun, Severity,
+    Shard, ShardFacts, ShardPlan, SplitPlan, Subject,
 };
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::jsonl_idx::index_path;
@@ -119,25 +119,37 @@ fn unindexed(layout: &OutputLayout, recorded: &Recorded) -> Outcome<Vec<String>>
     Ok(names.filter(|name| !known.contains(name)).map(str::to_owned).collect())
 }
 
-/// With `--append`: reports shards of an earlier run that was killed before the set was prepared again, whatever its plan. With `finishes`,
-/// they are indexed by that plan, so that their keys are known.
-pub(super) fn index_earlier(context: &TaskContext, layout: &OutputLayout, finishes: bool) -> Outcome<()> {
-    use gristmill_core::ProblemSink as _;
-    let Some(recorded) = Recorded::read(&layout.own)?.filter(|recorded| layout.plan.append && recorded.plan.append)
-    else {
-        return Ok(());
-    };
+/// Returns the earlier run that added shards to the set and was killed before these were indexed, whatever its plan, with their names.
+fn interrupted(layout: &OutputLayout) -> Outcome<Option<(Recorded, Vec<String>)>> {
+    let recorded = Recorded::read(&layout.own)?.filter(|recorded| layout.plan.append && recorded.plan.append);
+    let Some(recorded) = recorded else { return Ok(None) };
     let names = unindexed(layout, &recorded)?;
+    Ok(Some((recorded, names)).filter(|(_, names)| !names.is_empty()))
+}
+
+fn report_interrupted(context: &TaskContext, layout: &OutputLayout, names: &[String], when: &str) -> Outcome<()> {
     let Some(first) = names.first() else { return Ok(()) };
     let left = count(names.len() as u64, "shard");
-    let why = format!("an interrupted run left {left} that no index has, {} first", display_safe(first));
-    let why = if finishes { format!("{why}: indexed now") } else { format!("{why}: indexed by the next run") };
-    context.problems.report(Problem::note(ProblemKind::Other, Subject::path(&layout.output), why))?;
-    if finishes {
-        context.phase(Phase::Tables, "preparing");
-        prepare_published(context, &OutputLayout::of(&recorded.plan)?)?;
-    }
-    Ok(())
+    let why = format!("an interrupted run left {left} that no index has, {} first: {when}", display_safe(first));
+    context.problems.report(Problem::note(ProblemKind::Other, Subject::path(&layout.output), why))
+}
+
+/// With `--append`: reports shards of an interrupted run that the next run will index.
+pub(super) fn note_earlier(context: &TaskContext, layout: &OutputLayout) -> Outcome<()> {
+    let names = interrupted(layout)?.map(|(_, names)| names).unwrap_or_default();
+    report_interrupted(context, layout, &names, "indexed by the next run")
+}
+
+/// With `--append`: indexes shards of an interrupted run by its own plan, so that their keys are known. Returns whether there were any.
+pub(super) fn index_earlier(context: &TaskContext, layout: &OutputLayout) -> Outcome<bool> {
+    let Some((recorded, mut names)) = interrupted(layout)? else { return Ok(false) };
+    context.phase(Phase::Tables, "preparing");
+    prepare_published(context, &OutputLayout::of(&recorded.plan)?)?;
+    // Shards that the plan of the set leaves out stay without an index.
+    let left_out = unindexed(layout, &recorded)?;
+    names.retain(|name| !left_out.contains(name));
+    report_interrupted(context, layout, &names, "indexed now")?;
+    Ok(!names.is_empty())
 }
 
 /// Writes what follows the preparation of all sets: the index of lines, and the metadataset.

@@ -44,7 +44,7 @@ pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardR
     if layout.decide()? == Decision::Nothing && is_complete(&layout) && !has_other_inputs(context, plan, &layout)? {
         return nothing(context, &layout);
     }
-    publish::index_earlier(context, &layout, false)?;
+    publish::note_earlier(context, &layout)?;
     let scratch = Scratch::create(context.options.scratch.as_deref())?;
     let run = plan_shards(context, &layout, scratch.path())?;
     warn_of_number(context, &run)?;
@@ -158,8 +158,11 @@ fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bo
     if context.options.restart {
         own.remove_work(fs)?;
     }
+    if publish::index_earlier(context, layout)? {
+        // The run that was stopped is over.
+        own.remove_work(fs)?;
+    }
     check_running(&layout.plan, own)?;
-    publish::index_earlier(context, layout, true)?;
     let result = write_and_publish(context, layout, &lock);
     let is_over = match &result {
         Ok(_) => true,

@@ -90,13 +90,16 @@ impl Copy {
                             let why = format!("the name of {} would be too long", printable(&walker.name));
                             return Err(refuse(shard, entry.offset, ProblemKind::BadName, &why));
                         }
-                        self.rename(&mut walker.window, &entry, prefix)?;
+                        self.rename(&mut walker.window, &entry, [prefix, prefix])?;
+                    } else if entry.is_link {
+                        // Its own name stays; its target has another one.
+                        self.rename(&mut walker.window, &entry, [b"", prefix])?;
                     }
                 }
                 Step::Global { at, .. } => {
                     self.until(at)?;
                     let mut global = Extension::read(&mut walker.window, at)?;
-                    global.add_prefix(prefix, false);
+                    global.add_prefix([prefix, b""]);
                     self.replace(walker.at, |buffer| global.write(buffer))?;
                 }
                 Step::Damage { from, kind, why, .. } => return Err(refuse(shard, from, kind, why)),
@@ -151,8 +154,8 @@ impl Copy {
         self.out.close().map(drop)
     }
 
-    /// Writes the headers of an entry with the prefix.
-    fn rename(&mut self, window: &mut impl Window, entry: &Entry, prefix: &[u8]) -> Outcome<()> {
+    /// Writes the headers of an entry with a prefix before its name, and one before the target of a hard link.
+    fn rename(&mut self, window: &mut impl Window, entry: &Entry, [name, link]: [&[u8]; 2]) -> Outcome<()> {
         let (mut at, mut chain) = (entry.offset, Vec::new());
         let mut own = loop {
             let block = block_at(window, at)?;
@@ -166,13 +169,14 @@ impl Copy {
         };
         let is_hard_link = own[156] == b'1' && !is_reserved(until_nul(&own[LINK_NAME]));
         let mut missing = Vec::new();
+        let link = if is_hard_link { link } else { b"" };
         for extension in &mut chain {
-            extension.add_prefix(prefix, is_hard_link);
+            extension.add_prefix([name, link]);
         }
         let has = |of: fn(&Extension) -> bool| chain.iter().any(of);
         let records = [
-            (&b"path"[..], add_to_name(&mut own, prefix), has(|extension| extension.has_name)),
-            (b"linkpath", is_hard_link.then(|| add_to_link(&mut own, prefix)).flatten(), has(|e| e.has_link)),
+            (&b"path"[..], add_to_name(&mut own, name), has(|extension| extension.has_name)),
+            (b"linkpath", add_to_link(&mut own, link), has(|extension| extension.has_link)),
         ];
         for (keyword, value, is_there) in records {
             if let Some(value) = value.filter(|_| !is_there) {
@@ -228,30 +232,29 @@ impl Extension {
         matches!(self.type_flag(), b'x' | b'X')
     }
 
-    fn add_prefix(&mut self, prefix: &[u8], is_hard_link: bool) {
+    fn add_prefix(&mut self, [name, link]: [&[u8]; 2]) {
         match self.type_flag() {
             b'L' => {
                 self.has_name = true;
-                self.payload.splice(0..0, prefix.iter().copied());
+                self.payload.splice(0..0, name.iter().copied());
             }
             b'K' => {
                 self.has_link = true;
-                if is_hard_link {
-                    self.payload.splice(0..0, prefix.iter().copied());
-                }
+                self.payload.splice(0..0, link.iter().copied());
             }
-            _ => self.add_to_records(prefix, is_hard_link),
+            _ => self.add_to_records([name, link]),
         }
     }
 
-    fn add_to_records(&mut self, prefix: &[u8], is_hard_link: bool) {
+    fn add_to_records(&mut self, [name, link]: [&[u8]; 2]) {
         let (mut made, mut rest) = (Vec::with_capacity(self.payload.len()), self.payload.as_slice());
         while let Some((keyword, value, length)) = record(rest) {
             let is_name = matches!(keyword, b"path" | b"GNU.sparse.name") && !value.is_empty();
             let is_link = keyword == b"linkpath";
             self.has_name |= is_name;
             self.has_link |= is_link;
-            match is_name || is_link && is_hard_link {
+            let prefix = if is_link { link } else { name };
+            match (is_name || is_link) && !prefix.is_empty() {
                 true => push_record(&mut made, keyword, &[prefix, value].concat()),
                 false => made.extend_from_slice(rest.get(..length).unwrap_or_default()),
             }
@@ -287,6 +290,9 @@ impl Extension {
 
 /// Adds the prefix to the name in a header. Returns the new name if it does not fit; the header then has its beginning.
 fn add_to_name(block: &mut [u8; BLOCK], prefix: &[u8]) -> Option<Vec<u8>> {
+    if prefix.is_empty() {
+        return None;
+    }
     let is_ustar = &block[257..263] == b"ustar\0";
     let old = until_nul(&block[PREFIX]).to_vec();
     // Other formats use these bytes for something else.
@@ -309,6 +315,9 @@ fn add_to_name(block: &mut [u8; BLOCK], prefix: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn add_to_link(block: &mut [u8; BLOCK], prefix: &[u8]) -> Option<Vec<u8>> {
+    if prefix.is_empty() {
+        return None;
+    }
     let name = [prefix, until_nul(&block[LINK_NAME])].concat();
     put(block, LINK_NAME, name.get(..LINK_NAME.len()).unwrap_or(&name));
     (name.len() > LINK_NAME.len()).then_some(name)

@@ -84,20 +84,22 @@ pub(super) fn rename_entries(
         let state = shared.lock();
         selection.positions.iter().filter_map(|&position| state.shards.get(position).cloned()).collect()
     };
+    // What a run left that was stopped takes the space of the new copies.
+    let folder = own.work().join("renamed");
+    shared.fs.remove_dir_all(&folder)?;
     check_possible(context, &shards, keys)?;
     let total = shards.iter().map(|shard| shard.stamp.bytes).sum();
     let forecast = Forecast::new(cost::copying(total), cost::reading(shards.len() as u64, 0));
     let number = count(shards.len() as u64, "shard");
     context.stage(Phase::Write, "shard", forecast, format!("writing {number} with other names, {}", bytes(total)));
     shared.progress.expect(shards.len() as u64, total);
-    let folder = own.work().join("renamed");
-    shared.fs.remove_dir_all(&folder)?;
     shared.fs.create_dir(&folder, FOLDER_MODE)?;
     let units: Vec<(usize, &Shard, &SpooledShard)> =
         (0..).zip(&shards).zip(&*spools).map(|((n, a), b)| (n, a, b)).collect();
     let written = pool::run_units(&units, shared.options.threads, &shared.cancel, |&(number, shard, spool)| {
         rename_shard(context, &folder, (number, shard), spool)
-    })?;
+    });
+    let written = written.inspect_err(|_| _ = shared.fs.remove_dir_all(&folder))?;
     let mut renamed = Vec::with_capacity(written.len());
     spools.clear();
     for (shard, (new, spool)) in shards.iter().zip(written) {
@@ -199,6 +201,8 @@ fn take_over(context: &Context, selection: &mut Selection, shards: &[Shard], ren
     for new in renamed {
         stamps.push(stamp_at(&new.written)?);
     }
+    // Items of an earlier choice among equal keys are not needed any more; those of the user are.
+    let judged = std::mem::take(&mut selection.judged);
     context.shared.update(|state| {
         for ((&position, new), stamp) in selection.positions.iter().zip(renamed).zip(stamps) {
             if let Some(shard) = state.shards.get_mut(position) {
@@ -209,13 +213,13 @@ fn take_over(context: &Context, selection: &mut Selection, shards: &[Shard], ren
             }
         }
         if let Some(prepared) = &mut state.facts.prepared {
-            prepared.excludes = prepared.excludes.iter().flat_map(|item| renamed_excludes(item, &names)).collect();
+            let kept = prepared.excludes.iter().filter(|item| !judged.contains(*item));
+            prepared.excludes = kept.flat_map(|item| renamed_excludes(item, &names)).collect();
             // Their media were described under other names.
             prepared.changed_shards = shards.iter().map(|shard| shard.name.clone()).collect();
         }
     });
     selection.unchanged.clear();
-    selection.judged = selection.judged.iter().flat_map(|item| renamed_excludes(item, &names)).collect();
     Ok(())
 }
 

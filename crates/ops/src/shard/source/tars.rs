@@ -5,6 +5,7 @@ use super::super::sample::{Origin, Part, Sample, SampleSink, SourceContext, Sour
 use super::prepared::PreparedInput;
 use super::{refuse_split, WHAT};
 use crate::job::pool::run_units;
+use crate::job::recover::before_looking;
 use gristmill_core::text::count_verb;
 use gristmill_core::{
     Failure, FileStamp, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemKind, ProblemSink, SampleRow,
@@ -15,6 +16,7 @@ use gristmill_data::source::documents::{Packing, Unpacked};
 use gristmill_data::source::tar::{scan_shard, HiddenPart, ScanSink};
 use gristmill_storage::files;
 use gristmill_storage::fs::Fs;
+use gristmill_storage::location::is_remote;
 use gristmill_storage::read::{open_read, stamp_at};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -31,6 +33,9 @@ const UNPACK_BYTES: usize = 1 << 20;
 pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn SampleSink) -> Outcome<()> {
     let (shards, prepared) = match files::is_dir(input) {
         true => {
+            if !is_remote(input) {
+                before_looking(input, context.handles.problems)?;
+            }
             let found = discover_with_packed(input)?;
             found.findings.into_iter().try_for_each(|finding| context.handles.problems.report(finding))?;
             (found.shards, PreparedInput::read(input, context.plan)?)
