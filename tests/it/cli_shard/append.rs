@@ -56,6 +56,8 @@ fn shards_of_a_killed_run_are_indexed_before_another_plan_begins() {
     std::fs::remove_dir_all(sandbox.path("set/.nv-meta")).unwrap();
     std::fs::remove_file(sandbox.path("set/shard_000002.tar.idx")).unwrap();
     copy_folder(&sandbox.path("before"), &sandbox.path("set/.nv-meta"));
+    std::fs::create_dir_all(sandbox.path("set.gristmill/work")).unwrap();
+    std::fs::copy(sandbox.path("set.gristmill/plan.yaml"), sandbox.path("set.gristmill/work/plan.yaml")).unwrap();
     sandbox.tar("three/0.tar", ["g"]);
     sandbox.tar("four/0.tar", ["e"]);
     let left = "an interrupted run left 1 shard that no index has, shard_000002.tar first";

@@ -200,7 +200,7 @@ fn parts_are_exported_and_nothing_is_written_over() {
     story.wait_for("wrote 3 files");
     assert_eq!(std::fs::read(house.home().join("out/000003.txt")).unwrap(), b"a cat");
     export(&mut story);
-    story.wait_for("already");
+    story.wait_for("there is a file of that name");
     quit(&mut story);
 }
 

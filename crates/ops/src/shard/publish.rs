@@ -255,7 +255,6 @@ pub(super) fn prepare_published(context: &TaskContext, layout: &OutputLayout) ->
 
 /// Runs a plan of `prepare`, and takes over what it finds.
 fn prepare_by(context: &TaskContext, plan: &PreparePlan) -> Outcome<()> {
-    use gristmill_core::ProblemSink as _;
     let report = run_prepare(context, plan).map_err(|failure| {
         let way_out = format!(
             "the shards are in place: {} prepares them",
