@@ -60,6 +60,13 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     }
 }
 
+/// Formats a size so that [`parse_size`] gives the same: `512MiB`, `3000000000`.
+pub fn exact_size(bytes: u64) -> String {
+    let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let unit = units.into_iter().find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));
+    unit.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
+}
+
 /// Formats a size with a binary unit and two decimals, as Energon's `info` does: `512 B`, `48.13 KiB`.
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];

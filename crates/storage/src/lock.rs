@@ -175,6 +175,9 @@ impl ObjectLock {
         let mut other = None;
         for _ in 0..LOOKS {
             if store.put(url, Content::Bytes(&bytes), Condition::IfAbsent).map_err(failed)? {
+                // The holder before may have written anything.
+                #[cfg(feature = "remote")]
+                crate::remote::version::forget_all();
                 return Ok(Self { path, token: holder.token.clone() });
             }
             let Some(found) = read_holder(&path)? else { continue };

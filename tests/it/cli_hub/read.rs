@@ -53,6 +53,8 @@ pub(super) fn result(ran: &Ran, place: &str) -> serde_json::Value {
 fn a_data_set_is_read_like_its_local_copy_and_called_by_its_address() {
     let world = world();
     let server = world.serve(&["--leak-check"]);
+    let prepare = regex::Regex::new(r#""gristmill prepare PLACE[^"]*""#).unwrap();
+    let copy = r#""gristmill cp PLACE FOLDER makes a copy, which can be prepared""#;
     for (address, local) in [
         ("hf://datasets/o/t", "o/t"),
         ("hf://datasets/o/t/data", "o/t/data"),
@@ -68,8 +70,6 @@ fn a_data_set_is_read_like_its_local_copy_and_called_by_its_address() {
             let place = address.replace("hf://o/", "hf://datasets/o/");
             let (mut made, mut wanted) = ((ran.code, result(&ran, &place)), (wanted.code, result(&wanted, &local)));
             // A copy can be prepared, and the data set of the hub cannot.
-            let prepare = regex::Regex::new(r#""gristmill prepare PLACE[^"]*""#).unwrap();
-            let copy = r#""gristmill cp PLACE FOLDER makes a copy, which can be prepared""#;
             wanted.1 = serde_json::from_str(&prepare.replace_all(&wanted.1.to_string(), copy)).unwrap();
             if command == "browse" {
                 // The list is printed before every file was seen.

@@ -147,13 +147,18 @@ fn plan_with(
     let sets: Vec<PlannedSet> = sets.filter(|set| !set.planned.shards.is_empty()).collect();
     check_metadataset(layout, &sets)?;
     if sets.is_empty() {
-        let has_lines = lines.as_ref().is_some_and(|lines| lines.samples > 0);
-        let why =
-            if has_lines { "no part is media, and nothing is left for shards" } else { "no sample is left to write" };
-        return Err(no_sample(plan, why));
+        return Err(no_sample(plan, no_set(lines.as_ref())));
     }
     let left_out = chooser.left_out;
     Ok(PlannedRun { sets, lines, files, left_out })
+}
+
+/// Returns why there are no shards.
+fn no_set(lines: Option<&PlannedLines>) -> &'static str {
+    match lines.is_some_and(|lines| lines.samples > 0) {
+        true => "no part is media, and nothing is left for shards",
+        false => "no sample is left to write",
+    }
 }
 
 /// Refuses a metadataset of which one set would be missing.

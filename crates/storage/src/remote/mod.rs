@@ -34,7 +34,7 @@ mod tests;
 #[cfg(feature = "remote")]
 mod tls;
 #[cfg(feature = "remote")]
-mod version;
+pub(crate) mod version;
 #[cfg(feature = "remote")]
 pub(crate) mod web;
 

@@ -51,11 +51,16 @@ impl KeyPages {
     /// # Errors
     /// The database cannot be read, or is damaged; or an error of `take`.
     pub fn from(&self, from: &str, take: &mut dyn FnMut(KeyPlace<'_>) -> Outcome<bool>) -> Outcome<()> {
+        let mut last: Option<Vec<u8>> = None;
         self.pages.entries_from(self.keys, from.as_bytes(), &mut |entry| {
             let mut entry = Fields::of(entry);
             let (Some(Field::Text(key)), Some(rowid)) = (entry.next(), entry.next().and_then(Field::number)) else {
                 return Ok(true);
             };
+            if key < from.as_bytes() || last.as_deref().is_some_and(|last| key <= last) {
+                return Err(self.pages.damaged());
+            }
+            last = Some(key.to_vec());
             let Some(row) = self.pages.row(self.samples, rowid)? else { return Ok(true) };
             let mut row = Fields::of(&row).map(Field::number);
             let tar_file_id = row.next().flatten().and_then(|id| u32::try_from(id).ok());

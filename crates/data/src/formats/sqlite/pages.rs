@@ -160,7 +160,7 @@ impl DatabasePages {
         Ok(true)
     }
 
-    fn damaged(&self) -> Failure {
+    pub(in crate::formats) fn damaged(&self) -> Failure {
         Failure::data(WHAT, "it is damaged").on(Subject::path(self.file.path())).with_hint("prepare the data set again")
     }
 

@@ -17,6 +17,8 @@ const JUMPS_TO_NEXT: u64 = if cfg!(test) { 6 } else { 128 };
 /// Bytes that are searched for a header at a time, and the largest part of the distance to the next place that is searched.
 const SEARCHED: u64 = if cfg!(test) { 4 << 10 } else { 256 << 10 };
 const SEARCHED_SHARE: u64 = 16;
+/// Fetched bytes of one archive above which no scout goes on.
+const MAX_PIECES_BYTES: usize = 2 << 20;
 
 /// The scouts of an archive.
 #[derive(Default)]
@@ -24,6 +26,8 @@ pub(super) struct Scouts {
     scouts: Vec<Scout>,
     /// What they fetched, by its offset.
     pieces: BTreeMap<u64, Vec<u8>>,
+    /// Number of these bytes.
+    pieces_bytes: usize,
     /// Offset of the first jump.
     first: Option<u64>,
     jumps: u64,
@@ -45,7 +49,9 @@ impl Scouts {
     /// Returns fetched bytes with those from an offset on, and their offset. Those before are dropped.
     pub(super) fn take(&mut self, offset: u64, len: usize, end: u64) -> Option<(u64, Vec<u8>)> {
         let later = self.pieces.split_off(&offset.saturating_add(1));
-        let piece = std::mem::replace(&mut self.pieces, later).pop_last()?;
+        let mut earlier = std::mem::replace(&mut self.pieces, later);
+        self.pieces_bytes -= earlier.values().map(Vec::len).sum::<usize>();
+        let piece = earlier.pop_last()?;
         let fetched = piece.0 + piece.1.len() as u64;
         if fetched < offset.saturating_add(len as u64).min(end) {
             return None;
@@ -81,8 +87,14 @@ impl Scouts {
     pub(super) fn end_jump(&mut self, answers: Vec<Option<Vec<u8>>>) {
         for (scout, answer) in self.scouts.iter_mut().zip(answers) {
             match answer {
-                Some(bytes) => self.pieces.extend(scout.walk(bytes)),
-                None => scout.at = u64::MAX,
+                Some(bytes) if self.pieces_bytes < MAX_PIECES_BYTES => {
+                    if let Some((at, piece)) = scout.walk(bytes) {
+                        self.pieces_bytes += piece.len();
+                        let replaced = self.pieces.insert(at, piece);
+                        self.pieces_bytes -= replaced.map_or(0, |piece| piece.len());
+                    }
+                }
+                _ => scout.at = u64::MAX,
             }
         }
     }

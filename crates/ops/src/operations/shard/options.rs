@@ -6,7 +6,7 @@ use gristmill_core::options::{Access, Choice, Group, OptionSpec, Step};
 use gristmill_core::shard_plan::{
     Column, InputKind, KeyRule, Missing, RepeatedKeys, MAX_COUNT, MAX_SIZE, PATTERN, SEED,
 };
-use gristmill_core::text::parse_size;
+use gristmill_core::text::{exact_size, parse_size};
 use gristmill_core::ShardPlan;
 use std::path::PathBuf;
 
@@ -330,7 +330,7 @@ const DIVIDE: &[Spec] = &[
         "SIZE",
         "Largest size of a finished shard, in bytes or like 512MiB",
         Access::Text {
-            get: |plan| Some(plan.division.max_size).filter(|size| *size != MAX_SIZE).map(|size| size.to_string()),
+            get: |plan| Some(plan.division.max_size).filter(|size| *size != MAX_SIZE).map(exact_size),
             set: |plan, text| {
                 plan.division.max_size = text.map_or(Ok(MAX_SIZE), |text| parse_size(&text))?;
                 Ok(())

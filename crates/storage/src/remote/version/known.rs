@@ -206,8 +206,12 @@ impl KnownObjects {
     pub(in crate::remote) fn remember_listing(&self, folder: ListedFolder) {
         let ListedFolder { prefix, is_recursive, entries, end, has_markers, is_cut, writes } = folder;
         let mut listings = self.listings();
-        if is_cut || entries.len() > MAX_ENTRIES || listings.len() >= MAX_LISTINGS && !listings.contains_key(&prefix) {
+        if is_cut || entries.len() > MAX_ENTRIES {
             return;
+        }
+        if listings.len() >= MAX_LISTINGS && !listings.contains_key(&prefix) {
+            let oldest = listings.iter().min_by_key(|(_, listing)| listing.at).map(|(prefix, _)| prefix.clone());
+            oldest.map(|prefix| listings.remove(&prefix));
         }
         let (entries, at) = (Arc::new(entries), Instant::now());
         listings.insert(prefix, KnownListing { entries, is_recursive, end, has_markers, writes, at });
@@ -248,7 +252,7 @@ impl KnownObjects {
             key.starts_with(*prefix) && !writes::has_changed_since(listing.writes, key)
         };
         let mut above: Vec<_> = listings.iter().filter(is_above).collect();
-        above.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
+        above.sort_by_key(|(_, listing)| std::cmp::Reverse(listing.at));
         above.into_iter().find_map(|(prefix, listing)| {
             let below = key.get(prefix.len()..)?;
             match below.split_once('/').filter(|_| !listing.is_recursive) {

@@ -3,6 +3,11 @@
 pub(super) mod known;
 mod writes;
 
+/// Ends what is known of all objects, when another process may have written them.
+pub(crate) fn forget_all() {
+    writes::forget_all();
+}
+
 use super::dates::parse_http_date;
 use crate::file_info::FileInfo;
 use reqwest::header::HeaderMap;

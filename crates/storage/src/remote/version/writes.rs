@@ -34,6 +34,13 @@ pub(super) fn add(key: &str) {
     }
 }
 
+/// Forgets the keys: any object may have been written, by other processes, too.
+pub(super) fn forget_all() {
+    let mut writes = writes();
+    writes.count += 1;
+    writes.keys.clear();
+}
+
 /// Whether one of the writes since a number of them was, or may have been, of such a key.
 pub(super) fn has_any_since(count: u64, is_such: impl FnMut(&String) -> bool) -> bool {
     let writes = writes();
@@ -62,6 +69,9 @@ mod tests {
             assert_eq!(has_changed_since(before, key), expected, "{key}");
         }
         assert!(!has_changed_since(count(), "writes/a/b"));
+        forget_all();
+        add("writes/b");
+        assert!(has_changed_since(before, "writes/z") && !has_changed_since(count(), "writes/z"));
         (0..=MAX_KEPT).for_each(|number| add(&format!("many/{number}")));
         assert!(has_changed_since(before, "writes/z"), "too many to know");
     }
