@@ -66,18 +66,7 @@ pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
     }
     let shown = result(args, &given);
     let (at, made) = point::make(&args.dir)?;
-    let options = MountOptions {
-        source: data.clone().into_os_string(),
-        threads: match is_remote(&data) {
-            true => context.run_options().threads.max(STORE_THREADS),
-            false => context.run_options().threads,
-        },
-        allow_other: args.allow_other,
-        guard: guard_command(&at, &made),
-        cancel,
-        is_for_command: args.shell,
-        at,
-    };
+    let options = options_of(args, data, (at, made), cancel, context);
     let shell = Shell::new(&options.at, &args.command);
     let ending = std::thread::scope(|scope| {
         gristmill_fuse::serve(set, &options, &|event| match event {
@@ -107,6 +96,25 @@ pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
     let mut done = Done { code: shell.code().or_else(|| code_of(ending, manner)), ..Done::ok(shown) };
     done.add_problems(&problems);
     Ok(done)
+}
+
+fn options_of(
+    args: &MountArgs,
+    data: PathBuf,
+    (at, made): (PathBuf, Vec<PathBuf>),
+    cancel: Cancel,
+    context: &Context,
+) -> MountOptions {
+    let threads = context.run_options().threads;
+    MountOptions {
+        threads: if is_remote(&data) { threads.max(STORE_THREADS) } else { threads },
+        source: data.into_os_string(),
+        allow_other: args.allow_other,
+        guard: guard_command(&at, &made),
+        cancel,
+        is_for_command: args.shell,
+        at,
+    }
 }
 
 fn announce(line: &str, manner: Manner, context: &Context) {

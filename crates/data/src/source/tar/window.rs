@@ -153,7 +153,8 @@ impl FileWindow {
             (self.start, self.filled, self.buffer) = (start, piece.len(), piece);
             return Ok(());
         }
-        let mut ranges = vec![offset..offset.saturating_add(chunk).min(end).max(offset)];
+        let first = offset..offset.saturating_add(chunk).min(end).max(offset);
+        let mut ranges = vec![first];
         ranges.extend(self.scouts.begin_jump(offset, chunk, end));
         let mut answers = self.file.read_alone_each(&ranges).into_iter();
         let own = answers.next().unwrap_or_else(|| Ok(Vec::new()));
