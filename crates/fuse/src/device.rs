@@ -141,17 +141,28 @@ pub fn unmount(at: &Path, is_lazy: bool) -> io::Result<()> {
     }
 }
 
-/// Unmounts the mount of this number, lazily if it is in use. Whether it is gone at once. A later mount at the same folder is left alone.
-pub fn unmount_own(at: &Path, id: u64) -> bool {
+/// What came of unmounting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unmounting {
+    /// It is gone.
+    Gone,
+    /// It is in use: no longer in the tree of folders, and gone when its last file is closed.
+    Busy,
+    /// Another mount is at its folder, and nothing was unmounted.
+    Covered,
+}
+
+/// Unmounts the mount of this number, lazily if it is in use. A later mount at the same folder is left alone.
+pub fn unmount_own(at: &Path, id: u64) -> Unmounting {
     if mount_at(at).is_some_and(|mount| mount.id != id) {
-        return false;
+        return Unmounting::Covered;
     }
     match unmount(at, false) {
-        Ok(()) => true,
+        Ok(()) => Unmounting::Gone,
         Err(_) => {
             // What fails here was unmounted by someone else in the meantime.
             let _ = unmount(at, true);
-            false
+            Unmounting::Busy
         }
     }
 }

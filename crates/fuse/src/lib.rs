@@ -17,7 +17,7 @@ mod server;
 mod session;
 mod tree;
 
-pub use device::{unmount, unmount_own};
+pub use device::{unmount, unmount_own, Unmounting};
 pub use guard::{keep_watch, GuardCommand};
 pub use inode::{Node, MAX_DEPTH, MAX_NUMBER, MAX_PARTS};
 pub use mounts::{list_mounts, mount_at, MountEntry};

@@ -1,6 +1,6 @@
 //! The life of a mount: signals, mounting, requests, unmounting.
 
-use super::device::{self, unmount_own};
+use super::device::{self, unmount_own, Unmounting};
 use super::guard::GuardCommand;
 use super::inode::Node;
 use super::mounts::mount_at;
@@ -44,6 +44,10 @@ pub enum MountEvent {
     Signal(i32),
     /// A signal ends it while files are open: it is gone from the tree of folders, and its process waits until they are closed.
     Busy,
+    /// A signal comes while another mount is at the folder: this one cannot be unmounted.
+    Covered,
+    /// Nothing is mounted any more. Signals for the command are passed on until the call returns.
+    Ended,
     /// A second signal came: the process ends at once.
     Abandoned(i32),
     /// What decides which files there are was read again.
@@ -94,8 +98,11 @@ pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEve
         // From here on nothing answers, so that it must not remain. After an error the connection may still be open: a request would wait.
         let _ = match ended {
             Ok(()) => device::unmount_dead(&options.at).is_ok(),
-            Err(_) => unmount_own(&options.at, id),
+            Err(_) => unmount_own(&options.at, id) == Unmounting::Gone,
         };
+        if options.is_for_command {
+            report(MountEvent::Ended);
+        }
         listener.close();
         (ended, waiting.join().unwrap_or_default())
     });
@@ -125,8 +132,10 @@ fn wait_for_signals<T: Tree>(
             (signal, _) if options.is_for_command => report(MountEvent::Signal(signal)),
             (signal, None) => {
                 received = Some(signal);
-                if !unmount_own(&options.at, id) {
-                    report(MountEvent::Busy);
+                match unmount_own(&options.at, id) {
+                    Unmounting::Gone => {}
+                    Unmounting::Busy => report(MountEvent::Busy),
+                    Unmounting::Covered => report(MountEvent::Covered),
                 }
             }
             (_, Some(first)) => report(MountEvent::Abandoned(first)),

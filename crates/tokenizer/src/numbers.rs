@@ -62,6 +62,11 @@ impl Numbers {
         (id < self.size).then(|| id.to_string())
     }
 
+    /// Returns the number of an id and the space after it, which numbers in a text are separated by.
+    pub(super) fn piece(self, id: u32) -> Vec<u8> {
+        self.token_of(id).map(|number| format!("{number} ").into_bytes()).unwrap_or_default()
+    }
+
     /// Appends the ids of a text, in which single spaces separate the numbers.
     ///
     /// # Errors
@@ -123,6 +128,7 @@ mod tests {
         let spans = encoder.encode_spans_with_template("10 2").unwrap();
         assert_eq!((spans[1].id, spans[1].bytes.clone(), spans.len()), (2, 3..4, 2));
         assert_eq!((tokenizer.decode(&[5, 300, 6]), tokenizer.token_of(299)), ("5 6".into(), Some("299".into())));
+        assert_eq!([tokenizer.piece(5), tokenizer.piece(300)], [b"5 ".to_vec(), Vec::new()]);
         assert_eq!((tokenizer.full_size(), tokenizer.id_of("300"), tokenizer.unknown()), (300, None, None));
     }
 

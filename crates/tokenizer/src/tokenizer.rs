@@ -331,12 +331,12 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the bytes that one id represents; empty where there is no such id.
+    /// Returns the bytes that one id represents; empty where there is no such id. A number has the space after it.
     pub fn piece(&self, id: u32) -> Vec<u8> {
         match self.engine() {
             Engine::Json(reference, _) => reference.bytes_of(id),
             Engine::SentencePiece(model) => model.bytes_of(id),
-            Engine::Numbers(numbers) => numbers.token_of(id).unwrap_or_default().into_bytes(),
+            Engine::Numbers(numbers) => numbers.piece(id),
         }
     }
 

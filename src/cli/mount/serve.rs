@@ -5,9 +5,9 @@ use super::super::exit::{Done, Finished};
 use super::super::{logging, paths, plainly_done};
 use super::shell::Shell;
 use super::{detach, point, GuardArgs, LayoutArg, Manner, MountArgs};
-use gristmill_core::text::{count, display_safe, shell_quote};
+use gristmill_core::text::{count, shell_quote};
 use gristmill_core::{Cancel, Failure, Subject};
-use gristmill_fuse::{Ending, GuardCommand, MountEvent, MountOptions};
+use gristmill_fuse::{Ending, GuardCommand, MountEvent, MountOptions, Unmounting};
 use gristmill_ops::mount::{Layout, MountView, MountedSet};
 use gristmill_storage::files;
 use gristmill_storage::location::is_remote;
@@ -18,8 +18,6 @@ use std::path::{Path, PathBuf};
 const WHAT: &str = "mounting";
 /// Threads that answer requests when they wait for a store.
 const STORE_THREADS: usize = 16;
-/// The most files of which problems are printed.
-const MAX_PROBLEM_LINES: usize = 3;
 
 /// Mounts a data set in the given manner.
 pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
@@ -48,7 +46,9 @@ pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
         false => context.signals.listen(),
     };
     let set = MountedSet::open(&data, &view_of(args), &cancel)?;
-    report_problems(&set, context);
+    let problems = set.file_problems();
+    problems.iter().for_each(|problem| context.printer.problem(problem));
+    report_repeats(args, &set, context);
     if set.was_scanned() && files::is_dir(&data) {
         let path = shell_quote(&given.to_string_lossy());
         context.printer.progress_line(format!("all shards were scanned; gristmill prepare {path} makes this instant"));
@@ -60,22 +60,13 @@ pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
     let line = mounted_line(args, &data, &set);
     if context.globals.dry_run {
         context.printer.line(line.replacen("mounted", "would mount", 1));
-        return Ok(Done::ok(result(args, &given)));
+        let mut done = Done::ok(result(args, &given));
+        done.add_problems(&problems);
+        return Ok(done);
     }
     let shown = result(args, &given);
     let (at, made) = point::make(&args.dir)?;
-    let options = MountOptions {
-        source: data.clone().into_os_string(),
-        threads: match is_remote(&data) {
-            true => context.run_options().threads.max(STORE_THREADS),
-            false => context.run_options().threads,
-        },
-        allow_other: args.allow_other,
-        guard: guard_command(&at, &made),
-        cancel,
-        is_for_command: args.shell,
-        at,
-    };
+    let options = options_of(args, data, (at, made), cancel, context);
     let shell = Shell::new(&options.at, &args.command);
     let ending = std::thread::scope(|scope| {
         gristmill_fuse::serve(set, &options, &|event| match event {
@@ -87,15 +78,43 @@ pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
                     }
                 }
                 if args.shell {
-                    let shell = &shell;
-                    scope.spawn(move || shell.run(id, context));
+                    let (shell, at) = (&shell, &options.at);
+                    scope.spawn(move || {
+                        if shell.run(id, context) == Unmounting::Busy {
+                            context.printer.progress_line(busy_line(at, "a signal"));
+                        }
+                    });
                 }
             }
-            MountEvent::Signal(signal) => shell.pass(signal),
+            MountEvent::Signal(signal) if shell.pass(signal) => {}
+            // Processes of the command have files open.
+            MountEvent::Signal(signal) => report(MountEvent::Abandoned(signal), &options.at, context),
+            MountEvent::Ended => shell.wait(),
             other => report(other, &options.at, context),
         })
     })?;
-    Ok(Done { code: shell.code().or_else(|| code_of(ending, manner)), ..Done::ok(shown) })
+    let mut done = Done { code: shell.code().or_else(|| code_of(ending, manner)), ..Done::ok(shown) };
+    done.add_problems(&problems);
+    Ok(done)
+}
+
+fn options_of(
+    args: &MountArgs,
+    data: PathBuf,
+    (at, made): (PathBuf, Vec<PathBuf>),
+    cancel: Cancel,
+    context: &Context,
+) -> MountOptions {
+    let threads = context.run_options().threads;
+    MountOptions {
+        threads: if is_remote(&data) { threads.max(STORE_THREADS) } else { threads },
+        source: data.into_os_string(),
+        allow_other: args.allow_other,
+        guard: guard_command(&at, &made),
+        cancel,
+        is_for_command: args.shell,
+        at,
+    }
 }
 
 fn announce(line: &str, manner: Manner, context: &Context) {
@@ -126,14 +145,13 @@ fn view_of(args: &MountArgs) -> MountView {
     }
 }
 
-/// Prints what is wrong with files before they are mounted.
-fn report_problems(set: &MountedSet, context: &Context) {
-    let problems = set.file_problems();
-    for (name, why) in problems.iter().take(MAX_PROBLEM_LINES) {
-        context.printer.progress_line(format!("{}: {}", display_safe(name), display_safe(why)));
-    }
-    if let Some(more) = problems.len().checked_sub(MAX_PROBLEM_LINES).filter(|more| *more > 0) {
-        context.printer.progress_line(format!("{} more have problems", count(more as u64, "file")));
+/// Prints that of samples with the same key only the first is shown, where no mark says so.
+fn report_repeats(args: &MountArgs, set: &MountedSet, context: &Context) {
+    let (repeats, layout) = (set.repeated_keys(), layout_of(args.layout));
+    if repeats > 0 && matches!(layout, Layout::Tree | Layout::All) {
+        let keys = if repeats == 1 { "1 key is repeated".to_owned() } else { format!("{repeats} keys are repeated") };
+        let line = format!("{keys}: of each, the first sample is shown; --layout flat marks them");
+        context.printer.progress_line(line);
     }
 }
 
@@ -164,9 +182,10 @@ fn mounted_line(args: &MountArgs, data: &Path, set: &MountedSet) -> String {
 
 fn report(event: MountEvent, at: &Path, context: &Context) {
     match event {
-        MountEvent::Mounted(_) | MountEvent::Signal(_) => {}
-        MountEvent::Busy => context.printer.progress_line(format!(
-            "{} is in use: it is no longer visible, and ends when its files are closed; a second signal ends it at once",
+        MountEvent::Mounted(_) | MountEvent::Signal(_) | MountEvent::Ended => {}
+        MountEvent::Busy => context.printer.progress_line(busy_line(at, "a second signal")),
+        MountEvent::Covered => context.printer.progress_line(format!(
+            "another mount is over this one at {}: unmount that, then this; a second signal ends this one at once",
             at.display()
         )),
         // The guard does the rest.
@@ -180,6 +199,11 @@ fn report(event: MountEvent, at: &Path, context: &Context) {
             context.printer.error(&failure);
         }
     }
+}
+
+fn busy_line(at: &Path, ends: &str) -> String {
+    let at = at.display();
+    format!("{at} is in use: it is no longer visible, and ends when its files are closed; {ends} ends it at once")
 }
 
 fn guard_command(at: &Path, made: &[PathBuf]) -> GuardCommand {

@@ -2,11 +2,12 @@
 
 use super::super::context::Context;
 use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_fuse::Unmounting;
 use rustix::process::{kill_process, waitid, Pid, Signal, WaitId, WaitIdOptions};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// What runs without a command, where `SHELL` is not set.
 const SHELL: &str = "/bin/sh";
@@ -16,6 +17,7 @@ pub(super) struct Shell<'a> {
     at: &'a Path,
     words: &'a [OsString],
     state: Mutex<State>,
+    has_ended: Condvar,
 }
 
 #[derive(Default)]
@@ -31,21 +33,28 @@ struct State {
 impl<'a> Shell<'a> {
     /// Creates the command of a mount at a folder.
     pub(super) fn new(at: &'a Path, words: &'a [OsString]) -> Self {
-        Self { at, words, state: Mutex::default() }
+        Self { at, words, state: Mutex::default(), has_ended: Condvar::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs the command, then ends the mount of this number.
-    pub(super) fn run(&self, id: u64, context: &Context) {
+    /// Runs the command, then ends the mount of this number; returns what came of that.
+    pub(super) fn run(&self, id: u64, context: &Context) -> Unmounting {
         let code = self.run_command().unwrap_or_else(|failure| {
             context.printer.error(&failure);
             failure.class.code()
         });
         self.state().code = Some(code);
-        gristmill_fuse::unmount_own(self.at, id);
+        self.has_ended.notify_all();
+        gristmill_fuse::unmount_own(self.at, id)
+    }
+
+    /// Waits until the command has ended: it may unmount the folder itself.
+    pub(super) fn wait(&self) {
+        let is_running = |state: &mut State| state.code.is_none();
+        drop(self.has_ended.wait_while(self.state(), is_running).unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Returns the exit code of the command, once it has ended.
@@ -53,18 +62,22 @@ impl<'a> Shell<'a> {
         self.state().code
     }
 
-    /// Passes a signal on. The keys of a terminal reach the command without that.
-    pub(super) fn pass(&self, signal: i32) {
-        let Some(signal) = Signal::from_named_raw(signal) else { return };
-        if signal == Signal::INT && is_in_foreground() {
-            return;
-        }
+    /// Passes a signal on; returns false if the command has ended already. The keys of a terminal reach the command without that.
+    pub(super) fn pass(&self, signal: i32) -> bool {
+        let Some(signal) = Signal::from_named_raw(signal) else { return true };
         let mut state = self.state();
+        if state.code.is_some() {
+            return false;
+        }
+        if signal == Signal::INT && is_in_foreground() {
+            return true;
+        }
         match state.process {
             // It may end at this moment.
             Some(process) => _ = kill_process(process, signal),
             None => state.early = Some(signal),
         }
+        true
     }
 
     fn run_command(&self) -> Outcome<u8> {

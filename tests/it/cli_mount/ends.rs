@@ -131,7 +131,9 @@ fn a_later_mount_at_the_same_folder_is_left_alone() {
     let second = Mount::say(&sandbox, "energon mount data mnt", "mnt");
     let mut first = first;
     first.kill(Signal::TERM);
-    first.err.read_line(&mut String::new()).unwrap();
+    let mut line = String::new();
+    first.err.read_line(&mut line).unwrap();
+    assert!(line.contains("another mount is over this one"), "{line}");
     assert!(is_mounted(&second.at) && second.at.join("b.txt").is_file());
     drop(file);
     assert_eq!(first.child.wait().unwrap().code(), Some(143));
@@ -160,6 +162,32 @@ fn signals_are_for_the_command_of_a_private_mount() {
     }
     let ran = sandbox.run(["mount", "data", "mnt", "--shell", "--", "sh", "-c", "kill -TERM $$"]);
     ran.ends(143);
+}
+
+#[test]
+fn signals_are_for_a_command_that_unmounts_and_then_for_what_it_leaves() {
+    let Some(sandbox) = prepared() else { return };
+    std::fs::create_dir(sandbox.path("mnt")).unwrap();
+    let unmounts = "trap 'exit 9' TERM; umount mnt; echo ready; while read -r line; do :; done; exit 1";
+    let leaves = "exec 3<mnt/b.txt 4<&0; (echo ready; exec cat <&4) & exit 0";
+    for (script, code) in [(unmounts, 9), (leaves, 143)] {
+        let mut command = sandbox.command(["mount", "data", "mnt", "--shell", "--", "sh", "-c", script]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let input = child.stdin.take();
+        let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while !line.ends_with("ready\n") {
+            assert!(out.read_line(&mut line).unwrap() > 0, "{line}");
+        }
+        if code == 143 {
+            let mut busy = String::new();
+            std::io::BufReader::new(child.stderr.take().unwrap()).read_line(&mut busy).unwrap();
+            assert!(busy.contains("is in use"), "{busy}");
+        }
+        kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+        drop(input);
+    }
 }
 
 #[test]

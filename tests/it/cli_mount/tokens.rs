@@ -138,3 +138,41 @@ fn decoded_documents_are_texts_whose_size_is_known_afterwards() {
     assert_eq!(fs::read_dir(mount.at.join("000000000")).unwrap().count(), 60);
     mount.unmount();
 }
+
+#[test]
+fn numbers_are_decoded_with_spaces_between_them() {
+    let Some(sandbox) = sandbox() else { return };
+    copy_tree(&golden("megatron/m01_basic/expected"), &sandbox.path("pair"));
+    let mount = Mount::say(&sandbox, "mount pair mnt --layout flat --decode --tokenizer numbers:65536", "mnt");
+    let array_bytes = fs::read(mount.at.join("0.npy")).unwrap();
+    let ids = array(&array_bytes).1.chunks_exact(2).map(|id| u16::from_le_bytes([id[0], id[1]]).to_string());
+    assert_eq!(fs::read_to_string(mount.at.join("0.txt")).unwrap(), ids.collect::<Vec<_>>().join(" "));
+    mount.unmount();
+}
+
+#[test]
+fn an_index_that_changes_is_an_error() {
+    let Some(sandbox) = sandbox() else { return };
+    copy_tree(&golden("megatron/m01_basic/expected"), &sandbox.path("pair"));
+    let mount = Mount::say(&sandbox, "mount pair mnt --layout flat", "mnt");
+    assert!(fs::read(mount.at.join("0.npy")).is_ok());
+    let index = sandbox.path("pair/out_text_document.idx");
+    let mut bytes = fs::read(&index).unwrap();
+    bytes.push(0);
+    fs::write(&index, bytes).unwrap();
+    let error = fs::read(mount.at.join("1.npy")).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(5));
+    mount.unmount();
+}
+
+#[test]
+fn files_that_are_damaged_are_problems() {
+    let Some(sandbox) = sandbox() else { return };
+    copy_tree(&golden("megatron/m01_basic/expected"), &sandbox.path("pair"));
+    sandbox.write("pair/b_text_document.bin", "ab");
+    sandbox.write("pair/b_text_document.idx", "MMIDIDX");
+    let ran = sandbox.say("mount pair mnt --dry-run -q").ends(1);
+    assert!(ran.err.contains("b_text_document.bin") && ran.err.contains("its documents are not shown"), "{}", ran.err);
+    let value = sandbox.say("mount pair mnt --dry-run --json").ends(1).json("problems");
+    assert_eq!(value["problems"].as_array().unwrap().len(), 1, "{value}");
+}

@@ -17,9 +17,9 @@ const WHAT: &str = "reading a document";
 /// Positions of the parts of a document: the array, then the text.
 const ARRAY: usize = 0;
 const TEXT: u64 = 1;
-/// Tokens that are decoded at a time, and the most bytes of their text.
+/// Tokens that are decoded at a time, and the most bytes of their text, and of all blocks that are kept.
 const BLOCK_TOKENS: u64 = 16 << 10;
-const MAX_BLOCK_BYTES: usize = 64 << 20;
+const MAX_BLOCK_BYTES: usize = 8 << 20;
 /// The most texts whose lengths are kept.
 const MAX_TEXTS: usize = 64;
 
@@ -105,8 +105,23 @@ impl Documents {
             return Some(ids.array(files, from, count));
         }
         let text = self.text(number);
-        let mut text = text.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(text.read(&ids, files, from, count))
+        let read = text.lock().unwrap_or_else(PoisonError::into_inner).read(&ids, files, from, count);
+        self.drop_blocks();
+        Some(read)
+    }
+
+    /// Drops the blocks that were not used for longest, down to the most bytes of all.
+    fn drop_blocks(&self) {
+        let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bytes = 0;
+        for (_, text) in texts.iter().rev() {
+            // One that is read at this moment does this, too.
+            let Ok(mut text) = text.try_lock() else { continue };
+            bytes += text.block.as_ref().map_or(0, |(_, block)| block.len());
+            if bytes > MAX_BLOCK_BYTES {
+                text.block = None;
+            }
+        }
     }
 
     fn text(&self, number: u64) -> Arc<Mutex<Text>> {
@@ -161,9 +176,12 @@ impl<'a> Ids<'a> {
                 None => _ = write!(text, "<{id}>"),
             }
             if text.len() > MAX_BLOCK_BYTES {
-                let why = "the tokens of its tokenizer are too long: a few thousand of them fill 64 MiB";
+                let why = "the tokens of its tokenizer are too long: a few thousand of them fill 8 MiB";
                 return Err(Failure::data(WHAT, why).on(Subject::path(self.set.root())));
             }
+        }
+        if vocabulary.separates_tokens() && block + 1 == self.blocks() && text.ends_with(b" ") {
+            text.pop();
         }
         Ok(text)
     }

@@ -17,6 +17,23 @@ struct PartsFile {
     file: SamplesFile,
     /// Its state when the data set was opened; `None` if it cannot be examined.
     stamp: OnceLock<Option<FileStamp>>,
+    /// The state of its index at that time.
+    index_stamp: OnceLock<Option<FileStamp>>,
+}
+
+impl PartsFile {
+    fn index_stamp(&self) -> Option<FileStamp> {
+        let index = self.file.index.as_ref()?;
+        *self.index_stamp.get_or_init(|| stamp_at(index).ok())
+    }
+
+    /// Refuses an index that is not in the state in which it was mounted: the parts would be others.
+    fn check_index(&self) -> Outcome<()> {
+        match &self.file.index {
+            Some(index) => check_unchanged(index, self.index_stamp(), stamp_at(index).ok()),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The file of each group; `None` where each part is a file of its own.
@@ -32,7 +49,7 @@ impl PartsFiles {
         let files = (0u32..).zip(&groups.groups).map(|(group, _)| {
             // A shard whose name leads out of the data set has no file.
             let file = catalog.file_of(group).ok().flatten()?;
-            Some(PartsFile { file, stamp: OnceLock::new() })
+            Some(PartsFile { file, stamp: OnceLock::new(), index_stamp: OnceLock::new() })
         });
         Self { files: files.collect(), opened: Mutex::default() }
     }
@@ -54,8 +71,9 @@ impl PartsFiles {
 
     /// Examines all files, so that later changes are noticed.
     pub(super) fn examine(&self) {
-        for (group, _) in (0u32..).zip(&self.files) {
+        for (group, file) in (0u32..).zip(&self.files) {
             self.stamp(group);
+            file.as_ref().and_then(PartsFile::index_stamp);
         }
     }
 
@@ -75,10 +93,11 @@ impl PartsFiles {
             let bytes = decode();
             // Afterwards: a change during the read is noticed, too.
             check_unchanged(path, self.stamp(group), stamp_at(path).ok())?;
-            return bytes;
+            return bytes.and_then(|bytes| file.check_index().map(|()| bytes));
         }
         let stamp = self.stamp(group);
-        read_unchanged(&*self.open(group, file)?, stamp, part, from, count)
+        let bytes = read_unchanged(&*self.open(group, file)?, stamp, part, from, count)?;
+        file.check_index().map(|()| bytes)
     }
 
     /// Returns bytes of ids of a file of tokens.

@@ -32,7 +32,7 @@ impl MountedSet {
         scope: &Scope<'_>,
         sample: &'a BrowseSample,
     ) -> impl Iterator<Item = (u64, &'a str)> {
-        let is_repeated = self.samples.have_repeats() && self.shown_of_key(scope, &sample.key).nth(1).is_some();
+        let is_repeated = self.marks_repeats() && self.shown_of_key(scope, &sample.key).nth(1).is_some();
         let is_marked = is_repeated && sample.parts.iter().all(|part| &*part.name != REPEATED_MARK);
         let parts = parts_of(sample).map(|(position, part)| (position, &*part.name));
         parts.chain(is_marked.then_some((MARK_PART, REPEATED_MARK)))
@@ -122,8 +122,9 @@ impl MountedSet {
         let mut from = text.to_owned();
         loop {
             let keys = self.samples.keys_from(&from, KEYS)?;
-            for (_, number) in keys.iter().take_while(|(key, _)| key.starts_with(text)) {
-                let sample = self.samples.sample(*number)?;
+            for (key, number) in keys.iter().take_while(|(key, _)| key.starts_with(text)) {
+                let Some(number) = self.shown_number(scope, key, *number) else { continue };
+                let sample = self.samples.sample(number)?;
                 if sample.is_some_and(|sample| self.is_shown(scope, &sample) && !take(&sample)) {
                     return Ok(());
                 }

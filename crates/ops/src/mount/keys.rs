@@ -57,8 +57,8 @@ impl MountedSet {
         loop {
             let keys = self.samples.keys_from(&from, count)?;
             for (key, number) in keys.iter().take_while(|(key, _)| key.starts_with(path)) {
-                if self.shows(scope, key, *number) {
-                    let inode = Node::KeyFolder { number: *number, depth: depth_of(path) }.inode();
+                if let Some(number) = self.shown_number(scope, key, *number) {
+                    let inode = Node::KeyFolder { number, depth: depth_of(path) }.inode();
                     return Ok(inode.map(|inode| self.folder_entry(inode)));
                 }
             }
@@ -160,15 +160,14 @@ impl MountedSet {
         while let Some(((key, number), after)) = rest.split_first() {
             let Some(below) = key.strip_prefix(prefix) else { return Ok(None) };
             next = format!("{key}\0");
-            rest = after;
-            if !self.shows(scope, key, *number) {
-                continue;
-            }
+            // Of a repeated key, one sample is shown: the first row decides.
+            rest = after.get(after.partition_point(|(other, _)| other == key)..).unwrap_or_default();
+            let Some(number) = self.shown_number(scope, key, *number) else { continue };
             if let Some(slash) = below.find('/') {
                 let folder = below.get(..slash).unwrap_or_default();
                 let path = format!("{prefix}{folder}/");
                 let name = self.key_folder_name(scope, prefix, folder)?;
-                let inode = Node::KeyFolder { number: *number, depth: depth_of(&path) }.inode();
+                let inode = Node::KeyFolder { number, depth: depth_of(&path) }.inode();
                 if inode.is_some_and(|inode| !add(&self.folder_entry(inode), &name)) {
                     return Ok(None);
                 }
@@ -179,11 +178,11 @@ impl MountedSet {
             // Neighbours by key are mostly neighbours by place.
             let has_neighbour = rest.first().is_some_and(|(_, other)| *other == number + 1);
             let sample = match has_neighbour {
-                true => self.samples.sample_in_window(*number)?,
-                false => self.samples.sample(*number)?,
+                true => self.samples.sample_in_window(number)?,
+                false => self.samples.sample(number)?,
             };
             let Some(sample) = sample else { continue };
-            let first = begin.filter(|(known, _)| known == number).map_or(0, |(_, part)| part);
+            let first = begin.filter(|(known, _)| *known == number).map_or(0, |(_, part)| part);
             for (position, part) in self.shown_parts(scope, &sample).filter(|(position, _)| *position >= first) {
                 let entry = self.part_entry(&sample, position);
                 if entry.is_some_and(|entry| !add(&entry, &self.flat_name(below, part))) {

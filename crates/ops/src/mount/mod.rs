@@ -17,7 +17,7 @@ mod tests;
 use crate::browse;
 use crate::engine::browse::{BrowseSample, Marks, TokenView};
 use folders::{root_inode, Content, Folder, Folders};
-use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
+use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::formats::energon::layout;
 use gristmill_data::source::kind::kind_of;
 use gristmill_fuse::{Entry, EntryKind, Node, Refusal, Totals, Tree};
@@ -112,15 +112,24 @@ impl MountedSet {
         self.samples.groups().total()
     }
 
+    /// Returns the number of keys that several samples have; of each, the first is shown.
+    pub fn repeated_keys(&self) -> u64 {
+        self.samples.repeated_keys()
+    }
+
     /// Whether all headers were read because the data set has no index of samples.
     pub fn was_scanned(&self) -> bool {
         self.samples.were_scanned()
     }
 
-    /// Returns the files of tokens that are damaged, or do not say what they hold, each with the reason.
-    pub fn file_problems(&self) -> Vec<(Arc<str>, Arc<str>)> {
+    /// Returns the problems of files of tokens: those that are damaged, or do not say what they hold.
+    pub fn file_problems(&self) -> Vec<Problem> {
         let groups = self.samples.groups().groups.iter().filter(|_| self.samples.are_documents());
-        groups.filter_map(|group| Some((Arc::clone(&group.name), group.failure.clone()?))).collect()
+        let problem = |name: &str, why: &str, is_shown: bool| {
+            let end = if is_shown { "" } else { "; its documents are not shown" };
+            Problem::problem(ProblemKind::Unreadable, Subject::shard(name), format!("{why}{end}"))
+        };
+        groups.filter_map(|group| Some(problem(&group.name, group.failure.as_ref()?, group.samples > 0))).collect()
     }
 
     /// Notes sizes and times of all files on a thread of its own: there may be many.
@@ -148,7 +157,7 @@ impl MountedSet {
         let inode = Node::Part { number: self.samples.number(sample), part: position }.inode()?;
         let time = self.sample_time(sample);
         if position == MARK_PART {
-            let is_there = self.samples.of_key(&sample.key).len() > 1;
+            let is_there = self.marks_repeats() && self.samples.of_key(&sample.key).len() > 1;
             return is_there.then_some(Entry { inode, kind: EntryKind::Mark, bytes: 0, time });
         }
         let part = sample.parts.get(usize::try_from(position).ok()?)?;
@@ -184,8 +193,20 @@ impl MountedSet {
 
     /// Whether a folder shows the sample of a number, which has this key. Of several with the same key, it shows the first.
     fn shows(&self, scope: &Scope<'_>, key: &str, number: u64) -> bool {
-        let is_first = || self.shown_of_key(scope, key).next() == Some(number);
-        self.is_in(scope, key, number) && (!self.samples.have_repeats() || is_first())
+        self.shown_number(scope, key, number) == Some(number)
+    }
+
+    /// Whether the first sample of a repeated key has a mark. A tree has none: it is copied as it is.
+    fn marks_repeats(&self) -> bool {
+        self.samples.have_repeats() && matches!(self.layout, Layout::Flat | Layout::Folders)
+    }
+
+    /// Returns the number of the sample that a folder shows of a key, given one of its rows; `None` if it shows none.
+    fn shown_number(&self, scope: &Scope<'_>, key: &str, number: u64) -> Option<u64> {
+        match self.samples.have_repeats() {
+            true => self.shown_of_key(scope, key).next(),
+            false => self.is_in(scope, key, number).then_some(number),
+        }
     }
 
     fn is_in(&self, scope: &Scope<'_>, key: &str, number: u64) -> bool {

@@ -9,7 +9,7 @@ use gristmill_storage::cache::open_cached;
 use gristmill_storage::read::stamp_at;
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -48,14 +48,15 @@ enum Keys {
 /// Keys with the numbers of their samples, in the order of both.
 struct SortedKeys {
     keys: Vec<(Box<str>, u64)>,
-    has_repeats: bool,
+    /// Keys of several samples.
+    repeats: u64,
 }
 
 impl SortedKeys {
     fn new(mut keys: Vec<(Box<str>, u64)>) -> Self {
         keys.sort_unstable();
-        let has_repeats = keys.windows(2).any(|pair| matches!(pair, [(a, _), (b, _)] if a == b));
-        Self { keys, has_repeats }
+        let repeats = keys.chunk_by(|(a, _), (b, _)| a == b).filter(|same| same.len() > 1).count() as u64;
+        Self { keys, repeats }
     }
 
     /// Returns the entries of a key.
@@ -78,6 +79,8 @@ pub(super) struct Samples {
     singles: Mutex<VecDeque<(u64, BrowseSample)>>,
     /// The number of the sample that was asked for last.
     last: AtomicU64,
+    /// Whether a window had too many parts to be kept: files that are read in order then fetch one sample each.
+    has_large_windows: AtomicBool,
     keys: Keys,
     /// The states of loose files by their numbers, since they were first seen.
     seen: Mutex<HashMap<u64, FileStamp>>,
@@ -122,6 +125,7 @@ impl Samples {
             windows: Mutex::default(),
             singles: Mutex::default(),
             last: AtomicU64::new(NO_NUMBER),
+            has_large_windows: AtomicBool::new(false),
             keys,
             seen: Mutex::default(),
             documents,
@@ -156,10 +160,14 @@ impl Samples {
         if let Some(sample) = self.kept(number) {
             return Ok(Some(sample));
         }
-        if before.checked_add(1) == Some(number) {
+        match before.checked_add(1) == Some(number) {
             // Files are read in the order of the data set.
-            return self.sample_in_window(number);
+            true => self.sample_in_window(number),
+            false => self.fetch(number),
         }
+    }
+
+    fn fetch(&self, number: u64) -> Outcome<Option<BrowseSample>> {
         let Some(at) = self.groups.locate(number) else { return Ok(None) };
         let sample = self.catalog.samples(at, 1, &self.cancel)?.pop().filter(|sample| sample.at == at);
         let sample = sample.map(|sample| self.with_key(sample));
@@ -178,7 +186,7 @@ impl Samples {
     }
 
     /// Returns a sample without fetching it.
-    fn kept(&self, number: u64) -> Option<BrowseSample> {
+    pub(super) fn kept(&self, number: u64) -> Option<BrowseSample> {
         let single = self.singles().iter().rfind(|(known, _)| *known == number).map(|(_, sample)| sample.clone());
         let place = usize::try_from(number % WINDOW).unwrap_or_default();
         single.or_else(|| self.kept_window(number / WINDOW)?.get(place).cloned())
@@ -193,6 +201,9 @@ impl Samples {
 
     /// Returns the sample of a number whose neighbours are wanted next.
     pub(super) fn sample_in_window(&self, number: u64) -> Outcome<Option<BrowseSample>> {
+        if self.has_large_windows.load(Ordering::Relaxed) {
+            return self.kept(number).map_or_else(|| self.fetch(number), |sample| Ok(Some(sample)));
+        }
         let place = usize::try_from(number % WINDOW).unwrap_or_default();
         Ok(self.window(number / WINDOW)?.get(place).cloned())
     }
@@ -236,6 +247,8 @@ impl Samples {
             if windows.len() > MAX_WINDOWS {
                 windows.pop_front();
             }
+        } else {
+            self.has_large_windows.store(true, Ordering::Relaxed);
         }
         Ok(samples)
     }
@@ -261,14 +274,22 @@ impl Samples {
     /// Returns the keys and numbers of the samples of a key; none where keys are not repeated.
     pub(super) fn of_key(&self, key: &str) -> &[(Box<str>, u64)] {
         match &self.keys {
-            Keys::Sorted(keys) if keys.has_repeats => keys.of_key(key),
+            Keys::Sorted(keys) if keys.repeats > 0 => keys.of_key(key),
             _ => &[],
         }
     }
 
     /// Whether several samples have the same key.
     pub(super) fn have_repeats(&self) -> bool {
-        matches!(&self.keys, Keys::Sorted(keys) if keys.has_repeats)
+        self.repeated_keys() > 0
+    }
+
+    /// Returns the number of keys that several samples have.
+    pub(super) fn repeated_keys(&self) -> u64 {
+        match &self.keys {
+            Keys::Sorted(keys) => keys.repeats,
+            _ => 0,
+        }
     }
 
     fn is_known(&self, at: SampleAt) -> bool {

@@ -6,8 +6,8 @@ use gristmill_core::{Cancel, Loading, PreparePlan, RunOptions, SplitPlan};
 use gristmill_fuse::{Entry, EntryKind, Node, Refusal, Tree};
 use std::path::Path;
 
-/// Prepares a data set of one shard with empty entries of these names.
-fn prepared(root: &Path, names: &[String]) {
+/// Writes a shard with empty entries of these names.
+fn write_shard(path: &Path, names: &[String]) {
     let mut builder = tar::Builder::new(Vec::new());
     for name in names {
         let mut header = tar::Header::new_gnu();
@@ -15,7 +15,12 @@ fn prepared(root: &Path, names: &[String]) {
         header.set_mode(0o644);
         builder.append_data(&mut header, name, &b""[..]).unwrap();
     }
-    std::fs::write(root.join("0.tar"), builder.into_inner().unwrap()).unwrap();
+    std::fs::write(path, builder.into_inner().unwrap()).unwrap();
+}
+
+/// Prepares a data set of one shard with empty entries of these names.
+fn prepared(root: &Path, names: &[String]) {
+    write_shard(&root.join("0.tar"), names);
     let mut plan = PreparePlan::new(root.to_str().unwrap());
     plan.splits = SplitPlan::Ratio("1,0,0".into());
     plan.loading = Loading::Crude { cooker: false };
@@ -97,22 +102,59 @@ fn numbers_of_nothing_are_missing() {
     }
 }
 
+/// Makes a database with repeated keys: rows in an order that is not that of the samples, and no index that keeps keys apart.
+fn repeat_keys(root: &Path, change: &str) {
+    let database = rusqlite::Connection::open(root.join(".nv-meta/index.sqlite")).unwrap();
+    let old = "DROP TABLE IF EXISTS old; CREATE TABLE old AS SELECT * FROM samples ORDER BY sample_index DESC; DROP TABLE samples; \
+               CREATE TABLE samples AS SELECT * FROM old;";
+    database.execute_batch(&format!("{old} UPDATE samples SET {change};")).unwrap();
+}
+
 #[test]
 fn keys_of_old_databases_may_be_repeated() {
     let dir = tempfile::tempdir().unwrap();
     let names = ["a.x", "b.x", "c.y", "d.x"].map(str::to_owned);
     prepared(dir.path(), &names);
-    for (layout, wanted) in [(Layout::Flat, 4), (Layout::Tree, 4), (Layout::Folders, 3 + 4)] {
-        // Rows in an order that is not that of the samples, and no index that keeps keys apart.
-        let database = rusqlite::Connection::open(dir.path().join(".nv-meta/index.sqlite")).unwrap();
-        let old = "DROP TABLE IF EXISTS old; CREATE TABLE old AS SELECT * FROM samples ORDER BY sample_index DESC; DROP TABLE samples; \
-                   CREATE TABLE samples AS SELECT * FROM old; UPDATE samples SET sample_key = 'b' WHERE sample_key = 'd';";
-        database.execute_batch(old).unwrap();
-        drop(database);
+    for (layout, wanted) in [(Layout::Flat, 4), (Layout::Tree, 3), (Layout::Folders, 3 + 4)] {
+        repeat_keys(dir.path(), "sample_key = 'b' WHERE sample_key = 'd'");
         let set = mounted(dir.path(), layout);
         assert_eq!(check(&set, 1), wanted, "{layout:?}");
         let folder = if layout == Layout::Folders { set.find(1, "b").unwrap().inode } else { 1 };
         let name = if layout == Layout::Folders { "x" } else { "b.x" };
         assert_eq!(set.find(folder, name).unwrap().inode, Node::Part { number: 1, part: 0 }.inode().unwrap());
     }
+}
+
+#[test]
+fn a_split_shows_keys_that_another_one_has_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let long = "long".repeat(60);
+    let mut names: Vec<String> = (0..300).map(|n| format!("d/{n:04}.t")).collect();
+    names.extend((0..300).map(|n| format!("{long}-{n:04}.{long}")));
+    let mut second: Vec<String> = names.iter().map(|name| format!("@{name}")).collect();
+    // Pairs of keys then begin at odd rows, so that batches of rows end within them.
+    second.insert(0, "d/!.t".to_owned());
+    write_shard(&dir.path().join("1.tar"), &second);
+    prepared(dir.path(), &names);
+    repeat_keys(dir.path(), "sample_key = substr(sample_key, 2) WHERE sample_key LIKE '@%'");
+    let splits = "exclude: []\nsplit_parts:\n  train:\n  - 0.tar\n  val:\n  - 1.tar\n";
+    std::fs::write(dir.path().join(".nv-meta/split.yaml"), splits).unwrap();
+    for (layout, wanted) in [(Layout::Tree, 602), (Layout::Flat, 601), (Layout::Folders, 1202)] {
+        let view = MountView { layout, split: Some("val".to_owned()), ..MountView::default() };
+        let set = MountedSet::open(dir.path(), &view, &Cancel::default()).unwrap();
+        assert_eq!((check(&set, 1), set.repeated_keys()), (wanted, 600), "{layout:?}");
+    }
+}
+
+#[test]
+fn samples_of_many_parts_are_fetched_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let names = (0..200).flat_map(|key| (0..100).map(move |part| format!("{key:03}.{part}")));
+    prepared(dir.path(), &names.collect::<Vec<_>>());
+    let set = mounted(dir.path(), Layout::Flat);
+    for number in 0..4 {
+        assert_eq!(set.samples.sample(number).unwrap().unwrap().parts.len(), 100);
+    }
+    assert!(set.samples.kept(3).is_some());
+    assert!(set.samples.kept(4).is_none());
 }

@@ -113,13 +113,7 @@ fn plan_with(
     if listing.samples == 0 {
         return Err(no_sample(plan, "no sample was found"));
     }
-    let splits = match (plan.choice.one_split, listing.has_splits) {
-        (true, _) => SplitSource::None,
-        _ if plan.division.splits_by_folder => SplitSource::Folder,
-        (_, true) => SplitSource::Sample,
-        _ if listing.has_split_folders && has_named_folders => SplitSource::Folder,
-        _ => SplitSource::None,
-    };
+    let splits = split_source(plan, listing.has_splits, listing.has_split_folders && has_named_folders);
     let files = std::mem::take(&mut listing.files);
     let mut chooser = Chooser::new(plan, is_numbered, &context.problems, &context.cancel)?;
     let mut arranger = Arranger::new(plan, splits, spools);
@@ -158,6 +152,17 @@ fn no_set(lines: Option<&PlannedLines>) -> &'static str {
     match lines.is_some_and(|lines| lines.samples > 0) {
         true => "no part is media, and nothing is left for shards",
         false => "no sample is left to write",
+    }
+}
+
+/// Returns what says which split a sample belongs to.
+fn split_source(plan: &ShardPlan, has_splits: bool, has_folders: bool) -> SplitSource {
+    match (plan.choice.one_split, has_splits) {
+        (true, _) => SplitSource::None,
+        _ if plan.division.splits_by_folder => SplitSource::Folder,
+        (_, true) => SplitSource::Sample,
+        _ if has_folders => SplitSource::Folder,
+        _ => SplitSource::None,
     }
 }
 

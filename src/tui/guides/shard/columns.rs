@@ -17,6 +17,9 @@ const MAX_COLUMNS: usize = 200;
 /// The longest shown value in characters.
 const MAX_VALUE_CHARS: usize = 80;
 
+/// What an option for keys takes that is not a column.
+const NUMBER: &str = "number";
+
 /// How often the state of a scan is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -37,8 +40,11 @@ pub(super) enum Mark {
 }
 
 impl Mark {
-    /// All of them, in the order of the keys left and right.
-    pub(super) const ALL: [Self; 5] = [Self::None, Self::Media, Self::Text, Self::Key, Self::Split];
+    /// Returns those that a column may have, in the order of the keys left and right. The word `number` is a way to make keys.
+    pub(super) fn of_column(name: &str) -> Vec<Self> {
+        let all = [Self::None, Self::Media, Self::Text, Self::Key, Self::Split];
+        all.into_iter().filter(|mark| *mark != Self::Key || name != NUMBER).collect()
+    }
 
     /// Returns the word for it.
     pub(super) fn word(self) -> &'static str {

@@ -49,6 +49,8 @@ pub struct ShardGuide {
     asked: PathBuf,
     /// The columns of the first input.
     pub(super) columns: Vec<RowColumn>,
+    /// Those that an option cannot name.
+    unnamed: usize,
     /// Their list.
     pub(super) list: ListState,
     /// Which of the samples by chance is shown.
@@ -63,11 +65,22 @@ impl ShardGuide {
             (path, columns)
         });
         let preview = PreviewGuide::new(draw_printed, env);
-        Self { preview, reader, asked: PathBuf::new(), columns: Vec::new(), list: ListState::new(0), random: 0 }
+        Self {
+            preview,
+            reader,
+            asked: PathBuf::new(),
+            columns: Vec::new(),
+            unnamed: 0,
+            list: ListState::new(0),
+            random: 0,
+        }
     }
 
     /// Takes the columns of the first input. What is wrong with it is in the preview.
-    pub(super) fn set_columns(&mut self, columns: Vec<RowColumn>) {
+    pub(super) fn set_columns(&mut self, mut columns: Vec<RowColumn>) {
+        let all = columns.len();
+        columns.retain(|column| !column.name.contains(':'));
+        self.unnamed = all - columns.len();
         self.list.set_len(columns.len());
         self.columns = columns;
     }
@@ -85,9 +98,10 @@ impl ShardGuide {
         let plan = plan_of(form);
         let Some(column) = self.list.get().and_then(|at| self.columns.get(at)) else { return };
         let now = Mark::of(&plan, &column.name);
-        let at = Mark::ALL.iter().position(|mark| *mark == now).unwrap_or_default();
-        let step = if is_next { 1 } else { Mark::ALL.len() - 1 };
-        let next = Mark::ALL.get((at + step) % Mark::ALL.len()).copied().unwrap_or_default();
+        let marks = Mark::of_column(&column.name);
+        let at = marks.iter().position(|mark| *mark == now).unwrap_or_default();
+        let step = if is_next { 1 } else { marks.len() - 1 };
+        let next = marks.get((at + step) % marks.len()).copied().unwrap_or_default();
         for (option, answer) in next.answers(&plan, &column.name) {
             form.answer(option, &answer);
         }
@@ -206,6 +220,11 @@ fn draw(guide: &mut ShardGuide, form: &mut Form, frame: &mut Frame, area: Rect, 
     let line = draw_fields(form, guide.columns().label, frame, place, 0, &fields, ui) + 1;
     let help = form.field().map(|field| form.table.help(field)).filter(|help| !help.is_empty()).unwrap_or_default();
     let mut lines = wrapped(help, usize::from(left.width), ui.theme.muted);
+    if form.step_id() == "samples" && guide.unnamed > 0 {
+        let hidden = count(guide.unnamed as u64, "column");
+        let why = format!("{hidden} with a colon in the name cannot be chosen: options take COLUMN:PART");
+        lines.extend(wrapped(&why, usize::from(left.width), ui.theme.warn));
+    }
     let about = about_step(guide, form, usize::from(left.width), ui);
     if !about.is_empty() {
         lines.push(Line::default());
@@ -307,7 +326,7 @@ fn sample_lines(guide: &ShardGuide, form: &Form, columns: usize, ui: &Ui) -> Vec
         };
         let shown = [
             ("First sample", examples.first.as_ref()),
-            ("Random sample, r takes another", random),
+            (if form.wants_text() { "Random sample" } else { "Random sample, r takes another" }, random),
             ("Largest sample", examples.largest.as_ref()),
         ];
         let shown = shown.into_iter().filter_map(|(title, sample)| Some((title, sample?)));

@@ -90,11 +90,27 @@ fn another_sample_by_chance_is_shown_by_a_key() {
     let mut test = form(Some(Ok(report(40))));
     test.go_to("order");
     let size = (100, 28, false);
-    assert!(test.shown(size).contains("0417"));
+    assert!(test.shown(size).contains("0417") && test.shown(size).contains("r takes another"));
     test.press("r");
     assert!(test.shown(size).contains("0090") && !test.shown(size).contains("0417"));
     test.press("r");
     assert!(test.shown(size).contains("0417"));
+}
+
+#[test]
+fn columns_that_options_cannot_name_are_not_offered() {
+    let mut test = form(None);
+    test.go_to("samples");
+    let column = |name: &str| RowColumn { name: name.to_owned(), value: "1".to_owned() };
+    test.guide.ask(&mut test.form);
+    test.guide.set_columns(vec![column("a:b"), column("number")]);
+    test.refresh();
+    test.form.focus_on(COLUMNS);
+    assert!(test.shown((100, 28, false)).contains("1 column with a colon"));
+    for mark in [Mark::Media, Mark::Text, Mark::Split, Mark::None] {
+        test.act_in_guide(&[Action::Right]);
+        assert_eq!(Mark::of(&plan_of(&test.form), "number"), mark);
+    }
 }
 
 #[test]

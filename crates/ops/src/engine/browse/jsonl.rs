@@ -342,7 +342,7 @@ impl Catalog for Jsonl {
 
     fn file_of(&self, _group: u32) -> Outcome<Option<SamplesFile>> {
         let path = self.shared.path.clone();
-        Ok(Some(SamplesFile { is_plain: path == self.shared.text, path }))
+        Ok(Some(SamplesFile { is_plain: path == self.shared.text, path, index: None }))
     }
 
     fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {

@@ -131,6 +131,8 @@ pub struct SamplesFile {
     pub path: PathBuf,
     /// Whether parts are ranges of its bytes; otherwise they are decoded from it.
     pub is_plain: bool,
+    /// The file next to it that says where they are.
+    pub index: Option<PathBuf>,
 }
 
 /// A data set that can be browsed. All methods but [`kind`](Self::kind), [`root`](Self::root), [`group_word`](Self::group_word) and
@@ -218,7 +220,7 @@ pub trait Catalog: Send + Sync {
 
     /// Returns the file that the samples of a group are in; `None` where each is a file of its own.
     fn file_of(&self, group: u32) -> Outcome<Option<SamplesFile>> {
-        Ok(self.shard(group)?.map(|shard| SamplesFile { path: shard.path, is_plain: !shard.is_tgz }))
+        Ok(self.shard(group)?.map(|shard| SamplesFile { path: shard.path, is_plain: !shard.is_tgz, index: None }))
     }
 
     /// Visits all samples of a group in order until `take` returns false.

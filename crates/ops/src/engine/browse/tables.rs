@@ -214,7 +214,7 @@ impl Catalog for Tables {
 
     fn file_of(&self, group: u32) -> Outcome<Option<SamplesFile>> {
         let file = self.shared.files.get(group as usize);
-        Ok(file.map(|file| SamplesFile { path: file.path.clone(), is_plain: false }))
+        Ok(file.map(|file| SamplesFile { path: file.path.clone(), is_plain: false, index: None }))
     }
 
     fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {

@@ -91,7 +91,7 @@ fn a_source_that_has_changed_is_reported_in_the_place_of_its_text() {
     draw(&mut page, (100, 28, false));
     testing::settle(&mut page);
     let drawn = draw(&mut page, (100, 28, false));
-    assert!(drawn.contains("the file has changed since") && drawn.contains("b.jsonl:1"), "{drawn}");
+    assert!(drawn.contains("showing what a run removed failed") && drawn.contains("b.jsonl:1"), "{drawn}");
     assert!(act(&mut page, Action::KeptCopy).is_err());
 }
 

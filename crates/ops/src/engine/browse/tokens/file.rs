@@ -5,7 +5,7 @@ use super::TokenCode;
 use gristmill_core::{Failure, Outcome, TokenKind};
 use gristmill_data::formats::nanosets::index::Index;
 use gristmill_storage::read::ReadFile;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The most document ends that are reported for one window.
@@ -30,6 +30,10 @@ pub trait SpanTable: Send + Sync {
     /// # Errors
     /// The file cannot be read.
     fn spans(&self, first: u64, count: usize) -> Outcome<Vec<RowSpan>>;
+    /// Returns the path of the file that the locations are read from, if it is another one.
+    fn index_path(&self) -> Option<&Path> {
+        None
+    }
     /// Whether the file is compressed.
     fn is_packed(&self) -> bool {
         false
@@ -98,6 +102,16 @@ impl TokenFile {
         match unpacked {
             Some(file) => crate::engine::browse::read_in(&file, offset, size, from, limit),
             None => crate::engine::browse::read_in_file(&self.path, offset, size, from, limit),
+        }
+    }
+
+    /// Returns the path of the file next to it that has the ends of documents.
+    pub(super) fn index_path(&self) -> Option<&Path> {
+        match &self.table {
+            Table::Ends(index) => Some(index.path()),
+            Table::Rows(table, ..) => Some(table.path()),
+            Table::Spans(table) => table.index_path(),
+            Table::List(_) | Table::Whole => None,
         }
     }
 

@@ -299,7 +299,8 @@ impl Catalog for TokenSet {
     fn file_of(&self, group: u32) -> Outcome<Option<SamplesFile>> {
         let file = self.file(group)?;
         let is_packed = matches!(&file.table, file::Table::Spans(table) if table.is_packed());
-        Ok(Some(SamplesFile { path: file.path.clone(), is_plain: !is_packed }))
+        let index = file.index_path().map(Path::to_path_buf);
+        Ok(Some(SamplesFile { path: file.path.clone(), is_plain: !is_packed, index }))
     }
 
     fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {

@@ -2,7 +2,7 @@
 
 use gristmill_core::Outcome;
 use gristmill_data::preview::tokens::Pieces;
-use gristmill_tokenizer::Tokenizer;
+use gristmill_tokenizer::{Tokenizer, TokenizerKind};
 use std::collections::HashSet;
 
 /// A tokenizer that is only used to decode ids.
@@ -28,6 +28,11 @@ impl Vocabulary {
     /// Returns the id of a token.
     pub fn id_of(&self, token: &str) -> Option<u32> {
         self.tokenizer.id_of(token)
+    }
+
+    /// Whether the text of each token ends with a space that the text of the last one does not have.
+    pub fn separates_tokens(&self) -> bool {
+        self.tokenizer.facts().kind == TokenizerKind::Numbers
     }
 
     /// Whether a token usually ends documents, judged by its spelling.

@@ -282,7 +282,10 @@ fn file(index: &Path) -> TokenFile {
         Some(_) => Ok(pair),
         None => Err(format!("its tokens are fractions ({})", pair.pair_type.name)),
     });
-    let token_bytes = opened.as_ref().map_or(2, |pair| pair.pair_type.bytes);
+    let (token_bytes, is_signed) = opened.as_ref().map_or((2, false), |pair| {
+        let is_signed = pair.pair_type.name.starts_with('i');
+        (pair.pair_type.bytes, is_signed)
+    });
     let (table, trouble) = match opened {
         Ok(pair) => (Rows::Spans(Arc::new(Documents(pair))), None),
         Err(why) => (Rows::Whole, Some(Arc::from(why))),
@@ -293,7 +296,7 @@ fn file(index: &Path) -> TokenFile {
         bytes,
         data_from: 0,
         data_bytes: if trouble.is_some() { 0 } else { bytes - bytes % token_bytes },
-        code: TokenCode::little(u8::try_from(token_bytes).unwrap_or(2)),
+        code: TokenCode { is_signed, ..TokenCode::little(u8::try_from(token_bytes).unwrap_or(2)) },
         table,
         loss: None,
         holds_text: false,
@@ -307,6 +310,10 @@ struct Documents(PairIndex);
 impl SpanTable for Documents {
     fn rows(&self) -> u64 {
         self.0.documents
+    }
+
+    fn index_path(&self) -> Option<&Path> {
+        Some(self.0.path())
     }
 
     fn spans(&self, first: u64, count: usize) -> Outcome<Vec<RowSpan>> {

@@ -51,6 +51,21 @@ fn documents_are_rows_also_without_a_token() {
 }
 
 #[test]
+fn signed_ids_are_signed() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "a_text_document.idx", &index(TokenType::I32, &[3], &[1], &[]));
+    let tokens = [5, -100, i32::MAX].map(i32::to_le_bytes).concat();
+    put(folder.path(), "a_text_document.bin", &tokens);
+    let catalog = open_tokens(folder.path(), &TokenView::default()).unwrap();
+    let rows = catalog.samples(SampleAt::default(), 1, &Cancel::default()).unwrap();
+    let (code, bytes) = catalog.tokens().unwrap().ids_of(&rows[0]).unwrap();
+    assert_eq!((code.numpy().as_str(), bytes), ("<i4", 12));
+    assert_eq!(code.ids(&tokens), [5, -100, i128::from(i32::MAX)]);
+    let preview = crate::engine::browse::tokens::page(catalog.tokens().unwrap(), &rows[0], 0, 0, &Cancel::default());
+    assert!(format!("{:?}", preview.body).contains("-100"));
+}
+
+#[test]
 fn what_is_wrong_is_named_with_the_first_number() {
     assert_eq!(report(&FolderReader, pair(&[3, 0, 2]).path(), Some(9)), "");
     assert!(report(&FolderReader, pair(&[]).path(), None).contains("no document"));
