@@ -48,7 +48,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("preview", 3_430),
     ("prompt", 1_286),
     ("pycompat", 4_554),
-    ("shard", 5_109),
+    ("shard", 5_111),
     ("source", 12_266),
     ("storage", 13_556),
     ("tokenizer", 6_654),

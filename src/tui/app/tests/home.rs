@@ -167,7 +167,7 @@ fn a_folder_that_cannot_be_read_says_why_and_can_be_left() {
     let mut stage = stage();
     stage.keys("j j j j");
     std::fs::remove_dir_all(stage.folder.path().join("data/notes")).unwrap();
-    stage.keys("enter").assert_shows("no such file or folder");
+    stage.keys("enter").assert_shows("no such file");
     stage.keys("h").assert_shows("coco/");
 }
 
