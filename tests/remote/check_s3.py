@@ -260,8 +260,7 @@ class Check:
             self.run("cp", f"s3://data/{prefix}/up", f"s3://data/{prefix}/again")
             self.run("cp", f"s3://data/{prefix}/again", down)
             assert tree(down) == expected, fault
-            # Requests for the same path that are under way together count as early.
-            mistakes = {kind: count for kind, count in proxy.stats()["mistakes"].items() if count and kind != "early"}
+            mistakes = {kind: count for kind, count in proxy.stats()["mistakes"].items() if count}
             assert not mistakes, f"{fault}: {mistakes}"
         proxy = self.server.with_proxy()
         self.number += 1
@@ -369,6 +368,7 @@ class Check:
         text = self.server.client.get("data", "writers/.nv-meta/split.yaml").decode()
         for key, code in enumerate(codes):
             assert (f"shard_0003.tar/{key}\n" in text) == (code == 0), (codes, text)
+
     def check_google(self):
         """The commands on the stand-in for Google's store: without a token, then with one by a profile."""
         prefix = self.prefix()
