@@ -37,10 +37,10 @@ pub(super) fn cache_dir_of(path: &Path) -> PathBuf {
     of_tests(path).unwrap_or_else(cache_dir)
 }
 
-/// Returns the folder for what is kept of the store in memory: that of the user is left alone by tests.
+/// Returns the folder for what is kept of stores that only tests have: that of the user is left alone.
 fn of_tests(path: &Path) -> Option<PathBuf> {
     #[cfg(any(test, feature = "testing"))]
-    if path.starts_with("mem:") {
+    if cfg!(test) || path.starts_with("mem:") {
         return Some(std::env::temp_dir().join(format!("{NAME}-tests-{}", std::process::id())));
     }
     let _ = path;

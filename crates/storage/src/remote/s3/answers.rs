@@ -113,6 +113,41 @@ pub(super) fn parse_uploads(xml: &[u8]) -> Option<UploadPage> {
     Some(page)
 }
 
+/// A page of a list of the parts of an upload.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct PartPage {
+    pub(super) parts: Vec<ListedPart>,
+    /// The number after which the next page begins; `None` after the last one.
+    pub(super) next: Option<u64>,
+}
+
+/// A part of an upload.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct ListedPart {
+    pub(super) number: u64,
+    pub(super) tag: String,
+    pub(super) bytes: u64,
+}
+
+/// Parses a page of a list of parts; `None` if it is none.
+pub(super) fn parse_parts(xml: &[u8]) -> Option<PartPage> {
+    let (mut page, mut part, mut is_truncated) = (PartPage::default(), ListedPart::default(), false);
+    walk(xml, &mut |path, text| {
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        match path.as_slice() {
+            [_, "Part", "PartNumber"] => part.number = text.trim().parse().unwrap_or_default(),
+            [_, "Part", "ETag"] => text.trim().clone_into(&mut part.tag),
+            [_, "Part", "Size"] => part.bytes = text.trim().parse().unwrap_or_default(),
+            [_, "Part"] => page.parts.push(std::mem::take(&mut part)),
+            [_, "IsTruncated"] => is_truncated = text.trim() == "true",
+            [_, "NextPartNumberMarker"] => page.next = text.trim().parse().ok(),
+            _ => {}
+        }
+    })?;
+    page.next = page.next.filter(|_| is_truncated);
+    Some(page)
+}
+
 /// Parses the list of all buckets; `None` if it is none.
 pub(super) fn parse_buckets(xml: &[u8]) -> Option<Vec<String>> {
     let mut buckets = Vec::new();

@@ -1,12 +1,14 @@
 //! What `doctor` reports of a bucket: the settings of requests, whether conditions and checksums are obeyed, and unfinished uploads.
 
 use super::super::dates::{parse_http_date, parse_iso_date};
-use super::answers::{parse_uploads, sum_of, UploadPage};
+use super::answers::{parse_parts, parse_uploads, sum_of, UploadPage};
 use super::client::{Action, Call};
 use super::maker::Maker;
 use super::object::get_range;
+use super::record::BegunUpload;
 use super::refusal::Refusal;
-use super::write::write;
+use super::upload::SentPart;
+use super::write::{write, MAX_PARTS};
 use super::S3Store;
 use crate::store::{Condition, StoreGuards, StoreSettings, UnfinishedUpload};
 use bytes::Bytes;
@@ -113,6 +115,27 @@ impl S3Store {
             Err(refusal) => refusal,
         };
         Err(self.explain(&refusal, Action::ListUploads, key))
+    }
+
+    /// Returns the first parts of an upload, up to one that is missing or has another size; `None` if they cannot be listed.
+    pub(super) fn list_parts(&self, key: &str, begun: &BegunUpload) -> Option<Vec<SentPart>> {
+        let mut sent: Vec<SentPart> = Vec::new();
+        let mut next = Some(0);
+        while let Some(after) = next {
+            let marker = ("part-number-marker", after.to_string());
+            let query = vec![("uploadId", begun.upload.clone()), marker];
+            let ending = Some("</ListPartsResult>");
+            let call = Call { query, ending, range: None, ..get_range(key, 0..0, None) };
+            let page = parse_parts(&self.ask(call).ok()?.ok()?.body)?;
+            for part in page.parts {
+                if part.number != sent.len() as u64 + 1 || part.bytes != begun.part_bytes {
+                    return Some(sent);
+                }
+                sent.push(SentPart::of_tag(part.tag));
+            }
+            next = page.next.filter(|next| *next > after && *next < MAX_PARTS);
+        }
+        Some(sent)
     }
 
     /// Ends an unfinished upload.

@@ -16,6 +16,7 @@ mod keys;
 mod maker;
 mod object;
 mod profiles;
+mod record;
 mod refusal;
 mod s3_settings;
 mod signature;

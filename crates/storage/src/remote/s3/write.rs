@@ -4,6 +4,7 @@ use super::super::network::Answer;
 use super::client::{Action, Call};
 use super::maker::Maker;
 use super::object::get_range;
+use super::record::{BegunUpload, UploadRecord};
 use super::refusal::Refusal;
 use super::upload::{SentPart, UploadAhead};
 use super::{answers, finish, PendingAnswer, S3Store};
@@ -46,6 +47,8 @@ pub(super) struct Parts<'a> {
     pub(super) is_locked: bool,
     /// An upload that has some of the parts.
     pub(super) ahead: Option<UploadAhead>,
+    /// The record by which a later process goes on with the upload.
+    pub(super) record: Option<UploadRecord>,
 }
 
 /// Returns a request that writes.
@@ -122,7 +125,8 @@ impl S3Store {
             let body = read_part(file, range.start, range.end - range.start)?;
             Ok(write(Method::PUT, key, Vec::new(), body))
         };
-        let ahead = self.take_ahead(key);
+        let record = if is_locked { None } else { UploadRecord::open(&self.client.address(key)) };
+        let ahead = self.take_ahead(key).or_else(|| self.resumed(key, record.as_ref()?));
         let begun = ahead.as_ref().map(|ahead| ahead.upload.clone());
         let ahead = ahead.filter(|ahead| file.len().div_ceil(ahead.part_bytes) <= MAX_PARTS);
         let parts = Parts {
@@ -133,6 +137,7 @@ impl S3Store {
             part: &part,
             is_locked,
             ahead,
+            record,
         };
         let made = self.make_of_parts(&parts, condition);
         if let (Some(upload), true) = (begun, parts.ahead.is_none() || !matches!(made, Ok(true))) {
@@ -142,11 +147,22 @@ impl S3Store {
         made
     }
 
+    /// Returns the upload that a killed process began, with the parts that arrived.
+    fn resumed(&self, key: &str, record: &UploadRecord) -> Option<UploadAhead> {
+        let begun = record.read()?;
+        let sent = self.list_parts(key, &begun)?;
+        Some(UploadAhead { upload: begun.upload, part_bytes: begun.part_bytes, sent })
+    }
+
     /// Makes an object of parts; returns whether the condition held.
     pub(super) fn make_of_parts(&self, parts: &Parts<'_>, condition: Condition) -> io::Result<bool> {
         let (holds, before) = self.check(parts.key, condition)?;
         if !holds {
             return Ok(false);
+        }
+        if let (Some(record), None) = (&parts.record, &parts.ahead) {
+            // Its parts are of no use.
+            record.read().into_iter().for_each(|begun| _ = self.end_one_upload(parts.key, &begun.upload));
         }
         for number in 0..MAX_UPLOADS {
             let ahead = parts.ahead.as_ref().filter(|_| number == 0);
@@ -176,14 +192,16 @@ impl S3Store {
             Some(ahead) => (ahead.upload.clone(), ahead.sent.as_slice()),
             None => (self.begin_upload(key)?, &[][..]),
         };
+        if let Some(record) = &parts.record {
+            record.write(&BegunUpload { upload: upload.clone(), part_bytes: parts.part_bytes });
+        }
         let result = self.send_parts(parts, &upload, sent).and_then(|tags| match tags {
             Some(tags) => self.complete(parts, before, (&upload, &tags), condition),
             None => Ok(None),
         });
-        if !matches!(result, Ok(Some(true))) {
-            // What cannot be removed now is found by the rules of the bucket for unfinished uploads.
-            let _ = self.ask(write(Method::DELETE, key, vec![("uploadId", upload)], Bytes::new()));
-        }
+        // What cannot be removed now is found by its record, or by the rules of the bucket for unfinished uploads.
+        let is_over = matches!(result, Ok(Some(true))) || self.end_one_upload(key, &upload).is_ok();
+        parts.record.iter().filter(|_| is_over).for_each(UploadRecord::clear);
         result
     }
 

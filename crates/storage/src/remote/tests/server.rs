@@ -1,5 +1,6 @@
 //! A small store on the loopback address, with faults.
 
+use md5::{Digest as _, Md5};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -165,8 +166,25 @@ fn answer(state: &State, request: &ReceivedRequest, fault: Option<&Fault>) -> Re
             body: b"<ListMultipartUploadsResult></ListMultipartUploadsResult>".to_vec(),
         },
         None => listing(state, query),
+        Some(_) if query.contains("uploadId=") => listed_parts(state, query),
         Some(key) => object(state, request, key, fault),
     }
+}
+
+/// Lists the parts of the unfinished upload, each on a page of its own.
+fn listed_parts(state: &State, query: &str) -> Reply {
+    let after =
+        query.split('&').find_map(|pair| pair.strip_prefix("part-number-marker=")).map_or(0, |n| n.parse().unwrap());
+    let mut rest = state.parts.range(after + 1..);
+    let Some((number, part)) = rest.next() else { return error(404, "NoSuchUpload") };
+    let tag: String = Md5::digest(part).iter().map(|byte| format!("{byte:02x}")).collect();
+    let is_truncated = rest.next().is_some();
+    let body = format!(
+        "<ListPartsResult><IsTruncated>{is_truncated}</IsTruncated><NextPartNumberMarker>{number}</NextPartNumberMarker>\
+         <Part><PartNumber>{number}</PartNumber><ETag>&quot;{tag}&quot;</ETag><Size>{}</Size></Part></ListPartsResult>",
+        part.len()
+    );
+    Reply { status: 200, headers: String::new(), body: body.into_bytes() }
 }
 
 /// Carries out a request that writes. A fault that is an answer replaces it, except one of status 0: then it is carried out, and the answer is

@@ -438,6 +438,53 @@ fn large_files_are_put_in_parts_and_nothing_is_left_of_one_that_fails() {
 }
 
 #[test]
+fn a_copy_goes_on_with_the_upload_of_one_that_was_killed() {
+    let (server, dir) = (Server::start(&[]), tempfile::tempdir().unwrap());
+    let (store, source) = (store(&server), dir.path().join("large"));
+    let part = 2 << 20;
+    let bytes = content(4 * part + 17);
+    std::fs::write(&source, &bytes).unwrap();
+    let file = crate::read::open_read(&source).unwrap();
+    let parts = |change: usize| {
+        (1..).zip(bytes.chunks(part).take(2)).map(move |(number, part)| {
+            let mut part = part.to_vec();
+            part[0] ^= u8::from(number == change);
+            (number as u32, part)
+        })
+    };
+    let sent = |from: usize| -> Vec<String> {
+        let puts = server.requests().into_iter().skip(from).filter(|request| request.target.contains('?'));
+        puts.map(|request| format!("{} {}", request.method, request.target.split_once('?').unwrap().1)).collect()
+    };
+    let number = |n: usize| format!("PUT partNumber={n}&uploadId=old");
+    // The part that has another content, and the parts that are sent.
+    for (change, expected) in [(0, [3, 4, 5].as_slice()), (2, &[2, 3, 4, 5])] {
+        let record = record::UploadRecord::open("s3://b/large").unwrap();
+        record.write(&record::BegunUpload { upload: "old".into(), part_bytes: part as u64 });
+        drop(record);
+        server.state.lock().unwrap().parts = parts(change).collect();
+        let from = server.requests().len();
+        assert!(put(&store, "large", Content::UnlockedFile(&file), Condition::Always).unwrap());
+        assert!(read(&store, "large").unwrap() == bytes);
+        let mut written: Vec<String> = sent(from).into_iter().filter(|request| request.starts_with("P")).collect();
+        written.sort();
+        let completion = "POST uploadId=old".to_owned();
+        assert_eq!(written, [vec![completion], expected.iter().map(|n| number(*n)).collect()].concat());
+        assert_eq!(record::UploadRecord::open("s3://b/large").unwrap().read(), None, "it is complete");
+    }
+    // Of one that was ended meanwhile, nothing is left.
+    let record = record::UploadRecord::open("s3://b/large").unwrap();
+    record.write(&record::BegunUpload { upload: "old".into(), part_bytes: part as u64 });
+    drop(record);
+    let from = server.requests().len();
+    assert!(put(&store, "large", Content::UnlockedFile(&file), Condition::Always).unwrap());
+    assert!(read(&store, "large").unwrap() == bytes);
+    let requests = sent(from);
+    assert!(requests.contains(&"DELETE uploadId=old".to_owned()), "{requests:?}");
+    assert!(requests.contains(&"POST uploads=".to_owned()), "{requests:?}");
+}
+
+#[test]
 fn objects_are_made_with_the_properties_of_the_flags() {
     let (server, dir) = (Server::start(&[]), tempfile::tempdir().unwrap());
     let new_objects = NewObjects {

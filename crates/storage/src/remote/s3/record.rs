@@ -1,0 +1,106 @@
+//! Records of uploads, by which a copy goes on with the upload of one that was killed.
+
+use crate::files::missing_folders;
+use crate::fs::{Fs as _, RealFs, PRIVATE_FOLDER};
+use crate::xdg;
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{Read as _, Seek as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Folder of the records, in the folder of state.
+const FOLDER: &str = "uploads";
+const FILE_MODE: u32 = 0o600;
+/// Maximum size of a record, in bytes.
+const MAX_BYTES: u64 = 64 << 10;
+
+/// An upload that was begun.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct BegunUpload {
+    /// Its name.
+    pub(super) upload: String,
+    pub(super) part_bytes: u64,
+}
+
+/// The record of the upload of one object, on this machine. No other process uses it while it is open.
+#[derive(Debug)]
+pub(super) struct UploadRecord {
+    path: PathBuf,
+    file: File,
+}
+
+impl UploadRecord {
+    /// Opens the record of an address; `None` if another process has it open, or it cannot be written.
+    pub(super) fn open(address: &str) -> Option<Self> {
+        let folder = xdg::state_dir_of(Path::new(address)).join(FOLDER);
+        missing_folders(&folder).into_iter().try_for_each(|folder| RealFs.create_dir(folder, PRIVATE_FOLDER)).ok()?;
+        let path = folder.join(format!("{:032x}", xxh3_128(address.as_bytes())));
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::open(&path, flags, Mode::from_raw_mode(FILE_MODE)).ok()?);
+        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+        // The process that had it open may have removed it.
+        let (there, own) = (std::fs::metadata(&path).ok()?, file.metadata().ok()?);
+        (own.is_file() && (there.dev(), there.ino()) == (own.dev(), own.ino())).then_some(Self { path, file })
+    }
+
+    /// Returns the upload that a killed process began.
+    pub(super) fn read(&self) -> Option<BegunUpload> {
+        let mut text = String::new();
+        (&self.file).rewind().ok()?;
+        (&self.file).take(MAX_BYTES).read_to_string(&mut text).ok()?;
+        serde_json::from_str(&text).ok().filter(|begun: &BegunUpload| begun.part_bytes > 0)
+    }
+
+    /// Records an upload. One that cannot be recorded is begun again by a later process.
+    pub(super) fn write(&self, begun: &BegunUpload) {
+        let write = || {
+            self.file.set_len(0)?;
+            (&self.file).rewind()?;
+            (&self.file).write_all(&serde_json::to_vec(begun)?)
+        };
+        let _: std::io::Result<()> = write();
+    }
+
+    /// Records that there is no upload.
+    pub(super) fn clear(&self) {
+        let _ = self.file.set_len(0);
+    }
+}
+
+impl Drop for UploadRecord {
+    fn drop(&mut self) {
+        // While it is locked, so that none is removed that another process has begun.
+        if self.file.metadata().is_ok_and(|info| info.len() == 0) {
+            let _ = RealFs.remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_of_one_process_and_kept_until_it_is_cleared() {
+        let address = "s3://records/a";
+        let begun = BegunUpload { upload: "u&1".into(), part_bytes: 5 };
+        let record = UploadRecord::open(address).unwrap();
+        assert_eq!(record.read(), None);
+        assert!(UploadRecord::open(address).is_none(), "it is in use");
+        record.write(&begun);
+        let path = record.path.clone();
+        drop(record);
+        let record = UploadRecord::open(address).unwrap();
+        for _ in 0..2 {
+            assert_eq!(record.read().as_ref(), Some(&begun));
+        }
+        record.clear();
+        drop(record);
+        assert!(!path.exists());
+        std::fs::write(&path, b"{\"upload\": \"x\", \"part_bytes\": 0}").unwrap();
+        assert_eq!(UploadRecord::open(address).unwrap().read(), None, "it is damaged");
+    }
+}
