@@ -25,6 +25,8 @@ use std::time::{Duration, Instant};
 struct Stage {
     app: App,
     folder: tempfile::TempDir,
+    /// Whether there are jobs that never end, whose phase the screen names like a wait for a worker.
+    has_still_jobs: bool,
 }
 
 fn put(path: &Path, bytes: &[u8]) {
@@ -77,9 +79,15 @@ impl Stage {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             Box::new(Page::new(vec!["prepare".into(), name], Vec::new()))
         };
-        let mut stage = Self { app: App::new(env, Box::new(home), Box::new(open)), folder };
+        let mut stage = Self { app: App::new(env, Box::new(home), Box::new(open)), folder, has_still_jobs: false };
         stage.settle();
         stage
+    }
+
+    /// Adds a job on a path below the folder.
+    fn add_job(&mut self, name: &str, path: &str, job: Box<StillJob>) {
+        self.has_still_jobs = true;
+        self.app.jobs().add(name.into(), self.folder.path().join(path), job);
     }
 
     /// Lets the workers answer until nothing on the screen moves any more. The clock and the label of a running job never stop, so the
@@ -91,7 +99,7 @@ impl Stage {
         loop {
             self.app.handle(Event::Woken);
             let now = self.screen(100, 30);
-            let looking = now.contains(" reading  ") || now.contains(" looking  ");
+            let looking = !self.has_still_jobs && (now.contains(" reading  ") || now.contains(" looking  "));
             still = if now == before && !looking { still + 1 } else { 0 };
             let longest = Duration::from_secs(if looking { 3 } else { 1 });
             if still == 4 || start.elapsed() > longest {
@@ -254,9 +262,8 @@ fn job(state: JobState) -> Box<StillJob> {
 }
 
 fn with_jobs(stage: &mut Stage) {
-    let jobs = stage.app.jobs().clone();
-    jobs.add("prepare done".into(), stage.folder.path().join("data/done"), job(JobState::Done));
-    jobs.add("prepare coco".into(), stage.folder.path().join("data/coco"), job(JobState::Running));
+    stage.add_job("prepare done", "data/done", job(JobState::Done));
+    stage.add_job("prepare coco", "data/coco", job(JobState::Running));
     stage.settle();
 }
 

@@ -171,7 +171,7 @@ fn the_end_of_a_job_is_drawn_although_nothing_runs_any_more() {
     let mut stage = stage();
     let running = job(JobState::Running);
     let ended = Arc::clone(&running.ended);
-    stage.app.jobs().add("prepare x".into(), "x".into(), running);
+    stage.add_job("prepare x", "x", running);
     stage.keys("J").assert_shows("reading");
     stage.app.tick();
     // The job ends between two ticks: exactly one more tick is due.
@@ -354,7 +354,7 @@ fn a_long_log_shows_its_end_and_can_be_scrolled() {
     let mut stage = stage();
     let mut long = job(JobState::Running);
     long.status.log = (0..200).map(|n| format!("line {n} of the log")).collect();
-    stage.app.jobs().add("prepare coco".into(), stage.folder.path().join("data/coco"), long);
+    stage.add_job("prepare coco", "data/coco", long);
     stage.keys("J").assert_shows("line 199 of");
     stage.keys("pageup").assert_hides("line 199 of");
     stage.keys("pagedown").assert_shows("line 199 of");

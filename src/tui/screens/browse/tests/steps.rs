@@ -5,7 +5,6 @@ use crate::tui::screens::browse::state::{Mode, Pane};
 use crate::tui::screens::browse::Start;
 use gristmill_ops::engine::browse::{Group, Groups, SampleAt};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 fn at(group: u32, index: u64) -> Option<SampleAt> {
     Some(SampleAt { group, index })
@@ -31,18 +30,14 @@ fn a_key_is_answered_by_a_frame_however_slow_the_storage_is() {
     let gate = fake.gate.clone();
     gate.close();
     let mut stage = Stage::new(fake);
-    let mut slowest = Duration::ZERO;
+    // A frame that waited for the workers would never end.
     for action in
         [Action::Last, Action::First, Action::PageDown, Action::HalfDown, Action::Random, Action::Down].repeat(10)
     {
-        let start = Instant::now();
         stage.act(action);
-        slowest = slowest.max(start.elapsed());
     }
     let shown = stage.draw();
     assert!(shown.contains('…'), "rows that are not there yet are drawn as their numbers:\n{shown}");
-    // No frame waits for the workers; the bound is wide because the build is not optimised and the machine may be busy.
-    assert!(slowest < Duration::from_secs(2), "{slowest:?}");
     gate.open();
     stage.act(Action::Last);
     assert!(stage.settle().contains("9999999"));

