@@ -163,6 +163,10 @@ impl<'a> Renamer<'a> {
         if !entry.had_old || is_placed || is_aside || !is_there(&target) {
             return Ok(());
         }
+        // What is replaced stays in its place until then, for those who read it now. Not all file systems have links.
+        if entry.action == Action::Put && self.fs.raw_link(&target, &self.aside(number)).is_ok() {
+            return Ok(());
+        }
         if !rename_here(self.fs, &target, &self.aside(number))? {
             self.fs.rename(&target, &beside)?;
         }

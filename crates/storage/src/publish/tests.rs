@@ -155,6 +155,11 @@ fn a_kill_or_power_cut_at_any_operation_leaves_an_honest_state_that_is_finished_
                 let fs = world.fs(fault);
                 let _ = world.publish(&fs);
                 assert!(is_honest(&world.files(), &old, &new), "{context}: {:?}", world.files());
+                if matches!(fault, Fault::Kill { .. }) && !is_split {
+                    let replaced = old.keys().filter(|name| new.contains_key(*name) && *name != COMMIT);
+                    let gone: Vec<&String> = replaced.filter(|name| !world.files().contains_key(*name)).collect();
+                    assert!(gone.is_empty(), "{context}: {gone:?}");
+                }
                 let was_pending = pending(&world.own).unwrap().is_some();
                 let recovered = world.recover(&world.fs(Fault::Nothing)).unwrap();
                 let files = world.files();
