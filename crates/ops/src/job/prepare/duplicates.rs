@@ -12,8 +12,10 @@ use gristmill_core::{
 use gristmill_pycompat::braces;
 use std::collections::{HashMap, HashSet};
 
+/// Message for a later sample that the run excludes.
+pub(super) const LATER_IS_EXCLUDED: &str = "the later one is excluded";
 /// Message for a key that occurs twice in one shard: no run excludes it, but a user may.
-pub(super) const NEITHER: &str =
+const NEITHER: &str =
     "only the first can be reached by name; an exclude would drop both, so neither is excluded for it";
 
 const MERGE_PARTS: &str = "gristmill shard PATH --output NEW --duplicates merge";
@@ -112,17 +114,17 @@ pub(super) fn shard_name(context: &Context, selection: &Selection, id: ShardId) 
 pub(super) fn report_duplicates(context: &Context, selection: &Selection, built: &BuiltIndex) -> Outcome<()> {
     for duplicate in &built.duplicates {
         let name = |place: &(ShardId, u64)| shard_name(context, selection, place.0);
-        let fate = if duplicate.first.0 == duplicate.second.0 {
+        let outcome = if duplicate.first.0 == duplicate.second.0 {
             NEITHER
         } else if duplicate.first > duplicate.second {
             "the earlier one is in no training, so the later one is kept"
         } else {
-            "the later one is excluded"
+            LATER_IS_EXCLUDED
         };
         context.shared.problems.report(Problem::problem(
             ProblemKind::DuplicateKey,
             Subject::shard(name(&duplicate.second)).key(&duplicate.key),
-            format!("{}; {fate}", places(duplicate, &name)),
+            format!("{}; {outcome}", places(duplicate, &name)),
         ))?;
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Later runs on a prepared data set: whether there is anything to do, what is taken over, and what is kept.
 
 use super::collect::Selection;
-use super::duplicates::NEITHER;
+use super::duplicates::LATER_IS_EXCLUDED;
 use super::Context;
 use crate::engine::outputs::exclude_item;
 use crate::engine::plan::{file as plan_file, unreadable_splits};
@@ -65,7 +65,7 @@ pub(super) fn kept_of_before(
     for problem in &found {
         let is_ours = match problem.kind {
             ProblemKind::SampleExcluded | ProblemKind::AppleDouble => true,
-            ProblemKind::DuplicateKey => !problem.message.ends_with(NEITHER),
+            ProblemKind::DuplicateKey => problem.message.ends_with(LATER_IS_EXCLUDED),
             _ => false,
         };
         let Some(shard) = in_shard(problem).filter(|_| is_ours) else { continue };
@@ -76,6 +76,10 @@ pub(super) fn kept_of_before(
         } else if is_again {
             judged.insert(exclude_item(shard, problem.subject.key.as_deref()));
         }
+    }
+    // What a user excludes stays excluded, for whatever reason a run would have done it, too.
+    if let Some(old) = &prepared.plan {
+        judged.retain(|item| !old.excludes.contains(item));
     }
     Ok((unchanged, judged))
 }
@@ -308,8 +312,8 @@ pub(super) fn differences(
     }
     let excludes = prepared.excludes.len() as u64 - anew;
     if excludes > 0 {
-        let fate = if plan.rerun == Rerun::Overwrite && plan.reset_excludes { "dropped" } else { "kept" };
-        lines.push(format!("{} {fate}", count(excludes, "exclude item")));
+        let outcome = if plan.rerun == Rerun::Overwrite && plan.reset_excludes { "dropped" } else { "kept" };
+        lines.push(format!("{} {outcome}", count(excludes, "exclude item")));
     }
     if matches!(plan.rerun, Rerun::Overwrite | Rerun::Update) {
         lines.push("the old split.yaml is kept next to the new one".into());

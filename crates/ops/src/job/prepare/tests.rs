@@ -242,6 +242,31 @@ fn duplicate_keys_are_refused_with_both_places_and_the_ways_out_work() {
 }
 
 #[test]
+fn an_update_keeps_the_excludes_of_a_user_among_samples_of_one_key() {
+    for first in ["a.tar/same", "b.tar/same"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut plan = twins(folder.path());
+        plan.duplicates = Duplicates::KeepFirst;
+        plan.excludes = vec![first.to_owned()];
+        run_with(&plan, 2).unwrap();
+        let exclude = || {
+            let split = std::fs::read_to_string(folder.path().join(".nv-meta/split.yaml")).unwrap();
+            split.split_once("exclude:\n").unwrap().1.to_owned()
+        };
+        assert_eq!(exclude(), format!("- {first}\n"));
+        // Both shards are read again.
+        for name in ["a.tar", "b.tar"] {
+            let bytes = std::fs::read(folder.path().join(name)).unwrap();
+            put(&folder.path().join(name), &[&bytes[..], &[0; 512]].concat());
+        }
+        let mut update = PreparePlan::new(folder.path().to_str().unwrap());
+        (update.rerun, update.duplicates) = (Rerun::Update, Duplicates::KeepFirst);
+        run_with(&update, 2).unwrap();
+        assert_eq!(exclude(), format!("- {first}\n"));
+    }
+}
+
+#[test]
 fn a_cancelled_run_leaves_nothing_visible_and_goes_on_later() {
     let folder = copy_of("captioning_fieldmap");
     let plan = plan_for(folder.path(), ratio("8,1,1"), Loading::Crude { cooker: false });
