@@ -97,6 +97,17 @@ pub fn open_any(path: &Path) -> Outcome<ReadFile> {
     }
 }
 
+/// Like [`open_any`], for a file of about this size that is read in order to its end.
+pub(super) fn open_in_order(path: &Path, bytes: u64) -> Outcome<ReadFile> {
+    match Location::of(path) {
+        Location::Remote(url) => {
+            pause();
+            read_file(path, open_object(path, &url, Some(0..bytes)))
+        }
+        Location::Local(_) => open_any(path),
+    }
+}
+
 /// Opens an object of a path, by what is kept of it if possible.
 fn open_object(path: &Path, url: &RemoteUrl<'_>, part: Option<Range<u64>>) -> io::Result<OpenedObject> {
     let (url_path, wanted) = (url.to_path(), part.clone());

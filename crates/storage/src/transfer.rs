@@ -1,15 +1,18 @@
 //! Copies one file to another place, on this machine or in a store, where it appears only whole.
 
+use super::files::symlink_metadata;
 use super::fs::Fs;
+use super::identity::ProcessIdentity;
 use super::location::{is_remote, RemoteUrl};
-use super::publish::place_file;
-use super::read::{open_any, ReadFile};
+use super::publish::{place_file, unique};
+use super::read::{open_in_order, ReadFile};
 use super::store::{store_of, Condition, Content, RangeRead, WatchBytes};
 use gristmill_core::problem::ProblemKind;
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::{Failure, FileStamp, Outcome, Subject};
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use xxhash_rust::xxh3::xxh3_128;
 
 const WHAT: &str = "copying";
 /// Bytes that are copied at a time.
@@ -52,38 +55,50 @@ pub fn copy_in_store(from: &Path, to: &Path, watch: &WatchBytes) -> Result<bool,
     })
 }
 
-/// Reads a file and writes it to another path, where it replaces one that is there. `draft` is the path of the unfinished file, for targets on this
-/// machine; the folder of the target exists. `watch` is called with each number of bytes that were read, and may end the copy.
+/// Reads a file of about this size and writes it to another path, where it replaces one that is there. `drafts` is the folder of unfinished files, for targets on this
+/// machine; the folder of the target exists. `watch` is called with each number of bytes that were read, and may end the copy. An unfinished file
+/// that another process left goes on where it ends, if it is of the same version; it stays after a failure that is not of this file.
 pub fn copy_file(
     fs: &dyn Fs,
-    from: &Path,
+    (from, bytes): (&Path, u64),
     to: &Path,
-    draft: &Path,
+    drafts: &Path,
     watch: &Arc<WatchBytes>,
 ) -> Result<(), CopyFailure> {
-    let file = open_any(from).map_err(|failure| of_source(from, failure))?;
+    let file = open_in_order(from, bytes).map_err(|failure| of_source(from, failure))?;
     let failed = Arc::new(Mutex::new(None));
-    let (info, watch) = (file.info(), Arc::clone(watch));
-    let reader = SourceReader { file, watch, failed: Arc::clone(&failed) };
+    let info = file.info();
+    let draft = &drafts.join(draft_name(from, to, info.stamp));
+    let reader = SourceReader { file, watch: Arc::clone(watch), failed: Arc::clone(&failed) };
     let source = ReadFile::of_ranges(from, info, Box::new(reader));
     let written = match RemoteUrl::parse(to) {
         Some(url) => store_of(&url)
             .and_then(|store| store.put(&url, Content::UnlockedFile(&source), Condition::Always))
             .map_err(|error| Failure::io("writing", to, &error))
             .map(drop),
-        None => write_draft(fs, &source, draft)
+        None => write_draft(fs, &source, draft, watch)
             .and_then(|()| place_file(fs, draft, to, source.mode() & MODE_BITS | OWNER_MODE)),
     };
-    written.map_err(|failure| {
-        if !is_remote(to) {
-            // The failure that is being returned is more useful than one of the cleanup.
-            let _ = fs.remove_file(draft);
-        }
-        match failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+    let failure = match written {
+        Ok(()) => return Ok(()),
+        Err(failure) => match failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(failure) => of_source(from, failure),
             None => CopyFailure::AllFiles(failure),
-        }
-    })
+        },
+    };
+    if !is_remote(to) && matches!(failure, CopyFailure::ThisFile(_)) {
+        // The failure that is being returned is more useful than one of the cleanup.
+        let _ = fs.remove_file(draft);
+    }
+    Err(failure)
+}
+
+/// Returns the name of the unfinished copy of a version of a file. After a start of the machine it is another one, because the content of the file may
+/// be lost.
+fn draft_name(from: &Path, to: &Path, stamp: FileStamp) -> String {
+    let boot = Some(ProcessIdentity::current().boot).filter(|boot| !boot.is_empty()).unwrap_or_else(unique);
+    let version = (stamp.bytes, stamp.modified_ns, stamp.inode);
+    format!("copy-{:032x}", xxh3_128(format!("{from:?} {to:?} {version:?} {boot}").as_bytes()))
 }
 
 /// Returns the failure of a source. A store that refuses one object may have others; one that cannot be reached has none.
@@ -95,9 +110,20 @@ fn of_source(from: &Path, failure: Failure) -> CopyFailure {
     }
 }
 
-fn write_draft(fs: &dyn Fs, source: &ReadFile, draft: &Path) -> Outcome<()> {
-    let mut file = fs.create_file(draft)?;
-    let (mut buffer, mut at) = (vec![0; CHUNK], 0);
+fn write_draft(fs: &dyn Fs, source: &ReadFile, draft: &Path, watch: &Arc<WatchBytes>) -> Outcome<()> {
+    let left = symlink_metadata(draft).map_or(0, |info| info.len());
+    let is_resumed = left > 0 && left <= source.len();
+    let mut file = match is_resumed {
+        true => {
+            watch(left).map_err(|error| Failure::io("reading", source.path(), &error))?;
+            fs.reopen_file(draft, left)?
+        }
+        false => {
+            fs.remove_file(draft)?;
+            fs.create_file(draft)?
+        }
+    };
+    let (mut buffer, mut at) = (vec![0; CHUNK], file.len());
     loop {
         let count = source.read_at(&mut buffer, at).map_err(|error| Failure::io("reading", source.path(), &error))?;
         let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else { break };
@@ -149,20 +175,21 @@ mod tests {
     use crate::memory_store::put;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    fn copy(from: &Path, to: &Path, draft: &Path) -> Result<u64, CopyFailure> {
+    fn copy(from: &Path, to: &Path, drafts: &Path) -> Result<u64, CopyFailure> {
         let count = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&count);
         let watch: Arc<WatchBytes> = Arc::new(move |bytes| {
             counted.fetch_add(bytes, Ordering::Relaxed);
             Ok(())
         });
-        copy_file(&RealFs, from, to, draft, &watch).map(|()| count.load(Ordering::Relaxed))
+        copy_file(&RealFs, (from, 0), to, drafts, &watch).map(|()| count.load(Ordering::Relaxed))
     }
 
     #[test]
     fn files_and_objects_are_copied_in_every_direction() {
         let dir = tempfile::tempdir().unwrap();
-        let (local, back, draft) = (dir.path().join("a"), dir.path().join("b"), dir.path().join("draft"));
+        let (local, back, drafts) = (dir.path().join("a"), dir.path().join("b"), dir.path().join("drafts"));
+        std::fs::create_dir(&drafts).unwrap();
         for bytes in [Vec::new(), vec![7; 3 * CHUNK + 5]] {
             std::fs::write(&local, &bytes).unwrap();
             let size = bytes.len() as u64;
@@ -170,10 +197,10 @@ mod tests {
             for (from, to) in
                 [(local.as_path(), one), (one, two), (two, back.as_path()), (&back, &dir.path().join("c"))]
             {
-                assert_eq!(copy(from, to, &draft).unwrap(), size, "{}", to.display());
+                assert_eq!(copy(from, to, &drafts).unwrap(), size, "{}", to.display());
                 assert!(crate::files::read(to).unwrap() == bytes, "{}", to.display());
             }
-            assert!(!draft.exists());
+            assert_eq!(std::fs::read_dir(&drafts).unwrap().count(), 0);
             assert!(!copy_in_store(one, two, &|_| Ok(())).unwrap(), "memory does not copy itself");
         }
     }
@@ -186,7 +213,7 @@ mod tests {
         for (mode, expected) in [(0o6755, 0o755), (0o440, 0o640), (0o1600, 0o600)] {
             std::fs::write(&local, b"x").unwrap();
             std::fs::set_permissions(&local, std::fs::Permissions::from_mode(mode)).unwrap();
-            copy(&local, &to, &dir.path().join("draft")).unwrap();
+            copy(&local, &to, dir.path()).unwrap();
             assert_eq!(std::fs::metadata(&to).unwrap().permissions().mode() & 0o7777, expected, "{mode:o}");
             std::fs::remove_file(&local).unwrap();
         }
@@ -195,17 +222,52 @@ mod tests {
     #[test]
     fn what_cannot_be_read_leaves_no_target() {
         let dir = tempfile::tempdir().unwrap();
-        let (local, draft) = (dir.path().join("a"), dir.path().join("draft"));
-        let missing = copy(Path::new("mem://transfer/missing"), &local, &draft);
+        let local = dir.path().join("a");
+        let missing = copy(Path::new("mem://transfer/missing"), &local, dir.path());
         assert!(matches!(missing, Err(CopyFailure::ThisFile(failure)) if failure.is_missing()));
         put(Path::new("mem://transfer/source"), &vec![1; 2 * CHUNK]);
         let stop: Arc<WatchBytes> = Arc::new(|_| Err(Failure::cancelled().into_io()));
-        let stopped = copy_file(&RealFs, Path::new("mem://transfer/source"), &local, &draft, &stop);
+        let stopped = copy_file(&RealFs, (Path::new("mem://transfer/source"), 0), &local, dir.path(), &stop);
         assert!(matches!(stopped, Err(CopyFailure::AllFiles(failure)) if failure.is_cancelled()));
-        assert!(!local.exists() && !draft.exists());
-        let unwritable = copy(Path::new("mem://transfer/source"), &dir.path().join("no/folder"), &draft);
+        assert!(!local.exists());
+        let unwritable = copy(Path::new("mem://transfer/source"), &dir.path().join("no/folder"), dir.path());
         assert!(matches!(unwritable, Err(CopyFailure::AllFiles(_))));
-        assert!(!draft.exists());
+    }
+
+    #[test]
+    fn a_copy_goes_on_with_an_unfinished_file_of_the_same_version() {
+        let dir = tempfile::tempdir().unwrap();
+        let (source, to) = (Path::new("mem://transfer/resumed"), dir.path().join("a"));
+        let mut content: Vec<u8> = (0..3 * CHUNK + 5).map(|at| (at / 251) as u8).collect();
+        put(source, &content);
+        let counts = Arc::new(Mutex::new(Vec::new()));
+        let copy_until = |most: u64| {
+            counts.lock().unwrap().clear();
+            let seen = Arc::clone(&counts);
+            let watch: Arc<WatchBytes> = Arc::new(move |bytes| {
+                let mut seen = seen.lock().unwrap();
+                seen.push(bytes);
+                if seen.iter().sum::<u64>() > most {
+                    Err(Failure::cancelled().into_io())
+                } else {
+                    Ok(())
+                }
+            });
+            copy_file(&RealFs, (source, 0), &to, dir.path(), &watch)
+        };
+        let chunk = CHUNK as u64;
+        assert!(copy_until(2 * chunk).is_err());
+        assert!(!to.exists() && std::fs::read_dir(dir.path()).unwrap().count() == 1);
+        copy_until(u64::MAX).unwrap();
+        assert_eq!(*counts.lock().unwrap(), [2 * chunk, chunk, 5]);
+        assert!(std::fs::read(&to).unwrap() == content);
+        // Another version is copied from its beginning.
+        assert!(copy_until(2 * chunk).is_err());
+        content[7] ^= 1;
+        put(source, &content);
+        copy_until(u64::MAX).unwrap();
+        assert_eq!(*counts.lock().unwrap(), [chunk, chunk, chunk, 5]);
+        assert!(std::fs::read(&to).unwrap() == content);
     }
 
     #[test]
@@ -217,7 +279,7 @@ mod tests {
             let (written, to) = (source.clone(), dir.path().join("b"));
             let watch: Arc<WatchBytes> =
                 Arc::new(move |_| std::fs::OpenOptions::new().write(true).open(&written)?.set_len(change as u64));
-            let copied = copy_file(&RealFs, &source, &to, &dir.path().join("draft"), &watch);
+            let copied = copy_file(&RealFs, (&source, 0), &to, dir.path(), &watch);
             let Err(CopyFailure::ThisFile(failure)) = copied else { panic!("{copied:?}") };
             assert_eq!(failure.kind, Some(ProblemKind::ChangedDuringScan), "{failure}");
             assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);

@@ -42,11 +42,22 @@ pub(crate) struct ExclusiveOutput<'a> {
     fs: &'a dyn Fs,
     pub(crate) own: RunFolder,
     lock: Option<DatasetLock>,
+    /// Whether unfinished files stay for the next run.
+    keeps_work: bool,
 }
 
 impl<'a> ExclusiveOutput<'a> {
     /// Creates and locks the run folder of `target`, whose parent folder must exist, and finishes an interrupted publication.
     pub(crate) fn take(fs: &'a dyn Fs, target: &Path, options: &RunOptions) -> Outcome<Self> {
+        let place = Self::take_with_work(fs, target, options)?;
+        // Files left by a killed run.
+        place.own.remove_work(fs)?;
+        place.own.create(fs)?;
+        Ok(place)
+    }
+
+    /// Like [`Self::take`], with the unfinished files of an earlier run.
+    pub(crate) fn take_with_work(fs: &'a dyn Fs, target: &Path, options: &RunOptions) -> Outcome<Self> {
         if is_bucket(target) {
             let failure = Failure::usage("writing the output", "it is a bucket: name a folder or an object in it");
             return Err(failure.on(Subject::path(target)));
@@ -69,12 +80,15 @@ impl<'a> ExclusiveOutput<'a> {
                 }
             }
         };
-        let place = Self { fs, own, lock: Some(lock) };
+        let place = Self { fs, own, lock: Some(lock), keeps_work: false };
         recover(fs, folder_of(target), &place.own)?;
-        // Files left by a killed run.
-        place.own.remove_work(fs)?;
         place.own.create(fs)?;
         Ok(place)
+    }
+
+    /// Leaves unfinished files to the next run.
+    pub(crate) fn keep_work(&mut self) {
+        self.keeps_work = true;
     }
 
     /// Removes unfinished lock drafts. A run that is creating a lock at this moment creates it again in another way.
@@ -104,7 +118,8 @@ impl Drop for ExclusiveOutput<'_> {
         let is_interrupted = files::is_taken(self.own.renames());
         // What cannot be removed now is removed by the next run. Another run may already wait for the lock, so the folder is only removed
         // when it is empty.
-        if !is_interrupted {
+        let is_kept = self.keeps_work && files::read_dir(self.own.work()).is_ok_and(|mut files| files.next().is_some());
+        if !is_interrupted && !is_kept {
             let _ = self.own.remove_work(self.fs);
         }
         self.remove_lock_drafts();

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use sources::find_items;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use transfer::copy_items;
+use transfer::{copy_items, unfinished_bytes};
 
 const WHAT: &str = "copying";
 /// Files that are copied or compared at once if a store is involved.
@@ -131,7 +131,8 @@ fn check_space(target: &Target, items: &[CopyItem]) -> Outcome<()> {
     if is_remote(&target.path) {
         return Ok(());
     }
-    let needed: u64 = items.iter().map(|item| item.info.len()).sum();
+    let all: u64 = items.iter().map(|item| item.info.len()).sum();
+    let needed = all.saturating_sub(unfinished_bytes(target, items));
     let free = space::free_bytes(&target.path)?;
     match needed > free {
         true => {

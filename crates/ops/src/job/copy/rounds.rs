@@ -5,14 +5,13 @@ use gristmill_data::formats::completes_set;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Numbered items.
-pub(super) type Round<'a> = Vec<(usize, &'a CopyItem)>;
+/// Items that are copied in any order.
+pub(super) type Round<'a> = Vec<&'a CopyItem>;
 
 /// Returns the files to copy first, and those by which readers recognize a complete set, which are copied only if all others were.
 pub(super) fn rounds(items: &[CopyItem]) -> [Round<'_>; 2] {
     let targets: HashSet<&Path> = items.iter().map(|item| item.to.as_path()).collect();
-    let (last, first) =
-        items.iter().enumerate().partition(|(_, item)| completes_set(&item.to, |path| targets.contains(path)));
+    let (last, first) = items.iter().partition(|item| completes_set(&item.to, |path| targets.contains(path)));
     [first, last]
 }
 
@@ -43,7 +42,7 @@ mod tests {
         let items: Vec<CopyItem> = names.iter().map(item).collect();
         let [first, last] = rounds(&items);
         assert_eq!(first.len() + last.len(), names.len());
-        let last: Vec<usize> = last.into_iter().map(|(number, _)| number).collect();
-        assert_eq!(last, [0, 1, 7, 11, 12]);
+        let last: Vec<&str> = last.into_iter().filter_map(|item| item.to.to_str()).collect();
+        assert_eq!(last, [0, 1, 7, 11, 12].map(|at: usize| names[at]));
     }
 }

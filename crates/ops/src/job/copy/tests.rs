@@ -229,7 +229,7 @@ fn links_are_followed_and_what_is_no_file_is_named() {
 fn files_that_a_killed_run_left_are_removed() {
     let dir = folder();
     let out = dir.path().join("out");
-    let draft = out.join("cp.gristmill/work/join-0");
+    let draft = out.join("cp.gristmill/work/copy-0");
     std::fs::create_dir_all(draft.parent().unwrap()).unwrap();
     write_file(&RealFs, &draft, b"half", 0o600).unwrap();
     // It is not copied either.
@@ -261,7 +261,9 @@ fn a_cancelled_copy_leaves_whole_files_only() {
     }
     let expected = tree(&input);
     if files::exists(&out) {
-        assert!(tree(&out).iter().all(|(name, bytes)| expected[name] == *bytes));
+        // An unfinished file is in the folder of the command, for the next run.
+        let copied = tree(&out).into_iter().filter(|(name, _)| !name.starts_with("cp.gristmill"));
+        assert!(copied.into_iter().all(|(name, bytes)| expected[&name] == bytes));
     }
 }
 

@@ -47,19 +47,27 @@ pub(super) fn copy_items(
     context.stage(Phase::Write, "file", forecast, WHAT);
     context.progress.restart(files, bytes);
     let own = own_output(target, items);
-    // What a killed run left is removed, even if there is nothing to copy.
+    // What a killed run left is removed in the end, even if there is nothing to copy.
     if items.is_empty() && (is_remote(&own) || !RunFolder::for_output(&own).exists()) {
         return Ok(Vec::new());
     }
-    let output = match is_remote(&own) {
+    let mut output = match is_remote(&own) {
         true => None,
         false => Some(make_folders(&own, items, context)?),
     };
+    let drafts = output.as_ref().map(ExclusiveOutput::work).unwrap_or_default();
+    let copied = copy_rounds(plan, items, &drafts, context);
+    if let (Some(output), Err(_)) = (&mut output, &copied) {
+        output.keep_work();
+    }
+    copied
+}
+
+fn copy_rounds(plan: &CopyPlan, items: &[CopyItem], drafts: &Path, context: &TaskContext) -> Outcome<Vec<CopiedFile>> {
     let budget = MemoryBudget::new(context.options.memory_bytes / MEMORY_SHARE);
     let copy_round = |round: Round<'_>| -> Outcome<Vec<CopiedFile>> {
-        let copied = run_units(&round, threads(items, context), &context.cancel, |(number, item)| {
-            let draft = output.as_ref().map(|output| output.draft(*number)).unwrap_or_default();
-            copy_item(plan, item, &draft, &budget, context)
+        let copied = run_units(&round, threads(items, context), &context.cancel, |item| {
+            copy_item(plan, item, drafts, &budget, context)
         });
         let copied = copied.map_err(|failure| Failure { hint: failure.hint.map(|hint| again(plan, &hint)), ..failure });
         Ok(copied?.into_iter().flatten().collect())
@@ -68,9 +76,9 @@ pub(super) fn copy_items(
     let mut copied = copy_round(first)?;
     let gaps = Gaps::of(context);
     let (incomplete, last): (Round<'_>, Round<'_>) =
-        last.into_iter().partition(|(_, item)| gaps.are_below(folder_of_set(&item.from)));
+        last.into_iter().partition(|item| gaps.are_below(folder_of_set(&item.from)));
     copied.extend(copy_round(last)?);
-    incomplete.into_iter().try_for_each(|(_, item)| report_incomplete(plan, item, context))?;
+    incomplete.into_iter().try_for_each(|item| report_incomplete(plan, item, context))?;
     Ok(copied)
 }
 
@@ -111,6 +119,13 @@ fn again(plan: &CopyPlan, hint: &str) -> String {
     }
 }
 
+/// Returns the bytes that an earlier run left in unfinished files.
+pub(super) fn unfinished_bytes(target: &Target, items: &[CopyItem]) -> u64 {
+    let drafts = files::read_dir(RunFolder::for_output(&own_output(target, items)).work());
+    let bytes = drafts.into_iter().flatten().flatten().filter_map(|draft| Some(draft.metadata().ok()?.len()));
+    bytes.sum()
+}
+
 /// Returns the output next to which unfinished files are: for a single file, one of a short name, otherwise one in the folder that files are
 /// copied into. It is no output of other commands, whose unfinished work would be removed.
 fn own_output(target: &Target, items: &[CopyItem]) -> PathBuf {
@@ -135,7 +150,7 @@ fn make_folders<'a>(own: &Path, items: &[CopyItem], context: &'a TaskContext) ->
         missing_folders(folder).into_iter().try_for_each(|folder| context.fs.create_dir(folder, FOLDER_MODE))
     };
     make(folder_of(own))?;
-    let output = ExclusiveOutput::take(&*context.fs, own, &context.options)?;
+    let output = ExclusiveOutput::take_with_work(&*context.fs, own, &context.options)?;
     folders.into_iter().try_for_each(make)?;
     Ok(output)
 }
@@ -143,7 +158,7 @@ fn make_folders<'a>(own: &Path, items: &[CopyItem], context: &'a TaskContext) ->
 fn copy_item(
     plan: &CopyPlan,
     item: &CopyItem,
-    draft: &Path,
+    drafts: &Path,
     budget: &MemoryBudget,
     context: &TaskContext,
 ) -> Outcome<Option<CopiedFile>> {
@@ -155,8 +170,9 @@ fn copy_item(
     });
     let copied = copy_in_store(&item.from, &item.to, watch.as_ref()).and_then(|is_by_store| {
         if !is_by_store {
-            let _share = budget.take(copy_memory(&item.from, &item.to, item.info.len()));
-            copy_file(&*context.fs, &item.from, &item.to, draft, &watch)?;
+            let bytes = item.info.len();
+            let _share = budget.take(copy_memory(&item.from, &item.to, bytes));
+            copy_file(&*context.fs, (&item.from, bytes), &item.to, drafts, &watch)?;
         }
         Ok(CopiedFile { bytes: item.info.len(), is_by_store })
     });
