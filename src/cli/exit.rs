@@ -49,8 +49,8 @@ impl Done {
         result: Map<String, Value>,
         findings: impl IntoIterator<Item = (Severity, ProblemKind)>,
     ) -> Self {
-        let grave = findings.into_iter().filter(|(severity, _)| *severity > Severity::Note);
-        let kinds: Vec<ProblemKind> = grave.map(|(_, kind)| kind).collect();
+        let severe = findings.into_iter().filter(|(severity, _)| *severity > Severity::Note);
+        let kinds: Vec<ProblemKind> = severe.map(|(_, kind)| kind).collect();
         let status = if kinds.is_empty() { Status::Ok } else { Status::Problems };
         Self { status, result, kinds, code: None }
     }
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_gravest_failure_decides_the_code() {
+    fn the_most_severe_failure_decides_the_code() {
         let both = [Failure::data("a", "b"), Failure::environment("c", "d"), Failure::usage("e", "f")];
         assert_eq!(worst(&both), ExitClass::Environment);
     }

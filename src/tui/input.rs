@@ -16,14 +16,14 @@ const AVAILABLE_TIMEOUT: Duration = Duration::from_millis(50);
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 struct InputPause {
-    state: Mutex<GateState>,
+    state: Mutex<PauseState>,
     changed: Condvar,
     /// Interrupts the reader's wait for the terminal.
-    bell: Waker,
+    waker: Waker,
 }
 
 #[derive(Default)]
-struct GateState {
+struct PauseState {
     pause: bool,
     paused: bool,
     stop: bool,
@@ -31,7 +31,7 @@ struct GateState {
 
 /// Reads keys, pastes, mouse and size. It can be paused while another program has the terminal.
 pub(super) struct Reader {
-    gate: Arc<InputPause>,
+    shared: Arc<InputPause>,
 }
 
 impl Reader {
@@ -47,21 +47,21 @@ impl Reader {
                 let _ = sender.send(event);
             }
         }
-        let state = Mutex::new(GateState { pause: is_asked, ..GateState::default() });
-        let gate = Arc::new(InputPause { state, changed: Condvar::new(), bell: Waker::hang()? });
-        let shared = Arc::clone(&gate);
-        std::thread::Builder::new().name("input".into()).spawn(move || read(&shared, &sender, is_asked))?;
-        Ok(Self { gate })
+        let state = Mutex::new(PauseState { pause: is_asked, ..PauseState::default() });
+        let shared = Arc::new(InputPause { state, changed: Condvar::new(), waker: Waker::new()? });
+        let reader = Arc::clone(&shared);
+        std::thread::Builder::new().name("input".into()).spawn(move || read(&reader, &sender, is_asked))?;
+        Ok(Self { shared })
     }
 
     /// Stops reading until [`resume`](Self::resume); returns once nothing is being read any more.
     pub(super) fn pause(&self) {
-        let mut state = self.gate.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.pause = true;
-        self.gate.bell.ring();
+        self.shared.waker.wake();
         while !state.paused && !state.stop {
             let (next, waited) =
-                self.gate.changed.wait_timeout(state, PAUSE_TIMEOUT).unwrap_or_else(PoisonError::into_inner);
+                self.shared.changed.wait_timeout(state, PAUSE_TIMEOUT).unwrap_or_else(PoisonError::into_inner);
             state = next;
             if waited.timed_out() {
                 break;
@@ -71,26 +71,26 @@ impl Reader {
 
     /// Resumes reading.
     pub(super) fn resume(&self) {
-        self.gate.state.lock().unwrap_or_else(PoisonError::into_inner).pause = false;
-        self.gate.changed.notify_all();
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).pause = false;
+        self.shared.changed.notify_all();
     }
 }
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.gate.state.lock().unwrap_or_else(PoisonError::into_inner).stop = true;
-        self.gate.changed.notify_all();
-        self.gate.bell.ring();
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).stop = true;
+        self.shared.changed.notify_all();
+        self.shared.waker.wake();
     }
 }
 
 /// Waits while paused. Returns whether to continue.
-fn pass(gate: &InputPause) -> bool {
-    let mut state = gate.state.lock().unwrap_or_else(PoisonError::into_inner);
+fn pass(pause: &InputPause) -> bool {
+    let mut state = pause.state.lock().unwrap_or_else(PoisonError::into_inner);
     while state.pause && !state.stop {
         state.paused = true;
-        gate.changed.notify_all();
-        state = gate.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        pause.changed.notify_all();
+        state = pause.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
     }
     state.paused = false;
     !state.stop
@@ -98,23 +98,23 @@ fn pass(gate: &InputPause) -> bool {
 
 /// Waits for the terminal's answer. Keys typed meanwhile are passed on.
 fn listen(sender: &Sender<Event>) -> StaleReplies {
-    let heard = graphics::listen(|event| {
+    let reply = graphics::listen(|event| {
         if let Some(event) = convert(event) {
             // If the receiver is gone, nothing is lost.
             let _ = sender.send(event);
         }
     });
-    if heard.is_new {
+    if reply.is_new {
         // Redraws everything, now with pixels.
         let _ = sender.send(Event::Resized);
     }
-    StaleReplies::after(heard.is_inside, Instant::now())
+    StaleReplies::after(reply.is_inside, Instant::now())
 }
 
-fn read(gate: &InputPause, sender: &Sender<Event>, is_asked: bool) {
-    let mut late = if is_asked && pass(gate) { listen(sender) } else { StaleReplies::default() };
-    while pass(gate) {
-        let read = match wait_for_event(&gate.bell) {
+fn read(pause: &InputPause, sender: &Sender<Event>, is_asked: bool) {
+    let mut late = if is_asked && pass(pause) { listen(sender) } else { StaleReplies::default() };
+    while pass(pause) {
+        let read = match wait_for_event(&pause.waker) {
             Ok(false) => continue,
             Ok(true) => event::read(),
             Err(error) => Err(error),
@@ -137,13 +137,13 @@ fn read(gate: &InputPause, sender: &Sender<Event>, is_asked: bool) {
 ///
 /// The event library is notified of bytes only when they arrive, and reads a part of them: the rest of a flood would stay unread until more
 /// arrives, which it cannot, since the terminal's queue is full. So waiting bytes are detected here, and the library is notified.
-fn wait_for_event(bell: &Waker) -> std::io::Result<bool> {
+fn wait_for_event(waker: &Waker) -> std::io::Result<bool> {
     if event::poll(Duration::ZERO)? {
         return Ok(true);
     }
     let stdin = rustix::stdio::stdin();
     if !bytes_wait(stdin) {
-        bell.wait(stdin)?;
+        waker.wait(stdin)?;
         return Ok(false);
     }
     // Setting the terminal modes again, unchanged, makes the kernel report the waiting bytes again.

@@ -10,51 +10,52 @@ use std::os::unix::net::UnixStream;
 
 /// Interrupts a wait on request, and when the size of the terminal changes.
 pub(super) struct Waker {
-    rope: UnixStream,
-    clapper: UnixStream,
-    size: SigId,
+    /// What is written here is read at the other end.
+    sender: UnixStream,
+    receiver: UnixStream,
+    resize: SigId,
 }
 
 impl Waker {
     /// Sets up the waker. The library that reads the terminal must already handle size changes: actions of one signal run in the order of
     /// their registration, so that the library knows of a change when the wait is interrupted.
-    pub(super) fn hang() -> io::Result<Self> {
-        let (rope, clapper) = UnixStream::pair()?;
-        rope.set_nonblocking(true)?;
-        clapper.set_nonblocking(true)?;
-        let size = pipe::register(SIGWINCH, rope.try_clone()?)?;
-        Ok(Self { rope, clapper, size })
+    pub(super) fn new() -> io::Result<Self> {
+        let (sender, receiver) = UnixStream::pair()?;
+        sender.set_nonblocking(true)?;
+        receiver.set_nonblocking(true)?;
+        let resize = pipe::register(SIGWINCH, sender.try_clone()?)?;
+        Ok(Self { sender, receiver, resize })
     }
 
     /// Interrupts the current wait, or else the next one.
-    pub(super) fn ring(&self) {
+    pub(super) fn wake(&self) {
         // If the socket is full, the wake-up is already pending.
-        let _ = (&self.rope).write(&[0]);
+        let _ = (&self.sender).write(&[0]);
     }
 
-    /// Waits until bytes of `terminal` can be read or the waker is rung. Fails if the terminal is gone.
+    /// Waits until bytes of `terminal` can be read or the wait is interrupted. Fails if the terminal is gone.
     pub(super) fn wait(&self, terminal: BorrowedFd<'_>) -> io::Result<()> {
-        let mut ears = [PollFd::new(&terminal, PollFlags::IN), PollFd::new(&self.clapper, PollFlags::IN)];
-        poll(&mut ears, None)?;
-        let [heard, rung] = ears.map(|ear| ear.revents());
-        if !rung.is_empty() {
-            self.hush();
+        let mut sources = [PollFd::new(&terminal, PollFlags::IN), PollFd::new(&self.receiver, PollFlags::IN)];
+        poll(&mut sources, None)?;
+        let [input, wake] = sources.map(|source| source.revents());
+        if !wake.is_empty() {
+            self.drain();
         }
-        if heard.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) && !bytes_wait(terminal) {
+        if input.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) && !bytes_wait(terminal) {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the terminal hung up"));
         }
         Ok(())
     }
 
-    fn hush(&self) {
-        let mut strokes = [0; 64];
-        while (&self.clapper).read(&mut strokes).is_ok_and(|count| count > 0) {}
+    fn drain(&self) {
+        let mut bytes = [0; 64];
+        while (&self.receiver).read(&mut bytes).is_ok_and(|count| count > 0) {}
     }
 }
 
 impl Drop for Waker {
     fn drop(&mut self) {
-        unregister(self.size);
+        unregister(self.resize);
     }
 }
 
@@ -70,12 +71,12 @@ mod tests {
     use std::time::{Duration, Instant};
 
     #[test]
-    fn bytes_a_pull_and_a_new_size_end_the_waiting_and_each_only_once() {
-        let (mut person, terminal) = UnixStream::pair().unwrap();
-        let bell = Waker::hang().unwrap();
+    fn bytes_a_wake_and_a_new_size_end_the_wait_and_each_only_once() {
+        let (mut user, terminal) = UnixStream::pair().unwrap();
+        let waker = Waker::new().unwrap();
         std::thread::scope(|scope| {
             let is_over = |act: &mut dyn FnMut()| {
-                let waiting = scope.spawn(|| bell.wait(terminal.as_fd()));
+                let waiting = scope.spawn(|| waker.wait(terminal.as_fd()));
                 std::thread::sleep(Duration::from_millis(20));
                 let was_waiting = !waiting.is_finished();
                 let begin = Instant::now();
@@ -83,24 +84,24 @@ mod tests {
                 waiting.join().unwrap().unwrap();
                 was_waiting && begin.elapsed() < Duration::from_secs(5)
             };
-            assert!(is_over(&mut || bell.ring()));
+            assert!(is_over(&mut || waker.wake()));
             assert!(is_over(&mut || signal_hook::low_level::raise(SIGWINCH).unwrap()));
-            assert!(is_over(&mut || person.write_all(b"j").unwrap()));
+            assert!(is_over(&mut || user.write_all(b"j").unwrap()));
         });
         // More calls than the socket can hold wake once and never block.
-        (0..100_000).for_each(|_| bell.ring());
-        bell.wait(terminal.as_fd()).unwrap();
-        assert!(bytes_wait(terminal.as_fd()) && (&bell.clapper).read(&mut [0]).is_err());
+        (0..100_000).for_each(|_| waker.wake());
+        waker.wait(terminal.as_fd()).unwrap();
+        assert!(bytes_wait(terminal.as_fd()) && (&waker.receiver).read(&mut [0]).is_err());
     }
 
     #[test]
-    fn what_was_typed_before_the_line_went_is_read_and_then_it_is_an_error() {
-        let (mut person, mut terminal) = UnixStream::pair().unwrap();
-        let bell = Waker::hang().unwrap();
-        person.write_all(b"q").unwrap();
-        drop(person);
-        bell.wait(terminal.as_fd()).unwrap();
+    fn bytes_from_before_a_lost_connection_are_read_and_then_it_is_an_error() {
+        let (mut user, mut terminal) = UnixStream::pair().unwrap();
+        let waker = Waker::new().unwrap();
+        user.write_all(b"q").unwrap();
+        drop(user);
+        waker.wait(terminal.as_fd()).unwrap();
         assert_eq!(terminal.read(&mut [0; 9]).unwrap(), 1);
-        assert_eq!(bell.wait(terminal.as_fd()).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(waker.wait(terminal.as_fd()).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 }

@@ -168,7 +168,7 @@ mod tests {
     use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
     /// Returns the keys and answers found if these pieces arrive one after another.
-    fn heard(pieces: &[&[u8]]) -> (Vec<KeyEvent>, ProbeReply) {
+    fn reply_to(pieces: &[&[u8]]) -> (Vec<KeyEvent>, ProbeReply) {
         let mut pieces = pieces.iter();
         let mut keys = Vec::new();
         let read = |buffer: &mut [u8]| {
@@ -181,25 +181,25 @@ mod tests {
                 keys.push(key);
             }
         };
-        let heard = listen_to(read, Duration::from_millis(20), &mut pass);
-        (keys, heard)
+        let reply = listen_to(read, Duration::from_millis(20), &mut pass);
+        (keys, reply)
     }
 
     #[test]
     fn keys_between_the_answers_are_passed_on_and_answers_are_not() {
-        let (keys, heard) = heard(&[b"j\x1b_Gi=31;EN", b"OENT\x1b\\k\x1b[6;16;8t", b"\x1b[?62;22cl"]);
+        let (keys, reply) = reply_to(&[b"j\x1b_Gi=31;EN", b"OENT\x1b\\k\x1b[6;16;8t", b"\x1b[?62;22cl"]);
         let codes: Vec<KeyCode> = keys.iter().map(|k| k.code).collect();
         assert_eq!(codes, [KeyCode::Char('j'), KeyCode::Char('k'), KeyCode::Char('l')]);
-        assert!(!heard.is_new && !heard.is_inside);
+        assert!(!reply.is_new && !reply.is_inside);
     }
 
     #[test]
     fn silence_ends_the_waiting_and_loses_no_key() {
         let started = Instant::now();
-        let (keys, heard) = heard(&[b"x", b"\x1b"]);
+        let (keys, reply) = reply_to(&[b"x", b"\x1b"]);
         assert_eq!(keys.iter().map(|k| k.code).collect::<Vec<_>>(), [KeyCode::Char('x'), KeyCode::Esc]);
-        assert!(!heard.is_inside && started.elapsed() < Duration::from_secs(5));
-        assert!(super::tests::heard(&[b"\x1b_Gi=31;O"]).1.is_inside);
+        assert!(!reply.is_inside && started.elapsed() < Duration::from_secs(5));
+        assert!(super::tests::reply_to(&[b"\x1b_Gi=31;O"]).1.is_inside);
     }
 
     #[test]

@@ -25,12 +25,12 @@ impl Jobs {
             settle(entry);
             let Some(last) = entry.last.as_ref().filter(|_| entry.running.is_none()) else { continue };
             entry.is_announced = true;
-            let grave = last.counts.iter().filter(|(severity, ..)| *severity >= Severity::Problem);
+            let severe = last.counts.iter().filter(|(severity, ..)| *severity >= Severity::Problem);
             ended.push(EndedJob {
                 id: entry.id,
                 title: entry.title.clone(),
                 state: last.state,
-                problems: grave.map(|(.., count)| count).sum(),
+                problems: severe.map(|(.., count)| count).sum(),
             });
         }
         ended

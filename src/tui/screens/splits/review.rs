@@ -33,9 +33,9 @@ pub struct Changes {
 impl Changes {
     /// Returns the changes of an editor that are not written.
     pub fn of(editor: &SplitEditor) -> Self {
-        let is_grave =
+        let is_problem =
             |problem: &Problem| matches!(problem.kind, ProblemKind::ShardInTwoSplits | ProblemKind::BadBraces);
-        let problems = editor.problems().into_iter().filter(is_grave);
+        let problems = editor.problems().into_iter().filter(is_problem);
         let titles = editor.log().iter().map(|edit| edit.title()).collect();
         Self { lines: editor.diff(), titles, problems: problems.collect() }
     }

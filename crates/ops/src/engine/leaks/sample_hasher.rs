@@ -41,7 +41,7 @@ pub(super) struct SampleHasher<'a> {
     /// The open shard; `None` where only names are compared.
     pub(super) file: Option<&'a ReadFile>,
     pub(super) cancel: &'a Cancel,
-    pub(super) sack: &'a mut RecordBuffer,
+    pub(super) records: &'a mut RecordBuffer,
     /// The number of samples that take part.
     pub(super) samples: u64,
     /// The number of contents that are compared.
@@ -60,11 +60,11 @@ impl<'a> SampleHasher<'a> {
         shard: u64,
         file: Option<&'a ReadFile>,
         cancel: &'a Cancel,
-        sack: &'a mut RecordBuffer,
+        records: &'a mut RecordBuffer,
     ) -> Self {
         let buffer = if file.is_some() { vec![0; READ_BYTES] } else { Vec::new() };
         let (parts, samples, compared, met) = (Vec::new(), 0, 0, 0);
-        Self { options, excluded, splits, shard, file, cancel, sack, samples, compared, met, parts, buffer }
+        Self { options, excluded, splits, shard, file, cancel, records, samples, compared, met, parts, buffer }
     }
 
     /// Records the name of a sample; returns `false` when it is excluded.
@@ -74,7 +74,7 @@ impl<'a> SampleHasher<'a> {
         }
         self.samples += 1;
         for &split in self.splits {
-            self.sack.push_name(key, [u64::from(split), self.shard, index])?;
+            self.records.push_name(key, [u64::from(split), self.shard, index])?;
         }
         Ok(true)
     }
@@ -91,7 +91,7 @@ impl<'a> SampleHasher<'a> {
         let tag = whole.iter().take(4).fold(0u64, |tag, byte| tag << 8 | u64::from(*byte)) >> (32 - TAG_BITS);
         let mut ordinal = 0;
         for part in parts.iter().filter(|part| counts(part, &parts, self.options)) {
-            let name = self.sack.part_number(&part.name);
+            let name = self.records.part_number(&part.name);
             self.content(&part.hash, index, PartRef { name, ordinal }, tag)?;
             ordinal += 1;
         }
@@ -108,7 +108,7 @@ impl<'a> SampleHasher<'a> {
         self.compared += 1;
         for &split in self.splits {
             let numbers = [u64::from(split), self.shard, sample, which.packed(), tag];
-            self.sack.push_content(&hash[..HASH], numbers)?;
+            self.records.push_content(&hash[..HASH], numbers)?;
         }
         Ok(())
     }

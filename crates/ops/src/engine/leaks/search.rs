@@ -251,7 +251,7 @@ impl LeakSearch {
     }
 
     /// Returns an empty buffer for the worker of that number. `memory` limits what is sorted at once, in bytes.
-    pub fn sack(&self, fs: Arc<dyn Fs>, dir: &Path, number: usize, memory: usize) -> RecordBuffer {
+    pub fn buffer(&self, fs: Arc<dyn Fs>, dir: &Path, number: usize, memory: usize) -> RecordBuffer {
         RecordBuffer {
             fs,
             dir: dir.to_path_buf(),
@@ -266,11 +266,11 @@ impl LeakSearch {
     }
 
     /// Adds the records of one shard to a buffer. A shard that cannot be read is a finding, not a failure.
-    pub fn take(&self, unit: LeakUnit, sack: &mut RecordBuffer, handles: &Handles<'_>) -> Outcome<ShardTotals> {
+    pub fn take(&self, unit: LeakUnit, buffer: &mut RecordBuffer, handles: &Handles<'_>) -> Outcome<ShardTotals> {
         handles.cancel.check()?;
         let Some((name, _)) = self.prepared.entry(unit.id) else { return Ok(ShardTotals::default()) };
-        match self.take_shard(unit.id, sack, handles) {
-            Err(failure) if !failure.is_cancelled() && !sack.is_broken => {
+        match self.take_shard(unit.id, buffer, handles) {
+            Err(failure) if !failure.is_cancelled() && !buffer.is_broken => {
                 handles.progress.add(1, 0);
                 let message = format!("it was not compared: {}", failure.why);
                 let problem = Problem::problem(ProblemKind::Unreadable, Subject::shard(name), message);
@@ -281,10 +281,10 @@ impl LeakSearch {
         }
     }
 
-    fn take_shard(&self, id: ShardId, sack: &mut RecordBuffer, handles: &Handles<'_>) -> Outcome<ShardTotals> {
+    fn take_shard(&self, id: ShardId, buffer: &mut RecordBuffer, handles: &Handles<'_>) -> Outcome<ShardTotals> {
         let count = self.prepared.entry(id).map_or(0, |(_, count)| count);
         if !self.options.content {
-            if let Some(taken) = self.take_rows(id, count, sack, handles)? {
+            if let Some(taken) = self.take_rows(id, count, buffer, handles)? {
                 return Ok(taken);
             }
         }
@@ -297,10 +297,10 @@ impl LeakSearch {
             handles.problems.report(Problem::note(ProblemKind::CompressedShard, subject, message))?;
             return Ok(ShardTotals::default());
         }
-        let mut sieve = self.sieve(id, self.options.content.then_some(&file), handles.cancel, sack);
+        let mut hasher = self.hasher(id, self.options.content.then_some(&file), handles.cancel, buffer);
         // Damage is reported by lint and verify.
-        let scan = scan_shard(&shard, &mut sieve, &Handles { problems: &NullProblemSink, ..*handles })?;
-        let taken = ShardTotals { shards: 1, samples: sieve.samples, contents: sieve.compared, met: sieve.met };
+        let scan = scan_shard(&shard, &mut hasher, &Handles { problems: &NullProblemSink, ..*handles })?;
+        let taken = ShardTotals { shards: 1, samples: hasher.samples, contents: hasher.compared, met: hasher.met };
         if scan.samples != count {
             self.changed.lock().unwrap_or_else(PoisonError::into_inner).insert(id.0);
             let message = "it has changed since it was indexed; it was compared as it is now";
@@ -312,15 +312,15 @@ impl LeakSearch {
         Ok(taken)
     }
 
-    fn sieve<'a>(
+    fn hasher<'a>(
         &'a self,
         id: ShardId,
         file: Option<&'a gristmill_storage::read::ReadFile>,
         cancel: &'a Cancel,
-        sack: &'a mut RecordBuffer,
+        buffer: &'a mut RecordBuffer,
     ) -> SampleHasher<'a> {
         let splits = self.members.get(&id.0).map(Vec::as_slice).unwrap_or_default();
-        SampleHasher::new(&self.options, self.excluded.get(&id.0), splits, u64::from(id.0), file, cancel, sack)
+        SampleHasher::new(&self.options, self.excluded.get(&id.0), splits, u64::from(id.0), file, cancel, buffer)
     }
 
     /// Reads the names alone, from the sample table; `None` where it does not have them all.
@@ -328,7 +328,7 @@ impl LeakSearch {
         &self,
         id: ShardId,
         count: u64,
-        sack: &mut RecordBuffer,
+        buffer: &mut RecordBuffer,
         handles: &Handles<'_>,
     ) -> Outcome<Option<ShardTotals>> {
         let Some(tables) = self.prepared.tables()? else { return Ok(None) };
@@ -337,7 +337,7 @@ impl LeakSearch {
         if count > 0 && (last.len() != 1 || last.iter().any(|row| row.sample_index + 1 != count)) {
             return Ok(None);
         }
-        let mut sieve = self.sieve(id, None, handles.cancel, sack);
+        let mut hasher = self.hasher(id, None, handles.cancel, buffer);
         let mut from = 0;
         loop {
             handles.cancel.check()?;
@@ -345,27 +345,27 @@ impl LeakSearch {
             let Some(last) = rows.last() else { break };
             from = last.sample_index + 1;
             for row in &rows {
-                sieve.name(&row.key, row.sample_index)?;
+                hasher.name(&row.key, row.sample_index)?;
             }
         }
         handles.progress.add(1, 0);
-        Ok(Some(ShardTotals { shards: 1, samples: sieve.samples, ..ShardTotals::default() }))
+        Ok(Some(ShardTotals { shards: 1, samples: hasher.samples, ..ShardTotals::default() }))
     }
 
     /// Merges the records of all workers and returns what splits have in common.
     pub fn finish(
         &self,
-        sacks: Vec<RecordBuffer>,
+        buffers: Vec<RecordBuffer>,
         fs: &dyn Fs,
         scratch: &Path,
         options: &RunOptions,
         handles: &Handles<'_>,
     ) -> Outcome<Leaks> {
-        let records = sacks.iter().map(|sack| sack.names.records + sack.contents.records).sum();
+        let records = buffers.iter().map(|buffer| buffer.names.records + buffer.contents.records).sum();
         let (mut name_runs, mut content_runs) = (Vec::new(), Vec::new());
-        for sack in sacks {
-            name_runs.extend(sack.names.finish((fs, scratch, format!("names-{}", sack.number)))?);
-            content_runs.extend(sack.contents.finish((fs, scratch, format!("contents-{}", sack.number)))?);
+        for buffer in buffers {
+            name_runs.extend(buffer.names.finish((fs, scratch, format!("names-{}", buffer.number)))?);
+            content_runs.extend(buffer.contents.finish((fs, scratch, format!("contents-{}", buffer.number)))?);
         }
         handles.progress.restart(records, 0);
         let memory = usize::try_from(options.memory_bytes).unwrap_or(usize::MAX);

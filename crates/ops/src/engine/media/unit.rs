@@ -134,9 +134,9 @@ impl Work<'_> {
             Verdict::Media { facts, remarks, damage } => {
                 if let Some(damage) = damage {
                     // The remarks of the header's reader describe the same damage, so they are not reported as well.
-                    let fate =
+                    let outcome =
                         if facts.is_some() { "its row is made from its header" } else { "no row is written for it" };
-                    let message = format!("the picture cannot be decoded: {damage}; {fate}");
+                    let message = format!("the picture cannot be decoded: {damage}; {outcome}");
                     report(Problem::problem(ProblemKind::BrokenMedia, subject(), message).with_hint(WHOLE))?;
                 } else {
                     for remark in remarks {

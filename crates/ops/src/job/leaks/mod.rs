@@ -86,20 +86,20 @@ fn run(root: &Path, layout: &SplitLayout, leaks: LeakOptions, context: &TaskCont
     let scratch = Scratch::create(context.options.scratch.as_deref())?;
     let threads = context.options.threads.max(1).min(units.len().max(1));
     let memory = usize::try_from(context.options.memory_bytes).unwrap_or(usize::MAX) / threads;
-    let sack = |number| search.sack(Arc::clone(&context.fs), scratch.path(), number, memory);
+    let new_buffer = |number| search.buffer(Arc::clone(&context.fs), scratch.path(), number, memory);
     // A worker takes a buffer for each shard and gives it back, so there are no more buffers than workers.
-    let sacks: Mutex<Vec<RecordBuffer>> = Mutex::new((0..threads).map(sack).collect());
+    let buffers: Mutex<Vec<RecordBuffer>> = Mutex::new((0..threads).map(new_buffer).collect());
     let taking = if content { "reading the shards" } else { "reading the names" };
     context.phase_of(Phase::Scan, "shard", taking);
     context.progress.expect(units.len() as u64, bytes);
     let taken = run_units(&units, threads, &context.cancel, |unit| {
-        let free = sacks.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut sack = free.ok_or_else(|| {
+        let free = buffers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut buffer = free.ok_or_else(|| {
             gristmill_core::Failure::environment("comparing the splits", "a worker of it panicked")
                 .with_hint("please report it with the output of `gristmill bug-report`")
         })?;
-        let taken = search.take(*unit, &mut sack, &context.handles());
-        sacks.lock().unwrap_or_else(PoisonError::into_inner).push(sack);
+        let taken = search.take(*unit, &mut buffer, &context.handles());
+        buffers.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
         taken
     })?;
     let mut compared = ShardTotals::default();
@@ -109,9 +109,9 @@ fn run(root: &Path, layout: &SplitLayout, leaks: LeakOptions, context: &TaskCont
     }
     let bytes = context.progress.read().bytes_done;
     context.phase_of(Phase::Tables, "record", "comparing the splits");
-    let mut sacks = sacks.into_inner().unwrap_or_else(PoisonError::into_inner);
-    sacks.sort_by_key(RecordBuffer::number);
-    let found = search.finish(sacks, &*context.fs, scratch.path(), &context.options, &context.handles())?;
+    let mut buffers = buffers.into_inner().unwrap_or_else(PoisonError::into_inner);
+    buffers.sort_by_key(RecordBuffer::number);
+    let found = search.finish(buffers, &*context.fs, scratch.path(), &context.options, &context.handles())?;
     Ok(LeakReport {
         content,
         compared,

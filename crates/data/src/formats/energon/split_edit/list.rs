@@ -163,7 +163,7 @@ impl ListText {
     }
 
     /// Writes the empty list `[]` where the value is missing or null.
-    pub(super) fn heal(&mut self) {
+    pub(super) fn fill_empty(&mut self) {
         if self.form == Form::Nothing {
             let has_space = self.intro.ends_with([' ', '\n']);
             self.open = if has_space { "[".into() } else { " [".into() };
@@ -173,7 +173,7 @@ impl ListText {
     }
 
     pub(super) fn change(&mut self, changes: Vec<ListEdit<NewItem>>, around: ListStyle<'_>) {
-        self.heal();
+        self.fill_empty();
         let is_bare = self.form == Form::Flow
             && self.items.is_empty()
             && self.open.trim() == "["

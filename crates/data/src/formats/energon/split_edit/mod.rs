@@ -258,7 +258,7 @@ impl SplitDoc {
         if changes.is_empty() {
             return;
         }
-        self.heal();
+        self.fill_empty();
         if list == List::Exclude && self.exclude.is_none() {
             self.add_exclude();
         }
@@ -292,20 +292,20 @@ impl SplitDoc {
 
     /// Sets or removes the note of an exclude.
     pub fn set_note(&mut self, index: usize, note: Option<&str>) {
-        self.heal();
+        self.fill_empty();
         let eol = self.eol;
         if let Some(list) = &mut self.exclude {
             list.set_note(index, note, eol);
         }
     }
 
-    fn heal(&mut self) {
+    fn fill_empty(&mut self) {
         if !self.had_nothing {
             return;
         }
         self.had_nothing = false;
         let splits = self.splits.entries.iter_mut().map(|split| &mut split.list);
-        splits.chain(&mut self.exclude).for_each(ListText::heal);
+        splits.chain(&mut self.exclude).for_each(ListText::fill_empty);
         if self.splits.is_nothing {
             self.splits.is_nothing = false;
             let close = self.splits.close.trim_start();
@@ -345,7 +345,7 @@ impl SplitDoc {
 
     /// Adds an empty split after the others.
     pub fn add_split(&mut self, name: &str) {
-        self.heal();
+        self.fill_empty();
         let splits = &mut self.splits;
         let mut lead = String::from("  ");
         let mut close = format!("]{}", self.eol);
@@ -398,7 +398,7 @@ impl SplitDoc {
 
     /// Renames a split.
     pub fn rename_split(&mut self, index: usize, name: &str) {
-        self.heal();
+        self.fill_empty();
         let (in_flow, unicode) = (self.splits.in_flow, self.unicode);
         if let Some(split) = self.splits.entries.get_mut(index) {
             let quote = match split.key.as_bytes().first() {
@@ -413,7 +413,7 @@ impl SplitDoc {
 
     /// Removes a split and its list, with the comment directly above it.
     pub fn remove_split(&mut self, index: usize) {
-        self.heal();
+        self.fill_empty();
         let splits = &mut self.splits;
         if index >= splits.entries.len() {
             return;

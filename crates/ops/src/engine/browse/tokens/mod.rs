@@ -8,10 +8,10 @@ mod documents;
 mod file;
 mod folder;
 mod forager;
-mod hunt;
 mod named;
 mod page;
 mod pbin;
+mod search;
 mod vocabulary;
 
 pub use folder::TokenFolderBrowser;
@@ -304,7 +304,7 @@ impl Catalog for TokenSet {
     }
 
     fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {
-        hunt::run(self, query, cancel, found)
+        search::run(self, query, cancel, found)
     }
 
     fn locate(&self, group: Option<&str>, key: &str, _cancel: &Cancel) -> Outcome<Option<SampleAt>> {
