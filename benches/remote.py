@@ -8,6 +8,7 @@ Rows:
   prepare-large   16 shards of 21 MB, one member of 1 MiB a sample
   pack, dedup     107 MB of JSONL from the store to the store, next to `s5cmd` down, the same on the disk, and `s5cmd` up
   shard           --samples samples of three parts of 1 KB, written again from the store to the store, next to the same
+  copy            16 files of 16 MB with `cp` into the store and back, next to `s5cmd cp`
   mount           what `shard` wrote, mounted: time to the first name with and without what is kept of the store, requests of `find`; of a shard
                   with one part of --large bytes, what `head -c 100` reads, and reading it next to `gristmill cp`. Needs root and /dev/fuse
 
@@ -119,6 +120,25 @@ class Bench:
         self.row(name, ours, baseline)
         return ours
 
+    def copy(self):
+        local, back = self.folder / "files", self.folder / "back"
+        local.mkdir()
+        for number in range(16):
+            (local / f"{number:02}").write_bytes(random.Random(number).randbytes(16_000_000))
+        program = self.arguments.gristmill
+        up = lambda words: self.median(lambda run: ([*words, f"{local}/", f"s3://{BUCKET}/copy-{Path(words[0]).name}{run}/"],))
+        self.row("copy up (256 MB)", up([program, "cp"]), up([self.s5cmd, "cp"]))
+
+        def down(words, source):
+            def make(run):
+                shutil.rmtree(back, ignore_errors=True)
+                return ([*words, source, f"{back}/"],)
+            return self.median(make)
+
+        root = f"s3://{BUCKET}/copy-{Path(program).name}0"
+        self.row("copy down (256 MB)", down([program, "cp"], f"{root}/"), down([self.s5cmd, "cp"], f"{root}/*"))
+        shutil.rmtree(local), shutil.rmtree(back)
+
     def shard(self):
         local = self.folder / "set"
         shards = max(1, self.arguments.samples // 10_000)
@@ -196,7 +216,7 @@ def main():
     parser.add_argument("--latency", type=float, default=0.05)
     parser.add_argument("--energon")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--only", default="prepare-small,prepare-large,pack,dedup,shard,mount")
+    parser.add_argument("--only", default="prepare-small,prepare-large,copy,pack,dedup,shard,mount")
     parser.add_argument("--samples", type=int, default=200_000)
     parser.add_argument("--large", type=int, default=1 << 30)
     arguments = parser.parse_args()
@@ -208,6 +228,8 @@ def main():
             bench.prepare("prepare-small", 200, 100, {"jpg": 3000, "txt": 3000, "json": 3000})
         if "prepare-large" in names:
             bench.prepare("prepare-large", 16, 20, {"jpg": 1 << 20})
+        if "copy" in names:
+            bench.copy()
         if {"pack", "dedup"} & set(names):
             bench.texts(names)
         if {"shard", "mount"} & set(names):
