@@ -166,6 +166,12 @@ pub trait Store: Send + Sync {
         Ok(())
     }
 
+    /// Lists the buckets of the owner of the credentials.
+    fn buckets(&self) -> io::Result<Vec<String>> {
+        let failure = Failure::usage("listing the buckets", "the store cannot do that");
+        Err(failure.with_hint("type the whole address").into_io())
+    }
+
     /// Whether an address is that of a whole bucket.
     fn is_root(&self, url: &RemoteUrl<'_>) -> bool {
         url.key.is_empty()

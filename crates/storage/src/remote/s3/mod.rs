@@ -118,7 +118,7 @@ impl S3Store {
     }
 
     /// Lists the buckets of the owner of the credentials.
-    fn buckets(&self) -> io::Result<Vec<String>> {
+    fn list_buckets(&self) -> io::Result<Vec<String>> {
         let (action, ending) = (Action::ListBuckets, Some("</ListAllMyBucketsResult>"));
         let call = Call { action, ending, range: None, ..get_range("", 0..0, None) };
         let refusal = match self.ask(call)? {
@@ -273,6 +273,10 @@ impl Store for S3Store {
 
     fn end_upload(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
         self.end_one_upload(url.key, id)
+    }
+
+    fn buckets(&self) -> io::Result<Vec<String>> {
+        self.list_buckets()
     }
 
     fn md5(&self, url: &RemoteUrl<'_>) -> io::Result<Option<String>> {
