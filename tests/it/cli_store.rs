@@ -153,3 +153,14 @@ fn what_is_wrong_is_named() {
     (0..9).for_each(|_| stores.server.fault("/", Fault::Answer(403, String::new(), refused.into())));
     stores.run("info s3://b/set").ends(3).complains("the secret of the key").complains("AWS_ACCESS_KEY_ID");
 }
+
+#[test]
+fn a_range_of_shards_of_a_web_server_is_read_as_one() {
+    let stores = Stores::new();
+    let address = |range: &str| format!("{}/b/set/shards/shard_{{{range}}}.tar", stores.server.address);
+    let info = stores.run(&format!("info {} --json", address("0000..0003"))).ends(0).json("ok");
+    assert_eq!((info["shards"].as_u64(), info["samples"].as_u64()), (Some(4), Some(18)), "{info}");
+    stores.run(&format!("lint {}", address("0001..0002"))).ends(0);
+    stores.run(&format!("info {}", address("0002..0004"))).ends(3).complains("shard_0004.tar");
+    stores.run(&format!("prepare {} --yes", address("0000..0003"))).ends(2);
+}

@@ -213,6 +213,18 @@ pub struct PartFacts {
     pub bytes: u64,
 }
 
+/// Adds the figures of the parts of a shard to those of others.
+pub fn add_parts(into: &mut BTreeMap<String, PartFacts>, from: &BTreeMap<String, PartFacts>) {
+    for (name, part) in from {
+        if into.len() >= PART_NAMES_KEPT && !into.contains_key(name) {
+            continue;
+        }
+        let sum = into.entry(name.clone()).or_default();
+        sum.samples += part.samples;
+        sum.bytes += part.bytes;
+    }
+}
+
 /// Maximum number of sets of part names kept with their sample counts, per shard.
 const SETS_KEPT: usize = 16;
 /// Sets with more names than this are not kept.

@@ -1,10 +1,17 @@
 //! Discovery of the shards of a data set. See docs/formats/energon.md §2.
 
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Shard, Subject};
+use gristmill_pycompat::braces;
 use gristmill_storage::files::{self, FileInfo};
+use gristmill_storage::waiting::for_each_at_once;
 use gristmill_storage::walk::{walk, WalkEntry, WalkError};
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Maximum number of shards that a path names.
+const MAX_RANGE: usize = 100_000;
 
 /// Result of searching a root.
 #[derive(Clone, Debug, Default)]
@@ -51,14 +58,45 @@ fn find(root: &Path, with_packed: bool) -> Outcome<Discovery> {
     Ok(found)
 }
 
-/// Returns the shard at a path, if it is a file named like one: a data set of a single shard.
-pub fn single_shard(path: &Path) -> Outcome<Option<Shard>> {
-    if !is_shard_file(path) {
-        return Ok(None);
-    }
-    let facts = files::metadata(path).map_err(|e| Failure::io("opening the shard", path, &e))?;
-    let name = path.file_name().and_then(OsStr::to_str);
-    Ok(name.map(|name| shard_of(name.to_owned(), path, &facts)))
+/// Returns the shards that a path names: a file named like one, or a range of them, such as `web-{000..099}.tar`, of which each has to exist.
+/// Their names are relative to the folder above the first that differs. `None` for any other path.
+pub fn named_shards(path: &Path) -> Outcome<Option<Vec<Shard>>> {
+    let (folder, paths) = match shard_range(path) {
+        _ if is_shard_file(path) => (folder_of(path), vec![path.to_owned()]),
+        Some(paths) => (folder_of_range(path), paths),
+        None => return Ok(None),
+    };
+    let found: Vec<(&PathBuf, OnceLock<FileInfo>)> = paths.iter().map(|path| (path, OnceLock::new())).collect();
+    let look = |(path, info): &(&PathBuf, OnceLock<FileInfo>)| {
+        let facts = files::metadata(path).map_err(|e| Failure::io("opening the shard", path, &e))?;
+        _ = info.set(facts);
+        Ok(())
+    };
+    for_each_at_once(&found, look, || {})?;
+    let shards = found.into_iter().filter_map(|(path, info)| {
+        let name = path.strip_prefix(&folder).ok()?.to_str()?;
+        Some(shard_of(name.to_owned(), path, info.get()?))
+    });
+    Ok(Some(shards.collect()))
+}
+
+/// Returns the paths of a range of shards, in order; `None` for any other path.
+pub(super) fn shard_range(path: &Path) -> Option<Vec<PathBuf>> {
+    let text = path.to_str().filter(|text| text.contains('{'))?;
+    let paths: Vec<PathBuf> = braces::expand(text, MAX_RANGE).ok()?.into_iter().map(PathBuf::from).collect();
+    let is_shard = |path: &PathBuf| path.file_name().is_some_and(|name| is_shard_name(name.as_encoded_bytes()));
+    let distinct: HashSet<&PathBuf> = paths.iter().collect();
+    (paths.len() > 1 && distinct.len() == paths.len() && paths.iter().all(is_shard)).then_some(paths)
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    path.parent().map(Path::to_owned).unwrap_or_default()
+}
+
+/// Returns the folder of all paths of a range.
+fn folder_of_range(path: &Path) -> PathBuf {
+    let is_common = |folder: &&Path| !folder.as_os_str().as_encoded_bytes().contains(&b'{');
+    path.ancestors().find(is_common).map(Path::to_owned).unwrap_or_default()
 }
 
 /// Whether a path is a file that is named like a shard.

@@ -1,6 +1,6 @@
 //! Detection of the kind of data set at a path, the first step of every command. See docs/formats/energon.md §1.
 
-use super::discover::is_shard_name;
+use super::discover::{is_shard_name, shard_range};
 use super::documents::{table_kind, FolderTables, Packing};
 use crate::formats::energon::tables::holds_only_media;
 use crate::formats::{bsade, modalities, TOKEN_KINDS};
@@ -26,6 +26,8 @@ const LOOKED_AT: usize = 20_000;
 /// A path that does not exist or is not accessible is an error, unless it is the common beginning of the names of a pair of files.
 pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
     let facts = match files::metadata(path) {
+        // A server may refuse what does not exist in its own way.
+        Err(_) if shard_range(path).is_some() => return Ok(DatasetKind::SingleShard),
         // The path of several files may be their common beginning.
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let kind = token_kind(path, true).map(DatasetKind::Tokens);

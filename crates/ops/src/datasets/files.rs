@@ -22,7 +22,7 @@ use std::path::Path;
 /// Maximum number of parts of a shard that are listed.
 const MAX_LISTED_PARTS: usize = 10;
 
-/// Reads one tar shard.
+/// Reads tar shards that are named by a path.
 pub(super) struct SingleShard;
 
 impl DatasetReader for SingleShard {
@@ -33,6 +33,9 @@ impl DatasetReader for SingleShard {
     fn info(&self, dataset: &Dataset, request: &InfoRequest, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
         let shard = run_single_shard(&dataset.path, &request.run, handles)?.unwrap_or_default();
         let mut info = DatasetInfo::of(&shard);
+        if shard.shards > 1 {
+            info.add("shards", grouped(shard.shards));
+        }
         info.add("samples", grouped(shard.samples));
         info.add("size", size(shard.bytes));
         let parts =

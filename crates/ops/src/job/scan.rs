@@ -8,18 +8,18 @@ use super::rate::Rate;
 use super::times;
 use crate::engine::dataset::Opened;
 use crate::engine::index::{self, OldIndex, SpooledShard};
-use gristmill_core::facts::PART_NAMES_KEPT;
+use gristmill_core::facts::add_parts;
 use gristmill_core::handles::ProgressReading;
 use gristmill_core::{
-    Cancel, DatasetFacts, Failure, FileStamp, Handles, Outcome, PartFacts, Problem, ProblemKind, ProblemLog,
-    ProblemSink, Progress, RecordingSink, RunOptions, SampleSketch, Severity, Shard, ShardId, ShardState, Subject,
+    Cancel, DatasetFacts, Failure, FileStamp, Handles, Outcome, Problem, ProblemKind, ProblemLog, ProblemSink,
+    Progress, RecordingSink, RunOptions, SampleSketch, Severity, Shard, ShardId, ShardState, Subject,
 };
 use gristmill_data::formats::energon::layout;
 use gristmill_data::source::decode::{part_class, PartClass};
 use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::location::threads_for;
 use gristmill_storage::scratch::Scratch;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -36,7 +36,6 @@ const MAX_SKETCHES: usize = 48;
 const SKETCH_BYTES: u64 = 1 << 20;
 
 /// Part statistics of one shard, kept so that shards can be added and subtracted.
-type Parts = BTreeMap<String, PartFacts>;
 
 /// Results of a scan so far.
 pub(super) struct State {
@@ -305,17 +304,6 @@ impl Shared {
 fn set_shard_state(state: &mut State, position: usize, to: ShardState) {
     if let Some(shard) = state.facts.shards.get_mut(position) {
         shard.state = to;
-    }
-}
-
-fn add_parts(into: &mut Parts, from: &Parts) {
-    for (name, part) in from {
-        if into.len() >= PART_NAMES_KEPT && !into.contains_key(name) {
-            continue;
-        }
-        let sum = into.entry(name.clone()).or_default();
-        sum.samples += part.samples;
-        sum.bytes += part.bytes;
     }
 }
 

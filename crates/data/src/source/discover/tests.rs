@@ -20,6 +20,27 @@ fn kinds(found: &Discovery) -> Vec<ProblemKind> {
 }
 
 #[test]
+fn a_path_names_one_shard_or_a_range_of_them() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["s/0/a.tar", "s/1/a.tar", "s/1/b.tgz", "w{0..1}.tar", "w0.tar", "w1.tar", "x.txt"] {
+        put(dir.path(), name);
+    }
+    let named = |name: &str| {
+        named_shards(&dir.path().join(name))
+            .map(|shards| shards.map(|shards| shards.into_iter().map(|shard| shard.name).collect::<Vec<_>>()))
+    };
+    assert_eq!(named("s/{0..1}/a.tar").unwrap().unwrap(), ["0/a.tar", "1/a.tar"]);
+    assert_eq!(named("s/1/{b.tgz,a.tar}").unwrap().unwrap(), ["b.tgz", "a.tar"]);
+    assert_eq!(named("w0.tar").unwrap().unwrap(), ["w0.tar"]);
+    assert_eq!(named("w{0..1}.tar").unwrap().unwrap(), ["w{0..1}.tar"], "a file has this name");
+    for other in ["x.txt", "s", "s/{0..1}", "w{0..0}.tar", "w{0,0}.tar", "w{0.tar", "{a.tar,b.txt}"] {
+        assert_eq!(named(other).unwrap(), None, "{other}");
+    }
+    let failure = named("s/{0..2}/a.tar").unwrap_err();
+    assert!(failure.is_missing() && failure.to_string().contains("s/2/a.tar"), "{failure}");
+}
+
+#[test]
 fn shards_are_sorted_by_path_components() {
     let dir = tempfile::tempdir().unwrap();
     for name in ["sub-x/b.tar", "a.tar", "sub/b.tar", "Z9.tar", "Z10.tar", "é.tar", "z.tgz"] {

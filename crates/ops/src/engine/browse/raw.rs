@@ -9,7 +9,7 @@ use gristmill_core::{
     Cancel, DatasetKind, Failure, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemSink, Progress, SampleRow,
     Severity, Shard,
 };
-use gristmill_data::source::discover::{discover, single_shard};
+use gristmill_data::source::discover::{discover, named_shards};
 use gristmill_data::source::tar::{scan_shard, ScanSink, BLOCK_BYTES};
 use gristmill_storage::location::is_remote;
 use std::path::{Path, PathBuf};
@@ -84,9 +84,9 @@ impl RawShard {
 
 impl Shared {
     fn find_shards(&self) {
-        let found = match single_shard(&self.root) {
+        let found = match named_shards(&self.root) {
             Ok(None) => discover(&self.root).map(|found| found.shards),
-            single => single.map(Vec::from_iter),
+            named => named.map(Option::unwrap_or_default),
         };
         let (shards, failure) = match found {
             Ok(shards) => (shards, None),

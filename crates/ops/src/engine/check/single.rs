@@ -1,26 +1,27 @@
-//! One shard alone: a data set of a single shard that is not prepared. Its headers are read once, no index is compared.
+//! Shards that are named by a path, a file or a range of files, and are not prepared. Headers are read once, no index is compared.
 
 use super::Checked;
 use crate::engine::index;
 use crate::engine::plan::{cut_names, same_keys, unusable_samples};
+use gristmill_core::facts::add_parts;
 use gristmill_core::{
     DatasetFacts, DatasetKind, Handles, Outcome, PartFacts, PreparePlan, Problem, Severity, ShardFacts, ShardId,
     ShardState,
 };
-use gristmill_data::source::discover::single_shard;
+use gristmill_data::source::discover::named_shards;
 use gristmill_storage::fs::Fs;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The content of the shard.
+/// The content of the shards.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SingleShardInfo {
     /// The number of samples.
     pub samples: u64,
-    /// Size of the file in bytes.
+    /// Size of the files in bytes.
     pub bytes: u64,
-    /// Always 1.
+    /// The number of shards.
     pub shards: u64,
     /// Figures of each part by its name; the first 256 names.
     pub parts: BTreeMap<String, PartFacts>,
@@ -34,7 +35,7 @@ impl SingleShardInfo {
     }
 }
 
-/// Scans the shard and finds duplicate keys. `None` where the path is not that of a shard. Findings are reported to the handles.
+/// Scans the shards and finds duplicate keys. `None` where the path names no shards. Findings are reported to the handles.
 ///
 /// Rows and keys are kept in `scratch`; `sort_memory` limits what is sorted at once, in bytes.
 pub fn single_shard_info(
@@ -44,15 +45,24 @@ pub fn single_shard_info(
     sort_memory: usize,
     handles: &Handles<'_>,
 ) -> Outcome<Option<SingleShardInfo>> {
-    let Some(shard) = single_shard(path)? else { return Ok(None) };
-    handles.progress.restart(1, shard.stamp.bytes);
-    let spooled = index::scan_unit(&shard, ShardId(0), scratch, fs, sort_memory, handles)?;
+    let Some(shards) = named_shards(path)? else { return Ok(None) };
     let mut facts = DatasetFacts::new(path.to_path_buf(), DatasetKind::RawWebDataset);
-    let state = ShardState::Scanned;
-    let (name, apple_double) = (shard.name.clone(), spooled.scan.apple_double.clone());
-    facts.shards.push(ShardFacts { name, stamp: shard.stamp, state, apple_double, ..ShardFacts::default() });
-    facts.parts.clone_from(&spooled.scan.parts);
-    let groups = index::same_keys(fs, &[(0, &spooled)], scratch, handles.cancel)?;
+    let mut info = SingleShardInfo { shards: shards.len() as u64, ..SingleShardInfo::default() };
+    handles.progress.restart(info.shards, shards.iter().map(|shard| shard.stamp.bytes).sum());
+    let mut all = Vec::with_capacity(shards.len());
+    for (number, shard) in (0..).zip(&shards) {
+        let spooled = index::scan_unit(shard, ShardId(number), scratch, fs, sort_memory, handles)?;
+        info.samples += spooled.scan.samples;
+        info.bytes += shard.stamp.bytes;
+        add_parts(&mut info.parts, &spooled.scan.parts);
+        let (name, apple_double) = (shard.name.clone(), spooled.scan.apple_double.clone());
+        let state = ShardState::Scanned;
+        facts.shards.push(ShardFacts { name, stamp: shard.stamp, state, apple_double, ..ShardFacts::default() });
+        all.push((number, spooled));
+    }
+    facts.parts.clone_from(&info.parts);
+    let spools: Vec<_> = all.iter().map(|(number, spooled)| (*number, spooled)).collect();
+    let groups = index::same_keys(fs, &spools, scratch, handles.cancel)?;
     (facts.same_keys, facts.scattered) = (groups.same, groups.scattered);
     let plan = PreparePlan::new("");
     let keys = unusable_samples(&plan, &facts).or_else(|| same_keys(&plan, &facts));
@@ -60,6 +70,5 @@ pub fn single_shard_info(
         let severity = problem.severity.min(Severity::Problem);
         handles.problems.report(Problem { severity, ..problem })?;
     }
-    let (samples, bytes) = (spooled.scan.samples, shard.stamp.bytes);
-    Ok(Some(SingleShardInfo { samples, bytes, shards: 1, parts: spooled.scan.parts }))
+    Ok(Some(info))
 }
