@@ -215,6 +215,7 @@ fn fix_duplicates_keeps_excludes_and_refuses_what_names_of_shards_do_not_solve()
     tar(&sandbox, "data/x/b.tar", &["m.txt", "n.txt"]);
     sandbox.say("prepare data --yes --split-ratio 1,0,0 --skip-dataset-yaml --exclude-sample x/b.tar/n").ends(0);
     tar(&sandbox, "data/x/b.tar", &["k.txt", "n.txt"]);
+    sandbox.say(&format!("{fix} --dry-run")).ends(0).says("all are replaced by copies with other names");
     sandbox.say(fix).ends(0).complains("1 key was in several shards");
     assert_eq!(excludes(&sandbox, "data"), "- x/b.tar/x/b.tar/n");
 

@@ -188,7 +188,8 @@ fn rename_shard(
     if (spool.scan.samples, &spool.scan.parts) != (before.scan.samples, &before.scan.parts) {
         let why = "the new shard has not the samples of the old one; nothing is published";
         let failure = Failure::data(RENAMING, why).on(Subject::shard(&shard.name));
-        return Err(failure.with_hint("gristmill shard FOLDER --output NEW --duplicates prefix writes a new set"));
+        let hint = "gristmill shard PATH --output NEW --duplicates prefix writes a new set";
+        return Err(failure.with_hint(hint_for(&shared.root, hint)));
     }
     shared.progress.add(1, 0);
     Ok((new, spool))

@@ -11,7 +11,7 @@ use crate::job::times;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::shell_quote;
 use gristmill_core::text::{count, display_safe, duration, grouped};
-use gristmill_core::{Cancel, DatasetFacts, Outcome, PreparePlan, Problem, ProblemKind, Rerun, RunOptions, Severity};
+use gristmill_core::{Cancel, DatasetFacts, Duplicates, Outcome, PreparePlan, Problem, ProblemKind, Rerun, RunOptions, Severity};
 use std::path::Path;
 use std::time::Duration;
 
@@ -23,6 +23,7 @@ pub struct PreparePreview {
     path: String,
     preview: Preview,
     media: Option<MediaOutlook>,
+    duplicates: Duplicates,
 }
 
 impl PreparePreview {
@@ -46,7 +47,7 @@ impl PreparePreview {
         preview.problems.extend(try_out(plan, facts));
         let is_refused = preview.problems.iter().any(|problem| problem.severity == Severity::Refusal);
         let media = plan.media.as_ref().filter(|_| !is_refused).map(|media| outlook(facts, media));
-        Self { path: plan.path.clone(), preview, media }
+        Self { path: plan.path.clone(), preview, media, duplicates: plan.duplicates }
     }
 }
 
@@ -63,8 +64,11 @@ impl Report for PreparePreview {
         lines.extend(difference_lines(&preview.differences));
         if !preview.nothing_to_do {
             lines.push(ReportLine::default());
-            let note = "Keys of samples are compared by the run only; duplicate keys are reported then.";
-            lines.push(ReportLine::plain(note));
+            let then = match self.duplicates {
+                Duplicates::Prefix => "if one is in several shards, all are replaced by copies with other names",
+                Duplicates::Fail | Duplicates::KeepFirst => "duplicate keys are reported then",
+            };
+            lines.push(ReportLine::plain(format!("Keys of samples are compared by the run only; {then}.")));
         }
         lines
     }
