@@ -287,8 +287,11 @@ const OTHER_FILE: KindInfo = KindInfo {
 const SINGLE_SHARD: KindInfo = KindInfo {
     id: "shard",
     title: "shard",
-    shards: no("it is a single shard", "give the folder that holds it; browse, info and lint take a single shard"),
-    media: no("it is a single shard", "give the folder that holds it"),
+    shards: no(
+        "it names single shards",
+        "give the folder that holds them; browse, info, lint and mount take single shards",
+    ),
+    media: no("it names single shards", "give the folder that holds them"),
     repair: no("a shard is not repaired", "gristmill lint {} reports what is wrong with it"),
     browse: Ok(()),
     figures: NO_FIGURES,

@@ -188,7 +188,7 @@ impl Dataset {
         const WHAT: &str = "opening the data set";
         files::check_suffix(&self.path)?;
         match self.kind.info().shards {
-            Err(_) if !is_file(&self.path) && !is_dir(&self.path) => {
+            Err(_) if self.kind == DatasetKind::OtherFile && !is_file(&self.path) => {
                 Err(Failure::usage(WHAT, "it is a fifo, socket or device, not a file or folder")
                     .on(Subject::path(&self.path))
                     .with_hint("give a folder that holds tar shards, a .jsonl file, or a metadataset (.yaml)"))

@@ -11,7 +11,9 @@ use crate::job::times;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::shell_quote;
 use gristmill_core::text::{count, display_safe, duration, grouped};
-use gristmill_core::{Cancel, DatasetFacts, Duplicates, Outcome, PreparePlan, Problem, ProblemKind, Rerun, RunOptions, Severity};
+use gristmill_core::{
+    Cancel, DatasetFacts, Duplicates, Outcome, PreparePlan, Problem, ProblemKind, Rerun, RunOptions, Severity,
+};
 use std::path::Path;
 use std::time::Duration;
 
