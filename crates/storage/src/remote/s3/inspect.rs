@@ -22,8 +22,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const MAX_PAGES: usize = 10;
 /// Maximum number of them whose sizes are looked up.
 const MAX_SIZED_UPLOADS: usize = 100;
+/// How much earlier or later than its record an upload may have begun, in nanoseconds: stores give whole seconds, and requests are repeated.
+const BEGIN_EARLY_NS: i64 = 3_000_000_000;
+const BEGIN_LATE_NS: i64 = 180_000_000_000;
 /// A checksum that no short content has.
 const WRONG_MD5: &str = "AAAAAAAAAAAAAAAAAAAAAA==";
+
+/// Returns the time of this machine in nanoseconds since 1970.
+pub(super) fn now() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
+    i64::try_from(now).unwrap_or_default()
+}
 
 impl S3Store {
     /// Returns where the credentials are from, the region, and the address of the bucket.
@@ -106,9 +115,8 @@ impl S3Store {
         let refusal = match self.ask(call)? {
             Ok(answer) => match parse_uploads(&answer.body) {
                 Some(page) => {
-                    let here = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
                     let store = answer.header("date").and_then(parse_http_date);
-                    return Ok((page, store.unwrap_or(i64::try_from(here).unwrap_or_default())));
+                    return Ok((page, store.unwrap_or_else(now)));
                 }
                 None => Refusal::of_success(200, "with a list that cannot be read"),
             },
@@ -136,6 +144,24 @@ impl S3Store {
             next = page.next.filter(|next| *next > after && *next < MAX_PARTS);
         }
         Some(sent)
+    }
+
+    /// Ends the upload that a killed process began. If its name is not known, those of the key that were begun at the same time.
+    pub(super) fn end_begun(&self, key: &str, begun: &BegunUpload) {
+        if !begun.upload.is_empty() {
+            let _ = self.end_one_upload(key, &begun.upload);
+            return;
+        }
+        let Ok((page, store_now)) = self.upload_page(key, None) else { return };
+        let is_of_record = |initiated: i64| {
+            let late = initiated + (now() - store_now) - begun.at;
+            (-BEGIN_EARLY_NS..BEGIN_LATE_NS).contains(&late)
+        };
+        for upload in page.uploads.iter().filter(|upload| upload.key == key) {
+            if parse_iso_date(&upload.initiated).is_some_and(is_of_record) {
+                let _ = self.end_one_upload(key, &upload.id);
+            }
+        }
     }
 
     /// Ends an unfinished upload.

@@ -20,9 +20,11 @@ const MAX_BYTES: u64 = 64 << 10;
 /// An upload that was begun.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BegunUpload {
-    /// Its name.
+    /// Its name; empty before the store has answered.
     pub(super) upload: String,
     pub(super) part_bytes: u64,
+    /// When it was begun by the clock of this machine, in nanoseconds since 1970.
+    pub(super) at: i64,
 }
 
 /// The record of the upload of one object, on this machine. No other process uses it while it is open.
@@ -86,7 +88,7 @@ mod tests {
     #[test]
     fn a_record_is_of_one_process_and_kept_until_it_is_cleared() {
         let address = "s3://records/a";
-        let begun = BegunUpload { upload: "u&1".into(), part_bytes: 5 };
+        let begun = BegunUpload { upload: "u&1".into(), part_bytes: 5, at: 7 };
         let record = UploadRecord::open(address).unwrap();
         assert_eq!(record.read(), None);
         assert!(UploadRecord::open(address).is_none(), "it is in use");
@@ -100,7 +102,7 @@ mod tests {
         record.clear();
         drop(record);
         assert!(!path.exists());
-        std::fs::write(&path, b"{\"upload\": \"x\", \"part_bytes\": 0}").unwrap();
+        std::fs::write(&path, b"{\"upload\": \"x\", \"part_bytes\": 0, \"at\": 1}").unwrap();
         assert_eq!(UploadRecord::open(address).unwrap().read(), None, "it is damaged");
     }
 }

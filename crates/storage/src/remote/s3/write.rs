@@ -2,6 +2,7 @@
 
 use super::super::network::Answer;
 use super::client::{Action, Call};
+use super::inspect::now;
 use super::maker::Maker;
 use super::object::get_range;
 use super::record::{BegunUpload, UploadRecord};
@@ -149,7 +150,7 @@ impl S3Store {
 
     /// Returns the upload that a killed process began, with the parts that arrived.
     fn resumed(&self, key: &str, record: &UploadRecord) -> Option<UploadAhead> {
-        let begun = record.read()?;
+        let begun = record.read().filter(|begun| !begun.upload.is_empty())?;
         let sent = self.list_parts(key, &begun)?;
         Some(UploadAhead { upload: begun.upload, part_bytes: begun.part_bytes, sent })
     }
@@ -162,7 +163,7 @@ impl S3Store {
         }
         if let (Some(record), None) = (&parts.record, &parts.ahead) {
             // Its parts are of no use.
-            record.read().into_iter().for_each(|begun| _ = self.end_one_upload(parts.key, &begun.upload));
+            record.read().into_iter().for_each(|begun| self.end_begun(parts.key, &begun));
         }
         for number in 0..MAX_UPLOADS {
             let ahead = parts.ahead.as_ref().filter(|_| number == 0);
@@ -188,13 +189,19 @@ impl S3Store {
         condition: Condition,
     ) -> io::Result<Option<bool>> {
         let key = parts.key;
+        let at = now();
+        let record = |upload: &str| {
+            let begun = BegunUpload { upload: upload.to_owned(), part_bytes: parts.part_bytes, at };
+            parts.record.iter().for_each(|record| record.write(&begun));
+        };
         let (upload, sent) = match ahead {
             Some(ahead) => (ahead.upload.clone(), ahead.sent.as_slice()),
-            None => (self.begin_upload(key)?, &[][..]),
+            None => {
+                record("");
+                (self.begin_upload(key)?, &[][..])
+            }
         };
-        if let Some(record) = &parts.record {
-            record.write(&BegunUpload { upload: upload.clone(), part_bytes: parts.part_bytes });
-        }
+        record(&upload);
         let result = self.send_parts(parts, &upload, sent).and_then(|tags| match tags {
             Some(tags) => self.complete(parts, before, (&upload, &tags), condition),
             None => Ok(None),

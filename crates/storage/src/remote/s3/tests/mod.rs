@@ -463,7 +463,7 @@ fn a_copy_goes_on_with_the_upload_of_one_that_was_killed() {
     // The part that has another content, and the parts that are sent.
     for (change, expected) in [(0, [3, 4, 5].as_slice()), (2, &[2, 3, 4, 5])] {
         let record = record::UploadRecord::open("s3://b/large").unwrap();
-        record.write(&record::BegunUpload { upload: "old".into(), part_bytes: part as u64 });
+        record.write(&record::BegunUpload { upload: "old".into(), part_bytes: part as u64, at: 0 });
         drop(record);
         server.state.lock().unwrap().parts = parts(change).collect();
         let from = server.requests().len();
@@ -477,7 +477,7 @@ fn a_copy_goes_on_with_the_upload_of_one_that_was_killed() {
     }
     // Of one that was ended meanwhile, nothing is left.
     let record = record::UploadRecord::open("s3://b/large").unwrap();
-    record.write(&record::BegunUpload { upload: "old".into(), part_bytes: part as u64 });
+    record.write(&record::BegunUpload { upload: "old".into(), part_bytes: part as u64, at: 0 });
     drop(record);
     let from = server.requests().len();
     assert!(put(&store, "large", Content::UnlockedFile(&file), Condition::Always).unwrap());
