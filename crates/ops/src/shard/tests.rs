@@ -19,6 +19,7 @@ fn plan(case: &str, output: &Path) -> ShardPlan {
     plan.output = Some(output.to_owned());
     plan.division.max_count = 7;
     plan.shuffle = true;
+    plan.checksums = true;
     plan
 }
 
@@ -44,7 +45,8 @@ fn a_kill_at_any_operation_is_made_good_by_the_same_command() {
     let dir = tempfile::tempdir().unwrap();
     let counting = Arc::new(FaultFs::new(Fault::Nothing));
     let fs: Arc<dyn Fs> = Arc::clone(&counting) as Arc<dyn Fs>;
-    run(plan("reshard_count", &dir.path().join("wanted")), fs).unwrap();
+    let checksums = |report: ShardReport| report.files.into_iter().map(|file| file.sha256).collect::<Vec<_>>();
+    let sums = checksums(run(plan("reshard_count", &dir.path().join("wanted")), fs).unwrap());
     let wanted = visible(&dir.path().join("wanted"));
     let operations = counting.ops();
     assert!(operations > 100, "{operations}");
@@ -56,7 +58,8 @@ fn a_kill_at_any_operation_is_made_good_by_the_same_command() {
         let killed = run(plan.clone(), Arc::new(FaultFs::new(fault)));
         let has_index = output.join(".nv-meta/.info.json").exists();
         assert!(killed.is_ok() || !has_index || visible(&output) == wanted, "{fault:?}: something is half-made");
-        run(plan.clone(), Arc::new(RealFs)).unwrap_or_else(|failure| panic!("{fault:?}: {failure}"));
+        let finished = run(plan.clone(), Arc::new(RealFs)).unwrap_or_else(|failure| panic!("{fault:?}: {failure}"));
+        assert_eq!(checksums(finished), sums, "{fault:?}");
         assert!(visible(&output) == wanted, "{fault:?}");
         assert!(run(plan, Arc::new(RealFs)).unwrap().nothing_to_do, "{fault:?}");
         RealFs.remove_dir_all(&output).unwrap();
