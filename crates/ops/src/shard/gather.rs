@@ -5,6 +5,7 @@ use super::sample::{Origin, Part, SourceFile};
 use gristmill_core::{Cancel, Failure, FileStamp, Outcome, ProblemKind, Subject};
 use gristmill_data::formats::tar_writer::padding;
 use gristmill_data::source::tar::{read_sparse_map, Stretch};
+use gristmill_storage::folder::OpenFolder;
 use gristmill_storage::fs::WriteFile;
 use gristmill_storage::read::{open_any, stamp_at, ReadFile};
 use sha2::{Digest as _, Sha256};
@@ -124,6 +125,8 @@ pub(super) struct Gatherer<'a> {
     out: Box<dyn WriteFile>,
     memory: GatherMemory,
     written: u64,
+    /// The folder of the last loose file.
+    folder: OpenFolder,
     /// Receives everything that is written, for its checksum.
     pub(super) hash: Option<Sha256>,
 }
@@ -143,7 +146,7 @@ impl<'a> Gatherer<'a> {
         out: Box<dyn WriteFile>,
         memory: GatherMemory,
     ) -> Self {
-        Self { inputs, cancel, out, memory, written: 0, hash: None }
+        Self { inputs, cancel, out, memory, written: 0, folder: OpenFolder::default(), hash: None }
     }
 
     /// Returns the bytes so far.
@@ -164,6 +167,14 @@ impl<'a> Gatherer<'a> {
                     return Err(Failure::internal(WHAT, "a part has another length than was listed"));
                 }
                 self.memory.gathered.extend_from_slice(bytes);
+            }
+            Origin::File { path, stamp } if part.bytes <= LARGE_PART => {
+                let at = self.memory.gathered.len();
+                self.memory.gathered.resize(at + part.bytes as usize, 0);
+                let bytes = self.memory.gathered.get_mut(at..).unwrap_or_default();
+                if !self.folder.read_unchanged(path, *stamp, bytes)? {
+                    return Err(changed(path));
+                }
             }
             Origin::File { path, stamp } => {
                 let file = open_unchanged(path, *stamp)?;
