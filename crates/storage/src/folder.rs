@@ -21,7 +21,7 @@ pub struct OpenFolder {
 
 impl OpenFolder {
     /// Returns kind, size and version of a local file, following symbolic links.
-    pub(crate) fn info(&mut self, path: &Path) -> io::Result<FileInfo> {
+    pub fn info(&mut self, path: &Path) -> io::Result<FileInfo> {
         pause();
         let (folder, name) = self.place_of(path);
         retry(|| rustix::fs::statat(folder, name, AtFlags::empty())).map(|stat| FileInfo::of_stat(&stat))
