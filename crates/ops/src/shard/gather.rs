@@ -4,7 +4,7 @@ use super::list::InputFile;
 use super::sample::{Origin, Part, SourceFile};
 use gristmill_core::{Cancel, Failure, FileStamp, Outcome, ProblemKind, Subject};
 use gristmill_data::formats::tar_writer::padding;
-use gristmill_data::source::tar::{read_sparse_map, Stretch};
+use gristmill_data::source::tar::{read_sparse_map, StoredRange};
 use gristmill_storage::folder::OpenFolder;
 use gristmill_storage::fs::WriteFile;
 use gristmill_storage::read::{open_any, stamp_at, ReadFile};
@@ -62,7 +62,7 @@ impl<'a> OpenInputs<'a> {
             Origin::Range { file, offset } => read(&*self.open(*file)?, &mut bytes, *offset)?,
             Origin::Sparse { file, offset } => {
                 let file = self.open(*file)?;
-                for Stretch { at, offset, bytes: stored } in read_map(&file, *offset, part.bytes, cancel)? {
+                for StoredRange { at, offset, bytes: stored } in read_map(&file, *offset, part.bytes, cancel)? {
                     let stored = bytes.get_mut(at as usize..(at + stored) as usize).unwrap_or_default();
                     read(&file, stored, offset)?;
                 }
@@ -191,7 +191,7 @@ impl<'a> Gatherer<'a> {
             Origin::Sparse { file, offset } => {
                 let file = self.inputs.open(*file)?;
                 let mut end = 0;
-                for Stretch { at, offset, bytes } in read_map(&file, *offset, part.bytes, self.cancel)? {
+                for StoredRange { at, offset, bytes } in read_map(&file, *offset, part.bytes, self.cancel)? {
                     self.zeros(at - end)?;
                     self.copy(&file, offset, bytes)?;
                     end = at + bytes;
@@ -302,7 +302,7 @@ impl<'a> Gatherer<'a> {
 }
 
 /// Returns the map of a sparse entry, which could be used when it was listed.
-fn read_map(file: &Arc<ReadFile>, offset: u64, size: u64, cancel: &Cancel) -> Outcome<Vec<Stretch>> {
+fn read_map(file: &Arc<ReadFile>, offset: u64, size: u64, cancel: &Cancel) -> Outcome<Vec<StoredRange>> {
     read_sparse_map(file, offset, size, cancel)?.map_err(|_| changed(file.path()))
 }
 

@@ -92,7 +92,7 @@ pub fn is_reserved(name: &[u8]) -> bool {
 pub use gristmill_core::facts::PART_NAMES_KEPT;
 pub use prefix::write_prefixed;
 pub use span::{each_entry, header_fields, header_offset, HeaderField, SpanEntry, SpanItem};
-pub use sparse::{read_sparse_map, Stretch};
+pub use sparse::{read_sparse_map, StoredRange};
 
 /// Maximum number of samples per shard that are kept whole, for questions and field maps.
 pub const SKETCHES_KEPT: usize = 8;

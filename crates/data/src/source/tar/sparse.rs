@@ -25,7 +25,7 @@ const IN_EXTENSION: Range<usize> = 0..504;
 
 /// A stretch of a sparse file that is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct StoredRange {
     /// Offset in the file.
     pub at: u64,
     /// Offset in the archive.
@@ -41,7 +41,7 @@ pub fn read_sparse_map(
     offset: u64,
     size: u64,
     cancel: &Cancel,
-) -> Outcome<Result<Vec<Stretch>, &'static str>> {
+) -> Outcome<Result<Vec<StoredRange>, &'static str>> {
     if size > MAX_FILE_BYTES {
         return Ok(Err("its file has more than 16 TiB"));
     }
@@ -141,8 +141,8 @@ fn decimal(text: &[u8]) -> Option<u64> {
 }
 
 /// Returns the stretches of a map, whose content has `stored` bytes with its padding.
-fn stretches(numbers: &[u64], content_offset: u64, stored: u64, size: u64) -> Result<Vec<Stretch>, &'static str> {
-    if numbers.is_empty() || numbers.len() % 2 != 0 || numbers.len() > 2 * MAX_STRETCHES {
+fn stretches(numbers: &[u64], content_offset: u64, stored: u64, size: u64) -> Result<Vec<StoredRange>, &'static str> {
+    if numbers.is_empty() || !numbers.len().is_multiple_of(2) || numbers.len() > 2 * MAX_STRETCHES {
         return Err(BROKEN);
     }
     let (mut found, mut end, mut sum) = (Vec::new(), 0, 0);
@@ -152,7 +152,7 @@ fn stretches(numbers: &[u64], content_offset: u64, stored: u64, size: u64) -> Re
             return Err("its map of holes does not fit its size");
         }
         if bytes > 0 {
-            found.push(Stretch { at, offset: content_offset + sum, bytes });
+            found.push(StoredRange { at, offset: content_offset + sum, bytes });
         }
         (end, sum) = (at + bytes, sum + bytes);
     }
@@ -170,7 +170,7 @@ mod tests {
     fn maps_that_contradict_their_entries_are_refused() {
         assert_eq!(
             stretches(&[0, 512, 1024, 10, 4096, 0], 512, 1024, 4096).unwrap(),
-            [Stretch { at: 0, offset: 512, bytes: 512 }, Stretch { at: 1024, offset: 1024, bytes: 10 }]
+            [StoredRange { at: 0, offset: 512, bytes: 512 }, StoredRange { at: 1024, offset: 1024, bytes: 10 }]
         );
         assert_eq!(stretches(&[4096, 0], 512, 0, 4096), Ok(Vec::new()));
         let cases: [(&[u64], u64); 7] = [
