@@ -174,17 +174,23 @@ const GOES_ON: &str = "without --strict the run goes on, and lists such problems
 
 /// Maximum number of problems of each severity that a run lists in its report.
 pub const KEPT_PROBLEMS: usize = 1_000;
-/// Memory for the problems that are not listed, in bytes; problems beyond that are only counted.
+/// Memory for the problems that are not listed, in bytes, unless a run sets another limit; problems beyond that are only counted.
 const MAX_UNLISTED_BYTES: usize = 256 << 20;
 
 /// The problems of a run beyond those that it lists: one JSON object per line, in order of arrival. Clones share them.
 #[derive(Clone, Default)]
 pub struct UnlistedProblems(Arc<Mutex<UnlistedInner>>);
 
-#[derive(Default)]
 struct UnlistedInner {
     lines: Arc<Vec<u8>>,
     counts: BTreeMap<ProblemKind, u64>,
+    max_bytes: usize,
+}
+
+impl Default for UnlistedInner {
+    fn default() -> Self {
+        Self { lines: Arc::default(), counts: BTreeMap::new(), max_bytes: MAX_UNLISTED_BYTES }
+    }
 }
 
 impl std::fmt::Debug for UnlistedProblems {
@@ -208,13 +214,19 @@ impl UnlistedProblems {
         self.inner().counts.get(&kind).copied().unwrap_or(0)
     }
 
+    /// Sets the memory for them, in bytes.
+    pub fn set_limit(&self, max_bytes: usize) {
+        self.inner().max_bytes = max_bytes;
+    }
+
     /// Adds a problem, unless the memory for them is used up.
     pub fn add(&self, problem: &Problem) {
         let mut inner = self.inner();
+        let max_bytes = inner.max_bytes;
         let lines = Arc::make_mut(&mut inner.lines);
         let start = lines.len();
         match serde_json::to_writer(&mut *lines, problem) {
-            Ok(()) if lines.len() < MAX_UNLISTED_BYTES => {
+            Ok(()) if lines.len() < max_bytes => {
                 lines.push(b'\n');
                 *inner.counts.entry(problem.kind).or_default() += 1;
             }

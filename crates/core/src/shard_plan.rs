@@ -254,6 +254,9 @@ pub struct ShardPlan {
     /// Time in the headers, in seconds since 1970.
     #[serde(default)]
     pub mtime: u64,
+    /// Whether the report has a checksum of every shard.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub checksums: bool,
     /// Where media are written if they are a set of their own.
     #[serde(default)]
     pub apart: MediaApart,
@@ -287,6 +290,7 @@ impl Default for ShardPlan {
             shuffle: false,
             seed: SEED,
             mtime: 0,
+            checksums: false,
             apart: MediaApart::default(),
             append: false,
             new_to: None,

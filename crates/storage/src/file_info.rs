@@ -2,6 +2,7 @@
 
 use gristmill_core::shard::OBJECT_INODE;
 use gristmill_core::FileStamp;
+use rustix::fs::{FileType, RawMode, Stat};
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
@@ -39,6 +40,17 @@ impl FileKind {
             () if kind.is_fifo() => Self::Fifo,
             () if kind.is_socket() => Self::Socket,
             () => Self::Device,
+        }
+    }
+
+    fn of_mode(mode: RawMode) -> Self {
+        match FileType::from_raw_mode(mode) {
+            FileType::RegularFile => Self::File,
+            FileType::Directory => Self::Folder,
+            FileType::Symlink => Self::Link,
+            FileType::Fifo => Self::Fifo,
+            FileType::Socket => Self::Socket,
+            FileType::BlockDevice | FileType::CharacterDevice | FileType::Unknown => Self::Device,
         }
     }
 
@@ -96,6 +108,23 @@ impl FileInfo {
             mode: metadata.mode() & 0o7777,
             links: metadata.nlink(),
             device: metadata.dev(),
+        }
+    }
+
+    /// Returns the information of a local file.
+    pub(crate) fn of_stat(stat: &Stat) -> Self {
+        let mode = stat.st_mode as RawMode;
+        let nanoseconds = i64::try_from(stat.st_mtime_nsec).unwrap_or_default();
+        Self {
+            kind: FileKind::of_mode(mode),
+            stamp: FileStamp {
+                bytes: u64::try_from(stat.st_size).unwrap_or_default(),
+                modified_ns: stat.st_mtime.saturating_mul(SECOND_NS).saturating_add(nanoseconds),
+                inode: stat.st_ino & !OBJECT_INODE,
+            },
+            mode: mode & 0o7777,
+            links: stat.st_nlink,
+            device: stat.st_dev,
         }
     }
 

@@ -9,6 +9,7 @@ pub mod ahead;
 pub mod cache;
 mod file_info;
 pub mod files;
+pub mod folder;
 pub mod fs;
 pub mod identity;
 pub mod kept;

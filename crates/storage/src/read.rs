@@ -48,6 +48,9 @@ impl fmt::Debug for Source {
 
 /// Number of bytes of two files that are compared at a time.
 const COMPARED: usize = 256 << 10;
+/// Flags by which files are opened: they neither block nor become the terminal of the process.
+pub(crate) const OPEN_FLAGS: OFlags =
+    OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 /// The longest delay before a read.
 const MAX_PAUSE: Duration = Duration::from_secs(10);
 
@@ -153,16 +156,15 @@ fn read_file(path: &Path, opened: io::Result<(FileInfo, Box<dyn RangeRead>)>) ->
 
 fn open_local(path: &Path) -> Outcome<ReadFile> {
     let failed = |error: &io::Error| Failure::io("opening", path, error);
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = loop {
-        match rustix::fs::open(path, flags, Mode::empty()) {
+        match rustix::fs::open(path, OPEN_FLAGS, Mode::empty()) {
             Err(rustix::io::Errno::INTR) => {}
             // The error for a socket, or for a device that does not exist.
             Err(rustix::io::Errno::NXIO) => return Err(not_regular(path, "a socket or device")),
             other => break File::from(other.map_err(|error| failed(&error.into()))?),
         }
     };
-    let info = FileInfo::of(&file.metadata().map_err(|error| failed(&error))?);
+    let info = rustix::fs::fstat(&file).map(|stat| FileInfo::of_stat(&stat)).map_err(|error| failed(&error.into()))?;
     if info.kind != FileKind::File {
         return Err(not_regular(path, info.kind.noun()));
     }
@@ -348,7 +350,7 @@ impl ReadFile {
     /// change: reads fail when it was replaced.
     pub fn stamp(&self) -> io::Result<FileStamp> {
         match &self.source {
-            Source::Local(file) => file.metadata().map(|metadata| FileInfo::of(&metadata).stamp),
+            Source::Local(file) => Ok(FileInfo::of_stat(&rustix::fs::fstat(file)?).stamp),
             Source::Remote(_) => Ok(self.info.stamp),
         }
     }

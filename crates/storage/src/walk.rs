@@ -1,6 +1,7 @@
 //! Walks through folders, and through the keys below a prefix.
 
 use super::files::{is_symlink, metadata, remote_entries, FileInfo, FileKind};
+use super::folder::OpenFolder;
 use super::location::{Location, RemoteUrl};
 use super::run_folder::is_beside_output;
 use gristmill_core::Failure;
@@ -160,6 +161,17 @@ impl WalkEntry {
     pub fn metadata(&self) -> Result<FileInfo, WalkError> {
         match &self.0 {
             Entry::Local(entry) => entry.metadata().map(|info| FileInfo::of(&info)).map_err(WalkError::of),
+            Entry::Remote { info, .. } => Ok(*info),
+        }
+    }
+
+    /// Like [`metadata`](Self::metadata) for an entry that is no link or was followed, found by the folder that it is in.
+    pub fn metadata_in(&self, folder: &mut OpenFolder) -> Result<FileInfo, WalkError> {
+        match &self.0 {
+            Entry::Local(entry) => {
+                let failed = |error| WalkError { path: Some(entry.path().to_owned()), loop_ancestor: None, error };
+                folder.info(entry.path()).map_err(failed)
+            }
             Entry::Remote { info, .. } => Ok(*info),
         }
     }

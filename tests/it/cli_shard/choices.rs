@@ -30,6 +30,23 @@ fn splits_of_a_prepared_set_are_kept_unless_all_become_one() {
 }
 
 #[test]
+fn checksums_are_those_of_the_finished_shards() {
+    use sha2::{Digest as _, Sha256};
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let report = sandbox.say("shard data --output out --max-count 8 --checksums --json").ends(0).json("ok");
+    for file in report["files"].as_array().unwrap() {
+        let sum: String = Sha256::digest(std::fs::read(file["path"].as_str().unwrap()).unwrap())
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        assert_eq!(file["sha256"], sum);
+    }
+    let report = sandbox.say("shard data --output plain --json").ends(0).json("ok");
+    assert!(report["files"][0]["sha256"].is_null());
+}
+
+#[test]
 fn a_limit_is_the_beginning_of_the_order() {
     let sandbox = Sandbox::new();
     sandbox.tar("in/train/0.tar", ["a", "b", "c", "d"]);

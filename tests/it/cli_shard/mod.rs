@@ -7,6 +7,7 @@ mod golden;
 mod inputs;
 mod kills;
 mod refusals;
+mod sparse;
 
 use super::cli_support::Sandbox;
 use std::path::Path;

@@ -5,7 +5,7 @@ use super::examples::Examples;
 use super::list::InputFile;
 use super::pattern::NamePattern;
 use super::record::{subject_of, ListedSample, RecordWriter, Records, SpoolContext};
-use super::sample::{Origin, SourceFile};
+use super::sample::SourceFile;
 use gristmill_core::text::bytes;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardPlan, Subject};
 use gristmill_data::formats::tar_writer::{archive_bytes, EntryHeader};
@@ -130,10 +130,10 @@ impl<'a> Divider<'a> {
         if let Some(open) = &mut self.open {
             open.samples += 1;
             open.parts += listed.sample.parts.len() as u64;
-            open.entry_bytes += added;
+            open.entry_bytes = open.entry_bytes.saturating_add(added);
             open.hash.update(record);
             for part in &listed.sample.parts {
-                let Origin::Range { file, .. } = part.origin else { continue };
+                let Some(file) = part.origin.file() else { continue };
                 if self.last_file.replace(file) == Some(file) {
                     continue;
                 }
@@ -156,7 +156,8 @@ impl<'a> Divider<'a> {
     fn is_full(&self, open: &OpenShard, added: u64) -> bool {
         let division = &self.plan.division;
         if !self.is_even() {
-            return open.samples >= division.max_count || archive_bytes(open.entry_bytes + added) > division.max_size;
+            return open.samples >= division.max_count
+                || archive_bytes(open.entry_bytes.saturating_add(added)) > division.max_size;
         }
         let total = self.counts.get(&open.split).copied().unwrap_or_default().max(1);
         let shards = division.shards.unwrap_or_else(|| total.div_ceil(division.max_count)).clamp(1, total);

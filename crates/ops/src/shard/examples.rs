@@ -119,7 +119,7 @@ impl FutureSample {
             bytes: part.bytes,
             from: match &part.origin {
                 Origin::File { path, .. } => text_of(path),
-                Origin::Range { file, .. } => {
+                Origin::Range { file, .. } | Origin::Sparse { file, .. } => {
                     files.get(file.0 as usize).map(|file| text_of(file.of_input().0)).unwrap_or_default()
                 }
                 Origin::Made(_) => String::new(),

@@ -4,8 +4,11 @@ use super::list::InputFile;
 use super::sample::{Origin, Part, SourceFile};
 use gristmill_core::{Cancel, Failure, FileStamp, Outcome, ProblemKind, Subject};
 use gristmill_data::formats::tar_writer::padding;
+use gristmill_data::source::tar::{read_sparse_map, StoredRange};
+use gristmill_storage::folder::OpenFolder;
 use gristmill_storage::fs::WriteFile;
 use gristmill_storage::read::{open_any, stamp_at, ReadFile};
+use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,12 +54,19 @@ impl<'a> OpenInputs<'a> {
     }
 
     /// Returns the bytes of a part.
-    pub(super) fn read_part(&self, part: &Part) -> Outcome<Vec<u8>> {
+    pub(super) fn read_part(&self, part: &Part, cancel: &Cancel) -> Outcome<Vec<u8>> {
         let mut bytes = vec![0; usize::try_from(part.bytes).unwrap_or(usize::MAX)];
         match &part.origin {
             Origin::Made(made) => bytes.clone_from(made),
             Origin::File { path, stamp } => read(&open_unchanged(path, *stamp)?, &mut bytes, 0)?,
             Origin::Range { file, offset } => read(&*self.open(*file)?, &mut bytes, *offset)?,
+            Origin::Sparse { file, offset } => {
+                let file = self.open(*file)?;
+                for StoredRange { at, offset, bytes: stored } in read_map(&file, *offset, part.bytes, cancel)? {
+                    let stored = bytes.get_mut(at as usize..(at + stored) as usize).unwrap_or_default();
+                    read(&file, stored, offset)?;
+                }
+            }
         }
         Ok(bytes)
     }
@@ -115,6 +125,10 @@ pub(super) struct Gatherer<'a> {
     out: Box<dyn WriteFile>,
     memory: GatherMemory,
     written: u64,
+    /// The folder of the last loose file.
+    folder: OpenFolder,
+    /// Receives everything that is written, for its checksum.
+    pub(super) hash: Option<Sha256>,
 }
 
 /// What a [`Gatherer`] collects, reused for the next archive.
@@ -132,7 +146,7 @@ impl<'a> Gatherer<'a> {
         out: Box<dyn WriteFile>,
         memory: GatherMemory,
     ) -> Self {
-        Self { inputs, cancel, out, memory, written: 0 }
+        Self { inputs, cancel, out, memory, written: 0, folder: OpenFolder::default(), hash: None }
     }
 
     /// Returns the bytes so far.
@@ -154,6 +168,14 @@ impl<'a> Gatherer<'a> {
                 }
                 self.memory.gathered.extend_from_slice(bytes);
             }
+            Origin::File { path, stamp } if part.bytes <= LARGE_PART => {
+                let at = self.memory.gathered.len();
+                self.memory.gathered.resize(at + part.bytes as usize, 0);
+                let bytes = self.memory.gathered.get_mut(at..).unwrap_or_default();
+                if !self.folder.read_unchanged(path, *stamp, bytes)? {
+                    return Err(changed(path));
+                }
+            }
             Origin::File { path, stamp } => {
                 let file = open_unchanged(path, *stamp)?;
                 if file.len() != part.bytes {
@@ -165,6 +187,16 @@ impl<'a> Gatherer<'a> {
             Origin::Range { file, offset } if part.bytes > LARGE_PART => {
                 let file = self.inputs.open(*file)?;
                 self.copy(&file, *offset, part.bytes)?;
+            }
+            Origin::Sparse { file, offset } => {
+                let file = self.inputs.open(*file)?;
+                let mut end = 0;
+                for StoredRange { at, offset, bytes } in read_map(&file, *offset, part.bytes, self.cancel)? {
+                    self.zeros(at - end)?;
+                    self.copy(&file, offset, bytes)?;
+                    end = at + bytes;
+                }
+                self.zeros(part.bytes - end)?;
             }
             Origin::Range { file, offset } => {
                 let (at, bytes) = (self.memory.gathered.len(), part.bytes as usize);
@@ -188,6 +220,19 @@ impl<'a> Gatherer<'a> {
             self.memory.gathered.resize(at + now, 0);
             read(file, self.memory.gathered.get_mut(at..).unwrap_or_default(), offset + done)?;
             done += now as u64;
+            if self.memory.gathered.len() >= GATHERED_BYTES {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends zeros, piece by piece.
+    fn zeros(&mut self, mut bytes: u64) -> Outcome<()> {
+        while bytes > 0 {
+            let now = bytes.min(GATHERED_BYTES as u64);
+            self.memory.gathered.resize(self.memory.gathered.len() + now as usize, 0);
+            bytes -= now;
             if self.memory.gathered.len() >= GATHERED_BYTES {
                 self.flush()?;
             }
@@ -235,21 +280,30 @@ impl<'a> Gatherer<'a> {
         }
         self.memory.wanted.clear();
         self.out.write_all(&self.memory.gathered)?;
+        if let Some(hash) = &mut self.hash {
+            hash.update(&self.memory.gathered);
+        }
         self.written += self.memory.gathered.len() as u64;
         self.memory.gathered.clear();
         Ok(())
     }
 
-    /// Ends the archive at this size, makes it durable and closes it. Returns the memory for the next one.
-    pub(super) fn finish(mut self, archive_bytes: u64) -> Outcome<GatherMemory> {
+    /// Ends the archive at this size, makes it durable and closes it. Returns the memory for the next one, and the checksum.
+    pub(super) fn finish(mut self, archive_bytes: u64) -> Outcome<(GatherMemory, Option<String>)> {
         let Some(zeros) = archive_bytes.checked_sub(self.position()) else {
             return Err(Failure::internal(WHAT, "an archive is larger than was computed"));
         };
         self.memory.gathered.resize(self.memory.gathered.len() + zeros as usize, 0);
         self.flush()?;
         self.out.finish()?;
-        Ok(self.memory)
+        let hex = |hash: Sha256| hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok((self.memory, self.hash.map(hex)))
     }
+}
+
+/// Returns the map of a sparse entry, which could be used when it was listed.
+fn read_map(file: &Arc<ReadFile>, offset: u64, size: u64, cancel: &Cancel) -> Outcome<Vec<StoredRange>> {
+    read_sparse_map(file, offset, size, cancel)?.map_err(|_| changed(file.path()))
 }
 
 fn read(file: &ReadFile, buffer: &mut [u8], offset: u64) -> Outcome<()> {

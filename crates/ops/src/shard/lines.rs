@@ -82,7 +82,7 @@ fn push_line(
     for part in sample.parts.iter().filter(|part| !part.is_media()) {
         let name = std::str::from_utf8(&part.name).ok().filter(|name| ![KEY, MEDIA].contains(name));
         let value = match name {
-            Some(name) => value_of(inputs, name, part)?.map(|value| (name, value)),
+            Some(name) => value_of(context, inputs, name, part)?.map(|value| (name, value)),
             None => None,
         };
         match value {
@@ -107,11 +107,11 @@ fn push_line(
 }
 
 /// Returns the value of a part: JSON as it is, other text as a text; `None` if it is neither.
-fn value_of(inputs: &OpenInputs<'_>, name: &str, part: &Part) -> Outcome<Option<Vec<u8>>> {
+fn value_of(context: &TaskContext, inputs: &OpenInputs<'_>, name: &str, part: &Part) -> Outcome<Option<Vec<u8>>> {
     if part.bytes > MAX_TEXT_BYTES {
         return Ok(None);
     }
-    let bytes = inputs.read_part(part)?;
+    let bytes = inputs.read_part(part, &context.cancel)?;
     if name.rsplit('.').next() == Some("json") {
         let is_json = std::str::from_utf8(&bytes).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok());
         return Ok(is_json.then(|| without_space(&bytes)));

@@ -30,6 +30,8 @@ use xxhash_rust::xxh3::Xxh3;
 const COPY_SHARE: f64 = 4.0;
 /// Share of the memory that one sort uses.
 const SORT_SHARE: u64 = 4;
+/// Share of that memory for problems that the report does not list: a manifest may have as many as rows.
+const UNLISTED_SHARE: usize = 4;
 
 /// A set of shards to be written.
 pub(super) struct PlannedSet {
@@ -84,6 +86,7 @@ fn plan_with(
         context.problems.report(note.with_hint("gristmill cp copies the input to a disk first"))?;
     }
     let memory = usize::try_from(context.options.memory_bytes / SORT_SHARE).unwrap_or(usize::MAX);
+    context.problems.unlisted().set_limit(memory / UNLISTED_SHARE);
     let spools = SpoolContext { fs: &*context.fs, folder: scratch, cancel: &context.cancel, memory };
     let pattern = NamePattern::parse(&plan.division.pattern).map_err(|why| Failure::usage("reading --pattern", why))?;
     let mut lister = Lister::create(spools, &context.problems)?;

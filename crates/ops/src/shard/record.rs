@@ -55,6 +55,11 @@ impl ListedSample {
                     push_int(out, 2);
                     push_bytes(out, bytes);
                 }
+                Origin::Sparse { file, offset } => {
+                    push_int(out, 3);
+                    push_int(out, u64::from(file.0));
+                    push_int(out, *offset);
+                }
             }
         }
     }
@@ -123,6 +128,7 @@ impl<'a> Decoder<'a> {
             }
             1 => Origin::Range { file: SourceFile(u32::try_from(self.int()?).ok()?), offset: self.int()? },
             2 => Origin::Made(self.bytes()?.to_vec()),
+            3 => Origin::Sparse { file: SourceFile(u32::try_from(self.int()?).ok()?), offset: self.int()? },
             _ => return None,
         };
         Some(Part { name, bytes, origin })
@@ -324,6 +330,7 @@ mod tests {
             part(b"jpg", Origin::File { path: PathBuf::from("/data/\u{fc}.jpg"), stamp }),
             part(b"", Origin::Range { file: SourceFile(7), offset: number << 33 }),
             part(b"t\xff", Origin::Made(vec![0, 255, number as u8])),
+            part(b"npy", Origin::Sparse { file: SourceFile(8), offset: number << 9 }),
         ];
         let split = (number % 2 == 1).then(|| "val".to_owned());
         let sample = Sample { key: number.to_string().into_bytes(), split, shard: "a/0.tar".into(), parts };

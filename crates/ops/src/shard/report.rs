@@ -37,6 +37,9 @@ pub struct WrittenShard {
     pub samples: u64,
     /// Size of the archive.
     pub bytes: u64,
+    /// With `--checksums`: its SHA-256, in hexadecimal digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
 }
 
 /// A set of new shards.
@@ -63,7 +66,7 @@ impl WrittenSet {
             written.shards += 1;
             written.samples += shard.samples;
             written.parts += shard.parts;
-            written.bytes += shard.archive_bytes;
+            written.bytes = written.bytes.saturating_add(shard.archive_bytes);
             match written.splits.last_mut().filter(|split| split.name == shard.split) {
                 Some(split) => (split.shards, split.samples) = (split.shards + 1, split.samples + shard.samples),
                 None => {
@@ -151,12 +154,13 @@ impl ShardReport {
             report.shards += written.shards;
             report.samples = report.samples.max(written.samples);
             report.parts += written.parts;
-            report.bytes += written.bytes;
+            report.bytes = report.bytes.saturating_add(written.bytes);
             report.sets.push(written);
             report.files.extend(set.planned.shards.iter().map(|shard| WrittenShard {
                 path: set.output.join(&shard.name),
                 samples: shard.samples,
                 bytes: shard.archive_bytes,
+                sha256: None,
             }));
         }
         report.splits = report.sets.first().map(|set| set.splits.clone()).unwrap_or_default();

@@ -197,16 +197,19 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
     context.stage(Phase::Write, "shard", forecast, line);
     context.progress.expect(report.shards, report.bytes);
     let threads = plan.inputs.iter().map(|input| threads_for(input, context.options.threads)).max().unwrap_or(1);
-    let (mtime, work) = (plan.mtime, own.work());
+    let work = own.work();
     let spare = Mutex::default();
-    let writer = ShardWriter { context, inputs: &inputs, journal: &journal, mtime, threads, work, spare };
+    let writer = ShardWriter { context, inputs: &inputs, journal: &journal, plan, threads, work, spare };
     check_space(layout, writer.missing_bytes(&run.sets), report.samples)?;
-    let mut written = Vec::new();
+    let (mut written, mut checksums) = (Vec::new(), Vec::new());
     for (number, set) in run.sets.iter().enumerate() {
-        let (spools, resumed) = writer.write_set(number, set)?;
+        let (shards, resumed) = writer.write_set(number, set)?;
         report.resumed_shards += resumed;
+        let (spools, of_set): (Vec<_>, Vec<_>) = shards.into_iter().map(|shard| (shard.spool, shard.sha256)).unzip();
         written.push(spools);
+        checksums.extend(of_set);
     }
+    report.files.iter_mut().zip(checksums).for_each(|(file, sha256)| file.sha256 = sha256);
     if let Some(lines) = &run.lines {
         let path = publish::lines_path(layout);
         report.lines = Some(write_lines(context, &inputs, &lines.records, &path)?);

@@ -29,8 +29,32 @@ pub enum Origin {
         /// Offset of the first byte.
         offset: u64,
     },
+    /// An entry of a tar that is stored with a map of its holes.
+    Sparse {
+        /// The tar.
+        file: SourceFile,
+        /// Offset of its first header.
+        offset: u64,
+    },
     /// Bytes that the source made, such as the text of a row.
     Made(Vec<u8>),
+}
+
+impl Origin {
+    /// Returns the file that many parts are in.
+    pub fn file(&self) -> Option<SourceFile> {
+        match self {
+            Self::Range { file, .. } | Self::Sparse { file, .. } => Some(*file),
+            Self::File { .. } | Self::Made(_) => None,
+        }
+    }
+
+    /// Sets the file that many parts are in, where there is one.
+    pub fn set_file(&mut self, number: SourceFile) {
+        if let Self::Range { file, .. } | Self::Sparse { file, .. } = self {
+            *file = number;
+        }
+    }
 }
 
 /// A part of a sample to be written.

@@ -2,12 +2,13 @@
 
 use super::{run_shard, ShardReport};
 use crate::job::task::Task;
-use gristmill_core::{Outcome, RunOptions, ShardPlan};
+use gristmill_core::{Outcome, ProblemKind, RunOptions, ShardPlan};
 use gristmill_storage::fs::fault::{Fault, FaultFs};
 use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::walk::Walk;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 fn golden(name: &str) -> PathBuf {
@@ -19,6 +20,7 @@ fn plan(case: &str, output: &Path) -> ShardPlan {
     plan.output = Some(output.to_owned());
     plan.division.max_count = 7;
     plan.shuffle = true;
+    plan.checksums = true;
     plan
 }
 
@@ -44,7 +46,8 @@ fn a_kill_at_any_operation_is_made_good_by_the_same_command() {
     let dir = tempfile::tempdir().unwrap();
     let counting = Arc::new(FaultFs::new(Fault::Nothing));
     let fs: Arc<dyn Fs> = Arc::clone(&counting) as Arc<dyn Fs>;
-    run(plan("reshard_count", &dir.path().join("wanted")), fs).unwrap();
+    let checksums = |report: ShardReport| report.files.into_iter().map(|file| file.sha256).collect::<Vec<_>>();
+    let sums = checksums(run(plan("reshard_count", &dir.path().join("wanted")), fs).unwrap());
     let wanted = visible(&dir.path().join("wanted"));
     let operations = counting.ops();
     assert!(operations > 100, "{operations}");
@@ -56,10 +59,71 @@ fn a_kill_at_any_operation_is_made_good_by_the_same_command() {
         let killed = run(plan.clone(), Arc::new(FaultFs::new(fault)));
         let has_index = output.join(".nv-meta/.info.json").exists();
         assert!(killed.is_ok() || !has_index || visible(&output) == wanted, "{fault:?}: something is half-made");
-        run(plan.clone(), Arc::new(RealFs)).unwrap_or_else(|failure| panic!("{fault:?}: {failure}"));
+        let finished = run(plan.clone(), Arc::new(RealFs)).unwrap_or_else(|failure| panic!("{fault:?}: {failure}"));
+        assert_eq!(checksums(finished), sums, "{fault:?}");
         assert!(visible(&output) == wanted, "{fault:?}");
         assert!(run(plan, Arc::new(RealFs)).unwrap().nothing_to_do, "{fault:?}");
         RealFs.remove_dir_all(&output).unwrap();
         RealFs.remove_dir_all(&dir.path().join(format!("out-{at}.gristmill"))).unwrap();
+    }
+}
+
+/// Writes samples as loose files, or as one shard. The content is of this letter.
+fn write_input(input: &Path, is_shard: bool, letter: char) {
+    let content = letter.to_string().repeat(600);
+    let mut tar = tar::Builder::new(Vec::new());
+    for number in 0..30 {
+        let name = format!("{number:04}.txt");
+        match is_shard {
+            true => {
+                let mut header = tar::Header::new_ustar();
+                header.set_size(content.len() as u64);
+                tar.append_data(&mut header, name, content.as_bytes()).unwrap();
+            }
+            false => {
+                gristmill_storage::publish::write_file(&RealFs, &input.join(name), content.as_bytes(), 0o644).unwrap()
+            }
+        }
+    }
+    if is_shard {
+        let archive = tar.into_inner().unwrap();
+        gristmill_storage::publish::write_file(&RealFs, &input.join("0.tar"), &archive, 0o644).unwrap();
+    }
+}
+
+#[test]
+fn of_inputs_that_change_nothing_is_published() {
+    for is_shard in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let input = dir.path().join("in");
+        RealFs.create_dir(&input, 0o755).unwrap();
+        write_input(&input, is_shard, 'a');
+        let plan_to = |output: PathBuf| ShardPlan {
+            inputs: vec![input.clone()],
+            ..ShardPlan { output: Some(output), ..plan("reshard_count", dir.path()) }
+        };
+        let counting = Arc::new(FaultFs::new(Fault::Nothing));
+        run(plan_to(dir.path().join("old")), Arc::clone(&counting) as Arc<dyn Fs>).unwrap();
+        let old = visible(&dir.path().join("old"));
+        let (mut refused, mut new) = (0, None);
+        for at in (5..counting.ops()).step_by(9) {
+            write_input(&input, is_shard, 'a');
+            let (done, changed) = (AtomicU64::new(0), input.clone());
+            let fs = FaultFs::watched(move |_| {
+                if done.fetch_add(1, Ordering::Relaxed) == at {
+                    write_input(&changed, is_shard, 'b');
+                }
+            });
+            let output = dir.path().join(format!("out-{at}"));
+            if let Err(failure) = run(plan_to(output.clone()), Arc::new(fs)) {
+                refused += 1;
+                assert_eq!(failure.kind, Some(ProblemKind::ChangedDuringScan), "{at}: {failure}");
+                assert!(!output.exists(), "{at}");
+                run(plan_to(output.clone()), Arc::new(RealFs)).unwrap();
+                let made = visible(&output);
+                assert!(made != old && *new.get_or_insert_with(|| made.clone()) == made, "{at}");
+            }
+        }
+        assert!(refused > 3, "{refused}");
     }
 }

@@ -8,11 +8,13 @@ use crate::engine::index::{SpoolSink, SpooledShard};
 use crate::job::journal::{DoneUnit, Journal, SpoolDigest};
 use crate::job::pool::run_units;
 use crate::job::task::TaskContext;
-use gristmill_core::{Failure, FileStamp, Outcome, ShardId, Subject};
+use gristmill_core::{Failure, FileStamp, Outcome, ShardId, ShardPlan, Subject};
 use gristmill_data::formats::tar_writer::EntryHeader;
 use gristmill_data::source::tar::WrittenShard;
 use gristmill_storage::files;
 use gristmill_storage::fs::PRIVATE_FOLDER;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -50,12 +52,20 @@ pub(super) struct ShardWriter<'a> {
     pub(super) context: &'a TaskContext,
     pub(super) inputs: &'a OpenInputs<'a>,
     pub(super) journal: &'a Journal,
-    pub(super) mtime: u64,
+    pub(super) plan: &'a ShardPlan,
     pub(super) threads: usize,
     /// Folder for unfinished shards.
     pub(super) work: PathBuf,
     /// Memory of finished shards, for the next ones.
     pub(super) spare: Mutex<Vec<GatherMemory>>,
+}
+
+/// A shard that is written: what its index is built from, and its checksum if the plan says so.
+#[derive(Serialize, Deserialize)]
+pub(super) struct FinishedShard {
+    pub(super) spool: SpooledShard,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) sha256: Option<String>,
 }
 
 /// A set that is being written.
@@ -66,25 +76,25 @@ struct OpenSet<'a> {
 }
 
 impl ShardWriter<'_> {
-    /// Writes the shards of a set that a stopped run has not finished. Returns their spools, and the number of shards that were finished
+    /// Writes the shards of a set that a stopped run has not finished. Returns all shards, and the number of those that were finished
     /// before.
-    pub(super) fn write_set(&self, number: usize, set: &PlannedSet) -> Outcome<(Vec<SpooledShard>, u64)> {
+    pub(super) fn write_set(&self, number: usize, set: &PlannedSet) -> Outcome<(Vec<FinishedShard>, u64)> {
         let context = self.context;
         let open = OpenSet { folders: WorkFolders::of(&self.work, number), records: &set.planned.records, number };
         open.folders.create(context)?;
         let units: Vec<(usize, &PlannedShard)> = set.planned.shards.iter().enumerate().collect();
         let finished = run_units(&units, self.threads, &context.cancel, |&(number, shard)| {
-            if let Some(spool) = self.finished(&open, number, shard)? {
+            if let Some(finished) = self.finished(&open, number, shard)? {
                 context.progress.resume_from(1, shard.archive_bytes);
-                return Ok((spool, true));
+                return Ok((finished, true));
             }
-            let spool = self.write(&open, number, shard)?;
-            self.record(&open, shard, &spool)?;
+            let finished = self.write(&open, number, shard)?;
+            self.record(&open, shard, &finished)?;
             context.progress.add(1, shard.archive_bytes);
-            Ok((spool, false))
+            Ok((finished, false))
         })?;
         let resumed = finished.iter().filter(|(_, is_resumed)| *is_resumed).count() as u64;
-        Ok((finished.into_iter().map(|(spool, _)| spool).collect(), resumed))
+        Ok((finished.into_iter().map(|(shard, _)| shard).collect(), resumed))
     }
 
     /// Returns the bytes of the shards that are not written yet.
@@ -94,9 +104,15 @@ impl ShardWriter<'_> {
             let is_missing = |(number, shard): &(usize, &PlannedShard)| {
                 !files::metadata(folders.shard(*number)).is_ok_and(|info| info.len() == shard.archive_bytes)
             };
-            set.planned.shards.iter().enumerate().filter(is_missing).map(|(_, shard)| shard.archive_bytes).sum::<u64>()
+            set.planned
+                .shards
+                .iter()
+                .enumerate()
+                .filter(is_missing)
+                .map(|(_, shard)| shard.archive_bytes)
+                .fold(0, u64::saturating_add)
         };
-        sets.iter().enumerate().map(missing).sum()
+        sets.iter().enumerate().map(missing).fold(0, u64::saturating_add)
     }
 
     /// Returns the name of a shard in the journal.
@@ -109,25 +125,26 @@ impl ShardWriter<'_> {
         FileStamp { bytes: shard.archive_bytes, modified_ns: 0, inode: shard.hash }
     }
 
-    /// Returns the spool of a shard that a stopped run has finished, if all is as it was left.
-    fn finished(&self, set: &OpenSet<'_>, number: usize, shard: &PlannedShard) -> Outcome<Option<SpooledShard>> {
+    /// Returns a shard that a stopped run has finished, if all is as it was left.
+    fn finished(&self, set: &OpenSet<'_>, number: usize, shard: &PlannedShard) -> Outcome<Option<FinishedShard>> {
         let Some(done) = self.journal.finished(&Self::unit(set, shard), &Self::state(shard)) else { return Ok(None) };
-        let Ok(spool) = serde_json::from_str::<SpooledShard>(&done.notes) else { return Ok(None) };
-        let spool = SpooledShard { dir: set.folders.spools.clone(), ..spool };
+        let Ok(finished) = serde_json::from_str::<FinishedShard>(&done.notes) else { return Ok(None) };
+        let spool = SpooledShard { dir: set.folders.spools.clone(), ..finished.spool };
         let is_whole = files::metadata(set.folders.shard(number)).is_ok_and(|info| info.len() == shard.archive_bytes);
-        Ok((is_whole && spool.id.0 as usize == number && spool.is_intact()?).then_some(spool))
+        Ok((is_whole && spool.id.0 as usize == number && spool.is_intact()?)
+            .then_some(FinishedShard { spool, ..finished }))
     }
 
-    fn record(&self, set: &OpenSet<'_>, shard: &PlannedShard, spool: &SpooledShard) -> Outcome<()> {
-        let (bytes, xxh3) = spool.fingerprint();
-        let notes = serde_json::to_string(spool).map_err(|error| {
+    fn record(&self, set: &OpenSet<'_>, shard: &PlannedShard, finished: &FinishedShard) -> Outcome<()> {
+        let (bytes, xxh3) = finished.spool.fingerprint();
+        let notes = serde_json::to_string(finished).map_err(|error| {
             Failure::environment("writing the journal", error.to_string()).on(Subject::shard(&shard.name))
         })?;
         let spool = SpoolDigest { bytes, xxh3 };
         self.journal.record(&DoneUnit { unit: Self::unit(set, shard), input: Self::state(shard), spool, notes })
     }
 
-    fn write(&self, set: &OpenSet<'_>, number: usize, shard: &PlannedShard) -> Outcome<SpooledShard> {
+    fn write(&self, set: &OpenSet<'_>, number: usize, shard: &PlannedShard) -> Outcome<FinishedShard> {
         let fs = &*self.context.fs;
         let path = set.folders.shard(number);
         // A shard that a killed run left.
@@ -139,21 +156,22 @@ impl ShardWriter<'_> {
         let mut groups = WrittenShard::new(&shard.name, &mut sink);
         let memory = self.spare().pop().unwrap_or_default();
         let mut archive = Gatherer::new(self.inputs, &self.context.cancel, fs.create_file(&path)?, memory);
+        archive.hash = self.plan.checksums.then(Sha256::new);
         let mut samples = set.records.open_range(shard.offset, shard.bytes)?;
         let mut name = Vec::new();
         while let Some(listed) = samples.next_sample()? {
             for part in &listed.sample.parts {
                 entry_name(&mut name, &listed.sample.key, &part.name);
                 let offset = archive.position();
-                EntryHeader { name: &name, size: part.bytes, mtime: self.mtime }.write(archive.header());
+                EntryHeader { name: &name, size: part.bytes, mtime: self.plan.mtime }.write(archive.header());
                 groups.entry(&name, (offset, archive.position()), part.bytes, b"")?;
                 archive.content(part)?;
             }
         }
         let scan = groups.finish(archive.position())?;
-        let memory = archive.finish(shard.archive_bytes)?;
+        let (memory, sha256) = archive.finish(shard.archive_bytes)?;
         self.spare().push(memory);
-        sink.finish(scan)
+        Ok(FinishedShard { spool: sink.finish(scan)?, sha256 })
     }
 
     fn spare(&self) -> MutexGuard<'_, Vec<GatherMemory>> {

@@ -35,6 +35,7 @@ fn report(shards: u64) -> ShardReport {
         path: format!("/data/set/shard_{number:06}.tar").into(),
         samples: 1_000,
         bytes: if number + 1 == shards { 20_000_000 } else { 90_000_000 + number % 7 * 2_000_000 },
+        sha256: None,
     };
     let files: Vec<WrittenShard> = (0..shards).map(file).collect();
     let jpg = |name: &str| (format!("{name}.jpg"), format!("/data/pictures/{name}.jpg"));

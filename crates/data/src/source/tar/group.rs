@@ -20,6 +20,8 @@ struct HeldPart {
     name_to: usize,
     content_offset: u64,
     size: u64,
+    /// Offset of its first header, if it is stored with a map of its holes.
+    sparse_at: Option<u64>,
 }
 
 /// Collects the entries of one shard.
@@ -148,7 +150,8 @@ impl<'a> Grouper<'a> {
         let name_from = self.names.len();
         self.names.extend_from_slice(&name[dot + 1..]);
         let (content_offset, size) = (entry.content_offset, entry.size);
-        self.parts.push(HeldPart { name_from, name_to: self.names.len(), content_offset, size });
+        let (name_to, sparse_at) = (self.names.len(), entry.is_sparse.then_some(entry.offset));
+        self.parts.push(HeldPart { name_from, name_to, content_offset, size, sparse_at });
         Ok(())
     }
 
@@ -267,6 +270,9 @@ impl<'a> Grouper<'a> {
         let key_is_text = std::str::from_utf8(&self.key).is_ok();
         for (position, part) in self.parts.iter().enumerate() {
             let name = &self.names[part.name_from..part.name_to];
+            if let Some(offset) = part.sparse_at {
+                self.sink.sparse_entry(offset);
+            }
             let hidden = HiddenPart { key: &self.key, name, content_offset: part.content_offset, size: part.size };
             if !key_is_text {
                 self.sink.hidden_part(hidden)?;

@@ -14,6 +14,7 @@ mod resync;
 mod scan;
 mod scouts;
 mod span;
+mod sparse;
 mod walk;
 mod window;
 
@@ -30,6 +31,10 @@ use std::collections::BTreeMap;
 pub trait ScanSink {
     /// Receives one part of the sample that follows.
     fn part(&mut self, row: PartRow<'_>) -> Outcome<()>;
+    /// Receives the offset of the first header of the entry whose part comes next, if it is stored with a map of its holes.
+    fn sparse_entry(&mut self, offset: u64) {
+        let _ = offset;
+    }
     /// Receives one sample, after its parts.
     fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()>;
     /// Receives a sample whose key is not UTF-8: it belongs in `.tar.idx`, not in the tables. No part precedes it.
@@ -87,6 +92,7 @@ pub fn is_reserved(name: &[u8]) -> bool {
 pub use gristmill_core::facts::PART_NAMES_KEPT;
 pub use prefix::write_prefixed;
 pub use span::{each_entry, header_fields, header_offset, HeaderField, SpanEntry, SpanItem};
+pub use sparse::{read_sparse_map, StoredRange};
 
 /// Maximum number of samples per shard that are kept whole, for questions and field maps.
 pub const SKETCHES_KEPT: usize = 8;

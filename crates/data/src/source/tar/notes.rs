@@ -86,7 +86,7 @@ fn message(kind: ProblemKind, fold: &FoldedFindings) -> String {
 /// Returns a remedy, for the kinds that have one.
 fn hint(kind: ProblemKind) -> Option<&'static str> {
     match kind {
-        ProblemKind::SparseEntry => Some("pack the shard again without -S (--sparse); bsdtar: with --no-read-sparse"),
+        ProblemKind::SparseEntry => Some("gristmill shard writes such entries in full; or pack the shard again without -S (--sparse), bsdtar: with --no-read-sparse"),
         ProblemKind::LinkedPart => Some("pack the shard again with tar --hard-dereference -h"),
         _ => None,
     }

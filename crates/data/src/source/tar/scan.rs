@@ -19,6 +19,9 @@ use std::sync::Arc;
 const TRAILER_BYTES: u64 = 64 << 10;
 /// Interval of progress updates and cancellation checks, in bytes of the archive.
 const PROGRESS_EVERY: u64 = 256 << 10;
+/// Ways out for a shard with the wrong name.
+const COMPRESSED_HINT: &str =
+    "unpack it, rename it to .tgz and use --tgz rewrite, or write new shards with gristmill shard";
 /// Maximum damaged places of one shard that are reported individually.
 const MAX_DAMAGED_PLACES: u64 = 100;
 
@@ -53,7 +56,7 @@ pub(super) fn scan(shard: &Shard, sink: &mut dyn ScanSink, handles: &Handles<'_>
     if let Some(kind) = compression.filter(|_| !shard.is_tgz) {
         let why = format!("named .tar, but compressed with {}; the loader cannot read it", kind.title());
         let problem = Problem::problem(ProblemKind::CompressedShard, Subject::shard(&shard.name), why);
-        handles.problems.report(problem.with_hint("unpack it, or rename it to .tgz and use --tgz rewrite"))?;
+        handles.problems.report(problem.with_hint(COMPRESSED_HINT))?;
     }
     report_change(shard, &file, &scan, handles)?;
     handles.progress.add(1, 0);

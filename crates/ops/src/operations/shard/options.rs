@@ -365,6 +365,7 @@ const DIVIDE: &[Spec] = &[
     .example("img_%05d.tar"),
     Spec::new("start", "N", "Number of the first shard", number_of!(division.start, 0, 0)).default("0"),
     Spec::new("mtime", "SECONDS", "Time in the headers, since 1970", number_of!(mtime, 0, 0)).default("0").advanced(),
+    Spec::new("checksums", "", "List the SHA-256 of every shard in the report", switch_of!(checksums)).advanced(),
     Spec::new(
         "splits-by-folder",
         "",

@@ -8,6 +8,7 @@ use crate::shard::sample::{Origin, Part, Sample, SampleSink, SourceContext};
 use gristmill_core::{Failure, FileStamp, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::source::tar::is_reserved;
 use gristmill_storage::files::is_symlink;
+use gristmill_storage::folder::OpenFolder;
 use gristmill_storage::walk::{walk, WalkEntry, WalkError};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -26,7 +27,7 @@ const END: u8 = 0;
 /// The folder cannot be read, two files are the same part of a sample, or a file is outside of the folders of splits.
 pub(super) fn list(root: &Path, context: &SourceContext<'_>, sink: &mut dyn SampleSink) -> Outcome<()> {
     let sorter = RecordSorter::new(SpoolContext::of_source(context), "files");
-    let mut found = ListedFile { root, context, sorter, folders: Folders::default() };
+    let mut found = ListedFile { root, context, sorter, folder: OpenFolder::default(), folders: Folders::default() };
     for entry in walk(root, usize::MAX) {
         context.handles.cancel.check()?;
         match entry {
@@ -50,13 +51,15 @@ struct ListedFile<'a> {
     context: &'a SourceContext<'a>,
     /// Key, part, and the path where the two do not give it; size, time and inode.
     sorter: RecordSorter<'a, 3>,
+    /// The folder of the last file.
+    folder: OpenFolder,
     folders: Folders,
 }
 
 impl ListedFile<'_> {
     fn add(&mut self, entry: &WalkEntry) -> Outcome<()> {
         self.context.handles.progress.add(1, 0);
-        let relative = entry.path().strip_prefix(self.root).unwrap_or(entry.path()).as_os_str().as_bytes();
+        let relative = below(self.root, entry.path());
         if !entry.kind().is_file() {
             let message = "it is left out: it is a fifo, socket or device";
             return self.problem(ProblemKind::NotAFile, entry.path(), message, "take it out of the folder");
@@ -77,7 +80,7 @@ impl ListedFile<'_> {
         if let Some(why) = why {
             return self.problem(ProblemKind::BadName, entry.path(), &format!("it is left out: {why}"), "rename it");
         }
-        let stamp = match entry.metadata() {
+        let stamp = match entry.metadata_in(&mut self.folder) {
             Ok(info) => info.stamp,
             Err(error) => return self.report_error(&error),
         };
@@ -120,6 +123,14 @@ impl ListedFile<'_> {
     fn note(&self, kind: ProblemKind, path: &Path, message: &str) -> Outcome<()> {
         self.context.handles.problems.report(Problem::note(kind, Subject::path(path), message))
     }
+}
+
+/// Returns the path of an entry of a walk below its root.
+fn below<'a>(root: &Path, path: &'a Path) -> &'a [u8] {
+    let whole = path.as_os_str().as_bytes();
+    // A walk adds names to the path of the root as it is.
+    let rest = whole.strip_prefix(root.as_os_str().as_bytes()).unwrap_or(whole);
+    rest.strip_prefix(b"/").unwrap_or(rest)
 }
 
 /// The folders right below the root.

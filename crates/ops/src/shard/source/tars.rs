@@ -6,21 +6,20 @@ use super::prepared::PreparedInput;
 use super::{refuse_split, WHAT};
 use crate::job::pool::run_units;
 use crate::job::recover::before_looking;
-use gristmill_core::text::count_verb;
+use gristmill_core::text::{count_verb, display_safe_bytes};
 use gristmill_core::{
     Failure, FileStamp, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemKind, ProblemSink, SampleRow,
     Severity, Shard, Subject,
 };
 use gristmill_data::source::discover::{discover_with_packed, shard_at};
 use gristmill_data::source::documents::{Packing, Unpacked};
-use gristmill_data::source::tar::{scan_shard, HiddenPart, ScanSink};
+use gristmill_data::source::tar::{read_sparse_map, scan_shard, HiddenPart, ScanSink};
 use gristmill_storage::files;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::location::is_remote;
 use gristmill_storage::read::{open_read, stamp_at};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -74,21 +73,37 @@ struct ScannedShard {
     damaged: HashSet<Vec<u8>>,
 }
 
+impl ScannedShard {
+    /// Returns why a part that is stored with a map of its holes cannot be unfolded.
+    fn sparse_defect(&self, sample: &Sample, context: &SourceContext<'_>) -> Outcome<Option<String>> {
+        for part in &sample.parts {
+            let Origin::Sparse { offset, .. } = part.origin else { continue };
+            let file = Arc::new(open_read(&self.path)?);
+            if let Err(why) = read_sparse_map(&file, offset, part.bytes, context.handles.cancel)? {
+                let name = display_safe_bytes(&part.name);
+                return Ok(Some(format!("the part '{name}' is a sparse entry, and {why}")));
+            }
+        }
+        Ok(None)
+    }
+}
+
 fn scan(context: &SourceContext<'_>, number: usize, shard: &Shard) -> Outcome<ScannedShard> {
     let Handles { cancel, .. } = context.handles;
     let plain = unpacked(context, shard)?;
     let spools = SpoolContext { fs: context.fs, folder: context.scratch, cancel, memory: 0 };
     let writer = RecordWriter::create(&spools, &format!("shard-{number}"))?;
-    let mut sink = ShardSink { writer, parts: Vec::new(), key: Vec::new(), record: Vec::new(), damaged: Vec::new() };
-    let problems = ScanProblems { problems: context.handles.problems, has_sparse: AtomicBool::new(false) };
+    let mut sink = ShardSink {
+        writer,
+        parts: Vec::new(),
+        sparse_at: None,
+        key: Vec::new(),
+        record: Vec::new(),
+        damaged: Vec::new(),
+    };
+    let problems = ScanProblems(context.handles.problems);
     let handles = Handles { problems: &problems, ..context.handles };
     let scan = scan_shard(&plain, &mut sink, &handles)?;
-    if problems.has_sparse.into_inner() {
-        return Err(Failure::data(WHAT, "parts are stored as sparse files (with holes)")
-            .on(Subject::shard(&shard.name))
-            .of_kind(ProblemKind::SparseEntry)
-            .with_hint("unpack the shard with GNU tar, and give the folder"));
-    }
     for key in scan.damaged_keys.iter().chain(&sink.damaged) {
         let why = "it touches damage; it is left out";
         let subject = Subject::shard(&shard.name).key(key);
@@ -121,9 +136,13 @@ fn pass_on(
             continue;
         }
         for part in &mut sample.parts {
-            if let Origin::Range { file: known, .. } = &mut part.origin {
-                *known = file;
-            }
+            part.origin.set_file(file);
+        }
+        if let Some(why) = scanned.sparse_defect(&sample, context)? {
+            let why = format!("{why}; the sample is left out");
+            let subject = Subject::shard(&shard.name).key(String::from_utf8_lossy(&sample.key));
+            context.handles.problems.report(Problem::problem(ProblemKind::SparseEntry, subject, why))?;
+            continue;
         }
         sample.shard.clone_from(&shard.name);
         sample.split = split.cloned();
@@ -190,6 +209,8 @@ fn unpack(
 struct ShardSink {
     writer: RecordWriter,
     parts: Vec<Part>,
+    /// Offset of the headers of the next part, if it is stored with a map of its holes.
+    sparse_at: Option<u64>,
     /// Key of hidden parts.
     key: Vec<u8>,
     record: Vec<u8>,
@@ -199,7 +220,11 @@ struct ShardSink {
 
 impl ShardSink {
     fn add(&mut self, name: &[u8], offset: u64, bytes: u64) {
-        let origin = Origin::Range { file: SourceFile(0), offset };
+        let file = SourceFile(0);
+        let origin = match self.sparse_at.take() {
+            Some(offset) => Origin::Sparse { file, offset },
+            None => Origin::Range { file, offset },
+        };
         self.parts.push(Part { name: name.to_vec(), bytes, origin });
     }
 
@@ -221,6 +246,10 @@ impl ShardSink {
 }
 
 impl ScanSink for ShardSink {
+    fn sparse_entry(&mut self, offset: u64) {
+        self.sparse_at = Some(offset);
+    }
+
     fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {
         self.add(row.part_name.as_bytes(), row.content_byte_offset, row.content_byte_size);
         Ok(())
@@ -254,10 +283,7 @@ impl ScanSink for ShardSink {
 }
 
 /// Passes on the problems of a scan that concern new shards.
-struct ScanProblems<'a> {
-    problems: &'a dyn ProblemSink,
-    has_sparse: AtomicBool,
-}
+struct ScanProblems<'a>(&'a dyn ProblemSink);
 
 impl ProblemSink for ScanProblems<'_> {
     fn report(&self, mut problem: Problem) -> Outcome<()> {
@@ -265,16 +291,18 @@ impl ProblemSink for ScanProblems<'_> {
             // Which samples of a damaged shard are left out is reported by the source.
             ProblemKind::SampleExcluded => return Ok(()),
             ProblemKind::SparseEntry => {
-                self.has_sparse.store(true, Ordering::Relaxed);
-                return Ok(());
+                problem.severity = Severity::Note;
+                "parts are stored as sparse entries (files with holes): all of their content is written"
+                    .clone_into(&mut problem.message);
+                problem.hint = None;
             }
             ProblemKind::RepeatedPart => problem.severity = Severity::Problem,
             _ => {}
         }
-        self.problems.report(problem)
+        self.0.report(problem)
     }
 
     fn count_more(&self, severity: Severity, kind: ProblemKind, number: u64) {
-        self.problems.count_more(severity, kind, number);
+        self.0.count_more(severity, kind, number);
     }
 }

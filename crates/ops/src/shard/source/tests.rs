@@ -36,6 +36,7 @@ impl Kept {
         let bytes = match &part.origin {
             Origin::File { path, .. } => fs::read(path).unwrap(),
             Origin::Made(bytes) => bytes.clone(),
+            Origin::Sparse { .. } => panic!("no case has holes"),
             Origin::Range { file, offset } => {
                 let all = fs::read(&self.files[file.0 as usize]).unwrap();
                 let from = usize::try_from(*offset).unwrap();

@@ -12,6 +12,7 @@ use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::tables::Tables;
 use gristmill_pycompat::json_fields::{slice, Fields};
 use gristmill_storage::files::{metadata, FileInfo};
+use gristmill_storage::folder::OpenFolder;
 use gristmill_storage::listing::infos_below;
 use gristmill_storage::location::is_remote;
 use gristmill_storage::read::{open_read, stamp_at, ReadFile};
@@ -95,7 +96,10 @@ fn find_files(root: &Path, paths: &[&Path]) -> Outcome<Vec<FoundMedium>> {
         true => {
             infos_below(root, &paths).map_err(|error| Failure::io(WHAT, root, &error))?.into_iter().map(Ok).collect()
         }
-        false => paths.iter().map(|path| found(metadata(path))).collect(),
+        false => {
+            let mut folder = OpenFolder::default();
+            paths.iter().map(|path| found(folder.info(path))).collect()
+        }
     };
     let medium = |(info, path): (io::Result<Option<FileInfo>>, PathBuf)| match info {
         Ok(Some(info)) if info.is_file() => Ok((info.len(), Origin::File { path, stamp: info.stamp })),
