@@ -107,6 +107,8 @@ class Check:
             "set": ["prepare", f"{root}/set", "--split-ratio", "8,1,1", "--skip-dataset-yaml", "--yes"],
             "tokens": ["pack", f"{root}/text", "--format", "nanosets", *end, "--output", f"{root}/tokens"],
             "unique": ["dedup", f"{root}/text", "--minlen", "50", "--output", f"{root}/unique", "--yes"],
+            # Two shards of several parts.
+            "shards": ["shard", f"{root}/text/large.jsonl", "--key", "number", "--max-count", "4500", "--output", f"{root}/shards", "--yes"],
         }
 
     def inputs(self, folder):

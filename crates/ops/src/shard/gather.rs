@@ -112,7 +112,7 @@ struct PendingRead {
 pub(super) struct Gatherer<'a> {
     inputs: &'a OpenInputs<'a>,
     cancel: &'a Cancel,
-    out: Box<dyn WriteFile>,
+    out: Box<dyn WriteFile + 'a>,
     memory: GatherMemory,
     written: u64,
 }
@@ -129,7 +129,7 @@ impl<'a> Gatherer<'a> {
     pub(super) fn new(
         inputs: &'a OpenInputs<'a>,
         cancel: &'a Cancel,
-        out: Box<dyn WriteFile>,
+        out: Box<dyn WriteFile + 'a>,
         memory: GatherMemory,
     ) -> Self {
         Self { inputs, cancel, out, memory, written: 0 }

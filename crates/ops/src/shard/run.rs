@@ -6,7 +6,7 @@ use super::lines::write_lines;
 use super::planned::{listing_hash, plan_shards, PlannedRun};
 use super::publish;
 use super::report::ShardReport;
-use super::write::ShardWriter;
+use super::write::{remove_work, ShardWriter};
 use crate::engine::plan::file::typed_to_yaml;
 use crate::job::exclusive_output::folder_of;
 use crate::job::journal::Journal;
@@ -20,7 +20,7 @@ use crate::job::Phase;
 use gristmill_core::text::{bytes, count};
 use gristmill_core::{ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, ShardPlan, Subject};
 use gristmill_storage::fs::PRIVATE_FOLDER;
-use gristmill_storage::location::threads_for;
+use gristmill_storage::location::{is_remote, threads_for};
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::publish::{recover, recover_at_start, write_file};
 use gristmill_storage::run_folder::RunFolder;
@@ -156,11 +156,11 @@ fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bo
         return Ok(ShardReport { nothing_to_do: !is_prepared_now, ..nothing(context, layout)? });
     }
     if context.options.restart {
-        own.remove_work(fs)?;
+        remove_work(fs, own)?;
     }
     if publish::index_earlier(context, layout)? {
         // The run that was stopped is over.
-        own.remove_work(fs)?;
+        remove_work(fs, own)?;
     }
     check_running(&layout.plan, own)?;
     let result = write_and_publish(context, layout, &lock);
@@ -172,7 +172,9 @@ fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bo
         Err(failure) => !failure.is_cancelled() && Journal::peek(&own.journal(), &layout.hash())? == 0,
     };
     if is_over {
-        if let Err(error) = own.remove_work(fs) {
+        // What a finished run has sent is in place.
+        let removed = if result.is_ok() { own.remove_work(fs) } else { remove_work(fs, own) };
+        if let Err(error) = removed {
             context.log(format!("cleaning up: {error}"));
         }
     }
@@ -196,10 +198,11 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
     let line = format!("writing {}, {}", count(report.shards, "shard"), bytes(report.bytes));
     context.stage(Phase::Write, "shard", forecast, line);
     context.progress.expect(report.shards, report.bytes);
-    let threads = plan.inputs.iter().map(|input| threads_for(input, context.options.threads)).max().unwrap_or(1);
+    let places = plan.inputs.iter().chain(layout.places());
+    let threads = places.map(|place| threads_for(place, context.options.threads)).max().unwrap_or(1);
     let (mtime, work) = (plan.mtime, own.work());
-    let spare = Mutex::default();
-    let writer = ShardWriter { context, inputs: &inputs, journal: &journal, mtime, threads, work, spare };
+    let (spare, is_sending) = (Mutex::default(), is_remote(layout.root()));
+    let writer = ShardWriter { context, inputs: &inputs, journal: &journal, mtime, threads, work, spare, is_sending };
     check_space(layout, writer.missing_bytes(&run.sets), report.samples)?;
     let mut written = Vec::new();
     for (number, set) in run.sets.iter().enumerate() {

@@ -4,7 +4,7 @@ use super::super::dates::{parse_http_date, parse_iso_date};
 use super::answers::{parse_uploads, sum_of, UploadPage};
 use super::client::{Action, Call};
 use super::maker::Maker;
-use super::object::get_range;
+use super::object::{finish_read, get_range, PendingAnswer};
 use super::refusal::Refusal;
 use super::write::write;
 use super::S3Store;
@@ -94,14 +94,23 @@ impl S3Store {
 
     /// Returns a page of unfinished uploads, and the time of the store in nanoseconds. `next`: the key and the upload after which it begins.
     pub(super) fn upload_page(&self, key: &str, next: Option<(String, String)>) -> io::Result<(UploadPage, i64)> {
+        self.take_upload_page(key, self.begin_call(Self::uploads_call(key, next)))
+    }
+
+    /// Returns the request for a page of unfinished uploads.
+    pub(super) fn uploads_call(key: &str, next: Option<(String, String)>) -> Call {
         let mut query =
             vec![("uploads", String::new()), ("encoding-type", "url".to_owned()), ("prefix", key.to_owned())];
         if let Some((key, id)) = next {
             query.extend([("key-marker", key), ("upload-id-marker", id)]);
         }
         let ending = Some("</ListMultipartUploadsResult>");
-        let call = Call { action: Action::ListUploads, query, ending, range: None, ..get_range("", 0..0, None) };
-        let refusal = match self.ask(call)? {
+        Call { action: Action::ListUploads, query, ending, range: None, ..get_range("", 0..0, None) }
+    }
+
+    /// Waits for a page of unfinished uploads.
+    pub(super) fn take_upload_page(&self, key: &str, answer: PendingAnswer) -> io::Result<(UploadPage, i64)> {
+        let refusal = match finish_read(answer)? {
             Ok(answer) => match parse_uploads(&answer.body) {
                 Some(page) => {
                     let here = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());

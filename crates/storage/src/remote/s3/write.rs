@@ -177,7 +177,7 @@ impl S3Store {
             None => (self.begin_upload(key)?, &[][..]),
         };
         let result = self.send_parts(parts, &upload, sent).and_then(|tags| match tags {
-            Some(tags) => self.complete(parts, before, (&upload, &tags), condition),
+            Some(tags) => self.complete((key, parts.bytes), before, (&upload, &tags), condition),
             None => Ok(None),
         });
         if !matches!(result, Ok(Some(true))) {
@@ -235,15 +235,14 @@ impl S3Store {
         Ok(send_in_order(parts.bytes, parts.part_bytes, &mut begin, &mut take)?.then_some(tags))
     }
 
-    /// Makes an object of its parts. `before` is the version that it replaces.
-    fn complete(
+    /// Makes an object of a size of its parts. `before` is the version that it replaces.
+    pub(super) fn complete(
         &self,
-        parts: &Parts<'_>,
+        (key, bytes): (&str, u64),
         before: Option<&str>,
         (upload, tags): (&str, &[String]),
         condition: Condition,
     ) -> io::Result<Option<bool>> {
-        let key = parts.key;
         let mut body = String::from("<CompleteMultipartUpload>");
         for (number, tag) in (1..).zip(tags) {
             let tag = quick_xml::escape::escape(tag.as_str());
@@ -271,7 +270,7 @@ impl S3Store {
             Some(refusal) if refusal.status == 412 => return Ok(Some(false)),
             Some(refusal) => return Err(self.explain(&refusal, Action::Write, key)),
         };
-        let there = self.head(key)?.ok().filter(|version| version.bytes == parts.bytes);
+        let there = self.head(key)?.ok().filter(|version| version.bytes == bytes);
         match there {
             // If the answer to an earlier try was lost, there is no such upload any more, but there is the object.
             Some(version) if !is_gone || Some(version.etag.as_str()) != before => Ok(Some(true)),
