@@ -413,7 +413,7 @@ class Check:
         self.server.proxy = None
 
     def check_bytes(self):
-        """Of shards with large members only the headers are read, and of small ones each byte once, by few requests."""
+        """Of shards with large members only the headers are read, and of small ones each byte once, by few requests; `shard` reads each byte once."""
         proxy = self.server.with_proxy()
         for name, samples, size, share, requests in (("large", 12, 1 << 20, 0.03, 20), ("small", 150, 3000, 1.05, 6)):
             folder = self.folder / name
@@ -433,6 +433,9 @@ class Check:
             assert read <= share * total + 200_000, f"{name}: {read} of {total} bytes are read"
             # And those of the set: what the set is, the lock, what is published.
             assert made <= 8 * requests + 160, f"{name}: {made} requests"
+            self.run("shard", f"s3://data/{name}", "--output", f"s3://data/{name}-again", "--yes")
+            read = proxy.stats()["down"] - after["down"]
+            assert read <= 1.05 * total + 400_000, f"{name}: {read} of {total} bytes are read by shard"
         self.server.proxy.stop()
         self.server.proxy = None
 

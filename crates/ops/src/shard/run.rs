@@ -3,7 +3,7 @@
 use super::gather::OpenInputs;
 use super::layout::OutputLayout;
 use super::lines::write_lines;
-use super::planned::{listing_hash, plan_shards, PlannedRun};
+use super::planned::{listing_hash, plan_shards, PlannedRun, Purpose};
 use super::publish;
 use super::report::ShardReport;
 use super::write::{remove_work, ShardWriter};
@@ -46,7 +46,7 @@ pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardR
     }
     publish::note_earlier(context, &layout)?;
     let scratch = Scratch::create(context.options.scratch.as_deref())?;
-    let run = plan_shards(context, &layout, scratch.path())?;
+    let run = plan_shards(context, &layout, scratch.path(), Purpose::Preview)?;
     warn_of_number(context, &run)?;
     run.sets.iter().try_for_each(|set| publish::check_preparation(&layout.plan, set))?;
     let mut report = ShardReport::of(&run, &layout.output);
@@ -189,7 +189,7 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
     let scratch = elsewhere.as_ref().map_or_else(|| own.work().join("lists"), |scratch| scratch.path().to_owned());
     fs.create_dir(&scratch, PRIVATE_FOLDER)?;
     let journal = Journal::open(fs, &own.journal(), &layout.hash())?;
-    let run = plan_shards(context, layout, &scratch)?;
+    let run = plan_shards(context, layout, &scratch, Purpose::Writing)?;
     warn_of_number(context, &run)?;
     run.sets.iter().try_for_each(|set| publish::check_preparation(&layout.plan, set))?;
     let mut report = ShardReport { listing: run.hash()?, ..ShardReport::of(&run, &layout.output) };
