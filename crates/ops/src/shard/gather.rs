@@ -5,9 +5,11 @@ use super::sample::{Origin, Part, SourceFile};
 use gristmill_core::{Cancel, Failure, FileStamp, Outcome, ProblemKind, Subject};
 use gristmill_data::formats::tar_writer::padding;
 use gristmill_storage::fs::WriteFile;
+use gristmill_storage::listing::infos_below;
+use gristmill_storage::location::is_remote;
 use gristmill_storage::read::{open_any, stamp_at, ReadFile};
-use std::collections::HashMap;
-use std::path::Path;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes that are gathered before they are written: what is read is still in the cache of the processor when it is written.
@@ -63,10 +65,21 @@ impl<'a> OpenInputs<'a> {
 
     /// Checks that no input file has changed since it was listed.
     pub(super) fn check_unchanged(&self, cancel: &Cancel) -> Outcome<()> {
+        let mut in_stores: BTreeMap<&Path, Vec<(PathBuf, FileStamp)>> = BTreeMap::new();
         for input in self.files {
             cancel.check()?;
             let (path, stamp) = input.of_input();
-            if !stamp_at(path).is_ok_and(|now| now == stamp) {
+            if let Some(folder) = path.parent().filter(|_| is_remote(path)) {
+                in_stores.entry(folder).or_default().push((path.to_owned(), stamp));
+            } else if !stamp_at(path).is_ok_and(|now| now == stamp) {
+                return Err(changed(path));
+            }
+        }
+        for (folder, inputs) in in_stores {
+            let (paths, stamps): (Vec<PathBuf>, Vec<FileStamp>) = inputs.into_iter().unzip();
+            let now = infos_below(folder, &paths).map_err(|error| Failure::io(WHAT, folder, &error))?;
+            let mut pairs = paths.iter().zip(stamps.iter().zip(now));
+            if let Some((path, _)) = pairs.find(|(_, (stamp, now))| now.is_none_or(|now| now.stamp != **stamp)) {
                 return Err(changed(path));
             }
         }

@@ -235,6 +235,7 @@ pub(super) fn prepare(
     spools: Vec<SpooledShard>,
 ) -> Outcome<()> {
     let mut shards = Vec::with_capacity(spools.len());
+    files::look_around(&set.output);
     for (shard, mut spool) in set.planned.shards.iter().zip(spools) {
         let path = set.output.join(&shard.name);
         let info = files::metadata(&path).map_err(|error| Failure::io("preparing", &path, &error))?;

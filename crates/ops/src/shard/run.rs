@@ -25,6 +25,7 @@ use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::publish::{recover, recover_at_start, write_file};
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::scratch::Scratch;
+use gristmill_storage::waiting::for_each_at_once;
 use gristmill_storage::{files, space};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -40,6 +41,7 @@ const SAMPLE_BYTES: u64 = 400;
 
 /// Reports what a run would write. Reads no content.
 pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport> {
+    look_around(plan)?;
     let layout = OutputLayout::of(plan)?;
     if layout.decide()? == Decision::Nothing && is_complete(&layout) && !has_other_inputs(context, plan, &layout)? {
         return nothing(context, &layout);
@@ -59,6 +61,7 @@ pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardR
 
 /// Writes the shards of a plan and prepares them. Nothing is visible before the end.
 pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport> {
+    look_around(plan)?;
     let layout = OutputLayout::of(plan)?;
     if let Some(done) = recover_at_start(&*context.fs, layout.root(), &layout.own)? {
         let made = count(done.files.len() as u64, "file");
@@ -81,6 +84,19 @@ pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport
         }
     }
     result
+}
+
+/// Finds out what there is at the inputs and outputs that are in stores, all at once.
+fn look_around(plan: &ShardPlan) -> Outcome<()> {
+    let places: Vec<&PathBuf> = plan.inputs.iter().chain(&plan.output).chain(&plan.apart.media_to).collect();
+    let look = |place: &&PathBuf| {
+        files::look_around(place);
+        Ok(())
+    };
+    match places.iter().any(|place| is_remote(place)) {
+        true => for_each_at_once(&places, look, || ()),
+        false => Ok(()),
+    }
 }
 
 /// Whether nothing is left to do at an output whose shards are in place.
