@@ -107,6 +107,8 @@ class Check:
             "set": ["prepare", f"{root}/set", "--split-ratio", "8,1,1", "--skip-dataset-yaml", "--yes"],
             "tokens": ["pack", f"{root}/text", "--format", "nanosets", *end, "--output", f"{root}/tokens"],
             "unique": ["dedup", f"{root}/text", "--minlen", "50", "--output", f"{root}/unique", "--yes"],
+            # Two shards of several parts.
+            "shards": ["shard", f"{root}/text/large.jsonl", "--key", "number", "--max-count", "4500", "--output", f"{root}/shards", "--yes"],
         }
 
     def inputs(self, folder):
@@ -409,7 +411,7 @@ class Check:
         self.server.proxy = None
 
     def check_bytes(self):
-        """Of shards with large members only the headers are read, and of small ones each byte once, by few requests."""
+        """Of shards with large members only the headers are read, and of small ones each byte once, by few requests; `shard` reads each byte once."""
         proxy = self.server.with_proxy()
         for name, samples, size, share, requests in (("large", 12, 1 << 20, 0.03, 20), ("small", 150, 3000, 1.05, 6)):
             folder = self.folder / name
@@ -429,6 +431,9 @@ class Check:
             assert read <= share * total + 200_000, f"{name}: {read} of {total} bytes are read"
             # And those of the set: what the set is, the lock, what is published.
             assert made <= 8 * requests + 160, f"{name}: {made} requests"
+            self.run("shard", f"s3://data/{name}", "--output", f"s3://data/{name}-again", "--yes")
+            read = proxy.stats()["down"] - after["down"]
+            assert read <= 1.05 * total + 400_000, f"{name}: {read} of {total} bytes are read by shard"
         self.server.proxy.stop()
         self.server.proxy = None
 

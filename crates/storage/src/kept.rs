@@ -1,7 +1,7 @@
 //! What a run reads of objects more than once: kept in a local file, so that it is fetched once.
 
 use super::file_info::FileInfo;
-use super::range_read::RangeRead;
+use super::range_read::{buffer_for, RangeRead};
 use gristmill_core::{Failure, Outcome, Subject};
 use rustix::fs::{Mode, OFlags};
 use std::collections::{BTreeMap, HashMap};
@@ -10,6 +10,7 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 /// Permission bits of the file.
@@ -34,6 +35,8 @@ struct KeptObject {
     info: OnceLock<FileInfo>,
     /// Start and end of the parts that the file has.
     ranges: Mutex<BTreeMap<u64, u64>>,
+    /// Whether what is read now is not kept.
+    is_closed: AtomicBool,
 }
 
 impl KeptReads {
@@ -55,12 +58,23 @@ impl KeptReads {
                 continue;
             }
             let (info, ranges) = (OnceLock::new(), Mutex::default());
-            let object = Arc::new(KeptObject { file: Arc::clone(&file), base, bytes, info, ranges });
+            let (file, is_closed) = (Arc::clone(&file), AtomicBool::new(false));
+            let object = Arc::new(KeptObject { file, base, bytes, info, ranges, is_closed });
             all.insert(path.to_owned(), Arc::clone(&object));
             kept.push((path.to_owned(), object));
             base += bytes;
         }
         Ok(Self(kept))
+    }
+
+    /// Returns the size of the objects, in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.0.iter().map(|(_, object)| object.bytes).sum()
+    }
+
+    /// Ends keeping. What was read before is kept on.
+    pub fn close(&self) {
+        self.0.iter().for_each(|(_, object)| object.is_closed.store(true, Ordering::Relaxed));
     }
 }
 
@@ -92,9 +106,13 @@ pub(super) fn open_kept(path: &Path, part: Option<Range<u64>>, open: OpenObject)
     let Some(object) = object else { return open() };
     let path = path.to_owned();
     let wanted = part.unwrap_or(0..u64::MAX);
-    if let Some(info) = object.info.get().filter(|info| object.has(&(wanted.start..wanted.end.min(info.len())))) {
+    // What is read after the end of keeping is mostly kept, and the version is compared with the first request for more.
+    let is_kept = |info: &&FileInfo| {
+        object.is_closed.load(Ordering::Relaxed) || object.has(&(wanted.start..wanted.end.min(info.len())))
+    };
+    if let Some(info) = object.info.get().filter(is_kept) {
         let info = *info;
-        return Ok((info, Box::new(KeptRead { object, path, open, remote: OnceLock::new() })));
+        return Ok((info, Box::new(KeptRead::new(object, path, open, OnceLock::new()))));
     }
     let (info, remote) = open()?;
     if info.len() != object.bytes {
@@ -102,7 +120,7 @@ pub(super) fn open_kept(path: &Path, part: Option<Range<u64>>, open: OpenObject)
         return Ok((info, remote));
     }
     Ok(match *object.info.get_or_init(|| info) == info {
-        true => (info, Box::new(KeptRead { object, path, open, remote: OnceLock::from(remote) })),
+        true => (info, Box::new(KeptRead::new(object, path, open, OnceLock::from(remote)))),
         // It was replaced. What reads it finds out by its version.
         false => (info, remote),
     })
@@ -117,7 +135,7 @@ impl KeptObject {
 
     /// Keeps bytes of the object. A full disk is no error: they are fetched again then.
     fn keep(&self, bytes: &[u8], offset: u64) {
-        if self.file.write_all_at(bytes, self.base + offset).is_err() {
+        if self.is_closed.load(Ordering::Relaxed) || self.file.write_all_at(bytes, self.base + offset).is_err() {
             return;
         }
         let (mut start, mut end) = (offset, offset + bytes.len() as u64);
@@ -136,9 +154,15 @@ struct KeptRead {
     path: PathBuf,
     open: OpenObject,
     remote: OnceLock<Box<dyn RangeRead>>,
+    /// End of the last read in order; `u64::MAX` before the first.
+    next: AtomicU64,
 }
 
 impl KeptRead {
+    fn new(object: Arc<KeptObject>, path: PathBuf, open: OpenObject, remote: OnceLock<Box<dyn RangeRead>>) -> Self {
+        Self { object, path, open, remote, next: AtomicU64::new(u64::MAX) }
+    }
+
     /// Returns the object in its store, which is opened when the first byte is not kept.
     fn remote(&self) -> io::Result<&dyn RangeRead> {
         if let Some(remote) = self.remote.get() {
@@ -167,15 +191,49 @@ impl KeptRead {
         self.object.keep(buffer, offset);
         Ok(())
     }
+
+    /// Keeps what one who reads in order leaves out before an offset: so little that it is fetched with the rest.
+    fn keep_gap(&self, offset: u64) {
+        let start = self.next.load(Ordering::Relaxed);
+        let is_kept = start >= offset || self.object.is_closed.load(Ordering::Relaxed);
+        let Some(remote) = self.remote.get().filter(|_| !is_kept) else { return };
+        if offset - start > remote.bytes_worth_a_jump() {
+            return;
+        }
+        let Ok(mut gap) = buffer_for(&(start..offset)) else { return };
+        if remote.read_exact_at(&mut gap, start).is_ok() {
+            self.object.keep(&gap, start);
+        }
+    }
 }
 
 impl RangeRead for KeptRead {
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.keep_gap(offset);
+        self.next.store(offset + buffer.len() as u64, Ordering::Relaxed);
         self.read(buffer, offset, |remote, buffer| remote.read_exact_at(buffer, offset))
     }
 
     fn read_alone_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         self.read(buffer, offset, |remote, buffer| remote.read_alone_at(buffer, offset))
+    }
+
+    fn read_alone_each(&self, ranges: &[Range<u64>]) -> Vec<io::Result<Vec<u8>>> {
+        let has_some = ranges.iter().any(|range| self.object.has(range));
+        if let (false, Ok(remote)) = (has_some, self.remote()) {
+            let read = remote.read_alone_each(ranges);
+            let keep = |range: &Range<u64>, bytes: &io::Result<Vec<u8>>| {
+                bytes.iter().for_each(|bytes| self.object.keep(bytes, range.start))
+            };
+            ranges.iter().zip(&read).for_each(|(range, bytes)| keep(range, bytes));
+            return read;
+        }
+        let read = |range: &Range<u64>| {
+            let mut bytes = buffer_for(range)?;
+            self.read_alone_at(&mut bytes, range.start)?;
+            Ok(bytes)
+        };
+        ranges.iter().map(read).collect()
     }
 
     fn bytes_worth_a_jump(&self) -> u64 {
@@ -201,8 +259,13 @@ mod tests {
             file.read_exact_at(&mut bytes, range.start as u64).map(|()| bytes == content[range])
         };
         let file = open_part(path, 1_000..3_000).unwrap();
-        assert!(read(&file, 1_000..2_500).unwrap() && read(&file, 2_000..4_000).unwrap());
+        // A gap that is not worth a jump is fetched, and kept, too.
+        assert!(read(&file, 1_000..2_000).unwrap() && read(&file, 2_500..4_000).unwrap());
         assert_eq!(kept.0[0].1.ranges.lock().unwrap().iter().collect::<Vec<_>>(), [(&1_000, &4_000)]);
+        kept.close();
+        assert_eq!((kept.bytes(), open_read(path).unwrap().len()), (10_000, 10_000));
+        assert!(read(&file, 0..10).unwrap());
+        assert_eq!(kept.0[0].1.ranges.lock().unwrap().len(), 1, "what is read later is not kept");
         // The store has another version, but these bytes are not fetched from it.
         put(path, b"replaced");
         let again = open_part(path, 1_500..4_000).unwrap();

@@ -31,6 +31,7 @@ pub mod run_folder;
 pub mod scratch;
 pub mod sort;
 pub mod space;
+pub mod staged;
 pub mod store;
 pub mod traffic;
 pub mod transfer;

@@ -2,12 +2,16 @@
 
 use super::files::FileInfo;
 use super::location::{check_object_address, RemoteUrl};
-use super::store::{Condition, Content, RangeRead, Scheme, Store, StoreEntry, TakeEntry};
+use super::publish::unique;
+use super::store::{
+    Condition, Content, ObjectUpload, RangeRead, Scheme, StagedObject, Store, StoreEntry, TakeEntry, UnfinishedUpload,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// The row of the store.
 pub(super) const SCHEME: Scheme = Scheme {
@@ -35,8 +39,42 @@ struct Object {
 /// Objects by bucket and key.
 static OBJECTS: LazyLock<Mutex<BTreeMap<(String, String), Object>>> = LazyLock::new(Mutex::default);
 
+/// Objects that are sent and not completed, by bucket, key and upload.
+static UPLOADS: Mutex<BTreeMap<(String, String, String), Vec<u8>>> = Mutex::new(BTreeMap::new());
+
 struct MemoryStore {
     bucket: String,
+}
+
+/// An object that is being sent.
+struct MemoryUpload {
+    name: (String, String, String),
+    bytes: u64,
+    is_finished: bool,
+}
+
+fn uploads() -> MutexGuard<'static, BTreeMap<(String, String, String), Vec<u8>>> {
+    UPLOADS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ObjectUpload for MemoryUpload {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.bytes += bytes.len() as u64;
+        uploads().get_mut(&self.name).map(|sent| sent.extend_from_slice(bytes)).ok_or(io::ErrorKind::NotFound.into())
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<StagedObject> {
+        self.is_finished = true;
+        Ok(StagedObject { upload: self.name.2.clone(), bytes: self.bytes, parts: Vec::new(), replaces: None })
+    }
+}
+
+impl Drop for MemoryUpload {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            uploads().remove(&self.name);
+        }
+    }
 }
 
 impl Object {
@@ -75,6 +113,10 @@ impl MemoryStore {
     fn get(&self, key: &str) -> Option<Object> {
         let objects = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
         objects.get(&(self.bucket.clone(), key.to_owned())).cloned()
+    }
+
+    fn upload(&self, key: &str, id: &str) -> (String, String, String) {
+        (self.bucket.clone(), key.to_owned(), id.to_owned())
     }
 
     /// Returns the objects below a prefix.
@@ -129,6 +171,50 @@ impl Store for MemoryStore {
                 insert(name, &bytes, condition)
             }
         })
+    }
+
+    fn can_stage(&self, _: &RemoteUrl<'_>, _: u64) -> bool {
+        true
+    }
+
+    fn begin_staged(&self, url: &RemoteUrl<'_>, _: u64, _: u64) -> io::Result<Box<dyn ObjectUpload>> {
+        let name = self.upload(url.key, &unique());
+        let mut uploads = uploads();
+        uploads.retain(|(bucket, key, _), _| (bucket, key) != (&name.0, &name.1));
+        uploads.insert(name.clone(), Vec::new());
+        Ok(Box::new(MemoryUpload { name, bytes: 0, is_finished: false }))
+    }
+
+    fn has_staged(&self, url: &RemoteUrl<'_>, object: &StagedObject) -> io::Result<bool> {
+        Ok(uploads().contains_key(&self.upload(url.key, &object.upload)))
+    }
+
+    fn complete_staged(&self, url: &RemoteUrl<'_>, object: &StagedObject) -> io::Result<bool> {
+        let sent = uploads().remove(&self.upload(url.key, &object.upload));
+        let there = || self.get(url.key).is_some_and(|there| there.bytes.len() as u64 == object.bytes);
+        Ok(match sent {
+            Some(bytes) => insert((self.bucket.clone(), url.key.to_owned()), &bytes, Condition::Always),
+            None => there(),
+        })
+    }
+
+    fn uploads(&self, folder: &RemoteUrl<'_>) -> io::Result<Option<Vec<UnfinishedUpload>>> {
+        let uploads = uploads();
+        let below = uploads.iter().filter(|((bucket, key, _), _)| {
+            *bucket == self.bucket && (key == folder.key || key.starts_with(&folder.prefix()))
+        });
+        let listed = below.map(|((_, key, id), bytes)| UnfinishedUpload {
+            key: key.clone(),
+            id: id.clone(),
+            age: Duration::ZERO,
+            bytes: Some(bytes.len() as u64),
+        });
+        Ok(Some(listed.collect()))
+    }
+
+    fn end_upload(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
+        uploads().remove(&self.upload(url.key, id));
+        Ok(())
     }
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {

@@ -8,6 +8,7 @@ use super::location::RemoteUrl;
 pub use super::range_read::RangeRead;
 use super::read::ReadFile;
 use gristmill_core::{Failure, FileStamp, Outcome, Problem, Subject};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
@@ -132,6 +133,32 @@ pub trait Store: Send + Sync {
         let _ = url;
     }
 
+    /// Whether an object of this size can be sent while it is made, and completed later.
+    fn can_stage(&self, url: &RemoteUrl<'_>, bytes: u64) -> bool {
+        let _ = (url, bytes);
+        false
+    }
+
+    /// Begins an object of a size for which [`can_stage`](Self::can_stage) holds, and ends other unfinished uploads of it. `memory` is how many
+    /// bytes of it are in memory at once; two parts are in any case.
+    fn begin_staged(&self, url: &RemoteUrl<'_>, bytes: u64, memory: u64) -> io::Result<Box<dyn ObjectUpload>> {
+        let _ = (bytes, memory);
+        Err(Failure::internal("writing", "the store has no uploads").on(Subject::path(url.to_path())).into_io())
+    }
+
+    /// Whether all of an object that was sent is still there, and not completed.
+    fn has_staged(&self, url: &RemoteUrl<'_>, object: &StagedObject) -> io::Result<bool> {
+        let _ = (url, object);
+        Ok(false)
+    }
+
+    /// Makes an object visible that was sent, and replaces one that is there. Returns whether it is visible now, also if it was before; if not, the
+    /// store does not have it any more.
+    fn complete_staged(&self, url: &RemoteUrl<'_>, object: &StagedObject) -> io::Result<bool> {
+        let _ = (url, object);
+        Ok(false)
+    }
+
     /// Removes an object. A missing one is not an error.
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()>;
 
@@ -223,6 +250,28 @@ pub struct UnfinishedUpload {
     pub age: Duration,
     /// Size of its parts, if it is known.
     pub bytes: Option<u64>,
+}
+
+/// An object all of whose bytes are in its store, and which is not visible yet. [`Store::end_upload`] removes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StagedObject {
+    /// Name of the upload.
+    pub upload: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Tags of the parts, in order.
+    pub parts: Vec<String>,
+    /// Version that was at the address when the upload began, if there was one.
+    pub replaces: Option<String>,
+}
+
+/// Sends an object in order. Dropped before it is finished, it is removed.
+pub trait ObjectUpload: Send {
+    /// Sends the next bytes.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Waits until all bytes are in the store.
+    fn finish(self: Box<Self>) -> io::Result<StagedObject>;
 }
 
 /// What is called with each number of bytes that were copied; an error ends the copy.

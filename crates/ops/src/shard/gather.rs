@@ -7,10 +7,12 @@ use gristmill_data::formats::tar_writer::padding;
 use gristmill_data::source::tar::{read_sparse_map, StoredRange};
 use gristmill_storage::folder::OpenFolder;
 use gristmill_storage::fs::WriteFile;
+use gristmill_storage::listing::infos_below;
+use gristmill_storage::location::is_remote;
 use gristmill_storage::read::{open_any, stamp_at, ReadFile};
 use sha2::{Digest as _, Sha256};
-use std::collections::HashMap;
-use std::path::Path;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes that are gathered before they are written: what is read is still in the cache of the processor when it is written.
@@ -73,10 +75,21 @@ impl<'a> OpenInputs<'a> {
 
     /// Checks that no input file has changed since it was listed.
     pub(super) fn check_unchanged(&self, cancel: &Cancel) -> Outcome<()> {
+        let mut in_stores: BTreeMap<&Path, Vec<(PathBuf, FileStamp)>> = BTreeMap::new();
         for input in self.files {
             cancel.check()?;
             let (path, stamp) = input.of_input();
-            if !stamp_at(path).is_ok_and(|now| now == stamp) {
+            if let Some(folder) = path.parent().filter(|_| is_remote(path)) {
+                in_stores.entry(folder).or_default().push((path.to_owned(), stamp));
+            } else if !stamp_at(path).is_ok_and(|now| now == stamp) {
+                return Err(changed(path));
+            }
+        }
+        for (folder, inputs) in in_stores {
+            let (paths, stamps): (Vec<PathBuf>, Vec<FileStamp>) = inputs.into_iter().unzip();
+            let now = infos_below(folder, &paths).map_err(|error| Failure::io(WHAT, folder, &error))?;
+            let mut pairs = paths.iter().zip(stamps.iter().zip(now));
+            if let Some((path, _)) = pairs.find(|(_, (stamp, now))| now.is_none_or(|now| now.stamp != **stamp)) {
                 return Err(changed(path));
             }
         }
@@ -122,7 +135,7 @@ struct PendingRead {
 pub(super) struct Gatherer<'a> {
     inputs: &'a OpenInputs<'a>,
     cancel: &'a Cancel,
-    out: Box<dyn WriteFile>,
+    out: Box<dyn WriteFile + 'a>,
     memory: GatherMemory,
     written: u64,
     /// The folder of the last loose file.
@@ -143,7 +156,7 @@ impl<'a> Gatherer<'a> {
     pub(super) fn new(
         inputs: &'a OpenInputs<'a>,
         cancel: &'a Cancel,
-        out: Box<dyn WriteFile>,
+        out: Box<dyn WriteFile + 'a>,
         memory: GatherMemory,
     ) -> Self {
         Self { inputs, cancel, out, memory, written: 0, folder: OpenFolder::default(), hash: None }

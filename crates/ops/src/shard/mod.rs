@@ -14,6 +14,7 @@ mod deal;
 mod divide;
 pub mod examples;
 mod gather;
+mod keeper;
 mod key_list;
 mod layout;
 mod lines;

@@ -4,6 +4,7 @@ use super::append::SetKeys;
 use super::choose::{Chooser, LeftOut};
 use super::deal::Dealer;
 use super::divide::{Divider, PlannedShards};
+use super::keeper::ReadKeeper;
 use super::layout::OutputLayout;
 use super::lines::{LineList, PlannedLines};
 use super::list::{InputFile, Lister};
@@ -21,6 +22,7 @@ use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, ShardPlan, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_storage::files::is_dir;
+use gristmill_storage::kept::KeptReads;
 use gristmill_storage::location::{is_remote, threads_for};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
@@ -58,33 +60,44 @@ pub(super) struct PlannedRun {
     /// Files that parts are in.
     pub(super) files: Vec<InputFile>,
     pub(super) left_out: LeftOut,
+    /// What listing has read of files in stores.
+    _kept: Vec<KeptReads>,
 }
 
-/// Lists the samples of all inputs and divides them into shards. `scratch` is kept while shards are written.
-pub(super) fn plan_shards(context: &TaskContext, layout: &OutputLayout, scratch: &Path) -> Outcome<PlannedRun> {
+/// What follows the planning.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// The contents are read: what is read of files in stores is kept.
+    Writing,
+    /// Nothing else is read.
+    Preview,
+}
+
+/// Lists the samples of all inputs and divides them into shards.
+pub(super) fn plan_shards(
+    context: &TaskContext,
+    layout: &OutputLayout,
+    scratch: &Path,
+    purpose: Purpose,
+) -> Outcome<PlannedRun> {
     let known = layout.plan.append.then(|| SetKeys::open(&layout.output)).transpose()?;
-    plan_with(context, layout, scratch, known)
+    plan_with(context, layout, (scratch, purpose), known)
 }
 
 /// Returns a hash of what a run reads and writes: of its inputs as they are now, whatever the output has.
 pub(super) fn listing_hash(context: &TaskContext, layout: &OutputLayout, scratch: &Path) -> Outcome<String> {
-    plan_with(context, layout, scratch, None)?.hash()
+    plan_with(context, layout, (scratch, Purpose::Preview), None)?.hash()
 }
 
 fn plan_with(
     context: &TaskContext,
     layout: &OutputLayout,
-    scratch: &Path,
+    (scratch, purpose): (&Path, Purpose),
     mut known: Option<SetKeys>,
 ) -> Outcome<PlannedRun> {
     let plan = &layout.plan;
     // How much there is to copy is known after the listing.
     context.stage(Phase::Open, "shard", Forecast::new(1.0, COPY_SHARE), "looking for samples");
-    if let Some(input) = plan.inputs.iter().find(|input| plan.shuffle && is_remote(input)) {
-        let why = "in random order, nearly every part in a store is a request of its own";
-        let note = Problem::note(ProblemKind::Other, Subject::path(input), why);
-        context.problems.report(note.with_hint("gristmill cp copies the input to a disk first"))?;
-    }
     let memory = usize::try_from(context.options.memory_bytes / SORT_SHARE).unwrap_or(usize::MAX);
     context.problems.unlisted().set_limit(memory / UNLISTED_SHARE);
     let spools = SpoolContext { fs: &*context.fs, folder: scratch, cancel: &context.cancel, memory };
@@ -92,6 +105,8 @@ fn plan_with(
     let mut lister = Lister::create(spools, &context.problems)?;
     let mut has_named_folders = true;
     let (mut has_other_than_rows, next_row) = (false, AtomicU64::new(0));
+    let keeper = ReadKeeper::new(scratch, plan)?;
+    let keeps = keeper.as_ref().filter(|_| purpose == Purpose::Writing);
     for (number, input) in (0..).zip(&plan.inputs) {
         let kind = source::kind_of(input, plan.read_as, &context.problems)?;
         has_other_than_rows |= kind != InputKind::Rows;
@@ -106,7 +121,8 @@ fn plan_with(
         context.rename(Phase::Open, item, format!("listing {}", display_safe(&input.to_string_lossy())));
         let threads = threads_for(input, context.options.threads);
         let (handles, fs) = (context.handles(), &*context.fs);
-        let source = SourceContext { plan, handles, fs, scratch, memory, threads, next_row: &next_row };
+        let (keeper, next_row) = (keeps, &next_row);
+        let source = SourceContext { plan, handles, fs, scratch, memory, threads, keeper, next_row };
         source::list(input, kind, &source, &mut lister)?;
     }
     // Rows alone are numbered by their source, so that rows which are left out keep their numbers.
@@ -116,6 +132,7 @@ fn plan_with(
     if listing.samples == 0 {
         return Err(no_sample(plan, "no sample was found"));
     }
+    note_random_order(context, plan, &listing.files, keeper.as_ref())?;
     let splits = split_source(plan, listing.has_splits, listing.has_split_folders && has_named_folders);
     let files = std::mem::take(&mut listing.files);
     let mut chooser = Chooser::new(plan, is_numbered, &context.problems, &context.cancel)?;
@@ -147,7 +164,26 @@ fn plan_with(
         return Err(no_sample(plan, no_set(lines.as_ref())));
     }
     let left_out = chooser.left_out;
-    Ok(PlannedRun { sets, lines, files, left_out })
+    let kept = keeper.map(ReadKeeper::into_kept).unwrap_or_default();
+    Ok(PlannedRun { sets, lines, files, left_out, _kept: kept })
+}
+
+/// Notes that a random order is slow for files in stores, unless there is room to keep what listing them has read.
+fn note_random_order(
+    context: &TaskContext,
+    plan: &ShardPlan,
+    files: &[InputFile],
+    keeper: Option<&ReadKeeper>,
+) -> Outcome<()> {
+    let in_stores = || files.iter().filter(|file| is_remote(&file.path));
+    let bytes: u64 = in_stores().map(|file| file.stamp.bytes).sum();
+    let has_room = keeper.is_some_and(|keeper| bytes <= keeper.limit());
+    let Some(first) = in_stores().next().filter(|_| plan.shuffle && !has_room) else { return Ok(()) };
+    let why = "in random order, nearly every part in a store is a request of its own";
+    let note = Problem::note(ProblemKind::Other, Subject::path(&first.path), why);
+    context
+        .problems
+        .report(note.with_hint("--scratch with more space, or gristmill cp, which copies the input to a disk"))
 }
 
 /// Returns why there are no shards.

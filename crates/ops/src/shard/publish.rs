@@ -13,7 +13,7 @@ use crate::job::exclusive_output::folder_of;
 use crate::job::jsonl;
 use crate::job::prepare::{hand_over, run_prepare};
 use crate::job::publish::{make_folder, stage_report, FinishedFile, Folders, RECORD_MODE};
-use crate::job::record::RecordedInput;
+use crate::job::record::{RecordedInput, RecordedOutput};
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::mix::{MixAux, MixMember};
@@ -71,6 +71,12 @@ pub(super) fn publish(
                 if layout.plan.append && files::is_taken(&target) {
                     let failure = Failure::data("making the shards visible", "a file of that name appeared meanwhile");
                     return Err(failure.on(Subject::path(target)).with_hint("run the same command again"));
+                }
+                let record = work.record(position);
+                if files::is_file(&record) {
+                    recorded.outputs.push(RecordedOutput { path: target.clone(), bytes: shard.archive_bytes });
+                    publication.stage_upload(&target, &record)?;
+                    continue;
                 }
                 let file = FinishedFile::of(work.shard(position), target)?;
                 folders.stage(&file, &mut publication, &mut recorded)?;
@@ -229,6 +235,7 @@ pub(super) fn prepare(
     spools: Vec<SpooledShard>,
 ) -> Outcome<()> {
     let mut shards = Vec::with_capacity(spools.len());
+    files::look_around(&set.output);
     for (shard, mut spool) in set.planned.shards.iter().zip(spools) {
         let path = set.output.join(&shard.name);
         let info = files::metadata(&path).map_err(|error| Failure::io("preparing", &path, &error))?;

@@ -3,10 +3,10 @@
 use super::gather::OpenInputs;
 use super::layout::OutputLayout;
 use super::lines::write_lines;
-use super::planned::{listing_hash, plan_shards, PlannedRun};
+use super::planned::{listing_hash, plan_shards, PlannedRun, Purpose};
 use super::publish;
 use super::report::ShardReport;
-use super::write::ShardWriter;
+use super::write::{remove_work, ShardWriter};
 use crate::engine::plan::file::typed_to_yaml;
 use crate::job::exclusive_output::folder_of;
 use crate::job::journal::Journal;
@@ -20,11 +20,12 @@ use crate::job::Phase;
 use gristmill_core::text::{bytes, count};
 use gristmill_core::{ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, ShardPlan, Subject};
 use gristmill_storage::fs::PRIVATE_FOLDER;
-use gristmill_storage::location::threads_for;
+use gristmill_storage::location::{is_remote, threads_for};
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::publish::{recover, recover_at_start, write_file};
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::scratch::Scratch;
+use gristmill_storage::waiting::for_each_at_once;
 use gristmill_storage::{files, space};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -40,13 +41,14 @@ const SAMPLE_BYTES: u64 = 400;
 
 /// Reports what a run would write. Reads no content.
 pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport> {
+    look_around(plan)?;
     let layout = OutputLayout::of(plan)?;
     if layout.decide()? == Decision::Nothing && is_complete(&layout) && !has_other_inputs(context, plan, &layout)? {
         return nothing(context, &layout);
     }
     publish::note_earlier(context, &layout)?;
     let scratch = Scratch::create(context.options.scratch.as_deref())?;
-    let run = plan_shards(context, &layout, scratch.path())?;
+    let run = plan_shards(context, &layout, scratch.path(), Purpose::Preview)?;
     warn_of_number(context, &run)?;
     run.sets.iter().try_for_each(|set| publish::check_preparation(&layout.plan, set))?;
     let mut report = ShardReport::of(&run, &layout.output);
@@ -59,6 +61,7 @@ pub fn preview_shards(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardR
 
 /// Writes the shards of a plan and prepares them. Nothing is visible before the end.
 pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport> {
+    look_around(plan)?;
     let layout = OutputLayout::of(plan)?;
     if let Some(done) = recover_at_start(&*context.fs, layout.root(), &layout.own)? {
         let made = count(done.files.len() as u64, "file");
@@ -81,6 +84,19 @@ pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport
         }
     }
     result
+}
+
+/// Finds out what there is at the inputs and outputs that are in stores, all at once.
+fn look_around(plan: &ShardPlan) -> Outcome<()> {
+    let places: Vec<&PathBuf> = plan.inputs.iter().chain(&plan.output).chain(&plan.apart.media_to).collect();
+    let look = |place: &&PathBuf| {
+        files::look_around(place);
+        Ok(())
+    };
+    match places.iter().any(|place| is_remote(place)) {
+        true => for_each_at_once(&places, look, || ()),
+        false => Ok(()),
+    }
 }
 
 /// Whether nothing is left to do at an output whose shards are in place.
@@ -156,11 +172,11 @@ fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bo
         return Ok(ShardReport { nothing_to_do: !is_prepared_now, ..nothing(context, layout)? });
     }
     if context.options.restart {
-        own.remove_work(fs)?;
+        remove_work(fs, own)?;
     }
     if publish::index_earlier(context, layout)? {
         // The run that was stopped is over.
-        own.remove_work(fs)?;
+        remove_work(fs, own)?;
     }
     check_running(&layout.plan, own)?;
     let result = write_and_publish(context, layout, &lock);
@@ -172,7 +188,9 @@ fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bo
         Err(failure) => !failure.is_cancelled() && Journal::peek(&own.journal(), &layout.hash())? == 0,
     };
     if is_over {
-        if let Err(error) = own.remove_work(fs) {
+        // What a finished run has sent is in place.
+        let removed = if result.is_ok() { own.remove_work(fs) } else { remove_work(fs, own) };
+        if let Err(error) = removed {
             context.log(format!("cleaning up: {error}"));
         }
     }
@@ -187,7 +205,7 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
     let scratch = elsewhere.as_ref().map_or_else(|| own.work().join("lists"), |scratch| scratch.path().to_owned());
     fs.create_dir(&scratch, PRIVATE_FOLDER)?;
     let journal = Journal::open(fs, &own.journal(), &layout.hash())?;
-    let run = plan_shards(context, layout, &scratch)?;
+    let run = plan_shards(context, layout, &scratch, Purpose::Writing)?;
     warn_of_number(context, &run)?;
     run.sets.iter().try_for_each(|set| publish::check_preparation(&layout.plan, set))?;
     let mut report = ShardReport { listing: run.hash()?, ..ShardReport::of(&run, &layout.output) };
@@ -196,10 +214,11 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
     let line = format!("writing {}, {}", count(report.shards, "shard"), bytes(report.bytes));
     context.stage(Phase::Write, "shard", forecast, line);
     context.progress.expect(report.shards, report.bytes);
-    let threads = plan.inputs.iter().map(|input| threads_for(input, context.options.threads)).max().unwrap_or(1);
+    let places = plan.inputs.iter().chain(layout.places());
+    let threads = places.map(|place| threads_for(place, context.options.threads)).max().unwrap_or(1);
     let work = own.work();
-    let spare = Mutex::default();
-    let writer = ShardWriter { context, inputs: &inputs, journal: &journal, plan, threads, work, spare };
+    let (spare, is_sending) = (Mutex::default(), is_remote(layout.root()));
+    let writer = ShardWriter { context, inputs: &inputs, journal: &journal, plan, threads, work, spare, is_sending };
     check_space(layout, writer.missing_bytes(&run.sets), report.samples)?;
     let (mut written, mut checksums) = (Vec::new(), Vec::new());
     for (number, set) in run.sets.iter().enumerate() {

@@ -3,8 +3,11 @@
 use super::{run_shard, ShardReport};
 use crate::job::task::Task;
 use gristmill_core::{Outcome, ProblemKind, RunOptions, ShardPlan};
+use gristmill_storage::files::exists;
 use gristmill_storage::fs::fault::{Fault, FaultFs};
 use gristmill_storage::fs::{Fs, RealFs};
+use gristmill_storage::location::{is_remote, RemoteUrl};
+use gristmill_storage::store::{store_of, UnfinishedUpload};
 use gristmill_storage::walk::Walk;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,7 +28,8 @@ fn plan(case: &str, output: &Path) -> ShardPlan {
 }
 
 fn run(plan: ShardPlan, fs: Arc<dyn Fs>) -> Outcome<ShardReport> {
-    let options = RunOptions { threads: 2, ..RunOptions::default() };
+    // The lock in a store is held by this process after a fault.
+    let options = RunOptions { threads: 2, break_lock: true, ..RunOptions::default() };
     Task::start("shard", options, fs, move |context| run_shard(context, &plan))?.wait()
 }
 
@@ -41,31 +45,72 @@ fn visible(output: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
+/// Returns the uploads of a folder in a store that are neither completed nor ended.
+fn uploads(output: &Path) -> Vec<UnfinishedUpload> {
+    let Some(url) = RemoteUrl::parse(output) else { return Vec::new() };
+    store_of(&url).unwrap().uploads(&url).unwrap().unwrap()
+}
+
 #[test]
 fn a_kill_at_any_operation_is_made_good_by_the_same_command() {
     let dir = tempfile::tempdir().unwrap();
+    kill_at_operations(dir.path());
+}
+
+#[test]
+fn a_kill_at_any_operation_leaves_no_upload_in_a_store() {
+    kill_at_operations(Path::new("mem://shard-kills"));
+}
+
+/// Kills runs with an output in a folder or in a store.
+fn kill_at_operations(root: &Path) {
     let counting = Arc::new(FaultFs::new(Fault::Nothing));
     let fs: Arc<dyn Fs> = Arc::clone(&counting) as Arc<dyn Fs>;
-    let checksums = |report: ShardReport| report.files.into_iter().map(|file| file.sha256).collect::<Vec<_>>();
-    let sums = checksums(run(plan("reshard_count", &dir.path().join("wanted")), fs).unwrap());
-    let wanted = visible(&dir.path().join("wanted"));
+    let checksums = |report: &ShardReport| report.files.iter().map(|file| file.sha256.clone()).collect::<Vec<_>>();
+    let sums = checksums(&run(plan("reshard_count", &root.join("wanted")), fs).unwrap());
+    let wanted = visible(&root.join("wanted"));
     let operations = counting.ops();
     assert!(operations > 100, "{operations}");
     let kills = (0..operations).step_by(13).map(|at| (at, Fault::Kill { at }));
     let cuts = (3..operations).step_by(29).map(|at| (at, Fault::PowerCut { at }));
+    let (mut sent, mut resumed) = (0, 0);
     for (at, fault) in kills.chain(cuts) {
-        let output = dir.path().join(format!("out-{at}"));
+        let output = root.join(format!("out-{at}"));
         let plan = plan("reshard_count", &output);
         let killed = run(plan.clone(), Arc::new(FaultFs::new(fault)));
-        let has_index = output.join(".nv-meta/.info.json").exists();
+        sent = sent.max(uploads(&output).len());
+        let has_index = exists(output.join(".nv-meta/.info.json"));
         assert!(killed.is_ok() || !has_index || visible(&output) == wanted, "{fault:?}: something is half-made");
-        let finished = run(plan.clone(), Arc::new(RealFs)).unwrap_or_else(|failure| panic!("{fault:?}: {failure}"));
-        assert_eq!(checksums(finished), sums, "{fault:?}");
+        let report = run(plan.clone(), Arc::new(RealFs)).unwrap_or_else(|failure| panic!("{fault:?}: {failure}"));
+        assert_eq!(checksums(&report), sums, "{fault:?}");
+        resumed = resumed.max(report.resumed_shards);
         assert!(visible(&output) == wanted, "{fault:?}");
+        assert_eq!(uploads(&output), [], "{fault:?}");
         assert!(run(plan, Arc::new(RealFs)).unwrap().nothing_to_do, "{fault:?}");
-        RealFs.remove_dir_all(&output).unwrap();
-        RealFs.remove_dir_all(&dir.path().join(format!("out-{at}.gristmill"))).unwrap();
+        if !is_remote(root) {
+            RealFs.remove_dir_all(&output).unwrap();
+            RealFs.remove_dir_all(&root.join(format!("out-{at}.gristmill"))).unwrap();
+        }
     }
+    assert!(resumed > 1, "finished shards are taken over");
+    assert_eq!(sent > 1, is_remote(root), "shards are sent while they are written");
+}
+
+#[test]
+fn what_a_run_has_sent_that_does_not_go_on_is_removed() {
+    let output = Path::new("mem://shard-restart/out");
+    let mut at = 0;
+    while uploads(output).len() < 2 {
+        at += 10;
+        let failed = run(plan("reshard_count", output), Arc::new(FaultFs::new(Fault::Kill { at })));
+        assert!(failed.is_err(), "it sends nothing before it ends");
+    }
+    let mut plan = plan("reshard_count", output);
+    plan.division.max_count = 1000;
+    let options = RunOptions { restart: true, break_lock: true, ..RunOptions::default() };
+    let task = Task::start("shard", options, Arc::new(RealFs), move |context| run_shard(context, &plan)).unwrap();
+    assert_eq!(task.wait().unwrap().shards, 1);
+    assert_eq!(uploads(output), []);
 }
 
 /// Writes samples as loose files, or as one shard. The content is of this letter.

@@ -11,8 +11,11 @@ use crate::job::task::TaskContext;
 use gristmill_core::{Failure, FileStamp, Outcome, ShardId, ShardPlan, Subject};
 use gristmill_data::formats::tar_writer::EntryHeader;
 use gristmill_data::source::tar::WrittenShard;
-use gristmill_storage::files;
-use gristmill_storage::fs::PRIVATE_FOLDER;
+use gristmill_storage::files::{self, FolderEntry};
+use gristmill_storage::fs::{Fs, PRIVATE_FOLDER};
+use gristmill_storage::run_folder::RunFolder;
+use gristmill_storage::staged;
+use gristmill_storage::waiting::for_each_at_once;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
@@ -21,6 +24,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Share of the memory that sorts of keys use while shards are written.
 const KEY_SHARE: u64 = 8;
 const MIN_KEY_MEMORY: u64 = 64 << 10;
+
+/// End of the name of a record of a shard that was sent.
+const RECORD_END: &str = ".upload";
+/// Share of the memory for what is sent, and bytes that a shard needs of it.
+const UPLOAD_SHARE: u64 = 2;
+const MIN_UPLOAD_MEMORY: u64 = 32 << 20;
 
 /// Where the unfinished shards of a set are.
 pub(super) struct WorkFolders {
@@ -45,6 +54,27 @@ impl WorkFolders {
     pub(super) fn shard(&self, number: usize) -> PathBuf {
         self.shards.join(number.to_string())
     }
+
+    /// Returns the path of the record of a shard that is in its store before it is published.
+    pub(super) fn record(&self, number: usize) -> PathBuf {
+        self.shards.join(format!("{number}{RECORD_END}"))
+    }
+}
+
+/// Removes the work of a run that does not go on, with what it has sent to stores.
+pub(super) fn remove_work(fs: &dyn Fs, own: &RunFolder) -> Outcome<()> {
+    let mut records = Vec::new();
+    for number in 0.. {
+        let Ok(entries) = files::read_dir(WorkFolders::of(&own.work(), number).shards) else { break };
+        let paths = entries.filter_map(Result::ok).map(FolderEntry::into_path);
+        records.extend(paths.filter(|path| path.to_string_lossy().ends_with(RECORD_END)));
+    }
+    let discard = |record: &PathBuf| {
+        staged::discard(record);
+        Ok(())
+    };
+    for_each_at_once(&records, discard, || ())?;
+    own.remove_work(fs)
 }
 
 /// A run that writes shards.
@@ -58,6 +88,8 @@ pub(super) struct ShardWriter<'a> {
     pub(super) work: PathBuf,
     /// Memory of finished shards, for the next ones.
     pub(super) spare: Mutex<Vec<GatherMemory>>,
+    /// Whether shards are sent while they are written, where a store can do that.
+    pub(super) is_sending: bool,
 }
 
 /// A shard that is written: what its index is built from, and its checksum if the plan says so.
@@ -71,8 +103,12 @@ pub(super) struct FinishedShard {
 /// A set that is being written.
 struct OpenSet<'a> {
     folders: WorkFolders,
+    output: &'a Path,
     records: &'a Records,
     number: usize,
+    /// Shards that are written at once, and the memory in bytes for what is sent of each.
+    threads: usize,
+    upload_memory: u64,
 }
 
 impl ShardWriter<'_> {
@@ -80,10 +116,10 @@ impl ShardWriter<'_> {
     /// before.
     pub(super) fn write_set(&self, number: usize, set: &PlannedSet) -> Outcome<(Vec<FinishedShard>, u64)> {
         let context = self.context;
-        let open = OpenSet { folders: WorkFolders::of(&self.work, number), records: &set.planned.records, number };
+        let open = self.open_set(number, set);
         open.folders.create(context)?;
         let units: Vec<(usize, &PlannedShard)> = set.planned.shards.iter().enumerate().collect();
-        let finished = run_units(&units, self.threads, &context.cancel, |&(number, shard)| {
+        let finished = run_units(&units, open.threads, &context.cancel, |&(number, shard)| {
             if let Some(finished) = self.finished(&open, number, shard)? {
                 context.progress.resume_from(1, shard.archive_bytes);
                 return Ok((finished, true));
@@ -97,12 +133,35 @@ impl ShardWriter<'_> {
         Ok((finished.into_iter().map(|(shard, _)| shard).collect(), resumed))
     }
 
-    /// Returns the bytes of the shards that are not written yet.
+    fn open_set<'s>(&self, number: usize, set: &'s PlannedSet) -> OpenSet<'s> {
+        let memory = self.context.options.memory_bytes / UPLOAD_SHARE;
+        let sent = set.planned.shards.iter().filter(|shard| self.is_sent(&set.output, shard));
+        // No more of a shard is in memory than it has.
+        let needed = sent.map(|shard| shard.archive_bytes).max().map_or(1, |bytes| bytes.clamp(1, MIN_UPLOAD_MEMORY));
+        let threads = self.threads.min(usize::try_from(memory / needed).unwrap_or(usize::MAX)).max(1);
+        let at_once = threads.min(set.planned.shards.len()).max(1);
+        OpenSet {
+            folders: WorkFolders::of(&self.work, number),
+            output: &set.output,
+            records: &set.planned.records,
+            number,
+            threads,
+            upload_memory: memory / at_once as u64,
+        }
+    }
+
+    /// Whether a shard is sent while it is written.
+    fn is_sent(&self, output: &Path, shard: &PlannedShard) -> bool {
+        self.is_sending && staged::can_stage(&output.join(&shard.name), shard.archive_bytes)
+    }
+
+    /// Returns the bytes of the shards that are not written yet, and are written to this machine.
     pub(super) fn missing_bytes(&self, sets: &[PlannedSet]) -> u64 {
         let missing = |(number, set): (usize, &PlannedSet)| {
             let folders = WorkFolders::of(&self.work, number);
             let is_missing = |(number, shard): &(usize, &PlannedShard)| {
-                !files::metadata(folders.shard(*number)).is_ok_and(|info| info.len() == shard.archive_bytes)
+                !self.is_sent(&set.output, shard)
+                    && !files::metadata(folders.shard(*number)).is_ok_and(|info| info.len() == shard.archive_bytes)
             };
             set.planned
                 .shards
@@ -130,7 +189,11 @@ impl ShardWriter<'_> {
         let Some(done) = self.journal.finished(&Self::unit(set, shard), &Self::state(shard)) else { return Ok(None) };
         let Ok(finished) = serde_json::from_str::<FinishedShard>(&done.notes) else { return Ok(None) };
         let spool = SpooledShard { dir: set.folders.spools.clone(), ..finished.spool };
-        let is_whole = files::metadata(set.folders.shard(number)).is_ok_and(|info| info.len() == shard.archive_bytes);
+        let record = set.folders.record(number);
+        let is_whole = match files::is_file(&record) {
+            true => staged::is_kept(&set.output.join(&shard.name), &record, shard.archive_bytes)?,
+            false => files::metadata(set.folders.shard(number)).is_ok_and(|info| info.len() == shard.archive_bytes),
+        };
         Ok((is_whole && spool.id.0 as usize == number && spool.is_intact()?)
             .then_some(FinishedShard { spool, ..finished }))
     }
@@ -146,16 +209,22 @@ impl ShardWriter<'_> {
 
     fn write(&self, set: &OpenSet<'_>, number: usize, shard: &PlannedShard) -> Outcome<FinishedShard> {
         let fs = &*self.context.fs;
-        let path = set.folders.shard(number);
+        let (path, record) = (set.folders.shard(number), set.folders.record(number));
         // A shard that a killed run left.
         fs.remove_file(&path)?;
+        fs.remove_file(&record)?;
+        let target = set.output.join(&shard.name);
+        let out = match self.is_sent(set.output, shard) {
+            true => staged::create(fs, &target, record, (shard.archive_bytes, set.upload_memory))?,
+            false => fs.create_file(&path)?,
+        };
         let id = ShardId(u32::try_from(number).unwrap_or(u32::MAX));
         let memory = (self.context.options.memory_bytes / (KEY_SHARE * self.threads.max(1) as u64)).max(MIN_KEY_MEMORY);
         let memory = usize::try_from(memory).unwrap_or(usize::MAX);
         let mut sink = SpoolSink::create(fs, &set.folders.spools, (id, &shard.name), memory)?;
         let mut groups = WrittenShard::new(&shard.name, &mut sink);
         let memory = self.spare().pop().unwrap_or_default();
-        let mut archive = Gatherer::new(self.inputs, &self.context.cancel, fs.create_file(&path)?, memory);
+        let mut archive = Gatherer::new(self.inputs, &self.context.cancel, out, memory);
         archive.hash = self.plan.checksums.then(Sha256::new);
         let mut samples = set.records.open_range(shard.offset, shard.bytes)?;
         let mut name = Vec::new();

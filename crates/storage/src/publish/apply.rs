@@ -8,6 +8,7 @@ use super::super::fs::{rename_here, Fs};
 use super::super::location::{is_remote, RemoteUrl};
 use super::super::read::open_any;
 use super::super::run_folder::RunFolder;
+use super::super::staged::complete;
 use super::super::store::Content;
 use super::super::waiting::for_each_at_once;
 use super::list::{Action, Entry, RenameList, State};
@@ -45,6 +46,21 @@ pub(super) fn staged(staging: &Path, number: usize) -> PathBuf {
     staging.join(format!("new-{number}"))
 }
 
+/// Returns the path of the record of an entry whose bytes are in a store already.
+pub(super) fn staged_record(staging: &Path, number: usize) -> PathBuf {
+    staging.join(format!("upload-{number}"))
+}
+
+/// Returns the path of what is staged of an entry.
+pub(super) fn staged_any(staging: &Path, number: usize) -> PathBuf {
+    let record = staged_record(staging, number);
+    if is_there(&record) {
+        record
+    } else {
+        staged(staging, number)
+    }
+}
+
 impl<'a> Renamer<'a> {
     pub(super) fn new(fs: &'a dyn Fs, own: &'a RunFolder, root: &'a Path, list: &'a RenameList) -> Self {
         Self { fs, own, root, list, staging: super::staging_of(own), copied: HashSet::new() }
@@ -59,9 +75,9 @@ impl<'a> Renamer<'a> {
         if !last.is_empty() {
             self.sync_folders(&last)?;
         }
-        // Small objects are put together, as each is waited for; large ones are sent in several parts at once.
+        // Small objects are put together, as each is waited for, and so are those that were sent before; large ones are sent in several parts at once.
         let is_small = |(number, entry): &(usize, &Entry)| {
-            let small = || metadata(staged(&self.staging, *number)).is_ok_and(|info| info.len() <= MAX_SMALL_BYTES);
+            let small = || metadata(staged_any(&self.staging, *number)).is_ok_and(|info| info.len() <= MAX_SMALL_BYTES);
             is_remote(&self.target(entry)) && entry.action.has_staged() && small()
         };
         let (small, large): (Numbered<'_>, Numbered<'_>) = others.iter().copied().partition(is_small);
@@ -187,6 +203,10 @@ impl<'a> Renamer<'a> {
     fn place(&self, number: usize, entry: &Entry) -> Outcome<bool> {
         let from = staged(&self.staging, number);
         let target = self.target(entry);
+        let record = staged_record(&self.staging, number);
+        if is_there(&record) {
+            return complete(&target, &record).map(|()| false);
+        }
         if !is_there(&from) {
             return if is_there(&target) { Ok(false) } else { Err(lost(&target)) };
         }

@@ -127,6 +127,12 @@ impl<'a> Publication<'a> {
         })
     }
 
+    /// Adds an object that was sent before, by its record. The record is kept where it is, and must not be written to any more.
+    pub fn stage_upload(&mut self, target: &Path, record: &Path) -> Outcome<()> {
+        let path = apply::staged_record(&self.staging, self.entries.len());
+        self.stage(Action::Put, target, |fs, _| fs.hard_link_or_copy(record, &path))
+    }
+
     /// Keeps the current file at `target` as `backup`, replacing an earlier backup. A missing `target` is not an error.
     pub fn keep_backup(&mut self, target: &Path, backup: &Path) -> Outcome<()> {
         if !is_there(target) {
@@ -160,6 +166,9 @@ impl<'a> Publication<'a> {
                     true => return Ok(false),
                     false => continue,
                 }
+            }
+            if is_there(&apply::staged_record(&self.staging, number)) {
+                return Ok(false);
             }
             let is_file = symlink_metadata(target).is_ok_and(|info| info.is_file());
             // A file that cannot be read counts as different.
@@ -206,6 +215,11 @@ impl<'a> Publication<'a> {
     }
 
     fn undo(&self, mover: &Renamer<'_>, failure: Failure) -> Failure {
+        if is_remote(&self.root) && failure.class == ExitClass::Data {
+            // It can never be finished. If the list remains, the next run reports that.
+            let _ = self.fs.remove_file(&self.own.renames());
+            return failure;
+        }
         if is_remote(&self.root) {
             return failure.with_hint("run the same command again: it finishes the publish");
         }
@@ -257,7 +271,7 @@ impl<'a> Publication<'a> {
     /// Makes all staged files durable, together and after the last one has been written: most of them then wait for the same write-out.
     fn sync_staged(&mut self) -> Outcome<()> {
         for (number, (action, _)) in self.entries.iter().enumerate() {
-            let path = apply::staged(&self.staging, number);
+            let path = apply::staged_any(&self.staging, number);
             // A backup may be a symbolic link, which has no content of its own.
             if action.has_staged() && !path.is_symlink() {
                 self.fs.sync_file(&path)?;

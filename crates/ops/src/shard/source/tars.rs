@@ -50,6 +50,9 @@ pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn Sam
             units.push((units.len(), shard, split));
         }
     }
+    // Compressed shards are unpacked first.
+    let plain = units.iter().map(|(_, shard, _)| shard).filter(|shard| !shard.is_tgz);
+    context.keep_reads(plain.map(|shard| (shard.path.as_path(), shard.stamp.bytes)))?;
     context.handles.progress.restart(units.len() as u64, units.iter().map(|(_, shard, _)| shard.stamp.bytes).sum());
     for chunk in units.chunks(SHARDS_A_THREAD * context.threads.max(1)) {
         let scanned = run_units(chunk, context.threads, context.handles.cancel, |(number, shard, _)| {

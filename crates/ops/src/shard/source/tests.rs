@@ -86,8 +86,8 @@ fn list_within(input: &Path, plan: &ShardPlan, memory: usize) -> Outcome<Listed>
     let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::new(false));
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };
     let next_row = AtomicU64::new(0);
-    let (folder, threads, next_row) = (scratch.path(), 1, &next_row);
-    let context = SourceContext { plan, handles, fs: &RealFs, scratch: folder, memory, threads, next_row };
+    let (folder, threads, next_row, keeper) = (scratch.path(), 1, &next_row, None);
+    let context = SourceContext { plan, handles, fs: &RealFs, scratch: folder, memory, threads, keeper, next_row };
     let mut kept = Kept::default();
     match input.is_dir() {
         true => super::files::list(input, &context, &mut kept)?,

@@ -13,8 +13,8 @@ use super::super::files::FileInfo;
 use super::super::location::{check_object_address, RemoteUrl};
 use super::super::read::ReadFile;
 use super::super::store::{
-    Condition, Content, RangeRead, Scheme, Store, StoreEntry, StoreGuards, StoreSettings, TakeEntry, UnfinishedUpload,
-    WatchBytes,
+    Condition, Content, ObjectUpload, RangeRead, Scheme, StagedObject, Store, StoreEntry, StoreGuards, StoreSettings,
+    TakeEntry, UnfinishedUpload, WatchBytes,
 };
 use super::environment::Environment;
 use super::network::Network;
@@ -233,6 +233,26 @@ impl Store for MscStore {
     fn discard_ahead(&self, url: &RemoteUrl<'_>) {
         let inner = self.inner(url);
         inner.store.discard_ahead(&inner.url());
+    }
+
+    fn can_stage(&self, url: &RemoteUrl<'_>, bytes: u64) -> bool {
+        let inner = self.inner(url);
+        inner.store.can_stage(&inner.url(), bytes)
+    }
+
+    fn begin_staged(&self, url: &RemoteUrl<'_>, bytes: u64, memory: u64) -> io::Result<Box<dyn ObjectUpload>> {
+        let inner = self.inner(url);
+        inner.store.begin_staged(&inner.url(), bytes, memory)
+    }
+
+    fn has_staged(&self, url: &RemoteUrl<'_>, object: &StagedObject) -> io::Result<bool> {
+        let inner = self.inner(url);
+        inner.store.has_staged(&inner.url(), object)
+    }
+
+    fn complete_staged(&self, url: &RemoteUrl<'_>, object: &StagedObject) -> io::Result<bool> {
+        let inner = self.inner(url);
+        inner.store.complete_staged(&inner.url(), object)
     }
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {

@@ -1,11 +1,10 @@
 //! Uploads of files that still grow.
 
 use super::client::Action;
-use super::upload::{SentPart, UploadAhead};
-use super::write::{part_bytes, parts_at_once, read_part, write, MAX_PARTS, MAX_PUT_BYTES};
+use super::upload::{part_call, SentPart, UploadAhead};
+use super::write::{part_bytes, parts_at_once, read_part, MAX_PARTS, MAX_PUT_BYTES};
 use super::{finish_read, S3Store};
 use crate::read::ReadFile;
-use reqwest::Method;
 use std::io;
 use std::sync::PoisonError;
 
@@ -56,8 +55,7 @@ impl S3Store {
             for number in first..whole.min(first + parts_at_once(size) as u64) {
                 let body = read_part(file, number * size, size)?;
                 let part = SentPart::of(&body);
-                let query = vec![("partNumber", (number + 1).to_string()), ("uploadId", ahead.upload.clone())];
-                pending.push((part, self.begin_call(write(Method::PUT, key, query, body))));
+                pending.push((part, self.begin_call(part_call(key, number + 1, &ahead.upload, body))));
             }
             for (part, answer) in pending {
                 let answer = finish_read(answer)?.map_err(|refusal| self.explain(&refusal, Action::Write, key))?;

@@ -1,13 +1,12 @@
 //! What `doctor` reports of a bucket: the settings of requests, whether conditions and checksums are obeyed, and unfinished uploads.
 
 use super::super::dates::{parse_http_date, parse_iso_date};
-use super::answers::{parse_parts, parse_uploads, sum_of, UploadPage};
+use super::answers::{parse_parts, parse_uploads, sum_of, ListedPart, UploadPage};
 use super::client::{Action, Call};
 use super::maker::Maker;
-use super::object::get_range;
+use super::object::{finish_read, get_range, PendingAnswer};
 use super::record::BegunUpload;
 use super::refusal::Refusal;
-use super::upload::SentPart;
 use super::write::{write, MAX_PARTS};
 use super::S3Store;
 use crate::store::{Condition, StoreGuards, StoreSettings, UnfinishedUpload};
@@ -105,14 +104,23 @@ impl S3Store {
 
     /// Returns a page of unfinished uploads, and the time of the store in nanoseconds. `next`: the key and the upload after which it begins.
     pub(super) fn upload_page(&self, key: &str, next: Option<(String, String)>) -> io::Result<(UploadPage, i64)> {
+        self.take_upload_page(key, self.begin_call(Self::uploads_call(key, next)))
+    }
+
+    /// Returns the request for a page of unfinished uploads.
+    pub(super) fn uploads_call(key: &str, next: Option<(String, String)>) -> Call {
         let mut query =
             vec![("uploads", String::new()), ("encoding-type", "url".to_owned()), ("prefix", key.to_owned())];
         if let Some((key, id)) = next {
             query.extend([("key-marker", key), ("upload-id-marker", id)]);
         }
         let ending = Some("</ListMultipartUploadsResult>");
-        let call = Call { action: Action::ListUploads, query, ending, range: None, ..get_range("", 0..0, None) };
-        let refusal = match self.ask(call)? {
+        Call { action: Action::ListUploads, query, ending, range: None, ..get_range("", 0..0, None) }
+    }
+
+    /// Waits for a page of unfinished uploads.
+    pub(super) fn take_upload_page(&self, key: &str, answer: PendingAnswer) -> io::Result<(UploadPage, i64)> {
+        let refusal = match finish_read(answer)? {
             Ok(answer) => match parse_uploads(&answer.body) {
                 Some(page) => {
                     let store = answer.header("date").and_then(parse_http_date);
@@ -125,25 +133,19 @@ impl S3Store {
         Err(self.explain(&refusal, Action::ListUploads, key))
     }
 
-    /// Returns the first parts of an upload, up to one that is missing or has another size; `None` if they cannot be listed.
-    pub(super) fn list_parts(&self, key: &str, begun: &BegunUpload) -> Option<Vec<SentPart>> {
-        let mut sent: Vec<SentPart> = Vec::new();
+    /// Lists the parts of an upload, in order; `None` if they cannot be listed.
+    pub(super) fn list_parts(&self, key: &str, upload: &str) -> Option<Vec<ListedPart>> {
+        let mut parts = Vec::new();
         let mut next = Some(0);
         while let Some(after) = next {
-            let marker = ("part-number-marker", after.to_string());
-            let query = vec![("uploadId", begun.upload.clone()), marker];
+            let query = vec![("uploadId", upload.to_owned()), ("part-number-marker", after.to_string())];
             let ending = Some("</ListPartsResult>");
-            let call = Call { query, ending, range: None, ..get_range(key, 0..0, None) };
+            let call = Call { action: Action::ListUploads, query, ending, range: None, ..get_range(key, 0..0, None) };
             let page = parse_parts(&self.ask(call).ok()?.ok()?.body)?;
-            for part in page.parts {
-                if part.number != sent.len() as u64 + 1 || part.bytes != begun.part_bytes {
-                    return Some(sent);
-                }
-                sent.push(SentPart::of_tag(part.tag));
-            }
+            parts.extend(page.parts);
             next = page.next.filter(|next| *next > after && *next < MAX_PARTS);
         }
-        Some(sent)
+        Some(parts)
     }
 
     /// Ends the upload that a killed process began. If its name is not known, those of the key that were begun at the same time.

@@ -20,6 +20,7 @@ mod record;
 mod refusal;
 mod s3_settings;
 mod signature;
+mod staged;
 #[cfg(test)]
 mod tests;
 mod upload;
@@ -29,7 +30,8 @@ use super::super::files::FileInfo;
 use super::super::location::RemoteUrl;
 use super::super::read::ReadFile;
 use super::super::store::{
-    Condition, Content, RangeRead, Scheme, Store, StoreGuards, StoreSettings, TakeEntry, UnfinishedUpload, WatchBytes,
+    Condition, Content, ObjectUpload, RangeRead, Scheme, StagedObject, Store, StoreGuards, StoreSettings, TakeEntry,
+    UnfinishedUpload, WatchBytes,
 };
 use super::environment::Environment;
 use super::msc;
@@ -244,6 +246,22 @@ impl Store for S3Store {
 
     fn discard_ahead(&self, url: &RemoteUrl<'_>) {
         self.end_upload_ahead(url.key);
+    }
+
+    fn can_stage(&self, _: &RemoteUrl<'_>, bytes: u64) -> bool {
+        Self::has_parts(bytes)
+    }
+
+    fn begin_staged(&self, url: &RemoteUrl<'_>, bytes: u64, memory: u64) -> io::Result<Box<dyn ObjectUpload>> {
+        self.begin_parts(url.key, bytes, memory)
+    }
+
+    fn has_staged(&self, url: &RemoteUrl<'_>, object: &StagedObject) -> io::Result<bool> {
+        Ok(self.has_all_parts(url.key, object))
+    }
+
+    fn complete_staged(&self, url: &RemoteUrl<'_>, object: &StagedObject) -> io::Result<bool> {
+        self.complete_parts(url.key, object)
     }
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {

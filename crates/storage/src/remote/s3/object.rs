@@ -81,6 +81,12 @@ impl<C: ObjectClient> Objects<C> {
         Self { client: Arc::new(client), known: KnownObjects::default(), first: FirstRequest::new() }
     }
 
+    /// Returns the objects of the same bucket, of which nothing is known.
+    pub(in crate::remote) fn share(&self) -> Self {
+        let client = Arc::clone(&self.client);
+        Self { client, known: KnownObjects::default(), first: FirstRequest::new() }
+    }
+
     /// Sends a request.
     pub(in crate::remote) fn begin_call(&self, call: Call) -> PendingAnswer {
         let client = Arc::clone(&self.client);
@@ -105,12 +111,16 @@ impl<C: ObjectClient> Objects<C> {
     pub(in crate::remote) fn head(&self, key: &str) -> io::Result<Result<ObjectVersion, Refusal>> {
         let writes = KnownObjects::writes();
         Ok(self.ask(head(key))?.map(|answer| {
-            let bytes = answer.header("content-length").and_then(|bytes| bytes.parse().ok()).unwrap_or_default();
-            let version = (self.client.version_of())(&answer.headers);
-            let version = ObjectVersion::of(&answer.headers, bytes, version);
+            let version = self.version_in(&answer);
             self.known.remember(key, &version, Some(writes));
             version
         }))
+    }
+
+    /// Returns size and version of an object by the answer to HEAD.
+    pub(in crate::remote) fn version_in(&self, answer: &Answer) -> ObjectVersion {
+        let bytes = answer.header("content-length").and_then(|bytes| bytes.parse().ok()).unwrap_or_default();
+        ObjectVersion::of(&answer.headers, bytes, (self.client.version_of())(&answer.headers))
     }
 
     /// Opens an object with a request for some of its bytes. `etag`: the version that it has to have.

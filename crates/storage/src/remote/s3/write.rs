@@ -151,7 +151,9 @@ impl S3Store {
     /// Returns the upload that a killed process began, with the parts that arrived.
     fn resumed(&self, key: &str, record: &UploadRecord) -> Option<UploadAhead> {
         let begun = record.read().filter(|begun| !begun.upload.is_empty())?;
-        let sent = self.list_parts(key, &begun)?;
+        let parts = self.list_parts(key, &begun.upload)?.into_iter().zip(1..);
+        let whole = parts.take_while(|(part, number)| part.number == *number && part.bytes == begun.part_bytes);
+        let sent = whole.map(|(part, _)| SentPart::of_tag(part.tag)).collect();
         Some(UploadAhead { upload: begun.upload, part_bytes: begun.part_bytes, sent })
     }
 
@@ -203,7 +205,7 @@ impl S3Store {
         };
         record(&upload);
         let result = self.send_parts(parts, &upload, sent).and_then(|tags| match tags {
-            Some(tags) => self.complete(parts, before, (&upload, &tags), condition),
+            Some(tags) => self.complete((key, parts.bytes), before, (&upload, &tags), condition),
             None => Ok(None),
         });
         // What cannot be removed now is found by its record, or by the rules of the bucket for unfinished uploads.
@@ -260,15 +262,14 @@ impl S3Store {
         Ok(send_in_order(parts.bytes, parts.part_bytes, &mut begin, &mut take)?.then_some(tags))
     }
 
-    /// Makes an object of its parts. `before` is the version that it replaces.
-    fn complete(
+    /// Makes an object of a size of its parts. `before` is the version that it replaces.
+    pub(super) fn complete(
         &self,
-        parts: &Parts<'_>,
+        (key, bytes): (&str, u64),
         before: Option<&str>,
         (upload, tags): (&str, &[String]),
         condition: Condition,
     ) -> io::Result<Option<bool>> {
-        let key = parts.key;
         let mut body = String::from("<CompleteMultipartUpload>");
         for (number, tag) in (1..).zip(tags) {
             let tag = quick_xml::escape::escape(tag.as_str());
@@ -296,7 +297,7 @@ impl S3Store {
             Some(refusal) if refusal.status == 412 => return Ok(Some(false)),
             Some(refusal) => return Err(self.explain(&refusal, Action::Write, key)),
         };
-        let there = self.head(key)?.ok().filter(|version| version.bytes == parts.bytes);
+        let there = self.head(key)?.ok().filter(|version| version.bytes == bytes);
         match there {
             // If the answer to an earlier try was lost, there is no such upload any more, but there is the object.
             Some(version) if !is_gone || Some(version.etag.as_str()) != before => Ok(Some(true)),

@@ -1,0 +1,99 @@
+//! Objects that are sent while they are made.
+
+use super::*;
+use crate::store::{ObjectUpload, StagedObject};
+
+const BYTES: usize = (40 << 20) + 17;
+
+fn begin(store: &S3Store, memory: u64) -> Box<dyn ObjectUpload> {
+    store.begin_staged(&RemoteUrl::parse(&path("k")).unwrap(), BYTES as u64, memory).unwrap()
+}
+
+fn send(store: &S3Store, bytes: &[u8]) -> StagedObject {
+    let mut upload = begin(store, 32 << 20);
+    bytes.chunks(1_000_003).for_each(|bytes| upload.write(bytes).unwrap());
+    upload.finish().unwrap()
+}
+
+fn complete(store: &S3Store, object: &StagedObject) -> io::Result<bool> {
+    store.complete_staged(&RemoteUrl::parse(&path("k")).unwrap(), object)
+}
+
+fn list_parts(server: &Server, tags: &[&str]) {
+    let parts: String = tags.iter().map(|tag| format!("<Part><ETag>{tag}</ETag></Part>")).collect();
+    let body = format!("<ListPartsResult>{parts}</ListPartsResult>");
+    server.fault("/b/k?uploadId", Fault::Answer(200, String::new(), body));
+}
+
+#[test]
+fn an_object_is_sent_in_parts_and_visible_when_it_is_completed() {
+    let server = Server::start(&[]);
+    let (store, bytes) = (store(&server), content(BYTES));
+    assert!(!store.can_stage(&RemoteUrl::parse(&path("k")).unwrap(), 8 << 20));
+    let object = send(&store, &bytes);
+    assert_eq!((object.bytes, object.parts.len(), object.replaces.as_deref()), (BYTES as u64, 3, None));
+    let sizes: Vec<usize> = server.state.lock().unwrap().parts.values().map(Vec::len).collect();
+    assert_eq!(sizes, [16 << 20, 16 << 20, (8 << 20) + 17]);
+    assert!(server.state.lock().unwrap().objects.is_empty(), "nothing is visible");
+    assert!(complete(&store, &object).unwrap());
+    assert!(read(&store, "k").unwrap() == bytes);
+    // A run that was killed after this does it again.
+    assert!(complete(&store, &object).unwrap());
+    server.state.lock().unwrap().objects.clear();
+    assert!(!complete(&store, &object).unwrap(), "it is neither sent nor there");
+}
+
+#[test]
+fn what_replaces_an_object_is_not_taken_for_it() {
+    let bytes = content(BYTES);
+    let server = Server::start(&[("k", &bytes)]);
+    let store = store(&server);
+    let object = send(&store, &bytes);
+    assert!(object.replaces.is_some());
+    server.state.lock().unwrap().parts.clear();
+    assert!(!complete(&store, &object).unwrap(), "the object that is there is the old one");
+}
+
+#[test]
+fn a_sent_object_is_kept_if_the_store_has_its_parts() {
+    let server = Server::start(&[]);
+    let store = store(&server);
+    let object = send(&store, &content(BYTES));
+    let is_kept = || store.has_staged(&RemoteUrl::parse(&path("k")).unwrap(), &object).unwrap();
+    list_parts(&server, &["&quot;part&quot;"; 3]);
+    assert!(is_kept());
+    for tags in [&["part"; 2][..], &["part", "part", "other"], &[]] {
+        list_parts(&server, tags);
+        assert!(!is_kept(), "{tags:?}");
+    }
+    server.fault("/b/k?uploadId", refuse(404, "NoSuchUpload"));
+    assert!(!is_kept());
+    server.fault("/b/k?uploadId", refuse(403, "AccessDenied"));
+    assert!(!is_kept());
+}
+
+#[test]
+fn uploads_that_do_not_finish_are_ended() {
+    let server = Server::start(&[]);
+    let (store, bytes) = (store(&server), content(17 << 20));
+    let mut upload = begin(&store, 0);
+    upload.write(&bytes).unwrap();
+    drop(upload);
+    let ended = |server: &Server| {
+        let requests = server.requests().into_iter().filter(|request| request.method == "DELETE");
+        requests.map(|request| request.target.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(ended(&server), ["/b/k?uploadId=u%261"]);
+    // Those of killed runs are ended, too.
+    let left = |id: &str| format!("<Upload><Key>k</Key><UploadId>{id}</UploadId></Upload>");
+    let body = format!("<ListMultipartUploadsResult>{}{}</ListMultipartUploadsResult>", left("u&amp;1"), left("old"));
+    server.fault("/b?", Fault::Answer(200, String::new(), body));
+    send(&store, &content(BYTES));
+    assert_eq!(ended(&server)[1..], ["/b/k?uploadId=old"]);
+    let gone = "<Error><Code>NoSuchUpload</Code></Error>";
+    server.fault("/b/k?partNumber=1", Fault::Answer(404, String::new(), gone.into()));
+    let mut upload = begin(&store, 32 << 20);
+    upload.write(&bytes).unwrap();
+    let error = upload.finish().unwrap_err();
+    assert!(failure(error).why.contains("ended by another process"));
+}
