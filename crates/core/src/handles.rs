@@ -407,3 +407,24 @@ pub struct Handles<'a> {
     /// Receiver of problems.
     pub problems: &'a dyn ProblemSink,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problems_beyond_the_memory_for_them_are_only_counted() {
+        let log = ProblemLog::new(false);
+        log.unlisted().set_limit(10_000);
+        for number in 0..5_000 {
+            let subject = Subject::default().key(number.to_string());
+            log.report(Problem::problem(ProblemKind::Unreadable, subject, "it is missing")).unwrap();
+        }
+        let lines = log.unlisted().lines();
+        assert!((5_000..=10_000).contains(&lines.len()), "{}", lines.len());
+        let kept = problems_of_lines(&lines).count() as u64;
+        assert_eq!(log.unlisted().count(ProblemKind::Unreadable), kept);
+        assert_eq!(log.count_from(Severity::Problem), 5_000);
+        assert_eq!(log.to_vec().len(), KEPT_PROBLEMS);
+    }
+}
