@@ -1,4 +1,6 @@
 //! Blocks of objects that are looked at here and there, kept on this machine.
+//!
+//! Owns what is kept. What is fetched, and how much ahead of those who read in order, is up to the object; no read waits for that of another.
 
 use super::{folder_of, limit, make_room};
 use crate::file_info::FileInfo;
@@ -20,8 +22,6 @@ use std::time::SystemTime;
 
 /// Size of a block, in bytes.
 const BLOCK_BYTES: u64 = 256 << 10;
-/// Maximum number of blocks that one request fetches for reads in order.
-const MAX_WINDOW_BLOCKS: u64 = 32;
 /// Bytes of a read from which on it is not kept.
 const MAX_READ_BYTES: usize = 1 << 20;
 /// Bytes of the hash at the end of a file.
@@ -47,8 +47,7 @@ pub fn open_cached(path: &Path) -> Outcome<ReadFile> {
     if !is_kept || !info.is_file() || info.len() <= MAX_LFS_POINTER_BYTES {
         return open_read(path);
     }
-    let object = CachedObject { path: path.to_owned(), info, folder, source: OnceLock::new(), reads: Mutex::default() };
-    Ok(ReadFile::of_ranges(path, info, Box::new(object)))
+    Ok(ReadFile::of_ranges(path, info, Box::new(CachedObject::new(path, info, folder))))
 }
 
 fn ensure(folder: &Path) -> Outcome<()> {
@@ -65,18 +64,10 @@ struct CachedObject {
     folder: PathBuf,
     /// The object, once something of it had to be fetched.
     source: OnceLock<ReadFile>,
-    reads: Mutex<Reads>,
-}
-
-/// What the reads of an object have in common.
-#[derive(Default)]
-struct Reads {
+    /// Held while it is opened: the first request is made once.
+    opening: Mutex<()>,
     /// The block that was read last.
-    last: Option<Block>,
-    /// The first block after those that were fetched last.
-    next: u64,
-    /// Number of blocks that were fetched last.
-    window: u64,
+    last: Mutex<Option<Block>>,
 }
 
 impl RangeRead for CachedObject {
@@ -102,24 +93,22 @@ impl RangeRead for CachedObject {
 }
 
 impl CachedObject {
-    /// Returns a block. If it is not kept, the blocks up to `end` are fetched that are not, and more while reads stay in order.
+    fn new(path: &Path, info: FileInfo, folder: PathBuf) -> Self {
+        let (source, opening, last) = (OnceLock::new(), Mutex::default(), Mutex::default());
+        Self { path: path.to_owned(), info, folder, source, opening, last }
+    }
+
+    /// Returns a block. If it is not kept, the blocks up to `end` are fetched that are not.
     fn block(&self, number: u64, end: u64) -> io::Result<Arc<Vec<u8>>> {
-        let mut reads = self.reads.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, block)) = reads.last.as_ref().filter(|(known, _)| *known == number) {
+        let last = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, block)) = last().as_ref().filter(|(known, _)| *known == number) {
             return Ok(Arc::clone(block));
         }
         let block = match self.kept(number) {
             Some(block) => Arc::new(block),
-            None => {
-                let is_next = number == reads.next && number > 0;
-                reads.window = if is_next { (reads.window * 2).min(MAX_WINDOW_BLOCKS) } else { 1 };
-                let end = end.max((number + reads.window) * BLOCK_BYTES).min(self.info.len());
-                let (block, count) = self.fetch(number, end)?;
-                reads.next = number + count;
-                block
-            }
+            None => self.fetch(number, end)?,
         };
-        reads.last = Some((number, Arc::clone(&block)));
+        *last() = Some((number, Arc::clone(&block)));
         Ok(block)
     }
 
@@ -150,25 +139,21 @@ impl CachedObject {
         Some(block)
     }
 
-    /// Fetches blocks from `number` to `end`, or to one that is kept, and keeps them. Returns the first, and their number.
-    fn fetch(&self, number: u64, end: u64) -> io::Result<(Arc<Vec<u8>>, u64)> {
+    /// Fetches blocks from `number` to `end`, or to one that is kept, and keeps them. Returns the first.
+    fn fetch(&self, number: u64, end: u64) -> io::Result<Arc<Vec<u8>>> {
         let is_missing = |number: &u64| *number * BLOCK_BYTES < end && !self.file(*number).exists();
         let more = (number + 1..).take_while(is_missing).count() as u64;
         let start = number * BLOCK_BYTES;
         let bytes: usize = (number..=number + more).map(|number| self.bytes_of(number)).sum();
         let mut fetched = vec![0; bytes];
-        let source = self.source(start..start + bytes as u64)?;
-        match source.read_alone_at(&mut fetched, start)? {
-            count if count == bytes => {}
-            _ => return Err(io::ErrorKind::UnexpectedEof.into()),
-        }
+        self.source(start..start + bytes as u64)?.read_exact_at(&mut fetched, start)?;
         let rest = fetched.split_off(self.bytes_of(number).min(bytes));
         let next = rest.chunks(usize::try_from(BLOCK_BYTES).unwrap_or(usize::MAX));
         for (block, number) in std::iter::once(fetched.as_slice()).chain(next).zip(number..) {
             // One that cannot be kept, for lack of space, is fetched again.
             _ = self.keep(number, block);
         }
-        Ok((Arc::new(fetched), more + 1))
+        Ok(Arc::new(fetched))
     }
 
     fn keep(&self, number: u64, block: &[u8]) -> Outcome<()> {
@@ -193,6 +178,10 @@ impl CachedObject {
         if let Some(source) = self.source.get() {
             return Ok(source);
         }
+        let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(source) = self.source.get() {
+            return Ok(source);
+        }
         let opened = open_part(&self.path, range).map_err(Failure::into_io)?;
         if opened.info().stamp != self.info.stamp {
             let failure =
@@ -207,6 +196,7 @@ impl CachedObject {
 mod tests {
     use super::*;
     use crate::memory_store::put;
+    use std::sync::mpsc;
 
     fn content(bytes: usize) -> Vec<u8> {
         (0..bytes).map(|at| (at * 31 + at / 251) as u8).collect()
@@ -215,7 +205,24 @@ mod tests {
     fn object(path: &Path) -> CachedObject {
         let (info, folder) = (metadata(path).unwrap(), folder_of(path));
         ensure(&folder).unwrap();
-        CachedObject { path: path.to_owned(), info, folder, source: OnceLock::new(), reads: Mutex::default() }
+        CachedObject::new(path, info, folder)
+    }
+
+    /// An object whose reads are noted, and wait until they are let go on.
+    struct NotedReads {
+        content: Vec<u8>,
+        begun: mpsc::Sender<(u64, usize)>,
+        go_on: Mutex<mpsc::Receiver<()>>,
+    }
+
+    impl RangeRead for NotedReads {
+        fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+            self.begun.send((offset, buffer.len())).unwrap();
+            self.go_on.lock().unwrap().recv().unwrap();
+            let from = offset as usize;
+            buffer.copy_from_slice(&self.content[from..from + buffer.len()]);
+            Ok(())
+        }
     }
 
     fn read(file: &ReadFile, offset: usize, bytes: usize) -> Vec<u8> {
@@ -246,21 +253,36 @@ mod tests {
     }
 
     #[test]
-    fn reads_in_order_fetch_more_and_more() {
+    fn what_is_kept_is_read_while_other_blocks_are_fetched() {
         let path = Path::new("mem://cached/order");
-        put(path, &content(9 << 20));
+        let all = content(5 << 20);
+        put(path, &all);
         let object = object(path);
-        let mut windows = Vec::new();
-        for block in 0..36 {
-            let before = object.reads.lock().unwrap().next;
-            object.read_exact_at(&mut [0; 100], block * BLOCK_BYTES).unwrap();
-            let after = object.reads.lock().unwrap().next;
-            windows.extend((after != before).then_some(after - before));
-        }
-        assert_eq!(windows, [1, 2, 4, 8, 16, 5]);
-        let again = self::object(Path::new("mem://cached/order"));
-        again.read_exact_at(&mut [0; 100], 20 * BLOCK_BYTES).unwrap();
-        assert!(again.source.get().is_none(), "all blocks are kept");
+        let ((begun, reads), (go_on, wait)) = (mpsc::channel(), mpsc::channel());
+        let noted = NotedReads { content: all.clone(), begun, go_on: Mutex::new(wait) };
+        let source = ReadFile::of_ranges(path, object.info, Box::new(noted));
+        object.source.set(source).unwrap_or_else(|_| unreachable!());
+        let read = |offset: u64, bytes: usize| {
+            let mut buffer = vec![0; bytes];
+            object.read_exact_at(&mut buffer, offset).unwrap();
+            assert_eq!(buffer, all[offset as usize..offset as usize + bytes]);
+        };
+        let block = usize::try_from(BLOCK_BYTES).unwrap();
+        go_on.send(()).unwrap();
+        read(10, 100);
+        assert_eq!(reads.recv().unwrap(), (0, block));
+        std::thread::scope(|scope| {
+            scope.spawn(|| read(3 * BLOCK_BYTES + 5, 2 * block));
+            // All blocks of a read are one request, and what is kept does not wait for it.
+            assert_eq!(reads.recv().unwrap(), (3 * BLOCK_BYTES, 3 * block));
+            read(10, block - 10);
+            scope.spawn(|| read(BLOCK_BYTES, 1));
+            assert_eq!(reads.recv().unwrap(), (BLOCK_BYTES, block));
+            go_on.send(()).unwrap();
+            go_on.send(()).unwrap();
+        });
+        read(4 * BLOCK_BYTES, block);
+        assert!(reads.try_recv().is_err(), "all of it is kept");
     }
 
     #[test]
