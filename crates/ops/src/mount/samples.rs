@@ -278,6 +278,23 @@ impl Samples {
         number.map_or(Ok(None), |number| self.sample(number))
     }
 
+    /// Whether the key of a sample is text. In the row of one whose key is not UTF-8, characters are replaced, and no index has it.
+    pub(super) fn has_text_key(&self, sample: &BrowseSample) -> bool {
+        if !sample.key.contains(char::REPLACEMENT_CHARACTER) {
+            return true;
+        }
+        let number = self.number(sample);
+        match &self.keys {
+            Keys::Sorted(keys) | Keys::Paths(keys) => {
+                keys.of_key(&sample.key).iter().any(|(_, known)| *known == number)
+            }
+            Keys::Numbers => true,
+            Keys::Indexed => {
+                matches!(self.catalog.locate(None, &sample.key, &self.cancel), Ok(Some(at)) if at == sample.at)
+            }
+        }
+    }
+
     /// Returns the keys and numbers of the samples of a key; none where keys are not repeated.
     pub(super) fn of_key(&self, key: &str) -> &[(Box<str>, u64)] {
         match &self.keys {
@@ -433,7 +450,8 @@ fn sorted_keys(catalog: &dyn Catalog, groups: &Groups, cancel: &Cancel) -> Outco
                 if !is_hidden(&path) {
                     keys.push((Box::from(path), number));
                 }
-            } else {
+            } else if !sample.key.is_empty() {
+                // Those that are not UTF-8 are visited without their keys.
                 keys.push((Box::from(sample.key), number));
             }
             true
