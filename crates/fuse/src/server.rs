@@ -144,9 +144,11 @@ fn reply_attribute(reply: ReplyXattr, size: u32, value: &[u8]) {
 
 impl<T: Tree> Filesystem for Server<T> {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        let guess = if self.tree.has_small_folders() { InitFlags::empty() } else { InitFlags::FUSE_READDIRPLUS_AUTO };
         for capability in [
             InitFlags::FUSE_DO_READDIRPLUS,
-            InitFlags::FUSE_READDIRPLUS_AUTO,
+            // The kernel decides when it needs attributes.
+            guess,
             InitFlags::FUSE_PARALLEL_DIROPS,
             InitFlags::FUSE_ASYNC_READ,
             InitFlags::FUSE_NO_OPEN_SUPPORT,
