@@ -5,14 +5,15 @@
 //! for stores that are for them.
 
 use gristmill_core::{Cancel, WaitScope};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM};
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Time between two looks; a request that ends before the second one is not looked at.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// The bit of SIGKILL in a set of signals.
-const KILL_BIT: u64 = 1 << 8;
+/// The signals that end a program, also one that does something before it ends.
+const END_SIGNALS: [i32; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGTERM];
 
 /// The requests under way.
 #[derive(Default)]
@@ -164,9 +165,11 @@ fn read_status(process: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&status).into_owned())
 }
 
-/// Whether SIGKILL is on its way to a process with this status; the kernel makes it of every signal that ends one.
+/// Whether a signal that ends programs waits for a thread with this status until its request is answered.
 fn is_ending(status: &str) -> bool {
-    ["SigPnd:", "ShdPnd:"].iter().any(|name| field(status, name, 16).is_some_and(|signals| signals & KILL_BIT != 0))
+    let signals = |name| field(status, name, 16).unwrap_or_default();
+    let pending = (signals("SigPnd:") | signals("ShdPnd:")) & !signals("SigBlk:");
+    END_SIGNALS.iter().any(|signal| pending >> (signal - 1) & 1 != 0)
 }
 
 /// Returns a number of a status.
@@ -226,8 +229,11 @@ mod tests {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         child.wait().unwrap();
         assert!(was_killed(child.id()));
-        let status = "Pid:\t7\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000000100\nSigBlk:\t0000000000000100\n";
-        assert!(is_ending(status) && !is_ending(&status.replacen("100\nSigBlk", "002\nSigBlk", 1)));
+        let status = "Pid:\t7\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000010102\nSigBlk:\t0000000000000002\n";
+        assert!(is_ending(status));
+        // SIGINT is blocked, and SIGCHLD ends nothing.
+        assert!(!is_ending(&status.replacen("10102", "10002", 1)));
+        assert!(is_ending(&status.replacen("10102", "10004", 1)));
         assert_eq!((field(status, "Pid:", 10), field("", "Pid:", 10)), (Some(7), None));
     }
 }
