@@ -11,14 +11,16 @@ use crate::publish;
 use crate::range_read::RangeRead;
 use crate::read::{open_part, open_read, ReadFile};
 use gristmill_core::lfs::MAX_LFS_POINTER_BYTES;
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::{Cancel, Failure, Outcome, Subject};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::SystemTime;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime};
 
 /// Size of a block, in bytes.
 const BLOCK_BYTES: u64 = 256 << 10;
@@ -28,6 +30,9 @@ const MAX_READ_BYTES: usize = 1 << 20;
 const HASH_BYTES: usize = 8;
 /// Bytes that the process writes between two looks at the size of the cache.
 const BYTES_BETWEEN_LOOKS: u64 = 64 << 20;
+
+/// Time after which one who waits for a block looks whether its work was cancelled.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Bytes that the process has written since it looked; at the limit before it first has.
 static WRITTEN: AtomicU64 = AtomicU64::new(BYTES_BETWEEN_LOOKS);
@@ -66,8 +71,28 @@ struct CachedObject {
     source: OnceLock<ReadFile>,
     /// Held while it is opened: the first request is made once.
     opening: Mutex<()>,
+    state: Mutex<State>,
+    /// Signalled when blocks are no longer under way.
+    fetched: Condvar,
+}
+
+#[derive(Default)]
+struct State {
     /// The block that was read last.
-    last: Mutex<Option<Block>>,
+    last: Option<Block>,
+    /// Numbers of the blocks that a read fetches, which others wait for.
+    under_way: BTreeSet<u64>,
+}
+
+/// Blocks that a read fetches.
+struct UnderWay<'a>(&'a CachedObject, Range<u64>);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        self.1.clone().for_each(|number| _ = state.under_way.remove(&number));
+        self.0.fetched.notify_all();
+    }
 }
 
 impl RangeRead for CachedObject {
@@ -94,22 +119,51 @@ impl RangeRead for CachedObject {
 
 impl CachedObject {
     fn new(path: &Path, info: FileInfo, folder: PathBuf) -> Self {
-        let (source, opening, last) = (OnceLock::new(), Mutex::default(), Mutex::default());
-        Self { path: path.to_owned(), info, folder, source, opening, last }
+        let (source, opening) = (OnceLock::new(), Mutex::default());
+        Self { path: path.to_owned(), info, folder, source, opening, state: Mutex::default(), fetched: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns a block. If it is not kept, the blocks up to `end` are fetched that are not.
     fn block(&self, number: u64, end: u64) -> io::Result<Arc<Vec<u8>>> {
-        let last = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, block)) = last().as_ref().filter(|(known, _)| *known == number) {
-            return Ok(Arc::clone(block));
+        loop {
+            if let Some((_, block)) = self.lock().last.as_ref().filter(|(known, _)| *known == number) {
+                return Ok(Arc::clone(block));
+            }
+            let block = match self.kept(number) {
+                Some(block) => Arc::new(block),
+                None => match self.begin(number, end)? {
+                    Some(blocks) => self.fetch(&blocks.1)?,
+                    None => continue,
+                },
+            };
+            self.lock().last = Some((number, Arc::clone(&block)));
+            return Ok(block);
         }
-        let block = match self.kept(number) {
-            Some(block) => Arc::new(block),
-            None => self.fetch(number, end)?,
-        };
-        *last() = Some((number, Arc::clone(&block)));
-        Ok(block)
+    }
+
+    /// Begins to fetch blocks from `number` to `end`, or to one that is kept or under way. If the first is under way, waits for it and
+    /// returns `None`.
+    fn begin(&self, number: u64, end: u64) -> io::Result<Option<UnderWay<'_>>> {
+        let mut state = self.lock();
+        if !state.under_way.contains(&number) {
+            let is_missing = |number: &u64| {
+                *number * BLOCK_BYTES < end && !state.under_way.contains(number) && !self.file(*number).exists()
+            };
+            let blocks = number..number + 1 + (number + 1..).take_while(is_missing).count() as u64;
+            state.under_way.extend(blocks.clone());
+            drop(state);
+            return Ok(Some(UnderWay(self, blocks)));
+        }
+        while state.under_way.contains(&number) {
+            let waited = self.fetched.wait_timeout(state, CANCEL_INTERVAL);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            Cancel::of_thread().check().map_err(Failure::into_io)?;
+        }
+        Ok(None)
     }
 
     fn file(&self, number: u64) -> PathBuf {
@@ -139,12 +193,10 @@ impl CachedObject {
         Some(block)
     }
 
-    /// Fetches blocks from `number` to `end`, or to one that is kept, and keeps them. Returns the first.
-    fn fetch(&self, number: u64, end: u64) -> io::Result<Arc<Vec<u8>>> {
-        let is_missing = |number: &u64| *number * BLOCK_BYTES < end && !self.file(*number).exists();
-        let more = (number + 1..).take_while(is_missing).count() as u64;
-        let start = number * BLOCK_BYTES;
-        let bytes: usize = (number..=number + more).map(|number| self.bytes_of(number)).sum();
+    /// Fetches blocks and keeps them. Returns the first.
+    fn fetch(&self, blocks: &Range<u64>) -> io::Result<Arc<Vec<u8>>> {
+        let (number, start) = (blocks.start, blocks.start * BLOCK_BYTES);
+        let bytes: usize = blocks.clone().map(|number| self.bytes_of(number)).sum();
         let mut fetched = vec![0; bytes];
         self.source(start..start + bytes as u64)?.read_exact_at(&mut fetched, start)?;
         let rest = fetched.split_off(self.bytes_of(number).min(bytes));
@@ -174,7 +226,7 @@ impl CachedObject {
     }
 
     /// Returns the object; if it is not open yet, it is opened for a range.
-    fn source(&self, range: std::ops::Range<u64>) -> io::Result<&ReadFile> {
+    fn source(&self, range: Range<u64>) -> io::Result<&ReadFile> {
         if let Some(source) = self.source.get() {
             return Ok(source);
         }
@@ -276,8 +328,15 @@ mod tests {
             // All blocks of a read are one request, and what is kept does not wait for it.
             assert_eq!(reads.recv().unwrap(), (3 * BLOCK_BYTES, 3 * block));
             read(10, block - 10);
-            scope.spawn(|| read(BLOCK_BYTES, 1));
-            assert_eq!(reads.recv().unwrap(), (BLOCK_BYTES, block));
+            scope.spawn(|| read(BLOCK_BYTES, 3 * block));
+            // Nor does what is before the others, which are waited for.
+            assert_eq!(reads.recv().unwrap(), (BLOCK_BYTES, 2 * block));
+            let cancel = Cancel::default();
+            let waits = cancel.enter();
+            cancel.cancel();
+            let error = object.read_exact_at(&mut [0; 10], 4 * BLOCK_BYTES).unwrap_err();
+            assert!(Failure::io("reading", path, &error).is_cancelled());
+            drop(waits);
             go_on.send(()).unwrap();
             go_on.send(()).unwrap();
         });

@@ -2,6 +2,7 @@
 //!
 //! Owns which ranges are fetched and how long their bytes are kept. Must not know where they come from ([`FetchRange`]).
 
+mod room;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -189,9 +190,10 @@ impl BlockReader {
             let range = 0..first.len() as u64;
             state.insert(range).content = Content::Ready(Arc::new(first));
         }
-        let blocks = Blocks { bytes, state: Mutex::new(state), changed: Condvar::new() };
+        let blocks = Arc::new(Blocks { bytes, state: Mutex::new(state), changed: Condvar::new() });
         READERS.fetch_add(1, Ordering::Relaxed);
-        Self { source, blocks: Arc::new(blocks), first: None }
+        room::add(&blocks);
+        Self { source, blocks, first: None }
     }
 
     /// Opens an object of which a part is read in order. `first` are the bytes of [`first_of_part`].
@@ -231,7 +233,7 @@ impl BlockReader {
             first_ahead = missing.len();
             missing.extend(state.missing(&ahead, BLOCK_UNIT, self.blocks.bytes));
         }
-        let mut begun = Vec::with_capacity(missing.len());
+        let (mut begun, mut is_full) = (Vec::with_capacity(missing.len()), false);
         for (at, range) in missing.into_iter().enumerate() {
             let size = range.end - range.start;
             if at >= first_ahead && TOTAL_BYTES.load(Ordering::Relaxed) + size > MAX_TOTAL_BYTES {
@@ -239,6 +241,7 @@ impl BlockReader {
                 if let Some(stream) = state.streams.last_mut() {
                     stream.fetched = stream.fetched.min(range.start);
                 }
+                is_full = true;
                 break;
             }
             begun.push((state.insert(range.clone()).number, range));
@@ -252,6 +255,9 @@ impl BlockReader {
             if let Some(block) = state.blocks.iter_mut().find(is_pending) {
                 block.cancel = Some(cancel);
             }
+        }
+        if is_full {
+            room::make();
         }
     }
 
@@ -425,6 +431,16 @@ impl BlockState {
             let block = self.blocks.remove(at);
             self.blocks.extend(block);
         }
+        self.drop_read();
+    }
+
+    /// Gives up what was fetched ahead of readers that have not read for a time.
+    fn give_up_idle(&mut self, idle: Duration) {
+        self.streams.drop_idle(idle);
+        self.drop_read();
+    }
+
+    fn drop_read(&mut self) {
         let streams = &self.streams;
         let is_ahead = |block: &Block| {
             let is_of = |stream: &Stream| block.range.end > stream.first_unread() && block.range.start < stream.fetched;

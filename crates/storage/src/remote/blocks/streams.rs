@@ -3,6 +3,7 @@
 use super::BLOCK_UNIT;
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 /// Readers in order that are distinguished in one object.
 const MAX_STREAMS: usize = 8;
@@ -25,6 +26,8 @@ pub(super) struct Stream {
     pub(super) end: u64,
     /// What an early read has left out, as long as a late one may be for it.
     skipped: Range<u64>,
+    /// When it read last.
+    read: Instant,
 }
 
 /// What a read is to a stream.
@@ -48,7 +51,7 @@ pub(super) struct Streams(
 impl Stream {
     /// Returns a stream that begins at an offset, of which what is before `fetched` was fetched.
     pub(super) fn new(start: u64, fetched: u64, window: u64, end: u64) -> Self {
-        Self { start, next: start, fetched, window, end, skipped: 0..0 }
+        Self { start, next: start, fetched, window, end, skipped: 0..0, read: Instant::now() }
     }
 
     /// Returns the offset from which on what was fetched is going to be read.
@@ -78,6 +81,7 @@ impl Stream {
 
     /// Notes a read of this stream.
     pub(super) fn advance(&mut self, read: &Range<u64>, order: Order) {
+        self.read = Instant::now();
         match order {
             Order::Late if read.start < self.start => {
                 let end = if self.skipped.is_empty() { self.start } else { self.skipped.end };
@@ -116,6 +120,11 @@ impl Streams {
             self.0.pop_front();
         }
         self.0.push_back(stream);
+    }
+
+    /// Drops those that have not read for a time.
+    pub(super) fn drop_idle(&mut self, idle: Duration) {
+        self.0.retain(|stream| stream.read.elapsed() < idle);
     }
 
     /// Returns the stream that was used last.

@@ -224,6 +224,23 @@ fn memory_is_given_back() {
     assert!(kept <= MAX_READ_BYTES, "{kept}");
 }
 
+#[test]
+fn who_has_stopped_gives_up_what_was_fetched_ahead() {
+    let bytes = content(16 << 20);
+    let (source, _) = StringSource::new(&bytes, None);
+    let reader = BlockReader::new(Box::new(source), bytes.len() as u64, Vec::new());
+    for at in (0..4 << 20).step_by(1 << 18) {
+        read(&reader, at, 1 << 18);
+    }
+    let kept = || reader.blocks.lock().blocks.iter().map(|block| block.range.end - block.range.start).sum::<u64>();
+    assert!(kept() > 2 << 20, "{}", kept());
+    room::make();
+    assert!(kept() > 2 << 20, "it has just read");
+    reader.blocks.lock().give_up_idle(Duration::ZERO);
+    assert!(kept() <= MAX_READ_BYTES, "{}", kept());
+    assert_eq!(read(&reader, 4 << 20, 1 << 20), bytes[4 << 20..5 << 20]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
     #[test]
