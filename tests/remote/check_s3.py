@@ -4,11 +4,10 @@
 
 On SeaweedFS and moto: prepare, pack and dedup from a store to the same store, lint, verify and info of the results, copies of folders. On SeaweedFS
 also every other command that writes, several writers of one split.yaml, how many bytes of shards are read, each fault of the network, runs that are
-killed at a random request, and a reader without the right to write. Some of the same on Azurite (check_azure.py), and on a stand-in for Google's store. The
+killed at a random request, mounts (check_mount.py), and a reader without the right to write. Some of the same on Azurite (check_azure.py), and on a stand-in for Google's store. The
 secrets must be in nothing that is printed or kept.
 """
 import gzip
-import hashlib
 import io
 import json
 import os
@@ -25,6 +24,7 @@ from pathlib import Path
 
 import azure
 import check_azure
+import check_mount
 import gcs
 from s3_server import READER, READER_SECRET, SECRET, Server, msc_config
 
@@ -56,17 +56,6 @@ def below(folder):
 def tree(folder):
     """All files of a folder by name."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def mounted(folder):
-    """Rows of a golden listing: path, kind, mode, size, and the beginning of the SHA-256 of a file."""
-    for path in folder.rglob("*"):
-        facts, name = path.lstat(), str(path.relative_to(folder))
-        mode = f"{facts.st_mode & 0o7777:04o}"
-        if path.is_dir():
-            yield [name, "d", mode]
-        else:
-            yield [name, "f", mode, facts.st_size, hashlib.sha256(path.read_bytes()).hexdigest()[:16]]
 
 
 def is_compared(name):
@@ -216,24 +205,7 @@ class Check:
             assert not self.server.client.uploads("data", prefix)
 
     def check_mounts(self):
-        """Two golden listings, of sets that were prepared on the disk and uploaded."""
-        if not os.access("/dev/fuse", os.R_OK | os.W_OK):
-            return print("mounts: skipped, /dev/fuse cannot be opened", flush=True)
-        for case in ("dropin_flat", "splits_all"):
-            folder = self.golden / "mount" / case
-            facts, self.number = json.loads((folder / "case.json").read_text()), self.number + 1
-            prefix, point = f"mount{self.number}", self.folder / f"mount{self.number}"
-            given = facts["data"] == "given"
-            data = [folder / "given"] if given else [self.golden / facts["data"] / part for part in ("input", "expected")]
-            for part in data:
-                self.server.client.upload(part, "data", prefix + "/")
-            places = {"DATA": f"s3://data/{prefix}", "MNT": str(point)}
-            self.run(*(places.get(word, word) for word in facts["command"][1:]), "--detach")
-            try:
-                listing = sorted(mounted(point), key=lambda row: row[0].encode())
-            finally:
-                subprocess.run(["umount", point], check=True)
-            assert listing == facts["listing"], f"{case}: {listing}"
+        check_mount.check_mounts(self)
 
     def check_doctor(self):
         """The rights of two users, what the store obeys, and an upload that is left."""

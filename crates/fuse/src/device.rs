@@ -13,11 +13,12 @@ use std::io::{self, IoSliceMut, Read as _};
 use std::mem::MaybeUninit;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 const WHAT: &str = "mounting";
 const DEVICE: &str = "/dev/fuse";
-const HELPER: &str = "fusermount3";
+/// The programs that mount for those who may not, the preferred one first.
+const HELPERS: [&str; 2] = ["fusermount3", "fusermount"];
 /// Maximum number of questions to a connection that is ending, and the time between two.
 const ABORTED_TRIES: usize = 100;
 const ABORTED_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
@@ -86,16 +87,16 @@ fn mount_by_helper(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Devi
     if allow_other {
         options.push(",allow_other");
     }
-    let mut helper = Command::new(HELPER);
-    helper.arg("-o").arg(options).arg("--").arg(at).env("_FUSE_COMMFD", theirs.as_raw_fd().to_string());
-    let started = helper.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-    let mut child = started.map_err(|error| match error.kind() {
-        // A folder of PATH that may not be searched is an error of the second kind.
-        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
-            let why = format!("this process may not mount, and there is no {HELPER}, which could");
+    let socket = theirs.as_raw_fd().to_string();
+    let started = start_helper(&HELPERS, |helper| {
+        helper.arg("-o").arg(&options).arg("--").arg(at).env("_FUSE_COMMFD", &socket).stderr(Stdio::piped());
+    });
+    let (mut child, name) = started.map_err(|error| match is_absent(&error) {
+        true => {
+            let why = format!("this process may not mount, and there is no {}, which could", HELPERS.join(" or "));
             Failure::environment(WHAT, why).on(Subject::path(at)).with_hint(NO_HELPER_HINT)
         }
-        _ => Failure::io("starting", HELPER, &error),
+        false => Failure::io("starting", HELPERS[0], &error),
     })?;
     drop(theirs);
     let received = receive_descriptor(&ours);
@@ -109,7 +110,7 @@ fn mount_by_helper(at: &Path, source: &OsStr, allow_other: bool) -> Outcome<Devi
         Ok(Some(fd)) if status.success() => Ok(Device { fd, can_clone: open_device().is_ok() }),
         _ => {
             let message = message.trim();
-            let why = if message.is_empty() { format!("{HELPER} refused it") } else { message.to_owned() };
+            let why = if message.is_empty() { format!("{name} refused it") } else { message.to_owned() };
             let hint = match allow_other {
                 true => "for --allow-other, /etc/fuse.conf has to have the line user_allow_other",
                 false => NO_RIGHTS_HINT,
@@ -182,9 +183,10 @@ pub(crate) fn unmount_dead(at: &Path) -> io::Result<()> {
 }
 
 fn unmount_by_helper(at: &Path, is_lazy: bool) -> io::Result<()> {
-    let mut helper = Command::new(HELPER);
-    helper.args(["-u", "-q"]).args(is_lazy.then_some("-z")).arg("--").arg(at);
-    let status = helper.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+    let (mut child, _) = start_helper(&HELPERS, |helper| {
+        helper.args(["-u", "-q"]).args(is_lazy.then_some("-z")).arg("--").arg(at).stderr(Stdio::null());
+    })?;
+    let status = child.wait()?;
     match status.success() {
         true => Ok(()),
         // It does not report the reason; what is not busy it could have unmounted.
@@ -192,11 +194,41 @@ fn unmount_by_helper(at: &Path, is_lazy: bool) -> io::Result<()> {
     }
 }
 
+/// Starts the first of these programs that there is. Returns its name, too.
+fn start_helper<'a>(names: &[&'a str], prepare: impl Fn(&mut Command)) -> io::Result<(Child, &'a str)> {
+    let mut missing = io::Error::from(io::ErrorKind::NotFound);
+    for name in names {
+        let mut helper = Command::new(name);
+        prepare(helper.stdin(Stdio::null()).stdout(Stdio::null()));
+        match helper.spawn() {
+            Err(error) if is_absent(&error) => missing = error,
+            started => return started.map(|child| (child, *name)),
+        }
+    }
+    Err(missing)
+}
+
+/// Whether there is no such program. A folder of PATH that may not be searched is an error of the second kind.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
     use std::os::fd::AsFd as _;
+
+    #[test]
+    fn the_first_helper_that_is_there_is_started() {
+        let end = |names: &[&str]| {
+            let (mut child, name) = start_helper(names, |helper| _ = helper.arg("--").stderr(Stdio::null()))?;
+            io::Result::Ok((child.wait()?.success(), name.to_owned()))
+        };
+        assert_eq!(end(&["/nonexistent/helper", "true", "false"]).unwrap(), (true, "true".to_owned()));
+        assert_eq!(end(&["false", "true"]).unwrap(), (false, "false".to_owned()));
+        assert!(is_absent(&end(&["/nonexistent/helper"]).unwrap_err()));
+    }
 
     #[test]
     fn a_descriptor_comes_over_a_socket() {

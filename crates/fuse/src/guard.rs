@@ -1,15 +1,19 @@
 //! A process that unmounts when the server is killed: a server that is gone leaves a mount that answers every request with an error.
 
-use super::device::unmount_dead;
+use super::device::{unmount_dead, Unmounting};
+use super::mounts::{list_mounts, mount_at, MountEntry};
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::fs::{Disk as _, RealFs};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::ffi::OsString;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+
+/// Maximum number of bytes of the number of a mount: more than it has, so that the end of the server is waited for.
+const MAX_NUMBER_BYTES: u64 = 64;
 
 /// How the guard is started: a program whose `main` calls [`keep_watch`].
 #[derive(Clone, Debug)]
@@ -18,6 +22,8 @@ pub struct GuardCommand {
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
+    /// Whether what it cannot do is printed.
+    pub has_terminal: bool,
 }
 
 /// A running guard. When this is dropped, it has done its work.
@@ -28,8 +34,19 @@ impl GuardCommand {
     pub(crate) fn start(&self) -> Outcome<Guard> {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).process_group(0);
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let stderr = if self.has_terminal { Stdio::inherit() } else { Stdio::null() };
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(stderr);
         command.spawn().map(Guard).map_err(|error| Failure::io("starting", &self.program, &error))
+    }
+}
+
+impl Guard {
+    /// Passes on the number of the mount.
+    pub(crate) fn announce(&mut self, id: u64) {
+        if let Some(stdin) = &mut self.0.stdin {
+            // A guard that has ended does not need it.
+            let _ = stdin.write_all(id.to_string().as_bytes());
+        }
     }
 }
 
@@ -42,25 +59,25 @@ impl Drop for Guard {
 }
 
 /// Waits until the other end of stdin is closed, however the server ended; then unmounts what does not answer any more, and removes the
-/// folders that were made for the mount, if they are empty.
-pub fn keep_watch(at: &Path, made: &[PathBuf]) {
+/// folders that were made for the mount, if they are empty. Returns [`Unmounting::Covered`] if another mount is over it, so that it remains.
+pub fn keep_watch(at: &Path, made: &[PathBuf]) -> Unmounting {
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         // If this fails, the signal ends the guard.
         let _ = signal_hook::flag::register(signal, Arc::default());
     }
-    let mut stdin = std::io::stdin();
-    loop {
-        match stdin.read(&mut [0]) {
-            Ok(1..) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            _ => break,
-        }
-    }
+    let mut number = String::new();
+    // What is read before an error is kept; interrupted reads are repeated.
+    let _ = std::io::stdin().take(MAX_NUMBER_BYTES).read_to_string(&mut number);
     // What cannot be unmounted remains; there is no one to report it to.
     let _ = unmount_dead(at);
+    let is_own = |mount: &MountEntry| number.parse() == Ok(mount.id) && mount.at == at;
+    if list_mounts().iter().any(is_own) && mount_at(at).is_some_and(|mount| !is_own(&mount)) {
+        return Unmounting::Covered;
+    }
     for folder in made {
         if RealFs.raw_rmdir(folder).is_err() {
             break;
         }
     }
+    Unmounting::Gone
 }

@@ -1,6 +1,7 @@
 //! Requests of the kernel, answered from a [`Tree`].
 
 use super::inode::Node;
+use super::requests::Requests;
 use super::tree::{Entry, EntryKind, Refusal, Tree};
 use fuser::{
     Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig,
@@ -17,7 +18,8 @@ use std::time::Duration;
 const VALID: Duration = Duration::from_secs(3600);
 /// The most bytes of one read, and of what the kernel reads ahead.
 const READ_BYTES: u32 = 1 << 20;
-const BACKGROUND_REQUESTS: u16 = 64;
+/// The most reads ahead that the kernel asks for at once.
+const BACKGROUND_REQUESTS: u16 = 48;
 const BLOCK_BYTES: u32 = 512;
 const GENERATION: Generation = Generation(0);
 /// Positions in a listing of the entries that every folder has; inode numbers are greater.
@@ -27,15 +29,16 @@ const ABOVE: u64 = 2;
 /// A file system over a tree.
 pub(crate) struct Server<T> {
     tree: Arc<T>,
+    requests: Arc<Requests>,
     user: u32,
     group: u32,
 }
 
 impl<T: Tree> Server<T> {
     /// Creates a server whose files belong to the user of the process.
-    pub(crate) fn new(tree: Arc<T>) -> Self {
+    pub(crate) fn new(tree: Arc<T>, requests: Arc<Requests>) -> Self {
         let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-        Self { tree, user, group }
+        Self { tree, requests, user, group }
     }
 
     fn attributes_of(&self, entry: &Entry) -> FileAttr {
@@ -64,11 +67,18 @@ impl<T: Tree> Server<T> {
         }
     }
 
-    /// Asks the tree. A panic fails one request; the mount goes on.
-    fn ask<A>(&self, inode: u64, question: impl FnOnce(&T) -> Result<A, Refusal>) -> Result<A, Errno> {
+    /// Asks the tree for a request. A panic fails one request; the mount goes on.
+    fn ask<A>(
+        &self,
+        request: &Request,
+        inode: u64,
+        question: impl FnOnce(&T) -> Result<A, Refusal>,
+    ) -> Result<A, Errno> {
+        let scope = self.requests.enter(request.pid());
         match catch_panic(|| question(&self.tree)) {
             Some(Ok(answer)) => Ok(answer),
             Some(Err(Refusal::Missing)) => Err(Errno::ENOENT),
+            Some(Err(Refusal::Failed(_))) if scope.was_killed() => Err(Errno::EINTR),
             Some(Err(Refusal::Failed(failure))) => {
                 tracing::warn!(inode, "a request failed: {failure}");
                 Err(Errno::EIO)
@@ -81,8 +91,14 @@ impl<T: Tree> Server<T> {
     }
 
     /// Lists a folder with the two entries that every folder has. The position of an entry is that after which the listing goes on.
-    fn list(&self, folder: INodeNo, after: u64, add: &mut dyn FnMut(&Entry, u64, &str) -> bool) -> Result<(), Errno> {
-        let this = self.ask(folder.0, |tree| tree.entry(folder.0))?;
+    fn list(
+        &self,
+        request: &Request,
+        folder: INodeNo,
+        after: u64,
+        add: &mut dyn FnMut(&Entry, u64, &str) -> bool,
+    ) -> Result<(), Errno> {
+        let this = self.ask(request, folder.0, |tree| tree.entry(folder.0))?;
         if this.kind != EntryKind::Folder {
             return Err(Errno::ENOTDIR);
         }
@@ -94,7 +110,9 @@ impl<T: Tree> Server<T> {
             return Ok(());
         }
         let after = if after <= ABOVE { 0 } else { after };
-        self.ask(folder.0, |tree| tree.list(folder.0, after, &mut |entry, name| !add(entry, entry.inode, name)))
+        self.ask(request, folder.0, |tree| {
+            tree.list(folder.0, after, &mut |entry, name| !add(entry, entry.inode, name))
+        })
     }
 }
 
@@ -126,9 +144,11 @@ fn reply_attribute(reply: ReplyXattr, size: u32, value: &[u8]) {
 
 impl<T: Tree> Filesystem for Server<T> {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        let guess = if self.tree.has_small_folders() { InitFlags::empty() } else { InitFlags::FUSE_READDIRPLUS_AUTO };
         for capability in [
             InitFlags::FUSE_DO_READDIRPLUS,
-            InitFlags::FUSE_READDIRPLUS_AUTO,
+            // The kernel decides when it needs attributes.
+            guess,
             InitFlags::FUSE_PARALLEL_DIROPS,
             InitFlags::FUSE_ASYNC_READ,
             InitFlags::FUSE_NO_OPEN_SUPPORT,
@@ -144,9 +164,9 @@ impl<T: Tree> Filesystem for Server<T> {
         Ok(())
     }
 
-    fn lookup(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+    fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let found = match name.to_str() {
-            Some(name) => self.ask(parent.0, |tree| tree.find(parent.0, name)),
+            Some(name) => self.ask(request, parent.0, |tree| tree.find(parent.0, name)),
             None => Err(Errno::ENOENT),
         };
         match found {
@@ -155,8 +175,8 @@ impl<T: Tree> Filesystem for Server<T> {
         }
     }
 
-    fn getattr(&self, _request: &Request, inode: INodeNo, _file: Option<FileHandle>, reply: ReplyAttr) {
-        match self.ask(inode.0, |tree| tree.entry(inode.0)) {
+    fn getattr(&self, request: &Request, inode: INodeNo, _file: Option<FileHandle>, reply: ReplyAttr) {
+        match self.ask(request, inode.0, |tree| tree.entry(inode.0)) {
             Ok(entry) => reply.attr(&validity(&entry), &self.attributes_of(&entry)),
             Err(error) => reply.error(error),
         }
@@ -164,11 +184,11 @@ impl<T: Tree> Filesystem for Server<T> {
 
     /// Opening needs no request: the kernel asks once, and then keeps what it has read of files and folders. A stream is read without
     /// regard to its size.
-    fn open(&self, _request: &Request, inode: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+    fn open(&self, request: &Request, inode: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
         if !self.tree.has_streams() {
             return reply.error(Errno::ENOSYS);
         }
-        match self.ask(inode.0, |tree| tree.entry(inode.0)) {
+        match self.ask(request, inode.0, |tree| tree.entry(inode.0)) {
             Ok(Entry { kind: EntryKind::Stream, .. }) => reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO),
             Ok(_) => reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE),
             Err(error) => reply.error(error),
@@ -185,7 +205,7 @@ impl<T: Tree> Filesystem for Server<T> {
 
     fn read(
         &self,
-        _request: &Request,
+        request: &Request,
         inode: INodeNo,
         _file: FileHandle,
         offset: u64,
@@ -195,14 +215,14 @@ impl<T: Tree> Filesystem for Server<T> {
         reply: ReplyData,
     ) {
         let count = usize::try_from(size).unwrap_or(usize::MAX);
-        match self.ask(inode.0, |tree| tree.read(inode.0, offset, count)) {
+        match self.ask(request, inode.0, |tree| tree.read(inode.0, offset, count)) {
             Ok(bytes) => reply.data(&bytes),
             Err(error) => reply.error(error),
         }
     }
 
-    fn readdir(&self, _: &Request, folder: INodeNo, _: FileHandle, after: u64, mut reply: ReplyDirectory) {
-        let listed = self.list(folder, after, &mut |entry, position, name| {
+    fn readdir(&self, request: &Request, folder: INodeNo, _: FileHandle, after: u64, mut reply: ReplyDirectory) {
+        let listed = self.list(request, folder, after, &mut |entry, position, name| {
             reply.add(INodeNo(entry.inode), position, kind_of(entry), name)
         });
         match listed {
@@ -211,8 +231,15 @@ impl<T: Tree> Filesystem for Server<T> {
         }
     }
 
-    fn readdirplus(&self, _: &Request, folder: INodeNo, _: FileHandle, after: u64, mut reply: ReplyDirectoryPlus) {
-        let listed = self.list(folder, after, &mut |entry, position, name| {
+    fn readdirplus(
+        &self,
+        request: &Request,
+        folder: INodeNo,
+        _: FileHandle,
+        after: u64,
+        mut reply: ReplyDirectoryPlus,
+    ) {
+        let listed = self.list(request, folder, after, &mut |entry, position, name| {
             let valid = validity(entry);
             reply.add(INodeNo(entry.inode), position, name, &valid, &self.attributes_of(entry), GENERATION)
         });
@@ -222,8 +249,8 @@ impl<T: Tree> Filesystem for Server<T> {
         }
     }
 
-    fn statfs(&self, _request: &Request, _inode: INodeNo, reply: ReplyStatfs) {
-        match self.ask(Node::Root.inode().unwrap_or_default(), |tree| Ok(tree.totals())) {
+    fn statfs(&self, request: &Request, _inode: INodeNo, reply: ReplyStatfs) {
+        match self.ask(request, Node::Root.inode().unwrap_or_default(), |tree| Ok(tree.totals())) {
             Ok(totals) => {
                 let blocks = totals.bytes.div_ceil(u64::from(BLOCK_BYTES));
                 let longest = u32::try_from(super::names::MAX_NAME_BYTES).unwrap_or(u32::MAX);
@@ -233,8 +260,8 @@ impl<T: Tree> Filesystem for Server<T> {
         }
     }
 
-    fn getxattr(&self, _request: &Request, inode: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
-        match self.ask(inode.0, |tree| tree.attributes(inode.0)) {
+    fn getxattr(&self, request: &Request, inode: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+        match self.ask(request, inode.0, |tree| tree.attributes(inode.0)) {
             Ok(attributes) => match attributes.iter().find(|(known, _)| *known == name) {
                 Some((_, value)) => reply_attribute(reply, size, value.as_bytes()),
                 None => reply.error(Errno::NO_XATTR),
@@ -243,8 +270,8 @@ impl<T: Tree> Filesystem for Server<T> {
         }
     }
 
-    fn listxattr(&self, _request: &Request, inode: INodeNo, size: u32, reply: ReplyXattr) {
-        match self.ask(inode.0, |tree| tree.attributes(inode.0)) {
+    fn listxattr(&self, request: &Request, inode: INodeNo, size: u32, reply: ReplyXattr) {
+        match self.ask(request, inode.0, |tree| tree.attributes(inode.0)) {
             Ok(attributes) => {
                 let names: String = attributes.iter().flat_map(|(name, _)| [name, "\0"]).collect();
                 reply_attribute(reply, size, names.as_bytes());

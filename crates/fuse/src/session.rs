@@ -4,10 +4,13 @@ use super::device::{self, unmount_own, Unmounting};
 use super::guard::GuardCommand;
 use super::inode::Node;
 use super::mounts::mount_at;
+use super::requests::{killed_processes, Requests};
 use super::server::Server;
 use super::tree::Tree;
 use fuser::{Config, INodeNo, Notifier, Session, SessionACL};
 use gristmill_core::{Cancel, Failure, Outcome};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::fd::OwnedFd;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 use std::ffi::{OsStr, OsString};
@@ -72,29 +75,40 @@ pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEve
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1]).map_err(failed)?;
     options.cancel.check()?;
     let listener = signals.handle();
-    let guard = options.guard.start()?;
+    let mut guard = options.guard.start()?;
     let tree = Arc::new(tree);
     let device = device::mount(&options.at, &options.source, options.allow_other)?;
     // No mount has the number 0.
     let id = mount_at(&options.at).map(|mount| mount.id).unwrap_or_default();
+    guard.announce(id);
+    let requests = Arc::new(Requests::default());
     let mut config = Config::default();
     config.n_threads = Some(options.threads.max(1));
     config.clone_fd = device.can_clone;
     config.acl = if options.allow_other { SessionACL::All } else { SessionACL::Owner };
     let acl = config.acl;
-    let session = match Session::from_fd(Server::new(Arc::clone(&tree)), device.fd, acl, config) {
-        Ok(session) => session,
-        Err(error) => {
-            // The guard unmounts what this leaves.
-            unmount_own(&options.at, id);
-            return Err(failed(error));
-        }
-    };
+    let connection = device.fd.try_clone();
+    let server = Server::new(Arc::clone(&tree), Arc::clone(&requests));
+    let (session, connection) =
+        match Session::from_fd(server, device.fd, acl, config).and_then(|session| Ok((session, connection?))) {
+            Ok(begun) => begun,
+            Err(error) => {
+                // The guard unmounts what this leaves.
+                unmount_own(&options.at, id);
+                return Err(failed(error));
+            }
+        };
     let notifier = session.notifier();
     let (ended, signal) = std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| wait_for_signals(&mut signals, &*tree, &notifier, (options, id), report));
+        let waiting =
+            scope.spawn(|| wait_for_signals(&mut signals, &*tree, (&notifier, &requests), (options, id), report));
+        let watched = &requests;
+        let watching = scope.spawn(move || watched.watch(killed_processes(), || is_disconnected(&connection)));
         report(MountEvent::Mounted(id));
         let ended = session.run();
+        // It has the connection open, too.
+        requests.end();
+        let _ = watching.join();
         // From here on nothing answers, so that it must not remain. After an error the connection may still be open: a request would wait.
         let _ = match ended {
             Ok(()) => device::unmount_dead(&options.at).is_ok(),
@@ -118,7 +132,7 @@ pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEve
 fn wait_for_signals<T: Tree>(
     signals: &mut Signals,
     tree: &T,
-    notifier: &Notifier,
+    (notifier, requests): (&Notifier, &Requests),
     (options, id): (&MountOptions, u64),
     report: &(dyn Fn(MountEvent) + Sync),
 ) -> Option<i32> {
@@ -132,6 +146,7 @@ fn wait_for_signals<T: Tree>(
             (signal, _) if options.is_for_command => report(MountEvent::Signal(signal)),
             (signal, None) => {
                 received = Some(signal);
+                requests.end_waits();
                 match unmount_own(&options.at, id) {
                     Unmounting::Gone => {}
                     Unmounting::Busy => report(MountEvent::Busy),
@@ -142,6 +157,12 @@ fn wait_for_signals<T: Tree>(
         }
     }
     received
+}
+
+/// Whether a connection to the kernel has ended, as after `umount -f`.
+fn is_disconnected(connection: &OwnedFd) -> bool {
+    let mut polled = [PollFd::new(connection, PollFlags::empty())];
+    poll(&mut polled, Some(&Timespec::default())).is_ok() && polled[0].revents().contains(PollFlags::ERR)
 }
 
 /// Reads again what there is. The kernel forgets what it knows below the names that may mean something else now.

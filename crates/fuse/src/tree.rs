@@ -70,6 +70,10 @@ pub trait Tree: Send + Sync + 'static {
     /// Whether there are entries of the kind [`EntryKind::Stream`]. Without them, no file is opened by a request.
     fn has_streams(&self) -> bool;
 
+    /// Whether there are many folders with few entries: the kernel then gets the attributes of all entries with their names, since those
+    /// who list such a folder go into them.
+    fn has_small_folders(&self) -> bool;
+
     /// Returns the extended attributes of an entry.
     fn attributes(&self, inode: u64) -> Result<Vec<(&'static str, String)>, Refusal>;
 

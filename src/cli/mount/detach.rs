@@ -1,7 +1,7 @@
 //! A mount in the background: the program starts itself again, and waits until the mount is there.
 
 use super::super::context::Context;
-use gristmill_core::{Failure, Outcome};
+use gristmill_core::{Failure, Outcome, Problem};
 use rustix::fs::{Mode, OFlags};
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -10,10 +10,11 @@ use std::process::{Command, Stdio};
 const WHAT: &str = "starting the mount in the background";
 /// Set for the process in the background.
 const VARIABLE: &str = "GRISTMILL_MOUNT_IN_BACKGROUND";
-/// What the process in the background prints last, once the mount is there.
+/// What the process in the background prints before and after its problems, once the mount is there.
 const READY: u8 = 0;
-/// The most bytes that it prints.
-const MAX_PRINTED_BYTES: u64 = 1 << 20;
+/// The most bytes that it prints, and the most problems that it passes on.
+const MAX_PRINTED_BYTES: u64 = 16 << 20;
+const MAX_PASSED_PROBLEMS: usize = 1000;
 
 /// Returns this program.
 pub(super) fn program() -> PathBuf {
@@ -25,8 +26,16 @@ pub(super) fn is_background() -> bool {
     std::env::var_os(VARIABLE).is_some()
 }
 
-/// Starts the same command in the background and passes on what it prints. Returns its exit code if it ended without a mount.
-pub(super) fn start(context: &Context) -> Outcome<Option<u8>> {
+/// What has come of a mount in the background.
+pub(super) enum Started {
+    /// It is there, with these problems, which were printed.
+    Mounted(Vec<Problem>),
+    /// Its process ended without a mount, with this code.
+    Ended(u8),
+}
+
+/// Starts the same command in the background and passes on what it prints.
+pub(super) fn start(context: &Context) -> Outcome<Started> {
     let program = program();
     let failed = |error: std::io::Error| Failure::io(WHAT, &program, &error);
     let mut command = Command::new(&program);
@@ -36,23 +45,31 @@ pub(super) fn start(context: &Context) -> Outcome<Option<u8>> {
     if let Some(stdout) = child.stdout.take() {
         stdout.take(MAX_PRINTED_BYTES).read_to_end(&mut printed).map_err(failed)?;
     }
-    let text = printed.strip_suffix(&[READY]);
-    context.printer.raw(&String::from_utf8_lossy(text.unwrap_or(&printed)));
-    if text.is_some() {
-        return Ok(None);
+    let mut pieces = printed.split(|byte| *byte == READY);
+    context.printer.raw(&String::from_utf8_lossy(pieces.next().unwrap_or_default()));
+    // After what was cut off at the limit, the process has ended.
+    if let (Some(problems), Some([])) = (pieces.next(), pieces.next()) {
+        let failed = |error: serde_json::Error| Failure::internal(WHAT, error.to_string());
+        return serde_json::from_slice(problems).map(Started::Mounted).map_err(failed);
     }
     let status = child.wait().map_err(failed)?;
-    Ok(Some(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(3)))
+    Ok(Started::Ended(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(3)))
 }
 
-/// Leaves the terminal: reports that the mount is there, and closes what was inherited.
-pub(super) fn leave_terminal() -> Outcome<()> {
+/// Leaves the terminal: reports that the mount is there, with its problems, and closes what was inherited.
+pub(super) fn leave_terminal(problems: &[Problem]) -> Outcome<()> {
     let failed = |error: rustix::io::Errno| Failure::io(WHAT, "/dev/null", &error.into());
     // The leader of a session has no need of a new one.
     let _ = rustix::process::setsid();
     rustix::process::chdir("/").map_err(failed)?;
     // The printer would make it visible.
-    rustix::io::write(rustix::stdio::stdout(), &[READY]).map_err(failed)?;
+    let problems = problems.get(..MAX_PASSED_PROBLEMS).unwrap_or(problems);
+    let problems = serde_json::to_vec(problems).map_err(|error| Failure::internal(WHAT, error.to_string()))?;
+    let mut rest = [&[READY], &*problems, &[READY]].concat();
+    while !rest.is_empty() {
+        let written = rustix::io::write(rustix::stdio::stdout(), &rest).map_err(failed)?;
+        rest.drain(..written);
+    }
     let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).map_err(failed)?;
     rustix::stdio::dup2_stdin(&null).map_err(failed)?;
     rustix::stdio::dup2_stdout(&null).map_err(failed)?;

@@ -3,8 +3,9 @@
 use super::super::context::Context;
 use super::super::exit::{Done, Finished};
 use super::super::{logging, paths, plainly_done};
+use super::detach::{self, Started};
 use super::shell::Shell;
-use super::{detach, point, GuardArgs, LayoutArg, Manner, MountArgs};
+use super::{point, GuardArgs, LayoutArg, Manner, MountArgs};
 use gristmill_core::text::{count, shell_quote};
 use gristmill_core::{Cancel, Failure, Subject};
 use gristmill_fuse::{Ending, GuardCommand, MountEvent, MountOptions, Unmounting};
@@ -16,8 +17,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 const WHAT: &str = "mounting";
-/// Threads that answer requests when they wait for a store.
-const STORE_THREADS: usize = 16;
+/// Threads that answer requests when they wait for a store: more than the kernel reads ahead at once, so that listings go on.
+const STORE_THREADS: usize = 64;
 
 /// Mounts a data set in the given manner.
 pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
@@ -30,8 +31,12 @@ pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
     if args.detach && !detach::is_background() {
         return match detach::start(context)? {
             // What failed has been reported.
-            Some(code) => std::process::exit(i32::from(code)),
-            None => Ok(Done::ok(result(args, &data))),
+            Started::Ended(code) => std::process::exit(i32::from(code)),
+            Started::Mounted(problems) => {
+                let mut done = Done::ok(result(args, &data));
+                done.add_problems(&problems);
+                Ok(done)
+            }
         };
     }
     if manner == Manner::DropIn {
@@ -73,7 +78,7 @@ pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
             MountEvent::Mounted(id) => {
                 announce(&line, manner, context);
                 if detach::is_background() {
-                    if let Err(failure) = detach::leave_terminal() {
+                    if let Err(failure) = detach::leave_terminal(&problems) {
                         context.printer.error(&failure);
                     }
                 }
@@ -209,11 +214,22 @@ fn busy_line(at: &Path, ends: &str) -> String {
 fn guard_command(at: &Path, made: &[PathBuf]) -> GuardCommand {
     let arguments = [OsString::from("mount-guard"), at.as_os_str().to_owned()];
     let made = made.iter().map(|folder| folder.clone().into_os_string());
-    GuardCommand { program: detach::program(), arguments: arguments.into_iter().chain(made).collect() }
+    GuardCommand {
+        program: detach::program(),
+        arguments: arguments.into_iter().chain(made).collect(),
+        has_terminal: !detach::is_background(),
+    }
 }
 
 /// Watches over a mount until its process is gone.
 pub fn guard(args: &GuardArgs) -> Finished {
-    gristmill_fuse::keep_watch(&args.at, &args.made);
-    plainly_done()
+    match gristmill_fuse::keep_watch(&args.at, &args.made) {
+        Unmounting::Covered => {
+            let why = "the process of a mount was killed, and another mount is over it";
+            let at = shell_quote(&args.at.to_string_lossy());
+            let hint = format!("unmount that, then this: umount {at}, twice");
+            Err(Failure::environment("unmounting", why).on(Subject::path(&args.at)).with_hint(hint).into())
+        }
+        Unmounting::Gone | Unmounting::Busy => plainly_done(),
+    }
 }

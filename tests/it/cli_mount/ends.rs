@@ -142,6 +142,24 @@ fn a_later_mount_at_the_same_folder_is_left_alone() {
 }
 
 #[test]
+fn a_killed_process_reports_a_mount_that_another_one_is_over() {
+    let Some(sandbox) = prepared() else { return };
+    std::fs::create_dir(sandbox.path("mnt")).unwrap();
+    let mut first = Mount::say(&sandbox, "mount data mnt", "mnt");
+    let cover = Command::new("mount").args(["-t", "tmpfs", "tmpfs"]).arg(&first.at).status().unwrap();
+    assert!(cover.success());
+    first.kill(Signal::KILL);
+    let mut said = String::new();
+    first.err.read_to_string(&mut said).unwrap();
+    assert!(said.contains("another mount is over it") && said.contains("umount") && said.contains("twice"), "{said}");
+    unmount(&first.at);
+    let error = std::fs::read_dir(&first.at).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::NotConnected);
+    gristmill_fuse::unmount(&first.at, true).unwrap();
+    assert!(!is_mounted(&first.at));
+}
+
+#[test]
 fn signals_are_for_the_command_of_a_private_mount() {
     let Some(sandbox) = prepared() else { return };
     std::fs::create_dir(sandbox.path("mnt")).unwrap();

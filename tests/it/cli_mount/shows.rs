@@ -1,10 +1,11 @@
 //! What programs see: refusals, attributes, names, changes, several readers.
 
-use super::{prepared, sandbox, Mount};
+use super::{prepared, sandbox, unmount, Mount};
 use crate::cli_support::{copy_tree, Sandbox};
 use rustix::process::Signal;
 use std::fs;
 use std::io::{BufRead, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
@@ -211,6 +212,39 @@ fn names_that_are_no_names_are_escaped_in_every_layout() {
             assert!(shown.join(&path).is_file(), "{layout}: {path}");
         }
         mount.unmount();
+    }
+}
+
+#[test]
+fn names_that_are_almost_the_same_are_files_of_their_own() {
+    let Some(sandbox) = sandbox() else { return };
+    let names = ["a.txt", "A.txt", "caf\u{e9}.txt", "cafe\u{301}.txt", "replaced\u{fffd}.txt"];
+    let mut archive = tar::Builder::new(Vec::new());
+    // Keys that are not UTF-8 are in no index.
+    let others: [&[u8]; 2] = [b"replaced\xff.txt", b"replaced\xfe.txt"];
+    for name in names.iter().map(|name| name.as_bytes()).chain(others) {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(name.len() as u64);
+        header.set_mode(0o644);
+        archive.append_data(&mut header, std::ffi::OsStr::from_bytes(name), name).unwrap();
+    }
+    sandbox.write("data/0.tar", archive.into_inner().unwrap());
+    sandbox.write("raw/0.tar", fs::read(sandbox.path("data/0.tar")).unwrap());
+    sandbox.say("prepare data --yes --split-ratio 1,0,0 --skip-dataset-yaml").ends(1);
+    for data in ["data", "raw"] {
+        for layout in ["tree", "flat"] {
+            let mount = Mount::say(&sandbox, &format!("mount {data} mnt --layout {layout}"), "mnt");
+            let mut listed: Vec<_> = fs::read_dir(&mount.at).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            listed.sort_unstable();
+            let mut wanted = names.map(std::ffi::OsString::from);
+            wanted.sort_unstable();
+            assert_eq!(listed, wanted, "{data}, {layout}");
+            for name in names {
+                assert_eq!(fs::read(mount.at.join(name)).unwrap(), name.as_bytes(), "{data}, {layout}");
+            }
+            unmount(&mount.at);
+            assert_eq!(mount.end().0, 0);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Packed tokens: the ids of each document as an array of numpy, and its text.
 
-use super::{sandbox, Mount};
+use super::{sandbox, unmount, Mount};
 use crate::cli_support::copy_tree;
 use std::fs;
 use std::io::BufRead;
@@ -175,4 +175,13 @@ fn files_that_are_damaged_are_problems() {
     assert!(ran.err.contains("b_text_document.bin") && ran.err.contains("its documents are not shown"), "{}", ran.err);
     let value = sandbox.say("mount pair mnt --dry-run --json").ends(1).json("problems");
     assert_eq!(value["problems"].as_array().unwrap().len(), 1, "{value}");
+    // In the background they are problems, too.
+    for flags in ["--json", "-q"] {
+        let ran = sandbox.say(&format!("mount pair mnt --detach {flags}")).ends(1);
+        unmount(&sandbox.path("mnt").canonicalize().unwrap());
+        match flags {
+            "--json" => assert_eq!(ran.json("problems")["problems"], value["problems"]),
+            _ => assert!(ran.err.contains("its documents are not shown"), "{}", ran.err),
+        }
+    }
 }

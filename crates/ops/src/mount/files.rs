@@ -2,14 +2,17 @@
 
 use crate::engine::browse::tokens::TokenSet;
 use crate::engine::browse::{BrowsePart, Catalog, Groups, SamplesFile};
-use gristmill_core::{Failure, FileStamp, Outcome, Subject};
+use gristmill_core::{Cancel, Failure, FileStamp, Outcome, Subject};
 use gristmill_storage::read::{open_read, stamp_at, ReadFile};
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
-/// The most files that are open at a time.
+/// The most files of groups that are open at a time.
 const MAX_OPEN_FILES: usize = 256;
+/// Time for which the reason is kept why a file cannot be opened.
+const FAILURE_KEPT: Duration = Duration::from_secs(1);
 const WHAT: &str = "reading a part";
 
 /// A file with parts.
@@ -39,8 +42,59 @@ impl PartsFile {
 /// The file of each group; `None` where each part is a file of its own.
 pub(super) struct PartsFiles {
     files: Vec<Option<PartsFile>>,
-    /// Open files by group, the last used one at the end.
-    opened: Mutex<VecDeque<(u32, Arc<ReadFile>)>>,
+    /// Open files by group.
+    opened: OpenFiles,
+}
+
+/// The result of opening a file, for all who wait for it, and when it was there.
+type Opening = Arc<OnceLock<(Outcome<Arc<ReadFile>>, Instant)>>;
+
+/// Files that are kept open, by numbers.
+pub(super) struct OpenFiles {
+    max: usize,
+    /// Time after which one that could not be opened is opened again: the kernel repeats a read that failed at once.
+    failure_kept: Duration,
+    /// The one that was used last is at the end.
+    files: Mutex<VecDeque<(u64, Opening)>>,
+}
+
+impl OpenFiles {
+    pub(super) fn new(max: usize) -> Self {
+        Self { max, failure_kept: FAILURE_KEPT, files: Mutex::default() }
+    }
+
+    /// Returns the file of a number. If it is not open, it is opened once for all who read it at this time: the reads of one reader then
+    /// are those of one file.
+    pub(super) fn get(&self, number: u64, open: impl Fn() -> Outcome<ReadFile>) -> Outcome<Arc<ReadFile>> {
+        loop {
+            let opening = self.opening(number);
+            let (opened, _) = opening.get_or_init(|| (open().map(Arc::new), Instant::now()));
+            match opened {
+                // The one who opened it waits no more, but this one does.
+                Err(failure) if failure.is_cancelled() && !Cancel::of_thread().is_cancelled() => {}
+                opened => return opened.clone(),
+            }
+        }
+    }
+
+    fn opening(&self, number: u64) -> Opening {
+        let mut files = self.lock();
+        let known = files.iter().rposition(|(known, _)| *known == number).and_then(|at| files.remove(at));
+        let is_current = |(_, opening): &(u64, Opening)| match opening.get() {
+            Some((Err(failure), at)) => !failure.is_cancelled() && at.elapsed() < self.failure_kept,
+            _ => true,
+        };
+        let opening = known.filter(is_current).map_or_else(Opening::default, |(_, opening)| opening);
+        files.push_back((number, Arc::clone(&opening)));
+        if files.len() > self.max {
+            files.pop_front();
+        }
+        opening
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(u64, Opening)>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl PartsFiles {
@@ -51,7 +105,7 @@ impl PartsFiles {
             let file = catalog.file_of(group).ok().flatten()?;
             Some(PartsFile { file, stamp: OnceLock::new(), index_stamp: OnceLock::new() })
         });
-        Self { files: files.collect(), opened: Mutex::default() }
+        Self { files: files.collect(), opened: OpenFiles::new(MAX_OPEN_FILES) }
     }
 
     fn file(&self, group: u32) -> Option<&PartsFile> {
@@ -96,7 +150,8 @@ impl PartsFiles {
             return bytes.and_then(|bytes| file.check_index().map(|()| bytes));
         }
         let stamp = self.stamp(group);
-        let bytes = read_unchanged(&*self.open(group, file)?, stamp, part, from, count)?;
+        let opened = self.opened.get(u64::from(group), || open_read(path))?;
+        let bytes = read_unchanged(&opened, stamp, part, from, count)?;
         file.check_index().map(|()| bytes)
     }
 
@@ -110,25 +165,6 @@ impl PartsFiles {
         count: usize,
     ) -> Outcome<Vec<u8>> {
         self.read(group, ids, from, count, || set.read_part(group, ids, from, count))
-    }
-
-    fn open(&self, group: u32, file: &PartsFile) -> Outcome<Arc<ReadFile>> {
-        let lock = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut opened = lock();
-        if let Some(at) = opened.iter().rposition(|(known, _)| *known == group) {
-            let Some(found) = opened.remove(at) else { return Err(Failure::internal(WHAT, "an open file was lost")) };
-            let known = Arc::clone(&found.1);
-            opened.push_back(found);
-            return Ok(known);
-        }
-        drop(opened);
-        let new = Arc::new(open_read(&file.file.path)?);
-        let mut opened = lock();
-        opened.push_back((group, Arc::clone(&new)));
-        if opened.len() > MAX_OPEN_FILES {
-            opened.pop_front();
-        }
-        Ok(new)
     }
 }
 
@@ -165,5 +201,50 @@ fn check_unchanged(path: &Path, before: Option<FileStamp>, now: Option<FileStamp
         false => Err(Failure::data(WHAT, "the file was changed since it was mounted")
             .on(Subject::path(path))
             .with_hint("mount the data set again")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::Barrier;
+
+    #[test]
+    fn a_file_is_opened_once_for_all_who_wait_and_again_after_a_failure() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        std::fs::write(&path, b"0123456789").unwrap();
+        let files = OpenFiles { failure_kept: Duration::ZERO, ..OpenFiles::new(2) };
+        let (begin, count) = (Barrier::new(8), AtomicUsize::new(0));
+        let missing = dir.path().join("missing");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    begin.wait();
+                    let opened = files.get(7, || {
+                        count.fetch_add(1, Ordering::Relaxed);
+                        open_read(&path)
+                    });
+                    assert_eq!(opened.unwrap().len(), 10);
+                });
+            }
+        });
+        assert_eq!(count.into_inner(), 1);
+        assert!(files.get(8, || open_read(&missing)).is_err());
+        assert_eq!(files.get(8, || open_read(&path)).unwrap().len(), 10);
+        // The third closes the one that was not used for longest.
+        files.get(7, || unreachable!()).unwrap();
+        files.get(9, || open_read(&path)).unwrap();
+        files.get(7, || unreachable!()).unwrap();
+        assert!(files.get(8, || open_read(&missing)).is_err());
+        let files = OpenFiles { failure_kept: Duration::MAX, ..files };
+        assert!(files.get(8, || unreachable!()).is_err());
+        let cancelled = AtomicUsize::new(0);
+        let opened = files.get(10, || match cancelled.fetch_add(1, Ordering::Relaxed) {
+            0 => Err(Failure::cancelled()),
+            _ => open_read(&path),
+        });
+        assert_eq!((opened.unwrap().len(), cancelled.into_inner()), (10, 2));
     }
 }

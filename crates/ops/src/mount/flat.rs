@@ -22,7 +22,9 @@ impl MountedSet {
 
     /// Whether a folder shows a sample under its name.
     pub(super) fn is_shown(&self, scope: &Scope<'_>, sample: &BrowseSample) -> bool {
-        let is_left_out = sample.parts.is_empty() || self.samples.are_loose_files() && is_hidden(&sample.key);
+        let is_left_out = sample.parts.is_empty()
+            || self.samples.are_loose_files() && is_hidden(&sample.key)
+            || !self.samples.has_text_key(sample);
         !is_left_out && self.shows(scope, &sample.key, self.samples.number(sample))
     }
 

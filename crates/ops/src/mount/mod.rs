@@ -390,6 +390,10 @@ impl Tree for MountedSet {
         self.samples.have_texts()
     }
 
+    fn has_small_folders(&self) -> bool {
+        self.layout == Layout::Folders
+    }
+
     fn attributes(&self, inode: u64) -> Result<Vec<(&'static str, String)>, Refusal> {
         let (sample, offset) = match Node::of(inode) {
             Some(Node::Part { .. }) => {

@@ -1,11 +1,12 @@
 //! The samples of a data set by number and by key, through its catalog. Nothing is kept per sample but the last windows.
 
 use super::documents::Documents;
-use super::files::{read_unchanged, PartsFiles};
+use super::files::{read_unchanged, OpenFiles, PartsFiles};
 use crate::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, VisitFields};
 use gristmill_core::{Cancel, DatasetKind, Failure, FileStamp, Outcome, Subject};
 use gristmill_fuse::{MAX_NUMBER, MAX_PARTS};
 use gristmill_storage::cache::open_cached;
+use gristmill_storage::location::is_remote;
 use gristmill_storage::read::stamp_at;
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
@@ -20,6 +21,9 @@ const MAX_WINDOWS: usize = 4;
 const MAX_SINGLES: usize = 64;
 /// The most parts of a window that is kept.
 const MAX_KEPT_PARTS: usize = 16 << 10;
+
+/// The most loose files of a store that are open at a time.
+const MAX_OPEN_OBJECTS: usize = 32;
 
 /// The number of no sample.
 const NO_NUMBER: u64 = u64::MAX;
@@ -84,6 +88,8 @@ pub(super) struct Samples {
     keys: Keys,
     /// The states of loose files by their numbers, since they were first seen.
     seen: Mutex<HashMap<u64, FileStamp>>,
+    /// Loose files of a store by their numbers.
+    objects: OpenFiles,
     /// How documents of tokens are shown.
     documents: Option<Documents>,
     cancel: Cancel,
@@ -128,6 +134,7 @@ impl Samples {
             has_large_windows: AtomicBool::new(false),
             keys,
             seen: Mutex::default(),
+            objects: OpenFiles::new(MAX_OPEN_OBJECTS),
             documents,
             cancel: Cancel::default(),
         })
@@ -271,6 +278,23 @@ impl Samples {
         number.map_or(Ok(None), |number| self.sample(number))
     }
 
+    /// Whether the key of a sample is text. In the row of one whose key is not UTF-8, characters are replaced, and no index has it.
+    pub(super) fn has_text_key(&self, sample: &BrowseSample) -> bool {
+        if !sample.key.contains(char::REPLACEMENT_CHARACTER) {
+            return true;
+        }
+        let number = self.number(sample);
+        match &self.keys {
+            Keys::Sorted(keys) | Keys::Paths(keys) => {
+                keys.of_key(&sample.key).iter().any(|(_, known)| *known == number)
+            }
+            Keys::Numbers => true,
+            Keys::Indexed => {
+                matches!(self.catalog.locate(None, &sample.key, &self.cancel), Ok(Some(at)) if at == sample.at)
+            }
+        }
+    }
+
     /// Returns the keys and numbers of the samples of a key; none where keys are not repeated.
     pub(super) fn of_key(&self, key: &str) -> &[(Box<str>, u64)] {
         match &self.keys {
@@ -401,7 +425,12 @@ impl Samples {
             return Ok(Vec::new());
         }
         if self.are_loose_files() {
-            let file = open_cached(&self.root().join(&*sample.key))?;
+            let path = self.root().join(&*sample.key);
+            let file = match is_remote(&path) {
+                true => self.objects.get(self.number(sample), || open_cached(&path))?,
+                // One that was replaced or removed is noticed.
+                false => Arc::new(open_cached(&path)?),
+            };
             return read_unchanged(&file, self.stamp(sample), part, from, count);
         }
         self.files.read(sample.at.group, part, from, count, || self.catalog.read(sample, position, from, count))
@@ -421,7 +450,8 @@ fn sorted_keys(catalog: &dyn Catalog, groups: &Groups, cancel: &Cancel) -> Outco
                 if !is_hidden(&path) {
                     keys.push((Box::from(path), number));
                 }
-            } else {
+            } else if !sample.key.is_empty() {
+                // Those that are not UTF-8 are visited without their keys.
                 keys.push((Box::from(sample.key), number));
             }
             true

@@ -1,4 +1,6 @@
 //! Blocks of objects that are looked at here and there, kept on this machine.
+//!
+//! Owns what is kept. What is fetched, and how much ahead of those who read in order, is up to the object; no read waits for that of another.
 
 use super::{folder_of, limit, make_room};
 use crate::file_info::FileInfo;
@@ -9,25 +11,28 @@ use crate::publish;
 use crate::range_read::RangeRead;
 use crate::read::{open_part, open_read, ReadFile};
 use gristmill_core::lfs::MAX_LFS_POINTER_BYTES;
-use gristmill_core::{Failure, Outcome, Subject};
+use gristmill_core::{Cancel, Failure, Outcome, Subject};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::SystemTime;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime};
 
 /// Size of a block, in bytes.
 const BLOCK_BYTES: u64 = 256 << 10;
-/// Maximum number of blocks that one request fetches for reads in order.
-const MAX_WINDOW_BLOCKS: u64 = 32;
 /// Bytes of a read from which on it is not kept.
 const MAX_READ_BYTES: usize = 1 << 20;
 /// Bytes of the hash at the end of a file.
 const HASH_BYTES: usize = 8;
 /// Bytes that the process writes between two looks at the size of the cache.
 const BYTES_BETWEEN_LOOKS: u64 = 64 << 20;
+
+/// Time after which one who waits for a block looks whether its work was cancelled.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Bytes that the process has written since it looked; at the limit before it first has.
 static WRITTEN: AtomicU64 = AtomicU64::new(BYTES_BETWEEN_LOOKS);
@@ -47,8 +52,7 @@ pub fn open_cached(path: &Path) -> Outcome<ReadFile> {
     if !is_kept || !info.is_file() || info.len() <= MAX_LFS_POINTER_BYTES {
         return open_read(path);
     }
-    let object = CachedObject { path: path.to_owned(), info, folder, source: OnceLock::new(), reads: Mutex::default() };
-    Ok(ReadFile::of_ranges(path, info, Box::new(object)))
+    Ok(ReadFile::of_ranges(path, info, Box::new(CachedObject::new(path, info, folder))))
 }
 
 fn ensure(folder: &Path) -> Outcome<()> {
@@ -65,18 +69,30 @@ struct CachedObject {
     folder: PathBuf,
     /// The object, once something of it had to be fetched.
     source: OnceLock<ReadFile>,
-    reads: Mutex<Reads>,
+    /// Held while it is opened: the first request is made once.
+    opening: Mutex<()>,
+    state: Mutex<State>,
+    /// Signalled when blocks are no longer under way.
+    fetched: Condvar,
 }
 
-/// What the reads of an object have in common.
 #[derive(Default)]
-struct Reads {
+struct State {
     /// The block that was read last.
     last: Option<Block>,
-    /// The first block after those that were fetched last.
-    next: u64,
-    /// Number of blocks that were fetched last.
-    window: u64,
+    /// Numbers of the blocks that a read fetches, which others wait for.
+    under_way: BTreeSet<u64>,
+}
+
+/// Blocks that a read fetches.
+struct UnderWay<'a>(&'a CachedObject, Range<u64>);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        self.1.clone().for_each(|number| _ = state.under_way.remove(&number));
+        self.0.fetched.notify_all();
+    }
 }
 
 impl RangeRead for CachedObject {
@@ -102,25 +118,52 @@ impl RangeRead for CachedObject {
 }
 
 impl CachedObject {
-    /// Returns a block. If it is not kept, the blocks up to `end` are fetched that are not, and more while reads stay in order.
+    fn new(path: &Path, info: FileInfo, folder: PathBuf) -> Self {
+        let (source, opening) = (OnceLock::new(), Mutex::default());
+        Self { path: path.to_owned(), info, folder, source, opening, state: Mutex::default(), fetched: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns a block. If it is not kept, the blocks up to `end` are fetched that are not.
     fn block(&self, number: u64, end: u64) -> io::Result<Arc<Vec<u8>>> {
-        let mut reads = self.reads.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, block)) = reads.last.as_ref().filter(|(known, _)| *known == number) {
-            return Ok(Arc::clone(block));
-        }
-        let block = match self.kept(number) {
-            Some(block) => Arc::new(block),
-            None => {
-                let is_next = number == reads.next && number > 0;
-                reads.window = if is_next { (reads.window * 2).min(MAX_WINDOW_BLOCKS) } else { 1 };
-                let end = end.max((number + reads.window) * BLOCK_BYTES).min(self.info.len());
-                let (block, count) = self.fetch(number, end)?;
-                reads.next = number + count;
-                block
+        loop {
+            if let Some((_, block)) = self.lock().last.as_ref().filter(|(known, _)| *known == number) {
+                return Ok(Arc::clone(block));
             }
-        };
-        reads.last = Some((number, Arc::clone(&block)));
-        Ok(block)
+            let block = match self.kept(number) {
+                Some(block) => Arc::new(block),
+                None => match self.begin(number, end)? {
+                    Some(blocks) => self.fetch(&blocks.1)?,
+                    None => continue,
+                },
+            };
+            self.lock().last = Some((number, Arc::clone(&block)));
+            return Ok(block);
+        }
+    }
+
+    /// Begins to fetch blocks from `number` to `end`, or to one that is kept or under way. If the first is under way, waits for it and
+    /// returns `None`.
+    fn begin(&self, number: u64, end: u64) -> io::Result<Option<UnderWay<'_>>> {
+        let mut state = self.lock();
+        if !state.under_way.contains(&number) {
+            let is_missing = |number: &u64| {
+                *number * BLOCK_BYTES < end && !state.under_way.contains(number) && !self.file(*number).exists()
+            };
+            let blocks = number..number + 1 + (number + 1..).take_while(is_missing).count() as u64;
+            state.under_way.extend(blocks.clone());
+            drop(state);
+            return Ok(Some(UnderWay(self, blocks)));
+        }
+        while state.under_way.contains(&number) {
+            let waited = self.fetched.wait_timeout(state, CANCEL_INTERVAL);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            Cancel::of_thread().check().map_err(Failure::into_io)?;
+        }
+        Ok(None)
     }
 
     fn file(&self, number: u64) -> PathBuf {
@@ -150,25 +193,19 @@ impl CachedObject {
         Some(block)
     }
 
-    /// Fetches blocks from `number` to `end`, or to one that is kept, and keeps them. Returns the first, and their number.
-    fn fetch(&self, number: u64, end: u64) -> io::Result<(Arc<Vec<u8>>, u64)> {
-        let is_missing = |number: &u64| *number * BLOCK_BYTES < end && !self.file(*number).exists();
-        let more = (number + 1..).take_while(is_missing).count() as u64;
-        let start = number * BLOCK_BYTES;
-        let bytes: usize = (number..=number + more).map(|number| self.bytes_of(number)).sum();
+    /// Fetches blocks and keeps them. Returns the first.
+    fn fetch(&self, blocks: &Range<u64>) -> io::Result<Arc<Vec<u8>>> {
+        let (number, start) = (blocks.start, blocks.start * BLOCK_BYTES);
+        let bytes: usize = blocks.clone().map(|number| self.bytes_of(number)).sum();
         let mut fetched = vec![0; bytes];
-        let source = self.source(start..start + bytes as u64)?;
-        match source.read_alone_at(&mut fetched, start)? {
-            count if count == bytes => {}
-            _ => return Err(io::ErrorKind::UnexpectedEof.into()),
-        }
+        self.source(start..start + bytes as u64)?.read_exact_at(&mut fetched, start)?;
         let rest = fetched.split_off(self.bytes_of(number).min(bytes));
         let next = rest.chunks(usize::try_from(BLOCK_BYTES).unwrap_or(usize::MAX));
         for (block, number) in std::iter::once(fetched.as_slice()).chain(next).zip(number..) {
             // One that cannot be kept, for lack of space, is fetched again.
             _ = self.keep(number, block);
         }
-        Ok((Arc::new(fetched), more + 1))
+        Ok(Arc::new(fetched))
     }
 
     fn keep(&self, number: u64, block: &[u8]) -> Outcome<()> {
@@ -189,7 +226,11 @@ impl CachedObject {
     }
 
     /// Returns the object; if it is not open yet, it is opened for a range.
-    fn source(&self, range: std::ops::Range<u64>) -> io::Result<&ReadFile> {
+    fn source(&self, range: Range<u64>) -> io::Result<&ReadFile> {
+        if let Some(source) = self.source.get() {
+            return Ok(source);
+        }
+        let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(source) = self.source.get() {
             return Ok(source);
         }
@@ -207,6 +248,7 @@ impl CachedObject {
 mod tests {
     use super::*;
     use crate::memory_store::put;
+    use std::sync::mpsc;
 
     fn content(bytes: usize) -> Vec<u8> {
         (0..bytes).map(|at| (at * 31 + at / 251) as u8).collect()
@@ -215,7 +257,24 @@ mod tests {
     fn object(path: &Path) -> CachedObject {
         let (info, folder) = (metadata(path).unwrap(), folder_of(path));
         ensure(&folder).unwrap();
-        CachedObject { path: path.to_owned(), info, folder, source: OnceLock::new(), reads: Mutex::default() }
+        CachedObject::new(path, info, folder)
+    }
+
+    /// An object whose reads are noted, and wait until they are let go on.
+    struct NotedReads {
+        content: Vec<u8>,
+        begun: mpsc::Sender<(u64, usize)>,
+        go_on: Mutex<mpsc::Receiver<()>>,
+    }
+
+    impl RangeRead for NotedReads {
+        fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+            self.begun.send((offset, buffer.len())).unwrap();
+            self.go_on.lock().unwrap().recv().unwrap();
+            let from = offset as usize;
+            buffer.copy_from_slice(&self.content[from..from + buffer.len()]);
+            Ok(())
+        }
     }
 
     fn read(file: &ReadFile, offset: usize, bytes: usize) -> Vec<u8> {
@@ -246,21 +305,43 @@ mod tests {
     }
 
     #[test]
-    fn reads_in_order_fetch_more_and_more() {
+    fn what_is_kept_is_read_while_other_blocks_are_fetched() {
         let path = Path::new("mem://cached/order");
-        put(path, &content(9 << 20));
+        let all = content(5 << 20);
+        put(path, &all);
         let object = object(path);
-        let mut windows = Vec::new();
-        for block in 0..36 {
-            let before = object.reads.lock().unwrap().next;
-            object.read_exact_at(&mut [0; 100], block * BLOCK_BYTES).unwrap();
-            let after = object.reads.lock().unwrap().next;
-            windows.extend((after != before).then_some(after - before));
-        }
-        assert_eq!(windows, [1, 2, 4, 8, 16, 5]);
-        let again = self::object(Path::new("mem://cached/order"));
-        again.read_exact_at(&mut [0; 100], 20 * BLOCK_BYTES).unwrap();
-        assert!(again.source.get().is_none(), "all blocks are kept");
+        let ((begun, reads), (go_on, wait)) = (mpsc::channel(), mpsc::channel());
+        let noted = NotedReads { content: all.clone(), begun, go_on: Mutex::new(wait) };
+        let source = ReadFile::of_ranges(path, object.info, Box::new(noted));
+        object.source.set(source).unwrap_or_else(|_| unreachable!());
+        let read = |offset: u64, bytes: usize| {
+            let mut buffer = vec![0; bytes];
+            object.read_exact_at(&mut buffer, offset).unwrap();
+            assert_eq!(buffer, all[offset as usize..offset as usize + bytes]);
+        };
+        let block = usize::try_from(BLOCK_BYTES).unwrap();
+        go_on.send(()).unwrap();
+        read(10, 100);
+        assert_eq!(reads.recv().unwrap(), (0, block));
+        std::thread::scope(|scope| {
+            scope.spawn(|| read(3 * BLOCK_BYTES + 5, 2 * block));
+            // All blocks of a read are one request, and what is kept does not wait for it.
+            assert_eq!(reads.recv().unwrap(), (3 * BLOCK_BYTES, 3 * block));
+            read(10, block - 10);
+            scope.spawn(|| read(BLOCK_BYTES, 3 * block));
+            // Nor does what is before the others, which are waited for.
+            assert_eq!(reads.recv().unwrap(), (BLOCK_BYTES, 2 * block));
+            let cancel = Cancel::default();
+            let waits = cancel.enter();
+            cancel.cancel();
+            let error = object.read_exact_at(&mut [0; 10], 4 * BLOCK_BYTES).unwrap_err();
+            assert!(Failure::io("reading", path, &error).is_cancelled());
+            drop(waits);
+            go_on.send(()).unwrap();
+            go_on.send(()).unwrap();
+        });
+        read(4 * BLOCK_BYTES, block);
+        assert!(reads.try_recv().is_err(), "all of it is kept");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //!
 //! Owns which ranges are fetched and how long their bytes are kept. Must not know where they come from ([`FetchRange`]).
 
+mod room;
+mod streams;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +16,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
+use streams::{Order, Stream, Streams};
 
 /// Borders of blocks are multiples of this, in bytes.
 pub(super) const BLOCK_UNIT: u64 = 64 << 10;
@@ -30,8 +33,6 @@ const FIRST_BYTES: u64 = 2 << 20;
 /// Bytes of the first request for a part that is read in order, and the bytes that are fetched ahead of its reader from then on.
 const FIRST_PART_BYTES: u64 = 4 << 20;
 const PART_WINDOW_BYTES: u64 = 8 << 20;
-/// Readers in order that are distinguished in one object.
-const MAX_STREAMS: usize = 8;
 /// Time after which a block that failed is fetched again.
 const FAILURE_KEPT: Duration = Duration::from_secs(1);
 
@@ -139,8 +140,7 @@ struct BlockState {
     count: u64,
     /// The one that was used last is at the end.
     blocks: VecDeque<Block>,
-    /// The one that was used last is at the end.
-    streams: VecDeque<Stream>,
+    streams: Streams,
     /// Whether a range was read alone.
     has_jumps: bool,
     /// Whether ranges of the last object were read alone, so that nothing is fetched ahead of the first read.
@@ -172,20 +172,6 @@ enum Content {
     Failed(Box<Failure>, Instant),
 }
 
-/// Someone who reads in order.
-struct Stream {
-    /// Offset of the first read.
-    start: u64,
-    /// Offset that is read next.
-    next: u64,
-    /// End of what was fetched for it.
-    fetched: u64,
-    /// Bytes to fetch ahead.
-    window: u64,
-    /// Offset after which nothing is fetched ahead.
-    end: u64,
-}
-
 /// Returns the range of the first request to an object of which a part is read in order: with what may follow of the last line of a part.
 pub(super) fn first_of_part(part: &Range<u64>) -> Range<u64> {
     let start = part.start - part.start % BLOCK_UNIT;
@@ -204,9 +190,10 @@ impl BlockReader {
             let range = 0..first.len() as u64;
             state.insert(range).content = Content::Ready(Arc::new(first));
         }
-        let blocks = Blocks { bytes, state: Mutex::new(state), changed: Condvar::new() };
+        let blocks = Arc::new(Blocks { bytes, state: Mutex::new(state), changed: Condvar::new() });
         READERS.fetch_add(1, Ordering::Relaxed);
-        Self { source, blocks: Arc::new(blocks), first: None }
+        room::add(&blocks);
+        Self { source, blocks, first: None }
     }
 
     /// Opens an object of which a part is read in order. `first` are the bytes of [`first_of_part`].
@@ -219,7 +206,7 @@ impl BlockReader {
             state.insert(start..fetched).content = Content::Ready(Arc::new(first));
         }
         let (window, end) = (PART_WINDOW_BYTES, end_of_part(part.end).min(bytes));
-        state.streams.push_back(Stream { start: part.start, next: part.start, fetched, window, end });
+        state.streams.put(Stream::new(part.start, fetched, window, end));
         drop(state);
         reader
     }
@@ -246,14 +233,15 @@ impl BlockReader {
             first_ahead = missing.len();
             missing.extend(state.missing(&ahead, BLOCK_UNIT, self.blocks.bytes));
         }
-        let mut begun = Vec::with_capacity(missing.len());
+        let (mut begun, mut is_full) = (Vec::with_capacity(missing.len()), false);
         for (at, range) in missing.into_iter().enumerate() {
             let size = range.end - range.start;
             if at >= first_ahead && TOTAL_BYTES.load(Ordering::Relaxed) + size > MAX_TOTAL_BYTES {
                 // The rest is fetched ahead by a later read.
-                if let Some(stream) = state.streams.back_mut() {
+                if let Some(stream) = state.streams.last_mut() {
                     stream.fetched = stream.fetched.min(range.start);
                 }
+                is_full = true;
                 break;
             }
             begun.push((state.insert(range.clone()).number, range));
@@ -267,6 +255,9 @@ impl BlockReader {
             if let Some(block) = state.blocks.iter_mut().find(is_pending) {
                 block.cancel = Some(cancel);
             }
+        }
+        if is_full {
+            room::make();
         }
     }
 
@@ -400,24 +391,25 @@ impl BlockState {
 
     /// Returns what to fetch ahead of a read. Empty if it does not follow another one, or enough was fetched already.
     fn ahead_of(&mut self, read: &Range<u64>, size: u64) -> Range<u64> {
-        // A reader may leave out a little, as the padding of a tar file.
-        let is_next = |stream: &Stream| (stream.next..=stream.next + BLOCK_UNIT).contains(&read.start);
-        let known = self.streams.iter().rposition(is_next).and_then(|at| self.streams.remove(at));
-        let is_new = known.is_none();
+        let (mut stream, order) = self.streams.take(read);
+        if order == Order::Late {
+            stream.advance(read, order);
+            self.streams.put(stream);
+            return read.end..read.end;
+        }
         let expects_order = read.start == 0 && !self.expects_jumps;
-        let mut stream = known.unwrap_or(Stream { start: read.start, next: 0, fetched: 0, window: 0, end: u64::MAX });
         if read.start >= stream.end {
             // It reads on after its part.
             (stream.window, stream.end) = (0, u64::MAX);
         }
         let window = match stream.window {
             // What is read from the beginning is expected to be read in order.
-            0 if is_new && !expects_order => 0,
+            0 if order == Order::First && !expects_order => 0,
             // As much as the first request has brought.
             0 => self.at(0).map_or(0, |first| first.range.end).max(BLOCK_UNIT),
             window => (window * 2).min(MAX_WINDOW_BYTES),
         };
-        stream.next = read.end;
+        stream.advance(read, order);
         let end = read.end.next_multiple_of(BLOCK_UNIT);
         let mut ahead = end..end;
         let last = size.min(stream.end);
@@ -429,10 +421,7 @@ impl BlockState {
             ahead.end = (read.end + window).min(border).min(last);
             stream.fetched = stream.fetched.max(ahead.end.next_multiple_of(BLOCK_UNIT));
         }
-        if self.streams.len() == MAX_STREAMS {
-            self.streams.pop_front();
-        }
-        self.streams.push_back(stream);
+        self.streams.put(stream);
         ahead
     }
 
@@ -442,9 +431,20 @@ impl BlockState {
             let block = self.blocks.remove(at);
             self.blocks.extend(block);
         }
+        self.drop_read();
+    }
+
+    /// Gives up what was fetched ahead of readers that have not read for a time.
+    fn give_up_idle(&mut self, idle: Duration) {
+        self.streams.drop_idle(idle);
+        self.drop_read();
+    }
+
+    fn drop_read(&mut self) {
         let streams = &self.streams;
         let is_ahead = |block: &Block| {
-            streams.iter().any(|stream| block.range.end > stream.next && block.range.start < stream.fetched)
+            let is_of = |stream: &Stream| block.range.end > stream.first_unread() && block.range.start < stream.fetched;
+            streams.iter().any(is_of)
         };
         let mut kept = 0;
         let mut drops = Vec::new();

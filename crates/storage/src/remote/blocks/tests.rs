@@ -97,6 +97,29 @@ fn bytes_that_are_read_in_order_are_fetched_once_and_ahead() {
 }
 
 #[test]
+fn reads_that_arrive_out_of_order_are_fetched_once_and_ahead() {
+    const READ: u64 = 128 << 10;
+    let bytes = content((40 << 20) + 17);
+    let count = (bytes.len() as u64).div_ceil(READ);
+    // Pairs, then groups of eight, are in reverse, and the first read is not the first of the object.
+    for group in [2, 8] {
+        let (source, ranges) = StringSource::new(&bytes, None);
+        let reader = BlockReader::new(Box::new(source), bytes.len() as u64, Vec::new());
+        let numbers: Vec<u64> = (1..count).collect();
+        for number in numbers.chunks(group).flat_map(|group| group.iter().rev()) {
+            let at = number * READ;
+            let size = READ.min(bytes.len() as u64 - at);
+            assert_eq!(read(&reader, at, size as usize), bytes[at as usize..(at + size) as usize]);
+        }
+        let mut ranges = ranges.lock().unwrap().clone();
+        assert!(ranges.len() < 60, "{group}: {}", ranges.len());
+        ranges.sort_by_key(|range| range.start);
+        assert!(ranges.windows(2).all(|two| two[0].end == two[1].start), "{group}: {ranges:?}");
+        assert_eq!((ranges[0].start, ranges[ranges.len() - 1].end), (READ, bytes.len() as u64));
+    }
+}
+
+#[test]
 fn of_a_part_little_more_than_the_part_is_fetched() {
     let bytes = content((40 << 20) + 17);
     let size = bytes.len() as u64;
@@ -199,6 +222,23 @@ fn memory_is_given_back() {
     }
     let kept: u64 = reader.blocks.lock().blocks.iter().map(|block| block.range.end - block.range.start).sum();
     assert!(kept <= MAX_READ_BYTES, "{kept}");
+}
+
+#[test]
+fn who_has_stopped_gives_up_what_was_fetched_ahead() {
+    let bytes = content(16 << 20);
+    let (source, _) = StringSource::new(&bytes, None);
+    let reader = BlockReader::new(Box::new(source), bytes.len() as u64, Vec::new());
+    for at in (0..4 << 20).step_by(1 << 18) {
+        read(&reader, at, 1 << 18);
+    }
+    let kept = || reader.blocks.lock().blocks.iter().map(|block| block.range.end - block.range.start).sum::<u64>();
+    assert!(kept() > 2 << 20, "{}", kept());
+    room::make();
+    assert!(kept() > 2 << 20, "it has just read");
+    reader.blocks.lock().give_up_idle(Duration::ZERO);
+    assert!(kept() <= MAX_READ_BYTES, "{}", kept());
+    assert_eq!(read(&reader, 4 << 20, 1 << 20), bytes[4 << 20..5 << 20]);
 }
 
 proptest! {

@@ -1,0 +1,239 @@
+//! Requests under way, and who waits for them.
+//!
+//! The kernel lets a process that was killed wait for the answer to a request that the server has taken, and the session does not pass on the
+//! request that says so (FUSE_INTERRUPT). So a thread looks whether the processes of requests that take long were killed, and ends the waits
+//! for stores that are for them.
+
+use gristmill_core::{Cancel, WaitScope};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM};
+use std::collections::HashMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Time between two looks; a request that ends before the second one is not looked at.
+const INTERVAL: Duration = Duration::from_millis(200);
+/// The signals that end a program, also one that does something before it ends.
+const END_SIGNALS: [i32; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGTERM];
+
+/// The requests under way.
+#[derive(Default)]
+pub(crate) struct Requests {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Number of all requests that there were.
+    count: u64,
+    active: HashMap<u64, ActiveRequest>,
+    /// Whether the thread that looks waits for a request.
+    is_idle: bool,
+    /// Whether the mount is going to end, so that no request waits for long.
+    is_ending: bool,
+    is_ended: bool,
+}
+
+struct ActiveRequest {
+    /// The process that waits for the answer; 0 if it is not known.
+    process: u32,
+    cancel: Cancel,
+    /// Whether it was there at the last look.
+    is_long: bool,
+    was_killed: bool,
+}
+
+/// A request that takes long.
+struct LongRequest {
+    number: u64,
+    process: u32,
+    cancel: Cancel,
+}
+
+/// A request under way, on the thread that answers it.
+pub(crate) struct RequestScope<'a> {
+    requests: &'a Requests,
+    number: u64,
+    _waits: WaitScope,
+}
+
+impl RequestScope<'_> {
+    /// Whether its wait was ended because its process was killed.
+    pub(crate) fn was_killed(&self) -> bool {
+        self.requests.lock().active.get(&self.number).is_some_and(|request| request.was_killed)
+    }
+}
+
+impl Drop for RequestScope<'_> {
+    fn drop(&mut self) {
+        self.requests.lock().active.remove(&self.number);
+    }
+}
+
+impl Requests {
+    /// Notes that this thread answers a request of a process.
+    pub(crate) fn enter(&self, process: u32) -> RequestScope<'_> {
+        let cancel = Cancel::default();
+        let mut state = self.lock();
+        state.count += 1;
+        let number = state.count;
+        let (waits, is_long, was_killed) = (cancel.enter(), false, false);
+        state.active.insert(number, ActiveRequest { process, cancel, is_long, was_killed });
+        if std::mem::take(&mut state.is_idle) {
+            self.changed.notify_all();
+        }
+        drop(state);
+        RequestScope { requests: self, number, _waits: waits }
+    }
+
+    /// Ends the waits for stores of all requests under way, and from now on of those that take long: programs and the kernel ask again.
+    pub(crate) fn end_waits(&self) {
+        let mut state = self.lock();
+        state.is_ending = true;
+        state.active.values().for_each(|request| request.cancel.cancel());
+    }
+
+    /// Ends [`watch`](Self::watch).
+    pub(crate) fn end(&self) {
+        self.lock().is_ended = true;
+        self.changed.notify_all();
+    }
+
+    /// Ends the waits of requests that take long if their process was killed, and of all requests if the connection is gone, until
+    /// [`end`](Self::end) is called.
+    pub(crate) fn watch(&self, was_killed: impl Fn(u32) -> bool, is_disconnected: impl Fn() -> bool) {
+        while self.wait() {
+            let (long, is_ending) = self.long();
+            for request in long {
+                if was_killed(request.process) {
+                    if let Some(active) = self.lock().active.get_mut(&request.number) {
+                        active.was_killed = true;
+                    }
+                } else if !is_ending && !is_disconnected() {
+                    continue;
+                }
+                request.cancel.cancel();
+            }
+        }
+    }
+
+    /// Waits until it is time for the next look; returns false at the end.
+    fn wait(&self) -> bool {
+        let mut state = self.lock();
+        while state.active.is_empty() && !state.is_ended {
+            state.is_idle = true;
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let is_going_on = |state: &mut State| !state.is_ended;
+        let waited = self.changed.wait_timeout_while(state, INTERVAL, is_going_on);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        !state.is_ended
+    }
+
+    /// Returns the requests that were there at the last look, and whether the mount is going to end; marks those that are there now.
+    fn long(&self) -> (Vec<LongRequest>, bool) {
+        let mut state = self.lock();
+        let is_ending = state.is_ending;
+        let requests = state.active.iter_mut();
+        let long = requests.filter_map(|(&number, request)| {
+            let was_there = std::mem::replace(&mut request.is_long, true);
+            let (process, cancel) = (request.process, request.cancel.clone());
+            (was_there && !cancel.is_cancelled()).then_some(LongRequest { number, process, cancel })
+        });
+        (long.collect(), is_ending)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns a function that says whether a thread or process was killed; one that says no where the numbers of processes are others than in
+/// the table of processes.
+pub(crate) fn killed_processes() -> impl Fn(u32) -> bool {
+    let own = read_status("self").and_then(|status| field(&status, "Pid:", 10));
+    let is_usable = own == Some(u64::from(std::process::id()));
+    move |process| {
+        // One that has ended waits for nothing.
+        let is_killed = || read_status(&process.to_string()).is_none_or(|status| is_ending(&status));
+        is_usable && process != 0 && is_killed()
+    }
+}
+
+fn read_status(process: &str) -> Option<String> {
+    let status = gristmill_storage::files::read(format!("/proc/{process}/status")).ok()?;
+    Some(String::from_utf8_lossy(&status).into_owned())
+}
+
+/// Whether a signal that ends programs waits for a thread with this status until its request is answered.
+fn is_ending(status: &str) -> bool {
+    let signals = |name| field(status, name, 16).unwrap_or_default();
+    let pending = (signals("SigPnd:") | signals("ShdPnd:")) & !signals("SigBlk:");
+    END_SIGNALS.iter().any(|signal| pending >> (signal - 1) & 1 != 0)
+}
+
+/// Returns a number of a status.
+fn field(status: &str, name: &str, radix: u32) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    u64::from_str_radix(line.trim(), radix).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers a request of a process when its wait is ended; returns whether its process was killed.
+    fn wait_for_end(requests: &Requests, process: u32) -> bool {
+        let request = requests.enter(process);
+        while !Cancel::of_thread().is_cancelled() {
+            std::thread::yield_now();
+        }
+        request.was_killed()
+    }
+
+    #[test]
+    fn requests_of_killed_processes_are_ended_and_others_with_the_mount() {
+        let requests = Requests::default();
+        let other = requests.enter(1);
+        std::thread::scope(|scope| {
+            scope.spawn(|| requests.watch(|process| process == 2, || false));
+            assert!(scope.spawn(|| wait_for_end(&requests, 2)).join().unwrap());
+            assert!(!Cancel::of_thread().is_cancelled());
+            requests.end_waits();
+            assert!(Cancel::of_thread().is_cancelled() && !other.was_killed());
+            // A later one may be answered, but does not wait for long.
+            assert!(!scope.spawn(|| wait_for_end(&requests, 1)).join().unwrap());
+            requests.end();
+        });
+        drop(other);
+        assert!(requests.lock().active.is_empty());
+        assert!(!Cancel::of_thread().is_cancelled());
+    }
+
+    #[test]
+    fn all_requests_end_with_the_connection() {
+        let requests = Requests::default();
+        std::thread::scope(|scope| {
+            scope.spawn(|| requests.watch(|_| false, || true));
+            let requests = &requests;
+            let waits = [1, 2].map(|process| scope.spawn(move || wait_for_end(requests, process)));
+            assert!(waits.into_iter().all(|wait| !wait.join().unwrap()));
+            requests.end();
+        });
+    }
+
+    #[test]
+    fn a_process_is_killed_when_it_is_gone_or_ends() {
+        let was_killed = killed_processes();
+        assert!(!was_killed(std::process::id()) && !was_killed(0));
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        assert!(was_killed(child.id()));
+        let status = "Pid:\t7\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000010102\nSigBlk:\t0000000000000002\n";
+        assert!(is_ending(status));
+        // SIGINT is blocked, and SIGCHLD ends nothing.
+        assert!(!is_ending(&status.replacen("10102", "10002", 1)));
+        assert!(is_ending(&status.replacen("10102", "10004", 1)));
+        assert_eq!((field(status, "Pid:", 10), field("", "Pid:", 10)), (Some(7), None));
+    }
+}
