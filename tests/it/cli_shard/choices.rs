@@ -30,6 +30,16 @@ fn splits_of_a_prepared_set_are_kept_unless_all_become_one() {
 }
 
 #[test]
+fn a_range_of_shards_is_an_input() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox.say("shard data/s_{02..04}.tar --output out --no-prepare").ends(0).says("9 samples");
+    assert_eq!(entries(&sandbox, "out/shard_000000.tar").len(), 2 * 9);
+    sandbox.say("shard data/s_{08..11}.tar --output none").ends(3).complains("s_1");
+    sandbox.say("shard data/s_{02..04}.tar --split train --output none").ends(2).complains("no splits");
+}
+
+#[test]
 fn checksums_are_those_of_the_finished_shards() {
     use sha2::{Digest as _, Sha256};
     let sandbox = Sandbox::new();

@@ -81,7 +81,7 @@ pub fn named_shards(path: &Path) -> Outcome<Option<Vec<Shard>>> {
 }
 
 /// Returns the paths of a range of shards, in order; `None` for any other path.
-pub(super) fn shard_range(path: &Path) -> Option<Vec<PathBuf>> {
+pub fn shard_range(path: &Path) -> Option<Vec<PathBuf>> {
     let text = path.to_str().filter(|text| text.contains('{'))?;
     let paths: Vec<PathBuf> = braces::expand(text, MAX_RANGE).ok()?.into_iter().map(PathBuf::from).collect();
     let is_shard = |path: &PathBuf| path.file_name().is_some_and(|name| is_shard_name(name.as_encoded_bytes()));

@@ -12,7 +12,7 @@ use super::sample::{SampleSink, SourceContext};
 use gristmill_core::shard_plan::{InputKind, KeyRule};
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardPlan, Subject};
-use gristmill_data::source::discover::is_like_shard;
+use gristmill_data::source::discover::{is_like_shard, shard_range};
 use gristmill_media::kind::type_by_extension;
 use gristmill_storage::files::metadata;
 use gristmill_storage::remote::is_hub_url;
@@ -35,7 +35,10 @@ pub(super) fn divide_name(name: &str, rule: KeyRule) -> Option<(String, String)>
 
 /// Returns what an input is read as.
 pub(super) fn kind_of(input: &Path, read_as: InputKind, problems: &dyn ProblemSink) -> Outcome<InputKind> {
-    let info = metadata(input).map_err(|error| Failure::io(WHAT, input, &error))?;
+    let info = match metadata(input) {
+        Err(_) if shard_range(input).is_some() => return Ok(InputKind::Tars),
+        info => info.map_err(|error| Failure::io(WHAT, input, &error))?,
+    };
     if read_as != InputKind::Auto {
         return Ok(read_as);
     }

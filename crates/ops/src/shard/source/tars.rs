@@ -11,7 +11,7 @@ use gristmill_core::{
     Failure, FileStamp, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemKind, ProblemSink, SampleRow,
     Severity, Shard, Subject,
 };
-use gristmill_data::source::discover::{discover_with_packed, shard_at};
+use gristmill_data::source::discover::{discover_with_packed, named_shards, shard_at};
 use gristmill_data::source::documents::{Packing, Unpacked};
 use gristmill_data::source::tar::{read_sparse_map, scan_shard, HiddenPart, ScanSink};
 use gristmill_storage::files;
@@ -28,7 +28,7 @@ const SHARDS_A_THREAD: usize = 8;
 /// Bytes unpacked and written at a time.
 const UNPACK_BYTES: usize = 1 << 20;
 
-/// Lists the samples of a folder of shards, or of one shard.
+/// Lists the samples of a folder of shards, of one shard, or of a range of shards.
 pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn SampleSink) -> Outcome<()> {
     let (shards, prepared) = match files::is_dir(input) {
         true => {
@@ -41,7 +41,9 @@ pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn Sam
         }
         false => {
             refuse_split(input, context.plan)?;
-            (vec![shard_at(input)?], PreparedInput::default())
+            let range = if files::is_file(input) { None } else { named_shards(input)? };
+            let shards = range.map_or_else(|| shard_at(input).map(|shard| vec![shard]), Ok)?;
+            (shards, PreparedInput::default())
         }
     };
     let mut units = Vec::with_capacity(shards.len());
