@@ -4,8 +4,7 @@ use super::super::version::plain_etag;
 use super::answers::walk;
 use super::client::{Action, Call};
 use super::object::{finish_read, get_range, head, PendingAnswer};
-use super::upload::part_call;
-use super::write::{part_bytes, parts_at_once, MAX_PUT_BYTES};
+use super::write::{part_bytes, part_call, parts_at_once, MAX_PUT_BYTES};
 use super::S3Store;
 use crate::store::{Condition, ObjectUpload, StagedObject};
 use gristmill_core::{Failure, Subject};
@@ -132,6 +131,10 @@ impl PartUpload {
 }
 
 impl ObjectUpload for PartUpload {
+    fn id(&self) -> &str {
+        &self.upload
+    }
+
     fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             if self.filled.capacity() == 0 {

@@ -1,15 +1,6 @@
 //! What is known of an upload that goes on.
 
-use super::client::Call;
-use super::write::write;
-use bytes::Bytes;
-use reqwest::Method;
 use xxhash_rust::xxh3::xxh3_128;
-
-/// Returns the request that sends a part.
-pub(super) fn part_call(key: &str, number: u64, upload: &str, body: Bytes) -> Call {
-    write(Method::PUT, key, vec![("partNumber", number.to_string()), ("uploadId", upload.to_owned())], body)
-}
 
 /// An upload that has the first parts of an object.
 #[derive(Clone, Debug)]

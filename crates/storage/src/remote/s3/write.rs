@@ -53,6 +53,11 @@ pub(in crate::remote) fn write(method: Method, key: &str, query: Vec<(&'static s
     Call { method, action: Action::Write, query, body, range: None, ..get_range(key, 0..0, None) }
 }
 
+/// Returns the request that sends a part.
+pub(super) fn part_call(key: &str, number: u64, upload: &str, body: Bytes) -> Call {
+    write(Method::PUT, key, vec![("partNumber", number.to_string()), ("uploadId", upload.to_owned())], body)
+}
+
 /// Returns the size of the parts of an object.
 pub(in crate::remote) fn part_bytes(size: u64) -> u64 {
     let tested = std::env::var(PART_VARIABLE).ok().and_then(|value| value.parse().ok());
