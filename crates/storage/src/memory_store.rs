@@ -2,7 +2,6 @@
 
 use super::files::FileInfo;
 use super::location::{check_object_address, RemoteUrl};
-use super::publish::unique;
 use super::store::{
     Condition, Content, ObjectUpload, RangeRead, Scheme, StagedObject, Store, StoreEntry, TakeEntry, UnfinishedUpload,
 };
@@ -58,6 +57,10 @@ fn uploads() -> MutexGuard<'static, BTreeMap<(String, String, String), Vec<u8>>>
 }
 
 impl ObjectUpload for MemoryUpload {
+    fn id(&self) -> &str {
+        &self.name.2
+    }
+
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.bytes += bytes.len() as u64;
         uploads().get_mut(&self.name).map(|sent| sent.extend_from_slice(bytes)).ok_or(io::ErrorKind::NotFound.into())
@@ -178,7 +181,7 @@ impl Store for MemoryStore {
     }
 
     fn begin_staged(&self, url: &RemoteUrl<'_>, _: u64, _: u64) -> io::Result<Box<dyn ObjectUpload>> {
-        let name = self.upload(url.key, &unique());
+        let name = self.upload(url.key, &uuid::Uuid::new_v4().simple().to_string());
         let mut uploads = uploads();
         uploads.retain(|(bucket, key, _), _| (bucket, key) != (&name.0, &name.1));
         uploads.insert(name.clone(), Vec::new());

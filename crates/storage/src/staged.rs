@@ -2,26 +2,15 @@
 //!
 //! What completes one is in a record, a file of the run. A run that was killed is continued with the records that it has written.
 
-use super::fs::{Fs, WriteFile, PRIVATE_FILE};
+use super::fs::{Fs, WriteFile};
 use super::location::RemoteUrl;
-use super::publish::write_file;
-use super::read::read_whole;
+use super::publish::record::{parse_target, read_record, write_record};
 use super::store::{store_of, ObjectUpload, StagedObject};
 use gristmill_core::{Failure, Outcome, Subject};
-use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Name of this step in errors.
 const WHAT: &str = "writing";
-/// Maximum size of a record, in bytes: ten thousand parts with long tags.
-const MAX_RECORD_BYTES: u64 = 8 << 20;
-
-/// Content of a record.
-#[derive(Serialize, Deserialize)]
-struct Record {
-    address: String,
-    object: StagedObject,
-}
 
 /// An object that is being sent. Dropped before it is finished, its upload is ended.
 struct StagedFile<'a> {
@@ -37,23 +26,26 @@ pub fn can_stage(target: &Path, bytes: u64) -> bool {
     RemoteUrl::parse(target).is_some_and(|url| store_of(&url).is_ok_and(|store| store.can_stage(&url, bytes)))
 }
 
-/// Begins an object of a size for which [`can_stage`] holds. Its record is written when it is finished. The caller holds the lock of the output:
-/// other unfinished uploads of the object are ended. `memory` is how many bytes of it are in memory at once; two parts are in any case.
+/// Begins an object of a size for which [`can_stage`] holds. Its record has the name of the upload at once, and when it is finished what completes
+/// it. The caller holds the lock of the output: other unfinished uploads of the object are ended. `memory` is how many bytes of it are in memory at once; two parts are in any case.
 pub fn create<'a>(
     fs: &'a dyn Fs,
     target: &Path,
     record: PathBuf,
     (bytes, memory): (u64, u64),
 ) -> Outcome<Box<dyn WriteFile + 'a>> {
-    let url = parse(target)?;
+    let url = parse_target(target)?;
     let upload = store_of(&url).and_then(|store| store.begin_staged(&url, bytes, memory));
     let upload = upload.map_err(|error| Failure::io(WHAT, target, &error))?;
+    // By this a killed run can be ended.
+    let begun = StagedObject { upload: upload.id().to_owned(), bytes: 0, parts: Vec::new(), replaces: None };
+    write_record(fs, target, &record, begun)?;
     Ok(Box::new(StagedFile { fs, target: target.to_owned(), record, upload, written: 0 }))
 }
 
 /// Whether the store still has all bytes of the object of a record, which is that of this target and size.
 pub fn is_kept(target: &Path, record: &Path, bytes: u64) -> Outcome<bool> {
-    let (url, Some(found)) = (parse(target)?, read(record)?) else { return Ok(false) };
+    let (url, Some(found)) = (parse_target(target)?, read_record(record)?) else { return Ok(false) };
     if Path::new(&found.address) != target || found.object.bytes != bytes {
         return Ok(false);
     }
@@ -61,38 +53,14 @@ pub fn is_kept(target: &Path, record: &Path, bytes: u64) -> Outcome<bool> {
     kept.map_err(|error| Failure::io(WHAT, target, &error))
 }
 
-/// Makes the object of a record visible. This may be repeated.
-pub(crate) fn complete(target: &Path, record: &Path) -> Outcome<()> {
-    let url = parse(target)?;
-    let lost = |why: &str| {
-        let failure = Failure::data(WHAT, why).on(Subject::path(target));
-        failure.with_hint("remove what the run has put there, and run the same command again")
-    };
-    let Some(found) = read(record)? else { return Err(lost("the record of its upload is damaged")) };
-    let completed = store_of(&url).and_then(|store| store.complete_staged(&url, &found.object));
-    match completed.map_err(|error| Failure::io(WHAT, target, &error))? {
-        true => Ok(()),
-        false => Err(lost("its upload was ended by another process, or by a rule of the bucket")),
-    }
-}
-
 /// Ends the upload of a record that is not going to be completed, if there is one.
 pub fn discard(record: &Path) {
-    let Ok(Some(found)) = read(record) else { return };
+    let Ok(Some(found)) = read_record(record) else { return };
     let target = Path::new(&found.address);
     if let Some((url, store)) = RemoteUrl::parse(target).and_then(|url| Some((url, store_of(&url).ok()?))) {
         // What cannot be removed now is ended by the next run that writes the object.
         let _ = store.end_upload(&url, &found.object.upload);
     }
-}
-
-fn parse(target: &Path) -> Outcome<RemoteUrl<'_>> {
-    RemoteUrl::parse(target).ok_or_else(|| Failure::internal(WHAT, "a file of this machine has no upload"))
-}
-
-/// Reads a record; `None` if there is none, or it is damaged.
-fn read(record: &Path) -> Outcome<Option<Record>> {
-    Ok(read_whole(record, MAX_RECORD_BYTES)?.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
 }
 
 impl WriteFile for StagedFile<'_> {
@@ -128,9 +96,7 @@ impl WriteFile for StagedFile<'_> {
 
     fn finish(self: Box<Self>) -> Outcome<u64> {
         let object = self.upload.finish().map_err(|error| Failure::io(WHAT, &self.target, &error))?;
-        let record = Record { address: self.target.to_string_lossy().into_owned(), object };
-        let bytes = serde_json::to_vec(&record).map_err(|error| Failure::environment(WHAT, error.to_string()))?;
-        write_file(self.fs, &self.record, &bytes, PRIVATE_FILE)?;
+        write_record(self.fs, &self.target, &self.record, object)?;
         Ok(self.written)
     }
 

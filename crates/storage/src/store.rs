@@ -267,6 +267,9 @@ pub struct StagedObject {
 
 /// Sends an object in order. Dropped before it is finished, it is removed.
 pub trait ObjectUpload: Send {
+    /// Returns the name of the upload.
+    fn id(&self) -> &str;
+
     /// Sends the next bytes.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
 

@@ -1,6 +1,5 @@
 //! Keeps what listing the samples has read of files in stores, so that each byte is fetched once: contents are read again when shards are written.
 
-use super::sample::SourceContext;
 use gristmill_core::{Outcome, ShardPlan};
 use gristmill_storage::kept::KeptReads;
 use gristmill_storage::location::is_remote;
@@ -39,15 +38,12 @@ impl ReadKeeper {
         kept.iter().for_each(KeptReads::close);
         kept
     }
-}
 
-impl SourceContext<'_> {
     /// Keeps what is read of those of these files, given with their sizes, that are in stores.
-    pub(super) fn keep_reads<'f>(&self, files: impl Iterator<Item = (&'f Path, u64)>) -> Outcome<()> {
-        let Some(keeper) = self.keeper else { return Ok(()) };
-        let mut kept = keeper.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = keeper.limit.saturating_sub(kept.iter().map(KeptReads::bytes).sum());
-        kept.push(KeptReads::begin(&keeper.folder, left, files.filter(|(path, _)| is_remote(path)))?);
+    pub(super) fn keep<'f>(&self, files: impl Iterator<Item = (&'f Path, u64)>) -> Outcome<()> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = self.limit.saturating_sub(kept.iter().map(KeptReads::bytes).sum());
+        kept.push(KeptReads::begin(&self.folder, left, files.filter(|(path, _)| is_remote(path)))?);
         Ok(())
     }
 }

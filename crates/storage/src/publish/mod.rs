@@ -9,6 +9,7 @@
 
 mod apply;
 mod list;
+pub(crate) mod record;
 mod single;
 
 pub use single::{place_file, place_version, replace_file, replace_version, write_file};

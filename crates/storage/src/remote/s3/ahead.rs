@@ -1,8 +1,8 @@
 //! Uploads of files that still grow.
 
 use super::client::Action;
-use super::upload::{part_call, SentPart, UploadAhead};
-use super::write::{part_bytes, parts_at_once, read_part, MAX_PARTS, MAX_PUT_BYTES};
+use super::upload::{SentPart, UploadAhead};
+use super::write::{part_bytes, part_call, parts_at_once, read_part, MAX_PARTS, MAX_PUT_BYTES};
 use super::{finish_read, S3Store};
 use crate::read::ReadFile;
 use std::io;

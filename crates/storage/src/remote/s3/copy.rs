@@ -3,7 +3,7 @@
 use super::super::version::{plain_etag, ObjectVersion};
 use super::client::{Action, Call};
 use super::maker::Maker;
-use super::record::UploadRecord;
+use super::resume::ResumeRecord;
 use super::signature::encode;
 use super::write::{write, Parts, MAX_PARTS};
 use super::S3Store;
@@ -77,7 +77,7 @@ impl S3Store {
             part_bytes,
             part: &part,
             is_locked: false,
-            record: UploadRecord::open(&self.client.address(to)),
+            record: ResumeRecord::open(&self.client.address(to)),
             ahead: None,
         };
         self.make_of_parts(&parts, Condition::Always).or_else(|error| match Failure::io("copying", from, &error).kind {

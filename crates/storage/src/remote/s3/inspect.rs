@@ -5,8 +5,8 @@ use super::answers::{parse_parts, parse_uploads, sum_of, ListedPart, UploadPage}
 use super::client::{Action, Call};
 use super::maker::Maker;
 use super::object::{finish_read, get_range, PendingAnswer};
-use super::record::BegunUpload;
 use super::refusal::Refusal;
+use super::resume::BegunUpload;
 use super::write::{write, MAX_PARTS};
 use super::S3Store;
 use crate::store::{Condition, StoreGuards, StoreSettings, UnfinishedUpload};

@@ -3,8 +3,7 @@
 use super::super::version::plain_etag;
 use super::client::Action;
 use super::object::{finish_read, head, PendingAnswer};
-use super::upload::part_call;
-use super::write::{part_bytes, parts_at_once, MAX_PUT_BYTES};
+use super::write::{part_bytes, part_call, parts_at_once, MAX_PUT_BYTES};
 use super::S3Store;
 use crate::store::{Condition, ObjectUpload, StagedObject};
 use gristmill_core::{Failure, Subject};
@@ -121,6 +120,10 @@ impl PartUpload {
 }
 
 impl ObjectUpload for PartUpload {
+    fn id(&self) -> &str {
+        &self.upload
+    }
+
     fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             if self.filled.capacity() == 0 {

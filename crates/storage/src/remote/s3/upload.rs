@@ -1,18 +1,9 @@
 //! What is known of an upload that goes on.
 
 use super::super::version::plain_etag;
-use super::client::Call;
-use super::write::write;
-use bytes::Bytes;
 use md5::{Digest as _, Md5};
-use reqwest::Method;
 use std::fmt::Write as _;
 use xxhash_rust::xxh3::xxh3_128;
-
-/// Returns the request that sends a part.
-pub(super) fn part_call(key: &str, number: u64, upload: &str, body: Bytes) -> Call {
-    write(Method::PUT, key, vec![("partNumber", number.to_string()), ("uploadId", upload.to_owned())], body)
-}
 
 /// An upload that has the first parts of an object.
 #[derive(Clone, Debug)]

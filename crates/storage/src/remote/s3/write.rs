@@ -5,8 +5,8 @@ use super::client::{Action, Call};
 use super::inspect::now;
 use super::maker::Maker;
 use super::object::get_range;
-use super::record::{BegunUpload, UploadRecord};
 use super::refusal::Refusal;
+use super::resume::{BegunUpload, ResumeRecord};
 use super::upload::{SentPart, UploadAhead};
 use super::{answers, finish, PendingAnswer, S3Store};
 use crate::read::ReadFile;
@@ -49,12 +49,17 @@ pub(super) struct Parts<'a> {
     /// An upload that has some of the parts.
     pub(super) ahead: Option<UploadAhead>,
     /// The record by which a later process goes on with the upload.
-    pub(super) record: Option<UploadRecord>,
+    pub(super) record: Option<ResumeRecord>,
 }
 
 /// Returns a request that writes.
 pub(in crate::remote) fn write(method: Method, key: &str, query: Vec<(&'static str, String)>, body: Bytes) -> Call {
     Call { method, action: Action::Write, query, body, range: None, ..get_range(key, 0..0, None) }
+}
+
+/// Returns the request that sends a part.
+pub(super) fn part_call(key: &str, number: u64, upload: &str, body: Bytes) -> Call {
+    write(Method::PUT, key, vec![("partNumber", number.to_string()), ("uploadId", upload.to_owned())], body)
 }
 
 /// Returns the size of the parts of an object.
@@ -126,7 +131,7 @@ impl S3Store {
             let body = read_part(file, range.start, range.end - range.start)?;
             Ok(write(Method::PUT, key, Vec::new(), body))
         };
-        let record = if is_locked { None } else { UploadRecord::open(&self.client.address(key)) };
+        let record = if is_locked { None } else { ResumeRecord::open(&self.client.address(key)) };
         let ahead = self.take_ahead(key).or_else(|| self.resumed(key, record.as_ref()?));
         let begun = ahead.as_ref().map(|ahead| ahead.upload.clone());
         let ahead = ahead.filter(|ahead| file.len().div_ceil(ahead.part_bytes) <= MAX_PARTS);
@@ -149,7 +154,7 @@ impl S3Store {
     }
 
     /// Returns the upload that a killed process began, with the parts that arrived.
-    fn resumed(&self, key: &str, record: &UploadRecord) -> Option<UploadAhead> {
+    fn resumed(&self, key: &str, record: &ResumeRecord) -> Option<UploadAhead> {
         let begun = record.read().filter(|begun| !begun.upload.is_empty())?;
         let parts = self.list_parts(key, &begun.upload)?.into_iter().zip(1..);
         let whole = parts.take_while(|(part, number)| part.number == *number && part.bytes == begun.part_bytes);
@@ -210,7 +215,7 @@ impl S3Store {
         });
         // What cannot be removed now is found by its record, or by the rules of the bucket for unfinished uploads.
         let is_over = matches!(result, Ok(Some(true))) || self.end_one_upload(key, &upload).is_ok();
-        parts.record.iter().filter(|_| is_over).for_each(UploadRecord::clear);
+        parts.record.iter().filter(|_| is_over).for_each(ResumeRecord::clear);
         result
     }
 

@@ -55,7 +55,8 @@ pub(super) fn list(input: &Path, context: &SourceContext<'_>, sink: &mut dyn Sam
     let listing = list_documents(&[input.to_owned()], selection, &InputRules::JSON_LINES, context.handles.cancel)?;
     listing.problems.into_iter().try_for_each(|problem| context.handles.problems.report(problem))?;
     let plain = listing.files.iter().filter(|file| file.has_plain_rows());
-    context.keep_reads(plain.map(|file| (file.path.as_path(), file.stamp.bytes)))?;
+    let plain = plain.map(|file| (file.path.as_path(), file.stamp.bytes));
+    context.keeper.map_or(Ok(()), |keeper| keeper.keep(plain))?;
     for file in &listing.files {
         let first = context.next_row.load(Ordering::Relaxed);
         let mut rows = Rows::open(file, context, first, sink)?;

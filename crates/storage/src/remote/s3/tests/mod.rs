@@ -463,8 +463,8 @@ fn a_copy_goes_on_with_the_upload_of_one_that_was_killed() {
         Some(|part| Md5::digest(part).iter().map(|byte| format!("{byte:02x}")).collect());
     // The part that has another content, and the parts that are sent.
     for (change, expected) in [(0, [3, 4, 5].as_slice()), (2, &[2, 3, 4, 5])] {
-        let record = record::UploadRecord::open("s3://b/large").unwrap();
-        record.write(&record::BegunUpload { upload: "old".into(), part_bytes: part as u64, at: 0 });
+        let record = resume::ResumeRecord::open("s3://b/large").unwrap();
+        record.write(&resume::BegunUpload { upload: "old".into(), part_bytes: part as u64, at: 0 });
         drop(record);
         server.state.lock().unwrap().parts = parts(change).collect();
         let from = server.requests().len();
@@ -474,11 +474,11 @@ fn a_copy_goes_on_with_the_upload_of_one_that_was_killed() {
         written.sort();
         let completion = "POST uploadId=old".to_owned();
         assert_eq!(written, [vec![completion], expected.iter().map(|n| number(*n)).collect()].concat());
-        assert_eq!(record::UploadRecord::open("s3://b/large").unwrap().read(), None, "it is complete");
+        assert_eq!(resume::ResumeRecord::open("s3://b/large").unwrap().read(), None, "it is complete");
     }
     // Of one that was ended meanwhile, nothing is left.
-    let record = record::UploadRecord::open("s3://b/large").unwrap();
-    record.write(&record::BegunUpload { upload: "old".into(), part_bytes: part as u64, at: 0 });
+    let record = resume::ResumeRecord::open("s3://b/large").unwrap();
+    record.write(&resume::BegunUpload { upload: "old".into(), part_bytes: part as u64, at: 0 });
     drop(record);
     let from = server.requests().len();
     assert!(put(&store, "large", Content::UnlockedFile(&file), Condition::Always).unwrap());

@@ -29,12 +29,12 @@ pub(super) struct BegunUpload {
 
 /// The record of the upload of one object, on this machine. No other process uses it while it is open.
 #[derive(Debug)]
-pub(super) struct UploadRecord {
+pub(super) struct ResumeRecord {
     path: PathBuf,
     file: File,
 }
 
-impl UploadRecord {
+impl ResumeRecord {
     /// Opens the record of an address; `None` if another process has it open, or it cannot be written.
     pub(super) fn open(address: &str) -> Option<Self> {
         let folder = xdg::state_dir_of(Path::new(address)).join(FOLDER);
@@ -72,7 +72,7 @@ impl UploadRecord {
     }
 }
 
-impl Drop for UploadRecord {
+impl Drop for ResumeRecord {
     fn drop(&mut self) {
         // While it is locked, so that none is removed that another process has begun.
         if self.file.metadata().is_ok_and(|info| info.len() == 0) {
@@ -89,13 +89,13 @@ mod tests {
     fn a_record_is_of_one_process_and_kept_until_it_is_cleared() {
         let address = "s3://records/a";
         let begun = BegunUpload { upload: "u&1".into(), part_bytes: 5, at: 7 };
-        let record = UploadRecord::open(address).unwrap();
+        let record = ResumeRecord::open(address).unwrap();
         assert_eq!(record.read(), None);
-        assert!(UploadRecord::open(address).is_none(), "it is in use");
+        assert!(ResumeRecord::open(address).is_none(), "it is in use");
         record.write(&begun);
         let path = record.path.clone();
         drop(record);
-        let record = UploadRecord::open(address).unwrap();
+        let record = ResumeRecord::open(address).unwrap();
         for _ in 0..2 {
             assert_eq!(record.read().as_ref(), Some(&begun));
         }
@@ -103,6 +103,6 @@ mod tests {
         drop(record);
         assert!(!path.exists());
         std::fs::write(&path, b"{\"upload\": \"x\", \"part_bytes\": 0, \"at\": 1}").unwrap();
-        assert_eq!(UploadRecord::open(address).unwrap().read(), None, "it is damaged");
+        assert_eq!(ResumeRecord::open(address).unwrap().read(), None, "it is damaged");
     }
 }

@@ -1,0 +1,55 @@
+//! Records of objects that were sent before they are published: what completes them.
+
+use super::single::write_file;
+use crate::fs::{Fs, PRIVATE_FILE};
+use crate::location::RemoteUrl;
+use crate::read::read_whole;
+use crate::store::{store_of, StagedObject};
+use gristmill_core::{Failure, Outcome, Subject};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Name of this step in errors.
+const WHAT: &str = "writing";
+/// Maximum size of a record, in bytes: ten thousand parts with long tags.
+const MAX_RECORD_BYTES: u64 = 8 << 20;
+
+/// Content of a record.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct UploadRecord {
+    /// Address of the object.
+    pub(crate) address: String,
+    pub(crate) object: StagedObject,
+}
+
+/// Makes the object of a record visible. This may be repeated.
+pub(super) fn complete(target: &Path, record: &Path) -> Outcome<()> {
+    let url = parse_target(target)?;
+    let lost = |why: &str| {
+        let failure = Failure::data(WHAT, why).on(Subject::path(target));
+        failure.with_hint("remove what the run has put there, and run the same command again")
+    };
+    let Some(found) = read_record(record)? else { return Err(lost("the record of its upload is damaged")) };
+    let completed = store_of(&url).and_then(|store| store.complete_staged(&url, &found.object));
+    match completed.map_err(|error| Failure::io(WHAT, target, &error))? {
+        true => Ok(()),
+        false => Err(lost("its upload was ended by another process, or by a rule of the bucket")),
+    }
+}
+
+/// Returns the parts of an address.
+pub(crate) fn parse_target(target: &Path) -> Outcome<RemoteUrl<'_>> {
+    RemoteUrl::parse(target).ok_or_else(|| Failure::internal(WHAT, "a file of this machine has no upload"))
+}
+
+/// Writes a record.
+pub(crate) fn write_record(fs: &dyn Fs, target: &Path, record: &Path, object: StagedObject) -> Outcome<()> {
+    let content = UploadRecord { address: target.to_string_lossy().into_owned(), object };
+    let bytes = serde_json::to_vec(&content).map_err(|error| Failure::environment(WHAT, error.to_string()))?;
+    write_file(fs, record, &bytes, PRIVATE_FILE)
+}
+
+/// Reads a record; `None` if there is none, or it is damaged.
+pub(crate) fn read_record(record: &Path) -> Outcome<Option<UploadRecord>> {
+    Ok(read_whole(record, MAX_RECORD_BYTES)?.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+}
