@@ -279,10 +279,6 @@ impl Store for AzureStore {
         self.remove_uncommitted_blocks(url.key)
     }
 
-    fn buckets(&self) -> io::Result<Vec<String>> {
-        self.containers()
-    }
-
     fn md5(&self, url: &RemoteUrl<'_>) -> io::Result<Option<String>> {
         self.md5_of(url.key)
     }

@@ -57,13 +57,14 @@ fn config_of_process() -> Outcome<&'static MscConfig> {
     CONFIG.get_or_init(|| MscConfig::read(&Environment::of_process())).as_ref().map_err(Failure::clone)
 }
 
-/// Returns the names of the profiles that are not of this machine.
+/// Returns the names of the profiles whose folders can be listed: not those of this machine, nor those that need the name of a bucket.
 fn profiles_of_process() -> Outcome<Vec<String>> {
     let names = config_of_process()?.names();
     let is_listed = |name: &&str| match target_of_process(name) {
         Ok(Target::Local(_)) => false,
-        // What is wrong with one is said when it is opened.
-        Ok(Target::Bucket(..)) | Err(_) => true,
+        Ok(Target::Bucket(_, base)) => !base.is_empty(),
+        // What is wrong with it is said when it is opened.
+        Err(_) => true,
     };
     Ok(names.filter(is_listed).map(str::to_owned).collect())
 }
@@ -105,6 +106,9 @@ fn check(text: &str, target: &dyn Fn(&str) -> Outcome<Target>) -> Outcome<String
     let address = check_object_address(text)?;
     match target(url.bucket)? {
         Target::Local(folder) => Ok(folder.join(url.key).to_string_lossy().into_owned()),
+        Target::Bucket(_, base) if base.is_empty() && url.key.is_empty() => {
+            refuse("it has no bucket", format!("msc://{}/BUCKET/KEY: this profile has no base_path", url.bucket))
+        }
         Target::Bucket(..) => Ok(address),
     }
 }
@@ -164,45 +168,18 @@ impl MscStore {
     }
 }
 
-impl MscStore {
-    /// Whether an address is above all buckets.
-    fn is_above_buckets(&self, url: &RemoteUrl<'_>) -> bool {
-        self.base.is_none() && url.key.is_empty()
-    }
-}
-
 impl Store for MscStore {
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
-        if self.is_above_buckets(url) {
-            return Ok(Some(FileInfo::of_prefix()));
-        }
         let inner = self.inner(url);
         inner.store.info(&inner.url())
     }
 
     fn look_around(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
-        if self.is_above_buckets(url) {
-            return Ok(());
-        }
         let inner = self.inner(url);
         inner.store.look_around(&inner.url())
     }
 
     fn list(&self, folder: &RemoteUrl<'_>, recursive: bool, take: TakeEntry<'_>) -> io::Result<()> {
-        if self.is_above_buckets(folder) {
-            if recursive {
-                let failure =
-                    Failure::usage("reading the folder", "it has no bucket").on(Subject::path(folder.to_path()));
-                let hint = format!("msc://{}/BUCKET/KEY: this profile has no base_path", folder.bucket);
-                return Err(failure.with_hint(hint).into_io());
-            }
-            for key in (self.open)("").buckets()? {
-                if !take(StoreEntry { key, info: FileInfo::of_prefix() })? {
-                    break;
-                }
-            }
-            return Ok(());
-        }
         let inner = self.inner(folder);
         inner.store.list(&inner.url(), recursive, &mut |entry| {
             let below = entry.key.get(inner.cut..).unwrap_or_default();
@@ -235,9 +212,9 @@ impl Store for MscStore {
         inner.store.discard_ahead(&inner.url());
     }
 
-    fn can_stage(&self, url: &RemoteUrl<'_>, bytes: u64) -> bool {
+    fn can_stage(&self, url: &RemoteUrl<'_>, bytes: u64, memory: u64) -> bool {
         let inner = self.inner(url);
-        inner.store.can_stage(&inner.url(), bytes)
+        inner.store.can_stage(&inner.url(), bytes, memory)
     }
 
     fn begin_staged(&self, url: &RemoteUrl<'_>, bytes: u64, memory: u64) -> io::Result<Box<dyn ObjectUpload>> {
@@ -258,10 +235,6 @@ impl Store for MscStore {
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
         let inner = self.inner(url);
         inner.store.remove(&inner.url())
-    }
-
-    fn is_root(&self, url: &RemoteUrl<'_>) -> bool {
-        url.key.is_empty() || self.base.is_none() && !url.key.contains('/')
     }
 
     fn copy(&self, from: &RemoteUrl<'_>, to: &RemoteUrl<'_>, watch: &WatchBytes) -> io::Result<bool> {

@@ -166,24 +166,6 @@ fn profiles_of_google_have_a_service_account() {
 }
 
 #[test]
-fn a_profile_without_a_base_path_lists_its_buckets() {
-    let (server, profiles) = world();
-    let store = profiles.store("all");
-    let buckets =
-        "<ListAllMyBucketsResult><Buckets><Bucket><Name>b</Name></Bucket><Bucket><Name>c</Name></Bucket></Buckets>\
-                   </ListAllMyBucketsResult>";
-    server.state.lock().unwrap().services.push(("/".to_owned(), 200, buckets.to_owned()));
-    let root = PathBuf::from(profiles.check("msc://all").unwrap());
-    let root = RemoteUrl::parse(&root).unwrap();
-    assert!(store.info(&root).unwrap().unwrap().is_dir());
-    assert_eq!(keys(&store, "msc://all", false), ["b", "c"]);
-    let failure = Failure::io("reading", "x", &store.list(&root, true, &mut |_| Ok(true)).unwrap_err());
-    assert!(failure.why.contains("no bucket") && failure.hint.unwrap().contains("msc://all/BUCKET/KEY"));
-    let is_root = |text: &str| store.is_root(&RemoteUrl::parse(Path::new(text)).unwrap());
-    assert!(is_root("msc://all") && is_root("msc://all/b") && !is_root("msc://all/b/set"));
-}
-
-#[test]
 fn addresses_are_checked_and_folders_become_paths() {
     let (_server, profiles) = world();
     assert_eq!(profiles.check("msc://below/a/b/").unwrap(), "msc://below/a/b/");
@@ -192,6 +174,7 @@ fn addresses_are_checked_and_folders_become_paths() {
     assert_eq!(profiles.check("msc://default/a").unwrap(), "/a");
     for (text, why, hint) in [
         ("msc://", "no profile", "msc://PROFILE/PATH"),
+        ("msc://all", "no bucket", "msc://all/BUCKET/KEY"),
         ("msc://below/a//b", "a part of its key", "folder above"),
         ("msc://belo/x", "there is no profile belo in", "one named below"),
     ] {
