@@ -5,15 +5,17 @@
 //! for stores that are for them.
 
 use gristmill_core::{Cancel, WaitScope};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM};
+use rustix::io::Errno;
+use rustix::process::{test_kill_process, Pid};
+use signal_hook::consts::{SIGINT, SIGKILL, SIGTERM};
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Time between two looks; a request that ends before the second one is not looked at.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// The signals that end a program, also one that does something before it ends.
-const END_SIGNALS: [i32; 5] = [SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGTERM];
+/// The signals that end a program, also one that does something before it ends. One without a handler is seen as `SIGKILL`.
+const END_SIGNALS: [i32; 3] = [SIGINT, SIGKILL, SIGTERM];
 
 /// The requests under way.
 #[derive(Default)]
@@ -29,8 +31,6 @@ struct State {
     active: HashMap<u64, ActiveRequest>,
     /// Whether the thread that looks waits for a request.
     is_idle: bool,
-    /// Whether the mount is going to end, so that no request waits for long.
-    is_ending: bool,
     is_ended: bool,
 }
 
@@ -86,10 +86,9 @@ impl Requests {
         RequestScope { requests: self, number, _waits: waits }
     }
 
-    /// Ends the waits for stores of all requests under way, and from now on of those that take long: programs and the kernel ask again.
+    /// Ends the waits for stores of all requests under way. Later ones are for programs that still use the mount.
     pub(crate) fn end_waits(&self) {
-        let mut state = self.lock();
-        state.is_ending = true;
+        let state = self.lock();
         state.active.values().for_each(|request| request.cancel.cancel());
     }
 
@@ -103,13 +102,12 @@ impl Requests {
     /// [`end`](Self::end) is called.
     pub(crate) fn watch(&self, was_killed: impl Fn(u32) -> bool, is_disconnected: impl Fn() -> bool) {
         while self.wait() {
-            let (long, is_ending) = self.long();
-            for request in long {
+            for request in self.long() {
                 if was_killed(request.process) {
                     if let Some(active) = self.lock().active.get_mut(&request.number) {
                         active.was_killed = true;
                     }
-                } else if !is_ending && !is_disconnected() {
+                } else if !is_disconnected() {
                     continue;
                 }
                 request.cancel.cancel();
@@ -130,17 +128,16 @@ impl Requests {
         !state.is_ended
     }
 
-    /// Returns the requests that were there at the last look, and whether the mount is going to end; marks those that are there now.
-    fn long(&self) -> (Vec<LongRequest>, bool) {
+    /// Returns the requests that were there at the last look; marks those that are there now.
+    fn long(&self) -> Vec<LongRequest> {
         let mut state = self.lock();
-        let is_ending = state.is_ending;
         let requests = state.active.iter_mut();
         let long = requests.filter_map(|(&number, request)| {
             let was_there = std::mem::replace(&mut request.is_long, true);
             let (process, cancel) = (request.process, request.cancel.clone());
             (was_there && !cancel.is_cancelled()).then_some(LongRequest { number, process, cancel })
         });
-        (long.collect(), is_ending)
+        long.collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -154,8 +151,12 @@ pub(crate) fn killed_processes() -> impl Fn(u32) -> bool {
     let own = read_status("self").and_then(|status| field(&status, "Pid:", 10));
     let is_usable = own == Some(u64::from(std::process::id()));
     move |process| {
-        // One that has ended waits for nothing.
-        let is_killed = || read_status(&process.to_string()).is_none_or(|status| is_ending(&status));
+        // One that has ended waits for nothing. One may be hidden from this process, and then is not known to have been killed.
+        let is_gone = || {
+            let id = i32::try_from(process).ok().and_then(Pid::from_raw);
+            id.is_some_and(|id| test_kill_process(id) == Err(Errno::SRCH))
+        };
+        let is_killed = || read_status(&process.to_string()).map_or_else(is_gone, |status| is_ending(&status));
         is_usable && process != 0 && is_killed()
     }
 }
@@ -168,7 +169,10 @@ fn read_status(process: &str) -> Option<String> {
 /// Whether a signal that ends programs waits for a thread with this status until its request is answered.
 fn is_ending(status: &str) -> bool {
     let signals = |name| field(status, name, 16).unwrap_or_default();
-    let pending = (signals("SigPnd:") | signals("ShdPnd:")) & !signals("SigBlk:");
+    // Those of the whole process may wait for another thread.
+    let is_only_thread = field(status, "Threads:", 10) == Some(1);
+    let shared = if is_only_thread { signals("ShdPnd:") } else { 0 };
+    let pending = (signals("SigPnd:") | shared) & !signals("SigBlk:");
     END_SIGNALS.iter().any(|signal| pending >> (signal - 1) & 1 != 0)
 }
 
@@ -201,8 +205,9 @@ mod tests {
             assert!(!Cancel::of_thread().is_cancelled());
             requests.end_waits();
             assert!(Cancel::of_thread().is_cancelled() && !other.was_killed());
-            // A later one may be answered, but does not wait for long.
-            assert!(!scope.spawn(|| wait_for_end(&requests, 1)).join().unwrap());
+            let later = requests.enter(1);
+            assert!(!Cancel::of_thread().is_cancelled(), "a later one is answered");
+            drop(later);
             requests.end();
         });
         drop(other);
@@ -229,11 +234,17 @@ mod tests {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         child.wait().unwrap();
         assert!(was_killed(child.id()));
-        let status = "Pid:\t7\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000010102\nSigBlk:\t0000000000000002\n";
+        let status =
+            "Pid:\t7\nThreads:\t1\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000010102\nSigBlk:\t0000000000000002\n";
         assert!(is_ending(status));
         // SIGINT is blocked, and SIGCHLD ends nothing.
         assert!(!is_ending(&status.replacen("10102", "10002", 1)));
-        assert!(is_ending(&status.replacen("10102", "10004", 1)));
+        assert!(!is_ending(&status.replacen("10102", "10001", 1)), "a program may handle SIGHUP and go on");
+        let killed = status.replacen("10102", "10100", 1);
+        assert!(is_ending(&killed));
+        let other_thread = killed.replacen("Threads:\t1", "Threads:\t2", 1);
+        assert!(!is_ending(&other_thread));
+        assert!(is_ending(&other_thread.replacen("SigPnd:\t0000000000000000", "SigPnd:\t0000000000000100", 1)));
         assert_eq!((field(status, "Pid:", 10), field("", "Pid:", 10)), (Some(7), None));
     }
 }

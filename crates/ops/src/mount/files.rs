@@ -6,28 +6,30 @@ use gristmill_core::{Cancel, Failure, FileStamp, Outcome, Subject};
 use gristmill_storage::read::{open_read, stamp_at, ReadFile};
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 /// The most files of groups that are open at a time.
 const MAX_OPEN_FILES: usize = 256;
 /// Time for which the reason is kept why a file cannot be opened.
 const FAILURE_KEPT: Duration = Duration::from_secs(1);
+/// Time between two looks of one who waits for a file that another opens.
+const OPENING_INTERVAL: Duration = Duration::from_millis(2);
 const WHAT: &str = "reading a part";
 
 /// A file with parts.
 struct PartsFile {
     file: SamplesFile,
-    /// Its state when the data set was opened; `None` if it cannot be examined.
-    stamp: OnceLock<Option<FileStamp>>,
+    /// Its state when the data set was opened, or when it could first be examined.
+    stamp: OnceLock<FileStamp>,
     /// The state of its index at that time.
-    index_stamp: OnceLock<Option<FileStamp>>,
+    index_stamp: OnceLock<FileStamp>,
 }
 
 impl PartsFile {
     fn index_stamp(&self) -> Option<FileStamp> {
         let index = self.file.index.as_ref()?;
-        *self.index_stamp.get_or_init(|| stamp_at(index).ok())
+        stamp_of(&self.index_stamp, index)
     }
 
     /// Refuses an index that is not in the state in which it was mounted: the parts would be others.
@@ -39,6 +41,12 @@ impl PartsFile {
     }
 }
 
+/// Returns the first known state of a file; `None` while it cannot be examined.
+fn stamp_of(first: &OnceLock<FileStamp>, path: &Path) -> Option<FileStamp> {
+    let known = first.get().copied();
+    known.or_else(|| stamp_at(path).ok().map(|stamp| *first.get_or_init(|| stamp)))
+}
+
 /// The file of each group; `None` where each part is a file of its own.
 pub(super) struct PartsFiles {
     files: Vec<Option<PartsFile>>,
@@ -46,8 +54,14 @@ pub(super) struct PartsFiles {
     opened: OpenFiles,
 }
 
-/// The result of opening a file, for all who wait for it, and when it was there.
-type Opening = Arc<OnceLock<(Outcome<Arc<ReadFile>>, Instant)>>;
+/// The opening of a file, for all who wait for it.
+#[derive(Default)]
+struct Opening {
+    /// What it gave, and when.
+    result: OnceLock<(Outcome<Arc<ReadFile>>, Instant)>,
+    /// Held by the one who opens it.
+    opener: Mutex<()>,
+}
 
 /// Files that are kept open, by numbers.
 pub(super) struct OpenFiles {
@@ -55,7 +69,7 @@ pub(super) struct OpenFiles {
     /// Time after which one that could not be opened is opened again: the kernel repeats a read that failed at once.
     failure_kept: Duration,
     /// The one that was used last is at the end.
-    files: Mutex<VecDeque<(u64, Opening)>>,
+    files: Mutex<VecDeque<(u64, Arc<Opening>)>>,
 }
 
 impl OpenFiles {
@@ -68,7 +82,17 @@ impl OpenFiles {
     pub(super) fn get(&self, number: u64, open: impl Fn() -> Outcome<ReadFile>) -> Outcome<Arc<ReadFile>> {
         loop {
             let opening = self.opening(number);
-            let (opened, _) = opening.get_or_init(|| (open().map(Arc::new), Instant::now()));
+            let (opened, _) = match (opening.result.get(), opening.opener.try_lock()) {
+                (Some(result), _) => result,
+                (None, Ok(_) | Err(TryLockError::Poisoned(_))) => {
+                    opening.result.get_or_init(|| (open().map(Arc::new), Instant::now()))
+                }
+                (None, Err(TryLockError::WouldBlock)) => {
+                    Cancel::of_thread().check()?;
+                    std::thread::sleep(OPENING_INTERVAL);
+                    continue;
+                }
+            };
             match opened {
                 // The one who opened it waits no more, but this one does.
                 Err(failure) if failure.is_cancelled() && !Cancel::of_thread().is_cancelled() => {}
@@ -77,14 +101,14 @@ impl OpenFiles {
         }
     }
 
-    fn opening(&self, number: u64) -> Opening {
+    fn opening(&self, number: u64) -> Arc<Opening> {
         let mut files = self.lock();
         let known = files.iter().rposition(|(known, _)| *known == number).and_then(|at| files.remove(at));
-        let is_current = |(_, opening): &(u64, Opening)| match opening.get() {
+        let is_current = |(_, opening): &(u64, Arc<Opening>)| match opening.result.get() {
             Some((Err(failure), at)) => !failure.is_cancelled() && at.elapsed() < self.failure_kept,
             _ => true,
         };
-        let opening = known.filter(is_current).map_or_else(Opening::default, |(_, opening)| opening);
+        let opening = known.filter(is_current).map_or_else(Arc::default, |(_, opening)| opening);
         files.push_back((number, Arc::clone(&opening)));
         if files.len() > self.max {
             files.pop_front();
@@ -92,7 +116,7 @@ impl OpenFiles {
         opening
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(u64, Opening)>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(u64, Arc<Opening>)>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -115,7 +139,7 @@ impl PartsFiles {
     /// Returns the state that a group's file had at the beginning.
     pub(super) fn stamp(&self, group: u32) -> Option<FileStamp> {
         let file = self.file(group)?;
-        *file.stamp.get_or_init(|| stamp_at(&file.file.path).ok())
+        stamp_of(&file.stamp, &file.file.path)
     }
 
     /// Returns the bytes of all files.

@@ -92,7 +92,6 @@ pub(super) struct Samples {
     objects: OpenFiles,
     /// How documents of tokens are shown.
     documents: Option<Documents>,
-    cancel: Cancel,
 }
 
 impl Samples {
@@ -136,7 +135,6 @@ impl Samples {
             seen: Mutex::default(),
             objects: OpenFiles::new(MAX_OPEN_OBJECTS),
             documents,
-            cancel: Cancel::default(),
         })
     }
 
@@ -176,7 +174,7 @@ impl Samples {
 
     fn fetch(&self, number: u64) -> Outcome<Option<BrowseSample>> {
         let Some(at) = self.groups.locate(number) else { return Ok(None) };
-        let sample = self.catalog.samples(at, 1, &self.cancel)?.pop().filter(|sample| sample.at == at);
+        let sample = self.catalog.samples(at, 1, &Cancel::of_thread())?.pop().filter(|sample| sample.at == at);
         let sample = sample.map(|sample| self.with_key(sample));
         if let Some(sample) = sample.as_ref().filter(|sample| sample.parts.len() <= MAX_KEPT_PARTS / MAX_SINGLES) {
             let mut singles = self.singles();
@@ -242,7 +240,7 @@ impl Samples {
             return Ok(samples);
         }
         let Some(at) = self.groups.locate(window.saturating_mul(WINDOW)) else { return Ok(Arc::default()) };
-        let samples = self.catalog.samples(at, usize::try_from(WINDOW).unwrap_or_default(), &self.cancel)?;
+        let samples = self.catalog.samples(at, usize::try_from(WINDOW).unwrap_or_default(), &Cancel::of_thread())?;
         let samples = Arc::new(samples.into_iter().map(|sample| self.with_key(sample)).collect::<Vec<_>>());
         for sample in samples.iter().filter(|sample| sample.parts.is_empty()) {
             let why = sample.defect.as_deref().unwrap_or("it has no parts");
@@ -271,7 +269,7 @@ impl Samples {
                 if let Some(number) = self.number_near(key).filter(|number| fits(*number)) {
                     return self.sample(number);
                 }
-                let at = self.catalog.locate(None, key, &self.cancel)?.filter(|at| self.is_known(*at));
+                let at = self.catalog.locate(None, key, &Cancel::of_thread())?.filter(|at| self.is_known(*at));
                 at.map(|at| self.groups.number(at)).filter(|number| fits(*number))
             }
         };
@@ -290,7 +288,7 @@ impl Samples {
             }
             Keys::Numbers => true,
             Keys::Indexed => {
-                matches!(self.catalog.locate(None, &sample.key, &self.cancel), Ok(Some(at)) if at == sample.at)
+                matches!(self.catalog.locate(None, &sample.key, &Cancel::of_thread()), Ok(Some(at)) if at == sample.at)
             }
         }
     }
@@ -403,7 +401,7 @@ impl Samples {
             return Ok(keys.map(|(key, number)| (key.to_string(), *number)).collect());
         }
         let mut keys = Vec::new();
-        self.catalog.keys_from(from, &self.cancel, &mut |key, at| {
+        self.catalog.keys_from(from, &Cancel::of_thread(), &mut |key, at| {
             if self.is_known(at) {
                 keys.push((key.to_owned(), self.groups.number(at)));
             }

@@ -19,13 +19,15 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, SystemTime};
 
 /// Size of a block, in bytes.
 const BLOCK_BYTES: u64 = 256 << 10;
 /// Bytes of a read from which on it is not kept.
 const MAX_READ_BYTES: usize = 1 << 20;
+/// Time between two looks of one who waits for an object that another opens.
+const OPENING_INTERVAL: Duration = Duration::from_millis(2);
 /// Bytes of the hash at the end of a file.
 const HASH_BYTES: usize = 8;
 /// Bytes that the process writes between two looks at the size of the cache.
@@ -230,7 +232,16 @@ impl CachedObject {
         if let Some(source) = self.source.get() {
             return Ok(source);
         }
-        let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let _opening = loop {
+            match self.opening.try_lock() {
+                Ok(opening) => break opening,
+                Err(TryLockError::Poisoned(opening)) => break opening.into_inner(),
+                Err(TryLockError::WouldBlock) => {
+                    Cancel::of_thread().check().map_err(Failure::into_io)?;
+                    std::thread::sleep(OPENING_INTERVAL);
+                }
+            }
+        };
         if let Some(source) = self.source.get() {
             return Ok(source);
         }

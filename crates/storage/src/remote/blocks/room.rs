@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 /// Time without a read after which what was fetched ahead of a reader is given up if there is no room for others.
-pub(super) const IDLE: Duration = Duration::from_secs(30);
+pub(super) const IDLE: Duration = Duration::from_secs(5);
 
 /// All objects that are open.
 static OBJECTS: Mutex<Vec<Weak<Blocks>>> = Mutex::new(Vec::new());
