@@ -1,6 +1,6 @@
 //! Copies one file to another place, on this machine or in a store, where it appears only whole.
 
-use super::files::symlink_metadata;
+use super::files::{read_dir, symlink_metadata};
 use super::fs::Fs;
 use super::identity::ProcessIdentity;
 use super::location::{is_remote, RemoteUrl};
@@ -96,9 +96,17 @@ pub fn copy_file(
 /// Returns the name of the unfinished copy of a version of a file. After a start of the machine it is another one, because the content of the file may
 /// be lost.
 fn draft_name(from: &Path, to: &Path, stamp: FileStamp) -> String {
-    let boot = Some(ProcessIdentity::current().boot).filter(|boot| !boot.is_empty()).unwrap_or_else(unique);
+    // Only stores that can be written give each version of an object a name of its own; a time is not enough.
+    let has_versions = RemoteUrl::parse(from).is_some_and(|url| url.scheme.is_writable);
+    let boot = Some(ProcessIdentity::current().boot).filter(|boot| !boot.is_empty() && has_versions);
+    let boot = boot.unwrap_or_else(unique);
     let version = (stamp.bytes, stamp.modified_ns, stamp.inode);
-    format!("copy-{:032x}", xxh3_128(format!("{from:?} {to:?} {version:?} {boot}").as_bytes()))
+    format!("{}{:032x}", draft_prefix(from, to), xxh3_128(format!("{version:?} {boot}").as_bytes()))
+}
+
+/// Returns the beginning of the names of the unfinished copies of a file.
+pub fn draft_prefix(from: &Path, to: &Path) -> String {
+    format!("copy-{:032x}-", xxh3_128(format!("{from:?} {to:?}").as_bytes()))
 }
 
 /// Returns the failure of a source. A store that refuses one object may have others; one that cannot be reached has none.
@@ -119,7 +127,13 @@ fn write_draft(fs: &dyn Fs, source: &ReadFile, draft: &Path, watch: &Arc<WatchBy
             fs.reopen_file(draft, left)?
         }
         false => {
-            fs.remove_file(draft)?;
+            // Those of other versions are of no use.
+            let name = draft.file_name().unwrap_or_default().to_string_lossy();
+            let prefix = name.rsplit_once('-').map_or(&*name, |(prefix, _)| prefix);
+            let drafts = read_dir(draft.parent().unwrap_or(draft)).into_iter().flatten().flatten();
+            for old in drafts.filter(|old| old.file_name().to_string_lossy().starts_with(prefix)) {
+                fs.remove_file(old.path())?;
+            }
             fs.create_file(draft)?
         }
     };

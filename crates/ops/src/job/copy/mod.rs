@@ -115,7 +115,7 @@ pub(crate) fn run_copy(plan: &CopyPlan, is_written: bool, context: &TaskContext)
     let (items, skipped) = compare(plan, &target, items, context)?;
     let mut report = CopyReport { target: target.path.clone(), skipped, ..CopyReport::default() };
     if is_written {
-        check_space(&target, &items)?;
+        check_space(plan, &target, &items)?;
         report.count(&copy_items(plan, &target, &items, context)?);
     } else {
         report.plan(items);
@@ -127,12 +127,12 @@ pub(crate) fn run_copy(plan: &CopyPlan, is_written: bool, context: &TaskContext)
 }
 
 /// Checks that a target on this machine has the space for the files.
-fn check_space(target: &Target, items: &[CopyItem]) -> Outcome<()> {
+fn check_space(plan: &CopyPlan, target: &Target, items: &[CopyItem]) -> Outcome<()> {
     if is_remote(&target.path) {
         return Ok(());
     }
     let all: u64 = items.iter().map(|item| item.info.len()).sum();
-    let needed = all.saturating_sub(unfinished_bytes(target, items));
+    let needed = all.saturating_sub(unfinished_bytes(plan, target, items));
     let free = space::free_bytes(&target.path)?;
     match needed > free {
         true => {

@@ -10,11 +10,11 @@ use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 use gristmill_data::formats::folder_of_set;
-use gristmill_storage::files::{self, missing_folders};
+use gristmill_storage::files::{self, missing_folders, FolderEntry};
 use gristmill_storage::location::is_remote;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::store::WatchBytes;
-use gristmill_storage::transfer::{copy_file, copy_in_store, copy_memory, CopyFailure};
+use gristmill_storage::transfer::{copy_file, copy_in_store, copy_memory, draft_prefix, CopyFailure};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -46,7 +46,7 @@ pub(super) fn copy_items(
     let forecast = Forecast::new(cost::copying(bytes) + files as f64 * cost::FILE_PUBLISHED, 0.0);
     context.stage(Phase::Write, "file", forecast, WHAT);
     context.progress.restart(files, bytes);
-    let own = own_output(target, items);
+    let own = own_output(plan, target);
     // What a killed run left is removed in the end, even if there is nothing to copy.
     if items.is_empty() && (is_remote(&own) || !RunFolder::for_output(&own).exists()) {
         return Ok(Vec::new());
@@ -120,21 +120,32 @@ fn again(plan: &CopyPlan, hint: &str) -> String {
 }
 
 /// Returns the bytes that an earlier run left in unfinished files.
-pub(super) fn unfinished_bytes(target: &Target, items: &[CopyItem]) -> u64 {
-    let drafts = files::read_dir(RunFolder::for_output(&own_output(target, items)).work());
-    let bytes = drafts.into_iter().flatten().flatten().filter_map(|draft| Some(draft.metadata().ok()?.len()));
-    bytes.sum()
+pub(super) fn unfinished_bytes(plan: &CopyPlan, target: &Target, items: &[CopyItem]) -> u64 {
+    let known = draft_prefixes(items);
+    let drafts = files::read_dir(RunFolder::for_output(&own_output(plan, target)).work()).into_iter().flatten();
+    let of_items = drafts.flatten().filter(|draft| is_draft_of(&known, draft));
+    of_items.filter_map(|draft| Some(draft.metadata().ok()?.len())).sum()
+}
+
+fn draft_prefixes(items: &[CopyItem]) -> HashSet<String> {
+    items.iter().map(|item| draft_prefix(&item.from, &item.to)).collect()
+}
+
+fn is_draft_of(prefixes: &HashSet<String>, draft: &FolderEntry) -> bool {
+    let name = draft.file_name().to_string_lossy();
+    name.rfind('-').is_some_and(|at| prefixes.contains(&name[..=at]))
 }
 
 /// Returns the output next to which unfinished files are: for a single file, one of a short name, otherwise one in the folder that files are
 /// copied into. It is no output of other commands, whose unfinished work would be removed.
-fn own_output(target: &Target, items: &[CopyItem]) -> PathBuf {
-    match items {
-        [item] if target.is_of_one_file => {
-            let name = item.to.file_name().unwrap_or_default();
-            item.to.with_file_name(format!("{OWN_PREFIX}{:016x}", xxh3_64(name.as_encoded_bytes())))
+fn own_output(plan: &CopyPlan, target: &Target) -> PathBuf {
+    match plan.sources.first().and_then(|source| source.file_name()).filter(|_| target.is_of_one_file) {
+        Some(source) => {
+            let to = if target.is_folder { target.path.join(source) } else { target.path.clone() };
+            let name = to.file_name().unwrap_or_default();
+            to.with_file_name(format!("{OWN_PREFIX}{:016x}", xxh3_64(name.as_encoded_bytes())))
         }
-        _ => target.path.join(OWN_NAME),
+        None => target.path.join(OWN_NAME),
     }
 }
 
@@ -151,6 +162,11 @@ fn make_folders<'a>(own: &Path, items: &[CopyItem], context: &'a TaskContext) ->
     };
     make(folder_of(own))?;
     let output = ExclusiveOutput::take_with_work(&*context.fs, own, &context.options)?;
+    let known = if context.options.restart { HashSet::new() } else { draft_prefixes(items) };
+    let left = files::read_dir(output.work()).into_iter().flatten().flatten();
+    for draft in left.filter(|draft| !is_draft_of(&known, draft)) {
+        context.fs.remove_file(draft.path())?;
+    }
     folders.into_iter().try_for_each(make)?;
     Ok(output)
 }
