@@ -176,7 +176,7 @@ impl Store for MemoryStore {
         })
     }
 
-    fn can_stage(&self, _: &RemoteUrl<'_>, _: u64) -> bool {
+    fn can_stage(&self, _: &RemoteUrl<'_>, _: u64, _: u64) -> bool {
         true
     }
 

@@ -21,9 +21,9 @@ struct StagedFile<'a> {
     written: u64,
 }
 
-/// Whether an object of this size can be sent while it is made.
-pub fn can_stage(target: &Path, bytes: u64) -> bool {
-    RemoteUrl::parse(target).is_some_and(|url| store_of(&url).is_ok_and(|store| store.can_stage(&url, bytes)))
+/// Whether an object of this size can be sent while it is made, with this much memory.
+pub fn can_stage(target: &Path, bytes: u64, memory: u64) -> bool {
+    RemoteUrl::parse(target).is_some_and(|url| store_of(&url).is_ok_and(|store| store.can_stage(&url, bytes, memory)))
 }
 
 /// Begins an object of a size for which [`can_stage`] holds. Its record has the name of the upload at once, and when it is finished what completes

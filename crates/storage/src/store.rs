@@ -133,9 +133,9 @@ pub trait Store: Send + Sync {
         let _ = url;
     }
 
-    /// Whether an object of this size can be sent while it is made, and completed later.
-    fn can_stage(&self, url: &RemoteUrl<'_>, bytes: u64) -> bool {
-        let _ = (url, bytes);
+    /// Whether an object of this size can be sent while it is made, and completed later, with this much memory.
+    fn can_stage(&self, url: &RemoteUrl<'_>, bytes: u64, memory: u64) -> bool {
+        let _ = (url, bytes, memory);
         false
     }
 
@@ -191,12 +191,6 @@ pub trait Store: Send + Sync {
     fn end_upload(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
         let _ = (url, id);
         Ok(())
-    }
-
-    /// Lists the buckets of the owner of the credentials.
-    fn buckets(&self) -> io::Result<Vec<String>> {
-        let failure = Failure::usage("listing the buckets", "the store cannot do that");
-        Err(failure.with_hint("type the whole address").into_io())
     }
 
     /// Whether an address is that of a whole bucket.

@@ -188,9 +188,8 @@ fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bo
         Err(failure) => !failure.is_cancelled() && Journal::peek(&own.journal(), &layout.hash())? == 0,
     };
     if is_over {
-        // What a finished run has sent is in place.
-        let removed = if result.is_ok() { own.remove_work(fs) } else { remove_work(fs, own) };
-        if let Err(error) = removed {
+        // What a finished run has sent is in place; the shards of a killed one may have been others.
+        if let Err(error) = remove_work(fs, own) {
             context.log(format!("cleaning up: {error}"));
         }
     }

@@ -152,7 +152,8 @@ impl ShardWriter<'_> {
 
     /// Whether a shard is sent while it is written.
     fn is_sent(&self, output: &Path, shard: &PlannedShard) -> bool {
-        self.is_sending && staged::can_stage(&output.join(&shard.name), shard.archive_bytes)
+        let memory = (self.context.options.memory_bytes / UPLOAD_SHARE).max(MIN_UPLOAD_MEMORY);
+        self.is_sending && staged::can_stage(&output.join(&shard.name), shard.archive_bytes, memory)
     }
 
     /// Returns the bytes of the shards that are not written yet, and are written to this machine.
@@ -212,6 +213,7 @@ impl ShardWriter<'_> {
         let (path, record) = (set.folders.shard(number), set.folders.record(number));
         // A shard that a killed run left.
         fs.remove_file(&path)?;
+        staged::discard(&record);
         fs.remove_file(&record)?;
         let target = set.output.join(&shard.name);
         let out = match self.is_sent(set.output, shard) {

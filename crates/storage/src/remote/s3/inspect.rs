@@ -23,7 +23,7 @@ const MAX_PAGES: usize = 10;
 const MAX_SIZED_UPLOADS: usize = 100;
 /// How much earlier or later than its record an upload may have begun, in nanoseconds: stores give whole seconds, and requests are repeated.
 const BEGIN_EARLY_NS: i64 = 3_000_000_000;
-const BEGIN_LATE_NS: i64 = 180_000_000_000;
+const BEGIN_LATE_NS: i64 = 30_000_000_000;
 /// A checksum that no short content has.
 const WRONG_MD5: &str = "AAAAAAAAAAAAAAAAAAAAAA==";
 
@@ -148,7 +148,7 @@ impl S3Store {
         Some(parts)
     }
 
-    /// Ends the upload that a killed process began. If its name is not known, those of the key that were begun at the same time.
+    /// Ends the upload that a killed process began. If its name is not known, the only one of the key that was begun at that time.
     pub(super) fn end_begun(&self, key: &str, begun: &BegunUpload) {
         if !begun.upload.is_empty() {
             let _ = self.end_one_upload(key, &begun.upload);
@@ -159,10 +159,12 @@ impl S3Store {
             let late = initiated + (now() - store_now) - begun.at;
             (-BEGIN_EARLY_NS..BEGIN_LATE_NS).contains(&late)
         };
-        for upload in page.uploads.iter().filter(|upload| upload.key == key) {
-            if parse_iso_date(&upload.initiated).is_some_and(is_of_record) {
-                let _ = self.end_one_upload(key, &upload.id);
-            }
+        let of_key = page.uploads.iter().filter(|upload| upload.key == key);
+        let found: Vec<_> =
+            of_key.filter(|upload| parse_iso_date(&upload.initiated).is_some_and(is_of_record)).collect();
+        // One of several may be that of another program.
+        if let [upload] = found.as_slice() {
+            let _ = self.end_one_upload(key, &upload.id);
         }
     }
 

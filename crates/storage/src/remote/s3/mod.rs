@@ -120,7 +120,7 @@ impl S3Store {
     }
 
     /// Lists the buckets of the owner of the credentials.
-    fn list_buckets(&self) -> io::Result<Vec<String>> {
+    fn buckets(&self) -> io::Result<Vec<String>> {
         let (action, ending) = (Action::ListBuckets, Some("</ListAllMyBucketsResult>"));
         let call = Call { action, ending, range: None, ..get_range("", 0..0, None) };
         let refusal = match self.ask(call)? {
@@ -248,8 +248,8 @@ impl Store for S3Store {
         self.end_upload_ahead(url.key);
     }
 
-    fn can_stage(&self, _: &RemoteUrl<'_>, bytes: u64) -> bool {
-        Self::has_parts(bytes)
+    fn can_stage(&self, _: &RemoteUrl<'_>, bytes: u64, memory: u64) -> bool {
+        Self::has_parts(bytes, memory)
     }
 
     fn begin_staged(&self, url: &RemoteUrl<'_>, bytes: u64, memory: u64) -> io::Result<Box<dyn ObjectUpload>> {
@@ -291,10 +291,6 @@ impl Store for S3Store {
 
     fn end_upload(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
         self.end_one_upload(url.key, id)
-    }
-
-    fn buckets(&self) -> io::Result<Vec<String>> {
-        self.list_buckets()
     }
 
     fn md5(&self, url: &RemoteUrl<'_>) -> io::Result<Option<String>> {

@@ -6,8 +6,8 @@ use crate::xdg;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{Read as _, Seek as _, Write as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::io::{Read as _, Seek as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -34,18 +34,28 @@ pub(super) struct ResumeRecord {
     file: File,
 }
 
+fn path_of(address: &str) -> PathBuf {
+    let folder = xdg::state_dir_of(Path::new(address)).join(FOLDER);
+    folder.join(format!("{:032x}", xxh3_128(address.as_bytes())))
+}
+
 impl ResumeRecord {
     /// Opens the record of an address; `None` if another process has it open, or it cannot be written.
     pub(super) fn open(address: &str) -> Option<Self> {
-        let folder = xdg::state_dir_of(Path::new(address)).join(FOLDER);
-        missing_folders(&folder).into_iter().try_for_each(|folder| RealFs.create_dir(folder, PRIVATE_FOLDER)).ok()?;
-        let path = folder.join(format!("{:032x}", xxh3_128(address.as_bytes())));
+        let path = path_of(address);
+        let folder = path.parent()?;
+        missing_folders(folder).into_iter().try_for_each(|folder| RealFs.create_dir(folder, PRIVATE_FOLDER)).ok()?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(rustix::fs::open(&path, flags, Mode::from_raw_mode(FILE_MODE)).ok()?);
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
         // The process that had it open may have removed it.
         let (there, own) = (std::fs::metadata(&path).ok()?, file.metadata().ok()?);
         (own.is_file() && (there.dev(), there.ino()) == (own.dev(), own.ino())).then_some(Self { path, file })
+    }
+
+    /// Like [`open`](Self::open); `None` if there is no record.
+    pub(super) fn existing(address: &str) -> Option<Self> {
+        path_of(address).exists().then(|| Self::open(address)).flatten()
     }
 
     /// Returns the upload that a killed process began.
@@ -59,9 +69,9 @@ impl ResumeRecord {
     /// Records an upload. One that cannot be recorded is begun again by a later process.
     pub(super) fn write(&self, begun: &BegunUpload) {
         let write = || {
-            self.file.set_len(0)?;
-            (&self.file).rewind()?;
-            (&self.file).write_all(&serde_json::to_vec(begun)?)
+            let bytes = serde_json::to_vec(begun)?;
+            self.file.write_all_at(&bytes, 0)?;
+            self.file.set_len(bytes.len() as u64)
         };
         let _: std::io::Result<()> = write();
     }

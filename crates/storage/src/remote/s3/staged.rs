@@ -10,6 +10,9 @@ use gristmill_core::{Failure, Subject};
 use std::collections::VecDeque;
 use std::io;
 
+/// Maximum size of an object, in bytes.
+const MAX_OBJECT_BYTES: u64 = 5 << 40;
+
 /// An upload that goes on.
 struct PartUpload {
     store: S3Store,
@@ -29,9 +32,9 @@ struct PartUpload {
 }
 
 impl S3Store {
-    /// Whether an object is so large that it is put in parts.
-    pub(super) fn has_parts(bytes: u64) -> bool {
-        bytes > MAX_PUT_BYTES
+    /// Whether an object is so large that it is put in parts, of which two fit into the memory, and is not too large for the store.
+    pub(super) fn has_parts(bytes: u64, memory: u64) -> bool {
+        (MAX_PUT_BYTES + 1..=MAX_OBJECT_BYTES).contains(&bytes) && 2 * part_bytes(bytes) <= memory
     }
 
     /// Begins an upload of an object of a size.

@@ -81,6 +81,10 @@ impl S3Store {
             Content::Bytes(bytes) => self.put_whole(key, Bytes::copy_from_slice(bytes), condition),
             Content::File(file) | Content::UnlockedFile(file) if file.len() <= MAX_PUT_BYTES => {
                 self.end_upload_ahead(key);
+                if let Some(record) = ResumeRecord::existing(&self.client.address(key)) {
+                    record.read().into_iter().for_each(|begun| self.end_begun(key, &begun));
+                    record.clear();
+                }
                 self.put_whole(key, read_part(file, 0, file.len())?, condition)
             }
             Content::File(file) => self.put_parts((key, true), file, condition),
@@ -205,7 +209,10 @@ impl S3Store {
             Some(ahead) => (ahead.upload.clone(), ahead.sent.as_slice()),
             None => {
                 record("");
-                (self.begin_upload(key)?, &[][..])
+                let begun = self.begin_upload(key);
+                // Only a process that is killed leaves a record without a name.
+                let begun = begun.inspect_err(|_| parts.record.iter().for_each(ResumeRecord::clear))?;
+                (begun, &[][..])
             }
         };
         record(&upload);

@@ -29,7 +29,9 @@ fn list_parts(server: &Server, tags: &[&str]) {
 fn an_object_is_sent_in_parts_and_visible_when_it_is_completed() {
     let server = Server::start(&[]);
     let (store, bytes) = (store(&server), content(BYTES));
-    assert!(!store.can_stage(&RemoteUrl::parse(&path("k")).unwrap(), 8 << 20));
+    let can_stage = |bytes, memory| store.can_stage(&RemoteUrl::parse(&path("k")).unwrap(), bytes, memory);
+    assert!(!can_stage(8 << 20, 1 << 30) && can_stage((8 << 20) + 1, 1 << 30));
+    assert!(!can_stage(1 << 40, 64 << 20) && can_stage(1 << 40, 1 << 30) && !can_stage(6 << 40, 1 << 40));
     let object = send(&store, &bytes);
     assert_eq!((object.bytes, object.parts.len(), object.replaces.as_deref()), (BYTES as u64, 3, None));
     let sizes: Vec<usize> = server.state.lock().unwrap().parts.values().map(Vec::len).collect();
