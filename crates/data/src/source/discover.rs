@@ -61,10 +61,10 @@ fn find(root: &Path, with_packed: bool) -> Outcome<Discovery> {
 /// Returns the shards that a path names: a file named like one, or a range of them, such as `web-{000..099}.tar`, of which each has to exist.
 /// Their names are relative to the folder above the first that differs. `None` for any other path.
 pub fn named_shards(path: &Path) -> Outcome<Option<Vec<Shard>>> {
-    let (folder, paths) = match shard_range(path) {
-        _ if is_shard_file(path) => (folder_of(path), vec![path.to_owned()]),
-        Some(paths) => (folder_of_range(path), paths),
-        None => return Ok(None),
+    let paths = match shard_range(path) {
+        _ if is_shard_file(path) => vec![path.to_owned()],
+        Some(paths) if !files::is_dir(path) => paths,
+        _ => return Ok(None),
     };
     let found: Vec<(&PathBuf, OnceLock<FileInfo>)> = paths.iter().map(|path| (path, OnceLock::new())).collect();
     let look = |(path, info): &(&PathBuf, OnceLock<FileInfo>)| {
@@ -73,9 +73,10 @@ pub fn named_shards(path: &Path) -> Outcome<Option<Vec<Shard>>> {
         Ok(())
     };
     for_each_at_once(&found, look, || {})?;
+    let folder = folder_of(&paths);
     let shards = found.into_iter().filter_map(|(path, info)| {
-        let name = path.strip_prefix(&folder).ok()?.to_str()?;
-        Some(shard_of(name.to_owned(), path, info.get()?))
+        let name = path.strip_prefix(&folder).unwrap_or(path).to_string_lossy().into_owned();
+        Some(shard_of(name, path, info.get()?))
     });
     Ok(Some(shards.collect()))
 }
@@ -89,14 +90,11 @@ pub fn shard_range(path: &Path) -> Option<Vec<PathBuf>> {
     (paths.len() > 1 && distinct.len() == paths.len() && paths.iter().all(is_shard)).then_some(paths)
 }
 
-fn folder_of(path: &Path) -> PathBuf {
-    path.parent().map(Path::to_owned).unwrap_or_default()
-}
-
-/// Returns the folder of all paths of a range.
-fn folder_of_range(path: &Path) -> PathBuf {
-    let is_common = |folder: &&Path| !folder.as_os_str().as_encoded_bytes().contains(&b'{');
-    path.ancestors().find(is_common).map(Path::to_owned).unwrap_or_default()
+/// Returns the folder that all paths are below.
+fn folder_of(paths: &[PathBuf]) -> PathBuf {
+    let mut folder = paths.first().cloned().unwrap_or_default();
+    while folder.pop() && !paths.iter().all(|path| path.starts_with(&folder)) {}
+    folder
 }
 
 /// Whether a path is a file that is named like a shard.

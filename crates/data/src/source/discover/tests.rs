@@ -22,7 +22,18 @@ fn kinds(found: &Discovery) -> Vec<ProblemKind> {
 #[test]
 fn a_path_names_one_shard_or_a_range_of_them() {
     let dir = tempfile::tempdir().unwrap();
-    for name in ["s/0/a.tar", "s/1/a.tar", "s/1/b.tgz", "w{0..1}.tar", "w0.tar", "w1.tar", "x.txt"] {
+    for name in [
+        "s/0/a.tar",
+        "s/1/a.tar",
+        "s/1/b.tgz",
+        "w{0..1}.tar",
+        "w0.tar",
+        "w1.tar",
+        "x.txt",
+        "b\\c/0.tar",
+        "b\\c/1.tar",
+        "f{0..1}.tar/0.tar",
+    ] {
         put(dir.path(), name);
     }
     let named = |name: &str| {
@@ -31,6 +42,8 @@ fn a_path_names_one_shard_or_a_range_of_them() {
     };
     assert_eq!(named("s/{0..1}/a.tar").unwrap().unwrap(), ["0/a.tar", "1/a.tar"]);
     assert_eq!(named("s/1/{b.tgz,a.tar}").unwrap().unwrap(), ["b.tgz", "a.tar"]);
+    assert_eq!(named("b\\\\c/{0..1}.tar").unwrap().unwrap(), ["0.tar", "1.tar"]);
+    assert_eq!(named("f{0..1}.tar").unwrap(), None, "a folder has this name");
     assert_eq!(named("w0.tar").unwrap().unwrap(), ["w0.tar"]);
     assert_eq!(named("w{0..1}.tar").unwrap().unwrap(), ["w{0..1}.tar"], "a file has this name");
     for other in ["x.txt", "s", "s/{0..1}", "w{0..0}.tar", "w{0,0}.tar", "w{0.tar", "{a.tar,b.txt}"] {

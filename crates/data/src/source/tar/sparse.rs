@@ -66,6 +66,8 @@ fn read_numbers(window: &mut FileWindow, offset: u64, content_offset: u64) -> Ou
         if !header.is_extension() {
             return match header.type_flag {
                 b'S' => read_blocks(window, &block, at..content_offset),
+                // Two maps may contradict each other.
+                _ if records.has_map_in_content() && !numbers.is_empty() => Ok(Err(BROKEN)),
                 _ if records.has_map_in_content() => read_lines(window, at..content_offset),
                 _ => Ok(numbers.into_iter().collect::<Option<Vec<u64>>>().ok_or(BROKEN)),
             };
@@ -91,10 +93,9 @@ fn push_records(payload: &[u8], numbers: &mut Vec<Option<u64>>) {
         match (keyword, numbers.len() % 2) {
             (b"GNU.sparse.offset", 0) | (b"GNU.sparse.numbytes", 1) => numbers.push(decimal(value)),
             (b"GNU.sparse.offset" | b"GNU.sparse.numbytes", _) => numbers.push(None),
-            (b"GNU.sparse.map", _) => {
-                numbers.clear();
-                numbers.extend(value.split(|byte| *byte == b',').map(decimal));
-            }
+            // A second map would contradict the first.
+            (b"GNU.sparse.map", _) if !numbers.is_empty() => numbers.push(None),
+            (b"GNU.sparse.map", _) => numbers.extend(value.split(|byte| *byte == b',').map(decimal)),
             _ => {}
         }
         rest = rest.get(length..).unwrap_or_default();

@@ -17,7 +17,8 @@ use gristmill_data::source::tar::{read_sparse_map, scan_shard, HiddenPart, ScanS
 use gristmill_storage::files;
 use gristmill_storage::fs::Fs;
 use gristmill_storage::location::is_remote;
-use gristmill_storage::read::{open_read, stamp_at};
+use gristmill_storage::read::{open_read, stamp_at, ReadFile};
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,6 +78,8 @@ struct ScannedShard {
     stamp: FileStamp,
     /// Keys of samples that touch damage.
     damaged: HashSet<Vec<u8>>,
+    /// The file at the path, once something of it had to be read again.
+    file: OnceCell<Arc<ReadFile>>,
 }
 
 impl ScannedShard {
@@ -84,8 +87,14 @@ impl ScannedShard {
     fn sparse_defect(&self, sample: &Sample, context: &SourceContext<'_>) -> Outcome<Option<String>> {
         for part in &sample.parts {
             let Origin::Sparse { offset, .. } = part.origin else { continue };
-            let file = Arc::new(open_read(&self.path)?);
-            if let Err(why) = read_sparse_map(&file, offset, part.bytes, context.handles.cancel)? {
+            let file = match self.file.get() {
+                Some(file) => file,
+                None => self.file.get_or_init({
+                    let opened = Arc::new(open_read(&self.path)?);
+                    move || opened
+                }),
+            };
+            if let Err(why) = read_sparse_map(file, offset, part.bytes, context.handles.cancel)? {
                 let name = display_safe_bytes(&part.name);
                 return Ok(Some(format!("the part '{name}' is a sparse entry, and {why}")));
             }
@@ -116,7 +125,13 @@ fn scan(context: &SourceContext<'_>, number: usize, shard: &Shard) -> Outcome<Sc
         context.handles.problems.report(Problem::problem(ProblemKind::SampleExcluded, subject, why))?;
     }
     let damaged = scan.damaged_keys.into_iter().map(String::into_bytes).collect();
-    Ok(ScannedShard { records: sink.writer.finish()?, path: plain.path, stamp: scan.stamp, damaged })
+    Ok(ScannedShard {
+        records: sink.writer.finish()?,
+        path: plain.path,
+        stamp: scan.stamp,
+        damaged,
+        file: OnceCell::new(),
+    })
 }
 
 fn pass_on(

@@ -155,7 +155,7 @@ fn without_shards_nothing_else_is_said() {
     assert_eq!(refusals(&PreparePlan::new("/data"), &empty), [ProblemKind::NoShards]);
     empty.kind = gristmill_core::DatasetKind::SingleShard;
     let problem = the(&answered(), &empty, ProblemKind::NoShards);
-    assert!(problem.severity == Severity::Refusal && problem.hint.unwrap().contains("folder that holds it"));
+    assert!(problem.severity == Severity::Refusal && problem.hint.unwrap().contains("folder that holds them"));
 }
 
 fn prepared(plan: Option<PreparePlan>) -> DatasetFacts {
