@@ -35,8 +35,6 @@ const MAX_SKETCHES: usize = 48;
 /// Limit of text in a sample, in bytes. A larger sample is only kept if it is one of the first.
 const SKETCH_BYTES: u64 = 1 << 20;
 
-/// Part statistics of one shard, kept so that shards can be added and subtracted.
-
 /// Results of a scan so far.
 pub(super) struct State {
     pub(super) facts: DatasetFacts,

@@ -69,6 +69,12 @@ fn nanoseconds(year: i64, month: i64, day: i64, seconds: i64, fraction: i64) -> 
     days.checked_mul(DAY)?.checked_add(seconds)?.checked_mul(SECOND_NS)?.checked_add(fraction)
 }
 
+/// Returns the time of this machine in nanoseconds since 1970.
+pub(super) fn now() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
+    i64::try_from(now).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -196,7 +196,9 @@ mod tests {
         push_records(b"25 GNU.sparse.numbytes=2\n", &mut numbers);
         assert_eq!(numbers, [Some(1), Some(2), None]);
         push_records(b"26 GNU.sparse.map=1,x,3,4\n", &mut numbers);
-        assert_eq!(numbers.len(), 4);
-        assert_eq!(numbers[1], None);
+        assert_eq!(numbers, [Some(1), Some(2), None, None], "a second map");
+        let mut numbers = Vec::new();
+        push_records(b"26 GNU.sparse.map=1,x,3,4\n", &mut numbers);
+        assert_eq!(numbers, [Some(1), None, Some(3), Some(4)]);
     }
 }

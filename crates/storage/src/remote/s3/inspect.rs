@@ -1,6 +1,6 @@
 //! What `doctor` reports of a bucket: the settings of requests, whether conditions and checksums are obeyed, and unfinished uploads.
 
-use super::super::dates::{parse_http_date, parse_iso_date};
+use super::super::dates::{now, parse_http_date, parse_iso_date};
 use super::answers::{parse_parts, parse_uploads, sum_of, ListedPart, UploadPage};
 use super::client::{Action, Call};
 use super::maker::Maker;
@@ -15,7 +15,7 @@ use gristmill_core::{Failure, FileStamp};
 use reqwest::Method;
 use std::io;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Maximum number of pages of unfinished uploads that are read.
 const MAX_PAGES: usize = 10;
@@ -26,12 +26,6 @@ const BEGIN_EARLY_NS: i64 = 3_000_000_000;
 const BEGIN_LATE_NS: i64 = 30_000_000_000;
 /// A checksum that no short content has.
 const WRONG_MD5: &str = "AAAAAAAAAAAAAAAAAAAAAA==";
-
-/// Returns the time of this machine in nanoseconds since 1970.
-pub(super) fn now() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
-    i64::try_from(now).unwrap_or_default()
-}
 
 impl S3Store {
     /// Returns where the credentials are from, the region, and the address of the bucket.

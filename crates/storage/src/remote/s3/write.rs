@@ -1,8 +1,8 @@
 //! Puts and removes objects: small ones by one request, others in parts that are visible only when all are there.
 
+use super::super::dates::now;
 use super::super::network::Answer;
 use super::client::{Action, Call};
-use super::inspect::now;
 use super::maker::Maker;
 use super::object::get_range;
 use super::refusal::Refusal;
