@@ -95,7 +95,7 @@ fn the_doctor_tries_the_rights_at_an_address() {
     ran.says("delete: yes");
     let value = sandbox.say("doctor mem://doctor/set --read-only --json").ends(0).json("ok");
     let checks: Vec<&str> = value["checks"].as_array().unwrap().iter().map(|c| c["check"].as_str().unwrap()).collect();
-    assert_eq!(checks, ["latency", "list", "read"]);
+    assert_eq!(checks, ["latency", "list", "read", "unfinished uploads"]);
     sandbox.say("doctor mem://doctor/set --abort-uploads --yes").ends(0).says("No upload is older than");
     sandbox.say("doctor --abort-uploads").ends(2).complains("it belongs to the address of a store");
     sandbox.say("doctor work --read-only").ends(2).complains("'--read-only'");
