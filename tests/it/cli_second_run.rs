@@ -281,6 +281,35 @@ fn what_a_person_excluded_of_a_doubled_key_stays() {
 }
 
 #[test]
+fn what_a_person_excluded_before_a_run_would_have_stays() {
+    for by_plan in [false, true] {
+        let sandbox = Sandbox::new();
+        sandbox.ten_shards();
+        match by_plan {
+            true => {
+                sandbox.tar("data/s_10.tar", ["new", "001"]);
+                sandbox.say(&format!("{LINE} --exclude-sample s_10.tar/001 --duplicates keep-first")).ends(1);
+                sandbox.say(&format!("{LINE} --force-overwrite --duplicates keep-first")).ends(1);
+            }
+            false => {
+                sandbox.tar("data/s_10.tar", ["new", "last"]);
+                sandbox.say(LINE).ends(0);
+                sandbox.say("splits exclude data s_10.tar/last").ends(0);
+                sandbox.tar("data/s_00.tar", ["000", "last"]);
+                sandbox.say("prepare data --yes --update --duplicates keep-first").ends(1);
+            }
+        }
+        let excluded = if by_plan { "s_10.tar/001" } else { "s_10.tar/last" };
+        let splits = || sandbox.text("data/.nv-meta/split.yaml");
+        assert!(splits().ends_with(&format!("exclude:\n- {excluded}\n")), "{}", splits());
+        // The first one is gone, so no run needs the exclude.
+        sandbox.tar("data/s_00.tar", ["other"]);
+        sandbox.say("prepare data --yes --update").ends(0).says("1 exclude item kept");
+        assert!(splits().ends_with(&format!("exclude:\n- {excluded}\n")), "{}", splits());
+    }
+}
+
+#[test]
 fn excludes_of_damage_go_with_the_damage() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();

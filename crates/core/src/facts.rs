@@ -285,6 +285,9 @@ pub struct PreparedFacts {
     pub splits: Vec<(String, Vec<String>)>,
     /// Exclude items exactly as written in `split.yaml`.
     pub excludes: Vec<String>,
+    /// Those of the user that the last run would have added itself.
+    #[serde(skip)]
+    pub user_excludes: Vec<String>,
     /// Shards on disk that are not in the index.
     pub new_shards: Vec<String>,
     /// Shards whose size or time differ from the last run (known only if that run was Gristmill's).

@@ -134,6 +134,7 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
         )),
         Err(failure) => findings.push(Problem::problem(ProblemKind::BadFile, failure.subject.clone(), failure.why)),
     }
+    prepared.user_excludes = recorded.as_ref().map(|recorded| recorded.user_excludes.clone()).unwrap_or_default();
     compare(root, shards, recorded.as_ref(), &mut prepared)?;
     if tables_know_more(root, prepared.shard_counts.len()) {
         // Rows refer to a shard by its position in the list; once a shard is gone, the positions after it shift.

@@ -27,6 +27,9 @@ pub struct Recorded {
     pub plan_hash: String,
     /// All shards that were indexed, in index order.
     pub inputs: Vec<RecordedShard>,
+    /// Excludes of the user that the run would have added itself. A later run keeps them even if it no longer would.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub user_excludes: Vec<String>,
 }
 
 impl Recorded {

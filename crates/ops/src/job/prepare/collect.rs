@@ -22,7 +22,9 @@ pub(super) struct Selection {
     pub(super) positions: Vec<usize>,
     /// Names of shards whose rows are taken from the old database.
     pub(super) unchanged: HashSet<String>,
-    /// Excludes that the previous run added itself and that are decided again.
+    /// Excludes that the previous run added itself.
+    pub(super) added: HashSet<String>,
+    /// Those of them that are decided again.
     pub(super) judged: HashSet<String>,
 }
 

@@ -31,6 +31,8 @@ pub(super) struct Outputs<'a> {
     pub(super) built: &'a BuiltIndex,
     /// Files inside `.nv-meta`, including `.info.json`.
     pub(super) texts: Vec<Text>,
+    /// Excludes of the user that this run would have added itself.
+    pub(super) user_excludes: Vec<String>,
     /// Current time, used in the names of backups of files that a user may have edited.
     pub(super) now: SystemTime,
     /// Whether an existing database must be removed because no tables are made.
@@ -95,7 +97,7 @@ pub(super) fn publish(
     }
     stage_texts(context, &mut publication, &mut files, &outputs, mode)?;
     if context.plan.scope != Scope::TarIndexOnly {
-        stage_own(context, own, &mut publication, &shards, outputs.spools, report)?;
+        stage_own(context, own, &mut publication, &shards, outputs, report)?;
     }
     context.shared.cancel.check()?;
     publication.commit(&meta.join(layout::INFO_JSON))
@@ -181,7 +183,7 @@ fn stage_own(
     own: &RunFolder,
     publication: &mut Publication<'_>,
     shards: &[Shard],
-    spools: &[SpooledShard],
+    outputs: Outputs<'_>,
     report: &PrepareReport,
 ) -> Outcome<()> {
     #[derive(serde::Serialize)]
@@ -193,14 +195,15 @@ fn stage_own(
     }
     let inputs = shards
         .iter()
-        .zip(spools)
+        .zip(outputs.spools)
         .map(|(shard, spool)| RecordedShard {
             name: shard.name.clone(),
             stamp: spool.scan.stamp,
             samples: spool.scan.samples,
         })
         .collect();
-    let recorded = Recorded { plan_hash: plan_file::hash(&context.recorded_plan), inputs };
+    let recorded =
+        Recorded { plan_hash: plan_file::hash(&context.recorded_plan), inputs, user_excludes: outputs.user_excludes };
     let saved = Saved { gristmill: env!("CARGO_PKG_VERSION"), recorded, result: report };
     let json =
         serde_json::to_vec_pretty(&saved).map_err(|e| Failure::environment("writing the report", e.to_string()))?;

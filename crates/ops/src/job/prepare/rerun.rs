@@ -31,20 +31,22 @@ pub(super) fn selection(context: &Context, facts: &DatasetFacts) -> Outcome<Sele
         context.shared.problems.report(problem)?;
     }
     let chosen = selected.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|s| s.name.as_str()).collect();
-    let (unchanged, judged) = kept_of_before(&context.plan, facts, &chosen)?;
-    Ok(Selection { positions: selected.positions, unchanged, judged })
+    let (unchanged, added, judged) = kept_of_before(&context.plan, facts, &chosen)?;
+    Ok(Selection { positions: selected.positions, unchanged, added, judged })
 }
 
-/// Returns what a run with these shards takes over from the previous one: the names of the shards that need not be read again, and the
-/// excludes that the previous run added itself and that are decided again, because their shards are read again or missing.
+type Names = HashSet<String>;
+
+/// Returns what a run with these shards takes over from the previous one: the names of the shards that need not be read again, the
+/// excludes that the previous run added itself, and those of them that are decided again, because their shards are read again or missing.
 pub(super) fn kept_of_before(
     plan: &PreparePlan,
     facts: &DatasetFacts,
     chosen: &HashSet<&str>,
-) -> Outcome<(HashSet<String>, HashSet<String>)> {
-    let (mut unchanged, mut judged) = (HashSet::new(), HashSet::new());
+) -> Outcome<(Names, Names, Names)> {
+    let (mut unchanged, mut added, mut judged) = (HashSet::new(), HashSet::new(), HashSet::new());
     let Some(prepared) = facts.prepared.as_ref().filter(|_| plan.rerun != Rerun::Refuse) else {
-        return Ok((unchanged, judged));
+        return Ok((unchanged, added, judged));
     };
     let found = all_findings_before(&RunFolder::for_webdataset(&facts.root))?.problems;
     if plan.rerun == Rerun::Update && files::is_file(facts.root.join(layout::NV_META).join(layout::INDEX_SQLITE)) {
@@ -71,17 +73,17 @@ pub(super) fn kept_of_before(
         let Some(shard) = in_shard(problem).filter(|_| is_ours) else { continue };
         // A shard that the plan leaves out may come back.
         let is_again = !unchanged.contains(shard) && (chosen.contains(shard) || !there.contains(shard));
-        if is_again && problem.kind == ProblemKind::AppleDouble {
-            judged.extend(apple_double_excludes(shard, prepared));
-        } else if is_again {
-            judged.insert(exclude_item(shard, problem.subject.key.as_deref()));
-        }
+        let mut items: Vec<String> = match problem.kind {
+            ProblemKind::AppleDouble => apple_double_excludes(shard, prepared).collect(),
+            _ => vec![exclude_item(shard, problem.subject.key.as_deref())],
+        };
+        // What a user excludes stays excluded, for whatever reason a run would have done it, too.
+        let of_plan = prepared.plan.as_ref().map_or(&[][..], |plan| &plan.excludes);
+        items.retain(|item| !of_plan.contains(item) && !prepared.user_excludes.contains(item));
+        judged.extend(items.iter().filter(|_| is_again).cloned());
+        added.extend(items);
     }
-    // What a user excludes stays excluded, for whatever reason a run would have done it, too.
-    if let Some(old) = &prepared.plan {
-        judged.retain(|item| !old.excludes.contains(item));
-    }
-    Ok((unchanged, judged))
+    Ok((unchanged, added, judged))
 }
 
 /// Returns the excludes that a run added for AppleDouble files of a shard: their keys end with the slash of a folder.
@@ -293,7 +295,7 @@ pub(super) fn differences(
     use gristmill_core::text::count;
     let Some(prepared) = &facts.prepared else { return Vec::new() };
     let mut lines = Vec::new();
-    let mut tell = |names: &[String], what: &str| {
+    let mut add = |names: &[String], what: &str| {
         if let Some(first) = names.first() {
             let more = if names.len() > 1 { format!(" and {} more", names.len() - 1) } else { String::new() };
             lines.push(format!("{} {what}: {first}{more}", count(names.len() as u64, "shard")));
@@ -303,9 +305,9 @@ pub(super) fn differences(
     let taken = |names: &[String]| -> Vec<String> {
         names.iter().filter(|name| chosen.contains(name.as_str())).cloned().collect()
     };
-    tell(&taken(&prepared.new_shards), "new");
-    tell(&taken(&prepared.changed_shards), "changed since indexed");
-    tell(&prepared.missing_shards, "gone from the disk");
+    add(&taken(&prepared.new_shards), "new");
+    add(&taken(&prepared.changed_shards), "changed since indexed");
+    add(&prepared.missing_shards, "gone from the disk");
     let anew = prepared.excludes.iter().filter(|item| judged.contains(*item)).count() as u64;
     if anew > 0 {
         lines.push(format!("{} of damaged or doubled samples judged anew", count(anew, "exclude item")));

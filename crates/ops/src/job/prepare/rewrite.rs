@@ -204,6 +204,7 @@ fn take_over(context: &Context, selection: &mut Selection, shards: &[Shard], ren
     }
     // Items of an earlier choice among equal keys are not needed any more; those of the user are.
     let judged = std::mem::take(&mut selection.judged);
+    selection.added.clear();
     context.shared.update(|state| {
         for ((&position, new), stamp) in selection.positions.iter().zip(renamed).zip(stamps) {
             if let Some(shard) = state.shards.get_mut(position) {

@@ -27,7 +27,7 @@ use gristmill_storage::files;
 use gristmill_storage::location::hint_for;
 use gristmill_storage::lock::DatasetLock;
 use gristmill_storage::run_folder::RunFolder;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -288,17 +288,34 @@ fn build(
     Ok((built, described))
 }
 
-/// Returns the excludes of this run: existing ones, those of the plan, and those required by damage, AppleDouble files and duplicates.
+/// Returns the excludes of this run: existing ones, those of the plan, and `required` ones. Also returns the existing ones of the user that
+/// are among the required ones.
 fn all_excludes(
     context: &Context,
     selection: &Selection,
     facts: &DatasetFacts,
+    required: Vec<String>,
+) -> (Vec<String>, Vec<String>) {
+    let mut items = rerun::kept_excludes(&context.plan, facts, &selection.judged);
+    let needed: HashSet<&String> = required.iter().collect();
+    let of_user =
+        items.iter().filter(|item| needed.contains(item) && !selection.added.contains(*item)).cloned().collect();
+    items.extend(context.plan.excludes.iter().cloned());
+    items.extend(required);
+    let mut seen = HashSet::new();
+    items.retain(|item| seen.insert(item.clone()));
+    (items, of_user)
+}
+
+/// Returns the excludes required by damage, AppleDouble files and duplicates.
+fn required_excludes(
+    context: &Context,
+    selection: &Selection,
     spools: &[SpooledShard],
     shards: &[ShardFacts],
     built: &BuiltIndex,
 ) -> Vec<String> {
-    let mut items = rerun::kept_excludes(&context.plan, facts, &selection.judged);
-    items.extend(context.plan.excludes.iter().cloned());
+    let mut items = Vec::new();
     for (spool, shard) in spools.iter().zip(shards) {
         items.extend(spool.scan.damaged_start.then(|| outputs::exclude_item(&shard.name, None)));
         let keys = spool.scan.damaged_keys.iter().chain(&spool.scan.apple_double_keys);
@@ -311,8 +328,6 @@ fn all_excludes(
                 .push(outputs::exclude_item(&shard_name(context, selection, duplicate.second.0), Some(&duplicate.key)));
         }
     }
-    let mut seen = std::collections::HashSet::new();
-    items.retain(|item| seen.insert(item.clone()));
     items
 }
 
@@ -330,14 +345,15 @@ fn finish(
     let counts = shards.iter().zip(spools).map(|(shard, spool)| (shard.name.clone(), spool.scan.samples)).collect();
     let resolved = resolve_in(&context.plan, &selected_facts(facts, shards.clone()));
     let named = shard_names(&resolved, &shards);
-    let excludes = all_excludes(context, selection, facts, spools, &shards, built);
+    let required = required_excludes(context, selection, spools, &shards, built);
+    let (excludes, user_excludes) = all_excludes(context, selection, facts, required);
     if context.plan.duplicates == Duplicates::KeepFirst {
         report_duplicates(context, selection, built)?;
     }
     super::excludes::report_stale(context, facts, (&shards, spools), built, &selection.judged)?;
     // The content of the shards is only known now.
-    let told = shared.problems.to_vec();
-    for problem in resolved.problems.iter().filter(|p| p.kind == ProblemKind::EmptySplit && !told.contains(p)) {
+    let reported = shared.problems.to_vec();
+    for problem in resolved.problems.iter().filter(|p| p.kind == ProblemKind::EmptySplit && !reported.contains(p)) {
         shared.problems.report(problem.clone())?;
     }
     let many_excludes = excludes.len() as u64;
@@ -367,6 +383,7 @@ fn finish(
         renamed,
         built,
         texts,
+        user_excludes,
         now: SystemTime::now(),
         drop_database: rerun::drops_database(&context.plan),
     };
