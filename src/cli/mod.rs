@@ -56,7 +56,7 @@ use exit::{Done, Finished, Stopped};
 use gristmill_core::{Failure, Problem, ProblemLog, ProblemSink as _, Subject};
 use gristmill_ops::datasets::{CheckRequest, InfoRequest};
 use gristmill_ops::engine::check::LintOptions;
-use gristmill_storage::files;
+use gristmill_storage::{files, notices};
 use printer::Printer;
 use std::ffi::OsString;
 use std::path::Path;
@@ -106,8 +106,12 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
     }
     let path = command.as_ref().and_then(Command::data_path);
     let problems = path.map(|path| report_losses(path, context)).transpose()?.unwrap_or_default();
-    let mut done = run(command, context)?;
+    let finished = run(command, context);
+    let noticed = notices::take();
+    print_findings(&noticed, &[], context);
+    let mut done = finished?;
     done.add_problems(&problems);
+    done.add_problems(&noticed);
     Ok(done)
 }
 

@@ -4,9 +4,10 @@
 
 pub use super::file_info::{FileInfo, FileKind};
 use super::location::{is_above_buckets, is_plain_key, is_remote, Location, RemoteUrl};
+use super::notices;
 use super::read::pause;
 use super::store::store_of;
-use gristmill_core::{Cancel, Failure, Problem, Subject};
+use gristmill_core::{Cancel, Failure, Problem, ProblemKind, Subject};
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -240,7 +241,8 @@ impl FolderEntry {
     }
 }
 
-/// Lists a folder, in no certain order; of `SCHEME://`, the buckets. Objects whose key cannot be a path are left out.
+/// Lists a folder, in no certain order; of `SCHEME://`, the buckets. Objects whose key cannot be a path are left out, and are
+/// [`notices`](super::notices).
 pub fn read_dir(folder: impl AsRef<Path>) -> io::Result<Box<dyn Iterator<Item = io::Result<FolderEntry>>>> {
     match Location::of(folder.as_ref()) {
         Location::Local(folder) => {
@@ -251,7 +253,9 @@ pub fn read_dir(folder: impl AsRef<Path>) -> io::Result<Box<dyn Iterator<Item = 
             Ok(Box::new(entries))
         }
         Location::Remote(url) => {
-            let entries = remote_entries(&url, false, &mut Vec::new())?;
+            let mut invalid = Vec::new();
+            let entries = remote_entries(&url, false, &mut invalid)?;
+            notice_invalid_keys(&url, &invalid);
             Ok(Box::new(entries.into_iter().map(Ok)))
         }
     }
@@ -285,6 +289,25 @@ pub fn first_entries(folder: impl AsRef<Path>, most: usize) -> io::Result<Vec<Fo
         }
         _ => Ok(read_dir(folder)?.take(most).flatten().collect()),
     }
+}
+
+/// Reports that keys which cannot be a path are left out.
+pub(crate) fn notice_invalid_keys(url: &RemoteUrl<'_>, keys: &[String]) {
+    for key in keys {
+        let failure = invalid_key(url, key);
+        let message = format!("{}, so it is left out", failure.why);
+        let problem = Problem::problem(ProblemKind::Unreadable, failure.subject, message);
+        notices::add(match failure.hint {
+            Some(hint) => problem.with_hint(hint),
+            None => problem,
+        });
+    }
+}
+
+/// Returns the failure of a key that cannot be a path.
+pub(crate) fn invalid_key(url: &RemoteUrl<'_>, key: &str) -> Failure {
+    let failure = Failure::data("listing", "its key is no path: a part of it is empty, '.' or '..'");
+    failure.on(Subject::path(url.with_key(key))).with_hint("copy it to another key with the tools of the store")
 }
 
 /// Lists what is below a prefix. Keys that cannot be a path are added to `invalid`.

@@ -1,6 +1,6 @@
 //! Walks through folders, and through the keys below a prefix.
 
-use super::files::{is_symlink, metadata, remote_entries, FileInfo, FileKind};
+use super::files::{invalid_key, is_symlink, metadata, notice_invalid_keys, remote_entries, FileInfo, FileKind};
 use super::folder::OpenFolder;
 use super::location::{Location, RemoteUrl};
 use super::run_folder::is_beside_output;
@@ -63,7 +63,8 @@ impl Walk {
         Self { is_sorted: true, ..self }
     }
 
-    /// Returns an error for each key of a store that cannot be a path, at the end. Otherwise such keys are left out.
+    /// Returns an error for each key of a store that cannot be a path, at the end. Otherwise such keys are left out, and are
+    /// [`notices`](super::notices).
     #[must_use]
     pub fn report_invalid_keys(self) -> Self {
         Self { reports_invalid_keys: true, ..self }
@@ -79,8 +80,9 @@ impl Walk {
             Location::Remote(url) => {
                 let mut invalid = Vec::new();
                 let mut entries = objects(&self.root, &url, self.max_depth, &mut invalid);
-                if self.reports_invalid_keys {
-                    entries.extend(invalid.iter().map(|key| Err(WalkError::of_key(&url, key))));
+                match self.reports_invalid_keys {
+                    true => entries.extend(invalid.iter().map(|key| Err(WalkError::of_key(&url, key)))),
+                    false => notice_invalid_keys(&url, &invalid),
                 }
                 Entries::Remote { entries: entries.into_iter(), left_out: None }
             }
@@ -195,9 +197,7 @@ impl WalkError {
     }
 
     fn of_key(url: &RemoteUrl<'_>, key: &str) -> Self {
-        let failure = Failure::data("listing", "its key is no path: a part of it is empty, '.' or '..'");
-        let error = failure.with_hint("copy it to another key with the tools of the store").into_io();
-        Self { path: Some(url.with_key(key)), loop_ancestor: None, error }
+        Self { path: Some(url.with_key(key)), loop_ancestor: None, error: invalid_key(url, key).into_io() }
     }
 
     /// Returns the path of the entry, if it is known.

@@ -114,6 +114,9 @@ fn keys_that_are_no_paths_do_not_hide_their_neighbours() {
     let found: Vec<_> = Walk::new(root).into_iter().map(|entry| entry.unwrap().into_path()).collect();
     assert!(found.contains(&root.join("a/d")), "{found:?}");
     assert!(found.iter().all(|path| !path.to_str().unwrap().contains("//b")), "{found:?}");
+    let reported = crate::notices::kept().into_iter().filter_map(|problem| problem.subject.path);
+    let of_this: Vec<_> = reported.filter(|path| path.to_string().starts_with("mem://unusual/")).collect();
+    assert_eq!(of_this.len(), 2, "each is a problem: {of_this:?}");
 }
 
 #[test]
