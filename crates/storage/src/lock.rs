@@ -3,10 +3,11 @@
 use super::fs::{Fs, RealFs};
 use super::identity::{ProcessIdentity, ProcessState};
 use super::location::RemoteUrl;
+use super::notices;
 use super::run_folder::RunFolder;
 use super::store::{store_of, Condition, Content};
 use gristmill_core::problem::Subject;
-use gristmill_core::{Cancel, Failure, Outcome};
+use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,8 @@ use std::time::Duration;
 /// Number of attempts on a lock that is changing hands, and the interval between them.
 const LOOKS: u32 = 40;
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
+/// Number of intervals until all who created a lock at once, in a store without conditions, have done so: 2 s.
+const SETTLE_INTERVALS: u32 = if cfg!(test) { 0 } else { 80 };
 /// Lock files are small; a larger file was not written by Gristmill.
 const MAX_LOCK_BYTES: u64 = 1 << 16;
 /// Name of the object that is the lock in a store.
@@ -175,6 +178,12 @@ impl ObjectLock {
         let mut other = None;
         for _ in 0..LOOKS {
             if store.put(url, Content::Bytes(&bytes), Condition::IfAbsent).map_err(failed)? {
+                if !store.obeys_absence(url, &bytes).map_err(failed)? {
+                    other = Self::settle(&path, holder)?;
+                    if other.is_some() {
+                        break;
+                    }
+                }
                 // The holder before may have written anything.
                 #[cfg(feature = "remote")]
                 crate::remote::version::forget_all();
@@ -190,6 +199,22 @@ impl ObjectLock {
             store.remove(url).map_err(failed)?;
         }
         Err(held_failure(&path, other.as_ref()))
+    }
+}
+
+impl ObjectLock {
+    /// Waits until other processes that created the object at the same time have done so, and returns the holder if that is not this one.
+    fn settle(path: &Path, mine: &Holder) -> Outcome<Option<Holder>> {
+        let message = "this store ignores conditions, so two runs at once may overwrite what the other writes";
+        let note = Problem::note(ProblemKind::Other, Subject::path(path), message);
+        notices::add(note.with_hint("do not run two writers of the same data at once"));
+        let cancel = Cancel::of_thread();
+        for _ in 0..SETTLE_INTERVALS {
+            cancel.check()?;
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        let found = read_holder(path)?.flatten();
+        Ok(found.filter(|found| found.token != mine.token))
     }
 }
 

@@ -41,6 +41,9 @@ static OBJECTS: LazyLock<Mutex<BTreeMap<(String, String), Object>>> = LazyLock::
 /// Objects that are sent and not completed, by bucket, key and upload.
 static UPLOADS: Mutex<BTreeMap<(String, String, String), Vec<u8>>> = Mutex::new(BTreeMap::new());
 
+/// Buckets that ignore conditions, with what the next object put under one is replaced with.
+static UNCONDITIONAL: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
+
 struct MemoryStore {
     bucket: String,
 }
@@ -94,6 +97,12 @@ pub fn put(path: &Path, bytes: &[u8]) {
     let url = RemoteUrl::parse(path).filter(|url| url.scheme.name == SCHEME.name);
     let Some(url) = url else { panic!("{} is no address of memory", path.display()) };
     insert((url.bucket.to_owned(), url.key.to_owned()), bytes, Condition::Always);
+}
+
+/// Makes a bucket ignore conditions: the next object that is put there under one is replaced with this content right after.
+pub fn ignore_conditions(bucket: &str, replacement: &[u8]) {
+    let mut buckets = UNCONDITIONAL.lock().unwrap_or_else(PoisonError::into_inner);
+    buckets.insert(bucket.to_owned(), replacement.into());
 }
 
 /// Inserts an object; returns whether the condition held.
@@ -166,6 +175,10 @@ impl Store for MemoryStore {
 
     fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool> {
         let name = (self.bucket.clone(), url.key.to_owned());
+        let replacement = UNCONDITIONAL.lock().unwrap_or_else(PoisonError::into_inner).get(&self.bucket).cloned();
+        if let Some(replacement) = replacement.filter(|_| condition != Condition::Always) {
+            return Ok(insert(name, &replacement, Condition::Always));
+        }
         Ok(match content {
             Content::Bytes(bytes) => insert(name, bytes, condition),
             Content::File(file) | Content::UnlockedFile(file) => {
@@ -174,6 +187,10 @@ impl Store for MemoryStore {
                 insert(name, &bytes, condition)
             }
         })
+    }
+
+    fn obeys_absence(&self, _: &RemoteUrl<'_>, _: &[u8]) -> io::Result<bool> {
+        Ok(!UNCONDITIONAL.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&self.bucket))
     }
 
     fn can_stage(&self, _: &RemoteUrl<'_>, _: u64, _: u64) -> bool {

@@ -121,6 +121,12 @@ pub trait Store: Send + Sync {
     /// has changed.
     fn put(&self, url: &RemoteUrl<'_>, content: Content<'_>, condition: Condition) -> io::Result<bool>;
 
+    /// Whether the store refuses to put an object if there is one. `content` is that of the object at the address, which may be put again.
+    fn obeys_absence(&self, url: &RemoteUrl<'_>, content: &[u8]) -> io::Result<bool> {
+        let _ = (url, content);
+        Ok(true)
+    }
+
     /// Uploads some whole parts of the first bytes of a file that still grows and is going to be put here, without making anything visible. What
     /// of them is the same when the file is put is not sent again. Returns up to which size there is nothing more to upload.
     fn upload_ahead(&self, url: &RemoteUrl<'_>, file: &ReadFile, bytes: u64) -> io::Result<u64> {

@@ -184,3 +184,21 @@ fn an_error_while_the_lock_is_made_is_named_and_leaves_nothing() {
         }
     }
 }
+
+#[test]
+fn of_two_that_write_a_lock_at_once_the_last_one_holds_it_if_the_store_ignores_conditions() {
+    let lock_in = |bucket: &str, replacement: &Holder| {
+        crate::memory_store::ignore_conditions(bucket, &serde_json::to_vec(replacement).unwrap());
+        let path = PathBuf::from(format!("mem://{bucket}/set/lock"));
+        let mine = Holder { process: ProcessIdentity::current(), token: "mine".into(), system_lock: true };
+        ObjectLock::acquire(&RemoteUrl::parse(&path).unwrap(), &mine, false)
+    };
+    let process = ProcessIdentity { host: "other".into(), ..ProcessIdentity::current() };
+    let other = Holder { process: process.clone(), token: "other".into(), system_lock: true };
+    let failure = lock_in("unconditional-lost", &other).unwrap_err();
+    assert!(is_held(&failure) && failure.why.contains("on host other"), "{failure}");
+    let same = Holder { process, token: "mine".into(), system_lock: true };
+    lock_in("unconditional-won", &same).unwrap();
+    let notes = notices::kept().into_iter().filter(|note| note.message.contains("ignores conditions"));
+    assert!(notes.count() >= 2, "both stores are named");
+}

@@ -19,6 +19,7 @@ mod write;
 
 use super::super::files::FileInfo;
 use super::super::location::RemoteUrl;
+use super::super::notices::{may_be_folder, notice_hidden_object};
 use super::super::store::{
     Condition, Content, RangeRead, Scheme, Store, StoreGuards, StoreSettings, TakeEntry, UnfinishedUpload, WatchBytes,
 };
@@ -176,7 +177,13 @@ impl Store for AzureStore {
             return self.page(below, None).map(|_| Some(FileInfo::of_prefix()));
         }
         match self.head(url.key)? {
-            Ok(version) => Ok(Some(version.info())),
+            Ok(version) => {
+                let is_hidden = may_be_folder(url.key) && self.has_blobs(&url.prefix(), below).unwrap_or(false);
+                if is_hidden {
+                    notice_hidden_object(url);
+                }
+                Ok(Some(if is_hidden { FileInfo::of_prefix() } else { version.info() }))
+            }
             Err(refusal) if refusal.code == FOLDER => Ok(Some(FileInfo::of_prefix())),
             Err(refusal) if is_missing(&refusal) => {
                 let has_objects = self.has_blobs(&url.prefix(), below)?;

@@ -21,7 +21,7 @@ use reqwest::{Method, Request, Url};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// Difference between the clocks that a store accepts.
@@ -132,6 +132,8 @@ pub(super) struct S3Client {
     clock: AtomicI64,
     /// Uploads of objects whose files still grow, by their keys.
     pub(super) ahead: Mutex<HashMap<String, UploadAhead>>,
+    /// Whether the store obeys `If-None-Match`, once that is known.
+    pub(super) obeys_absence: OnceLock<bool>,
 }
 
 impl S3Client {
@@ -142,6 +144,7 @@ impl S3Client {
             region: Mutex::default(),
             clock: AtomicI64::new(0),
             ahead: Mutex::default(),
+            obeys_absence: OnceLock::new(),
         }
     }
 

@@ -48,6 +48,25 @@ impl S3Store {
         Ok(StoreSettings { credentials, region, endpoint })
     }
 
+    /// Whether an object that is there is not put again under the condition that there is none. The stores of Amazon and Google, which are
+    /// known to check it, are not asked.
+    pub(super) fn checks_absence(&self, key: &str, content: &[u8]) -> io::Result<bool> {
+        let context = &self.client.context;
+        let is_known = context.maker == Maker::Google || context.config.endpoint.is_none();
+        if let Some(obeys) = is_known.then_some(true).or_else(|| self.client.obeys_absence.get().copied()) {
+            return Ok(obeys);
+        }
+        let put = write(Method::PUT, key, Vec::new(), Bytes::copy_from_slice(content));
+        let obeys = match self.ask(Call { condition: Condition::IfAbsent, ..put })? {
+            Ok(_) => false,
+            Err(refusal) if refusal.has_no_conditions() => false,
+            Err(refusal) if [409, 412].contains(&refusal.status) => true,
+            Err(refusal) => return Err(self.explain(&refusal, Action::Write, key)),
+        };
+        self.known.forget(key);
+        Ok(*self.client.obeys_absence.get_or_init(|| obeys))
+    }
+
     /// Puts an object that is there in ways that have to be refused.
     pub(super) fn find_guards(&self, key: &str, content: &[u8]) -> io::Result<StoreGuards> {
         let is_refused = |call: Call, statuses: [u16; 2]| -> io::Result<bool> {

@@ -28,6 +28,7 @@ mod write;
 
 use super::super::files::FileInfo;
 use super::super::location::RemoteUrl;
+use super::super::notices::{may_be_folder, notice_hidden_object};
 use super::super::read::ReadFile;
 use super::super::store::{
     Condition, Content, ObjectUpload, RangeRead, Scheme, StagedObject, Store, StoreGuards, StoreSettings, TakeEntry,
@@ -181,7 +182,15 @@ impl Store for S3Store {
             return Ok(Some(FileInfo::of_prefix()));
         }
         let refusal = match self.head(url.key)? {
-            Ok(version) => return Ok(Some(version.info())),
+            Ok(version) => {
+                let has_objects =
+                    || self.page(below).is_ok_and(|page| !page.objects.is_empty() || !page.prefixes.is_empty());
+                let is_hidden = may_be_folder(url.key) && has_objects();
+                if is_hidden {
+                    notice_hidden_object(url);
+                }
+                return Ok(Some(if is_hidden { FileInfo::of_prefix() } else { version.info() }));
+            }
             Err(refusal) => refusal,
         };
         // The answer to a listing says more: that to HEAD has no code.
@@ -279,6 +288,10 @@ impl Store for S3Store {
 
     fn settings(&self, _: &RemoteUrl<'_>) -> io::Result<StoreSettings> {
         self.read_settings()
+    }
+
+    fn obeys_absence(&self, url: &RemoteUrl<'_>, content: &[u8]) -> io::Result<bool> {
+        self.checks_absence(url.key, content)
     }
 
     fn guards(&self, url: &RemoteUrl<'_>, content: &[u8]) -> io::Result<Option<StoreGuards>> {

@@ -77,10 +77,18 @@ fn refuse(status: u16, code: &str) -> Fault {
 
 #[test]
 fn objects_and_folders_are_found() {
-    let server = Server::start(&[("set/a.tar", b"abc"), ("set", b"x"), ("dir/", b""), ("empty", b"")]);
+    let server = Server::start(&[
+        ("set/a.tar", b"abc"),
+        ("set", b"x"),
+        ("dir/", b""),
+        ("empty", b""),
+        ("a.jsonl", b""),
+        ("a.jsonl/b", b""),
+    ]);
     let store = store(&server);
     assert_eq!(info(&store, "set/a.tar").unwrap().unwrap().len(), 3);
-    assert!(info(&store, "set").unwrap().unwrap().is_file(), "the object wins");
+    assert!(info(&store, "set").unwrap().unwrap().is_dir(), "the folder wins, as files have an extension");
+    assert!(info(&store, "a.jsonl").unwrap().unwrap().is_file(), "the object wins");
     assert!(info(&store, "dir").unwrap().unwrap().is_dir() && info(&store, "").unwrap().unwrap().is_dir());
     assert_eq!(info(&store, "no").unwrap(), None);
     assert_eq!((read(&store, "set/a.tar").unwrap(), read(&store, "empty").unwrap()), (b"abc".to_vec(), Vec::new()));
