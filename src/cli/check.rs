@@ -84,14 +84,14 @@ fn status(progress: &Progress, item: &'static str, start: Instant) -> JobStatus 
     let elapsed = start.elapsed();
     let rate = reading.bytes_done as f64 / elapsed.as_secs_f64().max(0.001);
     let left = reading.bytes_total.saturating_sub(reading.bytes_done) as f64 / rate.max(1.0);
-    let told = elapsed > Duration::from_secs(3) && reading.bytes_done > 0 && left < 1e9;
+    let is_shown = elapsed > Duration::from_secs(3) && reading.bytes_done > 0 && left < 1e9;
     JobStatus {
         item,
         phase: Phase::Scan,
         progress: reading,
         elapsed,
         share: reading.fraction().map(|share| share.min(0.999)),
-        remaining: told.then(|| Duration::from_secs_f64(left)),
+        remaining: is_shown.then(|| Duration::from_secs_f64(left)),
         bytes_per_second: rate,
         ..JobStatus::ended(JobState::Running)
     }

@@ -113,8 +113,8 @@ fn settings(context: &Context) -> Vec<Check> {
         let found = if settings.is_there { format!("in {path}") } else { format!("none; they would be in {path}") };
         return vec![Check::new("settings", true, found)];
     }
-    let check = |(told, hint): (String, Option<String>)| {
-        let check = Check::new("settings", false, told);
+    let check = |(message, hint): (String, Option<String>)| {
+        let check = Check::new("settings", false, message);
         match hint {
             Some(hint) => check.hint(hint),
             None => check,

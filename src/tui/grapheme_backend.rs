@@ -242,7 +242,7 @@ mod tests {
         }
 
         #[test]
-        fn what_follows_stands_where_it_belongs(screens in proptest::collection::vec(proptest::collection::vec(line(), 3), 1..5)) {
+        fn what_follows_is_where_it_belongs(screens in proptest::collection::vec(proptest::collection::vec(line(), 3), 1..5)) {
             let mut drawn = Drawn::new();
             for lines in screens {
                 // A border in the last column, after the text.

@@ -328,7 +328,7 @@ impl Loop<'_> {
             self.continued -= 1;
         }
         // Continued in order to be ended, not by `fg`: the terminal belongs to the shell, and taking it would stop us again.
-        if !has_the_terminal() && self.is_told_to_end(Instant::now() + LAST_WORD) {
+        if !has_the_terminal() && self.is_asked_to_end(Instant::now() + LAST_WORD) {
             return Ok(());
         }
         let taken = self.term.reenter();
@@ -342,7 +342,7 @@ impl Loop<'_> {
             if let Some(status) = child.try_wait()? {
                 return Ok(status);
             }
-            if !self.is_told_to_end(Instant::now() + LOOK_AGAIN) {
+            if !self.is_asked_to_end(Instant::now() + LOOK_AGAIN) {
                 continue;
             }
             let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
@@ -360,7 +360,7 @@ impl Loop<'_> {
     }
 
     /// Whether the program has to end, waiting until `until`; all other events are kept for later.
-    fn is_told_to_end(&mut self, until: Instant) -> bool {
+    fn is_asked_to_end(&mut self, until: Instant) -> bool {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match self.events.recv_timeout(left) {

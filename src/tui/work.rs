@@ -318,10 +318,10 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_waits_for_is_cancelled_and_has_no_answer() {
-        let (told, begun) = std::sync::mpsc::channel();
+    fn a_replaced_question_is_cancelled_and_has_no_answer() {
+        let (sender, begun) = std::sync::mpsc::channel();
         let answer = move |q: u32, cancel: &Cancel| {
-            let _ = told.send(q);
+            let _ = sender.send(q);
             while q == 0 && !cancel.is_cancelled() {
                 std::thread::yield_now();
             }
@@ -355,7 +355,7 @@ mod tests {
         while latest.is_waiting() && Instant::now() < end {
             std::thread::yield_now();
         }
-        assert!(!latest.is_waiting(), "nobody waits for an answer that will not come");
+        assert!(!latest.is_waiting(), "an answer that will not come is not awaited");
         latest.ask(2);
         assert_eq!(wait(&mut latest), Some(2));
     }

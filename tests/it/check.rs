@@ -350,7 +350,7 @@ fn verify_shows_what_a_loader_stumbles_over_before_it_comes_to_a_sample() {
     find(&problems, ProblemKind::MatchesNothing, "nosuch.tar");
     find(&problems, ProblemKind::MatchesNothing, "shard_0.tar/none");
     let gone = problems.iter().filter(|p| p.to_string().contains("gone.tar/x")).count();
-    assert_eq!(gone, 1, "each is told once: {problems:#?}");
+    assert_eq!(gone, 1, "each is reported once: {problems:#?}");
     let set = Set::prepared(2);
     set.edit(".nv-meta/dataset.yaml", |text| text.replace("__class__", "__klass__"));
     assert_ne!(bad(&set.verify()), []);
@@ -612,7 +612,7 @@ fn no_damage_to_any_file_makes_a_check_panic_or_hang() {
 }
 
 #[test]
-fn strict_ends_at_the_first_problem_and_tells_it_as_it_is() {
+fn strict_ends_at_the_first_problem_and_reports_it_as_it_is() {
     let set = Set::prepared(3);
     set.sql("UPDATE samples SET byte_offset = 1 WHERE sample_index = 3; INSERT INTO samples VALUES (7, 'x', 0, 0, 0)");
     let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::new(true));

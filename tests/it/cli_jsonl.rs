@@ -25,7 +25,7 @@ fn every_golden_file_gets_the_same_index_and_exit_code_with_any_number_of_thread
                 let wanted = std::fs::read(golden_dir("jsonl_edges").join("expected").join(&index)).ok();
                 assert_eq!(sandbox.has(&index).then(|| sandbox.read(&index)), wanted, "{index}");
                 assert_eq!(wanted.is_some(), exit == 0);
-                assert!(!sandbox.has(&format!("{index}.gristmill")), "something was left behind");
+                assert!(!sandbox.has(&format!("{index}.gristmill")), "something was left");
             }
         }
     }
@@ -80,7 +80,7 @@ fn refused(name: &str, bytes: impl AsRef<[u8]>) -> Ran {
     sandbox.write(name, bytes);
     let ran = sandbox.say(&format!("prepare {name}")).ends(1);
     let names: Vec<_> = std::fs::read_dir(sandbox.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(names, [name], "something was left behind");
+    assert_eq!(names, [name], "something was left");
     sandbox.say(&format!("energon prepare {name}")).ends(1);
     assert!(ran.err.contains("hint: "), "{}", ran.err);
     ran

@@ -24,7 +24,7 @@ fn own_keys_are_in_the_table_that_is_printed() {
 }
 
 #[test]
-fn every_heading_of_the_table_stands_there_once() {
+fn every_heading_of_the_table_is_there_once() {
     let ran = Sandbox::new().say("keys").ends(0);
     let mut headings: Vec<&str> =
         ran.out.split("\n\n").filter_map(|section| section.lines().next()).filter(|line| !line.is_empty()).collect();

@@ -206,7 +206,7 @@ fn a_dry_run_prints_the_difference_and_writes_nothing() {
 }
 
 #[test]
-fn the_result_of_a_move_tells_how_the_splits_stand() {
+fn the_result_of_a_move_shows_the_splits() {
     let sandbox = prepared();
     let value = sandbox.say("splits move data s_07.tar --to val --json").ends(0).json("ok");
     assert_eq!(value["command"], "splits move");

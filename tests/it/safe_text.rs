@@ -137,7 +137,7 @@ fn is_selector(c: char) -> bool {
 
 #[track_caller]
 fn assert_safe(shown: &str, of: &str) {
-    let told = || format!("{of:?} became {shown:?}");
+    let message = || format!("{of:?} became {shown:?}");
     let mut before = ' ';
     let mut chars = shown.chars().peekable();
     while let Some(c) = chars.next() {
@@ -146,13 +146,13 @@ fn assert_safe(shown: &str, of: &str) {
         let is_letter =
             |c: char| matches!(c as u32, 0x620..=0x8c9 | 0x900..=0xdff | 0xfb50..=0xfefc) && !is_forbidden(c);
         let is_spelling = is_joiner && is_letter(before) && chars.peek().is_some_and(|c| is_letter(*c));
-        assert!(is_spelling || !is_forbidden(c), "{}", told());
-        assert!(!(is_selector(c) && (is_selector(before) || before == ' ')), "a flood of selectors: {}", told());
+        assert!(is_spelling || !is_forbidden(c), "{}", message());
+        assert!(!(is_selector(c) && (is_selector(before) || before == ' ')), "a flood of selectors: {}", message());
         before = c;
     }
     for cluster in shown.graphemes(true) {
-        assert!(cluster.chars().count() <= 17, "a tower of marks: {}", told());
-        assert!(cluster.width() > 0, "something invisible: {}", told());
+        assert!(cluster.chars().count() <= 17, "a tower of marks: {}", message());
+        assert!(cluster.width() > 0, "something invisible: {}", message());
     }
 }
 

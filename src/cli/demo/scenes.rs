@@ -131,13 +131,13 @@ fn still_life(dice: &mut Dice) -> Picture {
         canvas.shape(shape, (x, 150.0 - size * 0.9), size, color);
     }
     let noun = if number == 1 { one } else { many };
-    let lie = if number == 1 { "lies" } else { "lie" };
+    let verb = if number == 1 { "lies" } else { "lie" };
     Picture {
         canvas,
         scene: "still life",
         short: format!("{} {name} {noun}", NUMBERS[number]),
         long: format!(
-            "{} {name} {noun} {lie} on a table under {} sky {}.",
+            "{} {name} {noun} {verb} on a table under {} sky {}.",
             capital(NUMBERS[number]),
             article(sky.name),
             sky.when

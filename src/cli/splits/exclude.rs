@@ -143,7 +143,7 @@ fn unmatched(item: &str, names: Names, known: &[&str]) -> Failure {
 
 /// Notes ranges that the data set contains only in part.
 fn report_partial(change: &mut Change) {
-    let mut told = Vec::new();
+    let mut notes = Vec::new();
     for view in change.editor.excludes().iter().filter(|view| view.is_new) {
         if let (Names::Range(all), Matches::Some(found)) = (view.names, view.matches) {
             if found < all {
@@ -153,11 +153,11 @@ fn report_partial(change: &mut Change) {
                     count(all, "name"),
                     agree(found, "is", "are")
                 );
-                told.push(Problem::note(ProblemKind::MatchesNothing, Subject::field(view.item.as_ref()), message));
+                notes.push(Problem::note(ProblemKind::MatchesNothing, Subject::field(view.item.as_ref()), message));
             }
         }
     }
-    change.problems.extend(told);
+    change.problems.extend(notes);
 }
 
 /// Runs `splits include`: an item written like an exclude removes that exclude; other items remove only the names they match.

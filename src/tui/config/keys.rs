@@ -37,11 +37,11 @@ pub(super) fn read(value: Marked, keymap: &mut Keymap, mistakes: &mut Vec<Mistak
     for clash in clashes {
         let of_it = |wish: &UserKeys| wish.context == clash.context && wish.action == clash.action;
         let at = own.iter().zip(&places).find(|(wish, _)| of_it(wish)).map_or(Mark::default(), |(_, at)| *at);
-        mistakes.push(clash_told(&clash, at));
+        mistakes.push(clash_mistake(&clash, at));
     }
 }
 
-fn clash_told(clash: &Clash, at: Mark) -> Mistake {
+fn clash_mistake(clash: &Clash, at: Mark) -> Mistake {
     let (key, context) = (clash.key.label(), clash.context.id());
     let (action, other) = (clash.action.id(), clash.other.id());
     match clash.is_taken {

@@ -73,13 +73,13 @@ impl Keymap {
         if let Some(entry) = other {
             let other = entry.action;
             let is_wished = own.iter().any(|o| o.context == wish.context && o.action == other);
-            let told =
+            let clash_with =
                 |is_taken| Clash { context: wish.context, key: key.clone(), action: wish.action, other, is_taken };
             if is_wished {
-                return Some(told(false));
+                return Some(clash_with(false));
             }
             entry.keys.retain(|k| !k.clashes_with(key));
-            clash = Some(told(true));
+            clash = Some(clash_with(true));
         }
         if let Some(entry) = self.entries.iter_mut().find(|e| in_context(e) && e.action == wish.action) {
             if !entry.keys.contains(key) {

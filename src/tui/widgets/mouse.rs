@@ -179,8 +179,8 @@ mod tests {
         let mut places = places();
         let start = Instant::now();
         let mut press = |column, after| {
-            let told = places.gesture_at(event(LEFT, column, 4), start + Duration::from_millis(after));
-            matches!(told, Some(Gesture::DoubleClick { .. }))
+            let gesture = places.gesture_at(event(LEFT, column, 4), start + Duration::from_millis(after));
+            matches!(gesture, Some(Gesture::DoubleClick { .. }))
         };
         assert!(!press(12, 0));
         assert!(press(12, 300));
@@ -196,7 +196,7 @@ mod tests {
         let now = Instant::now();
         places.gesture_at(event(LEFT, 12, 4), now);
         places.gesture_at(event(LEFT, 40, 4), now);
-        let told = places.gesture_at(event(LEFT, 12, 4), now);
-        assert!(matches!(told, Some(Gesture::Click { .. })), "{told:?}");
+        let gesture = places.gesture_at(event(LEFT, 12, 4), now);
+        assert!(matches!(gesture, Some(Gesture::Click { .. })), "{gesture:?}");
     }
 }

@@ -202,7 +202,7 @@ fn damage_after_a_good_header_is_found_by_lint_with_decode_and_only_there() {
         .all(|problem| problem["hint"].as_str().unwrap().contains("put a whole one")));
     assert_eq!(sandbox.run(["lint", ".", "--decode", "--problems-ok"]).code, 0);
     let ran = sandbox.run(["lint", ".", "--decode"]);
-    assert_eq!(ran.err.matches("hint: ").count(), 1, "the same way out is told once: {ran}");
+    assert_eq!(ran.err.matches("hint: ").count(), 1, "the same way out is shown once: {ran}");
 }
 
 #[test]

@@ -37,7 +37,7 @@ impl Sandbox {
     }
 
     /// Returns a path next to the data set, home and temporary files.
-    pub fn beside(&self, name: &str) -> PathBuf {
+    pub fn sibling(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 

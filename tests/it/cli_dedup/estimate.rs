@@ -56,7 +56,7 @@ fn corpus(sandbox: &Sandbox) {
     }
 }
 
-fn told(plan: &DedupPlan, part: f64, threads: usize) -> (DedupEstimate, LengthEstimate) {
+fn estimate_of(plan: &DedupPlan, part: f64, threads: usize) -> (DedupEstimate, LengthEstimate) {
     let options = RunOptions { memory_bytes: 16 << 20, threads, ..RunOptions::default() };
     let whole = estimates(plan, &[200], &options, SampleBudget::default(), &Cancel::default()).unwrap().pop().unwrap();
     let effort = SampleBudget {
@@ -83,9 +83,9 @@ fn what_the_text_that_was_not_read_adds_is_reported_with_its_bounds() {
         // An existing output needs no estimate, so the plan names none.
         let plan = DedupPlan { output: String::new(), ..plan };
         for (part, off) in [(1.0, 0.0), (0.6, 0.04), (0.45, 0.05), (0.3, 0.08)] {
-            let (found, length) = told(&plan, part, 2);
+            let (found, length) = estimate_of(&plan, part, 2);
             // Which part is read does not depend on the speed of the threads.
-            assert_eq!(length, told(&plan, part, 7).1);
+            assert_eq!(length, estimate_of(&plan, part, 7).1);
             assert_eq!(length.is_exact, part == 1.0);
             let read = found.sampled_bytes as f64 / found.input_bytes as f64;
             assert!((read - part).abs() < 0.03, "{read} {part}");
@@ -96,7 +96,7 @@ fn what_the_text_that_was_not_read_adds_is_reported_with_its_bounds() {
             assert!(found.basis(&length).contains(if part < 1.0 { "for all of it" } else { "From all" }));
         }
         // A smaller part leaves more uncertainty, and the bounds have their maximum width.
-        let (found, length) = told(&plan, 0.05, 2);
+        let (found, length) = estimate_of(&plan, 0.05, 2);
         let width = length.most_share.unwrap() - length.least_share;
         assert!((width - 0.25).abs() < 1e-9 && found.basis(&length).contains("for all of it"), "{keep:?}: {length:?}");
     }
@@ -175,8 +175,8 @@ fn of_the_shortest_windows_all_keys_are_examined() {
     // The text is too large to be searched as a whole with so little memory.
     for length in [1, 2, 3] {
         let dry = format!("dedup data --minlen {length} --memory 16M --dry-run --json");
-        let told = sandbox.say(&dry).ends(0).json("ok");
-        let length = &told["lengths"][0];
-        assert!(length["share"].as_f64().unwrap() > 0.99 && length["least_share"].as_f64().unwrap() > 0.1, "{told}");
+        let preview = sandbox.say(&dry).ends(0).json("ok");
+        let length = &preview["lengths"][0];
+        assert!(length["share"].as_f64().unwrap() > 0.99 && length["least_share"].as_f64().unwrap() > 0.1, "{preview}");
     }
 }

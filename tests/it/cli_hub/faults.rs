@@ -1,4 +1,4 @@
-//! A server that breaks off, lies or is busy: the download gets through, or ends with the reason.
+//! A server that breaks off, sends wrong bytes or is busy: the download gets through, or ends with the reason.
 
 use super::*;
 

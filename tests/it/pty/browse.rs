@@ -511,7 +511,7 @@ fn run_and_read(house: &House, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn the_jobs_panel_and_the_facts_lie_over_the_browser() {
+fn the_jobs_panel_and_the_facts_are_drawn_over_the_browser() {
     let house = prepared();
     let mut story = browse(&house, &["big"]);
     at(&mut story, "000000");

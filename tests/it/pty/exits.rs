@@ -163,9 +163,9 @@ fn an_editor_has_the_terminal_to_itself_and_gives_it_back() {
 fn an_editor_that_fails_or_is_not_there_is_a_notice() {
     let house = House::furnished();
     let failing = script(&house, "failing", "#!/bin/sh\nstty raw -echo\nkill -KILL $$\n");
-    for (editor, told) in [(failing.as_str(), "ended with"), ("no-such-editor", "could not be started")] {
+    for (editor, message) in [(failing.as_str(), "ended with"), ("no-such-editor", "could not be started")] {
         let mut story = Start::new(&house).variable("EDITOR", editor).run();
-        story.wait_for("▸ coco/").keys("j").wait_for("▸ corpus.jsonl").keys("e").wait_for(told).assert_taken();
+        story.wait_for("▸ coco/").keys("j").wait_for("▸ corpus.jsonl").keys("e").wait_for(message).assert_taken();
         story.keys("q");
         assert_eq!(story.exit_code(), 0);
         story.assert_restored();
@@ -193,8 +193,8 @@ fn a_panic_with_a_popup_open_gives_the_terminal_back_too() {
 #[test]
 fn a_request_to_terminate_ends_it_while_an_editor_is_open() {
     let house = House::furnished();
-    let told = "#!/bin/sh\ntrap 'echo the editor saved; exit 0' TERM\necho editing\nwhile :; do sleep 0.05; done\n";
-    let editor = script(&house, "waiting", told);
+    let content = "#!/bin/sh\ntrap 'echo the editor saved; exit 0' TERM\necho editing\nwhile :; do sleep 0.05; done\n";
+    let editor = script(&house, "waiting", content);
     let mut story = Start::new(&house).variable("EDITOR", &editor).run();
     story.wait_for("▸ coco/").keys("j").wait_for("▸ corpus.jsonl").keys("e");
     story.wait_until("the editor has the terminal", |screen| {

@@ -155,7 +155,7 @@ fn a_prepared_data_set_states_it_and_shows_its_splits() {
     assert_eq!(run_plainly(&house, ANSWERS), Some(0));
     let mut story = Start::new(&house).run();
     story.wait_for("WebDataset, prepared").keys("i").wait_for("TextSample").wait_for("Splits");
-    story.wait_until("the splits are told", |screen| {
+    story.wait_until("the splits are shown", |screen| {
         screen.contents().lines().any(|line| line.contains("train") && line.contains("6 samples"))
     });
     story.keys("esc").wait_for("▸ coco/");

@@ -80,14 +80,14 @@ fn commands_that_print_hostile_names_leave_the_terminal_alone() {
         assert_eq!(run_plainly(&house, &answers), Some(0), "{name:?}");
         let index = format!("{name}.jsonl");
         let gone = format!("{name}-gone");
-        let told: [&[&str]; 5] = [
+        let commands: [&[&str]; 5] = [
             &["info", name],
             &["lint", name],
             &["lint", &index],
             &["info", &gone],
             &["prepare", name, "--color", "always"],
         ];
-        for arguments in told {
+        for arguments in commands {
             let mut story = Start::new(&house).arguments(arguments).arguments(&["--yes"]).run();
             story.exit_code();
             story.assert_restored();

@@ -60,7 +60,7 @@ fn waits_in(status: &str) -> Option<u64> {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn while_nobody_does_anything_no_thread_wakes() {
+fn without_input_no_thread_wakes() {
     let house = House::furnished();
     let mut story = Start::new(&house).arguments(&["browse", "coco"]).run();
     story.wait_for("000000").wait_for("a cat");

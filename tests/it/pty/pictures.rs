@@ -31,7 +31,7 @@ fn keys_typed_around_the_first_frame_are_not_lost() {
 }
 
 #[test]
-fn an_end_before_the_answer_leaves_nothing_behind() {
+fn an_end_before_the_answer_leaves_nothing() {
     let house = House::furnished();
     let mut story = Start::new(&house).run();
     story.wait_for("coco/");

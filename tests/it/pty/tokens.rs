@@ -67,7 +67,7 @@ fn without_a_path_it_is_asked_for_and_the_screens_ask_the_rest() {
 
 /// The emulator draws a vowel sign in a separate cell, as many terminals do.
 #[test]
-fn letters_with_vowel_signs_leave_no_trace_on_the_screens_behind() {
+fn letters_with_vowel_signs_leave_no_trace_on_the_next_screens() {
     let house = House::new();
     let text =
         "ਪੰਜਾਬੀ ਵਿੱਚ ਇੱਕ ਦਸਤਾਵੇਜ਼ ਹੈ ਜਿਸ ਵਿੱਚ ਕਾਫ਼ੀ ਸ਼ਬਦ ਹਨ। तमिल हिन्दी में लिखा हुआ एक दस्तावेज़। தமிழ் மொழியில் ❤\u{fe0f} e\u{301} 🇩🇪";

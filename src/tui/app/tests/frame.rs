@@ -361,7 +361,7 @@ fn a_long_log_shows_its_end_and_can_be_scrolled() {
 }
 
 #[test]
-fn a_notice_stands_in_the_place_of_the_bar_and_leaves_the_frame_whole() {
+fn a_notice_replaces_the_bar_and_leaves_the_frame_whole() {
     let mut stage = stage();
     let before = stage.screen(80, 24);
     let after = stage.keys("ctrl-c").screen(80, 24);

@@ -247,7 +247,7 @@ fn a_data_set_with_a_running_job_states_it() {
 }
 
 #[test]
-fn what_is_known_of_a_jsonl_file_is_all_that_the_command_tells() {
+fn what_is_known_of_a_jsonl_file_is_all_that_the_command_prints() {
     let mut stage = stage();
     let lines = "{\"text\": \"hello\", \"id\": 1}\n{\"text\": \"hi\", \"id\": null}\n";
     put(&stage.folder.path().join("data/aa.jsonl"), lines.as_bytes());

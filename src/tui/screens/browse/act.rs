@@ -361,8 +361,8 @@ impl BrowseScreen {
             self.end_filter();
         } else {
             let kept = self.session.as_ref().and_then(SplitSession::unwritten);
-            let told = kept.map(|words| Effect::Toast(Toast::new(Level::Info, words)));
-            return std::iter::once(Effect::Pop).chain(told).collect();
+            let toast = kept.map(|words| Effect::Toast(Toast::new(Level::Info, words)));
+            return std::iter::once(Effect::Pop).chain(toast).collect();
         }
         Vec::new()
     }

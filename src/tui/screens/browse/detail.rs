@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_recognized_by_its_name_and_its_first_words_stand_on_one_line() {
+    fn a_text_is_recognized_by_its_name_and_its_first_words_are_on_one_line() {
         assert!(is_text("txt") && is_text("meta.JSON") && is_text("cls"));
         assert!(!is_text("jpg") && !is_text("npy") && !is_text(""));
         assert_eq!(first_line(b"{\n  \"a\": 1\n}\n"), "{ \"a\": 1 }");

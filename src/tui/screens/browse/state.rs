@@ -408,7 +408,7 @@ impl BrowseState {
         let ahead = std::iter::successors(step(here), |at| step(*at)).take(MAX_STEPS).find(listed);
         let start = || if forward { find.found.first() } else { find.found.last() };
         let round = || std::iter::successors(start(), |at| step(*at)).take(MAX_STEPS).find(listed);
-        let (at, told) = match ahead {
+        let (at, notice) = match ahead {
             Some(at) => (at, None),
             None => match round() {
                 Some(at) if at == here => return Err("this is the only one found"),
@@ -420,7 +420,7 @@ impl BrowseState {
             },
         };
         self.go_to(at);
-        Ok(told)
+        Ok(notice)
     }
 }
 

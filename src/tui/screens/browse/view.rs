@@ -54,7 +54,7 @@ impl BrowseScreen {
         if let Some(words) = find {
             let keys = [(Action::FindNext, "next"), (Action::FindPrevious, "previous"), (Action::Close, "end")];
             let (foot, above) = last(rest);
-            draw_told(frame, foot, (&words, self.is_searching()), &keys, ui);
+            draw_status(frame, foot, (&words, self.is_searching()), &keys, ui);
             rest = above;
         }
         if let Some(words) = self.filter_words().filter(|_| !is_finding || area.height >= ROOMY) {
@@ -62,7 +62,7 @@ impl BrowseScreen {
             let keys = [(Action::FilterSamples, "change"), (Action::Close, "all samples")];
             let keys = if is_finding { &keys[..1] } else { &keys[..] };
             let (foot, above) = last(rest);
-            draw_told(frame, foot, (&words, self.is_sifting()), keys, ui);
+            draw_status(frame, foot, (&words, self.is_sifting()), keys, ui);
             rest = above;
         }
         rest
@@ -273,8 +273,8 @@ impl BrowseScreen {
                     Some(lead) => (lead.to_owned(), ui.theme.text),
                     None => (self.measure(sample), ui.theme.muted),
                 };
-                let gap = if columns.beside > 0 { "  " } else { "" };
-                let lead = text::pad_end(&text::fit_end(&lead, columns.beside, ui.glyphs), columns.beside);
+                let gap = if columns.neighbour > 0 { "  " } else { "" };
+                let lead = text::pad_end(&text::fit_end(&lead, columns.neighbour, ui.glyphs), columns.neighbour);
                 let (sign, sign_style) = if is_marked { ("*", ui.theme.matched) } else { self.sign_of(sample, ui) };
                 Line::from(vec![
                     Span::styled(key, style),
@@ -285,7 +285,7 @@ impl BrowseScreen {
             Some(Row::Failed(_)) => {
                 let words = format!("#{} cannot be read", grouped(self.state.groups.number(at)));
                 Line::from(vec![
-                    Span::styled(text::fit_end(&words, columns.key + columns.beside, ui.glyphs), ui.theme.warn),
+                    Span::styled(text::fit_end(&words, columns.key + columns.neighbour, ui.glyphs), ui.theme.warn),
                     Span::styled(format!(" {}", ui.glyphs.warn), ui.theme.warn),
                 ])
             }
@@ -318,7 +318,7 @@ impl BrowseScreen {
 }
 
 /// Draws one line at the foot: the message, whether it is still in progress, and the keys for it.
-fn draw_told(frame: &mut Frame, foot: Rect, (words, is_running): (&str, bool), keys: &[(Action, &str)], ui: &Ui) {
+fn draw_status(frame: &mut Frame, foot: Rect, (words, is_running): (&str, bool), keys: &[(Action, &str)], ui: &Ui) {
     let sign = if is_running { ui.spinner() } else { "/" };
     let keys: Vec<(String, &str)> =
         keys.iter().map(|(action, word)| (ui.key(Context::Browse, *action), *word)).collect();

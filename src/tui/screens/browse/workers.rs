@@ -324,7 +324,7 @@ pub fn locate(catalog: &dyn Catalog, key: &str, cancel: &Cancel) -> Outcome<Opti
 }
 
 fn go_sifting(catalog: &dyn Catalog, sift: &FilterJob, sifted: &Mutex<Sifted>, wake: &Wake) {
-    let tell = |matches: Option<Arc<Matches>>, ended: Option<Outcome<()>>| {
+    let send = |matches: Option<Arc<Matches>>, ended: Option<Outcome<()>>| {
         let mut sifted = lock(sifted);
         if sifted.number == sift.number {
             sifted.matches = matches.or(sifted.matches.take());
@@ -334,9 +334,9 @@ fn go_sifting(catalog: &dyn Catalog, sift: &FilterJob, sifted: &Mutex<Sifted>, w
         }
     };
     let ended = filter::run(catalog, &sift.filter, &sift.marks, &sift.problems, &sift.cancel, &mut |matches| {
-        tell(Some(matches), None);
+        send(Some(matches), None);
     });
-    tell(None, Some(ended));
+    send(None, Some(ended));
 }
 
 /// Reads the samples of a span. If one group in it cannot be read, the others are still read.
@@ -373,7 +373,7 @@ fn fetch(
 
 fn go_hunting(catalog: &dyn Catalog, hunt: &SearchJob, caught: &Mutex<Caught>, wake: &Wake) {
     let mut batch: Vec<SampleAt> = Vec::new();
-    let tell = |batch: &mut Vec<SampleAt>, ended: Option<Search>| {
+    let send = |batch: &mut Vec<SampleAt>, ended: Option<Search>| {
         let mut caught = lock(caught);
         if caught.number != hunt.number {
             return false;
@@ -384,13 +384,13 @@ fn go_hunting(catalog: &dyn Catalog, hunt: &SearchJob, caught: &Mutex<Caught>, w
         wake.wake();
         true
     };
-    let mut told: Option<Instant> = None;
+    let mut last_sent: Option<Instant> = None;
     let result = catalog.find(&hunt.query, &hunt.cancel, &mut |at| {
         batch.push(at);
         // The first match is passed on at once, because it is selected.
-        if batch.len() >= MATCHES_PER_BATCH || told.is_none_or(|at| at.elapsed() >= WAKE_EVERY) {
-            told = Some(Instant::now());
-            return tell(&mut batch, None) && !hunt.cancel.is_cancelled();
+        if batch.len() >= MATCHES_PER_BATCH || last_sent.is_none_or(|at| at.elapsed() >= WAKE_EVERY) {
+            last_sent = Some(Instant::now());
+            return send(&mut batch, None) && !hunt.cancel.is_cancelled();
         }
         !hunt.cancel.is_cancelled()
     });
@@ -400,5 +400,5 @@ fn go_hunting(catalog: &dyn Catalog, hunt: &SearchJob, caught: &Mutex<Caught>, w
         Err(failure) if failure.is_cancelled() => Search::Stopped,
         Err(failure) => Search::Failed(failure.to_string()),
     };
-    tell(&mut batch, Some(ended));
+    send(&mut batch, Some(ended));
 }

@@ -247,7 +247,7 @@ impl Home {
 }
 
 /// Columns of a narrow list that are not available for the name: sign, kind, size, state and gaps.
-const BESIDE_NAME: usize = 30;
+const COLUMNS_WITHOUT_NAME: usize = 30;
 /// Maximum number of names that are measured.
 const MAX_MEASURED_NAMES: usize = 2_000;
 
@@ -267,7 +267,7 @@ impl Looks {
     /// list.
     fn for_width(width: u16, has_long_names: impl Fn(usize) -> bool) -> Self {
         let is_narrow = width < 62;
-        let room = usize::from(width).saturating_sub(BESIDE_NAME);
+        let room = usize::from(width).saturating_sub(COLUMNS_WITHOUT_NAME);
         let size = width >= 42 && !(is_narrow && has_long_names(room));
         Self { amounts: width >= 76, words: !is_narrow, size }
     }

@@ -92,7 +92,7 @@ impl Screen for InfoPage {
         let Some(answer) = self.worker.take() else { return false };
         let mut lines = self.lines.clone();
         match answer {
-            Ok(told) => lines.extend(told),
+            Ok(facts) => lines.extend(facts),
             Err(failure) => {
                 lines.push(PageLine::new(Tone::Error, failure.to_string()));
                 lines.extend(failure.hint.map(|hint| PageLine::new(Tone::Muted, format!("hint: {hint}"))));

@@ -343,15 +343,15 @@ mod tests {
         put(&root.join("a.pbin"), &packed);
         put(&root.join("noise.pbin"), &[0xa7; 900]);
         assert!(matches!(inspect(&root.join("noise.pbin")).state, State::Broken(_)));
-        let told = |name: &str| {
+        let cells = |name: &str| {
             let seen = inspect(&root.join(name));
             assert!(seen.is_ready_to_browse() && !seen.can_prepare(), "{name}");
             (seen.title(), seen.word(), seen.amount("-"))
         };
-        assert_eq!(told("ds"), ("Nanosets", "packed", "1 file - 8 B".to_owned()));
-        assert_eq!(told("forager"), ("Forager", "packed", "1 file - 4 B".to_owned()));
+        assert_eq!(cells("ds"), ("Nanosets", "packed", "1 file - 8 B".to_owned()));
+        assert_eq!(cells("forager"), ("Forager", "packed", "1 file - 4 B".to_owned()));
         let size = gristmill_core::text::bytes(packed.len() as u64);
-        assert_eq!(told("a.pbin"), ("Modalities", "packed", size));
+        assert_eq!(cells("a.pbin"), ("Modalities", "packed", size));
     }
 
     #[test]

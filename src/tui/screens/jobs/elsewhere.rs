@@ -29,7 +29,7 @@ pub struct OtherRun {
     /// The location, shown in one line under the title.
     pub place: String,
     /// The state of the run, in whole sentences.
-    pub told: Vec<String>,
+    pub status: Vec<String>,
     /// How the user can continue it.
     pub way: Option<String>,
     run: Run,
@@ -142,7 +142,7 @@ fn other_run(run: Unfinished, env: &UiEnv) -> OtherRun {
         (false, Some(begun)) => Run::Begun(begun.into()),
         _ => Run::Lost,
     };
-    let (told, run) = match state {
+    let (status, run) = match state {
         State::Running(by) => {
             let who = format!("Process {} on {} works on it.", by.process.pid, by.process.host);
             (vec![who, "What it makes appears when it is done.".to_owned()], Run::Works)
@@ -160,7 +160,7 @@ fn other_run(run: Unfinished, env: &UiEnv) -> OtherRun {
         Run::Prepare | Run::Published | Run::Begun(_) => Some(way_on(&own, env)),
     };
     let place = env.short_path(&path);
-    OtherRun { title: format!("{verb} {name}"), path, place, told, way, run }
+    OtherRun { title: format!("{verb} {name}"), path, place, status, way, run }
 }
 
 /// Describes how to continue, by key and on the command line.

@@ -117,7 +117,7 @@ impl JobsPanel {
             None => None,
         };
         self.table.leave();
-        let told = match started {
+        let notice = match started {
             Some(Ok(_)) => Toast::new(Level::Info, "Started again; what was done before is gone on with"),
             Some(Err(failure)) => return vec![Effect::failure(&failure)],
             None => return Vec::new(),
@@ -125,7 +125,7 @@ impl JobsPanel {
         self.refresh();
         self.list.select(self.views.len().saturating_sub(1));
         self.scrolled = 0;
-        vec![Effect::Toast(told)]
+        vec![Effect::Toast(notice)]
     }
 
     fn cancel(&mut self) -> bool {

@@ -19,8 +19,8 @@ impl<R: Ranges> RangesPage<R> {
             action => {
                 // A copy that is found later must not move the view after the user has navigated elsewhere.
                 self.ranges.stop();
-                let told = self.act(action).err();
-                told.map(|why| Effect::Toast(Toast::new(Level::Info, why))).into_iter().collect()
+                let result = self.act(action).err();
+                result.map(|why| Effect::Toast(Toast::new(Level::Info, why))).into_iter().collect()
             }
         }
     }
@@ -74,8 +74,8 @@ impl<R: Ranges> Screen for RangesPage<R> {
                 News::Rows => {}
                 News::Text => self.take_text(),
                 News::Copy(found) => {
-                    let told = found.and_then(|(at, from)| self.arrive(at, from).map_err(str::to_owned));
-                    effects.extend(told.err().map(|why| Effect::Toast(Toast::new(Level::Warn, why))));
+                    let arrived = found.and_then(|(at, from)| self.arrive(at, from).map_err(str::to_owned));
+                    effects.extend(arrived.err().map(|why| Effect::Toast(Toast::new(Level::Warn, why))));
                 }
             }
         }

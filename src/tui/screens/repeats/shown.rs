@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn brackets_stand_around_what_is_marked_and_the_kept_copy_wins() {
+    fn brackets_surround_marked_text_and_the_kept_copy_wins() {
         let text = "one two three four";
         let marks = [(0..3, Mark::Repeat), (8..13, Mark::Here), (10..18, Mark::Kept)];
         let seen = shown(text, &marks, 8, true);

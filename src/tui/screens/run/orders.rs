@@ -50,8 +50,8 @@ fn order(crumb: &str, name: &str, words: RunTexts, command: CommandLine, start: 
 
 /// Returns the texts about the end of `what`: its name followed by each ending.
 fn run_texts(what: &str, [ready, done, idle]: [&str; 3], back: &'static str) -> RunTexts {
-    let told = |ending: &str| format!("{what} {ending}");
-    let (ready, done, idle) = (told(ready), told(done), told(idle));
+    let sentence = |ending: &str| format!("{what} {ending}");
+    let (ready, done, idle) = (sentence(ready), sentence(done), sentence(idle));
     RunTexts { ready, done, idle, overview: "Overview", back, keeps_work: false }
 }
 

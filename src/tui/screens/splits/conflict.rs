@@ -47,8 +47,8 @@ pub fn ask(session: SplitSession, three: ThreeWay) -> Box<dyn Screen> {
         0 => {
             let Some(editor) = merged.take() else { return Vec::new() };
             session.adopt(editor);
-            let told = "these are your changes on their file; write them when they are right";
-            vec![Effect::Toast(Toast::new(Level::Info, told))]
+            let message = "these are your changes on their file; write them when they are right";
+            vec![Effect::Toast(Toast::new(Level::Info, message))]
         }
         1 => {
             session.write_now(true);

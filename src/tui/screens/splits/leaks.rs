@@ -105,7 +105,7 @@ pub struct LeakScreen {
     view: Option<JobView>,
     result: Option<JobResult>,
     list: ListState,
-    standing: ShardHomes,
+    homes: ShardHomes,
     seen: Option<u64>,
     places: Places<()>,
     /// The key that writes, as of the last draw.
@@ -120,7 +120,7 @@ impl LeakScreen {
             view: None,
             result: None,
             list: ListState::default(),
-            standing: ShardHomes::default(),
+            homes: ShardHomes::default(),
             seen: None,
             places: Places::default(),
             write_key: String::new(),
@@ -134,7 +134,7 @@ impl LeakScreen {
         let mut changed = false;
         if self.seen != Some(version) {
             self.seen = Some(version);
-            self.standing = self.session.editor().map(|editor| ShardHomes::of(&editor)).unwrap_or_default();
+            self.homes = self.session.editor().map(|editor| ShardHomes::of(&editor)).unwrap_or_default();
             changed = true;
         }
         if self.result.is_none() {
@@ -203,7 +203,7 @@ impl LeakScreen {
     /// Ends all open leaks that are certain, each by its best repair, as one step.
     fn repair_all(&mut self) -> Vec<Effect> {
         let Some(report) = self.report() else { return Vec::new() };
-        let open = report.found.leaks.iter().filter(|leak| leak.kind.is_sure() && self.standing.is_open(leak));
+        let open = report.found.leaks.iter().filter(|leak| leak.kind.is_sure() && self.homes.is_open(leak));
         let ways: Vec<&Repair> = open.filter_map(|leak| leak.repairs.first()).collect();
         if ways.is_empty() {
             return vec![Effect::Toast(Toast::new(Level::Info, "no sure leak is left that one change would end"))];
@@ -352,7 +352,7 @@ impl Screen for LeakScreen {
             },
             Some(_) => return,
         };
-        let inner = draw_leaks(report, &self.standing, &mut self.list, frame, area, ui);
+        let inner = draw_leaks(report, &self.homes, &mut self.list, frame, area, ui);
         self.places.put(inner, ());
     }
 }
@@ -395,7 +395,7 @@ pub fn draw_running(view: Option<&JobView>, frame: &mut Frame, area: Rect, ui: &
 /// Draws the list of leaks, and the places of the selected one. Returns the area of the list.
 pub fn draw_leaks(
     report: &LeakReport,
-    standing: &ShardHomes,
+    homes: &ShardHomes,
     list: &mut ListState,
     frame: &mut Frame,
     area: Rect,
@@ -429,7 +429,7 @@ pub fn draw_leaks(
     let below = u16::try_from(places).unwrap_or(u16::MAX).min(rows.saturating_sub(6));
     let list_area = Rect { y: inner.y + 1.min(inner.height), height: rows - below, ..inner };
     draw_list(frame.buffer_mut(), list_area, list, true, ui, |row, columns| {
-        found.leaks.get(row).map(|leak| leak_line(leak, standing, columns, ui)).unwrap_or_default()
+        found.leaks.get(row).map(|leak| leak_line(leak, homes, columns, ui)).unwrap_or_default()
     });
     if let Some(leak) = selected.filter(|_| below > 2) {
         let mut lines = vec![Line::default()];
@@ -452,8 +452,8 @@ fn title(report: &LeakReport) -> String {
     }
 }
 
-fn leak_line(leak: &Leak, standing: &ShardHomes, columns: usize, ui: &Ui) -> Line<'static> {
-    let is_open = standing.is_open(leak);
+fn leak_line(leak: &Leak, homes: &ShardHomes, columns: usize, ui: &Ui) -> Line<'static> {
+    let is_open = homes.is_open(leak);
     let (sign, style) = match (is_open, leak.kind.is_sure()) {
         (false, _) => (ui.glyphs.check, ui.theme.ok),
         (true, true) => (ui.glyphs.warn, ui.theme.warn),

@@ -226,10 +226,10 @@ pub fn draw_changes(
 /// Draws the problems of the splits at the bottom of an area. Returns the remaining area.
 fn draw_problems(problems: &[Problem], frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
     let columns = usize::from(area.width).saturating_sub(2);
-    let told = problems.iter().take(MAX_PROBLEMS).flat_map(|problem| problem_lines(problem, columns, ui));
+    let lines = problems.iter().take(MAX_PROBLEMS).flat_map(|problem| problem_lines(problem, columns, ui));
     let more = problems.len().checked_sub(MAX_PROBLEMS).filter(|more| *more > 0);
     let more = more.map(|more| Line::from(Span::styled(format!("and {more} more"), ui.theme.muted)));
-    at_bottom(told.chain(more).collect(), frame, area)
+    at_bottom(lines.chain(more).collect(), frame, area)
 }
 
 /// Draws lines at the bottom of an area, in at most half of it. Returns the remaining area.
@@ -244,11 +244,11 @@ fn at_bottom(lines: Vec<Line<'static>>, frame: &mut Frame, area: Rect) -> Rect {
 /// Draws why nothing was written at the bottom of an area. Returns the remaining area.
 fn draw_failure(failure: &Failure, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
     let columns = usize::from(area.width).saturating_sub(2);
-    let told = text::wrap(&format!("{} {failure}", ui.glyphs.cross), columns);
+    let message = text::wrap(&format!("{} {failure}", ui.glyphs.cross), columns);
     let hint = failure.hint.iter().flat_map(|hint| text::wrap(hint, columns));
-    let told = told.into_iter().map(|line| Line::from(Span::styled(line, ui.theme.error)));
+    let message = message.into_iter().map(|line| Line::from(Span::styled(line, ui.theme.error)));
     let hint = hint.map(|line| Line::from(Span::styled(line, ui.theme.muted)));
-    at_bottom(told.chain(hint).collect(), frame, area)
+    at_bottom(message.chain(hint).collect(), frame, area)
 }
 
 fn diff_line(line: &DiffLine, digits: usize, columns: usize, ui: &Ui) -> Line<'static> {

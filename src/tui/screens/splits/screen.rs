@@ -384,28 +384,28 @@ fn were(pending: usize) -> String {
 /// Returns the details of the selected row.
 fn selected_lines(state: &State, editor: &SplitEditor) -> Vec<PageLine> {
     let mut lines = Vec::new();
-    let mut tell =
+    let mut add =
         |label: &str, words: String| lines.push(PageLine::labelled(Tone::Plain, format!("{label:<10}"), words));
     if state.is_on_excludes {
         let Some(exclude) = state.excludes.get().and_then(|row| editor.excludes().get(row)) else { return lines };
-        tell("exclude", exclude.item.to_string());
-        tell("names", view::exclude_words(exclude));
+        add("exclude", exclude.item.to_string());
+        add("names", view::exclude_words(exclude));
         if let Some(note) = &exclude.note {
-            tell("note", note.to_string());
+            add("note", note.to_string());
         }
         return lines;
     }
     if let (Some(view), Some(shard)) = (column(editor, state.at), state.shards(editor).first()) {
-        tell("shard", shard.name.to_string());
-        tell("samples", grouped(shard.samples));
+        add("shard", shard.name.to_string());
+        add("samples", grouped(shard.samples));
         let homes: Vec<&str> = columns(editor)
             .filter(|other| other.shards.iter().any(|s| s.name == shard.name))
             .map(column_name)
             .collect();
-        tell("in", homes.join(", "));
-        tell("split", format!("{}, {}", column_name(view), count(view.samples, "sample")));
+        add("in", homes.join(", "));
+        add("split", format!("{}, {}", column_name(view), count(view.samples, "sample")));
         if shard.is_excluded {
-            tell("excluded", "as a whole".to_owned());
+            add("excluded", "as a whole".to_owned());
         }
     }
     lines

@@ -311,9 +311,9 @@ pub fn draw_nothing(failure: Option<&Failure>, frame: &mut Frame, area: Rect, ui
         let words = format!("{} reading", ui.spinner());
         return draw_lines(frame.buffer_mut(), inner, [Line::from(Span::styled(words, ui.theme.muted))]);
     };
-    let told = text::wrap(&format!("{} {failure}", ui.glyphs.cross), columns);
+    let message = text::wrap(&format!("{} {failure}", ui.glyphs.cross), columns);
     let hint = failure.hint.iter().flat_map(|hint| text::wrap(hint, columns));
-    let lines = told.into_iter().map(|line| Line::from(Span::styled(line, ui.theme.error)));
+    let lines = message.into_iter().map(|line| Line::from(Span::styled(line, ui.theme.error)));
     let hints = hint.map(|line| Line::from(Span::styled(line, ui.theme.muted)));
     draw_lines(frame.buffer_mut(), inner, lines.chain([Line::default()]).chain(hints));
 }

@@ -45,7 +45,7 @@ pub struct Reworked {
     /// The editor with the changes that could be applied.
     pub editor: SplitEditor,
     /// The notice of what was done, or the text that was not taken.
-    pub told: Result<Option<Toast>, Refused>,
+    pub outcome: Result<Option<Toast>, Refused>,
 }
 
 /// The result of writing.
@@ -135,7 +135,7 @@ fn open(root: &Path, state_dir: &Path) -> Opened {
 }
 
 fn rework(mut editor: SplitEditor, work: Rework) -> Reworked {
-    let told = match work {
+    let outcome = match work {
         Rework::Text(file) => text_edit::take(&mut editor, &file),
         Rework::Edit(edit) => Ok(Some(match editor.apply(edit) {
             Err(failure) => Toast::failure(&failure),
@@ -148,7 +148,7 @@ fn rework(mut editor: SplitEditor, work: Rework) -> Reworked {
             Ok(Some(replayed(edits.len(), editor.pending(), &not_applied)))
         }
     };
-    Reworked { editor, told }
+    Reworked { editor, outcome }
 }
 
 /// Returns the notice of a change that was made, and of its first problem.

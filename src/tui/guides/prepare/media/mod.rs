@@ -73,9 +73,9 @@ impl MediaStep {
     }
 
     /// Selects the next strategy; after the last one, the focus moves on.
-    fn next_strategy(&mut self, behind_last: impl FnOnce(&mut Self)) {
+    fn next_strategy(&mut self, after_last: impl FnOnce(&mut Self)) {
         if !self.form.step(true, Strategy::None) {
-            behind_last(self);
+            after_last(self);
         }
     }
 

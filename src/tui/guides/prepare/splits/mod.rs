@@ -410,7 +410,7 @@ impl StepState for SplitsStep {
         if !self.touched && !self.accepted {
             self.take_suggestion(answers);
         } else if self.ratio.is_empty() && self.mode != Mode::Ratio {
-            // Whoever changes to a ratio finds one that would do.
+            // The first ratio on display is one that works for this data.
             self.ratio.set(&answers.derived.suggested_splits.ratio);
         }
         let is_full = answers.derived.resolved.splits.iter().any(|(_, shards)| !shards.is_empty());

@@ -245,7 +245,7 @@ fn an_interrupted_run_opens_at_review_with_its_answers_and_says_what_is_done() {
 }
 
 #[test]
-fn a_stopped_run_of_the_same_answers_is_told_in_review_to_whoever_did_not_ask_for_it() {
+fn a_stopped_run_of_the_same_answers_is_shown_in_review_unless_it_was_asked_for() {
     let mut form = prepare(facts());
     let plan = form.answers.plan.clone();
     let hash = interrupted::hash(&plan, None);
@@ -257,7 +257,7 @@ fn a_stopped_run_of_the_same_answers_is_told_in_review_to_whoever_did_not_ask_fo
     clear(&mut form);
     type_text(&mut form, "1,1,1");
     act(&mut form, &[Action::GoStep6]);
-    assert!(!screen(&mut form, 80, 24, false).contains("interrupted"), "nobody asked for it");
+    assert!(!screen(&mut form, 80, 24, false).contains("interrupted"), "it was not asked for");
 }
 
 #[test]

@@ -259,11 +259,11 @@ impl Stage {
         });
     }
     pub fn toasts(&mut self) -> Vec<String> {
-        let told = |effect: &Effect| match effect {
+        let toast_text = |effect: &Effect| match effect {
             Effect::Toast(toast) => Some(toast.text.clone()),
             _ => None,
         };
-        std::mem::take(&mut self.effects).iter().filter_map(told).collect()
+        std::mem::take(&mut self.effects).iter().filter_map(toast_text).collect()
     }
 }
 

@@ -101,7 +101,7 @@ fn a_scan_that_goes_on_shows_what_it_found() {
 }
 
 #[test]
-fn a_search_tells_how_far_it_is() {
+fn a_search_shows_how_far_it_is() {
     let mut stage = Stage::new(Fake::default());
     // The list scrolls from what it shows, and the parts are those of the sample that was found.
     stage.settle();
@@ -177,7 +177,7 @@ fn lines_of_a_jsonl_file_and_files_of_a_folder_have_their_own_words() {
 }
 
 #[test]
-fn what_is_wrong_with_the_only_file_stands_below_its_lines() {
+fn what_is_wrong_with_the_only_file_is_below_its_lines() {
     let mut fake = Fake::of(vec![group("a.jsonl.gz", 90)]);
     (fake.kind, fake.word) = (DatasetKind::Jsonl, "file");
     fake.parts = |_| vec!["json"];

@@ -158,9 +158,9 @@ fn a_sample_is_begun_with_by_its_key() {
     stage.wait("it is selected", |stage, _| stage.screen.state.at == at(2, 29));
     let mut stage = Stage::at(Fake::default(), Start::Key("shard_0001.tar/010021".into()));
     stage.wait("it is selected", |stage, _| stage.screen.state.at == at(1, 0));
-    let mut stage = Stage::at(Fake::default(), Start::Key("nobody".into()));
+    let mut stage = Stage::at(Fake::default(), Start::Key("unknown".into()));
     stage.wait("a notice", |stage, _| !stage.effects.is_empty());
-    assert_eq!(stage.toasts(), ["no sample has the key nobody"]);
+    assert_eq!(stage.toasts(), ["no sample has the key unknown"]);
 }
 
 #[test]

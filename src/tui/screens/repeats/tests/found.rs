@@ -36,7 +36,7 @@ fn ranges_are_drawn_on_the_text_and_lead_to_the_copy_that_stays() {
     compare("repeats_second_range", &mut page);
     let before = page.spot.clone();
     assert_eq!(act(&mut page, Action::KeptCopy), Ok(()));
-    assert_eq!((spot(&page).0, spot(&page).1), ("a.jsonl", 3), "the footer stands first in the third document");
+    assert_eq!((spot(&page).0, spot(&page).1), ("a.jsonl", 3), "the footer is first in the third document");
     compare("repeats_kept_copy", &mut page);
     assert_eq!(act(&mut page, Action::KeptCopy), Err("this is the copy already"));
     assert_eq!(act(&mut page, Action::JumpBack), Ok(()));

@@ -112,10 +112,10 @@ impl SplitSession {
     fn take_reworked(&self, reworked: Reworked, effects: &mut Vec<Effect>) {
         let mut inner = self.inner.borrow_mut();
         inner.is_reworking = false;
-        match reworked.told {
-            Ok(told) => {
+        match reworked.outcome {
+            Ok(toast) => {
                 inner.put(reworked.editor);
-                effects.extend(told.map(Effect::Toast));
+                effects.extend(toast.map(Effect::Toast));
             }
             Err(refused) => effects.push(Effect::Push(text_edit::refused(self.clone(), refused))),
         }

@@ -155,13 +155,13 @@ fn report() -> LeakReport {
 #[test]
 fn leaks_are_listed_and_those_that_were_ended_are_ticked() {
     let report = report();
-    let standing = ShardHomes::of(&editor());
+    let homes = ShardHomes::of(&editor());
     // One of them is excluded in the file already.
-    let open: Vec<bool> = report.found.leaks.iter().map(|leak| standing.is_open(leak)).collect();
+    let open: Vec<bool> = report.found.leaks.iter().map(|leak| homes.is_open(leak)).collect();
     assert_eq!(open, [false, true, true]);
     let mut list = ListState::new(3);
     compare("leaks", ALL_SIZES, &mut |frame, area, ui| {
-        draw_leaks(&report, &standing, &mut list, frame, area, ui);
+        draw_leaks(&report, &homes, &mut list, frame, area, ui);
     });
 }
 

@@ -20,7 +20,7 @@ fn look(name: &str, sizes: &[(u16, u16, bool)], state: &mut State, editor: &Spli
 }
 
 #[test]
-fn splits_stand_side_by_side_with_their_shares_and_excludes_below() {
+fn splits_are_side_by_side_with_their_shares_and_excludes_below() {
     let editor = editor();
     look("columns", ALL_SIZES, &mut state_of(&editor), &editor);
 }

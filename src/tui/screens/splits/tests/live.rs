@@ -121,8 +121,8 @@ fn changes_that_cannot_be_kept_are_said_to_be_lost() {
     let mut screen = screen::SplitsScreen::new(session.clone(), true);
     assert!(matches!(screen.handle(Input::Action(Action::Exclude)).as_slice(), [Effect::Toast(_)]));
     wait(&session, &mut effects, |s| s.why_not_kept().is_some());
-    let told = session.unwritten().unwrap();
-    assert!(told.contains("They are lost then") && !told.contains("offers them"), "{told}");
+    let notice = session.unwritten().unwrap();
+    assert!(notice.contains("They are lost then") && !notice.contains("offers them"), "{notice}");
     let mut leave = popup(screen.handle(Input::Action(Action::Close)));
     let picture = shown(100, 22, false, &mut |frame, area, ui| leave.draw(frame, area, ui));
     assert!(picture.contains("they are lost"), "{picture}");
@@ -160,10 +160,10 @@ fn a_file_that_another_process_changed_is_asked_about() {
         let version = session.version();
         let mut ask = popup(effects);
         compare_screen("conflict", ask.as_mut());
-        let told = ask.handle(digit(choice));
+        let requests = ask.handle(digit(choice));
         let mut effects = Vec::new();
         wait(&session, &mut effects, |s| s.doing() != Some("writing"));
-        assert!(!told.is_empty());
+        assert!(!requests.is_empty());
         match choice {
             '1' => {
                 assert_eq!((session.pending(), house.text()), (1, theirs), "shown first");
@@ -208,7 +208,7 @@ fn a_reload_makes_the_changes_again_on_what_is_there_now() {
             && !s.is_busy()
             && s.editor().is_some_and(|e| e.base_bytes().windows(6).any(|w| w == b"by Ben"))
     });
-    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Push(_))), "nobody is asked");
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Push(_))), "no question is asked");
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn a_click_selects_a_row_of_a_dialog_and_a_double_click_does_what_enter_does() {
     wait_for(&mut pattern, "▸ shard_0012");
     let effects = press_on(&mut pattern, "shard_0012");
     assert!(matches!(effects.as_slice(), [Effect::Pop, Effect::Push(_)]), "where to is asked");
-    assert!(press_on(&mut pattern, "10 shards").is_empty(), "beside the rows nothing happens");
+    assert!(press_on(&mut pattern, "10 shards").is_empty(), "next to the rows nothing happens");
 
     let mut balance = balance::dialog(session.clone());
     wait_for(&mut balance, "8,1,1");
