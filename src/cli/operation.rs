@@ -10,7 +10,7 @@ use super::report;
 use super::screen;
 use super::task::{follow, print_findings, report_earlier_problems};
 use crate::prompt;
-use crate::tui::{recent, Start};
+use crate::tui::{recent, FirstScreen};
 use gristmill_core::options::Answer;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, PreparePlan, Problem, ProblemKind, RunOptions, Severity, Subject};
@@ -55,7 +55,7 @@ pub fn run(given: &GivenPlan, context: &Context) -> Finished {
     }
     // The form lists the files of a folder; an index has none.
     if !context.prefers_prompts() && plan.get("from-index") == Answer::Unset {
-        return screen::screen(Start::Form(plan), context);
+        return screen::screen(FirstScreen::Form(plan), context);
     }
     let options = run_options(&*plan, context);
     match prompt::plan(plan, &options)? {

@@ -4,7 +4,7 @@ use super::context::Context;
 use super::exit::{Done, Finished};
 use super::logging;
 use crate::tui::theme::ColourMode;
-use crate::tui::Start;
+use crate::tui::FirstScreen;
 use gristmill_core::{Failure, Subject};
 
 /// Opens the home screen; needs a terminal.
@@ -19,11 +19,11 @@ pub fn home(context: &Context) -> Finished {
             .with_hint("name a command: `gristmill prepare --plain` asks by prompts")
             .into());
     }
-    screen(Start::Home(None), context)
+    screen(FirstScreen::Home(None), context)
 }
 
 /// Runs the full-screen program until the user leaves it.
-pub fn screen(start: Start, context: &Context) -> Finished {
+pub fn screen(start: FirstScreen, context: &Context) -> Finished {
     if context.globals.save_plan.is_some() {
         // The answers are not known yet, and the user may give them several times.
         let failure = Failure::usage("opening the screens", "they save a plan where it is asked for, not under a name");

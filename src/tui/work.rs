@@ -31,13 +31,13 @@ impl Wake {
     }
 }
 
-struct Slot<Q> {
+struct QuestionSlot<Q> {
     question: Option<(u64, Q)>,
     closed: bool,
 }
 
-struct Shared<Q, A> {
-    slot: Mutex<Slot<Q>>,
+struct LatestState<Q, A> {
+    slot: Mutex<QuestionSlot<Q>>,
     asked: Condvar,
     answer: Mutex<Option<(u64, A)>>,
     /// The number of the last question whose answer panicked.
@@ -48,7 +48,7 @@ struct Shared<Q, A> {
 /// ends the thread after the current answer. A panic costs one answer, not the worker: the frame reports it, and the next question is
 /// answered.
 pub struct Latest<Q, A> {
-    shared: Arc<Shared<Q, A>>,
+    shared: Arc<LatestState<Q, A>>,
     number: u64,
     taken: u64,
 }
@@ -56,8 +56,8 @@ pub struct Latest<Q, A> {
 impl<Q: Send + 'static, A: Send + 'static> Latest<Q, A> {
     /// Starts the worker. `answer` runs on its thread.
     pub fn start(name: &str, wake: Wake, mut answer: impl FnMut(Q) -> A + Send + 'static) -> Self {
-        let shared = Arc::new(Shared {
-            slot: Mutex::new(Slot { question: None, closed: false }),
+        let shared = Arc::new(LatestState {
+            slot: Mutex::new(QuestionSlot { question: None, closed: false }),
             asked: Condvar::new(),
             answer: Mutex::new(None),
             lost: AtomicU64::new(0),
@@ -136,7 +136,7 @@ fn panic_if_asked() {
 #[cfg(not(debug_assertions))]
 fn panic_if_asked() {}
 
-fn next_question<Q, A>(shared: &Shared<Q, A>) -> Option<(u64, Q)> {
+fn next_question<Q, A>(shared: &LatestState<Q, A>) -> Option<(u64, Q)> {
     let mut slot = shared.slot.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
         if slot.closed {
@@ -200,7 +200,7 @@ impl<Q, A> Drop for Stoppable<Q, A> {
     }
 }
 
-struct Errands<Q, A> {
+struct StreamState<Q, A> {
     wanted: Mutex<PendingQuestions<Q>>,
     asked: Condvar,
     done: Mutex<Vec<A>>,
@@ -214,13 +214,13 @@ struct PendingQuestions<Q> {
 /// A worker for many small questions, answered one by one in the requested order. A new list replaces the questions not begun yet. Dropping
 /// it ends the thread after the current answer.
 pub struct Stream<Q, A> {
-    shared: Arc<Errands<Q, A>>,
+    shared: Arc<StreamState<Q, A>>,
 }
 
 impl<Q: Send + 'static, A: Send + 'static> Stream<Q, A> {
     /// Starts the worker. `answer` runs on its thread.
     pub fn start(name: &str, wake: Wake, mut answer: impl FnMut(Q) -> A + Send + 'static) -> Self {
-        let shared = Arc::new(Errands {
+        let shared = Arc::new(StreamState {
             wanted: Mutex::new(PendingQuestions { questions: std::collections::VecDeque::new(), closed: false }),
             asked: Condvar::new(),
             done: Mutex::new(Vec::new()),
@@ -252,7 +252,7 @@ impl<Q: Send + 'static, A: Send + 'static> Stream<Q, A> {
     }
 }
 
-fn next_errand<Q, A>(shared: &Errands<Q, A>) -> Option<Q> {
+fn next_errand<Q, A>(shared: &StreamState<Q, A>) -> Option<Q> {
     let mut wanted = shared.wanted.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
         if wanted.closed {

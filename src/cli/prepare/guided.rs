@@ -3,7 +3,7 @@
 use super::super::context::Context;
 use super::super::exit::{Done, Finished};
 use super::super::screen::screen;
-use crate::tui::Start;
+use crate::tui::FirstScreen;
 use gristmill_core::PreparePlan;
 use gristmill_ops::operations::{erase, Prepare};
 use serde_json::Map;
@@ -17,5 +17,5 @@ pub fn guided(plan: PreparePlan, context: &Context) -> Finished {
         };
         return super::execute(plan, Some(scan), context);
     }
-    screen(Start::Form(erase::<Prepare>(plan)), context)
+    screen(FirstScreen::Form(erase::<Prepare>(plan)), context)
 }

@@ -61,7 +61,7 @@ fn editor(path: &Path, context: &Context) -> Finished {
     if context.prefers_prompts() {
         return menu::run(editor, context);
     }
-    super::screen::screen(crate::tui::Start::Splits(editor.root().to_path_buf()), context)
+    super::screen::screen(crate::tui::FirstScreen::Splits(editor.root().to_path_buf()), context)
 }
 
 /// If the path does not exist, adds a hint with the command that was probably meant.

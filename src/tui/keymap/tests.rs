@@ -159,7 +159,7 @@ fn a_key_that_another_action_has_is_taken_from_the_table_and_reported() {
     let mut keymap = Keymap::default();
     let clashes = keymap.patch(&[own(Context::List, Action::Up, &["g"])]);
     let key: Chord = "g".parse().unwrap();
-    let clash = Clash { context: Context::List, key, action: Action::Up, other: Action::First, is_taken: true };
+    let clash = KeyConflict { context: Context::List, key, action: Action::Up, other: Action::First, is_taken: true };
     assert_eq!(clashes, [clash]);
     assert_eq!(keymap.meaning(Context::Home, &press("g")), Meaning::Do(Action::Up));
     let home = KeyEvent::new(KeyCode::Home, KeyModifiers::NONE);

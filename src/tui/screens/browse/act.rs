@@ -1,9 +1,9 @@
 //! Key and mouse handling of the browser.
 
-use super::contact_sheet::{ContactSheet, Source};
+use super::contact_sheet::{ContactSheet, SheetSource};
 use super::export::folder_of;
 use super::prompt::{number, Prompt, PromptKind};
-use super::screen::{BrowseScreen, ScreenArea, Sifting, Stage};
+use super::screen::{ActiveFilter, BrowseScreen, OpenStage, ScreenArea};
 use super::state::{Mode, Pane, Search};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, Screen};
@@ -66,7 +66,7 @@ impl BrowseScreen {
             return;
         }
         if let KeyCode::Char(digit @ '0'..='9') = key.code {
-            if matches!(self.stage, Stage::Open(..)) {
+            if matches!(self.stage, OpenStage::Open(..)) {
                 self.prompt = Some(Prompt::new(PromptKind::Number, &digit.to_string()));
             }
         }
@@ -105,7 +105,7 @@ impl BrowseScreen {
         if filter.is_empty() {
             return self.end_filter();
         }
-        self.sifting = Some(Sifting { filter, is_over: false, trouble: None });
+        self.sifting = Some(ActiveFilter { filter, is_over: false, trouble: None });
         self.sift();
     }
 
@@ -292,7 +292,7 @@ impl BrowseScreen {
         let Some(catalog) = self.catalog().cloned() else { return Vec::new() };
         let mut crumbs = self.title();
         crumbs.push("contact sheet".to_owned());
-        let source = Source {
+        let source = SheetSource {
             catalog,
             listing: self.state.listing.clone(),
             part: self.state.part.clone(),
@@ -325,7 +325,7 @@ impl BrowseScreen {
         }
         let start = self.state.sample().map_or(0, |sample| sample.byte_offset);
         let plan = DedupPlan::new(self.path.to_string_lossy(), "");
-        let target = repeats::Target::File(self.path.clone(), start);
+        let target = repeats::RepeatsTarget::File(self.path.clone(), start);
         vec![Effect::Push(repeats::open(target, &plan, self.env.clone()))]
     }
 
@@ -459,8 +459,8 @@ impl BrowseScreen {
                     | A::Mark
             );
         match &self.stage {
-            Stage::Opening if of_list => return Some("it is still being opened".into()),
-            Stage::Failed(_) if of_list => return Some("it could not be opened".into()),
+            OpenStage::Opening if of_list => return Some("it is still being opened".into()),
+            OpenStage::Failed(_) if of_list => return Some("it could not be opened".into()),
             _ => {}
         }
         if of_list && self.state.groups.total() == 0 {

@@ -2,8 +2,8 @@
 
 use super::columns::{Columns, Neighbour};
 use super::rows::Row;
-use super::screen::{BrowseScreen, ScreenArea, Stage};
-use super::state::{Breadth, Pane};
+use super::screen::{BrowseScreen, OpenStage, ScreenArea};
+use super::state::{Pane, PaneCount};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, row};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 impl BrowseScreen {
     pub(super) fn draw_all(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         self.places.clear();
-        self.state.breadth = Breadth::of(area.width);
+        self.state.breadth = PaneCount::of(area.width);
         let area = self.draw_foot(frame, area, ui);
         if let Some(lines) = self.instead(usize::from(area.width).saturating_sub(6).min(76), ui) {
             return draw_message(frame, area, &self.path.to_string_lossy(), lines, ui);
@@ -77,15 +77,15 @@ impl BrowseScreen {
         let back = ui.key(Context::Browse, Action::Close);
         let again = ui.key(Context::Browse, Action::Reload);
         match &self.stage {
-            Stage::Opening => Some(wrapped(&format!("{} opening", ui.spinner()), ui.theme.accent)),
-            Stage::Failed(failure) => {
+            OpenStage::Opening => Some(wrapped(&format!("{} opening", ui.spinner()), ui.theme.accent)),
+            OpenStage::Failed(failure) => {
                 let mut lines = wrapped(&format!("{} {failure}", ui.glyphs.cross), ui.theme.error);
                 lines.push(Line::default());
                 lines.extend(failure.hint.iter().flat_map(|words| wrapped(words, ui.theme.text)));
                 lines.extend(hint(format!("{again} tries again, {back} goes back.")));
                 Some(lines)
             }
-            Stage::Open(catalog, _) if self.state.groups.groups.is_empty() => {
+            OpenStage::Open(catalog, _) if self.state.groups.groups.is_empty() => {
                 let word = catalog.group_word();
                 if !self.state.groups.is_complete {
                     return Some(wrapped(&format!("{} looking for {word}s", ui.spinner()), ui.theme.accent));
@@ -98,7 +98,7 @@ impl BrowseScreen {
                 lines.extend(hint(format!("{again} looks again, {back} goes back.")));
                 Some(lines)
             }
-            Stage::Open(..) => None,
+            OpenStage::Open(..) => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Background work of the browser: opening, fetching rows, reading a sample, searching.
 
 use super::detail::{read_detail, Detail, Question};
-use super::rows::{Fetched, RowRequest, Span};
+use super::rows::{FetchedRows, RowRequest, Span};
 use super::state::Search;
 use crate::tui::work::{Latest, Stream, Wake};
 use gristmill_core::{Cancel, Outcome, Subject};
@@ -19,7 +19,7 @@ const WAKE_EVERY: Duration = Duration::from_millis(60);
 const MATCHES_PER_BATCH: usize = 4_096;
 
 /// A request to open a data set.
-pub struct ToOpen {
+pub struct OpenRequest {
     /// The data set.
     pub path: PathBuf,
     /// How packed tokens are shown.
@@ -29,7 +29,7 @@ pub struct ToOpen {
 }
 
 /// An open data set, and the location to go to in it.
-pub struct Opened {
+pub struct OpenedCatalog {
     /// The catalog of the data set.
     pub catalog: Arc<dyn Catalog>,
     /// The row that holds the requested byte.
@@ -37,17 +37,17 @@ pub struct Opened {
 }
 
 /// Opens data sets.
-pub type Opener = Latest<ToOpen, Outcome<Opened>>;
+pub type Opener = Latest<OpenRequest, Outcome<OpenedCatalog>>;
 
 /// How long to wait for the listing of documents in order to find the requested one.
 const LISTING_TIMEOUT: Duration = Duration::from_millis(400);
 
 /// Starts the worker that opens data sets.
 pub fn opener(wake: Wake) -> Opener {
-    Latest::start("browse-open", wake, |asked: ToOpen| {
+    Latest::start("browse-open", wake, |asked: OpenRequest| {
         let catalog = gristmill_ops::browse::open_tokens(&asked.path, &asked.view)?;
         let at = asked.at.and_then(|(group, byte)| row_of(catalog.as_ref(), group, byte));
-        Ok(Opened { catalog, at })
+        Ok(OpenedCatalog { catalog, at })
     })
 }
 
@@ -63,7 +63,7 @@ fn row_of(catalog: &dyn Catalog, group: u32, byte: u64) -> Option<SampleAt> {
 
 /// The workers on an open catalog.
 pub struct Workers {
-    rows: Stream<RowRequest, Option<Fetched>>,
+    rows: Stream<RowRequest, Option<FetchedRows>>,
     detail: Latest<Question, Detail>,
     finder: Latest<SearchJob, ()>,
     /// Cancels all fetches when the screen is closed.
@@ -71,24 +71,24 @@ pub struct Workers {
     /// Cancels the read of the previous sample.
     looking: Cancel,
     hunting: Cancel,
-    caught: Arc<Mutex<Caught>>,
+    caught: Arc<Mutex<SearchMatches>>,
     hunts: u64,
     sifter: Latest<FilterJob, ()>,
     sifting: Cancel,
-    sifted: Arc<Mutex<Sifted>>,
+    sifted: Arc<Mutex<FilterMatches>>,
     problems: Latest<(), Outcome<ProblemList>>,
-    locator: Latest<ToFind, Outcome<Located>>,
+    locator: Latest<FindRequest, Outcome<FoundLocation>>,
 }
 
 /// The location of what was searched for.
-pub struct Located {
+pub struct FoundLocation {
     pub place: SubjectLocation,
     /// Whether more samples were still being found when the search started, so that another place may be nearer.
     pub may_grow: bool,
 }
 
 /// The location to find at the start of the browser.
-pub enum ToFind {
+pub enum FindRequest {
     /// The sample of this key; `shard/key` also names its shard.
     Key(String),
     /// The subject of a problem.
@@ -106,7 +106,7 @@ struct FilterJob {
 
 /// The result of a filter since it was last taken.
 #[derive(Default)]
-pub struct Sifted {
+pub struct FilterMatches {
     number: u64,
     /// The matches so far.
     pub matches: Option<Arc<Matches>>,
@@ -123,7 +123,7 @@ struct SearchJob {
 
 /// The result of a search since it was last taken.
 #[derive(Default)]
-struct Caught {
+struct SearchMatches {
     number: u64,
     found: Vec<SampleAt>,
     ended: Option<Search>,
@@ -142,16 +142,16 @@ impl Workers {
             }
             last = Some(piece.clone());
             let spans = piece.spans.iter().map(|span| fetch(from.as_ref(), *span, &cancel)).collect();
-            Some(Fetched { piece, spans })
+            Some(FetchedRows { piece, spans })
         });
         let from = Arc::clone(catalog);
         let detail = Latest::start("browse-sample", wake.clone(), move |question| read_detail(&from, question));
-        let caught: Arc<Mutex<Caught>> = Arc::default();
+        let caught: Arc<Mutex<SearchMatches>> = Arc::default();
         let (from, basket, woken) = (Arc::clone(catalog), Arc::clone(&caught), wake.clone());
         let finder = Latest::start("browse-find", wake.clone(), move |hunt: SearchJob| {
             go_hunting(from.as_ref(), &hunt, &basket, &woken)
         });
-        let sifted: Arc<Mutex<Sifted>> = Arc::default();
+        let sifted: Arc<Mutex<FilterMatches>> = Arc::default();
         let (from, sieve, woken) = (Arc::clone(catalog), Arc::clone(&sifted), wake.clone());
         let sifter = Latest::start("browse-filter", wake.clone(), move |sift: FilterJob| {
             go_sifting(from.as_ref(), &sift, &sieve, &woken)
@@ -186,7 +186,7 @@ impl Workers {
         self.sifting = Cancel::default();
         let number = {
             let mut sifted = lock(&self.sifted);
-            *sifted = Sifted { number: sifted.number + 1, ..Sifted::default() };
+            *sifted = FilterMatches { number: sifted.number + 1, ..FilterMatches::default() };
             sifted.number
         };
         self.sifter.ask(FilterJob { number, filter, marks, problems, cancel: self.sifting.clone() });
@@ -198,9 +198,9 @@ impl Workers {
     }
 
     /// Takes the filter results since the last call.
-    pub fn take_sifted(&mut self) -> Sifted {
+    pub fn take_sifted(&mut self) -> FilterMatches {
         let mut sifted = lock(&self.sifted);
-        Sifted { number: sifted.number, matches: sifted.matches.take(), ended: sifted.ended.take() }
+        FilterMatches { number: sifted.number, matches: sifted.matches.take(), ended: sifted.ended.take() }
     }
 
     /// Requests the known problems of the last run.
@@ -214,12 +214,12 @@ impl Workers {
     }
 
     /// Requests the start location.
-    pub fn locate(&mut self, wanted: ToFind) {
+    pub fn locate(&mut self, wanted: FindRequest) {
         self.locator.ask(wanted);
     }
 
     /// Takes the start location, once.
-    pub fn take_located(&mut self) -> Option<Outcome<Located>> {
+    pub fn take_located(&mut self) -> Option<Outcome<FoundLocation>> {
         self.locator.take()
     }
 
@@ -229,7 +229,7 @@ impl Workers {
     }
 
     /// Takes the fetched rows.
-    pub fn take_rows(&mut self) -> Vec<Fetched> {
+    pub fn take_rows(&mut self) -> Vec<FetchedRows> {
         self.rows.take().into_iter().flatten().collect()
     }
 
@@ -256,7 +256,7 @@ impl Workers {
         self.stop_finding();
         self.hunts += 1;
         self.hunting = Cancel::default();
-        *lock(&self.caught) = Caught { number: self.hunts, ..Caught::default() };
+        *lock(&self.caught) = SearchMatches { number: self.hunts, ..SearchMatches::default() };
         self.finder.ask(SearchJob { number: self.hunts, query, cancel: self.hunting.clone() });
     }
 
@@ -286,12 +286,12 @@ fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn find_place(catalog: &dyn Catalog, wanted: ToFind, cancel: &Cancel) -> Outcome<Located> {
+fn find_place(catalog: &dyn Catalog, wanted: FindRequest, cancel: &Cancel) -> Outcome<FoundLocation> {
     // Taken before the search, because groups found during it were not searched.
     let groups = catalog.groups();
     let place = match wanted {
-        ToFind::Subject(subject) => place_of(catalog, &subject, cancel)?,
-        ToFind::Key(key) => match locate(catalog, &key, cancel)? {
+        FindRequest::Subject(subject) => place_of(catalog, &subject, cancel)?,
+        FindRequest::Key(key) => match locate(catalog, &key, cancel)? {
             Some(at) => SubjectLocation::Sample { at, key: Arc::from(key) },
             None => SubjectLocation::Nowhere,
         },
@@ -304,7 +304,7 @@ fn find_place(catalog: &dyn Catalog, wanted: ToFind, cancel: &Cancel) -> Outcome
             !groups.is_complete && !is_counted(group)
         }
     };
-    Ok(Located { place, may_grow })
+    Ok(FoundLocation { place, may_grow })
 }
 
 /// Returns the sample of a key; if no sample has the whole key, `shard/key` also names the shard. Reads, so it runs on a worker.
@@ -323,7 +323,7 @@ pub fn locate(catalog: &dyn Catalog, key: &str, cancel: &Cancel) -> Outcome<Opti
     Ok(None)
 }
 
-fn go_sifting(catalog: &dyn Catalog, sift: &FilterJob, sifted: &Mutex<Sifted>, wake: &Wake) {
+fn go_sifting(catalog: &dyn Catalog, sift: &FilterJob, sifted: &Mutex<FilterMatches>, wake: &Wake) {
     let send = |matches: Option<Arc<Matches>>, ended: Option<Outcome<()>>| {
         let mut sifted = lock(sifted);
         if sifted.number == sift.number {
@@ -371,7 +371,7 @@ fn fetch(
     Ok(samples)
 }
 
-fn go_hunting(catalog: &dyn Catalog, hunt: &SearchJob, caught: &Mutex<Caught>, wake: &Wake) {
+fn go_hunting(catalog: &dyn Catalog, hunt: &SearchJob, caught: &Mutex<SearchMatches>, wake: &Wake) {
     let mut batch: Vec<SampleAt> = Vec::new();
     let send = |batch: &mut Vec<SampleAt>, ended: Option<Search>| {
         let mut caught = lock(caught);

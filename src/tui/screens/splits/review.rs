@@ -21,7 +21,7 @@ const MAX_PROBLEMS: usize = 3;
 
 /// The changes that are under review.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Changes {
+pub struct ChangeList {
     /// The lines of the diff.
     pub lines: Vec<DiffLine>,
     /// The changes as text.
@@ -30,7 +30,7 @@ pub struct Changes {
     pub problems: Vec<Problem>,
 }
 
-impl Changes {
+impl ChangeList {
     /// Returns the changes of an editor that are not written.
     pub fn of(editor: &SplitEditor) -> Self {
         let is_problem =
@@ -44,9 +44,9 @@ impl Changes {
 /// The review screen.
 pub struct Review {
     session: SplitSession,
-    changes: Option<Changes>,
+    changes: Option<ChangeList>,
     list: ListState,
-    worker: Latest<SplitEditor, Changes>,
+    worker: Latest<SplitEditor, ChangeList>,
     asked: Option<u64>,
     written: Option<Arc<SplitFile>>,
 }
@@ -54,7 +54,7 @@ pub struct Review {
 impl Review {
     /// Creates the review of the unwritten changes of a session.
     pub fn new(session: SplitSession) -> Self {
-        let worker = Latest::start("diff", session.env().wake, |editor: SplitEditor| Changes::of(&editor));
+        let worker = Latest::start("diff", session.env().wake, |editor: SplitEditor| ChangeList::of(&editor));
         let mut review =
             Self { session, changes: None, list: ListState::default(), worker, asked: None, written: None };
         review.ask();
@@ -180,7 +180,7 @@ impl Screen for Review {
 
 /// Draws the diff, and below it why it could not be written.
 pub fn draw_changes(
-    changes: Option<&Changes>,
+    changes: Option<&ChangeList>,
     failure: Option<&Failure>,
     list: &mut ListState,
     frame: &mut Frame,
@@ -277,7 +277,7 @@ fn diff_line(line: &DiffLine, digits: usize, columns: usize, ui: &Ui) -> Line<'s
 }
 
 /// Draws what was written.
-pub fn draw_written(written: &SplitFile, changes: Option<&Changes>, frame: &mut Frame, area: Rect, ui: &Ui) {
+pub fn draw_written(written: &SplitFile, changes: Option<&ChangeList>, frame: &mut Frame, area: Rect, ui: &Ui) {
     let block = panel("Written", true, ui);
     let inner = block.inner(area);
     frame.render_widget(block, area);

@@ -4,7 +4,7 @@ use super::state::{column_name, columns, State};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, severity_sign};
-use crate::tui::widgets::mouse::Places;
+use crate::tui::widgets::mouse::MouseAreas;
 use crate::tui::widgets::{draw_list, panel, text};
 use gristmill_core::text::{count, grouped};
 use gristmill_core::{Failure, Problem};
@@ -31,7 +31,7 @@ pub fn draw(
     state: &mut State,
     editor: &SplitEditor,
     problems: &[Problem],
-    places: &mut Places<ScreenArea>,
+    places: &mut MouseAreas<ScreenArea>,
     frame: &mut Frame,
     area: Rect,
     ui: &Ui,

@@ -2,7 +2,7 @@
 
 pub(super) mod view;
 
-use super::spots::{ClickTarget, Pointed};
+use super::spots::{ClickTarget, ListGesture};
 use super::step::{Answers, StepState};
 use crate::tui::guides::media::form::{is_typed, media_parts, MediaForm, Strategy};
 use crate::tui::guides::media::seen::MediaTally;
@@ -127,7 +127,7 @@ impl StepState for MediaStep {
         None
     }
 
-    fn point(&mut self, spot: ClickTarget, _: Pointed, _: &Answers) {
+    fn point(&mut self, spot: ClickTarget, _: ListGesture, _: &Answers) {
         if let ClickTarget::Choice(_, option) = spot {
             self.form.strategy = Strategy::ALL.get(option).copied().unwrap_or_default();
         }

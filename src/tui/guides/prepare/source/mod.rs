@@ -2,7 +2,7 @@
 
 pub(super) mod view;
 
-use super::spots::{ClickTarget, Pointed};
+use super::spots::{ClickTarget, ListGesture};
 use super::step::{Answers, StepState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{ListState, TextField, Toast};
@@ -257,7 +257,7 @@ impl StepState for SourceStep {
         None
     }
 
-    fn point(&mut self, spot: ClickTarget, pointed: Pointed, answers: &Answers) {
+    fn point(&mut self, spot: ClickTarget, pointed: ListGesture, answers: &Answers) {
         match spot {
             ClickTarget::Choice(stop, option) => {
                 if let Some(stop) = self.stop_list(answers).get(stop).copied() {

@@ -4,7 +4,7 @@ pub mod hand;
 mod recorded;
 pub(super) mod view;
 
-use super::spots::{ClickTarget, Pointed};
+use super::spots::{ClickTarget, ListGesture};
 use super::step::{Answers, StepState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{Level, TextField, Toast};
@@ -365,7 +365,7 @@ impl StepState for SplitsStep {
         None
     }
 
-    fn point(&mut self, spot: ClickTarget, pointed: Pointed, answers: &Answers) {
+    fn point(&mut self, spot: ClickTarget, pointed: ListGesture, answers: &Answers) {
         match spot {
             ClickTarget::Choice(_, option) if answers.is_update() => {
                 let names = recorded_splits(answers);

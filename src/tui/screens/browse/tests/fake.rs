@@ -3,7 +3,7 @@
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, Screen, UiEnv};
 use crate::tui::screens::browse::screen::BrowseScreen;
-use crate::tui::screens::browse::Start;
+use crate::tui::screens::browse::BrowseStart;
 use crate::tui::testing::{self, terminal, text_of, Size};
 use crate::tui::theme::ColourMode;
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Shard};
@@ -202,12 +202,12 @@ pub struct Stage {
 
 impl Stage {
     pub fn new(fake: Fake) -> Self {
-        Self::at(fake, Start::First)
+        Self::at(fake, BrowseStart::First)
     }
-    pub fn at(fake: Fake, start: Start) -> Self {
+    pub fn at(fake: Fake, start: BrowseStart) -> Self {
         Self::of(Arc::new(fake), start)
     }
-    pub fn of(catalog: Arc<dyn Catalog>, start: Start) -> Self {
+    pub fn of(catalog: Arc<dyn Catalog>, start: BrowseStart) -> Self {
         let screen = BrowseScreen::with_catalog(catalog, start, env());
         Self { screen, effects: Vec::new(), ascii: false, colour: ColourMode::Sixteen, size: (100, 30) }
     }

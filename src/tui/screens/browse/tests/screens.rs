@@ -1,7 +1,7 @@
 use super::fake::{group, Fake, Stage};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, Screen};
-use crate::tui::screens::browse::contact_sheet::{ContactSheet, Source};
+use crate::tui::screens::browse::contact_sheet::{ContactSheet, SheetSource};
 use crate::tui::screens::browse::detail::{Body, Detail, DetailRequest};
 use crate::tui::screens::browse::listing::Listing;
 use crate::tui::screens::browse::pages::{loader_lines, offset_lines};
@@ -275,7 +275,7 @@ fn the_offset_view_has_the_header_next_to_the_row() {
 
 #[test]
 fn a_contact_sheet_is_a_grid_with_its_seed() {
-    let source = || Source {
+    let source = || SheetSource {
         catalog: Arc::new(Fake::default()),
         listing: Listing::All,
         part: Some("txt".into()),

@@ -2,7 +2,7 @@ use super::fake::{group, Fake, Stage};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Screen};
 use crate::tui::screens::browse::state::{Mode, Pane};
-use crate::tui::screens::browse::Start;
+use crate::tui::screens::browse::BrowseStart;
 use gristmill_ops::engine::browse::{Group, Groups, SampleAt};
 use std::sync::Arc;
 
@@ -141,7 +141,8 @@ fn a_growing_scan_keeps_the_selected_sample() {
     let fake = Fake::of(start);
     *fake.groups.lock().unwrap() = Arc::new(Groups::new(1, vec![group("a.tar", 0), group("b.tar", 50)], false));
     let fake = Arc::new(fake);
-    let screen = super::super::screen::BrowseScreen::with_catalog(fake.clone(), Start::Number(90), super::fake::env());
+    let screen =
+        super::super::screen::BrowseScreen::with_catalog(fake.clone(), BrowseStart::Number(90), super::fake::env());
     let mut stage = Stage { screen, ..Stage::new(Fake::default()) };
     stage.acts(&[Action::Down, Action::Down]);
     assert_eq!(stage.screen.state.at, at(1, 2));
@@ -154,11 +155,11 @@ fn a_growing_scan_keeps_the_selected_sample() {
 
 #[test]
 fn a_sample_is_begun_with_by_its_key() {
-    let mut stage = Stage::at(Fake::default(), Start::Key("020050".into()));
+    let mut stage = Stage::at(Fake::default(), BrowseStart::Key("020050".into()));
     stage.wait("it is selected", |stage, _| stage.screen.state.at == at(2, 29));
-    let mut stage = Stage::at(Fake::default(), Start::Key("shard_0001.tar/010021".into()));
+    let mut stage = Stage::at(Fake::default(), BrowseStart::Key("shard_0001.tar/010021".into()));
     stage.wait("it is selected", |stage, _| stage.screen.state.at == at(1, 0));
-    let mut stage = Stage::at(Fake::default(), Start::Key("unknown".into()));
+    let mut stage = Stage::at(Fake::default(), BrowseStart::Key("unknown".into()));
     stage.wait("a notice", |stage, _| !stage.effects.is_empty());
     assert_eq!(stage.toasts(), ["no sample has the key unknown"]);
 }

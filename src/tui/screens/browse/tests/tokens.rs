@@ -1,7 +1,7 @@
 use super::fake::Stage;
 use crate::tui::keymap::Action;
 use crate::tui::screen::Screen as _;
-use crate::tui::screens::browse::Start;
+use crate::tui::screens::browse::BrowseStart;
 use crate::tui::testing;
 use gristmill_ops::engine::browse::TokenView;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn stage(path: &str, tokenizer: Option<&str>, sequence_length: Option<u64>) -> S
     let view = TokenView { tokenizer: tokenizer.map(str::to_owned), sequence_length };
     let path = Path::new("tests/golden").join(path);
     let catalog = gristmill_ops::browse::open_tokens(&path, &view).unwrap();
-    let mut stage = Stage::of(catalog, Start::First);
+    let mut stage = Stage::of(catalog, BrowseStart::First);
     stage.screen.view_of_tokens = view;
     stage.settle();
     stage

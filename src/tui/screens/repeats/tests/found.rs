@@ -1,7 +1,7 @@
 use super::super::found::FoundRepeats;
 use super::super::ranges::ListKind;
 use super::super::state::RangesPage;
-use super::super::{open, Target};
+use super::super::{open, RepeatsTarget};
 use super::{act, compare, env, spot, survive, write_files};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, Screen};
@@ -16,7 +16,7 @@ fn plan(length: u64) -> DedupPlan {
 
 /// Opens the repeats of a folder, before the search has ended.
 fn asked(folder: &Path, length: u64) -> RangesPage<FoundRepeats> {
-    RangesPage::new(FoundRepeats::new(Target::Folder(folder.to_owned()), &plan(length), env(folder)))
+    RangesPage::new(FoundRepeats::new(RepeatsTarget::Folder(folder.to_owned()), &plan(length), env(folder)))
 }
 
 fn found(length: u64) -> RangesPage<FoundRepeats> {
@@ -138,7 +138,7 @@ fn another_length_stays_at_the_document() {
 fn a_file_is_examined_alone_and_with_its_folder() {
     let folder = tempfile::tempdir().unwrap();
     write_files(folder.path());
-    let mut screen = open(Target::File(folder.path().join("b.jsonl"), 0), &plan(40), env(folder.path()));
+    let mut screen = open(RepeatsTarget::File(folder.path().join("b.jsonl"), 0), &plan(40), env(folder.path()));
     testing::settle(screen.as_mut());
     let alone = screen.status_right().unwrap();
     assert_eq!(alone, "21.9 % of 415 B repeat, by 40 bytes and more");
