@@ -1,7 +1,7 @@
 //! `browse`: the browser if there is a full screen, else a few samples line by line.
 
 use super::context::Context;
-use super::exit::{fields, Done, Finished};
+use super::exit::{fields, CommandResult, CommandSuccess};
 use super::paths;
 use super::printer::{paint, Tone};
 use crate::tui::screens::browse::{locate, BrowseStart};
@@ -46,7 +46,7 @@ pub struct BrowseArgs {
 }
 
 /// Opens the browser, or prints the samples that it would start with.
-pub fn run(args: &BrowseArgs, context: &Context) -> Finished {
+pub fn run(args: &BrowseArgs, context: &Context) -> CommandResult {
     let path = PathBuf::from(paths::local_or_readable(&args.path)?);
     let start = match (&args.sample, args.number) {
         (Some(key), _) => BrowseStart::Key(key.clone()),
@@ -135,7 +135,7 @@ struct ListedPart {
     bytes: u64,
 }
 
-fn print(path: &Path, start: &BrowseStart, view: &TokenView, context: &Context) -> Finished {
+fn print(path: &Path, start: &BrowseStart, view: &TokenView, context: &Context) -> CommandResult {
     let catalog = gristmill_ops::browse::open_tokens(path, view)?;
     let cancel = Cancel::default();
     let (from, wanted) = match start {
@@ -154,7 +154,7 @@ fn print(path: &Path, start: &BrowseStart, view: &TokenView, context: &Context) 
     for line in lines(&listing) {
         context.printer.line(line);
     }
-    Ok(Done::ok(fields(&listing)))
+    Ok(CommandSuccess::ok(fields(&listing)))
 }
 
 /// Waits until a running scan has progressed far enough, or is complete.

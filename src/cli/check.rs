@@ -1,7 +1,7 @@
 //! Runs a check with progress, and prints its findings.
 
 use super::context::Context;
-use super::exit::{Done, Finished};
+use super::exit::{CommandResult, CommandSuccess};
 use super::printer::{paint, Tone};
 use super::progress::ProgressView;
 use super::report;
@@ -27,7 +27,7 @@ pub fn checked(
     context: &Context,
     words: CheckTexts,
     work: impl FnOnce(&Handles<'_>) -> Outcome<CheckReport> + Send,
-) -> Finished {
+) -> CommandResult {
     let cancel = context.signals.listen();
     let (progress, log) = (Progress::default(), ProblemLog::new(context.globals.strict));
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
@@ -76,7 +76,7 @@ pub fn checked(
     result.insert("problems".into(), json!(problems));
     result.insert("counts".into(), counts_value(&counts));
     result.insert("elapsed_seconds".into(), json!(start.elapsed().as_secs_f64()));
-    Ok(Done::with_findings(result, counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
+    Ok(CommandSuccess::with_findings(result, counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
 }
 
 fn status(progress: &Progress, item: &'static str, start: Instant) -> JobStatus {

@@ -116,10 +116,10 @@ impl<Q: Send + 'static, A: Send + 'static> Latest<Q, A> {
 }
 
 /// Runs one task; `None` if it panicked, which the panic hook has already reported.
-fn guarded<A>(errand: impl FnOnce() -> A) -> Option<A> {
+fn guarded<A>(task: impl FnOnce() -> A) -> Option<A> {
     std::panic::catch_unwind(AssertUnwindSafe(|| {
         panic_if_asked();
-        errand()
+        task()
     }))
     .ok()
 }
@@ -227,7 +227,7 @@ impl<Q: Send + 'static, A: Send + 'static> Stream<Q, A> {
         });
         let worker = Arc::clone(&shared);
         let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-            while let Some(question) = next_errand(&worker) {
+            while let Some(question) = next_stream_question(&worker) {
                 let Some(result) = guarded(|| answer(question)) else { continue };
                 worker.done.lock().unwrap_or_else(PoisonError::into_inner).push(result);
                 wake.wake();
@@ -252,7 +252,7 @@ impl<Q: Send + 'static, A: Send + 'static> Stream<Q, A> {
     }
 }
 
-fn next_errand<Q, A>(shared: &StreamState<Q, A>) -> Option<Q> {
+fn next_stream_question<Q, A>(shared: &StreamState<Q, A>) -> Option<Q> {
     let mut wanted = shared.wanted.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
         if wanted.closed {

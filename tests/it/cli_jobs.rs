@@ -1,6 +1,6 @@
 //! `jobs`: running and stopped runs, found from any folder, and the command that continues them.
 
-use super::cli_support::{Ran, Sandbox};
+use super::cli_support::{RunOutput, Sandbox};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -17,9 +17,9 @@ fn with_text() -> Sandbox {
 }
 
 /// Runs the program in a folder other than that of the data.
-fn away(sandbox: &Sandbox, words: &[&str]) -> Ran {
+fn away(sandbox: &Sandbox, words: &[&str]) -> RunOutput {
     let output = sandbox.command(words).current_dir(sandbox.path("elsewhere")).output().unwrap();
-    Ran {
+    RunOutput {
         code: output.status.code().unwrap_or(-1),
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),

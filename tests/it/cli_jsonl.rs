@@ -1,6 +1,6 @@
 //! JSONL files on the command line: indexed, shown, checked, refused.
 
-use super::cli_support::{golden_dir, Ran, Sandbox};
+use super::cli_support::{golden_dir, RunOutput, Sandbox};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -75,7 +75,7 @@ fn the_index_has_the_files_permissions_and_its_owner_may_write() {
     }
 }
 
-fn refused(name: &str, bytes: impl AsRef<[u8]>) -> Ran {
+fn refused(name: &str, bytes: impl AsRef<[u8]>) -> RunOutput {
     let sandbox = Sandbox::new();
     sandbox.write(name, bytes);
     let ran = sandbox.say(&format!("prepare {name}")).ends(1);

@@ -1,15 +1,15 @@
 //! Settings and themes as the commands see them.
 
-use super::cli_support::{Ran, Sandbox};
+use super::cli_support::{RunOutput, Sandbox};
 
 /// Runs a command with this settings file.
-fn with_settings(sandbox: &Sandbox, text: &str, args: &[&str]) -> Ran {
+fn with_settings(sandbox: &Sandbox, text: &str, args: &[&str]) -> RunOutput {
     sandbox.write("config/gristmill/config.yaml", text);
     let mut command = sandbox.command(args);
     command.env("XDG_CONFIG_HOME", sandbox.path("config"));
     let output = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ran { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+    RunOutput { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The `splits` commands: what each does to `split.yaml`, what it refuses, and how it ends.
 
-use super::cli_support::{Ran, Sandbox};
+use super::cli_support::{RunOutput, Sandbox};
 use serde_json::{json, Value};
 
 const YAML: &str = "data/.nv-meta/split.yaml";
@@ -58,7 +58,7 @@ fn split<'v>(value: &'v Value, name: &str) -> &'v Value {
 }
 
 #[track_caller]
-fn refused(ran: Ran, subject: &str, hint: &str) {
+fn refused(ran: RunOutput, subject: &str, hint: &str) {
     let ran = ran.ends(2).complains(subject).complains("hint: ").complains(hint);
     assert!(ran.out.is_empty(), "{}", ran.out);
 }

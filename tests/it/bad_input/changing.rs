@@ -13,12 +13,12 @@ use gristmill_ops::job::scan::LiveScan;
 use std::path::Path;
 
 /// Changes the file when the first sample is known, and collects the keys of the samples.
-struct Meddler<'a> {
+struct FileChanger<'a> {
     change: Option<&'a dyn Fn()>,
     keys: Vec<String>,
 }
 
-impl ScanSink for Meddler<'_> {
+impl ScanSink for FileChanger<'_> {
     fn part(&mut self, _: PartRow<'_>) -> Outcome<()> {
         Ok(())
     }
@@ -41,7 +41,7 @@ fn scan_while(sandbox: &Sandbox, change: impl Fn()) -> (ShardScan, Vec<String>, 
     let shard = gristmill_data::source::discover::discover(&sandbox.data()).unwrap().shards.remove(0);
     let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
-    let mut sink = Meddler { change: Some(&change), keys: Vec::new() };
+    let mut sink = FileChanger { change: Some(&change), keys: Vec::new() };
     let scan = scan_shard(&shard, &mut sink, &handles).unwrap();
     (scan, sink.keys, log.to_vec())
 }

@@ -1,6 +1,6 @@
 //! Several prepares of one folder at once.
 
-use super::sandbox::{ended, indexed_parts, Ran, Sandbox};
+use super::sandbox::{ended, indexed_parts, RunOutput, Sandbox};
 use super::tars::{archive, samples};
 use crate::support::{assert_same, put, settled_picture};
 
@@ -16,7 +16,7 @@ fn sandbox() -> Sandbox {
 }
 
 /// Starts all runs at once and waits for all of them.
-fn race(sandbox: &Sandbox, more: &[&str]) -> Vec<Ran> {
+fn race(sandbox: &Sandbox, more: &[&str]) -> Vec<RunOutput> {
     let mut args = Sandbox::prepare_args(more);
     args.push("--json".into());
     let children: Vec<_> = (0..RUNNERS).map(|_| sandbox.command(&args).spawn().unwrap()).collect();
@@ -24,7 +24,7 @@ fn race(sandbox: &Sandbox, more: &[&str]) -> Vec<Ran> {
 }
 
 #[track_caller]
-fn assert_loser(ran: &Ran) {
+fn assert_loser(ran: &RunOutput) {
     let (message, hint) = ran.error();
     assert!(message.contains("held by process"), "the holder is named: {ran}");
     assert!(hint.contains("--break-lock"), "{ran}");

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Longer than the shortest repeat of these tests.
 const PASSAGE: &str = "a passage that comes twice, or more often than that";
 
-fn dedup(sandbox: &Sandbox, more: &str) -> Ran {
+fn dedup(sandbox: &Sandbox, more: &str) -> RunOutput {
     sandbox.say(&format!("dedup data --output out --minlen 20 {more}"))
 }
 

@@ -1,11 +1,11 @@
 //! Bad input of each kind: what is lost is counted and reported, and never affects its neighbours.
 
 use super::{bpe, golden_path, jsonl, own_left_out, texts, END};
-use crate::cli_support::{zip, Ran, Sandbox};
+use crate::cli_support::{zip, RunOutput, Sandbox};
 use serde_json::Value;
 
 /// Packs everything in `data` in all three formats into `o`.
-fn pack(sandbox: &Sandbox, more: &str) -> Ran {
+fn pack(sandbox: &Sandbox, more: &str) -> RunOutput {
     sandbox.say(&format!(
         "pack data --glob * --format modalities --skip-bad-lines --format nanosets --format forager --variable --tokenizer {} \
          --eos-token {END} --output o --json {more}",

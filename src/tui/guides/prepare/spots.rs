@@ -87,12 +87,12 @@ pub struct DrawContext<'a> {
 
 /// Does what the mouse did to a step.
 pub fn point(state: &mut dyn StepState, answers: &Answers, gesture: Gesture<ClickTarget>) {
-    let (spot, pointed) = match gesture {
+    let (spot, list_gesture) = match gesture {
         Gesture::Click { on, line, .. } | Gesture::DoubleClick { on, line, .. } => (on, ListGesture::Line(line)),
         Gesture::Wheel { on, rows } => (on, ListGesture::Wheel(rows)),
     };
-    match (spot, pointed) {
-        (ClickTarget::Rows(..), ListGesture::Wheel(_)) => state.point(spot, pointed, answers),
+    match (spot, list_gesture) {
+        (ClickTarget::Rows(..), ListGesture::Wheel(_)) => state.point(spot, list_gesture, answers),
         (ClickTarget::Page, ListGesture::Wheel(rows)) => {
             let action = if rows < 0 { Action::Up } else { Action::Down };
             for _ in 0..rows.unsigned_abs() {
@@ -109,7 +109,7 @@ pub fn point(state: &mut dyn StepState, answers: &Answers, gesture: Gesture<Clic
         }
         (ClickTarget::Choice(stop, _) | ClickTarget::Rows(stop, _), _) => {
             state.set_focus(stop);
-            state.point(spot, pointed, answers);
+            state.point(spot, list_gesture, answers);
         }
     }
 }

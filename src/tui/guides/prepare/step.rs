@@ -118,8 +118,8 @@ pub trait StepState {
     /// Why the next step cannot be gone to yet, in one sentence.
     fn blocker(&self, answers: &Answers) -> Option<String>;
     /// Takes a click on an option or on a row of a list, or the wheel over a list. A click has set the focus already.
-    fn point(&mut self, spot: ClickTarget, pointed: ListGesture, answers: &Answers) {
-        let _ = (spot, pointed, answers);
+    fn point(&mut self, spot: ClickTarget, list_gesture: ListGesture, answers: &Answers) {
+        let _ = (spot, list_gesture, answers);
     }
     /// Whether a question or a box of its own is open: it gets every action, Enter and Esc too.
     fn has_inner(&self) -> bool {

@@ -40,7 +40,7 @@ impl Workers {
     pub fn start(env: &UiEnv, graphics: Graphics, cell: Option<(u16, u16)>) -> Self {
         let options = env.options.clone();
         let store = SampleStore::default();
-        let mut bench = SampleEvaluator::new(store.clone());
+        let mut evaluator = SampleEvaluator::new(store.clone());
         let wake = || env.wake.clone();
         Self {
             open: Latest::start("open", wake(), move |path: PathBuf| {
@@ -50,7 +50,7 @@ impl Workers {
             derive: Latest::start("derive", wake(), move |(plan, facts): PlanAndFacts| {
                 Arc::new(PlanFindings::of(&plan, &facts, &store.all(&facts)))
             }),
-            evaluate: Latest::start("samples", wake(), move |question| Arc::new(bench.answer(&question))),
+            evaluate: Latest::start("samples", wake(), move |question| Arc::new(evaluator.answer(&question))),
             preview: Latest::start("preview", wake(), |(plan, facts): PlanAndFacts| Arc::new(preview(&plan, &facts))),
             media: Latest::start("media", wake(), |(plan, facts): (MediaPlan, Arc<DatasetFacts>)| {
                 let seen = MediaTally::of_facts(&facts, &plan);

@@ -105,8 +105,8 @@ impl BrowseScreen {
         if filter.is_empty() {
             return self.end_filter();
         }
-        self.sifting = Some(ActiveFilter { filter, is_over: false, trouble: None });
-        self.sift();
+        self.active_filter = Some(ActiveFilter { filter, is_over: false, trouble: None });
+        self.apply_filter();
     }
 
     fn open_form(&mut self) {
@@ -357,7 +357,7 @@ impl BrowseScreen {
             self.state.pane = Pane::Samples;
         } else if self.state.mode != Mode::Parts {
             self.state.mode = Mode::Parts;
-        } else if self.sifting.is_some() {
+        } else if self.active_filter.is_some() {
             self.end_filter();
         } else {
             let kept = self.session.as_ref().and_then(SplitSession::unwritten);
@@ -498,15 +498,15 @@ impl BrowseScreen {
 
     /// Returns the description of the filter and of how many samples pass it.
     pub(super) fn filter_words(&self) -> Option<String> {
-        let sifting = self.sifting.as_ref()?;
+        let active_filter = self.active_filter.as_ref()?;
         let left = grouped(self.state.listing.len(&self.state.groups));
-        let state = match &sifting.trouble {
+        let state = match &active_filter.trouble {
             Some(why) => format!("{left} listed, then: {why}"),
             None if !self.state.listing.is_filtered() => "looking".to_owned(),
-            None if sifting.is_over => format!("{left} listed"),
+            None if active_filter.is_over => format!("{left} listed"),
             None => format!("{left} listed so far"),
         };
-        Some(format!("{}  {state}", display_safe(&sifting.filter.title())))
+        Some(format!("{}  {state}", display_safe(&active_filter.filter.title())))
     }
 
     /// Returns the description of the search: whether it has ended, and how.

@@ -35,8 +35,8 @@ impl BrowseScreen {
         }
         self.marks = marks;
         // A filter by split or exclude now passes other samples.
-        if self.sifting.as_ref().is_some_and(|s| s.filter.split.is_some() || s.filter.excluded.is_some()) {
-            self.sift();
+        if self.active_filter.as_ref().is_some_and(|s| s.filter.split.is_some() || s.filter.excluded.is_some()) {
+            self.apply_filter();
         }
         true
     }

@@ -138,7 +138,7 @@ impl Drop for Exporter {
 
 impl BrowseScreen {
     fn task(&self, from: ExportSource, action: ExportAction) -> Option<ExportTask> {
-        let (catalog, cancel) = (Arc::clone(self.catalog()?), self.carrier.cancel.clone());
+        let (catalog, cancel) = (Arc::clone(self.catalog()?), self.exporter.cancel.clone());
         Some(ExportTask { catalog, from, action, cancel })
     }
 
@@ -147,7 +147,7 @@ impl BrowseScreen {
         let Some(sample) = self.state.sample().cloned() else { return Vec::new() };
         let part = self.state.part_index(&sample);
         if let Some(task) = self.task(ExportSource::Shown(sample), ExportAction::Copy(part)) {
-            self.carrier.worker.ask(task);
+            self.exporter.worker.ask(task);
         }
         Vec::new()
     }
@@ -189,7 +189,7 @@ impl BrowseScreen {
         };
         let choices = [ExportedParts::Shown(part_name, shown), ExportedParts::All];
         let tasks = choices.map(|parts| self.task(from.clone(), ExportAction::Export(parts, PathBuf::new())));
-        let (orders, home) = (Rc::clone(&self.carrier.orders), self.env.home.clone());
+        let (orders, home) = (Rc::clone(&self.exporter.orders), self.env.home.clone());
         let tasks = Rc::new(RefCell::new(tasks));
         let chosen = move |row: usize| {
             let mut task = tasks.borrow_mut().get_mut(row).and_then(Option::take);
@@ -211,16 +211,16 @@ impl BrowseScreen {
     }
 
     /// Starts ordered tasks, and takes the results of finished ones.
-    pub(super) fn gather_carried(&mut self, effects: &mut Vec<Effect>) -> bool {
-        let ordered = self.carrier.orders.borrow_mut().take();
+    pub(super) fn take_exports(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let ordered = self.exporter.orders.borrow_mut().take();
         if let Some(task) = ordered {
-            self.carrier.worker.ask(task);
+            self.exporter.worker.ask(task);
         }
-        match self.carrier.worker.take() {
+        match self.exporter.worker.take() {
             None => return false,
             Some(ExportResult::Copy(Ok(copy))) => {
                 effects.push(Effect::RunInTerminal(editor_on(&copy)));
-                self.carrier.open = Some(copy);
+                self.exporter.open = Some(copy);
             }
             Some(ExportResult::Exported(Ok(exported))) => {
                 let files = count(exported.files.len() as u64, "file");

@@ -99,8 +99,8 @@ pub struct BrowseScreen {
     pub(super) form: Option<FilterForm>,
     /// The last contents of the filter dialog.
     pub(super) last_form: FilterForm,
-    pub(super) sifting: Option<ActiveFilter>,
-    pub(super) carrier: Exporter,
+    pub(super) active_filter: Option<ActiveFilter>,
+    pub(super) exporter: Exporter,
     pub(super) marker: Marker,
     pub(super) lister: KeyLister,
     pub(super) mounter: Mounter,
@@ -143,7 +143,7 @@ impl BrowseScreen {
         let variable = |name: &str| env.variable(name);
         let colours = env.colour != ColourMode::None;
         let depth = Depth::detect(colours, env.ascii, variable("TERM").as_deref(), variable("COLORTERM").as_deref());
-        let (carrier, marker) = (Exporter::start(&env), Marker::start(&env));
+        let (exporter, marker) = (Exporter::start(&env), Marker::start(&env));
         let (lister, mounter) = (KeyLister::start(&env), Mounter::start(&env));
         let encoder =
             Latest::start("browse-pixels", env.wake.clone(), move |wanted| Pixels::work(wanted, graphics, cell));
@@ -164,8 +164,8 @@ impl BrowseScreen {
             prompt: None,
             form: None,
             last_form: FilterForm::default(),
-            sifting: None,
-            carrier,
+            active_filter: None,
+            exporter,
             marker,
             lister,
             mounter,
@@ -227,7 +227,7 @@ impl BrowseScreen {
         self.state.adopt(&catalog.groups());
         self.stage = OpenStage::Open(catalog, Box::new(workers));
         self.open_session();
-        self.sift();
+        self.apply_filter();
         if let Some(text) = self.find_again.take() {
             // The text was accepted before, so it parses.
             let _ = self.find(&text);
@@ -236,19 +236,19 @@ impl BrowseScreen {
     }
 
     /// Starts or restarts the filter.
-    pub(super) fn sift(&mut self) {
-        let Some(sifting) = &mut self.sifting else { return };
+    pub(super) fn apply_filter(&mut self) {
+        let Some(active_filter) = &mut self.active_filter else { return };
         let OpenStage::Open(_, workers) = &mut self.stage else { return };
-        sifting.is_over = false;
-        sifting.trouble = None;
-        workers.sift(sifting.filter.clone(), Arc::clone(&self.marks), Arc::clone(&self.problems));
+        active_filter.is_over = false;
+        active_filter.trouble = None;
+        workers.apply_filter(active_filter.filter.clone(), Arc::clone(&self.marks), Arc::clone(&self.problems));
     }
 
     /// Removes the filter.
     pub(super) fn end_filter(&mut self) {
-        self.sifting = None;
+        self.active_filter = None;
         if let Some(workers) = self.workers() {
-            workers.stop_sifting();
+            workers.stop_filter();
         }
         self.state.list_only(Listing::All);
     }
@@ -360,15 +360,15 @@ impl BrowseScreen {
             }
             changed |= self.state.rows.take(fetched, &self.state.groups);
         }
-        if let Some(sifting) = &mut self.sifting {
-            let sifted = workers.take_sifted();
-            if let Some(matches) = sifted.matches {
+        if let Some(active_filter) = &mut self.active_filter {
+            let filter_matches = workers.take_filter_matches();
+            if let Some(matches) = filter_matches.matches {
                 self.state.list_only(Listing::Picked(matches));
                 changed = true;
             }
-            if let Some(ended) = sifted.ended {
-                sifting.is_over = true;
-                sifting.trouble =
+            if let Some(ended) = filter_matches.ended {
+                active_filter.is_over = true;
+                active_filter.trouble =
                     ended.err().filter(|failure| !failure.is_cancelled()).map(|failure| failure.to_string());
                 changed = true;
             }
@@ -393,7 +393,7 @@ impl BrowseScreen {
         }
         changed |= self.leads.gather();
         changed |= self.gather_edits(effects);
-        changed |= self.gather_carried(effects);
+        changed |= self.take_exports(effects);
         changed |= self.gather_marked(effects);
         changed |= self.gather_key_list(effects) | self.mounter.gather(&self.env, effects);
         if let Some(encoded) = self.encoder.take() {
@@ -437,8 +437,8 @@ impl BrowseScreen {
     }
 
     /// Whether the filter is still running.
-    pub(super) fn is_sifting(&self) -> bool {
-        self.sifting.as_ref().is_some_and(|sifting| !sifting.is_over)
+    pub(super) fn is_filtering(&self) -> bool {
+        self.active_filter.as_ref().is_some_and(|active_filter| !active_filter.is_over)
     }
 
     /// Returns the name of a row in this data set.
@@ -486,10 +486,10 @@ impl Screen for BrowseScreen {
             OpenStage::Open(catalog, workers) => {
                 !self.state.groups.is_complete && !catalog.is_idle()
                     || self.is_searching()
-                    || self.is_sifting()
-                    || workers.is_looking()
+                    || self.is_filtering()
+                    || workers.is_reading_detail()
                     || self.leads.is_busy()
-                    || self.carrier.is_busy()
+                    || self.exporter.is_busy()
                     || self.marker.is_busy()
                     || self.lister.is_busy()
                     || self.mounter.is_busy()
@@ -572,16 +572,16 @@ impl Screen for BrowseScreen {
     }
 
     fn interrupt(&mut self) -> bool {
-        let was_searching = self.is_searching() || self.is_sifting();
+        let was_searching = self.is_searching() || self.is_filtering();
         if let Some(workers) = self.workers() {
             workers.stop_finding();
-            workers.stop_sifting();
+            workers.stop_filter();
         }
         was_searching
     }
 
     fn resumed(&mut self) {
-        self.carrier.editor_is_back();
+        self.exporter.editor_is_back();
         if let Some(at) = self.chosen.take() {
             self.state.go_to(at);
             self.state.pane = Pane::Samples;

@@ -62,7 +62,7 @@ impl BrowseScreen {
             let keys = [(Action::FilterSamples, "change"), (Action::Close, "all samples")];
             let keys = if is_finding { &keys[..1] } else { &keys[..] };
             let (foot, above) = last(rest);
-            draw_status(frame, foot, (&words, self.is_sifting()), keys, ui);
+            draw_status(frame, foot, (&words, self.is_filtering()), keys, ui);
             rest = above;
         }
         rest
@@ -211,8 +211,8 @@ impl BrowseScreen {
         let inner = Rect { height: inner.height - foot_rows, ..inner };
         self.places.put(inner, ScreenArea::Rows(Pane::Samples));
         if self.state.list.len == 0 {
-            let words = match self.state.groups.is_complete && !self.is_sifting() {
-                true if self.sifting.is_some() => "the filter leaves none",
+            let words = match self.state.groups.is_complete && !self.is_filtering() {
+                true if self.active_filter.is_some() => "the filter leaves none",
                 true => "no samples",
                 false => "no sample was found yet",
             };

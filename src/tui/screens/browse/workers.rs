@@ -69,13 +69,13 @@ pub struct Workers {
     /// Cancels all fetches when the screen is closed.
     leaving: Cancel,
     /// Cancels the read of the previous sample.
-    looking: Cancel,
-    hunting: Cancel,
-    caught: Arc<Mutex<SearchMatches>>,
-    hunts: u64,
-    sifter: Latest<FilterJob, ()>,
-    sifting: Cancel,
-    sifted: Arc<Mutex<FilterMatches>>,
+    detail_cancel: Cancel,
+    search_cancel: Cancel,
+    search_matches: Arc<Mutex<SearchMatches>>,
+    searches: u64,
+    filterer: Latest<FilterJob, ()>,
+    filter_cancel: Cancel,
+    filter_matches: Arc<Mutex<FilterMatches>>,
     problems: Latest<(), Outcome<ProblemList>>,
     locator: Latest<FindRequest, Outcome<FoundLocation>>,
 }
@@ -146,15 +146,15 @@ impl Workers {
         });
         let from = Arc::clone(catalog);
         let detail = Latest::start("browse-sample", wake.clone(), move |question| read_detail(&from, question));
-        let caught: Arc<Mutex<SearchMatches>> = Arc::default();
-        let (from, basket, woken) = (Arc::clone(catalog), Arc::clone(&caught), wake.clone());
-        let finder = Latest::start("browse-find", wake.clone(), move |hunt: SearchJob| {
-            go_hunting(from.as_ref(), &hunt, &basket, &woken)
+        let search_matches: Arc<Mutex<SearchMatches>> = Arc::default();
+        let (from, results, woken) = (Arc::clone(catalog), Arc::clone(&search_matches), wake.clone());
+        let finder = Latest::start("browse-find", wake.clone(), move |job: SearchJob| {
+            run_search(from.as_ref(), &job, &results, &woken)
         });
-        let sifted: Arc<Mutex<FilterMatches>> = Arc::default();
-        let (from, sieve, woken) = (Arc::clone(catalog), Arc::clone(&sifted), wake.clone());
-        let sifter = Latest::start("browse-filter", wake.clone(), move |sift: FilterJob| {
-            go_sifting(from.as_ref(), &sift, &sieve, &woken)
+        let filter_matches: Arc<Mutex<FilterMatches>> = Arc::default();
+        let (from, results, woken) = (Arc::clone(catalog), Arc::clone(&filter_matches), wake.clone());
+        let filterer = Latest::start("browse-filter", wake.clone(), move |job: FilterJob| {
+            run_filter(from.as_ref(), &job, &results, &woken)
         });
         let (from, cancel) = (Arc::clone(catalog), leaving.clone());
         let problems =
@@ -162,45 +162,49 @@ impl Workers {
         let (from, cancel) = (Arc::clone(catalog), leaving.clone());
         let locator =
             Latest::start("browse-locate", wake.clone(), move |wanted| find_place(from.as_ref(), wanted, &cancel));
-        let [looking, hunting, sifting] = std::array::from_fn(|_| Cancel::default());
+        let [detail_cancel, search_cancel, filter_cancel] = std::array::from_fn(|_| Cancel::default());
         Self {
             rows,
             detail,
             finder,
             leaving,
-            looking,
-            hunting,
-            caught,
-            hunts: 0,
-            sifter,
-            sifting,
-            sifted,
+            detail_cancel,
+            search_cancel,
+            search_matches,
+            searches: 0,
+            filterer,
+            filter_cancel,
+            filter_matches,
             problems,
             locator,
         }
     }
 
     /// Applies a filter; replaces the previous one.
-    pub fn sift(&mut self, filter: SampleFilter, marks: Arc<Marks>, problems: Arc<ProblemList>) {
-        self.stop_sifting();
-        self.sifting = Cancel::default();
+    pub fn apply_filter(&mut self, filter: SampleFilter, marks: Arc<Marks>, problems: Arc<ProblemList>) {
+        self.stop_filter();
+        self.filter_cancel = Cancel::default();
         let number = {
-            let mut sifted = lock(&self.sifted);
-            *sifted = FilterMatches { number: sifted.number + 1, ..FilterMatches::default() };
-            sifted.number
+            let mut filter_matches = lock(&self.filter_matches);
+            *filter_matches = FilterMatches { number: filter_matches.number + 1, ..FilterMatches::default() };
+            filter_matches.number
         };
-        self.sifter.ask(FilterJob { number, filter, marks, problems, cancel: self.sifting.clone() });
+        self.filterer.ask(FilterJob { number, filter, marks, problems, cancel: self.filter_cancel.clone() });
     }
 
     /// Stops the filter.
-    pub fn stop_sifting(&mut self) {
-        self.sifting.cancel();
+    pub fn stop_filter(&mut self) {
+        self.filter_cancel.cancel();
     }
 
     /// Takes the filter results since the last call.
-    pub fn take_sifted(&mut self) -> FilterMatches {
-        let mut sifted = lock(&self.sifted);
-        FilterMatches { number: sifted.number, matches: sifted.matches.take(), ended: sifted.ended.take() }
+    pub fn take_filter_matches(&mut self) -> FilterMatches {
+        let mut filter_matches = lock(&self.filter_matches);
+        FilterMatches {
+            number: filter_matches.number,
+            matches: filter_matches.matches.take(),
+            ended: filter_matches.ended.take(),
+        }
     }
 
     /// Requests the known problems of the last run.
@@ -235,9 +239,9 @@ impl Workers {
 
     /// Reads a sample; cancels the previous read.
     pub fn request_detail(&mut self, mut question: Question) {
-        self.looking.cancel();
-        self.looking = Cancel::default();
-        question.cancel = self.looking.clone();
+        self.detail_cancel.cancel();
+        self.detail_cancel = Cancel::default();
+        question.cancel = self.detail_cancel.clone();
         self.detail.ask(question);
     }
 
@@ -247,37 +251,37 @@ impl Workers {
     }
 
     /// Whether a sample is being read.
-    pub fn is_looking(&self) -> bool {
+    pub fn is_reading_detail(&self) -> bool {
         self.detail.is_waiting()
     }
 
     /// Starts a search; stops the previous one.
     pub fn find(&mut self, query: KeyQuery) {
         self.stop_finding();
-        self.hunts += 1;
-        self.hunting = Cancel::default();
-        *lock(&self.caught) = SearchMatches { number: self.hunts, ..SearchMatches::default() };
-        self.finder.ask(SearchJob { number: self.hunts, query, cancel: self.hunting.clone() });
+        self.searches += 1;
+        self.search_cancel = Cancel::default();
+        *lock(&self.search_matches) = SearchMatches { number: self.searches, ..SearchMatches::default() };
+        self.finder.ask(SearchJob { number: self.searches, query, cancel: self.search_cancel.clone() });
     }
 
     /// Stops the search.
     pub fn stop_finding(&mut self) {
-        self.hunting.cancel();
+        self.search_cancel.cancel();
     }
 
     /// Takes the matches since the last call, and how the search ended if it did.
     pub fn take_found(&mut self) -> (Vec<SampleAt>, Option<Search>) {
-        let mut caught = lock(&self.caught);
-        (std::mem::take(&mut caught.found), caught.ended.take())
+        let mut search_matches = lock(&self.search_matches);
+        (std::mem::take(&mut search_matches.found), search_matches.ended.take())
     }
 }
 
 impl Drop for Workers {
     fn drop(&mut self) {
         self.leaving.cancel();
-        self.looking.cancel();
-        self.hunting.cancel();
-        self.sifting.cancel();
+        self.detail_cancel.cancel();
+        self.search_cancel.cancel();
+        self.filter_cancel.cancel();
     }
 }
 
@@ -323,17 +327,17 @@ pub fn locate(catalog: &dyn Catalog, key: &str, cancel: &Cancel) -> Outcome<Opti
     Ok(None)
 }
 
-fn go_sifting(catalog: &dyn Catalog, sift: &FilterJob, sifted: &Mutex<FilterMatches>, wake: &Wake) {
+fn run_filter(catalog: &dyn Catalog, job: &FilterJob, filter_matches: &Mutex<FilterMatches>, wake: &Wake) {
     let send = |matches: Option<Arc<Matches>>, ended: Option<Outcome<()>>| {
-        let mut sifted = lock(sifted);
-        if sifted.number == sift.number {
-            sifted.matches = matches.or(sifted.matches.take());
-            sifted.ended = ended;
-            drop(sifted);
+        let mut filter_matches = lock(filter_matches);
+        if filter_matches.number == job.number {
+            filter_matches.matches = matches.or(filter_matches.matches.take());
+            filter_matches.ended = ended;
+            drop(filter_matches);
             wake.wake();
         }
     };
-    let ended = filter::run(catalog, &sift.filter, &sift.marks, &sift.problems, &sift.cancel, &mut |matches| {
+    let ended = filter::run(catalog, &job.filter, &job.marks, &job.problems, &job.cancel, &mut |matches| {
         send(Some(matches), None);
     });
     send(None, Some(ended));
@@ -371,31 +375,31 @@ fn fetch(
     Ok(samples)
 }
 
-fn go_hunting(catalog: &dyn Catalog, hunt: &SearchJob, caught: &Mutex<SearchMatches>, wake: &Wake) {
+fn run_search(catalog: &dyn Catalog, job: &SearchJob, search_matches: &Mutex<SearchMatches>, wake: &Wake) {
     let mut batch: Vec<SampleAt> = Vec::new();
     let send = |batch: &mut Vec<SampleAt>, ended: Option<Search>| {
-        let mut caught = lock(caught);
-        if caught.number != hunt.number {
+        let mut search_matches = lock(search_matches);
+        if search_matches.number != job.number {
             return false;
         }
-        caught.found.append(batch);
-        caught.ended = ended.or(caught.ended.take());
-        drop(caught);
+        search_matches.found.append(batch);
+        search_matches.ended = ended.or(search_matches.ended.take());
+        drop(search_matches);
         wake.wake();
         true
     };
     let mut last_sent: Option<Instant> = None;
-    let result = catalog.find(&hunt.query, &hunt.cancel, &mut |at| {
+    let result = catalog.find(&job.query, &job.cancel, &mut |at| {
         batch.push(at);
         // The first match is passed on at once, because it is selected.
         if batch.len() >= MATCHES_PER_BATCH || last_sent.is_none_or(|at| at.elapsed() >= WAKE_EVERY) {
             last_sent = Some(Instant::now());
-            return send(&mut batch, None) && !hunt.cancel.is_cancelled();
+            return send(&mut batch, None) && !job.cancel.is_cancelled();
         }
-        !hunt.cancel.is_cancelled()
+        !job.cancel.is_cancelled()
     });
     let ended = match result {
-        Ok(()) if hunt.cancel.is_cancelled() => Search::Stopped,
+        Ok(()) if job.cancel.is_cancelled() => Search::Stopped,
         Ok(()) => Search::Done,
         Err(failure) if failure.is_cancelled() => Search::Stopped,
         Err(failure) => Search::Failed(failure.to_string()),

@@ -249,20 +249,21 @@ fn inspect_file(path: &Path, size: u64) -> EntryFacts {
 }
 
 fn inspect_folder(path: &Path) -> EntryFacts {
-    let mut walk = ShardCounter::new();
-    walk.folder(path, 0);
-    let names = NamesBelow { has_shard: walk.shards > 0, has_media: walk.media > 0, tables: walk.tables.kind() };
+    let mut counter = ShardCounter::new();
+    counter.folder(path, 0);
+    let names =
+        NamesBelow { has_shard: counter.shards > 0, has_media: counter.media > 0, tables: counter.tables.kind() };
     let kind = folder_kind(path, || names);
-    let (media, size) = if kind.is_web_dataset() { (0, walk.bytes) } else { (walk.media, walk.media_bytes) };
+    let (media, size) = if kind.is_web_dataset() { (0, counter.bytes) } else { (counter.media, counter.media_bytes) };
     let look = EntryFacts {
-        shards: walk.shards,
+        shards: counter.shards,
         bytes: size,
         media,
-        members: walk.members,
-        texts: walk.texts,
-        text_bytes: walk.text_bytes,
-        more: walk.more && (walk.shards > 0 || media > 0 || walk.texts > 0),
-        parts: walk.first.as_deref().map(first_parts).unwrap_or_default(),
+        members: counter.members,
+        texts: counter.texts,
+        text_bytes: counter.text_bytes,
+        more: counter.more && (counter.shards > 0 || media > 0 || counter.texts > 0),
+        parts: counter.first.as_deref().map(first_parts).unwrap_or_default(),
         ..EntryFacts::of(kind)
     };
     summarize(path, look)

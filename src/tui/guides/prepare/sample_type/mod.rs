@@ -219,12 +219,12 @@ impl StepState for TypeStep {
         None
     }
 
-    fn point(&mut self, spot: ClickTarget, pointed: ListGesture, _: &Answers) {
+    fn point(&mut self, spot: ClickTarget, list_gesture: ListGesture, _: &Answers) {
         match spot {
             ClickTarget::Choice(_, option) => {
                 self.field_source = if option == 0 { FieldSource::FieldMap } else { FieldSource::Loader }
             }
-            ClickTarget::Rows(..) if pointed.apply(&mut self.list) => {
+            ClickTarget::Rows(..) if list_gesture.apply(&mut self.list) => {
                 if let Some(choice) = self.list.get().and_then(|row| self.rows.get(row)).copied() {
                     self.touched |= choice != self.choice;
                     self.choice = choice;

@@ -201,10 +201,10 @@ impl Hand {
     }
 
     /// Does what the mouse did to a column. A click makes it the one that keys act on; the wheel leaves that as it is.
-    pub fn point(&mut self, at: usize, pointed: ListGesture) {
+    pub fn point(&mut self, at: usize, list_gesture: ListGesture) {
         let Some(column) = self.columns.get_mut(at) else { return };
-        pointed.apply(&mut column.list);
-        if matches!(pointed, ListGesture::Line(_)) && self.at != at {
+        list_gesture.apply(&mut column.list);
+        if matches!(list_gesture, ListGesture::Line(_)) && self.at != at {
             self.at = at;
             self.mark = None;
         }

@@ -365,7 +365,7 @@ impl StepState for SplitsStep {
         None
     }
 
-    fn point(&mut self, spot: ClickTarget, pointed: ListGesture, answers: &Answers) {
+    fn point(&mut self, spot: ClickTarget, list_gesture: ListGesture, answers: &Answers) {
         match spot {
             ClickTarget::Choice(_, option) if answers.is_update() => {
                 let names = recorded_splits(answers);
@@ -379,7 +379,7 @@ impl StepState for SplitsStep {
                     self.set_mode(*mode, answers);
                 }
             }
-            ClickTarget::Rows(_, column) => self.hand.point(column, pointed),
+            ClickTarget::Rows(_, column) => self.hand.point(column, list_gesture),
             _ => {}
         }
     }

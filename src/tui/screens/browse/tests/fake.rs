@@ -192,7 +192,7 @@ pub fn env() -> UiEnv {
 }
 
 /// The browser on a catalog, and what it last drew.
-pub struct Stage {
+pub struct BrowserTest {
     pub screen: BrowseScreen,
     pub effects: Vec<Effect>,
     pub ascii: bool,
@@ -200,7 +200,7 @@ pub struct Stage {
     pub size: (u16, u16),
 }
 
-impl Stage {
+impl BrowserTest {
     pub fn new(fake: Fake) -> Self {
         Self::at(fake, BrowseStart::First)
     }
@@ -232,10 +232,10 @@ impl Stage {
     }
     /// Draws until no work is in progress and nothing on the screen is waiting.
     pub fn settle(&mut self) -> String {
-        self.wait("everything is there", |stage, shown| {
-            let state = &stage.screen.state;
+        self.wait("everything is there", |test, shown| {
+            let state = &test.screen.state;
             let is_there = |row| state.listing.at(row, &state.groups).is_none_or(|at| state.rows.get(at).is_some());
-            !stage.screen.is_busy() && !shown.contains(" reading") && stage.screen.view.clone().all(is_there)
+            !test.screen.is_busy() && !shown.contains(" reading") && test.screen.view.clone().all(is_there)
         })
     }
     pub fn wait(&mut self, what: &str, is_so: impl Fn(&Self, &str) -> bool) -> String {
