@@ -1,11 +1,11 @@
 //! `browse`: the browser if there is a full screen, else a few samples line by line.
 
 use super::context::Context;
-use super::exit::{fields, Done, Finished};
+use super::exit::{fields, CommandResult, CommandSuccess};
 use super::paths;
 use super::printer::{paint, Tone};
-use crate::tui::screens::browse::{locate, Start as At};
-use crate::tui::Start;
+use crate::tui::screens::browse::{locate, BrowseStart};
+use crate::tui::FirstScreen;
 use clap::Args;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
@@ -46,12 +46,12 @@ pub struct BrowseArgs {
 }
 
 /// Opens the browser, or prints the samples that it would start with.
-pub fn run(args: &BrowseArgs, context: &Context) -> Finished {
+pub fn run(args: &BrowseArgs, context: &Context) -> CommandResult {
     let path = PathBuf::from(paths::local_or_readable(&args.path)?);
     let start = match (&args.sample, args.number) {
-        (Some(key), _) => At::Key(key.clone()),
-        (None, Some(number)) => At::Number(number),
-        (None, None) => At::First,
+        (Some(key), _) => BrowseStart::Key(key.clone()),
+        (None, Some(number)) => BrowseStart::Number(number),
+        (None, None) => BrowseStart::First,
     };
     let view = TokenView { tokenizer: args.tokenizer.clone(), sequence_length: args.sequence_length };
     if view != TokenView::default() {
@@ -59,7 +59,7 @@ pub fn run(args: &BrowseArgs, context: &Context) -> Finished {
     }
     check_readable(&path)?;
     if context.may_ask() && !context.prefers_prompts() {
-        return super::screen::screen(Start::Browse(path, start, view), context);
+        return super::screen::screen(FirstScreen::Browse(path, start, view), context);
     }
     print(&path, &start, &view, context)
 }
@@ -135,14 +135,14 @@ struct ListedPart {
     bytes: u64,
 }
 
-fn print(path: &Path, start: &At, view: &TokenView, context: &Context) -> Finished {
+fn print(path: &Path, start: &BrowseStart, view: &TokenView, context: &Context) -> CommandResult {
     let catalog = gristmill_ops::browse::open_tokens(path, view)?;
     let cancel = Cancel::default();
     let (from, wanted) = match start {
-        At::First => (SampleAt::default(), DEFAULT_SAMPLES),
-        At::Number(number) => (numbered(catalog.as_ref(), *number)?, 1),
-        At::Key(key) => (keyed(catalog.as_ref(), key, &cancel)?, 1),
-        At::Subject(subject) => (placed(catalog.as_ref(), subject, &cancel)?, 1),
+        BrowseStart::First => (SampleAt::default(), DEFAULT_SAMPLES),
+        BrowseStart::Number(number) => (numbered(catalog.as_ref(), *number)?, 1),
+        BrowseStart::Key(key) => (keyed(catalog.as_ref(), key, &cancel)?, 1),
+        BrowseStart::Subject(subject) => (placed(catalog.as_ref(), subject, &cancel)?, 1),
     };
     let groups =
         wait_until(catalog.as_ref(), |groups| groups.total() >= groups.number(from).saturating_add(wanted as u64));
@@ -154,7 +154,7 @@ fn print(path: &Path, start: &At, view: &TokenView, context: &Context) -> Finish
     for line in lines(&listing) {
         context.printer.line(line);
     }
-    Ok(Done::ok(fields(&listing)))
+    Ok(CommandSuccess::ok(fields(&listing)))
 }
 
 /// Waits until a running scan has progressed far enough, or is complete.

@@ -1,7 +1,7 @@
 //! `bug-report`: versions and terminal capabilities, never data; and the facts that `doctor` shows.
 
 use super::context::Context;
-use super::exit::{Done, Finished};
+use super::exit::{CommandResult, CommandSuccess};
 use gristmill_core::text::display_safe;
 use serde_json::{json, Map};
 use std::io::IsTerminal;
@@ -90,7 +90,7 @@ pub fn system() -> String {
 }
 
 /// Prints the content of a bug report.
-pub fn run(context: &Context) -> Finished {
+pub fn run(context: &Context) -> CommandResult {
     let terminal = terminal();
     let mut lines = vec![
         ("program", program()),
@@ -110,5 +110,5 @@ pub fn run(context: &Context) -> Finished {
         context.printer.line(format!("{name}: {}", display_safe(value)));
     }
     let report: Map<_, _> = lines.into_iter().map(|(name, value)| (name.replace(' ', "_"), json!(value))).collect();
-    Ok(Done::ok(Map::from_iter([("report".to_owned(), json!(report))])))
+    Ok(CommandSuccess::ok(Map::from_iter([("report".to_owned(), json!(report))])))
 }

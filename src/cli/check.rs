@@ -1,7 +1,7 @@
 //! Runs a check with progress, and prints its findings.
 
 use super::context::Context;
-use super::exit::{Done, Finished};
+use super::exit::{CommandResult, CommandSuccess};
 use super::printer::{paint, Tone};
 use super::progress::ProgressView;
 use super::report;
@@ -27,7 +27,7 @@ pub fn checked(
     context: &Context,
     words: CheckTexts,
     work: impl FnOnce(&Handles<'_>) -> Outcome<CheckReport> + Send,
-) -> Finished {
+) -> CommandResult {
     let cancel = context.signals.listen();
     let (progress, log) = (Progress::default(), ProblemLog::new(context.globals.strict));
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
@@ -76,7 +76,7 @@ pub fn checked(
     result.insert("problems".into(), json!(problems));
     result.insert("counts".into(), counts_value(&counts));
     result.insert("elapsed_seconds".into(), json!(start.elapsed().as_secs_f64()));
-    Ok(Done::with_findings(result, counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
+    Ok(CommandSuccess::with_findings(result, counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
 }
 
 fn status(progress: &Progress, item: &'static str, start: Instant) -> JobStatus {
@@ -84,14 +84,14 @@ fn status(progress: &Progress, item: &'static str, start: Instant) -> JobStatus 
     let elapsed = start.elapsed();
     let rate = reading.bytes_done as f64 / elapsed.as_secs_f64().max(0.001);
     let left = reading.bytes_total.saturating_sub(reading.bytes_done) as f64 / rate.max(1.0);
-    let told = elapsed > Duration::from_secs(3) && reading.bytes_done > 0 && left < 1e9;
+    let is_shown = elapsed > Duration::from_secs(3) && reading.bytes_done > 0 && left < 1e9;
     JobStatus {
         item,
         phase: Phase::Scan,
         progress: reading,
         elapsed,
         share: reading.fraction().map(|share| share.min(0.999)),
-        remaining: told.then(|| Duration::from_secs_f64(left)),
+        remaining: is_shown.then(|| Duration::from_secs_f64(left)),
         bytes_per_second: rate,
         ..JobStatus::ended(JobState::Running)
     }

@@ -6,7 +6,7 @@ pub use store::StoreArgs;
 
 use super::bug_report;
 use super::context::Context;
-use super::exit::{Done, Finished, Status};
+use super::exit::{CommandResult, CommandSuccess, Status};
 use super::printer::{paint, Tone};
 use gristmill_core::text::{bytes, count, count_verb, display_safe};
 use gristmill_core::{Failure, Outcome, Subject};
@@ -60,7 +60,7 @@ fn print_checks(checks: &[Check], context: &Context) {
 }
 
 /// Checks the machine, and one data set if a path is given; or the store of an address alone.
-pub fn run(path: Option<&Path>, args: &StoreArgs, context: &Context) -> Finished {
+pub fn run(path: Option<&Path>, args: &StoreArgs, context: &Context) -> CommandResult {
     if args.clear_cache {
         let is_dry = context.globals.dry_run;
         let removed = if is_dry { cache_usage()? } else { clear_cache()? };
@@ -82,7 +82,7 @@ pub fn run(path: Option<&Path>, args: &StoreArgs, context: &Context) -> Finished
     print_checks(&checks, context);
     let values: Vec<_> = checks.iter().map(Check::to_json).collect();
     let status = if checks.iter().all(|check| check.fine) { Status::Ok } else { Status::Problems };
-    Ok(Done { status, ..Done::ok(Map::from_iter([("checks".to_owned(), json!(values))])) })
+    Ok(CommandSuccess { status, ..CommandSuccess::ok(Map::from_iter([("checks".to_owned(), json!(values))])) })
 }
 
 fn machine(context: &Context) -> Vec<Check> {
@@ -113,8 +113,8 @@ fn settings(context: &Context) -> Vec<Check> {
         let found = if settings.is_there { format!("in {path}") } else { format!("none; they would be in {path}") };
         return vec![Check::new("settings", true, found)];
     }
-    let check = |(told, hint): (String, Option<String>)| {
-        let check = Check::new("settings", false, told);
+    let check = |(message, hint): (String, Option<String>)| {
+        let check = Check::new("settings", false, message);
         match hint {
             Some(hint) => check.hint(hint),
             None => check,

@@ -22,7 +22,7 @@ pub enum Status {
 
 /// A command that did its work.
 #[derive(Debug)]
-pub struct Done {
+pub struct CommandSuccess {
     /// Its status.
     pub status: Status,
     /// Fields of the result object, except `status` and the schema version.
@@ -33,7 +33,7 @@ pub struct Done {
     pub code: Option<u8>,
 }
 
-impl Done {
+impl CommandSuccess {
     /// Returns a success without findings.
     pub fn ok(result: Map<String, Value>) -> Self {
         Self { status: Status::Ok, result, kinds: Vec::new(), code: None }
@@ -73,27 +73,27 @@ impl Done {
 
 /// A command that did not do its work: at least one failure.
 #[derive(Debug)]
-pub struct Stopped {
+pub struct CommandFailure {
     /// The failures; each is printed.
     pub failures: Vec<Failure>,
     /// Fields of the result object, except the error.
     pub result: Map<String, Value>,
 }
 
-impl From<Failure> for Stopped {
+impl From<Failure> for CommandFailure {
     fn from(failure: Failure) -> Self {
         Self { failures: vec![failure], result: Map::new() }
     }
 }
 
-impl From<Vec<Failure>> for Stopped {
+impl From<Vec<Failure>> for CommandFailure {
     fn from(failures: Vec<Failure>) -> Self {
         Self { failures, result: Map::new() }
     }
 }
 
 /// What every command returns.
-pub type Finished = Result<Done, Stopped>;
+pub type CommandResult = Result<CommandSuccess, CommandFailure>;
 
 /// Converts anything that serialises to an object into result fields.
 pub fn fields(value: impl serde::Serialize) -> Map<String, Value> {
@@ -105,7 +105,7 @@ pub fn fields(value: impl serde::Serialize) -> Map<String, Value> {
 }
 
 /// Prints how a command ended and returns the exit code.
-pub fn report(context: &Context, command: &str, finished: Finished) -> u8 {
+pub fn report(context: &Context, command: &str, finished: CommandResult) -> u8 {
     let printer = &context.printer;
     let code = match finished {
         Ok(done) => {
@@ -130,7 +130,7 @@ pub fn report(context: &Context, command: &str, finished: Finished) -> u8 {
     })
 }
 
-fn failed(context: &Context, command: &str, stopped: Stopped) -> u8 {
+fn failed(context: &Context, command: &str, stopped: CommandFailure) -> u8 {
     let printer = &context.printer;
     let shown = if printer.is_verbose() { stopped.failures.len() } else { ERRORS_SHOWN };
     for failure in stopped.failures.iter().take(shown) {

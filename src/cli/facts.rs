@@ -1,7 +1,7 @@
 //! The facts that commands print about a data set: its name, one fact per line, the findings.
 
 use super::context::Context;
-use super::exit::Done;
+use super::exit::CommandSuccess;
 use super::printer::{paint, Tone};
 use super::report::painted;
 use super::task::print_findings;
@@ -46,7 +46,7 @@ pub fn more(unlisted: u64) -> Option<String> {
 }
 
 /// Prints the description of a data set.
-pub fn print_info((path, kind): (&str, DatasetKind), info: DatasetInfo, context: &Context) -> Done {
+pub fn print_info((path, kind): (&str, DatasetKind), info: DatasetInfo, context: &Context) -> CommandSuccess {
     let mut lines = head(path, kind.title());
     lines.extend(info.facts.iter().map(|(name, value)| item(name, value)));
     for list in info.lists.iter().filter(|list| !list.is_long && !list.rows.is_empty()) {
@@ -68,7 +68,7 @@ pub fn print_facts(
     problems: &[Problem],
     mut result: Map<String, Value>,
     context: &Context,
-) -> Done {
+) -> CommandSuccess {
     for line in lines {
         context.printer.line(line);
     }
@@ -83,7 +83,7 @@ pub fn print_facts(
     result.insert("path".into(), json!(path));
     result.insert("kind".into(), json!(kind));
     result.insert("problems".into(), json!(problems));
-    Done::with_findings(result, problems.iter().map(|problem| (problem.severity, problem.kind)))
+    CommandSuccess::with_findings(result, problems.iter().map(|problem| (problem.severity, problem.kind)))
 }
 
 #[cfg(test)]

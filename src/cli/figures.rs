@@ -1,7 +1,7 @@
 //! `facts`: the figures of the facts view, as lines and as JSON.
 
 use super::context::Context;
-use super::exit::{fields, Finished};
+use super::exit::{fields, CommandResult};
 use super::facts::{head, item, print_facts, MAX_LISTED};
 use super::media::spread_lines;
 use super::paths;
@@ -12,7 +12,7 @@ use gristmill_ops::engine::jsonl::Lengths;
 use std::path::Path;
 
 /// Prints the figures of a data set.
-pub fn run(path: &Path, context: &Context) -> Finished {
+pub fn run(path: &Path, context: &Context) -> CommandResult {
     let path = paths::local_or_readable(path)?;
     let cancel = context.signals.listen();
     let figures = Dataset::find(Path::new(&path))?.figures(&FigureGroup::ALL, &context.run_options(), &cancel)?;

@@ -2,14 +2,14 @@
 
 use super::args::Cli;
 use super::context::Context;
-use super::exit::Finished;
+use super::exit::CommandResult;
 use super::plainly_done;
 use super::usage::commands_hint;
 use clap::CommandFactory;
 use gristmill_core::{Failure, Outcome, Subject};
 
 /// Prints a completion script.
-pub fn completions(shell: clap_complete::Shell, context: &Context) -> Finished {
+pub fn completions(shell: clap_complete::Shell, context: &Context) -> CommandResult {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "gristmill", &mut script);
     context.printer.raw(&String::from_utf8_lossy(&script));
@@ -17,7 +17,7 @@ pub fn completions(shell: clap_complete::Shell, context: &Context) -> Finished {
 }
 
 /// Prints the same as `COMMAND --help`.
-pub fn help(names: &[String], context: &Context) -> Finished {
+pub fn help(names: &[String], context: &Context) -> CommandResult {
     let mut program = Cli::command();
     find_command(&program, names, "finding the help")?;
     let words = std::iter::once("gristmill").chain(names.iter().map(String::as_str)).chain(["--help"]);
@@ -29,7 +29,7 @@ pub fn help(names: &[String], context: &Context) -> Finished {
 }
 
 /// Prints the manual page of the program or of one command, with the options of every command below it.
-pub fn man(names: &[String], context: &Context) -> Finished {
+pub fn man(names: &[String], context: &Context) -> CommandResult {
     let mut program = Cli::command();
     program.build();
     let page = find_command(&program, names, "finding the manual page")?.clone();

@@ -1,7 +1,7 @@
 //! `info`: the content of a data set.
 
 use super::context::Context;
-use super::exit::Finished;
+use super::exit::CommandResult;
 use super::facts::print_info;
 use super::paths;
 use gristmill_core::{Handles, ProblemLog, Progress};
@@ -9,7 +9,7 @@ use gristmill_ops::datasets::{Dataset, InfoRequest};
 use std::path::Path;
 
 /// Prints the content of a data set of any kind.
-pub fn run(path: &Path, request: InfoRequest, context: &Context) -> Finished {
+pub fn run(path: &Path, request: InfoRequest, context: &Context) -> CommandResult {
     let path = paths::local_or_readable(path)?;
     let (progress, cancel) = (Progress::default(), context.signals.listen());
     let log = ProblemLog::new(context.globals.strict);

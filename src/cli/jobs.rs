@@ -1,7 +1,7 @@
 //! `jobs`: running and interrupted jobs, found by the folders that runs leave next to their data sets.
 
 use super::context::Context;
-use super::exit::{Done, Finished};
+use super::exit::{CommandResult, CommandSuccess};
 use crate::tui::recent;
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::shell_quote;
@@ -24,7 +24,7 @@ struct Job {
 }
 
 /// Lists the jobs of recently used data sets and outputs, of those in the current folder, and of the given paths.
-pub fn run(paths: &[PathBuf], context: &Context) -> Finished {
+pub fn run(paths: &[PathBuf], context: &Context) -> CommandResult {
     for path in paths.iter().filter(|path| !files::is_taken(path)) {
         // An output may not exist yet while a run works on it.
         if unfinished::of(&files::absolute(path).unwrap_or_else(|_| path.clone()))?.is_empty() {
@@ -60,7 +60,7 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Finished {
         .iter()
         .map(|job| json!({ "path": job.path, "state": job.state, "detail": job.detail, "command": job.next }))
         .collect();
-    Ok(Done::ok(Map::from_iter([("jobs".to_owned(), json!(values)), ("mounts".to_owned(), json!(mounts))])))
+    Ok(CommandSuccess::ok(Map::from_iter([("jobs".to_owned(), json!(values)), ("mounts".to_owned(), json!(mounts))])))
 }
 
 /// Returns the mounts of data sets: what is mounted, and where.

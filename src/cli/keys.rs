@@ -1,14 +1,14 @@
 //! `keys`: the key bindings, from the table that the screens use, with the user's own keys in it.
 
 use super::context::Context;
-use super::exit::{Done, Finished};
+use super::exit::{CommandResult, CommandSuccess};
 use super::printer::{paint, Tone};
 use crate::tui::keymap::{Context as Place, Keymap};
 use gristmill_core::table::{Align, Table};
 use serde_json::{json, Map, Value};
 
 /// Prints the key table.
-pub fn run(context: &Context) -> Finished {
+pub fn run(context: &Context) -> CommandResult {
     let settings = context.settings();
     for (notice, hint) in settings.notices() {
         context.printer.warning(&notice, hint.as_deref());
@@ -20,7 +20,7 @@ pub fn run(context: &Context) -> Finished {
         .printer
         .line("Names on the left of `keys:` in the settings file are those of places in brackets and of actions.");
     context.printer.line(format!("The file: {}", gristmill_core::text::display_safe(&settings.path.to_string_lossy())));
-    Ok(Done::ok(Map::from_iter([("keys".to_owned(), Value::Array(sections))])))
+    Ok(CommandSuccess::ok(Map::from_iter([("keys".to_owned(), Value::Array(sections))])))
 }
 
 /// Prints the bindings of one context; `None` if it has none.

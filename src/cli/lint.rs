@@ -2,7 +2,7 @@
 
 use super::check::{checked, vocabulary};
 use super::context::Context;
-use super::exit::Finished;
+use super::exit::CommandResult;
 use super::paths;
 use gristmill_core::ProblemLog;
 use gristmill_ops::datasets::{CheckRequest, Dataset};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// What `verify` compares with, in addition to the path.
 #[derive(Clone, Debug, Default)]
-pub struct Against {
+pub struct VerifyReferences {
     /// A tokenizer: no id may exceed its highest.
     pub tokenizer: Option<String>,
     /// The file that a raw index belongs to, if it is not the `.jsonl` next to it.
@@ -18,16 +18,16 @@ pub struct Against {
 }
 
 /// Checks indexes, splits, excludes, field maps and whatever else describes a data set.
-pub fn run(path: &Path, request: CheckRequest, context: &Context) -> Finished {
-    check(path, request, &Against::default(), context)
+pub fn run(path: &Path, request: CheckRequest, context: &Context) -> CommandResult {
+    check(path, request, &VerifyReferences::default(), context)
 }
 
 /// Reads everything again and compares it with the index.
-pub fn verify(path: &Path, against: &Against, context: &Context) -> Finished {
+pub fn verify(path: &Path, against: &VerifyReferences, context: &Context) -> CommandResult {
     check(path, CheckRequest { is_deep: true, ..CheckRequest::default() }, against, context)
 }
 
-fn check(path: &Path, request: CheckRequest, against: &Against, context: &Context) -> Finished {
+fn check(path: &Path, request: CheckRequest, against: &VerifyReferences, context: &Context) -> CommandResult {
     let path = paths::local_or_readable(path)?;
     let recovered = ProblemLog::default();
     let dataset = Dataset::find_recovered(Path::new(&path), &recovered)?;

@@ -3,7 +3,7 @@
 use super::arguments::{Grouped, OperationGroup};
 use super::context::Context;
 use super::dropin::megatron::{self, ToolCommand};
-use super::exit::Finished;
+use super::exit::CommandResult;
 use super::globals::Globals;
 use super::operation;
 use clap::{Args, Subcommand};
@@ -54,7 +54,7 @@ impl MegatronArgs {
 }
 
 /// Runs a command of `megatron`.
-pub fn run(args: &MegatronArgs, context: &Context) -> Finished {
+pub fn run(args: &MegatronArgs, context: &Context) -> CommandResult {
     match &args.command {
         MegatronCommand::Operation(given) => operation::run(given.plan(), context),
         MegatronCommand::Tool(command) => megatron::run(command, context),

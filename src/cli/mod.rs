@@ -52,7 +52,7 @@ pub use args::Cli;
 use args::Command;
 use clap::{CommandFactory, FromArgMatches};
 use context::Context;
-use exit::{Done, Finished, Stopped};
+use exit::{CommandFailure, CommandResult, CommandSuccess};
 use gristmill_core::{Failure, Problem, ProblemLog, ProblemSink as _, Subject};
 use gristmill_ops::datasets::{CheckRequest, InfoRequest};
 use gristmill_ops::engine::check::LintOptions;
@@ -99,7 +99,7 @@ fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
-fn dispatch(command: Option<Command>, context: &Context) -> Finished {
+fn dispatch(command: Option<Command>, context: &Context) -> CommandResult {
     if context.globals.save_plan.is_some() && command.as_ref().is_some_and(|command| !command.has_plan()) {
         let why = format!("{} has no plan that could be saved", command.as_ref().map_or("it", Command::name));
         return Err(Failure::usage("saving the plan", why).on(Subject::field("--save-plan")).into());
@@ -116,7 +116,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
 }
 
 /// Prints the problems of reading what a path leads to: that its store does not have all of it.
-fn report_losses(path: &Path, context: &Context) -> Result<Vec<Problem>, Stopped> {
+fn report_losses(path: &Path, context: &Context) -> Result<Vec<Problem>, CommandFailure> {
     let (path, log) = (paths::local_or_readable(path)?, ProblemLog::new(context.globals.strict));
     let losses = files::losses(&path).map_err(|error| Failure::io("reading", &path, &error))?;
     losses.into_iter().try_for_each(|problem| log.report(problem))?;
@@ -124,7 +124,7 @@ fn report_losses(path: &Path, context: &Context) -> Result<Vec<Problem>, Stopped
     Ok(log.to_vec())
 }
 
-fn run(command: Option<Command>, context: &Context) -> Finished {
+fn run(command: Option<Command>, context: &Context) -> CommandResult {
     match command {
         None => screen::home(context),
         Some(Command::Run { plan, force_overwrite }) => run_plan::run(&plan, force_overwrite, context),
@@ -137,7 +137,7 @@ fn run(command: Option<Command>, context: &Context) -> Finished {
             lint::run(&path, CheckRequest { lint, ..CheckRequest::default() }, context)
         }
         Some(Command::Verify { path, tokenizer, source }) => {
-            lint::verify(&path, &lint::Against { tokenizer, source }, context)
+            lint::verify(&path, &lint::VerifyReferences { tokenizer, source }, context)
         }
         Some(Command::Repair { path }) => repair::run(&path, context),
         Some(Command::Browse(args)) => browse::run(&args, context),
@@ -163,6 +163,6 @@ fn run(command: Option<Command>, context: &Context) -> Finished {
 }
 
 /// Returns a success without fields in addition to `status: ok`.
-fn plainly_done() -> Finished {
-    Ok(Done::ok(serde_json::Map::new()))
+fn plainly_done() -> CommandResult {
+    Ok(CommandSuccess::ok(serde_json::Map::new()))
 }

@@ -2,7 +2,7 @@
 
 use super::arguments::GivenPlan;
 use super::context::Context;
-use super::exit::{fields, Done, Finished, Stopped};
+use super::exit::{fields, CommandFailure, CommandResult, CommandSuccess};
 use super::globals::Globals;
 use super::prepare::{self, Confirmation};
 use super::printer::{paint, Tone};
@@ -10,7 +10,7 @@ use super::report;
 use super::screen;
 use super::task::{follow, print_findings, report_earlier_problems};
 use crate::prompt;
-use crate::tui::{recent, Start};
+use crate::tui::{recent, FirstScreen};
 use gristmill_core::options::Answer;
 use gristmill_core::text::display_safe;
 use gristmill_core::{Failure, Outcome, PreparePlan, Problem, ProblemKind, RunOptions, Severity, Subject};
@@ -44,7 +44,7 @@ pub fn threads_of(config: &Path) -> Option<usize> {
 }
 
 /// Runs the plan of a command line; if it is incomplete and questions may be asked, the form opens.
-pub fn run(given: &GivenPlan, context: &Context) -> Finished {
+pub fn run(given: &GivenPlan, context: &Context) -> CommandResult {
     let plan = given.plan(context.globals.compat)?;
     if let Some(plan) = plan.typed::<PreparePlan>() {
         return prepare::run(plan.clone(), Confirmation::ByFlag, context);
@@ -55,20 +55,20 @@ pub fn run(given: &GivenPlan, context: &Context) -> Finished {
     }
     // The form lists the files of a folder; an index has none.
     if !context.prefers_prompts() && plan.get("from-index") == Answer::Unset {
-        return screen::screen(Start::Form(plan), context);
+        return screen::screen(FirstScreen::Form(plan), context);
     }
     let options = run_options(&*plan, context);
     match prompt::plan(plan, &options)? {
         Some(plan) => execute(&*plan, context),
         None => {
             context.printer.line("Nothing was written.");
-            Ok(Done::ok(Map::new()))
+            Ok(CommandSuccess::ok(Map::new()))
         }
     }
 }
 
 /// Saves the plan if requested, then previews or runs it.
-pub fn execute(plan: &dyn AnyPlan, context: &Context) -> Finished {
+pub fn execute(plan: &dyn AnyPlan, context: &Context) -> CommandResult {
     if let Some(plan) = plan.typed::<PreparePlan>() {
         return prepare::run(plan.clone(), Confirmation::Given, context);
     }
@@ -94,7 +94,12 @@ pub fn execute(plan: &dyn AnyPlan, context: &Context) -> Finished {
 }
 
 /// Prints the report of a run or preview, with its findings, and returns the result.
-pub fn finish(plan: &dyn AnyPlan, report: &dyn Report, notes: Option<Vec<Problem>>, context: &Context) -> Finished {
+pub fn finish(
+    plan: &dyn AnyPlan,
+    report: &dyn Report,
+    notes: Option<Vec<Problem>>,
+    context: &Context,
+) -> CommandResult {
     let is_preview = context.globals.dry_run;
     let (problems, counts) = report.findings();
     let mut result = match context.printer.is_json() {
@@ -106,7 +111,7 @@ pub fn finish(plan: &dyn AnyPlan, report: &dyn Report, notes: Option<Vec<Problem
     if is_preview && !refusals.is_empty() {
         let others: Vec<Problem> = problems.iter().filter(|p| p.severity != Severity::Refusal).cloned().collect();
         print_findings(&others, &[], context);
-        return Err(Stopped { failures: refusals.into_iter().map(Problem::into_failure).collect(), result });
+        return Err(CommandFailure { failures: refusals.into_iter().map(Problem::into_failure).collect(), result });
     }
     print_findings(problems, counts, context);
     print_report(plan, report, is_preview, context);
@@ -115,10 +120,10 @@ pub fn finish(plan: &dyn AnyPlan, report: &dyn Report, notes: Option<Vec<Problem
     }
     let of_problems = problems.iter().map(|problem| (problem.severity, problem.kind));
     if !report.failures().is_empty() {
-        return Err(Stopped { failures: report.failures().to_vec(), result });
+        return Err(CommandFailure { failures: report.failures().to_vec(), result });
     }
     let findings = counts.iter().map(|(severity, kind, _)| (*severity, *kind)).chain(of_problems);
-    Ok(Done::with_findings(result, findings))
+    Ok(CommandSuccess::with_findings(result, findings))
 }
 
 /// Writes the plan to the file of `--save-plan`, if that is given.

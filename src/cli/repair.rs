@@ -1,7 +1,7 @@
 //! `repair`: repairs what a program is known to have written wrongly. Each format defines what that is.
 
 use super::context::Context;
-use super::exit::{fields, Done, Finished};
+use super::exit::{fields, CommandResult, CommandSuccess};
 use super::paths;
 use super::printer::{paint, Tone};
 use super::task::{follow, print_findings};
@@ -14,7 +14,7 @@ use serde_json::{json, Map};
 use std::path::Path;
 
 /// Repairs the data set at a path, or names the command that corrects it.
-pub fn run(path: &Path, context: &Context) -> Finished {
+pub fn run(path: &Path, context: &Context) -> CommandResult {
     let path = &*paths::local_or_writable(path)?;
     let dry = context.globals.dry_run;
     let task = Dataset::find(Path::new(path))?.repair(dry, context.run_options())?;
@@ -30,7 +30,7 @@ pub fn run(path: &Path, context: &Context) -> Finished {
     result.insert("dry_run".into(), json!(dry));
     result.insert("nothing_to_do".into(), json!(report.repaired == 0));
     let findings = report.counts.iter().map(|(severity, kind, _)| (*severity, *kind));
-    Ok(Done::with_findings(result, findings.filter(|(severity, _)| *severity > Severity::Note)))
+    Ok(CommandSuccess::with_findings(result, findings.filter(|(severity, _)| *severity > Severity::Note)))
 }
 
 fn repaired(path: &str, report: &RepairReport, dry: bool) -> String {

@@ -107,8 +107,8 @@ mod tests {
         let mut all = vec![note; 7];
         all.push(Problem::note(ProblemKind::UnnamedEntry, Subject::shard("a"), "skipped"));
         all.push(Problem::note(ProblemKind::FieldFails, Subject::field("text"), "odd"));
-        let (told, more) = shown_notes(&all);
-        assert_eq!(told.len(), NOTES_PER_KIND + 1);
+        let (shown, more) = shown_notes(&all);
+        assert_eq!(shown.len(), NOTES_PER_KIND + 1);
         assert_eq!(more.unwrap(), "… and 2 more notes (--json lists them)");
     }
 }

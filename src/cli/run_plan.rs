@@ -1,7 +1,7 @@
 //! `run`: replays a saved plan.
 
 use super::context::Context;
-use super::exit::Finished;
+use super::exit::CommandResult;
 use super::{operation, paths};
 use gristmill_core::options::{Answer, ValueKind};
 use gristmill_core::{Failure, Outcome, Subject};
@@ -14,7 +14,7 @@ const MAX_BYTES: u64 = 64 << 20;
 
 /// Runs a plan file unchanged; flags that control the run still apply. With `overwrite`, it behaves like the command of the plan with
 /// `--force-overwrite`.
-pub fn run(path: &Path, overwrite: bool, context: &Context) -> Finished {
+pub fn run(path: &Path, overwrite: bool, context: &Context) -> CommandResult {
     let text = paths::read_text(path, "reading the plan", MAX_BYTES).map_err(|failure| match files::exists(path) {
         true => failure,
         false => {

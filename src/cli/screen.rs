@@ -1,14 +1,14 @@
 //! The full-screen program as a command, and its home screen.
 
 use super::context::Context;
-use super::exit::{Done, Finished};
+use super::exit::{CommandResult, CommandSuccess};
 use super::logging;
 use crate::tui::theme::ColourMode;
-use crate::tui::Start;
+use crate::tui::FirstScreen;
 use gristmill_core::{Failure, Subject};
 
 /// Opens the home screen; needs a terminal.
-pub fn home(context: &Context) -> Finished {
+pub fn home(context: &Context) -> CommandResult {
     if !context.may_ask() {
         return Err(Failure::usage("opening the home screen", "it needs a terminal")
             .with_hint("name a command; `gristmill --help` lists them")
@@ -19,11 +19,11 @@ pub fn home(context: &Context) -> Finished {
             .with_hint("name a command: `gristmill prepare --plain` asks by prompts")
             .into());
     }
-    screen(Start::Home(None), context)
+    screen(FirstScreen::Home(None), context)
 }
 
 /// Runs the full-screen program until the user leaves it.
-pub fn screen(start: Start, context: &Context) -> Finished {
+pub fn screen(start: FirstScreen, context: &Context) -> CommandResult {
     if context.globals.save_plan.is_some() {
         // The answers are not known yet, and the user may give them several times.
         let failure = Failure::usage("opening the screens", "they save a plan where it is asked for, not under a name");
@@ -37,5 +37,5 @@ pub fn screen(start: Start, context: &Context) -> Finished {
         ratatui::crossterm::style::force_color_output(true);
     }
     let code = crate::tui::run(start, env)?;
-    Ok(Done::with_code(code))
+    Ok(CommandSuccess::with_code(code))
 }

@@ -1,7 +1,7 @@
 //! Follows a job from start to end: progress, stop requests, and its findings.
 
 use super::context::Context;
-use super::exit::Stopped;
+use super::exit::CommandFailure;
 use super::printer::{paint, Tone};
 use super::progress::ProgressView;
 use super::report;
@@ -17,7 +17,11 @@ use std::time::Duration;
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Runs a job to its end and shows its progress. If it failed, its findings are printed and added to the result.
-pub fn follow<R: Send + 'static>(task: Task<R>, verb: Option<&'static str>, context: &Context) -> Result<R, Stopped> {
+pub fn follow<R: Send + 'static>(
+    task: Task<R>,
+    verb: Option<&'static str>,
+    context: &Context,
+) -> Result<R, CommandFailure> {
     show_progress(context, verb, || task.status(), || task.cancel(), |time| task.ends_within(time));
     let (problems, counts) = task.findings();
     task.wait().map_err(|failure| with_findings(failure, &problems, &counts, context))
@@ -73,7 +77,7 @@ fn with_findings(
     problems: &[Problem],
     counts: &[(Severity, ProblemKind, u64)],
     context: &Context,
-) -> Stopped {
+) -> CommandFailure {
     let (refusals, others): (Vec<Problem>, Vec<Problem>) =
         problems.iter().cloned().partition(|problem| problem.severity == Severity::Refusal);
     // A failure that summarises refusals adds nothing to the individual ones.
@@ -86,8 +90,8 @@ fn with_findings(
         hint: problem.hint,
     };
     let mut stopped = match refusals.is_empty() || failure.class != ExitClass::Data {
-        true => Stopped::from(failure),
-        false => Stopped::from(refusals.into_iter().map(each).collect::<Vec<_>>()),
+        true => CommandFailure::from(failure),
+        false => CommandFailure::from(refusals.into_iter().map(each).collect::<Vec<_>>()),
     };
     if !counts.is_empty() {
         // The refusals are reported as errors.

@@ -11,7 +11,7 @@ use super::screen::{Effect, Input, Screen, TerminalProgram, Ui, UiEnv};
 use super::screens::{JobsPanel, Picker};
 use super::theme::{ColourMode, Glyphs, Theme};
 use super::widgets::toast::Level;
-use super::widgets::{Gesture, Places, Toast};
+use super::widgets::{Gesture, MouseAreas, Toast};
 use gristmill_core::text::count;
 use gristmill_storage::traffic::traffic;
 use ratatui::crossterm::event::{KeyEvent, KeyModifiers, MouseEvent};
@@ -85,7 +85,7 @@ pub struct App {
     /// Ends of jobs shown by a notice.
     ends: EndNotices,
     /// The items of the bottom bar, for the mouse.
-    bar: Places<Action>,
+    bar: MouseAreas<Action>,
     /// Whether the next frame is to be saved as a picture; the saver follows.
     wants_picture: bool,
     saver: Option<Saver>,
@@ -131,7 +131,7 @@ impl App {
             pressed: Vec::new(),
             toast: None,
             ends: EndNotices::default(),
-            bar: Places::default(),
+            bar: MouseAreas::default(),
             wants_picture: false,
             saver: None,
             interrupted_once: false,

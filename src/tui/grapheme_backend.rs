@@ -192,13 +192,13 @@ mod tests {
         }
     }
 
-    struct Drawn {
+    struct DrawTest {
         terminal: Terminal<ClusterBackend<Screen>>,
         clusters: GraphemeBackend,
         screen: Screen,
     }
 
-    impl Drawn {
+    impl DrawTest {
         fn new() -> Self {
             let size = |cells: u16| NonZeroU16::new(cells).unwrap();
             let screen = Screen(Arc::new(Mutex::new(vt100::Parser::new(size(AREA.height), size(AREA.width), 0))));
@@ -233,7 +233,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_character_leaves_a_trace(screens in proptest::collection::vec(proptest::collection::vec(line(), 3), 1..5)) {
-            let mut drawn = Drawn::new();
+            let mut drawn = DrawTest::new();
             for lines in &screens {
                 drawn.draw(lines);
             }
@@ -242,8 +242,8 @@ mod tests {
         }
 
         #[test]
-        fn what_follows_stands_where_it_belongs(screens in proptest::collection::vec(proptest::collection::vec(line(), 3), 1..5)) {
-            let mut drawn = Drawn::new();
+        fn what_follows_is_where_it_belongs(screens in proptest::collection::vec(proptest::collection::vec(line(), 3), 1..5)) {
+            let mut drawn = DrawTest::new();
             for lines in screens {
                 // A border in the last column, after the text.
                 let lines: Vec<_> = lines.iter().map(|line| {
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn a_screen_that_does_not_change_is_not_sent_again() {
         let lines = ["ਜਾ ab".to_owned(), "नी".to_owned()];
-        let mut drawn = Drawn::new();
+        let mut drawn = DrawTest::new();
         drawn.draw(&lines);
         // Marked cells count as changed once more.
         drawn.draw(&lines);

@@ -129,14 +129,14 @@ impl Plan {
     }
 }
 
-type JobOrder = (Plan, RunOptions);
+type PlannedJob = (Plan, RunOptions);
 
 struct Entry {
     id: JobId,
     title: String,
     path: PathBuf,
     running: Option<Box<dyn RunningJob>>,
-    order: Option<JobOrder>,
+    order: Option<PlannedJob>,
     last: Option<JobStatus>,
     facts: Option<Arc<DatasetFacts>>,
     result: Option<JobResult>,
@@ -227,7 +227,7 @@ impl Jobs {
         self.enter(title, path, job, None)
     }
 
-    fn enter(&self, title: String, path: PathBuf, job: Box<dyn RunningJob>, order: Option<JobOrder>) -> JobId {
+    fn enter(&self, title: String, path: PathBuf, job: Box<dyn RunningJob>, order: Option<PlannedJob>) -> JobId {
         let mut entries = self.lock();
         let id = JobId(self.ever.fetch_add(1, Ordering::AcqRel) + 1);
         entries.push(Entry {
@@ -306,7 +306,7 @@ impl Jobs {
     /// Stops every running job at a safe point and starts the same plans again without a terminal; they continue from their journals, and
     /// `gristmill jobs` lists them. Waits for the jobs to stop, at most `patience`.
     pub fn leave_all(&self, state_dir: &Path, patience: Duration) -> Outcome<()> {
-        let orders: Vec<(JobOrder, Option<PathBuf>)> = {
+        let orders: Vec<(PlannedJob, Option<PathBuf>)> = {
             let entries = self.lock();
             let running = entries.iter().filter(|e| e.running.as_ref().is_some_and(|job| !job.is_finished()));
             running.filter_map(|e| Some((e.order.clone()?, e.draft.clone()))).collect()

@@ -1,6 +1,6 @@
 //! Output to the terminal: frames are written by a separate thread, so that a slow terminal never delays the program.
 //!
-//! The loop draws only while the line is free ([`Busy::is_free`]): a slow terminal shows fewer frames, not later ones. On exit, unsent
+//! The loop draws only while the line is free ([`WriterStatus::is_free`]): a slow terminal shows fewer frames, not later ones. On exit, unsent
 //! output is discarded, and only what restores the terminal is written.
 
 use super::app::Event;
@@ -18,7 +18,7 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 pub(super) const CUT: &[u8] = b"\x18\x1b\\";
 
 #[derive(Default)]
-struct State {
+struct WriterState {
     waiting: Vec<u8>,
     is_writing: bool,
     is_closed: bool,
@@ -28,15 +28,15 @@ struct State {
 }
 
 #[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
+struct SharedWriter {
+    state: Mutex<WriterState>,
     changed: Condvar,
     /// Whether unsent output is to be discarded.
     drop_it: AtomicBool,
 }
 
 /// The line in use, for restoring the terminal: a panic may happen anywhere.
-static CURRENT: Mutex<Option<Arc<Shared>>> = Mutex::new(None);
+static CURRENT: Mutex<Option<Arc<SharedWriter>>> = Mutex::new(None);
 
 /// Discards unsent output on the line in use and waits until nothing is being written. Returns whether output was cut off; the terminal
 /// then needs [`CUT`].
@@ -48,13 +48,13 @@ pub(super) fn clear() -> bool {
 /// The sending end. `write` collects bytes; `flush` sends them without waiting.
 pub(super) struct TerminalWriter {
     gathered: Vec<u8>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedWriter>,
 }
 
 impl TerminalWriter {
     /// Starts the thread that writes to `out`; it wakes the frame whenever the line is free again.
     pub(super) fn start(out: impl Write + Send + 'static, wake: Wake) -> io::Result<Self> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(SharedWriter::default());
         *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&shared));
         let theirs = Arc::clone(&shared);
         std::thread::Builder::new().name("screen".into()).spawn(move || send(&theirs, out, &wake))?;
@@ -62,15 +62,15 @@ impl TerminalWriter {
     }
 
     /// Returns a handle that shows whether the line is busy, wherever the line itself is moved.
-    pub(super) fn busy(&self) -> Busy {
-        Busy(Arc::clone(&self.shared))
+    pub(super) fn busy(&self) -> WriterStatus {
+        WriterStatus(Arc::clone(&self.shared))
     }
 }
 
 /// Shows whether a line is busy.
-pub(super) struct Busy(Arc<Shared>);
+pub(super) struct WriterStatus(Arc<SharedWriter>);
 
-impl Busy {
+impl WriterStatus {
     /// Whether all flushed bytes were written.
     pub(super) fn is_free(&self) -> bool {
         let state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,7 +78,7 @@ impl Busy {
     }
 }
 
-impl Shared {
+impl SharedWriter {
     fn clear(&self) -> bool {
         self.drop_it.store(true, Ordering::SeqCst);
         let end = Instant::now() + EXIT_TIMEOUT;
@@ -124,7 +124,7 @@ impl Drop for TerminalWriter {
     }
 }
 
-fn send(shared: &Shared, mut out: impl Write, wake: &Wake) {
+fn send(shared: &SharedWriter, mut out: impl Write, wake: &Wake) {
     loop {
         let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
         while state.waiting.is_empty() {
@@ -147,7 +147,7 @@ fn send(shared: &Shared, mut out: impl Write, wake: &Wake) {
     }
 }
 
-fn write_out(shared: &Shared, out: &mut impl Write, bytes: &[u8]) -> (usize, Option<io::Error>) {
+fn write_out(shared: &SharedWriter, out: &mut impl Write, bytes: &[u8]) -> (usize, Option<io::Error>) {
     let mut written = 0;
     for chunk in bytes.chunks(CHUNK_BYTES) {
         if shared.drop_it.load(Ordering::SeqCst) {
@@ -167,12 +167,12 @@ mod tests {
     use std::sync::mpsc::{channel, Receiver, Sender};
 
     /// A terminal that accepts a chunk only when the test allows it.
-    struct Slow {
+    struct SlowTerminal {
         allowed: Receiver<()>,
         taken: Sender<Vec<u8>>,
     }
 
-    impl Write for Slow {
+    impl Write for SlowTerminal {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let _ = self.allowed.recv();
             let _ = self.taken.send(bytes.to_vec());
@@ -185,7 +185,7 @@ mod tests {
 
     fn slow() -> (TerminalWriter, Sender<()>, Receiver<Vec<u8>>) {
         let ((allow, allowed), (taken, seen)) = (channel(), channel());
-        (TerminalWriter::start(Slow { allowed, taken }, Wake::default()).unwrap(), allow, seen)
+        (TerminalWriter::start(SlowTerminal { allowed, taken }, Wake::default()).unwrap(), allow, seen)
     }
 
     const LONG: Duration = Duration::from_secs(20);

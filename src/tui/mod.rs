@@ -32,5 +32,5 @@ mod waker;
 pub mod widgets;
 pub mod work;
 
-pub use run::{run, Start};
+pub use run::{run, FirstScreen};
 pub use screen::UiEnv;

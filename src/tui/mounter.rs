@@ -13,13 +13,13 @@ pub fn why_not() -> Option<String> {
 }
 
 /// What became of a data set.
-struct Change {
+struct MountChange {
     at: PathBuf,
     is_mounted: bool,
 }
 
 /// The worker that mounts and unmounts.
-pub struct Mounter(Latest<PathBuf, Outcome<Change>>);
+pub struct Mounter(Latest<PathBuf, Outcome<MountChange>>);
 
 impl Mounter {
     pub fn start(env: &UiEnv) -> Self {
@@ -44,8 +44,10 @@ impl Mounter {
     pub fn gather(&mut self, env: &UiEnv, effects: &mut Vec<Effect>) -> bool {
         let Some(changed) = self.0.take() else { return false };
         let words = match changed {
-            Ok(Change { at, is_mounted: true }) => format!("mounted at {}; the same key ends it", env.short_path(&at)),
-            Ok(Change { at, .. }) => format!("unmounted {}", env.short_path(&at)),
+            Ok(MountChange { at, is_mounted: true }) => {
+                format!("mounted at {}; the same key ends it", env.short_path(&at))
+            }
+            Ok(MountChange { at, .. }) => format!("unmounted {}", env.short_path(&at)),
             Err(failure) => {
                 effects.push(Effect::failure(&failure));
                 return true;
@@ -57,7 +59,7 @@ impl Mounter {
 }
 
 #[cfg(all(feature = "mount", target_os = "linux"))]
-fn change(path: &Path) -> Outcome<Change> {
+fn change(path: &Path) -> Outcome<MountChange> {
     use gristmill_core::{Failure, Subject};
     use gristmill_fuse::{list_mounts, unmount};
     use gristmill_storage::fs::{Fs as _, RealFs, PRIVATE_FOLDER};
@@ -75,7 +77,7 @@ fn change(path: &Path) -> Outcome<Change> {
         unmount(&mount.at, false)
             .or_else(|_| unmount(&mount.at, true))
             .map_err(|e| Failure::io(WHAT, &mount.at, &e))?;
-        return Ok(Change { at: mount.at.clone(), is_mounted: false });
+        return Ok(MountChange { at: mount.at.clone(), is_mounted: false });
     }
     files::missing_folders(&folder).into_iter().try_for_each(|folder| RealFs.create_dir(folder, PRIVATE_FOLDER))?;
     let name = path.file_name().map_or_else(|| "data".to_owned(), |name| name.to_string_lossy().into_owned());
@@ -89,7 +91,7 @@ fn change(path: &Path) -> Outcome<Change> {
     command.args(["mount", "--detach"]).arg(&path).arg(&at).stdin(Stdio::null());
     let done = command.output().map_err(|error| Failure::io(WHAT, &program, &error))?;
     if done.status.success() {
-        return Ok(Change { at, is_mounted: true });
+        return Ok(MountChange { at, is_mounted: true });
     }
     let text = String::from_utf8_lossy(&done.stderr);
     let why = text.lines().find_map(|line| line.strip_prefix("error: ")).unwrap_or("the command mount failed");
@@ -101,6 +103,6 @@ fn change(path: &Path) -> Outcome<Change> {
 }
 
 #[cfg(not(all(feature = "mount", target_os = "linux")))]
-fn change(path: &Path) -> Outcome<Change> {
-    Ok(Change { at: path.to_owned(), is_mounted: false })
+fn change(path: &Path) -> Outcome<MountChange> {
+    Ok(MountChange { at: path.to_owned(), is_mounted: false })
 }

@@ -2,7 +2,7 @@
 
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
-use crate::tui::widgets::{popup, text, Gesture, Places};
+use crate::tui::widgets::{popup, text, Gesture, MouseAreas};
 use ratatui::crossterm::event::KeyCode;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -30,13 +30,13 @@ pub struct Question {
     answers: Vec<DialogChoice>,
     selected: usize,
     /// Positions of the answers, for the mouse.
-    places: Places<usize>,
+    places: MouseAreas<usize>,
 }
 
 impl Question {
     /// Returns a question; the first answer is preselected. Lines may come from the data: they are made safe.
     pub fn new(title: &str, lines: Vec<String>, answers: Vec<DialogChoice>) -> Self {
-        Self { title: title.to_owned(), lines, answers, selected: 0, places: Places::default() }
+        Self { title: title.to_owned(), lines, answers, selected: 0, places: MouseAreas::default() }
     }
 
     fn choose(&mut self, index: usize) -> Vec<Effect> {

@@ -14,7 +14,7 @@ const MAX_BYTES: u64 = 1 << 20;
 const FILE: &str = "recent.json";
 
 #[derive(Default, Serialize, Deserialize)]
-struct File {
+struct RecentPaths {
     version: u32,
     /// Newest first. Paths that are not UTF-8 are not kept.
     paths: Vec<String>,
@@ -23,7 +23,7 @@ struct File {
 /// Returns the kept paths, newest first. A list that cannot be read counts as empty: it is a convenience, not data.
 pub fn load(state_dir: &Path) -> Vec<PathBuf> {
     let bytes = read_whole(&state_dir.join(FILE), MAX_BYTES).ok().flatten().unwrap_or_default();
-    let file: File = serde_json::from_slice(&bytes).unwrap_or_default();
+    let file: RecentPaths = serde_json::from_slice(&bytes).unwrap_or_default();
     file.paths.into_iter().take(MAX_RECENT).map(PathBuf::from).collect()
 }
 
@@ -53,7 +53,7 @@ fn store(state_dir: &Path, path: &Path) -> gristmill_core::Outcome<()> {
     let known = load(state_dir);
     paths.extend(known.iter().filter_map(|p| p.to_str()).filter(|p| *p != path).map(str::to_owned));
     paths.truncate(MAX_RECENT);
-    let text = serde_json::to_vec_pretty(&File { version: 1, paths }).unwrap_or_default();
+    let text = serde_json::to_vec_pretty(&RecentPaths { version: 1, paths }).unwrap_or_default();
     create_folders(state_dir)?;
     write_file(&RealFs, &state_dir.join(FILE), &text, 0o600)
 }

@@ -20,13 +20,13 @@ use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// The screen that the UI starts with.
-pub enum Start {
+pub enum FirstScreen {
     /// The home screen, on a folder (`None`: the current one).
     Home(Option<PathBuf>),
     /// The editor of the splits and excludes of a prepared data set; the home screen is below it.
     Splits(PathBuf),
     /// The browser on a data set, at a sample, with this view of packed tokens; the home screen is below it.
-    Browse(PathBuf, super::screens::browse::Start, TokenView),
+    Browse(PathBuf, super::screens::browse::BrowseStart, TokenView),
     /// The form of an operation with the answers already given; the home screen is below it.
     Form(Box<dyn AnyPlan>),
 }
@@ -47,7 +47,7 @@ const CLIPBOARD_LIMIT: usize = 50_000;
 
 /// Runs the terminal UI until the user leaves or a signal arrives. Returns the exit code of the program: 0 after `q`, 130 after Ctrl-C
 /// twice, 143 and 129 after SIGTERM and SIGHUP. The terminal is restored in every case.
-pub fn run(start: Start, env: UiEnv) -> Outcome<u8> {
+pub fn run(start: FirstScreen, env: UiEnv) -> Outcome<u8> {
     let (sender, events) = channel();
     env.wake.connect(sender.clone());
     let mut app = build(start, &env);
@@ -62,7 +62,7 @@ pub fn run(start: Start, env: UiEnv) -> Outcome<u8> {
     let mut term = Term::enter(env.mouse, env.title, env.wake.clone()).map_err(|e| terminal_failure(&e))?;
     let asks = graphics::is_to_be_asked(&env);
     let reader = Reader::start(sender, asks).map_err(|e| terminal_failure(&e))?;
-    let code = Loop {
+    let code = EventLoop {
         app: &mut app,
         term: &mut term,
         reader: &reader,
@@ -91,21 +91,21 @@ fn terminal_failure(error: &std::io::Error) -> Failure {
         .with_hint("use flags and --yes, or --plain, where there is no full screen")
 }
 
-fn build(start: Start, env: &UiEnv) -> App {
+fn build(start: FirstScreen, env: &UiEnv) -> App {
     let open = super::form::open_prepare;
     match start {
-        Start::Home(folder) => App::new(env.clone(), Box::new(Home::new(folder, env.clone())), Box::new(open)),
-        Start::Splits(path) => {
+        FirstScreen::Home(folder) => App::new(env.clone(), Box::new(Home::new(folder, env.clone())), Box::new(open)),
+        FirstScreen::Splits(path) => {
             let mut app = above_home(&path, env);
             app.push(super::screens::splits::open(path, env.clone()));
             app
         }
-        Start::Browse(path, at, view) => {
+        FirstScreen::Browse(path, at, view) => {
             let mut app = above_home(&path, env);
             app.push(super::screens::browse::open_tokens(path, at, view, env.clone()));
             app
         }
-        Start::Form(plan) => {
+        FirstScreen::Form(plan) => {
             let first = plan.inputs().into_iter().next().map_or_else(|| PathBuf::from("."), PathBuf::from);
             let mut app = above_home(&first, env);
             app.push(super::form::open(plan, env.clone()));
@@ -122,7 +122,7 @@ fn above_home(path: &Path, env: &UiEnv) -> App {
     App::new(env.clone(), Box::new(home), Box::new(super::form::open_prepare))
 }
 
-struct Loop<'a> {
+struct EventLoop<'a> {
     app: &'a mut App,
     term: &'a mut Term,
     reader: &'a Reader,
@@ -138,7 +138,7 @@ struct Loop<'a> {
     title: Title,
 }
 
-impl Loop<'_> {
+impl EventLoop<'_> {
     fn run(&mut self) -> Outcome<u8> {
         let mut last_draw: Option<Instant> = None;
         let mut next_tick = Instant::now() + TICK_INTERVAL;
@@ -328,7 +328,7 @@ impl Loop<'_> {
             self.continued -= 1;
         }
         // Continued in order to be ended, not by `fg`: the terminal belongs to the shell, and taking it would stop us again.
-        if !has_the_terminal() && self.is_told_to_end(Instant::now() + LAST_WORD) {
+        if !has_the_terminal() && self.is_asked_to_end(Instant::now() + LAST_WORD) {
             return Ok(());
         }
         let taken = self.term.reenter();
@@ -342,7 +342,7 @@ impl Loop<'_> {
             if let Some(status) = child.try_wait()? {
                 return Ok(status);
             }
-            if !self.is_told_to_end(Instant::now() + LOOK_AGAIN) {
+            if !self.is_asked_to_end(Instant::now() + LOOK_AGAIN) {
                 continue;
             }
             let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
@@ -360,7 +360,7 @@ impl Loop<'_> {
     }
 
     /// Whether the program has to end, waiting until `until`; all other events are kept for later.
-    fn is_told_to_end(&mut self, until: Instant) -> bool {
+    fn is_asked_to_end(&mut self, until: Instant) -> bool {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             match self.events.recv_timeout(left) {

@@ -3,7 +3,7 @@
 //! Both are idempotent, and restoring works from any thread, so that a panic, a signal and a normal exit share it.
 
 use super::grapheme_backend::{ClusterBackend, GraphemeBackend};
-use super::line::{self, Busy, TerminalWriter};
+use super::line::{self, TerminalWriter, WriterStatus};
 use super::work::Wake;
 use gristmill_core::catch_panic::is_caught;
 use ratatui::crossterm::cursor::{Hide, Show};
@@ -78,7 +78,7 @@ pub fn give_back() {
 pub struct Term {
     terminal: Terminal<ClusterBackend<TerminalWriter>>,
     clusters: GraphemeBackend,
-    free: Busy,
+    free: WriterStatus,
     /// Whether the content of the screen is unknown: the next frame draws everything.
     forgotten: bool,
 }

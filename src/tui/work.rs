@@ -31,13 +31,13 @@ impl Wake {
     }
 }
 
-struct Slot<Q> {
+struct QuestionSlot<Q> {
     question: Option<(u64, Q)>,
     closed: bool,
 }
 
-struct Shared<Q, A> {
-    slot: Mutex<Slot<Q>>,
+struct LatestState<Q, A> {
+    slot: Mutex<QuestionSlot<Q>>,
     asked: Condvar,
     answer: Mutex<Option<(u64, A)>>,
     /// The number of the last question whose answer panicked.
@@ -48,7 +48,7 @@ struct Shared<Q, A> {
 /// ends the thread after the current answer. A panic costs one answer, not the worker: the frame reports it, and the next question is
 /// answered.
 pub struct Latest<Q, A> {
-    shared: Arc<Shared<Q, A>>,
+    shared: Arc<LatestState<Q, A>>,
     number: u64,
     taken: u64,
 }
@@ -56,8 +56,8 @@ pub struct Latest<Q, A> {
 impl<Q: Send + 'static, A: Send + 'static> Latest<Q, A> {
     /// Starts the worker. `answer` runs on its thread.
     pub fn start(name: &str, wake: Wake, mut answer: impl FnMut(Q) -> A + Send + 'static) -> Self {
-        let shared = Arc::new(Shared {
-            slot: Mutex::new(Slot { question: None, closed: false }),
+        let shared = Arc::new(LatestState {
+            slot: Mutex::new(QuestionSlot { question: None, closed: false }),
             asked: Condvar::new(),
             answer: Mutex::new(None),
             lost: AtomicU64::new(0),
@@ -116,10 +116,10 @@ impl<Q: Send + 'static, A: Send + 'static> Latest<Q, A> {
 }
 
 /// Runs one task; `None` if it panicked, which the panic hook has already reported.
-fn guarded<A>(errand: impl FnOnce() -> A) -> Option<A> {
+fn guarded<A>(task: impl FnOnce() -> A) -> Option<A> {
     std::panic::catch_unwind(AssertUnwindSafe(|| {
         panic_if_asked();
-        errand()
+        task()
     }))
     .ok()
 }
@@ -136,7 +136,7 @@ fn panic_if_asked() {
 #[cfg(not(debug_assertions))]
 fn panic_if_asked() {}
 
-fn next_question<Q, A>(shared: &Shared<Q, A>) -> Option<(u64, Q)> {
+fn next_question<Q, A>(shared: &LatestState<Q, A>) -> Option<(u64, Q)> {
     let mut slot = shared.slot.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
         if slot.closed {
@@ -200,7 +200,7 @@ impl<Q, A> Drop for Stoppable<Q, A> {
     }
 }
 
-struct Errands<Q, A> {
+struct StreamState<Q, A> {
     wanted: Mutex<PendingQuestions<Q>>,
     asked: Condvar,
     done: Mutex<Vec<A>>,
@@ -214,20 +214,20 @@ struct PendingQuestions<Q> {
 /// A worker for many small questions, answered one by one in the requested order. A new list replaces the questions not begun yet. Dropping
 /// it ends the thread after the current answer.
 pub struct Stream<Q, A> {
-    shared: Arc<Errands<Q, A>>,
+    shared: Arc<StreamState<Q, A>>,
 }
 
 impl<Q: Send + 'static, A: Send + 'static> Stream<Q, A> {
     /// Starts the worker. `answer` runs on its thread.
     pub fn start(name: &str, wake: Wake, mut answer: impl FnMut(Q) -> A + Send + 'static) -> Self {
-        let shared = Arc::new(Errands {
+        let shared = Arc::new(StreamState {
             wanted: Mutex::new(PendingQuestions { questions: std::collections::VecDeque::new(), closed: false }),
             asked: Condvar::new(),
             done: Mutex::new(Vec::new()),
         });
         let worker = Arc::clone(&shared);
         let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-            while let Some(question) = next_errand(&worker) {
+            while let Some(question) = next_stream_question(&worker) {
                 let Some(result) = guarded(|| answer(question)) else { continue };
                 worker.done.lock().unwrap_or_else(PoisonError::into_inner).push(result);
                 wake.wake();
@@ -252,7 +252,7 @@ impl<Q: Send + 'static, A: Send + 'static> Stream<Q, A> {
     }
 }
 
-fn next_errand<Q, A>(shared: &Errands<Q, A>) -> Option<Q> {
+fn next_stream_question<Q, A>(shared: &StreamState<Q, A>) -> Option<Q> {
     let mut wanted = shared.wanted.lock().unwrap_or_else(PoisonError::into_inner);
     loop {
         if wanted.closed {
@@ -318,10 +318,10 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_waits_for_is_cancelled_and_has_no_answer() {
-        let (told, begun) = std::sync::mpsc::channel();
+    fn a_replaced_question_is_cancelled_and_has_no_answer() {
+        let (sender, begun) = std::sync::mpsc::channel();
         let answer = move |q: u32, cancel: &Cancel| {
-            let _ = told.send(q);
+            let _ = sender.send(q);
             while q == 0 && !cancel.is_cancelled() {
                 std::thread::yield_now();
             }
@@ -355,7 +355,7 @@ mod tests {
         while latest.is_waiting() && Instant::now() < end {
             std::thread::yield_now();
         }
-        assert!(!latest.is_waiting(), "nobody waits for an answer that will not come");
+        assert!(!latest.is_waiting(), "an answer that will not come is not awaited");
         latest.ask(2);
         assert_eq!(wait(&mut latest), Some(2));
     }

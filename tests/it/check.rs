@@ -9,7 +9,7 @@ use gristmill_ops::engine::check::{info, lint, verify, Checked, InfoOptions, Lin
 use gristmill_ops::job::prepare::PrepareJob;
 use std::path::{Path, PathBuf};
 
-struct Set {
+struct TestDataset {
     folder: tempfile::TempDir,
 }
 
@@ -41,7 +41,7 @@ fn many(shard: usize, n: usize) -> Vec<u8> {
     tar(&samples)
 }
 
-impl Set {
+impl TestDataset {
     /// Returns `n` prepared shards of ten samples each.
     fn prepared(n: usize) -> Self {
         let set = Self::raw(n);
@@ -110,7 +110,7 @@ fn find(problems: &[Problem], kind: ProblemKind, text: &str) -> Problem {
 
 #[test]
 fn a_sound_data_set_has_no_findings() {
-    let set = Set::prepared(3);
+    let set = TestDataset::prepared(3);
     let (checked, problems) = linted(set.root());
     assert_eq!(problems, []);
     assert_eq!((checked.shards, checked.samples, checked.parts), (3, 30, 60));
@@ -152,7 +152,7 @@ fn data_sets_of_the_reference_program_are_sound_and_crude_ones_have_their_info()
 
 #[test]
 fn info_counts_samples_shards_and_excludes_per_split() {
-    let set = Set::raw(4);
+    let set = TestDataset::raw(4);
     set.prepare(|plan| {
         plan.splits = SplitPlan::Patterns(vec![
             SplitPattern { name: "extra".into(), pattern: "shard_2".into() },
@@ -176,7 +176,7 @@ fn info_counts_samples_shards_and_excludes_per_split() {
 
 #[test]
 fn info_works_without_a_dataset_yaml_and_with_shards_gone() {
-    let set = Set::raw(3);
+    let set = TestDataset::raw(3);
     set.prepare(|plan| plan.loading = Loading::NoDatasetYaml);
     std::fs::remove_file(set.path("shard_1.tar")).unwrap();
     let report = info(set.root(), &InfoOptions::default()).unwrap();
@@ -187,7 +187,7 @@ fn info_works_without_a_dataset_yaml_and_with_shards_gone() {
 
 #[test]
 fn what_is_not_prepared_is_refused_with_what_to_do() {
-    let set = Set::raw(1);
+    let set = TestDataset::raw(1);
     let failure = info(set.root(), &InfoOptions::default()).unwrap_err();
     assert_eq!(failure.class.code(), 1);
     assert!(failure.hint.unwrap().contains("gristmill prepare"));
@@ -196,7 +196,7 @@ fn what_is_not_prepared_is_refused_with_what_to_do() {
 
 #[test]
 fn a_row_that_points_elsewhere_is_found_by_both_checks() {
-    let set = Set::prepared(3);
+    let set = TestDataset::prepared(3);
     set.sql("UPDATE sample_parts SET content_byte_offset = content_byte_offset + 512 WHERE tar_file_id = 1 AND sample_index = 4 AND part_name = 'txt'");
     for problems in [set.lint(), set.verify()] {
         let problem = find(&problems, ProblemKind::IndexMismatch, "shard_1.tar");
@@ -218,7 +218,7 @@ fn every_kind_of_wrong_row_is_found() {
         ("UPDATE sample_parts SET content_byte_size = 3 WHERE tar_file_id = 0 AND sample_index = 1 AND part_name = 'txt'", "3 bytes"),
         ("UPDATE sample_parts SET part_name = 'jpg' WHERE tar_file_id = 0 AND sample_index = 1 AND part_name = 'txt'", "'jpg'"),
     ] {
-        let set = Set::prepared(3);
+        let set = TestDataset::prepared(3);
         set.sql(sql);
         find(&set.verify(), ProblemKind::IndexMismatch, text);
         find(&set.lint(), ProblemKind::IndexMismatch, text);
@@ -227,7 +227,7 @@ fn every_kind_of_wrong_row_is_found() {
 
 #[test]
 fn rows_of_no_shard_a_missing_index_and_a_lost_uuid_are_found() {
-    let set = Set::prepared(2);
+    let set = TestDataset::prepared(2);
     set.sql("INSERT INTO samples VALUES (7, 'x', 0, 0, 0); INSERT INTO sample_parts VALUES (-1, 0, 'x', 0, 0); DROP INDEX idx_sample_parts_full");
     put(&set.path(".nv-meta/index.uuid"), b"nonsense");
     let problems = set.lint();
@@ -239,7 +239,7 @@ fn rows_of_no_shard_a_missing_index_and_a_lost_uuid_are_found() {
 
 #[test]
 fn a_table_without_unique_keys_shows_its_duplicates() {
-    let set = Set::prepared(2);
+    let set = TestDataset::prepared(2);
     set.sql(
         "CREATE TABLE s2 AS SELECT * FROM samples; DROP TABLE samples; ALTER TABLE s2 RENAME TO samples; \
          UPDATE samples SET sample_key = 's0/0000' WHERE tar_file_id = 1 AND sample_index = 1",
@@ -252,7 +252,7 @@ fn a_table_without_unique_keys_shows_its_duplicates() {
 
 #[test]
 fn a_database_that_is_none_is_a_finding_and_the_rest_is_still_checked() {
-    let set = Set::prepared(2);
+    let set = TestDataset::prepared(2);
     put(&set.path(".nv-meta/index.sqlite"), b"this is no database at all, only text that is long enough");
     std::fs::remove_file(set.path("shard_1.tar")).unwrap();
     let mut idx = std::fs::read(set.path("shard_0.tar.idx")).unwrap();
@@ -266,7 +266,7 @@ fn a_database_that_is_none_is_a_finding_and_the_rest_is_still_checked() {
 
 #[test]
 fn a_damaged_page_is_found() {
-    let set = Set::prepared(3);
+    let set = TestDataset::prepared(3);
     let path = set.path(".nv-meta/index.sqlite");
     let mut bytes = std::fs::read(&path).unwrap();
     let page = bytes.len() / 4096 - 2;
@@ -279,7 +279,7 @@ fn a_damaged_page_is_found() {
 
 #[test]
 fn an_index_file_that_is_missing_short_or_not_rising_is_found() {
-    let set = Set::prepared(3);
+    let set = TestDataset::prepared(3);
     std::fs::remove_file(set.path("shard_0.tar.idx")).unwrap();
     let idx = std::fs::read(set.path("shard_1.tar.idx")).unwrap();
     put(&set.path("shard_1.tar.idx"), &idx[..idx.len() - 8]);
@@ -296,7 +296,7 @@ fn an_index_file_that_is_missing_short_or_not_rising_is_found() {
 
 #[test]
 fn a_shard_that_changed_since_is_found_by_size_and_by_time() {
-    let set = Set::prepared(3);
+    let set = TestDataset::prepared(3);
     put(&set.path("shard_0.tar"), &many(0, 11));
     let file = std::fs::OpenOptions::new().append(true).open(set.path("shard_1.tar")).unwrap();
     file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
@@ -310,7 +310,7 @@ fn a_shard_that_changed_since_is_found_by_size_and_by_time() {
 
 #[test]
 fn new_and_gone_shards_are_found_but_not_those_left_out_on_purpose() {
-    let set = Set::raw(4);
+    let set = TestDataset::raw(4);
     set.prepare(|plan| plan.exclude_shards = vec!["_3".into()]);
     put(&set.path("late.tar"), &many(9, 1));
     std::fs::remove_file(set.path("shard_1.tar")).unwrap();
@@ -321,7 +321,7 @@ fn new_and_gone_shards_are_found_but_not_those_left_out_on_purpose() {
 
 #[test]
 fn split_names_that_cannot_be_resolved_and_excludes_that_match_nothing_are_found() {
-    let set = Set::prepared(3);
+    let set = TestDataset::prepared(3);
     set.edit(".nv-meta/split.yaml", |_| {
         "split_parts:\n  train:\n  - shard_{0..1}.tar\n  - shrd_2.tar\n  val:\n  - shard_1.tar\n  test: []\nexclude:\n\
          - shard_0.tar/s0/0001\n- shard_0.tar/s0/nope\n- shard_1.tar/s0/0001\n- gone.tar/x\n"
@@ -341,7 +341,7 @@ fn split_names_that_cannot_be_resolved_and_excludes_that_match_nothing_are_found
 /// The result of `verify` shows whether training can begin.
 #[test]
 fn verify_shows_what_a_loader_stumbles_over_before_it_comes_to_a_sample() {
-    let set = Set::prepared(3);
+    let set = TestDataset::prepared(3);
     set.edit(".nv-meta/split.yaml", |text| {
         text.replace("train:\n", "train:\n  - nosuch.tar\n")
             .replace("exclude: []", "exclude: [shard_0.tar/none, gone.tar/x]")
@@ -350,11 +350,11 @@ fn verify_shows_what_a_loader_stumbles_over_before_it_comes_to_a_sample() {
     find(&problems, ProblemKind::MatchesNothing, "nosuch.tar");
     find(&problems, ProblemKind::MatchesNothing, "shard_0.tar/none");
     let gone = problems.iter().filter(|p| p.to_string().contains("gone.tar/x")).count();
-    assert_eq!(gone, 1, "each is told once: {problems:#?}");
-    let set = Set::prepared(2);
+    assert_eq!(gone, 1, "each is reported once: {problems:#?}");
+    let set = TestDataset::prepared(2);
     set.edit(".nv-meta/dataset.yaml", |text| text.replace("__class__", "__klass__"));
     assert_ne!(bad(&set.verify()), []);
-    let set = Set::prepared(2);
+    let set = TestDataset::prepared(2);
     set.edit(".nv-meta/split.yaml", |text| format!("{text}bogus: 1\n"));
     assert_ne!(bad(&set.verify()), []);
 }
@@ -375,7 +375,7 @@ fn a_shard_whose_beginning_is_damaged_has_to_be_excluded_as_a_whole() {
     bytes.extend(many(0, 10));
     put(&folder.path().join("a.tar"), &bytes);
     put(&folder.path().join("b.tar"), &many(1, 10));
-    let set = Set { folder };
+    let set = TestDataset { folder };
     set.prepare(|plan| plan.splits = SplitPlan::Ratio("1,0,0".into()));
     let split = std::fs::read_to_string(set.path(".nv-meta/split.yaml")).unwrap();
     assert!(split.contains("- a.tar\n") && split.contains("exclude:\n- a.tar\n"), "{split}");
@@ -390,14 +390,14 @@ fn a_shard_whose_beginning_is_damaged_has_to_be_excluded_as_a_whole() {
 
 #[test]
 fn a_shard_without_samples_is_noted_once_by_both_checks() {
-    let set = Set::raw(1);
+    let set = TestDataset::raw(1);
     put(&set.path("none.tar"), &tar(&[]));
     set.prepare(|_| ());
     for problems in [set.lint(), set.verify()] {
         let empty: Vec<_> = problems.iter().filter(|p| p.kind == ProblemKind::EmptyShard).collect();
         assert_eq!((empty.len(), empty[0].severity), (1, Severity::Note), "{empty:?}");
     }
-    let set = Set::raw(0);
+    let set = TestDataset::raw(0);
     put(&set.path("none.tar"), &tar(&[]));
     set.prepare(|plan| plan.loading = Loading::NoDatasetYaml);
     assert_eq!(bad(&set.lint()), [], "tables without a row have no uuid");
@@ -405,7 +405,7 @@ fn a_shard_without_samples_is_noted_once_by_both_checks() {
 
 #[test]
 fn a_split_file_that_cannot_be_read_is_a_finding() {
-    let set = Set::prepared(2);
+    let set = TestDataset::prepared(2);
     put(&set.path(".nv-meta/split.yaml"), b"split_parts: {}\nexlude: []\n");
     find(&set.lint(), ProblemKind::BadFile, "split.yaml");
     std::fs::remove_file(set.path(".nv-meta/split.yaml")).unwrap();
@@ -419,7 +419,7 @@ fn samples_that_lack_a_mapped_part_are_named_unless_they_are_excluded() {
     let none: &[(&str, &str)] = &[("json", "{}")];
     put(&folder.path().join("a.tar"), &tar(&[("1", text), ("2", none), ("3", none), ("4", text)]));
     put(&folder.path().join("b.tar"), &tar(&[("5", none)]));
-    let set = Set { folder };
+    let set = TestDataset { folder };
     set.prepare(|plan| {
         plan.splits = SplitPlan::Patterns(vec![SplitPattern { name: "train".into(), pattern: "a".into() }]);
         plan.excludes = vec!["a.tar/3".into()];
@@ -432,7 +432,7 @@ fn samples_that_lack_a_mapped_part_are_named_unless_they_are_excluded() {
 
 #[test]
 fn a_field_map_that_does_not_fit_its_class_is_found() {
-    let set = Set::prepared(2);
+    let set = TestDataset::prepared(2);
     set.edit(".nv-meta/dataset.yaml", |text| text.replace("text: txt", "txet: txt"));
     let problems = set.lint();
     assert!(find(&problems, ProblemKind::UnknownField, "txet").hint.unwrap().contains("'text'"));
@@ -441,7 +441,7 @@ fn a_field_map_that_does_not_fit_its_class_is_found() {
 
 #[test]
 fn without_sample_tables_the_index_files_are_still_held_against_the_archives() {
-    let set = Set::raw(2);
+    let set = TestDataset::raw(2);
     set.prepare(|plan| plan.scope = Scope::WithoutSampleTables);
     let problems = set.lint();
     assert_eq!(bad(&problems), []);
@@ -458,7 +458,7 @@ fn duplicates_that_were_left_out_on_purpose_are_no_findings() {
     let parts: &[(&str, &str)] = &[("txt", "t")];
     put(&folder.path().join("a.tar"), &tar(&[("1", parts), ("2", parts), ("1", parts)]));
     put(&folder.path().join("b.tar"), &tar(&[("0", parts), ("2", parts), ("3", parts)]));
-    let set = Set { folder };
+    let set = TestDataset { folder };
     set.prepare(|plan| {
         plan.splits = SplitPlan::Ratio("1,0,0".into());
         plan.duplicates = Duplicates::KeepFirst;
@@ -479,7 +479,7 @@ fn long_names_and_skipped_entries_do_not_look_like_mismatches() {
         builder.append_data(&mut header, name, &b"abc"[..]).unwrap();
     }
     put(&folder.path().join("a.tar"), &builder.into_inner().unwrap());
-    let set = Set { folder };
+    let set = TestDataset { folder };
     set.prepare(|plan| plan.splits = SplitPlan::Ratio("1,0,0".into()));
     let (checked, problems) = linted(set.root());
     assert_eq!(bad(&problems), [], "{problems:#?}");
@@ -488,7 +488,7 @@ fn long_names_and_skipped_entries_do_not_look_like_mismatches() {
 
 #[test]
 fn leftover_files_are_noted() {
-    let set = Set::prepared(2);
+    let set = TestDataset::prepared(2);
     put(&set.path("old.tar.idx"), b"");
     put(&set.path("shard_0.tar.idx.tmp"), b"");
     let problems = set.lint();
@@ -499,7 +499,7 @@ fn leftover_files_are_noted() {
 
 #[test]
 fn a_check_that_is_cancelled_stops() {
-    let set = Set::prepared(2);
+    let set = TestDataset::prepared(2);
     let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::default());
     cancel.cancel();
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };
@@ -510,7 +510,7 @@ fn a_check_that_is_cancelled_stops() {
 #[test]
 fn several_threads_find_what_one_finds() {
     use gristmill_ops::job::check::{run_lint, run_verify};
-    let set = Set::prepared(6);
+    let set = TestDataset::prepared(6);
     set.sql("UPDATE samples SET byte_offset = 1 WHERE sample_index = 3 AND tar_file_id IN (1, 4)");
     for threads in [1, 4] {
         let (checked, mut problems) = run(|handles| run_lint(set.root(), &LintOptions::default(), threads, handles));
@@ -525,7 +525,7 @@ fn several_threads_find_what_one_finds() {
 
 #[test]
 fn a_shard_name_that_leads_elsewhere_is_never_followed() {
-    let set = Set::prepared(2);
+    let set = TestDataset::prepared(2);
     let outside = tempfile::tempdir().unwrap();
     put(&outside.path().join("x.tar"), &many(1, 2));
     let name = outside.path().join("x.tar").to_str().unwrap().to_owned();
@@ -538,7 +538,7 @@ fn a_shard_name_that_leads_elsewhere_is_never_followed() {
 
 #[test]
 fn a_sample_loader_that_is_gone_is_found() {
-    let set = Set::raw(2);
+    let set = TestDataset::raw(2);
     set.prepare(|plan| plan.loading = Loading::SampleLoader { sample_type: "TextSample".into() });
     assert_eq!(bad(&set.lint()), []);
     std::fs::remove_file(set.path(".nv-meta/sample_loader.py")).unwrap();
@@ -547,16 +547,16 @@ fn a_sample_loader_that_is_gone_is_found() {
 
 #[test]
 fn an_info_file_with_an_unknown_key_is_refused_as_the_loader_does() {
-    let set = Set::prepared(1);
+    let set = TestDataset::prepared(1);
     set.edit(".nv-meta/.info.json", |text| text.replace("shard_counts", "shard_count"));
     let failure = info(set.root(), &InfoOptions::default()).unwrap_err();
     assert!(failure.to_string().contains("shard_count"), "{failure}");
 }
 
 /// A small random number generator, the same on every machine; good enough to hit every file.
-struct Dice(u64);
+struct RandomNumbers(u64);
 
-impl Dice {
+impl RandomNumbers {
     fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) as usize) % bound.max(1)
@@ -565,7 +565,7 @@ impl Dice {
 
 #[test]
 fn no_damage_to_any_file_makes_a_check_panic_or_hang() {
-    let set = Set::prepared(2);
+    let set = TestDataset::prepared(2);
     let names = [
         "shard_0.tar",
         "shard_0.tar.idx",
@@ -577,22 +577,22 @@ fn no_damage_to_any_file_makes_a_check_panic_or_hang() {
         ".nv-meta/gristmill/report.json",
         ".nv-meta/gristmill/plan.yaml",
     ];
-    let mut dice = Dice(42);
+    let mut random = RandomNumbers(42);
     for name in names {
         let whole = std::fs::read(set.path(name)).unwrap();
         let mut found = 0;
         for round in 0..24 {
             let mut bytes = whole.clone();
             match round % 3 {
-                0 => bytes.truncate(dice.below(whole.len())),
+                0 => bytes.truncate(random.below(whole.len())),
                 1 => {
-                    let at = dice.below(whole.len());
-                    bytes[at] ^= 1 << dice.below(8);
+                    let at = random.below(whole.len());
+                    bytes[at] ^= 1 << random.below(8);
                 }
                 _ => {
-                    let at = dice.below(whole.len());
-                    let end = (at + 1 + dice.below(64)).min(bytes.len());
-                    bytes[at..end].iter_mut().for_each(|b| *b = dice.below(256) as u8);
+                    let at = random.below(whole.len());
+                    let end = (at + 1 + random.below(64)).min(bytes.len());
+                    bytes[at..end].iter_mut().for_each(|b| *b = random.below(256) as u8);
                 }
             }
             put(&set.path(name), &bytes);
@@ -612,8 +612,8 @@ fn no_damage_to_any_file_makes_a_check_panic_or_hang() {
 }
 
 #[test]
-fn strict_ends_at_the_first_problem_and_tells_it_as_it_is() {
-    let set = Set::prepared(3);
+fn strict_ends_at_the_first_problem_and_reports_it_as_it_is() {
+    let set = TestDataset::prepared(3);
     set.sql("UPDATE samples SET byte_offset = 1 WHERE sample_index = 3; INSERT INTO samples VALUES (7, 'x', 0, 0, 0)");
     let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::new(true));
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };

@@ -100,7 +100,7 @@ fn our_own_name_makes_the_same_bytes() {
 }
 
 #[test]
-fn compat_may_stand_anywhere() {
+fn compat_may_be_anywhere() {
     for at in 0..3 {
         let sandbox = Sandbox::golden("captioning_fieldmap");
         let mut words = commands("captioning_fieldmap", "2").remove(0);

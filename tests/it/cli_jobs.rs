@@ -1,6 +1,6 @@
 //! `jobs`: running and stopped runs, found from any folder, and the command that continues them.
 
-use super::cli_support::{Ran, Sandbox};
+use super::cli_support::{RunOutput, Sandbox};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -17,9 +17,9 @@ fn with_text() -> Sandbox {
 }
 
 /// Runs the program in a folder other than that of the data.
-fn away(sandbox: &Sandbox, words: &[&str]) -> Ran {
+fn away(sandbox: &Sandbox, words: &[&str]) -> RunOutput {
     let output = sandbox.command(words).current_dir(sandbox.path("elsewhere")).output().unwrap();
-    Ran {
+    RunOutput {
         code: output.status.code().unwrap_or(-1),
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
@@ -35,7 +35,7 @@ fn a_place_that_is_not_there_is_reported() {
 
 /// Starts a run, stops it once its journal and `begun` exist, runs `jobs`, kills the run, and continues it with the command that `jobs`
 /// reports.
-fn is_told(line: &str, begun: &str, more: &str) {
+fn check_listed_job(line: &str, begun: &str, more: &str) {
     let sandbox = with_text();
     let words: Vec<&str> = line.split_whitespace().collect();
     let mut child = sandbox.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -58,9 +58,9 @@ fn is_told(line: &str, begun: &str, more: &str) {
     let mut command = String::new();
     for words in [vec!["jobs"], vec!["jobs", &places[0]], vec!["jobs", &places[1]], vec!["jobs", &places[2]]] {
         let words: Vec<&str> = words.into_iter().chain(["--json"]).collect();
-        let told = away(&sandbox, &words).ends(0).json("ok");
-        let jobs = told["jobs"].as_array().unwrap();
-        assert_eq!(jobs.len(), 1, "{words:?}: {told}");
+        let listing = away(&sandbox, &words).ends(0).json("ok");
+        let jobs = listing["jobs"].as_array().unwrap();
+        assert_eq!(jobs.len(), 1, "{words:?}: {listing}");
         assert_eq!((jobs[0]["state"].as_str(), jobs[0]["path"].as_str()), (Some("interrupted"), Some(&*output)));
         command = jobs[0]["command"].as_str().unwrap().to_owned();
     }
@@ -74,7 +74,7 @@ fn is_told(line: &str, begun: &str, more: &str) {
 
 #[test]
 fn a_pack_is_reported_while_it_runs_and_after_it_was_stopped() {
-    is_told(
+    check_listed_job(
         &format!("pack data --format nanosets --tokenizer {} --eos-token <|endoftext|> --output out", bpe()),
         "data",
         "",
@@ -83,12 +83,12 @@ fn a_pack_is_reported_while_it_runs_and_after_it_was_stopped() {
 
 #[test]
 fn a_dedup_is_reported_while_it_runs_and_after_it_was_stopped() {
-    is_told("dedup data --minlen 60 --output out", "data", "");
+    check_listed_job("dedup data --minlen 60 --output out", "data", "");
 }
 
 #[test]
 fn the_command_that_goes_on_with_a_dedup_names_its_scratch() {
-    is_told(
+    check_listed_job(
         "dedup data --minlen 60 --output out --memory 2M --scratch elsewhere",
         "out.gristmill/work/scratch.json",
         " --scratch /",

@@ -1,6 +1,6 @@
 //! JSONL files on the command line: indexed, shown, checked, refused.
 
-use super::cli_support::{golden_dir, Ran, Sandbox};
+use super::cli_support::{golden_dir, RunOutput, Sandbox};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -25,7 +25,7 @@ fn every_golden_file_gets_the_same_index_and_exit_code_with_any_number_of_thread
                 let wanted = std::fs::read(golden_dir("jsonl_edges").join("expected").join(&index)).ok();
                 assert_eq!(sandbox.has(&index).then(|| sandbox.read(&index)), wanted, "{index}");
                 assert_eq!(wanted.is_some(), exit == 0);
-                assert!(!sandbox.has(&format!("{index}.gristmill")), "something was left behind");
+                assert!(!sandbox.has(&format!("{index}.gristmill")), "something was left");
             }
         }
     }
@@ -75,12 +75,12 @@ fn the_index_has_the_files_permissions_and_its_owner_may_write() {
     }
 }
 
-fn refused(name: &str, bytes: impl AsRef<[u8]>) -> Ran {
+fn refused(name: &str, bytes: impl AsRef<[u8]>) -> RunOutput {
     let sandbox = Sandbox::new();
     sandbox.write(name, bytes);
     let ran = sandbox.say(&format!("prepare {name}")).ends(1);
     let names: Vec<_> = std::fs::read_dir(sandbox.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(names, [name], "something was left behind");
+    assert_eq!(names, [name], "something was left");
     sandbox.say(&format!("energon prepare {name}")).ends(1);
     assert!(ran.err.contains("hint: "), "{}", ran.err);
     ran

@@ -10,15 +10,15 @@ pub fn rounds() -> u32 {
 }
 
 /// Pseudo-random moments that are the same in every run.
-pub struct Moments(u64);
+pub struct KillTimes(u64);
 
-impl Default for Moments {
+impl Default for KillTimes {
     fn default() -> Self {
         Self(0x2545_f491_4f6c_dd1d)
     }
 }
 
-impl Moments {
+impl KillTimes {
     fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as f64 / f64::from(1u32 << 31)
@@ -33,7 +33,7 @@ pub fn kill_until_done(
     words: &[&str],
     whole: Duration,
     patience: f64,
-    moments: &mut Moments,
+    moments: &mut KillTimes,
 ) -> u32 {
     let mut stopped = 0;
     loop {

@@ -330,7 +330,7 @@ fn damage_after_a_good_header_is_found_by_decoding_only() {
     bytes.truncate(half);
     sandbox.write("m/half.png", &bytes);
     sandbox.say(&format!("prepare-media m {EXTENSION}")).ends(0);
-    assert_eq!(keys(&sandbox, "m"), ["good.png", "half.png"], "the header tells");
+    assert_eq!(keys(&sandbox, "m"), ["good.png", "half.png"], "the header shows it");
     sandbox.say("lint m").ends(0);
     sandbox
         .say("lint m --decode")
@@ -340,7 +340,7 @@ fn damage_after_a_good_header_is_found_by_decoding_only() {
         .says("1 problem found");
     sandbox.say(&format!("prepare-media m {EXTENSION} --decode")).ends(1).complains("its row is made from its header");
     let ran = sandbox.say(&format!("prepare-media m {EXTENSION} --decode --json")).ends(1).json("problems");
-    assert_eq!(ran["problems"].as_array().map(Vec::len), Some(1), "one damage is told once: {ran}");
+    assert_eq!(ran["problems"].as_array().map(Vec::len), Some(1), "one damage is reported once: {ran}");
     std::fs::remove_dir_all(sandbox.path("m/.nv-meta")).unwrap();
     sandbox.say(&format!("prepare-media m {EXTENSION} --compat")).ends(1).complains("no row is written for it");
     assert_eq!(keys(&sandbox, "m"), ["good.png"], "as the reference program leaves it out");
@@ -397,9 +397,9 @@ fn media_of_a_shard_that_was_written_to_since_are_reported() {
     sandbox.tar_of("data/s_0.tar", &other);
     picture_shards(&sandbox, 2..3);
     let ran = sandbox.say("prepare data --yes --update").ends(1);
-    let told = ran.complains("s_0.tar: its media metadata is that of the shard as it was before");
-    let told = told.complains("the media of 1 new shard are not described").complains("gristmill prepare-media");
-    assert!(!told.err.contains("s_1.tar"), "{}", told.err);
+    let ran = ran.complains("s_0.tar: its media metadata is that of the shard as it was before");
+    let ran = ran.complains("the media of 1 new shard are not described").complains("gristmill prepare-media");
+    assert!(!ran.err.contains("s_1.tar"), "{}", ran.err);
     sandbox.say("prepare-media data --media-metadata-by-extension").ends(0);
     sandbox.say("prepare data --yes --update").ends(0).says("Nothing to do");
     sandbox.say("verify data").ends(0);

@@ -331,7 +331,7 @@ fn an_index_of_samples_is_compared_with_the_files() {
 }
 
 #[test]
-fn the_result_tells_the_command_that_says_the_same() {
+fn the_result_shows_the_equivalent_command() {
     let sandbox = with_folder("06_merge/expected", "in");
     for command in [
         "nanosets merge in --output m --name all --max-tokens-per-file 400 --max-tokens 900 --seed 7",

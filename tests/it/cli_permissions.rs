@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The unprivileged user, who owns nothing here.
-const NOBODY: u32 = 65534;
+const UNPRIVILEGED_USER: u32 = 65534;
 
 /// A folder that every user can enter, with the program in it.
 struct PermissionSandbox {
@@ -52,7 +52,7 @@ impl PermissionSandbox {
         let mut command = Command::new(self.path("gristmill"));
         command.args(arguments).current_dir(self.root.path()).env_clear().env("HOME", self.path("home"));
         if rustix::process::geteuid().is_root() {
-            command.uid(NOBODY).gid(NOBODY);
+            command.uid(UNPRIVILEGED_USER).gid(UNPRIVILEGED_USER);
         }
         // A child that another test forks at the same time holds the copy open for writing until it executes its own program.
         let mut output = command.output();
@@ -66,24 +66,24 @@ impl PermissionSandbox {
     }
 }
 
-fn complains(told: &(Option<i32>, String), code: i32, wanted: &[&str], unwanted: &str) {
-    assert_eq!(told.0, Some(code), "{}", told.1);
+fn complains(result: &(Option<i32>, String), code: i32, wanted: &[&str], unwanted: &str) {
+    assert_eq!(result.0, Some(code), "{}", result.1);
     for wanted in wanted {
-        assert!(told.1.contains(wanted), "'{wanted}' is not in\n{}", told.1);
+        assert!(result.1.contains(wanted), "'{wanted}' is not in\n{}", result.1);
     }
-    assert!(!told.1.contains(unwanted), "{}", told.1);
+    assert!(!result.1.contains(unwanted), "{}", result.1);
 }
 
 #[test]
-fn a_folder_that_may_not_be_read_is_named_and_nobody_speaks_of_writing() {
+fn a_folder_that_may_not_be_read_is_named_without_a_word_of_writing() {
     let place = PermissionSandbox::new();
     place.shards("locked", 1);
     place.allow("locked", 0o000);
     let prepare = ["prepare", "--yes", "locked", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset"];
     for command in [&["info", "locked"][..], &["splits", "show", "locked"], &prepare] {
-        let told = place.say(command);
-        complains(&told, 3, &["locked: permission denied", "right to read it"], "renames");
-        assert!(!told.1.contains("write access"), "{}", told.1);
+        let result = place.say(command);
+        complains(&result, 3, &["locked: permission denied", "right to read it"], "renames");
+        assert!(!result.1.contains("write access"), "{}", result.1);
     }
     place.allow("locked", 0o755);
 }
@@ -93,8 +93,9 @@ fn a_folder_that_may_not_be_written_to_states_it_before_anything_is_read() {
     let place = PermissionSandbox::new();
     place.shards("fixed", 2);
     place.allow("fixed", 0o555);
-    let told = place.say(&["prepare", "--yes", "fixed", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset"]);
-    complains(&told, 3, &["permission denied", "ask for write access"], "panicked");
+    let result =
+        place.say(&["prepare", "--yes", "fixed", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset"]);
+    complains(&result, 3, &["permission denied", "ask for write access"], "panicked");
     assert!(!Path::new(&place.path("fixed/.nv-meta")).exists());
     place.allow("fixed", 0o755);
 }
@@ -105,8 +106,12 @@ fn one_shard_that_may_not_be_read_is_reported_with_its_name() {
     place.shards("raw", 3);
     place.allow("raw", 0o777);
     place.allow("raw/s_1.tar", 0o000);
-    let told = place.say(&["prepare", "--yes", "raw", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset"]);
-    assert!(told.0 != Some(0) && told.1.contains("s_1.tar") && told.1.contains("permission denied"), "{}", told.1);
+    let result = place.say(&["prepare", "--yes", "raw", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset"]);
+    assert!(
+        result.0 != Some(0) && result.1.contains("s_1.tar") && result.1.contains("permission denied"),
+        "{}",
+        result.1
+    );
     place.allow("raw/s_1.tar", 0o644);
 }
 

@@ -48,10 +48,10 @@ fn a_shard_that_is_left_out_on_purpose_is_not_a_new_one() {
 fn an_exclude_of_a_shard_that_is_gone_is_reported_until_it_is_removed() {
     let sandbox = prepared("--exclude-sample s_03.tar/031");
     std::fs::remove_file(sandbox.path("data/s_03.tar")).unwrap();
-    let told = "'s_03.tar/031': this exclude, kept from before, matches nothing";
-    sandbox.say("prepare data --yes --update").ends(1).complains(told);
+    let message = "'s_03.tar/031': this exclude, kept from before, matches nothing";
+    sandbox.say("prepare data --yes --update").ends(1).complains(message);
     for flags in ["", "--dry-run"] {
-        sandbox.say(&format!("prepare data --yes --update {flags}")).ends(1).says("Nothing to do").complains(told);
+        sandbox.say(&format!("prepare data --yes --update {flags}")).ends(1).says("Nothing to do").complains(message);
     }
     let way_out = "gristmill splits include data s_03.tar/031";
     sandbox.say("prepare data --yes --update").ends(1).complains(way_out);
@@ -230,7 +230,7 @@ fn an_update_still_shows_the_problems_of_shards_that_it_does_not_read() {
 }
 
 #[test]
-fn doubles_are_judged_anew_once_the_first_ones_are_gone() {
+fn doubles_are_checked_anew_once_the_first_ones_are_gone() {
     for leaves in ["gone", "another", "renamed"] {
         let sandbox = Sandbox::new();
         sandbox.ten_shards();
@@ -371,15 +371,15 @@ fn splits_that_were_taken_away_are_made_again_by_an_update() {
 }
 
 #[test]
-fn an_update_tells_that_it_divides_nothing_anew() {
+fn an_update_reports_that_it_divides_nothing_anew() {
     let sandbox = prepared("");
     let splits = sandbox.text("data/.nv-meta/split.yaml");
-    let told = "an update leaves shards in the splits that they are in";
+    let message = "an update leaves shards in the splits that they are in";
     for flags in ["--dry-run", ""] {
-        sandbox.say(&format!("prepare data --yes --update --split-ratio 1,1,0 {flags}")).ends(0).complains(told);
+        sandbox.say(&format!("prepare data --yes --update --split-ratio 1,1,0 {flags}")).ends(0).complains(message);
         assert_eq!(sandbox.text("data/.nv-meta/split.yaml"), splits);
     }
-    assert!(!sandbox.say("prepare data --yes --update").ends(0).err.contains(told));
+    assert!(!sandbox.say("prepare data --yes --update").ends(0).err.contains(message));
 }
 
 #[test]
@@ -387,8 +387,8 @@ fn a_run_with_nothing_to_do_counts_what_is_trained_on() {
     let sandbox = prepared("");
     sandbox.say("splits exclude data s_00.tar").ends(0);
     let count = |flags: &str| {
-        let told = sandbox.say(&format!("prepare data --yes --update --json {flags}")).ends(0).json("ok");
-        (told["splits"][0]["shards"].clone(), told["splits"][0]["samples"].clone(), told["excludes"].clone())
+        let report = sandbox.say(&format!("prepare data --yes --update --json {flags}")).ends(0).json("ok");
+        (report["splits"][0]["shards"].clone(), report["splits"][0]["samples"].clone(), report["excludes"].clone())
     };
     assert_eq!(count(""), count("--dry-run"));
     assert_eq!(count("").2, 1);
@@ -403,10 +403,10 @@ fn says_what_was_found_before(sandbox: &Sandbox, line: &str, problems: u64, firs
     assert!(again.out.lines().any(|text| text.starts_with(&reason) && text.contains(first)), "{}", again.out);
     let lenient = sandbox.say(&format!("{line} --problems-ok")).ends(0).says(&reason);
     assert!(!lenient.out.contains("hint: with --problems-ok"), "{}", lenient.out);
-    let told = sandbox.say(&format!("{line} --json")).ends(1).json("problems");
-    let earlier = &told["earlier_problems"];
-    assert_eq!(earlier["count"], problems, "{told}");
-    assert!(earlier["first"].to_string().contains(first) && earlier["hint"].as_str().is_some(), "{told}");
+    let report = sandbox.say(&format!("{line} --json")).ends(1).json("problems");
+    let earlier = &report["earlier_problems"];
+    assert_eq!(earlier["count"], problems, "{report}");
+    assert!(earlier["first"].to_string().contains(first) && earlier["hint"].as_str().is_some(), "{report}");
 }
 
 #[test]

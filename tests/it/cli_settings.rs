@@ -1,15 +1,15 @@
 //! Settings and themes as the commands see them.
 
-use super::cli_support::{Ran, Sandbox};
+use super::cli_support::{RunOutput, Sandbox};
 
 /// Runs a command with this settings file.
-fn with_settings(sandbox: &Sandbox, text: &str, args: &[&str]) -> Ran {
+fn with_settings(sandbox: &Sandbox, text: &str, args: &[&str]) -> RunOutput {
     sandbox.write("config/gristmill/config.yaml", text);
     let mut command = sandbox.command(args);
     command.env("XDG_CONFIG_HOME", sandbox.path("config"));
     let output = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ran { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+    RunOutput { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn own_keys_are_in_the_table_that_is_printed() {
 }
 
 #[test]
-fn every_heading_of_the_table_stands_there_once() {
+fn every_heading_of_the_table_is_there_once() {
     let ran = Sandbox::new().say("keys").ends(0);
     let mut headings: Vec<&str> =
         ran.out.split("\n\n").filter_map(|section| section.lines().next()).filter(|line| !line.is_empty()).collect();

@@ -1,6 +1,6 @@
 //! The `splits` commands: what each does to `split.yaml`, what it refuses, and how it ends.
 
-use super::cli_support::{Ran, Sandbox};
+use super::cli_support::{RunOutput, Sandbox};
 use serde_json::{json, Value};
 
 const YAML: &str = "data/.nv-meta/split.yaml";
@@ -58,7 +58,7 @@ fn split<'v>(value: &'v Value, name: &str) -> &'v Value {
 }
 
 #[track_caller]
-fn refused(ran: Ran, subject: &str, hint: &str) {
+fn refused(ran: RunOutput, subject: &str, hint: &str) {
     let ran = ran.ends(2).complains(subject).complains("hint: ").complains(hint);
     assert!(ran.out.is_empty(), "{}", ran.out);
 }
@@ -206,7 +206,7 @@ fn a_dry_run_prints_the_difference_and_writes_nothing() {
 }
 
 #[test]
-fn the_result_of_a_move_tells_how_the_splits_stand() {
+fn the_result_of_a_move_shows_the_splits() {
     let sandbox = prepared();
     let value = sandbox.say("splits move data s_07.tar --to val --json").ends(0).json("ok");
     assert_eq!(value["command"], "splits move");

@@ -1,6 +1,6 @@
 //! Data in a store, as a user reaches it: by flags, variables and addresses, from a small server on the loopback address.
 
-use super::cli_support::{copy_tree, golden_dir, Ran, Sandbox};
+use super::cli_support::{copy_tree, golden_dir, RunOutput, Sandbox};
 use server::{Fault, Server};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,12 +32,13 @@ impl Stores {
         Self { sandbox, server }
     }
 
-    fn run(&self, line: &str) -> Ran {
+    fn run(&self, line: &str) -> RunOutput {
         let mut command = self.sandbox.command(line.split_whitespace());
         command.env("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE").env("AWS_SECRET_ACCESS_KEY", SECRET);
         let output = command.env("AWS_ENDPOINT_URL", &self.server.address).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        let ran = Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) };
+        let ran =
+            RunOutput { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) };
         assert!(!ran.out.contains(SECRET) && !ran.err.contains(SECRET), "the secret is printed");
         ran
     }

@@ -12,7 +12,7 @@ pub struct Sandbox {
 }
 
 /// Exit code and output of a run.
-pub struct Ran {
+pub struct RunOutput {
     pub code: i32,
     pub out: String,
     pub err: String,
@@ -134,9 +134,9 @@ impl Sandbox {
         command
     }
 
-    pub fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Ran {
+    pub fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> RunOutput {
         let output = self.command(args).output().unwrap();
-        Ran {
+        RunOutput {
             code: output.status.code().unwrap_or(-1),
             out: String::from_utf8(output.stdout).unwrap(),
             err: String::from_utf8(output.stderr).unwrap(),
@@ -144,12 +144,12 @@ impl Sandbox {
     }
 
     /// Runs a command line as a user types it; words are separated by blanks, quotes are not supported.
-    pub fn say(&self, line: &str) -> Ran {
+    pub fn say(&self, line: &str) -> RunOutput {
         self.run(line.split_whitespace())
     }
 }
 
-impl Ran {
+impl RunOutput {
     /// Checks the exit code; on failure, shows all output.
     #[track_caller]
     pub fn ends(self, code: i32) -> Self {

@@ -60,7 +60,7 @@ fn broken_anywhere(prepare: fn(&Path), fault: fn(u64) -> Fault, leaves_nothing: 
         if let Err(failure) = &result {
             assert_eq!(failure.class, ExitClass::Environment, "operation {at}: {failure}");
         } else {
-            assert_eq!(after.as_ref(), Some(&wanted), "operation {at}: told to be done");
+            assert_eq!(after.as_ref(), Some(&wanted), "operation {at}: reported as done");
         }
         let strays: Vec<String> =
             names(folder.path()).into_iter().filter(|name| !["a.jsonl", INDEX].contains(&name.as_str())).collect();

@@ -54,11 +54,11 @@ impl Demo {
     }
 }
 
-struct Stage {
+struct PictureStage {
     app: App,
 }
 
-impl Stage {
+impl PictureStage {
     fn new(demo: &Demo, open: impl FnOnce(PathBuf, UiEnv) -> Box<dyn Screen>) -> Self {
         let mut env = UiEnv::new(RunOptions::default(), demo.dir.path().join("state"));
         env.animate = false;
@@ -137,7 +137,7 @@ fn blocks(text: &str) -> usize {
 #[test]
 fn the_picture_of_the_guided_prepare_is_up_to_date() {
     let demo = Demo::raw();
-    let mut stage = Stage::new(&demo, form::open_prepare);
+    let mut stage = PictureStage::new(&demo, form::open_prepare);
     let is_scanned = |text: &str| !text.contains("scanning") && text.contains("samples");
     stage.when("the scan ends", |text| is_scanned(text) && text.contains("▸ Source"));
     for step in ["▸ Splits", "▸ Sample type", "▸ Field map"] {
@@ -151,7 +151,7 @@ fn the_picture_of_the_guided_prepare_is_up_to_date() {
 #[test]
 fn the_picture_of_the_split_editor_is_up_to_date() {
     let demo = Demo::prepared();
-    let mut stage = Stage::new(&demo, screens::splits::open);
+    let mut stage = PictureStage::new(&demo, screens::splits::open);
     stage.when("the splits are read", |text| text.contains("train") && text.contains("val"));
     let buffer = stage.when("the columns are drawn", |text| text.contains("Excluded"));
     compare("splits", "Splits and excludes of a prepared data set", &buffer);
@@ -160,7 +160,7 @@ fn the_picture_of_the_split_editor_is_up_to_date() {
 #[test]
 fn the_picture_of_the_browser_is_up_to_date() {
     let demo = Demo::prepared();
-    let mut stage = Stage::new(&demo, screens::browse::open);
+    let mut stage = PictureStage::new(&demo, screens::browse::open);
     let buffer = stage.when("a sample is drawn", |text| text.contains("samples") && blocks(text) > 200);
     compare("browse", "Browser: shards, samples, and the parts of one sample", &buffer);
 }
@@ -171,7 +171,7 @@ fn the_picture_of_the_guided_pack_is_up_to_date() {
     // Paths of the repository, so that the picture contains no paths of this machine.
     let inputs = vec!["tests/golden/modalities/pack_bpe/input/data.jsonl".to_owned()];
     let plan = PackPlan::new(inputs, "", "");
-    let mut stage = Stage::new(&demo, |_, env| form::open(erase::<Pack>(plan), env));
+    let mut stage = PictureStage::new(&demo, |_, env| form::open(erase::<Pack>(plan), env));
     stage.when("the files are found", |text| text.contains("1 file"));
     stage.key(KeyCode::Enter);
     stage.when("documents are read", |text| text.contains("documents have text there"));

@@ -7,9 +7,9 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 /// A small random number generator, so that a failure can be reproduced by its number.
-struct Dice(u64);
+struct RandomNumbers(u64);
 
-impl Dice {
+impl RandomNumbers {
     fn roll(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -105,18 +105,18 @@ const RANGES: &[(u32, u32)] = &[
     (0, 0x11_0000),
 ];
 
-fn string(dice: &mut Dice) -> String {
+fn string(random: &mut RandomNumbers) -> String {
     let mut text = String::new();
-    for _ in 0..dice.below(12) {
-        match dice.below(3) {
-            0 => text.push_str(dice.pick::<&str>(PIECES)),
+    for _ in 0..random.below(12) {
+        match random.below(3) {
+            0 => text.push_str(random.pick::<&str>(PIECES)),
             1 => {
-                let &(from, to) = dice.pick(RANGES);
-                let c = from + u32::try_from(dice.below(u64::from(to - from))).unwrap();
-                let times = if dice.below(8) == 0 { 40 } else { 1 };
+                let &(from, to) = random.pick(RANGES);
+                let c = from + u32::try_from(random.below(u64::from(to - from))).unwrap();
+                let times = if random.below(8) == 0 { 40 } else { 1 };
                 text.extend(std::iter::repeat_n(char::from_u32(c).unwrap_or('?'), times));
             }
-            _ => text.push(char::from(u8::try_from(dice.below(128)).unwrap())),
+            _ => text.push(char::from(u8::try_from(random.below(128)).unwrap())),
         }
     }
     text
@@ -137,7 +137,7 @@ fn is_selector(c: char) -> bool {
 
 #[track_caller]
 fn assert_safe(shown: &str, of: &str) {
-    let told = || format!("{of:?} became {shown:?}");
+    let message = || format!("{of:?} became {shown:?}");
     let mut before = ' ';
     let mut chars = shown.chars().peekable();
     while let Some(c) = chars.next() {
@@ -146,13 +146,13 @@ fn assert_safe(shown: &str, of: &str) {
         let is_letter =
             |c: char| matches!(c as u32, 0x620..=0x8c9 | 0x900..=0xdff | 0xfb50..=0xfefc) && !is_forbidden(c);
         let is_spelling = is_joiner && is_letter(before) && chars.peek().is_some_and(|c| is_letter(*c));
-        assert!(is_spelling || !is_forbidden(c), "{}", told());
-        assert!(!(is_selector(c) && (is_selector(before) || before == ' ')), "a flood of selectors: {}", told());
+        assert!(is_spelling || !is_forbidden(c), "{}", message());
+        assert!(!(is_selector(c) && (is_selector(before) || before == ' ')), "a flood of selectors: {}", message());
         before = c;
     }
     for cluster in shown.graphemes(true) {
-        assert!(cluster.chars().count() <= 17, "a tower of marks: {}", told());
-        assert!(cluster.width() > 0, "something invisible: {}", told());
+        assert!(cluster.chars().count() <= 17, "a tower of marks: {}", message());
+        assert!(cluster.width() > 0, "something invisible: {}", message());
     }
 }
 
@@ -163,7 +163,7 @@ fn strings() -> u64 {
 #[test]
 fn nothing_that_a_terminal_obeys_comes_out_of_any_string() {
     for number in 0..strings() {
-        let text = string(&mut Dice(number));
+        let text = string(&mut RandomNumbers(number));
         let shown = display_safe(&text);
         assert_safe(&shown, &text);
         assert_eq!(display_safe(&shown), shown, "string {number}: passing twice changes nothing");
@@ -176,11 +176,11 @@ fn nothing_that_a_terminal_obeys_comes_out_of_any_string() {
 #[test]
 fn bytes_that_are_no_text_are_shown_by_their_numbers() {
     for number in 0..strings() / 10 {
-        let mut dice = Dice(number);
-        let mut bytes = string(&mut dice).into_bytes();
-        for _ in 0..dice.below(4) {
-            let at = usize::try_from(dice.below(bytes.len() as u64 + 1)).unwrap();
-            bytes.insert(at, u8::try_from(0x80 + dice.below(0x80)).unwrap());
+        let mut random = RandomNumbers(number);
+        let mut bytes = string(&mut random).into_bytes();
+        for _ in 0..random.below(4) {
+            let at = usize::try_from(random.below(bytes.len() as u64 + 1)).unwrap();
+            bytes.insert(at, u8::try_from(0x80 + random.below(0x80)).unwrap());
         }
         let shown = display_safe_bytes(&bytes);
         assert_safe(&shown, &format!("{bytes:?}"));

@@ -43,7 +43,7 @@ fn the_edits_are_written_and_the_mode_stays() {
     let wanted = SPLITS.replace("{0..3}", "{0..2}").replace("val: []", "val:\n  - s_3.tar");
     assert_eq!(text, wanted.replace("exclude: []", "exclude:\n- s_0.tar/k"));
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
-    assert!(!folder.path().join(".nv-meta/gristmill").exists(), "nothing of ours is left behind");
+    assert!(!folder.path().join(".nv-meta/gristmill").exists(), "nothing of ours is left");
     editor.written(written.bytes);
     assert_eq!(editor.pending(), 0);
     assert!(!editor.splits()[1].shards[0].is_moved);

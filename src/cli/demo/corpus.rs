@@ -1,6 +1,6 @@
 //! The text corpus of the demo: short documents in several languages, one JSON object per line.
 
-use super::dice::Dice;
+use super::dice::RandomNumbers;
 use super::scenes::capital;
 use gristmill_core::{Failure, Outcome};
 use serde::Deserialize;
@@ -31,10 +31,10 @@ pub fn jsonl() -> Outcome<String> {
         serde_yaml::from_str(WORDS).map_err(|e| Failure::environment("reading the bundled words", e.to_string()))?;
     let mut out = String::new();
     for number in 0..DOCUMENTS {
-        let mut dice = Dice::new(1_000_000 + number);
-        let language = &languages[dice.below(languages.len())];
-        let sentences = 1 + dice.below(6);
-        let text: Vec<String> = (0..sentences).map(|_| sentence(language, &mut dice)).collect();
+        let mut random = RandomNumbers::new(1_000_000 + number);
+        let language = &languages[random.below(languages.len())];
+        let sentences = 1 + random.below(6);
+        let text: Vec<String> = (0..sentences).map(|_| sentence(language, &mut random)).collect();
         let document = json!({
             "id": format!("doc-{number:05}"),
             "text": text.join(&language.space),
@@ -46,14 +46,14 @@ pub fn jsonl() -> Outcome<String> {
     Ok(out)
 }
 
-fn sentence(language: &Language, dice: &mut Dice) -> String {
-    let text = one(&language.patterns, dice)
-        .replace("{who}", one(&language.who, dice))
-        .replace("{does}", one(&language.does, dice))
-        .replace("{where}", one(&language.places, dice));
+fn sentence(language: &Language, random: &mut RandomNumbers) -> String {
+    let text = one(&language.patterns, random)
+        .replace("{who}", one(&language.who, random))
+        .replace("{does}", one(&language.does, random))
+        .replace("{where}", one(&language.places, random));
     capital(&text) + &language.stop
 }
 
-fn one<'a>(words: &'a [String], dice: &mut Dice) -> &'a str {
-    words.get(dice.below(words.len())).map_or("", String::as_str)
+fn one<'a>(words: &'a [String], random: &mut RandomNumbers) -> &'a str {
+    words.get(random.below(words.len())).map_or("", String::as_str)
 }

@@ -1,9 +1,9 @@
 //! Deterministic random numbers: the same seed gives the same demo on every machine.
 
 /// A small deterministic random number generator (SplitMix64).
-pub struct Dice(u64);
+pub struct RandomNumbers(u64);
 
-impl Dice {
+impl RandomNumbers {
     /// Creates the generator of one picture or document.
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x6772_6973_746d_696c)

@@ -9,7 +9,7 @@ mod scenes;
 mod shards;
 
 use super::context::Context;
-use super::exit::Finished;
+use super::exit::CommandResult;
 use super::{paths, prepare};
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::text::{bytes, count, display_safe};
@@ -29,7 +29,7 @@ const CORPUS: &str = "corpus.jsonl";
 const MARKER_TEXT: &str = "Written by `gristmill demo`; may be deleted together with its folder.\n";
 
 /// Writes the missing files of the demo and prepares it: guided in a terminal, otherwise with predefined answers.
-pub fn run(dir: Option<PathBuf>, context: &Context) -> Finished {
+pub fn run(dir: Option<PathBuf>, context: &Context) -> CommandResult {
     let dir = dir.unwrap_or_else(|| PathBuf::from(DEFAULT_DIR));
     let path = paths::local(&dir)?;
     refuse_foreign(&dir)?;
@@ -120,7 +120,7 @@ fn print_files(path: &str, written: &[(String, u64)], context: &Context) {
     ));
 }
 
-fn would_write(path: &str, context: &Context) -> Finished {
+fn would_write(path: &str, context: &Context) -> CommandResult {
     let names: Vec<String> = (0..shards::SHARDS).map(shards::name).chain([CORPUS.to_owned()]).collect();
     context.printer.line(format!("Would write to {}, and prepare it:", display_safe(path)));
     for name in &names {

@@ -2,7 +2,7 @@
 
 use super::{print_checks, Check};
 use crate::cli::context::Context;
-use crate::cli::exit::{Done, Finished, Stopped};
+use crate::cli::exit::{CommandFailure, CommandResult, CommandSuccess};
 use crate::cli::paths;
 use crate::prompt;
 use clap::Args;
@@ -67,7 +67,7 @@ fn age(text: &str) -> Result<Duration, String> {
 }
 
 /// Examines the store of an address.
-pub fn run(path: &Path, args: &StoreArgs, context: &Context) -> Finished {
+pub fn run(path: &Path, args: &StoreArgs, context: &Context) -> CommandResult {
     let address = paths::local_or_readable(path)?;
     let path = Path::new(&address);
     let Some(url) = RemoteUrl::parse(path) else {
@@ -90,15 +90,15 @@ pub fn run(path: &Path, args: &StoreArgs, context: &Context) -> Finished {
         ("uploads".to_owned(), uploads.iter().map(list).collect::<Value>()),
     ]);
     if let Err(failure) = read {
-        return Err(Stopped { failures: vec![failure], result });
+        return Err(CommandFailure { failures: vec![failure], result });
     }
     if args.abort_uploads {
         let ended = examination
             .end_uploads(&uploads, args, context)
-            .map_err(|failure| Stopped { failures: vec![failure], result: result.clone() })?;
+            .map_err(|failure| CommandFailure { failures: vec![failure], result: result.clone() })?;
         result.insert("aborted_uploads".into(), json!(ended));
     }
-    Ok(Done::ok(result))
+    Ok(CommandSuccess::ok(result))
 }
 
 fn describe(upload: &UnfinishedUpload) -> String {

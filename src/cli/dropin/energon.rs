@@ -1,7 +1,7 @@
 //! `gristmill energon …`: the arguments of the `energon` program.
 
 use super::super::context::Context;
-use super::super::exit::{Done, Finished, Status};
+use super::super::exit::{CommandResult, CommandSuccess, Status};
 use super::super::globals::Globals;
 use super::super::prepare::{self, Confirmation};
 use super::super::{info, jsonl, kinds, lint, mix, operation, paths};
@@ -53,14 +53,14 @@ enum EnergonCommand {
     /// Show a prepared data set as files
     Mount(EnergonMountArgs),
     #[command(hide = true)]
-    Checkpoint(Later),
+    Checkpoint(UnavailableCommand),
     #[command(hide = true)]
-    AnalyzeDebug(Later),
+    AnalyzeDebug(UnavailableCommand),
 }
 
 /// A command that is known and not there yet.
 #[derive(Args, Debug)]
-struct Later {
+struct UnavailableCommand {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     rest: Vec<OsString>,
 }
@@ -226,7 +226,7 @@ pub fn adjust(args: &EnergonArgs, globals: &mut Globals) {
 }
 
 /// Runs a command of `energon`.
-pub fn run(args: EnergonArgs, context: &Context) -> Finished {
+pub fn run(args: EnergonArgs, context: &Context) -> CommandResult {
     match args.command {
         EnergonCommand::Prepare(args) => prepare_dataset(&args, context),
         EnergonCommand::Info(args) => {
@@ -269,14 +269,14 @@ fn own_name(name: &str) -> Option<&str> {
     (name != "split.yaml").then_some(name)
 }
 
-fn not_yet(name: &str, why: &str) -> Finished {
+fn not_yet(name: &str, why: &str) -> CommandResult {
     Err(Failure::usage("energon", why)
         .on(Subject::field(name))
         .with_hint("prepare, prepare-media, info, lint, preview and mount are there")
         .into())
 }
 
-fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
+fn prepare_dataset(args: &PrepareArgs, context: &Context) -> CommandResult {
     if jsonl::is_jsonl(&paths::local_or_writable(&args.path)?) {
         return prepare_jsonl(args, context);
     }
@@ -302,7 +302,7 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
     }
     if plan.scope == Scope::Full && !leave_out_shards(&mut plan, context)? {
         context.printer.warning("no shard was found; nothing was written", Some(NO_SHARDS));
-        return Ok(Done::ok(serde_json::Map::from_iter([("shards".to_owned(), 0.into())])));
+        return Ok(CommandSuccess::ok(serde_json::Map::from_iter([("shards".to_owned(), 0.into())])));
     }
     let confirmation = match asks_nothing(&plan, args, prepared) {
         true => Confirmation::Given,
@@ -314,13 +314,13 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
 }
 
 /// Sets the status to `Ok` if `energon` accepts all findings.
-fn forgive(done: &mut Done) {
+fn forgive(done: &mut CommandSuccess) {
     if done.status == Status::Problems && done.kinds.iter().all(|kind| peer_accepts(*kind)) {
         done.status = Status::Ok;
     }
 }
 
-fn prepare_media(args: &MediaArgs, context: &Context) -> Finished {
+fn prepare_media(args: &MediaArgs, context: &Context) -> CommandResult {
     let Some(filter) = args.media.filter()? else { return Err(no_filter().into()) };
     let plan = PrepareMediaPlan {
         version: PLAN_VERSION,
@@ -335,11 +335,11 @@ fn prepare_media(args: &MediaArgs, context: &Context) -> Finished {
 }
 
 /// Indexes a JSONL file. Only the flags about media are refused there; the others have no effect.
-fn prepare_jsonl(args: &PrepareArgs, context: &Context) -> Finished {
+fn prepare_jsonl(args: &PrepareArgs, context: &Context) -> CommandResult {
     jsonl::prepare(&plan_without_questions(args, "JSONL files have no media metadata", context)?, context)
 }
 
-fn prepare_metadataset(args: &PrepareArgs, context: &Context) -> Finished {
+fn prepare_metadataset(args: &PrepareArgs, context: &Context) -> CommandResult {
     mix::prepare(&plan_without_questions(args, "metadatasets have no media metadata", context)?, context)
 }
 

@@ -2,7 +2,7 @@
 //! `tools/merge_datasets.py` (docs/formats/megatron.md §5 and §6).
 
 use super::super::context::Context;
-use super::super::exit::Finished;
+use super::super::exit::CommandResult;
 use super::super::globals::Globals;
 use super::super::{operation, paths};
 use super::megatron_tokenizer::{choose, ChosenTokenizer, TokenizerArgs};
@@ -130,7 +130,7 @@ impl ToolCommand {
 }
 
 /// Runs a tool.
-pub fn run(command: &ToolCommand, context: &Context) -> Finished {
+pub fn run(command: &ToolCommand, context: &Context) -> CommandResult {
     match command {
         ToolCommand::PreprocessData(args) => {
             refuse_unsupported(args)?;
@@ -174,7 +174,7 @@ fn refuse_unsupported(args: &PreprocessArgs) -> Outcome<()> {
 }
 
 /// Packs texts as a tool does, and overwrites existing files without asking, as it does.
-fn pack(args: &TextArgs, target: MegatronTarget, takes_pattern: bool, context: &Context) -> Finished {
+fn pack(args: &TextArgs, target: MegatronTarget, takes_pattern: bool, context: &Context) -> CommandResult {
     let chosen = choose(&args.tokenizer, args.append_eod)?;
     for note in args.tokenizer.notes(&chosen) {
         context.printer.note(&note);

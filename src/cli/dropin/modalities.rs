@@ -1,7 +1,7 @@
 //! `gristmill modalities data …`: the arguments of the `modalities data` program (docs/formats/modalities.md §2, §4, §5).
 
 use super::super::context::Context;
-use super::super::exit::{Done, Finished, Status};
+use super::super::exit::{CommandResult, CommandSuccess, Status};
 use super::super::globals::Globals;
 use super::super::modalities::rewrite;
 use super::super::{operation, paths};
@@ -52,19 +52,19 @@ enum DataCommand {
     PrepareInstructionTuningData(InstructionArgs),
 }
 
-impl From<Policy> for ExistingFile {
-    fn from(policy: Policy) -> Self {
+impl From<OverwritePolicy> for ExistingFile {
+    fn from(policy: OverwritePolicy) -> Self {
         match policy {
-            Policy::Error => Self::Error,
-            Policy::Skip => Self::Skip,
-            Policy::Override => Self::Override,
+            OverwritePolicy::Error => Self::Error,
+            OverwritePolicy::Skip => Self::Skip,
+            OverwritePolicy::Override => Self::Override,
         }
     }
 }
 
 /// What happens to an output that is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Policy {
+pub enum OverwritePolicy {
     /// It stays, and the run fails
     #[default]
     Error,
@@ -89,7 +89,7 @@ struct IndexArgs {
         value_name = "POLICY",
         default_value = "error"
     )]
-    policy: Policy,
+    policy: OverwritePolicy,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -104,7 +104,7 @@ struct PackArgs {
         value_name = "POLICY",
         default_value = "error"
     )]
-    policy: Policy,
+    policy: OverwritePolicy,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -154,7 +154,7 @@ struct InOutArgs {
         value_name = "POLICY",
         default_value = "error"
     )]
-    policy: Policy,
+    policy: OverwritePolicy,
     /// Seed [default: another one each time]
     #[arg(long, value_name = "N", value_parser = seed_of, allow_hyphen_values = true)]
     seed: Option<Seed>,
@@ -185,7 +185,7 @@ struct ChunkArgs {
         value_name = "POLICY",
         default_value = "error"
     )]
-    policy: Policy,
+    policy: OverwritePolicy,
     /// One seed for all chunks [default: another one each time]
     #[arg(long = "global_seed", value_name = "N", value_parser = gristmill_pycompat::random::digits, allow_hyphen_values = true)]
     seed: Option<String>,
@@ -214,7 +214,7 @@ impl DataArgs {
 }
 
 /// Runs a command of `modalities data`.
-pub fn run(args: DataArgs, context: &Context) -> Finished {
+pub fn run(args: DataArgs, context: &Context) -> CommandResult {
     match args.command {
         DataCommand::CreateRawIndex(args) => create_index(args, context),
         DataCommand::PackEncodedData(args) => pack_by(&args, context),
@@ -233,7 +233,7 @@ pub fn run(args: DataArgs, context: &Context) -> Finished {
     }
 }
 
-fn create_index(args: IndexArgs, context: &Context) -> Finished {
+fn create_index(args: IndexArgs, context: &Context) -> CommandResult {
     let plan = IndexPlan {
         paths: vec![paths::local_or_readable(&args.source)?.into()],
         format: Some(IndexFormat::Modalities),
@@ -246,7 +246,7 @@ fn create_index(args: IndexArgs, context: &Context) -> Finished {
 }
 
 /// Packs by a configuration file. Every error in it is reported before the work starts.
-fn pack_by(args: &PackArgs, context: &Context) -> Finished {
+fn pack_by(args: &PackArgs, context: &Context) -> CommandResult {
     let config = config::read(&args.config)?;
     for (path, check) in [
         (&config.source, paths::local_or_readable as fn(&Path) -> _),
@@ -285,7 +285,7 @@ fn pack_by(args: &PackArgs, context: &Context) -> Finished {
 }
 
 /// Sets the status to `Ok` if `modalities` succeeds: it warns of documents it cannot use, and ignores those beyond an outdated index.
-fn forgive(done: &mut Done) {
+fn forgive(done: &mut CommandSuccess) {
     let is_warning = |kind: &ProblemKind| {
         use ProblemKind as K;
         matches!(
@@ -313,7 +313,7 @@ pub fn adjust(args: &DataArgs, globals: &mut Globals) {
     }
 }
 
-fn merge(mut paths: Vec<PathBuf>, context: &Context) -> Finished {
+fn merge(mut paths: Vec<PathBuf>, context: &Context) -> CommandResult {
     let Some(output) = paths.pop() else {
         return Err(Failure::usage("merging", "no file to write is named").into());
     };
@@ -322,7 +322,7 @@ fn merge(mut paths: Vec<PathBuf>, context: &Context) -> Finished {
     rewrite::run(plan, None, context)
 }
 
-fn shuffle(files: InOutArgs, what: fn(PathBuf, Seed) -> Rewrite, context: &Context) -> Finished {
+fn shuffle(files: InOutArgs, what: fn(PathBuf, Seed) -> Rewrite, context: &Context) -> CommandResult {
     let Some(existing) = decide(files.policy, &files.output)? else { return Ok(skipped(&files.output, context)) };
     let random = files.seed.is_none().then(some_seed);
     let seed = files.seed.unwrap_or_else(|| Seed::from(random.unwrap_or_default()));
@@ -331,7 +331,12 @@ fn shuffle(files: InOutArgs, what: fn(PathBuf, Seed) -> Rewrite, context: &Conte
     rewrite::run(plan, random.map(|seed| seed.to_string()), context)
 }
 
-fn chunk(args: &ChunkArgs, suffix: &str, what: fn(Vec<PathBuf>, Chunk, u64) -> Rewrite, context: &Context) -> Finished {
+fn chunk(
+    args: &ChunkArgs,
+    suffix: &str,
+    what: fn(Vec<PathBuf>, Chunk, u64) -> Rewrite,
+    context: &Context,
+) -> CommandResult {
     let chunk = Chunk::new(args.id, args.of)?;
     let Some(existing) = decide(args.policy, &args.output)? else { return Ok(skipped(&args.output, context)) };
     let files = files_of_list(&args.list, &args.root, suffix)?;
@@ -354,21 +359,23 @@ fn some_seed() -> u64 {
 }
 
 /// Decides what to do with an output; `None` skips the run and keeps the existing file.
-pub fn decide(policy: Policy, output: &Path) -> Outcome<Option<Existing>> {
+pub fn decide(policy: OverwritePolicy, output: &Path) -> Outcome<Option<Existing>> {
     let is_there = files::is_taken(output);
     match policy {
-        Policy::Skip if is_there => Ok(None),
-        Policy::Override => Ok(Some(Existing::Replace)),
-        Policy::Error if is_there => Err(Failure::data("writing the output", "there is a file of that name already")
-            .on(Subject::path(output))
-            .with_hint("--file_existence_policy override replaces it, skip leaves it")),
+        OverwritePolicy::Skip if is_there => Ok(None),
+        OverwritePolicy::Override => Ok(Some(Existing::Replace)),
+        OverwritePolicy::Error if is_there => {
+            Err(Failure::data("writing the output", "there is a file of that name already")
+                .on(Subject::path(output))
+                .with_hint("--file_existence_policy override replaces it, skip leaves it"))
+        }
         _ => Ok(Some(Existing::Refuse(ExitClass::Data))),
     }
 }
 
 /// Returns a successful result for a run that was skipped.
-pub fn skipped(output: &Path, context: &Context) -> Done {
+pub fn skipped(output: &Path, context: &Context) -> CommandSuccess {
     let text = format!("{} is there already; nothing was done", output.display());
     context.printer.warning(&text, None);
-    Done::ok(Map::from_iter([("nothing_to_do".to_owned(), json!(true))]))
+    CommandSuccess::ok(Map::from_iter([("nothing_to_do".to_owned(), json!(true))]))
 }

@@ -1,8 +1,8 @@
 //! `gristmill energon mount`: the layouts and lines of the other program.
 
 use super::super::context::Context;
-use super::super::exit::Finished;
-use super::super::mount::{self, LayoutArg, Manner, MountArgs};
+use super::super::exit::CommandResult;
+use super::super::mount::{self, LayoutArg, MountArgs, MountCaller};
 use super::super::paths;
 use clap::Args;
 use gristmill_core::text::shell_quote;
@@ -30,7 +30,7 @@ pub struct EnergonMountArgs {
 }
 
 /// Mounts a data set as the other program does. What that one refuses is refused, with the command that mounts it.
-pub fn run(args: EnergonMountArgs, context: &Context) -> Finished {
+pub fn run(args: EnergonMountArgs, context: &Context) -> CommandResult {
     let path = paths::local_or_readable(&args.path)?;
     let refused = |why: String| Failure::data("mounting", why).on(Subject::path(&args.path));
     let kind = kind_of(Path::new(&path)).map_err(|failure| refused(failure.why))?;
@@ -54,5 +54,5 @@ pub fn run(args: EnergonMountArgs, context: &Context) -> Finished {
         shell: false,
         command: Vec::new(),
     };
-    mount::serve(&own, Manner::DropIn, context)
+    mount::serve(&own, MountCaller::DropIn, context)
 }

@@ -1,7 +1,7 @@
 //! `gristmill nanotron preprocess_data …`: the arguments of nanotron's `tools/preprocess_data.py` (docs/formats/nanosets.md §9).
 
 use super::super::context::Context;
-use super::super::exit::{Done, Finished, Status};
+use super::super::exit::{CommandResult, CommandSuccess, Status};
 use super::super::{operation, paths};
 use clap::{Args, Subcommand};
 use gristmill_core::pack::{Deal, NameProfile, NanosetsTarget, SpecialToken, TextField};
@@ -102,7 +102,7 @@ impl NanotronArgs {
 }
 
 /// Runs the tool.
-pub fn run(args: NanotronArgs, context: &Context) -> Finished {
+pub fn run(args: NanotronArgs, context: &Context) -> CommandResult {
     let NanotronCommand::PreprocessData(args) = args.command;
     let plan = plan(&args, context.globals.compat, SystemTime::now())?;
     let mut done = operation::execute(&*erase::<Pack>(plan), context)?;
@@ -120,7 +120,7 @@ fn is_skipped(kind: ProblemKind) -> bool {
 }
 
 /// Sets the status to `Ok` if all findings are lines that the tool skips with a warning.
-fn forgive(done: &mut Done) {
+fn forgive(done: &mut CommandSuccess) {
     if done.status == Status::Problems && done.kinds.iter().all(|kind| is_skipped(*kind)) {
         done.status = Status::Ok;
     }

@@ -1,7 +1,7 @@
 //! `energon preview`: prints samples one by one, as the trainer receives them.
 
 use super::super::context::Context;
-use super::super::exit::{Done, Finished};
+use super::super::exit::{CommandResult, CommandSuccess};
 use super::super::paths;
 use super::super::printer::{paint, Tone};
 use super::energon::PreviewArgs;
@@ -36,13 +36,13 @@ struct SampleSpan<'a> {
 }
 
 /// A sample as stored in its shard: key, then part names and contents.
-struct Raw {
+struct RawSample {
     key: String,
     parts: Vec<(String, Vec<u8>)>,
 }
 
 /// Shows samples until the user stops; without a terminal only the first.
-pub fn run(args: &PreviewArgs, context: &Context) -> Finished {
+pub fn run(args: &PreviewArgs, context: &Context) -> CommandResult {
     let path = paths::local_or_readable(&args.path)?;
     let root = Path::new(&path);
     if Info::read(root)?.is_none() {
@@ -80,8 +80,8 @@ pub fn run(args: &PreviewArgs, context: &Context) -> Finished {
     Ok(ended(shown))
 }
 
-fn ended(shown: Vec<serde_json::Value>) -> Done {
-    Done::ok(Map::from_iter([("samples".to_owned(), json!(shown))]))
+fn ended(shown: Vec<serde_json::Value>) -> CommandSuccess {
+    CommandSuccess::ok(Map::from_iter([("samples".to_owned(), json!(shown))]))
 }
 
 fn more(context: &Context) -> Outcome<bool> {
@@ -101,7 +101,7 @@ fn index_path(root: &Path, shard: &str) -> std::path::PathBuf {
 }
 
 /// Reads one sample; `None` if its bytes hold no entry with a part name.
-fn read(root: &Path, shard: &str, (from, to): (u64, u64)) -> Outcome<Option<Raw>> {
+fn read(root: &Path, shard: &str, (from, to): (u64, u64)) -> Outcome<Option<RawSample>> {
     let broken = |why: String| Failure::data("reading a sample", why).on(Subject::shard(shard).at(from));
     let size = to.saturating_sub(from);
     if size > MAX_BYTES as u64 {
@@ -109,7 +109,7 @@ fn read(root: &Path, shard: &str, (from, to): (u64, u64)) -> Outcome<Option<Raw>
     }
     let content = contents::read_part(&shard_of(root, shard), from, size, MAX_BYTES)?;
     let mut archive = tar::Archive::new(content.as_slice());
-    let mut raw: Option<Raw> = None;
+    let mut raw: Option<RawSample> = None;
     for entry in archive.entries().map_err(|error| broken(error.to_string()))? {
         let mut entry = entry.map_err(|error| broken(error.to_string()))?;
         if !matches!(entry.header().entry_type(), tar::EntryType::Regular | tar::EntryType::Continuous) {
@@ -120,13 +120,13 @@ fn read(root: &Path, shard: &str, (from, to): (u64, u64)) -> Outcome<Option<Raw>
         let Some(dot) = name[folder..].find('.').map(|dot| folder + dot) else { continue };
         let mut part = Vec::new();
         entry.read_to_end(&mut part).map_err(|error| broken(error.to_string()))?;
-        let raw = raw.get_or_insert_with(|| Raw { key: name[..dot].to_owned(), parts: Vec::new() });
+        let raw = raw.get_or_insert_with(|| RawSample { key: name[..dot].to_owned(), parts: Vec::new() });
         raw.parts.push((name[dot + 1..].to_owned(), part));
     }
     Ok(raw)
 }
 
-fn show(place: &SampleSpan<'_>, raw: &Raw, dataset: Option<&DatasetYaml>, context: &Context) {
+fn show(place: &SampleSpan<'_>, raw: &RawSample, dataset: Option<&DatasetYaml>, context: &Context) {
     let title = format!(
         "{}, sample {} of {} in {}",
         display_safe(&raw.key),
@@ -149,7 +149,7 @@ fn show(place: &SampleSpan<'_>, raw: &Raw, dataset: Option<&DatasetYaml>, contex
     context.printer.line("");
 }
 
-fn show_fields(raw: &Raw, fields: &[gristmill_core::plan::FieldExpr], context: &Context) {
+fn show_fields(raw: &RawSample, fields: &[gristmill_core::plan::FieldExpr], context: &Context) {
     let decoded: Vec<(&str, DecodedPart)> =
         raw.parts.iter().map(|(name, content)| (name.as_str(), decode::decode_part(name, content))).collect();
     // If a part occurs twice, the loader keeps the last one.

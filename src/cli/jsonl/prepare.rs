@@ -1,7 +1,7 @@
 //! `prepare FILE.jsonl`, which needs no questions.
 
 use super::super::context::Context;
-use super::super::exit::Finished;
+use super::super::exit::CommandResult;
 use super::super::operation::finish;
 use super::super::prepare::{without_meaningless_flags, JsonlResult};
 use super::super::task::follow;
@@ -13,7 +13,7 @@ use gristmill_ops::operations::{erase, Prepare};
 use std::path::Path;
 
 /// Indexes the file of a plan. Flags without effect are noted under a drop-in name, and refused otherwise.
-pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
+pub fn prepare(plan: &PreparePlan, context: &Context) -> CommandResult {
     let plan = without_meaningless_flags(plan, "a JSONL file", context)?;
     let options = context.run_options();
     let task = if context.globals.dry_run { preview_plan(&plan, options)? } else { start_plan(&plan, options)? };

@@ -7,7 +7,7 @@ pub use args::MixArgs;
 pub use prepare::prepare;
 
 use super::context::Context;
-use super::exit::Finished;
+use super::exit::CommandResult;
 use super::{lint, operation};
 use args::MixCommand;
 use gristmill_core::DatasetKind;
@@ -21,7 +21,7 @@ pub fn is_metadataset(path: &str) -> bool {
 }
 
 /// Runs a command of `mix`.
-pub fn run(args: MixArgs, context: &Context) -> Finished {
+pub fn run(args: MixArgs, context: &Context) -> CommandResult {
     match args.command {
         MixCommand::Operation(given) => operation::run(given.plan(), context),
         MixCommand::Check { path } => {

@@ -1,7 +1,7 @@
 //! `prepare META.yaml`, which needs no questions.
 
 use super::super::context::Context;
-use super::super::exit::Finished;
+use super::super::exit::CommandResult;
 use super::super::operation::finish;
 use super::super::prepare::{without_meaningless_flags, MetadatasetResult};
 use super::super::task::follow;
@@ -11,7 +11,7 @@ use gristmill_ops::operations::{erase, Prepare};
 use std::path::Path;
 
 /// Writes the join indexes of the metadataset of a plan.
-pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
+pub fn prepare(plan: &PreparePlan, context: &Context) -> CommandResult {
     let plan = without_meaningless_flags(plan, "a metadataset", context)?;
     let (path, options) = (Path::new(&plan.path), context.run_options());
     let task = match context.globals.dry_run {

@@ -7,12 +7,12 @@ pub mod rewrite;
 pub use args::ModalitiesArgs;
 
 use super::context::Context;
-use super::exit::Finished;
+use super::exit::CommandResult;
 use super::{dropin, operation};
 use args::ModalitiesCommand;
 
 /// Runs a command of `modalities`.
-pub fn run(args: ModalitiesArgs, context: &Context) -> Finished {
+pub fn run(args: ModalitiesArgs, context: &Context) -> CommandResult {
     match args.command {
         ModalitiesCommand::Data(args) => dropin::modalities::run(*args, context),
         ModalitiesCommand::Operation(given) => operation::run(given.plan(), context),

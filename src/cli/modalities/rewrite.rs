@@ -1,7 +1,7 @@
 //! Runs the rewrites that the drop-in commands of Modalities ask for.
 
 use super::super::context::Context;
-use super::super::exit::{fields, Done, Finished};
+use super::super::exit::{fields, CommandResult, CommandSuccess};
 use super::super::report;
 use super::super::task::{follow, print_findings};
 use gristmill_ops::job::modalities::{start, RewritePlan};
@@ -11,13 +11,13 @@ use gristmill_ops::operations::RewritePreview;
 use serde_json::json;
 
 /// Runs a plan and reports the result. `seed` is a generated seed, which is reported; `None` if the user gave one.
-pub fn run(plan: RewritePlan, seed: Option<String>, context: &Context) -> Finished {
+pub fn run(plan: RewritePlan, seed: Option<String>, context: &Context) -> CommandResult {
     if context.globals.dry_run {
         let preview = RewritePreview::of(&plan)?;
         preview.lines(true).into_iter().for_each(|line| context.printer.line(report::painted(line)));
         let mut result = fields(&preview);
         result.insert("dry_run".into(), json!(true));
-        return Ok(Done::ok(result));
+        return Ok(CommandSuccess::ok(result));
     }
     let report = follow(start(plan, context.run_options())?, Some("writing"), context)?;
     print_findings(&report.problems, &report.counts, context);
@@ -30,5 +30,5 @@ pub fn run(plan: RewritePlan, seed: Option<String>, context: &Context) -> Finish
     if let Some(seed) = seed {
         result.insert("seed".into(), json!(seed));
     }
-    Ok(Done::with_findings(result, report.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
+    Ok(CommandSuccess::with_findings(result, report.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
 }

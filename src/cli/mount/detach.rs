@@ -27,7 +27,7 @@ pub(super) fn is_background() -> bool {
 }
 
 /// What has come of a mount in the background.
-pub(super) enum Started {
+pub(super) enum BackgroundMount {
     /// It is there, with these problems, which were printed.
     Mounted(Vec<Problem>),
     /// Its process ended without a mount, with this code.
@@ -35,7 +35,7 @@ pub(super) enum Started {
 }
 
 /// Starts the same command in the background and passes on what it prints.
-pub(super) fn start(context: &Context) -> Outcome<Started> {
+pub(super) fn start(context: &Context) -> Outcome<BackgroundMount> {
     let program = program();
     let failed = |error: std::io::Error| Failure::io(WHAT, &program, &error);
     let mut command = Command::new(&program);
@@ -50,10 +50,10 @@ pub(super) fn start(context: &Context) -> Outcome<Started> {
     // After what was cut off at the limit, the process has ended.
     if let (Some(problems), Some([])) = (pieces.next(), pieces.next()) {
         let failed = |error: serde_json::Error| Failure::internal(WHAT, error.to_string());
-        return serde_json::from_slice(problems).map(Started::Mounted).map_err(failed);
+        return serde_json::from_slice(problems).map(BackgroundMount::Mounted).map_err(failed);
     }
     let status = child.wait().map_err(failed)?;
-    Ok(Started::Ended(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(3)))
+    Ok(BackgroundMount::Ended(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(3)))
 }
 
 /// Leaves the terminal: reports that the mount is there, with its problems, and closes what was inherited.

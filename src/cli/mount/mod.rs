@@ -16,7 +16,7 @@ mod shell;
 pub use serve::{guard, serve};
 
 use super::context::Context;
-use super::exit::Finished;
+use super::exit::CommandResult;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -82,7 +82,7 @@ pub struct GuardArgs {
 
 /// What is different when another program's command mounts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Manner {
+pub enum MountCaller {
     /// This program's own.
     #[default]
     Own,
@@ -91,17 +91,17 @@ pub enum Manner {
 }
 
 /// Mounts a data set.
-pub fn run(args: &MountArgs, context: &Context) -> Finished {
-    serve(args, Manner::Own, context)
+pub fn run(args: &MountArgs, context: &Context) -> CommandResult {
+    serve(args, MountCaller::Own, context)
 }
 
 #[cfg(not(all(feature = "mount", target_os = "linux")))]
 mod unsupported {
-    use super::{Context, Finished, GuardArgs, Manner, MountArgs};
+    use super::{CommandResult, Context, GuardArgs, MountArgs, MountCaller};
     use gristmill_core::{Failure, Subject};
 
     /// Refuses to mount, with the reason.
-    pub fn serve(args: &MountArgs, _: Manner, _: &Context) -> Finished {
+    pub fn serve(args: &MountArgs, _: MountCaller, _: &Context) -> CommandResult {
         let why = match cfg!(target_os = "linux") {
             true => "this build is without the feature 'mount'",
             false => "only Linux has what mounts need",
@@ -110,7 +110,7 @@ mod unsupported {
     }
 
     /// Has nothing to watch over.
-    pub fn guard(_: &GuardArgs) -> Finished {
+    pub fn guard(_: &GuardArgs) -> CommandResult {
         super::super::plainly_done()
     }
 }

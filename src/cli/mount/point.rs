@@ -1,7 +1,7 @@
 //! The folder that a data set is mounted at: what it must be, and making it.
 
 use super::super::paths;
-use super::Manner;
+use super::MountCaller;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_fuse::mount_at;
 use gristmill_storage::files;
@@ -15,7 +15,7 @@ const WHAT: &str = "mounting";
 const NOT_CONNECTED: i32 = rustix::io::Errno::NOTCONN.raw_os_error();
 
 /// Checks the mount point, without changing anything. `data` is what is mounted.
-pub(super) fn check(dir: &Path, data: &Path, allows_content: bool, manner: Manner) -> Outcome<()> {
+pub(super) fn check(dir: &Path, data: &Path, allows_content: bool, caller: MountCaller) -> Outcome<()> {
     paths::local(dir)?;
     let refuse = |why: &str| Failure::usage(WHAT, why).on(Subject::path(dir));
     match files::metadata(dir) {
@@ -23,7 +23,7 @@ pub(super) fn check(dir: &Path, data: &Path, allows_content: bool, manner: Manne
             let hint = format!("umount {} removes it", quoted(dir));
             return Err(refuse("a mount is there whose process is gone").with_hint(hint));
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return check_parent(dir, manner),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return check_parent(dir, caller),
         Err(error) => return Err(Failure::io(WHAT, dir, &error)),
         Ok(info) if !info.is_dir() => return Err(refuse("it is not a folder")),
         Ok(_) => {}
@@ -43,10 +43,10 @@ pub(super) fn check(dir: &Path, data: &Path, allows_content: bool, manner: Manne
     Ok(())
 }
 
-fn check_parent(dir: &Path, manner: Manner) -> Outcome<()> {
+fn check_parent(dir: &Path, caller: MountCaller) -> Outcome<()> {
     let absolute = files::absolute(dir).map_err(|error| Failure::io(WHAT, dir, &error))?;
     let parent = absolute.parent().unwrap_or(&absolute);
-    if manner == Manner::Own && !files::is_dir(parent) {
+    if caller == MountCaller::Own && !files::is_dir(parent) {
         let why = "neither the folder nor the one above it exists";
         let hint = format!("mkdir -p {} makes it", quoted(dir));
         return Err(Failure::usage(WHAT, why).on(Subject::path(dir)).with_hint(hint));

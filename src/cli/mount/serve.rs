@@ -1,11 +1,11 @@
 //! Serves a mount until it is unmounted or a signal ends it.
 
 use super::super::context::Context;
-use super::super::exit::{Done, Finished};
+use super::super::exit::{CommandResult, CommandSuccess};
 use super::super::{logging, paths, plainly_done};
-use super::detach::{self, Started};
+use super::detach::{self, BackgroundMount};
 use super::shell::Shell;
-use super::{point, GuardArgs, LayoutArg, Manner, MountArgs};
+use super::{point, GuardArgs, LayoutArg, MountArgs, MountCaller};
 use gristmill_core::text::{count, shell_quote};
 use gristmill_core::{Cancel, Failure, Subject};
 use gristmill_fuse::{Ending, GuardCommand, MountEvent, MountOptions, Unmounting};
@@ -21,25 +21,25 @@ const WHAT: &str = "mounting";
 const STORE_THREADS: usize = 64;
 
 /// Mounts a data set in the given manner.
-pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
+pub fn serve(args: &MountArgs, caller: MountCaller, context: &Context) -> CommandResult {
     let data = PathBuf::from(paths::local_or_readable(&args.path)?);
     if args.shell {
         // Before there are threads.
         gristmill_fuse::enter_namespace()?;
     }
-    point::check(&args.dir, &data, args.nonempty, manner)?;
+    point::check(&args.dir, &data, args.nonempty, caller)?;
     if args.detach && !detach::is_background() {
         return match detach::start(context)? {
             // What failed has been reported.
-            Started::Ended(code) => std::process::exit(i32::from(code)),
-            Started::Mounted(problems) => {
-                let mut done = Done::ok(result(args, &data));
+            BackgroundMount::Ended(code) => std::process::exit(i32::from(code)),
+            BackgroundMount::Mounted(problems) => {
+                let mut done = CommandSuccess::ok(result(args, &data));
                 done.add_problems(&problems);
                 Ok(done)
             }
         };
     }
-    if manner == Manner::DropIn {
+    if caller == MountCaller::DropIn {
         context.printer.line(format!("Mounting {} at {}...", data.display(), args.dir.display()));
     }
     logging::start_for_screen(context);
@@ -65,7 +65,7 @@ pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
     let line = mounted_line(args, &data, &set);
     if context.globals.dry_run {
         context.printer.line(line.replacen("mounted", "would mount", 1));
-        let mut done = Done::ok(result(args, &given));
+        let mut done = CommandSuccess::ok(result(args, &given));
         done.add_problems(&problems);
         return Ok(done);
     }
@@ -76,7 +76,7 @@ pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
     let ending = std::thread::scope(|scope| {
         gristmill_fuse::serve(set, &options, &|event| match event {
             MountEvent::Mounted(id) => {
-                announce(&line, manner, context);
+                announce(&line, caller, context);
                 if detach::is_background() {
                     if let Err(failure) = detach::leave_terminal(&problems) {
                         context.printer.error(&failure);
@@ -98,7 +98,8 @@ pub fn serve(args: &MountArgs, manner: Manner, context: &Context) -> Finished {
             other => report(other, &options.at, context),
         })
     })?;
-    let mut done = Done { code: shell.code().or_else(|| code_of(ending, manner)), ..Done::ok(shown) };
+    let mut done =
+        CommandSuccess { code: shell.code().or_else(|| code_of(ending, caller)), ..CommandSuccess::ok(shown) };
     done.add_problems(&problems);
     Ok(done)
 }
@@ -122,10 +123,10 @@ fn options_of(
     }
 }
 
-fn announce(line: &str, manner: Manner, context: &Context) {
-    match manner {
-        Manner::Own => context.printer.line(line),
-        Manner::DropIn => context.printer.line("Mount is ready to go."),
+fn announce(line: &str, caller: MountCaller, context: &Context) {
+    match caller {
+        MountCaller::Own => context.printer.line(line),
+        MountCaller::DropIn => context.printer.line("Mount is ready to go."),
     }
 }
 
@@ -134,9 +135,9 @@ fn result(args: &MountArgs, data: &Path) -> Map<String, serde_json::Value> {
     Map::from_iter([("path".to_owned(), json!(data)), ("mounted_at".to_owned(), json!(args.dir))])
 }
 
-fn code_of(ending: Ending, manner: Manner) -> Option<u8> {
-    match (ending, manner) {
-        (Ending::Signal(signal), Manner::Own) => u8::try_from(128 + signal).ok(),
+fn code_of(ending: Ending, caller: MountCaller) -> Option<u8> {
+    match (ending, caller) {
+        (Ending::Signal(signal), MountCaller::Own) => u8::try_from(128 + signal).ok(),
         _ => None,
     }
 }
@@ -222,7 +223,7 @@ fn guard_command(at: &Path, made: &[PathBuf]) -> GuardCommand {
 }
 
 /// Watches over a mount until its process is gone.
-pub fn guard(args: &GuardArgs) -> Finished {
+pub fn guard(args: &GuardArgs) -> CommandResult {
     match gristmill_fuse::keep_watch(&args.at, &args.made) {
         Unmounting::Covered => {
             let why = "the process of a mount was killed, and another mount is over it";

@@ -16,12 +16,12 @@ const SHELL: &str = "/bin/sh";
 pub(super) struct Shell<'a> {
     at: &'a Path,
     words: &'a [OsString],
-    state: Mutex<State>,
+    state: Mutex<ShellState>,
     has_ended: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct ShellState {
     /// The process, as long as it exists.
     process: Option<Pid>,
     /// A signal that came before it was started.
@@ -36,7 +36,7 @@ impl<'a> Shell<'a> {
         Self { at, words, state: Mutex::default(), has_ended: Condvar::new() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ShellState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -53,7 +53,7 @@ impl<'a> Shell<'a> {
 
     /// Waits until the command has ended: it may unmount the folder itself.
     pub(super) fn wait(&self) {
-        let is_running = |state: &mut State| state.code.is_none();
+        let is_running = |state: &mut ShellState| state.code.is_none();
         drop(self.has_ended.wait_while(self.state(), is_running).unwrap_or_else(PoisonError::into_inner));
     }
 

@@ -1,7 +1,7 @@
 //! Runs a complete plan for a folder of shards: the job and its progress.
 
 use super::super::context::Context;
-use super::super::exit::Finished;
+use super::super::exit::CommandResult;
 use super::super::operation::{finish, save_plan};
 use super::super::task::show_progress;
 use crate::tui::recent;
@@ -16,7 +16,7 @@ use gristmill_storage::xdg;
 use std::path::Path;
 
 /// Runs the plan with the global flags, and prints the result.
-pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> Finished {
+pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> CommandResult {
     if scan.is_none() {
         super::fields::try_fields(&plan, context)?;
     }

@@ -12,7 +12,7 @@ pub use flags::without_meaningless_flags;
 pub use guided::guided;
 
 use super::context::Context;
-use super::exit::{Finished, Stopped};
+use super::exit::{CommandFailure, CommandResult};
 use super::{jsonl, kinds, mix, paths};
 use gristmill_core::{Failure, PreparePlan, Problem, ProblemKind};
 use gristmill_ops::operations::{prepare::wrong_answers, Operation, Prepare};
@@ -28,7 +28,7 @@ pub enum Confirmation {
 }
 
 /// Prepares a data set: asks questions if they are allowed and the plan is not confirmed, otherwise follows the plan alone.
-pub fn run(mut plan: PreparePlan, confirmation: Confirmation, context: &Context) -> Finished {
+pub fn run(mut plan: PreparePlan, confirmation: Confirmation, context: &Context) -> CommandResult {
     let wrong: Vec<Failure> = wrong_answers(&plan).into_iter().map(Problem::into_failure).collect();
     if !wrong.is_empty() {
         return Err(wrong.into());
@@ -49,7 +49,7 @@ pub fn run(mut plan: PreparePlan, confirmation: Confirmation, context: &Context)
 }
 
 /// Refuses a plan with open questions, naming the flag of each; with [`Confirmation::ByFlag`] a missing `--yes` is one of them.
-fn refuse_missing(plan: &PreparePlan, confirmation: Confirmation, context: &Context) -> Result<(), Stopped> {
+fn refuse_missing(plan: &PreparePlan, confirmation: Confirmation, context: &Context) -> Result<(), CommandFailure> {
     let open = Prepare::check(plan, context.globals.dry_run);
     let is_prepared = open.iter().any(|problem| problem.kind == ProblemKind::AlreadyPrepared);
     let mut failures: Vec<Failure> = open.into_iter().map(Problem::into_failure).collect();

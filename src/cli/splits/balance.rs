@@ -1,8 +1,8 @@
 //! `splits balance`.
 
 use super::super::context::Context;
-use super::super::exit::Finished;
-use super::change::Change;
+use super::super::exit::CommandResult;
+use super::change::PendingChange;
 use super::{is_split, no_split, open};
 use gristmill_core::table::{Align, Table};
 use gristmill_core::text::{count, display_safe, grouped};
@@ -15,12 +15,12 @@ use std::path::Path;
 const MAX_LISTED_MOVES: usize = 20;
 
 /// Proposes moves and applies them.
-pub(super) fn run(path: &Path, ratios: &str, new: bool, context: &Context) -> Finished {
+pub(super) fn run(path: &Path, ratios: &str, new: bool, context: &Context) -> CommandResult {
     balancing(open(path)?, ratios, new, context)?.finish(context)
 }
 
 /// Prints and applies the moves without writing them.
-pub(super) fn balancing(editor: SplitEditor, ratios: &str, new: bool, context: &Context) -> Outcome<Change> {
+pub(super) fn balancing(editor: SplitEditor, ratios: &str, new: bool, context: &Context) -> Outcome<PendingChange> {
     let ratios = parse_ratios(&editor, ratios)?;
     if let Some((name, _)) = ratios.iter().find(|(name, _)| !new && !is_split(&editor, name)) {
         return Err(no_split(&editor, name));
@@ -29,7 +29,7 @@ pub(super) fn balancing(editor: SplitEditor, ratios: &str, new: bool, context: &
     for line in lines(&proposal) {
         context.printer.line(line);
     }
-    let mut change = Change::new(editor);
+    let mut change = PendingChange::new(editor);
     change.result.insert("balance".into(), value(&proposal));
     if let Some(edit) = proposal.edit() {
         change.apply(edit)?;

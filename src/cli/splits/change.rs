@@ -1,7 +1,7 @@
 //! A change of `split.yaml`, from the first edit to the written file: messages, difference, question, write.
 
 use super::super::context::Context;
-use super::super::exit::{Done, Finished};
+use super::super::exit::{CommandResult, CommandSuccess};
 use super::super::printer::{paint, Tone};
 use crate::tui::recent;
 use gristmill_core::text::{count, display_safe};
@@ -12,7 +12,7 @@ use gristmill_storage::xdg;
 use serde_json::{json, Map, Value};
 
 /// Edits that have been applied but not written.
-pub(super) struct Change {
+pub(super) struct PendingChange {
     pub(super) editor: SplitEditor,
     /// The problems before the edits.
     before: Vec<Problem>,
@@ -24,7 +24,7 @@ pub(super) struct Change {
     pub(super) result: Map<String, Value>,
 }
 
-impl Change {
+impl PendingChange {
     pub(super) fn new(editor: SplitEditor) -> Self {
         let before = editor.problems();
         Self { editor, before, problems: Vec::new(), messages: Vec::new(), allows_unmatched: false, result: Map::new() }
@@ -68,7 +68,7 @@ impl Change {
     }
 
     /// Shows the change, asks for confirmation if questions are allowed, and writes the file.
-    pub(super) fn finish(mut self, context: &Context) -> Finished {
+    pub(super) fn finish(mut self, context: &Context) -> CommandResult {
         let printer = &context.printer;
         let problems = self.new_problems();
         let is_dry = context.globals.dry_run;
@@ -119,7 +119,7 @@ impl Change {
         result.insert("splits".into(), super::show::splits_value(&self.editor, false));
         result.insert("problems".into(), json!(problems));
         result.append(&mut self.result);
-        Ok(Done::with_findings(result, problems.iter().map(|problem| (problem.severity, problem.kind))))
+        Ok(CommandSuccess::with_findings(result, problems.iter().map(|problem| (problem.severity, problem.kind))))
     }
 }
 

@@ -1,7 +1,7 @@
 //! `splits check`: errors in the file, and leaks between the splits.
 
 use super::super::context::Context;
-use super::super::exit::{fields, Done, Finished};
+use super::super::exit::{fields, CommandResult, CommandSuccess};
 use super::super::printer::{paint, Tone};
 use super::super::report;
 use super::super::task::{follow, print_findings};
@@ -25,7 +25,7 @@ use std::path::Path;
 const MAX_LISTED_LEAKS: usize = 10;
 
 /// Checks the splits and prints the findings.
-pub(super) fn run(args: &CheckArgs, context: &Context) -> Finished {
+pub(super) fn run(args: &CheckArgs, context: &Context) -> CommandResult {
     let mut editor = open(&args.path)?;
     if let Some(path) = &args.excludes_to {
         refuse_existing(path)?;
@@ -65,7 +65,7 @@ pub(super) fn run(args: &CheckArgs, context: &Context) -> Finished {
     let leaks = (report.found.sure() > 0).then_some((Severity::Problem, ProblemKind::Leak));
     let found = all.iter().map(|problem| (problem.severity, problem.kind));
     let counted = report.counts.iter().map(|(severity, kind, _)| (*severity, *kind));
-    Ok(Done::with_findings(result, found.chain(counted).chain(leaks).collect::<Vec<_>>()))
+    Ok(CommandSuccess::with_findings(result, found.chain(counted).chain(leaks).collect::<Vec<_>>()))
 }
 
 fn lines(editor: &SplitEditor, report: &LeakReport, context: &Context) -> Vec<String> {

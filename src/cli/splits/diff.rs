@@ -1,7 +1,7 @@
 //! `splits diff`: compares the file with an older one, or with the unwritten changes of the editor.
 
 use super::super::context::Context;
-use super::super::exit::{Done, Finished};
+use super::super::exit::{CommandResult, CommandSuccess};
 use super::super::printer::{paint, Tone};
 use super::change::{diff_lines, shown_path};
 use crate::tui::screens::splits;
@@ -22,14 +22,14 @@ const WHAT: &str = "comparing the splits";
 const MAX_LISTED_SHARDS: usize = 20;
 
 /// A shard whose splits changed.
-struct Moved<'a> {
+struct MovedShard<'a> {
     shard: &'a str,
     from: Vec<&'a str>,
     to: Vec<&'a str>,
 }
 
 /// Compares with `file`, or with the newest backup.
-pub(super) fn run(editor: &SplitEditor, file: Option<&Path>, context: &Context) -> Finished {
+pub(super) fn run(editor: &SplitEditor, file: Option<&Path>, context: &Context) -> CommandResult {
     let path = match file {
         Some(path) => path.to_path_buf(),
         None => newest_backup(editor)?,
@@ -44,11 +44,11 @@ pub(super) fn run(editor: &SplitEditor, file: Option<&Path>, context: &Context) 
     let mut result = compared(&old, editor, context)?;
     result.insert("old".into(), json!(path));
     result.insert("new".into(), json!(editor.path()));
-    Ok(Done::ok(result))
+    Ok(CommandSuccess::ok(result))
 }
 
 /// Compares the file with the result of the unwritten changes that the editor has kept.
-pub(super) fn of_draft(file: SplitEditor, context: &Context) -> Finished {
+pub(super) fn of_draft(file: SplitEditor, context: &Context) -> CommandResult {
     let place = splits::draft_place(&xdg::state_dir(), file.root());
     let Some(found) = splits::load_draft(&place) else {
         return Err(Failure::usage(WHAT, "the editor keeps no changes that are not written yet")
@@ -74,7 +74,7 @@ pub(super) fn of_draft(file: SplitEditor, context: &Context) -> Finished {
     result.insert("new".into(), json!(place));
     result.insert("is_stale".into(), json!(is_stale));
     result.insert("not_applied".into(), json!(failed.len()));
-    Ok(Done::ok(result))
+    Ok(CommandSuccess::ok(result))
 }
 
 /// Prints the differences, and returns them for the result object.
@@ -148,10 +148,10 @@ fn homes(editor: &SplitEditor) -> BTreeMap<&str, Vec<&str>> {
     homes
 }
 
-fn moved<'a>(old: &'a SplitEditor, new: &'a SplitEditor) -> Vec<Moved<'a>> {
+fn moved<'a>(old: &'a SplitEditor, new: &'a SplitEditor) -> Vec<MovedShard<'a>> {
     let (before, after) = (homes(old), homes(new));
     let names: std::collections::BTreeSet<&&str> = before.keys().chain(after.keys()).collect();
     let splits = |homes: &BTreeMap<&'a str, Vec<&'a str>>, name: &str| homes.get(name).cloned().unwrap_or_default();
-    let one = |shard: &'a str| Moved { shard, from: splits(&before, shard), to: splits(&after, shard) };
+    let one = |shard: &'a str| MovedShard { shard, from: splits(&before, shard), to: splits(&after, shard) };
     names.into_iter().map(|name| one(name)).filter(|one| one.from != one.to).collect()
 }

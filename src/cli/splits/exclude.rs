@@ -1,10 +1,10 @@
 //! `splits exclude` and `splits include`.
 
 use super::super::context::Context;
-use super::super::exit::{Finished, Stopped};
+use super::super::exit::{CommandFailure, CommandResult};
 use super::super::paths;
 use super::args::ExcludeArgs;
-use super::change::Change;
+use super::change::PendingChange;
 use super::{open, WHAT};
 use gristmill_core::text::shell_quote;
 use gristmill_core::text::{agree, count, grouped};
@@ -24,7 +24,7 @@ const MAX_BYTES: u64 = 1 << 30;
 const MAX_LISTED_ITEMS: usize = 20;
 
 /// Runs `splits exclude`: every item must match something, unless `--allow-unmatched` is given.
-pub(super) fn exclude(args: &ExcludeArgs, context: &Context) -> Finished {
+pub(super) fn exclude(args: &ExcludeArgs, context: &Context) -> CommandResult {
     let mut texts = args.items.clone();
     if let Some(path) = &args.from {
         texts.extend(exclude_lines(&paths::read_text(path, "reading --from", MAX_BYTES)?));
@@ -43,10 +43,10 @@ pub(super) fn excluding(
     texts: Vec<String>,
     args: &ExcludeArgs,
     context: &Context,
-) -> Result<Change, Stopped> {
+) -> Result<PendingChange, CommandFailure> {
     let texts = meant(&editor, texts, context)?;
     let items = texts.into_iter().map(|text| ExcludeItem::written(text).with_note(args.note.clone())).collect();
-    let mut change = Change::new(editor);
+    let mut change = PendingChange::new(editor);
     change.apply(Edit::Exclude { items })?;
     look_up(&mut change, context)?;
     change.allows_unmatched = args.allow_unmatched;
@@ -81,7 +81,7 @@ fn meant(editor: &SplitEditor, mut texts: Vec<String>, context: &Context) -> Out
 }
 
 /// Looks up the new items in the index; without sample tables a note says that they were not looked up.
-fn look_up(change: &mut Change, context: &Context) -> Outcome<()> {
+fn look_up(change: &mut PendingChange, context: &Context) -> Outcome<()> {
     let is_open = |view: &&gristmill_ops::engine::splits::ExcludeView| view.is_new && view.matches == Matches::Unknown;
     let items: Vec<Arc<str>> =
         change.editor.excludes().iter().filter(is_open).map(|view| Arc::clone(&view.item)).collect();
@@ -106,7 +106,7 @@ pub(super) fn has_sample_tables(root: &Path) -> bool {
     tables.is_ok_and(|tables| tables.has_table("samples").unwrap_or(false))
 }
 
-fn refuse_unmatched(editor: &SplitEditor) -> Result<(), Stopped> {
+fn refuse_unmatched(editor: &SplitEditor) -> Result<(), CommandFailure> {
     let lost: Vec<_> =
         editor.excludes().iter().filter(|view| view.is_new && view.matches == Matches::Nothing).collect();
     if lost.is_empty() {
@@ -142,8 +142,8 @@ fn unmatched(item: &str, names: Names, known: &[&str]) -> Failure {
 }
 
 /// Notes ranges that the data set contains only in part.
-fn report_partial(change: &mut Change) {
-    let mut told = Vec::new();
+fn report_partial(change: &mut PendingChange) {
+    let mut notes = Vec::new();
     for view in change.editor.excludes().iter().filter(|view| view.is_new) {
         if let (Names::Range(all), Matches::Some(found)) = (view.names, view.matches) {
             if found < all {
@@ -153,20 +153,20 @@ fn report_partial(change: &mut Change) {
                     count(all, "name"),
                     agree(found, "is", "are")
                 );
-                told.push(Problem::note(ProblemKind::MatchesNothing, Subject::field(view.item.as_ref()), message));
+                notes.push(Problem::note(ProblemKind::MatchesNothing, Subject::field(view.item.as_ref()), message));
             }
         }
     }
-    change.problems.extend(told);
+    change.problems.extend(notes);
 }
 
 /// Runs `splits include`: an item written like an exclude removes that exclude; other items remove only the names they match.
-pub(super) fn include(path: &Path, items: &[String], context: &Context) -> Finished {
+pub(super) fn include(path: &Path, items: &[String], context: &Context) -> CommandResult {
     including(open(path)?, items)?.finish(context)
 }
 
 /// Removes the excludes without writing the file.
-pub(super) fn including(editor: SplitEditor, items: &[String]) -> Outcome<Change> {
+pub(super) fn including(editor: SplitEditor, items: &[String]) -> Outcome<PendingChange> {
     let ids: HashSet<&str> = editor.shards().iter().map(|(name, _)| &**name).collect();
     let written: HashMap<&str, usize> =
         editor.excludes().iter().enumerate().map(|(index, view)| (view.item.as_ref(), index)).collect();
@@ -208,7 +208,7 @@ pub(super) fn including(editor: SplitEditor, items: &[String]) -> Outcome<Change
     };
     let lists =
         format!("gristmill splits show {} --excludes lists them", shell_quote(&editor.root().to_string_lossy()));
-    let mut change = Change::new(editor);
+    let mut change = PendingChange::new(editor);
     change.apply(edit).map_err(|failure| Failure { hint: failure.hint.clone().or(Some(lists)), ..failure })?;
     Ok(change)
 }

@@ -1,9 +1,9 @@
 //! The editor without a full screen: a menu of plain prompts. Changes are kept until they are written, and can be undone.
 
 use super::super::context::Context;
-use super::super::exit::{Done, Finished, Stopped};
+use super::super::exit::{CommandFailure, CommandResult, CommandSuccess};
 use super::args::{CheckArgs, ExcludeArgs, MoveArgs};
-use super::change::{diff_lines, Change};
+use super::change::{diff_lines, PendingChange};
 use super::{balance, check, exclude, moving, open, show};
 use crate::prompt::Ask;
 use gristmill_core::text::{agree, count};
@@ -41,7 +41,7 @@ const STEPS: [(Step, &str); 10] = [
 ];
 
 /// Asks for commands until the user leaves.
-pub(super) fn run(editor: SplitEditor, context: &Context) -> Finished {
+pub(super) fn run(editor: SplitEditor, context: &Context) -> CommandResult {
     let ask = Ask::new()?;
     let root = editor.root().to_path_buf();
     let mut menu = Menu { ask, editor, context };
@@ -60,7 +60,7 @@ pub(super) fn run(editor: SplitEditor, context: &Context) -> Finished {
         let Some((step, _)) = STEPS.get(number) else { continue };
         match menu.take(*step) {
             Ok(false) => {}
-            Ok(true) => return Ok(Done::ok(Map::from_iter([("path".to_owned(), json!(root))]))),
+            Ok(true) => return Ok(CommandSuccess::ok(Map::from_iter([("path".to_owned(), json!(root))]))),
             Err(stopped) if stopped.failures.iter().any(Failure::is_cancelled) => return Err(stopped),
             // A failed command is reported, and the menu is shown again.
             Err(stopped) => stopped.failures.iter().for_each(|failure| context.printer.error(failure)),
@@ -76,7 +76,7 @@ struct Menu<'a> {
 
 impl Menu<'_> {
     /// Runs one command. Returns whether the menu ends.
-    fn take(&mut self, step: Step) -> Result<bool, Stopped> {
+    fn take(&mut self, step: Step) -> Result<bool, CommandFailure> {
         match step {
             Step::Show => self.show(true),
             Step::Move => self.shift()?,
@@ -136,7 +136,7 @@ impl Menu<'_> {
         Ok(line.split_whitespace().map(str::to_owned).collect())
     }
 
-    fn shift(&mut self) -> Result<(), Stopped> {
+    fn shift(&mut self) -> Result<(), CommandFailure> {
         let shards = self.ask_words("Which shards: names, or FIRST..LAST, or /REGEX")?;
         if shards.is_empty() {
             return Ok(());
@@ -171,7 +171,7 @@ impl Menu<'_> {
         Ok(())
     }
 
-    fn check(&mut self) -> Result<(), Stopped> {
+    fn check(&mut self) -> Result<(), CommandFailure> {
         if self.editor.pending() > 0 {
             self.ask.print("The check looks at the file as it is written; write the changes first.");
             return Ok(());
@@ -186,15 +186,15 @@ impl Menu<'_> {
     }
 
     /// Shows the difference, asks for confirmation and writes. Reports if there is nothing to write.
-    fn write(&mut self) -> Result<bool, Stopped> {
-        let done = Change::new(self.editor.clone()).finish(self.context)?;
+    fn write(&mut self) -> Result<bool, CommandFailure> {
+        let done = PendingChange::new(self.editor.clone()).finish(self.context)?;
         if done.result.get("written").is_some_and(|written| written == true) {
             self.editor = open(&self.path())?;
         }
         Ok(false)
     }
 
-    fn leaves(&self) -> Result<bool, Stopped> {
+    fn leaves(&self) -> Result<bool, CommandFailure> {
         match self.editor.pending() {
             0 => Ok(true),
             some => {

@@ -14,11 +14,11 @@ pub use args::SplitsArgs;
 
 use super::args::Cli;
 use super::context::Context;
-use super::exit::Finished;
+use super::exit::CommandResult;
 use super::paths;
 use super::usage::command_names;
 use args::{MoveArgs, SplitsCommand};
-use change::Change;
+use change::PendingChange;
 use clap::CommandFactory;
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::text::hint_for;
@@ -33,7 +33,7 @@ use std::sync::Arc;
 const WHAT: &str = "editing the splits";
 
 /// Runs a command of `splits`.
-pub fn run(args: SplitsArgs, context: &Context) -> Finished {
+pub fn run(args: SplitsArgs, context: &Context) -> CommandResult {
     match args.command {
         None => editor(args.path.as_deref().unwrap_or(Path::new(".")), context),
         Some(SplitsCommand::Show { path, shards, excludes }) => show::run(&open(&path)?, shards, excludes, context),
@@ -48,7 +48,7 @@ pub fn run(args: SplitsArgs, context: &Context) -> Finished {
 }
 
 /// Opens the editor, if there is a terminal.
-fn editor(path: &Path, context: &Context) -> Finished {
+fn editor(path: &Path, context: &Context) -> CommandResult {
     let editor = open(path).map_err(|failure| suggest_command(failure, path))?;
     if !context.may_ask() {
         let hint =
@@ -61,7 +61,7 @@ fn editor(path: &Path, context: &Context) -> Finished {
     if context.prefers_prompts() {
         return menu::run(editor, context);
     }
-    super::screen::screen(crate::tui::Start::Splits(editor.root().to_path_buf()), context)
+    super::screen::screen(crate::tui::FirstScreen::Splits(editor.root().to_path_buf()), context)
 }
 
 /// If the path does not exist, adds a hint with the command that was probably meant.
@@ -93,12 +93,12 @@ fn open(path: &Path) -> Outcome<SplitEditor> {
 }
 
 /// Runs `splits move`.
-fn moved(args: &MoveArgs, context: &Context) -> Finished {
+fn moved(args: &MoveArgs, context: &Context) -> CommandResult {
     moving(open(&args.path)?, args)?.finish(context)
 }
 
 /// Applies the move without writing it.
-fn moving(editor: SplitEditor, args: &MoveArgs) -> Outcome<Change> {
+fn moving(editor: SplitEditor, args: &MoveArgs) -> Outcome<PendingChange> {
     let shards = choose::shards(&editor, &args.shards, &args.range, &args.pattern)?;
     let to: Option<Arc<str>> = args.to.as_deref().map(Arc::from);
     let edit = Edit::MoveShards { shards, to: to.clone() };
@@ -106,7 +106,7 @@ fn moving(editor: SplitEditor, args: &MoveArgs) -> Outcome<Change> {
     if let Some(to) = args.to.as_deref().filter(|to| !args.new && !is_split(&editor, to)) {
         return Err(no_split(&editor, to));
     }
-    let mut change = Change::new(editor);
+    let mut change = PendingChange::new(editor);
     match new {
         Some(name) => {
             let title = edit.title();

@@ -1,7 +1,7 @@
 //! `splits show`.
 
 use super::super::context::Context;
-use super::super::exit::{Done, Finished};
+use super::super::exit::{CommandResult, CommandSuccess};
 use super::super::printer::{paint, Tone};
 use super::change::shown_path;
 use gristmill_core::table::{Align, Table};
@@ -10,7 +10,7 @@ use gristmill_ops::engine::splits::{ExcludeView, Matches, Names, SplitEditor, Sp
 use serde_json::{json, Map, Value};
 
 /// Prints the splits; `shards` and `excludes` add these lists.
-pub(super) fn run(editor: &SplitEditor, shards: bool, excludes: bool, context: &Context) -> Finished {
+pub(super) fn run(editor: &SplitEditor, shards: bool, excludes: bool, context: &Context) -> CommandResult {
     for line in lines(editor, shards, excludes) {
         context.printer.line(line);
     }
@@ -20,7 +20,7 @@ pub(super) fn run(editor: &SplitEditor, shards: bool, excludes: bool, context: &
     result.insert("splits".into(), splits_value(editor, true));
     result.insert("in_no_split".into(), split_value(editor.loose(), true));
     result.insert("excludes".into(), editor.excludes().iter().map(exclude_value).collect());
-    Ok(Done::ok(result))
+    Ok(CommandSuccess::ok(result))
 }
 
 /// Returns the printed lines.

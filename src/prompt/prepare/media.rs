@@ -41,8 +41,8 @@ impl super::Guide {
             let seen = outlook(&self.facts(), &plan);
             self.ask.print(format!("{} would be looked at{so_far}.", count(seen.candidates, "part")));
             for (name, result) in &seen.probed {
-                let told = result.as_ref().map_or_else(Clone::clone, to_json);
-                self.ask.print(format!("  {}: {}", display_safe(name), display_safe(&told)));
+                let shown = result.as_ref().map_or_else(Clone::clone, to_json);
+                self.ask.print(format!("  {}: {}", display_safe(name), display_safe(&shown)));
             }
             if self.ask.yes("Record these?", seen.candidates > 0)? {
                 self.plan.media = Some(plan);

@@ -3,7 +3,7 @@
 use super::App;
 use crate::tui::keymap::{Action, Chord, Context, Entry};
 use crate::tui::screen::{Screen, Ui};
-use crate::tui::widgets::{text, Places};
+use crate::tui::widgets::{text, MouseAreas};
 use gristmill_core::text::count;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -84,7 +84,7 @@ fn draw_too_small(frame: &mut Frame, area: Rect) {
 }
 
 /// One item of the bottom bar.
-struct Item {
+struct BarItem {
     action: Action,
     key: String,
     label: &'static str,
@@ -93,7 +93,7 @@ struct Item {
     keep: bool,
 }
 
-fn bar_items(screen: &dyn Screen, ui: &Ui) -> Vec<Item> {
+fn bar_items(screen: &dyn Screen, ui: &Ui) -> Vec<BarItem> {
     let typing = screen.wants_text();
     // A text field needs the space for the flags of its answers; the notice of an ended job shows the key.
     let is_spared = |action| typing && action == Action::Jobs;
@@ -115,7 +115,7 @@ fn bar_items(screen: &dyn Screen, ui: &Ui) -> Vec<Item> {
         let Some(key) = key.map(|k| k.label_in(ui.glyphs.ascii)) else { continue };
         let label = screen.label(entry.action);
         let columns = text::width(&key) + 1 + text::width(label);
-        items.push(Item {
+        items.push(BarItem {
             action: entry.action,
             key,
             label,
@@ -127,17 +127,17 @@ fn bar_items(screen: &dyn Screen, ui: &Ui) -> Vec<Item> {
 }
 
 /// Draws the bar, and returns the positions of its items.
-fn draw_bar(frame: &mut Frame, area: Rect, screen: &dyn Screen, ui: &Ui) -> Places<Action> {
+fn draw_bar(frame: &mut Frame, area: Rect, screen: &dyn Screen, ui: &Ui) -> MouseAreas<Action> {
     let columns = usize::from(area.width);
     let mut items = bar_items(screen, ui);
-    let needed = |items: &[Item]| 1 + items.iter().map(|i| i.columns + 3).sum::<usize>();
+    let needed = |items: &[BarItem]| 1 + items.iter().map(|i| i.columns + 3).sum::<usize>();
     while needed(&items) > columns + 2 {
         // Later items are less important, and help lists them all. Next to a notice there may be no room for any.
         let least = items.iter().rposition(|i| !i.keep).or_else(|| items.len().checked_sub(1));
         let Some(least) = least else { break };
         items.remove(least);
     }
-    let mut places = Places::default();
+    let mut places = MouseAreas::default();
     let mut x = area.x.saturating_add(1);
     let mut spans = vec![Span::raw(" ")];
     for (index, item) in items.iter().enumerate() {

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 const MAX_PICTURES: u32 = 10_000;
 
 /// A frame to be saved, with its title.
-pub(super) struct Frame {
+pub(super) struct SavedFrame {
     buffer: Buffer,
     title: String,
     palette: Palette,
@@ -24,7 +24,7 @@ pub(super) struct Frame {
 }
 
 /// The worker that draws and writes pictures.
-pub(super) type Saver = Latest<Frame, Outcome<PathBuf>>;
+pub(super) type Saver = Latest<SavedFrame, Outcome<PathBuf>>;
 
 impl App {
     /// Submits a frame to be saved.
@@ -33,8 +33,8 @@ impl App {
         let title = format!("Gristmill: {}", if crumbs.is_empty() { "home".to_owned() } else { crumbs.join(", ") });
         let palette = Palette::of(&self.theme);
         let wake = self.env.wake.clone();
-        let saver = self.saver.get_or_insert_with(|| Latest::start("picture", wake, |frame: Frame| write(&frame)));
-        saver.ask(Frame { buffer, title, palette, folder: self.env.save_dir.clone() });
+        let saver = self.saver.get_or_insert_with(|| Latest::start("picture", wake, |frame: SavedFrame| write(&frame)));
+        saver.ask(SavedFrame { buffer, title, palette, folder: self.env.save_dir.clone() });
     }
 
     /// Shows the result of saving.
@@ -47,7 +47,7 @@ impl App {
     }
 }
 
-fn write(frame: &Frame) -> Outcome<PathBuf> {
+fn write(frame: &SavedFrame) -> Outcome<PathBuf> {
     let path = free_name(&frame.folder)?;
     let text = svg::draw(&frame.buffer, &frame.title, &frame.palette);
     write_file(&RealFs, &path, text.as_bytes(), 0o644)?;

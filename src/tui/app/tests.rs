@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A UI on a temporary folder.
-struct Stage {
+struct AppTest {
     app: App,
     folder: tempfile::TempDir,
     /// Whether there are jobs that never end, whose phase the screen names like a wait for a worker.
@@ -64,7 +64,7 @@ fn furnish(root: &Path) {
     put(&root.join("data/.hidden"), b"x");
 }
 
-impl Stage {
+impl AppTest {
     fn new(colour: ColourMode, ascii: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         furnish(folder.path());
@@ -79,9 +79,9 @@ impl Stage {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             Box::new(Page::new(vec!["prepare".into(), name], Vec::new()))
         };
-        let mut stage = Self { app: App::new(env, Box::new(home), Box::new(open)), folder, has_still_jobs: false };
-        stage.settle();
-        stage
+        let mut test = Self { app: App::new(env, Box::new(home), Box::new(open)), folder, has_still_jobs: false };
+        test.settle();
+        test
     }
 
     /// Adds a job on a path below the folder.
@@ -261,15 +261,15 @@ fn job(state: JobState) -> Box<StillJob> {
     Box::new(StillJob { status, ended: Arc::default() })
 }
 
-fn with_jobs(stage: &mut Stage) {
-    stage.add_job("prepare done", "data/done", job(JobState::Done));
-    stage.add_job("prepare coco", "data/coco", job(JobState::Running));
-    stage.settle();
+fn with_jobs(test: &mut AppTest) {
+    test.add_job("prepare done", "data/done", job(JobState::Done));
+    test.add_job("prepare coco", "data/coco", job(JobState::Running));
+    test.settle();
 }
 
 /// Checks the screen against its snapshot.
-fn snapshot(stage: &mut Stage, name: &str, columns: u16, rows: u16) {
-    let screen = stage.screen(columns, rows);
+fn snapshot(test: &mut AppTest, name: &str, columns: u16, rows: u16) {
+    let screen = test.screen(columns, rows);
     testing::compare_one(&format!("{name}_{columns}x{rows}"), &screen);
 }
 

@@ -1,7 +1,7 @@
 //! The `keys` of the settings file: a map from context and action to a list of keys.
 
 use super::Mistake;
-use crate::tui::keymap::{earlier, Action, Chord, Clash, Context, Keymap, UserKeys};
+use crate::tui::keymap::{earlier, Action, Chord, Context, KeyConflict, Keymap, UserKeys};
 use crate::tui::theme::file::text_of;
 use gristmill_core::did_you_mean::nearest;
 use gristmill_pycompat::yaml_read::{Mark, Marked, MarkedValue};
@@ -37,11 +37,11 @@ pub(super) fn read(value: Marked, keymap: &mut Keymap, mistakes: &mut Vec<Mistak
     for clash in clashes {
         let of_it = |wish: &UserKeys| wish.context == clash.context && wish.action == clash.action;
         let at = own.iter().zip(&places).find(|(wish, _)| of_it(wish)).map_or(Mark::default(), |(_, at)| *at);
-        mistakes.push(clash_told(&clash, at));
+        mistakes.push(clash_mistake(&clash, at));
     }
 }
 
-fn clash_told(clash: &Clash, at: Mark) -> Mistake {
+fn clash_mistake(clash: &KeyConflict, at: Mark) -> Mistake {
     let (key, context) = (clash.key.label(), clash.context.id());
     let (action, other) = (clash.action.id(), clash.other.id());
     match clash.is_taken {

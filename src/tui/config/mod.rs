@@ -90,7 +90,7 @@ impl Settings {
 
     /// Returns the mistakes as text with file name, line and column, each with its hint. The caller has to sanitize them for display.
     pub fn notices(&self) -> Vec<(String, Option<String>)> {
-        let tell = |(path, mistake): &(PathBuf, Mistake)| {
+        let describe = |(path, mistake): &(PathBuf, Mistake)| {
             let name = path.file_name().map_or_else(|| path.to_string_lossy(), |n| n.to_string_lossy());
             let place = match mistake.at.line {
                 0 => name.into_owned(),
@@ -98,7 +98,7 @@ impl Settings {
             };
             (format!("{place}: {}", mistake.message), mistake.hint.clone())
         };
-        self.mistakes.iter().map(tell).collect()
+        self.mistakes.iter().map(describe).collect()
     }
 }
 

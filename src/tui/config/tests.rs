@@ -4,11 +4,11 @@ use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 
 /// Returns the mistakes as they are shown to the user.
-fn told(text: &str) -> Vec<String> {
-    let told = |m: &Mistake| {
+fn messages_of(text: &str) -> Vec<String> {
+    let describe = |m: &Mistake| {
         format!("{}:{} {} -> {}", m.at.line, m.at.column, m.message, m.hint.as_deref().unwrap_or_default())
     };
-    read(text).1.iter().map(told).collect()
+    read(text).1.iter().map(describe).collect()
 }
 
 fn keys(config: &Config, context: Context, action: Action) -> Vec<String> {
@@ -57,7 +57,7 @@ keys:
 #[test]
 fn an_empty_file_changes_nothing() {
     for text in ["", "# nothing\n", "keys: {}\n", "\u{feff}theme: light\n"] {
-        assert_eq!(told(text), Vec::<String>::new(), "{text:?}");
+        assert_eq!(messages_of(text), Vec::<String>::new(), "{text:?}");
     }
 }
 
@@ -83,7 +83,7 @@ keys:
     interrupt: []
 ";
     assert_eq!(
-        told(text),
+        messages_of(text),
         [
             "1:1 there is no setting 'tehme' -> did you mean 'theme'?",
             "2:11 pictures cannot be shown by 'kity' -> did you mean 'kitty'?",
@@ -115,12 +115,12 @@ fn what_is_wrong_keeps_its_default_and_the_rest_is_in_force() {
 #[test]
 fn a_key_that_two_actions_want_is_reported_with_the_way_to_agree() {
     assert_eq!(
-        told("keys:\n  home:\n    prepare: [m]\n"),
+        messages_of("keys:\n  home:\n    prepare: [m]\n"),
         ["3:5 m in 'home' was the key of 'media', which has lost it to 'prepare' -> give 'media' another key, or write `media: []` to agree"]
     );
-    assert_eq!(told("keys:\n  home:\n    prepare: [m]\n    media: []\n"), Vec::<String>::new());
+    assert_eq!(messages_of("keys:\n  home:\n    prepare: [m]\n    media: []\n"), Vec::<String>::new());
     assert_eq!(
-        told("keys:\n  home:\n    prepare: [z]\n    media: [z]\n"),
+        messages_of("keys:\n  home:\n    prepare: [z]\n    media: [z]\n"),
         ["4:5 z in 'home' is given to 'prepare' too, which keeps it -> give one of them another key"]
     );
 }
@@ -135,9 +135,9 @@ fn a_file_that_is_no_yaml_is_reported_at_its_line_and_nothing_of_it_is_used() {
         ("- theme\n", "1:1 the settings file is a list of `name: value` lines"),
         ("hello\n", "1:1 the settings file is a list of `name: value` lines"),
     ] {
-        let told = told(text);
-        assert!(told.len() == 1 && told[0].starts_with(place), "{text:?}: {told:?}");
-        assert!(!told[0].contains("loader"), "{told:?}");
+        let messages = messages_of(text);
+        assert!(messages.len() == 1 && messages[0].starts_with(place), "{text:?}: {messages:?}");
+        assert!(!messages[0].contains("loader"), "{messages:?}");
     }
 }
 
@@ -169,8 +169,8 @@ fn a_theme_of_ones_own_is_found_by_name_and_its_mistakes_are_reported_in_its_own
     assert_eq!(settings.theme.as_ref().unwrap().accent, ratatui::style::Style::new().magenta());
     assert_eq!(settings.notices()[0].0, "dusk.yaml, line 3, column 5: 'grene' is neither a colour nor a manner");
     put(&dir.path().join("config.yaml"), "theme: duks\n");
-    let (told, hint) = load(dir.path()).notices().remove(0);
-    assert_eq!(told, "config.yaml, line 1, column 8: there is no theme 'duks'");
+    let (message, hint) = load(dir.path()).notices().remove(0);
+    assert_eq!(message, "config.yaml, line 1, column 8: there is no theme 'duks'");
     assert_eq!(hint.as_deref(), Some("did you mean 'dusk'?"));
 }
 
@@ -179,6 +179,6 @@ fn the_example_of_the_documentation_is_understood() {
     let page = include_str!("../../../docs/settings.md");
     let blocks: Vec<&str> = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(blocks.len() >= 2, "an example of settings, one of a theme");
-    assert_eq!(told(blocks[0]), Vec::<String>::new());
+    assert_eq!(messages_of(blocks[0]), Vec::<String>::new());
     assert_eq!(crate::tui::theme::file::read(blocks[1]).1, []);
 }

@@ -54,7 +54,7 @@ pub struct RailRow {
     /// The name of the step.
     pub title: &'static str,
     /// Its state.
-    pub standing: StepMark,
+    pub mark: StepMark,
     /// It cannot be gone to now.
     pub is_disabled: bool,
 }
@@ -72,20 +72,20 @@ pub fn draw_rail(buffer: &mut Buffer, area: Rect, rows: &[RailRow], cursor: Opti
     block.render(area, buffer);
     for ((y, row), number) in (inner.y..inner.bottom()).zip(rows).zip(0..) {
         let place = Rect { y, height: 1, ..inner };
-        let (glyph, style) = match row.standing {
+        let (glyph, style) = match row.mark {
             StepMark::Here | StepMark::HereBroken => (ui.glyphs.marker, ui.theme.accent),
             StepMark::Skipped => (ui.glyphs.dash, ui.theme.muted),
             StepMark::Broken => (ui.glyphs.cross, ui.theme.error),
             StepMark::Answered => (ui.glyphs.check, ui.theme.ok),
             StepMark::Open => (" ", ui.theme.text),
         };
-        let name_style = match row.standing {
+        let name_style = match row.mark {
             StepMark::Here | StepMark::HereBroken => ui.theme.title,
             _ if row.is_disabled => ui.theme.disabled,
             _ => ui.theme.text,
         };
         // The step on the screen keeps its marker and has the cross after it.
-        let (sign, second) = match row.standing {
+        let (sign, second) = match row.mark {
             StepMark::HereBroken => (glyph.to_owned(), format!("{} ", ui.glyphs.cross)),
             _ => (format!(" {glyph} "), String::new()),
         };
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ages_are_told_in_words() {
+    fn ages_are_shown_in_words() {
         let of = |s| age(Duration::from_secs(s));
         assert_eq!([of(5), of(60), of(7200), of(100_000)], ["just now", "1 minute ago", "2 hours ago", "1 day ago"]);
     }

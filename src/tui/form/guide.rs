@@ -30,7 +30,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Where keys are looked up in the parts of a form.
 #[derive(Clone, Copy, Debug)]
-pub struct Contexts {
+pub struct KeyContexts {
     /// A step.
     pub step: Context,
     /// A text field in a step.
@@ -41,7 +41,7 @@ pub struct Contexts {
     pub review: Context,
 }
 
-impl Default for Contexts {
+impl Default for KeyContexts {
     fn default() -> Self {
         Self {
             step: Context::Guided,
@@ -93,9 +93,9 @@ pub trait Guide: Any {
         "checking"
     }
     /// Returns where keys are looked up.
-    fn contexts(&self, form: &Form) -> Contexts {
+    fn contexts(&self, form: &Form) -> KeyContexts {
         let _ = form;
-        Contexts::default()
+        KeyContexts::default()
     }
     /// Returns the lines that are shown instead of the form as long as the data are not open, or cannot be opened.
     fn opening_lines(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {

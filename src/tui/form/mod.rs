@@ -21,7 +21,7 @@ mod view;
 
 pub use field::Field;
 use guide::draw_printed;
-pub use guide::{Columns, Contexts, Guide};
+pub use guide::{Columns, Guide, KeyContexts};
 pub use screen::FormScreen;
 pub use state::{Form, MouseTarget};
 pub use view::{draw_below, draw_fields, from_row};

@@ -2,7 +2,7 @@
 
 use super::field::{Field, FieldKind, FieldTable};
 use crate::tui::keymap::Action;
-use crate::tui::widgets::{Places, TextField};
+use crate::tui::widgets::{MouseAreas, TextField};
 use gristmill_core::options::{one_of_groups, Answer, Step, ValueKind};
 use gristmill_ops::operations::AnyPlan;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,7 +45,7 @@ pub struct Form {
     /// First line in view of the text below the fields.
     pub offset: usize,
     /// Where parts of the form were drawn last.
-    pub places: Places<MouseTarget>,
+    pub places: MouseAreas<MouseTarget>,
     /// Age of the draft that the answers come from.
     pub draft: Option<Duration>,
     /// Command of the stopped run that the answers resume.
@@ -77,7 +77,7 @@ impl Form {
             inputs: BTreeMap::new(),
             mistakes: BTreeMap::new(),
             offset: 0,
-            places: Places::default(),
+            places: MouseAreas::default(),
             draft: None,
             stopped: None,
             skipped: BTreeMap::new(),

@@ -65,7 +65,7 @@ pub(super) fn draw(form: &mut Form, guide: &mut dyn Guide, frame: &mut Frame, ar
 }
 
 fn rail_rows(form: &Form, guide: &dyn Guide) -> Vec<RailRow> {
-    let standing = |step: usize| {
+    let mark_of = |step: usize| {
         let is_broken = (step < form.step || form.is_answered(step)) && blocker(form, guide, step).is_some();
         match (step == form.step, is_broken) {
             (true, true) => StepMark::HereBroken,
@@ -79,7 +79,7 @@ fn rail_rows(form: &Form, guide: &dyn Guide) -> Vec<RailRow> {
     let rows = form.steps().iter().enumerate();
     let row = |(number, step): (usize, &Step)| {
         let is_disabled = form.skipped.contains_key(&number);
-        RailRow { title: step.title, standing: standing(number), is_disabled }
+        RailRow { title: step.title, mark: mark_of(number), is_disabled }
     };
     rows.map(row).collect()
 }

@@ -25,7 +25,7 @@ pub(in crate::tui) struct EscapeParser {
 }
 
 /// The event at the beginning of the bytes.
-enum Parsed {
+enum ParsedInput {
     /// Its length in bytes, and the event; `None` if it has no meaning here.
     Whole(usize, Option<ParsedEvent>),
     /// It is incomplete.
@@ -39,12 +39,12 @@ impl EscapeParser {
         let mut at = 0;
         while let Some(rest) = self.waiting.get(at..).filter(|rest| !rest.is_empty()) {
             match piece(rest) {
-                Parsed::Whole(length, found) => {
+                ParsedInput::Whole(length, found) => {
                     found.into_iter().for_each(&mut *give);
                     at += length.max(1);
                 }
-                Parsed::Unfinished if rest.len() > MAX_SEQUENCE_BYTES => at = self.waiting.len(),
-                Parsed::Unfinished => break,
+                ParsedInput::Unfinished if rest.len() > MAX_SEQUENCE_BYTES => at = self.waiting.len(),
+                ParsedInput::Unfinished => break,
             }
         }
         self.waiting.drain(..at.min(self.waiting.len()));
@@ -70,34 +70,34 @@ fn typed(code: KeyCode, modifiers: KeyModifiers) -> Event {
     Event::Key(KeyEvent::new(code, modifiers))
 }
 
-fn key(length: usize, code: KeyCode, modifiers: KeyModifiers) -> Parsed {
-    Parsed::Whole(length, Some(ParsedEvent::Typed(typed(code, modifiers))))
+fn key(length: usize, code: KeyCode, modifiers: KeyModifiers) -> ParsedInput {
+    ParsedInput::Whole(length, Some(ParsedEvent::Typed(typed(code, modifiers))))
 }
 
-fn piece(bytes: &[u8]) -> Parsed {
+fn piece(bytes: &[u8]) -> ParsedInput {
     match bytes {
-        [0x1b] => Parsed::Unfinished,
+        [0x1b] => ParsedInput::Unfinished,
         [0x1b, b'[', rest @ ..] => control(rest),
-        [0x1b, b'O'] => Parsed::Unfinished,
+        [0x1b, b'O'] => ParsedInput::Unfinished,
         [0x1b, b'O', letter, ..] => {
-            Parsed::Whole(3, letter_key(*letter).map(|c| ParsedEvent::Typed(typed(c, KeyModifiers::NONE))))
+            ParsedInput::Whole(3, letter_key(*letter).map(|c| ParsedEvent::Typed(typed(c, KeyModifiers::NONE))))
         }
         [0x1b, b'_' | b'P' | b']' | b'^' | b'X', rest @ ..] => string(rest),
         [0x1b, 0x1b, ..] => key(1, KeyCode::Esc, KeyModifiers::NONE),
         [0x1b, rest @ ..] => match piece(rest) {
-            Parsed::Whole(length, Some(ParsedEvent::Typed(Event::Key(inner)))) => {
+            ParsedInput::Whole(length, Some(ParsedEvent::Typed(Event::Key(inner)))) => {
                 key(length + 1, inner.code, inner.modifiers | KeyModifiers::ALT)
             }
-            Parsed::Whole(length, _) => Parsed::Whole(length + 1, None),
-            Parsed::Unfinished => Parsed::Unfinished,
+            ParsedInput::Whole(length, _) => ParsedInput::Whole(length + 1, None),
+            ParsedInput::Unfinished => ParsedInput::Unfinished,
         },
         [byte, ..] => plain(*byte, bytes),
-        [] => Parsed::Unfinished,
+        [] => ParsedInput::Unfinished,
     }
 }
 
 /// Parses a character or a control.
-fn plain(byte: u8, bytes: &[u8]) -> Parsed {
+fn plain(byte: u8, bytes: &[u8]) -> ParsedInput {
     let control = |letter: u8| key(1, KeyCode::Char(char::from(letter)), KeyModifiers::CONTROL);
     match byte {
         b'\r' => key(1, KeyCode::Enter, KeyModifiers::NONE),
@@ -112,11 +112,11 @@ fn plain(byte: u8, bytes: &[u8]) -> Parsed {
                 0xc2..=0xdf => 2,
                 0xe0..=0xef => 3,
                 0xf0..=0xf4 => 4,
-                _ => return Parsed::Whole(1, None),
+                _ => return ParsedInput::Whole(1, None),
             };
-            let Some(character) = bytes.get(..length) else { return Parsed::Unfinished };
+            let Some(character) = bytes.get(..length) else { return ParsedInput::Unfinished };
             let Some(c) = std::str::from_utf8(character).ok().and_then(|c| c.chars().next()) else {
-                return Parsed::Whole(1, None);
+                return ParsedInput::Whole(1, None);
             };
             let modifiers = if c.is_uppercase() { KeyModifiers::SHIFT } else { KeyModifiers::NONE };
             key(length, KeyCode::Char(c), modifiers)
@@ -138,14 +138,14 @@ fn letter_key(letter: u8) -> Option<KeyCode> {
 }
 
 /// Parses what follows `ESC [`.
-fn control(rest: &[u8]) -> Parsed {
-    let Some(end) = rest.iter().position(|b| (0x40..=0x7e).contains(b)) else { return Parsed::Unfinished };
+fn control(rest: &[u8]) -> ParsedInput {
+    let Some(end) = rest.iter().position(|b| (0x40..=0x7e).contains(b)) else { return ParsedInput::Unfinished };
     let (parameters, last) = (rest.get(..end).unwrap_or_default(), rest.get(end).copied().unwrap_or_default());
     let length = end + 3;
     if (parameters, last) == (b"200".as_slice(), b'~') {
         return paste(rest.get(end + 1..).unwrap_or_default(), length);
     }
-    Parsed::Whole(length, sequence(parameters, last))
+    ParsedInput::Whole(length, sequence(parameters, last))
 }
 
 fn sequence(parameters: &[u8], last: u8) -> Option<ParsedEvent> {
@@ -213,28 +213,28 @@ fn mouse(parameters: &str, last: u8) -> Option<Event> {
     Some(Event::Mouse(MouseEvent { kind, column: column.checked_sub(1)?, row: row.checked_sub(1)?, modifiers }))
 }
 
-fn paste(rest: &[u8], length: usize) -> Parsed {
+fn paste(rest: &[u8], length: usize) -> ParsedInput {
     const END: &[u8] = b"\x1b[201~";
     match memchr::memmem::find(rest, END) {
         Some(end) => {
             let text = String::from_utf8_lossy(rest.get(..end).unwrap_or_default()).into_owned();
-            Parsed::Whole(length + end + END.len(), Some(ParsedEvent::Typed(Event::Paste(text))))
+            ParsedInput::Whole(length + end + END.len(), Some(ParsedEvent::Typed(Event::Paste(text))))
         }
-        None => Parsed::Unfinished,
+        None => ParsedInput::Unfinished,
     }
 }
 
 /// Parses what follows the beginning of a terminal string: answers, up to `ESC \` or BEL.
-fn string(rest: &[u8]) -> Parsed {
+fn string(rest: &[u8]) -> ParsedInput {
     let end = rest.iter().enumerate().find_map(|(at, byte)| match byte {
         7 => Some((at, 1)),
         0x1b if rest.get(at + 1) == Some(&b'\\') => Some((at, 2)),
         _ => None,
     });
-    let Some((end, mark)) = end else { return Parsed::Unfinished };
+    let Some((end, mark)) = end else { return ParsedInput::Unfinished };
     let answer = rest.get(..end).unwrap_or_default();
     let found = answer.starts_with(b"Gi=31").then(|| ParsedEvent::Kitty(answer.ends_with(b";OK")));
-    Parsed::Whole(2 + end + mark, found)
+    ParsedInput::Whole(2 + end + mark, found)
 }
 
 #[cfg(test)]

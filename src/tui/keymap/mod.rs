@@ -15,7 +15,7 @@ pub use action::Action;
 pub use bindings::{bindings, Binding};
 pub use context::Context;
 pub use key::{Chord, ChordError};
-pub use user_keys::{Clash, UserKeys};
+pub use user_keys::{KeyConflict, UserKeys};
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

@@ -52,7 +52,7 @@ fn no_two_actions_of_one_context_share_a_key() {
 }
 
 #[test]
-fn an_action_stands_once_in_a_context() {
+fn an_action_occurs_once_in_a_context() {
     let mut seen = std::collections::HashSet::new();
     for binding in bindings() {
         assert!(seen.insert((binding.context, binding.action)), "{binding:?}");
@@ -159,8 +159,8 @@ fn a_key_that_another_action_has_is_taken_from_the_table_and_reported() {
     let mut keymap = Keymap::default();
     let clashes = keymap.patch(&[own(Context::List, Action::Up, &["g"])]);
     let key: Chord = "g".parse().unwrap();
-    let told = Clash { context: Context::List, key, action: Action::Up, other: Action::First, is_taken: true };
-    assert_eq!(clashes, [told]);
+    let clash = KeyConflict { context: Context::List, key, action: Action::Up, other: Action::First, is_taken: true };
+    assert_eq!(clashes, [clash]);
     assert_eq!(keymap.meaning(Context::Home, &press("g")), Meaning::Do(Action::Up));
     let home = KeyEvent::new(KeyCode::Home, KeyModifiers::NONE);
     assert_eq!(keymap.meaning(Context::Home, &[home]), Meaning::Do(Action::First), "its other key stays");

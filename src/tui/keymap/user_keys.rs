@@ -15,7 +15,7 @@ pub struct UserKeys {
 
 /// Two actions of one context that are bound to the same key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Clash {
+pub struct KeyConflict {
     /// The context.
     pub context: Context,
     /// The key.
@@ -36,7 +36,7 @@ impl Keymap {
 
     /// Replaces the table's keys by the user's. A key of two actions in one context goes to the user's binding before the table's, and to
     /// the earlier of two user bindings; each such case is returned.
-    pub fn patch(&mut self, own: &[UserKeys]) -> Vec<Clash> {
+    pub fn patch(&mut self, own: &[UserKeys]) -> Vec<KeyConflict> {
         for wish in own {
             self.take_keys_of(wish);
         }
@@ -62,7 +62,7 @@ impl Keymap {
         }
     }
 
-    fn give(&mut self, wish: &UserKeys, key: &Chord, own: &[UserKeys]) -> Option<Clash> {
+    fn give(&mut self, wish: &UserKeys, key: &Chord, own: &[UserKeys]) -> Option<KeyConflict> {
         let mut clash = None;
         let in_context = |entry: &Entry| entry.context == wish.context;
         let other = self
@@ -73,13 +73,18 @@ impl Keymap {
         if let Some(entry) = other {
             let other = entry.action;
             let is_wished = own.iter().any(|o| o.context == wish.context && o.action == other);
-            let told =
-                |is_taken| Clash { context: wish.context, key: key.clone(), action: wish.action, other, is_taken };
+            let clash_with = |is_taken| KeyConflict {
+                context: wish.context,
+                key: key.clone(),
+                action: wish.action,
+                other,
+                is_taken,
+            };
             if is_wished {
-                return Some(told(false));
+                return Some(clash_with(false));
             }
             entry.keys.retain(|k| !k.clashes_with(key));
-            clash = Some(told(true));
+            clash = Some(clash_with(true));
         }
         if let Some(entry) = self.entries.iter_mut().find(|e| in_context(e) && e.action == wish.action) {
             if !entry.keys.contains(key) {

@@ -22,9 +22,9 @@ pub fn settings_page(mistakes: &[(String, Option<String>)]) -> Page {
         PageLine::new(Tone::Heading, "Some of your settings cannot be used. All others are in force."),
         PageLine::new(Tone::Muted, "Go back to go on. `gristmill doctor` shows this again."),
     ];
-    for (told, hint) in mistakes {
+    for (message, hint) in mistakes {
         lines.push(PageLine::new(Tone::Plain, ""));
-        lines.push(PageLine::labelled(Tone::Warn, "! ", told));
+        lines.push(PageLine::labelled(Tone::Warn, "! ", message));
         lines.extend(hint.iter().map(|hint| PageLine::labelled(Tone::Plain, "  ", hint)));
     }
     Page::new(vec!["settings".to_owned()], lines)

@@ -3,7 +3,7 @@
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::toast::Level;
-use crate::tui::widgets::{draw_list, popup, text, Gesture, ListState, Places, TextField, Toast};
+use crate::tui::widgets::{draw_list, popup, text, Gesture, ListState, MouseAreas, TextField, Toast};
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::crossterm::event::MouseEvent;
@@ -13,7 +13,7 @@ use ratatui::Frame;
 
 /// An entry of the list.
 #[derive(Clone, Debug)]
-struct Item {
+struct PickerItem {
     action: Action,
     keys: String,
     /// Why it cannot be run now.
@@ -22,20 +22,20 @@ struct Item {
 
 /// Which of the two lists it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum PickerKind {
     Help,
     Palette,
 }
 
 /// The popup of `?` or `:`.
 pub struct Picker {
-    kind: Kind,
-    items: Vec<Item>,
+    kind: PickerKind,
+    items: Vec<PickerItem>,
     field: TextField,
     /// Indices of the matching items, best match first.
     shown: Vec<usize>,
     list: ListState,
-    places: Places<()>,
+    places: MouseAreas<()>,
     matcher: Matcher,
     /// What a typed number does on the screen below.
     number_label: Option<&'static str>,
@@ -44,7 +44,7 @@ pub struct Picker {
 impl Picker {
     /// Lists the actions available in the context of `screen`, the innermost context first.
     pub fn help(keymap: &Keymap, screen: &dyn Screen, ascii: bool) -> Self {
-        Self::new(Kind::Help, items_here(keymap, screen, ascii))
+        Self::new(PickerKind::Help, items_here(keymap, screen, ascii))
     }
 
     /// Lists every action; an action of another context names that context.
@@ -58,12 +58,12 @@ impl Picker {
                 Context::ALL.iter().find(|c| keymap.entries(**c).any(|e| e.context == **c && e.action == action));
             let Some(&context) = elsewhere else { continue };
             let disabled = Some(format!("works in: {}", context.title()));
-            items.push(Item { action, keys: String::new(), disabled });
+            items.push(PickerItem { action, keys: String::new(), disabled });
         }
-        Self { number_label: screen.number_label(), ..Self::new(Kind::Palette, items) }
+        Self { number_label: screen.number_label(), ..Self::new(PickerKind::Palette, items) }
     }
 
-    fn new(kind: Kind, items: Vec<Item>) -> Self {
+    fn new(kind: PickerKind, items: Vec<PickerItem>) -> Self {
         let shown: Vec<usize> = (0..items.len()).collect();
         let list = ListState::new(shown.len());
         let matcher = Matcher::new(Config::DEFAULT);
@@ -73,7 +73,7 @@ impl Picker {
             field: TextField::default(),
             shown,
             list,
-            places: Places::default(),
+            places: MouseAreas::default(),
             matcher,
             number_label: None,
         }
@@ -118,7 +118,7 @@ impl Picker {
         }
     }
 
-    fn selected(&self) -> Option<&Item> {
+    fn selected(&self) -> Option<&PickerItem> {
         self.list.get().and_then(|row| self.shown.get(row)).and_then(|&index| self.items.get(index))
     }
 
@@ -158,10 +158,10 @@ fn contains_words(sentence: &str, typed: &str) -> bool {
     typed.split_whitespace().all(|word| sentence.contains(&word.to_lowercase()))
 }
 
-fn items_here(keymap: &Keymap, screen: &dyn Screen, ascii: bool) -> Vec<Item> {
+fn items_here(keymap: &Keymap, screen: &dyn Screen, ascii: bool) -> Vec<PickerItem> {
     let context = screen.context();
     let typing = screen.wants_text();
-    let mut items: Vec<Item> = Vec::new();
+    let mut items: Vec<PickerItem> = Vec::new();
     for entry in keymap.entries(context) {
         if matches!(entry.action, Action::Help | Action::Palette) || items.iter().any(|i| i.action == entry.action) {
             continue;
@@ -172,7 +172,7 @@ fn items_here(keymap: &Keymap, screen: &dyn Screen, ascii: bool) -> Vec<Item> {
             continue;
         }
         let disabled = screen.why_disabled(entry.action);
-        items.push(Item { action: entry.action, keys: keys.join(" "), disabled });
+        items.push(PickerItem { action: entry.action, keys: keys.join(" "), disabled });
     }
     items
 }
@@ -214,15 +214,15 @@ impl Screen for Picker {
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         let title = match self.kind {
-            Kind::Help => "Help: what works here",
-            Kind::Palette => "Commands",
+            PickerKind::Help => "Help: what works here",
+            PickerKind::Palette => "Commands",
         };
         let height = area.height.saturating_sub(if area.height > 20 { 4 } else { 0 });
         let inner = popup(frame, area, 98, height, title, ui);
         if inner.height < 2 || inner.width < 8 {
             return;
         }
-        let prompt = if self.kind == Kind::Palette { ":" } else { "/" };
+        let prompt = if self.kind == PickerKind::Palette { ":" } else { "/" };
         frame.render_widget(
             Line::from(Span::styled(format!(" {prompt} "), ui.theme.accent)),
             Rect { height: 1, ..inner },
@@ -252,13 +252,13 @@ impl Screen for Picker {
 }
 
 /// Formats `key  name  sentence`, or the reason the action is disabled.
-fn item_line(item: &Item, kind: Kind, columns: usize, ui: &Ui) -> Line<'static> {
+fn item_line(item: &PickerItem, kind: PickerKind, columns: usize, ui: &Ui) -> Line<'static> {
     let (keys, name) = (16.min(columns / 4), 18.min(columns / 3));
     let rest = columns.saturating_sub(keys + name + 3);
     let style = if item.disabled.is_some() { ui.theme.disabled } else { ui.theme.text };
     let shown_name = match kind {
-        Kind::Help => item.action.label(),
-        Kind::Palette => item.action.id(),
+        PickerKind::Help => item.action.label(),
+        PickerKind::Palette => item.action.id(),
     };
     let cell = |text: &str, width: usize| text::pad_end(&text::fit_end(text, width, ui.glyphs), width);
     let sentence = match &item.disabled {

@@ -23,7 +23,7 @@ fn words_of_one_look_are_one_text_on_the_grid() {
 }
 
 #[test]
-fn what_is_not_ascii_stands_in_a_cell_of_its_own() {
+fn what_is_not_ascii_is_in_a_cell_of_its_own() {
     let svg = picture(&[("a▸数b", Style::new())]);
     let places: Vec<&str> = body(&svg).iter().filter_map(|l| l.split('"').nth(1)).collect();
     assert_eq!(places, ["12", "21", "30", "48"]);

@@ -268,20 +268,20 @@ fn style_of(value: &Marked, mistakes: &mut Vec<Mistake>) -> Option<Style> {
 /// Parses a style in words. The error is the first word that is not part of a style.
 fn style(text: &str) -> Result<Style, String> {
     let mut style = Style::new();
-    let mut behind = false;
+    let mut is_background = false;
     for word in text.split_whitespace() {
         if word == "default" {
-            behind = false;
+            is_background = false;
         } else if word == "on" {
-            behind = true;
+            is_background = true;
         } else if let Some((_, manner)) = MANNERS.iter().find(|(name, _)| *name == word) {
             style = style.add_modifier(*manner);
         } else {
             let colour = colour(word).ok_or_else(|| word.to_owned())?;
-            style = if std::mem::take(&mut behind) { style.bg(colour) } else { style.fg(colour) };
+            style = if std::mem::take(&mut is_background) { style.bg(colour) } else { style.fg(colour) };
         }
     }
-    if behind {
+    if is_background {
         return Err("on".into());
     }
     Ok(style)

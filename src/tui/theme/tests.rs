@@ -104,12 +104,12 @@ fn a_theme_of_ones_own_changes_what_it_says_and_keeps_the_rest() {
 fn mistakes_in_a_theme_say_where_and_what_was_probably_meant() {
     let text = "base: drak\nacent: red\nok: grene\nerror: red on\nbars: red\ntitle: #fff000\n";
     let (_, mistakes) = file::read(text);
-    let told: Vec<String> = mistakes
+    let messages: Vec<String> = mistakes
         .iter()
         .map(|m| format!("{}:{} {} ({})", m.at.line, m.at.column, m.message, m.hint.as_deref().unwrap_or_default()))
         .collect();
     assert_eq!(
-        told,
+        messages,
         [
             "1:7 there is no theme 'drak' to begin with (did you mean 'dark'?)",
             "2:1 a theme has no role 'acent' (did you mean 'accent'?)",

@@ -138,8 +138,8 @@ pub fn problem_lines(problem: &Problem, columns: usize, ui: &Ui) -> Vec<Line<'st
     let (sign, style) = severity_sign(problem.severity, ui);
     let mut lines = Vec::new();
     // A field, flag or split is already named by the message or by the screen around it.
-    let is_told = problem.subject == Subject { field: problem.subject.field.clone(), ..Subject::default() };
-    let words = if is_told { problem.message.clone() } else { problem.to_string() };
+    let is_named = problem.subject == Subject { field: problem.subject.field.clone(), ..Subject::default() };
+    let words = if is_named { problem.message.clone() } else { problem.to_string() };
     for (index, part) in text::wrap(&words, columns.saturating_sub(2)).into_iter().enumerate() {
         let sign = if index == 0 { sign } else { " " };
         lines.push(Line::from(Span::styled(format!("{sign} {part}"), style)));

@@ -23,7 +23,7 @@ pub use bars::{progress_bar, split_bar};
 pub use chart::{Bar, Chart, Unit};
 pub use input::TextField;
 pub use list::{draw_list, draw_selection, ListState};
-pub use mouse::{Gesture, Places};
+pub use mouse::{Gesture, MouseAreas};
 pub use panel::panel;
 pub use popup::popup;
 pub use preview::PreviewState;

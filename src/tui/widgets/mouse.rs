@@ -1,6 +1,6 @@
 //! Mouse gestures, resolved by the areas drawn last: click, double click and wheel on a place of the screen.
 //!
-//! A screen keeps one [`Places`] with a value for each pane or row, puts the areas into it while drawing, and uses it to interpret events:
+//! A screen keeps one [`MouseAreas`] with a value for each pane or row, puts the areas into it while drawing, and uses it to interpret events:
 //!
 //! ```
 //! # use gristmill::tui::widgets::mouse::{Gesture, Places};
@@ -65,18 +65,18 @@ pub enum Gesture<T> {
 
 /// The areas drawn last, each with a value of the screen. Later areas cover earlier ones.
 #[derive(Clone, Debug)]
-pub struct Places<T> {
+pub struct MouseAreas<T> {
     areas: Vec<(Rect, T)>,
     pressed: Option<(Instant, Position)>,
 }
 
-impl<T> Default for Places<T> {
+impl<T> Default for MouseAreas<T> {
     fn default() -> Self {
         Self { areas: Vec::new(), pressed: None }
     }
 }
 
-impl<T: Clone> Places<T> {
+impl<T: Clone> MouseAreas<T> {
     /// Removes all areas: at the beginning of drawing.
     pub fn clear(&mut self) {
         self.areas.clear();
@@ -141,8 +141,8 @@ mod tests {
         MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }
     }
 
-    fn places() -> Places<&'static str> {
-        let mut places = Places::default();
+    fn places() -> MouseAreas<&'static str> {
+        let mut places = MouseAreas::default();
         places.put(Rect::new(0, 0, 10, 10), "left");
         places.put(Rect::new(10, 2, 10, 8), "right");
         places.put(Rect::new(5, 5, 10, 2), "popup");
@@ -179,8 +179,8 @@ mod tests {
         let mut places = places();
         let start = Instant::now();
         let mut press = |column, after| {
-            let told = places.gesture_at(event(LEFT, column, 4), start + Duration::from_millis(after));
-            matches!(told, Some(Gesture::DoubleClick { .. }))
+            let gesture = places.gesture_at(event(LEFT, column, 4), start + Duration::from_millis(after));
+            matches!(gesture, Some(Gesture::DoubleClick { .. }))
         };
         assert!(!press(12, 0));
         assert!(press(12, 300));
@@ -196,7 +196,7 @@ mod tests {
         let now = Instant::now();
         places.gesture_at(event(LEFT, 12, 4), now);
         places.gesture_at(event(LEFT, 40, 4), now);
-        let told = places.gesture_at(event(LEFT, 12, 4), now);
-        assert!(matches!(told, Some(Gesture::Click { .. })), "{told:?}");
+        let gesture = places.gesture_at(event(LEFT, 12, 4), now);
+        assert!(matches!(gesture, Some(Gesture::Click { .. })), "{gesture:?}");
     }
 }

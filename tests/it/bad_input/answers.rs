@@ -198,7 +198,7 @@ fn flags_that_contradict_each_other_or_do_not_exist_are_usage_errors() {
 }
 
 #[test]
-fn questions_that_nobody_answers_name_the_flags() {
+fn questions_without_an_answer_name_the_flags() {
     let sandbox = sandbox();
     let ran = sandbox.run(["prepare", ".", "--yes"]);
     assert_eq!(ran.code, 2, "{ran}");
@@ -232,8 +232,8 @@ fn split_files_that_cannot_be_right_are_refused() {
         &deep,
         &bomb,
     ] {
-        crate::support::put(&sandbox.beside("split.yaml"), text.as_bytes());
-        let ran = sandbox.prepare(&["--splits-from", sandbox.beside("split.yaml").to_str().unwrap()]);
+        crate::support::put(&sandbox.sibling("split.yaml"), text.as_bytes());
+        let ran = sandbox.prepare(&["--splits-from", sandbox.sibling("split.yaml").to_str().unwrap()]);
         let shown: String = text.chars().take(60).collect();
         assert!(ran.code == 1 || ran.code == 2, "{shown}: {ran}");
         assert!(!ran.error().0.is_empty(), "{shown}: {ran}");
@@ -244,7 +244,7 @@ fn split_files_that_cannot_be_right_are_refused() {
 #[test]
 fn plans_that_cannot_be_right_are_refused() {
     let sandbox = sandbox();
-    let good = sandbox.beside("plan.yaml");
+    let good = sandbox.sibling("plan.yaml");
     let ran = sandbox.prepare(&["--dry-run", "--save-plan", good.to_str().unwrap()]);
     assert_eq!(ran.code, 0, "{ran}");
     let text = std::fs::read_to_string(&good).unwrap();
@@ -259,7 +259,7 @@ fn plans_that_cannot_be_right_are_refused() {
         text.chars().take(text.len() / 2).collect(),
     ];
     for (number, plan) in broken.iter().enumerate() {
-        let path = sandbox.beside("broken.yaml");
+        let path = sandbox.sibling("broken.yaml");
         crate::support::put(&path, plan.as_bytes());
         let ran = sandbox.run(["run", path.to_str().unwrap(), "--yes", "--json"]);
         assert_eq!(ran.code, 2, "plan {number}: {ran}");

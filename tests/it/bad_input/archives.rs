@@ -5,7 +5,7 @@ use super::tars::{archive, checksum, content, entry, header, pax_entry, sample, 
 use crate::support::{picture, put, text_shard};
 
 /// Returns a sandbox with a sound shard next to the bad one, so that there is something to train on.
-fn beside_a_sound_shard(name: &str, bytes: &[u8]) -> Sandbox {
+fn sandbox_with_shard(name: &str, bytes: &[u8]) -> Sandbox {
     let sandbox = Sandbox::new();
     put(&sandbox.at("a.tar"), &archive(&samples("a", 3)));
     put(&sandbox.at(name), bytes);
@@ -26,7 +26,7 @@ fn assert_kept(sandbox: &Sandbox, shard: &str, wanted: &[&str]) {
 
 #[test]
 fn an_empty_file_is_a_shard_without_samples_and_a_problem() {
-    let sandbox = beside_a_sound_shard("b.tar", b"");
+    let sandbox = sandbox_with_shard("b.tar", b"");
     let ran = sandbox.prepare(&[]);
     assert_eq!(ran.code, 1, "{ran}");
     let problem = ran.problem("empty-shard");
@@ -39,7 +39,7 @@ fn an_empty_file_is_a_shard_without_samples_and_a_problem() {
 
 #[test]
 fn an_archive_of_two_end_blocks_only_is_a_shard_without_samples() {
-    let sandbox = beside_a_sound_shard("b.tar", &archive(&[]));
+    let sandbox = sandbox_with_shard("b.tar", &archive(&[]));
     let ran = sandbox.prepare(&[]);
     assert_eq!((ran.code, ran.counted("empty-shard")), (1, 1), "{ran}");
     assert_kept(&sandbox, "a.tar", &["a0", "a1", "a2"]);
@@ -60,7 +60,7 @@ fn a_data_set_of_nothing_but_an_empty_shard_is_prepared_and_states_it() {
 #[test]
 fn an_archive_with_only_unnamed_entries_has_no_sample_and_each_entry_is_a_note() {
     let pieces = [entry(b"README", b"x"), entry(b".hidden.txt", b"x"), entry(b"folder/noext", b"x")];
-    let sandbox = beside_a_sound_shard("b.tar", &archive(&pieces));
+    let sandbox = sandbox_with_shard("b.tar", &archive(&pieces));
     let ran = sandbox.prepare(&[]);
     assert_eq!((ran.code, ran.counted("empty-shard")), (1, 1), "{ran}");
     let note = ran.problem("unnamed-entry");
@@ -70,11 +70,11 @@ fn an_archive_with_only_unnamed_entries_has_no_sample_and_each_entry_is_a_note()
 }
 
 #[test]
-fn behind_a_damaged_header_the_scan_goes_on_and_only_touched_samples_are_excluded() {
+fn after_a_damaged_header_the_scan_goes_on_and_only_touched_samples_are_excluded() {
     let mut bytes = archive(&samples("b", 6));
     // The header of the second part of b2.
     bytes[2 * 2048 + 1024 + 10] ^= 0xff;
-    let sandbox = beside_a_sound_shard("b.tar", &bytes);
+    let sandbox = sandbox_with_shard("b.tar", &bytes);
     let ran = sandbox.prepare(&[]);
     assert_eq!(ran.code, 1, "{ran}");
     let damage = ran.problem("damaged-header");
@@ -108,7 +108,7 @@ fn behind_a_damaged_header_the_scan_goes_on_and_only_touched_samples_are_exclude
 
 #[test]
 fn a_first_header_that_is_none_makes_it_no_tar_and_the_rest_is_prepared() {
-    let sandbox = beside_a_sound_shard("b.tar", &[0x41; 4096]);
+    let sandbox = sandbox_with_shard("b.tar", &[0x41; 4096]);
     let ran = sandbox.prepare(&[]);
     assert_eq!(ran.code, 1, "{ran}");
     assert!(ran.problem("damaged-header")["message"].as_str().unwrap().contains("not a tar"));
@@ -120,7 +120,7 @@ fn a_header_cut_short_loses_nothing_before_it() {
     let whole = samples("b", 4).concat();
     for cut in [1, 99, 100, 257, 511] {
         // Inside the first header of b3.
-        let sandbox = beside_a_sound_shard("b.tar", &whole[..3 * 2048 + cut]);
+        let sandbox = sandbox_with_shard("b.tar", &whole[..3 * 2048 + cut]);
         let ran = sandbox.prepare(&[]);
         assert_eq!(ran.code, 1, "cut {cut}: {ran}");
         let problem = ran.problem("cut-short");
@@ -137,7 +137,7 @@ fn a_header_cut_short_loses_nothing_before_it() {
 fn content_cut_short_costs_only_the_last_sample() {
     let whole = samples("b", 3).concat();
     for cut in [2 * 2048 + 512, 2 * 2048 + 514, 2 * 2048 + 1024 + 512, 2 * 2048 + 1024 + 515] {
-        let sandbox = beside_a_sound_shard("b.tar", &whole[..cut]);
+        let sandbox = sandbox_with_shard("b.tar", &whole[..cut]);
         let ran = sandbox.prepare(&[]);
         assert_eq!(ran.code, 1, "cut {cut}: {ran}");
         assert!(ran.problem("cut-short")["message"].as_str().unwrap().contains("not counted"), "{ran}");
@@ -150,7 +150,7 @@ fn content_cut_short_costs_only_the_last_sample() {
 fn a_file_cut_anywhere_keeps_every_whole_sample_and_ends_with_a_word() {
     let whole = archive(&samples("b", 3));
     for cut in (0..whole.len()).step_by(256) {
-        let sandbox = beside_a_sound_shard("b.tar", &whole[..cut]);
+        let sandbox = sandbox_with_shard("b.tar", &whole[..cut]);
         let ran = sandbox.prepare(&[]);
         let said = ran.counted("cut-short") + ran.counted("empty-shard");
         // A tar usually ends with two end blocks; one is enough, and so is a cut in the zeros.
@@ -169,7 +169,7 @@ fn a_pax_size_larger_than_the_file_is_refused_and_the_other_samples_stay() {
     for size in ["99999999999999", "9223372036854775807", "18446744073709551616", "-5", "1e3", "0x10"] {
         let lying = pax_entry(&[("size", size.as_bytes())], b"b1.txt", b"small");
         let pieces = [sample("b0"), lying, sample("b2"), sample("b3")];
-        let sandbox = beside_a_sound_shard("b.tar", &archive(&pieces));
+        let sandbox = sandbox_with_shard("b.tar", &archive(&pieces));
         let ran = sandbox.prepare(&[]);
         assert_eq!(ran.code, 1, "{size}: {ran}");
         assert!(ran.counted("bad-extended-header") > 0, "{size}: {ran}");
@@ -196,7 +196,7 @@ fn sizes_that_no_file_can_have_neither_hang_nor_take_memory() {
     let pax = header(b"PaxHeaders/x", 1 << 32, b'x');
     for bad in [huge, negative, long_name, pax] {
         let pieces = [sample("b0"), bad, sample("b2"), sample("b3")];
-        let sandbox = beside_a_sound_shard("b.tar", &archive(&pieces));
+        let sandbox = sandbox_with_shard("b.tar", &archive(&pieces));
         let ran = sandbox.prepare(&[]);
         assert_eq!(ran.code, 1, "{ran}");
         assert!(keys(&sandbox.data(), "b.tar").contains(&"b0".to_owned()), "{ran}");
@@ -208,7 +208,7 @@ fn sizes_that_no_file_can_have_neither_hang_nor_take_memory() {
 fn a_chain_of_extended_headers_without_an_entry_ends() {
     let mut pieces = vec![sample("b0")];
     pieces.extend((0..2000).map(|_| header(b"././@LongLink", 0, b'L')));
-    let sandbox = beside_a_sound_shard("b.tar", &archive(&pieces));
+    let sandbox = sandbox_with_shard("b.tar", &archive(&pieces));
     let ran = sandbox.prepare(&[]);
     assert_eq!(ran.code, 1, "{ran}");
     assert!(keys(&sandbox.data(), "b.tar").contains(&"b0".to_owned()));
@@ -217,21 +217,21 @@ fn a_chain_of_extended_headers_without_an_entry_ends() {
 #[test]
 fn two_archives_in_one_file_are_distinguished_from_junk() {
     let twice = [archive(&samples("b", 2)), archive(&samples("c", 2))].concat();
-    let sandbox = beside_a_sound_shard("b.tar", &twice);
+    let sandbox = sandbox_with_shard("b.tar", &twice);
     let ran = sandbox.prepare(&[]);
     assert_eq!(ran.code, 1, "{ran}");
     let problem = ran.problem("junk-after-end");
     assert!(problem["hint"].as_str().unwrap().contains("concatenate"), "{problem}");
     let junk = [archive(&samples("b", 2)), b"junk".repeat(300)].concat();
-    let sandbox = beside_a_sound_shard("b.tar", &junk);
-    assert_eq!(sandbox.prepare(&[]).code, 0, "junk behind the end is a note");
+    let sandbox = sandbox_with_shard("b.tar", &junk);
+    assert_eq!(sandbox.prepare(&[]).code, 0, "junk after the end is a note");
 }
 
 #[test]
 fn a_dry_run_on_damaged_data_shows_the_same_and_writes_nothing() {
     let mut bytes = archive(&samples("b", 4));
     bytes[2048 + 3] ^= 1;
-    let sandbox = beside_a_sound_shard("b.tar", &bytes);
+    let sandbox = sandbox_with_shard("b.tar", &bytes);
     let before = picture(&sandbox.data());
     let ran = sandbox.prepare(&["--dry-run"]);
     assert_eq!(ran.code, 1, "{ran}");
@@ -241,7 +241,7 @@ fn a_dry_run_on_damaged_data_shows_the_same_and_writes_nothing() {
 
 #[test]
 fn with_strict_the_first_problem_ends_the_run_and_nothing_is_published() {
-    let sandbox = beside_a_sound_shard("b.tar", b"");
+    let sandbox = sandbox_with_shard("b.tar", b"");
     let ran = sandbox.refused(&["--strict"], 1);
     assert!(ran.error().0.contains("b.tar"), "{ran}");
     super::sandbox::assert_unprepared(&sandbox.data());

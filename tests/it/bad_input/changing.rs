@@ -13,12 +13,12 @@ use gristmill_ops::job::scan::LiveScan;
 use std::path::Path;
 
 /// Changes the file when the first sample is known, and collects the keys of the samples.
-struct Meddler<'a> {
+struct FileChanger<'a> {
     change: Option<&'a dyn Fn()>,
     keys: Vec<String>,
 }
 
-impl ScanSink for Meddler<'_> {
+impl ScanSink for FileChanger<'_> {
     fn part(&mut self, _: PartRow<'_>) -> Outcome<()> {
         Ok(())
     }
@@ -41,7 +41,7 @@ fn scan_while(sandbox: &Sandbox, change: impl Fn()) -> (ShardScan, Vec<String>, 
     let shard = gristmill_data::source::discover::discover(&sandbox.data()).unwrap().shards.remove(0);
     let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
-    let mut sink = Meddler { change: Some(&change), keys: Vec::new() };
+    let mut sink = FileChanger { change: Some(&change), keys: Vec::new() };
     let scan = scan_shard(&shard, &mut sink, &handles).unwrap();
     (scan, sink.keys, log.to_vec())
 }
@@ -102,7 +102,7 @@ fn a_shard_that_vanishes_while_it_is_read_is_noticed() {
 fn a_shard_that_is_replaced_while_it_is_read_is_noticed() {
     let sandbox = sandbox();
     let path = sandbox.at("a.tar");
-    let other = sandbox.beside("other.tar");
+    let other = sandbox.sibling("other.tar");
     put(&other, &archive(&samples("o", 5)));
     let (_, found, problems) = scan_while(&sandbox, || std::fs::rename(&other, &path).unwrap());
     assert_noticed(&problems, "another file");
@@ -118,7 +118,7 @@ fn plan(root: &Path) -> PreparePlan {
 
 /// Scans to the end as the screens do, changes the data, then starts the run.
 fn run_after(sandbox: &Sandbox, change: impl Fn()) -> Outcome<gristmill_ops::job::prepare::PrepareReport> {
-    let options = RunOptions { scratch: Some(sandbox.beside("tmp")), ..RunOptions::default() };
+    let options = RunOptions { scratch: Some(sandbox.sibling("tmp")), ..RunOptions::default() };
     let scan = LiveScan::start(&sandbox.data(), &options).unwrap();
     scan.wait().unwrap();
     change();

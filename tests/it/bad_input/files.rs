@@ -150,7 +150,7 @@ fn targets_that_are_folders_are_a_message_and_nothing_is_visible() {
 #[test]
 fn a_full_scratch_folder_or_one_that_is_not_there_is_a_message() {
     let sandbox = sandbox();
-    let file = sandbox.beside("file");
+    let file = sandbox.sibling("file");
     put(&file, b"x");
     let ran = sandbox.refused(&["--scratch", file.join("in").to_str().unwrap()], 3);
     assert!(ran.error().0.contains("file"), "{ran}");

@@ -66,7 +66,7 @@ fn killed_at_any_moment(template: &Sandbox, more: &[&str]) {
             ["lock", "work", "journal"].iter().filter(|n| sandbox.at(".nv-meta/gristmill").join(n).exists()).collect();
         assert!(own.is_empty(), "{when}: left over {own:?}");
         // A folder whose owner was killed before it wrote its name is kept for later, and is empty.
-        let left: Vec<_> = walkdir::WalkDir::new(sandbox.beside("tmp")).into_iter().flatten().collect();
+        let left: Vec<_> = walkdir::WalkDir::new(sandbox.sibling("tmp")).into_iter().flatten().collect();
         assert!(
             left.iter().all(|entry| entry.file_type().is_dir() || entry.metadata().unwrap().len() == 0),
             "{when}: the next run clears what the killed one left in scratch: {left:?}"

@@ -1,6 +1,6 @@
 //! Broken, unusual and hostile media: every file is described or reported with the reason, and none ends the run.
 
-use super::sandbox::{ended, Ran, Sandbox};
+use super::sandbox::{ended, RunOutput, Sandbox};
 use super::tars::{archive, entry};
 use crate::support::{picture, put};
 use rustix::fs::{mkfifoat, Mode, CWD};
@@ -91,7 +91,7 @@ fn rows(root: &Path) -> BTreeMap<String, String> {
 }
 
 #[track_caller]
-fn describe(sandbox: &Sandbox, more: &[&str]) -> Ran {
+fn describe(sandbox: &Sandbox, more: &[&str]) -> RunOutput {
     sandbox.run(["prepare-media", ".", "--json"].iter().chain(more))
 }
 
@@ -103,7 +103,7 @@ fn said_of<'a>(ran: &'a Value, name: &str) -> Vec<&'a str> {
 }
 
 #[track_caller]
-fn assert_zoo(rows: &BTreeMap<String, String>, ran: &Ran) {
+fn assert_zoo(rows: &BTreeMap<String, String>, ran: &RunOutput) {
     let value = ran.json();
     for path in ODD {
         assert_eq!(rows.get(name_of(path)).map(String::as_str), expected(path).as_str(), "{path}: {ran}");
@@ -202,7 +202,7 @@ fn damage_after_a_good_header_is_found_by_lint_with_decode_and_only_there() {
         .all(|problem| problem["hint"].as_str().unwrap().contains("put a whole one")));
     assert_eq!(sandbox.run(["lint", ".", "--decode", "--problems-ok"]).code, 0);
     let ran = sandbox.run(["lint", ".", "--decode"]);
-    assert_eq!(ran.err.matches("hint: ").count(), 1, "the same way out is told once: {ran}");
+    assert_eq!(ran.err.matches("hint: ").count(), 1, "the same way out is shown once: {ran}");
 }
 
 #[test]
@@ -371,7 +371,7 @@ fn of_several_runs_at_once_each_does_its_work_or_says_who_is_at_it() {
     let sandbox = folder(&files);
     let start = |way| sandbox.command(["prepare-media", ".", way, "--json"]).spawn().unwrap();
     let children: Vec<_> = [EXTENSION, HEADER, EXTENSION, HEADER].into_iter().map(start).collect();
-    let runs: Vec<Ran> = children.into_iter().map(ended).collect();
+    let runs: Vec<RunOutput> = children.into_iter().map(ended).collect();
     assert!(runs.iter().any(|ran| ran.code == 0));
     for ran in runs.iter().filter(|ran| ran.code != 0) {
         let (message, hint) = ran.error();

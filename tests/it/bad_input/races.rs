@@ -1,6 +1,6 @@
 //! Several prepares of one folder at once.
 
-use super::sandbox::{ended, indexed_parts, Ran, Sandbox};
+use super::sandbox::{ended, indexed_parts, RunOutput, Sandbox};
 use super::tars::{archive, samples};
 use crate::support::{assert_same, put, settled_picture};
 
@@ -16,7 +16,7 @@ fn sandbox() -> Sandbox {
 }
 
 /// Starts all runs at once and waits for all of them.
-fn race(sandbox: &Sandbox, more: &[&str]) -> Vec<Ran> {
+fn race(sandbox: &Sandbox, more: &[&str]) -> Vec<RunOutput> {
     let mut args = Sandbox::prepare_args(more);
     args.push("--json".into());
     let children: Vec<_> = (0..RUNNERS).map(|_| sandbox.command(&args).spawn().unwrap()).collect();
@@ -24,7 +24,7 @@ fn race(sandbox: &Sandbox, more: &[&str]) -> Vec<Ran> {
 }
 
 #[track_caller]
-fn assert_loser(ran: &Ran) {
+fn assert_loser(ran: &RunOutput) {
     let (message, hint) = ran.error();
     assert!(message.contains("held by process"), "the holder is named: {ran}");
     assert!(hint.contains("--break-lock"), "{ran}");
@@ -62,7 +62,7 @@ fn many_overwrites_at_once_leave_one_whole_result() {
     let wanted = settled_picture(&sandbox.data());
     for round in 0..RACES {
         let runs = race(&sandbox, &["--force-overwrite"]);
-        assert!(runs.iter().any(|ran| ran.code == 0), "round {round}: somebody does it");
+        assert!(runs.iter().any(|ran| ran.code == 0), "round {round}: one of them succeeds");
         for ran in runs.iter().filter(|ran| ran.code != 0) {
             assert_eq!(ran.code, 3, "round {round}: {ran}");
             assert_loser(ran);
@@ -91,7 +91,7 @@ fn readers_during_overwrites_see_a_whole_data_set_or_a_message_that_it_is_being_
 }
 
 #[test]
-fn the_lock_of_another_host_is_never_judged_stale_and_can_be_broken() {
+fn the_lock_of_another_host_is_never_taken_for_stale_and_can_be_broken() {
     let sandbox = sandbox();
     let lock =
         "{\"host\":\"elsewhere\",\"pid\":1,\"boot_id\":\"x\",\"started\":\"1\",\"token\":\"t\",\"system_lock\":true}";

@@ -112,7 +112,7 @@ fn exclude_by_hand(sandbox: &Sandbox, shard: &str) {
 }
 
 #[test]
-fn an_overwrite_of_what_the_peer_prepared_keeps_its_excludes_unless_told_otherwise() {
+fn an_overwrite_of_what_the_peer_prepared_keeps_its_excludes_unless_asked_otherwise() {
     for case in CASES {
         let sandbox = prepared_by_the_peer(case);
         let shard = shard_counts(&sandbox.data())[0].0.clone();
@@ -177,7 +177,7 @@ fn a_database_left_by_a_failed_run_next_to_shards_is_replaced() {
         let ran = sandbox.prepare(&[]);
         assert_eq!(ran.code, 0, "{ran}");
         assert!(ran.problems("leftover-database").iter().all(|p| p["severity"] == "note"), "{ran}");
-        assert!(!ran.problems("leftover-database").is_empty(), "it is told: {ran}");
+        assert!(!ran.problems("leftover-database").is_empty(), "it is reported: {ran}");
         assert_eq!(indexed_parts(&sandbox.data()).len(), 18);
         let left: Vec<PathBuf> =
             picture(&sandbox.data()).into_keys().filter(|n| n.to_string_lossy().contains("sqlite-")).collect();

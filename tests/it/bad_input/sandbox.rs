@@ -37,7 +37,7 @@ impl Sandbox {
     }
 
     /// Returns a path next to the data set, home and temporary files.
-    pub fn beside(&self, name: &str) -> PathBuf {
+    pub fn sibling(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
@@ -56,7 +56,7 @@ impl Sandbox {
 
     /// Runs the program to its end.
     #[track_caller]
-    pub fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Ran {
+    pub fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> RunOutput {
         ended(self.command(args).spawn().unwrap())
     }
 
@@ -78,7 +78,7 @@ impl Sandbox {
 
     /// Runs `prepare . --yes --json` with a split ratio and a sample type, unless `more` sets others.
     #[track_caller]
-    pub fn prepare(&self, more: &[&str]) -> Ran {
+    pub fn prepare(&self, more: &[&str]) -> RunOutput {
         let mut args = Self::prepare_args(more);
         args.push("--json".into());
         self.run(args)
@@ -86,13 +86,13 @@ impl Sandbox {
 
     /// Runs the same without `--json`, as a user sees it.
     #[track_caller]
-    pub fn prepare_in_words(&self, more: &[&str]) -> Ran {
+    pub fn prepare_in_words(&self, more: &[&str]) -> RunOutput {
         self.run(Self::prepare_args(more))
     }
 
     /// Runs a prepare that is refused, and checks that the folder of the data set is unchanged.
     #[track_caller]
-    pub fn refused(&self, more: &[&str], code: i32) -> Ran {
+    pub fn refused(&self, more: &[&str], code: i32) -> RunOutput {
         let before = picture(&self.data());
         let ran = self.prepare(more);
         assert_eq!(ran.code, code, "{ran}");
@@ -103,19 +103,19 @@ impl Sandbox {
 }
 
 /// Exit code and output of a run.
-pub struct Ran {
+pub struct RunOutput {
     pub code: i32,
     pub out: String,
     pub err: String,
 }
 
-impl std::fmt::Display for Ran {
+impl std::fmt::Display for RunOutput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "exit {}\n--- stdout\n{}\n--- stderr\n{}", self.code, self.out, self.err)
     }
 }
 
-impl Ran {
+impl RunOutput {
     /// Returns the result object; there is exactly one on stdout.
     #[track_caller]
     pub fn json(&self) -> Value {
@@ -159,7 +159,7 @@ impl Ran {
 
 /// Waits for a run, and checks what is true of every run: it ends, does not panic, and prints nothing dangerous.
 #[track_caller]
-pub fn ended(mut child: Child) -> Ran {
+pub fn ended(mut child: Child) -> RunOutput {
     let reader = |mut pipe: Box<dyn Read + Send>| {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
@@ -180,7 +180,7 @@ pub fn ended(mut child: Child) -> Ran {
         }
         std::thread::sleep(Duration::from_millis(2));
     };
-    let ran = Ran {
+    let ran = RunOutput {
         code: status.code().unwrap_or(-1),
         out: harmless(&out.join().unwrap()),
         err: harmless(&err.join().unwrap()),

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Longer than the shortest repeat of these tests.
 const PASSAGE: &str = "a passage that comes twice, or more often than that";
 
-fn dedup(sandbox: &Sandbox, more: &str) -> Ran {
+fn dedup(sandbox: &Sandbox, more: &str) -> RunOutput {
     sandbox.say(&format!("dedup data --output out --minlen 20 {more}"))
 }
 
@@ -43,7 +43,7 @@ fn one_bad_line_between_good_ones_is_copied_and_named() {
         let lines: Vec<&[u8]> = out.split(|byte| *byte == b'\n').collect();
         assert_eq!(lines.len(), 4, "{name}");
         assert_eq!(lines[1], line, "{name}");
-        assert!(lines[2].starts_with(b"{\"text\": \"\", "), "{name}: the copy behind it is found");
+        assert!(lines[2].starts_with(b"{\"text\": \"\", "), "{name}: the copy after it is found");
         dedup(&sandbox, "--force-overwrite --problems-ok").ends(0);
         dedup(&sandbox, "--force-overwrite --strict").ends(1).complains("a.jsonl");
     }
@@ -247,9 +247,9 @@ fn a_field_that_no_record_has_is_refused_with_the_keys_that_exist() {
     for extra in [None, Some("--dry-run")] {
         let ran = sandbox.run(args.iter().copied().chain(extra).collect::<Vec<_>>());
         assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
-        let told = format!("{}{}", ran.out, ran.err);
+        let output = format!("{}{}", ran.out, ran.err);
         for words in ["no record has text in the field \"nokey\"", "wrong field? The lines have the keys: body, id"] {
-            assert!(told.contains(words), "{words}: {told}");
+            assert!(output.contains(words), "{words}: {output}");
         }
         assert!(!sandbox.path("out").exists());
     }
@@ -322,8 +322,8 @@ fn an_output_that_links_of_the_input_lead_to_is_refused() {
         let ran = sandbox.say(&format!("dedup data --output real/out --minlen 20{more}")).ends(2);
         assert!(ran.err.contains("is in a folder that is read by a link"), "{}", ran.err);
     }
-    sandbox.say("dedup data --output beside --minlen 20").ends(0);
-    assert_eq!(texts_of(&sandbox.read("beside/linked/b.jsonl")), ["", ""]);
+    sandbox.say("dedup data --output copy --minlen 20").ends(0);
+    assert_eq!(texts_of(&sandbox.read("copy/linked/b.jsonl")), ["", ""]);
 }
 
 #[test]

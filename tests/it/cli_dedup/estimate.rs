@@ -9,9 +9,9 @@ use std::time::Duration;
 /// Number of files, each small enough to be read or skipped as a whole.
 const FILES: usize = 240;
 
-struct Dice(u64);
+struct RandomNumbers(u64);
 
-impl Dice {
+impl RandomNumbers {
     fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         ((self.0 >> 33) as usize) % n
@@ -29,26 +29,26 @@ impl Dice {
 
 /// Writes documents some of which are copies of others, at any position, and some of which carry one of a few notices.
 fn corpus(sandbox: &Sandbox) {
-    let mut dice = Dice(7);
-    let notices: Vec<String> = (0..20).map(|_| dice.words(400)).collect();
+    let mut random = RandomNumbers(7);
+    let notices: Vec<String> = (0..20).map(|_| random.words(400)).collect();
     let mut texts: Vec<String> = Vec::new();
     for _ in 0..FILES * 8 {
-        let text = match dice.below(10) {
-            0 | 1 if !texts.is_empty() => texts[dice.below(texts.len())].clone(),
+        let text = match random.below(10) {
+            0 | 1 if !texts.is_empty() => texts[random.below(texts.len())].clone(),
             2 => {
-                let (notice, length) = (dice.below(20) * dice.below(20) / 20, 500 + dice.below(2_000));
-                notices[notice].clone() + &dice.words(length)
+                let (notice, length) = (random.below(20) * random.below(20) / 20, 500 + random.below(2_000));
+                notices[notice].clone() + &random.words(length)
             }
             _ => {
-                let length = 500 + dice.below(2_000);
-                dice.words(length)
+                let length = 500 + random.below(2_000);
+                random.words(length)
             }
         };
         texts.push(text);
     }
     // Without this shuffle copies follow their originals; with it, all files are alike.
     for at in (1..texts.len()).rev() {
-        texts.swap(at, dice.below(at + 1));
+        texts.swap(at, random.below(at + 1));
     }
     for (number, some) in texts.chunks(8).enumerate() {
         let lines: String = some.iter().map(|text| format!("{{\"text\": \"{text}\"}}\n")).collect();
@@ -56,7 +56,7 @@ fn corpus(sandbox: &Sandbox) {
     }
 }
 
-fn told(plan: &DedupPlan, part: f64, threads: usize) -> (DedupEstimate, LengthEstimate) {
+fn estimate_of(plan: &DedupPlan, part: f64, threads: usize) -> (DedupEstimate, LengthEstimate) {
     let options = RunOptions { memory_bytes: 16 << 20, threads, ..RunOptions::default() };
     let whole = estimates(plan, &[200], &options, SampleBudget::default(), &Cancel::default()).unwrap().pop().unwrap();
     let effort = SampleBudget {
@@ -83,9 +83,9 @@ fn what_the_text_that_was_not_read_adds_is_reported_with_its_bounds() {
         // An existing output needs no estimate, so the plan names none.
         let plan = DedupPlan { output: String::new(), ..plan };
         for (part, off) in [(1.0, 0.0), (0.6, 0.04), (0.45, 0.05), (0.3, 0.08)] {
-            let (found, length) = told(&plan, part, 2);
+            let (found, length) = estimate_of(&plan, part, 2);
             // Which part is read does not depend on the speed of the threads.
-            assert_eq!(length, told(&plan, part, 7).1);
+            assert_eq!(length, estimate_of(&plan, part, 7).1);
             assert_eq!(length.is_exact, part == 1.0);
             let read = found.sampled_bytes as f64 / found.input_bytes as f64;
             assert!((read - part).abs() < 0.03, "{read} {part}");
@@ -96,7 +96,7 @@ fn what_the_text_that_was_not_read_adds_is_reported_with_its_bounds() {
             assert!(found.basis(&length).contains(if part < 1.0 { "for all of it" } else { "From all" }));
         }
         // A smaller part leaves more uncertainty, and the bounds have their maximum width.
-        let (found, length) = told(&plan, 0.05, 2);
+        let (found, length) = estimate_of(&plan, 0.05, 2);
         let width = length.most_share.unwrap() - length.least_share;
         assert!((width - 0.25).abs() < 1e-9 && found.basis(&length).contains("for all of it"), "{keep:?}: {length:?}");
     }
@@ -104,22 +104,22 @@ fn what_the_text_that_was_not_read_adds_is_reported_with_its_bounds() {
 
 /// Writes text with copies of all sizes, with characters of several bytes, and with a line that is no record.
 fn many_copies(sandbox: &Sandbox, megabytes: usize) {
-    let mut dice = Dice(11);
+    let mut random = RandomNumbers(11);
     let pieces: Vec<String> = (0..200)
         .map(|_| {
-            let bytes = 20 + dice.below(900);
-            dice.words(bytes)
+            let bytes = 20 + random.below(900);
+            random.words(bytes)
         })
         .collect();
     let (mut lines, mut bytes) = (String::from("no record\n"), 0);
     while bytes < megabytes << 20 {
         let mut text = String::new();
         for _ in 0..4 {
-            let own = dice.below(2_000);
-            text.push_str(&dice.words(own));
+            let own = random.below(2_000);
+            text.push_str(&random.words(own));
             // Characters that differ only in their last byte: a repeat may begin or end within one.
-            text.push(['ä', 'ö', 'ü', '東'][dice.below(4)]);
-            let at = dice.below(200);
+            text.push(['ä', 'ö', 'ü', '東'][random.below(4)]);
+            let at = random.below(200);
             text.push_str(&pieces[at]);
         }
         bytes += text.len();
@@ -168,15 +168,16 @@ fn what_fits_into_memory_is_reported_exactly_and_the_rest_never_grows_with_the_l
 #[test]
 fn of_the_shortest_windows_all_keys_are_examined() {
     let sandbox = Sandbox::new();
-    let mut dice = Dice(3);
-    let letters = |dice: &mut Dice| (0..400).map(|_| b"abcdefgh "[dice.below(9)] as char).collect::<String>();
-    let lines: String = (0..7_000).map(|_| format!("{{\"text\": \"{}\"}}\n", letters(&mut dice))).collect();
+    let mut random = RandomNumbers(3);
+    let letters =
+        |random: &mut RandomNumbers| (0..400).map(|_| b"abcdefgh "[random.below(9)] as char).collect::<String>();
+    let lines: String = (0..7_000).map(|_| format!("{{\"text\": \"{}\"}}\n", letters(&mut random))).collect();
     sandbox.write("data/a.jsonl", lines.into_bytes());
     // The text is too large to be searched as a whole with so little memory.
     for length in [1, 2, 3] {
         let dry = format!("dedup data --minlen {length} --memory 16M --dry-run --json");
-        let told = sandbox.say(&dry).ends(0).json("ok");
-        let length = &told["lengths"][0];
-        assert!(length["share"].as_f64().unwrap() > 0.99 && length["least_share"].as_f64().unwrap() > 0.1, "{told}");
+        let preview = sandbox.say(&dry).ends(0).json("ok");
+        let length = &preview["lengths"][0];
+        assert!(length["share"].as_f64().unwrap() > 0.99 && length["least_share"].as_f64().unwrap() > 0.1, "{preview}");
     }
 }

@@ -137,7 +137,7 @@ fn ranges_are_listed_where_the_flags_say() {
 }
 
 #[test]
-fn a_dry_run_tells_and_writes_nothing() {
+fn a_dry_run_reports_and_writes_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl", jsonl(some_texts(300)));
     let before = picture(&sandbox.path(""));

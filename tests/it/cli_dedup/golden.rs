@@ -180,8 +180,8 @@ fn an_index_of_our_own_is_as_good_and_a_damaged_one_is_reported() {
     let mut offsets = sandbox.read("index/1/offset");
     offsets[9] ^= 1;
     sandbox.write("index/1/offset", offsets);
-    let told = sandbox.say("verify index --json").ends(1).json("problems");
-    assert!(told["problems"].to_string().contains("index/1"), "{}", told["problems"]);
+    let report = sandbox.say("verify index --json").ends(1).json("problems");
+    assert!(report["problems"].to_string().contains("index/1"), "{}", report["problems"]);
     sandbox.say("dedup --from-index index --minlen 60 --output third").ends(1).complains("index/1");
     assert!(!sandbox.has("third"));
     sandbox.say("dedup --from-index data --minlen 60 --output third").ends(2).complains("no folder named 0");

@@ -3,7 +3,7 @@
 //! A few kills are always tried; `GRISTMILL_KILLS=50` tries 50 in each way.
 
 use super::*;
-use crate::cli_kills::{kill_until_done, rounds, Moments};
+use crate::cli_kills::{kill_until_done, rounds, KillTimes};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ fn survives(flags: &str) {
     sandbox.say(&line("wanted", flags)).ends(0);
     let whole = start.elapsed();
     let wanted = [unpacked(&sandbox.path("wanted")), picture(&sandbox.path("wanted.ranges"))];
-    let mut moments = Moments::default();
+    let mut moments = KillTimes::default();
     for round in 0..rounds() {
         let output = format!("out-{round}");
         let text = line(&output, flags);

@@ -74,8 +74,8 @@ fn one_passage_in_thousands_of_contexts_takes_no_more_memory_than_there_is() {
     // Before the passage, a run of 0 to 59 dashes; after it, text that occurs nowhere else, or is the same for some.
     let texts: Vec<String> = (0..3_000)
         .map(|number: usize| {
-            let behind = format!("{:x} {:x}", number * 7_919 % 3_001, number % 5);
-            format!("{}{}{passage}{behind}", number * 31 % 1_009, "-".repeat(number % 60))
+            let end = format!("{:x} {:x}", number * 7_919 % 3_001, number % 5);
+            format!("{}{}{passage}{end}", number * 31 % 1_009, "-".repeat(number % 60))
         })
         .collect();
     let sandbox = Sandbox::new();
@@ -129,17 +129,17 @@ fn a_dry_run_comes_near_what_a_run_removes_however_far_apart_repeats_are() {
     for length in [60, 200] {
         let flags = format!("dedup data --minlen {length} --output out-{length} --json");
         // With so little memory the text is sampled; otherwise a text this small is searched.
-        let told = sandbox.say(&format!("{flags} --dry-run --memory 2M")).ends(0).json("ok");
+        let report = sandbox.say(&format!("{flags} --dry-run --memory 2M")).ends(0).json("ok");
         let done = sandbox.say(&flags).ends(0).json("ok");
         let text = done["totals"]["text_bytes"].as_f64().unwrap();
         let share = done["totals"]["removed_bytes"].as_f64().unwrap() / text;
-        let estimate = told["lengths"][0]["share"].as_f64().unwrap();
-        let margin = told["lengths"][0]["margin_bytes"].as_f64().unwrap() / text;
+        let estimate = report["lengths"][0]["share"].as_f64().unwrap();
+        let margin = report["lengths"][0]["margin_bytes"].as_f64().unwrap() / text;
         assert!(margin > 0.0 && margin < 0.12, "{length}: {margin}");
         let off = (share - estimate).abs();
         assert!(share > 0.2 && off < 3.0 * margin, "{length}: {share} and {estimate}, {margin}");
-        assert_eq!(told["sampled_bytes"], told["input_bytes"]);
-        let passage = &told["passages"][0];
+        assert_eq!(report["sampled_bytes"], report["input_bytes"]);
+        let passage = &report["passages"][0];
         assert!(passage["line"].as_u64().unwrap() > 0 && passage["count"].as_u64().unwrap() > 20, "{passage}");
         let (file, line) = (passage["file"].as_str().unwrap(), passage["line"].as_u64().unwrap() as usize);
         let text = &texts_of(&unpacked(&sandbox.path("data"))[Path::new(file)])[line - 1];
@@ -158,11 +158,11 @@ fn of_an_earlier_set_nothing_is_estimated_to_be_removed() {
         jsonl(["nothing in here is anywhere else, and it is long enough for a window of sixty"]),
     );
     let line = "dedup data --against earlier --minlen 60 --output out --json --dry-run";
-    let told = sandbox.say(line).ends(0).json("ok");
-    assert_eq!(told["lengths"][0]["share"], 0.0, "{}", told["lengths"]);
+    let report = sandbox.say(line).ends(0).json("ok");
+    assert_eq!(report["lengths"][0]["share"], 0.0, "{}", report["lengths"]);
     sandbox.write("data/a.jsonl", jsonl([texts[0].as_str(), "new"]));
-    let told = sandbox.say(line).ends(0).json("ok");
-    assert!(told["lengths"][0]["share"].as_f64().unwrap() > 0.9, "{}", told["lengths"]);
+    let report = sandbox.say(line).ends(0).json("ok");
+    assert!(report["lengths"][0]["share"].as_f64().unwrap() > 0.9, "{}", report["lengths"]);
 }
 
 #[test]
@@ -187,8 +187,8 @@ fn scratch_of_a_stopped_run_is_reported_while_it_can_go_on_and_removed_when_it_c
     assert_eq!(left(), 1);
     // After another run in the same scratch folder, the first can still continue.
     let other = "dedup data --minlen 60 --output other --memory 2M --scratch scratch";
-    let told = sandbox.say(&format!("{other} --json")).ends(0).json("ok");
-    let notes = told["problems"].as_array().unwrap();
+    let report = sandbox.say(&format!("{other} --json")).ends(0).json("ok");
+    let notes = report["problems"].as_array().unwrap();
     assert!(notes.iter().any(|note| note["message"].as_str().unwrap().contains("can go on")), "{notes:?}");
     assert_eq!(left(), 1);
     // Without its own folder it cannot continue.

@@ -10,7 +10,7 @@ mod large;
 mod ranges;
 mod tables;
 
-use super::cli_support::{Ran, Sandbox};
+use super::cli_support::{RunOutput, Sandbox};
 use super::support::{assert_same, picture, put};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};

@@ -6,21 +6,21 @@ const TOKEN: &str = "hf_secretsecret";
 
 #[test]
 fn a_private_data_set_needs_the_token_which_stays_secret() {
-    let world = World::new().set("HF_TOKEN", &format!("{TOKEN}\n"));
-    let server = world.serve(&["--token", TOKEN, "--leak-check", "--cut", "1"]);
+    let test = HubTest::new().set("HF_TOKEN", &format!("{TOKEN}\n"));
+    let server = test.serve(&["--token", TOKEN, "--leak-check", "--cut", "1"]);
     let words = pack_words("hf://datasets/o/n", "out");
     let words: Vec<&str> = words.iter().map(String::as_str).chain(["--log-level", "trace", "-v"]).collect();
-    let ran = world.run(&server.address, &words).ends(0);
+    let ran = test.run(&server.address, &words).ends(0);
     assert!(!ran.out.contains(TOKEN) && !ran.err.contains(TOKEN));
-    world.has_all("out");
+    test.has_all("out");
     assert!(server.requests().iter().all(|request| request["port"] == "hub" || request["token"] == false));
-    std::fs::remove_dir_all(world.sandbox.path("hf")).unwrap();
-    let ran = world.run(&server.address, &["cp", "hf://datasets/o/n", "copy", "--log-level", "trace", "-v"]).ends(0);
+    std::fs::remove_dir_all(test.sandbox.path("hf")).unwrap();
+    let ran = test.run(&server.address, &["cp", "hf://datasets/o/n", "copy", "--log-level", "trace", "-v"]).ends(0);
     assert!(!ran.out.contains(TOKEN) && !ran.err.contains(TOKEN) && !ran.err.contains("ticket="), "{}", ran.err);
-    assert_eq!(picture(&world.sandbox.path("copy")), picture(&world.root().join("o/n")));
-    let ran = world.run(&server.address, &["bug-report"]);
+    assert_eq!(picture(&test.sandbox.path("copy")), picture(&test.root().join("o/n")));
+    let ran = test.run(&server.address, &["bug-report"]);
     assert!(!ran.out.contains(TOKEN) && !ran.err.contains(TOKEN));
-    let home = world.sandbox.path("").parent().unwrap().to_owned();
+    let home = test.sandbox.path("").parent().unwrap().to_owned();
     for (path, bytes) in picture(&home) {
         assert!(!bytes.windows(TOKEN.len()).any(|part| part == TOKEN.as_bytes()), "{}", path.display());
     }
@@ -28,12 +28,12 @@ fn a_private_data_set_needs_the_token_which_stays_secret() {
 
 #[test]
 fn a_token_is_read_from_the_file_of_the_python_tools() {
-    let world = World::new();
-    world.sandbox.write("hf/token", format!("{TOKEN}\n"));
-    let server = world.serve(&["--token", TOKEN]);
-    world.pack(&server.address, "hf://datasets/o/n", "out").ends(0);
-    let world = world.set("HF_HUB_DISABLE_IMPLICIT_TOKEN", "1");
-    let ran = world.pack(&server.address, "hf://datasets/o/n@main", "other").ends(3);
+    let test = HubTest::new();
+    test.sandbox.write("hf/token", format!("{TOKEN}\n"));
+    let server = test.serve(&["--token", TOKEN]);
+    test.pack(&server.address, "hf://datasets/o/n", "out").ends(0);
+    let test = test.set("HF_HUB_DISABLE_IMPLICIT_TOKEN", "1");
+    let ran = test.pack(&server.address, "hf://datasets/o/n@main", "other").ends(3);
     assert!(
         ran.err.contains("it is private") && ran.err.contains("HF_TOKEN") && ran.err.contains("o/n"),
         "{}",
@@ -43,30 +43,30 @@ fn a_token_is_read_from_the_file_of_the_python_tools() {
 
 #[test]
 fn restricted_data_sets_name_their_page() {
-    let world = World::new();
-    let server = world.serve(&["--gated", TOKEN]);
+    let test = HubTest::new();
+    let server = test.serve(&["--gated", TOKEN]);
     let page = format!("{}/datasets/o/n", server.address);
-    let ran = world.pack(&server.address, "hf://datasets/o/n", "out").ends(3).complains("restricted").complains(&page);
+    let ran = test.pack(&server.address, "hf://datasets/o/n", "out").ends(3).complains("restricted").complains(&page);
     assert!(ran.err.contains("HF_TOKEN") && ran.err.contains("revision main"), "{}", ran.err);
-    let world = world.set("HF_TOKEN", "hf_other");
-    world.pack(&server.address, "hf://datasets/o/n", "out").ends(3).complains("account of the token").complains(&page);
+    let test = test.set("HF_TOKEN", "hf_other");
+    test.pack(&server.address, "hf://datasets/o/n", "out").ends(3).complains("account of the token").complains(&page);
 }
 
 #[test]
 fn a_tokenizer_of_a_model_is_downloaded() {
-    let world = World::new();
+    let test = HubTest::new();
     let tokenizer = std::fs::read(tokenizer()).unwrap();
-    world.put("o/model/tokenizer.json", &tokenizer);
-    world.put("o/model/weights.bin", b"large");
-    world.put("o/bare/config.json", b"{}");
-    let server = world.serve(&[]);
+    test.put("o/model/tokenizer.json", &tokenizer);
+    test.put("o/model/weights.bin", b"large");
+    test.put("o/bare/config.json", b"{}");
+    let server = test.serve(&[]);
     let pack = |name: &str, output: &str| {
         let words = pack_words("hf://datasets/o/n", output);
         let words = words.iter().map(|word| if word.ends_with("tokenizer.json") { name } else { word.as_str() });
-        world.run(&server.address, &words.collect::<Vec<_>>())
+        test.run(&server.address, &words.collect::<Vec<_>>())
     };
     pack("o/model", "out").ends(0).says("--tokenizer o/model");
-    world.has_all("out");
+    test.has_all("out");
     let requests = server.requests().len();
     pack("o/model", "again").ends(0);
     assert_eq!(server.requests().len(), requests + 1, "the tokenizer is in the cache");
@@ -78,10 +78,10 @@ fn a_tokenizer_of_a_model_is_downloaded() {
 
 #[test]
 fn wrong_names_are_refused() {
-    let world = World::new().set("HF_TOKEN", TOKEN);
-    let server = world.serve(&[]);
+    let test = HubTest::new().set("HF_TOKEN", TOKEN);
+    let server = test.serve(&[]);
     let refuse = |address: &str, text: &str| {
-        world.pack(&server.address, address, "out").ends(2).complains(text);
+        test.pack(&server.address, address, "out").ends(2).complains(text);
     };
     refuse("hf://datasets/o/other", "there is no such data set");
     refuse("hf://datasets/o/n@v9", "no revision v9");
@@ -92,33 +92,33 @@ fn wrong_names_are_refused() {
     for words in
         [&["prepare", "hf://datasets/o/n"][..], &["cp", ".", "hf://datasets/o/n"], &["repair", "hf://datasets/o/n"]]
     {
-        world.run(&server.address, words).ends(2).complains("hf:// cannot be written").complains("gristmill cp");
+        test.run(&server.address, words).ends(2).complains("hf:// cannot be written").complains("gristmill cp");
     }
     let index = ["index", "hf://datasets/o/n/data/small.jsonl", "--format", "modalities"];
-    world.run(&server.address, &index).ends(2).complains("cannot be written").complains("--index-path");
+    test.run(&server.address, &index).ends(2).complains("cannot be written").complains("--index-path");
     let mix = ["mix", "new", "--blend", "hf://datasets/o/n=1", "--output", "mix.yaml"];
-    world.run(&server.address, &mix).ends(2).complains("the loader does not know 'hf://'").complains("gristmill cp");
+    test.run(&server.address, &mix).ends(2).complains("the loader does not know 'hf://'").complains("gristmill cp");
 }
 
 #[test]
 fn a_data_set_without_documents_points_to_its_converted_tables() {
-    let world = World::new();
+    let test = HubTest::new();
     let parquet = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/parquet/p01_parquet_files/input");
     let (_, table) =
         picture(&parquet).into_iter().find(|(path, _)| path.extension().is_some_and(|end| end == "parquet")).unwrap();
-    world.put("o/script/script.py", b"import datasets\n");
-    world.put("o/script@refs%2Fconvert%2Fparquet/default/train/0000.parquet", &table);
-    world.put("o/cut/cut.py", b"import datasets\n");
-    world.put("o/cut@refs%2Fconvert%2Fparquet/default/partial-train/0000.parquet", &table);
-    world.put("o/none/x.xml", b"<a/>\n");
-    world.put("o/rows/x.csv", b"text,n\nsome words,1\n");
-    let server = world.serve(&[]);
+    test.put("o/script/script.py", b"import datasets\n");
+    test.put("o/script@refs%2Fconvert%2Fparquet/default/train/0000.parquet", &table);
+    test.put("o/cut/cut.py", b"import datasets\n");
+    test.put("o/cut@refs%2Fconvert%2Fparquet/default/partial-train/0000.parquet", &table);
+    test.put("o/none/x.xml", b"<a/>\n");
+    test.put("o/rows/x.csv", b"text,n\nsome words,1\n");
+    let server = test.serve(&[]);
     let converted = "hf://datasets/o/script@refs/convert/parquet";
-    world.pack(&server.address, "hf://datasets/o/script", "out").ends(2).complains(converted);
-    world.pack(&server.address, converted, "out").ends(0);
-    world.pack(&server.address, "hf://datasets/o/cut", "cut").ends(2).complains("a part of it");
-    let ran = world.pack(&server.address, "hf://datasets/o/cut@refs%2Fconvert%2Fparquet", "cut").ends(1);
+    test.pack(&server.address, "hf://datasets/o/script", "out").ends(2).complains(converted);
+    test.pack(&server.address, converted, "out").ends(0);
+    test.pack(&server.address, "hf://datasets/o/cut", "cut").ends(2).complains("a part of it");
+    let ran = test.pack(&server.address, "hf://datasets/o/cut@refs%2Fconvert%2Fparquet", "cut").ends(1);
     assert!(ran.err.contains("a part of the data set"), "{}", ran.err);
-    world.pack(&server.address, "hf://datasets/o/none", "none").ends(2).complains("no file of documents");
-    world.pack(&server.address, "hf://datasets/o/rows", "rows").ends(0);
+    test.pack(&server.address, "hf://datasets/o/none", "none").ends(2).complains("no file of documents");
+    test.pack(&server.address, "hf://datasets/o/rows", "rows").ends(0);
 }

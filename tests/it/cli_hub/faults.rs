@@ -1,14 +1,14 @@
-//! A server that breaks off, lies or is busy: the download gets through, or ends with the reason.
+//! A server that breaks off, sends wrong bytes or is busy: the download gets through, or ends with the reason.
 
 use super::*;
 
 /// Packs the data set from a server with these faults, and compares the result with that of the local copy.
-fn gets_through(flags: &[&str]) -> (World, Server) {
-    let world = World::new();
-    let server = world.serve(flags);
-    world.pack(&server.address, "hf://datasets/o/n", "out").ends(0);
-    world.has_all("out");
-    (world, server)
+fn gets_through(flags: &[&str]) -> (HubTest, Server) {
+    let test = HubTest::new();
+    let server = test.serve(flags);
+    test.pack(&server.address, "hf://datasets/o/n", "out").ends(0);
+    test.has_all("out");
+    (test, server)
 }
 
 macro_rules! gets_through {
@@ -49,21 +49,21 @@ fn a_cut_connection_goes_on_where_it_broke_off() {
 
 #[test]
 fn a_renamed_data_set_is_found() {
-    let world = World::new();
-    let server = world.serve(&["--moved", "old/name=o/n"]);
-    world.pack(&server.address, "hf://datasets/old/name", "out").ends(0);
-    world.has_all("out");
+    let test = HubTest::new();
+    let server = test.serve(&["--moved", "old/name=o/n"]);
+    test.pack(&server.address, "hf://datasets/old/name", "out").ends(0);
+    test.has_all("out");
 }
 
 /// Packs from a server with these faults, which fails with this text.
 #[track_caller]
 fn fails(flags: &[&str], text: &str) {
-    let world = World::new();
-    let server = world.serve(flags);
-    let ran = world.pack(&server.address, "hf://datasets/o/n", "out").ends(3).complains(text);
+    let test = HubTest::new();
+    let server = test.serve(flags);
+    let ran = test.pack(&server.address, "hf://datasets/o/n", "out").ends(3).complains(text);
     assert!(ran.err.contains("o/n") || ran.err.contains("127.0.0.1"), "{}", ran.err);
     assert!(!ran.err.contains("ticket"), "a signed address is secret: {}", ran.err);
-    assert!(!world.sandbox.has("out"));
+    assert!(!test.sandbox.has("out"));
 }
 
 #[test]
@@ -88,24 +88,21 @@ fn a_file_that_changes_during_the_download_is_not_mixed() {
 
 #[test]
 fn a_hub_that_cannot_be_reached_is_named() {
-    let world = World::new();
-    world
-        .pack("http://127.0.0.1:9", "hf://datasets/o/n", "out")
-        .ends(3)
-        .complains("127.0.0.1:9 refuses the connection");
-    world.pack("ftp://x", "hf://datasets/o/n", "out").ends(2).complains("HF_ENDPOINT");
+    let test = HubTest::new();
+    test.pack("http://127.0.0.1:9", "hf://datasets/o/n", "out").ends(3).complains("127.0.0.1:9 refuses the connection");
+    test.pack("ftp://x", "hf://datasets/o/n", "out").ends(2).complains("HF_ENDPOINT");
 }
 
 #[test]
 fn a_download_that_is_killed_is_resumed() {
-    let world = World::new();
-    let size = std::fs::metadata(world.root().join("o/n/data/large.jsonl.gz")).unwrap().len();
-    let server = world.serve(&["--rate", "100000"]);
+    let test = HubTest::new();
+    let size = std::fs::metadata(test.root().join("o/n/data/large.jsonl.gz")).unwrap().len();
+    let server = test.serve(&["--rate", "100000"]);
     let words = pack_words("hf://datasets/o/n/data/large.jsonl.gz", "out");
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let mut run = world.command(&server.address, &words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut run = test.command(&server.address, &words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let incomplete = || {
-        let blobs = std::fs::read_dir(world.cached().join("blobs")).ok()?;
+        let blobs = std::fs::read_dir(test.cached().join("blobs")).ok()?;
         let file = blobs
             .filter_map(Result::ok)
             .find(|entry| entry.path().extension().is_some_and(|end| end == "incomplete"))?;
@@ -122,30 +119,30 @@ fn a_download_that_is_killed_is_resumed() {
     run.wait().unwrap();
     assert!(kept < size);
     drop(server);
-    let server = world.serve(&[]);
-    world.pack(&server.address, "hf://datasets/o/n/data/large.jsonl.gz", "out").ends(0);
+    let server = test.serve(&[]);
+    test.pack(&server.address, "hf://datasets/o/n/data/large.jsonl.gz", "out").ends(0);
     let range = server.requests().iter().rev().find_map(|request| Some(request["range"].as_str()?.to_owned())).unwrap();
     let start: u64 = range.trim_start_matches("bytes=").trim_end_matches('-').parse().unwrap();
     assert!(start >= kept, "{range}");
-    let local = world.root().join("o/n/data/large.jsonl.gz").to_string_lossy().into_owned();
-    world.pack(&server.address, &local, "wanted").ends(0);
-    assert_eq!(world.tokens("out"), world.tokens("wanted"));
+    let local = test.root().join("o/n/data/large.jsonl.gz").to_string_lossy().into_owned();
+    test.pack(&server.address, &local, "wanted").ends(0);
+    assert_eq!(test.tokens("out"), test.tokens("wanted"));
 }
 
 #[test]
 fn a_full_disk_names_the_cache_and_the_next_run_resumes() {
-    let world = World::new();
-    let server = world.serve(&[]);
+    let test = HubTest::new();
+    let server = test.serve(&[]);
     let words = pack_words("hf://datasets/o/n", "out");
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let program = world.command(&server.address, &words);
+    let program = test.command(&server.address, &words);
     let mut limited = Command::new("sh");
     limited.args(["-c", "ulimit -f 200; exec \"$0\" \"$@\""]).arg(program.get_program()).args(program.get_args());
     limited.env_clear().envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let output = limited.current_dir(world.sandbox.path("")).output().unwrap();
+    let output = limited.current_dir(test.sandbox.path("")).output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(3), "{text}");
     assert!(text.contains("HF_HOME") && text.contains("hf/hub"), "{text}");
-    world.pack(&server.address, "hf://datasets/o/n", "out").ends(0);
-    world.has_all("out");
+    test.pack(&server.address, "hf://datasets/o/n", "out").ends(0);
+    test.has_all("out");
 }

@@ -11,7 +11,7 @@ mod screen;
 mod splits;
 mod web;
 
-use super::cli_support::{Ran, Sandbox};
+use super::cli_support::{RunOutput, Sandbox};
 use super::support::{picture, put};
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -61,16 +61,16 @@ impl Drop for Server {
 }
 
 /// A folder with data sets for a server, and one to work in.
-struct World {
+struct HubTest {
     sandbox: Sandbox,
     /// Variables of every run.
     variables: Vec<(String, String)>,
 }
 
-impl World {
+impl HubTest {
     /// Creates the data set `o/n`: a small file, a large one, and files without documents.
     fn new() -> Self {
-        let world = Self { sandbox: Sandbox::new(), variables: Vec::new() };
+        let test = Self { sandbox: Sandbox::new(), variables: Vec::new() };
         let line = |number: u32| {
             let words: Vec<String> =
                 (0..20).map(|word| format!("{:x}", number.wrapping_mul(2_654_435_761) >> (word % 16))).collect();
@@ -78,11 +78,11 @@ impl World {
         };
         let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
         (0..DOCUMENTS).for_each(|number| packed.write_all(line(number).as_bytes()).unwrap());
-        world.put("o/n/data/large.jsonl.gz", &packed.finish().unwrap());
-        world.put("o/n/data/small.jsonl", line(7).as_bytes());
-        world.put("o/n/README.md", b"# A data set\n");
-        world.put("o/n/.gitattributes", b"*.gz filter=lfs\n");
-        world
+        test.put("o/n/data/large.jsonl.gz", &packed.finish().unwrap());
+        test.put("o/n/data/small.jsonl", line(7).as_bytes());
+        test.put("o/n/README.md", b"# A data set\n");
+        test.put("o/n/.gitattributes", b"*.gz filter=lfs\n");
+        test
     }
 
     fn put(&self, name: &str, bytes: &[u8]) {
@@ -113,13 +113,13 @@ impl World {
         command
     }
 
-    fn run(&self, endpoint: &str, words: &[&str]) -> Ran {
+    fn run(&self, endpoint: &str, words: &[&str]) -> RunOutput {
         let output = self.command(endpoint, words).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+        RunOutput { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
     }
 
-    fn pack(&self, endpoint: &str, input: &str, output: &str) -> Ran {
+    fn pack(&self, endpoint: &str, input: &str, output: &str) -> RunOutput {
         self.run(endpoint, &pack_words(input, output).iter().map(String::as_str).collect::<Vec<_>>())
     }
 
@@ -160,66 +160,66 @@ fn pack_words(input: &str, output: &str) -> Vec<String> {
 
 #[test]
 fn a_data_set_is_packed_like_its_local_copy_and_called_by_its_address() {
-    let world = World::new();
-    let server = world.serve(&["--leak-check"]);
-    let ran = world.pack(&server.address, "hf://datasets/o/n", "out").ends(0).says("pack hf://datasets/o/n --format");
+    let test = HubTest::new();
+    let server = test.serve(&["--leak-check"]);
+    let ran = test.pack(&server.address, "hf://datasets/o/n", "out").ends(0).says("pack hf://datasets/o/n --format");
     assert!(!ran.out.contains("/hf/hub") && !ran.err.contains("/hf/hub"), "{}{}", ran.out, ran.err);
-    world.has_all("out");
-    let plan = world.sandbox.text("out.gristmill/plan.yaml");
+    test.has_all("out");
+    let plan = test.sandbox.text("out.gristmill/plan.yaml");
     assert!(plan.contains("- hf://datasets/o/n\n"), "{plan}");
-    let report = world.sandbox.text("out.gristmill/report.json");
+    let report = test.sandbox.text("out.gristmill/report.json");
     assert!(report.contains("hf://datasets/o/n@") && !report.contains("/hf/hub"), "{report}");
     // The same plan has nothing to do, and asks for the commit alone.
     let before = server.requests().len();
-    world.pack(&server.address, "hf://datasets/o/n", "out").ends(0).says("Nothing to do");
+    test.pack(&server.address, "hf://datasets/o/n", "out").ends(0).says("Nothing to do");
     assert_eq!(server.requests().len(), before + 1);
-    let again = world.run(&server.address, &["run", "out.gristmill/plan.yaml"]).ends(0);
+    let again = test.run(&server.address, &["run", "out.gristmill/plan.yaml"]).ends(0);
     assert!(again.out.contains("Nothing to do"), "{}", again.out);
     // Another commit is another input.
-    world.put("o/n/data/small.jsonl", b"{\"text\": \"other\"}\n");
-    world.pack(&server.address, "hf://datasets/o/n", "out").ends(1).complains("the input changed since it was made");
+    test.put("o/n/data/small.jsonl", b"{\"text\": \"other\"}\n");
+    test.pack(&server.address, "hf://datasets/o/n", "out").ends(1).complains("the input changed since it was made");
 }
 
 #[test]
 fn a_part_of_a_data_set_is_a_folder_a_file_or_what_a_pattern_fits() {
-    let world = World::new();
-    let server = world.serve(&[]);
-    world.pack(&server.address, "hf://datasets/o/n@main/data", "folder").ends(0);
-    world.has_all("folder");
-    world.pack(&server.address, "hf://o/n/data/small.jsonl", "file").ends(0);
+    let test = HubTest::new();
+    let server = test.serve(&[]);
+    test.pack(&server.address, "hf://datasets/o/n@main/data", "folder").ends(0);
+    test.has_all("folder");
+    test.pack(&server.address, "hf://o/n/data/small.jsonl", "file").ends(0);
     let words = pack_words("hf://o/n", "glob");
     let words: Vec<&str> = words.iter().map(String::as_str).chain(["--glob", "**/small*"]).collect();
-    world.run(&server.address, &words).ends(0);
+    test.run(&server.address, &words).ends(0);
     assert_eq!(
-        world.tokens("file").into_values().collect::<Vec<_>>(),
-        world.tokens("glob").into_values().collect::<Vec<_>>()
+        test.tokens("file").into_values().collect::<Vec<_>>(),
+        test.tokens("glob").into_values().collect::<Vec<_>>()
     );
-    let local = world.sandbox.path("served/o/n/data/small.jsonl").to_string_lossy().into_owned();
-    world.pack(&server.address, &local, "local").ends(0);
-    assert_eq!(world.tokens("local"), world.tokens("file"));
+    let local = test.sandbox.path("served/o/n/data/small.jsonl").to_string_lossy().into_owned();
+    test.pack(&server.address, &local, "local").ends(0);
+    assert_eq!(test.tokens("local"), test.tokens("file"));
 }
 
 #[test]
 fn bad_lines_are_problems_of_a_file_of_the_data_set() {
-    let world = World::new();
-    world.put("o/n/data/bad.jsonl", b"{\"text\": \"good\"}\n{\"text\": \n");
-    let server = world.serve(&[]);
-    let ran = world.pack(&server.address, "hf://datasets/o/n", "out").ends(1);
+    let test = HubTest::new();
+    test.put("o/n/data/bad.jsonl", b"{\"text\": \"good\"}\n{\"text\": \n");
+    let server = test.serve(&[]);
+    let ran = test.pack(&server.address, "hf://datasets/o/n", "out").ends(1);
     assert!(ran.err.contains("hf://datasets/o/n/data/bad.jsonl"), "{}", ran.err);
     assert!(!ran.err.contains("snapshots") && !ran.err.contains("blobs"), "{}", ran.err);
-    world.pack(&server.address, "hf://datasets/o/n", "out").ends(1).complains("hf://datasets/o/n/data/bad.jsonl");
+    test.pack(&server.address, "hf://datasets/o/n", "out").ends(1).complains("hf://datasets/o/n/data/bad.jsonl");
 }
 
 #[test]
 fn a_dry_run_estimates_from_parts_of_the_text_and_downloads_nothing() {
-    let world = World::new();
-    let server = world.serve(&[]);
+    let test = HubTest::new();
+    let server = test.serve(&[]);
     let words = pack_words("hf://datasets/o/n", "out");
     let words: Vec<&str> = words.iter().map(String::as_str).chain(["--dry-run"]).collect();
-    world.run(&server.address, &words).ends(0).says("Would pack 2 files").says("hf://datasets/o/n");
-    let cached = || walkdir::WalkDir::new(world.cached()).into_iter().flatten();
+    test.run(&server.address, &words).ends(0).says("Would pack 2 files").says("hf://datasets/o/n");
+    let cached = || walkdir::WalkDir::new(test.cached()).into_iter().flatten();
     let has_large = || cached().any(|entry| entry.file_name() == "large.jsonl.gz");
-    assert!(!world.sandbox.has("out") && !has_large());
-    world.pack(&server.address, "hf://datasets/o/n", "out").ends(0);
+    assert!(!test.sandbox.has("out") && !has_large());
+    test.pack(&server.address, "hf://datasets/o/n", "out").ends(0);
     assert!(has_large());
 }

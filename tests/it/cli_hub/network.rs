@@ -6,7 +6,7 @@ use super::*;
 const CERTIFICATES: [&str; 4] = ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "AWS_CA_BUNDLE"];
 const SECRET: &str = "secretsecret";
 
-impl World {
+impl HubTest {
     /// Creates a certificate for 127.0.0.1 that no program trusts, and returns it, and a file that also has its key.
     fn certificate(&self) -> (PathBuf, PathBuf) {
         let settings =
@@ -33,21 +33,22 @@ impl World {
     }
 
     /// Packs `o/n` into a new output, with an empty cache, as variables say.
-    fn pack_with(&self, server: &Server, variables: &[(&str, &str)], output: &str) -> Ran {
+    fn pack_with(&self, server: &Server, variables: &[(&str, &str)], output: &str) -> RunOutput {
         let _ = std::fs::remove_dir_all(self.sandbox.path("hf"));
         let words = pack_words("hf://datasets/o/n", output);
         self.run_with(server, variables, &words.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     /// Runs a command as variables say.
-    fn run_with(&self, server: &Server, variables: &[(&str, &str)], words: &[&str]) -> Ran {
+    fn run_with(&self, server: &Server, variables: &[(&str, &str)], words: &[&str]) -> RunOutput {
         let mut command = self.command(&server.address, words);
         for name in CERTIFICATES.into_iter().chain(["SSL_CERT_DIR", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"]) {
             command.env_remove(name);
         }
         let output = command.envs(variables.iter().copied()).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        let ran = Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) };
+        let ran =
+            RunOutput { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) };
         assert!(!ran.out.contains(SECRET) && !ran.err.contains(SECRET), "{}{}", ran.out, ran.err);
         ran
     }
@@ -86,25 +87,25 @@ impl Drop for Proxy {
 
 #[test]
 fn certificates_that_the_environment_names_are_trusted() {
-    let world = World::new().set("HF_TOKEN", SECRET);
-    let (server, certificate) = world.serve_tls();
-    let ran = world.pack_with(&server, &[], "refused").ends(3).complains("its certificate is not trusted");
+    let test = HubTest::new().set("HF_TOKEN", SECRET);
+    let (server, certificate) = test.serve_tls();
+    let ran = test.pack_with(&server, &[], "refused").ends(3).complains("its certificate is not trusted");
     assert!(CERTIFICATES[..2].iter().all(|name| ran.err.contains(name)), "{}", ran.err);
-    assert!(server.requests().is_empty() && !world.sandbox.has("refused"));
+    assert!(server.requests().is_empty() && !test.sandbox.has("refused"));
     for name in CERTIFICATES {
-        world.pack_with(&server, &[(name, &certificate)], name).ends(0);
-        world.has_all(name);
+        test.pack_with(&server, &[(name, &certificate)], name).ends(0);
+        test.has_all(name);
     }
     assert!(server.data_requests() >= CERTIFICATES.len());
 }
 
 #[test]
 fn a_file_without_certificates_is_refused_with_its_variable() {
-    let world = World::new();
-    let (server, _) = world.serve_tls();
-    let (key, missing) = (world.sandbox.path("key.pem"), world.sandbox.path("missing.pem"));
+    let test = HubTest::new();
+    let (server, _) = test.serve_tls();
+    let (key, missing) = (test.sandbox.path("key.pem"), test.sandbox.path("missing.pem"));
     for (path, why) in [(key, "it has no certificate"), (missing, "there is no such file")] {
-        let ran = world.pack_with(&server, &[("REQUESTS_CA_BUNDLE", &path.to_string_lossy())], "out").ends(3);
+        let ran = test.pack_with(&server, &[("REQUESTS_CA_BUNDLE", &path.to_string_lossy())], "out").ends(3);
         assert!(ran.err.contains(why) && ran.err.contains("REQUESTS_CA_BUNDLE has to name"), "{}", ran.err);
     }
     assert!(server.requests().is_empty());
@@ -112,18 +113,18 @@ fn a_file_without_certificates_is_refused_with_its_variable() {
 
 #[test]
 fn https_goes_through_the_proxy_unless_no_proxy_names_the_host() {
-    let world = World::new();
-    let (server, certificate) = world.serve_tls();
-    let proxy = Proxy::start(world.sandbox.path("proxy.log"));
+    let test = HubTest::new();
+    let (server, certificate) = test.serve_tls();
+    let proxy = Proxy::start(test.sandbox.path("proxy.log"));
     let address = format!("http://user:{SECRET}@{}", proxy.host);
     let trust = ("SSL_CERT_FILE", certificate.as_str());
-    world.pack_with(&server, &[trust, ("HTTPS_PROXY", &address)], "through").ends(0);
-    world.has_all("through");
-    let _ = std::fs::remove_dir_all(world.sandbox.path("hf"));
+    test.pack_with(&server, &[trust, ("HTTPS_PROXY", &address)], "through").ends(0);
+    test.has_all("through");
+    let _ = std::fs::remove_dir_all(test.sandbox.path("hf"));
     let before = proxy.requests().lines().count();
     let copy = ["cp", "hf://datasets/o/n/data", "copy"];
-    world.run_with(&server, &[trust, ("HTTPS_PROXY", &address)], &copy).ends(0);
-    assert_eq!(picture(&world.sandbox.path("copy")), picture(&world.root().join("o/n/data")));
+    test.run_with(&server, &[trust, ("HTTPS_PROXY", &address)], &copy).ends(0);
+    assert_eq!(picture(&test.sandbox.path("copy")), picture(&test.root().join("o/n/data")));
     assert!(proxy.requests().lines().count() > before + 1);
     let requests = proxy.requests();
     let hub = server.address.strip_prefix("https://").unwrap();
@@ -131,18 +132,18 @@ fn https_goes_through_the_proxy_unless_no_proxy_names_the_host() {
     // The large file comes from another port of the server.
     assert!(requests.lines().any(|line| !line.contains(hub)), "{requests}");
     let around = [trust, ("HTTPS_PROXY", &address), ("NO_PROXY", "example.org,127.0.0.1")];
-    world.pack_with(&server, &around, "around").ends(0);
-    world.has_all("around");
+    test.pack_with(&server, &around, "around").ends(0);
+    test.has_all("around");
     assert_eq!(proxy.requests(), requests);
 }
 
 #[test]
 fn an_unreachable_proxy_is_named_by_its_variable_without_its_password() {
-    let world = World::new();
-    let (server, certificate) = world.serve_tls();
+    let test = HubTest::new();
+    let (server, certificate) = test.serve_tls();
     let address = format!("http://user:{SECRET}@127.0.0.1:9");
     let variables = [("SSL_CERT_FILE", certificate.as_str()), ("HTTPS_PROXY", &address)];
-    let ran = world.pack_with(&server, &variables, "out").ends(3);
+    let ran = test.pack_with(&server, &variables, "out").ends(3);
     assert!(ran.err.contains("(HTTPS_PROXY is set)"), "{}", ran.err);
-    assert!(server.requests().is_empty() && !world.sandbox.has("out"));
+    assert!(server.requests().is_empty() && !test.sandbox.has("out"));
 }

@@ -6,12 +6,12 @@ use super::*;
 const READERS: [&str; 5] = ["info", "lint", "verify", "facts", "browse"];
 
 /// A world with `o/t`, a data set of tables with two splits, `o/one`, one of a single file of lines, and `o/w`, a WebDataset of large shards.
-pub(super) fn world() -> World {
-    let world = World::new();
+pub(super) fn hub_test() -> HubTest {
+    let test = HubTest::new();
     let parquet = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/parquet/p01_parquet_files/input");
     for (number, name) in ["train-00000-of-00002", "train-00001-of-00002", "test-00000-of-00001"].iter().enumerate() {
         let table = std::fs::read(parquet.join(format!("part-{number}.parquet"))).unwrap();
-        world.put(&format!("o/t/data/{name}.parquet"), &table);
+        test.put(&format!("o/t/data/{name}.parquet"), &table);
     }
     for shard in 0..2 {
         let sample = |number: usize| {
@@ -19,31 +19,31 @@ pub(super) fn world() -> World {
             [(format!("{shard}_{number:02}.bin"), picture), (format!("{shard}_{number:02}.json"), b"{}".to_vec())]
         };
         let entries: Vec<_> = (0..30).flat_map(sample).collect();
-        write_tar(&world.root().join(format!("o/w/shard_{shard}.tar")), &entries);
+        write_tar(&test.root().join(format!("o/w/shard_{shard}.tar")), &entries);
     }
-    world.put("o/t/README.md", b"# Tables\n");
-    world.put("o/t/weights.bin", b"large");
-    world.put("o/one/data/all.jsonl", b"{\"text\": \"first\"}\n{\"text\": \"second\"}\n");
-    world.put("o/one/README.md", b"# Lines\n");
-    world.put("o/bad/bad.jsonl", b"{\"text\": \"good\"}\n{\"text\": \n");
-    world
+    test.put("o/t/README.md", b"# Tables\n");
+    test.put("o/t/weights.bin", b"large");
+    test.put("o/one/data/all.jsonl", b"{\"text\": \"first\"}\n{\"text\": \"second\"}\n");
+    test.put("o/one/README.md", b"# Lines\n");
+    test.put("o/bad/bad.jsonl", b"{\"text\": \"good\"}\n{\"text\": \n");
+    test
 }
 
-fn read(world: &World, server: &Server, words: &[&str]) -> Ran {
-    let ran = world.run(&server.address, words);
+fn read(test: &HubTest, server: &Server, words: &[&str]) -> RunOutput {
+    let ran = test.run(&server.address, words);
     assert!(!ran.out.contains("/hf/hub") && !ran.err.contains("/hf/hub"), "{}{}", ran.out, ran.err);
     ran
 }
 
 /// Downloads `o/t` into the cache.
-fn download(world: &World, server: &Server) {
+fn download(test: &HubTest, server: &Server) {
     let words = pack_words("hf://datasets/o/t", "packed");
     let words: Vec<&str> = words.iter().map(String::as_str).chain(["--split", "all"]).collect();
-    world.run(&server.address, &words).ends(0);
+    test.run(&server.address, &words).ends(0);
 }
 
 /// Returns a result about a place without what differs between runs and places.
-pub(super) fn result(ran: &Ran, place: &str) -> serde_json::Value {
+pub(super) fn result(ran: &RunOutput, place: &str) -> serde_json::Value {
     let mut value: serde_json::Value = serde_json::from_str(&ran.out.replace(place, "PLACE")).unwrap();
     value.as_object_mut().unwrap().retain(|name, _| !["path", "name", "elapsed_seconds"].contains(&name.as_str()));
     value
@@ -51,8 +51,8 @@ pub(super) fn result(ran: &Ran, place: &str) -> serde_json::Value {
 
 #[test]
 fn a_data_set_is_read_like_its_local_copy_and_called_by_its_address() {
-    let world = world();
-    let server = world.serve(&["--leak-check"]);
+    let test = hub_test();
+    let server = test.serve(&["--leak-check"]);
     let prepare = regex::Regex::new(r#""gristmill prepare PLACE[^"]*""#).unwrap();
     let copy = r#""gristmill cp PLACE FOLDER makes a copy, which can be prepared""#;
     for (address, local) in [
@@ -63,10 +63,10 @@ fn a_data_set_is_read_like_its_local_copy_and_called_by_its_address() {
         ("hf://datasets/o/w", "o/w"),
         ("hf://datasets/o/w/shard_1.tar", "o/w/shard_1.tar"),
     ] {
-        let local = world.root().join(local).to_string_lossy().into_owned();
+        let local = test.root().join(local).to_string_lossy().into_owned();
         for command in READERS {
-            let ran = read(&world, &server, &[command, address, "--json"]);
-            let wanted = world.run(&server.address, &[command, &local, "--json"]);
+            let ran = read(&test, &server, &[command, address, "--json"]);
+            let wanted = test.run(&server.address, &[command, &local, "--json"]);
             let place = address.replace("hf://o/", "hf://datasets/o/");
             let (mut made, mut wanted) = ((ran.code, result(&ran, &place)), (wanted.code, result(&wanted, &local)));
             // A copy can be prepared, and the data set of the hub cannot.
@@ -81,32 +81,32 @@ fn a_data_set_is_read_like_its_local_copy_and_called_by_its_address() {
         }
     }
     assert!(!server.requests().iter().any(|request| request["path"].as_str().unwrap().contains("weights")));
-    assert!(!world.sandbox.has("hf/hub/datasets--o--w/snapshots"), "nothing is downloaded");
-    read(&world, &server, &["info", "hf://datasets/o/t"]).ends(0).says("# t").says("path: hf://datasets/o/t");
-    read(&world, &server, &["browse", "hf://o/t@main/data"]).ends(0).says("# hf://datasets/o/t@main/data");
+    assert!(!test.sandbox.has("hf/hub/datasets--o--w/snapshots"), "nothing is downloaded");
+    read(&test, &server, &["info", "hf://datasets/o/t"]).ends(0).says("# t").says("path: hf://datasets/o/t");
+    read(&test, &server, &["browse", "hf://o/t@main/data"]).ends(0).says("# hf://datasets/o/t@main/data");
 }
 
 #[test]
 fn what_the_cache_has_is_read_there() {
-    let world = world();
-    let server = world.serve(&[]);
-    download(&world, &server);
+    let test = hub_test();
+    let server = test.serve(&[]);
+    download(&test, &server);
     let before = server.data_requests();
     assert!(before > 0);
-    READERS.iter().for_each(|command| drop(read(&world, &server, &[command, "hf://datasets/o/t"]).ends(0)));
+    READERS.iter().for_each(|command| drop(read(&test, &server, &[command, "hf://datasets/o/t"]).ends(0)));
     assert_eq!(server.data_requests(), before);
 }
 
 #[test]
 fn a_data_set_is_copied_by_its_address() {
-    let world = world();
-    let server = world.serve(&["--leak-check", "--page", "2"]);
-    let copy = |words: &[&str]| read(&world, &server, &[&["cp"], words].concat());
+    let test = hub_test();
+    let server = test.serve(&["--leak-check", "--page", "2"]);
+    let copy = |words: &[&str]| read(&test, &server, &[&["cp"], words].concat());
     copy(&["hf://datasets/o/w", "hf://datasets/o/t/data", "all/"]).ends(0).says("Copied 5 files");
-    let served = |name: &str| picture(&world.root().join(name));
-    assert!(served("o/w").into_iter().chain(served("o/t/data")).eq(picture(&world.sandbox.path("all"))));
+    let served = |name: &str| picture(&test.root().join(name));
+    assert!(served("o/w").into_iter().chain(served("o/t/data")).eq(picture(&test.sandbox.path("all"))));
     copy(&["hf://o/w/shard_{0..1}.tar", "shards/"]).ends(0).says("Copied 2 files");
-    assert_eq!(picture(&world.sandbox.path("shards")), served("o/w"));
+    assert_eq!(picture(&test.sandbox.path("shards")), served("o/w"));
     copy(&["hf://o/w", "shards", "--if-changed"]).ends(0);
     copy(&["hf://o/t/**/train-*.parquet", "tables/"]).ends(0).says("Copied 2 files");
     copy(&["hf://o/t/*.tar", "none/"]).ends(2);
@@ -115,18 +115,18 @@ fn a_data_set_is_copied_by_its_address() {
 
 #[test]
 fn problems_and_failures_name_the_address() {
-    let world = world();
-    let server = world.serve(&[]);
+    let test = hub_test();
+    let server = test.serve(&[]);
     for command in ["lint", "info"] {
-        let several = read(&world, &server, &[command, "hf://datasets/o/n/data"]);
+        let several = read(&test, &server, &[command, "hf://datasets/o/n/data"]);
         assert!(several.code != 0 && several.err.contains("hf://datasets/o/n/data"), "{}", several.err);
     }
     assert_eq!(server.data_requests(), 0);
-    let ran = read(&world, &server, &["lint", "hf://datasets/o/bad/bad.jsonl", "--json"]).ends(1);
+    let ran = read(&test, &server, &["lint", "hf://datasets/o/bad/bad.jsonl", "--json"]).ends(1);
     assert!(ran.out.contains("hf://datasets/o/bad/bad.jsonl"), "{}", ran.out);
     for command in READERS {
         let fails = |address: &str, code: i32, text: &str| {
-            let ran = read(&world, &server, &[command, address]).ends(code).complains(text);
+            let ran = read(&test, &server, &[command, address]).ends(code).complains(text);
             assert!(ran.out.is_empty(), "{}", ran.out);
         };
         fails("hf://datasets/o/missing", 3, "there is no such data set, or it is private");
@@ -134,28 +134,28 @@ fn problems_and_failures_name_the_address() {
         fails("hf://datasets/o/t/dta", 2, "no file or folder dta");
         fails("hf://models/o/n", 2, "only data sets are read");
     }
-    read(&world, &server, &["info", "hf://datasets/o/t", "--save-plan", "x"]).ends(2).complains("no plan");
+    read(&test, &server, &["info", "hf://datasets/o/t", "--save-plan", "x"]).ends(2).complains("no plan");
 }
 
 #[test]
 fn without_a_network_the_cache_is_read() {
-    let world = world().set("HF_HUB_OFFLINE", "1");
-    let offline = |world: &World, command: &str| world.run("http://127.0.0.1:9", &[command, "hf://datasets/o/t"]);
+    let test = hub_test().set("HF_HUB_OFFLINE", "1");
+    let offline = |test: &HubTest, command: &str| test.run("http://127.0.0.1:9", &[command, "hf://datasets/o/t"]);
     READERS.iter().for_each(|command| {
-        offline(&world, command).ends(3).complains("offline, and the cache has no");
+        offline(&test, command).ends(3).complains("offline, and the cache has no");
     });
-    let world = self::world();
-    let server = world.serve(&[]);
-    download(&world, &server);
-    let world = world.set("HF_HUB_OFFLINE", "1");
-    READERS.iter().for_each(|command| drop(offline(&world, command).ends(0)));
+    let test = self::hub_test();
+    let server = test.serve(&[]);
+    download(&test, &server);
+    let test = test.set("HF_HUB_OFFLINE", "1");
+    READERS.iter().for_each(|command| drop(offline(&test, command).ends(0)));
     // A cache of older tools has no list of the files.
-    std::fs::remove_dir_all(world.sandbox.path("hf/hub/datasets--o--t/trees")).unwrap();
-    let ran = offline(&world, "info").ends(1).says("# t").complains("the data set may have more");
+    std::fs::remove_dir_all(test.sandbox.path("hf/hub/datasets--o--t/trees")).unwrap();
+    let ran = offline(&test, "info").ends(1).says("# t").complains("the data set may have more");
     assert!(ran.err.contains("hf://datasets/o/t"), "{}", ran.err);
-    let ran = world.run("http://127.0.0.1:9", &["info", "hf://datasets/o/t", "--json"]).ends(1);
+    let ran = test.run("http://127.0.0.1:9", &["info", "hf://datasets/o/t", "--json"]).ends(1);
     assert_eq!(ran.json("problems")["problems"][0]["subject"]["path"], "hf://datasets/o/t");
-    let strict = world.run("http://127.0.0.1:9", &["info", "hf://datasets/o/t", "--strict"]);
+    let strict = test.run("http://127.0.0.1:9", &["info", "hf://datasets/o/t", "--strict"]);
     assert!(strict.code != 0 && strict.out.is_empty(), "{}", strict.out);
 }
 
@@ -171,18 +171,18 @@ fn faults_of_the_server_are_survived() {
         &["--expire-after", "1"],
         &["--moved", "old/w=o/w"],
     ] {
-        let world = world();
-        let server = world.serve(flags);
-        read(&world, &server, &["verify", "hf://datasets/o/t"]).ends(0).says("No problem found");
+        let test = hub_test();
+        let server = test.serve(flags);
+        read(&test, &server, &["verify", "hf://datasets/o/t"]).ends(0).says("No problem found");
         let name = if flags.contains(&"--moved") { "hf://datasets/old/w" } else { "hf://datasets/o/w" };
-        read(&world, &server, &["cp", name, "copy"]).ends(0);
-        assert_eq!(picture(&world.sandbox.path("copy")), picture(&world.root().join("o/w")), "{flags:?}");
+        read(&test, &server, &["cp", name, "copy"]).ends(0);
+        assert_eq!(picture(&test.sandbox.path("copy")), picture(&test.root().join("o/w")), "{flags:?}");
     }
 }
 
 #[test]
 fn faults_that_no_further_try_helps_are_reported() {
-    let world = world();
+    let test = hub_test();
     for (flags, command, text) in [
         (&["--server-error", "0"][..], "facts", "the server answers 503"),
         (&["--gated", "hf_token"], "facts", "restricted"),
@@ -190,27 +190,27 @@ fn faults_that_no_further_try_helps_are_reported() {
         (&["--etag-changes"], "cp", "it changed while it was read"),
         (&["--wrong-bytes", "0"], "cp", "does not have the checksum that the hub lists"),
     ] {
-        let server = world.serve(flags);
+        let server = test.serve(flags);
         let words = [command, "hf://datasets/o/w/shard_0.tar", "copy"];
         // A single file that cannot be copied is a problem, after which others would be copied.
         let (words, code) = if command == "cp" { (&words[..], 1) } else { (&words[..2], 3) };
-        let ran = read(&world, &server, words).ends(code);
-        assert!(ran.err.contains(text) && !world.sandbox.has("copy"), "{flags:?}: {}", ran.err);
+        let ran = read(&test, &server, words).ends(code);
+        assert!(ran.err.contains(text) && !test.sandbox.has("copy"), "{flags:?}: {}", ran.err);
     }
 }
 
 #[test]
 fn flags_of_other_data_are_refused_by_the_kind_of_the_data() {
-    let world = world();
-    let server = world.serve(&[]);
+    let test = hub_test();
+    let server = test.serve(&[]);
     for words in [
         &["info", "--sequence-length", "8"][..],
         &["lint", "--decode"],
         &["verify", "--source", "a.jsonl"],
         &["browse", "--sequence-length", "8"],
     ] {
-        let wanted = world.run(&server.address, &[words, &["served/o/t"]].concat());
-        let ran = read(&world, &server, &[words, &["hf://datasets/o/t"]].concat());
+        let wanted = test.run(&server.address, &[words, &["served/o/t"]].concat());
+        let ran = read(&test, &server, &[words, &["hf://datasets/o/t"]].concat());
         assert_eq!((ran.code, ran.err.replace("hf://datasets/", "served/")), (wanted.code, wanted.err), "{words:?}");
     }
     assert_eq!(server.data_requests(), 0);

@@ -1,71 +1,71 @@
 //! Splits and subsets of data sets of the hub.
 
-use super::{pack_words, World};
+use super::{pack_words, HubTest};
 
-pub(super) fn world() -> World {
-    let world = World::new();
-    world.put("o/s/data/train-00000-of-00002.jsonl", b"{\"text\": \"first\"}\n{\"text\": \"second\"}\n");
-    world.put("o/s/data/train-00001-of-00002.jsonl", b"{\"text\": \"third\"}\n");
-    world.put("o/s/data/test-00000-of-00001.jsonl", b"{\"text\": \"fourth\"}\n");
+pub(super) fn hub_test() -> HubTest {
+    let test = HubTest::new();
+    test.put("o/s/data/train-00000-of-00002.jsonl", b"{\"text\": \"first\"}\n{\"text\": \"second\"}\n");
+    test.put("o/s/data/train-00001-of-00002.jsonl", b"{\"text\": \"third\"}\n");
+    test.put("o/s/data/test-00000-of-00001.jsonl", b"{\"text\": \"fourth\"}\n");
     let card =
         "---\nconfigs:\n- config_name: en\n  data_files: en.jsonl\n- config_name: de\n  data_files: de.jsonl\n---\n";
-    world.put("o/c/README.md", card.as_bytes());
-    world.put("o/c/en.jsonl", b"{\"text\": \"english\"}\n");
-    world.put("o/c/de.jsonl", b"{\"text\": \"deutsch\"}\n{\"text\": \"mehr\"}\n");
-    world
+    test.put("o/c/README.md", card.as_bytes());
+    test.put("o/c/en.jsonl", b"{\"text\": \"english\"}\n");
+    test.put("o/c/de.jsonl", b"{\"text\": \"deutsch\"}\n{\"text\": \"mehr\"}\n");
+    test
 }
 
-fn pack(world: &World, address: &str, input: &str, more: &[&str]) -> super::Ran {
+fn pack(test: &HubTest, address: &str, input: &str, more: &[&str]) -> super::RunOutput {
     let mut words = pack_words(input, "out");
     words.extend(more.iter().map(|word| (*word).to_owned()));
-    world.run(address, &words.iter().map(String::as_str).collect::<Vec<_>>())
+    test.run(address, &words.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 #[test]
 fn one_of_several_splits_must_be_chosen_and_only_its_files_are_downloaded() {
-    let world = world();
-    let server = world.serve(&[]);
-    let refused = pack(&world, &server.address, "hf://datasets/o/s", &[]);
+    let test = hub_test();
+    let server = test.serve(&[]);
+    let refused = pack(&test, &server.address, "hf://datasets/o/s", &[]);
     refused.ends(2).complains("the data set has several splits").complains("--split train, test");
-    let missing = pack(&world, &server.address, "hf://datasets/o/s", &["--split", "tests"]);
+    let missing = pack(&test, &server.address, "hf://datasets/o/s", &["--split", "tests"]);
     missing.ends(2).complains("test");
-    pack(&world, &server.address, "hf://datasets/o/s", &["--split", "train"]).ends(0).says("3 documents");
+    pack(&test, &server.address, "hf://datasets/o/s", &["--split", "train"]).ends(0).says("3 documents");
     let asked = |name: &str| server.requests().iter().any(|request| request.to_string().contains(name));
     assert!(asked("train-00001-of-00002.jsonl") && !asked("test-00000-of-00001.jsonl"));
-    pack(&world, &server.address, "hf://datasets/o/s", &["--split", "train[:1]+test", "--force-overwrite"])
+    pack(&test, &server.address, "hf://datasets/o/s", &["--split", "train[:1]+test", "--force-overwrite"])
         .ends(0)
         .says("2 documents");
 }
 
 #[test]
 fn a_subset_is_chosen_by_its_name_in_the_card() {
-    let world = world();
-    let server = world.serve(&[]);
-    pack(&world, &server.address, "hf://datasets/o/c", &[]).ends(2).complains("en").complains("--subset");
-    pack(&world, &server.address, "hf://datasets/o/c", &["--subset", "de"]).ends(0).says("2 documents");
+    let test = hub_test();
+    let server = test.serve(&[]);
+    pack(&test, &server.address, "hf://datasets/o/c", &[]).ends(2).complains("en").complains("--subset");
+    pack(&test, &server.address, "hf://datasets/o/c", &["--subset", "de"]).ends(0).says("2 documents");
 }
 
 #[test]
 fn the_default_subset_is_read_alone_and_a_wrong_card_ends_the_run() {
-    let world = world();
+    let test = hub_test();
     let card = "---\nconfigs:\n- config_name: default\n  data_files: en.jsonl\n- config_name: de\n  data_files: de.jsonl\n---\n";
-    world.put("o/d/README.md", card.as_bytes());
-    world.put("o/d/en.jsonl", b"{\"text\": \"english\"}\n");
-    world.put("o/d/de.jsonl", b"{\"text\": \"deutsch\"}\n{\"text\": \"mehr\"}\n");
-    world.put("o/w/README.md", b"---\nconfigs:\n- config_name: default\n  data_files: tset.jsonl\n---\n");
-    world.put("o/w/train.jsonl", b"{\"text\": \"a\"}\n");
-    world.put("o/w/test.jsonl", b"{\"text\": \"b\"}\n");
-    let server = world.serve(&[]);
-    pack(&world, &server.address, "hf://datasets/o/d", &[]).ends(0).says("1 document");
-    pack(&world, &server.address, "hf://datasets/o/w", &[]).ends(1).complains("tset.jsonl, which does not exist");
-    let both = pack(&world, &server.address, "hf://datasets/o/d", &["--split", "train", "hf://datasets/o/s"]);
+    test.put("o/d/README.md", card.as_bytes());
+    test.put("o/d/en.jsonl", b"{\"text\": \"english\"}\n");
+    test.put("o/d/de.jsonl", b"{\"text\": \"deutsch\"}\n{\"text\": \"mehr\"}\n");
+    test.put("o/w/README.md", b"---\nconfigs:\n- config_name: default\n  data_files: tset.jsonl\n---\n");
+    test.put("o/w/train.jsonl", b"{\"text\": \"a\"}\n");
+    test.put("o/w/test.jsonl", b"{\"text\": \"b\"}\n");
+    let server = test.serve(&[]);
+    pack(&test, &server.address, "hf://datasets/o/d", &[]).ends(0).says("1 document");
+    pack(&test, &server.address, "hf://datasets/o/w", &[]).ends(1).complains("tset.jsonl, which does not exist");
+    let both = pack(&test, &server.address, "hf://datasets/o/d", &["--split", "train", "hf://datasets/o/s"]);
     both.ends(2).complains("a split or subset is of one data set");
 }
 
 #[test]
 fn the_drop_in_takes_the_name_of_a_data_set() {
-    let world = world();
-    let server = world.serve(&[]);
+    let test = hub_test();
+    let server = test.serve(&[]);
     let tokenizer = super::tokenizer();
     let words = |dataset: &'static str| {
         let tokenizer = tokenizer.to_str().unwrap().to_owned();
@@ -73,8 +73,8 @@ fn the_drop_in_takes_the_name_of_a_data_set() {
         let last = ["--output-folder", "out", "--n-tasks", "1", "hf", "--dataset", dataset].map(str::to_owned);
         [first.as_slice(), &[tokenizer], last.as_slice()].concat()
     };
-    let run = |dataset| world.run(&server.address, &words(dataset).iter().map(String::as_str).collect::<Vec<_>>());
+    let run = |dataset| test.run(&server.address, &words(dataset).iter().map(String::as_str).collect::<Vec<_>>());
     run("o/s").ends(0);
-    assert!(world.sandbox.has("out/00000_unshuffled.ds"));
+    assert!(test.sandbox.has("out/00000_unshuffled.ds"));
     run("nowhere").ends(2).complains("there is no such folder or file");
 }

@@ -1,6 +1,6 @@
 //! Commands on files of web servers: here the files of the hub by their own addresses, some of which redirect.
 
-use super::read::{result, world};
+use super::read::{hub_test, result};
 use super::*;
 
 /// A signature in a query.
@@ -8,51 +8,51 @@ const SIGNATURE: &str = "0123456789abcdef0123456789abcdef";
 
 #[test]
 fn a_file_is_read_like_its_local_copy() {
-    let world = world();
-    let server = world.serve(&[]);
+    let test = hub_test();
+    let server = test.serve(&[]);
     let address = format!("{}/datasets/o/one/resolve/main/data/all.jsonl", server.address);
-    let local = world.root().join("o/one/data/all.jsonl").to_string_lossy().into_owned();
+    let local = test.root().join("o/one/data/all.jsonl").to_string_lossy().into_owned();
     for command in ["info", "lint", "browse"] {
-        let read = world.run(&server.address, &[command, &address, "--json"]);
-        let wanted = world.run(&server.address, &[command, &local, "--json"]);
+        let read = test.run(&server.address, &[command, &address, "--json"]);
+        let wanted = test.run(&server.address, &[command, &local, "--json"]);
         let (made, wanted) = ((read.code, result(&read, &address)), (wanted.code, result(&wanted, &local)));
         assert_eq!(made, wanted, "{command}: {}", read.err);
     }
-    world.run(&server.address, &["info", &format!("{}x", &address)]).ends(3).complains("no such file");
+    test.run(&server.address, &["info", &format!("{}x", &address)]).ends(3).complains("no such file");
 }
 
 #[test]
 fn a_redirected_file_is_packed_and_its_query_is_kept_nowhere() {
-    let world = World::new();
-    let server = world.serve(&["--expire-after", "2", "--cut", "1"]);
+    let test = HubTest::new();
+    let server = test.serve(&["--expire-after", "2", "--cut", "1"]);
     let address = format!("{}/datasets/o/n/resolve/main/data/large.jsonl.gz", server.address);
     let signed = format!("{address}?signature={SIGNATURE}");
     let words = pack_words(&signed, "out");
     let words: Vec<&str> = words.iter().map(String::as_str).chain(["--log-level", "trace", "-v"]).collect();
-    let ran = world.run(&server.address, &words).ends(0).says(&format!("pack {address} --format"));
+    let ran = test.run(&server.address, &words).ends(0).says(&format!("pack {address} --format"));
     assert!(!ran.out.contains(SIGNATURE) && !ran.err.contains(SIGNATURE));
-    let local = world.root().join("o/n/data/large.jsonl.gz").to_string_lossy().into_owned();
-    world.pack(&server.address, &local, "wanted").ends(0);
-    assert!(world.tokens("out").values().eq(world.tokens("wanted").values()));
+    let local = test.root().join("o/n/data/large.jsonl.gz").to_string_lossy().into_owned();
+    test.pack(&server.address, &local, "wanted").ends(0);
+    assert!(test.tokens("out").values().eq(test.tokens("wanted").values()));
     assert!(server.data_requests() > 2, "it was redirected, and asked for again");
     let sent = std::fs::read_to_string(&server.log).unwrap();
     assert!(sent.contains(SIGNATURE), "{sent}");
     std::fs::remove_file(&server.log).unwrap();
-    for (path, bytes) in picture(world.sandbox.path("").parent().unwrap()) {
+    for (path, bytes) in picture(test.sandbox.path("").parent().unwrap()) {
         assert!(!bytes.windows(SIGNATURE.len()).any(|part| part == SIGNATURE.as_bytes()), "{}", path.display());
     }
 }
 
 #[test]
 fn what_web_servers_cannot_do_is_refused() {
-    let world = World::new();
-    let server = world.serve(&["--ignore-range"]);
+    let test = HubTest::new();
+    let server = test.serve(&["--ignore-range"]);
     let address = format!("{}/datasets/o/n/resolve/main/data/small.jsonl", server.address);
-    let run = |words: &[&str]| world.run(&server.address, words);
+    let run = |words: &[&str]| test.run(&server.address, words);
     run(&["info", &address]).ends(3).complains("does not answer ranges").complains("local path");
     run(&["prepare", &address, "--yes"]).ends(2).complains("http:// cannot be written").complains("s3://");
-    let local = world.root().join("o/n/data/small.jsonl").to_string_lossy().into_owned();
-    world.pack(&server.address, &local, &format!("{address}?{SIGNATURE}")).ends(2).complains("cannot be written");
+    let local = test.root().join("o/n/data/small.jsonl").to_string_lossy().into_owned();
+    test.pack(&server.address, &local, &format!("{address}?{SIGNATURE}")).ends(2).complains("cannot be written");
     let folder = run(&["info", &format!("{}/datasets/?{SIGNATURE}", server.address)]).ends(2);
     assert!(folder.err.contains("do not list folders") && !folder.err.contains(SIGNATURE), "{}", folder.err);
     let login = run(&["splits", "show", &format!("https://name:{SIGNATURE}@h/x?{SIGNATURE}")]).ends(2);

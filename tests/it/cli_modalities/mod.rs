@@ -5,7 +5,7 @@ mod instruction;
 mod packing;
 mod rewrite;
 
-use super::cli_support::{copy_tree, Ran, Sandbox};
+use super::cli_support::{copy_tree, RunOutput, Sandbox};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ fn expected(case: &str, file: &str) -> Vec<u8> {
 
 /// Runs the commands of a golden case that have this name, with `more` at their end; returns each run with the exit code of the other
 /// program.
-fn replay(sandbox: &Sandbox, name: &str, command: &str, more: &str) -> Vec<(Ran, i64)> {
+fn replay(sandbox: &Sandbox, name: &str, command: &str, more: &str) -> Vec<(RunOutput, i64)> {
     let case: Value = serde_json::from_slice(&std::fs::read(golden(name).join("case.json")).unwrap()).unwrap();
     let commands = case["commands"].as_array().unwrap().iter().zip(case["exit_status"].as_array().unwrap());
     let mut ran = Vec::new();

@@ -45,8 +45,11 @@ fn special_tokens_of_the_plan_are_the_same_as_those_of_a_configuration() {
     let report = ran.json("ok");
     assert_eq!(sandbox.read("a.pbin"), expected("pack_special_tokens_list", "data.pbin"));
     assert!(report["equivalent_command"].as_str().unwrap().contains("--special-token er"), "{report}");
-    let told = report["problems"][0]["message"].as_str().unwrap();
-    assert!(told.contains("`<|pad|>`") && !told.contains("`er`"), "what is cut out on purpose is not reported: {told}");
+    let message = report["problems"][0]["message"].as_str().unwrap();
+    assert!(
+        message.contains("`<|pad|>`") && !message.contains("`er`"),
+        "what is cut out on purpose is not reported: {message}"
+    );
     let ran = sandbox.say(&format!("{command} --output b.pbin --eod-token <|endoftext|> --special-token notthere"));
     ran.ends(2).complains("notthere");
 }

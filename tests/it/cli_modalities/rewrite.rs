@@ -105,8 +105,8 @@ fn parts_smaller_than_a_header_were_placed_before_the_first_token_and_are_repair
     sandbox.write("wrong.pbin", packed(&parts.concat(), index));
     for command in ["info", "lint", "verify"] {
         let ran = sandbox.say(&format!("{command} wrong.pbin"));
-        let told = format!("{}{}", ran.out, ran.err);
-        assert!(told.contains("from document 1 on, 2 documents"), "{command}: {told}");
+        let output = format!("{}{}", ran.out, ran.err);
+        assert!(output.contains("from document 1 on, 2 documents"), "{command}: {output}");
     }
     sandbox.say("modalities shuffle wrong.pbin -o s.pbin").ends(1).complains("gristmill repair");
     sandbox.say("modalities shuffle wrong.pbin -o s.pbin --compat").ends(1).complains("document 1");
@@ -183,7 +183,7 @@ fn what_cannot_be_joined_is_refused() {
 }
 
 #[test]
-fn the_result_tells_the_command_that_says_the_same() {
+fn the_result_shows_the_equivalent_command() {
     let sandbox = case("merge");
     for command in [
         "modalities merge input/p0.pbin input/p1.pbin --output m.pbin",

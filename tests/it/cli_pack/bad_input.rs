@@ -1,11 +1,11 @@
 //! Bad input of each kind: what is lost is counted and reported, and never affects its neighbours.
 
 use super::{bpe, golden_path, jsonl, own_left_out, texts, END};
-use crate::cli_support::{zip, Ran, Sandbox};
+use crate::cli_support::{zip, RunOutput, Sandbox};
 use serde_json::Value;
 
 /// Packs everything in `data` in all three formats into `o`.
-fn pack(sandbox: &Sandbox, more: &str) -> Ran {
+fn pack(sandbox: &Sandbox, more: &str) -> RunOutput {
     sandbox.say(&format!(
         "pack data --glob * --format modalities --skip-bad-lines --format nanosets --format forager --variable --tokenizer {} \
          --eos-token {END} --output o --json {more}",
@@ -19,7 +19,7 @@ fn documents(result: &Value) -> Vec<u64> {
 }
 
 #[test]
-fn a_text_that_the_tokenizer_refuses_costs_itself_alone_wherever_it_stands() {
+fn a_text_that_the_tokenizer_refuses_is_left_out_alone_wherever_it_is() {
     let sandbox = Sandbox::new();
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/tokenizers/gpt2.json");
     let mut file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
@@ -35,8 +35,8 @@ fn a_text_that_the_tokenizer_refuses_costs_itself_alone_wherever_it_stands() {
     // In the first documents, which are compared with the reference, and after them.
     for at in [3, 30] {
         let lines: String = (0..40).map(good).collect();
-        let (before, behind) = lines.split_at((0..at).map(good).map(|line| line.len()).sum());
-        sandbox.write("a.jsonl", format!("{before}{{\"text\": \"a<|end|>   \"}}\n{behind}"));
+        let (before, after) = lines.split_at((0..at).map(good).map(|line| line.len()).sum());
+        sandbox.write("a.jsonl", format!("{before}{{\"text\": \"a<|end|>   \"}}\n{after}"));
         let line = format!("pack a.jsonl --format nanosets --tokenizer t.json --eos-token <|end|> --output o{at}");
         let ran = sandbox.say(&line).ends(1).says("40 documents");
         ran.complains(&format!("line {}", at + 1)).complains("the tokenizer cannot encode its text");

@@ -1,7 +1,7 @@
 //! Text from CSV, TSV and plain text: the documents of the reference program, and what is refused, left out or lost.
 
 use super::{golden, Case, END};
-use crate::cli_support::{Ran, Sandbox};
+use crate::cli_support::{RunOutput, Sandbox};
 use crate::support::copy_folder;
 use serde_json::Value;
 use std::io::Write as _;
@@ -33,7 +33,7 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-fn pack(sandbox: &Sandbox, words: &[&str]) -> Ran {
+fn pack(sandbox: &Sandbox, words: &[&str]) -> RunOutput {
     let same = ["--format", "nanosets", "--tokenizer", "t.json", "--eos-token", END, "--tasks", "1", "--yes"];
     sandbox.run([&["pack"], words, &same].concat())
 }

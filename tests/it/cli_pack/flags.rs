@@ -34,9 +34,9 @@ fn a_dry_run_shows_the_size_of_each_file_by_what_its_own_text_becomes() {
     sandbox.write("in/a.jsonl", jsonl(vec!["the and of the in that"; 400]));
     sandbox.write("in/b.jsonl", jsonl(vec!["龘靐齉鱻麤龗爨"; 400]));
     let line = format!("pack in --format modalities --tokenizer {} --eos-token {END} --output out", bpe());
-    let told = sandbox.say(&format!("{line} --dry-run --json")).ends(0).json("ok");
+    let preview = sandbox.say(&format!("{line} --dry-run --json")).ends(0).json("ok");
     sandbox.say(&line).ends(0);
-    for output in told["targets"][0]["outputs"].as_array().unwrap() {
+    for output in preview["targets"][0]["outputs"].as_array().unwrap() {
         let (name, expected) = (output["name"].as_str().unwrap(), output["bytes"].as_u64().unwrap());
         let bytes = std::fs::metadata(name).unwrap().len();
         assert!(bytes.abs_diff(expected) * 5 < bytes, "{name}: {expected} {bytes}");
@@ -89,8 +89,8 @@ fn a_limit_of_tokens_ends_each_format_and_is_said_by_the_printed_command() {
     assert_eq!(result["plan"]["limit-tokens"], 1);
     sandbox.say(&format!("{base} --output o --limit-tokens 2")).ends(1).complains("limit-tokens");
     sandbox.say(&format!("{base} --output p --limit-tokens 2 --skip 1")).ends(2).complains("--skip");
-    let told = sandbox.say(&format!("{base} --output p --limit-tokens 1 --dry-run --json")).ends(0).json("ok");
-    assert_eq!(told["targets"][0]["tokens"], 1);
+    let preview = sandbox.say(&format!("{base} --output p --limit-tokens 1 --dry-run --json")).ends(0).json("ok");
+    assert_eq!(preview["targets"][0]["tokens"], 1);
 }
 
 #[test]
@@ -225,10 +225,10 @@ fn packed_files_of_a_folder_are_not_left_out_for_forager_without_a_word() {
         .ends(1)
         .json("problems");
     assert_eq!(three["documents"], 3, "what two formats read is no more than it is: {three:#}");
-    let told = three["problems"].to_string();
+    let problems = three["problems"].to_string();
     assert!(
-        told.contains("in/b.jsonl.gz") && told.contains("left out for forager") && told.contains("--glob"),
-        "{told}"
+        problems.contains("in/b.jsonl.gz") && problems.contains("left out for forager") && problems.contains("--glob"),
+        "{problems}"
     );
     let all = format!("{base} --output all --format forager --sample-size 4 --glob *.jsonl*");
     sandbox.run(all.split(' ')).ends(0).says("3 documents");

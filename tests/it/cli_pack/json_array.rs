@@ -1,9 +1,9 @@
 //! Text from a file of one JSON array: the documents of the same lines, and what is lost or left out.
 
 use super::{golden, END};
-use crate::cli_support::{Ran, Sandbox};
+use crate::cli_support::{RunOutput, Sandbox};
 
-fn pack(sandbox: &Sandbox, input: &str, output: &str) -> Ran {
+fn pack(sandbox: &Sandbox, input: &str, output: &str) -> RunOutput {
     let tokenizer = golden("parquet/tokenizers/bpe1k.json").to_string_lossy().into_owned();
     let words = ["--format", "nanosets", "--tokenizer", &tokenizer, "--eos-token", END];
     let rest = ["--tasks", "1", "--shuffle", "none", "--output", output, "--yes"];

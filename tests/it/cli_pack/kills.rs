@@ -4,7 +4,7 @@
 
 use super::same_bytes::{all_formats, line, FORMATS};
 use super::{jsonl, own_left_out, ran, texts};
-use crate::cli_kills::{kill_until_done, rounds, Moments};
+use crate::cli_kills::{kill_until_done, rounds, KillTimes};
 use crate::cli_support::Sandbox;
 use crate::support::assert_same;
 use std::process::Stdio;
@@ -24,7 +24,7 @@ fn survives(formats: &str) {
     sandbox.say(&line(formats, "wanted")).ends(0);
     let whole = start.elapsed();
     let wanted = own_left_out(&sandbox.path("wanted"));
-    let mut moments = Moments::default();
+    let mut moments = KillTimes::default();
     for round in 0..rounds() {
         let output = format!("out-{round}");
         let text = line(&format!("{formats} --memory 8M"), &output);

@@ -16,7 +16,7 @@ mod packed_folder;
 mod parquet;
 mod same_bytes;
 
-use super::cli_support::{Ran, Sandbox};
+use super::cli_support::{RunOutput, Sandbox};
 use super::support::{copy_folder, picture};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ impl Case {
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Ran {
+    fn run(&self, arguments: &[&str]) -> RunOutput {
         ran(&mut self.command(arguments))
     }
 
@@ -74,9 +74,9 @@ impl Case {
     }
 }
 
-fn ran(command: &mut Command) -> Ran {
+fn ran(command: &mut Command) -> RunOutput {
     let output = command.output().unwrap();
-    Ran {
+    RunOutput {
         code: output.status.code().unwrap_or(-1),
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),

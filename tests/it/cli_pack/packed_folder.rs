@@ -19,10 +19,10 @@ fn packed(output: &str, more: &str) -> (Sandbox, String) {
 fn the_command_after_a_pack_of_several_files_works_and_so_do_the_others() {
     let (sandbox, next) = packed("tokm", "--format modalities");
     sandbox.say(&next).ends(0).says("Modalities").says("a.pbin").says("sub/b.pbin").says("documents");
-    let told = sandbox.say("info tokm --json").ends(0).json("ok");
-    assert_eq!((told["kind"].as_str(), told["documents"].as_u64()), (Some("packed-folder"), Some(50)));
-    assert_eq!(told["files"][1]["name"], "sub/b.pbin");
-    assert_eq!(told["files"][1]["documents"], 20);
+    let info = sandbox.say("info tokm --json").ends(0).json("ok");
+    assert_eq!((info["kind"].as_str(), info["documents"].as_u64()), (Some("packed-folder"), Some(50)));
+    assert_eq!(info["files"][1]["name"], "sub/b.pbin");
+    assert_eq!(info["files"][1]["documents"], 20);
     sandbox.say("lint tokm").ends(0).says("No problem found in 2 files, 50 documents");
     sandbox
         .say(&format!("verify tokm --tokenizer {}", bpe()))
@@ -42,9 +42,9 @@ fn a_damaged_file_is_reported_and_the_others_are_examined() {
     for command in ["info tokm", "lint tokm", "verify tokm"] {
         sandbox.say(command).ends(1).complains("b.pbin");
     }
-    let told = sandbox.run(["info", "tokm", "--json"]);
-    let told: serde_json::Value = serde_json::from_str(&told.out).unwrap();
-    assert_eq!(told["documents"], 30);
+    let ran = sandbox.run(["info", "tokm", "--json"]);
+    let info: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(info["documents"], 30);
     sandbox.say("browse tokm").ends(0).says("file sub/b.pbin: ").says("in a.pbin");
 }
 
@@ -81,8 +81,8 @@ fn what_is_kept_next_to_an_output_is_never_read_as_text() {
     let pack = format!("pack in --format nanosets --tokenizer {} --eos-token {END} --yes --output", bpe());
     sandbox.say(&format!("{pack} in/tokens")).ends(0);
     assert!(sandbox.has("in/tokens.gristmill/report.json"));
-    let told = sandbox.say(&format!("{pack} other --glob **/*.json* --dry-run --json")).ends(0).json("ok");
-    assert_eq!(told["files"], 1, "{told}");
+    let preview = sandbox.say(&format!("{pack} other --glob **/*.json* --dry-run --json")).ends(0).json("ok");
+    assert_eq!(preview["files"], 1, "{preview}");
     sandbox.say("dedup in --minlen 5 --output clean --yes").ends(0);
     assert!(!sandbox.has("clean/tokens.gristmill"));
 }

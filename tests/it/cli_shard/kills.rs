@@ -1,7 +1,7 @@
 //! A run that is killed at any moment goes on, and ends with the same bytes.
 
 use super::files_below;
-use crate::cli_kills::{kill_until_done, rounds, Moments};
+use crate::cli_kills::{kill_until_done, rounds, KillTimes};
 use crate::cli_support::Sandbox;
 use std::time::Instant;
 
@@ -35,7 +35,7 @@ fn a_killed_run_goes_on_and_ends_with_the_same_bytes() {
         let whole = start.elapsed();
         let wanted = visible(&sandbox, "wanted");
         assert!(wanted.len() > 30);
-        let mut moments = Moments::default();
+        let mut moments = KillTimes::default();
         for round in 0..rounds() {
             let output = format!("out-{round}");
             let line = format!("shard data --output {output} {flags} --threads 2");

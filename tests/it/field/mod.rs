@@ -1,7 +1,7 @@
 //! Situations that users of similar programs reported, as small inputs in `tests/golden/field`: damaged, unusual and
 //! misleading data must be named, and good data next to them must stay without a message.
 
-use super::cli_support::{copy_tree, Ran, Sandbox};
+use super::cli_support::{copy_tree, RunOutput, Sandbox};
 use serde_json::Value;
 use std::path::Path;
 
@@ -25,22 +25,22 @@ fn case(id: &str) -> Sandbox {
 }
 
 /// Prepares a folder with the answers that all cases share, and prints one JSON object.
-fn prepare(sandbox: &Sandbox, folder: &str) -> Ran {
+fn prepare(sandbox: &Sandbox, folder: &str) -> RunOutput {
     prepare_with(sandbox, folder, "")
 }
 
 /// Prepares a folder with more flags, separated by blanks.
-fn prepare_with(sandbox: &Sandbox, folder: &str, flags: &str) -> Ran {
+fn prepare_with(sandbox: &Sandbox, folder: &str, flags: &str) -> RunOutput {
     sandbox.say(&format!("prepare {folder} --yes --json --split-ratio 1,0,0 --sample-type CrudeWebdataset {flags}"))
 }
 
 /// Packs `input` as Nanosets into `OUT`, and prints one JSON object.
-fn pack(sandbox: &Sandbox, input: &str) -> Ran {
+fn pack(sandbox: &Sandbox, input: &str) -> RunOutput {
     pack_with(sandbox, input, "")
 }
 
 /// Packs `input` with more flags, separated by blanks.
-fn pack_with(sandbox: &Sandbox, input: &str, flags: &str) -> Ran {
+fn pack_with(sandbox: &Sandbox, input: &str, flags: &str) -> RunOutput {
     sandbox.say(&format!(
         "pack {input} --format nanosets --tokenizer tokenizer.json --eos-token <|endoftext|> --output OUT --json {flags}"
     ))
@@ -55,7 +55,7 @@ fn entries(report: &Value, severity: &str) -> String {
 
 /// Checks that the run ended without a problem and with exit code 0.
 #[track_caller]
-fn is_clean(ran: &Ran) -> Value {
+fn is_clean(ran: &RunOutput) -> Value {
     let report = ran.json("ok");
     assert_eq!(ran.code, 0, "{report:#}");
     assert_eq!(entries(&report, "problem"), "", "{report:#}");

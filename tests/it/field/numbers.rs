@@ -1,6 +1,6 @@
 //! Messages with numbers: nouns and verbs agree with a number of one, and with larger ones.
 
-use super::super::cli_support::{Ran, Sandbox};
+use super::super::cli_support::{RunOutput, Sandbox};
 use super::case;
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ fn mistakes(text: &str) -> Vec<String> {
 
 /// Checks that the messages of a run contain these words and no mistake of number.
 #[track_caller]
-fn agrees(ran: &Ran, words: &str) {
+fn agrees(ran: &RunOutput, words: &str) {
     let all = format!("{}{}", ran.out, ran.err);
     assert!(all.contains(words), "'{words}' is not in:\n{all}");
     assert_eq!(mistakes(&all), Vec::<String>::new(), "in:\n{all}");

@@ -62,7 +62,7 @@ fn a_copy_without_times_is_clean() {
     is_clean(&sandbox.say("verify copy --json"));
     let lint = is_clean(&sandbox.say("lint copy --json"));
     assert!(!entries(&lint, "note").contains("time"), "verify records the new times: {lint:#}");
-    assert!(!sandbox.has("copy/.nv-meta/gristmill/work"), "nothing is left behind");
+    assert!(!sandbox.has("copy/.nv-meta/gristmill/work"), "nothing is left");
 }
 
 #[test]

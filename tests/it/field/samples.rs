@@ -186,14 +186,14 @@ fn shares_of_several_parts_count_samples_that_have_all_of_them() {
 }
 
 /// Runs the program as a user without a home folder, and without the variables that name other folders.
-fn say_without_home(sandbox: &Sandbox, line: &str) -> Ran {
+fn say_without_home(sandbox: &Sandbox, line: &str) -> RunOutput {
     let mut command = sandbox.command(line.split_whitespace());
     for name in ["TMPDIR", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"] {
         command.env_remove(name);
     }
     let output = command.env("HOME", "/proc/none").output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+    RunOutput { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
 }
 
 #[test]

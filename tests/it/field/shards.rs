@@ -31,7 +31,7 @@ fn contents(sandbox: &Sandbox, path: &str) -> Vec<(String, Vec<u8>)> {
 
 /// Checks that nothing is published, and returns the error with its hint.
 #[track_caller]
-fn is_refused(sandbox: &Sandbox, folder: &str, ran: &Ran) -> String {
+fn is_refused(sandbox: &Sandbox, folder: &str, ran: &RunOutput) -> String {
     let error = refused(sandbox, folder, ran);
     assert!(!error.contains("keep-first"), "{error}");
     error
@@ -39,7 +39,7 @@ fn is_refused(sandbox: &Sandbox, folder: &str, ran: &Ran) -> String {
 
 /// The same, where the first of several samples may be a way out.
 #[track_caller]
-fn refused(sandbox: &Sandbox, folder: &str, ran: &Ran) -> String {
+fn refused(sandbox: &Sandbox, folder: &str, ran: &RunOutput) -> String {
     let report = ran.json("refused");
     assert_eq!(ran.code, 1, "{report:#}");
     assert!(!sandbox.has(&format!("{folder}/.nv-meta/.info.json")), "{report:#}");

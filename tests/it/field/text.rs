@@ -5,7 +5,7 @@ use crate::cli_support::Sandbox;
 use serde_json::Value;
 use std::io::Write as _;
 
-fn report(ran: &crate::cli_support::Ran) -> Value {
+fn report(ran: &crate::cli_support::RunOutput) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}{}", ran.out, ran.err))
 }
 

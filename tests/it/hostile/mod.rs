@@ -200,7 +200,7 @@ proptest! {
     }
 
     #[test]
-    fn every_single_character_is_shown_or_stood_in_for(c in any::<char>()) {
+    fn every_single_character_is_shown_or_replaced(c in any::<char>()) {
         let text = format!("a{c}b");
         let shown = gristmill_core::text::display_safe(&text);
         prop_assert!(shown.len() > 2, "nothing vanishes silently");

@@ -1,24 +1,24 @@
 //! The browser, operated as a user does.
 
-use super::harness::{run_plainly, House, Start, Story};
+use super::harness::{run_plainly, Start, Story, TestHome};
 use std::os::unix::fs::PermissionsExt as _;
 
 /// Returns three shards of forty samples, prepared; the field map requires a caption.
-fn prepared() -> House {
-    let house = House::new();
+fn prepared() -> TestHome {
+    let test_home = TestHome::new();
     for number in 0..3 {
-        house.shard(&format!("big/shard_{number:04}.tar"), number * 100, 40);
+        test_home.shard(&format!("big/shard_{number:04}.tar"), number * 100, 40);
     }
     let mut answers = vec!["prepare", "big", "--yes", "--split-ratio", "1,1,1", "--sample-type", "CaptioningSample"];
     answers.extend(["--field-map", "image=jpg", "--field-map", "caption=json[caption][long]"]);
-    assert_eq!(run_plainly(&house, &answers), Some(0));
-    house
+    assert_eq!(run_plainly(&test_home, &answers), Some(0));
+    test_home
 }
 
-fn browse(house: &House, arguments: &[&str]) -> Story {
+fn browse(test_home: &TestHome, arguments: &[&str]) -> Story {
     let mut all = vec!["browse"];
     all.extend(arguments);
-    Start::new(house).arguments(&all).run()
+    Start::new(test_home).arguments(&all).run()
 }
 
 fn quit(story: &mut Story) {
@@ -35,8 +35,8 @@ fn at(story: &mut Story, key: &str) {
 
 #[test]
 fn a_prepared_data_set_opens_at_its_first_sample() {
-    let house = prepared();
-    let mut story = browse(&house, &["big"]);
+    let test_home = prepared();
+    let mut story = browse(&test_home, &["big"]);
     story.wait_for("120 samples").wait_for("jpg txt json").wait_for("a cat").assert_taken();
     at(&mut story, "000000");
     story.keys(".").wait_for("txt 5 B");
@@ -45,8 +45,8 @@ fn a_prepared_data_set_opens_at_its_first_sample() {
 
 #[test]
 fn one_list_scrolls_over_all_shards() {
-    let house = prepared();
-    let mut story = browse(&house, &["big"]);
+    let test_home = prepared();
+    let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
     story.keys("G");
     at(&mut story, "000239");
@@ -61,8 +61,8 @@ fn one_list_scrolls_over_all_shards() {
 
 #[test]
 fn a_key_is_found_and_found_again() {
-    let house = prepared();
-    let mut story = browse(&house, &["big"]);
+    let test_home = prepared();
+    let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
     story.keys("/").wait_for("find key").type_text("/5$/").keys("enter");
     story.wait_for("12 found");
@@ -77,8 +77,8 @@ fn a_key_is_found_and_found_again() {
 
 #[test]
 fn numbers_lead_to_samples() {
-    let house = prepared();
-    let mut story = browse(&house, &["big"]);
+    let test_home = prepared();
+    let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
     story.keys("5 0").wait_for("go to number").keys("enter");
     at(&mut story, "000110");
@@ -90,8 +90,8 @@ fn numbers_lead_to_samples() {
 
 #[test]
 fn a_random_sample_is_somewhere_else_sooner_or_later() {
-    let house = prepared();
-    let mut story = browse(&house, &["big"]);
+    let test_home = prepared();
+    let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
     // A random sample can be the first one, but hardly three times.
     let is_elsewhere = |story: &mut Story| {
@@ -105,10 +105,10 @@ fn a_random_sample_is_somewhere_else_sooner_or_later() {
 
 #[test]
 fn a_sample_is_excluded_and_taken_back_and_what_stays_is_written_once() {
-    let house = prepared();
-    let split = house.data().join("big/.nv-meta/split.yaml");
+    let test_home = prepared();
+    let split = test_home.data().join("big/.nv-meta/split.yaml");
     let before = std::fs::read_to_string(&split).unwrap();
-    let mut story = browse(&house, &["big", "--number", "42"]);
+    let mut story = browse(&test_home, &["big", "--number", "42"]);
     at(&mut story, "000102");
     story.wait_for("train 1").keys("x").wait_for("1 change not written (w)").wait_for("x excluded");
     story.keys("u").wait_gone("not written").wait_gone("x excluded");
@@ -123,8 +123,8 @@ fn a_sample_is_excluded_and_taken_back_and_what_stays_is_written_once() {
 
 #[test]
 fn a_shard_is_moved_to_another_split() {
-    let house = prepared();
-    let mut story = browse(&house, &["big"]);
+    let test_home = prepared();
+    let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
     story.wait_for("train 1").keys("s").wait_for("val").keys("j enter").wait_for("1 change not written (w)");
     story.keys("q").wait_for("Stay").keys("esc").wait_gone("Stay").keys("u").wait_gone("not written");
@@ -133,16 +133,16 @@ fn a_shard_is_moved_to_another_split() {
 
 #[test]
 fn the_loader_view_shows_fields_and_the_error_that_training_would_raise() {
-    let house = prepared();
-    let yaml = house.data().join("big/.nv-meta/dataset.yaml");
-    let mut story = browse(&house, &["big"]);
+    let test_home = prepared();
+    let yaml = test_home.data().join("big/.nv-meta/dataset.yaml");
+    let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
     story.keys("v").wait_for("As the loader gets it").wait_for("caption 0").wait_for("image");
     story.keys("esc").wait_gone("As the loader gets it");
     quit(&mut story);
     let text = std::fs::read_to_string(&yaml).unwrap().replace("long", "short");
-    house.file("big/.nv-meta/dataset.yaml", text.as_bytes());
-    let mut story = browse(&house, &["big"]);
+    test_home.file("big/.nv-meta/dataset.yaml", text.as_bytes());
+    let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
     story.keys("v").wait_for("short").wait_for("!");
     quit(&mut story);
@@ -150,8 +150,8 @@ fn the_loader_view_shows_fields_and_the_error_that_training_would_raise() {
 
 #[test]
 fn offsets_are_next_to_the_index() {
-    let house = prepared();
-    let mut story = browse(&house, &["big", "--sample", "000001"]);
+    let test_home = prepared();
+    let mut story = browse(&test_home, &["big", "--sample", "000001"]);
     at(&mut story, "000001");
     story.keys("o").wait_for("Location").wait_for("archive and index agree").wait_for("000001.jpg");
     story.keys("tab ctrl-d ctrl-d").wait_for("ustar");
@@ -166,15 +166,15 @@ fn keys_of(shown: &str) -> Vec<String> {
 
 #[test]
 fn two_people_with_one_seed_see_one_contact_sheet() {
-    let house = prepared();
+    let test_home = prepared();
     let has_sheet = |shown: &str| shown.contains("seed 77") && !shown.contains('#') && keys_of(shown).len() >= 6;
     let ask = |story: &mut Story| {
         story.keys("c").wait_for("seed 1 ").keys("s").wait_for("Seed").keys("ctrl-u").type_text("77").keys("enter");
         story.wait_until("the samples of the seed are there", |screen| has_sheet(&screen.contents()));
     };
-    let mut first = browse(&house, &["big"]);
+    let mut first = browse(&test_home, &["big"]);
     at(&mut first, "000000");
-    let mut second = browse(&house, &["big", "--number", "9"]);
+    let mut second = browse(&test_home, &["big", "--number", "9"]);
     at(&mut second, "000009");
     ask(&mut first);
     ask(&mut second);
@@ -189,8 +189,8 @@ fn two_people_with_one_seed_see_one_contact_sheet() {
 
 #[test]
 fn parts_are_exported_and_nothing_is_written_over() {
-    let house = prepared();
-    let mut story = browse(&house, &["big", "--number", "3"]);
+    let test_home = prepared();
+    let mut story = browse(&test_home, &["big", "--number", "3"]);
     at(&mut story, "000003");
     let export = |story: &mut Story| {
         story.keys("E").wait_for("the whole sample").keys("j enter").wait_for("Into which folder");
@@ -198,7 +198,7 @@ fn parts_are_exported_and_nothing_is_written_over() {
     };
     export(&mut story);
     story.wait_for("wrote 3 files");
-    assert_eq!(std::fs::read(house.home().join("out/000003.txt")).unwrap(), b"a cat");
+    assert_eq!(std::fs::read(test_home.home().join("out/000003.txt")).unwrap(), b"a cat");
     export(&mut story);
     story.wait_for("there is a file of that name");
     quit(&mut story);
@@ -206,27 +206,27 @@ fn parts_are_exported_and_nothing_is_written_over() {
 
 #[test]
 fn all_marked_samples_are_exported() {
-    let house = prepared();
-    let mut story = browse(&house, &["big", "--number", "3"]);
+    let test_home = prepared();
+    let mut story = browse(&test_home, &["big", "--number", "3"]);
     at(&mut story, "000003");
     story.keys("V j j E").wait_for("the 3 marked samples").keys("j enter").wait_for("Into which folder");
     story.type_text("~/marked").keys("enter").wait_for("wrote 9 files");
     for key in ["000003", "000004", "000005"] {
-        assert!(house.home().join(format!("marked/{key}.txt")).is_file(), "{key}");
+        assert!(test_home.home().join(format!("marked/{key}.txt")).is_file(), "{key}");
     }
     quit(&mut story);
 }
 
 #[test]
 fn names_that_lead_out_of_a_folder_are_shown_and_not_exported() {
-    let house = House::new();
-    house.file("bad/shard_0.tar", &hostile_tar());
-    let mut story = browse(&house, &["bad"]);
+    let test_home = TestHome::new();
+    test_home.file("bad/shard_0.tar", &hostile_tar());
+    let mut story = browse(&test_home, &["bad"]);
     story.wait_for("␛[31mred").wait_for("<U+202E>");
     story.wait_until("no escape got through", |screen| !screen.contents().contains('\u{202e}'));
     story.keys("g g E").wait_for("the whole sample").keys("enter").wait_for("Into which folder");
     story.type_text("~/out").keys("enter").wait_for("not safe for a file");
-    assert!(!house.home().join("out").exists());
+    assert!(!test_home.home().join("out").exists());
     story.keys("y").wait_for("copied");
     story.keys("G k v o c").wait_for("seed").keys("esc").wait_for("Location");
     quit(&mut story);
@@ -248,8 +248,8 @@ fn hostile_tar() -> Vec<u8> {
 
 #[test]
 fn the_key_and_the_path_are_copied() {
-    let house = prepared();
-    let mut story = browse(&house, &["big"]);
+    let test_home = prepared();
+    let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
     story.keys("y").wait_for("copied, if the terminal lets us").keys("j").wait_gone("copied, if");
     story.keys("Y").wait_for("copied, if the terminal lets us");
@@ -260,14 +260,14 @@ fn the_key_and_the_path_are_copied() {
 
 #[test]
 fn a_part_is_opened_as_a_read_only_copy() {
-    let house = prepared();
-    let editor = house.file(
+    let test_home = prepared();
+    let editor = test_home.file(
         "editor.sh",
         b"#!/bin/sh\nprintf 'editing '\ncat \"$1\"\ntest -w \"$1\" || echo ' read-only'\nread answer\n",
     );
     std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).unwrap();
     let mut story =
-        Start::new(&house).arguments(&["browse", "big"]).variable("EDITOR", &editor.to_string_lossy()).run();
+        Start::new(&test_home).arguments(&["browse", "big"]).variable("EDITOR", &editor.to_string_lossy()).run();
     at(&mut story, "000000");
     story.keys(". e").wait_for("editing a cat");
     story.type_text("\n");
@@ -278,8 +278,8 @@ fn a_part_is_opened_as_a_read_only_copy() {
 
 #[test]
 fn a_filter_lists_only_what_fits() {
-    let house = prepared();
-    let mut story = browse(&house, &["big"]);
+    let test_home = prepared();
+    let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
     story.wait_for("train 1").keys("F").wait_for("List only samples that").keys("right right").wait_for(" val ");
     story.keys("enter").wait_for("40 listed");
@@ -291,8 +291,8 @@ fn a_filter_lists_only_what_fits() {
 
 #[test]
 fn what_is_not_prepared_is_scanned_as_one_looks() {
-    let house = House::furnished();
-    let mut story = browse(&house, &["coco"]);
+    let test_home = TestHome::furnished();
+    let mut story = browse(&test_home, &["coco"]);
     story.wait_for("12 samples").wait_for("jpg txt json");
     at(&mut story, "000000");
     story.keys("x").wait_for("it is not prepared").keys("j");
@@ -302,10 +302,10 @@ fn what_is_not_prepared_is_scanned_as_one_looks() {
 
 #[test]
 fn lines_of_a_jsonl_file_are_samples() {
-    let house = House::new();
+    let test_home = TestHome::new();
     let lines: String = (0..500).map(|n| format!("{{\"text\":\"line {n}\"}}\n")).collect();
-    house.file("corpus.jsonl", lines.as_bytes());
-    let mut story = browse(&house, &["corpus.jsonl", "--number", "321"]);
+    test_home.file("corpus.jsonl", lines.as_bytes());
+    let mut story = browse(&test_home, &["corpus.jsonl", "--number", "321"]);
     story.wait_for("500 samples").wait_for("line 321").wait_for("? help");
     assert!(!story.screen().contains("failed"), "{}", story.screen());
     quit(&mut story);
@@ -313,19 +313,19 @@ fn lines_of_a_jsonl_file_are_samples() {
 
 #[test]
 fn files_of_a_media_folder_are_samples() {
-    let house = House::new();
+    let test_home = TestHome::new();
     for name in ["media/a/one.png", "media/a/two.png", "media/b/three.png"] {
-        house.file(name, super::harness::TINY_PNG);
+        test_home.file(name, super::harness::TINY_PNG);
     }
-    let mut story = browse(&house, &["media"]);
+    let mut story = browse(&test_home, &["media"]);
     story.wait_for("3 samples").wait_for("Folders").wait_for("one");
     quit(&mut story);
 }
 
 #[test]
 fn home_opens_the_browser_and_takes_it_back() {
-    let house = House::furnished();
-    let mut story = Start::new(&house).run();
+    let test_home = TestHome::furnished();
+    let mut story = Start::new(&test_home).run();
     story.wait_for("b  browse").keys("b").wait_for("▸ browse ▸ coco").wait_for("12 samples");
     at(&mut story, "000000");
     story.keys("esc").wait_gone("▸ browse").wait_for("▸ coco/");
@@ -334,23 +334,23 @@ fn home_opens_the_browser_and_takes_it_back() {
 
 #[test]
 fn a_data_set_that_cannot_be_browsed_says_what_can() {
-    let house = House::new();
-    house.file("note.txt", b"hello\n");
-    let mut story = browse(&house, &["note.txt"]);
+    let test_home = TestHome::new();
+    test_home.file("note.txt", b"hello\n");
+    let mut story = browse(&test_home, &["note.txt"]);
     story.wait_for("cannot be").wait_for("F5 tries again").keys("esc").wait_gone("F5 tries again");
     quit(&mut story);
 }
 
 #[test]
 fn a_shard_that_goes_away_leaves_rows_that_say_so() {
-    let house = House::new();
+    let test_home = TestHome::new();
     for number in 0..3 {
-        house.shard(&format!("big/shard_{number:04}.tar"), number * 100, 40);
+        test_home.shard(&format!("big/shard_{number:04}.tar"), number * 100, 40);
     }
-    let mut story = browse(&house, &["big"]);
+    let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
     story.wait_for("120 samples").wait_gone("scanning");
-    std::fs::remove_file(house.data().join("big/shard_0002.tar")).unwrap();
+    std::fs::remove_file(test_home.data().join("big/shard_0002.tar")).unwrap();
     story.keys("G").wait_for("#119 cannot be read").wait_for("shard_0002.tar: no such file");
     story.keys("o").wait_for("this sample cannot be read");
     story.keys("g g");
@@ -360,17 +360,17 @@ fn a_shard_that_goes_away_leaves_rows_that_say_so() {
 
 #[test]
 fn an_empty_folder_says_what_was_looked_for() {
-    let house = House::new();
-    std::fs::create_dir_all(house.data().join("hollow")).unwrap();
-    let mut story = browse(&house, &["hollow"]);
+    let test_home = TestHome::new();
+    std::fs::create_dir_all(test_home.data().join("hollow")).unwrap();
+    let mut story = browse(&test_home, &["hollow"]);
     story.wait_for("no shard, and no picture, sound or video").wait_for("F5 looks again");
     quit(&mut story);
 }
 
 #[test]
 fn any_size_can_be_used_and_a_storm_of_sizes_ends_well() {
-    let house = prepared();
-    let mut story = Start::new(&house).arguments(&["browse", "big"]).size(40, 12).run();
+    let test_home = prepared();
+    let mut story = Start::new(&test_home).arguments(&["browse", "big"]).size(40, 12).run();
     at(&mut story, "000000");
     story.keys("tab").wait_for("#0").keys("backtab backtab").wait_for("▸ shard_0000.tar");
     for size in 0..40_u16 {
@@ -383,8 +383,8 @@ fn any_size_can_be_used_and_a_storm_of_sizes_ends_well() {
 }
 
 /// Like [`prepared`], with three pictures cut short: those of the samples 000005, 000105 and 000205.
-fn damaged() -> House {
-    let house = House::new();
+fn damaged() -> TestHome {
+    let test_home = TestHome::new();
     for shard in 0..3_usize {
         let mut builder = tar::Builder::new(Vec::new());
         for index in shard * 100..shard * 100 + 40 {
@@ -397,19 +397,19 @@ fn damaged() -> House {
                 builder.append_data(&mut header, format!("{index:06}.{part}"), bytes).unwrap();
             }
         }
-        house.file(&format!("big/shard_{shard:04}.tar"), &builder.into_inner().unwrap());
+        test_home.file(&format!("big/shard_{shard:04}.tar"), &builder.into_inner().unwrap());
     }
     let answers = ["prepare", "big", "--yes", "--split-ratio", "1,1,1", "--sample-type", "CrudeWebdataset"];
     let answers = [&answers[..], &["--media-metadata-by-extension", "--problems-ok"]].concat();
-    assert_eq!(run_plainly(&house, &answers), Some(0));
-    house
+    assert_eq!(run_plainly(&test_home, &answers), Some(0));
+    test_home
 }
 
 #[test]
 fn broken_samples_are_found_excluded_thought_over_and_written() {
-    let house = damaged();
-    let file = house.data().join("big/.nv-meta/split.yaml");
-    let mut story = browse(&house, &["big"]);
+    let test_home = damaged();
+    let file = test_home.data().join("big/.nv-meta/split.yaml");
+    let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
     story.wait_for("train 1").keys("]");
     at(&mut story, "000005");
@@ -424,16 +424,16 @@ fn broken_samples_are_found_excluded_thought_over_and_written() {
     story.wait_until("it is written", |_| std::fs::read_to_string(&file).unwrap().contains("shard_0001.tar/000105"));
     story.keys("esc").wait_for("2 excluded");
     quit(&mut story);
-    let shown = run_and_read(&house, &["splits", "show", "big", "--excludes"]);
+    let shown = run_and_read(&test_home, &["splits", "show", "big", "--excludes"]);
     assert!(shown.contains("shard_0000.tar/000005") && shown.contains("shard_0001.tar/000105"), "{shown}");
     assert!(!shown.contains("000205"), "{shown}");
 }
 
 #[test]
 fn a_marked_range_is_excluded_as_one_change_and_taken_back_as_one() {
-    let house = prepared();
-    let file = house.data().join("big/.nv-meta/split.yaml");
-    let mut story = browse(&house, &["big", "--number", "38"]);
+    let test_home = prepared();
+    let file = test_home.data().join("big/.nv-meta/split.yaml");
+    let mut story = browse(&test_home, &["big", "--number", "38"]);
     at(&mut story, "000038");
     story.wait_for("train 1").keys("V j j j").wait_for("4 marked").keys("esc").wait_gone("marked");
     story.keys("k k k V j j j").wait_for("4 marked").keys("x").wait_for("1 change not written (w)");
@@ -454,9 +454,9 @@ fn a_marked_range_is_excluded_as_one_change_and_taken_back_as_one() {
 
 #[test]
 fn a_data_set_that_goes_away_is_reported_and_one_that_comes_back_is_read_again() {
-    let house = prepared();
-    let (here, away) = (house.data().join("big"), house.data().join("away"));
-    let mut story = browse(&house, &["big"]);
+    let test_home = prepared();
+    let (here, away) = (test_home.data().join("big"), test_home.data().join("away"));
+    let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
     std::fs::rename(&here, &away).unwrap();
     story.keys("G").wait_for("no such file or folder").keys("v").wait_for("no such file or folder").keys("o k");
@@ -469,13 +469,13 @@ fn a_data_set_that_goes_away_is_reported_and_one_that_comes_back_is_read_again()
 
 #[test]
 fn one_browses_while_a_preparation_runs() {
-    let house = prepared();
+    let test_home = prepared();
     for shard in 0..20_usize {
-        house.shard(&format!("more/shard_{shard:04}.tar"), shard * 100, 3);
+        test_home.shard(&format!("more/shard_{shard:04}.tar"), shard * 100, 3);
     }
     let arguments = ["prepare", "more", "--threads", "2", "--split-ratio", "2,1,1", "--sample-type", "CrudeWebdataset"];
     // Slow storage: the preparation takes seconds.
-    let mut story = Start::new(&house).arguments(&arguments).variable("GRISTMILL_SLOW_READS_MS", "70").run();
+    let mut story = Start::new(&test_home).arguments(&arguments).variable("GRISTMILL_SLOW_READS_MS", "70").run();
     story.wait_for("scanning").keys("alt-6").wait_for("Enter runs it").keys("enter").wait_for("reading shards");
     story
         .keys("b")
@@ -491,19 +491,19 @@ fn one_browses_while_a_preparation_runs() {
     story.keys("G");
     at(&mut story, "000239");
     // The run does not end before the browser is used, and ends while it is used.
-    assert!(!house.data().join("more/.nv-meta/.info.json").exists(), "it runs for longer");
+    assert!(!test_home.data().join("more/.nv-meta/.info.json").exists(), "it runs for longer");
     story.keys("J").wait_for("prepare more").wait_for("done").keys("esc");
     at(&mut story, "000239");
-    assert!(house.data().join("more/.nv-meta/.info.json").exists());
+    assert!(test_home.data().join("more/.nv-meta/.info.json").exists());
     quit(&mut story);
 }
 
 /// Runs the program to its end without a terminal, and returns what it printed.
-fn run_and_read(house: &House, arguments: &[&str]) -> String {
+fn run_and_read(test_home: &TestHome, arguments: &[&str]) -> String {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_gristmill"))
         .args(arguments)
-        .current_dir(house.data())
-        .env("HOME", house.home())
+        .current_dir(test_home.data())
+        .env("HOME", test_home.home())
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -511,9 +511,9 @@ fn run_and_read(house: &House, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn the_jobs_panel_and_the_facts_lie_over_the_browser() {
-    let house = prepared();
-    let mut story = browse(&house, &["big"]);
+fn the_jobs_panel_and_the_facts_are_drawn_over_the_browser() {
+    let test_home = prepared();
+    let mut story = browse(&test_home, &["big"]);
     at(&mut story, "000000");
     story.keys("J").wait_for("no job runs, and none was interrupted").keys("esc");
     at(&mut story, "000000");
@@ -524,13 +524,13 @@ fn the_jobs_panel_and_the_facts_lie_over_the_browser() {
 
 #[test]
 fn the_search_for_problems_goes_on_after_a_bad_line() {
-    let house = House::new();
+    let test_home = TestHome::new();
     let mut lines: Vec<String> = (0..3_000).map(|number| format!("{{\"n\": {number}}}")).collect();
     lines[40] = "no object".into();
     lines[1_500] = "{\"n\": }".into();
     lines[2_900] = "[]".into();
-    house.file("corpus.jsonl", lines.join("\n").as_bytes());
-    let mut story = browse(&house, &["corpus.jsonl"]);
+    test_home.file("corpus.jsonl", lines.join("\n").as_bytes());
+    let mut story = browse(&test_home, &["corpus.jsonl"]);
     at(&mut story, "0");
     story.keys("]");
     at(&mut story, "40");

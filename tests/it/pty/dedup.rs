@@ -1,37 +1,37 @@
 //! Removing repeated text and viewing it, as a user does.
 
-use super::harness::{House, Start};
+use super::harness::{Start, TestHome};
 
 const NOTICE: &str =
     "We use cookies to improve your experience. By continuing to browse this site you agree to our terms, \
                       to our notice about the privacy of visitors, and to everything else that nobody has ever read.";
 
 /// Returns two files in a folder, with one notice in three documents.
-fn corpus() -> House {
-    let house = House::new();
+fn corpus() -> TestHome {
+    let test_home = TestHome::new();
     let line = |text: &str| format!("{}\n", serde_json::json!({ "text": text }));
     let first = line(&format!("{NOTICE} An article about boats.")) + &line("A short one.");
     let second = line(&format!("Another page. {NOTICE}")) + &line(&format!("{NOTICE} And a third."));
-    house.file("web/a.jsonl", first.as_bytes());
-    house.file("web/b.jsonl", second.as_bytes());
-    house
+    test_home.file("web/a.jsonl", first.as_bytes());
+    test_home.file("web/b.jsonl", second.as_bytes());
+    test_home
 }
 
 #[test]
 fn repeats_are_removed_from_the_first_question_to_what_repeated() {
-    let house = corpus();
-    let mut story = Start::new(&house).size(100, 30).run();
+    let test_home = corpus();
+    let mut story = Start::new(&test_home).size(100, 30).run();
     story.wait_for("▸ web/").wait_for("d  dedup").keys("d");
     story.wait_for("2 files").wait_for("a.jsonl").wait_for("b.jsonl").keys("enter");
     story.wait_for("(•) 500").wait_for("( ) 1,000").wait_for("0.0 %").keys("k k").wait_for("(•) 100");
     story.wait_for("We use cookies").wait_for("%").keys("enter");
     story.wait_for("< remove >").wait_for("web-dedup").keys("enter");
     story.wait_for("everything is answered").wait_for("Writes 2 files").wait_for("--minlen 100");
-    assert!(!house.data().join("web-dedup").exists(), "nothing is written before");
+    assert!(!test_home.data().join("web-dedup").exists(), "nothing is written before");
     story.keys("enter").wait_for("web-dedup is deduplicated").wait_for("By file").wait_for("2 ranges");
-    let written = std::fs::read_to_string(house.data().join("web-dedup/b.jsonl")).unwrap();
+    let written = std::fs::read_to_string(test_home.data().join("web-dedup/b.jsonl")).unwrap();
     assert!(written.contains("Another page. ") && !written.contains("cookies"), "{written}");
-    let kept = std::fs::read_to_string(house.data().join("web-dedup/a.jsonl")).unwrap();
+    let kept = std::fs::read_to_string(test_home.data().join("web-dedup/a.jsonl")).unwrap();
     assert!(kept.contains("cookies"), "the first copy stays");
     story.keys("o").wait_for("Documents 2").wait_for("removed 1 of 1").wait_for("⟦").keys("enter");
     story.wait_for("a.jsonl line 1").wait_for("the first copy").keys("esc").wait_for("removed 1 of 1");
@@ -50,8 +50,8 @@ fn repeats_are_removed_from_the_first_question_to_what_repeated() {
 
 #[test]
 fn without_a_folder_it_is_asked_for_and_the_screens_ask_the_rest() {
-    let house = corpus();
-    let mut story = Start::new(&house).arguments(&["dedup"]).size(80, 24).run();
+    let test_home = corpus();
+    let mut story = Start::new(&test_home).arguments(&["dedup"]).size(80, 24).run();
     story.wait_for("JSONL or Parquet file").type_text("web").wait_for("▸ dedup ▸ web").wait_for("b.jsonl");
     story.keys("esc").wait_for("▸ web/").keys("q");
     assert_eq!(story.exit_code(), 0);
@@ -60,8 +60,8 @@ fn without_a_folder_it_is_asked_for_and_the_screens_ask_the_rest() {
 
 #[test]
 fn going_back_loses_nothing_and_answers_that_were_left_are_there_again() {
-    let house = corpus();
-    let mut story = Start::new(&house).arguments(&["dedup", "web"]).size(80, 24).run();
+    let test_home = corpus();
+    let mut story = Start::new(&test_home).arguments(&["dedup", "web"]).size(80, 24).run();
     story.wait_for("2 files").keys("enter").wait_for("(•) 500").keys("j").wait_for("(•) 1,000").keys("enter");
     story.wait_for("< remove >").keys("right").wait_for("< annotate >").wait_for("variant").keys("enter");
     story.wait_for("--mode annotate").keys("esc").wait_for("< annotate >").keys("esc").wait_for("(•) 1,000");
@@ -75,13 +75,13 @@ fn going_back_loses_nothing_and_answers_that_were_left_are_there_again() {
         .wait_for("1000 --mode annotate");
     story.keys("esc esc esc esc").wait_for("▸ web/").keys("q");
     assert_eq!(story.exit_code(), 0);
-    assert!(!house.data().join("web-dedup").exists(), "nothing was written");
+    assert!(!test_home.data().join("web-dedup").exists(), "nothing was written");
 }
 
 #[test]
 fn the_browser_draws_what_repeats_in_a_file() {
-    let house = corpus();
-    let mut story = Start::new(&house).arguments(&["browse", "web/b.jsonl"]).size(80, 24).run();
+    let test_home = corpus();
+    let mut story = Start::new(&test_home).arguments(&["browse", "web/b.jsonl"]).size(80, 24).run();
     story.wait_for("2 samples").keys("j").keys("D").wait_for("repeat").keys("- -").wait_for("by 100 bytes and more");
     story.wait_for("b.jsonl line 2").wait_for("range 1 of 1").keys("space").wait_for("Documents 2").keys("enter");
     story.wait_for("a.jsonl line 1").keys("u").wait_for("range 1 of 1").keys("esc").wait_for("2 samples").keys("q");
@@ -90,12 +90,12 @@ fn the_browser_draws_what_repeats_in_a_file() {
 
 #[test]
 fn what_a_run_removed_is_opened_with_its_output_and_follows_the_text_as_it_was() {
-    let house = corpus();
+    let test_home = corpus();
     let flags = ["dedup", "web", "--output", "out", "--minlen", "100", "--yes"];
-    let mut story = Start::new(&house).arguments(&flags).size(100, 30).run();
+    let mut story = Start::new(&test_home).arguments(&flags).size(100, 30).run();
     story.wait_for("Deduplicated 2 files");
     assert_eq!(story.exit_code(), 0);
-    let mut story = Start::new(&house).arguments(&["browse", "out"]).size(100, 30).run();
+    let mut story = Start::new(&test_home).arguments(&["browse", "out"]).size(100, 30).run();
     story.wait_for("Documents 2").wait_for("b.jsonl line 1").wait_for("removed 1 of 1").wait_for("cookies");
     story.wait_for("removed, by 100 bytes and more").keys("n").wait_for("b.jsonl line 2").keys("enter");
     story.wait_for("a.jsonl line 1").wait_for("the first copy").keys("u").wait_for("b.jsonl line 2");
@@ -103,8 +103,8 @@ fn what_a_run_removed_is_opened_with_its_output_and_follows_the_text_as_it_was()
     story.keys("esc").wait_for("Documents 2").keys("q");
     assert_eq!(story.exit_code(), 0);
     // The original text is required: if it is missing, that is reported, and the list is still shown.
-    std::fs::remove_file(house.data().join("web/b.jsonl")).unwrap();
-    let mut story = Start::new(&house).arguments(&["browse", "out/b.jsonl"]).size(80, 24).run();
+    std::fs::remove_file(test_home.data().join("web/b.jsonl")).unwrap();
+    let mut story = Start::new(&test_home).arguments(&["browse", "out/b.jsonl"]).size(80, 24).run();
     story.wait_for("2 samples").keys("D").wait_for("Documents 2").wait_for("is gone").keys("esc");
     story.wait_for("2 samples").keys("q");
     assert_eq!(story.exit_code(), 0);
@@ -112,10 +112,10 @@ fn what_a_run_removed_is_opened_with_its_output_and_follows_the_text_as_it_was()
 
 #[test]
 fn what_was_done_already_is_shown_with_the_figures_of_the_run_that_did_it() {
-    let house = corpus();
+    let test_home = corpus();
     let arguments = ["dedup", "web", "--output", "web-dedup", "--minlen", "100", "--yes"];
-    assert_eq!(super::harness::run_plainly(&house, &arguments), Some(0));
-    let mut story = Start::new(&house).arguments(&["dedup", "web"]).size(100, 30).run();
+    assert_eq!(super::harness::run_plainly(&test_home, &arguments), Some(0));
+    let mut story = Start::new(&test_home).arguments(&["dedup", "web"]).size(100, 30).run();
     story.wait_for("2 files").keys("enter").wait_for("0.0 %").keys("k k").wait_for("(•) 100").keys("enter");
     story.wait_for("< remove >").keys("enter").wait_for("It is there already");
     story.wait_for("4 documents").wait_for("cut out, repeats of 100 bytes and more").wait_gone("~");
@@ -126,10 +126,10 @@ fn what_was_done_already_is_shown_with_the_figures_of_the_run_that_did_it() {
 
 #[test]
 fn one_file_is_opened_from_the_home_screen_where_the_home_folder_cannot_be_written_to() {
-    let house = House::new();
+    let test_home = TestHome::new();
     let line = |text: &str| format!("{}\n", serde_json::json!({ "text": text }));
-    house.file("one.jsonl", (line(&format!("{NOTICE} First.")) + &line(&format!("{NOTICE} Second."))).as_bytes());
-    let mut start = Start::new(&house).variable("HOME", "/proc/none");
+    test_home.file("one.jsonl", (line(&format!("{NOTICE} First.")) + &line(&format!("{NOTICE} Second."))).as_bytes());
+    let mut start = Start::new(&test_home).variable("HOME", "/proc/none");
     for name in ["XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
         start = start.variable(name, "/proc/none/own");
     }
@@ -137,7 +137,7 @@ fn one_file_is_opened_from_the_home_screen_where_the_home_folder_cannot_be_writt
     story.wait_for("▸ one.jsonl").wait_for("d  dedup").keys("d").wait_for("1 file").keys("enter");
     story.wait_for("(•) 500").keys("k k").wait_for("(•) 100").keys("enter").wait_for("< remove >").keys("enter");
     story.wait_for("everything is answered").keys("enter").wait_for("is deduplicated").wait_for("1 range");
-    let written = std::fs::read_dir(house.data()).unwrap().map(|entry| entry.unwrap().path().join("one.jsonl"));
+    let written = std::fs::read_dir(test_home.data()).unwrap().map(|entry| entry.unwrap().path().join("one.jsonl"));
     let written = written.into_iter().find(|path| path.is_file()).unwrap();
     let text = std::fs::read_to_string(written).unwrap();
     assert!(text.contains("First.") && text.matches("cookies").count() == 1, "{text}");

@@ -19,11 +19,11 @@ pub fn deadline() -> Duration {
 }
 
 /// A separate home for each story, with a folder of data.
-pub struct House {
+pub struct TestHome {
     root: tempfile::TempDir,
 }
 
-impl House {
+impl TestHome {
     /// Returns an empty home.
     pub fn new() -> Self {
         Self { root: tempfile::tempdir().unwrap() }
@@ -31,13 +31,13 @@ impl House {
 
     /// Returns a home with the usual data: `coco` (4 shards), `corpus.jsonl`, `notes`.
     pub fn furnished() -> Self {
-        let house = Self::new();
+        let test_home = Self::new();
         for number in 0..4 {
-            house.shard(&format!("coco/shard_{number:04}.tar"), number * 100, 3);
+            test_home.shard(&format!("coco/shard_{number:04}.tar"), number * 100, 3);
         }
-        house.file("corpus.jsonl", b"{\"text\":\"a\"}\n");
-        house.file("notes/readme.txt", b"read me\n");
-        house
+        test_home.file("corpus.jsonl", b"{\"text\":\"a\"}\n");
+        test_home.file("notes/readme.txt", b"read me\n");
+        test_home
     }
 
     /// Returns the home folder of the user.
@@ -78,11 +78,11 @@ impl House {
 }
 
 /// Runs the program to its end without a terminal, in the data folder, and returns its exit code.
-pub fn run_plainly(house: &House, arguments: &[&str]) -> Option<i32> {
+pub fn run_plainly(test_home: &TestHome, arguments: &[&str]) -> Option<i32> {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_gristmill"));
-    command.args(arguments).current_dir(house.data()).env("HOME", house.home());
+    command.args(arguments).current_dir(test_home.data()).env("HOME", test_home.home());
     for (name, folder) in FOLDERS {
-        command.env(name, house.home().join(folder));
+        command.env(name, test_home.home().join(folder));
     }
     command.output().unwrap().status.code()
 }
@@ -105,7 +105,7 @@ pub const TINY_PNG: &[u8] = &[
 
 /// Settings with which a story starts the program.
 pub struct Start<'a> {
-    house: &'a House,
+    test_home: &'a TestHome,
     program: PathBuf,
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
@@ -115,9 +115,9 @@ pub struct Start<'a> {
 
 impl<'a> Start<'a> {
     /// Returns settings for the program without arguments, at 100×30.
-    pub fn new(house: &'a House) -> Self {
+    pub fn new(test_home: &'a TestHome) -> Self {
         Self {
-            house,
+            test_home,
             program: PathBuf::from(env!("CARGO_BIN_EXE_gristmill")),
             arguments: Vec::new(),
             variables: Vec::new(),
@@ -151,10 +151,10 @@ impl<'a> Start<'a> {
 
     /// Runs a copy of the program as a user who owns nothing here, where the tests run as root.
     pub fn without_rights(mut self) -> Self {
-        let copy = self.house.root.path().join("gristmill");
+        let copy = self.test_home.root.path().join("gristmill");
         // Another process writes the copy: a child that this process forks meanwhile would hold it open, and the copy could not be run.
         assert!(std::process::Command::new("cp").args([&self.program, &copy]).status().unwrap().success());
-        for (path, mode) in [(self.house.root.path(), 0o755), (&copy, 0o755), (&self.house.home(), 0o777)] {
+        for (path, mode) in [(self.test_home.root.path(), 0o755), (&copy, 0o755), (&self.test_home.home(), 0o777)] {
             std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
         }
         if rustix::process::geteuid().is_root() {
@@ -181,11 +181,11 @@ impl<'a> Start<'a> {
         let (columns, rows) = self.size;
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
-        let home = self.house.home();
+        let home = self.test_home.home();
         let mut command = CommandBuilder::new(&self.program);
         command.args(&self.arguments);
         command.env_clear();
-        command.cwd(self.house.data());
+        command.cwd(self.test_home.data());
         command.env("PATH", std::env::var("PATH").unwrap_or_else(|_| "/usr/bin:/bin".into()));
         command.env("HOME", &home);
         for (name, folder) in FOLDERS {

@@ -1,6 +1,6 @@
 //! Names that are commands to a terminal: wherever they are shown, the terminal's state remains as the program set it.
 
-use super::harness::{run_plainly, House, Start, Story};
+use super::harness::{run_plainly, Start, Story, TestHome};
 
 /// Names of files and folders, each of which would change a terminal that obeyed it.
 const EVIL: [&str; 8] = [
@@ -32,18 +32,18 @@ fn state(story: &Story) -> String {
     })
 }
 
-fn furnish(house: &House) {
+fn furnish(test_home: &TestHome) {
     for (number, name) in EVIL.into_iter().enumerate() {
-        house.shard(&format!("{name}/{name}.tar"), number * 10, 2);
-        house.file(&format!("{name}.jsonl"), format!("{{\"{}\": \"x\"}}\n", "k\\u001b[2J").as_bytes());
+        test_home.shard(&format!("{name}/{name}.tar"), number * 10, 2);
+        test_home.file(&format!("{name}.jsonl"), format!("{{\"{}\": \"x\"}}\n", "k\\u001b[2J").as_bytes());
     }
 }
 
 #[test]
 fn hostile_names_do_not_change_the_state_of_the_terminal() {
-    let house = House::new();
-    furnish(&house);
-    let mut story = Start::new(&house).run();
+    let test_home = TestHome::new();
+    furnish(&test_home);
+    let mut story = Start::new(&test_home).run();
     // The list is complete: nothing cleared it or left the screen.
     story.wait_for("▸ a␛[2J␛[H").wait_for("g␛c␛(0␎").wait_for("? help");
     let before = state(&story);
@@ -73,22 +73,22 @@ fn hostile_names_do_not_change_the_state_of_the_terminal() {
 
 #[test]
 fn commands_that_print_hostile_names_leave_the_terminal_alone() {
-    let house = House::new();
-    furnish(&house);
+    let test_home = TestHome::new();
+    furnish(&test_home);
     for name in EVIL {
         let answers = ["prepare", name, "--yes", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset"];
-        assert_eq!(run_plainly(&house, &answers), Some(0), "{name:?}");
+        assert_eq!(run_plainly(&test_home, &answers), Some(0), "{name:?}");
         let index = format!("{name}.jsonl");
         let gone = format!("{name}-gone");
-        let told: [&[&str]; 5] = [
+        let commands: [&[&str]; 5] = [
             &["info", name],
             &["lint", name],
             &["lint", &index],
             &["info", &gone],
             &["prepare", name, "--color", "always"],
         ];
-        for arguments in told {
-            let mut story = Start::new(&house).arguments(arguments).arguments(&["--yes"]).run();
+        for arguments in commands {
+            let mut story = Start::new(&test_home).arguments(arguments).arguments(&["--yes"]).run();
             story.exit_code();
             story.assert_restored();
             story.wait_until("something is said, and still there", |screen| !screen.contents().trim().is_empty());
@@ -110,7 +110,7 @@ fn huge_picture() -> Vec<u8> {
 
 #[test]
 fn hostile_parts_are_browsed_from_end_to_end() {
-    let house = House::new();
+    let test_home = TestHome::new();
     let deep = "[".repeat(200_000).into_bytes();
     let escapes = b"\x1b[2J\x1b]0;owned\x07\xc2\x9b31m\xe2\x80\xae \x1b[?1049l".to_vec();
     let parts: [(&str, Vec<u8>); 7] = [
@@ -131,12 +131,12 @@ fn hostile_parts_are_browsed_from_end_to_end() {
         header.set_cksum();
         builder.append(&header, &bytes[..]).unwrap();
     }
-    house.file("bad/shard_0.tar", &builder.into_inner().unwrap());
+    test_home.file("bad/shard_0.tar", &builder.into_inner().unwrap());
     let mut line = b"{\"text\": \"\x1b[2J".to_vec();
     line.resize(64 << 20, b'x');
     line.extend(b"\"}\n{\"text\": \"the next one\"}\n");
-    house.file("long.jsonl", &line);
-    let mut story = Start::new(&house).arguments(&["browse", "bad"]).run();
+    test_home.file("long.jsonl", &line);
+    let mut story = Start::new(&test_home).arguments(&["browse", "bad"]).run();
     story.wait_for("7 samples").wait_for("▸ a␛[2J").wait_for("? help");
     let before = state(&story);
     for (number, part) in parts.iter().enumerate() {
@@ -150,7 +150,7 @@ fn hostile_parts_are_browsed_from_end_to_end() {
     story.keys("c").wait_for("seed").keys("esc").wait_gone("seed").keys("q");
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();
-    let mut story = Start::new(&house).arguments(&["browse", "long.jsonl"]).run();
+    let mut story = Start::new(&test_home).arguments(&["browse", "long.jsonl"]).run();
     story.wait_for("2 samples").wait_for("Samples  #0").wait_gone(" reading").keys("j").wait_for("the next one");
     assert_eq!(state(&story), before);
     story.keys("q");

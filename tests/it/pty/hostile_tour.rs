@@ -1,6 +1,6 @@
 //! A tour through hostile data: nothing of it reaches the terminal, and nothing hangs.
 
-use super::harness::{deadline, House, Start, Story};
+use super::harness::{deadline, Start, Story, TestHome};
 use super::stream::strays;
 use super::wild;
 use std::time::Instant;
@@ -62,9 +62,9 @@ fn end(story: &mut Story, before: &str) -> Vec<String> {
 
 #[test]
 fn a_hostile_data_set_is_browsed_from_end_to_end() {
-    let house = House::new();
-    wild::furnish(&house);
-    let mut story = Start::new(&house).arguments(&["browse", "wild"]).run();
+    let test_home = TestHome::new();
+    wild::furnish(&test_home);
+    let mut story = Start::new(&test_home).arguments(&["browse", "wild"]).run();
     story.wait_for("43 samples").wait_for("▸ 0-plain").wait_for("train 1");
     let before = state(&story);
     // Every sample with each of its parts, in the pane and on the whole screen.
@@ -119,16 +119,16 @@ fn a_hostile_data_set_is_browsed_from_end_to_end() {
     press(&mut story, "home j E");
     story.wait_for("the whole sample").keys("enter").wait_for("Into which folder");
     story.type_text("~/out").keys("enter").wait_for("not safe for a file");
-    assert!(!house.home().join("out").exists());
+    assert!(!test_home.home().join("out").exists());
     let copied = end(&mut story, &before);
     assert!(copied.len() >= 16, "{copied:?}");
 }
 
 #[test]
 fn leaks_of_hostile_keys_are_listed() {
-    let house = House::new();
-    wild::furnish(&house);
-    let mut story = Start::new(&house).arguments(&["browse", "leaky"]).run();
+    let test_home = TestHome::new();
+    wild::furnish(&test_home);
+    let mut story = Start::new(&test_home).arguments(&["browse", "leaky"]).run();
     story.wait_for("16 samples").wait_for("▸ 0-plain").wait_for("train 1");
     let before = state(&story);
     press(&mut story, "S");
@@ -145,10 +145,10 @@ fn leaks_of_hostile_keys_are_listed() {
 
 #[test]
 fn archives_that_end_and_indexes_that_are_wrong_are_browsed() {
-    let house = House::new();
-    wild::furnish(&house);
+    let test_home = TestHome::new();
+    wild::furnish(&test_home);
     for (name, shown) in [("cut", "▸ 0-plain"), ("lies", "s.tar"), ("broken", "▸ 000200")] {
-        let mut story = Start::new(&house).arguments(&["browse", name]).size(80, 24).run();
+        let mut story = Start::new(&test_home).arguments(&["browse", name]).size(80, 24).run();
         story.wait_for(shown);
         let before = state(&story);
         press(&mut story, "j G .");
@@ -175,10 +175,10 @@ fn archives_that_end_and_indexes_that_are_wrong_are_browsed() {
 
 #[test]
 fn hostile_lines_and_hostile_media_are_browsed() {
-    let house = House::new();
-    wild::furnish(&house);
+    let test_home = TestHome::new();
+    wild::furnish(&test_home);
     for (name, shown) in [("lines.jsonl", "5 samples"), ("media", "4 samples")] {
-        let mut story = Start::new(&house).arguments(&["browse", name]).run();
+        let mut story = Start::new(&test_home).arguments(&["browse", name]).run();
         story.wait_for(shown);
         let before = state(&story);
         press(&mut story, "j j j j G home tab j j z z backtab");

@@ -1,15 +1,15 @@
 //! Jobs that end while another screen is open: notice, title and bell.
 
-use super::harness::{House, Start, Story};
+use super::harness::{Start, Story, TestHome};
 
 /// Returns a program start with a data set that takes about a second to prepare, on slow storage.
-fn prepares<'a>(house: &'a House, settings: &str) -> Start<'a> {
+fn prepares<'a>(test_home: &'a TestHome, settings: &str) -> Start<'a> {
     for shard in 0..6_usize {
-        house.shard(&format!("more/shard_{shard:04}.tar"), shard * 100, 3);
+        test_home.shard(&format!("more/shard_{shard:04}.tar"), shard * 100, 3);
     }
-    house.file("../config/gristmill/config.yaml", settings.as_bytes());
+    test_home.file("../config/gristmill/config.yaml", settings.as_bytes());
     let arguments = ["prepare", "more", "--threads", "2", "--split-ratio", "2,1,1", "--sample-type", "CrudeWebdataset"];
-    Start::new(house).arguments(&arguments).variable("GRISTMILL_SLOW_READS_MS", "70")
+    Start::new(test_home).arguments(&arguments).variable("GRISTMILL_SLOW_READS_MS", "70")
 }
 
 fn runs_in_the_background(story: &mut Story) {
@@ -23,8 +23,8 @@ fn has(story: &Story, bytes: &[u8]) -> bool {
 
 #[test]
 fn the_end_of_a_background_job_is_announced_on_the_home_screen_and_in_the_title() {
-    let house = House::furnished();
-    let mut story = prepares(&house, "").run();
+    let test_home = TestHome::furnished();
+    let mut story = prepares(&test_home, "").run();
     runs_in_the_background(&mut story);
     story.wait_for_bytes(b" % prepare more \xc2\xb7 gristmill\x1b\\");
     story.wait_for("prepare more: done; J shows it").wait_gone("1 job running");
@@ -40,8 +40,8 @@ fn the_end_of_a_background_job_is_announced_on_the_home_screen_and_in_the_title(
 
 #[test]
 fn a_job_that_ends_during_typing_is_announced_below_the_text() {
-    let house = House::furnished();
-    let mut story = prepares(&house, "").run();
+    let test_home = TestHome::furnished();
+    let mut story = prepares(&test_home, "").run();
     runs_in_the_background(&mut story);
     story.keys("/").type_text("co").wait_for("prepare more: done; F3 shows it").wait_for("co");
     story.keys("f3").wait_for("Jobs").wait_for("prepare more").wait_gone("shows it");
@@ -49,8 +49,8 @@ fn a_job_that_ends_during_typing_is_announced_below_the_text() {
 
 #[test]
 fn the_bell_rings_and_the_title_is_left_alone_where_the_settings_say_so() {
-    let house = House::furnished();
-    let mut story = prepares(&house, "title: false\nbell: true\n").run();
+    let test_home = TestHome::furnished();
+    let mut story = prepares(&test_home, "title: false\nbell: true\n").run();
     runs_in_the_background(&mut story);
     story.wait_for("prepare more: done; J shows it").wait_for_bytes(b"\x07").keys("j q");
     assert_eq!(story.exit_code(), 0);

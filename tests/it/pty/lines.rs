@@ -1,12 +1,12 @@
 //! Slow lines, and floods of input over them.
 
-use super::harness::{deadline, House, Start};
+use super::harness::{deadline, Start, TestHome};
 use std::time::Instant;
 
 #[test]
 fn over_a_line_of_one_kilobyte_a_second_keys_still_work_and_q_ends_at_once() {
-    let house = House::furnished();
-    let mut story = Start::new(&house).bytes_per_second(1024).run();
+    let test_home = TestHome::furnished();
+    let mut story = Start::new(&test_home).bytes_per_second(1024).run();
     story.wait_for("coco/");
     // The screen is still being drawn: it consists of thousands of bytes.
     story.keys("j j k ? ");
@@ -21,8 +21,8 @@ fn over_a_line_of_one_kilobyte_a_second_keys_still_work_and_q_ends_at_once() {
 
 #[test]
 fn a_paste_of_ten_megabytes_is_taken_and_cut() {
-    let house = House::furnished();
-    let mut story = Start::new(&house).run();
+    let test_home = TestHome::furnished();
+    let mut story = Start::new(&test_home).run();
     story.wait_for("▸ coco/").keys("/").wait_for("Enter accept");
     story.paste(&"paste this 漢字\n".repeat(600_000));
     story.wait_for("no name like that").keys("esc").wait_gone("Enter accept").keys("esc").wait_for("▸ coco/");
@@ -34,8 +34,8 @@ fn a_paste_of_ten_megabytes_is_taken_and_cut() {
 
 #[test]
 fn a_flood_of_keys_does_not_stop_the_drawing() {
-    let house = House::furnished();
-    let mut story = Start::new(&house).run();
+    let test_home = TestHome::furnished();
+    let mut story = Start::new(&test_home).run();
     story.wait_for("▸ coco/");
     for _ in 0..50 {
         story.type_text(&"jk".repeat(500));
@@ -60,9 +60,9 @@ fn waits_in(status: &str) -> Option<u64> {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn while_nobody_does_anything_no_thread_wakes() {
-    let house = House::furnished();
-    let mut story = Start::new(&house).arguments(&["browse", "coco"]).run();
+fn without_input_no_thread_wakes() {
+    let test_home = TestHome::furnished();
+    let mut story = Start::new(&test_home).arguments(&["browse", "coco"]).run();
     story.wait_for("000000").wait_for("a cat");
     let end = Instant::now() + deadline();
     loop {

@@ -1,31 +1,31 @@
 //! Metadatasets and the mix form, operated as a user does.
 
-use super::harness::{run_plainly, House, Start};
+use super::harness::{run_plainly, Start, TestHome};
 
 /// Returns two prepared data sets next to each other.
-fn two_sets() -> House {
-    let house = House::furnished();
-    house.shard("flickr/shard_0000.tar", 900, 4);
-    house.shard("flickr/shard_0001.tar", 950, 4);
+fn two_sets() -> TestHome {
+    let test_home = TestHome::furnished();
+    test_home.shard("flickr/shard_0000.tar", 900, 4);
+    test_home.shard("flickr/shard_0001.tar", 950, 4);
     for name in ["coco", "flickr"] {
         let flags = ["prepare", name, "--yes", "--split-ratio", "1,1,0", "--sample-type", "CrudeWebdataset"];
-        assert_eq!(run_plainly(&house, &flags), Some(0));
+        assert_eq!(run_plainly(&test_home, &flags), Some(0));
     }
-    house
+    test_home
 }
 
 #[test]
 fn a_mixture_is_made_in_the_form_and_accepted_by_the_check() {
-    let house = two_sets();
-    let mut story = Start::new(&house).run();
+    let test_home = two_sets();
+    let mut story = Start::new(&test_home).run();
     story.wait_for("WebDataset, prepared").wait_for("x  mix").keys("x");
     story.wait_for("Data sets").wait_for("[x] coco").keys("3").wait_for("train").wait_for("100 %");
     story.keys("j").wait_for("▸ [ ] flickr").keys("space").wait_for("75 %").wait_for("25 %");
     story.keys("enter").wait_for("everything is answered").wait_for("weight: 3");
-    assert!(!house.data().join("mix.yaml").exists(), "nothing is written before");
+    assert!(!test_home.data().join("mix.yaml").exists(), "nothing is written before");
     story.keys("enter").wait_for("Written").wait_for("mix.yaml");
-    assert!(std::fs::read_to_string(house.data().join("mix.yaml")).unwrap().contains("weight: 3"));
-    assert_eq!(run_plainly(&house, &["mix", "check", "mix.yaml"]), Some(0));
+    assert!(std::fs::read_to_string(test_home.data().join("mix.yaml")).unwrap().contains("weight: 3"));
+    assert_eq!(run_plainly(&test_home, &["mix", "check", "mix.yaml"]), Some(0));
     story
         .keys("esc")
         .wait_for("WebDataset, prepared")
@@ -40,8 +40,8 @@ fn a_mixture_is_made_in_the_form_and_accepted_by_the_check() {
 
 #[test]
 fn a_mixture_that_cannot_be_is_not_written() {
-    let house = two_sets();
-    let mut story = Start::new(&house).size(80, 24).run();
+    let test_home = two_sets();
+    let mut story = Start::new(&test_home).size(80, 24).run();
     story
         .wait_for("▸ coco/")
         .wait_for("x  mix")
@@ -51,16 +51,16 @@ fn a_mixture_that_cannot_be_is_not_written() {
         .wait_for("choose the data");
     story.keys("enter").wait_for("choose the data sets").keys("0").wait_for("a number above 0 is needed");
     story.keys("backspace 2 tab").type_text("nowhere").wait_for("nowhere").keys("enter").wait_for("nowhere");
-    assert!(!house.data().join("mix.yaml").exists());
+    assert!(!test_home.data().join("mix.yaml").exists());
     story.keys("esc").wait_for("▸ coco/");
 }
 
 #[test]
 fn a_metadataset_with_mistakes_says_where() {
-    let house = two_sets();
+    let test_home = two_sets();
     let head = "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n";
-    house.file("bad.yaml", format!("{head}  train:\n    blnd: []\n").as_bytes());
-    let mut story = Start::new(&house).run();
+    test_home.file("bad.yaml", format!("{head}  train:\n    blnd: []\n").as_bytes());
+    let mut story = Start::new(&test_home).run();
     story.wait_for("▸ bad.yaml").wait_for("metadataset, has mistakes").wait_for("line 5");
     story.keys("p").wait_for("it failed; nothing was published");
     story.keys("esc").wait_for("▸ bad.yaml");

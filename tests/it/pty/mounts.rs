@@ -1,6 +1,6 @@
 //! A data set as folders and files, by a key.
 
-use super::harness::{run_plainly, House, Start};
+use super::harness::{run_plainly, Start, TestHome};
 use crate::cli_mount::has_device;
 
 #[test]
@@ -8,15 +8,15 @@ fn a_key_mounts_what_is_browsed_and_ends_that() {
     if !has_device() {
         return;
     }
-    let house = House::new();
-    house.shard("big/a.tar", 0, 4);
+    let test_home = TestHome::new();
+    test_home.shard("big/a.tar", 0, 4);
     assert_eq!(
-        run_plainly(&house, &["prepare", "big", "--yes", "--split-ratio", "1,0,0", "--skip-dataset-yaml"]),
+        run_plainly(&test_home, &["prepare", "big", "--yes", "--split-ratio", "1,0,0", "--skip-dataset-yaml"]),
         Some(0)
     );
-    let runtime = house.home().join("runtime");
+    let runtime = test_home.home().join("runtime");
     let mounted = runtime.join("gristmill/big");
-    let start = Start::new(&house).arguments(&["browse", "big"]);
+    let start = Start::new(&test_home).arguments(&["browse", "big"]);
     let mut story = start.variable("XDG_RUNTIME_DIR", runtime.to_str().unwrap()).run();
     story.wait_for("▸ 000000").wait_for("jpg txt json").keys("M").wait_for("mounted at");
     assert_eq!(std::fs::read(mounted.join("000000.txt")).unwrap(), b"a cat");

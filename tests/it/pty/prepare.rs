@@ -1,6 +1,6 @@
 //! The guided prepare, operated as a user does.
 
-use super::harness::{House, Start, Story};
+use super::harness::{Start, Story, TestHome};
 use std::path::{Path, PathBuf};
 
 /// Goes to the next step, once the current one is on the screen.
@@ -15,24 +15,24 @@ const FIELDS: &str = "Which part fills which field";
 const MEDIA: &str = "Record what pictures, sounds and videos are?";
 const REVIEW: &str = "Files that will be written";
 
-fn meta(house: &House, name: &str) -> PathBuf {
-    house.data().join("coco/.nv-meta").join(name)
+fn meta(test_home: &TestHome, name: &str) -> PathBuf {
+    test_home.data().join("coco/.nv-meta").join(name)
 }
 
 fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-fn open(house: &House) -> Story {
-    let mut story = Start::new(house).arguments(&["prepare", "coco"]).run();
+fn open(test_home: &TestHome) -> Story {
+    let mut story = Start::new(test_home).arguments(&["prepare", "coco"]).run();
     story.wait_for("Source").wait_for("12 samples");
     story
 }
 
 #[test]
 fn prepare_by_ratio_with_what_the_data_suggests() {
-    let house = House::furnished();
-    let mut story = open(&house);
+    let test_home = TestHome::furnished();
+    let mut story = open(&test_home);
     story.wait_for("shard_0003.tar").wait_for("jpg 100 %");
     next(&mut story, SPLITS);
     story.wait_for("2,1,1").wait_for("train");
@@ -44,9 +44,9 @@ fn prepare_by_ratio_with_what_the_data_suggests() {
     next(&mut story, REVIEW);
     story.wait_for("everything is answered").wait_for("gristmill prepare coco");
     story.keys("enter").wait_for("coco is ready to train on").wait_for("get_train_dataset");
-    assert!(read(&meta(&house, "split.yaml")).contains("shard_{0000..0001}.tar"));
-    assert!(read(&meta(&house, "dataset.yaml")).contains("CaptioningSample"));
-    assert!(house.data().join("coco/shard_0000.tar.idx").is_file());
+    assert!(read(&meta(&test_home, "split.yaml")).contains("shard_{0000..0001}.tar"));
+    assert!(read(&meta(&test_home, "dataset.yaml")).contains("CaptioningSample"));
+    assert!(test_home.data().join("coco/shard_0000.tar.idx").is_file());
     story.keys("esc").wait_for("corpus.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();
@@ -54,8 +54,8 @@ fn prepare_by_ratio_with_what_the_data_suggests() {
 
 #[test]
 fn the_way_to_the_splits_is_one_key_from_everywhere() {
-    let house = House::furnished();
-    let mut story = open(&house);
+    let test_home = TestHome::furnished();
+    let mut story = open(&test_home);
     // From another step, from the ratio, and from the review, where `s` saves the plan.
     story.keys("s").wait_for(SPLITS).wait_for("(•) by hand").keys("m").wait_for("val 2");
     story
@@ -75,11 +75,11 @@ fn the_way_to_the_splits_is_one_key_from_everywhere() {
 
 #[test]
 fn prepare_by_pattern_after_a_first_wrong_pattern() {
-    let house = House::new();
+    let test_home = TestHome::new();
     for (number, name) in ["train-0.tar", "train-1.tar", "holdout-0.tar"].iter().enumerate() {
-        house.shard(&format!("coco/{name}"), number * 100, 4);
+        test_home.shard(&format!("coco/{name}"), number * 100, 4);
     }
-    let mut story = open(&house);
+    let mut story = open(&test_home);
     next(&mut story, SPLITS);
     story.keys("down").wait_for("(•) by pattern").keys("tab").type_text("train").keys("tab");
     // A glob, as a shell user writes it.
@@ -93,15 +93,15 @@ fn prepare_by_pattern_after_a_first_wrong_pattern() {
     next(&mut story, MEDIA);
     next(&mut story, REVIEW);
     story.keys("enter").wait_for("coco is ready to train on");
-    let split = read(&meta(&house, "split.yaml"));
+    let split = read(&meta(&test_home, "split.yaml"));
     assert!(split.contains("val:\n  - holdout-0.tar") || split.contains("val:\n- holdout-0.tar"), "{split}");
     assert!(split.contains("train-{0..1}.tar"), "{split}");
 }
 
 #[test]
 fn changing_ones_mind_and_going_back_loses_nothing() {
-    let house = House::furnished();
-    let mut story = open(&house);
+    let test_home = TestHome::furnished();
+    let mut story = open(&test_home);
     story.keys("j x").wait_for("left out");
     next(&mut story, SPLITS);
     story.wait_for("How should the 3 shards").keys("ctrl-u").type_text("2,1,0").wait_for("--split-ratio 2,1,0");
@@ -118,14 +118,14 @@ fn changing_ones_mind_and_going_back_loses_nothing() {
 
 #[test]
 fn answers_are_kept_as_a_draft_and_found_again() {
-    let house = House::furnished();
-    let mut story = open(&house);
+    let test_home = TestHome::furnished();
+    let mut story = open(&test_home);
     next(&mut story, SPLITS);
     story.keys("ctrl-u").type_text("1,1,2").wait_for("--split-ratio 1,1,2");
     story.keys("esc").wait_for("parts").keys("esc").wait_for("kept as a draft");
     story.wait_for("corpus.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);
-    let mut story = Start::new(&house).arguments(&["prepare", "coco"]).run();
+    let mut story = Start::new(&test_home).arguments(&["prepare", "coco"]).run();
     story.wait_for("the answers of just now were restored").keys("enter").wait_for(SPLITS).wait_for("1,1,2");
     story.keys("esc").wait_for("parts").keys("N").wait_gone("were restored");
     next(&mut story, SPLITS);
@@ -134,8 +134,8 @@ fn answers_are_kept_as_a_draft_and_found_again() {
 
 #[test]
 fn a_field_map_with_an_error_and_its_repair() {
-    let house = House::furnished();
-    let mut story = open(&house);
+    let test_home = TestHome::furnished();
+    let mut story = open(&test_home);
     next(&mut story, SPLITS);
     next(&mut story, TYPES);
     next(&mut story, FIELDS);
@@ -147,39 +147,39 @@ fn a_field_map_with_an_error_and_its_repair() {
     next(&mut story, MEDIA);
     next(&mut story, REVIEW);
     story.wait_for("caption=json[caption][long]").keys("enter").wait_for("coco is ready to train on");
-    assert!(read(&meta(&house, "dataset.yaml")).contains("caption: json[caption][long]"));
+    assert!(read(&meta(&test_home, "dataset.yaml")).contains("caption: json[caption][long]"));
 }
 
 #[test]
 fn a_run_is_cancelled_and_the_next_one_goes_on() {
-    let house = House::new();
+    let test_home = TestHome::new();
     for number in 0..6 {
-        house.shard(&format!("coco/shard_{number:04}.tar"), number * 100_000, 6_000);
+        test_home.shard(&format!("coco/shard_{number:04}.tar"), number * 100_000, 6_000);
     }
     let arguments = ["prepare", "coco", "--threads", "1", "--split-ratio", "4,1,1", "--sample-type", "TextSample"];
-    let mut story = Start::new(&house).arguments(&arguments).run();
+    let mut story = Start::new(&test_home).arguments(&arguments).run();
     // The first x only asks; both follow at once, since the run is short.
     story.wait_for("shard_0005.tar").keys("alt-6").wait_for("everything is answered").keys("enter x x");
     story.wait_for("nothing was published").wait_for("tries again");
-    assert!(!meta(&house, ".info.json").exists());
+    assert!(!meta(&test_home, ".info.json").exists());
     story.keys("r").wait_for("coco is ready to train on");
-    assert!(read(&meta(&house, ".info.json")).contains("\"shard_0005.tar\": 6000"));
+    assert!(read(&meta(&test_home, ".info.json")).contains("\"shard_0005.tar\": 6000"));
 }
 
 #[test]
 fn a_second_run_with_new_shards_keeps_excludes() {
-    let house = House::furnished();
-    let mut story = open(&house);
+    let test_home = TestHome::furnished();
+    let mut story = open(&test_home);
     story.keys("alt-6").wait_for(REVIEW).keys("enter").wait_for("coco is ready to train on");
     story.keys("esc").wait_for("corpus.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);
     // A user finds a broken sample and edits the file; then new data arrives.
-    let split = meta(&house, "split.yaml");
+    let split = meta(&test_home, "split.yaml");
     let edited = read(&split).replace("exclude: []", "exclude:\n- shard_0001.tar/000101");
     assert!(edited.contains("000101"), "{edited}");
-    house.file("coco/.nv-meta/split.yaml", edited.as_bytes());
-    house.shard("coco/shard_0004.tar", 400, 5);
-    let mut story = Start::new(&house).arguments(&["prepare", "coco"]).run();
+    test_home.file("coco/.nv-meta/split.yaml", edited.as_bytes());
+    test_home.shard("coco/shard_0004.tar", 400, 5);
+    let mut story = Start::new(&test_home).arguments(&["prepare", "coco"]).run();
     story.wait_for("Already prepared by gristmill").wait_for("(•) update").wait_for("1 new");
     next(&mut story, "Where does the new shard go?");
     story.wait_for("ratio 2,1,1").keys("down").wait_for("(•) train").keys("alt-6").wait_for(REVIEW).keys("enter");
@@ -187,13 +187,13 @@ fn a_second_run_with_new_shards_keeps_excludes() {
     let written = read(&split);
     assert!(written.contains("shard_0001.tar/000101"), "{written}");
     assert!(written.contains("shard_0004.tar"), "{written}");
-    assert!(read(&meta(&house, ".info.json")).contains("\"shard_0004.tar\": 5"));
+    assert!(read(&meta(&test_home, ".info.json")).contains("\"shard_0004.tar\": 5"));
 }
 
 #[test]
 fn splits_by_hand_move_a_marked_range() {
-    let house = House::furnished();
-    let mut story = open(&house);
+    let test_home = TestHome::furnished();
+    let mut story = open(&test_home);
     next(&mut story, SPLITS);
     // The columns begin with the result of the ratio, once that is known.
     story.wait_for("2 shards").keys("down down").wait_for("(•) by hand").keys("tab").wait_for("train 2");
@@ -204,8 +204,8 @@ fn splits_by_hand_move_a_marked_range() {
 
 #[test]
 fn a_dry_run_writes_nothing_and_comes_back() {
-    let house = House::furnished();
-    let mut story = open(&house);
+    let test_home = TestHome::furnished();
+    let mut story = open(&test_home);
     story
         .keys("alt-6")
         .wait_for(REVIEW)
@@ -213,14 +213,14 @@ fn a_dry_run_writes_nothing_and_comes_back() {
         .keys("d")
         .wait_for("dry run: nothing prevents the run; 4 shards read");
     story.keys("J").wait_for("no job runs, and none was interrupted").keys("esc").wait_for(REVIEW);
-    assert!(!house.data().join("coco/.nv-meta/.info.json").exists());
+    assert!(!test_home.data().join("coco/.nv-meta/.info.json").exists());
     story.keys("enter").wait_for("coco is ready to train on");
 }
 
 #[test]
 fn the_plan_is_saved_under_a_name_and_never_over_another_file() {
-    let house = House::furnished();
-    let mut story = open(&house);
+    let test_home = TestHome::furnished();
+    let mut story = open(&test_home);
     story
         .keys("alt-6")
         .wait_for(REVIEW)
@@ -228,16 +228,16 @@ fn the_plan_is_saved_under_a_name_and_never_over_another_file() {
         .wait_for("Save the plan as")
         .keys("enter")
         .wait_for("saved; run it with");
-    assert!(read(&house.data().join("coco-prepare-plan.yaml")).contains("ratio"));
+    assert!(read(&test_home.data().join("coco-prepare-plan.yaml")).contains("ratio"));
     story.keys("s").wait_for("coco-prepare-plan-2.yaml").keys("ctrl-x").type_text("coco-prepare-plan.yaml");
     story.keys("enter").wait_for("exists; choose another name");
 }
 
 #[test]
 fn the_whole_way_works_at_80_by_24_in_ascii_without_colours() {
-    let house = House::furnished();
+    let test_home = TestHome::furnished();
     let mut story =
-        Start::new(&house).arguments(&["prepare", "coco", "--ascii"]).variable("NO_COLOR", "1").size(80, 24).run();
+        Start::new(&test_home).arguments(&["prepare", "coco", "--ascii"]).variable("NO_COLOR", "1").size(80, 24).run();
     story.wait_for("12 samples");
     next(&mut story, SPLITS);
     // Enter is refused before the data have given a ratio.
@@ -251,8 +251,8 @@ fn the_whole_way_works_at_80_by_24_in_ascii_without_colours() {
 
 #[test]
 fn a_terminal_that_shrinks_in_the_middle_shows_the_step_again() {
-    let house = House::furnished();
-    let mut story = open(&house);
+    let test_home = TestHome::furnished();
+    let mut story = open(&test_home);
     next(&mut story, SPLITS);
     story.resize(40, 10).wait_for("Splits (2 of 6)").wait_for("by ratio");
     story.resize(30, 5).wait_for("needs 40 columns").resize(100, 30).wait_for(SPLITS).wait_for("Sample type");
@@ -260,8 +260,8 @@ fn a_terminal_that_shrinks_in_the_middle_shows_the_step_again() {
 
 #[test]
 fn letters_that_move_choose_next_to_a_ratio_and_help_opens() {
-    let house = House::furnished();
-    let mut story = open(&house);
+    let test_home = TestHome::furnished();
+    let mut story = open(&test_home);
     next(&mut story, SPLITS);
     story
         .wait_for("2,1,1")
@@ -285,11 +285,11 @@ fn click_on(story: &mut Story, words: &str) {
 
 #[test]
 fn the_mouse_answers_what_it_points_at_and_its_wheel_scrolls_what_is_under_it() {
-    let house = House::furnished();
+    let test_home = TestHome::furnished();
     for number in 4..40_usize {
-        house.shard(&format!("coco/shard_{number:04}.tar"), number * 100, 1);
+        test_home.shard(&format!("coco/shard_{number:04}.tar"), number * 100, 1);
     }
-    let mut story = Start::new(&house).arguments(&["prepare", "coco"]).run();
+    let mut story = Start::new(&test_home).arguments(&["prepare", "coco"]).run();
     story.wait_for("48 samples");
     // A shard by its row, the wheel over the list, and the field below it.
     click_on(&mut story, "shard_0002.tar");
@@ -331,11 +331,11 @@ fn the_mouse_answers_what_it_points_at_and_its_wheel_scrolls_what_is_under_it() 
 #[test]
 fn a_folder_that_may_not_be_written_to_is_named_before_any_question() {
     use std::os::unix::fs::PermissionsExt as _;
-    let house = House::furnished();
-    let coco = house.data().join("coco");
+    let test_home = TestHome::furnished();
+    let coco = test_home.data().join("coco");
     let allow = |mode| std::fs::set_permissions(&coco, std::fs::Permissions::from_mode(mode)).unwrap();
     allow(0o555);
-    let mut story = Start::new(&house).arguments(&["prepare", "coco"]).without_rights().run();
+    let mut story = Start::new(&test_home).arguments(&["prepare", "coco"]).without_rights().run();
     story.wait_for("Source").wait_for("12 samples");
     story.wait_for("nothing can be written here: permission denied");
     story.keys("alt-6").wait_for(REVIEW).wait_for("nothing can be written here").wait_for("Alt-1 goes to Source");

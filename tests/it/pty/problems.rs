@@ -1,10 +1,10 @@
 //! The list of problems: of a run, of the browser and of the jobs.
 
-use super::harness::{run_plainly, House, Start, Story, TINY_PNG};
+use super::harness::{run_plainly, Start, Story, TestHome, TINY_PNG};
 
 /// Returns `coco`: four shards, each of `samples` samples; the pictures of those that `is_bad` selects are invalid.
-fn with_pictures(samples: u64, is_bad: fn(u64) -> bool) -> House {
-    let house = House::new();
+fn with_pictures(samples: u64, is_bad: fn(u64) -> bool) -> TestHome {
+    let test_home = TestHome::new();
     for number in 0..4 {
         let mut builder = tar::Builder::new(Vec::new());
         for index in (0..samples).map(|index| number * 100.max(samples) + index) {
@@ -16,21 +16,21 @@ fn with_pictures(samples: u64, is_bad: fn(u64) -> bool) -> House {
                 builder.append_data(&mut header, format!("{index:06}.{part}"), bytes).unwrap();
             }
         }
-        house.file(&format!("coco/shard_{number:04}.tar"), &builder.into_inner().unwrap());
+        test_home.file(&format!("coco/shard_{number:04}.tar"), &builder.into_inner().unwrap());
     }
-    house
+    test_home
 }
 
 /// Returns four shards of three samples; the pictures of 000101 and 000200 are invalid.
-fn damaged() -> House {
+fn damaged() -> TestHome {
     with_pictures(3, |index| matches!(index, 101 | 200))
 }
 
 const ANSWERS: [&str; 7] =
     ["prepare", "coco", "--split-ratio", "2,1,1", "--sample-type", "TextSample", "--media-metadata-by-extension"];
 
-fn split(house: &House) -> String {
-    std::fs::read_to_string(house.data().join("coco/.nv-meta/split.yaml")).unwrap()
+fn split(test_home: &TestHome) -> String {
+    std::fs::read_to_string(test_home.data().join("coco/.nv-meta/split.yaml")).unwrap()
 }
 
 /// Waits until the named sample is the selected one in the browser.
@@ -42,10 +42,10 @@ fn at(story: &mut Story, key: &str) {
 
 /// Writes the two excludes from the list, and checks the file.
 #[track_caller]
-fn write_both(story: &mut Story, house: &House) {
+fn write_both(story: &mut Story, test_home: &TestHome) {
     story.keys("w").wait_for("What would be written").wait_for("+ - shard_0001.tar/000101");
     story.wait_for("+ - shard_0002.tar/000200").keys("enter").wait_for("Written");
-    let written = split(house);
+    let written = split(test_home);
     for item in
         ["- shard_0001.tar/000101  # no row is written for it", "- shard_0002.tar/000200  # no row is written for it"]
     {
@@ -55,8 +55,8 @@ fn write_both(story: &mut Story, house: &House) {
 
 #[test]
 fn a_bad_sample_of_a_run_is_opened_excluded_and_written_from_the_list() {
-    let house = damaged();
-    let mut story = Start::new(&house).arguments(&ANSWERS).run();
+    let test_home = damaged();
+    let mut story = Start::new(&test_home).arguments(&ANSWERS).run();
     story.wait_for("12 samples").keys("alt-6").wait_for("everything is answered").keys("enter");
     story.wait_for("coco is prepared, with 2 problems").wait_for("Enter shows them").keys("enter");
     // The keys of the list are in the bar as soon as the targets of the problems are known.
@@ -68,9 +68,9 @@ fn a_bad_sample_of_a_run_is_opened_excluded_and_written_from_the_list() {
     story.keys("esc").wait_for("▸ ! shard_0001.tar, '000101.jpg'").keys("x").wait_for("1 change not written (w)");
     story.keys("u").wait_for("undone: exclude shard_0001.tar/000101").wait_gone("not written");
     story.keys("X").wait_for("exclude 2 samples").wait_for("1 change not written (w)");
-    let before = split(&house);
+    let before = split(&test_home);
     assert!(!before.contains("000101"), "{before}");
-    write_both(&mut story, &house);
+    write_both(&mut story, &test_home);
     story.keys("esc").wait_for("▸ ! shard_0001.tar, '000101.jpg'").wait_gone("not written").keys("j");
     story.wait_for("▸ ! shard_0002.tar, '000200.jpg'").keys("q");
     assert_eq!(story.exit_code(), 0);
@@ -79,10 +79,10 @@ fn a_bad_sample_of_a_run_is_opened_excluded_and_written_from_the_list() {
 
 #[test]
 fn the_browser_lists_its_problems_and_goes_to_them() {
-    let house = damaged();
+    let test_home = damaged();
     let flags: Vec<&str> = ANSWERS.iter().copied().chain(["--yes", "--field-map", "text=txt"]).collect();
-    assert_eq!(run_plainly(&house, &flags), Some(1));
-    let mut story = Start::new(&house).arguments(&["browse", "coco"]).size(80, 24).run();
+    assert_eq!(run_plainly(&test_home, &flags), Some(1));
+    let mut story = Start::new(&test_home).arguments(&["browse", "coco"]).size(80, 24).run();
     at(&mut story, "000000");
     story.wait_for("12 samples").keys("P").wait_for("Problems  2").wait_for("x exclude");
     story.keys("j").wait_for("▸ ! shard_0002.tar, '000200'").keys("enter").wait_gone("Problems  2");
@@ -91,7 +91,7 @@ fn the_browser_lists_its_problems_and_goes_to_them() {
     story.keys("P").wait_for("▸ ! shard_0002.tar, '000200'").keys("x").wait_for("1 change not written (w)");
     story.keys("u").wait_gone("not written").keys("ctrl-r").wait_for("1 change not written (w)");
     story.keys("u").wait_gone("not written").keys("X").wait_for("exclude 2 samples");
-    write_both(&mut story, &house);
+    write_both(&mut story, &test_home);
     story.keys("esc").wait_for("Problems  2").keys("esc").wait_for("2 excluded").keys("q");
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();
@@ -118,11 +118,11 @@ fn confirm(story: &mut Story) {
 
 /// Excludes all problems of the kind, and checks that the written excludes contain the last one.
 #[track_caller]
-fn exclude_all(story: &mut Story, house: &House) {
+fn exclude_all(story: &mut Story, test_home: &TestHome) {
     story.keys("X").wait_for("exclude 1,500 samples").wait_for("1 change not written (w)");
     story.keys("w").wait_for("+ - shard_0000.tar/000000");
     confirm(story);
-    let written = split(house);
+    let written = split(test_home);
     assert_eq!(written.matches("# no row is written for it").count(), 1_500);
     assert!(
         written.contains("- shard_0000.tar/000000  #") && written.contains("- shard_0002.tar/001499  #"),
@@ -132,52 +132,52 @@ fn exclude_all(story: &mut Story, house: &House) {
 
 #[test]
 fn all_problems_of_a_kind_are_excluded_those_included_that_are_not_listed() {
-    let house = with_pictures(500, |index| index < 1_500);
-    let mut story = Start::new(&house).arguments(&ANSWERS).run();
+    let test_home = with_pictures(500, |index| index < 1_500);
+    let mut story = Start::new(&test_home).arguments(&ANSWERS).run();
     story.wait_for("2,000 samples").keys("alt-6").wait_for("everything is answered").keys("enter");
     story.wait_for("coco is prepared, with 1,500 problems").wait_for("Enter shows them").keys("enter");
     story.wait_for("X excludes all 1,500 of this kind").wait_for("x exclude");
-    let before = split(&house);
-    exclude_all(&mut story, &house);
+    let before = split(&test_home);
+    exclude_all(&mut story, &test_home);
     story.keys("q");
     assert_eq!(story.exit_code(), 0);
     // The browser shows them, too, and so does a run that has nothing to do.
     let flags: Vec<&str> = ANSWERS.iter().copied().chain(["--yes", "--field-map", "text=txt", "--update"]).collect();
-    house.file("coco/.nv-meta/split.yaml", before.as_bytes());
-    assert_eq!(run_plainly(&house, &flags), Some(1));
-    let mut story = Start::new(&house).arguments(&["browse", "coco"]).run();
+    test_home.file("coco/.nv-meta/split.yaml", before.as_bytes());
+    assert_eq!(run_plainly(&test_home, &flags), Some(1));
+    let mut story = Start::new(&test_home).arguments(&["browse", "coco"]).run();
     story.wait_for("2,000 samples").keys("P").wait_for("Problems  1,500").wait_for("X excludes all 1,500 of this kind");
-    exclude_all(&mut story, &house);
+    exclude_all(&mut story, &test_home);
     story.keys("q");
     assert_eq!(story.exit_code(), 0);
 }
 
 #[test]
 fn while_a_run_goes_on_x_stops_it_and_does_nothing_else() {
-    let house = House::new();
-    house.file("coco/shard_0000.tar", b"");
+    let test_home = TestHome::new();
+    test_home.file("coco/shard_0000.tar", b"");
     for number in 1..6 {
-        house.shard(&format!("coco/shard_{number:04}.tar"), number * 100_000, 6_000);
+        test_home.shard(&format!("coco/shard_{number:04}.tar"), number * 100_000, 6_000);
     }
     let arguments = ["prepare", "coco", "--threads", "1", "--split-ratio", "4,1,1", "--sample-type", "TextSample"];
-    let mut story = Start::new(&house).arguments(&arguments).run();
+    let mut story = Start::new(&test_home).arguments(&arguments).run();
     // The problems are shown while it runs; the first x only asks, and all keys follow at once, since the run is short.
     story.wait_for("shard_0005.tar").keys("alt-6").wait_for("everything is answered").keys("enter enter x x");
     story.wait_for("nothing was published").wait_for("shard_0000.tar");
-    assert!(!house.data().join("coco/.nv-meta/split.yaml").exists());
+    assert!(!test_home.data().join("coco/.nv-meta/split.yaml").exists());
     story.keys("l").wait_for("opening the data set").wait_for("l close log").keys("l").wait_for("the file is empty");
     story.keys("r").wait_for("files written").keys("q");
     assert_eq!(story.exit_code(), 0);
-    assert!(split(&house).contains("exclude: []"), "neither x nor anything else excluded something");
+    assert!(split(&test_home).contains("exclude: []"), "neither x nor anything else excluded something");
 }
 
 #[test]
 fn a_line_of_text_is_opened_and_x_says_why_it_cannot_be_excluded() {
-    let house = House::new();
+    let test_home = TestHome::new();
     let words = "some words that are in no other document of this file, and that are long enough for the method";
     let lines = format!("{{\"text\":\"{words} a\"}}\n\n\n{{\"text\":\"{words} b\"}}\n{{\"id\":77}}\n");
-    house.file("web/a.jsonl", lines.as_bytes());
-    let mut story = Start::new(&house).arguments(&["dedup", "web", "--minlen", "100"]).run();
+    test_home.file("web/a.jsonl", lines.as_bytes());
+    let mut story = Start::new(&test_home).arguments(&["dedup", "web", "--minlen", "100"]).run();
     story.wait_for("1 file").keys("alt-4").wait_for("everything is answered").keys("enter");
     story.wait_for("is deduplicated, with 1 problem").keys("J").wait_for("dedup web").keys("enter");
     story.wait_for("line 5").wait_for("Enter open").keys("x").wait_for("has no splits");

@@ -1,10 +1,10 @@
 //! Reading texts in the browser, as a user does.
 
-use super::harness::{House, Start};
+use super::harness::{Start, TestHome};
 
 #[test]
 fn texts_are_read_one_after_the_other() {
-    let house = House::new();
+    let test_home = TestHome::new();
     let line = |n: usize| {
         let text = match n {
             2 => (0..40_000).map(|line| format!("row {line}\\n")).collect(),
@@ -13,9 +13,9 @@ fn texts_are_read_one_after_the_other() {
         format!("{{\"id\": {n}, \"text\": \"{text}\"}}\n")
     };
     let lines: String = (0..500).map(line).collect();
-    house.file("corpus.jsonl", lines.as_bytes());
+    test_home.file("corpus.jsonl", lines.as_bytes());
     for (columns, rows) in [(100, 30), (80, 24)] {
-        let mut story = Start::new(&house).size(columns, rows).arguments(&["browse", "corpus.jsonl"]).run();
+        let mut story = Start::new(&test_home).size(columns, rows).arguments(&["browse", "corpus.jsonl"]).run();
         story.wait_for("500 samples").wait_for("Text 1 begins").wait_for("Second paragraph 0");
         story.keys("enter").wait_gone("Samples  #").wait_for("next sample").wait_for("␛[2Jwith words.");
         story.keys("> >").wait_for("row 0").keys("G").wait_for("more");
@@ -30,11 +30,11 @@ fn texts_are_read_one_after_the_other() {
 
 #[test]
 fn chats_are_read_role_by_role() {
-    let house = House::new();
+    let test_home = TestHome::new();
     let chat =
         r#"{"messages": [{"role": "user", "content": "What is it?"}, {"role": "assistant", "content": "A\n\ncat."}]}"#;
-    house.file("chat.jsonl", format!("{chat}\n").as_bytes());
-    let mut story = Start::new(&house).arguments(&["browse", "chat.jsonl"]).run();
+    test_home.file("chat.jsonl", format!("{chat}\n").as_bytes());
+    let mut story = Start::new(&test_home).arguments(&["browse", "chat.jsonl"]).run();
     story.wait_for("▾ user").wait_for("▾ assistant").keys("tab enter").wait_for("▸ messages");
     story.keys("enter").wait_for("▾ user").keys("j j enter").wait_gone("▾ user");
     story.wait_for("What is it?").wait_for("cat.").keys("esc").wait_for("▾ user").keys("q");

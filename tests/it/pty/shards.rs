@@ -1,17 +1,17 @@
 //! New shards of what a person sees, operated as a user does.
 
-use super::harness::{run_plainly, House, Start, Story};
+use super::harness::{run_plainly, Start, Story, TestHome};
 use std::path::Path;
 
 /// Returns three shards of forty samples, prepared, one a split.
-fn prepared() -> House {
-    let house = House::new();
+fn prepared() -> TestHome {
+    let test_home = TestHome::new();
     for number in 0..3 {
-        house.shard(&format!("big/shard_{number:04}.tar"), number * 100, 40);
+        test_home.shard(&format!("big/shard_{number:04}.tar"), number * 100, 40);
     }
     let answers = ["prepare", "big", "--yes", "--split-ratio", "1,1,1", "--skip-dataset-yaml"];
-    assert_eq!(run_plainly(&house, &answers), Some(0));
-    house
+    assert_eq!(run_plainly(&test_home, &answers), Some(0));
+    test_home
 }
 
 /// Answers where to, leaves the other answers as they are, and runs it.
@@ -30,8 +30,8 @@ fn write_into(story: &mut Story, output: &str) {
 }
 
 /// Returns the samples of each shard of a prepared set.
-fn counts(house: &House, set: &str) -> Vec<(String, u64)> {
-    let info = std::fs::read_to_string(house.data().join(set).join(".nv-meta/.info.json")).unwrap();
+fn counts(test_home: &TestHome, set: &str) -> Vec<(String, u64)> {
+    let info = std::fs::read_to_string(test_home.data().join(set).join(".nv-meta/.info.json")).unwrap();
     let info: serde_json::Value = serde_json::from_str(&info).unwrap();
     let counts = info["shard_counts"].as_object().unwrap();
     counts.iter().map(|(name, count)| (name.clone(), count.as_u64().unwrap())).collect()
@@ -41,57 +41,57 @@ fn shards(counts: &[(&str, u64)]) -> Vec<(String, u64)> {
     counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
 }
 
-fn browse(house: &House) -> Story {
-    let mut story = Start::new(house).arguments(&["browse", "big"]).run();
+fn browse(test_home: &TestHome) -> Story {
+    let mut story = Start::new(test_home).arguments(&["browse", "big"]).run();
     story.wait_for("▸ 000000").wait_for("jpg txt json");
     story
 }
 
 #[test]
 fn what_a_filter_lists_becomes_a_new_set() {
-    let house = prepared();
-    let mut story = browse(&house);
+    let test_home = prepared();
+    let mut story = browse(&test_home);
     story.keys("F").wait_for("List only samples that").keys("down down down down down down");
     story.type_text("/5$/").keys("enter").wait_for("12 listed");
     story.keys("W");
     write_into(&mut story, "new");
     story.wait_for("Wrote 12 samples").wait_for("--keep-keys");
     let expected = ["test", "train", "val"].map(|split| format!("{split}/shard_000000.tar"));
-    assert_eq!(counts(&house, "new"), expected.map(|name| (name, 4)));
+    assert_eq!(counts(&test_home, "new"), expected.map(|name| (name, 4)));
     assert_eq!(story.keys("q").exit_code(), 0);
 }
 
 #[test]
 fn flags_say_what_they_can() {
-    let house = prepared();
-    let mut story = browse(&house);
+    let test_home = prepared();
+    let mut story = browse(&test_home);
     story.keys("F").wait_for("List only samples that").keys("right right").wait_for(" val ");
     story.keys("enter").wait_for("40 listed").keys("W");
     write_into(&mut story, "new");
     story.wait_for("Wrote 40 samples").wait_for("--split val");
-    assert_eq!(counts(&house, "new"), shards(&[("shard_000000.tar", 40)]));
+    assert_eq!(counts(&test_home, "new"), shards(&[("shard_000000.tar", 40)]));
     assert_eq!(story.keys("q").exit_code(), 0);
 }
 
 #[test]
 fn what_is_marked_becomes_a_new_set() {
-    let house = prepared();
-    let mut story = browse(&house);
+    let test_home = prepared();
+    let mut story = browse(&test_home);
     story.wait_for("train 1").keys("V j j W");
     write_into(&mut story, "new");
     story.wait_for("Wrote 3 samples");
-    assert_eq!(counts(&house, "new").iter().map(|(_, count)| count).sum::<u64>(), 3);
+    assert_eq!(counts(&test_home, "new").iter().map(|(_, count)| count).sum::<u64>(), 3);
     assert_eq!(story.keys("q").exit_code(), 0);
 }
 
 #[test]
 fn the_steps_show_what_will_be_written() {
-    let house = House::new();
+    let test_home = TestHome::new();
     for number in 0..5 {
-        house.file(&format!("pictures/{number:03}.seg.png"), b"\x89PNG");
-        house.file(&format!("pictures/{number:03}.txt"), b"a cat");
+        test_home.file(&format!("pictures/{number:03}.seg.png"), b"\x89PNG");
+        test_home.file(&format!("pictures/{number:03}.txt"), b"a cat");
     }
-    let mut story = Start::new(&house).run();
+    let mut story = Start::new(&test_home).run();
     story.wait_for("pictures/").wait_for("S  shards").keys("S").wait_for("Folder of the new shards");
     story.type_text("set").wait_for("First sample").wait_for("seg.png").keys("enter");
     story.wait_for("Key and part by both rules").wait_for("004_seg").keys("enter");
@@ -102,22 +102,22 @@ fn the_steps_show_what_will_be_written() {
     }
     story.wait_for("Would write 5 samples").keys("enter").wait_for("Wrote 5 samples (10 parts)");
     let names = [0, 1, 2].map(|number| (format!("shard_{number:06}.tar"), if number < 2 { 2 } else { 1 }));
-    assert_eq!(counts(&house, "set"), names);
+    assert_eq!(counts(&test_home, "set"), names);
     assert_eq!(story.keys("q").exit_code(), 0);
 }
 
 #[test]
 fn a_folder_of_pictures_with_captions_becomes_a_prepared_set() {
-    let house = House::new();
+    let test_home = TestHome::new();
     for number in 0..5 {
-        house.file(&format!("pictures/{number:03}.jpg"), b"\xff\xd8\xff");
-        house.file(&format!("pictures/{number:03}.txt"), b"a cat");
+        test_home.file(&format!("pictures/{number:03}.jpg"), b"\xff\xd8\xff");
+        test_home.file(&format!("pictures/{number:03}.txt"), b"a cat");
     }
-    let mut story = Start::new(&house).run();
+    let mut story = Start::new(&test_home).run();
     story.wait_for("pictures/").wait_for("S  shards").keys("S");
     write_into(&mut story, "set");
     story.wait_for("Wrote 5 samples (10 parts)").keys("o").wait_for("a cat");
-    assert_eq!(counts(&house, "set"), shards(&[("shard_000000.tar", 5)]));
-    assert!(Path::new(&house.data().join("set/.nv-meta/index.sqlite")).exists());
+    assert_eq!(counts(&test_home, "set"), shards(&[("shard_000000.tar", 5)]));
+    assert!(Path::new(&test_home.data().join("set/.nv-meta/index.sqlite")).exists());
     assert_eq!(story.keys("q").exit_code(), 0);
 }

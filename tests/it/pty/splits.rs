@@ -1,6 +1,6 @@
 //! The split editor, operated as a user does.
 
-use super::harness::{deadline, run_plainly, House, Start, Story};
+use super::harness::{deadline, run_plainly, Start, Story, TestHome};
 use rustix::process::Signal;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -21,20 +21,20 @@ exclude:
 ";
 
 /// Returns `coco`, prepared, with four shards of three samples in three splits.
-fn prepared() -> House {
-    let house = House::furnished();
+fn prepared() -> TestHome {
+    let test_home = TestHome::furnished();
     let flags = ["prepare", "coco", "--yes", "--split-ratio", "2,1,1", "--sample-type", "CrudeWebdataset"];
-    assert_eq!(run_plainly(&house, &flags), Some(0));
-    house.file("coco/.nv-meta/split.yaml", KEPT.as_bytes());
-    house
+    assert_eq!(run_plainly(&test_home, &flags), Some(0));
+    test_home.file("coco/.nv-meta/split.yaml", KEPT.as_bytes());
+    test_home
 }
 
-fn file(house: &House) -> PathBuf {
-    house.data().join("coco/.nv-meta/split.yaml")
+fn file(test_home: &TestHome) -> PathBuf {
+    test_home.data().join("coco/.nv-meta/split.yaml")
 }
 
-fn text(house: &House) -> String {
-    std::fs::read_to_string(file(house)).unwrap()
+fn text(test_home: &TestHome) -> String {
+    std::fs::read_to_string(file(test_home)).unwrap()
 }
 
 /// Opens the editor from the home screen.
@@ -45,8 +45,8 @@ fn open_with(start: Start) -> Story {
     story
 }
 
-fn open(house: &House) -> Story {
-    open_with(Start::new(house))
+fn open(test_home: &TestHome) -> Story {
+    open_with(Start::new(test_home))
 }
 
 /// Writes the pending changes, and returns to the columns.
@@ -58,11 +58,11 @@ fn write(story: &mut Story) {
 
 #[test]
 fn one_shard_is_moved_and_only_its_line_changes() {
-    let house = prepared();
-    let mut story = open(&house);
+    let test_home = prepared();
+    let mut story = open(&test_home);
     story.wait_for("train  2 shards").keys("m").wait_for("Move shard_0000.tar to").keys("3");
     story.wait_for("+ shard_0000.tar").wait_for("1 change not written (w)");
-    assert_eq!(text(&house), KEPT, "nothing is written before it is asked");
+    assert_eq!(text(&test_home), KEPT, "nothing is written before it is asked");
     write(&mut story);
     story.wait_gone("not written");
     let moved = KEPT
@@ -71,7 +71,7 @@ fn one_shard_is_moved_and_only_its_line_changes() {
     let sorted = KEPT
         .replace("   - shard_0000.tar\n", "")
         .replace("   - shard_0003.tar\n", "   - shard_0000.tar\n   - shard_0003.tar\n");
-    let written = text(&house);
+    let written = text(&test_home);
     assert!(written == moved || written == sorted, "{written}");
     story.keys("esc").wait_for("WebDataset, prepared").keys("q");
     assert_eq!(story.exit_code(), 0);
@@ -80,8 +80,8 @@ fn one_shard_is_moved_and_only_its_line_changes() {
 
 #[test]
 fn a_range_is_moved_as_one_and_a_split_that_ends_up_empty_is_shown_at_once() {
-    let house = prepared();
-    let mut story = open(&house);
+    let test_home = prepared();
+    let mut story = open(&test_home);
     story.keys("V j").wait_for("* shard_0001.tar").keys("m").wait_for("Move 2 shards to").keys("2");
     story.wait_for("1 change not written").wait_for("train  empty").wait_for("split 'train' is empty");
     story.keys("u").wait_for("undone: move 2 shards to val").wait_gone("train  empty");
@@ -89,8 +89,8 @@ fn a_range_is_moved_as_one_and_a_split_that_ends_up_empty_is_shown_at_once() {
 
 #[test]
 fn shards_are_moved_by_a_pattern_whose_matches_are_shown_while_it_is_typed() {
-    let house = prepared();
-    let mut story = open(&house);
+    let test_home = prepared();
+    let mut story = open(&test_home);
     story.keys("/").wait_for("Shards by pattern").type_text("*3").wait_for("!");
     story.keys("ctrl-u").type_text("shard_000[23]").wait_for("2 shards: 1 in val, 1 in test").keys("enter");
     story.wait_for("Move 2 shards to").wait_for("exclude them").keys("1");
@@ -99,8 +99,8 @@ fn shards_are_moved_by_a_pattern_whose_matches_are_shown_while_it_is_typed() {
 
 #[test]
 fn a_balance_is_shown_before_it_is_made() {
-    let house = prepared();
-    let mut story = open(&house);
+    let test_home = prepared();
+    let mut story = open(&test_home);
     story.keys("b").wait_for("Balance by samples").keys("ctrl-u").type_text("1,1").wait_for("2 numbers for 3 splits");
     story.type_text(",2").wait_for("1 shard to move").wait_for("wanted").keys("enter");
     story.wait_for("1 change not written").wait_for("test  2 shards").keys("u").wait_for("train  2 shards");
@@ -108,20 +108,20 @@ fn a_balance_is_shown_before_it_is_made() {
 
 #[test]
 fn a_shard_is_excluded_with_a_note_that_becomes_a_comment() {
-    let house = prepared();
-    let mut story = open(&house);
+    let test_home = prepared();
+    let mut story = open(&test_home);
     story.keys("l n").wait_for("Exclude shard_0002.tar, because:").type_text("too dark").keys("enter");
     story.wait_for("too dark").wait_for("x shard_0002.tar").wait_for("val  empty: all excluded");
     write(&mut story);
-    let written = text(&house);
+    let written = text(&test_home);
     assert!(written.starts_with(&KEPT.replace("exclude:\n- shard_0001.tar/000101   # blurred\n", "")), "{written}");
     assert!(written.contains("000101   # blurred\n- shard_0002.tar  # too dark\n"), "{written}");
 }
 
 #[test]
 fn a_range_of_samples_is_excluded_by_typing_and_what_is_not_there_is_said() {
-    let house = prepared();
-    let mut story = open(&house);
+    let test_home = prepared();
+    let mut story = open(&test_home);
     story
         .keys("a")
         .wait_for("SHARD, SHARD/KEY")
@@ -130,23 +130,23 @@ fn a_range_of_samples_is_excluded_by_typing_and_what_is_not_there_is_said() {
     story.keys("enter").wait_for("Enter again").keys("ctrl-u").type_text("shard_0001.tar/{000100..000102}");
     story.wait_for("all 3").keys("tab").type_text("dust").keys("enter").wait_for("all 3").wait_for("dust");
     write(&mut story);
-    assert!(text(&house).contains("- shard_0001.tar/{000100..000102}  # dust\n"), "{}", text(&house));
+    assert!(text(&test_home).contains("- shard_0001.tar/{000100..000102}  # dust\n"), "{}", text(&test_home));
 }
 
 #[test]
 fn an_exclude_that_matches_nothing_is_shown_at_once() {
-    let house = prepared();
+    let test_home = prepared();
     let broken = KEPT.replace("shard_0001.tar/000101", "shard_0001.tar/000999");
-    house.file("coco/.nv-meta/split.yaml", broken.as_bytes());
-    let mut story = Start::new(&house).run();
+    test_home.file("coco/.nv-meta/split.yaml", broken.as_bytes());
+    let mut story = Start::new(&test_home).run();
     story.wait_for("WebDataset, prepared").keys("s").wait_for("matches nothing").wait_for("it excludes nothing");
     story.keys("tab x").wait_for("Excluded  nothing");
 }
 
 #[test]
 fn excludes_get_notes_and_are_taken_back_in() {
-    let house = prepared();
-    let mut story = open(&house);
+    let test_home = prepared();
+    let mut story = open(&test_home);
     story
         .keys("tab n")
         .wait_for("Note")
@@ -156,13 +156,13 @@ fn excludes_get_notes_and_are_taken_back_in() {
         .wait_for("sharp enough");
     story.keys("x").wait_for("Excluded  nothing").keys("u").wait_for("Excluded  1 sample");
     write(&mut story);
-    assert!(text(&house).contains("- shard_0001.tar/000101   # sharp enough\n"), "{}", text(&house));
+    assert!(text(&test_home).contains("- shard_0001.tar/000101   # sharp enough\n"), "{}", text(&test_home));
 }
 
 #[test]
 fn changes_are_undone_and_done_again() {
-    let house = prepared();
-    let mut story = open(&house);
+    let test_home = prepared();
+    let mut story = open(&test_home);
     story.keys("x").wait_for("1 change not written").keys("j x").wait_for("2 changes not written");
     story.keys("u u").wait_gone("not written").keys("ctrl-r").wait_for("1 change not written");
     story.keys("ctrl-r").wait_for("2 changes not written").keys("ctrl-r").wait_for("nothing to do again");
@@ -170,8 +170,8 @@ fn changes_are_undone_and_done_again() {
 
 #[test]
 fn splits_are_added_renamed_and_dropped() {
-    let house = prepared();
-    let mut story = open(&house);
+    let test_home = prepared();
+    let mut story = open(&test_home);
     story.keys("A").wait_for("New split").type_text("val").keys("enter").wait_for("there is a split 'val' already");
     story.keys("ctrl-u").type_text("holdout").keys("enter").wait_for("holdout  empty");
     story.keys("R").wait_for("Rename split").keys("ctrl-u").type_text("clean").keys("enter");
@@ -180,16 +180,16 @@ fn splits_are_added_renamed_and_dropped() {
 
 #[test]
 fn theirs_with_my_changes_again_is_the_first_way_out_of_a_file_changed_underneath() {
-    let house = prepared();
-    let mut story = open(&house);
+    let test_home = prepared();
+    let mut story = open(&test_home);
     story.keys("x").wait_for("1 change not written");
     let theirs = KEPT.replace("Ana:", "Ben:");
-    house.file("coco/.nv-meta/split.yaml", theirs.as_bytes());
+    test_home.file("coco/.nv-meta/split.yaml", theirs.as_bytes());
     story.keys("w").wait_for("What would be written").wait_for("+").keys("enter").wait_for("The file has changed");
-    assert_eq!(text(&house), theirs);
+    assert_eq!(text(&test_home), theirs);
     story.keys("1").wait_for("your changes on their file").wait_for("lines +1 -0").keys("enter");
     story.wait_for("Written");
-    let written = text(&house);
+    let written = text(&test_home);
     assert!(written.starts_with("# Ben:") && written.contains("- shard_0000.tar\n"), "{written}");
     assert!(written.ends_with("- shard_0000.tar\n"), "{written}");
 }
@@ -197,50 +197,50 @@ fn theirs_with_my_changes_again_is_the_first_way_out_of_a_file_changed_underneat
 #[test]
 fn mine_and_neither_are_the_other_ways_out() {
     for (choice, mine) in [("2", true), ("3", false)] {
-        let house = prepared();
-        let mut story = open(&house);
+        let test_home = prepared();
+        let mut story = open(&test_home);
         story.keys("x").wait_for("1 change not written");
         let theirs = KEPT.replace("Ana:", "Ben:");
-        house.file("coco/.nv-meta/split.yaml", theirs.as_bytes());
+        test_home.file("coco/.nv-meta/split.yaml", theirs.as_bytes());
         story.keys("w").wait_for("What would be written").wait_for("+").keys("enter").wait_for("The file has changed");
         story.keys(choice);
         if mine {
             story.wait_for("Written");
-            assert!(text(&house).starts_with("# Ana:"), "{}", text(&house));
+            assert!(text(&test_home).starts_with("# Ana:"), "{}", text(&test_home));
         } else {
             story.wait_for("nothing was written");
-            assert_eq!(text(&house), theirs);
+            assert_eq!(text(&test_home), theirs);
         }
     }
 }
 
 #[test]
 fn a_mistake_in_the_edited_text_is_shown_with_its_line_and_edited_again() {
-    let house = prepared();
+    let test_home = prepared();
     // The script breaks the file the first time, and repairs it the second time.
     let script = "if grep -q '^broken' \"$1\"; then sed -i '/^broken/d; s/the large one/the largest/' \"$1\"; \
                   else sed -i '5i broken: [' \"$1\"; fi\n";
-    let editor = house.file("editor.sh", script.as_bytes());
-    let mut story = open_with(Start::new(&house).variable("VISUAL", &format!("/bin/sh {}", editor.display())));
+    let editor = test_home.file("editor.sh", script.as_bytes());
+    let mut story = open_with(Start::new(&test_home).variable("VISUAL", &format!("/bin/sh {}", editor.display())));
     story.keys("e").wait_for("The text was not taken").wait_for("Line ");
     story.keys("1").wait_gone("The text was not taken").wait_for("1 change not written").assert_taken();
     write(&mut story);
-    assert_eq!(text(&house), KEPT.replace("the large one", "the largest"));
+    assert_eq!(text(&test_home), KEPT.replace("the large one", "the largest"));
 }
 
 #[test]
 fn a_mistake_in_the_edited_text_can_be_dropped() {
-    let house = prepared();
-    let editor = house.file("editor.sh", b"echo '}{' >> \"$1\"\n");
-    let mut story = open_with(Start::new(&house).variable("EDITOR", &format!("/bin/sh {}", editor.display())));
+    let test_home = prepared();
+    let editor = test_home.file("editor.sh", b"echo '}{' >> \"$1\"\n");
+    let mut story = open_with(Start::new(&test_home).variable("EDITOR", &format!("/bin/sh {}", editor.display())));
     story.keys("e").wait_for("The text was not taken").keys("2").wait_gone("The text was not taken");
     story.keys("x").wait_for("1 change not written");
-    assert_eq!(text(&house), KEPT);
+    assert_eq!(text(&test_home), KEPT);
 }
 
 /// Returns a data set in which one sample is in train and in val.
-fn leaky() -> House {
-    let house = House::new();
+fn leaky() -> TestHome {
+    let test_home = TestHome::new();
     for shard in 0..4_usize {
         let mut builder = tar::Builder::new(Vec::new());
         for sample in 0..3_usize {
@@ -253,23 +253,23 @@ fn leaky() -> House {
             header.set_mode(0o644);
             builder.append_data(&mut header, format!("s{key:06}.bin"), &bytes[..]).unwrap();
         }
-        house.file(&format!("coco/shard_{shard:04}.tar"), &builder.into_inner().unwrap());
+        test_home.file(&format!("coco/shard_{shard:04}.tar"), &builder.into_inner().unwrap());
     }
     let flags = ["prepare", "coco", "--yes", "--split-ratio", "2,1,1", "--sample-type", "CrudeWebdataset"];
-    assert_eq!(run_plainly(&house, &flags), Some(0));
-    house
+    assert_eq!(run_plainly(&test_home, &flags), Some(0));
+    test_home
 }
 
 #[test]
 fn a_leak_is_found_and_ended_by_one_key() {
-    let house = leaky();
-    let mut story = Start::new(&house).run();
+    let test_home = leaky();
+    let mut story = Start::new(&test_home).run();
     story.wait_for("WebDataset, prepared").keys("s").wait_for("Excluded  nothing").keys("L").wait_for("Leak check");
     story.keys("2").wait_for("same sample").wait_for("contents compared").wait_for("! same sample");
     story.keys("x").wait_for("✓ same sample").wait_for("1 change not written");
     story.keys("u").wait_for("! same sample").keys("X").wait_for("✓ same sample");
     story.keys("w").wait_for("What would be written").wait_for("+").keys("enter").wait_for("Written");
-    let text = text(&house);
+    let text = text(&test_home);
     assert!(text.contains("exclude:\n- shard_"), "{text}");
     story.keys("enter").wait_for("Leaks").keys("esc").wait_for("Excluded").keys("L").wait_for("Leak check");
     story.keys("2").wait_for("no split shares anything");
@@ -277,8 +277,8 @@ fn a_leak_is_found_and_ended_by_one_key() {
 
 #[test]
 fn quitting_with_changes_asks_and_offers_them_when_it_is_opened_again() {
-    let house = prepared();
-    let mut story = open(&house);
+    let test_home = prepared();
+    let mut story = open(&test_home);
     story
         .keys("x")
         .wait_for("1 change not written")
@@ -287,18 +287,18 @@ fn quitting_with_changes_asks_and_offers_them_when_it_is_opened_again() {
     story.keys("s").wait_gone("Opening it again").keys("q").wait_for("Opening it again").keys("q");
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();
-    assert_eq!(text(&house), KEPT);
-    let mut story = open(&house);
+    assert_eq!(text(&test_home), KEPT);
+    let mut story = open(&test_home);
     story.wait_for("Unwritten changes").wait_for("exclude shard_0000.tar").keys("2").wait_gone("Unwritten changes");
     story.keys("esc").wait_for("WebDataset, prepared").keys("s").wait_for("train  2 shards").wait_gone("Unwritten");
 }
 
 #[test]
 fn a_crash_loses_no_change_and_a_write_ends_the_draft() {
-    let house = prepared();
-    let mut story = open(&house);
+    let test_home = prepared();
+    let mut story = open(&test_home);
     story.keys("x j x").wait_for("2 changes not written");
-    let drafts = house.home().join("state");
+    let drafts = test_home.home().join("state");
     let kept = || {
         walkdir::WalkDir::new(&drafts)
             .into_iter()
@@ -312,14 +312,14 @@ fn a_crash_loses_no_change_and_a_write_ends_the_draft() {
         std::thread::yield_now();
     }
     story.signal(Signal::KILL);
-    let mut story = open(&house);
+    let mut story = open(&test_home);
     story
         .wait_for("Unwritten changes")
         .wait_for("2 changes were left unwritten just now:")
         .keys("1")
         .wait_for("2 changes taken up again");
     write(&mut story);
-    assert!(text(&house).ends_with("- shard_0000.tar\n- shard_0001.tar\n"), "{}", text(&house));
+    assert!(text(&test_home).ends_with("- shard_0000.tar\n- shard_0001.tar\n"), "{}", text(&test_home));
     while kept().is_some() {
         assert!(Instant::now() < end + deadline(), "the draft is gone after a write");
         std::thread::yield_now();
@@ -329,8 +329,8 @@ fn a_crash_loses_no_change_and_a_write_ends_the_draft() {
 
 #[test]
 fn leaving_the_editor_with_changes_asks() {
-    let house = prepared();
-    let mut story = open(&house);
+    let test_home = prepared();
+    let mut story = open(&test_home);
     story.keys("x").wait_for("1 change not written").keys("esc").wait_for("1 change is not written.").keys("4");
     story.wait_gone("give them up").keys("esc").wait_for("give them up").keys("3").wait_for("WebDataset, prepared");
     story.keys("s").wait_for("train  2 shards").wait_gone("Unwritten").keys("x").wait_for("1 change not written");
@@ -339,8 +339,8 @@ fn leaving_the_editor_with_changes_asks() {
 
 #[test]
 fn a_tiny_terminal_shows_one_pane_and_works() {
-    let house = prepared();
-    let mut story = Start::new(&house).size(40, 12).run();
+    let test_home = prepared();
+    let mut story = Start::new(&test_home).size(40, 12).run();
     story.wait_for("✓").keys("s").wait_for("train").wait_for("Excluded  1 sample");
     story.keys("m").wait_for("Move shard_0000.tar to").keys("2").wait_for("1 change not written");
     story.keys("l").wait_for("+ shard_0000.tar").keys("tab").wait_for("000101");
@@ -349,16 +349,16 @@ fn a_tiny_terminal_shows_one_pane_and_works() {
 
 #[test]
 fn ten_mebibytes_pasted_into_a_field_do_no_harm() {
-    let house = prepared();
-    let mut story = open(&house);
+    let test_home = prepared();
+    let mut story = open(&test_home);
     story.keys("/").wait_for("Shards by pattern").paste(&"x".repeat(10 << 20)).wait_for("0 of 4 shards");
     story.keys("esc").wait_gone("Shards by pattern").keys("x").wait_for("1 change not written");
 }
 
 #[test]
 fn without_colour_every_state_is_visible() {
-    let house = prepared();
-    let mut story = open_with(Start::new(&house).variable("NO_COLOR", "1"));
+    let test_home = prepared();
+    let mut story = open_with(Start::new(&test_home).variable("NO_COLOR", "1"));
     story.keys("x").wait_for("x shard_0000.tar").keys("j m").wait_for("Move").keys("2").wait_for("+ shard_0001.tar");
     story.keys("w").wait_for("What would be written").wait_for("- ").wait_for("+ ");
     story.look(|screen| {
@@ -372,10 +372,10 @@ fn without_colour_every_state_is_visible() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_reported_and_read_again_when_it_was_repaired() {
-    let house = prepared();
-    house.file("coco/.nv-meta/split.yaml", b"split_parts: [\n");
-    let mut story = Start::new(&house).run();
+    let test_home = prepared();
+    test_home.file("coco/.nv-meta/split.yaml", b"split_parts: [\n");
+    let mut story = Start::new(&test_home).run();
     story.wait_for("coco/").wait_for("has mistakes").keys("s").wait_for("line 1");
-    house.file("coco/.nv-meta/split.yaml", KEPT.as_bytes());
+    test_home.file("coco/.nv-meta/split.yaml", KEPT.as_bytes());
     story.keys("f5").wait_for("train  2 shards");
 }

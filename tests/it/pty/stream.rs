@@ -49,12 +49,12 @@ fn head(text: &str) -> String {
 fn escape<'a>(rest: &'a str, found: &mut Vec<String>, copied: &mut Vec<String>) -> &'a str {
     if let Some(body) = rest.strip_prefix('[') {
         let end = body.find(|c: char| matches!(c, '@'..='~')).unwrap_or(body.len());
-        let (parameters, behind) = body.split_at(end);
-        let last = behind.chars().next().unwrap_or(' ');
+        let (parameters, after) = body.split_at(end);
+        let last = after.chars().next().unwrap_or(' ');
         if !is_own(parameters, last) {
             found.push(format!("CSI {parameters:?} {last:?}"));
         }
-        return behind.get(last.len_utf8()..).unwrap_or("");
+        return after.get(last.len_utf8()..).unwrap_or("");
     }
     if let Some(body) = rest.strip_prefix(']') {
         let end = body.find(['\x07', '\x1b', '\u{9c}']).unwrap_or(body.len());
@@ -68,9 +68,9 @@ fn escape<'a>(rest: &'a str, found: &mut Vec<String>, copied: &mut Vec<String>) 
         }
         return body.get(end + 1..).unwrap_or("");
     }
-    if let Some(behind) = rest.strip_prefix('_').and_then(|body| body.strip_prefix(PICTURE_QUESTION)) {
-        if let Some(behind) = behind.strip_prefix("\x1b\\") {
-            return behind;
+    if let Some(after) = rest.strip_prefix('_').and_then(|body| body.strip_prefix(PICTURE_QUESTION)) {
+        if let Some(after) = after.strip_prefix("\x1b\\") {
+            return after;
         }
     }
     found.push(format!("ESC {:?}", head(rest)));

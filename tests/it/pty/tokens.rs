@@ -1,6 +1,6 @@
 //! Packing tokens and viewing them, as a user does.
 
-use super::harness::{run_plainly, House, Start};
+use super::harness::{run_plainly, Start, TestHome};
 use std::path::PathBuf;
 
 fn golden(path: &str) -> PathBuf {
@@ -8,28 +8,28 @@ fn golden(path: &str) -> PathBuf {
 }
 
 /// Returns three documents, one without text, and a tokenizer in the same folder.
-fn corpus() -> House {
-    let house = House::new();
+fn corpus() -> TestHome {
+    let test_home = TestHome::new();
     let lines = "{\"id\": 1, \"text\": \"The quick brown fox jumps over the lazy dog.\"}\n\
                  {\"id\": 2, \"title\": \"no text\"}\n\
                  {\"id\": 3, \"text\": \"A second document, a little longer than the first one.\"}\n";
-    house.file("corpus.jsonl", lines.as_bytes());
+    test_home.file("corpus.jsonl", lines.as_bytes());
     let tokenizer = std::fs::read(golden("nanosets/tokenizers/bpe1k.json")).unwrap();
-    house.file("tokenizer.json", &tokenizer);
-    house
+    test_home.file("tokenizer.json", &tokenizer);
+    test_home
 }
 
-fn copied(house: &House, from: &str, to: &str) {
+fn copied(test_home: &TestHome, from: &str, to: &str) {
     for entry in walkdir::WalkDir::new(golden(from)).into_iter().flatten().filter(|entry| entry.file_type().is_file()) {
         let name = entry.path().strip_prefix(golden(from)).unwrap().to_str().unwrap().to_owned();
-        house.file(&format!("{to}/{name}"), &std::fs::read(entry.path()).unwrap());
+        test_home.file(&format!("{to}/{name}"), &std::fs::read(entry.path()).unwrap());
     }
 }
 
 #[test]
 fn text_is_packed_from_the_first_question_to_the_browser() {
-    let house = corpus();
-    let mut story = Start::new(&house).size(100, 30).run();
+    let test_home = corpus();
+    let mut story = Start::new(&test_home).size(100, 30).run();
     story.wait_for("▸ corpus.jsonl").wait_for("t  pack tokens").keys("t");
     story.wait_for("Source").wait_for("1 file").wait_for("plain text").keys("enter");
     story.wait_for("(•) text").wait_for("2 of 3 documents have text there").wait_for("quick brown fox").keys("enter");
@@ -37,13 +37,13 @@ fn text_is_packed_from_the_first_question_to_the_browser() {
     story.wait_for("Its ids").keys("enter").wait_for("[ ] modalities").keys("j j space").wait_for("[x] forager");
     story.keys("k k space").wait_for("[x] modalities").wait_for("corpus-tokens").keys("enter");
     story.wait_for("everything is answered").wait_for("--format modalities").wait_for("documents");
-    assert!(!house.data().join("corpus-tokens").exists(), "nothing is written before");
+    assert!(!test_home.data().join("corpus-tokens").exists(), "nothing is written before");
     story
         .keys("enter")
         .wait_for("corpus-tokens is packed, with 1 problem")
         .wait_for("modalities:")
         .wait_for("forager:");
-    let packed = house.data().join("corpus-tokens/modalities");
+    let packed = test_home.data().join("corpus-tokens/modalities");
     assert!(packed.exists(), "{packed:?}");
     story.keys("esc").wait_for("▸ corpus.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);
@@ -52,8 +52,8 @@ fn text_is_packed_from_the_first_question_to_the_browser() {
 
 #[test]
 fn without_a_path_it_is_asked_for_and_the_screens_ask_the_rest() {
-    let house = corpus();
-    let mut story = Start::new(&house).arguments(&["pack"]).size(80, 24).run();
+    let test_home = corpus();
+    let mut story = Start::new(&test_home).arguments(&["pack"]).size(80, 24).run();
     story
         .wait_for("JSONL, CSV and TSV files")
         .type_text("nowhere.jsonl")
@@ -67,12 +67,12 @@ fn without_a_path_it_is_asked_for_and_the_screens_ask_the_rest() {
 
 /// The emulator draws a vowel sign in a separate cell, as many terminals do.
 #[test]
-fn letters_with_vowel_signs_leave_no_trace_on_the_screens_behind() {
-    let house = House::new();
+fn letters_with_vowel_signs_leave_no_trace_on_the_next_screens() {
+    let test_home = TestHome::new();
     let text =
         "ਪੰਜਾਬੀ ਵਿੱਚ ਇੱਕ ਦਸਤਾਵੇਜ਼ ਹੈ ਜਿਸ ਵਿੱਚ ਕਾਫ਼ੀ ਸ਼ਬਦ ਹਨ। तमिल हिन्दी में लिखा हुआ एक दस्तावेज़। தமிழ் மொழியில் ❤\u{fe0f} e\u{301} 🇩🇪";
-    house.file("corpus.jsonl", format!("{{\"text\": \"{text}\"}}\n").repeat(9).as_bytes());
-    let mut story = Start::new(&house).arguments(&["pack", "corpus.jsonl"]).size(80, 24).run();
+    test_home.file("corpus.jsonl", format!("{{\"text\": \"{text}\"}}\n").repeat(9).as_bytes());
+    let mut story = Start::new(&test_home).arguments(&["pack", "corpus.jsonl"]).size(80, 24).run();
     story.wait_for("1 file").keys("enter").wait_for("(•) text").wait_for("9 of 9 documents have text there");
     story.wait_until("a border where it belongs", |screen| {
         (2..22).all(|row| screen.cell(row, 79).is_some_and(|cell| cell.contents() == "│"))
@@ -87,8 +87,8 @@ fn letters_with_vowel_signs_leave_no_trace_on_the_screens_behind() {
 
 #[test]
 fn answers_that_were_left_are_there_again() {
-    let house = corpus();
-    let mut story = Start::new(&house).size(80, 24).run();
+    let test_home = corpus();
+    let mut story = Start::new(&test_home).size(80, 24).run();
     story.wait_for("▸ corpus.jsonl").wait_for("pack tokens").keys("t").wait_for("1 file").keys("enter");
     story.wait_for("(•) text").keys("j").wait_for("(•) title").keys("enter").wait_for("end token");
     story.keys("esc").wait_for("(•) title").keys("esc").wait_for("1 file").keys("esc").wait_for("▸ corpus.jsonl");
@@ -99,8 +99,8 @@ fn answers_that_were_left_are_there_again() {
 
 #[test]
 fn a_wrong_program_is_reported_while_it_is_typed() {
-    let house = corpus();
-    let mut story = Start::new(&house).size(80, 24).run();
+    let test_home = corpus();
+    let mut story = Start::new(&test_home).size(80, 24).run();
     story.wait_for("▸ corpus.jsonl").wait_for("pack tokens").keys("t").wait_for("1 file").keys("enter");
     story.wait_for("(•) text").keys("j j j").wait_for("(•) a jq program").keys("tab").type_text(".text | [");
     story.wait_for("✗").keys("enter").wait_for("Text");
@@ -109,11 +109,11 @@ fn a_wrong_program_is_reported_while_it_is_typed() {
 
 #[test]
 fn packed_files_are_read_as_text_and_as_ids_and_as_windows() {
-    let house = House::new();
-    copied(&house, "nanosets/05_modern_loss/expected", "packed");
+    let test_home = TestHome::new();
+    copied(&test_home, "nanosets/05_modern_loss/expected", "packed");
     let tokenizer = std::fs::read(golden("nanosets/tokenizers/bpe1k.json")).unwrap();
-    house.file("tok.json", &tokenizer);
-    let mut story = Start::new(&house).size(100, 30).run();
+    test_home.file("tok.json", &tokenizer);
+    let mut story = Start::new(&test_home).size(100, 30).run();
     story.wait_for("packed/").wait_for("Nanosets, packed").keys("b").wait_for("Documents").wait_for("tokens");
     story.wait_for("ids have no text").keys("T").wait_for("tokenizer").type_text("tok.json").keys("enter");
     story.wait_for("data/tok.json").keys(".").wait_for("ids 46 tokens").keys(",").wait_for("text 46 tokens");
@@ -138,26 +138,26 @@ fn packed_files_are_read_as_text_and_as_ids_and_as_windows() {
 
 #[test]
 fn a_pbin_and_forager_samples_are_browsed_like_everything_else() {
-    let house = House::new();
-    copied(&house, "modalities/pack_bpe/expected", "m");
-    copied(&house, "modalities/tokenizers/bpe1k", "m/tok");
-    copied(&house, "forager/tokens_16/expected", "f");
-    let mut story = Start::new(&house).arguments(&["browse", "m/data.pbin"]).size(80, 24).run();
+    let test_home = TestHome::new();
+    copied(&test_home, "modalities/pack_bpe/expected", "m");
+    copied(&test_home, "modalities/tokenizers/bpe1k", "m/tok");
+    copied(&test_home, "forager/tokens_16/expected", "f");
+    let mut story = Start::new(&test_home).arguments(&["browse", "m/data.pbin"]).size(80, 24).run();
     story.wait_for("Documents").wait_for("#0").keys("T").type_text("m/tok").keys("enter").wait_for("endoftext");
     story.keys("q");
     assert_eq!(story.exit_code(), 0);
-    let mut story = Start::new(&house).arguments(&["browse", "f"]).size(80, 24).run();
+    let mut story = Start::new(&test_home).arguments(&["browse", "f"]).size(80, 24).run();
     story.wait_for("37 samples").wait_for("16 tokens").wait_for("nothing says how long").keys("q");
     assert_eq!(story.exit_code(), 0);
-    assert_eq!(run_plainly(&house, &["browse", "m/data.pbin"]), Some(0));
+    assert_eq!(run_plainly(&test_home, &["browse", "m/data.pbin"]), Some(0));
 }
 
 #[test]
 fn token_folders_are_mixed_by_weights_and_the_index_is_written() {
-    let house = House::new();
-    copied(&house, "nanosets/02_modern_noshuffle/expected", "a");
-    copied(&house, "nanosets/05_modern_loss/expected", "b");
-    let mut story = Start::new(&house).size(100, 30).run();
+    let test_home = TestHome::new();
+    copied(&test_home, "nanosets/02_modern_noshuffle/expected", "a");
+    copied(&test_home, "nanosets/05_modern_loss/expected", "b");
+    let mut story = Start::new(&test_home).size(100, 30).run();
     story.wait_for("a/").wait_for("Nanosets, packed").wait_for("x  mix").keys("x");
     story.wait_for("windows").wait_for("[x] a").wait_for("[ ] b").keys("j space").wait_for("[x] b");
     story.keys("tab tab").wait_for("2048").keys("ctrl-x").type_text("31").keys("backtab backtab").keys("+");
@@ -170,21 +170,21 @@ fn token_folders_are_mixed_by_weights_and_the_index_is_written() {
         .wait_for("everything is answered")
         .keys("enter")
         .wait_for("mixture-index is ready to train on");
-    assert!(house.data().join("mixture-index/dataset_index.npy").is_file());
+    assert!(test_home.data().join("mixture-index/dataset_index.npy").is_file());
     story.keys("esc").wait_for("Nanosets, packed").keys("q");
     assert_eq!(story.exit_code(), 0);
 }
 
 #[test]
 fn an_incomplete_mixture_opens_the_form() {
-    let house = House::new();
-    copied(&house, "nanosets/02_modern_noshuffle/expected", "a");
-    copied(&house, "nanosets/05_modern_loss/expected", "b");
+    let test_home = TestHome::new();
+    copied(&test_home, "nanosets/02_modern_noshuffle/expected", "a");
+    copied(&test_home, "nanosets/05_modern_loss/expected", "b");
     let arguments = ["mix", "index", "b", "a", "--weights", "3,1", "--sequence-length", "31", "--output", "made"];
-    let mut story = Start::new(&house).arguments(&arguments).size(100, 30).run();
+    let mut story = Start::new(&test_home).arguments(&arguments).size(100, 30).run();
     story.wait_for("windows").wait_for("[x] b").wait_for("[x] a").wait_for("made").wait_for("epochs");
     story.keys("enter").wait_for("everything is answered").keys("enter").wait_for("made is ready to train on");
     story.keys("esc").wait_for("Nanosets, packed").keys("q");
     assert_eq!(story.exit_code(), 0);
-    assert!(house.data().join("made/dataset_index.npy").is_file());
+    assert!(test_home.data().join("made/dataset_index.npy").is_file());
 }

@@ -1,6 +1,6 @@
 //! Makes a data set of hostile names, texts, headers, depths and lengths.
 
-use super::harness::{run_plainly, House};
+use super::harness::{run_plainly, TestHome};
 
 /// Size of one long line and of one long text in bytes, unless `GRISTMILL_HOSTILE_BYTES` is set.
 const LONG: usize = 4 << 20;
@@ -135,16 +135,16 @@ fn shard(parts: impl Fn(usize) -> Vec<(String, Vec<u8>)>) -> Vec<u8> {
 
 /// Writes `wild`, a prepared data set; `leaky`, one with the same keys in two splits; `cut`, shards that end in the middle; `lies`, one
 /// with wrong indexes; `broken`, one whose list of splits cannot be read; `lines.jsonl` and `media`.
-pub fn furnish(house: &House) {
+pub fn furnish(test_home: &TestHome) {
     let shard = shard(parts);
-    house.file("wild/a\x1b]0;owned\x07\u{202e}.tar", &shard);
+    test_home.file("wild/a\x1b]0;owned\x07\u{202e}.tar", &shard);
     for (number, name) in ["wild/b\u{9b}31m\nx.tar", "lies/s.tar", "broken/s.tar"].into_iter().enumerate() {
-        house.shard(name, number * 100, 30);
+        test_home.shard(name, number * 100, 30);
     }
-    house.shard("wild/c\x1b[2J\u{200b}.tar", 900, 5);
+    test_home.shard("wild/c\x1b[2J\u{200b}.tar", 900, 5);
     // The same keys in two splits.
     for name in ["leaky/a\x1b]0;owned\x07.tar", "leaky/b\u{202e}.tar"] {
-        house.file(name, &self::shard(|_| vec![("txt".to_owned(), EVIL_TEXT.as_bytes().to_vec())]));
+        test_home.file(name, &self::shard(|_| vec![("txt".to_owned(), EVIL_TEXT.as_bytes().to_vec())]));
     }
     for name in ["wild", "lies", "broken", "leaky"] {
         let mut answers = vec!["prepare", name, "--yes", "--sample-type", "CrudeWebdataset", "--problems-ok"];
@@ -153,23 +153,24 @@ pub fn furnish(house: &House) {
         } else {
             2
         }));
-        assert_eq!(run_plainly(house, &answers), Some(0), "{name}");
+        assert_eq!(run_plainly(test_home, &answers), Some(0), "{name}");
     }
     let map = "__module__: megatron.energon\n__class__: CaptioningSample\nfield_map:\n  image: jpg\n  caption: txt\n";
-    house.file("wild/.nv-meta/dataset.yaml", map.as_bytes());
-    house.file("cut/whole.tar", &shard[..shard.len() / 3]);
-    house.file("cut/header.tar", &shard[..700]);
-    house.file("cut/nothing.tar", b"");
+    test_home.file("wild/.nv-meta/dataset.yaml", map.as_bytes());
+    test_home.file("cut/whole.tar", &shard[..shard.len() / 3]);
+    test_home.file("cut/header.tar", &shard[..700]);
+    test_home.file("cut/nothing.tar", b"");
     let starts = [0_u64, u64::MAX, 7, 1 << 40, 512, 3];
-    house.file("lies/s.tar.idx", &starts.iter().flat_map(|start| start.to_le_bytes()).collect::<Vec<_>>());
-    house.file("lies/.nv-meta/index.sqlite", b"SQLite format 3\0and then nothing \x1b[2J");
-    house.file("broken/.nv-meta/split.yaml", b"split_parts:\n  train: [\"\x1b[2J\n - : : }{\x07");
+    test_home.file("lies/s.tar.idx", &starts.iter().flat_map(|start| start.to_le_bytes()).collect::<Vec<_>>());
+    test_home.file("lies/.nv-meta/index.sqlite", b"SQLite format 3\0and then nothing \x1b[2J");
+    test_home.file("broken/.nv-meta/split.yaml", b"split_parts:\n  train: [\"\x1b[2J\n - : : }{\x07");
     let mut lines = format!("{}\n", serde_json::json!({ "text": EVIL_TEXT, EVIL_TEXT: [EVIL_TEXT] })).into_bytes();
     lines.extend(format!("{{\"long\":\"{}\"}}\n", "z".repeat(long())).bytes());
     lines.extend(deep(b'[', b']'));
     lines.extend(b"\n\xff\xfe\x1b[2J not json\n{\"raw\":\"\x1b]0;owned\x07\"}\n");
-    house.file("lines.jsonl", &lines);
+    test_home.file("lines.jsonl", &lines);
     for name in ["a\x1b[2J.png", "b\u{202e}gnp.jpg", "c\nd.png", "dir\x1b]0;x\x07/e.jpg"] {
-        house.file(&format!("media/{name}"), if name.ends_with("png") { huge_png() } else { huge_jpeg() }.as_slice());
+        test_home
+            .file(&format!("media/{name}"), if name.ends_with("png") { huge_png() } else { huge_jpeg() }.as_slice());
     }
 }

@@ -13,208 +13,208 @@ use gristmill_storage::run_folder::RunFolder;
 use ratatui::layout::Rect;
 use ratatui::Frame;
 
-fn stage() -> Stage {
-    Stage::new(ColourMode::Sixteen, false)
+fn open_test() -> AppTest {
+    AppTest::new(ColourMode::Sixteen, false)
 }
 
 #[test]
 fn q_leaves_at_once_when_nothing_runs() {
-    let mut stage = stage();
-    stage.keys("q");
-    assert_eq!(stage.app.exit_code(), Some(0));
+    let mut test = open_test();
+    test.keys("q");
+    assert_eq!(test.app.exit_code(), Some(0));
 }
 
 #[test]
 fn q_asks_when_a_job_runs_and_staying_is_proposed() {
-    let mut stage = stage();
-    with_jobs(&mut stage);
-    stage.keys("q").assert_shows("1 job still running.");
-    assert_eq!(stage.app.exit_code(), None);
-    stage.keys("enter").assert_hides("still running");
-    assert_eq!(stage.app.exit_code(), None);
-    stage.keys("q").type_text("q");
-    assert_eq!(stage.app.exit_code(), Some(0));
+    let mut test = open_test();
+    with_jobs(&mut test);
+    test.keys("q").assert_shows("1 job still running.");
+    assert_eq!(test.app.exit_code(), None);
+    test.keys("enter").assert_hides("still running");
+    assert_eq!(test.app.exit_code(), None);
+    test.keys("q").type_text("q");
+    assert_eq!(test.app.exit_code(), Some(0));
 }
 
 #[test]
 fn ctrl_c_leaves_only_when_it_is_pressed_twice_in_a_row() {
-    let mut stage = stage();
-    stage.keys("ctrl-c").assert_shows("Ctrl-C again leaves");
-    stage.keys("j ctrl-c");
-    assert_eq!(stage.app.exit_code(), None);
-    stage.keys("ctrl-c");
-    assert_eq!(stage.app.exit_code(), Some(130));
+    let mut test = open_test();
+    test.keys("ctrl-c").assert_shows("Ctrl-C again leaves");
+    test.keys("j ctrl-c");
+    assert_eq!(test.app.exit_code(), None);
+    test.keys("ctrl-c");
+    assert_eq!(test.app.exit_code(), Some(130));
 }
 
 #[test]
 fn ctrl_c_stops_the_selected_job_first() {
-    let mut stage = stage();
-    with_jobs(&mut stage);
-    stage.keys("J ctrl-c").assert_shows("cancelled");
-    assert_eq!(stage.app.exit_code(), None);
-    assert_eq!(stage.app.jobs().running(), 0);
+    let mut test = open_test();
+    with_jobs(&mut test);
+    test.keys("J ctrl-c").assert_shows("cancelled");
+    assert_eq!(test.app.exit_code(), None);
+    assert_eq!(test.app.jobs().running(), 0);
 }
 
 #[test]
 fn ctrl_c_works_while_typing() {
-    let mut stage = stage();
-    stage.keys("/ ctrl-c ctrl-c");
-    assert_eq!(stage.app.exit_code(), Some(130));
+    let mut test = open_test();
+    test.keys("/ ctrl-c ctrl-c");
+    assert_eq!(test.app.exit_code(), Some(130));
 }
 
 #[test]
 fn signals_end_the_program_with_their_codes() {
     for (signal, code) in [(SIGTERM, 143), (SIGHUP, 129)] {
-        let mut stage = stage();
-        stage.app.handle(Event::Signal(signal));
-        assert_eq!(stage.app.exit_code(), Some(code));
+        let mut test = open_test();
+        test.app.handle(Event::Signal(signal));
+        assert_eq!(test.app.exit_code(), Some(code));
     }
 }
 
 #[test]
 fn an_interrupt_from_outside_is_like_the_key() {
-    let mut stage = stage();
-    stage.app.handle(Event::Signal(SIGINT));
-    assert_eq!(stage.app.exit_code(), None);
-    stage.app.handle(Event::Signal(SIGINT));
-    assert_eq!(stage.app.exit_code(), Some(130));
+    let mut test = open_test();
+    test.app.handle(Event::Signal(SIGINT));
+    assert_eq!(test.app.exit_code(), None);
+    test.app.handle(Event::Signal(SIGINT));
+    assert_eq!(test.app.exit_code(), Some(130));
 }
 
 #[test]
 fn ctrl_z_and_its_signal_ask_to_be_put_to_sleep() {
-    let mut stage = stage();
-    stage.keys("ctrl-z");
-    assert_eq!(stage.app.take_requests(), [Request::Suspend]);
-    stage.app.handle(Event::Signal(SIGTSTP));
-    assert_eq!(stage.app.take_requests(), [Request::Suspend]);
-    stage.app.handle(Event::Signal(SIGCONT));
-    assert_eq!(stage.app.take_requests(), [Request::Retake]);
+    let mut test = open_test();
+    test.keys("ctrl-z");
+    assert_eq!(test.app.take_requests(), [Request::Suspend]);
+    test.app.handle(Event::Signal(SIGTSTP));
+    assert_eq!(test.app.take_requests(), [Request::Suspend]);
+    test.app.handle(Event::Signal(SIGCONT));
+    assert_eq!(test.app.take_requests(), [Request::Retake]);
 }
 
 #[test]
 fn help_lists_what_works_here_and_runs_it() {
-    let mut stage = stage();
-    stage.keys("?").assert_shows("Help: what works here");
-    stage.assert_shows("Opens what is selected");
-    stage.type_text("hidden").keys("enter");
-    stage.assert_hides("Help:");
-    stage.assert_shows(".hidden");
+    let mut test = open_test();
+    test.keys("?").assert_shows("Help: what works here");
+    test.assert_shows("Opens what is selected");
+    test.type_text("hidden").keys("enter");
+    test.assert_hides("Help:");
+    test.assert_shows(".hidden");
 }
 
 #[test]
 fn help_can_be_searched_by_the_words_of_its_sentences() {
-    let mut stage = stage();
-    stage.keys("?").type_text("puts the program to sleep").assert_shows("Ctrl-z");
+    let mut test = open_test();
+    test.keys("?").type_text("puts the program to sleep").assert_shows("Ctrl-z");
 }
 
 #[test]
 fn what_cannot_be_done_stays_visible_with_its_reason() {
-    let mut stage = stage();
-    stage.keys("?").type_text("resume").assert_shows("no run was interrupted here");
-    stage.keys("enter").assert_shows("resume: no run was interrupted here");
+    let mut test = open_test();
+    test.keys("?").type_text("resume").assert_shows("no run was interrupted here");
+    test.keys("enter").assert_shows("resume: no run was interrupted here");
 }
 
 #[test]
 fn a_key_for_something_that_cannot_be_done_says_why() {
-    let mut stage = stage();
-    stage.keys("j j j j p").assert_shows("only folders of tar shards, JSONL files and metadatasets");
+    let mut test = open_test();
+    test.keys("j j j j p").assert_shows("only folders of tar shards, JSONL files and metadatasets");
 }
 
 #[test]
 fn the_palette_finds_every_action_by_name() {
-    let mut stage = stage();
+    let mut test = open_test();
     for &action in Action::ALL {
         if matches!(action, Action::Help | Action::Palette) {
             continue;
         }
-        stage.app.handle(Event::Key(KeyEvent::new(KeyCode::Char(':'), KeyModifiers::NONE)));
+        test.app.handle(Event::Key(KeyEvent::new(KeyCode::Char(':'), KeyModifiers::NONE)));
         for c in action.id().chars() {
-            stage.app.handle(Event::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
+            test.app.handle(Event::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
         }
-        let screen = stage.screen(120, 40);
+        let screen = test.screen(120, 40);
         let first = screen.lines().find(|l| l.contains("│ ▸ ")).unwrap_or_default().to_owned();
         assert!(screen.contains(action.id()), "{action:?}\n{screen}");
         assert!(!first.is_empty(), "{action:?}\n{screen}");
-        stage.app.handle(Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE)));
+        test.app.handle(Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE)));
     }
 }
 
 #[test]
 fn the_palette_says_where_an_action_works() {
-    let mut stage = stage();
-    stage.keys(":").type_text("cancel-job").assert_shows("works in: jobs");
+    let mut test = open_test();
+    test.keys(":").type_text("cancel-job").assert_shows("works in: jobs");
 }
 
 #[test]
 fn nothing_is_drawn_without_a_reason() {
-    let mut stage = stage();
-    stage.app.take_changed();
-    stage.app.handle(Event::Woken);
-    assert!(!stage.app.is_changed());
-    assert!(!stage.app.is_busy());
-    stage.app.handle(Event::Resized);
-    assert!(stage.app.is_changed());
+    let mut test = open_test();
+    test.app.take_changed();
+    test.app.handle(Event::Woken);
+    assert!(!test.app.is_changed());
+    assert!(!test.app.is_busy());
+    test.app.handle(Event::Resized);
+    assert!(test.app.is_changed());
 }
 
 #[test]
 fn a_running_job_keeps_the_frame_ticking() {
-    let mut stage = stage();
-    with_jobs(&mut stage);
-    stage.app.take_changed();
-    assert!(stage.app.is_busy());
-    stage.app.tick();
-    assert!(stage.app.is_changed());
+    let mut test = open_test();
+    with_jobs(&mut test);
+    test.app.take_changed();
+    assert!(test.app.is_busy());
+    test.app.tick();
+    assert!(test.app.is_changed());
 }
 
 #[test]
 fn the_end_of_a_job_is_drawn_although_nothing_runs_any_more() {
-    let mut stage = stage();
+    let mut test = open_test();
     let running = job(JobState::Running);
     let ended = Arc::clone(&running.ended);
-    stage.add_job("prepare x", "x", running);
-    stage.keys("J").assert_shows("reading");
-    stage.app.tick();
+    test.add_job("prepare x", "x", running);
+    test.keys("J").assert_shows("reading");
+    test.app.tick();
     // The job ends between two ticks: exactly one more tick is due.
     ended.store(true, Ordering::Relaxed);
-    stage.app.take_changed();
-    assert!(stage.app.needs_tick() && !stage.app.is_busy());
-    stage.app.tick();
-    assert!(stage.app.is_changed());
-    stage.assert_shows("cancelled");
-    assert!(!stage.app.needs_tick());
+    test.app.take_changed();
+    assert!(test.app.needs_tick() && !test.app.is_busy());
+    test.app.tick();
+    assert!(test.app.is_changed());
+    test.assert_shows("cancelled");
+    assert!(!test.app.needs_tick());
 }
 
 #[test]
 fn a_job_that_ended_at_once_is_examined_once() {
-    let mut stage = stage();
-    assert!(!stage.app.needs_tick());
-    stage.app.jobs().add("prepare x".into(), "x".into(), job(JobState::Done));
-    assert!(stage.app.needs_tick() && !stage.app.is_busy());
-    stage.app.tick();
-    assert!(!stage.app.needs_tick());
+    let mut test = open_test();
+    assert!(!test.app.needs_tick());
+    test.app.jobs().add("prepare x".into(), "x".into(), job(JobState::Done));
+    assert!(test.app.needs_tick() && !test.app.is_busy());
+    test.app.tick();
+    assert!(!test.app.needs_tick());
 }
 
 #[test]
 fn a_worker_that_panics_is_a_notice_not_the_end() {
-    let mut stage = stage();
-    stage.app.handle(Event::WorkerPanicked("thread 'x' panicked at y\nindex out of range".into()));
-    stage.assert_shows("index out of range");
-    assert_eq!(stage.app.exit_code(), None);
-    stage.keys("j").assert_hides("index out of range");
+    let mut test = open_test();
+    test.app.handle(Event::WorkerPanicked("thread 'x' panicked at y\nindex out of range".into()));
+    test.assert_shows("index out of range");
+    assert_eq!(test.app.exit_code(), None);
+    test.keys("j").assert_hides("index out of range");
 }
 
 #[test]
 fn a_terminal_that_is_gone_ends_the_program() {
-    let mut stage = stage();
-    stage.app.handle(Event::InputLost("end of file".into()));
-    assert_eq!(stage.app.exit_code(), Some(129));
+    let mut test = open_test();
+    test.app.handle(Event::InputLost("end of file".into()));
+    assert_eq!(test.app.exit_code(), Some(129));
 }
 
 #[test]
 fn the_bar_never_loses_help() {
-    let mut stage = stage();
+    let mut test = open_test();
     for columns in [40, 50, 60, 80, 100] {
-        let screen = stage.screen(columns, 12);
+        let screen = test.screen(columns, 12);
         let bar = screen.lines().last().unwrap_or_default().to_owned();
         assert!(bar.contains("? help"), "{columns}: {bar}");
     }
@@ -222,60 +222,60 @@ fn the_bar_never_loses_help() {
 
 #[test]
 fn cancelling_and_clearing_jobs() {
-    let mut stage = stage();
-    with_jobs(&mut stage);
-    stage.keys("J x").assert_shows("cancelled");
-    stage.keys("c").assert_shows("no job runs, and none was interrupted");
-    stage.keys("esc").assert_shows("coco/");
+    let mut test = open_test();
+    with_jobs(&mut test);
+    test.keys("J x").assert_shows("cancelled");
+    test.keys("c").assert_shows("no job runs, and none was interrupted");
+    test.keys("esc").assert_shows("coco/");
 }
 
 #[test]
 fn the_problems_of_an_ended_job_have_a_cursor_and_x_on_one_that_runs_only_cancels() {
-    let mut stage = stage();
-    with_jobs(&mut stage);
-    stage.keys("J enter").assert_shows("the header at 1,024 is damaged");
-    stage.keys("X").assert_shows("x cancel job");
-    stage.keys("k enter").assert_shows("Esc back");
-    stage.assert_hides("x cancel job");
-    let asked = |stage: &mut Stage, keys: &str, why: &str| {
+    let mut test = open_test();
+    with_jobs(&mut test);
+    test.keys("J enter").assert_shows("the header at 1,024 is damaged");
+    test.keys("X").assert_shows("x cancel job");
+    test.keys("k enter").assert_shows("Esc back");
+    test.assert_hides("x cancel job");
+    let asked = |test: &mut AppTest, keys: &str, why: &str| {
         testing::wait(why, || {
-            stage.settle();
-            stage.keys(keys);
-            stage.screen(100, 30).contains(why)
+            test.settle();
+            test.keys(keys);
+            test.screen(100, 30).contains(why)
         });
     };
-    asked(&mut stage, "enter", "open: the problem is about no place in the data");
-    asked(&mut stage, "x", "exclude: ");
-    stage.keys("l").assert_shows("shard_0011.tar: 10,004 samples");
-    stage.keys("enter esc j").assert_shows("x cancel job");
-    stage.keys("x").assert_shows("cancelled");
+    asked(&mut test, "enter", "open: the problem is about no place in the data");
+    asked(&mut test, "x", "exclude: ");
+    test.keys("l").assert_shows("shard_0011.tar: 10,004 samples");
+    test.keys("enter esc j").assert_shows("x cancel job");
+    test.keys("x").assert_shows("cancelled");
 }
 
 #[test]
 fn a_job_that_failed_is_started_again() {
-    let mut stage = stage();
-    let texts = stage.folder.path().join("texts");
+    let mut test = open_test();
+    let texts = test.folder.path().join("texts");
     std::fs::create_dir(&texts).unwrap();
     let mut plan = DedupPlan::new(texts.to_string_lossy(), texts.with_file_name("clean").to_string_lossy());
     plan.min_length = Some(50);
-    let id = stage.app.jobs().start_plan(erase::<Dedup>(plan).into(), RunOptions::default()).unwrap();
-    testing::wait("the first run ends", || stage.app.jobs().running() == 0);
-    assert!(stage.app.jobs().result(id).is_some_and(|result| result.report().is_err()), "there is no text");
+    let id = test.app.jobs().start_plan(erase::<Dedup>(plan).into(), RunOptions::default()).unwrap();
+    testing::wait("the first run ends", || test.app.jobs().running() == 0);
+    assert!(test.app.jobs().result(id).is_some_and(|result| result.report().is_err()), "there is no text");
     put(&texts.join("a.jsonl"), b"{\"text\": \"some words\"}\n");
-    stage.keys("J").assert_shows("failed");
-    stage.keys("r").assert_shows("Started again");
-    testing::wait("the second run ends", || stage.app.jobs().running() == 0);
-    stage.keys("k").assert_shows("done");
+    test.keys("J").assert_shows("failed");
+    test.keys("r").assert_shows("Started again");
+    testing::wait("the second run ends", || test.app.jobs().running() == 0);
+    test.keys("k").assert_shows("done");
     assert!(texts.with_file_name("clean").join("a.jsonl").is_file());
     // The first job is selected; starting it again now finds the output in place.
-    stage.keys("j r").assert_shows("it is done");
+    test.keys("j r").assert_shows("it is done");
 }
 
 #[test]
 fn runs_of_other_processes_are_listed_and_stopped_ones_gone_on_with() {
-    let mut stage = stage();
-    let data = stage.folder.path().join("data");
-    let state = stage.folder.path().join("state");
+    let mut test = open_test();
+    let data = test.folder.path().join("data");
+    let state = test.folder.path().join("state");
     let mut plan = PackPlan::new(vec![data.join("corpus.jsonl").to_string_lossy().into_owned()], "tokens.json", "");
     plan.nanosets = Some(NanosetsTarget::default());
     for name in ["tok", "busy"] {
@@ -286,37 +286,37 @@ fn runs_of_other_processes_are_listed_and_stopped_ones_gone_on_with() {
     }
     remember_now(&state, &data.join("half"));
     let lock = DatasetLock::acquire(&RealFs, &RunFolder::for_output(&data.join("busy")), false).unwrap();
-    stage.keys("J").assert_shows("prepare half");
-    stage.assert_shows("pack busy");
-    let screen = stage.screen(100, 30);
+    test.keys("J").assert_shows("prepare half");
+    test.assert_shows("pack busy");
+    let screen = test.screen(100, 30);
     let line = |words: &str| screen.lines().find(|line| line.contains(words)).unwrap_or_default().to_owned();
     assert!(line("prepare half").contains("interrupted") && line("pack tok").contains("interrupted"), "{screen}");
     assert!(line("pack busy").contains("runs elsewhere") && screen.contains("~/data/busy"), "{screen}");
-    assert!(stage.app.is_busy(), "the sign of what runs turns");
-    stage.keys("g g").assert_shows("What it had done is kept.");
-    stage.keys("j").assert_shows(&format!("Process {} on", std::process::id()));
-    stage.keys("r").assert_shows("another process works on it");
-    stage.keys("x").assert_shows("it is none of this process");
-    stage.keys("G r").assert_shows("▸ pack ▸ corpus.jsonl");
-    stage.assert_shows("--format nanosets");
+    assert!(test.app.is_busy(), "the sign of what runs turns");
+    test.keys("g g").assert_shows("What it had done is kept.");
+    test.keys("j").assert_shows(&format!("Process {} on", std::process::id()));
+    test.keys("r").assert_shows("another process works on it");
+    test.keys("x").assert_shows("it is none of this process");
+    test.keys("G r").assert_shows("▸ pack ▸ corpus.jsonl");
+    test.assert_shows("--format nanosets");
     drop(lock);
-    stage.keys("esc esc esc esc esc esc").assert_shows("coco/");
-    stage.keys("J").assert_hides("runs elsewhere");
+    test.keys("esc esc esc esc esc esc").assert_shows("coco/");
+    test.keys("J").assert_hides("runs elsewhere");
 }
 
 #[test]
 fn an_interrupted_preparation_is_gone_on_with_from_the_jobs() {
-    let mut stage = stage();
-    remember_now(&stage.folder.path().join("state"), &stage.folder.path().join("data/half"));
-    stage.keys("J").assert_shows("prepare half");
-    stage.keys("c").assert_shows("no job has finished");
-    stage.keys("r").assert_shows("▸ prepare ▸ half");
+    let mut test = open_test();
+    remember_now(&test.folder.path().join("state"), &test.folder.path().join("data/half"));
+    test.keys("J").assert_shows("prepare half");
+    test.keys("c").assert_shows("no job has finished");
+    test.keys("r").assert_shows("▸ prepare ▸ half");
 }
 
 #[test]
 fn a_stopped_run_that_is_gone_on_with_states_it_until_its_answers_change() {
-    let mut stage = stage();
-    let texts = stage.folder.path().join("texts");
+    let mut test = open_test();
+    let texts = test.folder.path().join("texts");
     put(&texts.join("a.jsonl"), b"{\"text\": \"some words\"}\n");
     let clean = texts.with_file_name("clean");
     let mut plan = DedupPlan::new(texts.to_string_lossy(), clean.to_string_lossy());
@@ -324,47 +324,47 @@ fn a_stopped_run_that_is_gone_on_with_states_it_until_its_answers_change() {
     let own = RunFolder::for_output(&clean);
     put(&own.journal(), b"");
     put(&own.running_plan(), dedup_to_yaml(&plan).unwrap().as_bytes());
-    remember_now(&stage.folder.path().join("state"), &clean);
-    stage.keys("J").assert_shows("dedup clean");
-    stage.keys("r").assert_shows("a run of these answers was stopped; Enter resumes it");
-    stage.keys("esc esc").assert_shows("How long is a repeat");
-    stage.keys("j space").keys("enter").keys("enter").assert_shows("a run of another plan was stopped here");
+    remember_now(&test.folder.path().join("state"), &clean);
+    test.keys("J").assert_shows("dedup clean");
+    test.keys("r").assert_shows("a run of these answers was stopped; Enter resumes it");
+    test.keys("esc esc").assert_shows("How long is a repeat");
+    test.keys("j space").keys("enter").keys("enter").assert_shows("a run of another plan was stopped here");
 }
 
 #[test]
 fn a_second_jobs_panel_is_not_opened() {
-    let mut stage = stage();
-    stage.keys("J J").assert_shows("they are shown already");
-    stage.keys("esc").assert_shows("coco/");
+    let mut test = open_test();
+    test.keys("J J").assert_shows("they are shown already");
+    test.keys("esc").assert_shows("coco/");
 }
 
 #[test]
 fn a_job_that_did_not_finish_never_says_a_hundred_percent() {
-    let mut stage = stage();
+    let mut test = open_test();
     let mut failed = job(JobState::Failed);
     failed.status.share = Some(0.999);
-    stage.app.jobs().add("prepare coco".into(), stage.folder.path().join("data/coco"), failed);
-    stage.keys("J").assert_shows("failed");
-    stage.assert_hides("100 %");
-    stage.assert_shows("99 %");
+    test.app.jobs().add("prepare coco".into(), test.folder.path().join("data/coco"), failed);
+    test.keys("J").assert_shows("failed");
+    test.assert_hides("100 %");
+    test.assert_shows("99 %");
 }
 
 #[test]
 fn a_long_log_shows_its_end_and_can_be_scrolled() {
-    let mut stage = stage();
+    let mut test = open_test();
     let mut long = job(JobState::Running);
     long.status.log = (0..200).map(|n| format!("line {n} of the log")).collect();
-    stage.add_job("prepare coco", "data/coco", long);
-    stage.keys("J").assert_shows("line 199 of");
-    stage.keys("pageup").assert_hides("line 199 of");
-    stage.keys("pagedown").assert_shows("line 199 of");
+    test.add_job("prepare coco", "data/coco", long);
+    test.keys("J").assert_shows("line 199 of");
+    test.keys("pageup").assert_hides("line 199 of");
+    test.keys("pagedown").assert_shows("line 199 of");
 }
 
 #[test]
-fn a_notice_stands_in_the_place_of_the_bar_and_leaves_the_frame_whole() {
-    let mut stage = stage();
-    let before = stage.screen(80, 24);
-    let after = stage.keys("ctrl-c").screen(80, 24);
+fn a_notice_replaces_the_bar_and_leaves_the_frame_whole() {
+    let mut test = open_test();
+    let before = test.screen(80, 24);
+    let after = test.keys("ctrl-c").screen(80, 24);
     let rows = |screen: &str| screen.lines().map(str::to_owned).collect::<Vec<_>>();
     let (before, after) = (rows(&before), rows(&after));
     assert_eq!(before[..23], after[..23]);
@@ -372,9 +372,9 @@ fn a_notice_stands_in_the_place_of_the_bar_and_leaves_the_frame_whole() {
 }
 
 /// A text field with Tab completion.
-struct Expression;
+struct ExpressionField;
 
-impl Screen for Expression {
+impl Screen for ExpressionField {
     fn context(&self) -> Context {
         Context::PrepareExpression
     }
@@ -392,9 +392,9 @@ impl Screen for Expression {
 
 #[test]
 fn the_bar_names_a_key_once_with_what_it_does_here() {
-    let mut stage = stage();
-    stage.app.push(Box::new(Expression));
-    let screen = stage.screen(100, 30);
+    let mut test = open_test();
+    test.app.push(Box::new(ExpressionField));
+    let screen = test.screen(100, 30);
     let bar = screen.lines().last().unwrap_or_default();
     assert!(bar.contains("Tab complete") && bar.contains("Enter next"), "{bar}");
     assert_eq!(bar.matches("Tab").count(), 1, "{bar}");
@@ -402,66 +402,66 @@ fn the_bar_names_a_key_once_with_what_it_does_here() {
 
 #[test]
 fn a_click_on_an_item_of_the_bottom_bar_does_it() {
-    let mut stage = stage();
-    let (column, row) = stage.find("r recent");
-    stage.click(column + 3, row).assert_shows("nothing was opened yet");
-    let (column, row) = stage.find("? help");
-    stage.click(column, row).assert_shows("Help: what works here");
-    let (column, row) = stage.find("Esc back");
-    stage.click(column, row).assert_hides("Help: what works here");
-    let (column, row) = stage.find("q quit");
-    stage.click(column, row);
-    assert_eq!(stage.app.exit_code(), Some(0));
+    let mut test = open_test();
+    let (column, row) = test.find("r recent");
+    test.click(column + 3, row).assert_shows("nothing was opened yet");
+    let (column, row) = test.find("? help");
+    test.click(column, row).assert_shows("Help: what works here");
+    let (column, row) = test.find("Esc back");
+    test.click(column, row).assert_hides("Help: what works here");
+    let (column, row) = test.find("q quit");
+    test.click(column, row);
+    assert_eq!(test.app.exit_code(), Some(0));
 }
 
 #[test]
 fn the_dots_between_the_items_of_the_bar_do_nothing() {
-    let mut stage = stage();
-    let (column, row) = stage.find("r recent");
-    stage.click(column - 2, row).assert_hides("nothing was opened yet");
+    let mut test = open_test();
+    let (column, row) = test.find("r recent");
+    test.click(column - 2, row).assert_hides("nothing was opened yet");
 }
 
 #[test]
 fn the_mouse_works_in_popups() {
-    let mut stage = stage();
-    stage.keys("?");
-    stage.type_text("hid");
-    let (column, row) = stage.find("hidden files");
-    stage.click(column, row).assert_shows("Shows or hides entries");
-    stage.double_click(column, row).assert_shows(".hidden");
-    stage.assert_hides("Help:");
-    with_jobs(&mut stage);
-    stage.keys("q");
-    let (column, row) = stage.find("Stay");
-    stage.click(column, row).assert_hides("still running");
+    let mut test = open_test();
+    test.keys("?");
+    test.type_text("hid");
+    let (column, row) = test.find("hidden files");
+    test.click(column, row).assert_shows("Shows or hides entries");
+    test.double_click(column, row).assert_shows(".hidden");
+    test.assert_hides("Help:");
+    with_jobs(&mut test);
+    test.keys("q");
+    let (column, row) = test.find("Stay");
+    test.click(column, row).assert_hides("still running");
 }
 
 #[test]
 fn what_is_done_with_shift_belongs_to_the_terminal() {
-    let mut stage = stage();
-    let (column, row) = stage.find("? help");
+    let mut test = open_test();
+    let (column, row) = test.find("? help");
     let kind = MouseEventKind::Down(MouseButton::Left);
-    stage.app.handle(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::SHIFT }));
-    stage.assert_hides("Help: what works here");
+    test.app.handle(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::SHIFT }));
+    test.assert_hides("Help: what works here");
 }
 
 #[test]
 fn a_click_selects_a_job_and_a_double_click_switches_log_and_problems() {
-    let mut stage = stage();
-    with_jobs(&mut stage);
-    stage.keys("J").assert_shows("shard_0011.tar: 10,004 samples");
-    let (column, row) = stage.find("prepare done");
-    stage.double_click(column, row).assert_shows("Problems");
+    let mut test = open_test();
+    with_jobs(&mut test);
+    test.keys("J").assert_shows("shard_0011.tar: 10,004 samples");
+    let (column, row) = test.find("prepare done");
+    test.double_click(column, row).assert_shows("Problems");
 }
 
 #[test]
 fn the_screen_is_saved_as_a_picture_and_never_over_another_one() {
-    let mut stage = stage();
+    let mut test = open_test();
     for number in 1..=2 {
-        stage.keys("f2");
+        test.keys("f2");
         let name = format!("gristmill-screen-{number}.svg");
-        stage.assert_shows(&name);
-        let svg = std::fs::read_to_string(stage.folder.path().join(&name)).unwrap();
+        test.assert_shows(&name);
+        let svg = std::fs::read_to_string(test.folder.path().join(&name)).unwrap();
         assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.contains("corpus.jsonl"), "{svg}");
         assert!(!svg.contains("gristmill-screen"), "the notice of the last one is gone");
     }
@@ -469,16 +469,16 @@ fn the_screen_is_saved_as_a_picture_and_never_over_another_one() {
 
 #[test]
 fn the_palette_saves_the_screen_below_it() {
-    let mut stage = stage();
-    stage.keys(":").type_text("save-screen").keys("enter").assert_shows("gristmill-screen-1.svg");
-    let svg = std::fs::read_to_string(stage.folder.path().join("gristmill-screen-1.svg")).unwrap();
+    let mut test = open_test();
+    test.keys(":").type_text("save-screen").keys("enter").assert_shows("gristmill-screen-1.svg");
+    let svg = std::fs::read_to_string(test.folder.path().join("gristmill-screen-1.svg")).unwrap();
     assert!(!svg.contains("Commands") && svg.contains("corpus.jsonl"), "{svg}");
 }
 
 /// A screen that closes itself when its work has ended.
-struct Closing(Arc<AtomicBool>);
+struct ClosingScreen(Arc<AtomicBool>);
 
-impl Screen for Closing {
+impl Screen for ClosingScreen {
     fn context(&self) -> Context {
         Context::Page
     }
@@ -498,13 +498,13 @@ impl Screen for Closing {
 
 #[test]
 fn work_that_ends_under_another_screen_does_not_close_that_screen() {
-    let mut stage = stage();
+    let mut test = open_test();
     let has_ended = Arc::new(AtomicBool::new(false));
-    stage.app.push(Box::new(Closing(Arc::clone(&has_ended))));
-    stage.assert_shows("at work");
-    stage.keys("?").assert_shows("Help: what works here");
+    test.app.push(Box::new(ClosingScreen(Arc::clone(&has_ended))));
+    test.assert_shows("at work");
+    test.keys("?").assert_shows("Help: what works here");
     has_ended.store(true, Ordering::Relaxed);
-    stage.settle();
-    stage.assert_shows("Help: what works here");
-    stage.keys("esc").assert_hides("at work");
+    test.settle();
+    test.assert_shows("Help: what works here");
+    test.keys("esc").assert_hides("at work");
 }

@@ -13,7 +13,7 @@ use gristmill_storage::run_folder::RunFolder;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use std::path::PathBuf;
 
-/// A folder with text in it, and the state of a program beside it.
+/// A folder with text in it, and the state of a program next to it.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -70,7 +70,7 @@ fn says(effects: &[Effect], words: &str) -> bool {
 }
 
 #[test]
-fn the_list_of_steps_is_behind_the_last_field_and_before_the_first() {
+fn the_list_of_steps_is_after_the_last_field_and_before_the_first() {
     let folder = Folder::new();
     let mut screen = folder.open();
     assert_eq!(screen.context(), Context::GuidedText);
@@ -137,7 +137,7 @@ fn an_output_that_is_named_now_counts_more_than_that_of_the_draft() {
 }
 
 #[test]
-fn a_run_that_succeeds_takes_the_draft_with_it_and_only_begins_when_nothing_stands_in_the_way() {
+fn a_run_only_begins_without_blockers_and_removes_the_draft_when_it_succeeds() {
     let folder = Folder::new();
     let mut screen = folder.open();
     act(screen.as_mut(), &[Action::Next, Action::Down]);

@@ -3,7 +3,7 @@
 use super::known::{relevant, DedupFacts, Estimates};
 use super::view;
 use super::workers::Workers;
-use crate::tui::form::{Columns, Contexts, Field, Form, Guide};
+use crate::tui::form::{Columns, Field, Form, Guide, KeyContexts};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::repeats;
@@ -177,8 +177,13 @@ impl Guide for DedupGuide {
         "reading a sample of the documents"
     }
 
-    fn contexts(&self, _: &Form) -> Contexts {
-        Contexts { step: Context::Dedup, rail: Context::DedupRail, review: Context::DedupReview, ..Contexts::default() }
+    fn contexts(&self, _: &Form) -> KeyContexts {
+        KeyContexts {
+            step: Context::Dedup,
+            rail: Context::DedupRail,
+            review: Context::DedupReview,
+            ..KeyContexts::default()
+        }
     }
 
     fn columns(&self) -> Columns {
@@ -233,7 +238,7 @@ impl Guide for DedupGuide {
         match action {
             Action::Repeats => {
                 let plan = plan_of(form);
-                let target = repeats::Target::Folder(PathBuf::from(plan.source()));
+                let target = repeats::RepeatsTarget::Folder(PathBuf::from(plan.source()));
                 return Some(vec![Effect::Push(repeats::open(target, &plan, env.clone()))]);
             }
             Action::CancelJob => self.set_stopped(true),

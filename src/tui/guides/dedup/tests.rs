@@ -203,7 +203,7 @@ fn listing_has_its_settings_and_cutting_out_has_none_of_them() {
 }
 
 #[test]
-fn an_output_inside_the_input_and_a_count_below_two_are_refused_where_they_stand() {
+fn an_output_inside_the_input_and_a_count_below_two_are_refused_at_their_fields() {
     let mut test = answered();
     test.go_to("mode");
     test.type_into("output", "/data/web/out");

@@ -10,10 +10,10 @@ use gristmill_ops::job::dedup::{estimate, estimates, DedupEstimate, SampleBudget
 use std::path::PathBuf;
 use std::sync::Arc;
 
-type Estimated = Arc<Outcome<DedupEstimate>>;
-type Question = (DedupPlan, Vec<u64>, EstimateEffort, Cancel);
-type Answer = (DedupPlan, Vec<(u64, Estimated)>, EstimateEffort);
-type Reviewed = (DedupPlan, EstimateEffort, Estimated);
+type SharedEstimate = Arc<Outcome<DedupEstimate>>;
+type EstimateQuestion = (DedupPlan, Vec<u64>, EstimateEffort, Cancel);
+type EstimateAnswer = (DedupPlan, Vec<(u64, SharedEstimate)>, EstimateEffort);
+type ReviewAnswer = (DedupPlan, EstimateEffort, SharedEstimate);
 
 /// How closely the text is looked at: first figures are there soon, better ones follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl EstimateEffort {
     }
 
     /// Whether better figures are to follow.
-    fn is_followed(self, found: &Estimated) -> bool {
+    fn is_followed(self, found: &SharedEstimate) -> bool {
         self == Self::First && found.as_ref().as_ref().is_ok_and(|found| !found.is_exact())
     }
 }
@@ -39,8 +39,8 @@ impl EstimateEffort {
 /// The workers.
 pub struct Workers {
     files: Latest<(PathBuf, Cancel), Arc<Outcome<Listing>>>,
-    lengths: Stream<Question, Answer>,
-    review: Latest<(DedupPlan, EstimateEffort, Cancel), Reviewed>,
+    lengths: Stream<EstimateQuestion, EstimateAnswer>,
+    review: Latest<(DedupPlan, EstimateEffort, Cancel), ReviewAnswer>,
     /// Lengths that were asked for together and are not answered, how closely, and what stops them.
     open: Vec<(Vec<u64>, EstimateEffort, Cancel)>,
     /// The answers that they were asked for.
@@ -60,11 +60,11 @@ impl Workers {
             lengths: Stream::start(
                 "dedup-lengths",
                 env.wake.clone(),
-                move |(plan, lengths, look, cancel): Question| {
+                move |(plan, lengths, look, cancel): EstimateQuestion| {
                     // What is no longer wanted, or was answered while it waited, is not begun.
                     let found =
                         cancel.check().and_then(|()| estimates(&plan, &lengths, &options, look.effort(), &cancel));
-                    let each: Vec<Estimated> = match found {
+                    let each: Vec<SharedEstimate> = match found {
                         Ok(found) => found.into_iter().map(|one| Arc::new(Ok(one))).collect(),
                         Err(failure) => lengths.iter().map(|_| Arc::new(Err(failure.clone()))).collect(),
                     };
@@ -120,7 +120,7 @@ impl Workers {
         let ask = |(lengths, look, cancel): &(Vec<u64>, EstimateEffort, Cancel)| {
             (plan.clone(), lengths.clone(), *look, cancel.clone())
         };
-        let questions: Vec<Question> = self.open.iter().map(ask).collect();
+        let questions: Vec<EstimateQuestion> = self.open.iter().map(ask).collect();
         self.lengths.want(questions);
     }
 
@@ -144,10 +144,10 @@ impl Workers {
     }
 
     /// Returns the estimates of lengths since the last call, for the newest answers, and whether each is the first one.
-    pub fn take_lengths(&mut self) -> Vec<(u64, Estimated, bool)> {
+    pub fn take_lengths(&mut self) -> Vec<(u64, SharedEstimate, bool)> {
         let mut taken = Vec::new();
         for (plan, found, look) in self.lengths.take() {
-            let is_stopped = |one: &Estimated| matches!(one.as_ref(), Err(failure) if failure.is_cancelled());
+            let is_stopped = |one: &SharedEstimate| matches!(one.as_ref(), Err(failure) if failure.is_cancelled());
             let is_open = |(lengths, open, _): &(Vec<u64>, EstimateEffort, Cancel)| {
                 *open == look && lengths.iter().eq(found.iter().map(|(length, _)| length))
             };
@@ -170,7 +170,7 @@ impl Workers {
     }
 
     /// What a run would do, once.
-    pub fn take_review(&mut self) -> Option<(DedupPlan, Estimated)> {
+    pub fn take_review(&mut self) -> Option<(DedupPlan, SharedEstimate)> {
         let (plan, look, found) = self.review.take()?;
         if matches!(found.as_ref(), Err(failure) if failure.is_cancelled()) {
             return None;

@@ -2,7 +2,7 @@
 
 use super::view;
 use crate::tui::form::guide::PreviewGuide;
-use crate::tui::form::{plan_path, Columns, Contexts, Field, Form, Guide};
+use crate::tui::form::{plan_path, Columns, Field, Form, Guide, KeyContexts};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::JobRequest;
@@ -257,8 +257,8 @@ impl Guide for MixGuide {
         self.preview.request(form)
     }
 
-    fn contexts(&self, _: &Form) -> Contexts {
-        Contexts { step: Context::Weights, ..Contexts::default() }
+    fn contexts(&self, _: &Form) -> KeyContexts {
+        KeyContexts { step: Context::Weights, ..KeyContexts::default() }
     }
 
     fn columns(&self) -> Columns {

@@ -3,7 +3,7 @@
 use super::folders::{find, open, TokenFolder};
 use super::view;
 use crate::tui::form::guide::PreviewGuide;
-use crate::tui::form::{plan_path, Columns, Contexts, Field, Form, Guide};
+use crate::tui::form::{plan_path, Columns, Field, Form, Guide, KeyContexts};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::run::{orders, JobRequest};
@@ -307,8 +307,8 @@ impl Guide for MixtureGuide {
         }
     }
 
-    fn contexts(&self, _: &Form) -> Contexts {
-        Contexts { step: Context::Weights, ..Contexts::default() }
+    fn contexts(&self, _: &Form) -> KeyContexts {
+        KeyContexts { step: Context::Weights, ..KeyContexts::default() }
     }
 
     fn columns(&self) -> Columns {

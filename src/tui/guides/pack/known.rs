@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A tokenizer, and a real document encoded by it.
 #[derive(Clone, Debug)]
-pub struct TokenizerLook {
+pub struct TokenizerPreview {
     /// Facts from its file.
     pub facts: TokenizerFacts,
     /// The token that usually ends documents.
@@ -46,14 +46,14 @@ pub struct PackFacts {
     /// Tokenizers that were found: paths and names.
     pub tokenizers: Vec<String>,
     /// The tokenizer that was asked for, by name.
-    pub tokenizer: Option<(String, Arc<Outcome<TokenizerLook>>)>,
+    pub tokenizer: Option<(String, Arc<Outcome<TokenizerPreview>>)>,
     /// The preview of the run, and its plan.
     pub preview: Option<(PackPlan, Arc<Outcome<PackPreview>>)>,
 }
 
 impl PackFacts {
     /// Facts about a tokenizer.
-    pub fn tokenizer_of(&self, name: &str) -> Option<&Outcome<TokenizerLook>> {
+    pub fn tokenizer_of(&self, name: &str) -> Option<&Outcome<TokenizerPreview>> {
         self.tokenizer.as_ref().filter(|(of, _)| of == name).map(|(_, look)| look.as_ref())
     }
 

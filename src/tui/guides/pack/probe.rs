@@ -1,6 +1,6 @@
 //! Facts about tokenizers: finds and loads them, so it runs on workers.
 
-use super::known::TokenizerLook;
+use super::known::TokenizerPreview;
 use gristmill_core::pack::SpecialToken;
 use gristmill_core::text::{count, display_safe, grouped};
 use gristmill_core::{Outcome, PackPlan};
@@ -63,7 +63,7 @@ fn files_of(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Looks at a loaded tokenizer, with one document encoded as the plan says.
-pub fn probe_tokenizer(tokenizer: &Tokenizer, document: Option<&str>, plan: &PackPlan) -> Outcome<TokenizerLook> {
+pub fn probe_tokenizer(tokenizer: &Tokenizer, document: Option<&str>, plan: &PackPlan) -> Outcome<TokenizerPreview> {
     let facts = tokenizer.facts();
     let spelled = |ids: &[u32]| -> Vec<String> {
         ids.iter().map(|id| tokenizer.token_of(*id).unwrap_or_else(|| format!("#{id}"))).collect()
@@ -87,7 +87,7 @@ pub fn probe_tokenizer(tokenizer: &Tokenizer, document: Option<&str>, plan: &Pac
     if end.is_none() && template.suffix.is_empty() && plan.end.is_none() {
         warnings.push("nothing ends a document: neither an end token nor the template".to_owned());
     }
-    let mut look = TokenizerLook {
+    let mut look = TokenizerPreview {
         usual_end: usual_end(tokenizer),
         specials: specials.take(MAX_SPECIALS).collect(),
         template: (spelled(&template.prefix), spelled(&template.suffix)),
@@ -119,8 +119,8 @@ fn drawn(
     before: &[(u32, String)],
     after: &[(u32, String)],
 ) -> (Option<TokenText>, Option<TokenText>) {
-    let (mut text, mut ids) = (Marked::default(), Marked::default());
-    let special = |(id, spelling): &(u32, String), text: &mut Marked, ids: &mut Marked| {
+    let (mut text, mut ids) = (TokenTextBuilder::default(), TokenTextBuilder::default());
+    let special = |(id, spelling): &(u32, String), text: &mut TokenTextBuilder, ids: &mut TokenTextBuilder| {
         text.push(&display_safe(spelling), TokenTone::Special);
         ids.push(&format!("{id} "), TokenTone::Special);
     };
@@ -140,12 +140,12 @@ fn drawn(
 }
 
 #[derive(Default)]
-struct Marked {
+struct TokenTextBuilder {
     text: String,
     marks: Vec<(Range<usize>, TokenTone)>,
 }
 
-impl Marked {
+impl TokenTextBuilder {
     fn push(&mut self, words: &str, tone: TokenTone) {
         let from = self.text.len();
         self.text.push_str(words);
@@ -170,7 +170,7 @@ pub fn template_words(template: &(Vec<String>, Vec<String>)) -> String {
 }
 
 /// Returns the size of a vocabulary as text.
-pub fn size_words(look: &TokenizerLook) -> String {
+pub fn size_words(look: &TokenizerPreview) -> String {
     let added = look.facts.full_size.saturating_sub(look.facts.base_size);
     let fast = if look.facts.is_fast { "fast" } else { "by the reference" };
     format!("{}, {} and {} added, {fast}", look.facts.model, count(look.facts.base_size, "token"), grouped(added))

@@ -276,7 +276,7 @@ fn before_a_tokenizer_is_chosen_those_found_are_offered() {
 }
 
 #[test]
-fn letters_are_only_typed_where_somebody_went_to_type() {
+fn letters_are_only_typed_in_a_field_that_was_entered() {
     let mut test = with_documents(given(), LINES);
     assert_eq!((test.form.field(), test.form.wants_text()), (Some(FILES), false));
     let press = |test: &mut Test, action| {

@@ -1,6 +1,6 @@
 //! Background work of the guided pack; the newest request of each kind wins.
 
-use super::known::TokenizerLook;
+use super::known::TokenizerPreview;
 use super::probe;
 use crate::tui::screen::UiEnv;
 use crate::tui::work::Latest;
@@ -27,17 +27,17 @@ pub struct TokenizerQuestion {
 }
 
 /// The files of a plan, and what can be chosen of them.
-type FoundFiles = (Arc<Outcome<InputFiles>>, SplitChoices);
-type Previewed = (PackPlan, Arc<Outcome<PackPreview>>);
+type FilesAnswer = (Arc<Outcome<InputFiles>>, SplitChoices);
+type PreviewAnswer = (PackPlan, Arc<Outcome<PackPreview>>);
 
 /// The workers.
 pub struct Workers {
-    files: Latest<(PackPlan, Cancel), FoundFiles>,
+    files: Latest<(PackPlan, Cancel), FilesAnswer>,
     documents: Latest<(Vec<TextFile>, Cancel), Arc<FirstDocuments>>,
     extract: Latest<(TextField, Arc<FirstDocuments>, DocumentRules), Arc<DocumentTexts>>,
-    tokenizer: Latest<TokenizerQuestion, (String, Arc<Outcome<TokenizerLook>>)>,
+    tokenizer: Latest<TokenizerQuestion, (String, Arc<Outcome<TokenizerPreview>>)>,
     found: Latest<Vec<PathBuf>, Vec<String>>,
-    preview: Latest<(PackPlan, Cancel), Previewed>,
+    preview: Latest<(PackPlan, Cancel), PreviewAnswer>,
     leaving: Cancel,
     previewing: Cancel,
 }
@@ -118,7 +118,7 @@ impl Workers {
     }
 
     /// The files, once.
-    pub fn take_files(&mut self) -> Option<FoundFiles> {
+    pub fn take_files(&mut self) -> Option<FilesAnswer> {
         self.files.take()
     }
 
@@ -133,7 +133,7 @@ impl Workers {
     }
 
     /// Returns the facts about the tokenizer, once.
-    pub fn take_tokenizer(&mut self) -> Option<(String, Arc<Outcome<TokenizerLook>>)> {
+    pub fn take_tokenizer(&mut self) -> Option<(String, Arc<Outcome<TokenizerPreview>>)> {
         self.tokenizer.take()
     }
 
@@ -143,7 +143,7 @@ impl Workers {
     }
 
     /// Returns the preview of the run, once.
-    pub fn take_preview(&mut self) -> Option<Previewed> {
+    pub fn take_preview(&mut self) -> Option<PreviewAnswer> {
         self.preview.take()
     }
 

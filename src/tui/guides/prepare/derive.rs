@@ -38,7 +38,7 @@ pub struct SuggestedSplits {
 
 /// The results for one plan and one state of the data.
 #[derive(Clone, Debug, Default)]
-pub struct Derived {
+pub struct PlanFindings {
     /// Shards that the typed exclude pattern matches: positions in the list, ascending.
     pub excluded: Option<Result<Vec<usize>, Problem>>,
     /// The exclude pattern that was probably meant, when it matches nothing.
@@ -64,7 +64,7 @@ pub struct Derived {
     left_out: Vec<bool>,
 }
 
-impl Derived {
+impl PlanFindings {
     /// Works everything out. Takes milliseconds for thousands of shards.
     pub fn of(plan: &PreparePlan, facts: &DatasetFacts, samples: &[DecodedSample]) -> Self {
         let resolved = splits::resolve_in(plan, facts);

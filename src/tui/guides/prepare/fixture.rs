@@ -1,7 +1,7 @@
 //! Data sets and screens for the tests of the guided prepare: fixed, without disk or clock.
 
-use super::derive::Derived;
-use super::field_map::samples::{Results, SampleResult};
+use super::derive::PlanFindings;
+use super::field_map::samples::{SampleResult, SampleResults};
 use super::step::Step;
 use super::steps::PrepareSteps;
 use super::PrepareGuide;
@@ -276,7 +276,7 @@ pub fn settle(form: &mut PrepareForm) {
         for _ in 0..4 {
             let facts = Arc::clone(&guide.steps.answers.facts);
             let samples = samples(&facts);
-            guide.steps.learn(Arc::new(Derived::of(&guide.steps.answers.plan, &facts, &samples)));
+            guide.steps.learn(Arc::new(PlanFindings::of(&guide.steps.answers.plan, &facts, &samples)));
             guide.steps.field_map.results = Arc::new(results(&guide.steps, &samples));
         }
         let step = Step::at(form.step);
@@ -315,8 +315,10 @@ fn tally(plan: &MediaPlan, facts: &DatasetFacts) -> MediaTally {
     }
 }
 
-fn results(steps: &PrepareSteps, samples: &[DecodedSample]) -> Results {
-    let Loading::FieldMap { sample_type, fields } = &steps.answers.plan.loading else { return Results::default() };
+fn results(steps: &PrepareSteps, samples: &[DecodedSample]) -> SampleResults {
+    let Loading::FieldMap { sample_type, fields } = &steps.answers.plan.loading else {
+        return SampleResults::default();
+    };
     let class = gristmill_core::sample_type::find(sample_type);
     let checks = check_in(fields, class, samples, &steps.answers.facts);
     let mut results = super::field_map::samples::evaluated(fields, &checks, samples);

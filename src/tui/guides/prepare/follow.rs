@@ -1,7 +1,7 @@
 //! Takes the results of the scan that the guided prepare starts when it opens, and of a run.
 
 use super::step::Step;
-use super::workers::Opened;
+use super::workers::OpenedDataset;
 use super::{recorded, source, PrepareGuide};
 use crate::tui::form::Form;
 use crate::tui::widgets::Toast;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 impl PrepareGuide {
     /// Takes the scan that was started; what it finds follows.
-    pub(super) fn opened(&mut self, opened: Opened) {
+    pub(super) fn opened(&mut self, opened: OpenedDataset) {
         self.scan = Some(opened.scan);
         self.failure = None;
         self.interrupted = opened.interrupted;

@@ -1,6 +1,6 @@
 //! Connects the steps of `prepare` with the form, the scan and the workers.
 
-use super::interrupted::{self, Interrupted};
+use super::interrupted::{self, InterruptedPrepare};
 use super::review::Review;
 use super::run::request;
 use super::spots::{point, ClickTargets, DrawContext};
@@ -9,7 +9,7 @@ use super::steps::PrepareSteps;
 use super::workers::Workers;
 use super::{field_map, media, sample_type, source, splits};
 use crate::tui::form::frame::jump_of;
-use crate::tui::form::{draw_fields, from_row, Columns, Contexts, Field, Form, Guide};
+use crate::tui::form::{draw_fields, from_row, Columns, Field, Form, Guide, KeyContexts};
 use crate::tui::graphics::graphics_of;
 use crate::tui::jobs::JobId;
 use crate::tui::keymap::{Action, Context, Meaning};
@@ -53,7 +53,7 @@ pub struct PrepareGuide {
     /// Typed answers of a draft that are not in the plan, for the same moment.
     pub(super) unchosen: Option<String>,
     /// The interrupted run of the data set.
-    pub(super) interrupted: Option<Interrupted>,
+    pub(super) interrupted: Option<InterruptedPrepare>,
     /// The preview of the run; `None` until it is known.
     pub(super) preview: Option<Arc<Preview>>,
     /// A dry run was requested: its result waits for the last shard.
@@ -324,11 +324,11 @@ impl Guide for PrepareGuide {
         "working out what will be written"
     }
 
-    fn contexts(&self, form: &Form) -> Contexts {
+    fn contexts(&self, form: &Form) -> KeyContexts {
         let state = self.steps.state(Step::at(form.step)).filter(|_| !is_setting(form));
         let of_step = if form.is_review() { Context::PrepareReview } else { Context::Prepare };
         let step = state.map_or(of_step, |state| state.context(&self.steps.answers));
-        Contexts { step, text: Context::PrepareText, rail: Context::PrepareRail, review: Context::PrepareReview }
+        KeyContexts { step, text: Context::PrepareText, rail: Context::PrepareRail, review: Context::PrepareReview }
     }
 
     fn opening_lines(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {

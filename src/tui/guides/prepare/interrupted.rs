@@ -12,7 +12,7 @@ const MAX_BYTES: u64 = 64 << 20;
 
 /// Facts about an interrupted run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Interrupted {
+pub struct InterruptedPrepare {
     /// Its answers, as they were given.
     pub plan: PreparePlan,
     /// Shards that need not be read again.
@@ -27,7 +27,7 @@ pub fn hash(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> String {
 }
 
 /// The interrupted run of a data set; `None` where there is none, or its answers cannot be read.
-pub fn find(dataset: &Path) -> Option<Interrupted> {
+pub fn find(dataset: &Path) -> Option<InterruptedPrepare> {
     let own = RunFolder::for_webdataset(dataset);
     let plan = read_plan(&own.running_plan())?;
     // An update takes what it does not say from the plan of the run before.
@@ -35,7 +35,7 @@ pub fn find(dataset: &Path) -> Option<Interrupted> {
     let prepared = PreparedFacts { plan: recorded, ..PreparedFacts::default() };
     let hash = hash(&plan, Some(&prepared));
     let done = Journal::peek(&own.journal(), &hash).unwrap_or(0) as u64;
-    Some(Interrupted { plan, done, hash })
+    Some(InterruptedPrepare { plan, done, hash })
 }
 
 fn read_plan(path: &Path) -> Option<PreparePlan> {

@@ -3,7 +3,7 @@
 use super::step::{Answers, StepState};
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
-use crate::tui::widgets::{Gesture, ListState, Places};
+use crate::tui::widgets::{Gesture, ListState, MouseAreas};
 use gristmill_data::preview::cells::Depth;
 use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::Rect;
@@ -26,14 +26,14 @@ pub enum ClickTarget {
 
 /// An effect of the mouse on a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pointed {
+pub enum ListGesture {
     /// This line of it was clicked.
     Line(usize),
     /// The wheel was turned by rows; negative is up.
     Wheel(isize),
 }
 
-impl Pointed {
+impl ListGesture {
     /// Does it to the list; false where there is no row.
     pub fn apply(self, list: &mut ListState) -> bool {
         match self {
@@ -51,7 +51,7 @@ impl Pointed {
 
 /// The places of one frame. Views put into it while they draw.
 #[derive(Debug, Default)]
-pub struct ClickTargets(RefCell<Places<ClickTarget>>);
+pub struct ClickTargets(RefCell<MouseAreas<ClickTarget>>);
 
 impl ClickTargets {
     /// Forgets all: at the beginning of drawing, and below a popup.
@@ -87,20 +87,20 @@ pub struct DrawContext<'a> {
 
 /// Does what the mouse did to a step.
 pub fn point(state: &mut dyn StepState, answers: &Answers, gesture: Gesture<ClickTarget>) {
-    let (spot, pointed) = match gesture {
-        Gesture::Click { on, line, .. } | Gesture::DoubleClick { on, line, .. } => (on, Pointed::Line(line)),
-        Gesture::Wheel { on, rows } => (on, Pointed::Wheel(rows)),
+    let (spot, list_gesture) = match gesture {
+        Gesture::Click { on, line, .. } | Gesture::DoubleClick { on, line, .. } => (on, ListGesture::Line(line)),
+        Gesture::Wheel { on, rows } => (on, ListGesture::Wheel(rows)),
     };
-    match (spot, pointed) {
-        (ClickTarget::Rows(..), Pointed::Wheel(_)) => state.point(spot, pointed, answers),
-        (ClickTarget::Page, Pointed::Wheel(rows)) => {
+    match (spot, list_gesture) {
+        (ClickTarget::Rows(..), ListGesture::Wheel(_)) => state.point(spot, list_gesture, answers),
+        (ClickTarget::Page, ListGesture::Wheel(rows)) => {
             let action = if rows < 0 { Action::Up } else { Action::Down };
             for _ in 0..rows.unsigned_abs() {
                 // Moving has no notice.
                 let _ = state.act(action, answers);
             }
         }
-        (ClickTarget::Page, _) | (_, Pointed::Wheel(_)) => {}
+        (ClickTarget::Page, _) | (_, ListGesture::Wheel(_)) => {}
         (ClickTarget::Field(stop), _) => state.set_focus(stop),
         (ClickTarget::Switch(stop), _) => {
             state.set_focus(stop);
@@ -109,7 +109,7 @@ pub fn point(state: &mut dyn StepState, answers: &Answers, gesture: Gesture<Clic
         }
         (ClickTarget::Choice(stop, _) | ClickTarget::Rows(stop, _), _) => {
             state.set_focus(stop);
-            state.point(spot, pointed, answers);
+            state.point(spot, list_gesture, answers);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The steps of the guided prepare, and what each of them is to the rest: the [`StepState`] trait.
 
-use super::derive::Derived;
-use super::spots::{ClickTarget, Pointed};
+use super::derive::PlanFindings;
+use super::spots::{ClickTarget, ListGesture};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::Toast;
 use gristmill_core::{DatasetFacts, PreparePlan, Problem, ProblemKind, Rerun, ShardFacts, ShardState};
@@ -49,7 +49,7 @@ pub struct Answers {
     /// The facts of the data set so far.
     pub facts: Arc<DatasetFacts>,
     /// The plan checked against the data; follows typing after a moment.
-    pub derived: Arc<Derived>,
+    pub derived: Arc<PlanFindings>,
     /// The plan of the last run, when it was ours: what an untouched answer stays at.
     pub earlier: Option<Arc<PreparePlan>>,
 }
@@ -118,8 +118,8 @@ pub trait StepState {
     /// Why the next step cannot be gone to yet, in one sentence.
     fn blocker(&self, answers: &Answers) -> Option<String>;
     /// Takes a click on an option or on a row of a list, or the wheel over a list. A click has set the focus already.
-    fn point(&mut self, spot: ClickTarget, pointed: Pointed, answers: &Answers) {
-        let _ = (spot, pointed, answers);
+    fn point(&mut self, spot: ClickTarget, list_gesture: ListGesture, answers: &Answers) {
+        let _ = (spot, list_gesture, answers);
     }
     /// Whether a question or a box of its own is open: it gets every action, Enter and Esc too.
     fn has_inner(&self) -> bool {

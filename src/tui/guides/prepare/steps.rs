@@ -1,6 +1,6 @@
 //! The answers of all steps of the guided prepare over one plan. Pure.
 
-use super::derive::Derived;
+use super::derive::PlanFindings;
 use super::field_map::FieldMapStep;
 use super::media::MediaStep;
 use super::sample_type::TypeStep;
@@ -35,7 +35,7 @@ impl PrepareSteps {
     /// Creates the steps of a plan with nothing but a path, and of what was seen there first.
     pub fn new(path: &str, facts: Arc<DatasetFacts>) -> Self {
         let answers =
-            Answers { plan: PreparePlan::new(path), facts, derived: Arc::new(Derived::default()), earlier: None };
+            Answers { plan: PreparePlan::new(path), facts, derived: Arc::new(PlanFindings::default()), earlier: None };
         let mut steps = Self {
             answers,
             source: SourceStep::default(),
@@ -94,7 +94,7 @@ impl PrepareSteps {
     }
 
     /// Takes what was worked out.
-    pub fn learn(&mut self, derived: Arc<Derived>) {
+    pub fn learn(&mut self, derived: Arc<PlanFindings>) {
         self.answers.derived = derived;
         self.refresh();
     }

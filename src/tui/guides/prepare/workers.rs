@@ -1,12 +1,12 @@
 //! The workers of the guided prepare: each answers one kind of question, and only the newest.
 
-use super::derive::Derived;
-use super::field_map::samples::{Bench, Question, Results, SampleStore};
-use super::interrupted::{self, Interrupted};
+use super::derive::PlanFindings;
+use super::field_map::samples::{SampleEvaluator, SampleRequest, SampleResults, SampleStore};
+use super::interrupted::{self, InterruptedPrepare};
 use crate::tui::graphics::encode::Graphics;
 use crate::tui::guides::media::seen::MediaTally;
 use crate::tui::screen::UiEnv;
-use crate::tui::widgets::preview::{Encoded, PictureRequest, Pixels};
+use crate::tui::widgets::preview::{EncodedPicture, PictureRequest, Pixels};
 use crate::tui::work::Latest;
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::{DatasetFacts, MediaPlan, Outcome, PreparePlan};
@@ -16,23 +16,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The result of opening a data set.
-pub struct Opened {
+pub struct OpenedDataset {
     /// The scan that was started.
     pub scan: LiveScan,
     /// A run that was interrupted.
-    pub interrupted: Option<Interrupted>,
+    pub interrupted: Option<InterruptedPrepare>,
 }
 
-type Case = (PreparePlan, Arc<DatasetFacts>);
+type PlanAndFacts = (PreparePlan, Arc<DatasetFacts>);
 
 /// All workers. Dropping them ends their threads.
 pub struct Workers {
-    open: Latest<PathBuf, Outcome<Opened>>,
-    derive: Latest<Case, Arc<Derived>>,
-    evaluate: Latest<Question, Arc<Results>>,
-    preview: Latest<Case, Arc<Preview>>,
+    open: Latest<PathBuf, Outcome<OpenedDataset>>,
+    derive: Latest<PlanAndFacts, Arc<PlanFindings>>,
+    evaluate: Latest<SampleRequest, Arc<SampleResults>>,
+    preview: Latest<PlanAndFacts, Arc<Preview>>,
     media: Latest<(MediaPlan, Arc<DatasetFacts>), (MediaPlan, Arc<MediaTally>)>,
-    pixels: Latest<Vec<PictureRequest>, Vec<Encoded>>,
+    pixels: Latest<Vec<PictureRequest>, Vec<EncodedPicture>>,
 }
 
 impl Workers {
@@ -40,18 +40,18 @@ impl Workers {
     pub fn start(env: &UiEnv, graphics: Graphics, cell: Option<(u16, u16)>) -> Self {
         let options = env.options.clone();
         let store = SampleStore::default();
-        let mut bench = Bench::new(store.clone());
+        let mut evaluator = SampleEvaluator::new(store.clone());
         let wake = || env.wake.clone();
         Self {
             open: Latest::start("open", wake(), move |path: PathBuf| {
                 let scan = LiveScan::start(&path, &options)?;
-                Ok(Opened { scan, interrupted: interrupted::find(&path) })
+                Ok(OpenedDataset { scan, interrupted: interrupted::find(&path) })
             }),
-            derive: Latest::start("derive", wake(), move |(plan, facts): Case| {
-                Arc::new(Derived::of(&plan, &facts, &store.all(&facts)))
+            derive: Latest::start("derive", wake(), move |(plan, facts): PlanAndFacts| {
+                Arc::new(PlanFindings::of(&plan, &facts, &store.all(&facts)))
             }),
-            evaluate: Latest::start("samples", wake(), move |question| Arc::new(bench.answer(&question))),
-            preview: Latest::start("preview", wake(), |(plan, facts): Case| Arc::new(preview(&plan, &facts))),
+            evaluate: Latest::start("samples", wake(), move |question| Arc::new(evaluator.answer(&question))),
+            preview: Latest::start("preview", wake(), |(plan, facts): PlanAndFacts| Arc::new(preview(&plan, &facts))),
             media: Latest::start("media", wake(), |(plan, facts): (MediaPlan, Arc<DatasetFacts>)| {
                 let seen = MediaTally::of_facts(&facts, &plan);
                 (plan, Arc::new(seen))
@@ -65,7 +65,7 @@ impl Workers {
         self.open.ask(path);
     }
     /// Returns the result of opening.
-    pub fn take_opened(&mut self) -> Option<Outcome<Opened>> {
+    pub fn take_opened(&mut self) -> Option<Outcome<OpenedDataset>> {
         self.open.take()
     }
     /// Checks a plan against the data.
@@ -73,15 +73,15 @@ impl Workers {
         self.derive.ask((plan, facts));
     }
     /// Returns the result of checking.
-    pub fn take_derived(&mut self) -> Option<Arc<Derived>> {
+    pub fn take_derived(&mut self) -> Option<Arc<PlanFindings>> {
         self.derive.take()
     }
     /// Runs real samples through a field map.
     pub fn evaluate(&mut self, class: String, fields: Vec<FieldExpr>, facts: Arc<DatasetFacts>) {
-        self.evaluate.ask(Question { class, fields, facts });
+        self.evaluate.ask(SampleRequest { class, fields, facts });
     }
     /// Returns the result of evaluating samples.
-    pub fn take_results(&mut self) -> Option<Arc<Results>> {
+    pub fn take_results(&mut self) -> Option<Arc<SampleResults>> {
         self.evaluate.take()
     }
     /// Works out what a run would do.
@@ -117,7 +117,7 @@ impl Workers {
         self.pixels.is_waiting()
     }
     /// Pictures that were encoded.
-    pub fn take_encoded(&mut self) -> Option<Vec<Encoded>> {
+    pub fn take_encoded(&mut self) -> Option<Vec<EncodedPicture>> {
         self.pixels.take()
     }
     /// Whether an answer that the screen shows is still open.

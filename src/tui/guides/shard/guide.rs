@@ -53,7 +53,7 @@ pub struct ShardGuide {
     unnamed: usize,
     /// Their list.
     pub(super) list: ListState,
-    /// Which of the samples by chance is shown.
+    /// The number of the random sample that is shown.
     pub(super) random: usize,
 }
 

@@ -1,9 +1,9 @@
 //! Key and mouse handling of the browser.
 
-use super::contact_sheet::{ContactSheet, Source};
+use super::contact_sheet::{ContactSheet, SheetSource};
 use super::export::folder_of;
 use super::prompt::{number, Prompt, PromptKind};
-use super::screen::{BrowseScreen, ScreenArea, Sifting, Stage};
+use super::screen::{ActiveFilter, BrowseScreen, OpenStage, ScreenArea};
 use super::state::{Mode, Pane, Search};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, Screen};
@@ -66,7 +66,7 @@ impl BrowseScreen {
             return;
         }
         if let KeyCode::Char(digit @ '0'..='9') = key.code {
-            if matches!(self.stage, Stage::Open(..)) {
+            if matches!(self.stage, OpenStage::Open(..)) {
                 self.prompt = Some(Prompt::new(PromptKind::Number, &digit.to_string()));
             }
         }
@@ -105,8 +105,8 @@ impl BrowseScreen {
         if filter.is_empty() {
             return self.end_filter();
         }
-        self.sifting = Some(Sifting { filter, is_over: false, trouble: None });
-        self.sift();
+        self.active_filter = Some(ActiveFilter { filter, is_over: false, trouble: None });
+        self.apply_filter();
     }
 
     fn open_form(&mut self) {
@@ -292,7 +292,7 @@ impl BrowseScreen {
         let Some(catalog) = self.catalog().cloned() else { return Vec::new() };
         let mut crumbs = self.title();
         crumbs.push("contact sheet".to_owned());
-        let source = Source {
+        let source = SheetSource {
             catalog,
             listing: self.state.listing.clone(),
             part: self.state.part.clone(),
@@ -325,7 +325,7 @@ impl BrowseScreen {
         }
         let start = self.state.sample().map_or(0, |sample| sample.byte_offset);
         let plan = DedupPlan::new(self.path.to_string_lossy(), "");
-        let target = repeats::Target::File(self.path.clone(), start);
+        let target = repeats::RepeatsTarget::File(self.path.clone(), start);
         vec![Effect::Push(repeats::open(target, &plan, self.env.clone()))]
     }
 
@@ -357,12 +357,12 @@ impl BrowseScreen {
             self.state.pane = Pane::Samples;
         } else if self.state.mode != Mode::Parts {
             self.state.mode = Mode::Parts;
-        } else if self.sifting.is_some() {
+        } else if self.active_filter.is_some() {
             self.end_filter();
         } else {
             let kept = self.session.as_ref().and_then(SplitSession::unwritten);
-            let told = kept.map(|words| Effect::Toast(Toast::new(Level::Info, words)));
-            return std::iter::once(Effect::Pop).chain(told).collect();
+            let toast = kept.map(|words| Effect::Toast(Toast::new(Level::Info, words)));
+            return std::iter::once(Effect::Pop).chain(toast).collect();
         }
         Vec::new()
     }
@@ -459,8 +459,8 @@ impl BrowseScreen {
                     | A::Mark
             );
         match &self.stage {
-            Stage::Opening if of_list => return Some("it is still being opened".into()),
-            Stage::Failed(_) if of_list => return Some("it could not be opened".into()),
+            OpenStage::Opening if of_list => return Some("it is still being opened".into()),
+            OpenStage::Failed(_) if of_list => return Some("it could not be opened".into()),
             _ => {}
         }
         if of_list && self.state.groups.total() == 0 {
@@ -498,15 +498,15 @@ impl BrowseScreen {
 
     /// Returns the description of the filter and of how many samples pass it.
     pub(super) fn filter_words(&self) -> Option<String> {
-        let sifting = self.sifting.as_ref()?;
+        let active_filter = self.active_filter.as_ref()?;
         let left = grouped(self.state.listing.len(&self.state.groups));
-        let state = match &sifting.trouble {
+        let state = match &active_filter.trouble {
             Some(why) => format!("{left} listed, then: {why}"),
             None if !self.state.listing.is_filtered() => "looking".to_owned(),
-            None if sifting.is_over => format!("{left} listed"),
+            None if active_filter.is_over => format!("{left} listed"),
             None => format!("{left} listed so far"),
         };
-        Some(format!("{}  {state}", display_safe(&sifting.filter.title())))
+        Some(format!("{}  {state}", display_safe(&active_filter.filter.title())))
     }
 
     /// Returns the description of the search: whether it has ended, and how.

@@ -1,18 +1,18 @@
 //! Where the browser starts: at the sample of a key or at the subject of a problem, once the scan has reached it.
 
-use super::screen::{BrowseScreen, Stage};
-use super::workers::{ToFind, Workers};
-use super::Start;
+use super::screen::{BrowseScreen, OpenStage};
+use super::workers::{FindRequest, Workers};
+use super::BrowseStart;
 use crate::tui::screen::Effect;
 use crate::tui::widgets::{Level, Toast};
 use gristmill_ops::engine::browse::SubjectLocation;
 
-impl Start {
+impl BrowseStart {
     /// Asks the workers for the location.
     pub(super) fn search_start(&self, workers: &mut Workers) {
         match self {
-            Self::Key(key) => workers.locate(ToFind::Key(key.clone())),
-            Self::Subject(subject) => workers.locate(ToFind::Subject(subject.clone())),
+            Self::Key(key) => workers.locate(FindRequest::Key(key.clone())),
+            Self::Subject(subject) => workers.locate(FindRequest::Subject(subject.clone())),
             Self::First | Self::Number(_) => {}
         }
     }
@@ -45,14 +45,14 @@ impl Start {
 impl BrowseScreen {
     /// Goes to the start location once a worker has found it.
     pub(super) fn gather_start(&mut self, effects: &mut Vec<Effect>) {
-        let Stage::Open(catalog, workers) = &mut self.stage else { return };
+        let OpenStage::Open(catalog, workers) = &mut self.stage else { return };
         let place = match workers.take_located() {
             None => return,
             Some(Ok(located)) if located.may_grow => return self.start.search_start(workers),
             Some(Ok(located)) => located.place,
             Some(Err(failure)) => {
                 effects.push(Effect::failure(&failure));
-                self.start = Start::First;
+                self.start = BrowseStart::First;
                 return;
             }
         };
@@ -64,6 +64,6 @@ impl BrowseScreen {
             None => Some(self.start.why_not_there()),
         };
         effects.extend(notice.map(|words| Effect::Toast(Toast::new(Level::Warn, words))));
-        self.start = Start::First;
+        self.start = BrowseStart::First;
     }
 }

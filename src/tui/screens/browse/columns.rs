@@ -26,7 +26,7 @@ pub(super) struct Columns {
     /// Width of the key, in columns.
     pub(super) key: usize,
     /// Width of what is next to the key, in columns.
-    pub(super) beside: usize,
+    pub(super) neighbour: usize,
     /// Length of the prefix that all keys in view share, in graphemes.
     common: usize,
     /// Whether the part of each key that fits, its end, distinguishes the keys.
@@ -41,7 +41,7 @@ impl Columns {
         let widest = keys.iter().map(|key| text::width(key)).max().unwrap_or(0);
         let graphemes = common_graphemes(keys);
         let common = keys.first().map_or(0, |key| key.graphemes(true).take(graphemes).map(text::width).sum());
-        let beside = match neighbour {
+        let width = match neighbour {
             // A text takes half of the width if the ends of the keys distinguish them, else a third.
             Neighbour::Text => {
                 let least = room.saturating_sub(LEAST_KEY).min(room / 2);
@@ -54,10 +54,9 @@ impl Columns {
             Neighbour::EqualNames(names) => room.saturating_sub(widest).min(names),
         };
         // Names cut to fewer than three columns carry no information.
-        let beside =
-            if matches!(neighbour, Neighbour::EqualNames(names) if beside < names.min(3)) { 0 } else { beside };
-        let key = if beside == 0 { room + 2 } else { room.saturating_sub(beside) };
-        Self { key, beside, common: graphemes, has_ends: has_ends(common, widest, key, glyphs) }
+        let width = if matches!(neighbour, Neighbour::EqualNames(names) if width < names.min(3)) { 0 } else { width };
+        let key = if width == 0 { room + 2 } else { room.saturating_sub(width) };
+        Self { key, neighbour: width, common: graphemes, has_ends: has_ends(common, widest, key, glyphs) }
     }
 
     /// Cuts a key, which is safe to show, to its column.
@@ -95,7 +94,7 @@ mod tests {
         let glyphs = Glyphs::new(false);
         let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
         let layout = Columns::new(columns, &keys, neighbour, &glyphs);
-        (keys.iter().map(|key| layout.cut(key, &glyphs)).collect(), layout.beside)
+        (keys.iter().map(|key| layout.cut(key, &glyphs)).collect(), layout.neighbour)
     }
 
     #[test]
@@ -104,10 +103,10 @@ mod tests {
         assert_eq!(cut(30, &keys, Neighbour::EqualNames(8)), (keys.map(String::from).to_vec(), 8));
         assert_eq!(cut(22, &keys, Neighbour::EqualNames(8)), (keys.map(String::from).to_vec(), 6));
         assert_eq!(cut(16, &keys, Neighbour::EqualNames(8)), (keys.map(String::from).to_vec(), 0));
-        let (short, beside) = cut(12, &keys, Neighbour::EqualNames(8));
-        assert_eq!((short, beside), (vec!["…000001000".into(), "…000002000".into(), "…000003000".into()], 0));
-        let (short, beside) = cut(16, &keys, Neighbour::Names(12));
-        assert_eq!((short, beside), (vec!["…01000".into(), "…02000".into(), "…03000".into()], 6));
+        let (short, width) = cut(12, &keys, Neighbour::EqualNames(8));
+        assert_eq!((short, width), (vec!["…000001000".into(), "…000002000".into(), "…000003000".into()], 0));
+        let (short, width) = cut(16, &keys, Neighbour::Names(12));
+        assert_eq!((short, width), (vec!["…01000".into(), "…02000".into(), "…03000".into()], 6));
     }
 
     #[test]
@@ -116,9 +115,9 @@ mod tests {
         let (short, _) = cut(20, &keys, Neighbour::Names(6));
         assert_ne!(short[0], short[1]);
         assert!(short[0].starts_with("…pict") && short[1].starts_with("…draw"), "{short:?}");
-        let (whole, beside) = cut(24, &["b<U+202E>txt", "c"], Neighbour::Text);
-        assert_eq!((whole, beside), (vec!["b<U+202E>txt".to_owned(), "c".to_owned()], 8));
-        let (whole, beside) = cut(40, &["1", "22"], Neighbour::Text);
-        assert_eq!((whole, beside), (vec!["1".to_owned(), "22".to_owned()], 34));
+        let (whole, width) = cut(24, &["b<U+202E>txt", "c"], Neighbour::Text);
+        assert_eq!((whole, width), (vec!["b<U+202E>txt".to_owned(), "c".to_owned()], 8));
+        let (whole, width) = cut(40, &["1", "22"], Neighbour::Text);
+        assert_eq!((whole, width), (vec!["1".to_owned(), "22".to_owned()], 34));
     }
 }

@@ -6,7 +6,7 @@ use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::splits::Prompt;
 use crate::tui::widgets::layout::below;
 use crate::tui::widgets::preview::{draw_short, Pixels};
-use crate::tui::widgets::{text, Gesture, Places};
+use crate::tui::widgets::{text, Gesture, MouseAreas};
 use crate::tui::work::Stream;
 use gristmill_core::text::grouped;
 use gristmill_core::Cancel;
@@ -27,7 +27,7 @@ const CELL: (u16, u16) = (26, 9);
 const MAX_SAMPLES: usize = 60;
 
 /// What is shown of one sample.
-struct Thumb {
+struct Thumbnail {
     sample: BrowseSample,
     preview: Option<Arc<PartPreview>>,
 }
@@ -39,13 +39,13 @@ pub struct ContactSheet {
     matches: Option<Arc<Matches>>,
     seed: u64,
     drawn: Vec<SampleAt>,
-    thumbs: HashMap<SampleAt, Result<Thumb, String>>,
+    thumbs: HashMap<SampleAt, Result<Thumbnail, String>>,
     selected: usize,
     columns: usize,
-    worker: Stream<SampleAt, (SampleAt, Result<Thumb, String>)>,
+    worker: Stream<SampleAt, (SampleAt, Result<Thumbnail, String>)>,
     pixels: Pixels,
     depth: Depth,
-    places: Places<usize>,
+    places: MouseAreas<usize>,
     /// The sample to go to when the sheet is closed.
     chosen: Rc<Cell<Option<SampleAt>>>,
     /// The seed typed into the popup over the sheet.
@@ -54,7 +54,7 @@ pub struct ContactSheet {
 }
 
 /// Input of a contact sheet.
-pub struct Source {
+pub struct SheetSource {
     /// Source of the samples.
     pub catalog: Arc<dyn Catalog>,
     /// Which samples are listed.
@@ -73,7 +73,7 @@ pub struct Source {
 
 impl ContactSheet {
     /// Creates a sheet of the listed samples.
-    pub fn new(source: Source, env: &UiEnv) -> Self {
+    pub fn new(source: SheetSource, env: &UiEnv) -> Self {
         let cancel = Cancel::default();
         let (catalog, part, stop) = (Arc::clone(&source.catalog), source.part, cancel.clone());
         let worker = Stream::start("browse-sheet", env.wake.clone(), move |at| {
@@ -95,7 +95,7 @@ impl ContactSheet {
             worker,
             pixels: Pixels::default(),
             depth: source.depth,
-            places: Places::default(),
+            places: MouseAreas::default(),
             chosen: source.chosen,
             typed: Rc::default(),
             cancel,
@@ -173,7 +173,7 @@ impl ContactSheet {
         frame.render_widget(Line::from(Span::styled(head, style)), Rect { height: 1, ..area });
         let body = below(area, 1);
         match self.thumbs.get(&at) {
-            Some(Ok(Thumb { preview: Some(preview), .. })) => match &preview.body {
+            Some(Ok(Thumbnail { preview: Some(preview), .. })) => match &preview.body {
                 Drawable::Picture(picture) => {
                     self.pixels.draw(frame.buffer_mut(), body, picture, self.depth);
                 }
@@ -194,17 +194,17 @@ impl ContactSheet {
 }
 
 /// Reads the thumbnail of a sample: its picture if it has one, else the part that is shown.
-fn thumb_of(catalog: &dyn Catalog, at: SampleAt, part: Option<&str>, cancel: &Cancel) -> Result<Thumb, String> {
+fn thumb_of(catalog: &dyn Catalog, at: SampleAt, part: Option<&str>, cancel: &Cancel) -> Result<Thumbnail, String> {
     let sample =
         catalog.samples(at, 1, cancel).map_err(|failure| failure.why)?.pop().ok_or("it is not there any more")?;
     let named = part.and_then(|name| sample.parts.iter().position(|part| &*part.name == name));
     let picture = || sample.parts.iter().position(|part| is_picture(&part.name));
     let index = named.or_else(picture).unwrap_or(0);
     let preview = sample.parts.get(index).map(|part| {
-        let bytes = super::detail::PartOf { catalog, sample: &sample, part: index };
+        let bytes = super::detail::PartBeginning { catalog, sample: &sample, part: index };
         Arc::new(preview::part(&part.name, &bytes, cancel))
     });
-    Ok(Thumb { sample, preview })
+    Ok(Thumbnail { sample, preview })
 }
 
 fn is_picture(name: &str) -> bool {

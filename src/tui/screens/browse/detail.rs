@@ -86,7 +86,7 @@ pub enum Body {
 }
 
 /// A part that is read only as far as it is shown.
-pub struct PartOf<'a> {
+pub struct PartBeginning<'a> {
     /// Source of the bytes.
     pub catalog: &'a dyn Catalog,
     /// The sample that holds the part.
@@ -95,7 +95,7 @@ pub struct PartOf<'a> {
     pub part: usize,
 }
 
-impl PartBytes for PartOf<'_> {
+impl PartBytes for PartBeginning<'_> {
     fn len(&self) -> u64 {
         self.sample.parts.get(self.part).map_or(0, |part| part.byte_size)
     }
@@ -113,7 +113,7 @@ pub fn read_detail(catalog: &Arc<dyn Catalog>, question: Question) -> Detail {
         return note(look, "earlier samples are still being decoded; look again in a moment");
     }
     let (sender, came) = channel();
-    let counted = Counted::new();
+    let counted = ReadCount::new();
     let work = move || {
         let _counted = counted;
         // Sending fails if the receiver has given up waiting; the result is not needed then.
@@ -145,16 +145,16 @@ fn note(look: DetailRequest, why: &str) -> Detail {
 static LEFT: AtomicUsize = AtomicUsize::new(0);
 
 /// Counts one read in [`LEFT`] until it is dropped, however the read ends.
-struct Counted;
+struct ReadCount;
 
-impl Counted {
+impl ReadCount {
     fn new() -> Self {
         LEFT.fetch_add(1, Ordering::Relaxed);
         Self
     }
 }
 
-impl Drop for Counted {
+impl Drop for ReadCount {
     fn drop(&mut self) {
         LEFT.fetch_sub(1, Ordering::Relaxed);
     }
@@ -179,7 +179,7 @@ fn page_of(lines: Outcome<Vec<PageLine>>) -> Body {
 fn part_of(catalog: &dyn Catalog, question: &Question) -> Body {
     let sample = question.sample.as_ref();
     let name = sample.parts.get(question.part).map_or("", |part| &*part.name);
-    let part = PartOf { catalog, sample, part: question.part };
+    let part = PartBeginning { catalog, sample, part: question.part };
     let (is_further, cancel) = (question.is_further, &question.cancel);
     if question.is_reading {
         let preview = Arc::new(preview::read(name, &part, &question.from, cancel));
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_recognized_by_its_name_and_its_first_words_stand_on_one_line() {
+    fn a_text_is_recognized_by_its_name_and_its_first_words_are_on_one_line() {
         assert!(is_text("txt") && is_text("meta.JSON") && is_text("cls"));
         assert!(!is_text("jpg") && !is_text("npy") && !is_text(""));
         assert_eq!(first_line(b"{\n  \"a\": 1\n}\n"), "{ \"a\": 1 }");

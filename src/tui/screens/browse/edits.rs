@@ -1,9 +1,9 @@
 //! Splits and excludes in the browser: marks next to the rows, and changes that are not written yet.
 
-use super::screen::{BrowseScreen, Stage};
+use super::screen::{BrowseScreen, OpenStage};
 use super::state::Pane;
 use crate::tui::screen::{Effect, Screen as _};
-use crate::tui::screens::problems::{Feed, ProblemScreen};
+use crate::tui::screens::problems::{ProblemFeed, ProblemScreen};
 use crate::tui::screens::splits::{self, SplitSession};
 use crate::tui::widgets::{Level, Toast};
 use gristmill_core::text::{count, grouped};
@@ -35,8 +35,8 @@ impl BrowseScreen {
         }
         self.marks = marks;
         // A filter by split or exclude now passes other samples.
-        if self.sifting.as_ref().is_some_and(|s| s.filter.split.is_some() || s.filter.excluded.is_some()) {
-            self.sift();
+        if self.active_filter.as_ref().is_some_and(|s| s.filter.split.is_some() || s.filter.excluded.is_some()) {
+            self.apply_filter();
         }
         true
     }
@@ -44,10 +44,10 @@ impl BrowseScreen {
     /// Returns why splits and excludes cannot be changed here.
     pub(super) fn why_no_edit(&self) -> Option<String> {
         match (&self.stage, &self.session) {
-            (Stage::Open(catalog, _), None) => {
+            (OpenStage::Open(catalog, _), None) => {
                 Some(catalog.kind().info().why_no_splits.unwrap_or("its splits are not open").to_owned())
             }
-            (Stage::Open(..), Some(session)) => session.why_not(),
+            (OpenStage::Open(..), Some(session)) => session.why_not(),
             _ => Some("it is not open".to_owned()),
         }
     }
@@ -71,8 +71,8 @@ impl BrowseScreen {
         }
     }
 
-    fn to_feed(&self) -> Feed {
-        Feed {
+    fn to_feed(&self) -> ProblemFeed {
+        ProblemFeed {
             problems: Arc::clone(&self.problems),
             groups: Arc::clone(&self.state.groups),
             marks: Arc::clone(&self.marks),
@@ -88,7 +88,7 @@ impl BrowseScreen {
             let feed = self.to_feed();
             *self.feed.borrow_mut() = feed;
         } else if self.feed.borrow().session.is_some() || !self.feed.borrow().problems.is_empty() {
-            self.feed.replace(Feed::default());
+            self.feed.replace(ProblemFeed::default());
         }
     }
 

@@ -5,7 +5,7 @@ use super::rows::Span;
 use super::screen::BrowseScreen;
 use super::state::Pane;
 use crate::tui::screen::{Effect, TerminalProgram, UiEnv};
-use crate::tui::screens::splits::{Choice, Offer, Prompt};
+use crate::tui::screens::splits::{Choice, ChoiceOption, Prompt};
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::Latest;
 use gristmill_core::text::{bytes, count, grouped};
@@ -22,33 +22,33 @@ use std::sync::Arc;
 /// What to export.
 pub struct ExportTask {
     catalog: Arc<dyn Catalog>,
-    from: From,
-    what: What,
+    from: ExportSource,
+    action: ExportAction,
     cancel: Cancel,
 }
 
 /// The samples whose parts are exported.
 #[derive(Clone)]
-enum From {
+enum ExportSource {
     Shown(Arc<BrowseSample>),
     Marked(Vec<Span>),
 }
 
-enum What {
+enum ExportAction {
     /// A copy of a part of the shown sample for an editor; the index of the part.
     Copy(usize),
     /// Parts into a folder.
-    Export(Parts, PathBuf),
+    Export(ExportedParts, PathBuf),
 }
 
 #[derive(Clone)]
-enum Parts {
+enum ExportedParts {
     /// The shown part, by its name and index.
     Shown(Arc<str>, usize),
     All,
 }
 
-impl Parts {
+impl ExportedParts {
     /// Returns the indexes of the parts in a sample; in marked samples the part is found by name.
     fn of(&self, sample: &BrowseSample, is_marked: bool) -> Vec<usize> {
         match self {
@@ -61,10 +61,16 @@ impl Parts {
     }
 }
 
-fn exported(catalog: &dyn Catalog, from: &From, parts: &Parts, folder: &Path, cancel: &Cancel) -> Outcome<Exported> {
+fn exported(
+    catalog: &dyn Catalog,
+    from: &ExportSource,
+    parts: &ExportedParts,
+    folder: &Path,
+    cancel: &Cancel,
+) -> Outcome<Exported> {
     match from {
-        From::Shown(sample) => export(catalog, sample, &parts.of(sample, false), folder, cancel),
-        From::Marked(spans) => {
+        ExportSource::Shown(sample) => export(catalog, sample, &parts.of(sample, false), folder, cancel),
+        ExportSource::Marked(spans) => {
             let mut samples = Vec::new();
             each_sample(catalog, spans, cancel, |sample| {
                 let parts = parts.of(&sample, true);
@@ -84,7 +90,7 @@ pub enum ExportResult {
 }
 
 /// The export worker, and the task that a popup has ordered.
-pub struct Carrier {
+pub struct Exporter {
     worker: Latest<ExportTask, ExportResult>,
     /// The copy that an editor has open; dropped when the editor returns.
     open: Option<PartCopy>,
@@ -93,20 +99,20 @@ pub struct Carrier {
     cancel: Cancel,
 }
 
-impl Carrier {
+impl Exporter {
     pub fn start(env: &UiEnv) -> Self {
         let scratch = env.options.scratch.clone();
-        let worker = Latest::start("browse-carry", env.wake.clone(), move |errand: ExportTask| {
-            let catalog = errand.catalog.as_ref();
-            match (errand.what, &errand.from) {
-                (What::Copy(part), From::Shown(sample)) => {
-                    ExportResult::Copy(copy_of(catalog, sample, part, scratch.as_deref(), &errand.cancel))
+        let worker = Latest::start("browse-carry", env.wake.clone(), move |task: ExportTask| {
+            let catalog = task.catalog.as_ref();
+            match (task.action, &task.from) {
+                (ExportAction::Copy(part), ExportSource::Shown(sample)) => {
+                    ExportResult::Copy(copy_of(catalog, sample, part, scratch.as_deref(), &task.cancel))
                 }
-                (What::Copy(_), From::Marked(_)) => {
+                (ExportAction::Copy(_), ExportSource::Marked(_)) => {
                     ExportResult::Copy(Err(Failure::usage("copying the part", "several samples are marked")))
                 }
-                (What::Export(parts, folder), from) => {
-                    ExportResult::Exported(exported(catalog, from, &parts, &folder, &errand.cancel))
+                (ExportAction::Export(parts, folder), from) => {
+                    ExportResult::Exported(exported(catalog, from, &parts, &folder, &task.cancel))
                 }
             }
         });
@@ -124,24 +130,24 @@ impl Carrier {
     }
 }
 
-impl Drop for Carrier {
+impl Drop for Exporter {
     fn drop(&mut self) {
         self.cancel.cancel();
     }
 }
 
 impl BrowseScreen {
-    fn errand(&self, from: From, what: What) -> Option<ExportTask> {
-        let (catalog, cancel) = (Arc::clone(self.catalog()?), self.carrier.cancel.clone());
-        Some(ExportTask { catalog, from, what, cancel })
+    fn task(&self, from: ExportSource, action: ExportAction) -> Option<ExportTask> {
+        let (catalog, cancel) = (Arc::clone(self.catalog()?), self.exporter.cancel.clone());
+        Some(ExportTask { catalog, from, action, cancel })
     }
 
     /// Opens a copy of the part in the user's editor.
     pub(super) fn open_part(&mut self) -> Vec<Effect> {
         let Some(sample) = self.state.sample().cloned() else { return Vec::new() };
         let part = self.state.part_index(&sample);
-        if let Some(errand) = self.errand(From::Shown(sample), What::Copy(part)) {
-            self.carrier.worker.ask(errand);
+        if let Some(task) = self.task(ExportSource::Shown(sample), ExportAction::Copy(part)) {
+            self.exporter.worker.ask(task);
         }
         Vec::new()
     }
@@ -166,36 +172,35 @@ impl BrowseScreen {
             Some(rows) => {
                 let samples = count(number, "marked sample");
                 let offers = vec![
-                    Offer::new(format!("part {part_name} of the {samples}"), ""),
-                    Offer::new(format!("the {samples}, all parts"), ""),
+                    ChoiceOption::new(format!("part {part_name} of the {samples}"), ""),
+                    ChoiceOption::new(format!("the {samples}, all parts"), ""),
                 ];
-                (From::Marked(self.state.marked_spans(rows)), samples, offers)
+                (ExportSource::Marked(self.state.marked_spans(rows)), samples, offers)
             }
             None => {
                 let whole: u64 = sample.parts.iter().map(|part| part.byte_size).sum();
                 let parts = count(sample.parts.len() as u64, "part");
                 let offers = vec![
-                    Offer::new(format!("part {part_name}"), bytes(part.byte_size)),
-                    Offer::new("the whole sample", format!("{parts}, {}", bytes(whole))),
+                    ChoiceOption::new(format!("part {part_name}"), bytes(part.byte_size)),
+                    ChoiceOption::new("the whole sample", format!("{parts}, {}", bytes(whole))),
                 ];
-                (From::Shown(Arc::clone(&sample)), sample.key.to_string(), offers)
+                (ExportSource::Shown(Arc::clone(&sample)), sample.key.to_string(), offers)
             }
         };
-        let choices = [Parts::Shown(part_name, shown), Parts::All];
-        let errands = choices.map(|parts| self.errand(from.clone(), What::Export(parts, PathBuf::new())));
-        let (orders, home) = (Rc::clone(&self.carrier.orders), self.env.home.clone());
-        let errands = Rc::new(RefCell::new(errands));
+        let choices = [ExportedParts::Shown(part_name, shown), ExportedParts::All];
+        let tasks = choices.map(|parts| self.task(from.clone(), ExportAction::Export(parts, PathBuf::new())));
+        let (orders, home) = (Rc::clone(&self.exporter.orders), self.env.home.clone());
+        let tasks = Rc::new(RefCell::new(tasks));
         let chosen = move |row: usize| {
-            let errand = errands.borrow_mut().get_mut(row).and_then(Option::take);
+            let mut task = tasks.borrow_mut().get_mut(row).and_then(Option::take);
             let (orders, home) = (Rc::clone(&orders), home.clone());
-            let mut errand = errand;
             let accept = move |typed: &str| {
                 let folder = folder_of(typed, home.as_deref()).ok_or("name a folder")?;
-                if let Some(mut errand) = errand.take() {
-                    if let What::Export(_, into) = &mut errand.what {
+                if let Some(mut task) = task.take() {
+                    if let ExportAction::Export(_, into) = &mut task.action {
                         *into = folder;
                     }
-                    *orders.borrow_mut() = Some(errand);
+                    *orders.borrow_mut() = Some(task);
                 }
                 Ok(Vec::new())
             };
@@ -206,16 +211,16 @@ impl BrowseScreen {
     }
 
     /// Starts ordered tasks, and takes the results of finished ones.
-    pub(super) fn gather_carried(&mut self, effects: &mut Vec<Effect>) -> bool {
-        let ordered = self.carrier.orders.borrow_mut().take();
-        if let Some(errand) = ordered {
-            self.carrier.worker.ask(errand);
+    pub(super) fn take_exports(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let ordered = self.exporter.orders.borrow_mut().take();
+        if let Some(task) = ordered {
+            self.exporter.worker.ask(task);
         }
-        match self.carrier.worker.take() {
+        match self.exporter.worker.take() {
             None => return false,
             Some(ExportResult::Copy(Ok(copy))) => {
                 effects.push(Effect::RunInTerminal(editor_on(&copy)));
-                self.carrier.open = Some(copy);
+                self.exporter.open = Some(copy);
             }
             Some(ExportResult::Exported(Ok(exported))) => {
                 let files = count(exported.files.len() as u64, "file");

@@ -3,7 +3,7 @@
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::row;
-use crate::tui::widgets::{popup, text, Gesture, Places, TextField};
+use crate::tui::widgets::{popup, text, Gesture, MouseAreas, TextField};
 use gristmill_core::did_you_mean::nearest;
 use gristmill_ops::engine::browse::{KeyQuery, SampleFilter, SplitChoice};
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
@@ -77,7 +77,7 @@ pub struct FilterForm {
     problems: bool,
     row: usize,
     /// Where the rows were last drawn, by their numbers.
-    places: Places<usize>,
+    places: MouseAreas<usize>,
     /// Which row is invalid, and why. Raw.
     pub trouble: Option<String>,
 }

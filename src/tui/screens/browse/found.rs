@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 /// A set of samples in the order of the data set.
 #[derive(Clone, Debug, Default)]
-pub struct FoundSet {
+pub struct SampleSet {
     groups: BTreeMap<u32, Vec<u64>>,
     count: u64,
 }
 
 const BITS: u64 = u64::BITS as u64;
 
-impl FoundSet {
+impl SampleSet {
     /// Adds samples; fast if consecutive samples are in the same group.
     pub fn extend(&mut self, samples: impl IntoIterator<Item = SampleAt>) {
         let mut samples = samples.into_iter().peekable();
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn neighbours_are_those_of_an_ordered_set() {
-        let mut found = FoundSet::default();
+        let mut found = SampleSet::default();
         let mut model: BTreeSet<(u32, u64)> = BTreeSet::new();
         let mut seed = 7_u64;
         for _ in 0..400 {
@@ -130,6 +130,6 @@ mod tests {
         }
         assert_eq!(found.first().map(place), model.first().copied());
         assert_eq!(found.last().map(place), model.last().copied());
-        assert_eq!(FoundSet::default().last(), None);
+        assert_eq!(SampleSet::default().last(), None);
     }
 }

@@ -32,23 +32,23 @@ struct Question {
 }
 
 /// Keys of samples in one shard.
-struct Keys {
+struct ShardKeys {
     group: u32,
     keys: Vec<String>,
 }
 
 /// The marked samples, grouped by what `x` does with them.
 #[derive(Default)]
-struct Sorted {
+struct MarksByAction {
     /// Samples that are not excluded yet.
-    fresh: Vec<Keys>,
+    fresh: Vec<ShardKeys>,
     /// Samples that are excluded by name.
-    excluded: Vec<Keys>,
+    excluded: Vec<ShardKeys>,
 }
 
 /// The worker that reads the keys of marked samples.
 pub(super) struct Marker {
-    worker: Stoppable<Question, Outcome<Sorted>>,
+    worker: Stoppable<Question, Outcome<MarksByAction>>,
 }
 
 impl Marker {
@@ -62,8 +62,8 @@ impl Marker {
     }
 }
 
-fn sorted(question: Question, cancel: &Cancel) -> Outcome<Sorted> {
-    let mut sorted = Sorted::default();
+fn sorted(question: Question, cancel: &Cancel) -> Outcome<MarksByAction> {
+    let mut sorted = MarksByAction::default();
     each_sample(&*question.catalog, &question.spans, cancel, |sample| {
         let group = sample.at.group;
         if question.marks.is_shard_excluded(group) {
@@ -73,7 +73,7 @@ fn sorted(question: Question, cancel: &Cancel) -> Outcome<Sorted> {
         let list = if is_excluded { &mut sorted.excluded } else { &mut sorted.fresh };
         match list.last_mut().filter(|keys| keys.group == group) {
             Some(keys) => keys.keys.push(sample.key.to_string()),
-            None => list.push(Keys { group, keys: vec![sample.key.to_string()] }),
+            None => list.push(ShardKeys { group, keys: vec![sample.key.to_string()] }),
         }
     })?;
     Ok(sorted)
@@ -222,13 +222,13 @@ impl BrowseScreen {
                 return true;
             }
         };
-        let shard = |keys: &Keys| self.state.groups.group(keys.group).map(|group| Arc::clone(&group.name));
-        let total = |lists: &[Keys]| count(lists.iter().map(|keys| keys.keys.len() as u64).sum(), "sample");
+        let shard = |keys: &ShardKeys| self.state.groups.group(keys.group).map(|group| Arc::clone(&group.name));
+        let total = |lists: &[ShardKeys]| count(lists.iter().map(|keys| keys.keys.len() as u64).sum(), "sample");
         let edit = if !sorted.fresh.is_empty() {
             let items = sorted.fresh.iter().filter_map(|keys| Some(items(&shard(keys)?, &keys.keys))).flatten();
             together(format!("exclude {}", total(&sorted.fresh)), items.collect())
         } else if !sorted.excluded.is_empty() {
-            let include = |keys: &Keys| {
+            let include = |keys: &ShardKeys| {
                 let shard = shard(keys)?;
                 let include =
                     |key: &String| Edit::Include { shard: Arc::clone(&shard), key: Some(key.as_str().into()) };

@@ -42,7 +42,7 @@ use std::path::PathBuf;
 
 /// Where the browser starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Start {
+pub enum BrowseStart {
     /// At the first sample.
     #[default]
     First,
@@ -56,16 +56,16 @@ pub enum Start {
 
 /// Opens the browser on a data set. The only read on this thread checks whether a dedup run left its ranges next to a folder.
 pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
-    open_at(path, Start::First, env)
+    open_at(path, BrowseStart::First, env)
 }
 
 /// Opens the browser on a data set, at a sample.
-pub fn open_at(path: PathBuf, start: Start, env: UiEnv) -> Box<dyn Screen> {
+pub fn open_at(path: PathBuf, start: BrowseStart, env: UiEnv) -> Box<dyn Screen> {
     open_tokens(path, start, TokenView::default(), env)
 }
 
 /// Opens the browser on a data set whose splits another screen may already edit; both then share the changes.
-pub fn open_shared(path: PathBuf, start: Start, session: Option<SplitSession>, env: &UiEnv) -> Box<dyn Screen> {
+pub fn open_shared(path: PathBuf, start: BrowseStart, session: Option<SplitSession>, env: &UiEnv) -> Box<dyn Screen> {
     match session {
         None => open_at(path, start, env.clone()),
         session => {
@@ -76,9 +76,9 @@ pub fn open_shared(path: PathBuf, start: Start, session: Option<SplitSession>, e
 }
 
 /// Opens the browser on packed tokens with the given view. The output of a dedup run is shown as what the run removed.
-pub fn open_tokens(path: PathBuf, start: Start, view: TokenView, env: UiEnv) -> Box<dyn Screen> {
+pub fn open_tokens(path: PathBuf, start: BrowseStart, view: TokenView, env: UiEnv) -> Box<dyn Screen> {
     // A store would be asked by the thread that draws.
-    if start == Start::First && !is_remote(&path) && files::is_dir(&path) {
+    if start == BrowseStart::First && !is_remote(&path) && files::is_dir(&path) {
         if let Some(screen) = repeats::open_whole_run(&path, &env) {
             return screen;
         }

@@ -11,7 +11,7 @@ use gristmill_data::preview::{is_prose, Drawable, ReadFrom};
 use gristmill_data::source::decode::{part_class, PartClass};
 
 /// What the reader covers.
-pub(super) struct Covered {
+pub(super) struct CoveredView {
     pane: Pane,
     detail: Option<Detail>,
     asked: Option<DetailRequest>,
@@ -69,7 +69,7 @@ impl BrowseScreen {
     }
 
     fn open_reader(&mut self, from: ReadFrom) {
-        self.covered = Some(Covered {
+        self.covered = Some(CoveredView {
             pane: self.state.pane,
             detail: self.detail.take(),
             asked: self.asked.take(),

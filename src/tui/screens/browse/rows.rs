@@ -43,7 +43,7 @@ pub struct RowRequest {
 }
 
 /// The result of fetching a piece.
-pub struct Fetched {
+pub struct FetchedRows {
     /// The request that this answers.
     pub piece: RowRequest,
     /// The samples of each span, as many as there are.
@@ -150,7 +150,7 @@ impl Rows {
     }
 
     /// Takes a fetched piece. Returns whether the display changes.
-    pub fn take(&mut self, fetched: Fetched, groups: &Groups) -> bool {
+    pub fn take(&mut self, fetched: FetchedRows, groups: &Groups) -> bool {
         if fetched.piece.round < self.valid_from {
             return false;
         }

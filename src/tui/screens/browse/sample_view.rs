@@ -7,7 +7,7 @@ use super::state::{Mode, Pane};
 use crate::tui::screen::Ui;
 use crate::tui::screens::page::PageLine;
 use crate::tui::widgets::layout::{below, draw_lines, row};
-use crate::tui::widgets::preview::PreviewLook;
+use crate::tui::widgets::preview::PreviewOptions;
 use crate::tui::widgets::{panel, text};
 use gristmill_core::text::{bytes, grouped};
 use gristmill_ops::engine::browse::BrowseSample;
@@ -169,7 +169,7 @@ impl BrowseScreen {
                 let title = text::fit_end(&self.preview.title(ui), usize::from(area.width), ui.glyphs);
                 frame.render_widget(Line::from(Span::styled(title, ui.theme.accent)), row(body, 0));
                 let focused = self.state.pane == Pane::Detail;
-                let look = PreviewLook { ui, depth: self.depth };
+                let look = PreviewOptions { ui, depth: self.depth };
                 let drawn = self.preview.draw(frame.buffer_mut(), below(body, 1), focused, &mut self.pixels, &look);
                 self.places.put(drawn, ScreenArea::Preview);
                 draw_lines(frame.buffer_mut(), below(area, body.height + gap), others);

@@ -1,26 +1,26 @@
 //! The browser screen: the interface to the frame, and the workers that it drives.
 
 use super::detail::{Body, Detail, DetailRequest, Question};
-use super::export::Carrier;
+use super::export::Exporter;
 use super::filter::FilterForm;
 use super::leads::Leads;
 use super::listing::Listing;
 use super::marked::Marker;
 use super::prompt::Prompt;
-use super::reader::Covered;
-use super::state::{BrowseState, Find, Mode, Pane, Search};
-use super::workers::{opener, Opened, Opener, ToOpen, Workers};
+use super::reader::CoveredView;
+use super::state::{BrowseState, KeySearch, Mode, Pane, Search};
+use super::workers::{opener, OpenRequest, OpenedCatalog, Opener, Workers};
 use super::write_set::KeyLister;
-use super::Start;
+use super::BrowseStart;
 use crate::tui::graphics::graphics_of;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::mounter::Mounter;
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
-use crate::tui::screens::problems::Feed;
+use crate::tui::screens::problems::ProblemFeed;
 use crate::tui::screens::splits::SplitSession;
 use crate::tui::theme::ColourMode;
-use crate::tui::widgets::preview::{Encoded, PictureRequest, Pixels};
-use crate::tui::widgets::{Level, Places, PreviewState, Scroll, Toast};
+use crate::tui::widgets::preview::{EncodedPicture, PictureRequest, Pixels};
+use crate::tui::widgets::{Level, MouseAreas, PreviewState, Scroll, Toast};
 use crate::tui::work::Latest;
 use gristmill_core::text::{count, count_verb, grouped};
 use gristmill_core::{Cancel, Failure};
@@ -42,7 +42,7 @@ const FIRST_HEIGHT: u64 = 24;
 const FIRST_LENGTH: u64 = 2_048;
 
 /// The stage of opening the data set.
-pub(super) enum Stage {
+pub(super) enum OpenStage {
     /// The data set is being opened.
     Opening,
     /// The data set is open.
@@ -63,7 +63,7 @@ pub(super) enum ScreenArea {
 }
 
 /// The active filter.
-pub(super) struct Sifting {
+pub(super) struct ActiveFilter {
     pub(super) filter: SampleFilter,
     /// Whether all samples have been filtered.
     pub(super) is_over: bool,
@@ -81,7 +81,7 @@ pub struct BrowseScreen {
     pub(super) last_length: u64,
     /// The search to repeat after the token view has changed.
     find_again: Option<String>,
-    pub(super) stage: Stage,
+    pub(super) stage: OpenStage,
     pub(super) state: BrowseState,
     pub(super) detail: Option<Detail>,
     /// The last detail request.
@@ -89,7 +89,7 @@ pub struct BrowseScreen {
     /// Where the reader starts; `None` is the beginning.
     pub(super) read_from: Option<ReadFrom>,
     /// What the reader covers; restored when it is closed.
-    pub(super) covered: Option<Covered>,
+    pub(super) covered: Option<CoveredView>,
     /// Whether the reader is searching other pages for words.
     pub(super) is_finding_words: bool,
     pub(super) leads: Leads,
@@ -99,15 +99,15 @@ pub struct BrowseScreen {
     pub(super) form: Option<FilterForm>,
     /// The last contents of the filter dialog.
     pub(super) last_form: FilterForm,
-    pub(super) sifting: Option<Sifting>,
-    pub(super) carrier: Carrier,
+    pub(super) active_filter: Option<ActiveFilter>,
+    pub(super) exporter: Exporter,
     pub(super) marker: Marker,
     pub(super) lister: KeyLister,
     pub(super) mounter: Mounter,
     /// The sample chosen on a contact sheet.
     pub(super) chosen: Rc<Cell<Option<SampleAt>>>,
     /// What an open list of problems shows.
-    pub(super) feed: Rc<RefCell<Feed>>,
+    pub(super) feed: Rc<RefCell<ProblemFeed>>,
     pub(super) session: Option<SplitSession>,
     /// Whether splits may be changed; false for the catalogs of tests, which have none.
     pub(super) edits: bool,
@@ -119,31 +119,31 @@ pub struct BrowseScreen {
     pub(super) merged: Option<Arc<ProblemList>>,
     /// The key that writes, as it is shown.
     pub(super) write_key: String,
-    pub(super) start: Start,
+    pub(super) start: BrowseStart,
     opener: Opener,
     /// Where things were last drawn, for the mouse.
-    pub(super) places: Places<ScreenArea>,
+    pub(super) places: MouseAreas<ScreenArea>,
     /// The shown part, and the position in it.
     pub(super) preview: PreviewState,
     pub(super) pixels: Pixels,
     pub(super) depth: Depth,
-    encoder: Latest<Vec<PictureRequest>, Vec<Encoded>>,
+    encoder: Latest<Vec<PictureRequest>, Vec<EncodedPicture>>,
     /// The rows in view; what to fetch is derived from them.
     pub(super) view: std::ops::Range<u64>,
 }
 
 impl BrowseScreen {
     /// Creates the browser; the data set is opened in the background, packed tokens with `view`.
-    pub fn new(path: PathBuf, start: Start, view: TokenView, env: UiEnv) -> Self {
+    pub fn new(path: PathBuf, start: BrowseStart, view: TokenView, env: UiEnv) -> Self {
         let mut opener = opener(env.wake.clone());
-        opener.ask(ToOpen { path: path.clone(), view: view.clone(), at: None });
+        opener.ask(OpenRequest { path: path.clone(), view: view.clone(), at: None });
         let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |t| t.subsec_nanos());
         let state = BrowseState { seed: u64::from(seed), ..BrowseState::default() };
         let (graphics, cell) = graphics_of(&env);
         let variable = |name: &str| env.variable(name);
         let colours = env.colour != ColourMode::None;
         let depth = Depth::detect(colours, env.ascii, variable("TERM").as_deref(), variable("COLORTERM").as_deref());
-        let (carrier, marker) = (Carrier::start(&env), Marker::start(&env));
+        let (exporter, marker) = (Exporter::start(&env), Marker::start(&env));
         let (lister, mounter) = (KeyLister::start(&env), Mounter::start(&env));
         let encoder =
             Latest::start("browse-pixels", env.wake.clone(), move |wanted| Pixels::work(wanted, graphics, cell));
@@ -153,7 +153,7 @@ impl BrowseScreen {
             last_length: view.sequence_length.unwrap_or(FIRST_LENGTH),
             find_again: None,
             view_of_tokens: view,
-            stage: Stage::Opening,
+            stage: OpenStage::Opening,
             state,
             detail: None,
             asked: None,
@@ -164,8 +164,8 @@ impl BrowseScreen {
             prompt: None,
             form: None,
             last_form: FilterForm::default(),
-            sifting: None,
-            carrier,
+            active_filter: None,
+            exporter,
             marker,
             lister,
             mounter,
@@ -180,7 +180,7 @@ impl BrowseScreen {
             write_key: "w".to_owned(),
             start,
             opener,
-            places: Places::default(),
+            places: MouseAreas::default(),
             preview: PreviewState::default(),
             pixels: Pixels::new(graphics, cell),
             depth,
@@ -196,7 +196,7 @@ impl BrowseScreen {
 
     /// Creates the browser on a catalog that is already open.
     #[cfg(test)]
-    pub(super) fn with_catalog(catalog: Arc<dyn Catalog>, start: Start, env: UiEnv) -> Self {
+    pub(super) fn with_catalog(catalog: Arc<dyn Catalog>, start: BrowseStart, env: UiEnv) -> Self {
         let mut screen = Self::new(catalog.root().to_owned(), start, TokenView::default(), env);
         screen.opener = opener(screen.env.wake.clone());
         screen.edits = false;
@@ -215,9 +215,9 @@ impl BrowseScreen {
         self.state.is_lone = catalog.kind().is_document_file();
         self.state.has_offsets = catalog.kind().table().is_none();
         match std::mem::take(&mut self.start) {
-            Start::First => {}
-            Start::Number(number) => self.state.pending = Some(number),
-            start @ (Start::Key(_) | Start::Subject(_)) => {
+            BrowseStart::First => {}
+            BrowseStart::Number(number) => self.state.pending = Some(number),
+            start @ (BrowseStart::Key(_) | BrowseStart::Subject(_)) => {
                 self.start = start;
                 self.start.search_start(&mut workers);
             }
@@ -225,9 +225,9 @@ impl BrowseScreen {
         self.state.groups = Arc::default();
         self.state.mark = None;
         self.state.adopt(&catalog.groups());
-        self.stage = Stage::Open(catalog, Box::new(workers));
+        self.stage = OpenStage::Open(catalog, Box::new(workers));
         self.open_session();
-        self.sift();
+        self.apply_filter();
         if let Some(text) = self.find_again.take() {
             // The text was accepted before, so it parses.
             let _ = self.find(&text);
@@ -236,28 +236,28 @@ impl BrowseScreen {
     }
 
     /// Starts or restarts the filter.
-    pub(super) fn sift(&mut self) {
-        let Some(sifting) = &mut self.sifting else { return };
-        let Stage::Open(_, workers) = &mut self.stage else { return };
-        sifting.is_over = false;
-        sifting.trouble = None;
-        workers.sift(sifting.filter.clone(), Arc::clone(&self.marks), Arc::clone(&self.problems));
+    pub(super) fn apply_filter(&mut self) {
+        let Some(active_filter) = &mut self.active_filter else { return };
+        let OpenStage::Open(_, workers) = &mut self.stage else { return };
+        active_filter.is_over = false;
+        active_filter.trouble = None;
+        workers.apply_filter(active_filter.filter.clone(), Arc::clone(&self.marks), Arc::clone(&self.problems));
     }
 
     /// Removes the filter.
     pub(super) fn end_filter(&mut self) {
-        self.sifting = None;
+        self.active_filter = None;
         if let Some(workers) = self.workers() {
-            workers.stop_sifting();
+            workers.stop_filter();
         }
         self.state.list_only(Listing::All);
     }
 
     /// Opens and reads the data set again.
     pub(super) fn reload(&mut self) {
-        self.start = self.state.at.map_or(Start::First, |at| Start::Number(self.state.groups.number(at)));
-        self.stage = Stage::Opening;
-        self.opener.ask(ToOpen { path: self.path.clone(), view: self.view_of_tokens.clone(), at: None });
+        self.start = self.state.at.map_or(BrowseStart::First, |at| BrowseStart::Number(self.state.groups.number(at)));
+        self.stage = OpenStage::Opening;
+        self.opener.ask(OpenRequest { path: self.path.clone(), view: self.view_of_tokens.clone(), at: None });
     }
 
     /// Shows packed tokens with another view, at the same place.
@@ -265,9 +265,9 @@ impl BrowseScreen {
         let at = self.state.sample().map(|sample| (sample.at.group, sample.byte_offset));
         self.view_of_tokens = view;
         self.find_again = self.state.find.take().map(|find| find.text);
-        self.start = Start::First;
-        self.stage = Stage::Opening;
-        self.opener.ask(ToOpen { path: self.path.clone(), view: self.view_of_tokens.clone(), at });
+        self.start = BrowseStart::First;
+        self.stage = OpenStage::Opening;
+        self.opener.ask(OpenRequest { path: self.path.clone(), view: self.view_of_tokens.clone(), at });
     }
 
     /// Whether the data set is packed tokens.
@@ -278,14 +278,14 @@ impl BrowseScreen {
     /// Returns the catalog once it is open.
     pub(super) fn catalog(&self) -> Option<&Arc<dyn Catalog>> {
         match &self.stage {
-            Stage::Open(catalog, _) => Some(catalog),
+            OpenStage::Open(catalog, _) => Some(catalog),
             _ => None,
         }
     }
 
     pub(super) fn workers(&mut self) -> Option<&mut Workers> {
         match &mut self.stage {
-            Stage::Open(_, workers) => Some(workers),
+            OpenStage::Open(_, workers) => Some(workers),
             _ => None,
         }
     }
@@ -297,7 +297,7 @@ impl BrowseScreen {
 
     /// Requests the data that is missing on the screen from the workers.
     pub(super) fn ask(&mut self) {
-        let Stage::Open(catalog, workers) = &mut self.stage else { return };
+        let OpenStage::Open(catalog, workers) = &mut self.stage else { return };
         let state = &mut self.state;
         let height = self.view.end.saturating_sub(self.view.start).max(1);
         let row = state.list.selected as u64;
@@ -340,17 +340,17 @@ impl BrowseScreen {
         let mut changed = false;
         if let Some(result) = self.opener.take() {
             match result {
-                Ok(Opened { catalog, at }) => {
+                Ok(OpenedCatalog { catalog, at }) => {
                     if let Some(at) = at {
-                        self.start = Start::Number(catalog.groups().number(at));
+                        self.start = BrowseStart::Number(catalog.groups().number(at));
                     }
                     self.opened(catalog);
                 }
-                Err(failure) => self.stage = Stage::Failed(failure),
+                Err(failure) => self.stage = OpenStage::Failed(failure),
             }
             changed = true;
         }
-        let Stage::Open(catalog, workers) = &mut self.stage else { return changed };
+        let OpenStage::Open(catalog, workers) = &mut self.stage else { return changed };
         changed |= self.state.adopt(&catalog.groups());
         for fetched in workers.take_rows() {
             for samples in fetched.spans.iter().flatten() {
@@ -360,15 +360,15 @@ impl BrowseScreen {
             }
             changed |= self.state.rows.take(fetched, &self.state.groups);
         }
-        if let Some(sifting) = &mut self.sifting {
-            let sifted = workers.take_sifted();
-            if let Some(matches) = sifted.matches {
+        if let Some(active_filter) = &mut self.active_filter {
+            let filter_matches = workers.take_filter_matches();
+            if let Some(matches) = filter_matches.matches {
                 self.state.list_only(Listing::Picked(matches));
                 changed = true;
             }
-            if let Some(ended) = sifted.ended {
-                sifting.is_over = true;
-                sifting.trouble =
+            if let Some(ended) = filter_matches.ended {
+                active_filter.is_over = true;
+                active_filter.trouble =
                     ended.err().filter(|failure| !failure.is_cancelled()).map(|failure| failure.to_string());
                 changed = true;
             }
@@ -393,14 +393,14 @@ impl BrowseScreen {
         }
         changed |= self.leads.gather();
         changed |= self.gather_edits(effects);
-        changed |= self.gather_carried(effects);
+        changed |= self.take_exports(effects);
         changed |= self.gather_marked(effects);
         changed |= self.gather_key_list(effects) | self.mounter.gather(&self.env, effects);
         if let Some(encoded) = self.encoder.take() {
             self.pixels.put(encoded);
             changed = true;
         }
-        let Stage::Open(catalog, workers) = &mut self.stage else { return changed };
+        let OpenStage::Open(catalog, workers) = &mut self.stage else { return changed };
         let catalog_is_tokens = catalog.tokens().is_some();
         if self.state.find.is_some() {
             let (found, ended) = workers.take_found();
@@ -433,12 +433,12 @@ impl BrowseScreen {
 
     /// Whether a search is running.
     pub(super) fn is_searching(&self) -> bool {
-        matches!(&self.state.find, Some(Find { search: Search::Running, .. }))
+        matches!(&self.state.find, Some(KeySearch { search: Search::Running, .. }))
     }
 
     /// Whether the filter is still running.
-    pub(super) fn is_sifting(&self) -> bool {
-        self.sifting.as_ref().is_some_and(|sifting| !sifting.is_over)
+    pub(super) fn is_filtering(&self) -> bool {
+        self.active_filter.as_ref().is_some_and(|active_filter| !active_filter.is_over)
     }
 
     /// Returns the name of a row in this data set.
@@ -482,19 +482,19 @@ impl Screen for BrowseScreen {
 
     fn is_busy(&self) -> bool {
         match &self.stage {
-            Stage::Opening => true,
-            Stage::Open(catalog, workers) => {
+            OpenStage::Opening => true,
+            OpenStage::Open(catalog, workers) => {
                 !self.state.groups.is_complete && !catalog.is_idle()
                     || self.is_searching()
-                    || self.is_sifting()
-                    || workers.is_looking()
+                    || self.is_filtering()
+                    || workers.is_reading_detail()
                     || self.leads.is_busy()
-                    || self.carrier.is_busy()
+                    || self.exporter.is_busy()
                     || self.marker.is_busy()
                     || self.lister.is_busy()
                     || self.mounter.is_busy()
             }
-            Stage::Failed(_) => false,
+            OpenStage::Failed(_) => false,
         }
     }
 
@@ -513,7 +513,7 @@ impl Screen for BrowseScreen {
     }
 
     fn status_right(&self) -> Option<String> {
-        let Stage::Open(..) = &self.stage else { return None };
+        let OpenStage::Open(..) = &self.stage else { return None };
         let groups = &self.state.groups;
         let mut words = match self.catalog().and_then(|catalog| catalog.tokens()).and_then(|set| set.all_windows()) {
             Some((windows, 0)) => vec![count(windows, self.row_word())],
@@ -572,16 +572,16 @@ impl Screen for BrowseScreen {
     }
 
     fn interrupt(&mut self) -> bool {
-        let was_searching = self.is_searching() || self.is_sifting();
+        let was_searching = self.is_searching() || self.is_filtering();
         if let Some(workers) = self.workers() {
             workers.stop_finding();
-            workers.stop_sifting();
+            workers.stop_filter();
         }
         was_searching
     }
 
     fn resumed(&mut self) {
-        self.carrier.editor_is_back();
+        self.exporter.editor_is_back();
         if let Some(at) = self.chosen.take() {
             self.state.go_to(at);
             self.state.pane = Pane::Samples;

@@ -1,6 +1,6 @@
 //! The state of the browser: what is shown and selected. Pure: it reads nothing, and every change depends only on its arguments.
 
-use super::found::FoundSet;
+use super::found::SampleSet;
 use super::listing::Listing;
 use super::rows::Rows;
 use crate::tui::keymap::Action;
@@ -34,7 +34,7 @@ pub enum Mode {
 
 /// Number of panes next to each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Breadth {
+pub enum PaneCount {
     /// Groups, samples, detail.
     #[default]
     Three,
@@ -44,7 +44,7 @@ pub enum Breadth {
     One,
 }
 
-impl Breadth {
+impl PaneCount {
     /// Returns how many panes fit a width in columns.
     pub fn of(columns: u16) -> Self {
         match columns {
@@ -69,11 +69,11 @@ pub enum Search {
 }
 
 /// A search for keys.
-pub struct Find {
+pub struct KeySearch {
     /// The text as it was typed.
     pub text: String,
     /// The samples found so far.
-    pub found: FoundSet,
+    pub found: SampleSet,
     /// Whether there may be more.
     pub search: Search,
     /// The sample selected when the search started; the first match at or after it is selected.
@@ -112,13 +112,13 @@ pub struct BrowseState {
     /// Name of the shown part; kept when the sample changes.
     pub part: Option<Arc<str>>,
     /// The search.
-    pub find: Option<Find>,
+    pub find: Option<KeySearch>,
     /// A sample number to go to once that many samples are known.
     pub pending: Option<u64>,
     /// The sample to go to once its group is counted.
     pub pending_at: Option<SampleAt>,
     /// Number of panes that fit next to each other.
-    pub breadth: Breadth,
+    pub breadth: PaneCount,
     /// Where a marked range starts, and in which list.
     pub mark: Option<(Pane, SampleAt)>,
     /// State of the generator for random samples.
@@ -360,20 +360,20 @@ impl BrowseState {
             return pane == Pane::Detail;
         }
         match self.breadth {
-            Breadth::Three | Breadth::Two if self.is_lone => pane != Pane::Groups,
-            Breadth::Three => true,
-            Breadth::Two if self.pane == Pane::Groups => pane != Pane::Detail,
-            Breadth::Two => pane != Pane::Groups,
-            Breadth::One => pane == self.pane,
+            PaneCount::Three | PaneCount::Two if self.is_lone => pane != Pane::Groups,
+            PaneCount::Three => true,
+            PaneCount::Two if self.pane == Pane::Groups => pane != Pane::Detail,
+            PaneCount::Two => pane != Pane::Groups,
+            PaneCount::One => pane == self.pane,
         }
     }
 
     /// Starts a search at the selected sample.
     pub fn begin_find(&mut self, text: &str) {
         let from = self.at.unwrap_or_default();
-        self.find = Some(Find {
+        self.find = Some(KeySearch {
             text: text.to_owned(),
-            found: FoundSet::default(),
+            found: SampleSet::default(),
             search: Search::Running,
             from,
             is_settled: false,
@@ -408,7 +408,7 @@ impl BrowseState {
         let ahead = std::iter::successors(step(here), |at| step(*at)).take(MAX_STEPS).find(listed);
         let start = || if forward { find.found.first() } else { find.found.last() };
         let round = || std::iter::successors(start(), |at| step(*at)).take(MAX_STEPS).find(listed);
-        let (at, told) = match ahead {
+        let (at, notice) = match ahead {
             Some(at) => (at, None),
             None => match round() {
                 Some(at) if at == here => return Err("this is the only one found"),
@@ -420,7 +420,7 @@ impl BrowseState {
             },
         };
         self.go_to(at);
-        Ok(told)
+        Ok(notice)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::columns::{Columns, Neighbour};
 use super::rows::Row;
-use super::screen::{BrowseScreen, ScreenArea, Stage};
-use super::state::{Breadth, Pane};
+use super::screen::{BrowseScreen, OpenStage, ScreenArea};
+use super::state::{Pane, PaneCount};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, row};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 impl BrowseScreen {
     pub(super) fn draw_all(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         self.places.clear();
-        self.state.breadth = Breadth::of(area.width);
+        self.state.breadth = PaneCount::of(area.width);
         let area = self.draw_foot(frame, area, ui);
         if let Some(lines) = self.instead(usize::from(area.width).saturating_sub(6).min(76), ui) {
             return draw_message(frame, area, &self.path.to_string_lossy(), lines, ui);
@@ -54,7 +54,7 @@ impl BrowseScreen {
         if let Some(words) = find {
             let keys = [(Action::FindNext, "next"), (Action::FindPrevious, "previous"), (Action::Close, "end")];
             let (foot, above) = last(rest);
-            draw_told(frame, foot, (&words, self.is_searching()), &keys, ui);
+            draw_status(frame, foot, (&words, self.is_searching()), &keys, ui);
             rest = above;
         }
         if let Some(words) = self.filter_words().filter(|_| !is_finding || area.height >= ROOMY) {
@@ -62,7 +62,7 @@ impl BrowseScreen {
             let keys = [(Action::FilterSamples, "change"), (Action::Close, "all samples")];
             let keys = if is_finding { &keys[..1] } else { &keys[..] };
             let (foot, above) = last(rest);
-            draw_told(frame, foot, (&words, self.is_sifting()), keys, ui);
+            draw_status(frame, foot, (&words, self.is_filtering()), keys, ui);
             rest = above;
         }
         rest
@@ -77,15 +77,15 @@ impl BrowseScreen {
         let back = ui.key(Context::Browse, Action::Close);
         let again = ui.key(Context::Browse, Action::Reload);
         match &self.stage {
-            Stage::Opening => Some(wrapped(&format!("{} opening", ui.spinner()), ui.theme.accent)),
-            Stage::Failed(failure) => {
+            OpenStage::Opening => Some(wrapped(&format!("{} opening", ui.spinner()), ui.theme.accent)),
+            OpenStage::Failed(failure) => {
                 let mut lines = wrapped(&format!("{} {failure}", ui.glyphs.cross), ui.theme.error);
                 lines.push(Line::default());
                 lines.extend(failure.hint.iter().flat_map(|words| wrapped(words, ui.theme.text)));
                 lines.extend(hint(format!("{again} tries again, {back} goes back.")));
                 Some(lines)
             }
-            Stage::Open(catalog, _) if self.state.groups.groups.is_empty() => {
+            OpenStage::Open(catalog, _) if self.state.groups.groups.is_empty() => {
                 let word = catalog.group_word();
                 if !self.state.groups.is_complete {
                     return Some(wrapped(&format!("{} looking for {word}s", ui.spinner()), ui.theme.accent));
@@ -98,7 +98,7 @@ impl BrowseScreen {
                 lines.extend(hint(format!("{again} looks again, {back} goes back.")));
                 Some(lines)
             }
-            Stage::Open(..) => None,
+            OpenStage::Open(..) => None,
         }
     }
 
@@ -211,8 +211,8 @@ impl BrowseScreen {
         let inner = Rect { height: inner.height - foot_rows, ..inner };
         self.places.put(inner, ScreenArea::Rows(Pane::Samples));
         if self.state.list.len == 0 {
-            let words = match self.state.groups.is_complete && !self.is_sifting() {
-                true if self.sifting.is_some() => "the filter leaves none",
+            let words = match self.state.groups.is_complete && !self.is_filtering() {
+                true if self.active_filter.is_some() => "the filter leaves none",
                 true => "no samples",
                 false => "no sample was found yet",
             };
@@ -273,8 +273,8 @@ impl BrowseScreen {
                     Some(lead) => (lead.to_owned(), ui.theme.text),
                     None => (self.measure(sample), ui.theme.muted),
                 };
-                let gap = if columns.beside > 0 { "  " } else { "" };
-                let lead = text::pad_end(&text::fit_end(&lead, columns.beside, ui.glyphs), columns.beside);
+                let gap = if columns.neighbour > 0 { "  " } else { "" };
+                let lead = text::pad_end(&text::fit_end(&lead, columns.neighbour, ui.glyphs), columns.neighbour);
                 let (sign, sign_style) = if is_marked { ("*", ui.theme.matched) } else { self.sign_of(sample, ui) };
                 Line::from(vec![
                     Span::styled(key, style),
@@ -285,7 +285,7 @@ impl BrowseScreen {
             Some(Row::Failed(_)) => {
                 let words = format!("#{} cannot be read", grouped(self.state.groups.number(at)));
                 Line::from(vec![
-                    Span::styled(text::fit_end(&words, columns.key + columns.beside, ui.glyphs), ui.theme.warn),
+                    Span::styled(text::fit_end(&words, columns.key + columns.neighbour, ui.glyphs), ui.theme.warn),
                     Span::styled(format!(" {}", ui.glyphs.warn), ui.theme.warn),
                 ])
             }
@@ -318,7 +318,7 @@ impl BrowseScreen {
 }
 
 /// Draws one line at the foot: the message, whether it is still in progress, and the keys for it.
-fn draw_told(frame: &mut Frame, foot: Rect, (words, is_running): (&str, bool), keys: &[(Action, &str)], ui: &Ui) {
+fn draw_status(frame: &mut Frame, foot: Rect, (words, is_running): (&str, bool), keys: &[(Action, &str)], ui: &Ui) {
     let sign = if is_running { ui.spinner() } else { "/" };
     let keys: Vec<(String, &str)> =
         keys.iter().map(|(action, word)| (ui.key(Context::Browse, *action), *word)).collect();

@@ -1,7 +1,7 @@
 //! Background work of the browser: opening, fetching rows, reading a sample, searching.
 
 use super::detail::{read_detail, Detail, Question};
-use super::rows::{Fetched, RowRequest, Span};
+use super::rows::{FetchedRows, RowRequest, Span};
 use super::state::Search;
 use crate::tui::work::{Latest, Stream, Wake};
 use gristmill_core::{Cancel, Outcome, Subject};
@@ -19,7 +19,7 @@ const WAKE_EVERY: Duration = Duration::from_millis(60);
 const MATCHES_PER_BATCH: usize = 4_096;
 
 /// A request to open a data set.
-pub struct ToOpen {
+pub struct OpenRequest {
     /// The data set.
     pub path: PathBuf,
     /// How packed tokens are shown.
@@ -29,7 +29,7 @@ pub struct ToOpen {
 }
 
 /// An open data set, and the location to go to in it.
-pub struct Opened {
+pub struct OpenedCatalog {
     /// The catalog of the data set.
     pub catalog: Arc<dyn Catalog>,
     /// The row that holds the requested byte.
@@ -37,17 +37,17 @@ pub struct Opened {
 }
 
 /// Opens data sets.
-pub type Opener = Latest<ToOpen, Outcome<Opened>>;
+pub type Opener = Latest<OpenRequest, Outcome<OpenedCatalog>>;
 
 /// How long to wait for the listing of documents in order to find the requested one.
 const LISTING_TIMEOUT: Duration = Duration::from_millis(400);
 
 /// Starts the worker that opens data sets.
 pub fn opener(wake: Wake) -> Opener {
-    Latest::start("browse-open", wake, |asked: ToOpen| {
+    Latest::start("browse-open", wake, |asked: OpenRequest| {
         let catalog = gristmill_ops::browse::open_tokens(&asked.path, &asked.view)?;
         let at = asked.at.and_then(|(group, byte)| row_of(catalog.as_ref(), group, byte));
-        Ok(Opened { catalog, at })
+        Ok(OpenedCatalog { catalog, at })
     })
 }
 
@@ -63,32 +63,32 @@ fn row_of(catalog: &dyn Catalog, group: u32, byte: u64) -> Option<SampleAt> {
 
 /// The workers on an open catalog.
 pub struct Workers {
-    rows: Stream<RowRequest, Option<Fetched>>,
+    rows: Stream<RowRequest, Option<FetchedRows>>,
     detail: Latest<Question, Detail>,
     finder: Latest<SearchJob, ()>,
     /// Cancels all fetches when the screen is closed.
     leaving: Cancel,
     /// Cancels the read of the previous sample.
-    looking: Cancel,
-    hunting: Cancel,
-    caught: Arc<Mutex<Caught>>,
-    hunts: u64,
-    sifter: Latest<FilterJob, ()>,
-    sifting: Cancel,
-    sifted: Arc<Mutex<Sifted>>,
+    detail_cancel: Cancel,
+    search_cancel: Cancel,
+    search_matches: Arc<Mutex<SearchMatches>>,
+    searches: u64,
+    filterer: Latest<FilterJob, ()>,
+    filter_cancel: Cancel,
+    filter_matches: Arc<Mutex<FilterMatches>>,
     problems: Latest<(), Outcome<ProblemList>>,
-    locator: Latest<ToFind, Outcome<Located>>,
+    locator: Latest<FindRequest, Outcome<FoundLocation>>,
 }
 
 /// The location of what was searched for.
-pub struct Located {
+pub struct FoundLocation {
     pub place: SubjectLocation,
     /// Whether more samples were still being found when the search started, so that another place may be nearer.
     pub may_grow: bool,
 }
 
 /// The location to find at the start of the browser.
-pub enum ToFind {
+pub enum FindRequest {
     /// The sample of this key; `shard/key` also names its shard.
     Key(String),
     /// The subject of a problem.
@@ -106,7 +106,7 @@ struct FilterJob {
 
 /// The result of a filter since it was last taken.
 #[derive(Default)]
-pub struct Sifted {
+pub struct FilterMatches {
     number: u64,
     /// The matches so far.
     pub matches: Option<Arc<Matches>>,
@@ -123,7 +123,7 @@ struct SearchJob {
 
 /// The result of a search since it was last taken.
 #[derive(Default)]
-struct Caught {
+struct SearchMatches {
     number: u64,
     found: Vec<SampleAt>,
     ended: Option<Search>,
@@ -142,19 +142,19 @@ impl Workers {
             }
             last = Some(piece.clone());
             let spans = piece.spans.iter().map(|span| fetch(from.as_ref(), *span, &cancel)).collect();
-            Some(Fetched { piece, spans })
+            Some(FetchedRows { piece, spans })
         });
         let from = Arc::clone(catalog);
         let detail = Latest::start("browse-sample", wake.clone(), move |question| read_detail(&from, question));
-        let caught: Arc<Mutex<Caught>> = Arc::default();
-        let (from, basket, woken) = (Arc::clone(catalog), Arc::clone(&caught), wake.clone());
-        let finder = Latest::start("browse-find", wake.clone(), move |hunt: SearchJob| {
-            go_hunting(from.as_ref(), &hunt, &basket, &woken)
+        let search_matches: Arc<Mutex<SearchMatches>> = Arc::default();
+        let (from, results, woken) = (Arc::clone(catalog), Arc::clone(&search_matches), wake.clone());
+        let finder = Latest::start("browse-find", wake.clone(), move |job: SearchJob| {
+            run_search(from.as_ref(), &job, &results, &woken)
         });
-        let sifted: Arc<Mutex<Sifted>> = Arc::default();
-        let (from, sieve, woken) = (Arc::clone(catalog), Arc::clone(&sifted), wake.clone());
-        let sifter = Latest::start("browse-filter", wake.clone(), move |sift: FilterJob| {
-            go_sifting(from.as_ref(), &sift, &sieve, &woken)
+        let filter_matches: Arc<Mutex<FilterMatches>> = Arc::default();
+        let (from, results, woken) = (Arc::clone(catalog), Arc::clone(&filter_matches), wake.clone());
+        let filterer = Latest::start("browse-filter", wake.clone(), move |job: FilterJob| {
+            run_filter(from.as_ref(), &job, &results, &woken)
         });
         let (from, cancel) = (Arc::clone(catalog), leaving.clone());
         let problems =
@@ -162,45 +162,49 @@ impl Workers {
         let (from, cancel) = (Arc::clone(catalog), leaving.clone());
         let locator =
             Latest::start("browse-locate", wake.clone(), move |wanted| find_place(from.as_ref(), wanted, &cancel));
-        let [looking, hunting, sifting] = std::array::from_fn(|_| Cancel::default());
+        let [detail_cancel, search_cancel, filter_cancel] = std::array::from_fn(|_| Cancel::default());
         Self {
             rows,
             detail,
             finder,
             leaving,
-            looking,
-            hunting,
-            caught,
-            hunts: 0,
-            sifter,
-            sifting,
-            sifted,
+            detail_cancel,
+            search_cancel,
+            search_matches,
+            searches: 0,
+            filterer,
+            filter_cancel,
+            filter_matches,
             problems,
             locator,
         }
     }
 
     /// Applies a filter; replaces the previous one.
-    pub fn sift(&mut self, filter: SampleFilter, marks: Arc<Marks>, problems: Arc<ProblemList>) {
-        self.stop_sifting();
-        self.sifting = Cancel::default();
+    pub fn apply_filter(&mut self, filter: SampleFilter, marks: Arc<Marks>, problems: Arc<ProblemList>) {
+        self.stop_filter();
+        self.filter_cancel = Cancel::default();
         let number = {
-            let mut sifted = lock(&self.sifted);
-            *sifted = Sifted { number: sifted.number + 1, ..Sifted::default() };
-            sifted.number
+            let mut filter_matches = lock(&self.filter_matches);
+            *filter_matches = FilterMatches { number: filter_matches.number + 1, ..FilterMatches::default() };
+            filter_matches.number
         };
-        self.sifter.ask(FilterJob { number, filter, marks, problems, cancel: self.sifting.clone() });
+        self.filterer.ask(FilterJob { number, filter, marks, problems, cancel: self.filter_cancel.clone() });
     }
 
     /// Stops the filter.
-    pub fn stop_sifting(&mut self) {
-        self.sifting.cancel();
+    pub fn stop_filter(&mut self) {
+        self.filter_cancel.cancel();
     }
 
     /// Takes the filter results since the last call.
-    pub fn take_sifted(&mut self) -> Sifted {
-        let mut sifted = lock(&self.sifted);
-        Sifted { number: sifted.number, matches: sifted.matches.take(), ended: sifted.ended.take() }
+    pub fn take_filter_matches(&mut self) -> FilterMatches {
+        let mut filter_matches = lock(&self.filter_matches);
+        FilterMatches {
+            number: filter_matches.number,
+            matches: filter_matches.matches.take(),
+            ended: filter_matches.ended.take(),
+        }
     }
 
     /// Requests the known problems of the last run.
@@ -214,12 +218,12 @@ impl Workers {
     }
 
     /// Requests the start location.
-    pub fn locate(&mut self, wanted: ToFind) {
+    pub fn locate(&mut self, wanted: FindRequest) {
         self.locator.ask(wanted);
     }
 
     /// Takes the start location, once.
-    pub fn take_located(&mut self) -> Option<Outcome<Located>> {
+    pub fn take_located(&mut self) -> Option<Outcome<FoundLocation>> {
         self.locator.take()
     }
 
@@ -229,15 +233,15 @@ impl Workers {
     }
 
     /// Takes the fetched rows.
-    pub fn take_rows(&mut self) -> Vec<Fetched> {
+    pub fn take_rows(&mut self) -> Vec<FetchedRows> {
         self.rows.take().into_iter().flatten().collect()
     }
 
     /// Reads a sample; cancels the previous read.
     pub fn request_detail(&mut self, mut question: Question) {
-        self.looking.cancel();
-        self.looking = Cancel::default();
-        question.cancel = self.looking.clone();
+        self.detail_cancel.cancel();
+        self.detail_cancel = Cancel::default();
+        question.cancel = self.detail_cancel.clone();
         self.detail.ask(question);
     }
 
@@ -247,37 +251,37 @@ impl Workers {
     }
 
     /// Whether a sample is being read.
-    pub fn is_looking(&self) -> bool {
+    pub fn is_reading_detail(&self) -> bool {
         self.detail.is_waiting()
     }
 
     /// Starts a search; stops the previous one.
     pub fn find(&mut self, query: KeyQuery) {
         self.stop_finding();
-        self.hunts += 1;
-        self.hunting = Cancel::default();
-        *lock(&self.caught) = Caught { number: self.hunts, ..Caught::default() };
-        self.finder.ask(SearchJob { number: self.hunts, query, cancel: self.hunting.clone() });
+        self.searches += 1;
+        self.search_cancel = Cancel::default();
+        *lock(&self.search_matches) = SearchMatches { number: self.searches, ..SearchMatches::default() };
+        self.finder.ask(SearchJob { number: self.searches, query, cancel: self.search_cancel.clone() });
     }
 
     /// Stops the search.
     pub fn stop_finding(&mut self) {
-        self.hunting.cancel();
+        self.search_cancel.cancel();
     }
 
     /// Takes the matches since the last call, and how the search ended if it did.
     pub fn take_found(&mut self) -> (Vec<SampleAt>, Option<Search>) {
-        let mut caught = lock(&self.caught);
-        (std::mem::take(&mut caught.found), caught.ended.take())
+        let mut search_matches = lock(&self.search_matches);
+        (std::mem::take(&mut search_matches.found), search_matches.ended.take())
     }
 }
 
 impl Drop for Workers {
     fn drop(&mut self) {
         self.leaving.cancel();
-        self.looking.cancel();
-        self.hunting.cancel();
-        self.sifting.cancel();
+        self.detail_cancel.cancel();
+        self.search_cancel.cancel();
+        self.filter_cancel.cancel();
     }
 }
 
@@ -286,12 +290,12 @@ fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn find_place(catalog: &dyn Catalog, wanted: ToFind, cancel: &Cancel) -> Outcome<Located> {
+fn find_place(catalog: &dyn Catalog, wanted: FindRequest, cancel: &Cancel) -> Outcome<FoundLocation> {
     // Taken before the search, because groups found during it were not searched.
     let groups = catalog.groups();
     let place = match wanted {
-        ToFind::Subject(subject) => place_of(catalog, &subject, cancel)?,
-        ToFind::Key(key) => match locate(catalog, &key, cancel)? {
+        FindRequest::Subject(subject) => place_of(catalog, &subject, cancel)?,
+        FindRequest::Key(key) => match locate(catalog, &key, cancel)? {
             Some(at) => SubjectLocation::Sample { at, key: Arc::from(key) },
             None => SubjectLocation::Nowhere,
         },
@@ -304,7 +308,7 @@ fn find_place(catalog: &dyn Catalog, wanted: ToFind, cancel: &Cancel) -> Outcome
             !groups.is_complete && !is_counted(group)
         }
     };
-    Ok(Located { place, may_grow })
+    Ok(FoundLocation { place, may_grow })
 }
 
 /// Returns the sample of a key; if no sample has the whole key, `shard/key` also names the shard. Reads, so it runs on a worker.
@@ -323,20 +327,20 @@ pub fn locate(catalog: &dyn Catalog, key: &str, cancel: &Cancel) -> Outcome<Opti
     Ok(None)
 }
 
-fn go_sifting(catalog: &dyn Catalog, sift: &FilterJob, sifted: &Mutex<Sifted>, wake: &Wake) {
-    let tell = |matches: Option<Arc<Matches>>, ended: Option<Outcome<()>>| {
-        let mut sifted = lock(sifted);
-        if sifted.number == sift.number {
-            sifted.matches = matches.or(sifted.matches.take());
-            sifted.ended = ended;
-            drop(sifted);
+fn run_filter(catalog: &dyn Catalog, job: &FilterJob, filter_matches: &Mutex<FilterMatches>, wake: &Wake) {
+    let send = |matches: Option<Arc<Matches>>, ended: Option<Outcome<()>>| {
+        let mut filter_matches = lock(filter_matches);
+        if filter_matches.number == job.number {
+            filter_matches.matches = matches.or(filter_matches.matches.take());
+            filter_matches.ended = ended;
+            drop(filter_matches);
             wake.wake();
         }
     };
-    let ended = filter::run(catalog, &sift.filter, &sift.marks, &sift.problems, &sift.cancel, &mut |matches| {
-        tell(Some(matches), None);
+    let ended = filter::run(catalog, &job.filter, &job.marks, &job.problems, &job.cancel, &mut |matches| {
+        send(Some(matches), None);
     });
-    tell(None, Some(ended));
+    send(None, Some(ended));
 }
 
 /// Reads the samples of a span. If one group in it cannot be read, the others are still read.
@@ -371,34 +375,34 @@ fn fetch(
     Ok(samples)
 }
 
-fn go_hunting(catalog: &dyn Catalog, hunt: &SearchJob, caught: &Mutex<Caught>, wake: &Wake) {
+fn run_search(catalog: &dyn Catalog, job: &SearchJob, search_matches: &Mutex<SearchMatches>, wake: &Wake) {
     let mut batch: Vec<SampleAt> = Vec::new();
-    let tell = |batch: &mut Vec<SampleAt>, ended: Option<Search>| {
-        let mut caught = lock(caught);
-        if caught.number != hunt.number {
+    let send = |batch: &mut Vec<SampleAt>, ended: Option<Search>| {
+        let mut search_matches = lock(search_matches);
+        if search_matches.number != job.number {
             return false;
         }
-        caught.found.append(batch);
-        caught.ended = ended.or(caught.ended.take());
-        drop(caught);
+        search_matches.found.append(batch);
+        search_matches.ended = ended.or(search_matches.ended.take());
+        drop(search_matches);
         wake.wake();
         true
     };
-    let mut told: Option<Instant> = None;
-    let result = catalog.find(&hunt.query, &hunt.cancel, &mut |at| {
+    let mut last_sent: Option<Instant> = None;
+    let result = catalog.find(&job.query, &job.cancel, &mut |at| {
         batch.push(at);
         // The first match is passed on at once, because it is selected.
-        if batch.len() >= MATCHES_PER_BATCH || told.is_none_or(|at| at.elapsed() >= WAKE_EVERY) {
-            told = Some(Instant::now());
-            return tell(&mut batch, None) && !hunt.cancel.is_cancelled();
+        if batch.len() >= MATCHES_PER_BATCH || last_sent.is_none_or(|at| at.elapsed() >= WAKE_EVERY) {
+            last_sent = Some(Instant::now());
+            return send(&mut batch, None) && !job.cancel.is_cancelled();
         }
-        !hunt.cancel.is_cancelled()
+        !job.cancel.is_cancelled()
     });
     let ended = match result {
-        Ok(()) if hunt.cancel.is_cancelled() => Search::Stopped,
+        Ok(()) if job.cancel.is_cancelled() => Search::Stopped,
         Ok(()) => Search::Done,
         Err(failure) if failure.is_cancelled() => Search::Stopped,
         Err(failure) => Search::Failed(failure.to_string()),
     };
-    tell(&mut batch, Some(ended));
+    send(&mut batch, Some(ended));
 }

@@ -123,10 +123,12 @@ impl BrowseScreen {
             };
             KeySelection::Spans(spans.iter().map(span).collect())
         } else {
-            match (&self.sifting, &self.state.listing) {
+            match (&self.active_filter, &self.state.listing) {
                 (None, _) => return self.open_shards(plan),
-                (Some(sifting), _) if by_flags(&sifting.filter, &mut plan) => return self.open_shards(plan),
-                (Some(sifting), Listing::Picked(matches)) if sifting.is_over => {
+                (Some(active_filter), _) if by_flags(&active_filter.filter, &mut plan) => {
+                    return self.open_shards(plan)
+                }
+                (Some(active_filter), Listing::Picked(matches)) if active_filter.is_over => {
                     KeySelection::Matches(Arc::clone(matches))
                 }
                 (Some(_), _) => return inform("the filter is still looking at samples: wait until it has seen all"),

@@ -1,6 +1,6 @@
 //! The actions on the selected entry: which are available, why others are not, and their effects.
 
-use super::{begun, Entry, EntryFacts, Focus, Home, InfoPage, PaneContent, State};
+use super::{begun, Entry, EntryFacts, Focus, Home, InfoPage, PaneContent, PreparationState};
 use crate::tui::form;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::mounter;
@@ -195,8 +195,8 @@ impl Home {
             "Nothing else is needed: the training framework reads the file as it is.".to_owned(),
         ];
         match &seen.state {
-            State::Prepared => lines.push("There is an index already, and it fits the file.".to_owned()),
-            State::Stale(why) => lines.push(format!("The index that is there is out of date: {why}.")),
+            PreparationState::Prepared => lines.push("There is an index already, and it fits the file.".to_owned()),
+            PreparationState::Stale(why) => lines.push(format!("The index that is there is out of date: {why}.")),
             _ => {}
         }
         let run = RunScreen::new(orders::jsonl(&path), self.env.clone());
@@ -263,8 +263,8 @@ impl Home {
 
 fn why_not_resume(seen: &EntryFacts) -> Option<String> {
     match seen.state {
-        State::Interrupted if seen.begun.is_some() || seen.can_prepare() && !seen.is_begun => None,
-        State::Interrupted => Some("the answers of the run that was interrupted cannot be read".into()),
+        PreparationState::Interrupted if seen.begun.is_some() || seen.can_prepare() && !seen.is_begun => None,
+        PreparationState::Interrupted => Some("the answers of the run that was interrupted cannot be read".into()),
         _ => Some("no run was interrupted here".into()),
     }
 }
@@ -288,7 +288,7 @@ fn why_not_prepare(seen: &EntryFacts) -> Option<String> {
 }
 
 fn why_not_browse(seen: &EntryFacts) -> Option<String> {
-    let is_empty = seen.kind.holds_loose_files() && seen.state == State::None;
+    let is_empty = seen.kind.holds_loose_files() && seen.state == PreparationState::None;
     why(seen.kind.info().browse).or_else(|| is_empty.then(|| NO_MEDIA.to_owned()))
 }
 
@@ -337,7 +337,8 @@ fn why_not_media(entry: &Entry, seen: &EntryFacts) -> Option<String> {
 }
 
 fn why_not_mix(seen: &EntryFacts) -> Option<String> {
-    let is_usable = seen.kind.info().member.is_ok() && (seen.kind.has_splits() || seen.state == State::Prepared);
+    let is_usable =
+        seen.kind.info().member.is_ok() && (seen.kind.has_splits() || seen.state == PreparationState::Prepared);
     let is_token_folder = seen.kind.tokens().is_some_and(|kind| kind.is_mixable);
     let is_folder_of_members = seen.members > 0 && (seen.can_prepare() || seen.kind.holds_loose_files());
     let is_possible = is_usable || is_token_folder || is_folder_of_members;

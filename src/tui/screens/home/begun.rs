@@ -1,7 +1,7 @@
 //! Unfinished runs of operations that can be resumed. Such a run keeps its work in its own folder next to the output until the output is complete; an
 //! output that is not visible yet is listed for that run.
 
-use super::look::{name_of, Entry, EntryFacts, State};
+use super::look::{name_of, Entry, EntryFacts, PreparationState};
 use crate::tui::form;
 use crate::tui::screen::{Effect, UiEnv};
 use gristmill_storage::files;
@@ -45,11 +45,11 @@ pub(super) fn add_state(path: &Path, seen: EntryFacts) -> EntryFacts {
     match run.state {
         unfinished::State::Lost => seen,
         unfinished::State::Running(by) => {
-            let state = State::Locked(format!("{} on {}", by.process.pid, by.process.host));
+            let state = PreparationState::Locked(format!("{} on {}", by.process.pid, by.process.host));
             EntryFacts { state, kind, is_begun, ..seen }
         }
         unfinished::State::Publishing(_) | unfinished::State::Interrupted => EntryFacts {
-            state: State::Interrupted,
+            state: PreparationState::Interrupted,
             kind,
             is_begun,
             begun: interrupted_run(&run.own).map(Arc::new),

@@ -1,7 +1,7 @@
 //! Drawing of the home screen.
 
 use super::look::Entry;
-use super::{begun, headline, Focus, Home, PaneContent, State};
+use super::{begun, headline, Focus, Home, PaneContent, PreparationState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::{draw_table, panel, text, Align, Cell, Column};
@@ -87,7 +87,7 @@ impl Home {
             }
             Some(Ok(_)) => {}
         }
-        let looks = Looks::for_width(area.width, |room| self.has_long_names(room));
+        let looks = EntryDetails::for_width(area.width, |room| self.has_long_names(room));
         let columns = looks.columns();
         let mut list = std::mem::take(&mut self.list);
         let focused = self.focus != Focus::Actions;
@@ -111,13 +111,13 @@ impl Home {
         }
     }
 
-    fn cells(&self, row: usize, looks: Looks, ui: &Ui) -> Vec<Cell> {
+    fn cells(&self, row: usize, looks: EntryDetails, ui: &Ui) -> Vec<Cell> {
         let Some(entry) = self.entry(row) else { return Vec::new() };
         let name = self.name(entry);
         let Some(seen) = self.looks.get(&entry.path) else {
             return vec![name.into(), "".into(), "".into(), "".into()];
         };
-        let plain = seen.state == State::None;
+        let plain = seen.state == PreparationState::None;
         let kind = Cell::new(seen.title(), if plain { ui.theme.muted } else { ui.theme.accent });
         let only_texts = seen.kind.holds_loose_files() && seen.media == 0 && seen.texts > 0;
         let is_packed = seen.kind.is_tokens() && seen.files > 0;
@@ -131,12 +131,12 @@ impl Home {
         };
         let (glyph, style) = match &seen.state {
             _ if self.env.jobs.is_running_on(&entry.path) => (ui.spinner(), ui.theme.accent),
-            State::None => ("", ui.theme.muted),
-            State::Raw => (ui.glyphs.dash, ui.theme.muted),
-            State::Prepared => (ui.glyphs.check, ui.theme.ok),
-            State::Interrupted | State::Stale(_) => (ui.glyphs.warn, ui.theme.warn),
-            State::Broken(_) => (ui.glyphs.cross, ui.theme.error),
-            State::Locked(_) => ("*", ui.theme.warn),
+            PreparationState::None => ("", ui.theme.muted),
+            PreparationState::Raw => (ui.glyphs.dash, ui.theme.muted),
+            PreparationState::Prepared => (ui.glyphs.check, ui.theme.ok),
+            PreparationState::Interrupted | PreparationState::Stale(_) => (ui.glyphs.warn, ui.theme.warn),
+            PreparationState::Broken(_) => (ui.glyphs.cross, ui.theme.error),
+            PreparationState::Locked(_) => ("*", ui.theme.warn),
         };
         let word = if self.env.jobs.is_running_on(&entry.path) { "running" } else { seen.word() };
         let state = if looks.words { format!("{glyph} {word}") } else { glyph.to_owned() };
@@ -185,7 +185,7 @@ impl Home {
             lines.push(Line::from(Span::styled(text::fit_end(&parts, columns, ui.glyphs), ui.theme.muted)));
         }
         let (notice, style) = match &seen.state {
-            State::Interrupted => {
+            PreparationState::Interrupted => {
                 let key = ui.key(Context::Home, Action::Resume);
                 let goes_on = match self.why_not(Action::Resume) {
                     None => format!("{key} goes on with it."),
@@ -193,10 +193,12 @@ impl Home {
                 };
                 (Some(format!("{} {} {goes_on}", ui.glyphs.warn, begun::state_text(seen))), ui.theme.warn)
             }
-            State::Locked(holder) => (Some(format!("{} In use by process {holder}.", ui.glyphs.warn)), ui.theme.warn),
-            State::Stale(why) => (Some(format!("{} Out of date: {why}.", ui.glyphs.warn)), ui.theme.warn),
-            State::Broken(why) => (Some(format!("{} {why}", ui.glyphs.cross)), ui.theme.error),
-            State::None | State::Raw | State::Prepared => (None, ui.theme.text),
+            PreparationState::Locked(holder) => {
+                (Some(format!("{} In use by process {holder}.", ui.glyphs.warn)), ui.theme.warn)
+            }
+            PreparationState::Stale(why) => (Some(format!("{} Out of date: {why}.", ui.glyphs.warn)), ui.theme.warn),
+            PreparationState::Broken(why) => (Some(format!("{} {why}", ui.glyphs.cross)), ui.theme.error),
+            PreparationState::None | PreparationState::Raw | PreparationState::Prepared => (None, ui.theme.text),
         };
         for line in notice.iter().flat_map(|n| text::wrap(n, columns)) {
             lines.push(Line::from(Span::styled(line, style)));
@@ -247,13 +249,13 @@ impl Home {
 }
 
 /// Columns of a narrow list that are not available for the name: sign, kind, size, state and gaps.
-const BESIDE_NAME: usize = 30;
+const COLUMNS_WITHOUT_NAME: usize = 30;
 /// Maximum number of names that are measured.
 const MAX_MEASURED_NAMES: usize = 2_000;
 
 /// How much the list shows of an entry.
 #[derive(Clone, Copy)]
-struct Looks {
+struct EntryDetails {
     /// Whether shards and size are shown, instead of the size alone.
     amounts: bool,
     /// Whether the state is shown as a word, instead of a sign alone.
@@ -262,12 +264,12 @@ struct Looks {
     size: bool,
 }
 
-impl Looks {
+impl EntryDetails {
     /// Returns what a list of a width shows. In a narrow list long names take precedence over the size, which is also shown next to the
     /// list.
     fn for_width(width: u16, has_long_names: impl Fn(usize) -> bool) -> Self {
         let is_narrow = width < 62;
-        let room = usize::from(width).saturating_sub(BESIDE_NAME);
+        let room = usize::from(width).saturating_sub(COLUMNS_WITHOUT_NAME);
         let size = width >= 42 && !(is_narrow && has_long_names(room));
         Self { amounts: width >= 76, words: !is_narrow, size }
     }

@@ -2,7 +2,7 @@
 
 mod lines;
 
-use super::{headline, Entry, EntryFacts, State};
+use super::{headline, Entry, EntryFacts, PreparationState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::page::{Page, PageLine, Tone};
@@ -53,11 +53,13 @@ fn first_lines(entry: &Entry, seen: &EntryFacts, ascii: bool) -> Vec<PageLine> {
         lines.push(PageLine::new(Tone::Muted, words));
     }
     match &seen.state {
-        State::Interrupted => lines.push(PageLine::new(Tone::Warn, super::begun::state_text(seen))),
-        State::Locked(holder) => lines.push(PageLine::new(Tone::Warn, format!("In use by process {holder}."))),
-        State::Stale(why) => lines.push(PageLine::new(Tone::Warn, format!("Out of date: {why}."))),
-        State::Broken(why) => lines.push(PageLine::new(Tone::Error, why.clone())),
-        State::None | State::Raw | State::Prepared => {}
+        PreparationState::Interrupted => lines.push(PageLine::new(Tone::Warn, super::begun::state_text(seen))),
+        PreparationState::Locked(holder) => {
+            lines.push(PageLine::new(Tone::Warn, format!("In use by process {holder}.")))
+        }
+        PreparationState::Stale(why) => lines.push(PageLine::new(Tone::Warn, format!("Out of date: {why}."))),
+        PreparationState::Broken(why) => lines.push(PageLine::new(Tone::Error, why.clone())),
+        PreparationState::None | PreparationState::Raw | PreparationState::Prepared => {}
     }
     lines
 }
@@ -92,7 +94,7 @@ impl Screen for InfoPage {
         let Some(answer) = self.worker.take() else { return false };
         let mut lines = self.lines.clone();
         match answer {
-            Ok(told) => lines.extend(told),
+            Ok(facts) => lines.extend(facts),
             Err(failure) => {
                 lines.push(PageLine::new(Tone::Error, failure.to_string()));
                 lines.extend(failure.hint.map(|hint| PageLine::new(Tone::Muted, format!("hint: {hint}"))));

@@ -3,7 +3,7 @@
 
 use super::begun;
 use super::summary::{summarize, Mixture};
-use super::walk::{first_parts, Walk};
+use super::walk::{first_parts, ShardCounter};
 use gristmill_core::text::{bytes, count};
 use gristmill_core::DatasetKind;
 use gristmill_data::source::kind::{folder_kind, kind_of, NamesBelow};
@@ -33,7 +33,7 @@ pub struct EntryFacts {
     /// Kind of the entry.
     pub kind: DatasetKind,
     /// State of its preparation.
-    pub state: State,
+    pub state: PreparationState,
     /// Number of shards seen.
     pub shards: u64,
     /// Bytes of the shards seen, of the media if there are no shards, or of the file.
@@ -70,7 +70,7 @@ pub struct EntryFacts {
 
 /// State of the preparation of a data set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum State {
+pub enum PreparationState {
     /// It is not a kind that is prepared.
     #[default]
     None,
@@ -88,7 +88,7 @@ pub enum State {
     Locked(String),
 }
 
-impl State {
+impl PreparationState {
     /// Returns one or two words for the list.
     pub fn word(&self, kind: DatasetKind) -> &'static str {
         match self {
@@ -107,7 +107,7 @@ impl EntryFacts {
     pub(super) fn of(kind: DatasetKind) -> Self {
         Self {
             kind,
-            state: State::None,
+            state: PreparationState::None,
             shards: 0,
             bytes: 0,
             media: 0,
@@ -135,7 +135,7 @@ impl EntryFacts {
     /// Whether Enter opens the browser.
     pub fn is_ready_to_browse(&self) -> bool {
         let is_file_of_rows = self.kind.is_document_file() && self.kind.table().is_some();
-        let is_ready = self.state == State::Prepared && self.kind.info().browse.is_ok();
+        let is_ready = self.state == PreparationState::Prepared && self.kind.info().browse.is_ok();
         !self.is_begun && (is_file_of_rows || is_ready && !self.kind.holds_loose_files())
     }
 
@@ -151,7 +151,7 @@ impl EntryFacts {
     /// Returns the state in one or two words.
     pub fn word(&self) -> &'static str {
         match self.state {
-            State::Prepared if self.is_deduplicated => "deduplicated",
+            PreparationState::Prepared if self.is_deduplicated => "deduplicated",
             _ => self.state.word(self.kind),
         }
     }
@@ -165,7 +165,7 @@ impl EntryFacts {
         let size = bytes(self.bytes);
         if !self.formats.is_empty() {
             let of = |(format, look): &(&str, EntryFacts)| match look.state {
-                State::Prepared => format!("{format} {}", bytes(look.bytes)),
+                PreparationState::Prepared => format!("{format} {}", bytes(look.bytes)),
                 _ => format!("{format} unusable"),
             };
             return self.formats.iter().map(of).collect::<Vec<_>>().join(&format!(" {dot} "));
@@ -240,7 +240,7 @@ pub fn inspect(path: &Path) -> EntryFacts {
 }
 
 fn unusable(why: &str) -> EntryFacts {
-    EntryFacts { state: State::Broken(why.to_owned()), ..EntryFacts::of(DatasetKind::OtherFile) }
+    EntryFacts { state: PreparationState::Broken(why.to_owned()), ..EntryFacts::of(DatasetKind::OtherFile) }
 }
 
 fn inspect_file(path: &Path, size: u64) -> EntryFacts {
@@ -249,20 +249,21 @@ fn inspect_file(path: &Path, size: u64) -> EntryFacts {
 }
 
 fn inspect_folder(path: &Path) -> EntryFacts {
-    let mut walk = Walk::new();
-    walk.folder(path, 0);
-    let names = NamesBelow { has_shard: walk.shards > 0, has_media: walk.media > 0, tables: walk.tables.kind() };
+    let mut counter = ShardCounter::new();
+    counter.folder(path, 0);
+    let names =
+        NamesBelow { has_shard: counter.shards > 0, has_media: counter.media > 0, tables: counter.tables.kind() };
     let kind = folder_kind(path, || names);
-    let (media, size) = if kind.is_web_dataset() { (0, walk.bytes) } else { (walk.media, walk.media_bytes) };
+    let (media, size) = if kind.is_web_dataset() { (0, counter.bytes) } else { (counter.media, counter.media_bytes) };
     let look = EntryFacts {
-        shards: walk.shards,
+        shards: counter.shards,
         bytes: size,
         media,
-        members: walk.members,
-        texts: walk.texts,
-        text_bytes: walk.text_bytes,
-        more: walk.more && (walk.shards > 0 || media > 0 || walk.texts > 0),
-        parts: walk.first.as_deref().map(first_parts).unwrap_or_default(),
+        members: counter.members,
+        texts: counter.texts,
+        text_bytes: counter.text_bytes,
+        more: counter.more && (counter.shards > 0 || media > 0 || counter.texts > 0),
+        parts: counter.first.as_deref().map(first_parts).unwrap_or_default(),
         ..EntryFacts::of(kind)
     };
     summarize(path, look)
@@ -294,10 +295,10 @@ mod tests {
         put(&root.join("text.jsonl"), b"{}");
         let raw = inspect(&root.join("raw"));
         assert_eq!((raw.kind, raw.shards, raw.bytes), (DatasetKind::RawWebDataset, 2, 10));
-        assert_eq!(raw.state, State::Raw);
+        assert_eq!(raw.state, PreparationState::Raw);
         assert!(raw.can_prepare());
         let done = inspect(&root.join("done"));
-        assert_eq!((done.kind, done.state), (DatasetKind::PreparedWebDataset, State::Prepared));
+        assert_eq!((done.kind, done.state), (DatasetKind::PreparedWebDataset, PreparationState::Prepared));
         assert_eq!(inspect(&root.join("media")).kind, DatasetKind::Filesystem);
         let plain = inspect(&root.join("plain"));
         assert_eq!(plain.kind, DatasetKind::PlainFolder);
@@ -342,16 +343,16 @@ mod tests {
         let packed = std::fs::read(golden).unwrap();
         put(&root.join("a.pbin"), &packed);
         put(&root.join("noise.pbin"), &[0xa7; 900]);
-        assert!(matches!(inspect(&root.join("noise.pbin")).state, State::Broken(_)));
-        let told = |name: &str| {
+        assert!(matches!(inspect(&root.join("noise.pbin")).state, PreparationState::Broken(_)));
+        let cells = |name: &str| {
             let seen = inspect(&root.join(name));
             assert!(seen.is_ready_to_browse() && !seen.can_prepare(), "{name}");
             (seen.title(), seen.word(), seen.amount("-"))
         };
-        assert_eq!(told("ds"), ("Nanosets", "packed", "1 file - 8 B".to_owned()));
-        assert_eq!(told("forager"), ("Forager", "packed", "1 file - 4 B".to_owned()));
+        assert_eq!(cells("ds"), ("Nanosets", "packed", "1 file - 8 B".to_owned()));
+        assert_eq!(cells("forager"), ("Forager", "packed", "1 file - 4 B".to_owned()));
         let size = gristmill_core::text::bytes(packed.len() as u64);
-        assert_eq!(told("a.pbin"), ("Modalities", "packed", size));
+        assert_eq!(cells("a.pbin"), ("Modalities", "packed", size));
     }
 
     #[test]
@@ -366,7 +367,7 @@ mod tests {
         std::fs::remove_file(at("out/modalities/a.pbin")).unwrap();
         let one = inspect(&at("out"));
         assert_eq!(one.amount("·"), "modalities unusable · nanosets 4 B");
-        assert!(matches!(one.state, State::Broken(_)));
+        assert!(matches!(one.state, PreparationState::Broken(_)));
         let array = |numbers: &[u64]| {
             let mut bytes = header(Dtype::U64, numbers.len() as u64);
             numbers.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
@@ -378,7 +379,7 @@ mod tests {
         assert_eq!((mixture.kind, mixture.word()), (DatasetKind::MixtureIndex, "readable"));
         assert_eq!(mixture.amount("·"), "3 samples · 2 data sets · 304 B");
         put(&at("mix/dataset_index.npy"), b"no array");
-        assert!(matches!(inspect(&at("mix")).state, State::Broken(_)));
+        assert!(matches!(inspect(&at("mix")).state, PreparationState::Broken(_)));
     }
 
     #[test]
@@ -396,7 +397,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         put(&dir.path().join("a.tar"), b"1");
         put(&dir.path().join(".nv-meta/gristmill/journal"), b"");
-        assert_eq!(inspect(dir.path()).state, State::Interrupted);
+        assert_eq!(inspect(dir.path()).state, PreparationState::Interrupted);
     }
 
     #[test]

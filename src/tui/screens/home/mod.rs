@@ -13,14 +13,14 @@ mod walk;
 
 pub use begun::resume as go_on;
 pub use info::InfoPage;
-pub use look::{inspect, Entry, EntryFacts, State};
+pub use look::{inspect, Entry, EntryFacts, PreparationState};
 pub use summary::Mixture;
 
 use crate::tui::keymap::{Action, Context};
 use crate::tui::mounter::Mounter;
 use crate::tui::recent;
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
-use crate::tui::widgets::{Gesture, ListState, Places, TextField};
+use crate::tui::widgets::{Gesture, ListState, MouseAreas, TextField};
 use crate::tui::work::{Latest, Stream};
 use gristmill_ops::job::unfinished;
 use gristmill_storage::files;
@@ -79,7 +79,7 @@ pub struct Home {
     matcher: Matcher,
     areas: Areas,
     /// The same areas, for the mouse.
-    places: Places<Focus>,
+    places: MouseAreas<Focus>,
     /// The action on each drawn line of the right pane, for the mouse.
     action_rows: Vec<Action>,
     jobs_running: usize,
@@ -125,7 +125,7 @@ impl Home {
             mounter,
             matcher: Matcher::new(Config::DEFAULT.match_paths()),
             areas: Areas::default(),
-            places: Places::default(),
+            places: MouseAreas::default(),
             action_rows: Vec::new(),
             jobs_running: 0,
         };

@@ -1,6 +1,6 @@
 //! Facts about JSONL files, metadatasets and the files of prepared data sets, from a few small reads regardless of the size of the data.
 
-use super::look::{EntryFacts, State};
+use super::look::{EntryFacts, PreparationState};
 use gristmill_core::text::count;
 use gristmill_core::{Cancel, DatasetKind, Failure, Handles, ProblemLog, Progress, TokenKind};
 use gristmill_data::formats::energon::jsonl_idx::{self, IndexState};
@@ -56,40 +56,40 @@ pub fn summarize(path: &Path, look: EntryFacts) -> EntryFacts {
         DatasetKind::Tokens(kind) => tokens(path, kind, look),
         DatasetKind::PackedFormats => packed(path, look),
         DatasetKind::MixtureIndex => mixture_index(path, look),
-        DatasetKind::Filesystem => EntryFacts { state: State::Prepared, ..look },
-        DatasetKind::LooseMedia => EntryFacts { state: State::Raw, ..look },
+        DatasetKind::Filesystem => EntryFacts { state: PreparationState::Prepared, ..look },
+        DatasetKind::LooseMedia => EntryFacts { state: PreparationState::Raw, ..look },
         DatasetKind::PlainFolder if look.texts > 0 => {
             let is_deduplicated = removed::beside(path).is_some_and(|(_, name)| name.is_empty());
-            let state = if is_deduplicated { State::Prepared } else { State::None };
+            let state = if is_deduplicated { PreparationState::Prepared } else { PreparationState::None };
             EntryFacts { state, is_deduplicated, ..look }
         }
         _ => look,
     }
 }
 
-fn webdataset(path: &Path, kind: DatasetKind) -> State {
+fn webdataset(path: &Path, kind: DatasetKind) -> PreparationState {
     let own = RunFolder::for_webdataset(path);
     if own.exists() {
         if let Ok(Some(holder)) = DatasetLock::holder(&own) {
-            return State::Locked(format!("{} on {}", holder.process.pid, holder.process.host));
+            return PreparationState::Locked(format!("{} on {}", holder.process.pid, holder.process.host));
         }
         if files::is_file(own.journal()) || files::is_file(own.renames()) {
-            return State::Interrupted;
+            return PreparationState::Interrupted;
         }
     }
     match kind.has_splits() {
         true => prepared(path),
-        false => State::Raw,
+        false => PreparationState::Raw,
     }
 }
 
 /// Returns the facts about a JSONL file and its index.
 fn jsonl(path: &Path, look: EntryFacts) -> EntryFacts {
     let (state, samples) = match jsonl_idx::state_of(path) {
-        Ok(IndexState::Missing) => (State::Raw, None),
-        Ok(IndexState::Fits { samples }) => (State::Prepared, Some(samples)),
-        Ok(IndexState::OutOfDate { why }) => (State::Stale(why), None),
-        Err(failure) => (State::Broken(failure.to_string()), None),
+        Ok(IndexState::Missing) => (PreparationState::Raw, None),
+        Ok(IndexState::Fits { samples }) => (PreparationState::Prepared, Some(samples)),
+        Ok(IndexState::OutOfDate { why }) => (PreparationState::Stale(why), None),
+        Err(failure) => (PreparationState::Broken(failure.to_string()), None),
     };
     EntryFacts { state, samples, ..look }
 }
@@ -101,7 +101,7 @@ const MAX_FILES: usize = 10_000;
 
 /// Returns the facts about tokens. Of a folder, the number and size of the files with tokens, without the files that describe them.
 fn tokens(path: &Path, kind: &TokenKind, look: EntryFacts) -> EntryFacts {
-    let state = (kind.defect)(path).map_or(State::Prepared, |why| State::Broken(why.to_owned()));
+    let state = (kind.defect)(path).map_or(PreparationState::Prepared, |why| PreparationState::Broken(why.to_owned()));
     if kind.is_file {
         return EntryFacts { state, ..look };
     }
@@ -119,9 +119,9 @@ fn packed(path: &Path, look: EntryFacts) -> EntryFacts {
         None => (expected.format, EntryFacts::of(DatasetKind::PlainFolder)),
     });
     let formats: Vec<_> = looked.collect();
-    let lacks = formats.iter().find(|(_, look)| look.state != State::Prepared);
+    let lacks = formats.iter().find(|(_, look)| look.state != PreparationState::Prepared);
     let why = lacks.map(|(format, _)| format!("no files of its format are in the folder '{format}'"));
-    let state = why.map_or(State::Prepared, State::Broken);
+    let state = why.map_or(PreparationState::Prepared, PreparationState::Broken);
     let bytes = formats.iter().map(|(_, look)| look.bytes).sum();
     EntryFacts { bytes, state, formats, texts: look.texts, ..EntryFacts::of(look.kind) }
 }
@@ -134,17 +134,24 @@ fn mixture_index(path: &Path, look: EntryFacts) -> EntryFacts {
     match mixture_facts(path, MIXTURE_SAMPLES, &handles) {
         Ok(facts) => {
             let (samples, datasets) = (Some(facts.samples), facts.datasets.len() as u64);
-            EntryFacts { state: State::Prepared, samples, datasets, bytes: facts.bytes, more: facts.more, ..look }
+            EntryFacts {
+                state: PreparationState::Prepared,
+                samples,
+                datasets,
+                bytes: facts.bytes,
+                more: facts.more,
+                ..look
+            }
         }
-        Err(failure) => EntryFacts { state: State::Broken(failure.to_string()), ..look },
+        Err(failure) => EntryFacts { state: PreparationState::Broken(failure.to_string()), ..look },
     }
 }
 
 /// Returns the state of a prepared data set according to the files that a loader opens first. Large files are not read.
-fn prepared(root: &Path) -> State {
+fn prepared(root: &Path) -> PreparationState {
     let is_small =
         |name: &str| files::metadata(layout::in_nv_meta(root, name)).is_ok_and(|facts| facts.len() <= MAX_YAML);
-    let broken = |failure: &Failure| State::Broken(failure.to_string());
+    let broken = |failure: &Failure| PreparationState::Broken(failure.to_string());
     if is_small(layout::INFO_JSON) || is_small(layout::INFO_YAML) {
         if let Err(failure) = Info::read(root) {
             return broken(&failure);
@@ -152,14 +159,14 @@ fn prepared(root: &Path) -> State {
     }
     let has = |name: &str| files::exists(layout::in_nv_meta(root, name));
     if !has(layout::SPLIT_YAML) && !has(layout::SPLIT_JSON) {
-        return State::Broken("it has no split.yaml, so no loader finds its shards".into());
+        return PreparationState::Broken("it has no split.yaml, so no loader finds its shards".into());
     }
     if is_small(layout::SPLIT_YAML) || is_small(layout::SPLIT_JSON) {
         if let Err(failure) = SplitFile::read(root) {
             return broken(&failure);
         }
     }
-    State::Prepared
+    PreparationState::Prepared
 }
 
 /// Returns the facts about a YAML file: a metadataset, one with mistakes, or an unrelated file.
@@ -169,14 +176,19 @@ fn yaml(path: &Path, look: EntryFacts) -> EntryFacts {
     match metadataset::read(&text) {
         Ok(found) => {
             let missing = missing_member(&found, path.parent().unwrap_or(Path::new(".")));
-            let state =
-                missing.map_or(State::Prepared, |name| State::Broken(format!("its member {name} is not there")));
+            let state = missing.map_or(PreparationState::Prepared, |name| {
+                PreparationState::Broken(format!("its member {name} is not there"))
+            });
             EntryFacts { state, mixture: Some(mixture(&found)), ..look }
         }
         // Mistakes are reported only for a file that declares itself a metadataset; other YAML files are ignored.
         Err(mistakes) if text.contains("Metadataset") => {
             let first = mistakes.first().map(|m| format!("line {}, column {}: {}", m.line, m.column, m.message));
-            EntryFacts { state: State::Broken(first.unwrap_or_default()), mixture: Some(Mixture::default()), ..look }
+            EntryFacts {
+                state: PreparationState::Broken(first.unwrap_or_default()),
+                mixture: Some(Mixture::default()),
+                ..look
+            }
         }
         Err(_) => EntryFacts { kind: DatasetKind::OtherFile, ..look },
     }
@@ -257,7 +269,7 @@ mod tests {
         for (name, why) in [("empty.pbin", "the file is empty"), ("dangling", "a link to something that is not there")]
         {
             let seen = inspect(&at(name));
-            assert_eq!((seen.word(), &seen.state), ("unusable", &State::Broken(why.into())), "{name}");
+            assert_eq!((seen.word(), &seen.state), ("unusable", &PreparationState::Broken(why.into())), "{name}");
             assert!(!seen.is_ready_to_browse());
         }
         let texts = at("texts");
@@ -276,9 +288,9 @@ mod tests {
         let word = || (inspect(dir.path()).kind, inspect(dir.path()).word());
         assert_eq!(word(), (DatasetKind::PreparedWebDataset, "has mistakes"), "no split.yaml");
         put(&in_meta("split.yaml"), b"split_parts:\n  train: [a.tar]\nexclude: []\n");
-        assert_eq!(inspect(dir.path()).state, State::Prepared);
+        assert_eq!(inspect(dir.path()).state, PreparationState::Prepared);
         put(&in_meta("split.yaml"), b"split_parts:\n  train: a.tar\n");
-        let State::Broken(why) = inspect(dir.path()).state else { panic!("a split is no list") };
+        let PreparationState::Broken(why) = inspect(dir.path()).state else { panic!("a split is no list") };
         assert!(why.contains("split.yaml") && why.contains("must be a list"), "{why}");
         put(&in_meta("split.yaml"), b"split_parts:\n  train: [a.tar]\nexclude: []\n");
         put(&in_meta(".info.json"), b"{");
@@ -297,14 +309,14 @@ mod tests {
         let seen = inspect(&path);
         assert_eq!(seen.kind, DatasetKind::Metadataset);
         assert_eq!(seen.amount("-"), "version 2 - 2 members - train, val");
-        assert_eq!(seen.state, State::Broken("its member a is not there".into()));
+        assert_eq!(seen.state, PreparationState::Broken("its member a is not there".into()));
         put(&dir.path().join("a"), b"");
-        assert_eq!(inspect(&path).state, State::Broken("its member b is not there".into()));
+        assert_eq!(inspect(&path).state, PreparationState::Broken("its member b is not there".into()));
         put(&dir.path().join("b"), b"");
-        assert_eq!(inspect(&path).state, State::Prepared);
+        assert_eq!(inspect(&path).state, PreparationState::Prepared);
         put(&path, format!("{head}  train:\n    blnd: []\n").as_bytes());
         let seen = inspect(&path);
-        assert!(matches!(&seen.state, State::Broken(why) if why.starts_with("line 5")), "{:?}", seen.state);
+        assert!(matches!(&seen.state, PreparationState::Broken(why) if why.starts_with("line 5")), "{:?}", seen.state);
         assert_eq!(seen.word(), "has mistakes");
         put(&path, b"anything: else\n");
         assert_eq!(inspect(&path).kind, DatasetKind::OtherFile);

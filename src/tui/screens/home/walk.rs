@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 2;
 const MAX_TIME: Duration = Duration::from_millis(700);
 
 /// Counts shards below a folder until the budget is used up.
-pub(super) struct Walk {
+pub(super) struct ShardCounter {
     names: usize,
     until: Instant,
     pub(super) shards: u64,
@@ -37,7 +37,7 @@ pub(super) struct Walk {
     pub(super) first: Option<PathBuf>,
 }
 
-impl Walk {
+impl ShardCounter {
     pub(super) fn new() -> Self {
         Self {
             names: 0,

@@ -29,14 +29,14 @@ pub struct OtherRun {
     /// The location, shown in one line under the title.
     pub place: String,
     /// The state of the run, in whole sentences.
-    pub told: Vec<String>,
+    pub status: Vec<String>,
     /// How the user can continue it.
     pub way: Option<String>,
-    run: Run,
+    run: RunKind,
 }
 
 #[derive(Clone, Debug)]
-enum Run {
+enum RunKind {
     /// Another process is working on it.
     Works,
     /// An interrupted prepare, with its answers.
@@ -52,28 +52,28 @@ enum Run {
 impl OtherRun {
     /// Whether a process is working on it.
     pub fn is_running(&self) -> bool {
-        matches!(self.run, Run::Works)
+        matches!(self.run, RunKind::Works)
     }
 
     /// Returns why the run cannot be resumed from here; `None` if it can.
     pub fn why_not_again(&self) -> Option<String> {
         match &self.run {
-            Run::Works => Some("another process works on it".into()),
-            Run::Lost => Some("its answers are not known here; the same command begins anew".into()),
-            Run::Prepare | Run::Published | Run::Begun(_) => None,
+            RunKind::Works => Some("another process works on it".into()),
+            RunKind::Lost => Some("its answers are not known here; the same command begins anew".into()),
+            RunKind::Prepare | RunKind::Published | RunKind::Begun(_) => None,
         }
     }
 
     /// Opens the screen that resumes the run.
     pub fn resume(&self, env: &UiEnv) -> Vec<Effect> {
         match &self.run {
-            Run::Prepare => vec![Effect::ResumePath(self.path.clone())],
-            Run::Published => vec![Effect::OpenPath(self.path.clone())],
-            Run::Begun(begun) => {
+            RunKind::Prepare => vec![Effect::ResumePath(self.path.clone())],
+            RunKind::Published => vec![Effect::OpenPath(self.path.clone())],
+            RunKind::Begun(begun) => {
                 recent::remember(&env.state_dir, &self.path);
                 go_on(begun, env)
             }
-            Run::Works | Run::Lost => Vec::new(),
+            RunKind::Works | RunKind::Lost => Vec::new(),
         }
     }
 }
@@ -137,30 +137,30 @@ fn other_run(run: Unfinished, env: &UiEnv) -> OtherRun {
     };
     let name = path.file_name().map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy()).into_owned();
     let stopped = match (is_prepare, begun) {
-        (true, _) if matches!(state, State::Publishing(_)) => Run::Published,
-        (true, _) => Run::Prepare,
-        (false, Some(begun)) => Run::Begun(begun.into()),
-        _ => Run::Lost,
+        (true, _) if matches!(state, State::Publishing(_)) => RunKind::Published,
+        (true, _) => RunKind::Prepare,
+        (false, Some(begun)) => RunKind::Begun(begun.into()),
+        _ => RunKind::Lost,
     };
-    let (told, run) = match state {
+    let (status, run) = match state {
         State::Running(by) => {
             let who = format!("Process {} on {} works on it.", by.process.pid, by.process.host);
-            (vec![who, "What it makes appears when it is done.".to_owned()], Run::Works)
+            (vec![who, "What it makes appears when it is done.".to_owned()], RunKind::Works)
         }
         State::Publishing(files) => {
             let waiting = count(files as u64, "file");
             (vec![format!("It was stopped while it put files in their place; {waiting} left.")], stopped)
         }
         State::Interrupted => (vec!["It was stopped. What it had done is kept.".to_owned()], stopped),
-        State::Lost => (vec!["It was stopped, and nothing of it is kept.".to_owned()], Run::Lost),
+        State::Lost => (vec!["It was stopped, and nothing of it is kept.".to_owned()], RunKind::Lost),
     };
     let way = match &run {
-        Run::Works => None,
-        Run::Lost => Some("The same command begins anew.".to_owned()),
-        Run::Prepare | Run::Published | Run::Begun(_) => Some(way_on(&own, env)),
+        RunKind::Works => None,
+        RunKind::Lost => Some("The same command begins anew.".to_owned()),
+        RunKind::Prepare | RunKind::Published | RunKind::Begun(_) => Some(way_on(&own, env)),
     };
     let place = env.short_path(&path);
-    OtherRun { title: format!("{verb} {name}"), path, place, told, way, run }
+    OtherRun { title: format!("{verb} {name}"), path, place, status, way, run }
 }
 
 /// Describes how to continue, by key and on the command line.

@@ -123,9 +123,9 @@ fn as_many_as_fit(facts: &[String], room: usize, ui: &Ui) -> String {
 
 /// Returns the lines about a run of another process for the lower pane.
 pub(super) fn elsewhere_lines(run: &OtherRun, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let told = run.told.iter().flat_map(|line| text::wrap(line, columns)).map(Line::from);
+    let status = run.status.iter().flat_map(|line| text::wrap(line, columns)).map(Line::from);
     let way = run.way.iter().flat_map(|line| text::wrap(line, columns));
-    told.chain(way.map(|line| Line::from(Span::styled(line, ui.theme.muted)))).collect()
+    status.chain(way.map(|line| Line::from(Span::styled(line, ui.theme.muted)))).collect()
 }
 
 pub(super) fn log_lines(view: &JobView, columns: usize, ui: &Ui) -> Vec<Line<'static>> {

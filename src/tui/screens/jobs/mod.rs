@@ -10,7 +10,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::problems::ProblemTable;
 use crate::tui::widgets::toast::Level;
-use crate::tui::widgets::{draw_list, panel, text, Gesture, ListState, Places, Toast};
+use crate::tui::widgets::{draw_list, panel, text, Gesture, ListState, MouseAreas, Toast};
 use gristmill_ops::job::JobState;
 use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -38,7 +38,7 @@ pub struct JobsPanel {
     details_height: usize,
     /// The rows of jobs in view at the last drawing.
     rows: ListState,
-    places: Places<Pane>,
+    places: MouseAreas<Pane>,
 }
 
 /// A part of the panel that the mouse can point at.
@@ -75,7 +75,7 @@ impl JobsPanel {
             scrolled: 0,
             details_height: 0,
             rows: ListState::default(),
-            places: Places::default(),
+            places: MouseAreas::default(),
         }
     }
 
@@ -117,7 +117,7 @@ impl JobsPanel {
             None => None,
         };
         self.table.leave();
-        let told = match started {
+        let notice = match started {
             Some(Ok(_)) => Toast::new(Level::Info, "Started again; what was done before is gone on with"),
             Some(Err(failure)) => return vec![Effect::failure(&failure)],
             None => return Vec::new(),
@@ -125,7 +125,7 @@ impl JobsPanel {
         self.refresh();
         self.list.select(self.views.len().saturating_sub(1));
         self.scrolled = 0;
-        vec![Effect::Toast(told)]
+        vec![Effect::Toast(notice)]
     }
 
     fn cancel(&mut self) -> bool {

@@ -93,7 +93,7 @@ impl ProblemEditor {
         let effects = match action {
             Action::OpenProblem => match table.goal() {
                 Ok(OpenTarget::Data { path, subject }) => {
-                    let start = browse::Start::Subject(subject);
+                    let start = browse::BrowseStart::Subject(subject);
                     vec![Effect::Push(browse::open_shared(path.clone(), start, self.session_of(&path), &self.env))]
                 }
                 // Only rows of the browser's own list have this target.

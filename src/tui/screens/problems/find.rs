@@ -1,6 +1,6 @@
 //! Finds the targets of the problems of a run. Reads files, so it runs on a worker.
 
-use super::rows::{is_about_whole_shard, no_place, no_sample_there, OpenTarget, ProblemTarget, Target};
+use super::rows::{is_about_whole_shard, no_place, no_sample_there, ExcludeTarget, OpenTarget, ProblemTarget};
 use super::table::{note, NotedTarget};
 use gristmill_core::handles::problems_of_lines;
 use gristmill_core::{Cancel, DatasetKind, Outcome, Problem, ProblemKind, UnlistedProblems};
@@ -122,7 +122,7 @@ impl Finder<'_> {
         known
     }
 
-    fn target(&self, problem: &Problem) -> Outcome<Result<Target, Arc<str>>> {
+    fn target(&self, problem: &Problem) -> Outcome<Result<ExcludeTarget, Arc<str>>> {
         let subject = &problem.subject;
         let (catalog, groups) = match (&self.catalog, self.edit) {
             (Some(catalog), Ok(groups)) => (catalog, groups),
@@ -132,10 +132,10 @@ impl Finder<'_> {
         let name = |group: u32| groups.group(group).map(|group| Arc::clone(&group.name)).unwrap_or_default();
         Ok(match place_of(&**catalog, subject, self.cancel)? {
             SubjectLocation::Sample { at, key } => {
-                Ok(Target { group: at.group, shard: name(at.group), key: Some(key) })
+                Ok(ExcludeTarget { group: at.group, shard: name(at.group), key: Some(key) })
             }
             SubjectLocation::Group(group) if is_about_whole_shard(problem) => {
-                Ok(Target { group, shard: name(group), key: None })
+                Ok(ExcludeTarget { group, shard: name(group), key: None })
             }
             SubjectLocation::Group(group) => Err(no_sample_there(&name(group))),
             SubjectLocation::Near(at) => Err(no_sample_there(&name(at.group))),

@@ -11,8 +11,8 @@ mod table;
 mod view;
 
 pub use editor::ProblemEditor;
-pub use rows::{KnownRows, OpenTarget, ProblemTarget, Rows, Target};
-pub use screen::{Feed, ProblemScreen};
+pub use rows::{DatasetProblems, ExcludeTarget, OpenTarget, ProblemTarget, Rows};
+pub use screen::{ProblemFeed, ProblemScreen};
 pub use table::ProblemTable;
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub enum OpenTarget {
 
 /// What `x` excludes: a sample, or a whole shard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Target {
+pub struct ExcludeTarget {
     /// The number of the shard in the data set.
     pub group: u32,
     /// The name of the shard.
@@ -38,12 +38,12 @@ pub struct ProblemTarget {
     /// What Enter opens.
     pub open: Result<OpenTarget, Arc<str>>,
     /// What `x` excludes.
-    pub exclude: Result<Target, Arc<str>>,
+    pub exclude: Result<ExcludeTarget, Arc<str>>,
 }
 
 /// The problems of a run, worst first.
 #[derive(Clone, Debug, Default)]
-pub struct Reported {
+pub struct ReportedProblems {
     problems: Vec<Problem>,
     texts: Vec<String>,
     /// The target of each problem; empty until they have been looked up.
@@ -54,7 +54,7 @@ pub struct Reported {
 
 /// The problems of the data set in the browser. Rows are built on demand: there may be very many.
 #[derive(Clone, Debug, Default)]
-pub struct KnownRows {
+pub struct DatasetProblems {
     list: Arc<ProblemList>,
     order: Vec<SampleAt>,
     groups: Arc<Groups>,
@@ -64,18 +64,18 @@ pub struct KnownRows {
 #[derive(Clone, Debug)]
 pub enum Rows {
     /// Those of a run.
-    Reported(Reported),
+    Reported(ReportedProblems),
     /// Those found by the browser.
-    Known(KnownRows),
+    Known(DatasetProblems),
 }
 
 impl Default for Rows {
     fn default() -> Self {
-        Self::Reported(Reported::default())
+        Self::Reported(ReportedProblems::default())
     }
 }
 
-impl Reported {
+impl ReportedProblems {
     /// Sorts the problems of a run by descending severity, then by place, since workers find them in any order.
     pub fn new(mut problems: Vec<Problem>) -> Self {
         problems.sort_by_cached_key(|p| {
@@ -88,7 +88,7 @@ impl Reported {
     }
 }
 
-impl KnownRows {
+impl DatasetProblems {
     /// Lists the problems of a data set with these groups.
     pub fn new(list: Arc<ProblemList>, groups: Arc<Groups>) -> Self {
         let order = list.iter().map(|(at, _)| at).collect();
@@ -113,7 +113,7 @@ impl KnownRows {
         if let Some(&at) = self.order.get(row) {
             let key = self.list.problem_of(at)?.key.clone();
             let shard = self.groups.group(at.group).map(|group| Arc::clone(&group.name));
-            let target = shard.zip(key).map(|(shard, key)| Target { group: at.group, shard, key: Some(key) });
+            let target = shard.zip(key).map(|(shard, key)| ExcludeTarget { group: at.group, shard, key: Some(key) });
             return Some(ProblemTarget {
                 open: Ok(OpenTarget::Sample(at)),
                 exclude: target.ok_or_else(|| Arc::from("its key cannot be read")),
@@ -131,7 +131,7 @@ impl KnownRows {
             _ => Ok(OpenTarget::Sample(SampleAt { group: at, index: 0 })),
         };
         let exclude = match is_about_whole_shard(problem) {
-            true => Ok(Target { group: at, shard: Arc::clone(&group.name), key: None }),
+            true => Ok(ExcludeTarget { group: at, shard: Arc::clone(&group.name), key: None }),
             false => Err(no_sample_there(&group.name)),
         };
         Some(ProblemTarget { open, exclude })

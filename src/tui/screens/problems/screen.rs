@@ -1,12 +1,12 @@
 //! The list of problems over the browser: the browser shows the chosen sample.
 
 use super::editor::edit;
-use super::rows::{KnownRows, OpenTarget, Rows};
+use super::rows::{DatasetProblems, OpenTarget, Rows};
 use super::table::ProblemTable;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::screens::splits::SplitSession;
-use crate::tui::widgets::mouse::{Gesture, Places};
+use crate::tui::widgets::mouse::{Gesture, MouseAreas};
 use crate::tui::widgets::panel;
 use gristmill_core::text::grouped;
 use gristmill_ops::engine::browse::{Groups, Marks, ProblemList, SampleAt};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// The browser's current knowledge; it continues to search while the list is open.
 #[derive(Clone, Default)]
-pub struct Feed {
+pub struct ProblemFeed {
     /// The problems.
     pub problems: Arc<ProblemList>,
     /// The shards, files or folders.
@@ -33,27 +33,27 @@ pub struct Feed {
 
 /// The screen of the list.
 pub struct ProblemScreen {
-    feed: Rc<RefCell<Feed>>,
+    feed: Rc<RefCell<ProblemFeed>>,
     /// Receives the chosen sample.
     chosen: Rc<Cell<Option<SampleAt>>>,
     crumbs: Vec<String>,
     table: ProblemTable,
     /// The problems that are currently listed.
     shown: Option<Arc<ProblemList>>,
-    places: Places<()>,
+    places: MouseAreas<()>,
 }
 
 impl ProblemScreen {
     /// Creates the screen with the problem of sample `here` selected, or the next one.
     pub fn new(
-        feed: Rc<RefCell<Feed>>,
+        feed: Rc<RefCell<ProblemFeed>>,
         chosen: Rc<Cell<Option<SampleAt>>>,
         crumbs: Vec<String>,
         here: SampleAt,
     ) -> Self {
         let row = feed.borrow().problems.iter().position(|(at, _)| at >= here);
         let mut screen =
-            Self { feed, chosen, crumbs, table: ProblemTable::default(), shown: None, places: Places::default() };
+            Self { feed, chosen, crumbs, table: ProblemTable::default(), shown: None, places: MouseAreas::default() };
         screen.refresh();
         screen.table.list.select(row.unwrap_or(0));
         screen
@@ -68,7 +68,7 @@ impl ProblemScreen {
                 Ok(OpenTarget::Sample(at)) => feed.problems.iter().position(|(place, _)| place == at),
                 _ => None,
             };
-            let rows = KnownRows::new(Arc::clone(&feed.problems), Arc::clone(&feed.groups));
+            let rows = DatasetProblems::new(Arc::clone(&feed.problems), Arc::clone(&feed.groups));
             self.table.set_rows(Rows::Known(rows));
             self.shown = Some(Arc::clone(&feed.problems));
             if let Some(row) = selected {
@@ -100,7 +100,7 @@ impl ProblemScreen {
             Action::Close => return vec![Effect::Pop],
             Action::OpenProblem => return self.open(),
             action if ProblemTable::takes(action) => {
-                let Feed { session, groups, .. } = self.feed.borrow().clone();
+                let ProblemFeed { session, groups, .. } = self.feed.borrow().clone();
                 let effects = session.map(|session| edit(&session, &groups, action, &mut self.table));
                 self.refresh();
                 return effects.unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The state of the list: the selected problem, and the effect of each key. Pure.
 
-use super::rows::{OpenTarget, Reported, Rows, Target};
+use super::rows::{ExcludeTarget, OpenTarget, ReportedProblems, Rows};
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
 use gristmill_core::text::{count, display_safe, grouped};
@@ -19,7 +19,7 @@ const EXCLUDES_PER_EDIT: usize = 50;
 /// The target of an exclude and its note.
 pub struct NotedTarget {
     /// What `x` excludes.
-    pub target: Target,
+    pub target: ExcludeTarget,
     /// The problem in one line.
     pub note: String,
 }
@@ -59,7 +59,7 @@ impl ProblemTable {
     ) {
         self.unlisted = unlisted.clone();
         if problems.len() != self.rows.reported().len() || is_over {
-            self.set_rows(Rows::Reported(Reported::new(problems.to_vec())));
+            self.set_rows(Rows::Reported(ReportedProblems::new(problems.to_vec())));
         }
         self.counted.clear();
         for (_, kind, number) in counts {
@@ -144,7 +144,7 @@ impl ProblemTable {
     }
 
     /// Returns what `x` excludes.
-    fn target(&self) -> Result<Target, String> {
+    fn target(&self) -> Result<ExcludeTarget, String> {
         let row = self.list.get().ok_or(NONE)?;
         let way = self.rows.target(row).ok_or(LOOKING)?;
         way.exclude.map_err(|why| why.to_string())
@@ -155,7 +155,7 @@ impl ProblemTable {
         self.rows.target(row).and_then(|way| way.exclude.ok()).is_some_and(|target| self.is_excluded(&target))
     }
 
-    fn is_excluded(&self, target: &Target) -> bool {
+    fn is_excluded(&self, target: &ExcludeTarget) -> bool {
         let named = |key: &Arc<str>| self.marks.is_sample_named(target.group, key);
         self.marks.is_shard_excluded(target.group) || target.key.as_ref().is_some_and(named)
     }
@@ -230,7 +230,7 @@ impl ProblemTable {
 const NONE: &str = "no problem is selected";
 const LOOKING: &str = "its place is still being looked up";
 
-fn item(target: &Target) -> ExcludeItem {
+fn item(target: &ExcludeTarget) -> ExcludeItem {
     match &target.key {
         Some(key) => ExcludeItem::sample(&target.shard, key),
         None => ExcludeItem::shard(&target.shard),

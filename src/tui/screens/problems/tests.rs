@@ -1,4 +1,4 @@
-use super::rows::Reported;
+use super::rows::ReportedProblems;
 use super::table::NotedTarget;
 use super::*;
 use crate::tui::keymap::{Action, Context};
@@ -22,7 +22,7 @@ fn broken(shard: &str, key: &str) -> Problem {
 }
 
 fn sample(group: u32, key: &str) -> ProblemTarget {
-    let target = Target { group, shard: format!("s_{group}.tar").into(), key: Some(key.into()) };
+    let target = ExcludeTarget { group, shard: format!("s_{group}.tar").into(), key: Some(key.into()) };
     ProblemTarget { open: Ok(OpenTarget::Sample(SampleAt { group, index: 0 })), exclude: Ok(target) }
 }
 
@@ -39,7 +39,7 @@ fn table() -> ProblemTable {
     let counts = [(Severity::Problem, ProblemKind::BrokenMedia, 1_000_000)];
     table.report(&problems, &counts, &UnlistedProblems::default(), true);
     let nowhere: Arc<str> = Arc::from("the problem is about '0,0', not about a place in the data");
-    let shard = Target { group: 1, shard: "s_1.tar".into(), key: None };
+    let shard = ExcludeTarget { group: 1, shard: "s_1.tar".into(), key: None };
     let ways = vec![
         ProblemTarget { open: Err(Arc::clone(&nowhere)), exclude: Err(nowhere) },
         sample(0, "a"),
@@ -121,7 +121,7 @@ fn what_cannot_be_done_says_why() {
 
 #[test]
 fn the_worst_come_first_and_the_cursor_moves_like_in_every_list() {
-    let rows = Rows::Reported(Reported::new(vec![
+    let rows = Rows::Reported(ReportedProblems::new(vec![
         Problem::note(ProblemKind::JunkAfterEnd, Subject::shard("a"), "n"),
         Problem::problem(ProblemKind::CutShort, Subject::shard("b"), "p"),
         Problem::refusal(ProblemKind::NoShards, Subject::shard("c"), "r"),
@@ -147,7 +147,7 @@ fn the_list_as_it_is_drawn() {
 
 /// Returns the list over the browser, and the cell that receives the chosen sample.
 fn over_browser(list: ProblemList) -> (ProblemScreen, Rc<std::cell::Cell<Option<SampleAt>>>) {
-    let feed = Feed { problems: Arc::new(list), groups: groups(), ..Feed::default() };
+    let feed = ProblemFeed { problems: Arc::new(list), groups: groups(), ..ProblemFeed::default() };
     let chosen = Rc::default();
     let crumbs = vec!["browse".to_owned(), "coco".to_owned(), "problems".to_owned()];
     (ProblemScreen::new(Rc::new(RefCell::new(feed)), Rc::clone(&chosen), crumbs, SampleAt::default()), chosen)

@@ -1,7 +1,9 @@
 //! Repeats in one file or all files of a folder: searched for by a worker, then held in memory.
 
-use super::ranges::{CopyShown, FilePlace, Instead, ListKind, News, Ranges, Row, ShownRange, Text};
-use super::Target;
+use super::ranges::{
+    DisplayedCopy, DisplayedRange, FileLine, ListKind, ListPlaceholder, Ranges, RangesUpdate, Row, Text,
+};
+use super::RepeatsTarget;
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{Level, Toast};
@@ -28,7 +30,7 @@ const MEMORY_DIVISOR: u64 = 4;
 /// What is searched for, and where.
 #[derive(Clone)]
 pub(super) struct SearchRequest {
-    target: Target,
+    target: RepeatsTarget,
     /// Whether the other files of the folder are searched, too.
     is_whole_folder: bool,
     plan: DedupPlan,
@@ -49,10 +51,10 @@ pub struct FoundRepeats {
 
 impl FoundRepeats {
     /// Starts the search in a target by the rules of a plan.
-    pub fn new(target: Target, plan: &DedupPlan, env: UiEnv) -> Self {
+    pub fn new(target: RepeatsTarget, plan: &DedupPlan, env: UiEnv) -> Self {
         let most = (env.dedup_memory / MEMORY_DIVISOR).clamp(LEAST_TEXT, MAX_TEXT);
         let asked = SearchRequest {
-            is_whole_folder: matches!(target, Target::Folder(_)),
+            is_whole_folder: matches!(target, RepeatsTarget::Folder(_)),
             target,
             plan: plan.clone(),
             length: plan.min_length.unwrap_or(USUAL_MIN_LENGTH),
@@ -89,15 +91,15 @@ impl SearchRequest {
 
     fn folder(&self) -> &Path {
         match &self.target {
-            Target::Folder(folder) => folder,
-            Target::File(file, _) => file.parent().unwrap_or(file),
+            RepeatsTarget::Folder(folder) => folder,
+            RepeatsTarget::File(file, _) => file.parent().unwrap_or(file),
         }
     }
 
     /// Returns the file if only one file is examined.
     fn lone_file(&self) -> Option<&Path> {
         match &self.target {
-            Target::File(file, _) if !self.is_whole_folder => Some(file),
+            RepeatsTarget::File(file, _) if !self.is_whole_folder => Some(file),
             _ => None,
         }
     }
@@ -125,20 +127,23 @@ impl Ranges for FoundRepeats {
     type At = usize;
     const COPY: &'static str = "the copy that stays";
 
-    fn instead(&self) -> Option<Instead<'_>> {
+    fn instead(&self) -> Option<ListPlaceholder<'_>> {
         match &self.seen {
             None => {
                 let read = bytes(self.read.load(Ordering::Relaxed));
-                Some(Instead::Waits(format!("looking for repeats: {read} of text")))
+                Some(ListPlaceholder::Waits(format!("looking for repeats: {read} of text")))
             }
-            Some(Err(failure)) => Some(Instead::Fails(failure)),
+            Some(Err(failure)) => Some(ListPlaceholder::Fails(failure)),
             Some(Ok(repeats)) if repeats.is_empty() => {
                 let words = format!("no document has text under {:?}", self.asked.plan.text_key);
-                Some(Instead::Nothing(words, &repeats.troubles))
+                Some(ListPlaceholder::Nothing(words, &repeats.troubles))
             }
             Some(Ok(repeats)) if repeats.changed.is_empty() => {
                 let (length, all) = (count(self.asked.length, "byte"), count(repeats.len() as u64, "document"));
-                Some(Instead::Nothing(format!("nothing of {length} and more repeats in {all}"), &repeats.troubles))
+                Some(ListPlaceholder::Nothing(
+                    format!("nothing of {length} and more repeats in {all}"),
+                    &repeats.troubles,
+                ))
             }
             Some(Ok(_)) => None,
         }
@@ -176,25 +181,25 @@ impl Ranges for FoundRepeats {
         }
     }
 
-    fn spot(&self, listed: ListKind, row: usize) -> Option<ShownRange<usize>> {
+    fn spot(&self, listed: ListKind, row: usize) -> Option<DisplayedRange<usize>> {
         let repeats = self.repeats()?;
         match listed {
-            ListKind::Documents => repeats.changed.get(row).copied().map(ShownRange::of),
+            ListKind::Documents => repeats.changed.get(row).copied().map(DisplayedRange::of),
             ListKind::Passages => repeats.passages.get(row).map(|passage| {
                 let (of, what) = (Arc::from(""), "one of its places");
-                let copy = Some(CopyShown { from: passage.from, of, length: passage.bytes, what });
-                ShownRange { copy, ..ShownRange::of(passage.document) }
+                let copy = Some(DisplayedCopy { from: passage.from, of, length: passage.bytes, what });
+                DisplayedRange { copy, ..DisplayedRange::of(passage.document) }
             }),
             ListKind::Files => {
                 let file_of = |index: &usize| repeats.document(*index).map_or(0, |document| document.file as usize);
                 let first = repeats.changed.partition_point(|index| file_of(index) < row);
-                repeats.changed.get(first).filter(|index| file_of(index) == row).copied().map(ShownRange::of)
+                repeats.changed.get(first).filter(|index| file_of(index) == row).copied().map(DisplayedRange::of)
             }
         }
     }
 
     fn first(&self) -> Option<(usize, usize)> {
-        let (Target::File(file, start), repeats) = (&self.asked.target, self.repeats()?) else { return None };
+        let (RepeatsTarget::File(file, start), repeats) = (&self.asked.target, self.repeats()?) else { return None };
         let index = repeats.find(&file.file_name()?.to_string_lossy(), *start)?;
         Some((index, repeats.document(index)?.file as usize))
     }
@@ -204,10 +209,10 @@ impl Ranges for FoundRepeats {
         Some(repeats.changed.partition_point(|known| *known < at))
     }
 
-    fn place(&self, at: usize) -> Option<FilePlace<'_>> {
+    fn place(&self, at: usize) -> Option<FileLine<'_>> {
         let (name, line) = self.repeats()?.place_of(at);
         let path = self.asked.lone_file().map_or_else(|| self.asked.folder().join(name), Path::to_path_buf);
-        Some(FilePlace { name, path, line })
+        Some(FileLine { name, path, line })
     }
 
     fn text(&self, at: usize) -> Option<Result<Text<'_>, &Failure>> {
@@ -221,7 +226,7 @@ impl Ranges for FoundRepeats {
         kept.map(Some).ok_or("its other copy is not known")
     }
 
-    fn act(&mut self, action: Action, spot: &mut Option<ShownRange<usize>>) -> Vec<Effect> {
+    fn act(&mut self, action: Action, spot: &mut Option<DisplayedRange<usize>>) -> Vec<Effect> {
         match action {
             Action::Left | Action::Right => match self.asked.next_length(action == Action::Right) {
                 Some(length) => self.asked.length = length,
@@ -237,7 +242,7 @@ impl Ranges for FoundRepeats {
         Vec::new()
     }
 
-    fn tick(&mut self, effects: &mut Vec<Effect>) -> Vec<News<usize>> {
+    fn tick(&mut self, effects: &mut Vec<Effect>) -> Vec<RangesUpdate<usize>> {
         let Some(seen) = self.worker.take() else { return Vec::new() };
         if let Some(repeats) = seen.as_ref().ok().filter(|seen| seen.is_cut) {
             let why = format!(
@@ -247,7 +252,7 @@ impl Ranges for FoundRepeats {
             effects.push(Effect::Toast(Toast::new(Level::Info, why)));
         }
         self.seen = Some(seen);
-        vec![News::Lists]
+        vec![RangesUpdate::Lists]
     }
 
     fn is_busy(&self) -> bool {
@@ -288,7 +293,9 @@ impl Ranges for FoundRepeats {
             Action::Left | Action::Right if self.asked.next_length(action == Action::Right).is_none() => {
                 Some("there is no further length that way")
             }
-            Action::Toggle if matches!(self.asked.target, Target::Folder(_)) => Some("the whole folder is looked at"),
+            Action::Toggle if matches!(self.asked.target, RepeatsTarget::Folder(_)) => {
+                Some("the whole folder is looked at")
+            }
             _ => None,
         }
     }

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 /// What is examined.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum RepeatsTarget {
     /// All files below a folder, in the order in which dedup reads them.
     Folder(PathBuf),
     /// One file, and the byte offset of the line to show first.
@@ -30,7 +30,7 @@ pub enum Target {
 }
 
 /// Opens the documents of a target with their repeats by the rules of a plan; a plan without a minimum length uses the default.
-pub fn open(target: Target, plan: &DedupPlan, env: UiEnv) -> Box<dyn Screen> {
+pub fn open(target: RepeatsTarget, plan: &DedupPlan, env: UiEnv) -> Box<dyn Screen> {
     Box::new(RangesPage::new(found::FoundRepeats::new(target, plan, env)))
 }
 

@@ -32,7 +32,7 @@ pub enum Row<'a> {
 
 /// What is shown in place of the lists.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Instead<'a> {
+pub enum ListPlaceholder<'a> {
     /// The lists are being computed: a description of the current step.
     Waits(String),
     /// The lists cannot be computed.
@@ -43,7 +43,7 @@ pub enum Instead<'a> {
 
 /// A line of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FilePlace<'a> {
+pub struct FileLine<'a> {
     /// The raw name of the file in its set.
     pub name: &'a str,
     /// The path of the file.
@@ -54,7 +54,7 @@ pub struct FilePlace<'a> {
 
 /// A copy of a passage that is shown in place of a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CopyShown {
+pub struct DisplayedCopy {
     /// The byte offset in the text at which the copy begins.
     pub from: usize,
     /// The text it is a copy of; empty where only the length is known.
@@ -65,7 +65,7 @@ pub struct CopyShown {
     pub what: &'static str,
 }
 
-impl CopyShown {
+impl DisplayedCopy {
     /// Returns the byte range of the copy in `text`: as far as both texts agree, cut to whole characters.
     pub fn range(&self, text: &str) -> Range<usize> {
         let mut from = self.from.min(text.len());
@@ -87,16 +87,16 @@ impl CopyShown {
 
 /// The document and range on display.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ShownRange<At> {
+pub struct DisplayedRange<At> {
     /// The document.
     pub at: At,
     /// The index of the current range; an index out of bounds means the last range.
     pub range: usize,
     /// The copy shown in place of a range, if any.
-    pub copy: Option<CopyShown>,
+    pub copy: Option<DisplayedCopy>,
 }
 
-impl<At> ShownRange<At> {
+impl<At> DisplayedRange<At> {
     /// Returns the first range of a document.
     pub fn of(at: At) -> Self {
         Self { at, range: 0, copy: None }
@@ -113,7 +113,7 @@ pub struct Text<'a> {
 }
 
 /// What has become available since the last call.
-pub enum News<At> {
+pub enum RangesUpdate<At> {
     /// The lists; they may differ from the previous ones.
     Lists,
     /// Rows of the list of documents.
@@ -133,7 +133,7 @@ pub trait Ranges {
     const COPY: &'static str;
 
     /// Returns what to show in place of the lists; `None` once the lists are available.
-    fn instead(&self) -> Option<Instead<'_>>;
+    fn instead(&self) -> Option<ListPlaceholder<'_>>;
     /// Returns the noun for one range in a count.
     fn range_word(&self) -> &'static str;
 
@@ -142,13 +142,13 @@ pub trait Ranges {
     /// Returns a row of a list; `None` if it is not available yet.
     fn row(&self, listed: ListKind, row: usize) -> Option<Row<'_>>;
     /// Returns the document and range that a row of a list shows, if any.
-    fn spot(&self, listed: ListKind, row: usize) -> Option<ShownRange<Self::At>>;
+    fn spot(&self, listed: ListKind, row: usize) -> Option<DisplayedRange<Self::At>>;
     /// Returns the document to open first and the row of its file.
     fn first(&self) -> Option<(Self::At, usize)>;
     /// Returns the row of a document, or of the next one with ranges; `None` if neither is known.
     fn row_of(&self, at: Self::At) -> Option<usize>;
     /// Returns the file and line of a document; `None` while they are not known.
-    fn place(&self, at: Self::At) -> Option<FilePlace<'_>>;
+    fn place(&self, at: Self::At) -> Option<FileLine<'_>>;
     /// Returns the text of a document, or why it cannot be read; `None` while it is being read.
     fn text(&self, at: Self::At) -> Option<Result<Text<'_>, &Failure>>;
     /// Returns the document and byte offset at which the kept copy of a range begins; `None` while it is being searched for.
@@ -166,9 +166,9 @@ pub trait Ranges {
         false
     }
     /// Executes an action that changes what is examined. Sets `spot` to `None` if the documents are about to get other identifiers.
-    fn act(&mut self, action: Action, spot: &mut Option<ShownRange<Self::At>>) -> Vec<Effect>;
+    fn act(&mut self, action: Action, spot: &mut Option<DisplayedRange<Self::At>>) -> Vec<Effect>;
     /// Collects the results of the background work.
-    fn tick(&mut self, effects: &mut Vec<Effect>) -> Vec<News<Self::At>>;
+    fn tick(&mut self, effects: &mut Vec<Effect>) -> Vec<RangesUpdate<Self::At>>;
     /// Whether background work is running.
     fn is_busy(&self) -> bool;
 

@@ -2,8 +2,10 @@
 //! have any size. Workers read rows and documents as they are viewed; the only search is the one for the first place of a copy, on
 //! request.
 
-use super::ranges::{CopyShown, FilePlace, Instead, ListKind, News, Ranges, Row, ShownRange, Text};
-use super::{open, Target};
+use super::ranges::{
+    DisplayedCopy, DisplayedRange, FileLine, ListKind, ListPlaceholder, Ranges, RangesUpdate, Row, Text,
+};
+use super::{open, RepeatsTarget};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{Level, Toast};
@@ -31,7 +33,7 @@ pub enum At {
 }
 
 /// A passage whose first place is searched for, and the number of bytes read for it so far.
-type Sought = (Arc<Removed>, Search, Arc<AtomicU64>);
+type CopySearch = (Arc<Removed>, Search, Arc<AtomicU64>);
 
 /// Ranges of a finished run, read by workers.
 pub struct RunRanges {
@@ -54,7 +56,7 @@ pub struct RunRanges {
     opener: Latest<PathBuf, Outcome<Removed>>,
     row_reader: Latest<(Arc<Removed>, u64, usize), Outcome<Vec<Document>>>,
     page_reader: Stoppable<(Arc<Removed>, At), (At, Outcome<Page>)>,
-    finder: Stoppable<Sought, Outcome<Option<FirstCopy>>>,
+    finder: Stoppable<CopySearch, Outcome<Option<FirstCopy>>>,
 }
 
 impl RunRanges {
@@ -75,7 +77,7 @@ impl RunRanges {
             page_reader: Stoppable::start("range-page", wake(), |(removed, at): (Arc<Removed>, At), cancel| {
                 (at, page(&removed, at, cancel))
             }),
-            finder: Stoppable::start("first-copy", wake(), |(removed, search, read): Sought, cancel| {
+            finder: Stoppable::start("first-copy", wake(), |(removed, search, read): CopySearch, cancel| {
                 search.run(&removed, &read, cancel)
             }),
             env,
@@ -134,8 +136,8 @@ impl RunRanges {
         (plan.text_key, plan.min_length) = (directory.text_key.clone(), Some(directory.min_length));
         let first = output.join(&self.first);
         let target = match directory.files.iter().any(|file| file.source.name == self.first) {
-            true => Target::File(first, 0),
-            false => Target::Folder(first),
+            true => RepeatsTarget::File(first, 0),
+            false => RepeatsTarget::Folder(first),
         };
         vec![Effect::Push(open(target, &plan, self.env.clone()))]
     }
@@ -168,16 +170,16 @@ impl Ranges for RunRanges {
     type At = At;
     const COPY: &'static str = "the first copy";
 
-    fn instead(&self) -> Option<Instead<'_>> {
+    fn instead(&self) -> Option<ListPlaceholder<'_>> {
         match &self.removed {
-            None => Some(Instead::Waits("opening what the run found".to_owned())),
-            Some(Err(failure)) => Some(Instead::Fails(failure)),
+            None => Some(ListPlaceholder::Waits("opening what the run found".to_owned())),
+            Some(Err(failure)) => Some(ListPlaceholder::Fails(failure)),
             Some(Ok(removed)) if removed.is_empty() => {
                 let directory = removed.directory();
                 let (length, files) = (count(directory.min_length, "byte"), directory.files.len() as u64);
                 let files = count(files, "file");
                 let words = format!("The run found nothing of {length} and more that repeats in {files}.");
-                Some(Instead::Nothing(words, &[]))
+                Some(ListPlaceholder::Nothing(words, &[]))
             }
             Some(Ok(_)) => None,
         }
@@ -217,23 +219,23 @@ impl Ranges for RunRanges {
         }
     }
 
-    fn spot(&self, listed: ListKind, row: usize) -> Option<ShownRange<At>> {
+    fn spot(&self, listed: ListKind, row: usize) -> Option<DisplayedRange<At>> {
         let removed = self.removed()?;
         let directory = removed.directory();
         match listed {
             ListKind::Documents => {
-                Some(row as u64).filter(|row| *row < removed.len()).map(At::Number).map(ShownRange::of)
+                Some(row as u64).filter(|row| *row < removed.len()).map(At::Number).map(DisplayedRange::of)
             }
             ListKind::Passages => {
                 let passage = directory.passages.get(row)?;
                 let source = directory.earlier.len() + passage.file?;
                 let (from, length) = (rows(passage.offset), rows(passage.length));
-                let copy = Some(CopyShown { from, of: Arc::from(""), length, what: "one of its places" });
-                Some(ShownRange { copy, ..ShownRange::of(At::Line(source, passage.start, passage.line)) })
+                let copy = Some(DisplayedCopy { from, of: Arc::from(""), length, what: "one of its places" });
+                Some(DisplayedRange { copy, ..DisplayedRange::of(At::Line(source, passage.start, passage.line)) })
             }
             ListKind::Files => {
                 let file = directory.files.get(row).filter(|file| file.section.documents > 0);
-                file.map(|_| ShownRange::of(At::Number(removed.first_of(row))))
+                file.map(|_| DisplayedRange::of(At::Number(removed.first_of(row))))
             }
         }
     }
@@ -252,10 +254,10 @@ impl Ranges for RunRanges {
         }
     }
 
-    fn place(&self, at: At) -> Option<FilePlace<'_>> {
+    fn place(&self, at: At) -> Option<FileLine<'_>> {
         let (source, line) = self.whereabouts(at)?;
         let source = self.removed()?.source(source)?;
-        Some(FilePlace { name: &source.name, path: source.path.clone(), line: line.saturating_add(1) })
+        Some(FileLine { name: &source.name, path: source.path.clone(), line: line.saturating_add(1) })
     }
 
     fn text(&self, at: At) -> Option<Result<Text<'_>, &Failure>> {
@@ -305,7 +307,7 @@ impl Ranges for RunRanges {
         self.finder.stop()
     }
 
-    fn act(&mut self, action: Action, spot: &mut Option<ShownRange<At>>) -> Vec<Effect> {
+    fn act(&mut self, action: Action, spot: &mut Option<DisplayedRange<At>>) -> Vec<Effect> {
         match action {
             Action::Toggle => return self.reload(),
             Action::Reload => {
@@ -317,11 +319,11 @@ impl Ranges for RunRanges {
         Vec::new()
     }
 
-    fn tick(&mut self, effects: &mut Vec<Effect>) -> Vec<News<At>> {
+    fn tick(&mut self, effects: &mut Vec<Effect>) -> Vec<RangesUpdate<At>> {
         let mut news = Vec::new();
         if let Some(removed) = self.opener.take() {
             self.removed = Some(removed.map(Arc::new));
-            news.push(News::Lists);
+            news.push(RangesUpdate::Lists);
         }
         match self.row_reader.take() {
             Some(Ok(rows)) => {
@@ -330,17 +332,17 @@ impl Ranges for RunRanges {
                     self.rows.clear();
                 }
                 self.rows.extend(rows.into_iter().map(|row| (row.number, row)));
-                news.push(News::Rows);
+                news.push(RangesUpdate::Rows);
             }
             Some(Err(failure)) => effects.push(Effect::Toast(Toast::new(Level::Warn, failure.to_string()))),
             None => {}
         }
         if let Some(read) = self.page_reader.take() {
             self.page = Some(read);
-            news.push(News::Text);
+            news.push(RangesUpdate::Text);
         }
         if let Some(copy) = self.finder.take() {
-            news.push(News::Copy(self.position_of(copy)));
+            news.push(RangesUpdate::Copy(self.position_of(copy)));
         }
         news
     }

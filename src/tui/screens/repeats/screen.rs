@@ -1,6 +1,6 @@
 //! The page as a screen: keys, the mouse, and the results of background work.
 
-use super::ranges::{FilePlace, Instead, ListKind, News, Ranges};
+use super::ranges::{FileLine, ListKind, ListPlaceholder, Ranges, RangesUpdate};
 use super::state::{RangesPage, ScreenArea};
 use super::view;
 use crate::tui::keymap::{Action, Context};
@@ -19,8 +19,8 @@ impl<R: Ranges> RangesPage<R> {
             action => {
                 // A copy that is found later must not move the view after the user has navigated elsewhere.
                 self.ranges.stop();
-                let told = self.act(action).err();
-                told.map(|why| Effect::Toast(Toast::new(Level::Info, why))).into_iter().collect()
+                let result = self.act(action).err();
+                result.map(|why| Effect::Toast(Toast::new(Level::Info, why))).into_iter().collect()
             }
         }
     }
@@ -28,7 +28,7 @@ impl<R: Ranges> RangesPage<R> {
     /// Copies the file and line on display.
     fn copy_place(&self) -> Vec<Effect> {
         let place = self.spot.as_ref().and_then(|spot| self.ranges.place(spot.at));
-        let Some(FilePlace { path, line, .. }) = place else { return Vec::new() };
+        let Some(FileLine { path, line, .. }) = place else { return Vec::new() };
         let copied = Effect::Toast(Toast::new(Level::Ok, "copied the place"));
         vec![Effect::Copy(format!("{}:{line}", path.display())), copied]
     }
@@ -70,12 +70,12 @@ impl<R: Ranges> Screen for RangesPage<R> {
         let is_new = !news.is_empty();
         for one in news {
             match one {
-                News::Lists => self.take_lists(),
-                News::Rows => {}
-                News::Text => self.take_text(),
-                News::Copy(found) => {
-                    let told = found.and_then(|(at, from)| self.arrive(at, from).map_err(str::to_owned));
-                    effects.extend(told.err().map(|why| Effect::Toast(Toast::new(Level::Warn, why))));
+                RangesUpdate::Lists => self.take_lists(),
+                RangesUpdate::Rows => {}
+                RangesUpdate::Text => self.take_text(),
+                RangesUpdate::Copy(found) => {
+                    let arrived = found.and_then(|(at, from)| self.arrive(at, from).map_err(str::to_owned));
+                    effects.extend(arrived.err().map(|why| Effect::Toast(Toast::new(Level::Warn, why))));
                 }
             }
         }
@@ -110,7 +110,7 @@ impl<R: Ranges> Screen for RangesPage<R> {
                 Some("no range is shown")
             }
             Action::Passages | Action::ByFile | Action::NextPane | Action::PreviousPane
-                if matches!(self.ranges.instead(), Some(Instead::Fails(_) | Instead::Nothing(..))) =>
+                if matches!(self.ranges.instead(), Some(ListPlaceholder::Fails(_) | ListPlaceholder::Nothing(..))) =>
             {
                 Some("there is nothing to be listed")
             }

@@ -47,7 +47,7 @@ impl Mark {
 
 /// A text ready to be drawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shown {
+pub struct HighlightedText {
     /// The sanitized text with brackets around marked pieces.
     pub text: String,
     /// The marked byte ranges of [`text`](Self::text), brackets included, in order.
@@ -58,13 +58,13 @@ pub struct Shown {
 
 /// Prepares a text for drawing: only the part around byte `focus` if it is long. `marks` are in order and do not overlap, except
 /// that [`Mark::Kept`] takes precedence over others.
-pub fn shown(text: &str, marks: &[(Range<usize>, Mark)], focus: usize, ascii: bool) -> Shown {
+pub fn shown(text: &str, marks: &[(Range<usize>, Mark)], focus: usize, ascii: bool) -> HighlightedText {
     let window = window(text, focus);
     let mut cuts: Vec<usize> = vec![window.start, window.end];
     cuts.extend(marks.iter().flat_map(|(range, _)| [range.start, range.end]).filter(|at| window.contains(at)));
     cuts.sort_unstable();
     cuts.dedup();
-    let mut out = Shown::default();
+    let mut out = HighlightedText::default();
     if window.start > 0 {
         out.text.push_str(&format!("({} before)\n", gristmill_core::text::bytes(window.start as u64)));
     }
@@ -147,7 +147,7 @@ impl Scroll {
     }
 }
 
-impl Shown {
+impl HighlightedText {
     /// Draws the lines in view.
     pub fn draw(&self, scroll: &mut Scroll, frame: &mut Frame, inner: Rect, ui: &Ui) {
         let (lines, at) = self.lines(usize::from(inner.width));
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn brackets_stand_around_what_is_marked_and_the_kept_copy_wins() {
+    fn brackets_surround_marked_text_and_the_kept_copy_wins() {
         let text = "one two three four";
         let marks = [(0..3, Mark::Repeat), (8..13, Mark::Here), (10..18, Mark::Kept)];
         let seen = shown(text, &marks, 8, true);
@@ -217,7 +217,7 @@ mod tests {
         assert!(seen.text.starts_with("(109.2 KiB before)\n"), "{}", &seen.text[..40]);
         assert!(seen.text.ends_with(" more)") && seen.text.contains("⟦äääää⟧"));
         assert!(seen.text.len() < 2 * MAX_WINDOW_BYTES);
-        assert_eq!(shown("", &[], 0, false), Shown::default());
+        assert_eq!(shown("", &[], 0, false), HighlightedText::default());
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! State of the page of documents with ranges: three lists, the text, and a history of jumps.
 
-use super::ranges::{CopyShown, ListKind, Ranges, ShownRange, Text};
+use super::ranges::{DisplayedCopy, DisplayedRange, ListKind, Ranges, Text};
 use super::shown::{Mark, Scroll};
 use crate::tui::keymap::Action;
-use crate::tui::widgets::{ListState, Places};
+use crate::tui::widgets::{ListState, MouseAreas};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -21,14 +21,14 @@ pub enum ScreenArea {
 
 /// Selection and scroll position of each list.
 #[derive(Debug, Default)]
-pub struct Lists {
+pub struct RangeLists {
     /// The list of documents.
     pub documents: ListState,
     passages: ListState,
     files: ListState,
 }
 
-impl Lists {
+impl RangeLists {
     /// Returns the state of one list.
     pub fn of(&mut self, listed: ListKind) -> &mut ListState {
         match listed {
@@ -46,16 +46,16 @@ pub struct RangesPage<R: Ranges> {
     /// The list on display.
     pub listed: ListKind,
     /// Selection and scroll position of the lists.
-    pub lists: Lists,
+    pub lists: RangeLists,
     /// The document and range on display; `None` if there is none.
-    pub spot: Option<ShownRange<R::At>>,
+    pub spot: Option<DisplayedRange<R::At>>,
     /// Whether the text has the focus.
     pub in_text: bool,
     /// Scroll position of the text.
     pub scroll: Scroll,
     /// Where the parts of the page were last drawn.
-    pub places: Places<ScreenArea>,
-    jumps: Vec<ShownRange<R::At>>,
+    pub places: MouseAreas<ScreenArea>,
+    jumps: Vec<DisplayedRange<R::At>>,
 }
 
 impl<R: Ranges> RangesPage<R> {
@@ -64,11 +64,11 @@ impl<R: Ranges> RangesPage<R> {
         Self {
             ranges,
             listed: ListKind::default(),
-            lists: Lists::default(),
+            lists: RangeLists::default(),
             spot: None,
             in_text: false,
             scroll: Scroll::default(),
-            places: Places::default(),
+            places: MouseAreas::default(),
             jumps: Vec::new(),
         }
     }
@@ -88,7 +88,7 @@ impl<R: Ranges> RangesPage<R> {
         match at.and_then(|at| Some((at, self.ranges.row_of(at)?))) {
             Some((at, row)) => {
                 self.lists.documents.select(row);
-                self.show(Some(ShownRange::of(at)));
+                self.show(Some(DisplayedRange::of(at)));
             }
             None => self.follow_rows(),
         }
@@ -103,7 +103,7 @@ impl<R: Ranges> RangesPage<R> {
         self.scroll.follows = true;
     }
 
-    fn show(&mut self, spot: Option<ShownRange<R::At>>) {
+    fn show(&mut self, spot: Option<DisplayedRange<R::At>>) {
         if let Some(spot) = &spot {
             self.ranges.read(spot.at);
         }
@@ -184,7 +184,7 @@ impl<R: Ranges> RangesPage<R> {
         self.listed = ListKind::Documents;
         self.lists.documents.select(row);
         let spot = self.ranges.spot(ListKind::Documents, row).unwrap_or(document);
-        self.show(Some(ShownRange { range, ..spot }));
+        self.show(Some(DisplayedRange { range, ..spot }));
         Ok(())
     }
 
@@ -213,12 +213,12 @@ impl<R: Ranges> RangesPage<R> {
             return Err("this is the first copy itself");
         }
         let of: Arc<str> = Arc::from(text.text.get(range).unwrap_or_default());
-        let copy = Some(CopyShown { from, length: of.len(), of, what: R::COPY });
+        let copy = Some(DisplayedCopy { from, length: of.len(), of, what: R::COPY });
         if self.jumps.len() == MAX_JUMPS {
             self.jumps.remove(0);
         }
         self.jumps.push(spot);
-        self.show(Some(ShownRange { at, range: 0, copy }));
+        self.show(Some(DisplayedRange { at, range: 0, copy }));
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Draws documents with ranges: a list, and the text with the repeats marked.
 
-use super::ranges::{Instead, ListKind, Ranges, Row};
+use super::ranges::{ListKind, ListPlaceholder, Ranges, Row};
 use super::shown::shown;
 use super::state::{RangesPage, ScreenArea};
 use crate::tui::screen::Ui;
@@ -27,9 +27,9 @@ pub fn draw<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect, 
     page.places.clear();
     let columns = usize::from(area.width).saturating_sub(4);
     let instead = match page.ranges.instead() {
-        Some(Instead::Waits(words)) => Some(vec![waiting(&words, ui)]),
-        Some(Instead::Fails(failure)) => Some(failure_lines(failure, columns, ui)),
-        Some(Instead::Nothing(words, troubles)) => Some(nothing_lines(&words, troubles, columns, ui)),
+        Some(ListPlaceholder::Waits(words)) => Some(vec![waiting(&words, ui)]),
+        Some(ListPlaceholder::Fails(failure)) => Some(failure_lines(failure, columns, ui)),
+        Some(ListPlaceholder::Nothing(words, troubles)) => Some(nothing_lines(&words, troubles, columns, ui)),
         None => None,
     };
     if let Some(lines) = instead {

@@ -31,7 +31,7 @@ pub enum Tab {
 
 /// A request of the user that the screen has to carry out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunAsk {
+pub enum RunRequest {
     /// Stop the run.
     Cancel,
     /// Leave the screen while the run continues.
@@ -164,7 +164,7 @@ impl RunState {
     }
 
     /// Handles the stop key: the first press opens the question, the second one requests the stop.
-    fn cancel(&mut self) -> Option<RunAsk> {
+    fn cancel(&mut self) -> Option<RunRequest> {
         if !self.is_running() || self.is_stopping {
             return None;
         }
@@ -173,27 +173,27 @@ impl RunState {
         }
         self.asks_cancel = false;
         self.is_stopping = true;
-        Some(RunAsk::Cancel)
+        Some(RunRequest::Cancel)
     }
 
     /// Executes an action; returns a request if the screen has to act.
-    pub fn follow(&mut self, action: Action) -> Option<RunAsk> {
+    pub fn follow(&mut self, action: Action) -> Option<RunRequest> {
         if action != Action::CancelJob && std::mem::take(&mut self.asks_cancel) {
             return None;
         }
         let is_late = std::mem::take(&mut self.ended_meanwhile);
         match action {
-            Action::ExcludeProblem if is_late => return Some(RunAsk::TooLate),
+            Action::ExcludeProblem if is_late => return Some(RunRequest::TooLate),
             Action::CancelJob => return self.cancel(),
             action if ProblemTable::takes(action) => {
-                return self.has_cursor().then_some(RunAsk::Problems(action));
+                return self.has_cursor().then_some(RunRequest::Problems(action));
             }
-            Action::Background if self.is_running() => return Some(RunAsk::Background),
-            Action::Background => return Some(RunAsk::Leave),
-            Action::Retry if self.has_failed() => return Some(RunAsk::Retry),
-            Action::Copy => return Some(RunAsk::Copy),
-            Action::Browse if self.is_done() => return Some(RunAsk::Browse),
-            Action::Splits if self.is_done() => return Some(RunAsk::Splits),
+            Action::Background if self.is_running() => return Some(RunRequest::Background),
+            Action::Background => return Some(RunRequest::Leave),
+            Action::Retry if self.has_failed() => return Some(RunRequest::Retry),
+            Action::Copy => return Some(RunRequest::Copy),
+            Action::Browse if self.is_done() => return Some(RunRequest::Browse),
+            Action::Splits if self.is_done() => return Some(RunRequest::Splits),
             Action::ShowProblems => self.show(Tab::Problems),
             Action::ShowLog if self.tab == Tab::Log => self.show(self.before_log),
             Action::ShowLog => self.show(Tab::Log),
@@ -225,7 +225,7 @@ impl RunState {
             Action::Splits if !self.is_done() => Some("there are no splits yet".into()),
             Action::Retry if !self.has_failed() => Some("the run did not fail".into()),
             Action::CancelJob if !self.is_running() => Some("nothing runs".into()),
-            // Enabled so that `follow` can return [`RunAsk::TooLate`].
+            // Enabled so that `follow` can return [`RunRequest::TooLate`].
             Action::ExcludeProblem if self.ended_meanwhile => None,
             Action::ShowProblems if self.tab == Tab::Problems => Some("they are shown already".into()),
             action if ProblemTable::takes(action) && !self.has_cursor() => Some("no problem is selected".into()),

@@ -1,6 +1,6 @@
 //! Jobs that start without a form, and the texts about their ends.
 
-use super::screen::Start;
+use super::screen::StartJob;
 use super::view::RunTexts;
 use super::{JobOutput, JobRequest};
 use crate::tui::{recent, widgets::text};
@@ -32,7 +32,7 @@ fn argument(path: &Path) -> String {
 }
 
 /// Returns a request with defaults: one screen to close, no output to view. Callers override what differs.
-fn order(crumb: &str, name: &str, words: RunTexts, command: CommandLine, start: Start) -> JobRequest {
+fn order(crumb: &str, name: &str, words: RunTexts, command: CommandLine, start: StartJob) -> JobRequest {
     let crumbs = vec![crumb.to_owned(), name.to_owned()];
     JobRequest {
         crumbs,
@@ -50,8 +50,8 @@ fn order(crumb: &str, name: &str, words: RunTexts, command: CommandLine, start: 
 
 /// Returns the texts about the end of `what`: its name followed by each ending.
 fn run_texts(what: &str, [ready, done, idle]: [&str; 3], back: &'static str) -> RunTexts {
-    let told = |ending: &str| format!("{what} {ending}");
-    let (ready, done, idle) = (told(ready), told(done), told(idle));
+    let sentence = |ending: &str| format!("{what} {ending}");
+    let (ready, done, idle) = (sentence(ready), sentence(done), sentence(idle));
     RunTexts { ready, done, idle, overview: "Overview", back, keeps_work: false }
 }
 
@@ -70,7 +70,7 @@ fn lines(plan: PreparePlan, path: &Path) -> JobRequest {
     let name = name_of(path);
     let ends = ["is ready to train on", "is indexed", "was indexed like this already"];
     let command = command_line(&plan);
-    let start: Start = Box::new(move |env| env.jobs.start_jsonl(plan.clone(), env.options.clone()));
+    let start: StartJob = Box::new(move |env| env.jobs.start_jsonl(plan.clone(), env.options.clone()));
     JobRequest {
         next: vec![format!("To check it again: gristmill lint {}", argument(path))],
         browse: Some(JobOutput::Samples(path.to_owned())),
@@ -82,7 +82,7 @@ fn lines(plan: PreparePlan, path: &Path) -> JobRequest {
 pub fn metadataset(path: &Path) -> JobRequest {
     let (name, file) = (name_of(path), path.to_owned());
     let ends = ["is ready to train on", "can be read", "is ready to train on; nothing was to be written"];
-    let start: Start = Box::new(move |env| env.jobs.start_metadataset(file.clone(), env.options.clone()));
+    let start: StartJob = Box::new(move |env| env.jobs.start_metadataset(file.clone(), env.options.clone()));
     let command = command_line(&PreparePlan::new(path.to_string_lossy()));
     JobRequest {
         next: vec![format!("Check the mixture: gristmill mix check {}", argument(path))],
@@ -154,7 +154,7 @@ impl JobRequest {
         let subject = if ends[0] == "is done" { command } else { &name };
         let words = RunTexts { overview: "Report", ..run_texts(subject, ends, "the answers") };
         let shared: Arc<dyn AnyPlan> = Arc::from(plan.boxed_clone());
-        let start: Start = Box::new(move |env| {
+        let start: StartJob = Box::new(move |env| {
             shared.recent().iter().for_each(|path| recent::remember(&env.state_dir, path));
             let options = match shared.operation().uses_spare_memory() {
                 true => env.dedup_options(),

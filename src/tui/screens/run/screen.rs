@@ -1,14 +1,14 @@
 //! A screen for one job: starts it, follows it, stops it, retries it.
 
 use super::view::{draw_frame, draw_page, RunTexts};
-use super::{outputs, summary, RunAsk, RunState, Tab};
+use super::{outputs, summary, RunRequest, RunState, Tab};
 use crate::tui::jobs::{JobId, JobResult};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::problems::ProblemEditor;
 use crate::tui::screens::splits::SplitSession;
 use crate::tui::screens::{browse, repeats, splits};
-use crate::tui::widgets::mouse::{wheel, Gesture, Places};
+use crate::tui::widgets::mouse::{wheel, Gesture, MouseAreas};
 use crate::tui::widgets::page::{command_lines, wrapped};
 use crate::tui::widgets::{panel, Level, Toast};
 use gristmill_core::{DatasetFacts, DedupPlan, Outcome};
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Starts the job and adds it to the list of jobs.
-pub(super) type Start = Box<dyn Fn(&UiEnv) -> Outcome<JobId>>;
+pub(super) type StartJob = Box<dyn Fn(&UiEnv) -> Outcome<JobId>>;
 
 /// A job to run, and the texts that describe it.
 pub struct JobRequest {
@@ -33,7 +33,7 @@ pub struct JobRequest {
     /// The next steps, shown below the summary; may come from the data.
     pub next: Vec<String>,
     /// Starts the job.
-    pub start: Start,
+    pub start: StartJob,
     /// The number of screens to close when the job is done or continues in the background: this one, and those that led here.
     pub depth: usize,
     /// The output that can be viewed when the job is done.
@@ -68,9 +68,9 @@ pub enum JobOutput {
 impl JobOutput {
     fn open(&self, session: Option<SplitSession>, env: &UiEnv) -> Box<dyn Screen> {
         match self {
-            Self::Samples(path) => browse::open_shared(path.clone(), browse::Start::First, session, env),
+            Self::Samples(path) => browse::open_shared(path.clone(), browse::BrowseStart::First, session, env),
             Self::Repeats(plan) => repeats::open_run(Path::new(&plan.visible_output()), env).unwrap_or_else(|| {
-                repeats::open(repeats::Target::Folder(PathBuf::from(&plan.input)), plan, env.clone())
+                repeats::open(repeats::RepeatsTarget::Folder(PathBuf::from(&plan.input)), plan, env.clone())
             }),
         }
     }
@@ -89,14 +89,14 @@ pub struct RunScreen {
     run: RunState,
     /// Serves the list of problems, once it is on display and the run has ended.
     problem_editor: Option<ProblemEditor>,
-    places: Places<()>,
+    places: MouseAreas<()>,
 }
 
 impl RunScreen {
     /// Creates a screen whose job starts when the screen is first shown.
     pub fn new(order: JobRequest, env: UiEnv) -> Self {
         let run = RunState::default();
-        Self { env, order, job: None, run, problem_editor: None, places: Places::default() }
+        Self { env, order, job: None, run, problem_editor: None, places: MouseAreas::default() }
     }
 
     /// Creates a screen of a job in this state, for tests.
@@ -207,26 +207,26 @@ impl RunScreen {
             };
         }
         match self.run.follow(action) {
-            Some(RunAsk::Cancel) => {
+            Some(RunRequest::Cancel) => {
                 if let Some(id) = self.job {
                     self.env.jobs.cancel(id);
                 }
                 Vec::new()
             }
-            Some(RunAsk::Background) => self.background(),
-            Some(RunAsk::Leave) => self.leave(),
-            Some(RunAsk::Retry) => match self.begin() {
+            Some(RunRequest::Background) => self.background(),
+            Some(RunRequest::Leave) => self.leave(),
+            Some(RunRequest::Retry) => match self.begin() {
                 Ok(()) => Vec::new(),
                 Err(failure) => vec![Effect::failure(&failure)],
             },
-            Some(RunAsk::Browse) => self.open_made().into_iter().collect(),
-            Some(RunAsk::Problems(action)) => match &mut self.problem_editor {
+            Some(RunRequest::Browse) => self.open_made().into_iter().collect(),
+            Some(RunRequest::Problems(action)) => match &mut self.problem_editor {
                 Some(problem_editor) => problem_editor.act(action, &mut self.run.problems),
                 None => Vec::new(),
             },
-            Some(RunAsk::TooLate) => vec![too_late()],
-            Some(RunAsk::Splits) => self.open_splits().into_iter().collect(),
-            Some(RunAsk::Copy) => {
+            Some(RunRequest::TooLate) => vec![too_late()],
+            Some(RunRequest::Splits) => self.open_splits().into_iter().collect(),
+            Some(RunRequest::Copy) => {
                 let copied = Effect::Toast(Toast::new(Level::Ok, "copied"));
                 let overview = self.order.overview.as_ref();
                 let text = overview.map_or_else(|| self.order.command.text(), |overview| overview.copied_text());

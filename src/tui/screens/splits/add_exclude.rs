@@ -6,7 +6,7 @@ use super::view::exclude_words;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
-use crate::tui::widgets::{popup, text, Gesture, Level, Places, TextField, Toast};
+use crate::tui::widgets::{popup, text, Gesture, Level, MouseAreas, TextField, Toast};
 use crate::tui::work::Stoppable;
 use gristmill_core::{Cancel, Outcome};
 use gristmill_ops::engine::splits::{check_items, Edit, ExcludeItem, ExcludeView, Matches, Names, SplitEditor};
@@ -28,7 +28,7 @@ pub struct AddExclude {
     was_warned: bool,
     worker: Stoppable<Question, (String, Outcome<Preview>)>,
     /// The rows of item and note, for the mouse; true is the note.
-    places: Places<bool>,
+    places: MouseAreas<bool>,
 }
 
 /// What an item would exclude.
@@ -70,7 +70,7 @@ impl AddExclude {
             session,
             item: TextField::default(),
             note: TextField::default(),
-            places: Places::default(),
+            places: MouseAreas::default(),
             is_on_note: false,
             found: None,
             was_warned: false,

@@ -1,7 +1,7 @@
 //! The dialog that balances the splits: the user types ratios, and the result is shown before anything is moved.
 
 use super::session::SplitSession;
-use super::typed::{failure_lines, LookedUp, Rows, Typed};
+use super::typed::{failure_lines, LookupDialog, LookupResult, Rows};
 use crate::tui::screen::{Effect, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
 use crate::tui::widgets::popup::{growing_popup, text_columns};
@@ -17,21 +17,21 @@ use ratatui::Frame;
 const SIZE: (u16, u16) = (80, 20);
 
 /// Opens the dialog with the current ratios of the splits, rounded.
-pub fn dialog(session: SplitSession) -> Typed<Balance> {
+pub fn dialog(session: SplitSession) -> LookupDialog<Balance> {
     let ratios = session.editor().map(|editor| ratios_now(&editor)).unwrap_or_default();
-    Typed::new(session, "balance", &ratios, |editor, typed| {
+    LookupDialog::new(session, "balance", &ratios, |editor, typed| {
         parse_ratios(editor, typed).map(|ratios| balance(editor, &ratios))
     })
 }
 
-impl LookedUp for Balance {
+impl LookupResult for Balance {
     const ACCEPT: &'static str = "move them";
 
     fn rows(&self) -> usize {
         self.moves.len()
     }
 
-    fn accept(typed: &mut Typed<Self>) -> Result<Vec<Effect>, String> {
+    fn accept(typed: &mut LookupDialog<Self>) -> Result<Vec<Effect>, String> {
         let edit = match typed.now() {
             None if typed.field.is_empty() => return Err("type the ratios first".to_owned()),
             None => return Err("still counting".to_owned()),
@@ -42,7 +42,7 @@ impl LookedUp for Balance {
         Ok(typed.session().apply(edit))
     }
 
-    fn draw(typed: &mut Typed<Self>, frame: &mut Frame, area: Rect, ui: &Ui) {
+    fn draw(typed: &mut LookupDialog<Self>, frame: &mut Frame, area: Rect, ui: &Ui) {
         let (field, found, rows) = typed.drawn();
         draw(field, found, rows, frame, area, ui);
     }

@@ -2,7 +2,7 @@
 
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
-use crate::tui::widgets::mouse::{Gesture, Places};
+use crate::tui::widgets::mouse::{Gesture, MouseAreas};
 use crate::tui::widgets::{draw_list, popup, text, Level, ListState, Toast};
 use ratatui::crossterm::event::KeyCode;
 use ratatui::layout::Rect;
@@ -11,7 +11,7 @@ use ratatui::Frame;
 
 /// One choice. Its texts may come from the data: they are made safe.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
+pub struct ChoiceOption {
     /// Label of the choice.
     pub label: String,
     /// What it means, or what is known of it.
@@ -20,7 +20,7 @@ pub struct Offer {
     pub why_not: Option<String>,
 }
 
-impl Offer {
+impl ChoiceOption {
     /// Creates an offer that can be chosen.
     pub fn new(label: impl Into<String>, note: impl Into<String>) -> Self {
         Self { label: label.into(), note: note.into(), why_not: None }
@@ -41,10 +41,10 @@ type OnChosen = Box<dyn FnMut(usize) -> Vec<Effect>>;
 pub struct Choice {
     title: String,
     lines: Vec<String>,
-    offers: Vec<Offer>,
+    offers: Vec<ChoiceOption>,
     list: ListState,
     chosen: OnChosen,
-    places: Places<()>,
+    places: MouseAreas<()>,
 }
 
 /// Maximum width of the popup in columns, without its border.
@@ -55,12 +55,12 @@ impl Choice {
     pub fn new(
         title: &str,
         lines: Vec<String>,
-        offers: Vec<Offer>,
+        offers: Vec<ChoiceOption>,
         chosen: impl FnMut(usize) -> Vec<Effect> + 'static,
     ) -> Self {
         let list = ListState::new(offers.len());
         let title = title.to_owned();
-        Self { title, lines, offers, list, chosen: Box::new(chosen), places: Places::default() }
+        Self { title, lines, offers, list, chosen: Box::new(chosen), places: MouseAreas::default() }
     }
 
     /// Selects another offer than the first.
@@ -136,7 +136,7 @@ impl Screen for Choice {
         let to_u16 = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
         let room = usize::from(area.width).saturating_sub(6).clamp(1, MAX_COLUMNS);
         let lines: Vec<String> = self.lines.iter().flat_map(|line| text::wrap(line, room)).collect();
-        let widths = |f: fn(&Offer) -> &String| self.offers.iter().map(move |o| text::width(&text::safe(f(o))));
+        let widths = |f: fn(&ChoiceOption) -> &String| self.offers.iter().map(move |o| text::width(&text::safe(f(o))));
         let label_columns = widths(|o| &o.label).max().unwrap_or(0).min(room.saturating_sub(8).max(8));
         let note_columns = widths(|o| o.why_not.as_ref().unwrap_or(&o.note)).max().unwrap_or(0);
         let widest = lines.iter().map(|l| text::width(l)).max().unwrap_or(0).max(label_columns + note_columns + 8);

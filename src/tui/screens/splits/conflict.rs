@@ -1,6 +1,6 @@
 //! The popup shown when another process changed the file after it was opened: three ways out, each shown as a diff before it is taken.
 
-use super::choice::{Choice, Offer};
+use super::choice::{Choice, ChoiceOption};
 use super::session::SplitSession;
 use crate::tui::screen::{Effect, Screen};
 use crate::tui::widgets::{Level, Toast};
@@ -37,18 +37,18 @@ pub fn ask(session: SplitSession, three: ThreeWay) -> Box<dyn Screen> {
     let pending = count(session.pending() as u64, "change");
     let without = three.merged.is_none().then(|| "it cannot be read".to_owned());
     let offers = vec![
-        Offer::new("theirs, and my changes again", format!("{pending} on the file as it is; shown first"))
+        ChoiceOption::new("theirs, and my changes again", format!("{pending} on the file as it is; shown first"))
             .unless(without),
-        Offer::new("mine", "writes over what they changed"),
-        Offer::new("neither", "nothing is written; the changes stay unwritten"),
+        ChoiceOption::new("mine", "writes over what they changed"),
+        ChoiceOption::new("neither", "nothing is written; the changes stay unwritten"),
     ];
     let mut merged = three.merged;
     let chosen = move |row| match row {
         0 => {
             let Some(editor) = merged.take() else { return Vec::new() };
             session.adopt(editor);
-            let told = "these are your changes on their file; write them when they are right";
-            vec![Effect::Toast(Toast::new(Level::Info, told))]
+            let message = "these are your changes on their file; write them when they are right";
+            vec![Effect::Toast(Toast::new(Level::Info, message))]
         }
         1 => {
             session.write_now(true);

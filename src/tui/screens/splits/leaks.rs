@@ -1,6 +1,6 @@
 //! The leak check: started from the editor; lists its findings, each of which one key can end.
 
-use super::choice::{Choice, Offer};
+use super::choice::{Choice, ChoiceOption};
 use super::screen::choose_split;
 use super::session::SplitSession;
 use super::state::{columns, together};
@@ -9,7 +9,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::screens::jobs::lines::phase_word;
 use crate::tui::widgets::layout::draw_lines;
-use crate::tui::widgets::mouse::{Gesture, Places};
+use crate::tui::widgets::mouse::{Gesture, MouseAreas};
 use crate::tui::widgets::{draw_list, panel, progress_bar, text, Level, ListState, Toast};
 use gristmill_core::text::{count, duration, grouped};
 use gristmill_ops::engine::leaks::{Leak, LeakOptions, LeakPlace, Repair, SplitLayout};
@@ -25,12 +25,12 @@ use std::sync::Arc;
 /// Handles `L`: asks how to look for leaks; also offers the last check.
 pub fn ask(session: &SplitSession) -> Vec<Effect> {
     let mut offers = vec![
-        Offer::new("by name", "same key or file name in two splits: takes seconds"),
-        Offer::new("by content", "reads every shard that is in a split, and compares"),
+        ChoiceOption::new("by name", "same key or file name in two splits: takes seconds"),
+        ChoiceOption::new("by content", "reads every shard that is in a split, and compares"),
     ];
     let before = session.leak_job().filter(|id| session.env().jobs.view(*id).is_some());
     if before.is_some() {
-        offers.push(Offer::new("the last check", "its present state"));
+        offers.push(ChoiceOption::new("the last check", "its present state"));
     }
     let lines = vec!["Looks for samples that two splits share. Changes that are not written count.".to_owned()];
     let session = session.clone();
@@ -66,12 +66,12 @@ fn layout_of(editor: &SplitEditor) -> SplitLayout {
 
 /// The current splits of shards and the current excludes, which determine the leaks that are ended.
 #[derive(Clone, Debug, Default)]
-pub struct ShardHomes {
+pub struct ShardSplits {
     homes: HashMap<Arc<str>, Vec<u32>>,
     excluded: HashSet<Arc<str>>,
 }
 
-impl ShardHomes {
+impl ShardSplits {
     /// Creates it from the state of an editor.
     pub fn of(editor: &SplitEditor) -> Self {
         let mut homes: HashMap<Arc<str>, Vec<u32>> = HashMap::new();
@@ -105,9 +105,9 @@ pub struct LeakScreen {
     view: Option<JobView>,
     result: Option<JobResult>,
     list: ListState,
-    standing: ShardHomes,
+    homes: ShardSplits,
     seen: Option<u64>,
-    places: Places<()>,
+    places: MouseAreas<()>,
     /// The key that writes, as of the last draw.
     write_key: String,
 }
@@ -120,9 +120,9 @@ impl LeakScreen {
             view: None,
             result: None,
             list: ListState::default(),
-            standing: ShardHomes::default(),
+            homes: ShardSplits::default(),
             seen: None,
-            places: Places::default(),
+            places: MouseAreas::default(),
             write_key: String::new(),
         };
         screen.observe();
@@ -134,7 +134,7 @@ impl LeakScreen {
         let mut changed = false;
         if self.seen != Some(version) {
             self.seen = Some(version);
-            self.standing = self.session.editor().map(|editor| ShardHomes::of(&editor)).unwrap_or_default();
+            self.homes = self.session.editor().map(|editor| ShardSplits::of(&editor)).unwrap_or_default();
             changed = true;
         }
         if self.result.is_none() {
@@ -203,7 +203,7 @@ impl LeakScreen {
     /// Ends all open leaks that are certain, each by its best repair, as one step.
     fn repair_all(&mut self) -> Vec<Effect> {
         let Some(report) = self.report() else { return Vec::new() };
-        let open = report.found.leaks.iter().filter(|leak| leak.kind.is_sure() && self.standing.is_open(leak));
+        let open = report.found.leaks.iter().filter(|leak| leak.kind.is_sure() && self.homes.is_open(leak));
         let ways: Vec<&Repair> = open.filter_map(|leak| leak.repairs.first()).collect();
         if ways.is_empty() {
             return vec![Effect::Toast(Toast::new(Level::Info, "no sure leak is left that one change would end"))];
@@ -237,12 +237,12 @@ fn place_words(place: &LeakPlace) -> String {
     format!("{}  {}{key}{part}", place.split, place.shard)
 }
 
-fn repair_offer(repair: &Repair) -> Offer {
+fn repair_offer(repair: &Repair) -> ChoiceOption {
     match repair {
         Repair::Exclude { keep, items } => {
-            Offer::new(format!("keep it in {keep}"), format!("excludes {}", count(items.len() as u64, "sample")))
+            ChoiceOption::new(format!("keep it in {keep}"), format!("excludes {}", count(items.len() as u64, "sample")))
         }
-        Repair::Move { shard, to } => Offer::new(format!("move to {to}"), shard.to_string()),
+        Repair::Move { shard, to } => ChoiceOption::new(format!("move to {to}"), shard.to_string()),
     }
 }
 
@@ -352,7 +352,7 @@ impl Screen for LeakScreen {
             },
             Some(_) => return,
         };
-        let inner = draw_leaks(report, &self.standing, &mut self.list, frame, area, ui);
+        let inner = draw_leaks(report, &self.homes, &mut self.list, frame, area, ui);
         self.places.put(inner, ());
     }
 }
@@ -395,7 +395,7 @@ pub fn draw_running(view: Option<&JobView>, frame: &mut Frame, area: Rect, ui: &
 /// Draws the list of leaks, and the places of the selected one. Returns the area of the list.
 pub fn draw_leaks(
     report: &LeakReport,
-    standing: &ShardHomes,
+    homes: &ShardSplits,
     list: &mut ListState,
     frame: &mut Frame,
     area: Rect,
@@ -429,7 +429,7 @@ pub fn draw_leaks(
     let below = u16::try_from(places).unwrap_or(u16::MAX).min(rows.saturating_sub(6));
     let list_area = Rect { y: inner.y + 1.min(inner.height), height: rows - below, ..inner };
     draw_list(frame.buffer_mut(), list_area, list, true, ui, |row, columns| {
-        found.leaks.get(row).map(|leak| leak_line(leak, standing, columns, ui)).unwrap_or_default()
+        found.leaks.get(row).map(|leak| leak_line(leak, homes, columns, ui)).unwrap_or_default()
     });
     if let Some(leak) = selected.filter(|_| below > 2) {
         let mut lines = vec![Line::default()];
@@ -452,8 +452,8 @@ fn title(report: &LeakReport) -> String {
     }
 }
 
-fn leak_line(leak: &Leak, standing: &ShardHomes, columns: usize, ui: &Ui) -> Line<'static> {
-    let is_open = standing.is_open(leak);
+fn leak_line(leak: &Leak, homes: &ShardSplits, columns: usize, ui: &Ui) -> Line<'static> {
+    let is_open = homes.is_open(leak);
     let (sign, style) = match (is_open, leak.kind.is_sure()) {
         (false, _) => (ui.glyphs.check, ui.theme.ok),
         (true, true) => (ui.glyphs.warn, ui.theme.warn),

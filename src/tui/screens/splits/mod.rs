@@ -19,7 +19,7 @@ mod typed;
 mod view;
 mod work;
 
-pub use choice::{Choice, Offer};
+pub use choice::{Choice, ChoiceOption};
 pub use draft::{load as load_draft, place as draft_place, FoundDraft};
 pub use prompt::Prompt;
 pub use screen::{ask_note, choose_split, open, open_shared};

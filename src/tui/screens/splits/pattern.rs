@@ -3,7 +3,7 @@
 use super::screen::choose_target;
 use super::session::SplitSession;
 use super::state::{column_name, columns};
-use super::typed::{failure_lines, LookedUp, Rows, Typed};
+use super::typed::{failure_lines, LookupDialog, LookupResult, Rows};
 use crate::tui::screen::{Effect, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
 use crate::tui::widgets::popup::{growing_popup, text_columns};
@@ -21,14 +21,14 @@ const SIZE: (u16, u16) = (76, 18);
 
 /// What a pattern matches.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Matched {
+pub struct MatchedShards {
     /// The shards in the order of the data set, and the number of samples of each.
     pub shards: Vec<(Arc<str>, u64)>,
     /// Number of matched shards in each split.
     pub by_split: Vec<(String, usize)>,
 }
 
-impl Matched {
+impl MatchedShards {
     /// Returns the matches of a pattern; fails if it is invalid or matches nothing.
     pub fn of(editor: &SplitEditor, pattern: &str) -> Outcome<Self> {
         let found = matching(editor, pattern)?;
@@ -44,18 +44,18 @@ impl Matched {
 }
 
 /// Opens the dialog with an empty pattern.
-pub fn dialog(session: SplitSession) -> Typed<Matched> {
-    Typed::new(session, "pattern", "", Matched::of)
+pub fn dialog(session: SplitSession) -> LookupDialog<MatchedShards> {
+    LookupDialog::new(session, "pattern", "", MatchedShards::of)
 }
 
-impl LookedUp for Matched {
+impl LookupResult for MatchedShards {
     const ACCEPT: &'static str = "move or exclude them";
 
     fn rows(&self) -> usize {
         self.shards.len()
     }
 
-    fn accept(typed: &mut Typed<Self>) -> Result<Vec<Effect>, String> {
+    fn accept(typed: &mut LookupDialog<Self>) -> Result<Vec<Effect>, String> {
         match typed.now() {
             None if typed.field.is_empty() => Err("type a pattern first".to_owned()),
             None => Err("still looking".to_owned()),
@@ -67,7 +67,7 @@ impl LookedUp for Matched {
         }
     }
 
-    fn draw(typed: &mut Typed<Self>, frame: &mut Frame, area: Rect, ui: &Ui) {
+    fn draw(typed: &mut LookupDialog<Self>, frame: &mut Frame, area: Rect, ui: &Ui) {
         let (field, found, rows) = typed.drawn();
         draw(field, found, rows, frame, area, ui);
     }
@@ -76,7 +76,7 @@ impl LookedUp for Matched {
 /// Draws the dialog.
 pub fn draw(
     field: &TextField,
-    found: Option<&Outcome<Matched>>,
+    found: Option<&Outcome<MatchedShards>>,
     rows: &mut Rows,
     frame: &mut Frame,
     area: Rect,
@@ -112,7 +112,7 @@ pub fn draw(
     });
 }
 
-fn matched_words(matched: &Matched) -> String {
+fn matched_words(matched: &MatchedShards) -> String {
     let parts: Vec<String> =
         matched.by_split.iter().map(|(name, shards)| format!("{} in {name}", grouped(*shards as u64))).collect();
     format!("{}: {}", count(matched.shards.len() as u64, "shard"), parts.join(", "))

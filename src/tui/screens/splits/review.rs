@@ -21,7 +21,7 @@ const MAX_PROBLEMS: usize = 3;
 
 /// The changes that are under review.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Changes {
+pub struct ChangeList {
     /// The lines of the diff.
     pub lines: Vec<DiffLine>,
     /// The changes as text.
@@ -30,7 +30,7 @@ pub struct Changes {
     pub problems: Vec<Problem>,
 }
 
-impl Changes {
+impl ChangeList {
     /// Returns the changes of an editor that are not written.
     pub fn of(editor: &SplitEditor) -> Self {
         let is_problem =
@@ -44,9 +44,9 @@ impl Changes {
 /// The review screen.
 pub struct Review {
     session: SplitSession,
-    changes: Option<Changes>,
+    changes: Option<ChangeList>,
     list: ListState,
-    worker: Latest<SplitEditor, Changes>,
+    worker: Latest<SplitEditor, ChangeList>,
     asked: Option<u64>,
     written: Option<Arc<SplitFile>>,
 }
@@ -54,7 +54,7 @@ pub struct Review {
 impl Review {
     /// Creates the review of the unwritten changes of a session.
     pub fn new(session: SplitSession) -> Self {
-        let worker = Latest::start("diff", session.env().wake, |editor: SplitEditor| Changes::of(&editor));
+        let worker = Latest::start("diff", session.env().wake, |editor: SplitEditor| ChangeList::of(&editor));
         let mut review =
             Self { session, changes: None, list: ListState::default(), worker, asked: None, written: None };
         review.ask();
@@ -180,7 +180,7 @@ impl Screen for Review {
 
 /// Draws the diff, and below it why it could not be written.
 pub fn draw_changes(
-    changes: Option<&Changes>,
+    changes: Option<&ChangeList>,
     failure: Option<&Failure>,
     list: &mut ListState,
     frame: &mut Frame,
@@ -226,10 +226,10 @@ pub fn draw_changes(
 /// Draws the problems of the splits at the bottom of an area. Returns the remaining area.
 fn draw_problems(problems: &[Problem], frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
     let columns = usize::from(area.width).saturating_sub(2);
-    let told = problems.iter().take(MAX_PROBLEMS).flat_map(|problem| problem_lines(problem, columns, ui));
+    let lines = problems.iter().take(MAX_PROBLEMS).flat_map(|problem| problem_lines(problem, columns, ui));
     let more = problems.len().checked_sub(MAX_PROBLEMS).filter(|more| *more > 0);
     let more = more.map(|more| Line::from(Span::styled(format!("and {more} more"), ui.theme.muted)));
-    at_bottom(told.chain(more).collect(), frame, area)
+    at_bottom(lines.chain(more).collect(), frame, area)
 }
 
 /// Draws lines at the bottom of an area, in at most half of it. Returns the remaining area.
@@ -244,11 +244,11 @@ fn at_bottom(lines: Vec<Line<'static>>, frame: &mut Frame, area: Rect) -> Rect {
 /// Draws why nothing was written at the bottom of an area. Returns the remaining area.
 fn draw_failure(failure: &Failure, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
     let columns = usize::from(area.width).saturating_sub(2);
-    let told = text::wrap(&format!("{} {failure}", ui.glyphs.cross), columns);
+    let message = text::wrap(&format!("{} {failure}", ui.glyphs.cross), columns);
     let hint = failure.hint.iter().flat_map(|hint| text::wrap(hint, columns));
-    let told = told.into_iter().map(|line| Line::from(Span::styled(line, ui.theme.error)));
+    let message = message.into_iter().map(|line| Line::from(Span::styled(line, ui.theme.error)));
     let hint = hint.map(|line| Line::from(Span::styled(line, ui.theme.muted)));
-    at_bottom(told.chain(hint).collect(), frame, area)
+    at_bottom(message.chain(hint).collect(), frame, area)
 }
 
 fn diff_line(line: &DiffLine, digits: usize, columns: usize, ui: &Ui) -> Line<'static> {
@@ -277,7 +277,7 @@ fn diff_line(line: &DiffLine, digits: usize, columns: usize, ui: &Ui) -> Line<'s
 }
 
 /// Draws what was written.
-pub fn draw_written(written: &SplitFile, changes: Option<&Changes>, frame: &mut Frame, area: Rect, ui: &Ui) {
+pub fn draw_written(written: &SplitFile, changes: Option<&ChangeList>, frame: &mut Frame, area: Rect, ui: &Ui) {
     let block = panel("Written", true, ui);
     let inner = block.inner(area);
     frame.render_widget(block, area);

@@ -1,7 +1,7 @@
 //! The split editor: columns of shards, the excludes below, and the handling of keys.
 
 use super::add_exclude::AddExclude;
-use super::choice::{Choice, Offer};
+use super::choice::{Choice, ChoiceOption};
 use super::prompt::Prompt;
 use super::session::SplitSession;
 use super::state::{column, column_name, columns, State};
@@ -10,7 +10,7 @@ use super::{balance, leaks, pattern};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::{Page, PageLine, Tone};
-use crate::tui::widgets::mouse::{Gesture, Places};
+use crate::tui::widgets::mouse::{Gesture, MouseAreas};
 use crate::tui::widgets::{Level, Toast};
 use gristmill_core::text::{agree, count, grouped};
 use gristmill_core::Severity;
@@ -51,20 +51,20 @@ pub fn choose_target(
     };
     let names: Vec<Arc<str>> = editor.splits().iter().map(|split| Arc::clone(&split.name)).collect();
     let is_here = |name: Option<&str>| (from == name).then(|| "it is there".to_owned());
-    let mut offers: Vec<Offer> = editor
+    let mut offers: Vec<ChoiceOption> = editor
         .splits()
         .iter()
         .map(|split| {
             let known = format!("{}, {:.1} %", count(split.shards.len() as u64, "shard"), split.share * 100.0);
-            Offer::new(&*split.name, known).unless(is_here(Some(&split.name)))
+            ChoiceOption::new(&*split.name, known).unless(is_here(Some(&split.name)))
         })
         .collect();
     let is_loose = from == Some("");
-    let out = Offer::new("no split", "not used for training").unless(is_loose.then(|| "it is there".to_owned()));
+    let out = ChoiceOption::new("no split", "not used for training").unless(is_loose.then(|| "it is there".to_owned()));
     offers.push(out);
-    offers.push(Offer::new("a new split", "its name is asked for"));
+    offers.push(ChoiceOption::new("a new split", "its name is asked for"));
     if offers_exclude {
-        offers.push(Offer::new("exclude them", "they stay in their splits, and are not read"));
+        offers.push(ChoiceOption::new("exclude them", "they stay in their splits, and are not read"));
     }
     // The split after the current one is the most frequent target.
     let next = names.iter().position(|name| from == Some(name)).map_or(0, |at| (at + 1) % offers.len());
@@ -139,7 +139,7 @@ pub struct SplitsScreen {
     /// Whether the session belongs to this screen: closing it then also leaves the changes, and asks if some are not written.
     is_own: bool,
     seen: Option<u64>,
-    places: Places<ScreenArea>,
+    places: MouseAreas<ScreenArea>,
     /// The key that writes, as of the last draw.
     write_key: String,
 }
@@ -152,7 +152,7 @@ impl SplitsScreen {
             state: State::default(),
             is_own,
             seen: None,
-            places: Places::default(),
+            places: MouseAreas::default(),
             write_key: String::new(),
         };
         screen.follow();
@@ -215,10 +215,10 @@ impl SplitsScreen {
             Some(why) => format!("they are lost: the state folder cannot keep them ({why})"),
         };
         let offers = vec![
-            Offer::new("write them", "shows them first"),
-            Offer::new("leave", kept),
-            Offer::new("give them up", "the file stays as it is"),
-            Offer::new("stay", ""),
+            ChoiceOption::new("write them", "shows them first"),
+            ChoiceOption::new("leave", kept),
+            ChoiceOption::new("give them up", "the file stays as it is"),
+            ChoiceOption::new("stay", ""),
         ];
         let session = self.session.clone();
         let chosen = move |row| match row {
@@ -384,28 +384,28 @@ fn were(pending: usize) -> String {
 /// Returns the details of the selected row.
 fn selected_lines(state: &State, editor: &SplitEditor) -> Vec<PageLine> {
     let mut lines = Vec::new();
-    let mut tell =
+    let mut add =
         |label: &str, words: String| lines.push(PageLine::labelled(Tone::Plain, format!("{label:<10}"), words));
     if state.is_on_excludes {
         let Some(exclude) = state.excludes.get().and_then(|row| editor.excludes().get(row)) else { return lines };
-        tell("exclude", exclude.item.to_string());
-        tell("names", view::exclude_words(exclude));
+        add("exclude", exclude.item.to_string());
+        add("names", view::exclude_words(exclude));
         if let Some(note) = &exclude.note {
-            tell("note", note.to_string());
+            add("note", note.to_string());
         }
         return lines;
     }
     if let (Some(view), Some(shard)) = (column(editor, state.at), state.shards(editor).first()) {
-        tell("shard", shard.name.to_string());
-        tell("samples", grouped(shard.samples));
+        add("shard", shard.name.to_string());
+        add("samples", grouped(shard.samples));
         let homes: Vec<&str> = columns(editor)
             .filter(|other| other.shards.iter().any(|s| s.name == shard.name))
             .map(column_name)
             .collect();
-        tell("in", homes.join(", "));
-        tell("split", format!("{}, {}", column_name(view), count(view.samples, "sample")));
+        add("in", homes.join(", "));
+        add("split", format!("{}, {}", column_name(view), count(view.samples, "sample")));
         if shard.is_excluded {
-            tell("excluded", "as a whole".to_owned());
+            add("excluded", "as a whole".to_owned());
         }
     }
     lines

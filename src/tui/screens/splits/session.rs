@@ -7,7 +7,7 @@ mod answers;
 mod inner;
 
 use super::review::Review;
-use super::work::{done, start_workers, stepped, Rework, Workers};
+use super::work::{done, start_workers, stepped, TextChange, Workers};
 use crate::tui::jobs::JobId;
 use crate::tui::screen::{Effect, Screen, UiEnv};
 use crate::tui::widgets::{Level, Toast};
@@ -38,7 +38,7 @@ fn is_large(edit: &Edit) -> bool {
     }
 }
 
-struct Inner {
+struct SessionState {
     env: UiEnv,
     root: PathBuf,
     place: Option<PathBuf>,
@@ -77,7 +77,7 @@ struct Inner {
 /// The splits of one data set while they are edited. Clones share the same state.
 #[derive(Clone)]
 pub struct SplitSession {
-    inner: Rc<RefCell<Inner>>,
+    inner: Rc<RefCell<SessionState>>,
 }
 
 impl SplitSession {
@@ -85,7 +85,7 @@ impl SplitSession {
     pub fn open(root: &Path, env: &UiEnv) -> Self {
         let mut workers = start_workers(env);
         workers.open.ask((root.to_owned(), env.state_dir.clone()));
-        let inner = Inner {
+        let inner = SessionState {
             env: env.clone(),
             root: root.to_owned(),
             place: None,
@@ -243,7 +243,7 @@ impl SplitSession {
             return vec![Effect::Toast(Toast::new(Level::Warn, why))];
         }
         if is_large(&edit) {
-            self.rework(Rework::Edit(edit));
+            self.rework(TextChange::Edit(edit));
             return Vec::new();
         }
         let mut inner = self.inner.borrow_mut();
@@ -258,18 +258,18 @@ impl SplitSession {
 
     /// Undoes the last change.
     pub fn undo(&self) -> Vec<Effect> {
-        self.step(SplitEditor::last_edit, Rework::Undo, SplitEditor::undo)
+        self.step(SplitEditor::last_edit, TextChange::Undo, SplitEditor::undo)
     }
 
     /// Redoes the last undone change.
     pub fn redo(&self) -> Vec<Effect> {
-        self.step(SplitEditor::next_edit, Rework::Redo, SplitEditor::redo)
+        self.step(SplitEditor::next_edit, TextChange::Redo, SplitEditor::redo)
     }
 
     fn step(
         &self,
         next: fn(&SplitEditor) -> Option<&Edit>,
-        work: Rework,
+        work: TextChange,
         step: fn(&mut SplitEditor) -> Option<String>,
     ) -> Vec<Effect> {
         if let Some(why) = self.why_not() {
@@ -279,7 +279,7 @@ impl SplitSession {
             self.rework(work);
             return Vec::new();
         }
-        let is_undo = matches!(work, Rework::Undo);
+        let is_undo = matches!(work, TextChange::Undo);
         let mut inner = self.inner.borrow_mut();
         let title = inner.editor.as_mut().and_then(step);
         inner.follow();
@@ -351,7 +351,7 @@ impl SplitSession {
     pub fn text_returned(&self) {
         let file = self.inner.borrow_mut().text.take();
         if let Some(file) = file {
-            self.rework(Rework::Text(file));
+            self.rework(TextChange::Text(file));
         }
     }
 
@@ -362,7 +362,7 @@ impl SplitSession {
         inner.workers.drop_text.ask(question);
     }
 
-    fn rework(&self, work: Rework) {
+    fn rework(&self, work: TextChange) {
         let mut inner = self.inner.borrow_mut();
         let Some(editor) = inner.editor.clone() else { return };
         inner.is_reworking = true;

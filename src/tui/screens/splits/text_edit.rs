@@ -1,6 +1,6 @@
 //! Editing of the whole text in the user's editor: the copy for the editor, and taking the edited text.
 
-use super::choice::{Choice, Offer};
+use super::choice::{Choice, ChoiceOption};
 use super::session::SplitSession;
 use crate::tui::recent::create_folders;
 use crate::tui::screen::{Screen, TerminalProgram};
@@ -19,7 +19,7 @@ const MAX_BYTES: u64 = 256 << 20;
 
 /// A text that was not taken, and where it is stored.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Refused {
+pub struct RejectedText {
     /// Why it was not taken.
     pub failure: Failure,
     /// The copy that was edited.
@@ -37,8 +37,8 @@ pub fn put(editor: &SplitEditor, state_dir: &Path) -> Outcome<PathBuf> {
 }
 
 /// Takes the edited text as one change and removes the copy. The notice reports the change.
-pub fn take(editor: &mut SplitEditor, file: &Path) -> Result<Option<Toast>, Refused> {
-    let refused = |failure: Failure| Refused { failure, file: file.to_owned() };
+pub fn take(editor: &mut SplitEditor, file: &Path) -> Result<Option<Toast>, RejectedText> {
+    let refused = |failure: Failure| RejectedText { failure, file: file.to_owned() };
     let bytes = read_whole(file, MAX_BYTES).map_err(refused)?;
     let gone = || Failure::environment(WHAT, "the copy is gone").on(Subject::path(file));
     let bytes = bytes.ok_or_else(|| refused(gone()))?;
@@ -86,8 +86,8 @@ const LINE_EDITORS: &[&str] =
     &["vi", "vim", "nvim", "view", "nano", "pico", "emacs", "emacsclient", "micro", "kak", "joe", "mg"];
 
 /// Opens the popup about a text that was not taken.
-pub fn refused(session: SplitSession, refused: Refused) -> Box<dyn Screen> {
-    let Refused { failure, file } = refused;
+pub fn refused(session: SplitSession, refused: RejectedText) -> Box<dyn Screen> {
+    let RejectedText { failure, file } = refused;
     let line = failure.subject.line;
     let place = match (line, failure.subject.column) {
         (Some(line), Some(column)) => format!("Line {line}, column {column}: {}", failure.why),
@@ -97,8 +97,8 @@ pub fn refused(session: SplitSession, refused: Refused) -> Box<dyn Screen> {
     let mut lines = vec![place];
     lines.extend(failure.hint.clone());
     let offers = vec![
-        Offer::new("edit it again", line.map_or(String::new(), |line| format!("at line {line}"))),
-        Offer::new("drop the text", "splits and excludes stay as they were"),
+        ChoiceOption::new("edit it again", line.map_or(String::new(), |line| format!("at line {line}"))),
+        ChoiceOption::new("drop the text", "splits and excludes stay as they were"),
     ];
     let chosen = move |row| {
         match row {

@@ -3,7 +3,7 @@
 use super::session::SplitSession;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
-use crate::tui::widgets::mouse::{Gesture, Places};
+use crate::tui::widgets::mouse::{Gesture, MouseAreas};
 use crate::tui::widgets::{draw_list, text, Level, ListState, TextField, Toast};
 use crate::tui::work::Latest;
 use gristmill_core::{Failure, Outcome};
@@ -21,7 +21,7 @@ pub struct Rows {
     /// Largest height of the dialog so far, in rows: it does not shrink while the user types.
     pub tallest: u16,
     /// Where the rows were last drawn, for the mouse.
-    places: Places<()>,
+    places: MouseAreas<()>,
 }
 
 impl Rows {
@@ -61,7 +61,7 @@ impl Rows {
 }
 
 /// The result of looking a text up.
-pub(super) trait LookedUp: Send + Sized + 'static {
+pub(super) trait LookupResult: Send + Sized + 'static {
     /// What Enter does, in the bottom bar.
     const ACCEPT: &'static str;
 
@@ -69,14 +69,14 @@ pub(super) trait LookedUp: Send + Sized + 'static {
     fn rows(&self) -> usize;
 
     /// Applies the result; the dialog is closed. The error says why it cannot be applied: the dialog stays open.
-    fn accept(typed: &mut Typed<Self>) -> Result<Vec<Effect>, String>;
+    fn accept(typed: &mut LookupDialog<Self>) -> Result<Vec<Effect>, String>;
 
     /// Draws the dialog.
-    fn draw(typed: &mut Typed<Self>, frame: &mut Frame, area: Rect, ui: &Ui);
+    fn draw(typed: &mut LookupDialog<Self>, frame: &mut Frame, area: Rect, ui: &Ui);
 }
 
 /// A dialog: the field, and a worker that looks its text up. `T` is the result for a text.
-pub struct Typed<T> {
+pub struct LookupDialog<T> {
     session: SplitSession,
     pub(super) field: TextField,
     pub(super) rows: Rows,
@@ -85,7 +85,7 @@ pub struct Typed<T> {
     worker: Latest<(SplitEditor, String), (String, Outcome<T>)>,
 }
 
-impl<T: LookedUp> Typed<T> {
+impl<T: LookupResult> LookupDialog<T> {
     /// Creates a field with a text, which is looked up at once. `name` is the name of the worker.
     pub(super) fn new(
         session: SplitSession,
@@ -133,7 +133,7 @@ impl<T: LookedUp> Typed<T> {
     }
 }
 
-impl<T: LookedUp> Screen for Typed<T> {
+impl<T: LookupResult> Screen for LookupDialog<T> {
     fn context(&self) -> Context {
         Context::SplitsText
     }

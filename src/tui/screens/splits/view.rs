@@ -4,7 +4,7 @@ use super::state::{column_name, columns, State};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, severity_sign};
-use crate::tui::widgets::mouse::Places;
+use crate::tui::widgets::mouse::MouseAreas;
 use crate::tui::widgets::{draw_list, panel, text};
 use gristmill_core::text::{count, grouped};
 use gristmill_core::{Failure, Problem};
@@ -31,7 +31,7 @@ pub fn draw(
     state: &mut State,
     editor: &SplitEditor,
     problems: &[Problem],
-    places: &mut Places<ScreenArea>,
+    places: &mut MouseAreas<ScreenArea>,
     frame: &mut Frame,
     area: Rect,
     ui: &Ui,
@@ -311,9 +311,9 @@ pub fn draw_nothing(failure: Option<&Failure>, frame: &mut Frame, area: Rect, ui
         let words = format!("{} reading", ui.spinner());
         return draw_lines(frame.buffer_mut(), inner, [Line::from(Span::styled(words, ui.theme.muted))]);
     };
-    let told = text::wrap(&format!("{} {failure}", ui.glyphs.cross), columns);
+    let message = text::wrap(&format!("{} {failure}", ui.glyphs.cross), columns);
     let hint = failure.hint.iter().flat_map(|hint| text::wrap(hint, columns));
-    let lines = told.into_iter().map(|line| Line::from(Span::styled(line, ui.theme.error)));
+    let lines = message.into_iter().map(|line| Line::from(Span::styled(line, ui.theme.error)));
     let hints = hint.map(|line| Line::from(Span::styled(line, ui.theme.muted)));
     draw_lines(frame.buffer_mut(), inner, lines.chain([Line::default()]).chain(hints));
 }

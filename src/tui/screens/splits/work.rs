@@ -1,7 +1,7 @@
 //! The workers of a session for slow operations, and their results.
 
 use super::draft::{self, FoundDraft};
-use super::text_edit::{self, Refused};
+use super::text_edit::{self, RejectedText};
 use crate::tui::screen::UiEnv;
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::{Latest, Wake};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The result of opening.
-pub struct Opened {
+pub struct OpenedSplits {
     /// The splits, or why they cannot be edited.
     pub editor: Outcome<SplitEditor>,
     /// Changes of an earlier session that were not written.
@@ -27,7 +27,7 @@ pub struct Opened {
 }
 
 /// Slow work on the whole text.
-pub enum Rework {
+pub enum TextChange {
     /// Takes the text that was edited elsewhere.
     Text(PathBuf),
     /// Applies the changes of a draft.
@@ -40,16 +40,16 @@ pub enum Rework {
     Redo,
 }
 
-/// The result of a [`Rework`].
-pub struct Reworked {
+/// The result of a [`TextChange`].
+pub struct TextChangeResult {
     /// The editor with the changes that could be applied.
     pub editor: SplitEditor,
     /// The notice of what was done, or the text that was not taken.
-    pub told: Result<Option<Toast>, Refused>,
+    pub outcome: Result<Option<Toast>, RejectedText>,
 }
 
 /// The result of writing.
-pub enum WriteEnd {
+pub enum WriteResult {
     /// It is written; the editor has no pending changes.
     Written(Box<(SplitFile, SplitEditor)>),
     /// Another process changed the file; nothing was written.
@@ -59,7 +59,7 @@ pub enum WriteEnd {
 }
 
 /// The problems of a version.
-pub struct Checked {
+pub struct VersionProblems {
     /// The version that was checked.
     pub version: u64,
     /// The problems that were found.
@@ -77,17 +77,17 @@ pub fn marker(wake: &Wake) -> Marker {
 /// All workers of a session. Dropping them ends their threads.
 pub struct Workers {
     /// Opens the splits; takes the path of the data set and of the state folder.
-    pub open: Latest<(PathBuf, PathBuf), Opened>,
+    pub open: Latest<(PathBuf, PathBuf), OpenedSplits>,
     /// Changes the whole text.
-    pub rework: Latest<(SplitEditor, Rework), Reworked>,
+    pub rework: Latest<(SplitEditor, TextChange), TextChangeResult>,
     /// Looks for problems.
-    pub check: Latest<(u64, SplitEditor), Checked>,
+    pub check: Latest<(u64, SplitEditor), VersionProblems>,
     /// Looks excludes up in the index; returns the editor with the results.
     pub items: Latest<(SplitEditor, Cancel), Outcome<SplitEditor>>,
     /// Saves the draft; returns why it could not.
     pub keep: Latest<(PathBuf, SplitEditor), Option<Failure>>,
     /// Writes the split file; the flag is whether to overwrite changes of another process.
-    pub write: Latest<(SplitEditor, bool), WriteEnd>,
+    pub write: Latest<(SplitEditor, bool), WriteResult>,
     /// Marks shards and samples for the browser.
     pub marks: Marker,
     /// Removes the copy of a text that is discarded.
@@ -102,8 +102,8 @@ pub fn start_workers(env: &UiEnv) -> Workers {
     let options = env.options.clone();
     Workers {
         open: Latest::start("splits", wake(), |(root, state_dir): (PathBuf, PathBuf)| open(&root, &state_dir)),
-        rework: Latest::start("splits-text", wake(), |(editor, work): (SplitEditor, Rework)| rework(editor, work)),
-        check: Latest::start("splits-check", wake(), |(version, editor): (u64, SplitEditor)| Checked {
+        rework: Latest::start("splits-text", wake(), |(editor, work): (SplitEditor, TextChange)| rework(editor, work)),
+        check: Latest::start("splits-check", wake(), |(version, editor): (u64, SplitEditor)| VersionProblems {
             version,
             problems: Arc::new(editor.problems()),
         }),
@@ -126,29 +126,29 @@ pub fn start_workers(env: &UiEnv) -> Workers {
     }
 }
 
-fn open(root: &Path, state_dir: &Path) -> Opened {
+fn open(root: &Path, state_dir: &Path) -> OpenedSplits {
     let place = draft::place(state_dir, root);
     // An interrupted run is finished first, because it would change the files after they are opened.
     let looked = before_looking(root, &ProblemLog::default());
     let editor = looked.and_then(|()| SplitEditor::open(root, None));
-    Opened { editor, found: draft::load(&place), place }
+    OpenedSplits { editor, found: draft::load(&place), place }
 }
 
-fn rework(mut editor: SplitEditor, work: Rework) -> Reworked {
-    let told = match work {
-        Rework::Text(file) => text_edit::take(&mut editor, &file),
-        Rework::Edit(edit) => Ok(Some(match editor.apply(edit) {
+fn rework(mut editor: SplitEditor, work: TextChange) -> TextChangeResult {
+    let outcome = match work {
+        TextChange::Text(file) => text_edit::take(&mut editor, &file),
+        TextChange::Edit(edit) => Ok(Some(match editor.apply(edit) {
             Err(failure) => Toast::failure(&failure),
             Ok(applied) => done(applied),
         })),
-        Rework::Undo => Ok(Some(stepped(true, editor.undo()))),
-        Rework::Redo => Ok(Some(stepped(false, editor.redo()))),
-        Rework::Draft(edits) => {
+        TextChange::Undo => Ok(Some(stepped(true, editor.undo()))),
+        TextChange::Redo => Ok(Some(stepped(false, editor.redo()))),
+        TextChange::Draft(edits) => {
             let not_applied = editor.replay(&edits);
             Ok(Some(replayed(edits.len(), editor.pending(), &not_applied)))
         }
     };
-    Reworked { editor, told }
+    TextChangeResult { editor, outcome }
 }
 
 /// Returns the notice of a change that was made, and of its first problem.
@@ -182,20 +182,20 @@ fn replayed(all: usize, pending: usize, not_applied: &[NotApplied]) -> Toast {
     }
 }
 
-fn write_editor(mut editor: SplitEditor, options: &RunOptions, overwrite: bool) -> WriteEnd {
+fn write_editor(mut editor: SplitEditor, options: &RunOptions, overwrite: bool) -> WriteResult {
     let root = editor.root().to_owned();
     match write(&root, &editor, options, overwrite) {
         Ok(written) => {
             editor.written(written.bytes.clone());
-            WriteEnd::Written(Box::new((written, editor)))
+            WriteResult::Written(Box::new((written, editor)))
         }
         Err(failure) if is_conflict(&failure) => match conflict(&root, &editor) {
-            Ok(Some(three)) => WriteEnd::Changed(Box::new(three)),
+            Ok(Some(three)) => WriteResult::Changed(Box::new(three)),
             // The file is again as it was opened.
-            Ok(None) => WriteEnd::Failed(Box::new(failure)),
-            Err(failure) => WriteEnd::Failed(Box::new(failure)),
+            Ok(None) => WriteResult::Failed(Box::new(failure)),
+            Err(failure) => WriteResult::Failed(Box::new(failure)),
         },
-        Err(failure) => WriteEnd::Failed(Box::new(failure)),
+        Err(failure) => WriteResult::Failed(Box::new(failure)),
     }
 }
 

@@ -26,12 +26,12 @@ const GIVEN_UP: u8 = 1;
 const ENDED: u8 = 2;
 
 /// Dropped by the thread at its end, including a panic.
-struct Running {
+struct ThreadEndGuard {
     state: Arc<AtomicU8>,
     stuck: &'static AtomicUsize,
 }
 
-impl Drop for Running {
+impl Drop for ThreadEndGuard {
     fn drop(&mut self) {
         if self.state.swap(ENDED, Ordering::SeqCst) == GIVEN_UP {
             self.stuck.fetch_sub(1, Ordering::SeqCst);
@@ -49,7 +49,7 @@ fn within_of<T: Send + 'static>(
     }
     let (sender, receiver) = mpsc::channel();
     let state = Arc::new(AtomicU8::new(RUNS));
-    let running = Running { state: Arc::clone(&state), stuck };
+    let running = ThreadEndGuard { state: Arc::clone(&state), stuck };
     let spawned = std::thread::Builder::new().name("decoder".into()).spawn(move || {
         let _running = running;
         // The receiver may be gone.

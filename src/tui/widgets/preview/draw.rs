@@ -1,6 +1,6 @@
 //! Draws the content of a preview.
 
-use super::rows::{piece_indent, Shows};
+use super::rows::{piece_indent, RowContent};
 use super::{Pixels, PreviewState};
 use crate::tui::ui::Ui;
 use crate::tui::widgets::layout::{below, draw_lines};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// What drawing a preview needs in addition to its state.
 #[derive(Clone, Copy)]
-pub struct PreviewLook<'a> {
+pub struct PreviewOptions<'a> {
     /// Styles and glyphs.
     pub ui: &'a Ui<'a>,
     /// The colour depth of pictures drawn as cells.
@@ -84,7 +84,7 @@ impl PreviewState {
         area: Rect,
         focused: bool,
         pixels: &mut Pixels,
-        look: &PreviewLook,
+        look: &PreviewOptions,
     ) -> Rect {
         let Some(preview) = self.preview.clone().filter(|_| !area.is_empty()) else { return area };
         let ui = look.ui;
@@ -120,7 +120,7 @@ impl PreviewState {
         preview: &PartPreview,
         focused: bool,
         pixels: &mut Pixels,
-        look: &PreviewLook,
+        look: &PreviewOptions,
     ) {
         let ui = look.ui;
         self.height = usize::from(area.height);
@@ -217,8 +217,8 @@ impl PreviewState {
             };
             let place = Rect { y, height: 1, ..area };
             let drawn = match &shown.shows {
-                Shows::Piece(piece) => self.piece_row(line, piece, columns, ui),
-                shows => self.tree_row(shown.line, lines, *shows == Shows::Whole, columns, ui),
+                RowContent::Piece(piece) => self.piece_row(line, piece, columns, ui),
+                shows => self.tree_row(shown.line, lines, *shows == RowContent::Whole, columns, ui),
             };
             draw_lines(buffer, place, [drawn]);
             if row == self.selected && focused {
@@ -295,7 +295,7 @@ impl PreviewState {
     fn selected_lines(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let Some(path) = self.selected_path() else { return Vec::new() };
         let mut out = vec![Line::from(Span::styled(text::fit_middle(&path, columns, ui.glyphs), ui.theme.muted))];
-        let row = self.rows.tree_row(self.selected).filter(|row| row.shows == Shows::Whole);
+        let row = self.rows.tree_row(self.selected).filter(|row| row.shows == RowContent::Whole);
         let line = row.and_then(|row| self.tree()?.get(row.line));
         if let Some(line) = line.filter(|l| l.inside == 0) {
             let indent = usize::from(line.depth) * 2 + 4;

@@ -14,8 +14,8 @@ mod rows;
 mod search;
 
 pub use deadline::{within, DECODE_DEADLINE};
-pub use draw::{draw_short, token_line, PreviewLook};
-pub use pixels::{Encoded, PictureRequest, Pixels};
+pub use draw::{draw_short, token_line, PreviewOptions};
+pub use pixels::{EncodedPicture, PictureRequest, Pixels};
 
 use crate::tui::keymap::Action;
 use gristmill_data::preview::tree::{self, LineKind, TreeLine};

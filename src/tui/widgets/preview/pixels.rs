@@ -34,12 +34,12 @@ impl PictureRequest {
 
 /// A picture ready to be sent to the terminal; without a protocol it is drawn as cells.
 #[derive(Clone)]
-pub struct Encoded {
+pub struct EncodedPicture {
     wanted: PictureRequest,
     protocol: Option<Protocol>,
 }
 
-impl std::fmt::Debug for Encoded {
+impl std::fmt::Debug for EncodedPicture {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?} encoded: {}", self.wanted, self.protocol.is_some())
     }
@@ -50,7 +50,7 @@ impl std::fmt::Debug for Encoded {
 pub struct Pixels {
     graphics: Graphics,
     cell: Option<(u16, u16)>,
-    ready: Vec<Encoded>,
+    ready: Vec<EncodedPicture>,
     wanted: Vec<PictureRequest>,
     grids: Vec<(PictureRequest, Depth, Arc<CellGrid>)>,
 }
@@ -105,16 +105,16 @@ impl Pixels {
 
     /// Encodes for a terminal that supports `graphics`, unless it has answered otherwise since. Takes milliseconds per picture, so it runs
     /// on a worker.
-    pub fn work(wanted: Vec<PictureRequest>, graphics: Graphics, cell: Option<(u16, u16)>) -> Vec<Encoded> {
+    pub fn work(wanted: Vec<PictureRequest>, graphics: Graphics, cell: Option<(u16, u16)>) -> Vec<EncodedPicture> {
         let encode_one = |wanted: PictureRequest| {
             let (graphics, cell) = wanted.answer.map_or((graphics, cell), |answer| (answer.graphics, answer.cell));
-            Encoded { protocol: encode(&wanted.picture, wanted.columns, wanted.rows, graphics, cell), wanted }
+            EncodedPicture { protocol: encode(&wanted.picture, wanted.columns, wanted.rows, graphics, cell), wanted }
         };
         wanted.into_iter().map(encode_one).collect()
     }
 
     /// Stores encoded pictures.
-    pub fn put(&mut self, encoded: Vec<Encoded>) {
+    pub fn put(&mut self, encoded: Vec<EncodedPicture>) {
         self.ready.extend(encoded);
         let too_many = self.ready.len().saturating_sub(MAX_KEPT_PICTURES);
         self.ready.drain(..too_many);

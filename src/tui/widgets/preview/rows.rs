@@ -12,13 +12,13 @@ use unicode_width::UnicodeWidthStr;
 /// The rows of a body. They are computed when it is first drawn, or drawn with another width.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rows {
-    made: Option<(usize, Kind)>,
+    made: Option<(usize, RowKind)>,
     width: usize,
     ascii: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum RowKind {
     /// Byte ranges of a text.
     Text(Arc<[Range<usize>]>),
     /// Lines of a tree that are not hidden by a fold, with long values wrapped.
@@ -37,12 +37,12 @@ pub(super) struct TreeRow {
     /// The line of the tree.
     pub(super) line: usize,
     /// The displayed part of the line.
-    pub(super) shows: Shows,
+    pub(super) shows: RowContent,
 }
 
 /// The part of a line that a row shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Shows {
+pub(super) enum RowContent {
     /// All of it.
     Whole,
     /// Its label; its value is in the rows below.
@@ -62,16 +62,16 @@ impl Rows {
             return;
         }
         let kind = match body {
-            Drawable::Text(words) | Drawable::Fact(words) => Kind::Text(text::wrap_ranges(words, width).into()),
-            Drawable::Tokens(tokens) => Kind::Text(text::wrap_ranges(&tokens.text, width).into()),
-            Drawable::Tree(lines) => Kind::Tree(tree_rows(lines, folded, width).into()),
-            Drawable::Reading(page) => Kind::Text(text::wrap_ranges(&page.text, width).into()),
+            Drawable::Text(words) | Drawable::Fact(words) => RowKind::Text(text::wrap_ranges(words, width).into()),
+            Drawable::Tokens(tokens) => RowKind::Text(text::wrap_ranges(&tokens.text, width).into()),
+            Drawable::Tree(lines) => RowKind::Tree(tree_rows(lines, folded, width).into()),
+            Drawable::Reading(page) => RowKind::Text(text::wrap_ranges(&page.text, width).into()),
             Drawable::Hex(view) => {
                 let row = HexView::row_bytes(width);
-                Kind::Hex(row, view.rows(row))
+                RowKind::Hex(row, view.rows(row))
             }
-            Drawable::Tensors(views) => Kind::Lines(tensor_lines(views, width, ascii).into()),
-            Drawable::Picture(_) | Drawable::Waveform(_) => Kind::Whole,
+            Drawable::Tensors(views) => RowKind::Lines(tensor_lines(views, width, ascii).into()),
+            Drawable::Picture(_) | Drawable::Waveform(_) => RowKind::Whole,
         };
         self.made = Some((width, kind));
     }
@@ -86,25 +86,25 @@ impl Rows {
         self.made = None;
     }
 
-    fn kind(&self) -> Option<&Kind> {
+    fn kind(&self) -> Option<&RowKind> {
         self.made.as_ref().map(|(_, kind)| kind)
     }
 
     /// Returns the number of rows.
     pub(super) fn len(&self) -> usize {
         match self.kind() {
-            Some(Kind::Text(ranges)) => ranges.len(),
-            Some(Kind::Tree(lines)) => lines.len(),
-            Some(Kind::Hex(_, rows)) => *rows,
-            Some(Kind::Lines(lines)) => lines.len(),
-            Some(Kind::Whole) | None => 0,
+            Some(RowKind::Text(ranges)) => ranges.len(),
+            Some(RowKind::Tree(lines)) => lines.len(),
+            Some(RowKind::Hex(_, rows)) => *rows,
+            Some(RowKind::Lines(lines)) => lines.len(),
+            Some(RowKind::Whole) | None => 0,
         }
     }
 
     /// Returns the text of a row, as a range of the whole.
     pub(super) fn text_range(&self, row: usize) -> Option<Range<usize>> {
         match self.kind()? {
-            Kind::Text(ranges) => ranges.get(row).cloned(),
+            RowKind::Text(ranges) => ranges.get(row).cloned(),
             _ => None,
         }
     }
@@ -112,7 +112,7 @@ impl Rows {
     /// Returns the tree line of a row.
     pub(super) fn tree_line(&self, row: usize) -> Option<usize> {
         match self.kind()? {
-            Kind::Tree(rows) => rows.get(row).map(|row| row.line),
+            RowKind::Tree(rows) => rows.get(row).map(|row| row.line),
             _ => None,
         }
     }
@@ -120,7 +120,7 @@ impl Rows {
     /// Returns the row of a tree.
     pub(super) fn tree_row(&self, row: usize) -> Option<&TreeRow> {
         match self.kind()? {
-            Kind::Tree(rows) => rows.get(row),
+            RowKind::Tree(rows) => rows.get(row),
             _ => None,
         }
     }
@@ -128,7 +128,7 @@ impl Rows {
     /// Returns the first row of a tree line, unless a fold hides it.
     pub(super) fn row_of_line(&self, line: usize) -> Option<usize> {
         match self.kind()? {
-            Kind::Tree(rows) => {
+            RowKind::Tree(rows) => {
                 let at = rows.partition_point(|row| row.line < line);
                 rows.get(at).filter(|row| row.line == line).map(|_| at)
             }
@@ -139,7 +139,7 @@ impl Rows {
     /// Returns the bytes per row of a hex view.
     pub(super) fn row_bytes(&self) -> usize {
         match self.kind() {
-            Some(Kind::Hex(bytes, _)) => *bytes,
+            Some(RowKind::Hex(bytes, _)) => *bytes,
             _ => gristmill_data::preview::hex::ROW,
         }
     }
@@ -147,29 +147,29 @@ impl Rows {
     /// Returns the start of a row: a byte of the text or of the bytes, a line of the tree.
     pub(super) fn position(&self, row: usize) -> usize {
         match self.kind() {
-            Some(Kind::Text(ranges)) => ranges.get(row).map_or(0, |r| r.start),
-            Some(Kind::Tree(rows)) => rows.get(row).map_or(0, |row| row.line),
-            Some(Kind::Hex(bytes, _)) => row.saturating_mul(*bytes),
-            Some(Kind::Lines(_)) => row,
-            Some(Kind::Whole) | None => 0,
+            Some(RowKind::Text(ranges)) => ranges.get(row).map_or(0, |r| r.start),
+            Some(RowKind::Tree(rows)) => rows.get(row).map_or(0, |row| row.line),
+            Some(RowKind::Hex(bytes, _)) => row.saturating_mul(*bytes),
+            Some(RowKind::Lines(_)) => row,
+            Some(RowKind::Whole) | None => 0,
         }
     }
 
     /// Returns the row that contains a position.
     pub(super) fn row_at(&self, position: usize) -> Option<usize> {
         match self.kind()? {
-            Kind::Text(ranges) => ranges.partition_point(|r| r.start <= position).checked_sub(1),
-            Kind::Tree(_) => self.row_of_line(position),
-            Kind::Hex(bytes, _) => Some(position / (*bytes).max(1)),
-            Kind::Lines(lines) => Some(position.min(lines.len().saturating_sub(1))),
-            Kind::Whole => None,
+            RowKind::Text(ranges) => ranges.partition_point(|r| r.start <= position).checked_sub(1),
+            RowKind::Tree(_) => self.row_of_line(position),
+            RowKind::Hex(bytes, _) => Some(position / (*bytes).max(1)),
+            RowKind::Lines(lines) => Some(position.min(lines.len().saturating_sub(1))),
+            RowKind::Whole => None,
         }
     }
 
     /// Returns a row formatted for the width.
     pub(super) fn line(&self, row: usize) -> Option<&str> {
         match self.kind()? {
-            Kind::Lines(lines) => lines.get(row).map(String::as_str),
+            RowKind::Lines(lines) => lines.get(row).map(String::as_str),
             _ => None,
         }
     }
@@ -177,7 +177,7 @@ impl Rows {
     /// Returns all rows formatted for the width.
     pub(super) fn lines(&self) -> &[String] {
         match self.kind() {
-            Some(Kind::Lines(lines)) => lines,
+            Some(RowKind::Lines(lines)) => lines,
             _ => &[],
         }
     }
@@ -220,12 +220,12 @@ fn push_rows(at: usize, line: &TreeLine, width: usize, left: &mut usize, out: &m
     let before = usize::from(line.depth) * 2 + 4 + line.label.width();
     let is_short = !line.is_bare && !line.value.contains('\n') && before + line.value.width() <= width;
     if line.inside > 0 || is_short || line.value.len() > *left {
-        return out.push(TreeRow { line: at, shows: Shows::Whole });
+        return out.push(TreeRow { line: at, shows: RowContent::Whole });
     }
     *left -= line.value.len();
     if !line.is_bare {
-        out.push(TreeRow { line: at, shows: Shows::Label });
+        out.push(TreeRow { line: at, shows: RowContent::Label });
     }
     let pieces = text::wrap_ranges(&line.value, width.saturating_sub(piece_indent(line, width)));
-    out.extend(pieces.into_iter().map(|piece| TreeRow { line: at, shows: Shows::Piece(piece) }));
+    out.extend(pieces.into_iter().map(|piece| TreeRow { line: at, shows: RowContent::Piece(piece) }));
 }

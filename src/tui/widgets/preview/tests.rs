@@ -22,7 +22,7 @@ fn pane(state: &mut PreviewState, size: Size, colour: ColourMode) -> Terminal<Te
         let block = panel(&state.title(ui), true, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
-        state.draw(frame.buffer_mut(), inner, true, &mut pixels, &PreviewLook { ui, depth });
+        state.draw(frame.buffer_mut(), inner, true, &mut pixels, &PreviewOptions { ui, depth });
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::tui::form::{draw_below, draw_fields, from_row, Field, Form, Guide as _, MouseTarget};
 use crate::tui::guides::pack::guide::{plan_of, PackGuide, FILES, FOUND, JQ, KEYS, TOKENIZER};
-use crate::tui::guides::pack::known::TokenizerLook;
+use crate::tui::guides::pack::known::TokenizerPreview;
 use crate::tui::guides::pack::probe::{size_words, template_words};
 use crate::tui::guides::text_files::{file_line, listing_lines};
 use crate::tui::screen::Ui;
@@ -206,7 +206,7 @@ fn draw_found(guide: &mut PackGuide, form: &mut Form, frame: &mut Frame, area: R
     });
 }
 
-fn tokenizer_lines(look: &TokenizerLook, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+fn tokenizer_lines(look: &TokenizerPreview, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let mut lines = vec![Line::from(text::fit_end(&size_words(look), columns, ui.glyphs))];
     let template = text::safe(&format!("template: {}", template_words(&look.template)));
     lines.extend(wrapped(&template, columns, ui.theme.text));

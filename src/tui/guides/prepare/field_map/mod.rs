@@ -12,7 +12,7 @@ use gristmill_core::plan::FieldExpr;
 use gristmill_core::sample_type;
 use gristmill_core::{Loading, PreparePlan, Problem, ProblemKind, Severity};
 use ratatui::crossterm::event::KeyEvent;
-use samples::Results;
+use samples::SampleResults;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub struct FieldRow {
 
 /// Candidates of a completion being cycled through.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cycle {
+pub struct CompletionCycle {
     /// Whole texts.
     pub candidates: Vec<String>,
     /// Which one is in the field.
@@ -48,11 +48,11 @@ pub struct FieldMapStep {
     /// Whether names are typed, too.
     pub is_own: bool,
     /// The newest evaluation; may be older than the typed text.
-    pub results: Arc<Results>,
+    pub results: Arc<SampleResults>,
     /// Pictures as pixels, where the terminal can show them.
     pub pixels: Pixels,
     /// A completion being cycled through.
-    pub cycle: Option<Cycle>,
+    pub cycle: Option<CompletionCycle>,
     /// Typed texts by class and field, so that they are there when a class is selected again.
     memory: BTreeMap<(String, String), String>,
     touched: BTreeSet<(String, String)>,
@@ -180,7 +180,7 @@ impl FieldMapStep {
                 let parts = answers.derived.parts_by_share(&answers.facts);
                 let known = complete::CompletionSource { parts: &parts, json: &self.results.json };
                 let candidates = complete::candidates(&typed, &known);
-                (!candidates.is_empty()).then_some(Cycle { candidates, at: 0 })
+                (!candidates.is_empty()).then_some(CompletionCycle { candidates, at: 0 })
             }
         };
         match next {

@@ -20,7 +20,7 @@ const PICTURE_FILE_BYTES: u64 = 64 << 20;
 
 /// A request: the current expressions, and the samples known by now.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct SampleRequest {
     /// The class, as the plan names it.
     pub class: String,
     /// Expressions as they are now.
@@ -40,7 +40,7 @@ pub struct SampleResult {
 
 /// All samples through the field map.
 #[derive(Clone, Debug, Default)]
-pub struct Results {
+pub struct SampleResults {
     /// The expressions that were evaluated.
     pub fields: Vec<FieldExpr>,
     /// The samples to show, at most [`MAX_SHOWN_SAMPLES`].
@@ -53,7 +53,7 @@ pub struct Results {
     pub json: BTreeMap<String, Vec<serde_json::Value>>,
 }
 
-impl Results {
+impl SampleResults {
     /// Returns the result for a field as typed now; `None` while the result is of an older text.
     pub fn of(&self, field: &str, expr: &str) -> Option<usize> {
         self.fields.iter().position(|f| f.field == field && f.expr == expr)
@@ -91,19 +91,19 @@ impl SampleStore {
 
 /// Evaluates samples on a worker thread, and keeps the decoded pictures.
 #[derive(Default)]
-pub struct Bench {
+pub struct SampleEvaluator {
     store: SampleStore,
     pictures: BTreeMap<(String, String, String), Result<Arc<Picture>, String>>,
 }
 
-impl Bench {
+impl SampleEvaluator {
     /// A bench over samples that others may read, too.
     pub fn new(store: SampleStore) -> Self {
         Self { store, ..Self::default() }
     }
 
     /// Evaluates every expression on every sample known. Reads from disk the first time.
-    pub fn answer(&mut self, question: &Question) -> Results {
+    pub fn answer(&mut self, question: &SampleRequest) -> SampleResults {
         let facts = &question.facts;
         let samples = self.store.all(facts);
         let class = sample_type::find(&question.class);
@@ -179,8 +179,12 @@ impl Bench {
 }
 
 /// Returns the result without pictures: shares, problems, JSON keys. The samples to show follow.
-pub(in super::super) fn evaluated(fields: &[FieldExpr], checks: &[FieldCheck], samples: &[DecodedSample]) -> Results {
-    Results {
+pub(in super::super) fn evaluated(
+    fields: &[FieldExpr],
+    checks: &[FieldCheck],
+    samples: &[DecodedSample],
+) -> SampleResults {
+    SampleResults {
         fields: fields.to_vec(),
         shares: checks.iter().map(|c| c.share).collect(),
         problems: checks.iter().flat_map(problems).collect(),

@@ -2,7 +2,7 @@
 
 pub(super) mod view;
 
-use super::spots::{ClickTarget, Pointed};
+use super::spots::{ClickTarget, ListGesture};
 use super::step::{Answers, StepState};
 use crate::tui::guides::media::form::{is_typed, media_parts, MediaForm, Strategy};
 use crate::tui::guides::media::seen::MediaTally;
@@ -73,9 +73,9 @@ impl MediaStep {
     }
 
     /// Selects the next strategy; after the last one, the focus moves on.
-    fn next_strategy(&mut self, behind_last: impl FnOnce(&mut Self)) {
+    fn next_strategy(&mut self, after_last: impl FnOnce(&mut Self)) {
         if !self.form.step(true, Strategy::None) {
-            behind_last(self);
+            after_last(self);
         }
     }
 
@@ -127,7 +127,7 @@ impl StepState for MediaStep {
         None
     }
 
-    fn point(&mut self, spot: ClickTarget, _: Pointed, _: &Answers) {
+    fn point(&mut self, spot: ClickTarget, _: ListGesture, _: &Answers) {
         if let ClickTarget::Choice(_, option) = spot {
             self.form.strategy = Strategy::ALL.get(option).copied().unwrap_or_default();
         }

@@ -32,7 +32,7 @@ fn the_command_is_copied_whole() {
 }
 
 #[test]
-fn nothing_is_started_while_something_stands_in_the_way() {
+fn nothing_is_started_while_something_blocks_it() {
     let mut form = at_review();
     act(&mut form, &[Action::GoStep2]);
     type_text(&mut form, ",2");

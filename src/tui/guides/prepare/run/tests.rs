@@ -2,7 +2,7 @@ use super::super::fixture::{facts, facts_half_scanned, prepare};
 use super::*;
 use crate::tui::keymap::{Keymap, Meaning};
 use crate::tui::screen::{Effect, Input, Screen, UiEnv};
-use crate::tui::screens::run::{RunAsk, RunScreen, Tab};
+use crate::tui::screens::run::{RunRequest, RunScreen, Tab};
 use crate::tui::testing;
 use gristmill_core::handles::ProgressReading;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject};
@@ -80,7 +80,7 @@ fn stopping_is_confirmed_and_another_key_withdraws_the_question() {
     assert_eq!(run.follow(Action::Down), None);
     assert!(!run.asks_cancel && !run.is_stopping);
     assert_eq!(run.follow(Action::CancelJob), None);
-    assert_eq!(run.follow(Action::CancelJob), Some(RunAsk::Cancel));
+    assert_eq!(run.follow(Action::CancelJob), Some(RunRequest::Cancel));
     assert!(run.is_stopping);
     assert_eq!(run.follow(Action::CancelJob), None, "it is stopping already");
 }
@@ -112,8 +112,8 @@ fn problems_of_a_running_job_have_no_keys_and_a_late_press_of_the_stop_key_exclu
     run.observe(with_problem(JobState::Failed), Some(without_report(failure)));
     assert_eq!(key(&run, 'x'), Meaning::Do(Action::ExcludeProblem));
     assert_eq!(run.why_disabled(Action::ExcludeProblem), None);
-    assert_eq!(run.follow(Action::ExcludeProblem), Some(RunAsk::TooLate));
-    assert_eq!(run.follow(Action::ExcludeProblem), Some(RunAsk::Problems(Action::ExcludeProblem)));
+    assert_eq!(run.follow(Action::ExcludeProblem), Some(RunRequest::TooLate));
+    assert_eq!(run.follow(Action::ExcludeProblem), Some(RunRequest::Problems(Action::ExcludeProblem)));
     assert!(run.why_disabled(Action::OpenProblem).unwrap().contains("still being looked up"));
 }
 
@@ -132,7 +132,7 @@ fn a_failed_run_is_retried_or_returns_to_the_answers() {
     run.observe(status(JobState::Failed), Some(without_report(failure)));
     assert!(run.has_failed() && !run.is_running());
     assert_eq!(run.why_disabled(Action::Retry), None);
-    assert_eq!(run.follow(Action::Retry), Some(RunAsk::Retry));
+    assert_eq!(run.follow(Action::Retry), Some(RunRequest::Retry));
     let effects = screen_of(facts(), run).handle(Input::Action(Action::Close));
     assert!(matches!(effects.as_slice(), [Effect::Pop]));
 }

@@ -2,7 +2,7 @@
 
 pub(super) mod view;
 
-use super::spots::{ClickTarget, Pointed};
+use super::spots::{ClickTarget, ListGesture};
 use super::step::{Answers, StepState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{ListState, TextField, Toast};
@@ -27,7 +27,7 @@ pub enum Choice {
 
 /// The source of the fields of a sample type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Filler {
+pub enum FieldSource {
     /// A field map in `dataset.yaml`.
     #[default]
     FieldMap,
@@ -43,7 +43,7 @@ pub enum FocusStop {
     /// `module:Class`.
     OwnClass,
     /// The source of its fields.
-    Filler,
+    FieldSource,
     /// Write a `cooker.py`.
     Cooker,
 }
@@ -56,7 +56,7 @@ pub struct TypeStep {
     /// `module:Class`.
     pub own: TextField,
     /// The source of its fields.
-    pub filler: Filler,
+    pub field_source: FieldSource,
     /// Write a `cooker.py`.
     pub cooker: bool,
     /// Rows in view; the selected one is the choice.
@@ -77,7 +77,7 @@ impl Default for TypeStep {
         Self {
             choice: Choice::Crude,
             own: TextField::default(),
-            filler: Filler::default(),
+            field_source: FieldSource::default(),
             cooker: true,
             list: ListState::default(),
             rows: Vec::new(),
@@ -100,8 +100,8 @@ impl TypeStep {
     /// The fields that are there now, in order.
     pub fn stop_list(&self) -> Vec<FocusStop> {
         match self.choice {
-            Choice::Known(_) => vec![FocusStop::List, FocusStop::Filler],
-            Choice::Own => vec![FocusStop::List, FocusStop::OwnClass, FocusStop::Filler],
+            Choice::Known(_) => vec![FocusStop::List, FocusStop::FieldSource],
+            Choice::Own => vec![FocusStop::List, FocusStop::OwnClass, FocusStop::FieldSource],
             Choice::Crude => vec![FocusStop::List, FocusStop::Cooker],
             Choice::NoYaml | Choice::Keep => vec![FocusStop::List],
         }
@@ -129,7 +129,7 @@ impl TypeStep {
 
     /// Whether a field map comes next.
     pub fn wants_field_map(&self) -> bool {
-        matches!(self.choice, Choice::Known(_) | Choice::Own) && self.filler == Filler::FieldMap
+        matches!(self.choice, Choice::Known(_) | Choice::Own) && self.field_source == FieldSource::FieldMap
     }
 
     fn select(&mut self, choice: Choice) {
@@ -198,10 +198,14 @@ impl StepState for TypeStep {
     fn act(&mut self, action: Action, answers: &Answers) -> Option<Toast> {
         match (self.stop(), action) {
             // The option at the cursor is the chosen one.
-            (FocusStop::List | FocusStop::Filler, Action::Toggle) => self.touched = true,
+            (FocusStop::List | FocusStop::FieldSource, Action::Toggle) => self.touched = true,
             (FocusStop::List, moving) => self.move_in_list(moving, answers),
-            (FocusStop::Filler, Action::Down) if self.filler == Filler::FieldMap => self.filler = Filler::Loader,
-            (FocusStop::Filler, Action::Up) if self.filler == Filler::Loader => self.filler = Filler::FieldMap,
+            (FocusStop::FieldSource, Action::Down) if self.field_source == FieldSource::FieldMap => {
+                self.field_source = FieldSource::Loader
+            }
+            (FocusStop::FieldSource, Action::Up) if self.field_source == FieldSource::Loader => {
+                self.field_source = FieldSource::FieldMap
+            }
             (FocusStop::Cooker, Action::Toggle) => self.cooker = !self.cooker,
             (FocusStop::OwnClass, Action::DropRow) => self.own.clear(),
             (_, Action::Up) => {
@@ -215,10 +219,12 @@ impl StepState for TypeStep {
         None
     }
 
-    fn point(&mut self, spot: ClickTarget, pointed: Pointed, _: &Answers) {
+    fn point(&mut self, spot: ClickTarget, list_gesture: ListGesture, _: &Answers) {
         match spot {
-            ClickTarget::Choice(_, option) => self.filler = if option == 0 { Filler::FieldMap } else { Filler::Loader },
-            ClickTarget::Rows(..) if pointed.apply(&mut self.list) => {
+            ClickTarget::Choice(_, option) => {
+                self.field_source = if option == 0 { FieldSource::FieldMap } else { FieldSource::Loader }
+            }
+            ClickTarget::Rows(..) if list_gesture.apply(&mut self.list) => {
                 if let Some(choice) = self.list.get().and_then(|row| self.rows.get(row)).copied() {
                     self.touched |= choice != self.choice;
                     self.choice = choice;
@@ -262,15 +268,15 @@ impl StepState for TypeStep {
 
     fn write(&self, _: &Answers, plan: &mut PreparePlan) {
         // The field map adds its fields later.
-        plan.loading = match (self.choice, self.filler) {
+        plan.loading = match (self.choice, self.field_source) {
             (Choice::Crude, _) => Loading::Crude { cooker: self.cooker },
             (Choice::NoYaml, _) => Loading::NoDatasetYaml,
             (Choice::Keep, _) => Loading::Unset,
-            (Choice::Known(_) | Choice::Own, filler) => {
+            (Choice::Known(_) | Choice::Own, field_source) => {
                 let sample_type = self.class().unwrap_or_default();
-                match filler {
-                    Filler::FieldMap => Loading::FieldMap { sample_type, fields: Vec::new() },
-                    Filler::Loader => Loading::SampleLoader { sample_type },
+                match field_source {
+                    FieldSource::FieldMap => Loading::FieldMap { sample_type, fields: Vec::new() },
+                    FieldSource::Loader => Loading::SampleLoader { sample_type },
                 }
             }
         };
@@ -285,11 +291,11 @@ impl StepState for TypeStep {
                 None
             }
             Loading::FieldMap { sample_type, .. } => {
-                self.filler = Filler::FieldMap;
+                self.field_source = FieldSource::FieldMap;
                 Some(sample_type)
             }
             Loading::SampleLoader { sample_type } => {
-                self.filler = Filler::Loader;
+                self.field_source = FieldSource::Loader;
                 Some(sample_type)
             }
         };

@@ -18,7 +18,7 @@ fn choose(form: &mut PrepareForm, choice: Choice) {
 }
 
 #[test]
-fn the_best_guess_stands_first_and_is_chosen() {
+fn the_best_guess_is_first_and_chosen() {
     let form = at_types();
     assert_eq!(form.sample_type.class().as_deref(), Some("CaptioningSample"));
     assert_eq!(form.sample_type.list.selected, 0);

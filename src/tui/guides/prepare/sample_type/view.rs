@@ -2,7 +2,7 @@
 
 use super::super::spots::{ClickTarget, DrawContext};
 use super::super::step::Answers;
-use super::{own_class_problem, Choice, Filler, FocusStop, TypeStep};
+use super::{own_class_problem, Choice, FieldSource, FocusStop, TypeStep};
 use crate::tui::widgets::layout::{draw_lines, heading, row, stack, OptionLine, Section};
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::text;
@@ -144,15 +144,15 @@ fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, context: &DrawCo
     if matches!(step.choice, Choice::Known(_) | Choice::Own) {
         draw_lines(frame.buffer_mut(), row(area, line), [heading("Filled by", ui)]);
         let options = [
-            (Filler::FieldMap, "a field map", "which part goes into which field; checked on real samples"),
-            (Filler::Loader, "sample_loader.py", "the older way: a Python template for you to fill in"),
+            (FieldSource::FieldMap, "a field map", "which part goes into which field; checked on real samples"),
+            (FieldSource::Loader, "sample_loader.py", "the older way: a Python template for you to fill in"),
         ];
         for (option, (value, label, note)) in options.into_iter().enumerate() {
             line += 1;
-            context.spots.put(row(area, line), ClickTarget::Choice(step.number_of(FocusStop::Filler), option));
-            let on = step.filler == value;
+            context.spots.put(row(area, line), ClickTarget::Choice(step.number_of(FocusStop::FieldSource), option));
+            let on = step.field_source == value;
             let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
-            let focused = at == FocusStop::Filler && on;
+            let focused = at == FocusStop::FieldSource && on;
             OptionLine { sign, label, note, focused, label_columns: 17 }.draw(
                 frame.buffer_mut(),
                 row(area, line),

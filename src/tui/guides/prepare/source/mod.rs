@@ -2,7 +2,7 @@
 
 pub(super) mod view;
 
-use super::spots::{ClickTarget, Pointed};
+use super::spots::{ClickTarget, ListGesture};
 use super::step::{Answers, StepState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{ListState, TextField, Toast};
@@ -257,7 +257,7 @@ impl StepState for SourceStep {
         None
     }
 
-    fn point(&mut self, spot: ClickTarget, pointed: Pointed, answers: &Answers) {
+    fn point(&mut self, spot: ClickTarget, list_gesture: ListGesture, answers: &Answers) {
         match spot {
             ClickTarget::Choice(stop, option) => {
                 if let Some(stop) = self.stop_list(answers).get(stop).copied() {
@@ -266,7 +266,7 @@ impl StepState for SourceStep {
             }
             ClickTarget::Rows(stop, _) => {
                 let is_shards = self.stop_list(answers).get(stop) == Some(&FocusStop::Shards);
-                pointed.apply(if is_shards { &mut self.shards } else { &mut self.findings });
+                list_gesture.apply(if is_shards { &mut self.shards } else { &mut self.findings });
             }
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! Splits made by hand: columns of shards, moves between them, marks, undo.
 
-use super::super::spots::Pointed;
+use super::super::spots::ListGesture;
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
 use gristmill_core::plan::SplitList;
@@ -201,10 +201,10 @@ impl Hand {
     }
 
     /// Does what the mouse did to a column. A click makes it the one that keys act on; the wheel leaves that as it is.
-    pub fn point(&mut self, at: usize, pointed: Pointed) {
+    pub fn point(&mut self, at: usize, list_gesture: ListGesture) {
         let Some(column) = self.columns.get_mut(at) else { return };
-        pointed.apply(&mut column.list);
-        if matches!(pointed, Pointed::Line(_)) && self.at != at {
+        list_gesture.apply(&mut column.list);
+        if matches!(list_gesture, ListGesture::Line(_)) && self.at != at {
             self.at = at;
             self.mark = None;
         }

@@ -4,7 +4,7 @@ pub mod hand;
 mod recorded;
 pub(super) mod view;
 
-use super::spots::{ClickTarget, Pointed};
+use super::spots::{ClickTarget, ListGesture};
 use super::step::{Answers, StepState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{Level, TextField, Toast};
@@ -365,7 +365,7 @@ impl StepState for SplitsStep {
         None
     }
 
-    fn point(&mut self, spot: ClickTarget, pointed: Pointed, answers: &Answers) {
+    fn point(&mut self, spot: ClickTarget, list_gesture: ListGesture, answers: &Answers) {
         match spot {
             ClickTarget::Choice(_, option) if answers.is_update() => {
                 let names = recorded_splits(answers);
@@ -379,7 +379,7 @@ impl StepState for SplitsStep {
                     self.set_mode(*mode, answers);
                 }
             }
-            ClickTarget::Rows(_, column) => self.hand.point(column, pointed),
+            ClickTarget::Rows(_, column) => self.hand.point(column, list_gesture),
             _ => {}
         }
     }
@@ -410,7 +410,7 @@ impl StepState for SplitsStep {
         if !self.touched && !self.accepted {
             self.take_suggestion(answers);
         } else if self.ratio.is_empty() && self.mode != Mode::Ratio {
-            // Whoever changes to a ratio finds one that would do.
+            // The first ratio on display is one that works for this data.
             self.ratio.set(&answers.derived.suggested_splits.ratio);
         }
         let is_full = answers.derived.resolved.splits.iter().any(|(_, shards)| !shards.is_empty());

@@ -17,7 +17,7 @@ fn counts(form: &PrepareForm) -> Vec<(String, usize)> {
 }
 
 #[test]
-fn the_ratio_is_typed_where_it_stands_and_the_splits_follow() {
+fn the_ratio_is_typed_in_its_row_and_the_splits_follow() {
     let mut form = at_splits(facts());
     assert_eq!(counts(&form), [("train".into(), 16), ("val".into(), 2), ("test".into(), 2)]);
     clear(&mut form);

@@ -1,6 +1,6 @@
 use super::super::fixture::{act, clear, facts, facts_prepared, prepare, settle, type_text};
 use super::super::fixture::{notices, screen, PrepareForm};
-use super::super::interrupted::{self, Interrupted};
+use super::super::interrupted::{self, InterruptedPrepare};
 use super::*;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Effect;
@@ -88,7 +88,7 @@ fn the_rail_is_reached_by_tab_and_jumps() {
 fn the_field_map_is_left_out_where_nothing_is_to_be_mapped() {
     let mut form = prepare(facts());
     form.go(Step::SampleType);
-    form.sample_type.filler = super::super::sample_type::Filler::Loader;
+    form.sample_type.field_source = super::super::sample_type::FieldSource::Loader;
     settle(&mut form);
     act(&mut form, &[Action::Next]);
     assert_eq!(form.step(), Step::Media);
@@ -231,7 +231,7 @@ fn an_interrupted_run_opens_at_review_with_its_answers_and_says_what_is_done() {
     plan.loading = Loading::Crude { cooker: false };
     let hash = interrupted::hash(&plan, None);
     let mut form = PrepareForm::open(plan.clone(), true, facts());
-    form.change_guide(|guide, _| guide.interrupted = Some(Interrupted { plan: plan.clone(), done: 12, hash }));
+    form.change_guide(|guide, _| guide.interrupted = Some(InterruptedPrepare { plan: plan.clone(), done: 12, hash }));
     assert_eq!(form.step(), Step::Review);
     assert_eq!(form.answers.plan.splits, plan.splits);
     assert!(screen(&mut form, 80, 24, false).contains("an interrupted run is continued: 12 shards are done"));
@@ -245,11 +245,11 @@ fn an_interrupted_run_opens_at_review_with_its_answers_and_says_what_is_done() {
 }
 
 #[test]
-fn a_stopped_run_of_the_same_answers_is_told_in_review_to_whoever_did_not_ask_for_it() {
+fn a_stopped_run_of_the_same_answers_is_shown_in_review_unless_it_was_asked_for() {
     let mut form = prepare(facts());
     let plan = form.answers.plan.clone();
     let hash = interrupted::hash(&plan, None);
-    form.change_guide(|guide, _| guide.interrupted = Some(Interrupted { plan, done: 12, hash }));
+    form.change_guide(|guide, _| guide.interrupted = Some(InterruptedPrepare { plan, done: 12, hash }));
     assert!(!screen(&mut form, 80, 24, false).contains("interrupted"));
     act(&mut form, &[Action::GoStep6]);
     assert!(screen(&mut form, 80, 24, false).contains("an interrupted run is continued: 12 shards are done"));
@@ -257,7 +257,7 @@ fn a_stopped_run_of_the_same_answers_is_told_in_review_to_whoever_did_not_ask_fo
     clear(&mut form);
     type_text(&mut form, "1,1,1");
     act(&mut form, &[Action::GoStep6]);
-    assert!(!screen(&mut form, 80, 24, false).contains("interrupted"), "nobody asked for it");
+    assert!(!screen(&mut form, 80, 24, false).contains("interrupted"), "it was not asked for");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, Screen, UiEnv};
 use crate::tui::screens::browse::screen::BrowseScreen;
-use crate::tui::screens::browse::Start;
+use crate::tui::screens::browse::BrowseStart;
 use crate::tui::testing::{self, terminal, text_of, Size};
 use crate::tui::theme::ColourMode;
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Shard};
@@ -192,7 +192,7 @@ pub fn env() -> UiEnv {
 }
 
 /// The browser on a catalog, and what it last drew.
-pub struct Stage {
+pub struct BrowserTest {
     pub screen: BrowseScreen,
     pub effects: Vec<Effect>,
     pub ascii: bool,
@@ -200,14 +200,14 @@ pub struct Stage {
     pub size: (u16, u16),
 }
 
-impl Stage {
+impl BrowserTest {
     pub fn new(fake: Fake) -> Self {
-        Self::at(fake, Start::First)
+        Self::at(fake, BrowseStart::First)
     }
-    pub fn at(fake: Fake, start: Start) -> Self {
+    pub fn at(fake: Fake, start: BrowseStart) -> Self {
         Self::of(Arc::new(fake), start)
     }
-    pub fn of(catalog: Arc<dyn Catalog>, start: Start) -> Self {
+    pub fn of(catalog: Arc<dyn Catalog>, start: BrowseStart) -> Self {
         let screen = BrowseScreen::with_catalog(catalog, start, env());
         Self { screen, effects: Vec::new(), ascii: false, colour: ColourMode::Sixteen, size: (100, 30) }
     }
@@ -232,10 +232,10 @@ impl Stage {
     }
     /// Draws until no work is in progress and nothing on the screen is waiting.
     pub fn settle(&mut self) -> String {
-        self.wait("everything is there", |stage, shown| {
-            let state = &stage.screen.state;
+        self.wait("everything is there", |test, shown| {
+            let state = &test.screen.state;
             let is_there = |row| state.listing.at(row, &state.groups).is_none_or(|at| state.rows.get(at).is_some());
-            !stage.screen.is_busy() && !shown.contains(" reading") && stage.screen.view.clone().all(is_there)
+            !test.screen.is_busy() && !shown.contains(" reading") && test.screen.view.clone().all(is_there)
         })
     }
     pub fn wait(&mut self, what: &str, is_so: impl Fn(&Self, &str) -> bool) -> String {
@@ -259,11 +259,11 @@ impl Stage {
         });
     }
     pub fn toasts(&mut self) -> Vec<String> {
-        let told = |effect: &Effect| match effect {
+        let toast_text = |effect: &Effect| match effect {
             Effect::Toast(toast) => Some(toast.text.clone()),
             _ => None,
         };
-        std::mem::take(&mut self.effects).iter().filter_map(told).collect()
+        std::mem::take(&mut self.effects).iter().filter_map(toast_text).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-use super::fake::{group, Fake, Stage};
+use super::fake::{group, BrowserTest, Fake};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Screen;
 use crate::tui::screens::browse::state::Pane;
@@ -38,106 +38,106 @@ fn chat(index: u64) -> String {
 
 #[test]
 fn texts_are_listed_by_their_beginning_and_fill_the_pane() {
-    let mut stage = Stage::new(lines(record));
-    stage.act(Action::Down);
-    let shown = stage.settle();
+    let mut test = BrowserTest::new(lines(record));
+    test.act(Action::Down);
+    let shown = test.settle();
     assert!(shown.contains("2   Text 2 begins. It has") && shown.contains("It has a second paragraph"), "{shown}");
-    stage.compare("browse_texts", &testing::WINDOWS);
-    stage.size = (100, 30);
+    test.compare("browse_texts", &testing::WINDOWS);
+    test.size = (100, 30);
     // There is one file, so it has no pane of its own.
-    stage.acts(&[Action::PreviousPane]);
-    assert_eq!(stage.screen.state.pane, Pane::Detail);
-    stage.acts(&[Action::PreviousPane, Action::Left]);
-    assert_eq!(stage.screen.state.pane, Pane::Samples);
+    test.acts(&[Action::PreviousPane]);
+    assert_eq!(test.screen.state.pane, Pane::Detail);
+    test.acts(&[Action::PreviousPane, Action::Left]);
+    assert_eq!(test.screen.state.pane, Pane::Samples);
 }
 
 #[test]
 fn chats_are_shown_role_by_role() {
-    let mut stage = Stage::new(lines(chat));
-    stage.settle();
-    stage.compare("browse_chat", &testing::WINDOWS);
-    stage.act(Action::Read);
-    stage.settle();
-    stage.compare("browse_reader_chat", &testing::WINDOWS);
+    let mut test = BrowserTest::new(lines(chat));
+    test.settle();
+    test.compare("browse_chat", &testing::WINDOWS);
+    test.act(Action::Read);
+    test.settle();
+    test.compare("browse_reader_chat", &testing::WINDOWS);
 }
 
 #[test]
 fn the_reader_goes_from_sample_to_sample_and_back_to_what_it_covered() {
-    let mut stage = Stage::new(lines(record));
-    stage.act(Action::Down);
-    stage.settle();
-    assert_eq!(stage.screen.label(Action::Read), "read");
-    stage.act(Action::Read);
-    let shown = stage.settle();
+    let mut test = BrowserTest::new(lines(record));
+    test.act(Action::Down);
+    test.settle();
+    assert_eq!(test.screen.label(Action::Read), "read");
+    test.act(Action::Read);
+    let shown = test.settle();
     assert!(!shown.contains("Samples") && !shown.contains("id: 1"), "{shown}");
-    assert_eq!(stage.screen.context(), Context::BrowseReader);
-    stage.compare("browse_reader", &testing::WINDOWS);
-    stage.size = (100, 30);
-    stage.act(Action::NextSample);
-    assert!(stage.settle().contains("Text 2 begins."));
-    stage.acts(&[Action::PreviousSample, Action::PreviousSample]);
-    assert!(stage.settle().contains("Text 0 begins."));
-    stage.act(Action::GoToNumber).type_text("900").act(Action::Accept);
-    assert!(stage.settle().contains("Text 900 begins."));
-    assert_eq!(stage.screen.context(), Context::BrowseReader, "it stays open");
-    stage.act(Action::Close);
-    let shown = stage.settle();
+    assert_eq!(test.screen.context(), Context::BrowseReader);
+    test.compare("browse_reader", &testing::WINDOWS);
+    test.size = (100, 30);
+    test.act(Action::NextSample);
+    assert!(test.settle().contains("Text 2 begins."));
+    test.acts(&[Action::PreviousSample, Action::PreviousSample]);
+    assert!(test.settle().contains("Text 0 begins."));
+    test.act(Action::GoToNumber).type_text("900").act(Action::Accept);
+    assert!(test.settle().contains("Text 900 begins."));
+    assert_eq!(test.screen.context(), Context::BrowseReader, "it stays open");
+    test.act(Action::Close);
+    let shown = test.settle();
     assert!(shown.contains("Samples  #900") && shown.contains("url: http://example/900"), "{shown}");
-    assert_eq!(stage.screen.state.pane, Pane::Samples);
+    assert_eq!(test.screen.state.pane, Pane::Samples);
 }
 
 #[test]
 fn words_are_found_in_all_pages_of_a_long_text() {
-    let mut stage = Stage::new(lines(record));
-    stage.act(Action::GoToNumber).type_text("3").act(Action::Accept);
-    stage.settle();
-    stage.act(Action::Read);
-    stage.settle();
-    stage.act(Action::FindText).type_text("LINE 29876").act(Action::Accept);
-    stage.wait("it is found", |_, shown| shown.contains("line 29876") && shown.contains("line 29880"));
-    assert_eq!(stage.toasts(), ["1 place on this page"]);
+    let mut test = BrowserTest::new(lines(record));
+    test.act(Action::GoToNumber).type_text("3").act(Action::Accept);
+    test.settle();
+    test.act(Action::Read);
+    test.settle();
+    test.act(Action::FindText).type_text("LINE 29876").act(Action::Accept);
+    test.wait("it is found", |_, shown| shown.contains("line 29876") && shown.contains("line 29880"));
+    assert_eq!(test.toasts(), ["1 place on this page"]);
     // Scrolling up continues on the previous page.
     for _ in 0..400 {
-        stage.act(Action::PageUp);
-        if stage.settle().contains("line 20001") {
+        test.act(Action::PageUp);
+        if test.settle().contains("line 20001") {
             break;
         }
     }
-    assert!(stage.draw().contains("line 20001"), "{}", stage.draw());
-    stage.act(Action::FindText).type_text("nowhere").act(Action::Accept);
-    stage.wait("it is looked for", |stage, _| !stage.screen.is_finding_words);
-    assert_eq!(stage.toasts(), ["0 places"]);
+    assert!(test.draw().contains("line 20001"), "{}", test.draw());
+    test.act(Action::FindText).type_text("nowhere").act(Action::Accept);
+    test.wait("it is looked for", |test, _| !test.screen.is_finding_words);
+    assert_eq!(test.toasts(), ["0 places"]);
 }
 
 #[test]
 fn a_text_in_the_tree_opens_the_reader_and_what_was_there_comes_back() {
-    let mut stage = Stage::new(lines(record));
-    stage.settle();
-    stage.acts(&[Action::NextPane, Action::Down, Action::Down]);
-    assert_eq!(stage.screen.preview.selected_path().as_deref(), Some("json[text]"));
-    stage.act(Action::Read);
-    assert!(stage.settle().contains("Text 0 begins."));
-    assert_eq!(stage.screen.context(), Context::BrowseReader);
-    stage.act(Action::Read);
-    assert_eq!(stage.screen.preview.selected_path().as_deref(), Some("json[text]"), "the cursor is where it was");
-    assert_eq!(stage.screen.context(), Context::BrowseDetail);
+    let mut test = BrowserTest::new(lines(record));
+    test.settle();
+    test.acts(&[Action::NextPane, Action::Down, Action::Down]);
+    assert_eq!(test.screen.preview.selected_path().as_deref(), Some("json[text]"));
+    test.act(Action::Read);
+    assert!(test.settle().contains("Text 0 begins."));
+    assert_eq!(test.screen.context(), Context::BrowseReader);
+    test.act(Action::Read);
+    assert_eq!(test.screen.preview.selected_path().as_deref(), Some("json[text]"), "the cursor is where it was");
+    assert_eq!(test.screen.context(), Context::BrowseDetail);
 }
 
 #[test]
 fn what_has_no_text_gets_the_whole_screen_instead() {
-    let mut stage = Stage::new(Fake {
+    let mut test = BrowserTest::new(Fake {
         parts: |_| vec!["bin", "txt"],
         content: |_, part| if part == "bin" { vec![0, 1, 2, 3] } else { b"a text".to_vec() },
         ..Fake::default()
     });
-    stage.settle();
-    assert_eq!(stage.screen.label(Action::Read), "large");
-    stage.act(Action::Read);
-    assert!(stage.screen.state.is_large && !stage.screen.state.is_reading);
-    stage.acts(&[Action::Zoom, Action::NextPart]);
-    stage.settle();
-    stage.act(Action::Read);
-    assert!(stage.settle().contains("a text") && stage.screen.state.is_reading);
+    test.settle();
+    assert_eq!(test.screen.label(Action::Read), "large");
+    test.act(Action::Read);
+    assert!(test.screen.state.is_large && !test.screen.state.is_reading);
+    test.acts(&[Action::Zoom, Action::NextPart]);
+    test.settle();
+    test.act(Action::Read);
+    assert!(test.settle().contains("a text") && test.screen.state.is_reading);
 }
 
 #[test]
@@ -145,15 +145,15 @@ fn keys_of_a_narrow_list_stay_different() {
     let mut fake = Fake::huge();
     fake.key = |number| format!("{number:020}");
     fake.parts = |_| vec!["jpg", "txt"];
-    let mut stage = Stage::new(fake);
-    stage.size = (80, 24);
+    let mut test = BrowserTest::new(fake);
+    test.size = (80, 24);
     let mut seen = Vec::new();
     for number in ["1000", "2000", "3000"] {
-        stage.act(Action::GoToNumber).type_text(number).act(Action::Accept);
-        let shown = stage.settle();
+        test.act(Action::GoToNumber).type_text(number).act(Action::Accept);
+        let shown = test.settle();
         let row = shown.lines().find(|line| line.contains('▸') && line.contains("000")).unwrap().to_owned();
         assert!(row.contains(&format!("{number:0>8}")), "{row}");
         seen.push(row);
     }
-    stage.compare("browse_long_keys", &testing::WINDOWS);
+    test.compare("browse_long_keys", &testing::WINDOWS);
 }

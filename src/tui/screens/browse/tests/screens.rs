@@ -1,7 +1,7 @@
-use super::fake::{group, Fake, Stage};
+use super::fake::{group, BrowserTest, Fake};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, Screen};
-use crate::tui::screens::browse::contact_sheet::{ContactSheet, Source};
+use crate::tui::screens::browse::contact_sheet::{ContactSheet, SheetSource};
 use crate::tui::screens::browse::detail::{Body, Detail, DetailRequest};
 use crate::tui::screens::browse::listing::Listing;
 use crate::tui::screens::browse::pages::{loader_lines, offset_lines};
@@ -17,47 +17,47 @@ use gristmill_ops::engine::browse::{BrowsePart, Groups, Marks};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-fn compare(name: &str, stage: &mut Stage) {
-    stage.compare(&format!("browse_{name}"), &testing::WINDOWS);
+fn compare(name: &str, test: &mut BrowserTest) {
+    test.compare(&format!("browse_{name}"), &testing::WINDOWS);
 }
 
 #[test]
 fn shards_samples_and_a_sample_are_next_to_each_other() {
-    let mut stage = Stage::new(Fake::default());
-    stage.act(Action::GoToNumber).type_text("32").act(Action::Accept);
-    stage.act(Action::NextPart);
-    stage.settle();
-    compare("samples", &mut stage);
+    let mut test = BrowserTest::new(Fake::default());
+    test.act(Action::GoToNumber).type_text("32").act(Action::Accept);
+    test.act(Action::NextPart);
+    test.settle();
+    compare("samples", &mut test);
 }
 
 #[test]
 fn a_marked_range_is_detected_and_counted() {
-    let mut stage = Stage::new(Fake::default());
-    stage.act(Action::GoToNumber).type_text("32").act(Action::Accept);
-    stage.acts(&[Action::Mark, Action::Down, Action::Down, Action::Down]);
-    stage.settle();
-    compare("marked", &mut stage);
-    stage.act(Action::Close);
-    assert!(!stage.settle().contains("marked"), "one step back ends the mark");
+    let mut test = BrowserTest::new(Fake::default());
+    test.act(Action::GoToNumber).type_text("32").act(Action::Accept);
+    test.acts(&[Action::Mark, Action::Down, Action::Down, Action::Down]);
+    test.settle();
+    compare("marked", &mut test);
+    test.act(Action::Close);
+    assert!(!test.settle().contains("marked"), "one step back ends the mark");
 }
 
 #[test]
 fn the_filter_is_answered_by_clicks() {
     use ratatui::crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
-    let mut stage = Stage::new(Fake::default());
-    stage.act(Action::FilterSamples);
-    let screen = stage.settle();
-    let click = |stage: &mut Stage, words: &str| {
+    let mut test = BrowserTest::new(Fake::default());
+    test.act(Action::FilterSamples);
+    let screen = test.settle();
+    let click = |test: &mut BrowserTest, words: &str| {
         let (row, line) = screen.lines().enumerate().find(|(_, line)| line.contains(words)).unwrap();
         let column = line.chars().count() as u16 / 2;
         let kind = MouseEventKind::Down(MouseButton::Left);
         let event = MouseEvent { kind, column, row: row as u16, modifiers: KeyModifiers::NONE };
-        stage.screen.handle(Input::Mouse(event));
-        stage.settle()
+        test.screen.handle(Input::Mouse(event));
+        test.settle()
     };
-    assert!(click(&mut stage, " key ").contains("▸ key"));
-    assert!(click(&mut stage, "problems").contains("▸ problems"));
-    assert!(click(&mut stage, "problems").contains("only samples with a known problem"));
+    assert!(click(&mut test, " key ").contains("▸ key"));
+    assert!(click(&mut test, "problems").contains("▸ problems"));
+    assert!(click(&mut test, "problems").contains("only samples with a known problem"));
 }
 
 #[test]
@@ -65,9 +65,9 @@ fn rows_that_are_not_there_yet_are_numbers() {
     let fake = Fake::huge();
     let gate = fake.gate.clone();
     gate.close();
-    let mut stage = Stage::new(fake);
-    stage.act(Action::GoToNumber).type_text("5000000").act(Action::Accept);
-    compare("waiting", &mut stage);
+    let mut test = BrowserTest::new(fake);
+    test.act(Action::GoToNumber).type_text("5000000").act(Action::Accept);
+    compare("waiting", &mut test);
     gate.open();
 }
 
@@ -76,15 +76,15 @@ fn a_shard_that_cannot_be_read_says_why() {
     let mut groups: Vec<_> = (0..3).map(|at| group(&format!("shard_{at:04}.tar"), 5)).collect();
     groups[1].failure = Some("the header at byte 10,240 is damaged".into());
     groups[1].samples = 0;
-    let mut stage = Stage::new(Fake::of(groups));
-    stage.acts(&[Action::PreviousPane, Action::Down]);
-    stage.settle();
-    compare("broken_shard", &mut stage);
+    let mut test = BrowserTest::new(Fake::of(groups));
+    test.acts(&[Action::PreviousPane, Action::Down]);
+    test.settle();
+    compare("broken_shard", &mut test);
 }
 
 #[test]
 fn an_empty_data_set_states_it() {
-    compare("empty", &mut Stage::new(Fake::of(Vec::new())));
+    compare("empty", &mut BrowserTest::new(Fake::of(Vec::new())));
 }
 
 #[test]
@@ -94,52 +94,52 @@ fn a_scan_that_goes_on_shows_what_it_found() {
     groups[2..].iter_mut().for_each(|g| g.is_counted = false);
     let mut fake = Fake::of(Vec::new());
     fake.groups = Mutex::new(Arc::new(Groups::new(1, groups, false)));
-    let mut stage = Stage::new(fake);
-    stage.act(Action::NextPart);
-    stage.wait("the sample is there", |_, shown| shown.contains("riding wave"));
-    compare("growing", &mut stage);
+    let mut test = BrowserTest::new(fake);
+    test.act(Action::NextPart);
+    test.wait("the sample is there", |_, shown| shown.contains("riding wave"));
+    compare("growing", &mut test);
 }
 
 #[test]
-fn a_search_tells_how_far_it_is() {
-    let mut stage = Stage::new(Fake::default());
+fn a_search_shows_how_far_it_is() {
+    let mut test = BrowserTest::new(Fake::default());
     // The list scrolls from what it shows, and the parts are those of the sample that was found.
-    stage.settle();
-    stage.act(Action::FindKey).type_text("^00003").act(Action::Accept);
-    stage.wait("it is over", |_, shown| shown.contains("10 found") && shown.contains("#30 ·"));
-    stage.settle();
-    stage.act(Action::NextPart);
-    stage.settle();
-    compare("found", &mut stage);
-    stage.act(Action::FindKey).type_text("(/");
-    compare("find_prompt", &mut stage);
+    test.settle();
+    test.act(Action::FindKey).type_text("^00003").act(Action::Accept);
+    test.wait("it is over", |_, shown| shown.contains("10 found") && shown.contains("#30 ·"));
+    test.settle();
+    test.act(Action::NextPart);
+    test.settle();
+    compare("found", &mut test);
+    test.act(Action::FindKey).type_text("(/");
+    compare("find_prompt", &mut test);
 }
 
 #[test]
 fn a_search_among_what_a_filter_lists_shows_both() {
-    let mut stage = Stage::new(Fake::default());
-    stage.act(Action::FilterSamples).acts(&[Action::Down, Action::Down]).type_text("json").act(Action::Run);
-    stage.wait("the filter is over", |stage, _| !stage.screen.is_sifting());
-    stage.act(Action::FindKey).type_text("^00003").act(Action::Accept);
-    stage.act(Action::NextPart);
-    stage.wait("it is over", |_, shown| {
+    let mut test = BrowserTest::new(Fake::default());
+    test.act(Action::FilterSamples).acts(&[Action::Down, Action::Down]).type_text("json").act(Action::Run);
+    test.wait("the filter is over", |test, _| !test.screen.is_filtering());
+    test.act(Action::FindKey).type_text("^00003").act(Action::Accept);
+    test.act(Action::NextPart);
+    test.wait("it is over", |_, shown| {
         shown.contains("10 found") && shown.contains("8,004 listed") && shown.contains("riding wave 33")
     });
-    compare("found_in_filter", &mut stage);
-    stage.size = (80, 8);
-    assert!(!stage.draw().contains("8,004 listed"), "there is room for one line only");
-    stage.size = (80, 24);
-    stage.act(Action::Close);
-    assert!(stage.draw().contains("8,004 listed") && stage.draw().contains("Esc all samples"), "the find ends first");
+    compare("found_in_filter", &mut test);
+    test.size = (80, 8);
+    assert!(!test.draw().contains("8,004 listed"), "there is room for one line only");
+    test.size = (80, 24);
+    test.act(Action::Close);
+    assert!(test.draw().contains("8,004 listed") && test.draw().contains("Esc all samples"), "the find ends first");
 }
 
 #[test]
 fn the_filter_asks_a_few_questions() {
-    let mut stage = Stage::new(Fake::default());
-    stage.act(Action::NextPart);
-    stage.settle();
-    stage.act(Action::FilterSamples).acts(&[Action::Down, Action::Down]).type_text("jsn").act(Action::Run);
-    compare("filter", &mut stage);
+    let mut test = BrowserTest::new(Fake::default());
+    test.act(Action::NextPart);
+    test.settle();
+    test.act(Action::FilterSamples).acts(&[Action::Down, Action::Down]).type_text("jsn").act(Action::Run);
+    compare("filter", &mut test);
 }
 
 #[test]
@@ -151,15 +151,15 @@ fn hostile_names_are_drawn_as_visible_signs() {
         groups: Mutex::new(Arc::new(Groups::new(1, vec![group("s\u{9b}2J.tar", 30)], true))),
         ..Fake::default()
     };
-    let mut stage = Stage::new(fake);
-    stage.act(Action::NextPart);
-    stage.settle();
-    compare("hostile", &mut stage);
+    let mut test = BrowserTest::new(fake);
+    test.act(Action::NextPart);
+    test.settle();
+    compare("hostile", &mut test);
     for (columns, rows) in [(1, 1), (2, 3), (5, 5), (20, 4), (40, 10), (59, 9), (61, 3), (95, 40), (97, 2), (300, 90)] {
-        stage.size = (columns, rows);
+        test.size = (columns, rows);
         for pane in 0..3 {
-            stage.act(Action::NextPane);
-            let shown = stage.draw();
+            test.act(Action::NextPane);
+            let shown = test.draw();
             assert!(!shown.contains(['\u{1b}', '\u{202e}', '\u{9b}', '\u{7}']), "{pane} {shown}");
         }
     }
@@ -171,44 +171,44 @@ fn lines_of_a_jsonl_file_and_files_of_a_folder_have_their_own_words() {
     (fake.kind, fake.word) = (DatasetKind::Jsonl, "file");
     fake.key = |number| number.to_string();
     fake.parts = |_| vec!["json"];
-    let mut stage = Stage::new(fake);
-    stage.settle();
-    compare("jsonl", &mut stage);
+    let mut test = BrowserTest::new(fake);
+    test.settle();
+    compare("jsonl", &mut test);
 }
 
 #[test]
-fn what_is_wrong_with_the_only_file_stands_below_its_lines() {
+fn what_is_wrong_with_the_only_file_is_below_its_lines() {
     let mut fake = Fake::of(vec![group("a.jsonl.gz", 90)]);
     (fake.kind, fake.word) = (DatasetKind::Jsonl, "file");
     fake.parts = |_| vec!["json"];
-    let mut stage = Stage::new(fake);
-    stage.settle();
-    let mut groups = (*stage.screen.state.groups).clone();
+    let mut test = BrowserTest::new(fake);
+    test.settle();
+    let mut groups = (*test.screen.state.groups).clone();
     groups.groups[0].failure = Some("it cannot be unpacked further: unexpected end of file".into());
-    stage.screen.state.groups = Arc::new(groups);
-    let shown = stage.draw();
+    test.screen.state.groups = Arc::new(groups);
+    let shown = test.draw();
     assert!(shown.contains("! it cannot be") && shown.contains("unexpected end"), "{shown}");
 }
 
 #[test]
 fn splits_and_excludes_are_marked() {
-    let mut stage = Stage::new(Fake::default());
-    let groups = Arc::clone(&stage.screen.state.groups);
+    let mut test = BrowserTest::new(Fake::default());
+    let groups = Arc::clone(&test.screen.state.groups);
     let shard = |at: usize| format!("shard_{at:04}.tar");
     let splits = [("train".into(), vec![shard(0), shard(1)]), ("val".into(), vec![shard(2)])];
     let excludes = ["shard_0000.tar/000032".to_owned(), shard(3)];
-    stage.screen.marks = Arc::new(Marks::new(&groups, &splits, &excludes));
-    stage.act(Action::GoToNumber).type_text("32").act(Action::Accept).act(Action::NextPart);
-    stage.settle();
-    compare("marks", &mut stage);
+    test.screen.marks = Arc::new(Marks::new(&groups, &splits, &excludes));
+    test.act(Action::GoToNumber).type_text("32").act(Action::Accept).act(Action::NextPart);
+    test.settle();
+    compare("marks", &mut test);
 }
 
-fn page(stage: &mut Stage, mode: Mode, lines: Vec<PageLine>) {
-    stage.settle();
-    stage.screen.state.mode = mode;
-    let at = stage.screen.state.at.unwrap();
-    stage.settle();
-    stage.screen.detail =
+fn page(test: &mut BrowserTest, mode: Mode, lines: Vec<PageLine>) {
+    test.settle();
+    test.screen.state.mode = mode;
+    let at = test.screen.state.at.unwrap();
+    test.settle();
+    test.screen.detail =
         Some(Detail { look: DetailRequest { at, mode, part: 0, is_reading: false }, body: Body::Page(lines) });
 }
 
@@ -235,9 +235,9 @@ fn the_loader_view_has_fields_with_types_shapes_values_and_errors() {
         error: None,
         note: Some("what is shown is what the reference loader gives".into()),
     };
-    let mut stage = Stage::new(Fake::default());
-    page(&mut stage, Mode::Loader, loader_lines(&view));
-    compare("loader", &mut stage);
+    let mut test = BrowserTest::new(Fake::default());
+    page(&mut test, Mode::Loader, loader_lines(&view));
+    compare("loader", &mut test);
 }
 
 #[test]
@@ -268,14 +268,14 @@ fn the_offset_view_has_the_header_next_to_the_row() {
         disagreements: vec!["the row of txt says 44 bytes, the header 43".into()],
         ..OffsetView::default()
     };
-    let mut stage = Stage::new(Fake::default());
-    page(&mut stage, Mode::Offsets, offset_lines(&view));
-    compare("offsets", &mut stage);
+    let mut test = BrowserTest::new(Fake::default());
+    page(&mut test, Mode::Offsets, offset_lines(&view));
+    compare("offsets", &mut test);
 }
 
 #[test]
 fn a_contact_sheet_is_a_grid_with_its_seed() {
-    let source = || Source {
+    let source = || SheetSource {
         catalog: Arc::new(Fake::default()),
         listing: Listing::All,
         part: Some("txt".into()),

@@ -1,7 +1,7 @@
 use super::super::found::FoundRepeats;
 use super::super::ranges::ListKind;
 use super::super::state::RangesPage;
-use super::super::{open, Target};
+use super::super::{open, RepeatsTarget};
 use super::{act, compare, env, spot, survive, write_files};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, Screen};
@@ -16,7 +16,7 @@ fn plan(length: u64) -> DedupPlan {
 
 /// Opens the repeats of a folder, before the search has ended.
 fn asked(folder: &Path, length: u64) -> RangesPage<FoundRepeats> {
-    RangesPage::new(FoundRepeats::new(Target::Folder(folder.to_owned()), &plan(length), env(folder)))
+    RangesPage::new(FoundRepeats::new(RepeatsTarget::Folder(folder.to_owned()), &plan(length), env(folder)))
 }
 
 fn found(length: u64) -> RangesPage<FoundRepeats> {
@@ -36,7 +36,7 @@ fn ranges_are_drawn_on_the_text_and_lead_to_the_copy_that_stays() {
     compare("repeats_second_range", &mut page);
     let before = page.spot.clone();
     assert_eq!(act(&mut page, Action::KeptCopy), Ok(()));
-    assert_eq!((spot(&page).0, spot(&page).1), ("a.jsonl", 3), "the footer stands first in the third document");
+    assert_eq!((spot(&page).0, spot(&page).1), ("a.jsonl", 3), "the footer is first in the third document");
     compare("repeats_kept_copy", &mut page);
     assert_eq!(act(&mut page, Action::KeptCopy), Err("this is the copy already"));
     assert_eq!(act(&mut page, Action::JumpBack), Ok(()));
@@ -138,7 +138,7 @@ fn another_length_stays_at_the_document() {
 fn a_file_is_examined_alone_and_with_its_folder() {
     let folder = tempfile::tempdir().unwrap();
     write_files(folder.path());
-    let mut screen = open(Target::File(folder.path().join("b.jsonl"), 0), &plan(40), env(folder.path()));
+    let mut screen = open(RepeatsTarget::File(folder.path().join("b.jsonl"), 0), &plan(40), env(folder.path()));
     testing::settle(screen.as_mut());
     let alone = screen.status_right().unwrap();
     assert_eq!(alone, "21.9 % of 415 B repeat, by 40 bytes and more");

@@ -54,9 +54,9 @@ fn compare(name: &str, page: &mut RangesPage<impl Ranges>) {
 
 /// Executes an action and waits for its results.
 fn act(page: &mut RangesPage<impl Ranges>, action: Action) -> Result<(), &'static str> {
-    let told = page.act(action);
+    let result = page.act(action);
     testing::settle(page);
-    told
+    result
 }
 
 /// Returns the current position: the file and line of the document, and the index of the range.

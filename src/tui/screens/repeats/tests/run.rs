@@ -1,4 +1,4 @@
-use super::super::ranges::{Instead, ListKind, Ranges};
+use super::super::ranges::{ListKind, ListPlaceholder, Ranges};
 use super::super::run::RunRanges;
 use super::super::state::RangesPage;
 use super::{act, compare, draw, env, spot, survive, write_files};
@@ -69,7 +69,7 @@ fn passages_and_files_come_out_of_the_run() {
 }
 
 #[test]
-fn whoever_comes_from_a_folder_of_the_set_begins_there_and_looks_there_anew() {
+fn a_page_opened_from_a_folder_of_the_set_begins_there_and_searches_there_anew() {
     let folder = tempfile::tempdir().unwrap();
     let output = run(folder.path(), |_| write_files(&folder.path().join("data/c")));
     let mut screen = super::super::open_run(&output.join("c"), &env(folder.path())).unwrap();
@@ -96,13 +96,13 @@ fn a_source_that_has_changed_is_reported_in_the_place_of_its_text() {
 }
 
 #[test]
-fn whoever_does_not_wait_for_the_text_walks_over_documents() {
+fn without_waiting_for_the_text_keys_move_over_documents() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path(), |_| ());
     let mut page = opened(folder.path());
     page.act(Action::FindNext).unwrap();
     page.act(Action::FindNext).unwrap();
-    assert!(page.text().is_none(), "nobody has looked whether it came");
+    assert!(page.text().is_none(), "the arrival of the text is not noticed yet");
     assert!(draw(&mut page, (100, 28, false)).contains("reading the document"));
     page.act(Action::FindPrevious).unwrap();
     assert_eq!(spot(&page), ("b.jsonl", 1, 1), "this one is there still");
@@ -167,6 +167,6 @@ fn the_screen_opens_what_is_next_to_an_output_and_goes_to_the_file_that_was_aske
     // Damaged ranges are reported as a failure.
     std::fs::write(folder.path().join("out.gristmill/ranges"), "gmranges and nothing else").unwrap();
     let page = opened(folder.path());
-    assert!(matches!(page.ranges.instead(), Some(Instead::Fails(_))));
+    assert!(matches!(page.ranges.instead(), Some(ListPlaceholder::Fails(_))));
     assert!(page.status_right().is_none() && page.why_disabled(Action::KeptCopy).is_some());
 }

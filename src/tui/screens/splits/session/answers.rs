@@ -1,7 +1,7 @@
 //! Handling of the results of a session's workers.
 
-use super::super::choice::{Choice, Offer};
-use super::super::work::{Opened, Rework, Reworked, WriteEnd};
+use super::super::choice::{Choice, ChoiceOption};
+use super::super::work::{OpenedSplits, TextChange, TextChangeResult, WriteResult};
 use super::super::{conflict, draft, text_edit};
 use super::SplitSession;
 use crate::tui::form::frame::age;
@@ -53,7 +53,7 @@ impl SplitSession {
         inner.revision != before
     }
 
-    fn take_opened(&self, opened: Opened, effects: &mut Vec<Effect>) {
+    fn take_opened(&self, opened: OpenedSplits, effects: &mut Vec<Effect>) {
         let mut inner = self.inner.borrow_mut();
         inner.revision += 1;
         inner.place = Some(opened.place);
@@ -72,7 +72,7 @@ impl SplitSession {
                 drop(inner);
                 match opened.found {
                     // These changes were in the session before the reload, so there is no need to ask.
-                    Some(found) if had_changes => self.rework(Rework::Draft(found.draft.edits)),
+                    Some(found) if had_changes => self.rework(TextChange::Draft(found.draft.edits)),
                     Some(found) => effects.push(Effect::Push(self.offer(found, &base))),
                     None => {}
                 }
@@ -94,14 +94,14 @@ impl SplitSession {
             lines.push("The file was changed since; they are made again on what is there now.".to_owned());
         }
         let offers = vec![
-            Offer::new("take them up", "they stay unwritten until you write them"),
-            Offer::new("forget them", "the file stays as it is"),
+            ChoiceOption::new("take them up", "they stay unwritten until you write them"),
+            ChoiceOption::new("forget them", "the file stays as it is"),
         ];
         let session = self.clone();
         let mut edits = Some(edits);
         let chosen = move |row| {
             match (row, edits.take()) {
-                (0, Some(edits)) => session.rework(Rework::Draft(edits)),
+                (0, Some(edits)) => session.rework(TextChange::Draft(edits)),
                 _ => session.inner.borrow_mut().forget_draft(),
             }
             Vec::new()
@@ -109,32 +109,32 @@ impl SplitSession {
         Box::new(Choice::new("Unwritten changes", lines, offers, chosen))
     }
 
-    fn take_reworked(&self, reworked: Reworked, effects: &mut Vec<Effect>) {
+    fn take_reworked(&self, reworked: TextChangeResult, effects: &mut Vec<Effect>) {
         let mut inner = self.inner.borrow_mut();
         inner.is_reworking = false;
-        match reworked.told {
-            Ok(told) => {
+        match reworked.outcome {
+            Ok(toast) => {
                 inner.put(reworked.editor);
-                effects.extend(told.map(Effect::Toast));
+                effects.extend(toast.map(Effect::Toast));
             }
             Err(refused) => effects.push(Effect::Push(text_edit::refused(self.clone(), refused))),
         }
         inner.follow();
     }
 
-    fn take_written(&self, end: WriteEnd, effects: &mut Vec<Effect>) {
+    fn take_written(&self, end: WriteResult, effects: &mut Vec<Effect>) {
         let mut inner = self.inner.borrow_mut();
         inner.is_writing = false;
         inner.revision += 1;
         match end {
-            WriteEnd::Written(end) => {
+            WriteResult::Written(end) => {
                 let (written, editor) = *end;
                 inner.put(editor);
                 inner.follow();
                 inner.written = Some(Arc::new(written));
             }
-            WriteEnd::Failed(failure) => inner.write_failure = Some(*failure),
-            WriteEnd::Changed(three) => {
+            WriteResult::Failed(failure) => inner.write_failure = Some(*failure),
+            WriteResult::Changed(three) => {
                 drop(inner);
                 effects.push(Effect::Push(conflict::ask(self.clone(), *three)));
             }

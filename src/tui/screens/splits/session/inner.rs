@@ -1,10 +1,10 @@
 //! The state of a session after each change: workers save its draft and check it for problems.
 
 use super::super::draft;
-use super::Inner;
+use super::SessionState;
 use gristmill_ops::engine::splits::SplitEditor;
 
-impl Inner {
+impl SessionState {
     pub(super) fn version(&self) -> u64 {
         self.editor.as_ref().map_or(0, |editor| (self.epoch << 32) + editor.version())
     }
@@ -100,7 +100,7 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for SessionState {
     fn drop(&mut self) {
         self.cancel.cancel();
         self.keep_now();

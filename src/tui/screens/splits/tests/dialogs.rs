@@ -1,9 +1,9 @@
 use super::*;
 use crate::tui::jobs::{JobId, JobView};
 use crate::tui::screens::splits::add_exclude::Preview;
-use crate::tui::screens::splits::leaks::{draw_leaks, draw_running, ShardHomes};
-use crate::tui::screens::splits::pattern::Matched;
-use crate::tui::screens::splits::review::{draw_changes, draw_written, Changes};
+use crate::tui::screens::splits::leaks::{draw_leaks, draw_running, ShardSplits};
+use crate::tui::screens::splits::pattern::MatchedShards;
+use crate::tui::screens::splits::review::{draw_changes, draw_written, ChangeList};
 use crate::tui::screens::splits::typed::Rows;
 use crate::tui::screens::splits::{add_exclude, balance, pattern};
 use crate::tui::widgets::{ListState, TextField};
@@ -25,11 +25,11 @@ fn rows(len: usize) -> Rows {
 #[test]
 fn a_pattern_shows_what_it_matches_while_it_is_typed() {
     let field = TextField::new("shard_001[4-7]");
-    let found: Outcome<Matched> = Matched::of(&editor(), field.value());
+    let found: Outcome<MatchedShards> = MatchedShards::of(&editor(), field.value());
     let mut rows = rows(found.as_ref().unwrap().shards.len());
     assert_eq!(rows.list.len, 4);
     compare_over("pattern", &mut |frame, area, ui| pattern::draw(&field, Some(&found), &mut rows, frame, area, ui));
-    let all: Outcome<Matched> = Matched::of(&editor(), "shard");
+    let all: Outcome<MatchedShards> = MatchedShards::of(&editor(), "shard");
     let mut rows = super::dialogs::rows(20);
     let field = TextField::new("shard");
     compare_over("pattern_all", &mut |frame, area, ui| pattern::draw(&field, Some(&all), &mut rows, frame, area, ui));
@@ -38,7 +38,7 @@ fn a_pattern_shows_what_it_matches_while_it_is_typed() {
 #[test]
 fn a_pattern_that_matches_nothing_says_what_was_meant() {
     let field = TextField::new("*.tar");
-    let found: Outcome<Matched> = Matched::of(&editor(), field.value());
+    let found: Outcome<MatchedShards> = MatchedShards::of(&editor(), field.value());
     assert!(found.is_err());
     compare_over("pattern_nothing", &mut |frame, area, ui| {
         pattern::draw(&field, Some(&found), &mut Rows::default(), frame, area, ui);
@@ -80,8 +80,8 @@ fn what_is_typed_to_be_excluded_is_looked_up() {
     }
 }
 
-fn changes() -> Changes {
-    Changes::of(&with(
+fn changes() -> ChangeList {
+    ChangeList::of(&with(
         editor(),
         vec![
             moved(&["shard_0014.tar", "shard_0015.tar"], "val"),
@@ -105,7 +105,7 @@ fn the_review_is_a_diff_of_the_file() {
         draw_changes(Some(&changes), Some(&failure), &mut list, frame, area, ui);
     });
     let text = "split_parts:\n  train: [shard_0001.tar, shard_0002.tar]\n  val: [shard_0002.tar]\n";
-    let leaking = Changes::of(&with(editor_of(text, 20), vec![excluded("shard_0003.tar", None)]));
+    let leaking = ChangeList::of(&with(editor_of(text, 20), vec![excluded("shard_0003.tar", None)]));
     assert_eq!(leaking.problems.len(), 1, "{:?}", leaking.problems);
     compare("review_leaking", ALL_SIZES, &mut |frame, area, ui| {
         draw_changes(Some(&leaking), None, &mut ListState::new(leaking.lines.len()), frame, area, ui);
@@ -155,13 +155,13 @@ fn report() -> LeakReport {
 #[test]
 fn leaks_are_listed_and_those_that_were_ended_are_ticked() {
     let report = report();
-    let standing = ShardHomes::of(&editor());
+    let homes = ShardSplits::of(&editor());
     // One of them is excluded in the file already.
-    let open: Vec<bool> = report.found.leaks.iter().map(|leak| standing.is_open(leak)).collect();
+    let open: Vec<bool> = report.found.leaks.iter().map(|leak| homes.is_open(leak)).collect();
     assert_eq!(open, [false, true, true]);
     let mut list = ListState::new(3);
     compare("leaks", ALL_SIZES, &mut |frame, area, ui| {
-        draw_leaks(&report, &standing, &mut list, frame, area, ui);
+        draw_leaks(&report, &homes, &mut list, frame, area, ui);
     });
 }
 
@@ -169,19 +169,19 @@ fn leaks_are_listed_and_those_that_were_ended_are_ticked() {
 fn a_leak_is_ended_by_a_move_and_back_again_by_undo() {
     let leak = report().found.leaks.remove(1);
     let mut editor = with(editor(), vec![moved(&["shard_0007.tar"], "val")]);
-    assert!(!ShardHomes::of(&editor).is_open(&leak), "both are in one split");
+    assert!(!ShardSplits::of(&editor).is_open(&leak), "both are in one split");
     editor.undo();
-    assert!(ShardHomes::of(&editor).is_open(&leak));
+    assert!(ShardSplits::of(&editor).is_open(&leak));
     let with_more = Leak { more: 3, ..leak };
     editor.apply(moved(&["shard_0007.tar"], "val")).unwrap();
-    assert!(ShardHomes::of(&editor).is_open(&with_more), "there are places that are not listed");
+    assert!(ShardSplits::of(&editor).is_open(&with_more), "there are places that are not listed");
 }
 
 #[test]
 fn no_leak_and_a_check_that_runs_are_reported() {
     let report = LeakReport { found: Leaks::default(), content: false, ..report() };
     compare("leaks_none", ALL_SIZES, &mut |frame, area, ui| {
-        draw_leaks(&report, &ShardHomes::default(), &mut ListState::default(), frame, area, ui);
+        draw_leaks(&report, &ShardSplits::default(), &mut ListState::default(), frame, area, ui);
     });
     let mut status = JobStatus::ended(JobState::Running);
     status.item = "shard";
@@ -201,10 +201,10 @@ fn no_leak_and_a_check_that_runs_are_reported() {
 #[test]
 fn a_choice_says_why_an_offer_cannot_be_taken() {
     let offers = vec![
-        Offer::new("train", "16 shards, 80.1 %").unless(Some("it is there".into())),
-        Offer::new("val", "2 shards, 9.9 %"),
-        Offer::new("no split", "not used for training"),
-        Offer::new("a new split", "its name is asked for"),
+        ChoiceOption::new("train", "16 shards, 80.1 %").unless(Some("it is there".into())),
+        ChoiceOption::new("val", "2 shards, 9.9 %"),
+        ChoiceOption::new("no split", "not used for training"),
+        ChoiceOption::new("a new split", "its name is asked for"),
     ];
     let mut choice = Choice::new("Move 3 shards to", Vec::new(), offers, |_| Vec::new()).selecting(1);
     compare_screen("move", &mut choice);

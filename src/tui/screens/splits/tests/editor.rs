@@ -2,7 +2,7 @@ use super::*;
 use crate::tui::keymap::Action;
 use crate::tui::screens::splits::state::{column, together, State};
 use crate::tui::screens::splits::view;
-use crate::tui::widgets::mouse::Places;
+use crate::tui::widgets::mouse::MouseAreas;
 use gristmill_core::{Failure, Subject};
 use gristmill_ops::engine::splits::Draft;
 
@@ -15,12 +15,12 @@ fn state_of(editor: &SplitEditor) -> State {
 fn look(name: &str, sizes: &[(u16, u16, bool)], state: &mut State, editor: &SplitEditor) {
     let problems = editor.problems();
     compare(name, sizes, &mut |frame, area, ui| {
-        view::draw(state, editor, &problems, &mut Places::default(), frame, area, ui);
+        view::draw(state, editor, &problems, &mut MouseAreas::default(), frame, area, ui);
     });
 }
 
 #[test]
-fn splits_stand_side_by_side_with_their_shares_and_excludes_below() {
+fn splits_are_side_by_side_with_their_shares_and_excludes_below() {
     let editor = editor();
     look("columns", ALL_SIZES, &mut state_of(&editor), &editor);
 }
@@ -104,7 +104,7 @@ fn no_size_breaks_the_editor() {
         let problems = editor.problems();
         for (columns, rows) in [(1, 1), (2, 4), (10, 5), (27, 8), (39, 10), (54, 13), (200, 60)] {
             shown(columns, rows, false, &mut |frame, area, ui| {
-                view::draw(&mut state, &editor, &problems, &mut Places::default(), frame, area, ui);
+                view::draw(&mut state, &editor, &problems, &mut MouseAreas::default(), frame, area, ui);
             });
         }
     }

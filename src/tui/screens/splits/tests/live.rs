@@ -10,11 +10,11 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, Mo
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-struct House {
+struct SplitsTest {
     folder: tempfile::TempDir,
 }
 
-impl House {
+impl SplitsTest {
     fn new() -> Self {
         let house = Self { folder: tempfile::tempdir().unwrap() };
         let counts: Vec<String> = counts(20).iter().map(|(name, n)| format!("\"{name}\": {n}")).collect();
@@ -74,7 +74,7 @@ fn digit(c: char) -> Input {
 
 #[test]
 fn changes_are_written_and_the_comments_survive() {
-    let house = House::new();
+    let house = SplitsTest::new();
     let (session, mut effects) = house.open();
     assert!(effects.is_empty(), "nothing was left");
     session.apply(moved(&["shard_0016.tar"], "test"));
@@ -95,7 +95,7 @@ fn changes_are_written_and_the_comments_survive() {
 
 #[test]
 fn a_draft_is_offered_when_it_is_opened_again() {
-    let house = House::new();
+    let house = SplitsTest::new();
     let (session, _) = house.open();
     session.apply(moved(&["shard_0016.tar"], "test"));
     session.keep_now();
@@ -114,15 +114,15 @@ fn a_draft_is_offered_when_it_is_opened_again() {
 
 #[test]
 fn changes_that_cannot_be_kept_are_said_to_be_lost() {
-    let house = House::new();
+    let house = SplitsTest::new();
     // A folder cannot be created where there is a file.
     write_file(&RealFs, &house.folder.path().join("state"), b"", 0o600).unwrap();
     let (session, mut effects) = house.open();
     let mut screen = screen::SplitsScreen::new(session.clone(), true);
     assert!(matches!(screen.handle(Input::Action(Action::Exclude)).as_slice(), [Effect::Toast(_)]));
     wait(&session, &mut effects, |s| s.why_not_kept().is_some());
-    let told = session.unwritten().unwrap();
-    assert!(told.contains("They are lost then") && !told.contains("offers them"), "{told}");
+    let notice = session.unwritten().unwrap();
+    assert!(notice.contains("They are lost then") && !notice.contains("offers them"), "{notice}");
     let mut leave = popup(screen.handle(Input::Action(Action::Close)));
     let picture = shown(100, 22, false, &mut |frame, area, ui| leave.draw(frame, area, ui));
     assert!(picture.contains("they are lost"), "{picture}");
@@ -130,7 +130,7 @@ fn changes_that_cannot_be_kept_are_said_to_be_lost() {
 
 #[test]
 fn a_draft_that_is_forgotten_is_gone() {
-    let house = House::new();
+    let house = SplitsTest::new();
     let (session, _) = house.open();
     session.apply(moved(&["shard_0016.tar"], "test"));
     session.keep_now();
@@ -149,7 +149,7 @@ fn a_draft_that_is_forgotten_is_gone() {
 #[test]
 fn a_file_that_another_process_changed_is_asked_about() {
     for choice in ['1', '2', '3'] {
-        let house = House::new();
+        let house = SplitsTest::new();
         let (session, mut effects) = house.open();
         session.apply(moved(&["shard_0016.tar"], "test"));
         let theirs = TEXT.replace("never touch", "touched by Ben");
@@ -160,10 +160,10 @@ fn a_file_that_another_process_changed_is_asked_about() {
         let version = session.version();
         let mut ask = popup(effects);
         compare_screen("conflict", ask.as_mut());
-        let told = ask.handle(digit(choice));
+        let requests = ask.handle(digit(choice));
         let mut effects = Vec::new();
         wait(&session, &mut effects, |s| s.doing() != Some("writing"));
-        assert!(!told.is_empty());
+        assert!(!requests.is_empty());
         match choice {
             '1' => {
                 assert_eq!((session.pending(), house.text()), (1, theirs), "shown first");
@@ -181,7 +181,7 @@ fn a_file_that_another_process_changed_is_asked_about() {
 
 #[test]
 fn what_cannot_be_opened_refuses_every_change() {
-    let house = House::new();
+    let house = SplitsTest::new();
     house.put("split_parts: [\n");
     let (session, _) = house.open();
     assert!(session.failure().is_some());
@@ -197,7 +197,7 @@ fn what_cannot_be_opened_refuses_every_change() {
 
 #[test]
 fn a_reload_makes_the_changes_again_on_what_is_there_now() {
-    let house = House::new();
+    let house = SplitsTest::new();
     let (session, _) = house.open();
     session.apply(moved(&["shard_0016.tar"], "test"));
     house.put(&TEXT.replace("never touch", "touched by Ben"));
@@ -208,12 +208,12 @@ fn a_reload_makes_the_changes_again_on_what_is_there_now() {
             && !s.is_busy()
             && s.editor().is_some_and(|e| e.base_bytes().windows(6).any(|w| w == b"by Ben"))
     });
-    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Push(_))), "nobody is asked");
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Push(_))), "no question is asked");
 }
 
 #[test]
 fn leaving_with_changes_asks_and_every_key_does_what_it_says() {
-    let house = House::new();
+    let house = SplitsTest::new();
     let (session, _) = house.open();
     let mut screen = screen::SplitsScreen::new(session.clone(), true);
     let mut press = |action| screen.handle(Input::Action(action));
@@ -247,11 +247,11 @@ fn leaving_with_changes_asks_and_every_key_does_what_it_says() {
 
 #[test]
 fn a_text_that_cannot_be_taken_says_where_and_offers_two_ways() {
-    let house = House::new();
+    let house = SplitsTest::new();
     let (session, _) = house.open();
     let text = TEXT.replace("exclude:", "exclude: x: y");
     let failure = with(editor(), Vec::new()).apply(Edit::ReplaceText { text }).unwrap_err();
-    let refused = text_edit::Refused { failure, file: house.file() };
+    let refused = text_edit::RejectedText { failure, file: house.file() };
     compare_screen("refused", text_edit::refused(session, refused).as_mut());
 }
 
@@ -277,7 +277,7 @@ fn wait_for(screen: &mut dyn Screen, words: &str) {
 
 #[test]
 fn a_click_selects_a_row_of_a_dialog_and_a_double_click_does_what_enter_does() {
-    let house = House::new();
+    let house = SplitsTest::new();
     let (session, _) = house.open();
     let mut pattern = pattern::dialog(session.clone());
     pattern.handle(Input::Paste("shard_001".into()));
@@ -286,7 +286,7 @@ fn a_click_selects_a_row_of_a_dialog_and_a_double_click_does_what_enter_does() {
     wait_for(&mut pattern, "▸ shard_0012");
     let effects = press_on(&mut pattern, "shard_0012");
     assert!(matches!(effects.as_slice(), [Effect::Pop, Effect::Push(_)]), "where to is asked");
-    assert!(press_on(&mut pattern, "10 shards").is_empty(), "beside the rows nothing happens");
+    assert!(press_on(&mut pattern, "10 shards").is_empty(), "next to the rows nothing happens");
 
     let mut balance = balance::dialog(session.clone());
     wait_for(&mut balance, "8,1,1");
@@ -301,7 +301,7 @@ fn a_click_selects_a_row_of_a_dialog_and_a_double_click_does_what_enter_does() {
 
 #[test]
 fn nothing_is_written_before_it_was_shown() {
-    let house = House::new();
+    let house = SplitsTest::new();
     let (session, _) = house.open();
     session.apply(moved(&["shard_0016.tar"], "test"));
     let mut review = session.review();

@@ -3,7 +3,7 @@
 use super::*;
 use crate::tui::screen::{Screen, Ui};
 use crate::tui::testing::{self, Size};
-use crate::tui::widgets::Places;
+use crate::tui::widgets::MouseAreas;
 use gristmill_ops::engine::splits::{Edit, ExcludeItem, SplitEditor};
 use ratatui::layout::Rect;
 use ratatui::Frame;
@@ -83,7 +83,7 @@ pub(super) fn compare_over(name: &str, dialog: &mut dyn FnMut(&mut Frame, Rect, 
     state.follow(&editor);
     let problems = editor.problems();
     compare(name, ALL_SIZES, &mut |frame, area, ui| {
-        view::draw(&mut state, &editor, &problems, &mut Places::default(), frame, area, ui);
+        view::draw(&mut state, &editor, &problems, &mut MouseAreas::default(), frame, area, ui);
         dialog(frame, area, ui);
     });
 }
