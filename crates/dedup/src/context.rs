@@ -65,19 +65,19 @@ impl<'a> Context<'a> {
             end: self.at + u64::from(right),
             back,
             before: pivot.left_at(left).and_then(|_| self.left_at(left)),
-            behind: pivot.right_at(right).and_then(|_| self.right_at(right)),
+            after: pivot.right_at(right).and_then(|_| self.right_at(right)),
         });
         (sides, repeat)
     }
 
     /// Returns the byte at this distance from the anchor, counted away from it.
     #[inline]
-    fn left_at(&self, behind: u32) -> Option<u8> {
-        self.left.iter().rev().nth(behind as usize).copied()
+    fn left_at(&self, distance: u32) -> Option<u8> {
+        self.left.iter().rev().nth(distance as usize).copied()
     }
     #[inline]
-    fn right_at(&self, behind: u32) -> Option<u8> {
-        self.right.get(behind as usize).copied()
+    fn right_at(&self, distance: u32) -> Option<u8> {
+        self.right.get(distance as usize).copied()
     }
 }
 

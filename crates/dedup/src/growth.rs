@@ -221,8 +221,8 @@ mod tests {
                 "{part}"
             );
             for places in [2, 3, 4, 6, 10, 30] {
-                let (told, gone) = (average_estimate(&first, places), average_estimate(&none, places));
-                assert!((told - 1.0).abs() < most, "{part} {places}: {told}");
+                let (estimated, gone) = (average_estimate(&first, places), average_estimate(&none, places));
+                assert!((estimated - 1.0).abs() < most, "{part} {places}: {estimated}");
                 assert!(gone.abs() < 3.0 * most * places as f64, "{part} {places}: {gone}");
             }
         }

@@ -202,6 +202,6 @@ impl OversizedGroup {
 }
 
 /// Returns the key for contexts that differ on the right or on the left, after a number of bytes, by this byte.
-fn other_key(key: u64, on_left: bool, behind: u32, byte: u8) -> u64 {
-    mix(key ^ mix(u64::from(on_left) << 40 | u64::from(behind) << 8 | u64::from(byte)))
+fn other_key(key: u64, on_left: bool, offset: u32, byte: u8) -> u64 {
+    mix(key ^ mix(u64::from(on_left) << 40 | u64::from(offset) << 8 | u64::from(byte)))
 }

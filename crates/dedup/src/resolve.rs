@@ -88,14 +88,14 @@ impl Node {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Branch {
     on_left: bool,
-    behind: u32,
+    distance: u32,
     byte: u8,
 }
 
 impl Branch {
     /// Returns all fields packed into a number.
     fn number(self) -> u64 {
-        u64::from(self.behind) << 9 | u64::from(self.on_left) << 8 | u64::from(self.byte)
+        u64::from(self.distance) << 9 | u64::from(self.on_left) << 8 | u64::from(self.byte)
     }
 }
 
@@ -315,12 +315,12 @@ impl Work {
                 }
             }
             if entry.far > most {
-                let branch = Branch { on_left: true, behind: most, byte: left.byte };
+                let branch = Branch { on_left: true, distance: most, byte: left.byte };
                 let entry = Entry { near: entry.near.max(most + 1), ..*entry };
                 self.branches.push(Branched { branch, entry, other: right.same });
             }
             if least > entry.near && most >= entry.near {
-                let branch = Branch { on_left: false, behind: right.same, byte: right.byte };
+                let branch = Branch { on_left: false, distance: right.same, byte: right.byte };
                 let entry = Entry { far: entry.far.min(most).min(least - 1), ..*entry };
                 self.branches.push(Branched { branch, entry, other: most });
             }
@@ -355,8 +355,8 @@ impl Work {
             // All agree with the pivot this far on the other side, and so with each other.
             let other = alike.iter().map(|one| one.other).min().unwrap_or_default();
             self.nodes.push(match branch.on_left {
-                true => Node { start, left: branch.behind + 1, right: node.right.max(other), depth },
-                false => Node { start, left: node.left.max(other), right: branch.behind + 1, depth },
+                true => Node { start, left: branch.distance + 1, right: node.right.max(other), depth },
+                false => Node { start, left: node.left.max(other), right: branch.distance + 1, depth },
             });
         }
     }
@@ -412,7 +412,7 @@ impl Group<'_> {
                 let agrees = *agrees.get(number)?;
                 Compared { own, other, agrees, pivot }.side(u32::try_from(same).unwrap_or(u32::MAX), next)
             };
-            Some([side(0, at - repeat.start, repeat.before)?, side(1, repeat.end - at, repeat.behind)?])
+            Some([side(0, at - repeat.start, repeat.before)?, side(1, repeat.end - at, repeat.after)?])
         })
     }
 }

@@ -86,7 +86,8 @@ impl Unseen {
         for _ in 0..STEPS {
             let expected: Vec<f64> =
                 (0..most).map(|at| laws.iter().map(|law| law.mass * law.chance(at)).sum()).collect();
-            let ratios: Vec<f64> = seen.iter().zip(&expected).map(|(seen, told)| seen / told.max(1e-300)).collect();
+            let ratios: Vec<f64> =
+                seen.iter().zip(&expected).map(|(seen, predicted)| seen / predicted.max(1e-300)).collect();
             let mut change = 0.0;
             for law in &mut laws {
                 // That no window was seen more often counts as well.

@@ -281,9 +281,9 @@ impl Chooser {
         let mut at = from;
         // No piece ends at the first bytes.
         if at < self.first + skip {
-            let behind = to.min(self.first + skip);
-            self.hash = tail.get(at, behind).iter().fold(self.hash, |hash, byte| self.gear.next(hash, *byte));
-            at = behind;
+            let skip_end = to.min(self.first + skip);
+            self.hash = tail.get(at, skip_end).iter().fold(self.hash, |hash, byte| self.gear.next(hash, *byte));
+            at = skip_end;
         }
         self.hash = self.gear.scan(self.hash, tail.get(at, to), found);
         let first = at - skip.min(at);

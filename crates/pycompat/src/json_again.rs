@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_float_is_one_that_repr_prints_as_it_stands() {
+    fn a_short_float_is_one_that_repr_prints_unchanged() {
         for (number, is_one) in [
             ("0.5", true),
             ("-0.0", true),

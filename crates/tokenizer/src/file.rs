@@ -121,8 +121,8 @@ fn seeming_merges(json: &str) -> Option<&str> {
     let bytes = json.as_bytes();
     memmem::find_iter(bytes, KEY).find_map(|at| {
         // A token of this spelling is followed by an id.
-        let behind = json.get(at + KEY.len()..)?.trim_start().strip_prefix(':')?.trim_start();
-        behind.starts_with('[').then_some(behind)
+        let after_colon = json.get(at + KEY.len()..)?.trim_start().strip_prefix(':')?.trim_start();
+        after_colon.starts_with('[').then_some(after_colon)
     })
 }
 

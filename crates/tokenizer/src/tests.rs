@@ -225,7 +225,7 @@ fn what_the_fast_reader_does_not_know_is_left_to_the_reference() {
 }
 
 #[test]
-fn spans_hold_the_ids_and_lie_in_the_text() {
+fn spans_hold_the_ids_and_are_in_the_text() {
     let oracle: Oracle = serde_json::from_slice(&std::fs::read(golden("oracle.json")).unwrap()).unwrap();
     for (name, all) in &oracle.ids {
         let ending = if name.starts_with("spm") { "model" } else { "json" };

@@ -342,10 +342,10 @@ mod tests {
         let breaks = [(3, "document 2".to_owned())];
         let shown = run(&[1, 2, 0, 1, 3, 2], &table, &breaks).as_text();
         assert_eq!(&*shown.text, "one two<end>\n-- document 2 --\none↵\n two");
-        let told: Vec<_> = shown.marks.iter().map(|(range, tone)| (&shown.text[range.clone()], *tone)).collect();
+        let toned: Vec<_> = shown.marks.iter().map(|(range, tone)| (&shown.text[range.clone()], *tone)).collect();
         use TokenTone::{Boundary, Even, Odd, Special};
         assert_eq!(
-            told,
+            toned,
             [
                 ("one", Even),
                 (" two", Odd),

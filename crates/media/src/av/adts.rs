@@ -118,7 +118,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
             ));
         }
         if head[0] != 0xff || head[1] & 0xf0 != 0xf0 {
-            match behind_junk(reader, at)? {
+            match after_junk(reader, at)? {
                 Some(next) => at = next,
                 None => break,
             }
@@ -191,7 +191,7 @@ fn facts(walk: &Walk) -> AvFacts {
 }
 
 /// Returns the offset of the next frame after a tag or invalid data at `at`; `None` if there is none.
-fn behind_junk(reader: &mut Reader, at: u64) -> Result<Option<u64>, ProbeError> {
+fn after_junk(reader: &mut Reader, at: u64) -> Result<Option<u64>, ProbeError> {
     if reader.up_to(at, 10)?.len() < 10 {
         return Err(ProbeError::broken("what follows its last frame is no frame", at));
     }

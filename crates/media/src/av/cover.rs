@@ -73,8 +73,8 @@ impl Cover {
 
 /// Returns the format, by its name in Pillow, for this MIME type and these first bytes.
 pub fn format(mime: &[u8], first: &[u8]) -> Option<&'static str> {
-    let (_, told) = MIME_TYPES.iter().find(|(known, _)| *known == mime)?;
-    Some(if first.starts_with(&PNG) { "PNG" } else { told })
+    let (_, declared) = MIME_TYPES.iter().find(|(known, _)| *known == mime)?;
+    Some(if first.starts_with(&PNG) { "PNG" } else { declared })
 }
 
 /// Returns width and height in pixels of a picture of this format, or of the beginning of one. `at` is its offset in the entry.

@@ -207,7 +207,7 @@ fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared:
     Ok(())
 }
 
-/// The indexes next to shards, listed when the first is asked for.
+/// The indexes next to shards, listed when the first is requested.
 struct IndexFiles<'a> {
     root: &'a Path,
     listing: OnceLock<Listing>,

@@ -36,7 +36,7 @@ pub enum State {
 }
 
 /// Returns the run whose run folder is next to an output.
-pub fn beside(output: &Path) -> Outcome<Option<Unfinished>> {
+pub fn of_output(output: &Path) -> Outcome<Option<Unfinished>> {
     let own = RunFolder::for_output(output);
     Ok(state(&own)?.map(|state| Unfinished { path: data_of(output), own, state }))
 }
@@ -58,8 +58,8 @@ pub fn of(path: &Path) -> Outcome<Vec<Unfinished>> {
     }
     let own = RunFolder::for_webdataset(path);
     // Files left here by a killed edit or a killed media run are not lost work.
-    let stands = state(&own)?.filter(|state| !matches!(state, State::Lost));
-    found.extend(stands.map(|state| Unfinished { path: path.to_owned(), own, state }));
+    let unfinished = state(&own)?.filter(|state| !matches!(state, State::Lost));
+    found.extend(unfinished.map(|state| Unfinished { path: path.to_owned(), own, state }));
     Ok(found)
 }
 
@@ -67,7 +67,7 @@ pub fn of(path: &Path) -> Outcome<Vec<Unfinished>> {
 pub fn inside(folder: &Path) -> Outcome<Vec<Unfinished>> {
     let mut found = Vec::new();
     for output in outputs_in(folder) {
-        found.extend(beside(&output)?);
+        found.extend(of_output(&output)?);
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(found)

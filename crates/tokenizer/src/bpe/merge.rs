@@ -100,7 +100,7 @@ impl<const PLACES: usize> Steps for Lane<PLACES> {
         let at = at % PLACES;
         let after = *live & (u64::MAX - 1) << at;
         let gone = after.trailing_zeros() as usize % PLACES;
-        let behind = after & after.wrapping_sub(1);
+        let following = after & after.wrapping_sub(1);
         *live ^= after & after.wrapping_neg();
         let ahead = *live & !(u64::MAX << at);
         let before = 63u32.wrapping_sub(ahead.leading_zeros()) as usize % PLACES;
@@ -108,10 +108,10 @@ impl<const PLACES: usize> Steps for Lane<PLACES> {
         order[gone] = JoinOrder::LAST;
         Joined {
             left: symbols[before],
-            right: symbols[behind.trailing_zeros() as usize % PLACES],
+            right: symbols[following.trailing_zeros() as usize % PLACES],
             before,
             is_first: ahead == 0,
-            is_last: behind == 0,
+            is_last: following == 0,
         }
     }
 
@@ -172,15 +172,15 @@ impl Merger {
             }
             let right = next[at] as usize;
             let joined = pairs.product(rank);
-            let behind = next[right] as usize;
+            let following = next[right] as usize;
             many[at] = joined;
             ranks[right] = APART;
             next[right] = NONE;
-            next[at] = behind as u32;
+            next[at] = following as u32;
             ranks[at] = APART;
-            if behind < count {
-                before[behind] = at as u32;
-                ranks[at] = pairs.rank(joined, many[behind]);
+            if following < count {
+                before[following] = at as u32;
+                ranks[at] = pairs.rank(joined, many[following]);
                 if ranks[at] != APART {
                     heap.push(Reverse(u64::from(ranks[at]) << 32 | at as u64));
                 }

@@ -252,8 +252,8 @@ fn digits_apart(text: &str) -> impl Iterator<Item = &str> {
             Some(at) => at,
             None => rest.len(),
         };
-        let (part, behind) = rest.split_at(end);
-        rest = behind;
+        let (part, remainder) = rest.split_at(end);
+        rest = remainder;
         Some(part)
     })
 }

@@ -100,8 +100,8 @@ impl Pairs {
         let (mut rest, mut done) = (all.as_mut_slice(), 0);
         let mut parts = Vec::with_capacity(buckets);
         for end in ends.iter().take(buckets) {
-            let (part, behind) = rest.split_at_mut((*end - done) as usize);
-            (rest, done) = (behind, *end);
+            let (part, remainder) = rest.split_at_mut((*end - done) as usize);
+            (rest, done) = (remainder, *end);
             // Entries of equal pairs are adjacent, that of the higher rank last.
             part.sort_unstable_by_key(|(_, entry)| *entry);
             parts.push(last_of_equals(part));

@@ -245,7 +245,7 @@ fn with_merges(merges: &[(String, String)]) -> Vec<u8> {
 }
 
 #[test]
-fn characters_stand_for_their_bytes_only_where_nothing_comes_between() {
+fn characters_represent_their_bytes_only_where_nothing_comes_between() {
     let pieces = ["今", "本", "é", "я", "👍", "a", "今本", "本今", "яя", "ü"];
     let mut dice = Dice(11);
     let mut seeded = 0;

@@ -282,6 +282,6 @@ mod tests {
             |place: DocumentPlace| reader.of_document(&place, &Cancel::default(), &mut out).map(|()| out.clone());
         assert_eq!(of(place(0, 6)).unwrap(), ranges(&[(0, 4), (4, 5)]));
         assert_eq!(of(place(6, 8)).unwrap(), []);
-        assert!(of(place(8, 50)).is_err(), "it ends behind the document");
+        assert!(of(place(8, 50)).is_err(), "it ends after the document");
     }
 }

@@ -311,8 +311,8 @@ impl Blocks {
 
     fn block(&mut self, bytes: Vec<u8>, overlong: Option<Overlong>) -> Block {
         let mut block = Block { first_line: self.at.line, start: self.at.offset, bytes, overlong, ..Block::default() };
-        let behind = overlong.map_or(0, |line| line.bytes + 1);
-        block.end = self.at.offset + block.bytes.len() as u64 + behind;
+        let skipped = overlong.map_or(0, |line| line.bytes + 1);
+        block.end = self.at.offset + block.bytes.len() as u64 + skipped;
         self.at = Position { offset: block.end, line: self.at.line + block.count_lines() };
         block
     }

@@ -185,7 +185,7 @@ impl Extractor {
             return ParsedLine { text: program.run(all, texts), quirks };
         }
         // jq reads an unpaired surrogate as the replacement character.
-        let text = program.run(&mended(all), texts);
+        let text = program.run(&repaired(all), texts);
         if matches!(text, TextPlace::Own(from, to) if texts.get(from..to).is_some_and(|text| text.contains(char::REPLACEMENT_CHARACTER)))
         {
             quirks = quirks.with(half);
@@ -257,7 +257,7 @@ fn blocked_words(kind: Kind) -> &'static str {
 }
 
 /// Returns a line with every unpaired surrogate replaced.
-fn mended(line: &str) -> String {
+fn repaired(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut copied = 0;
     for half in halves(line.as_bytes()) {

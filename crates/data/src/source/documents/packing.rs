@@ -285,14 +285,14 @@ impl Unpacked {
 
 /// Returns why a decoder failed, with a remedy where there is one.
 fn reason(error: &io::Error) -> String {
-    let told = error.to_string();
-    match told.contains("requires too much memory") {
+    let message = error.to_string();
+    match message.contains("requires too much memory") {
         // The message of the zstd decoder for a window beyond the limit.
         true => format!(
             "its window is larger than {} MiB, and such are not read (zstd packs with a smaller one by --long={ZSTD_WINDOW_LOG})",
             1 << (ZSTD_WINDOW_LOG - 20)
         ),
-        false => told,
+        false => message,
     }
 }
 

@@ -61,10 +61,10 @@ pub fn start_of(file: &ReadFile) -> Outcome<FileStart> {
             Err(error) => return Err(Failure::io("reading the lines", file.path(), &error)),
         }
     }
-    Ok(judge(start.get(..filled).unwrap_or_default()))
+    Ok(classify(start.get(..filled).unwrap_or_default()))
 }
 
-fn judge(start: &[u8]) -> FileStart {
+fn classify(start: &[u8]) -> FileStart {
     if start.is_empty() {
         return FileStart::Empty;
     }
@@ -105,12 +105,12 @@ mod tests {
             (&wide, FileStart::Wide("UTF-32LE")),
             (&[&b"\xff\xfe\0\0"[..], &wide].concat(), FileStart::Wide("UTF-32LE")),
         ] {
-            assert_eq!(judge(bytes), start, "{bytes:?}");
+            assert_eq!(classify(bytes), start, "{bytes:?}");
         }
-        let FileStart::Compressed(packed) = judge(b"\x1f\x8b\x08\0") else { panic!("not recognised") };
+        let FileStart::Compressed(packed) = classify(b"\x1f\x8b\x08\0") else { panic!("not recognised") };
         assert_eq!((packed.name, packed.command), ("gzip", "gzip -dk"));
         for (magic, name) in [(&b"\x28\xb5\x2f\xfd.."[..], "zstd"), (b"BZh91AY", "bzip2"), (b"\xfd7zXZ\0", "xz")] {
-            assert!(matches!(judge(magic), FileStart::Compressed(packed) if packed.name == name));
+            assert!(matches!(classify(magic), FileStart::Compressed(packed) if packed.name == name));
         }
     }
 

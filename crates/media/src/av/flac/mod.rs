@@ -91,8 +91,8 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
         ..AvFacts::default()
     };
     if let Some(cover) = cover {
-        let told = (info.samples > 0).then(|| (ticks(info.samples), base));
-        cover.show(reader, told, &mut facts)?;
+        let declared = (info.samples > 0).then(|| (ticks(info.samples), base));
+        cover.show(reader, declared, &mut facts)?;
     }
     Ok(AvProbed { facts, remarks })
 }

@@ -195,17 +195,17 @@ impl Stage<'_> {
         let Some(entry) = self.movie.tracks.get(index).and_then(|track| track.entry.as_ref()) else {
             return Ok((0, 0));
         };
-        let told = entry.video.size_in_config(&entry.config);
-        if told.is_some() || !entry.video.needs_packet() {
-            return Ok(told.unwrap_or(entry.size));
+        let declared = entry.video.size_in_config(&entry.config);
+        if declared.is_some() || !entry.video.needs_packet() {
+            return Ok(declared.unwrap_or(entry.size));
         }
-        let mut told = None;
+        let mut declared = None;
         self.visit(reader, index, line, &mut |reader, sample| {
             let count = usize::try_from(sample.size).unwrap_or(usize::MAX).min(64 << 10);
-            told = entry.video.size_in_packet(reader.up_to(sample.at, count)?);
+            declared = entry.video.size_in_packet(reader.up_to(sample.at, count)?);
             Ok(false)
         })?;
-        Ok(told.unwrap_or(entry.size))
+        Ok(declared.unwrap_or(entry.size))
     }
 
     /// Adds the facts of a cover, which counts as a video stream without frames.
@@ -337,21 +337,21 @@ impl AudioTally<'_> {
             size = reader.len().saturating_sub(sample.at);
         }
         let scale = i64::from(self.track.scale.max(1));
-        let told = rescale(duration, i64::from(self.setup.rate), scale, Rounding::Near);
+        let declared = rescale(duration, i64::from(self.setup.rate), scale, Rounding::Near);
         let trusted = match self.setup.codec {
-            AudioCodec::Flac | AudioCodec::Alac => told > 0 && i64::from(self.setup.rate) == scale,
-            AudioCodec::Opus => !last && told > 0 && told % 120 == 0,
+            AudioCodec::Flac | AudioCodec::Alac => declared > 0 && i64::from(self.setup.rate) == scale,
+            AudioCodec::Opus => !last && declared > 0 && declared % 120 == 0,
             AudioCodec::Mpeg => self.setup.frame > 0,
             _ => false,
         };
         let samples = if trusted && self.setup.codec == AudioCodec::Mpeg {
             i64::from(self.setup.frame)
         } else if trusted {
-            told
+            declared
         } else {
             let count = self.setup.header_bytes().min(usize::try_from(size).unwrap_or(usize::MAX));
             let head = reader.sparse(sample.at, count)?.to_vec();
-            self.setup.samples(&head, size).unwrap_or(told)
+            self.setup.samples(&head, size).unwrap_or(declared)
         };
         // MPEG audio is split into frames only if the time scale is its sample rate.
         let parsed =

@@ -46,12 +46,12 @@ impl Times {
 
     /// Reads the next pair.
     pub fn next(&mut self, reader: &mut Reader) -> Result<Option<(u32, i64)>, ProbeError> {
-        let Some((count, told)) = self.words.pair(reader)? else { return Ok(None) };
+        let Some((count, declared)) = self.words.pair(reader)? else { return Ok(None) };
         let samples = i64::from(count);
-        let mut duration = i64::from(told);
-        if told > MAX_DURATION {
+        let mut duration = i64::from(declared);
+        if declared > MAX_DURATION {
             duration = 1;
-            let step = if (told as i32) < 0 { i64::from(told as i32) } else { 1 };
+            let step = if (declared as i32) < 0 { i64::from(declared as i32) } else { 1 };
             self.corrected = self.corrected.saturating_add(step.saturating_mul(samples));
         } else {
             self.corrected = self.corrected.saturating_add(duration.saturating_mul(samples));
@@ -191,8 +191,8 @@ impl<'a> Samples<'a> {
 
     fn size(&mut self, reader: &mut Reader) -> Result<u64, ProbeError> {
         if self.track.size > 0 {
-            let told = self.track.entry.as_ref().map_or(0, |entry| entry.sample_size);
-            return Ok(u64::from(self.track.size.max(told)));
+            let declared = self.track.entry.as_ref().map_or(0, |entry| entry.sample_size);
+            return Ok(u64::from(self.track.size.max(declared)));
         }
         let Some(words) = &mut self.sizes else { return Ok(0) };
         let bits = self.track.sizes.map_or(32, |(_, bits)| bits).max(1);

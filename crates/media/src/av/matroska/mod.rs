@@ -134,7 +134,7 @@ impl File {
         while let Some(element) = Element::at(reader, at, end)? {
             match element.id {
                 0x1549_a966 => header.info(reader, &element)?,
-                0x1654_ae6b if element.end.is_some_and(|behind| behind > reader.len()) => {
+                0x1654_ae6b if element.end.is_some_and(|body_end| body_end > reader.len()) => {
                     return Err(ProbeError::broken("it ends in the description of its tracks", reader.len()));
                 }
                 0x1654_ae6b => header.tracks(reader, &element)?,
@@ -170,7 +170,7 @@ impl File {
     }
 
     /// Returns the duration of a frame in ticks, as far as the container specifies it.
-    fn told_duration(&self, track: usize, frame: &Frame) -> Option<i64> {
+    fn declared_duration(&self, track: usize, frame: &Frame) -> Option<i64> {
         let track = self.header.tracks.get(track)?;
         let whole = match frame.duration {
             Some(duration) => duration,
@@ -225,13 +225,13 @@ impl File {
         let mut sound = audio.and_then(|at| sound::Sound::new(&self.header, at, seek, video.is_some()));
         let undamaged = blocks::visit(reader, from, end, &mut |reader, frame| {
             if let (Some(at), Some(pictures)) = (video.filter(|_| Some(frame.track) == video_number), &mut pictures) {
-                pictures.add(reader, &frame, self.time(at, &frame), self.told_duration(at, &frame))?;
+                pictures.add(reader, &frame, self.time(at, &frame), self.declared_duration(at, &frame))?;
                 if let Some(sound) = &mut sound {
                     sound.meet_picture(self.time(at, &frame), frame.key);
                 }
             }
             if let (Some(at), Some(sound)) = (audio.filter(|_| Some(frame.track) == audio_number), &mut sound) {
-                sound.add(reader, &frame, self.time(at, &frame), self.told_duration(at, &frame))?;
+                sound.add(reader, &frame, self.time(at, &frame), self.declared_duration(at, &frame))?;
             }
             Ok(true)
         })?;

@@ -101,7 +101,7 @@ impl Trimmed {
         let ticks = |samples| rescale(samples, TICKS, own_rate, Rounding::Near);
         let counted = |ticks| rescale(ticks, rate.into(), TICKS, Rounding::Near);
         let (from, length) = (counted(start), counted(packet.ticks));
-        let behind = match tag.dropped() {
+        let trailing = match tag.dropped() {
             Some((first, last)) if length > 0 && from + length >= first && from < last => {
                 (from + length - first).min(length)
             }
@@ -116,8 +116,8 @@ impl Trimmed {
         let kept = samples - *skip;
         let duration = if packet.ticks >= skipped { packet.ticks - skipped } else { packet.ticks };
         *skip = 0;
-        if behind > 0 && behind <= kept {
-            return Self { samples: kept - behind, end: start + ticks(kept - behind) };
+        if trailing > 0 && trailing <= kept {
+            return Self { samples: kept - trailing, end: start + ticks(kept - trailing) };
         }
         Self { samples: kept, end: start + duration }
     }

@@ -81,7 +81,7 @@ impl SampleFilter {
     }
 
     /// Decides about a whole shard without reading its samples: `Some(false)` when none matches, `Some(true)` when all do, else `None`.
-    fn judge_group(&self, group: u32, marks: &Marks) -> Option<bool> {
+    fn match_group(&self, group: u32, marks: &Marks) -> Option<bool> {
         let in_split = match &self.split {
             Some(SplitChoice::Named(name)) => marks.splits_of(group).any(|split| split == name),
             Some(SplitChoice::Loose) => marks.split_of(group).is_none(),
@@ -118,7 +118,7 @@ impl SampleFilter {
         }
     }
 
-    /// Whether a sample matches, in a group that [`judge_group`](Self::judge_group) left undecided.
+    /// Whether a sample matches, in a group that [`match_group`](Self::match_group) left undecided.
     fn takes(&self, group: u32, sample: &Visited<'_>, marks: &Marks, problems: &ProblemList) -> bool {
         let excluded = || marks.is_shard_excluded(group) || marks.is_sample_named(group, sample.key);
         self.min_bytes.is_none_or(|least| sample.byte_size >= least)
@@ -146,7 +146,7 @@ pub fn run(
     let mut group = 0;
     while let Some(known) = catalog.groups().group(group) {
         cancel.check()?;
-        match filter.judge_group(group, marks) {
+        match filter.match_group(group, marks) {
             Some(all) => builder.whole_group(if all { known.samples } else { 0 }),
             None => {
                 let mut bits = BitsBuilder::default();

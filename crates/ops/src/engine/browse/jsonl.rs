@@ -71,8 +71,8 @@ fn unpack(path: &Path, file: Arc<ReadFile>, packing: Packing, name: &str) -> Out
     let source = Spilled::new(Arc::clone(&file), packing, &text, scratch.cap_bytes())?;
     let stop = Cancel::default();
     let shared = Arc::new(Shared::new(path, text));
-    let is_told = is_packed_jsonl(&path.file_name().unwrap_or_default().to_string_lossy());
-    let hidden = (!is_told)
+    let is_reported = is_packed_jsonl(&path.file_name().unwrap_or_default().to_string_lossy());
+    let hidden = (!is_reported)
         .then(|| format!("it is compressed with {name}, which its name does not say: loaders cannot read it"));
     shared.begin(file.len(), hidden.map(Arc::from));
     let finder = Arc::clone(&shared);
@@ -185,10 +185,10 @@ impl Shared {
             let mut rest = buffer.get(..read).unwrap_or_default();
             while !rest.is_empty() {
                 let newline = memchr::memchr(b'\n', rest);
-                let (text, behind) = rest.split_at(newline.map_or(rest.len(), |at| at + 1));
+                let (text, remainder) = rest.split_at(newline.map_or(rest.len(), |at| at + 1));
                 line.take(text);
                 at += text.len() as u64;
-                rest = behind;
+                rest = remainder;
                 if newline.is_some() {
                     found.line(std::mem::take(&mut line), at);
                 }

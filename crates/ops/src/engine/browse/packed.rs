@@ -112,7 +112,7 @@ impl PackedOffsets {
         let mut index = first - first % ENTRIES_PER_MARK;
         loop {
             let next = index + 1;
-            let behind = if next >= self.len {
+            let following = if next >= self.len {
                 self.end
             } else if next.is_multiple_of(ENTRIES_PER_MARK) {
                 let Some(&(mark, place)) = self.marks.get((next / ENTRIES_PER_MARK) as usize) else { return };
@@ -121,10 +121,10 @@ impl PackedOffsets {
             } else {
                 offset + take_varint(&mut bytes) * self.unit
             };
-            if index >= first && !take(offset, behind) || next >= self.len {
+            if index >= first && !take(offset, following) || next >= self.len {
                 return;
             }
-            (offset, index) = (behind, next);
+            (offset, index) = (following, next);
         }
     }
 

@@ -110,16 +110,16 @@ impl Pass<'_, '_> {
         if start > 0 && !self.begins_well(start, handles)? {
             return Ok(false);
         }
-        let mut told = 0;
+        let mut counted = 0;
         for index in 0..count {
             let Some(end) = self.words.next()? else { return Ok(false) };
             if end < start {
                 return Ok(false);
             }
-            if end - told >= CHECK_EVERY {
+            if end - counted >= CHECK_EVERY {
                 handles.cancel.check()?;
-                handles.progress.add(0, end - told);
-                told = end;
+                handles.progress.add(0, end - counted);
+                counted = end;
             }
             if !self.sample(index, start, end, watch)? {
                 return Ok(false);
@@ -129,7 +129,7 @@ impl Pass<'_, '_> {
         if self.samples.peek()?.is_some() || self.parts.peek()?.is_some() {
             return Ok(false);
         }
-        handles.progress.add(0, self.checked.bytes.saturating_sub(told));
+        handles.progress.add(0, self.checked.bytes.saturating_sub(counted));
         // The archive must end where the index says: a zero block, or the end of the file.
         Ok(self.blocks.block(start)?.is_none_or(|block| block.iter().all(|b| *b == 0)))
     }

@@ -21,18 +21,18 @@ pub struct Layout {
     /// The field that holds the text; it is written first.
     pub text_key: String,
     /// Where the ranges are written.
-    pub ranges: RangesGo,
+    pub ranges: RangesPlacement,
 }
 
 /// What happens to the ranges of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RangesGo {
+pub enum RangesPlacement {
     /// They are removed from the text.
-    Away,
+    Removed,
     /// They are listed in the object at this key path (variant A); never empty.
     Under(Vec<String>),
     /// They are listed in a field directly after the text (variant B).
-    Behind,
+    AfterText,
 }
 
 impl Layout {
@@ -40,11 +40,11 @@ impl Layout {
     pub fn of(plan: &DedupPlan) -> Outcome<Self> {
         let refused = |why: String| Err(Failure::usage("reading --annotate-key", why));
         let ranges = match (plan.mode, plan.variant) {
-            (Mode::Remove, _) => RangesGo::Away,
+            (Mode::Remove, _) => RangesPlacement::Removed,
             (Mode::Annotate, Variant::B) if plan.text_key == FIELD_OF_VARIANT_B => {
                 return refused(format!("the text itself is in {FIELD_OF_VARIANT_B}"));
             }
-            (Mode::Annotate, Variant::B) => RangesGo::Behind,
+            (Mode::Annotate, Variant::B) => RangesPlacement::AfterText,
             (Mode::Annotate, Variant::A) => {
                 let parts: Vec<String> = plan.annotate_key.split('.').map(str::to_owned).collect();
                 if parts.len() > MAX_PARTS {
@@ -53,7 +53,7 @@ impl Layout {
                 if parts.first() == Some(&plan.text_key) {
                     return refused(format!("it leads through {}, which holds the text", plan.text_key));
                 }
-                RangesGo::Under(parts)
+                RangesPlacement::Under(parts)
             }
         };
         Ok(Self { text_key: plan.text_key.clone(), ranges })
@@ -84,7 +84,7 @@ impl Pieces for Record<'_> {
 /// Writes lines one after the other; its memory is reused.
 pub struct WriteBack {
     pub(super) composer: Composer,
-    pub(super) ranges: RangesGo,
+    pub(super) ranges: RangesPlacement,
     /// The beginning of a line: the text's key as Python writes it, with quotes and colon.
     pub(super) opening: Vec<u8>,
     shortened: Vec<Range>,
@@ -189,7 +189,7 @@ impl WriteBack {
                 Ok(())
             })?;
         }
-        if self.ranges == RangesGo::Away && !self.shortened.is_empty() {
+        if self.ranges == RangesPlacement::Removed && !self.shortened.is_empty() {
             let mut ranges = self.shortened.iter().copied().peekable();
             let mut at = 0;
             text.each_piece(&mut self.spare, &mut |piece| {

@@ -79,7 +79,7 @@ impl<'a> Prober<'a> {
     ) -> Outcome<Verdict> {
         let attempt = catch_panic(|| {
             let mut reader = Reader::with_window(source, self.cancel, std::mem::take(&mut self.window));
-            let verdict = media_type(self, &mut reader).and_then(|media_type| self.judge(media_type, &mut reader));
+            let verdict = media_type(self, &mut reader).and_then(|media_type| self.probe_type(media_type, &mut reader));
             self.window = reader.into_window();
             verdict
         });
@@ -96,7 +96,7 @@ impl<'a> Prober<'a> {
         }
     }
 
-    fn judge(&self, media_type: Option<MediaType>, reader: &mut Reader) -> Result<Verdict, ProbeError> {
+    fn probe_type(&self, media_type: Option<MediaType>, reader: &mut Reader) -> Result<Verdict, ProbeError> {
         let Some(media_type) = media_type else { return Ok(Verdict::Other) };
         let Probed { facts, remarks } = gristmill_media::probe(reader, media_type)?;
         let damage = self.damage(reader, &facts)?;

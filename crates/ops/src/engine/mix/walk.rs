@@ -64,7 +64,7 @@ pub(super) struct Walk<'a> {
     pub(super) with_aux: Vec<WithAux>,
     /// Files being walked, outermost first.
     open: Vec<PathBuf>,
-    told: HashSet<(String, Mark, String)>,
+    reported: HashSet<(String, Mark, String)>,
     /// Nested files that were read without mistakes, each once.
     pub(super) nested: Vec<Rc<MixFile>>,
     surveyed: HashSet<PathBuf>,
@@ -85,7 +85,7 @@ impl<'a> Walk<'a> {
             joins: Vec::new(),
             with_aux: Vec::new(),
             open: Vec::new(),
-            told: HashSet::new(),
+            reported: HashSet::new(),
             nested: Vec::new(),
             surveyed: HashSet::new(),
             nodes: 0,
@@ -108,7 +108,7 @@ impl<'a> Walk<'a> {
         severity: Severity,
         why: Unusable,
     ) {
-        if !self.told.insert((file.shown.clone(), at, why.message.clone())) {
+        if !self.reported.insert((file.shown.clone(), at, why.message.clone())) {
             return;
         }
         let subject = Subject::path(&file.shown).line(at.line.into()).column(at.column.into());

@@ -48,11 +48,11 @@ pub fn facts_of(path: &Path, handles: &Handles<'_>) -> Outcome<PackedFacts> {
     let packed = Packed::open_watched(open_read(path)?, handles.cancel)?;
     let layout = packed.layout();
     let size = u64::from(layout.token_bytes);
-    let mut judge = IndexChecker::new(packed.data_bytes(), layout.token_bytes);
+    let mut checker = IndexChecker::new(packed.data_bytes(), layout.token_bytes);
     let (mut shortest, mut longest, mut first, mut done) = (u64::MAX, 0, None, 0_u64);
     let mut items = packed.items();
     while let Some((offset, length)) = items.next_item()? {
-        judge.take(offset, length);
+        checker.take(offset, length);
         first = first.or(Some((offset, length)));
         shortest = shortest.min(length / size);
         longest = longest.max(length / size);
@@ -65,7 +65,7 @@ pub fn facts_of(path: &Path, handles: &Handles<'_>) -> Outcome<PackedFacts> {
         Some((offset, length)) => Some(last_token(&packed, offset + length)?),
         None => None,
     };
-    let problems = about_layout(path, layout).into_iter().chain(about_index(path, judge.verdict())).collect();
+    let problems = about_layout(path, layout).into_iter().chain(about_index(path, checker.verdict())).collect();
     Ok(PackedFacts {
         bytes: packed.file().len(),
         layout,

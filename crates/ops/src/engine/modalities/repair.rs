@@ -1,7 +1,7 @@
 //! Repairs offsets that the reference's merger wrote wrongly. Lengths are correct in such files, and documents are consecutive, so each
 //! offset is the sum of the previous lengths. The repair is confirmed if every document then ends with the same token.
 
-use super::index_checker::{judge, Verdict};
+use super::index_checker::{check_index, Verdict};
 use super::source::{check_unchanged, stamp_of};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, FileStamp, Handles, Outcome};
@@ -31,7 +31,7 @@ impl Repair {
         let packed = Packed::open_watched(open_read(path)?, handles.cancel)?;
         let stamp = stamp_of(packed.file())?;
         handles.progress.restart(packed.documents(), 0);
-        let (misplaced, first) = match judge(&packed, handles.cancel)? {
+        let (misplaced, first) = match check_index(&packed, handles.cancel)? {
             Verdict::Right => (0, 0),
             Verdict::WronglyMerged { documents, first } => (documents, first),
             Verdict::Wrong { document, why } => {

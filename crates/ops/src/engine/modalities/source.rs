@@ -1,6 +1,6 @@
 //! Documents of a packed file, or lines of a text file, to be copied in any order.
 
-use super::index_checker::{judge, Verdict};
+use super::index_checker::{check_index, Verdict};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, FileStamp, Handles, Outcome, Problem, ProblemKind};
 use gristmill_data::formats::modalities::packed::{Index, Layout, Packed};
@@ -181,7 +181,7 @@ pub fn stamp_of(file: &ReadFile) -> Outcome<FileStamp> {
 /// Opens a packed file and checks its index: a wrongly merged one is refused, or with `compat` used unchanged.
 pub fn open_packed(path: &Path, compat: bool, handles: &Handles<'_>) -> Outcome<Packed> {
     let packed = Packed::open_watched(open_read(path)?, handles.cancel)?;
-    match judge(&packed, handles.cancel)? {
+    match check_index(&packed, handles.cancel)? {
         Verdict::Right => {}
         Verdict::WronglyMerged { documents, .. } if compat => {
             let message = format!(

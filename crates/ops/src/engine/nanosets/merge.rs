@@ -201,8 +201,9 @@ impl<N: Copy + Default + TryFrom<usize> + TryInto<usize>> Merge<N> {
         let buffer = (memory_bytes / 3 / inputs.files.len().max(1) as u64).clamp(BUFFER.0, BUFFER.1);
         let mut readers: Vec<Reader<'_>> =
             inputs.files.iter().map(|file| Reader::open(file, inputs, buffer)).collect::<Outcome<_>>()?;
-        let beside = CompanionFiles { description: true, loss: inputs.has_loss };
-        let shape = OutputOptions { folder, fs, beside, token_size: inputs.token_size, tokenizer: &inputs.tokenizer };
+        let companions = CompanionFiles { description: true, loss: inputs.has_loss };
+        let shape =
+            OutputOptions { folder, fs, companions, token_size: inputs.token_size, tokenizer: &inputs.tokenizer };
         let mut made = Vec::new();
         let mut writer = Writer::create(shape, names::merged(&plan.name, 0))?;
         let (mut tokens, mut units) = (0, 0);

@@ -69,8 +69,8 @@ pub fn shuffle(
     if options.documents {
         stream.permute(&mut generator)?;
     }
-    let beside = CompanionFiles { description: true, loss: loss.is_some() };
-    let shape = OutputOptions { folder, fs, beside, token_size: source.token_size, tokenizer };
+    let companions = CompanionFiles { description: true, loss: loss.is_some() };
+    let shape = OutputOptions { folder, fs, companions, token_size: source.token_size, tokenizer };
     let mut copier = Copier::new(&data, loss.as_ref(), source.token_size);
     let mut parts = Parts { shape, name, max_tokens: options.max_tokens, made: Vec::new() };
     let mut writer = parts.begin()?;

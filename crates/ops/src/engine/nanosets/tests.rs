@@ -167,7 +167,7 @@ fn read_back(made: &FinishedTokenFile) -> Vec<Vec<u32>> {
     let shard = Shard::open(&made.path, TokenSize::Two).unwrap();
     let index = Index::open(&index_path(&made.path)).unwrap();
     assert_eq!(index.last_end().unwrap(), made.tokens);
-    if made.beside.loss {
+    if made.companions.loss {
         let masks = std::fs::read(loss_path(&made.path)).unwrap();
         let ids = shard.ids(0, usize::MAX).unwrap();
         assert_eq!(masks, ids.iter().map(|id| (id % 2) as u8).collect::<Vec<_>>());

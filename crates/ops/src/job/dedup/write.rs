@@ -15,7 +15,7 @@ use crate::job::pool::run_units;
 use crate::job::task::TaskContext;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::formats::bsade::{Range, Shortener};
-use gristmill_data::source::dedup::{judge_row, offset_after, row_record, Kind, TextFile};
+use gristmill_data::source::dedup::{offset_after, row_kind, row_record, Kind, TextFile};
 use gristmill_data::source::documents::{FileRewriter, Row};
 use gristmill_pycompat::json_fields::Fields;
 use serde::{Deserialize, Serialize};
@@ -288,7 +288,7 @@ impl<'a> Writing<'a> {
         // Both closures use the piece, one after the other.
         let writing = RefCell::new(self);
         let mut edit = |row: &Row<'_>, ranges: &mut Vec<std::ops::Range<usize>>| {
-            let (kind, text) = judge_row(row);
+            let (kind, text) = row_kind(row);
             let record = row_record((row.number, row.group), start, kind, text, &fields);
             let (line, mut writing) = (Line::Of(&record), writing.borrow_mut());
             let len = writing.find_ranges(&line, file, walk)?;

@@ -191,29 +191,29 @@ fn write_part(
     mode: u32,
     cancel: &Cancel,
 ) -> Outcome<u64> {
-    let beside = path.with_file_name(format!(".gristmill-{}-{part}.new", std::process::id()));
-    let written = write_beside(catalog, sample, part, &beside, mode, cancel).and_then(|bytes| {
-        RealFs.rename(&beside, path)?;
+    let temporary = path.with_file_name(format!(".gristmill-{}-{part}.new", std::process::id()));
+    let written = write_temporary(catalog, sample, part, &temporary, mode, cancel).and_then(|bytes| {
+        RealFs.rename(&temporary, path)?;
         Ok(bytes)
     });
     if written.is_err() {
         // The original failure is more useful than one from cleaning up.
-        let _ = RealFs.remove_file(&beside);
+        let _ = RealFs.remove_file(&temporary);
     }
     written
 }
 
-fn write_beside(
+fn write_temporary(
     catalog: &dyn Catalog,
     sample: &BrowseSample,
     part: usize,
-    beside: &Path,
+    temporary: &Path,
     mode: u32,
     cancel: &Cancel,
 ) -> Outcome<u64> {
     let size = sample.parts.get(part).map_or(0, |part| part.byte_size);
-    RealFs.remove_file(beside)?;
-    let mut file = RealFs.create_file(beside)?;
+    RealFs.remove_file(temporary)?;
+    let mut file = RealFs.create_file(temporary)?;
     let mut done = 0;
     while done < size {
         cancel.check()?;

@@ -123,7 +123,7 @@ pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
     let (counts, written) = match plan.is_dry {
         true => {
             let mut written = 0;
-            let counts = judge(&file, plan, context, |piece| {
+            let counts = check_lines(&file, plan, context, |piece| {
                 written += piece.len() as u64;
                 Ok(())
             })?;
@@ -145,7 +145,7 @@ fn make(file: &ReadFile, plan: &RawIndexPlan, target: &Path, context: &TaskConte
     let draft = place.work().join(DRAFT);
     let out = Mutex::new(BufferedFile::new(fs.create_file(&draft)?, WRITE_BYTES));
     let lock = || out.lock().unwrap_or_else(PoisonError::into_inner);
-    let counts = judge(file, plan, context, |piece| lock().write_all(piece))?;
+    let counts = check_lines(file, plan, context, |piece| lock().write_all(piece))?;
     context.phase_of(Phase::Publish, "file", "writing the index");
     context.progress.expect(1, 0);
     context.cancel.check()?;
@@ -156,7 +156,7 @@ fn make(file: &ReadFile, plan: &RawIndexPlan, target: &Path, context: &TaskConte
 }
 
 /// Checks every line and passes on the bytes of the index; lines that are not JSON end the run unless they are skipped.
-fn judge(
+fn check_lines(
     file: &ReadFile,
     plan: &RawIndexPlan,
     context: &TaskContext,

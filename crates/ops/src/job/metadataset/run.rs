@@ -74,8 +74,8 @@ fn report_problems(path: &Path, found: &Joins, context: &TaskContext) -> Outcome
     let refusals: Vec<&Problem> =
         found.problems.iter().filter(|problem| problem.severity == Severity::Refusal).collect();
     // A single refusal becomes the failure itself and would otherwise be shown twice.
-    let is_told = |problem: &Problem| refusals.len() == 1 && problem.severity == Severity::Refusal;
-    for problem in found.problems.iter().filter(|problem| !is_told(problem)) {
+    let is_reported = |problem: &Problem| refusals.len() == 1 && problem.severity == Severity::Refusal;
+    for problem in found.problems.iter().filter(|problem| !is_reported(problem)) {
         context.problems.report(problem.clone())?;
     }
     let Some(first) = refusals.first() else { return Ok(()) };

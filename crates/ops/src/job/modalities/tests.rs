@@ -84,7 +84,7 @@ fn broken_anywhere(fault: fn(u64) -> Fault, run: &Run, target: &str) {
         let after = std::fs::read(folder.path().join(target)).unwrap();
         assert!(after == before || after == wanted, "operation {at}: half a file ({result:?})");
         match result {
-            Ok(()) => assert!(after == wanted, "operation {at}: told to be done"),
+            Ok(()) => assert!(after == wanted, "operation {at}: reported as done"),
             Err(failure) => assert_eq!(failure.class, ExitClass::Environment, "operation {at}: {failure}"),
         }
         run(folder.path(), Arc::new(RealFs)).unwrap_or_else(|failure| panic!("operation {at}, again: {failure}"));

@@ -82,7 +82,7 @@ impl PackAdvice {
         self.choices = lines_of_choices(&find_choices(plan, &Cancel::default()));
         let is_chosen = plan.split.is_some() || plan.subset.is_some();
         self.files = match find_files(plan, &Cancel::default()) {
-            // The answers that are asked for next decide which files there are.
+            // The answers to the next questions decide which files there are.
             Err(_) if !is_chosen && !self.choices.is_empty() => {
                 return Ok(self.choices.iter().map(|(_, line)| line.clone()).collect());
             }

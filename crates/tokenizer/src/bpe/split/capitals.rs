@@ -59,10 +59,10 @@ fn small(classes: &Classes, text: &[u8], at: usize) -> Option<usize> {
             both = Some(end);
         }
     }
-    let behind = classes.run(text, end, LOWER);
+    let lower_end = classes.run(text, end, LOWER);
     // Small letters after all that the first part can take; otherwise the second part is the last character that it can give back.
-    if behind > end {
-        Some(behind)
+    if lower_end > end {
+        Some(lower_end)
     } else {
         both
     }

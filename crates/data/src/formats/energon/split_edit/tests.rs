@@ -254,11 +254,11 @@ fn a_change_of_a_list_leaves_every_byte_outside_of_its_items_as_it_is() {
             let kept_new = new.items.range(0, at).chain(new.items.range(at + added, new.items.len()));
             for (place, (before, after)) in kept_old.zip(kept_new).enumerate() {
                 looked_at += 1;
-                let is_beside = place + 1 >= at && place <= at || place + 1 == length - removed;
+                let is_adjacent = place + 1 >= at && place <= at || place + 1 == length - removed;
                 if before.text == after.text {
                     continue;
                 }
-                assert!(is_beside, "{place} is not beside the change: {context}");
+                assert!(is_adjacent, "{place} is not next to the change: {context}");
                 assert_eq!(core(before), core(after), "{context}");
                 let (lead, now) = (before.lead(), after.lead());
                 let is_first = place == 0 && now.trim().is_empty() && lead.trim().is_empty();

@@ -20,7 +20,7 @@ fn a_file_without_documents_is_opened() {
 }
 
 #[test]
-fn what_lies_outside_is_not_read() {
+fn bytes_outside_are_not_read() {
     let packed =
         open(b"\x04\0\0\0\0\0\0\0\x02\0\0\0\x01\x00\x02\x00\x80\x04]\x94(K\x02K\x02\x86K\x03K\x09\x86e.").unwrap();
     let index = packed.load_index(&Cancel::default()).unwrap();

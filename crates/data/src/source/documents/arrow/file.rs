@@ -74,7 +74,7 @@ struct Places {
 }
 
 impl ArrowFile {
-    /// Finds the messages of a stream or a file in the file format, which are told apart by the first bytes.
+    /// Finds the messages of a stream or a file in the file format, which are distinguished by the first bytes.
     pub(super) fn open(file: ReadFile, cancel: &Cancel) -> Outcome<Self> {
         let mut head = vec![0; usize::try_from(file.len().min(HEAD_BYTES)).unwrap_or_default()];
         read_exact(&file, &mut head, 0)?;

@@ -189,25 +189,25 @@ pub(super) fn as_path(program: &str) -> Option<Vec<String>> {
         return None;
     }
     while !rest.is_empty() {
-        let (key, behind) = if let Some(quoted) = rest.strip_prefix(".[\"").or_else(|| rest.strip_prefix("[\"")) {
-            let (key, behind) = quoted.split_once('"')?;
-            (key, behind.strip_prefix(']')?)
+        let (key, remainder) = if let Some(quoted) = rest.strip_prefix(".[\"").or_else(|| rest.strip_prefix("[\"")) {
+            let (key, remainder) = quoted.split_once('"')?;
+            (key, remainder.strip_prefix(']')?)
         } else if let Some(quoted) = rest.strip_prefix(".\"") {
             quoted.split_once('"')?
         } else {
             let bare = rest.strip_prefix('.')?;
             let end = bare.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(bare.len());
-            let (key, behind) = bare.split_at(end);
+            let (key, remainder) = bare.split_at(end);
             if key.is_empty() || key.starts_with(|c: char| c.is_ascii_digit()) {
                 return None;
             }
-            (key, behind)
+            (key, remainder)
         };
         if key.contains('\\') || path.len() >= 64 {
             return None;
         }
         path.push(key.to_owned());
-        rest = behind;
+        rest = remainder;
     }
     Some(path)
 }

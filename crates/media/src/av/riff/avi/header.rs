@@ -184,12 +184,12 @@ impl Reading {
         let (start, length) = (u64::from(field(7)), i64::from(field(8)));
         let sample_size = if &self.kind == b"vids" { 0 } else { field(11) };
         let cut = length > 0 && self.file_len > 0 && self.riff_end > self.file_len;
-        let told = if cut { self.shortened(length) } else { length };
+        let declared = if cut { self.shortened(length) } else { length };
         self.streams.push(Stream {
             track: Track::Other,
             base: base(scale, rate),
             start,
-            duration: (sample_size == 0).then_some(told),
+            duration: (sample_size == 0).then_some(declared),
             sample_size,
         });
         Ok(())
@@ -223,9 +223,9 @@ impl Reading {
 }
 
 /// Returns the bytes of one sample of sound: the block size takes precedence over the declared one, and is 0 for codecs with frames.
-fn sample_size(told: u32, format: &SoundFormat) -> u32 {
+fn sample_size(declared: u32, format: &SoundFormat) -> u32 {
     let block = format.block_align;
-    let size = if told > 0 && block > 0 { block } else { told };
+    let size = if declared > 0 && block > 0 { block } else { declared };
     let framed = match format.coding {
         Coding::Aac => matches!(block, 1024 | 4096),
         Coding::Mpeg => block == 1152,

@@ -114,6 +114,6 @@ fn schema(path: &Path) -> Option<(TokenCode, Option<Loss>)> {
     let code = TokenCode::of_numpy(&tokens.dtype)?;
     let end = schema.sample_size.checked_mul(code.size())?;
     let is_mask = |array: &&SchemaArray| array.name != "tokens" && array.dtype == "uint8" && array.offset == end;
-    let loss = schema.arrays.iter().find(is_mask).map(|_| Loss::Behind(schema.sample_size));
+    let loss = schema.arrays.iter().find(is_mask).map(|_| Loss::AfterTokens(schema.sample_size));
     Some((code, loss)).filter(|_| tokens.offset == 0)
 }

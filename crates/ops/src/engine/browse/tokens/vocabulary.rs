@@ -35,7 +35,7 @@ impl Vocabulary {
         self.tokenizer.facts().kind == TokenizerKind::Numbers
     }
 
-    /// Whether a token usually ends documents, judged by its spelling.
+    /// Whether a token usually ends documents, by its spelling.
     pub fn ends_documents(&self, id: u32) -> bool {
         const USUAL: [&str; 7] =
             ["<|endoftext|>", "</s>", "<|end_of_text|>", "<eos>", "<|eos|>", "<|im_end|>", "[SEP]"];

@@ -40,7 +40,7 @@ fn shards(prepared: &Prepared, plan: Option<&PreparePlan>, found: &[Shard], prob
     let others = found.iter().map(|s| s.name.as_str()).filter(|n| !indexed.contains(n) && !on_purpose(n));
     let (twins, new): (Vec<&str>, Vec<&str>) = others.partition(|name| has_indexed_twin(name, &indexed));
     for name in twins.iter().filter(|_| !rewritten).take(MAX_NAMED_SHARDS) {
-        problems.report(beside_its_tar(&prepared.root, name))?;
+        problems.report(with_its_tar(&prepared.root, name))?;
     }
     for name in new.iter().take(MAX_NAMED_SHARDS) {
         let message = "this shard is on disk but not in the index; no trainer sees it";
@@ -67,7 +67,7 @@ fn recorded_plan(prepared: &Prepared) -> Option<PreparePlan> {
 }
 
 /// Returns the finding for a `.tgz` next to an indexed `.tar`; none is reported when the `.tar` was unpacked from it.
-fn beside_its_tar(root: &Path, name: &str) -> Problem {
+fn with_its_tar(root: &Path, name: &str) -> Problem {
     let message = "not in the index: its .tar is next to it, and both would have the same .tar.idx";
     Problem::problem(ProblemKind::IndexNameCollision, Subject::shard(name), message)
         .with_hint(hint_for(root, "remove one of the two, or rename one and run gristmill prepare PATH --update"))

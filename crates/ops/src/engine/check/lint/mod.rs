@@ -185,11 +185,11 @@ fn python_files(prepared: &Prepared, yaml: &DatasetYaml, problems: &dyn ProblemS
         PartFilter::Function(function) => Some(function),
         PartFilter::Parts(_) => None,
     });
-    let mut told = HashSet::new();
+    let mut reported = HashSet::new();
     for function in loader.into_iter().chain(filter) {
         let Some((file, _)) = function.rsplit_once(':').filter(|(file, _)| file.ends_with(".py")) else { continue };
         let path = layout::nv_meta(&prepared.root).join(file);
-        if !is_file(&path) && told.insert(file) {
+        if !is_file(&path) && reported.insert(file) {
             let message = format!("the dataset yaml names '{function}', and this file is not there");
             let hint = "bring it back, or choose a field map: gristmill prepare PATH --update --sample-type …";
             let problem = Problem::problem(ProblemKind::MissingFile, Subject::path(path), message);

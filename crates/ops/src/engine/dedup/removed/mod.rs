@@ -117,7 +117,7 @@ pub struct KnownPassage {
 
 /// Returns the ranges of the run that made a folder, or the folder that contains a file or folder, if they exist; with the name of `path`
 /// relative to that folder.
-pub fn beside(path: &Path) -> Option<(PathBuf, String)> {
+pub fn companion(path: &Path) -> Option<(PathBuf, String)> {
     let path = files::absolute(path).ok()?;
     path.ancestors().take(MAX_ANCESTORS).find_map(|folder| {
         let ranges = gristmill_storage::run_folder::RunFolder::for_output(folder).ranges();

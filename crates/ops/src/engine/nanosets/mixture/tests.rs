@@ -174,9 +174,9 @@ proptest! {
             prop_assert_eq!(share.unread, share.windows - distinct.len() as u64);
         }
         // The estimate without laying out the epoch is close to the result.
-        let told = Outlook::estimate(&request);
-        for (told, share) in told.members.iter().zip(&outlook.members) {
-            prop_assert!(told.in_epoch.abs_diff(share.in_epoch) <= request.lengths.len() as u64, "{told:?} {share:?}");
+        let estimated = Outlook::estimate(&request);
+        for (estimated, share) in estimated.members.iter().zip(&outlook.members) {
+            prop_assert!(estimated.in_epoch.abs_diff(share.in_epoch) <= request.lengths.len() as u64, "{estimated:?} {share:?}");
         }
     }
 }
@@ -185,13 +185,13 @@ proptest! {
 fn an_estimate_of_large_data_sets_is_near_what_comes_out() {
     for samples in [30_000, 200_000, 500_000] {
         let request = request(&[50_000, 20_000, 130_000], Some(&[0.5, 0.2, 0.3]), samples, 7);
-        let (told, counted) = (Outlook::quick(&request), Outlook::of(&request, &built(&request)));
-        assert!(!told.is_exact && counted.is_exact);
-        for (told, counted) in told.members.iter().zip(&counted.members) {
+        let (estimated, counted) = (Outlook::quick(&request), Outlook::of(&request, &built(&request)));
+        assert!(!estimated.is_exact && counted.is_exact);
+        for (estimated, counted) in estimated.members.iter().zip(&counted.members) {
             let near = |a: u64, b: u64| a.abs_diff(b) <= 400;
-            assert!(near(told.in_epoch, counted.in_epoch), "{told:?} {counted:?}");
-            assert!(near(told.samples, counted.samples), "{told:?} {counted:?}");
-            assert!(near(told.unread, counted.unread), "{told:?} {counted:?}");
+            assert!(near(estimated.in_epoch, counted.in_epoch), "{estimated:?} {counted:?}");
+            assert!(near(estimated.samples, counted.samples), "{estimated:?} {counted:?}");
+            assert!(near(estimated.unread, counted.unread), "{estimated:?} {counted:?}");
         }
     }
 }

@@ -83,7 +83,7 @@ impl Task<'_> {
         let mut made = Vec::new();
         for file in shuffled.files {
             tokens += file.tokens;
-            let loss = file.beside.loss.then(|| loss_path(&file.path));
+            let loss = file.companions.loss.then(|| loss_path(&file.path));
             let metadata = file.metadata.to_text();
             let metadata = self.finishing.write(&format!("{}.metadata", file.name), metadata.as_bytes())?;
             made.extend(self.trio(&file.name, file.path.clone(), index_path(&file.path), loss, metadata)?);
