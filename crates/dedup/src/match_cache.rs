@@ -176,26 +176,26 @@ fn joined(one: &Repeat, other: &Repeat) -> Repeat {
 
 /// The number of bytes on which a context agrees with a pivot on one side of their anchors, and the byte that differs; 0 if none does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Side {
+pub(super) struct Agreement {
     pub same: u32,
     pub byte: u8,
 }
 
 /// The known facts about one side of a context that extends `own` bytes from its anchor, and about another context before it.
 #[derive(Clone, Copy)]
-pub(super) struct Compared {
+pub(super) struct KnownAgreement {
     pub own: u32,
     /// How far the other context extends, and how it agrees with the pivot.
     pub other: u32,
-    pub agrees: Side,
+    pub agrees: Agreement,
     /// How far the pivot extends.
     pub pivot: u32,
 }
 
-impl Compared {
+impl KnownAgreement {
     /// Returns how the context agrees with the pivot, given that `same` of its bytes equal those of the other context and that the next
     /// byte, if given, does not; `None` where that does not follow.
-    pub(super) fn side(&self, same: u32, next: Option<u8>) -> Option<Side> {
+    pub(super) fn side(&self, same: u32, next: Option<u8>) -> Option<Agreement> {
         let Self { own, other, agrees, pivot } = *self;
         let (same, agreed) = (same.min(own), agrees.same);
         if agreed < same && agreed < other {
@@ -203,11 +203,11 @@ impl Compared {
             return Some(agrees);
         }
         if same == own {
-            return (agreed >= own).then_some(Side { same, byte: 0 });
+            return (agreed >= own).then_some(Agreement { same, byte: 0 });
         }
         // This context differs from the other one where the other agrees with the pivot, or where the pivot ends.
         let byte = next.filter(|_| agreed > same || (agreed == same && agreed == pivot))?;
-        Some(Side { same, byte })
+        Some(Agreement { same, byte })
     }
 }
 
@@ -275,13 +275,13 @@ mod tests {
             let [to_pivot, to_other, to_own] = [reach(&pivot, reaches[0]), reach(&other, reaches[1]), reach(&own, reaches[2])];
             let compare = |text: &str, reach: usize| {
                 let same = common_prefix(&text.as_bytes()[..reach], &pivot.as_bytes()[..to_pivot]);
-                Side { same: same as u32, byte: text.as_bytes()[..reach].get(same).copied().unwrap_or_default() }
+                Agreement { same: same as u32, byte: text.as_bytes()[..reach].get(same).copied().unwrap_or_default() }
             };
             let agrees = compare(&other, to_other);
             let whole = common_prefix(own.as_bytes(), other.as_bytes());
             let differs = own.as_bytes().get(whole).copied().filter(|_| is_reported && whole < other.len());
             let (same, next) = if is_reported { (whole, differs) } else { (whole.min(cut), None) };
-            let compared = Compared { own: to_own as u32, other: to_other as u32, agrees, pivot: to_pivot as u32 };
+            let compared = KnownAgreement { own: to_own as u32, other: to_other as u32, agrees, pivot: to_pivot as u32 };
             let wanted = compare(&own, to_own);
             if let Some(side) = compared.side(same as u32, next) {
                 prop_assert_eq!(side, wanted, "{} {} {} {:?} {}", pivot, other, own, reaches, same);

@@ -1,6 +1,6 @@
 //! Extrapolates from sampled windows to all of them, with the error of the result.
 
-use super::growth::Grown;
+use super::growth::AddedShare;
 
 /// Groups of keys whose results are compared to measure the random error.
 pub(super) const GROUPS: u64 = 16;
@@ -33,7 +33,7 @@ pub(super) struct WindowSample {
     /// Whether the window there is removable, by what was seen.
     pub(super) is_removable: bool,
     /// The extrapolated addition.
-    pub(super) grown: Grown,
+    pub(super) grown: AddedShare,
 }
 
 /// Returns the tally of each group; samples come in the order of their places.

@@ -1,7 +1,7 @@
 //! A tokenizer that any number of threads share.
 
 use super::facts::{AddedTokenFacts, Padding, Template, TokenizerFacts, TokenizerKind, Truncation};
-use super::fast::Fast;
+use super::fast::FastTokenizer;
 use super::foreign::{foreign_kind, other_encoding, HINT};
 use super::join::{in_turn, Join2};
 use super::json::{self, LoadedTokenizer};
@@ -45,7 +45,7 @@ struct Inner {
 /// The reader of the tokenizer.
 pub(super) enum Engine {
     /// A `tokenizer.json`, and the fast reader where there is one.
-    Json(Box<Reference>, Option<Box<Fast>>),
+    Json(Box<Reference>, Option<Box<FastTokenizer>>),
     /// A SentencePiece model.
     SentencePiece(Box<Model>),
     /// Texts of numbers.

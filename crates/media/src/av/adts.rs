@@ -1,7 +1,7 @@
 //! AAC in ADTS frames: visits the header of every frame, decodes none.
 
 use super::rational::{rescale, seconds, Rational, Rounding};
-use super::{after_id3, AvProbed};
+use super::{after_id3, AvProbeResult};
 use crate::{ProbeError, Reader};
 use gristmill_core::AvFacts;
 
@@ -101,7 +101,7 @@ impl Walk {
 ///
 /// # Errors
 /// [`ProbeError::Broken`] if a frame is cut off or invalid.
-pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
+pub fn probe(reader: &mut Reader) -> Result<AvProbeResult, ProbeError> {
     let mut at = after_id3(reader)?;
     let mut walk = Walk::default();
     let mut remarks = Vec::new();
@@ -140,7 +140,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     if walk.frames == 0 {
         return Err(ProbeError::broken("it has no frames", at));
     }
-    Ok(AvProbed { facts: facts(&walk), remarks })
+    Ok(AvProbeResult { facts: facts(&walk), remarks })
 }
 
 /// Counts one frame.

@@ -4,7 +4,9 @@
 use gristmill_core::handles::KEPT_PROBLEMS;
 use gristmill_core::text::{count, grouped, hint_for};
 use gristmill_core::{Cancel, Failure, Handles, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
-use gristmill_data::source::documents::{plain_units, python_lines, table_kind, unit_text, NotJson, Overlong, Packing};
+use gristmill_data::source::documents::{
+    plain_units, python_lines, table_kind, unit_text, NotJson, OverlongLine, Packing,
+};
 use gristmill_data::source::jsonl::Unit;
 use gristmill_pycompat::json_pieces::LineChecker;
 use gristmill_pycompat::json_walk::NullVisitor;
@@ -113,7 +115,7 @@ pub fn index_unit(file: &ReadFile, unit: Unit, memory: &mut Vec<u8>, handles: &H
 }
 
 /// Checks a line that is too long to be held. A UTF-16 line of that size counts as bad, unlike in the reference.
-fn check_long(file: &ReadFile, line: Overlong, cancel: &Cancel) -> Outcome<Option<NotJson>> {
+fn check_long(file: &ReadFile, line: OverlongLine, cancel: &Cancel) -> Outcome<Option<NotJson>> {
     let mut checker = LineChecker::default();
     let mut piece = vec![0; READ_BYTES];
     let mut at = 0;

@@ -6,7 +6,7 @@ use gristmill_core::Outcome;
 
 /// Whether an option without an answer is a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
+pub enum QuestionNeed {
     /// Only if an answer is proposed.
     Optional,
     /// Yes; it may stay without one.
@@ -22,12 +22,12 @@ pub trait Advice {
         &[]
     }
     /// Returns whether an option is a question while it has no answer.
-    fn need(&self, plan: &dyn AnyPlan, row: &OptionRow) -> Need {
+    fn need(&self, plan: &dyn AnyPlan, row: &OptionRow) -> QuestionNeed {
         let _ = plan;
         if row.info.is_required {
-            Need::Required
+            QuestionNeed::Required
         } else {
-            Need::Optional
+            QuestionNeed::Optional
         }
     }
     /// Returns the question for an option where its help is not the question.

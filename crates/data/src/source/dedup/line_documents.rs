@@ -4,7 +4,7 @@ use super::document_range::DocumentRange;
 use super::long::{LongLine, LongLineBytes, Spool};
 use super::record::{field_kind, Body, Kind, Record, SkippedLine, HALF};
 use super::MAX_NESTED_BYTES;
-use crate::source::documents::{Damage, Position, TextFile, Unpacked, BYTE_ORDER_MARK};
+use crate::source::documents::{Damage, Position, TextFile, UnpackedReader, BYTE_ORDER_MARK};
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_pycompat::json_fields::Fields;
 use gristmill_pycompat::json_pieces::LineChecker;
@@ -20,7 +20,7 @@ const NOT_UTF8: &str = "a byte that is not UTF-8";
 
 /// Reads the lines of one file, in order.
 pub struct LineDocuments {
-    input: Unpacked,
+    input: UnpackedReader,
     source: Arc<ReadFile>,
     file: TextFile,
     held_line: usize,
@@ -59,7 +59,7 @@ impl LineDocuments {
         let is_plain = file.packing.is_plain();
         let part = if is_plain { from.offset..to } else { 0..u64::MAX };
         let source = Arc::new(open_part(&file.path, part)?);
-        let mut input = Unpacked::new(Arc::clone(&source), file.packing)?.uncapped();
+        let mut input = UnpackedReader::new(Arc::clone(&source), file.packing)?.uncapped();
         if is_plain {
             input.seek(from.offset);
         }

@@ -1,7 +1,7 @@
 //! Layout of JSON in a file: one value per line, or an array or objects over several lines. Only the beginning is read, usually no more
 //! than the first line.
 
-use super::packing::Unpacked;
+use super::packing::UnpackedReader;
 use super::{TextFile, MAX_LINE_BYTES};
 use gristmill_core::{Cancel, Outcome};
 use gristmill_pycompat::json_pieces::LineChecker;
@@ -51,7 +51,7 @@ pub fn layout_of(file: &TextFile, cancel: &Cancel) -> Outcome<Layout> {
 
 /// Reads the text of a file byte by byte.
 struct Text<'a> {
-    input: Unpacked,
+    input: UnpackedReader,
     step: Vec<u8>,
     at: usize,
     taken: u64,
@@ -70,7 +70,7 @@ enum End {
 
 impl<'a> Text<'a> {
     fn open(file: &TextFile, cancel: &'a Cancel) -> Outcome<Self> {
-        let input = Unpacked::new(Arc::new(open_read(&file.path)?), file.packing)?;
+        let input = UnpackedReader::new(Arc::new(open_read(&file.path)?), file.packing)?;
         Ok(Self { input, step: Vec::new(), at: 0, taken: 0, cancel })
     }
 

@@ -6,9 +6,9 @@ use super::samples::{parsed, Sample, Visitor};
 use super::track::{Kind, Track, UNTOLD};
 use super::Movie;
 use crate::av::codec::{mp3_frame, AudioCodec, AudioSetup, Packet, Tally, VideoCodec};
-use crate::av::cover::Cover;
+use crate::av::cover::CoverPicture;
 use crate::av::rational::{rescale, rescale_base, seconds, Rational, Rounding, INT_MAX};
-use crate::av::AvProbed;
+use crate::av::AvProbeResult;
 use crate::{ProbeError, Reader};
 
 /// A summary of a stream's samples.
@@ -21,8 +21,8 @@ struct Overview {
 }
 
 /// Returns the facts of the first video and the first audio stream.
-pub fn assemble(reader: &mut Reader, movie: Movie) -> Result<AvProbed, ProbeError> {
-    let mut probed = AvProbed::default();
+pub fn assemble(reader: &mut Reader, movie: Movie) -> Result<AvProbeResult, ProbeError> {
+    let mut probed = AvProbeResult::default();
     let video = movie.tracks.iter().position(|track| matches!(track.kind, Kind::Video | Kind::Cover));
     let audio = movie.tracks.iter().position(|track| track.kind == Kind::Audio);
     for index in video.into_iter().chain(audio) {
@@ -119,7 +119,7 @@ impl Stage<'_> {
         &self,
         reader: &mut Reader,
         index: usize,
-        probed: &mut AvProbed,
+        probed: &mut AvProbeResult,
     ) -> Result<Option<(i64, Rational)>, ProbeError> {
         let Some(track) = self.movie.tracks.get(index) else { return Ok(None) };
         if track.kind == Kind::Cover {
@@ -209,9 +209,11 @@ impl Stage<'_> {
     }
 
     /// Adds the facts of a cover, which counts as a video stream without frames.
-    fn cover(&self, reader: &mut Reader, track: &Track, probed: &mut AvProbed) -> Result<(), ProbeError> {
+    fn cover(&self, reader: &mut Reader, track: &Track, probed: &mut AvProbeResult) -> Result<(), ProbeError> {
         let Some((mime, at, end)) = track.cover else { return Ok(()) };
-        let Some(cover) = Cover::new(reader, mime.as_bytes(), at, end.saturating_sub(at))? else { return Ok(()) };
+        let Some(cover) = CoverPicture::new(reader, mime.as_bytes(), at, end.saturating_sub(at))? else {
+            return Ok(());
+        };
         let sound = self.movie.tracks.iter().find(|track| track.kind == Kind::Audio);
         let length = match sound {
             Some(sound) => {
@@ -227,7 +229,7 @@ impl Stage<'_> {
         reader: &mut Reader,
         index: usize,
         seek: Option<(i64, Rational)>,
-        probed: &mut AvProbed,
+        probed: &mut AvProbeResult,
     ) -> Result<(), ProbeError> {
         let Some((track, entry)) = self.movie.tracks.get(index).and_then(|track| Some((track, track.entry.as_ref()?)))
         else {

@@ -23,7 +23,7 @@ fn every_value_is_the_peers_to_the_last_digit() {
     compare_with_the_peer("mpeg_audio");
 }
 
-fn probe_bytes(bytes: &[u8]) -> Result<AvProbed, ProbeError> {
+fn probe_bytes(bytes: &[u8]) -> Result<AvProbeResult, ProbeError> {
     probe(&mut Reader::new(&bytes, &Cancel::default()))
 }
 

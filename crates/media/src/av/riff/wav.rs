@@ -5,7 +5,7 @@
 
 use super::format::{Coding, SoundFormat};
 use super::packets::{self, AudioRun};
-use crate::av::AvProbed;
+use crate::av::AvProbeResult;
 use crate::{ProbeError, Reader};
 use gristmill_core::AvFacts;
 
@@ -73,7 +73,7 @@ impl Header {
 ///
 /// # Errors
 /// [`ProbeError::Broken`] if the chunks are invalid, or the samples of the sound's coding cannot be counted.
-pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
+pub fn probe(reader: &mut Reader) -> Result<AvProbeResult, ProbeError> {
     let header = if reader.up_to(0, 16)? == W64_RIFF { wave64_header(reader)? } else { riff_header(reader)? };
     let Some((format, format_at)) = &header.format else {
         return Err(ProbeError::broken("it does not say how its sound is coded: there is no fmt chunk", reader.len()));
@@ -101,7 +101,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
         audio_num_samples: Some(counted.samples),
         ..AvFacts::default()
     };
-    Ok(AvProbed { facts, remarks })
+    Ok(AvProbeResult { facts, remarks })
 }
 
 /// Reads the chunks of RIFF and RF64 files.
@@ -330,12 +330,12 @@ mod tests {
     use gristmill_core::Cancel;
 
     /// A header followed by zeros up to a length.
-    struct Long {
+    struct PaddedFile {
         header: Vec<u8>,
         len: u64,
     }
 
-    impl ByteSource for Long {
+    impl ByteSource for PaddedFile {
         fn len(&self) -> u64 {
             self.len
         }
@@ -365,7 +365,7 @@ mod tests {
         bytes
     }
 
-    fn facts(bytes: &[u8]) -> Result<AvProbed, ProbeError> {
+    fn facts(bytes: &[u8]) -> Result<AvProbeResult, ProbeError> {
         probe(&mut Reader::new(&bytes, &Cancel::default()))
     }
 
@@ -373,7 +373,7 @@ mod tests {
     fn gigabytes_of_sound_cost_one_small_read() {
         let header = file(&format(1, 2, 48_000, 16, 4), 3_000_000_000);
         let len = header.len() as u64 + 3_000_000_000;
-        let (source, cancel) = (Long { header, len }, Cancel::default());
+        let (source, cancel) = (PaddedFile { header, len }, Cancel::default());
         let mut reader = Reader::new(&source, &cancel);
         let probed = probe(&mut reader).unwrap();
         assert_eq!(probed.facts.audio_num_samples, Some(750_000_000));

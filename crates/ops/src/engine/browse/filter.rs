@@ -1,7 +1,7 @@
 //! Filters samples by split, parts, exclusion, size, key and problem.
 
 use super::matches::{BitsBuilder, MatchesBuilder};
-use super::{Catalog, KeyQuery, Marks, Matches, ProblemList, SampleAt, VisitFields, Visited};
+use super::{Catalog, KeyQuery, Marks, Matches, ProblemList, SampleAt, VisitFields, VisitedSample};
 use gristmill_core::{Cancel, Outcome};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -119,7 +119,7 @@ impl SampleFilter {
     }
 
     /// Whether a sample matches, in a group that [`match_group`](Self::match_group) left undecided.
-    fn takes(&self, group: u32, sample: &Visited<'_>, marks: &Marks, problems: &ProblemList) -> bool {
+    fn takes(&self, group: u32, sample: &VisitedSample<'_>, marks: &Marks, problems: &ProblemList) -> bool {
         let excluded = || marks.is_shard_excluded(group) || marks.is_sample_named(group, sample.key);
         self.min_bytes.is_none_or(|least| sample.byte_size >= least)
             && self.max_bytes.is_none_or(|most| sample.byte_size <= most)

@@ -1,6 +1,6 @@
 //! Checks an index of Forager samples against the files next to it (docs/formats/forager.md §1).
 
-use super::Checked;
+use super::CheckCounts;
 use crate::engine::nanosets::check::no_document;
 use gristmill_core::{text, Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_storage::files::{self, FileInfo, FolderEntry};
@@ -173,13 +173,13 @@ fn check_row(
 }
 
 /// Checks the index and returns the counts of `lint`.
-pub fn check_forager(root: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
+pub fn check_forager(root: &Path, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     Ok(counted(&forager_facts(root, handles)?))
 }
 
 /// Returns the counts of what was checked.
-pub fn counted(facts: &ForagerFacts) -> Checked {
-    Checked { shards: facts.files.len() as u64, samples: facts.samples, parts: facts.samples, bytes: facts.bytes }
+pub fn counted(facts: &ForagerFacts) -> CheckCounts {
+    CheckCounts { shards: facts.files.len() as u64, samples: facts.samples, parts: facts.samples, bytes: facts.bytes }
 }
 
 /// Reports the first findings, and counts the others.

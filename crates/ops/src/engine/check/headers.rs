@@ -4,7 +4,7 @@
 use super::compare::{Cursor, PARTS_SQL, SAMPLES_SQL};
 use super::sample_checks::Watch;
 use super::tar_idx_reader::TarIdxReader;
-use super::{Checked, Prepared};
+use super::{CheckCounts, PreparedDataset};
 use gristmill_core::{Failure, Handles, Outcome, Shard, ShardId};
 use gristmill_data::formats::energon::tables::{self, Tables};
 use gristmill_data::source::tar::{each_entry, header_at, SpanItem, BLOCK_BYTES};
@@ -21,7 +21,7 @@ const CHECK_EVERY: u64 = 1 << 20;
 /// The result of checking the rows.
 pub(super) enum Verdict {
     /// Every row points at the entry that it names.
-    Sound(Checked),
+    Sound(CheckCounts),
     /// Something is wrong, or cannot be decided from single headers; a full scan is needed.
     Doubt,
 }
@@ -61,7 +61,7 @@ impl Blocks {
 
 /// Checks the rows of one uncompressed shard. Only for shards with tables and their indexes.
 pub(super) fn check_rows(
-    prepared: &Prepared,
+    prepared: &PreparedDataset,
     tables: &Tables,
     id: ShardId,
     shard: &Shard,
@@ -80,7 +80,7 @@ pub(super) fn check_rows(
         },
         samples: Cursor::new(Some(samples.query([id.0]).map_err(bad)?), &database),
         parts: Cursor::new(Some(parts.query([id.0]).map_err(bad)?), &database),
-        checked: Checked { shards: 1, bytes: shard.stamp.bytes, ..Checked::default() },
+        checked: CheckCounts { shards: 1, bytes: shard.stamp.bytes, ..CheckCounts::default() },
     };
     let count = prepared.entry(id).map_or(0, |(_, count)| count);
     let sound = pass.run(count, watch, handles)?;
@@ -96,7 +96,7 @@ struct Pass<'s, 'p> {
     words: TarIdxReader,
     samples: Cursor<'s, 'p>,
     parts: Cursor<'s, 'p>,
-    checked: Checked,
+    checked: CheckCounts,
 }
 
 impl Pass<'_, '_> {

@@ -13,13 +13,13 @@ use gristmill_pycompat::json_walk::Kind;
 const FLUSH_BYTES: usize = 256 << 10;
 
 /// A line of output, collected and passed on in large pieces.
-pub(super) struct Out<'a> {
+pub(super) struct OutputLine<'a> {
     buffer: Vec<u8>,
     take: &'a mut dyn FnMut(&[u8]) -> Outcome<()>,
     handed: u64,
 }
 
-impl<'a> Out<'a> {
+impl<'a> OutputLine<'a> {
     /// Collects in `buffer`, whose content is discarded.
     pub(super) fn new(mut buffer: Vec<u8>, take: &'a mut dyn FnMut(&[u8]) -> Outcome<()>) -> Self {
         buffer.clear();
@@ -113,7 +113,7 @@ impl Composer {
         ranges: &RangesPlacement,
         list: &[u8],
         is_first: bool,
-        out: &mut Out<'_>,
+        out: &mut OutputLine<'_>,
     ) -> Outcome<()> {
         let mut settled = std::mem::take(&mut self.settled);
         settled.clear();
@@ -130,7 +130,7 @@ impl Composer {
         ranges: &RangesPlacement,
         list: &[u8],
         mut is_first: bool,
-        out: &mut Out<'_>,
+        out: &mut OutputLine<'_>,
     ) -> Outcome<()> {
         let (mut skipped, mut annotated) = (None, None);
         match ranges {
@@ -177,7 +177,7 @@ impl Composer {
         field: &Field,
         rest: &[String],
         list: &[u8],
-        out: &mut Out<'_>,
+        out: &mut OutputLine<'_>,
     ) -> Outcome<()> {
         if rest.is_empty() || !matches!(field.kind, Kind::Object | Kind::EmptyObject) {
             push_fresh(rest, list, out.buffer());
@@ -188,7 +188,7 @@ impl Composer {
     }
 
     /// Writes the value of a field in Python's format.
-    fn value(&mut self, body: Body<'_>, field: &Field, out: &mut Out<'_>) -> Outcome<()> {
+    fn value(&mut self, body: Body<'_>, field: &Field, out: &mut OutputLine<'_>) -> Outcome<()> {
         if field.kind == Kind::String {
             out.push(b"\"")?;
             string(body, field, out)?;
@@ -200,7 +200,7 @@ impl Composer {
 }
 
 /// Writes the content between the quotes of a string field in Python's format.
-pub(super) fn string(body: Body<'_>, field: &Field, out: &mut Out<'_>) -> Outcome<()> {
+pub(super) fn string(body: Body<'_>, field: &Field, out: &mut OutputLine<'_>) -> Outcome<()> {
     let (from, to) = (field.from + 1, field.to.saturating_sub(1));
     match body {
         Body::Held(line) => {
@@ -236,7 +236,7 @@ fn place_of<'a>(wanted: &str, settled: &[Field], key: impl Fn(&Field) -> &'a [u8
     settled.iter().position(|field| is_same_key(key(field), &ascii))
 }
 
-fn push_key(raw: &[u8], is_first: &mut bool, out: &mut Out<'_>) {
+fn push_key(raw: &[u8], is_first: &mut bool, out: &mut OutputLine<'_>) {
     push_object_key(raw, is_first, out.buffer());
 }
 

@@ -1,6 +1,6 @@
 //! Writes the files that the reference keeps: the index, its suffix table, and the ranges (docs/formats/bsade.md §3 and §5).
 
-use super::compose::{Composer, Out, Parts};
+use super::compose::{Composer, OutputLine, Parts};
 use super::write_back::RangesPlacement;
 use gristmill_core::text::bytes as size;
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
@@ -40,7 +40,7 @@ impl ShardExport {
         let writer = &mut self.writer;
         record.each_piece(&mut self.spare, &mut |piece| writer.text(piece))?;
         let mut take = |bytes: &[u8]| writer.metadata(bytes);
-        let mut out = Out::new(self.composer.take_buffer(), &mut take);
+        let mut out = OutputLine::new(self.composer.take_buffer(), &mut take);
         out.push(b"{\"path\": \"")?;
         push_ascii(name, out.buffer());
         out.push(format!("\", \"linenum\": {}, \"metadata\": {{", record.line).as_bytes())?;

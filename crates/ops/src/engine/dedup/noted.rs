@@ -1,7 +1,7 @@
 //! Notes taken of a line when it is read, so that it can be written without being parsed again.
 
-use super::compose::{Out, Parts};
-use super::write_back::{LineResult, Pieces, RangesPlacement, WriteBack};
+use super::compose::{OutputLine, Parts};
+use super::write_back::{LineResult, RangesPlacement, TextPieces, WriteBack};
 use gristmill_core::Outcome;
 use gristmill_data::formats::bsade::Range;
 use gristmill_data::source::dedup::{Body, Kind, Record};
@@ -62,7 +62,7 @@ pub struct NotedLine<'a> {
     pub note: LineNote,
 }
 
-impl Pieces for NotedLine<'_> {
+impl TextPieces for NotedLine<'_> {
     fn each_piece(&self, spare: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64> {
         // The text was valid when the note was taken.
         let raw = simdutf8::basic::from_utf8(self.note.text(self.line)).unwrap_or_default();
@@ -99,7 +99,7 @@ impl WriteBack {
             is_handed = true;
             Ok(())
         };
-        let mut out = Out::new(self.composer.take_buffer(), &mut none);
+        let mut out = OutputLine::new(self.composer.take_buffer(), &mut none);
         self.composer.fields(Parts::of(record), &self.ranges, &[], false, &mut out)?;
         let buffer = out.into_buffer();
         let is_same = match before.strip_suffix(b", ") {
@@ -130,7 +130,7 @@ impl WriteBack {
     ) -> Outcome<Option<LineResult>> {
         let NotedLine { line, note } = noted;
         let Some((before, after)) = self.others(line, note) else { return Ok(None) };
-        let mut out = Out::new(self.composer.take_buffer(), take);
+        let mut out = OutputLine::new(self.composer.take_buffer(), take);
         self.text(noted, ranges, &mut out, |out| {
             push_again(note.text(line), out.buffer());
             Ok(())

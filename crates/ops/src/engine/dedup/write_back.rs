@@ -1,7 +1,7 @@
 //! Turns a line of input and its ranges into the line of output (docs/formats/bsade.md §6): what Python's `json.dumps` would write, text
 //! first.
 
-use super::compose::{string, Composer, Out, Parts};
+use super::compose::{string, Composer, OutputLine, Parts};
 use gristmill_core::dedup::{DedupPlan, Mode, Variant, FIELD_OF_VARIANT_B};
 use gristmill_core::{Failure, Outcome};
 use gristmill_data::formats::bsade::{Range, Shortener};
@@ -70,12 +70,12 @@ pub struct LineResult {
 }
 
 /// Text in pieces of whole characters, which can be read repeatedly.
-pub trait Pieces {
+pub trait TextPieces {
     /// Passes the pieces on in order and returns their length in bytes. `spare` is memory that may be used.
     fn each_piece(&self, spare: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64>;
 }
 
-impl Pieces for Record<'_> {
+impl TextPieces for Record<'_> {
     fn each_piece(&self, spare: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64> {
         Record::each_piece(self, spare, take)
     }
@@ -120,7 +120,7 @@ impl WriteBack {
         take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
     ) -> Outcome<LineResult> {
         self.shortened.clear();
-        let mut out = Out::new(self.composer.take_buffer(), take);
+        let mut out = OutputLine::new(self.composer.take_buffer(), take);
         match record.kind {
             Kind::Blank | Kind::Null => {}
             Kind::Passed(_) => {
@@ -143,7 +143,7 @@ impl WriteBack {
     /// stores. Anything but an object counts as one without fields.
     pub fn write_indexed(
         &mut self,
-        text: &dyn Pieces,
+        text: &dyn TextPieces,
         others: &[u8],
         ranges: &[Range],
         take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
@@ -151,7 +151,7 @@ impl WriteBack {
         if self.others.read(others).is_err() {
             self.others.clear();
         }
-        let mut out = Out::new(self.composer.take_buffer(), take);
+        let mut out = OutputLine::new(self.composer.take_buffer(), take);
         self.text(text, ranges, &mut out, |out| {
             text.each_piece(&mut String::new(), &mut |piece| {
                 push_ascii(piece, out.buffer());
@@ -174,10 +174,10 @@ impl WriteBack {
     /// removed.
     pub(super) fn text(
         &mut self,
-        text: &dyn Pieces,
+        text: &dyn TextPieces,
         ranges: &[Range],
-        out: &mut Out<'_>,
-        whole: impl FnOnce(&mut Out<'_>) -> Outcome<()>,
+        out: &mut OutputLine<'_>,
+        whole: impl FnOnce(&mut OutputLine<'_>) -> Outcome<()>,
     ) -> Outcome<()> {
         self.shortened.clear();
         out.push(&self.opening)?;
@@ -205,7 +205,7 @@ impl WriteBack {
         Ok(())
     }
 
-    pub(super) fn written(&mut self, out: Out<'_>) -> Outcome<LineResult> {
+    pub(super) fn written(&mut self, out: OutputLine<'_>) -> Outcome<LineResult> {
         let (bytes, buffer) = out.finish()?;
         self.composer.give_buffer(buffer);
         if self.spare.capacity() > MAX_KEPT_BYTES {
@@ -246,7 +246,7 @@ fn list(ranges: &[Range], out: &mut Vec<u8>) {
 }
 
 /// Copies a line unchanged.
-fn copy(record: &Record<'_>, out: &mut Out<'_>) -> Outcome<()> {
+fn copy(record: &Record<'_>, out: &mut OutputLine<'_>) -> Outcome<()> {
     match record.body {
         Body::Held(line) => out.push(line),
         Body::Long(line) => line.each_chunk(0, record.bytes, |chunk, _| {

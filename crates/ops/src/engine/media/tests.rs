@@ -115,9 +115,9 @@ fn names_decide_what_is_opened() {
 }
 
 /// A source that makes a reader panic.
-struct Trap;
+struct PanickingSource;
 
-impl ByteSource for Trap {
+impl ByteSource for PanickingSource {
     fn len(&self) -> u64 {
         1000
     }
@@ -130,7 +130,7 @@ impl ByteSource for Trap {
 fn a_defect_of_a_reader_costs_one_entry_and_not_the_run() {
     let (plan, cancel) = (MediaPlan { filter: MediaFilter::Extension, decode: false }, Cancel::default());
     let mut prober = Prober::new(&plan, false, &cancel);
-    assert!(matches!(prober.probe("a.png", &Trap).unwrap(), Verdict::Broken(why) if why.contains("defect")));
+    assert!(matches!(prober.probe("a.png", &PanickingSource).unwrap(), Verdict::Broken(why) if why.contains("defect")));
     assert!(matches!(prober.probe("a.png", &&b"words"[..]).unwrap(), Verdict::NotMedia(_)));
     cancel.cancel();
     assert!(prober.probe("a.png", &&b"words"[..]).unwrap_err().is_cancelled());

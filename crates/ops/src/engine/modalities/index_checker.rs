@@ -3,7 +3,7 @@
 
 use gristmill_core::text::{agree, count};
 use gristmill_core::{Cancel, Outcome};
-use gristmill_data::formats::modalities::packed::{Packed, HEADER_BYTES};
+use gristmill_data::formats::modalities::packed::{PackedReader, HEADER_BYTES};
 
 /// Items between two checks of the cancel flag.
 const CANCEL_CHECK_EVERY: u64 = 1 << 16;
@@ -103,7 +103,7 @@ impl IndexChecker {
 }
 
 /// Checks the index of a file, in bounded memory.
-pub fn check_index(packed: &Packed, cancel: &Cancel) -> Outcome<Verdict> {
+pub fn check_index(packed: &PackedReader, cancel: &Cancel) -> Outcome<Verdict> {
     let mut checker = IndexChecker::new(packed.data_bytes(), packed.layout().token_bytes);
     let mut items = packed.items();
     while let Some((offset, length)) = items.next_item()? {

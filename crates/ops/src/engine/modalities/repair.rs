@@ -5,7 +5,7 @@ use super::index_checker::{check_index, Verdict};
 use super::source::{check_unchanged, stamp_of};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, FileStamp, Handles, Outcome};
-use gristmill_data::formats::modalities::packed::{Packed, HEADER_BYTES};
+use gristmill_data::formats::modalities::packed::{PackedReader, HEADER_BYTES};
 use gristmill_pycompat::pickle::IndexWriter;
 use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::read::open_read;
@@ -19,7 +19,7 @@ const CANCEL_CHECK_EVERY: u64 = 1 << 14;
 /// A packed file, and the repair it needs.
 #[derive(Debug)]
 pub struct Repair {
-    packed: Packed,
+    packed: PackedReader,
     stamp: FileStamp,
     misplaced: u64,
     first: u64,
@@ -28,7 +28,7 @@ pub struct Repair {
 impl Repair {
     /// Determines whether a file can be repaired. A correct file needs no repair; one with other damage is a failure.
     pub fn look(path: &Path, handles: &Handles<'_>) -> Outcome<Self> {
-        let packed = Packed::open_watched(open_read(path)?, handles.cancel)?;
+        let packed = PackedReader::open_watched(open_read(path)?, handles.cancel)?;
         let stamp = stamp_of(packed.file())?;
         handles.progress.restart(packed.documents(), 0);
         let (misplaced, first) = match check_index(&packed, handles.cancel)? {

@@ -1,7 +1,7 @@
 //! Checks a folder of token files against its indexes and metadata.
 
 use super::folder::{folder_facts, FileFacts, FolderFacts};
-use crate::engine::check::Checked;
+use crate::engine::check::CheckCounts;
 use crate::engine::modalities::check::Vocabulary;
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_data::formats::nanosets::{index_path, loss_path, Index, Shard, TokenSize};
@@ -64,9 +64,9 @@ pub fn check_file(
     depth: Depth,
     vocabulary: Option<&Vocabulary>,
     handles: &Handles<'_>,
-) -> Outcome<Checked> {
+) -> Outcome<CheckCounts> {
     let path = &file.file.path;
-    let mut checked = Checked { shards: 1, samples: 0, parts: file.file.tokens, bytes: file.file.bytes };
+    let mut checked = CheckCounts { shards: 1, samples: 0, parts: file.file.tokens, bytes: file.file.bytes };
     if file.documents.is_some() {
         checked.samples = ends(&index_path(path), file.file.tokens, handles)?;
     }

@@ -122,7 +122,7 @@ fn shuffled_tasks_are_those_of_the_reference() {
     shuffled_case("09_classic_shuffle_split", 2, ShuffleOptions { seed: 3, max_tokens: Some(300), ..PLAIN }, classic);
 }
 
-fn merged(plan: &MergePlan, folder: &Path) -> Outcome<Merged> {
+fn merged(plan: &MergePlan, folder: &Path) -> Outcome<MergeResult> {
     let work = |handles: &Handles<'_>| {
         let inputs = merge::inputs(plan, handles)?;
         merge::merge(plan, &inputs, (&RealFs, folder), 1 << 20, handles)

@@ -9,7 +9,7 @@ use super::spill_buffer::Mark;
 use super::spool::ScratchSpool;
 use super::tables::edits_of;
 use super::Figures;
-use crate::engine::dedup::removed::{Gathered, SectionFacts};
+use crate::engine::dedup::removed::{RangeBlocks, SectionFacts};
 use crate::engine::dedup::write_back::{Layout, WriteBack};
 use crate::job::pool::run_units;
 use crate::job::task::TaskContext;
@@ -149,7 +149,7 @@ struct Writing<'a> {
     held: Vec<u8>,
     most: usize,
     /// Ranges that are not yet written.
-    gathered: Gathered,
+    gathered: RangeBlocks,
     figures: Figures,
     input_bytes: u64,
     lines: Vec<PlaceInLine>,
@@ -209,7 +209,7 @@ impl<'a> Writing<'a> {
             down: None,
             held: Vec::new(),
             most,
-            gathered: Gathered::default(),
+            gathered: RangeBlocks::default(),
             figures: Figures::default(),
             input_bytes: 0,
             lines: Vec::new(),

@@ -26,7 +26,7 @@ const COPY_MODE: u32 = 0o400;
 
 /// Result of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exported {
+pub struct ExportedFiles {
     /// Exported files, in the order of the parts.
     pub files: Vec<PathBuf>,
     /// Total bytes of the files.
@@ -51,7 +51,7 @@ pub fn export(
     parts: &[usize],
     folder: &Path,
     cancel: &Cancel,
-) -> Outcome<Exported> {
+) -> Outcome<ExportedFiles> {
     export_all(catalog, &[(sample.clone(), parts.to_vec())], folder, cancel)
 }
 
@@ -61,7 +61,7 @@ pub fn export_all(
     samples: &[(BrowseSample, Vec<usize>)],
     folder: &Path,
     cancel: &Cancel,
-) -> Outcome<Exported> {
+) -> Outcome<ExportedFiles> {
     let mut targets = Vec::new();
     let mut known = HashSet::new();
     for (sample, parts) in samples {
@@ -90,7 +90,7 @@ pub fn export_all(
         }
     }
     make_folders(folder)?;
-    let mut exported = Exported { files: Vec::new(), bytes: 0 };
+    let mut exported = ExportedFiles { files: Vec::new(), bytes: 0 };
     for (sample, part, target) in targets {
         let path = folder.join(&target);
         make_inner_folders(folder, &target)?;

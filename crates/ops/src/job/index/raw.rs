@@ -3,7 +3,7 @@
 use super::IndexReport;
 use crate::engine::raw_index::{index_unit, open, refusal, report_bad, units, Counts, Merge, UnitIndex, WHAT};
 use crate::job::exclusive_output::{folder_of, still_the_same, ExclusiveOutput};
-use crate::job::in_order::InOrder;
+use crate::job::in_order::OrderedResults;
 use crate::job::pool::run_units;
 use crate::job::report::OutputFile;
 use crate::job::task::{Task, TaskContext};
@@ -168,7 +168,7 @@ fn check_lines(
     let handles = context.handles();
     let mut merge = Merge::new(sink);
     let threads = context.options.threads;
-    let line = InOrder::new(threads, |unit: UnitIndex| merge.take(&unit));
+    let line = OrderedResults::new(threads, |unit: UnitIndex| merge.take(&unit));
     let numbered: Vec<_> = units(file.len()).into_iter().enumerate().collect();
     // One buffer per thread, reused.
     let memory: Mutex<Vec<Vec<u8>>> = Mutex::default();

@@ -1,6 +1,6 @@
 use super::pooled::scan_ranges;
 use super::*;
-use crate::engine::check::Checked;
+use crate::engine::check::CheckCounts;
 use crate::job::JobState;
 use gristmill_core::{Cancel, ExitClass, Failure, Handles, ProblemLog, Progress};
 use gristmill_data::formats::energon::jsonl_idx::index_path;
@@ -49,7 +49,7 @@ fn refused(bytes: &[u8]) -> (Failure, Vec<Problem>) {
     (failure, problems)
 }
 
-fn checked(work: impl Fn(&Handles<'_>) -> Outcome<Checked>) -> (Outcome<Checked>, Vec<Problem>) {
+fn checked(work: impl Fn(&Handles<'_>) -> Outcome<CheckCounts>) -> (Outcome<CheckCounts>, Vec<Problem>) {
     let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
     let result = work(&Handles { progress: &progress, cancel: &cancel, problems: &log });
     let reading = progress.read();
@@ -57,7 +57,7 @@ fn checked(work: impl Fn(&Handles<'_>) -> Outcome<Checked>) -> (Outcome<Checked>
     (result, log.to_vec())
 }
 
-fn verified(path: &Path) -> (Outcome<Checked>, Vec<Problem>) {
+fn verified(path: &Path) -> (Outcome<CheckCounts>, Vec<Problem>) {
     checked(|handles| run_verify(path, &options(2), handles))
 }
 

@@ -5,9 +5,9 @@ use super::numbers::{digits, line_ends, lines_or_spaces};
 use super::{contractions, Scan};
 
 /// Splits as GPT-4o does.
-pub(in super::super) struct Capitals(pub(in super::super) &'static Classes);
+pub(in super::super) struct Gpt4oSplitter(pub(in super::super) &'static Classes);
 
-impl Scan for Capitals {
+impl Scan for Gpt4oSplitter {
     #[inline]
     fn end(&self, text: &[u8], at: usize) -> usize {
         let classes = self.0;

@@ -1,6 +1,6 @@
 //! One list of the file with every byte that belongs to it, and its changes.
 
-use super::items::{ListEdit, Shared};
+use super::items::{ListEdit, SharedList};
 use super::scalar::{written, Quote, ScalarContext};
 use super::NewItem;
 use std::sync::Arc;
@@ -130,7 +130,7 @@ pub(super) struct ListText {
     pub(super) intro: Arc<str>,
     /// `[`, or the spelling of null.
     pub(super) open: Arc<str>,
-    pub(super) items: Shared<Item>,
+    pub(super) items: SharedList<Item>,
     /// `]` and the rest of the line, or the rest of the line after null.
     pub(super) close: Arc<str>,
     /// Whether the key is in a map between braces.

@@ -4,11 +4,11 @@ use gristmill_storage::publish::write_file;
 use gristmill_storage::read::open_read;
 use proptest::prelude::*;
 
-fn open(bytes: &[u8]) -> Outcome<Packed> {
+fn open(bytes: &[u8]) -> Outcome<PackedReader> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.pbin");
     write_file(&RealFs, &path, bytes, 0o600).unwrap();
-    Packed::open(open_read(&path).unwrap())
+    PackedReader::open(open_read(&path).unwrap())
 }
 
 #[test]

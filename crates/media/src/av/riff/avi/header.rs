@@ -109,7 +109,7 @@ impl Header {
 }
 
 /// The state while the header is read.
-struct Reading {
+struct HeaderState {
     streams: Vec<Stream>,
     /// The type of the last stream header.
     kind: [u8; 4],
@@ -128,7 +128,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Header, ProbeError> {
         8 => i64::MAX as u64,
         _ => riff_end,
     };
-    let mut reading = Reading { streams: Vec::new(), kind: [0; 4], frame_period: 0, riff_end, file_len };
+    let mut reading = HeaderState { streams: Vec::new(), kind: [0; 4], frame_period: 0, riff_end, file_len };
     let mut at = 12;
     for _ in 0..MAX_CHUNKS {
         let head: [u8; 8] = reader.array(at)?;
@@ -157,7 +157,7 @@ fn number(reader: &mut Reader, at: u64) -> Result<u32, ProbeError> {
     Ok(u32::from_le_bytes(reader.array(at)?))
 }
 
-impl Reading {
+impl HeaderState {
     fn finish(self, chunks_at: u64, last_end: u64) -> Header {
         Header { streams: self.streams, chunks_at, last_end, riff_end: self.riff_end }
     }

@@ -1,7 +1,7 @@
 //! Samples by `index/sample_locations.bin` (docs/formats/forager.md §1): tokens, or the lines of text files.
 
 use super::file::{location, Loss, Table, TokenFile, ROW};
-use super::named::Named;
+use super::named::CompanionInfo;
 use super::{Listing, TokenBrowser, WHAT};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::preview::tokens::TokenCode;
@@ -40,7 +40,7 @@ impl TokenBrowser for SamplesBrowser {
 }
 
 /// Returns the files in the order of their first sample.
-fn files(root: &Path, named: &Named) -> Outcome<Vec<TokenFile>> {
+fn files(root: &Path, named: &CompanionInfo) -> Outcome<Vec<TokenFile>> {
     let folder = root.join("index");
     let table_path = folder.join("sample_locations.bin");
     let table = Arc::new(open_read(&table_path)?);

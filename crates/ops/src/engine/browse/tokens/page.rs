@@ -5,7 +5,7 @@ use super::{TokenSet, IDS};
 use crate::engine::browse::BrowseSample;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_core::{Cancel, Outcome};
-use gristmill_data::preview::tokens::{Pieces, TokenRun};
+use gristmill_data::preview::tokens::{TokenRun, TokenSpellings};
 use gristmill_data::preview::{Drawable, Page, PartPreview};
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ fn fill(set: &TokenSet, row: &BrowseSample, is_rows: bool, from: u64, out: &mut 
     let start = row.byte_offset.saturating_sub(file.data_from) / size;
     let masked = masked(file, row, start + first, first, ids.len(), out);
     let breaks = breaks(set, file, row, start, first, &ids)?;
-    let pieces = set.vocabulary().map(|vocabulary| vocabulary.as_ref() as &dyn Pieces);
+    let pieces = set.vocabulary().map(|vocabulary| vocabulary.as_ref() as &dyn TokenSpellings);
     let is_tail = set.window.is_some_and(|window| total < window.block);
     let run = TokenRun { ids: &ids, first, masked: &masked, breaks: &breaks, waste_from: is_tail.then_some(0), pieces };
     if total > 0 {

@@ -22,9 +22,9 @@ mod tests;
 mod text;
 mod write;
 
-pub use read::{Document, Removed};
+pub use read::{Document, RemovedRanges};
 pub use text::{read_text, FirstCopy, Page, Search};
-pub use write::{end, Gathered, Section, SectionFacts};
+pub use write::{end, RangeBlocks, Section, SectionFacts};
 
 use gristmill_core::dedup::{Keep, Mode};
 use gristmill_storage::files;

@@ -34,7 +34,7 @@ impl Document {
 
 /// The ranges of a run.
 #[derive(Debug)]
-pub struct Removed {
+pub struct RemovedRanges {
     file: ReadFile,
     directory: Directory,
     /// The number of documents before each file, then the total.
@@ -51,7 +51,7 @@ struct Block {
     documents: u32,
 }
 
-impl Removed {
+impl RemovedRanges {
     /// Opens the ranges of a run.
     ///
     /// # Errors
