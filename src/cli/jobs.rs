@@ -8,7 +8,7 @@ use gristmill_core::text::shell_quote;
 use gristmill_core::text::{count_verb, display_safe};
 use gristmill_core::{Failure, Subject};
 use gristmill_ops::job::dedup::scratch_elsewhere;
-use gristmill_ops::job::unfinished::{self, State, Unfinished};
+use gristmill_ops::job::unfinished::{self, State, UnfinishedRun};
 use gristmill_storage::files;
 use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::xdg;
@@ -75,8 +75,8 @@ fn mounts() -> Vec<(PathBuf, PathBuf)> {
 }
 
 /// Returns the description of a run, and the command that continues it.
-fn job_of(run: Unfinished) -> Job {
-    let Unfinished { path, own, state } = run;
+fn job_of(run: UnfinishedRun) -> Job {
+    let UnfinishedRun { path, own, state } = run;
     let is_jsonl = super::jsonl::is_jsonl(&path.to_string_lossy());
     let is_prepare = own == RunFolder::for_webdataset(&path);
     let command = |words: &str, path: &Path| format!("gristmill {words} {}", shell_quote(&path.to_string_lossy()));

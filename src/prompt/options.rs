@@ -6,7 +6,7 @@ use gristmill_core::options::{self, Answer, OptionRow, ValueKind};
 use gristmill_core::text::display_safe;
 use gristmill_core::{Outcome, RunOptions};
 use gristmill_ops::job::report::Report;
-use gristmill_ops::operations::{Advice, AnyPlan, Need};
+use gristmill_ops::operations::{Advice, AnyPlan, QuestionNeed};
 
 /// The answer that removes a typed one.
 const EMPTY: &str = "-";
@@ -48,13 +48,13 @@ impl Dialogue {
         let mut is_refused = false;
         while self.plan.applies(option) {
             let need = self.advice.need(&*self.plan, row);
-            let is_wanted = || need != Need::Optional || self.advice.propose(&*self.plan, option).is_some();
+            let is_wanted = || need != QuestionNeed::Optional || self.advice.propose(&*self.plan, option).is_some();
             let is_asked = is_refused || self.is_open(row) && is_wanted();
             if is_asked && !ask_option(&self.ask, row, &self.question(row, need), &mut *self.plan)? {
                 continue;
             }
             let is_left_open = self.is_open(row);
-            if is_left_open && need == Need::Required {
+            if is_left_open && need == QuestionNeed::Required {
                 continue;
             }
             if self.check(option)? || is_asked && is_left_open {
@@ -67,14 +67,14 @@ impl Dialogue {
     }
 
     /// Returns the question for an option without an answer, with the other ways to answer it.
-    fn question(&self, row: &OptionRow, need: Need) -> Question {
+    fn question(&self, row: &OptionRow, need: QuestionNeed) -> Question {
         let rows = self.plan.operation().options().into_iter();
         let is_named = |name: &&'static str| row.info.conflicts.contains(name) || row.info.alternatives.contains(name);
         let is_other = |other: &OptionRow| is_named(&other.info.name) && other.kind.is_stored();
         let alternatives: Vec<OptionRow> =
             rows.filter(|other| is_other(other) && self.plan.applies(other.info.name)).collect();
         let others = alternatives.iter().map(|other| format!("or {}", other.info.usage()));
-        let none = (need != Need::Required).then(|| match unset(row) {
+        let none = (need != QuestionNeed::Required).then(|| match unset(row) {
             "" => format!("{EMPTY} for none"),
             meaning => format!("{EMPTY} for {meaning}"),
         });
@@ -217,7 +217,7 @@ struct Question {
     words: String,
     /// The answer that is proposed if there is none.
     proposed: Option<String>,
-    need: Need,
+    need: QuestionNeed,
     /// Options that can be answered in its place, as they are typed on the command line.
     alternatives: Vec<OptionRow>,
 }
@@ -230,7 +230,7 @@ impl Question {
             ValueKind::Switch => format!("{}: {}", name(row), row.info.help),
             _ => format!("{} ({})", name(row), note(row)),
         };
-        let need = if row.info.is_required { Need::Required } else { Need::Optional };
+        let need = if row.info.is_required { QuestionNeed::Required } else { QuestionNeed::Optional };
         Self { words, proposed: None, need, alternatives: Vec::new() }
     }
 }
@@ -282,7 +282,7 @@ fn ask_text(ask: &Ask, row: &OptionRow, question: &Question, plan: &dyn AnyPlan)
     let before = plan.get(row.info.name);
     let shown = row.text(&before);
     let default = Some(shown.as_str()).filter(|text| !text.is_empty()).or(question.proposed.as_deref());
-    let typed = ask.text(&question.words, default, question.need != Need::Required)?;
+    let typed = ask.text(&question.words, default, question.need != QuestionNeed::Required)?;
     if typed == shown {
         // Several paths are shown in one line, from which they cannot be read back.
         return Ok((*row, before));

@@ -5,7 +5,7 @@ use gristmill_core::{
     Cancel, Duplicates, Handles, Loading, Outcome, PreparePlan, Problem, ProblemKind, ProblemLog, Progress, RunOptions,
     Scope, Severity, SplitPlan,
 };
-use gristmill_ops::engine::check::{info, lint, verify, Checked, InfoOptions, LintOptions};
+use gristmill_ops::engine::check::{info, lint, verify, CheckCounts, InfoOptions, LintOptions};
 use gristmill_ops::job::prepare::PrepareJob;
 use std::path::{Path, PathBuf};
 
@@ -86,7 +86,7 @@ impl TestDataset {
     }
 }
 
-fn run(check: impl FnOnce(&Handles<'_>) -> Outcome<Checked>) -> (Checked, Vec<Problem>) {
+fn run(check: impl FnOnce(&Handles<'_>) -> Outcome<CheckCounts>) -> (CheckCounts, Vec<Problem>) {
     let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::default());
     let checked = check(&Handles { progress: &progress, cancel: &cancel, problems: &problems }).unwrap();
     let reading = progress.read();
@@ -94,7 +94,7 @@ fn run(check: impl FnOnce(&Handles<'_>) -> Outcome<Checked>) -> (Checked, Vec<Pr
     (checked, problems.to_vec())
 }
 
-fn linted(root: &Path) -> (Checked, Vec<Problem>) {
+fn linted(root: &Path) -> (CheckCounts, Vec<Problem>) {
     run(|handles| lint(root, &LintOptions::default(), handles))
 }
 

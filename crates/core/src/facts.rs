@@ -258,7 +258,7 @@ impl PartSets {
         }
     }
 
-    /// Returns the mean of `worth` over the samples, each judged by the names of its parts; `None` if no sample is counted.
+    /// Returns the mean of `worth` over the samples, each rated by the names of its parts; `None` if no sample is counted.
     pub fn mean(&self, worth: impl Fn(&[String]) -> f64) -> Option<f64> {
         let samples: u64 = self.0.iter().map(|(_, number)| number).sum();
         let sum: f64 = self.0.iter().map(|(names, number)| worth(names) * *number as f64).sum();

@@ -28,7 +28,7 @@ impl Part {
 
 /// A range of distances that has been seen, and the position of its first anchor.
 #[derive(Clone, Copy)]
-struct SeenDistances {
+struct DistanceRange {
     near: u32,
     far: u32,
     at: u64,
@@ -37,8 +37,8 @@ struct SeenDistances {
 /// Computes classes; it owns buffers that are reused.
 #[derive(Default)]
 pub(super) struct Classes {
-    seen: Vec<SeenDistances>,
-    fresh: Vec<SeenDistances>,
+    seen: Vec<DistanceRange>,
+    fresh: Vec<DistanceRange>,
     changes: Vec<(u32, i64)>,
     enough: Vec<(u32, u32)>,
 }
@@ -107,12 +107,12 @@ impl Classes {
         let mut next = part.near;
         for seen in within(&self.seen, part.near, part.far) {
             if next < seen.near {
-                self.fresh.push(SeenDistances { near: next, far: seen.near - 1, at: part.at });
+                self.fresh.push(DistanceRange { near: next, far: seen.near - 1, at: part.at });
             }
             next = seen.far.saturating_add(1);
         }
         if next <= part.far {
-            self.fresh.push(SeenDistances { near: next, far: part.far, at: part.at });
+            self.fresh.push(DistanceRange { near: next, far: part.far, at: part.at });
         }
         for fresh in &self.fresh {
             let place = self.seen.partition_point(|seen| seen.near < fresh.near);
@@ -151,7 +151,7 @@ impl Classes {
 }
 
 /// Returns the ranges that overlap `near..=far`; `seen` is sorted and its ranges are disjoint.
-fn within(seen: &[SeenDistances], near: u32, far: u32) -> impl Iterator<Item = &SeenDistances> {
+fn within(seen: &[DistanceRange], near: u32, far: u32) -> impl Iterator<Item = &DistanceRange> {
     let start = seen.partition_point(|seen| seen.far < near);
     seen.iter().skip(start).take_while(move |seen| seen.near <= far)
 }

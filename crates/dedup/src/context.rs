@@ -2,8 +2,8 @@
 
 use super::anchor::Anchor;
 use super::bytes::{common_prefix, common_suffix};
-use super::match_cache::{Repeat, Side};
-use super::{Rule, TextAt};
+use super::match_cache::{Agreement, Repeat};
+use super::{Rule, TextReader};
 use gristmill_core::{Failure, Outcome};
 
 /// Bytes that are read beyond a context on both sides where repeats are cached: reading a few thousand takes little longer than reading a
@@ -24,7 +24,7 @@ impl<'a> Context<'a> {
     /// Reads the windows at distances `near` to `far` before `at`; with `is_wide` also [`MARGIN`] bytes on each side, as far as there is
     /// text.
     #[inline]
-    pub(super) fn read<T: TextAt + ?Sized>(
+    pub(super) fn read<T: TextReader + ?Sized>(
         text: &'a T,
         (at, near, far): (u64, u32, u32),
         rule: &Rule,
@@ -47,7 +47,7 @@ impl<'a> Context<'a> {
     /// Compares the text of two anchors, where `left` and `right` bytes of both contexts are known to agree as far as the contexts reach.
     /// Also returns the repeat found there, if this context follows the other one.
     #[inline]
-    pub(super) fn compare(&self, pivot: &Self, (left, right): (u32, u32)) -> ([Side; 2], Option<Repeat>) {
+    pub(super) fn compare(&self, pivot: &Self, (left, right): (u32, u32)) -> ([Agreement; 2], Option<Repeat>) {
         let (most_left, most_right) = (self.far.min(pivot.far), self.right_reach.min(pivot.right_reach));
         let known = left.min(most_left) as usize;
         let beyond = |bytes: &'a [u8]| &bytes[..bytes.len().saturating_sub(known)];
@@ -56,8 +56,8 @@ impl<'a> Context<'a> {
         let beyond = |bytes: &'a [u8]| bytes.get(known..).unwrap_or_default();
         let right = (known + common_prefix(beyond(self.right), beyond(pivot.right))) as u32;
         let sides = [
-            Side { same: left.min(most_left), byte: self.left_at(left.min(most_left)).unwrap_or_default() },
-            Side { same: right.min(most_right), byte: self.right_at(right.min(most_right)).unwrap_or_default() },
+            Agreement { same: left.min(most_left), byte: self.left_at(left.min(most_left)).unwrap_or_default() },
+            Agreement { same: right.min(most_right), byte: self.right_at(right.min(most_right)).unwrap_or_default() },
         ];
         let back = self.at.checked_sub(pivot.at).filter(|back| *back > 0);
         let repeat = back.map(|back| Repeat {
@@ -65,25 +65,25 @@ impl<'a> Context<'a> {
             end: self.at + u64::from(right),
             back,
             before: pivot.left_at(left).and_then(|_| self.left_at(left)),
-            behind: pivot.right_at(right).and_then(|_| self.right_at(right)),
+            after: pivot.right_at(right).and_then(|_| self.right_at(right)),
         });
         (sides, repeat)
     }
 
     /// Returns the byte at this distance from the anchor, counted away from it.
     #[inline]
-    fn left_at(&self, behind: u32) -> Option<u8> {
-        self.left.iter().rev().nth(behind as usize).copied()
+    fn left_at(&self, distance: u32) -> Option<u8> {
+        self.left.iter().rev().nth(distance as usize).copied()
     }
     #[inline]
-    fn right_at(&self, behind: u32) -> Option<u8> {
-        self.right.get(behind as usize).copied()
+    fn right_at(&self, distance: u32) -> Option<u8> {
+        self.right.get(distance as usize).copied()
     }
 }
 
 /// Reads the text of all windows of an anchor; its first `far` bytes are before the anchor.
 #[inline]
-pub(super) fn context_bytes<'a, T: TextAt + ?Sized>(
+pub(super) fn context_bytes<'a, T: TextReader + ?Sized>(
     text: &'a T,
     anchor: &Anchor,
     rule: &Rule,

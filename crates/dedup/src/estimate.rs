@@ -4,12 +4,12 @@
 //! are sampled, whichever documents they are in, and its count is exact. Runs and periodic text are counted in full. Text that was not read
 //! may hold further places; their number is extrapolated from the counts of those that were seen ([`super::growth`]).
 
-use super::growth::{Extrapolation, Grown, ReadShare};
-use super::owners::Owned;
+use super::growth::{AddedShare, Extrapolation, ReadShare};
+use super::owners::OwnedWindows;
 use super::passages::{Passage, Passages};
 use super::periodic::Shift;
-use super::tally::{tallies, Judged, SampledText, WindowPosition, GROUPS};
-use super::unseen::Unseen;
+use super::tally::{tallies, SampledText, WindowPosition, WindowSample, GROUPS};
+use super::unseen::WindowCounts;
 use super::walk::{Bits, Visit, Walk};
 use super::Rule;
 use gristmill_core::dedup::Keep;
@@ -31,11 +31,11 @@ struct Sample {
 /// Reads documents and samples their windows. Like a [`Scanner`](super::Scanner) it takes one document after the other, in pieces.
 pub struct Sampler {
     walk: Walk,
-    seeing: Seeing,
+    seeing: SampleStage,
 }
 
 /// The stage after the choice of anchors.
-struct Seeing {
+struct SampleStage {
     min_length: u64,
     /// Distance in windows between two samples of one anchor.
     apart: u64,
@@ -125,7 +125,7 @@ impl Sampler {
     pub fn new(rule: &Rule, one_in: u64) -> Self {
         Self {
             walk: Walk::new(rule, Bits::ALL),
-            seeing: Seeing {
+            seeing: SampleStage {
                 min_length: rule.min_length.max(1),
                 apart: Self::apart(rule),
                 one_in: one_in.max(1),
@@ -170,8 +170,8 @@ impl Sampler {
     }
 }
 
-impl Visit for Seeing {
-    fn owned(&mut self, walk: &Walk, owned: &Owned) -> Outcome<()> {
+impl Visit for SampleStage {
+    fn owned(&mut self, walk: &Walk, owned: &OwnedWindows) -> Outcome<()> {
         let key = walk.key(owned);
         let windows = owned.high - owned.low + 1;
         let period = match self.before.replace((key, owned.at)) {
@@ -205,9 +205,9 @@ impl Visit for Seeing {
     }
 }
 
-impl Seeing {
+impl SampleStage {
     /// Samples windows of one anchor at distances that depend on its key.
-    fn add(&mut self, walk: &Walk, owned: &Owned, salt: u64) {
+    fn add(&mut self, walk: &Walk, owned: &OwnedWindows, salt: u64) {
         let Self { apart, min_length, base, samples, .. } = self;
         let (chosen, group) = (salt % *apart, salt / *apart % GROUPS);
         let mut at = owned.low + (owned.at - owned.low + *apart - chosen) % *apart;
@@ -248,19 +248,19 @@ impl Samples {
         self.kept.sort_unstable_by_key(|sample| (sample.hash, sample.place));
         let mut passages = Passages::default();
         let mut growth = Extrapolation::new(seen, rule, own).filter(|_| seen.covers_all(rule));
-        let mut unseen = (!seen.covers_all(rule) && own == 0).then(|| Unseen::new(seen.part));
-        let mut judged: Vec<Judged> = Vec::with_capacity(self.kept.len());
+        let mut unseen = (!seen.covers_all(rule) && own == 0).then(|| WindowCounts::new(seen.part));
+        let mut window_samples: Vec<WindowSample> = Vec::with_capacity(self.kept.len());
         for same in self.kept.chunk_by(|a, b| a.hash == b.hash) {
             let count = same.len() as u64;
             let stays = if count < rule.min_count { same.len() } else { usize::from(rule.keep == Keep::First) };
-            let first = judged.len();
-            let judge = |(number, sample): (usize, &Sample)| Judged {
+            let first = window_samples.len();
+            let window_sample = |(number, sample): (usize, &Sample)| WindowSample {
                 place: sample.place,
                 is_removable: number >= stays,
-                grown: Grown::default(),
+                grown: AddedShare::default(),
             };
-            judged.extend(same.iter().enumerate().map(judge).filter(|one| one.place.at() >= own));
-            let of_window = judged.get_mut(first..).unwrap_or_default();
+            window_samples.extend(same.iter().enumerate().map(window_sample).filter(|one| one.place.at() >= own));
+            let of_window = window_samples.get_mut(first..).unwrap_or_default();
             if let Some(unseen) = &mut unseen {
                 unseen.add(seen.count_stretches(same.iter().map(|sample| sample.place.at())), same.len());
             }
@@ -273,15 +273,16 @@ impl Samples {
                 passages.add(Passage { at: first.place.at(), len: rule.min_length, count });
             }
         }
-        judged.sort_unstable_by_key(|one| one.place);
+        window_samples.sort_unstable_by_key(|one| one.place);
         let length = rule.min_length.max(1);
-        let groups = tallies(&judged, Sampler::apart(rule));
+        let groups = tallies(&window_samples, Sampler::apart(rule));
         let (windows, documents) = ((self.windows - self.periodic) as f64, self.documents as f64);
         let whole = SampledText { windows, documents, length };
         let periodic = (self.periodic + self.stretches * (length - 1)) as f64;
         let (found, by_keys) = whole.estimate(&groups, |group| group.found);
         let least = found - DEVIATIONS * by_keys;
-        let gone: f64 = groups.iter().map(|group| group.found.windows).sum::<f64>() / judged.len().max(1) as f64;
+        let gone: f64 =
+            groups.iter().map(|group| group.found.windows).sum::<f64>() / window_samples.len().max(1) as f64;
         let (removable, margin, by_keys) = match (growth, unseen) {
             (None, None) => (found, by_keys, by_keys),
             (None, Some(unseen)) => {
@@ -294,7 +295,7 @@ impl Samples {
                 let all = both.max(found);
                 let gone: f64 = groups.iter().map(|group| group.found.plus(&group.grown).windows).sum();
                 // A removable window counts for its average number of bytes.
-                let bytes_each = all / (gone / judged.len().max(1) as f64 * windows).max(1.0);
+                let bytes_each = all / (gone / window_samples.len().max(1) as f64 * windows).max(1.0);
                 (all, by_keys.hypot(growth.spread() * windows * bytes_each), by_keys)
             }
         };
@@ -309,7 +310,7 @@ impl Samples {
             key_margin: by_keys as u64,
             least: bytes(least),
             most: covers_all.then(|| bytes(removable + off)),
-            sampled: judged.len() as u64,
+            sampled: window_samples.len() as u64,
             passages: passages.heaviest(most),
         }
     }

@@ -19,7 +19,7 @@ pub(super) const fn mix(number: u64) -> u64 {
 }
 
 /// The hash for pieces of `k` bytes, of which a window has `w`.
-pub(super) struct Gear {
+pub(super) struct WindowHash {
     table: [u64; 256],
     /// A piece whose hash is not greater than this is a candidate.
     threshold: u64,
@@ -52,7 +52,7 @@ impl CandidateBlock {
     }
 }
 
-impl Gear {
+impl WindowHash {
     /// Returns the hash for `k` of 1 to 64. Hashes keep only their upper `bits`: fewer than 64 in tests, where they should collide.
     pub(super) fn new(k: usize, w: usize, bits: u32) -> Self {
         let mut table = [0; 256];
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn only_the_last_k_bytes_count() {
         for (k, bits) in [(1, 64), (3, 64), (5, 2), (20, 64), (64, 64), (64, 8)] {
-            let gear = Gear::new(k, 500, bits);
+            let gear = WindowHash::new(k, 500, bits);
             let text: Vec<u8> = (0..200u64).map(|at| mix(at) as u8).collect();
             let hash = |bytes: &[u8]| bytes.iter().fold(0, |hash, byte| gear.next(hash, *byte));
             assert_eq!(hash(&text), hash(&text[200 - k..]), "{k} {bits}");

@@ -112,7 +112,7 @@ pub(super) struct Extrapolation<'a> {
 
 /// The extrapolated addition for one place of a window, and the number of stretches in which that window was seen.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Grown {
+pub(super) struct AddedShare {
     pub(super) removable: f32,
     pub(super) stretches: u16,
 }
@@ -135,7 +135,7 @@ impl<'a> Extrapolation<'a> {
     }
 
     /// Adds the places of one window, in order, of which `stay` are kept by what was seen.
-    pub(super) fn add(&mut self, places: impl ExactSizeIterator<Item = u64>, stay: usize) -> Grown {
+    pub(super) fn add(&mut self, places: impl ExactSizeIterator<Item = u64>, stay: usize) -> AddedShare {
         let count = places.len();
         // Per lot: stretches with a place, such stretches in the text from which nothing is removed, and own places.
         let (mut all, mut earlier, mut own) = ([0_usize; LOTS], [0_usize; LOTS], [0_usize; LOTS]);
@@ -145,7 +145,7 @@ impl<'a> Extrapolation<'a> {
                 if at >= self.own {
                     self.singles[lot_of(at)] += 1.0;
                 }
-                return Grown { removable: 0.0, stretches: 1 };
+                return AddedShare { removable: 0.0, stretches: 1 };
             }
             let stretch = self.seen.stretches.partition_point(|start| *start <= at);
             let is_own = at >= self.own;
@@ -159,7 +159,7 @@ impl<'a> Extrapolation<'a> {
         let sums = [all, earlier, own].map(|lots| lots.iter().sum::<usize>());
         let own_count = sums[2];
         if own_count == 0 {
-            return Grown::default();
+            return AddedShare::default();
         }
         let is_apart = sums[0] == count;
         let stays = |outlook: &SurvivalOdds, [all, earlier, own]: [usize; 3]| match outlook.keep {
@@ -175,7 +175,7 @@ impl<'a> Extrapolation<'a> {
             lot.stay += stays(&self.fewer, rest);
         }
         let gone = stay as f64 - stays(&self.outlook, sums);
-        Grown { removable: (gone / own_count as f64) as f32, stretches: sums[0].try_into().unwrap_or(u16::MAX) }
+        AddedShare { removable: (gone / own_count as f64) as f32, stretches: sums[0].try_into().unwrap_or(u16::MAX) }
     }
 
     /// Returns the error of the removable share of all windows that results from which stretches were read: one standard deviation,
@@ -221,8 +221,8 @@ mod tests {
                 "{part}"
             );
             for places in [2, 3, 4, 6, 10, 30] {
-                let (told, gone) = (average_estimate(&first, places), average_estimate(&none, places));
-                assert!((told - 1.0).abs() < most, "{part} {places}: {told}");
+                let (estimated, gone) = (average_estimate(&first, places), average_estimate(&none, places));
+                assert!((estimated - 1.0).abs() < most, "{part} {places}: {estimated}");
                 assert!(gone.abs() < 3.0 * most * places as f64, "{part} {places}: {gone}");
             }
         }

@@ -89,7 +89,7 @@ impl Rule {
 }
 
 /// Reads text by position, from memory or from a scratch file.
-pub trait TextAt {
+pub trait TextReader {
     /// Reads `len` bytes from `at`, fewer only where the text ends. `spare` may hold the result; its previous content is lost.
     fn read<'a>(&'a self, at: u64, len: usize, spare: &'a mut Vec<u8>) -> Outcome<&'a [u8]>;
     /// Prefetches the byte at `at`, which is read soon.
@@ -100,7 +100,7 @@ pub trait TextAt {
     }
 }
 
-impl TextAt for [u8] {
+impl TextReader for [u8] {
     fn read<'a>(&'a self, at: u64, len: usize, _spare: &'a mut Vec<u8>) -> Outcome<&'a [u8]> {
         let start = usize::try_from(at).unwrap_or(usize::MAX).min(self.len());
         Ok(&self[start..start.saturating_add(len).min(self.len())])

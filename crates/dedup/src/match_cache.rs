@@ -23,7 +23,7 @@ pub(super) struct Repeat {
     /// The byte before `start`, if it is known to differ from the one `back` bytes earlier.
     pub before: Option<u8>,
     /// The byte at `end`, likewise.
-    pub behind: Option<u8>,
+    pub after: Option<u8>,
 }
 
 /// A repeat in 16 bytes; 0 means none, because `back` is never 0.
@@ -33,15 +33,15 @@ struct PackedRepeat(u128);
 impl PackedRepeat {
     /// Packs a repeat; `None` if it is too long or too far away.
     fn pack(repeat: &Repeat) -> Option<Self> {
-        let Repeat { start, end, back, before, behind } = *repeat;
+        let Repeat { start, end, back, before, after } = *repeat;
         let len = end.checked_sub(start).filter(|len| len >> LENGTH_BITS == 0)?;
         if (start | back) >> PLACE_BITS != 0 || back == 0 {
             return None;
         }
         let fields = [
-            (u64::from(behind.unwrap_or_default()), 8),
+            (u64::from(after.unwrap_or_default()), 8),
             (u64::from(before.unwrap_or_default()), 8),
-            (u64::from(behind.is_some()), 1),
+            (u64::from(after.is_some()), 1),
             (u64::from(before.is_some()), 1),
             (len, LENGTH_BITS),
             (back, PLACE_BITS),
@@ -58,11 +58,11 @@ impl PackedRepeat {
             field
         };
         let (start, back, len) = (next(PLACE_BITS), next(PLACE_BITS), next(LENGTH_BITS));
-        let (is_before, is_behind) = (next(1) == 1, next(1) == 1);
-        let (before, behind) = (next(8) as u8, next(8) as u8);
+        let (is_before, is_after) = (next(1) == 1, next(1) == 1);
+        let (before, after) = (next(8) as u8, next(8) as u8);
         let byte = |is_known: bool, byte: u8| is_known.then_some(byte);
-        let (before, behind) = (byte(is_before, before), byte(is_behind, behind));
-        (back > 0).then_some(Repeat { start, end: start + len, back, before, behind })
+        let (before, after) = (byte(is_before, before), byte(is_after, after));
+        (back > 0).then_some(Repeat { start, end: start + len, back, before, after })
     }
 }
 
@@ -170,32 +170,32 @@ fn joined(one: &Repeat, other: &Repeat) -> Repeat {
     let (start, end) = (one.start.min(other.start), one.end.max(other.end));
     let both = [one, other];
     let before = both.iter().filter(|repeat| repeat.start == start).find_map(|repeat| repeat.before);
-    let behind = both.iter().filter(|repeat| repeat.end == end).find_map(|repeat| repeat.behind);
-    Repeat { start, end, back: one.back, before, behind }
+    let after = both.iter().filter(|repeat| repeat.end == end).find_map(|repeat| repeat.after);
+    Repeat { start, end, back: one.back, before, after }
 }
 
 /// The number of bytes on which a context agrees with a pivot on one side of their anchors, and the byte that differs; 0 if none does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Side {
+pub(super) struct Agreement {
     pub same: u32,
     pub byte: u8,
 }
 
 /// The known facts about one side of a context that extends `own` bytes from its anchor, and about another context before it.
 #[derive(Clone, Copy)]
-pub(super) struct Compared {
+pub(super) struct KnownAgreement {
     pub own: u32,
     /// How far the other context extends, and how it agrees with the pivot.
     pub other: u32,
-    pub agrees: Side,
+    pub agrees: Agreement,
     /// How far the pivot extends.
     pub pivot: u32,
 }
 
-impl Compared {
+impl KnownAgreement {
     /// Returns how the context agrees with the pivot, given that `same` of its bytes equal those of the other context and that the next
     /// byte, if given, does not; `None` where that does not follow.
-    pub(super) fn side(&self, same: u32, next: Option<u8>) -> Option<Side> {
+    pub(super) fn side(&self, same: u32, next: Option<u8>) -> Option<Agreement> {
         let Self { own, other, agrees, pivot } = *self;
         let (same, agreed) = (same.min(own), agrees.same);
         if agreed < same && agreed < other {
@@ -203,11 +203,11 @@ impl Compared {
             return Some(agrees);
         }
         if same == own {
-            return (agreed >= own).then_some(Side { same, byte: 0 });
+            return (agreed >= own).then_some(Agreement { same, byte: 0 });
         }
         // This context differs from the other one where the other agrees with the pivot, or where the pivot ends.
         let byte = next.filter(|_| agreed > same || (agreed == same && agreed == pivot))?;
-        Some(Side { same, byte })
+        Some(Agreement { same, byte })
     }
 }
 
@@ -218,15 +218,15 @@ mod tests {
     use proptest::prelude::*;
 
     fn repeat(start: u64, end: u64, back: u64) -> Repeat {
-        Repeat { start, end, back, before: Some(b'a'), behind: None }
+        Repeat { start, end, back, before: Some(b'a'), after: None }
     }
 
     #[test]
     fn repeats_are_kept_as_they_are() {
         let far = (1 << PLACE_BITS) - 1;
-        for (before, behind) in [(None, None), (Some(0), None), (None, Some(255)), (Some(255), Some(7))] {
+        for (before, after) in [(None, None), (Some(0), None), (None, Some(255)), (Some(255), Some(7))] {
             for (start, len, back) in [(0, 1, 1), (far, (1 << LENGTH_BITS) - 1, far), (77, 500, 70)] {
-                let repeat = Repeat { start, end: start + len, back, before, behind };
+                let repeat = Repeat { start, end: start + len, back, before, after };
                 assert_eq!(PackedRepeat::pack(&repeat).unwrap().unpack(), Some(repeat));
             }
         }
@@ -241,11 +241,11 @@ mod tests {
         assert!(MatchCache::new(60).is_none());
         let known = MatchCache::new(1 << 14).unwrap();
         known.add(&repeat(1_000, 1_600, 900));
-        known.add(&Repeat { before: None, behind: Some(b'z'), ..repeat(1_500, 2_100, 900) });
+        known.add(&Repeat { before: None, after: Some(b'z'), ..repeat(1_500, 2_100, 900) });
         known.add(&repeat(1_500, 2_000, 901));
         let mut found: Vec<Repeat> = known.around(1_550).collect();
         found.sort_by_key(|repeat| repeat.back);
-        assert_eq!(found, [Repeat { behind: Some(b'z'), ..repeat(1_000, 2_100, 900) }, repeat(1_500, 2_000, 901)]);
+        assert_eq!(found, [Repeat { after: Some(b'z'), ..repeat(1_000, 2_100, 900) }, repeat(1_500, 2_000, 901)]);
         assert_eq!(known.around(1_200).count(), 1);
         assert_eq!(known.around(2_101).count() + known.around(999).count(), 0);
         // It is found from each of the blocks that it touches.
@@ -265,7 +265,7 @@ mod tests {
         fn what_follows_is_what_a_comparison_says(
             (pivot, other, own) in ("[ab]{0,9}", "[ab]{0,9}", "[ab]{0,9}"),
             reaches in [0_usize..10, 0..10, 0..10],
-            (cut, is_told) in (0_usize..10, any::<bool>()),
+            (cut, is_reported) in (0_usize..10, any::<bool>()),
             alike in 0_usize..10,
         ) {
             // Texts that often agree.
@@ -275,17 +275,17 @@ mod tests {
             let [to_pivot, to_other, to_own] = [reach(&pivot, reaches[0]), reach(&other, reaches[1]), reach(&own, reaches[2])];
             let compare = |text: &str, reach: usize| {
                 let same = common_prefix(&text.as_bytes()[..reach], &pivot.as_bytes()[..to_pivot]);
-                Side { same: same as u32, byte: text.as_bytes()[..reach].get(same).copied().unwrap_or_default() }
+                Agreement { same: same as u32, byte: text.as_bytes()[..reach].get(same).copied().unwrap_or_default() }
             };
             let agrees = compare(&other, to_other);
             let whole = common_prefix(own.as_bytes(), other.as_bytes());
-            let differs = own.as_bytes().get(whole).copied().filter(|_| is_told && whole < other.len());
-            let (same, next) = if is_told { (whole, differs) } else { (whole.min(cut), None) };
-            let compared = Compared { own: to_own as u32, other: to_other as u32, agrees, pivot: to_pivot as u32 };
+            let differs = own.as_bytes().get(whole).copied().filter(|_| is_reported && whole < other.len());
+            let (same, next) = if is_reported { (whole, differs) } else { (whole.min(cut), None) };
+            let compared = KnownAgreement { own: to_own as u32, other: to_other as u32, agrees, pivot: to_pivot as u32 };
             let wanted = compare(&own, to_own);
             if let Some(side) = compared.side(same as u32, next) {
                 prop_assert_eq!(side, wanted, "{} {} {} {:?} {}", pivot, other, own, reaches, same);
-            } else if is_told && differs.is_some() {
+            } else if is_reported && differs.is_some() {
                 // Both differ at one place, or the other context ends.
                 prop_assert!(agrees.same as usize == whole || agrees.same as usize == to_other.min(to_pivot), "{own}");
             }

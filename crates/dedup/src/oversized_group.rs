@@ -12,7 +12,7 @@ use super::gear::mix;
 use super::interval::Interval;
 use super::passages::Passage;
 use super::resolve::Resolver;
-use super::{Rule, TextAt};
+use super::{Rule, TextReader};
 use gristmill_core::dedup::Keep;
 use gristmill_core::Outcome;
 
@@ -36,7 +36,7 @@ pub struct OversizedGroup {
 }
 
 /// How a context agrees with the first.
-struct Agreed {
+struct FirstAgreement {
     /// Distances at which both have equal windows; none if `least` is greater than `most`.
     least: u32,
     most: u32,
@@ -56,7 +56,7 @@ impl OversizedGroup {
     }
 
     /// Stores the first context: its windows are kept, unless the rule keeps none.
-    fn begin<T: TextAt + ?Sized>(&mut self, anchor: Anchor, text: &T) -> Outcome<()> {
+    fn begin<T: TextReader + ?Sized>(&mut self, anchor: Anchor, text: &T) -> Outcome<()> {
         if !self.rule.is_tiny() {
             self.text = context_bytes(text, &anchor, &self.rule, &mut self.spare)?.to_vec();
         }
@@ -64,13 +64,18 @@ impl OversizedGroup {
         Ok(())
     }
 
-    fn compare<T: TextAt + ?Sized>(&mut self, first: &Anchor, anchor: &Anchor, text: &T) -> Outcome<Agreed> {
+    fn compare<T: TextReader + ?Sized>(
+        &mut self,
+        first: &Anchor,
+        anchor: &Anchor,
+        text: &T,
+    ) -> Outcome<FirstAgreement> {
         let own = context_bytes(text, anchor, &self.rule, &mut self.spare)?;
         let (own_left, own_right) = own.split_at(anchor.far as usize);
         let (first_left, first_right) = self.text.split_at(first.far as usize);
         let most = common_suffix(own_left, first_left);
         let right = common_prefix(own_right, first_right);
-        Ok(Agreed {
+        Ok(FirstAgreement {
             least: (self.rule.min_length - right as u64) as u32,
             most: most as u32,
             right: right as u32,
@@ -83,7 +88,7 @@ impl OversizedGroup {
     ///
     /// # Errors
     /// Those of `text`.
-    pub fn count<T: TextAt + ?Sized>(&mut self, record: &impl Record, text: &T) -> Outcome<()> {
+    pub fn count<T: TextReader + ?Sized>(&mut self, record: &impl Record, text: &T) -> Outcome<()> {
         let anchor = record.unpack();
         let (least, most) = match self.first {
             None => {
@@ -149,7 +154,7 @@ impl OversizedGroup {
     /// Those of `text`, `found` and `rest`.
     pub fn take<T, F, M>(&mut self, record: &impl Record, text: &T, found: &mut F, rest: &mut M) -> Outcome<()>
     where
-        T: TextAt + ?Sized,
+        T: TextReader + ?Sized,
         F: FnMut(Interval) -> Outcome<()>,
         M: FnMut(Anchor) -> Outcome<()>,
     {
@@ -166,7 +171,7 @@ impl OversizedGroup {
         if self.rule.is_tiny() {
             return found(Interval { start: anchor.at, end: anchor.at + length, first: first.at });
         }
-        let Agreed { least, most, right, byte_left, byte_right } = self.compare(&first, &anchor, text)?;
+        let FirstAgreement { least, most, right, byte_left, byte_right } = self.compare(&first, &anchor, text)?;
         if least <= most {
             if is_plain {
                 let place = |at: u64, distance: u32| at - u64::from(distance);
@@ -202,6 +207,6 @@ impl OversizedGroup {
 }
 
 /// Returns the key for contexts that differ on the right or on the left, after a number of bytes, by this byte.
-fn other_key(key: u64, on_left: bool, behind: u32, byte: u8) -> u64 {
-    mix(key ^ mix(u64::from(on_left) << 40 | u64::from(behind) << 8 | u64::from(byte)))
+fn other_key(key: u64, on_left: bool, offset: u32, byte: u8) -> u64 {
+    mix(key ^ mix(u64::from(on_left) << 40 | u64::from(offset) << 8 | u64::from(byte)))
 }

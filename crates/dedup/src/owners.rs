@@ -2,7 +2,7 @@
 
 /// An anchor and the windows it owns, as places in the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Owned {
+pub(super) struct OwnedWindows {
     /// Place of the anchor.
     pub at: u64,
     pub hash: u64,
@@ -47,7 +47,7 @@ impl Owners {
 
     /// Takes the next piece; the windows that this settles are added to `owned`.
     #[inline]
-    pub(super) fn push(&mut self, at: u64, hash: u64, owned: &mut Vec<Owned>) {
+    pub(super) fn push(&mut self, at: u64, hash: u64, owned: &mut Vec<OwnedWindows>) {
         // Windows before `bound` do not include the piece.
         let bound = (at + 1).saturating_sub(self.w);
         self.pass(bound, owned);
@@ -57,7 +57,7 @@ impl Owners {
             }
             if self.queue.len() == self.head + 1 {
                 if self.next < bound {
-                    owned.push(Owned { at: last, hash: greater, low: self.next, high: bound - 1 });
+                    owned.push(OwnedWindows { at: last, hash: greater, low: self.next, high: bound - 1 });
                     self.next = bound;
                 }
                 self.head = 0;
@@ -74,11 +74,11 @@ impl Owners {
     }
 
     /// Ends a document of `windows` windows.
-    pub(super) fn end(&mut self, windows: u64, owned: &mut Vec<Owned>) {
+    pub(super) fn end(&mut self, windows: u64, owned: &mut Vec<OwnedWindows>) {
         self.pass(windows, owned);
         if let Some(&(at, hash)) = self.queue.get(self.head) {
             if self.next < windows {
-                owned.push(Owned { at, hash, low: self.next, high: windows - 1 });
+                owned.push(OwnedWindows { at, hash, low: self.next, high: windows - 1 });
                 self.next = windows;
             }
         }
@@ -86,12 +86,12 @@ impl Owners {
 
     /// Drops pieces that are before `bound`.
     #[inline]
-    fn pass(&mut self, bound: u64, owned: &mut Vec<Owned>) {
+    fn pass(&mut self, bound: u64, owned: &mut Vec<OwnedWindows>) {
         while let Some(&(at, hash)) = self.queue.get(self.head) {
             if at >= bound {
                 break;
             }
-            owned.push(Owned { at, hash, low: self.next, high: at });
+            owned.push(OwnedWindows { at, hash, low: self.next, high: at });
             self.next = at + 1;
             self.head += 1;
         }

@@ -12,9 +12,9 @@ use super::context::Context;
 use super::distribute::distribute_and_sort;
 use super::filter;
 use super::interval::Interval;
-use super::match_cache::{Compared, MatchCache, Side};
+use super::match_cache::{Agreement, KnownAgreement, MatchCache};
 use super::passages::{Passage, Passages};
-use super::{Rule, TextAt};
+use super::{Rule, TextReader};
 use gristmill_core::{Cancel, Outcome};
 use prefetch_index::prefetch_index;
 
@@ -54,8 +54,8 @@ struct Entry {
 
 impl Entry {
     /// Returns how the entry agrees with itself.
-    fn whole(&self, rule: &Rule) -> [Side; 2] {
-        [self.far, (rule.min_length - u64::from(self.near)) as u32].map(|same| Side { same, byte: 0 })
+    fn whole(&self, rule: &Rule) -> [Agreement; 2] {
+        [self.far, (rule.min_length - u64::from(self.near)) as u32].map(|same| Agreement { same, byte: 0 })
     }
 }
 
@@ -73,7 +73,7 @@ impl Node {
     /// Prefetches the bytes of the context around `at` that are compared if it agrees with the pivot as far as the `last` one did, left and
     /// right.
     #[inline]
-    fn fetch<T: TextAt + ?Sized>(&self, text: &T, at: u64, last: [u32; 2]) {
+    fn fetch<T: TextReader + ?Sized>(&self, text: &T, at: u64, last: [u32; 2]) {
         let [left, right] = last.map(|same| same.min(FETCHED));
         for right in (self.right..=right.max(self.right)).step_by(LINE) {
             text.touch(at + u64::from(right));
@@ -88,20 +88,20 @@ impl Node {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Branch {
     on_left: bool,
-    behind: u32,
+    distance: u32,
     byte: u8,
 }
 
 impl Branch {
     /// Returns all fields packed into a number.
     fn number(self) -> u64 {
-        u64::from(self.behind) << 9 | u64::from(self.on_left) << 8 | u64::from(self.byte)
+        u64::from(self.distance) << 9 | u64::from(self.on_left) << 8 | u64::from(self.byte)
     }
 }
 
 /// The rest of a context that differs from the pivot.
 #[derive(Clone, Copy)]
-struct Branched {
+struct BranchContext {
     branch: Branch,
     entry: Entry,
     /// Bytes that agree with the pivot on the other side.
@@ -115,11 +115,11 @@ struct Work {
     nodes: Vec<Node>,
     taken: Vec<Entry>,
     parts: Vec<Part>,
-    branches: Vec<Branched>,
-    unsorted: Vec<Branched>,
+    branches: Vec<BranchContext>,
+    unsorted: Vec<BranchContext>,
     ends: Vec<usize>,
     /// How each entry compared so far agrees with the pivot, left and right; filled only where repeats are cached.
-    agreed: Vec<[Side; 2]>,
+    agreed: Vec<[Agreement; 2]>,
     classes: Classes,
     spares: [Vec<u8>; 2],
 }
@@ -138,7 +138,7 @@ impl Resolver {
     pub fn resolve<R, T, F>(&mut self, records: &mut Vec<R>, text: &T, found: &mut F, cancel: &Cancel) -> Outcome<()>
     where
         R: Record,
-        T: TextAt + ?Sized,
+        T: TextReader + ?Sized,
         F: FnMut(Interval) -> Outcome<()>,
     {
         cancel.check()?;
@@ -207,7 +207,7 @@ impl Work {
     }
 
     /// Prefetches what is read first of the nodes after this one: most have few entries, so nothing would be prefetched otherwise.
-    fn fetch_next<T: TextAt + ?Sized>(&self, node: &Node, text: &T) {
+    fn fetch_next<T: TextReader + ?Sized>(&self, node: &Node, text: &T) {
         let mut end = node.start;
         for (number, next) in self.nodes.iter().rev().take(NODES).enumerate() {
             let entries = self.entries.get(next.start..end).unwrap_or_default();
@@ -232,7 +232,7 @@ impl Work {
         cancel: &Cancel,
     ) -> Outcome<()>
     where
-        T: TextAt + ?Sized,
+        T: TextReader + ?Sized,
         F: FnMut(Interval) -> Outcome<()>,
     {
         let mut entries = std::mem::take(&mut self.taken);
@@ -315,14 +315,14 @@ impl Work {
                 }
             }
             if entry.far > most {
-                let branch = Branch { on_left: true, behind: most, byte: left.byte };
+                let branch = Branch { on_left: true, distance: most, byte: left.byte };
                 let entry = Entry { near: entry.near.max(most + 1), ..*entry };
-                self.branches.push(Branched { branch, entry, other: right.same });
+                self.branches.push(BranchContext { branch, entry, other: right.same });
             }
             if least > entry.near && most >= entry.near {
-                let branch = Branch { on_left: false, behind: right.same, byte: right.byte };
+                let branch = Branch { on_left: false, distance: right.same, byte: right.byte };
                 let entry = Entry { far: entry.far.min(most).min(least - 1), ..*entry };
-                self.branches.push(Branched { branch, entry, other: most });
+                self.branches.push(BranchContext { branch, entry, other: most });
             }
         }
         common.at = pivot_at - u64::from(far);
@@ -344,7 +344,7 @@ impl Work {
     fn branch(&mut self, node: Node) {
         self.group_branches();
         for alike in self.branches.chunk_by(|a, b| a.branch == b.branch) {
-            let Some(Branched { branch, entry, .. }) = alike.first() else { continue };
+            let Some(BranchContext { branch, entry, .. }) = alike.first() else { continue };
             let copies = self.members.get(entry.member as usize).map_or(1, |part| part.copies);
             if alike.len() < 2 && copies < 2 {
                 continue;
@@ -355,8 +355,8 @@ impl Work {
             // All agree with the pivot this far on the other side, and so with each other.
             let other = alike.iter().map(|one| one.other).min().unwrap_or_default();
             self.nodes.push(match branch.on_left {
-                true => Node { start, left: branch.behind + 1, right: node.right.max(other), depth },
-                false => Node { start, left: node.left.max(other), right: branch.behind + 1, depth },
+                true => Node { start, left: branch.distance + 1, right: node.right.max(other), depth },
+                false => Node { start, left: node.left.max(other), right: branch.distance + 1, depth },
             });
         }
     }
@@ -365,13 +365,13 @@ impl Work {
 impl Work {
     /// Groups equal branches, each with its members in order.
     fn group_branches(&mut self) {
-        let key = |one: &Branched| (one.branch, one.entry.member);
+        let key = |one: &BranchContext| (one.branch, one.entry.member);
         if self.branches.len() < MANY {
             self.branches.sort_unstable_by_key(key);
             return;
         }
         // If there are many, most are equal, and members are already in order: sorting a bucket is then fast.
-        let bucket = |one: &Branched| (filter::spread(one.branch.number()) >> (64 - BUCKETS.ilog2())) as usize;
+        let bucket = |one: &BranchContext| (filter::spread(one.branch.number()) >> (64 - BUCKETS.ilog2())) as usize;
         let Self { branches, unsorted, ends, .. } = self;
         distribute_and_sort(branches, unsorted, ends, BUCKETS, bucket, key);
     }
@@ -388,14 +388,14 @@ struct Group<'a> {
     members: &'a [Part],
     entries: &'a [Entry],
     /// Of the first entries, one for each that was compared.
-    agreed: &'a [[Side; 2]],
+    agreed: &'a [[Agreement; 2]],
     pivot: Entry,
     rule: &'a Rule,
 }
 
 impl Group<'_> {
     /// Returns how the context at `at` agrees with the pivot, if that follows from the known repeats and from an earlier context.
-    fn agrees(&self, at: u64, entry: Entry, known: &MatchCache) -> Option<[Side; 2]> {
+    fn agrees(&self, at: u64, entry: Entry, known: &MatchCache) -> Option<[Agreement; 2]> {
         let place = |entry: &Entry| self.members.get(entry.member as usize).map_or(0, |part| part.at);
         known.around(at).find_map(|repeat| {
             let wanted = at.checked_sub(repeat.back)?;
@@ -410,9 +410,9 @@ impl Group<'_> {
             let side = |number: usize, same: u64, next: Option<u8>| {
                 let (own, other, pivot) = (reach(&entry, number), reach(other, number), reach(&self.pivot, number));
                 let agrees = *agrees.get(number)?;
-                Compared { own, other, agrees, pivot }.side(u32::try_from(same).unwrap_or(u32::MAX), next)
+                KnownAgreement { own, other, agrees, pivot }.side(u32::try_from(same).unwrap_or(u32::MAX), next)
             };
-            Some([side(0, at - repeat.start, repeat.before)?, side(1, repeat.end - at, repeat.behind)?])
+            Some([side(0, at - repeat.start, repeat.before)?, side(1, repeat.end - at, repeat.after)?])
         })
     }
 }

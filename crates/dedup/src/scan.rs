@@ -1,9 +1,9 @@
 //! Turns documents, in pieces, into anchors.
 
 use super::interval::Interval;
-use super::owners::Owned;
+use super::owners::OwnedWindows;
 use super::periodic::Shift;
-use super::tiny::{Tiny, WindowState};
+use super::tiny::{SmallWindows, WindowState};
 use super::walk::{Bits, Visit, Walk, MAX_WINDOW_BYTES, PERIOD};
 use super::{Anchor, Passage, Rule, Sink};
 use gristmill_core::{Failure, Outcome};
@@ -12,7 +12,7 @@ use gristmill_core::{Failure, Outcome};
 pub struct Scanner {
     walk: Walk,
     /// Used in place of the walk where windows are short enough.
-    tiny: Option<Tiny>,
+    tiny: Option<SmallWindows>,
     rest: AnchorOutput,
 }
 
@@ -23,7 +23,7 @@ struct AnchorOutput {
     min_length: u64,
     /// Position of the document's first byte.
     base: u64,
-    before: Earlier,
+    before: AnchorRing,
     /// The period in bytes with which the last windows repeated; 0 if they did not.
     period: u64,
     shift: Shift,
@@ -59,7 +59,7 @@ const FEW_ANCHORS: u64 = 32;
 
 /// The last anchors, keys and places, in a ring.
 #[derive(Default)]
-struct Earlier {
+struct AnchorRing {
     ring: [(u64, u64); REMEMBERED],
     /// Anchors of this document so far.
     count: usize,
@@ -69,7 +69,7 @@ struct Earlier {
     longest: u64,
 }
 
-impl Earlier {
+impl AnchorRing {
     fn new(rule: &Rule) -> Self {
         let is_far = rule.is_plain() && rule.min_length >= FEW_ANCHORS;
         let longest = (PERIOD as u64).saturating_mul(rule.min_length);
@@ -92,14 +92,14 @@ impl Earlier {
 }
 
 /// The output stage with the sink that it fills.
-struct Taking<'a, S: ?Sized> {
+struct AnchorStage<'a, S: ?Sized> {
     rest: &'a mut AnchorOutput,
     sink: &'a mut S,
 }
 
-impl<S: Sink + ?Sized> Visit for Taking<'_, S> {
+impl<S: Sink + ?Sized> Visit for AnchorStage<'_, S> {
     #[inline]
-    fn owned(&mut self, walk: &Walk, owned: &Owned) -> Outcome<()> {
+    fn owned(&mut self, walk: &Walk, owned: &OwnedWindows) -> Outcome<()> {
         self.rest.take(walk, owned, self.sink)
     }
     fn period(&self) -> u64 {
@@ -124,13 +124,13 @@ impl Scanner {
             is_tiny: rule.is_tiny(),
             min_length: rule.min_length.max(1),
             base: 0,
-            before: Earlier::new(rule),
+            before: AnchorRing::new(rule),
             period: 0,
             shift: Shift::default(),
             open: None,
             held: None,
         };
-        Self { walk: Walk::new(rule, bits), tiny: rule.is_tiny().then(|| Tiny::new(rule)), rest }
+        Self { walk: Walk::new(rule, bits), tiny: rule.is_tiny().then(|| SmallWindows::new(rule)), rest }
     }
 
     /// Returns the most memory that a scanner takes, in bytes: a small multiple of the window length. Documents that are known to be
@@ -143,7 +143,7 @@ impl Scanner {
     /// file and be moved later ([`Record::moved`](super::Record::moved)).
     pub fn start_document(&mut self, base: u64) {
         self.walk.start();
-        self.tiny.iter_mut().for_each(Tiny::start);
+        self.tiny.iter_mut().for_each(SmallWindows::start);
         let rest = &mut self.rest;
         rest.base = base;
         (rest.before.count, rest.period, rest.open, rest.held) = (0, 0, None, None);
@@ -158,7 +158,7 @@ impl Scanner {
                 Some((low, seen)) => rest.take_tiny(low, seen, sink),
                 None => Ok(()),
             }),
-            None => self.walk.push(piece, &mut Taking { rest, sink }),
+            None => self.walk.push(piece, &mut AnchorStage { rest, sink }),
         }
     }
 
@@ -167,7 +167,7 @@ impl Scanner {
         let rest = &mut self.rest;
         let len = match &self.tiny {
             Some(tiny) => tiny.read(),
-            None => self.walk.end(&mut Taking { rest, sink })?,
+            None => self.walk.end(&mut AnchorStage { rest, sink })?,
         };
         if rest.min_length > MAX_WINDOW_BYTES && len >= rest.min_length {
             return Err(Failure::usage("the minimum length", "windows of more than 4 GiB are not looked for"));
@@ -177,7 +177,7 @@ impl Scanner {
 }
 
 impl AnchorOutput {
-    fn take<S: Sink + ?Sized>(&mut self, walk: &Walk, owned: &Owned, sink: &mut S) -> Outcome<()> {
+    fn take<S: Sink + ?Sized>(&mut self, walk: &Walk, owned: &OwnedWindows, sink: &mut S) -> Outcome<()> {
         let key = walk.key(owned);
         let anchor = Anchor {
             key,

@@ -1,6 +1,6 @@
 //! Extrapolates from sampled windows to all of them, with the error of the result.
 
-use super::growth::Grown;
+use super::growth::AddedShare;
 
 /// Groups of keys whose results are compared to measure the random error.
 pub(super) const GROUPS: u64 = 16;
@@ -28,19 +28,19 @@ impl WindowPosition {
 
 /// A place of a window.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Judged {
+pub(super) struct WindowSample {
     pub(super) place: WindowPosition,
     /// Whether the window there is removable, by what was seen.
     pub(super) is_removable: bool,
     /// The extrapolated addition.
-    pub(super) grown: Grown,
+    pub(super) grown: AddedShare,
 }
 
 /// Returns the tally of each group; samples come in the order of their places.
-pub(super) fn tallies(judged: &[Judged], apart: u64) -> [Tally; GROUPS as usize] {
+pub(super) fn tallies(window_samples: &[WindowSample], apart: u64) -> [Tally; GROUPS as usize] {
     let mut groups = [Tally::default(); GROUPS as usize];
-    let mut before: Option<&Judged> = None;
-    for one in judged {
+    let mut before: Option<&WindowSample> = None;
+    for one in window_samples {
         let earlier = before.replace(one).filter(|earlier| {
             // Samples of one anchor; samples of two anchors may be as near, and carry the same information.
             one.place.at() - earlier.place.at() <= apart && earlier.place.group() == one.place.group()
@@ -89,7 +89,7 @@ impl Tally {
     }
 
     /// Adds a place, and the one before it if the two show where ranges start.
-    fn note(&mut self, one: &Judged, before: Option<&Judged>) {
+    fn note(&mut self, one: &WindowSample, before: Option<&WindowSample>) {
         let (found, grown) = (f64::from(u8::from(one.is_removable)), f64::from(one.grown.removable));
         self.all.windows += 1.0;
         self.found.windows += found;
@@ -129,9 +129,9 @@ impl SampledText {
     pub(super) fn estimate(&self, groups: &[Tally], of: fn(&Tally) -> Counts) -> (f64, f64) {
         let mut all = Tally::default();
         groups.iter().for_each(|group| all.add(group));
-        let told = self.removable(&of(&all), &all.all);
-        let alone = groups.iter().map(|group| self.removable(&of(group), &group.all) - told);
+        let total = self.removable(&of(&all), &all.all);
+        let alone = groups.iter().map(|group| self.removable(&of(group), &group.all) - total);
         let spread: f64 = alone.map(|off| off * off).sum();
-        (told, (spread / (GROUPS * (GROUPS - 1)) as f64).sqrt())
+        (total, (spread / (GROUPS * (GROUPS - 1)) as f64).sqrt())
     }
 }

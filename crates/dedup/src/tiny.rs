@@ -26,7 +26,7 @@ pub(super) enum WindowState {
 }
 
 /// Reads the windows of one rule, one document after the other.
-pub(super) struct Tiny {
+pub(super) struct SmallWindows {
     length: u64,
     mask: u64,
     /// The last bytes read, as a number.
@@ -40,7 +40,7 @@ pub(super) struct Tiny {
 /// The position in an empty slot.
 const NOWHERE: u64 = u64::MAX;
 
-impl Tiny {
+impl SmallWindows {
     pub(super) fn new(rule: &Rule) -> Self {
         let length = rule.min_length.clamp(1, MAX_WINDOW_BYTES);
         let lately = vec![(0, NOWHERE); 1 << REMEMBERED];

@@ -19,7 +19,7 @@ const APART: f64 = 1.2;
 
 /// Counts of how often windows were seen.
 #[derive(Debug)]
-pub(super) struct Unseen {
+pub(super) struct WindowCounts {
     /// The share of the text that was read, from 0 to 1.
     part: f64,
     /// Number of windows at index `stretches - 1`, by the number of stretches in which they were seen.
@@ -31,7 +31,7 @@ pub(super) struct Unseen {
     frequent: f64,
 }
 
-impl Unseen {
+impl WindowCounts {
     pub(super) fn new(part: f64) -> Self {
         let part = part.clamp(1e-6, 1.0);
         Self { part, windows: [0.0; FREQUENT - 1], places: 0.0, stretches: 0.0, frequent: 0.0 }
@@ -64,7 +64,7 @@ impl Unseen {
         };
         let mixture = self.mixture();
         // The part of the mixture that is seen too rarely to be among the frequent windows.
-        let rare = |law: &Law| law.mass * (law.unseen + law.chances.iter().sum::<f64>());
+        let rare = |law: &StretchDistribution| law.mass * (law.unseen + law.chances.iter().sum::<f64>());
         let removable: f64 = mixture.iter().map(|law| rare(law) * goes(law.stretches)).sum();
         let places: f64 = mixture.iter().map(|law| rare(law) * law.stretches * each).sum();
         let share = if places > 0.0 { removable / places } else { 0.0 };
@@ -72,13 +72,13 @@ impl Unseen {
     }
 
     /// Returns the distributions with their masses.
-    fn mixture(&self) -> Vec<Law> {
+    fn mixture(&self) -> Vec<StretchDistribution> {
         let most = self.windows.iter().rposition(|windows| *windows > 0.0).map_or(0, |at| at + 1);
         let seen = self.windows.get(..most).unwrap_or_default();
         let mut laws = Vec::new();
         let mut stretches = 1.0_f64;
         while stretches <= 2.0 * (most + 1) as f64 / self.part {
-            laws.push(Law::new(stretches, self.part));
+            laws.push(StretchDistribution::new(stretches, self.part));
             stretches = (stretches * APART).round().max(stretches + 1.0);
         }
         let all: f64 = seen.iter().sum();
@@ -86,7 +86,8 @@ impl Unseen {
         for _ in 0..STEPS {
             let expected: Vec<f64> =
                 (0..most).map(|at| laws.iter().map(|law| law.mass * law.chance(at)).sum()).collect();
-            let ratios: Vec<f64> = seen.iter().zip(&expected).map(|(seen, told)| seen / told.max(1e-300)).collect();
+            let ratios: Vec<f64> =
+                seen.iter().zip(&expected).map(|(seen, predicted)| seen / predicted.max(1e-300)).collect();
             let mut change = 0.0;
             for law in &mut laws {
                 // That no window was seen more often counts as well.
@@ -106,7 +107,7 @@ impl Unseen {
 
 /// Windows in `stretches` stretches of all of the text.
 #[derive(Debug)]
-struct Law {
+struct StretchDistribution {
     stretches: f64,
     /// The probability to be seen in no stretch, and in 1, 2 and so on.
     unseen: f64,
@@ -114,7 +115,7 @@ struct Law {
     mass: f64,
 }
 
-impl Law {
+impl StretchDistribution {
     fn new(stretches: f64, part: f64) -> Self {
         let odds = part / (1.0 - part).max(1e-9);
         let unseen = (1.0 - part).max(1e-9).powf(stretches);
@@ -136,10 +137,10 @@ mod tests {
     use super::*;
 
     /// Returns the expected counts for windows in the given numbers of stretches of the text.
-    fn expected_counts(part: f64, windows: &[(usize, f64)]) -> Unseen {
-        let mut unseen = Unseen::new(part);
+    fn expected_counts(part: f64, windows: &[(usize, f64)]) -> WindowCounts {
+        let mut unseen = WindowCounts::new(part);
         for (stretches, count) in windows {
-            let law = Law::new(*stretches as f64, part);
+            let law = StretchDistribution::new(*stretches as f64, part);
             for (at, chance) in law.chances.iter().enumerate() {
                 unseen.windows[at] += count * chance;
                 unseen.places += count * chance * (at + 1) as f64;
@@ -179,6 +180,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(Unseen::new(0.1).removable(&rule(Keep::First, 2)), 0.0);
+        assert_eq!(WindowCounts::new(0.1).removable(&rule(Keep::First, 2)), 0.0);
     }
 }

@@ -3,9 +3,9 @@
 //! Text that keeps repeating itself is passed over without hashing it, where the visitor can handle that.
 
 use super::bytes::common_prefix;
-use super::gear::{mix, CandidateBlock, Gear, BLOCK, CANDIDATES, SPARSE};
+use super::gear::{mix, CandidateBlock, WindowHash, BLOCK, CANDIDATES, SPARSE};
 use super::grams::{self, Candidates, Grams, GRAM};
-use super::owners::{Owned, Owners};
+use super::owners::{OwnedWindows, Owners};
 use super::Rule;
 use gristmill_core::Outcome;
 use xxhash_rust::xxh3::xxh3_64;
@@ -80,7 +80,7 @@ impl Tail {
 /// Receives what a walk finds.
 pub(super) trait Visit {
     /// Receives an anchor with its windows, in order; together with the windows passed over, each window is reported once.
-    fn owned(&mut self, walk: &Walk, owned: &Owned) -> Outcome<()>;
+    fn owned(&mut self, walk: &Walk, owned: &OwnedWindows) -> Outcome<()>;
     /// Returns the period in bytes with which all of the last windows repeated; 0 if they did not, or nothing is to be passed over.
     fn period(&self) -> u64;
     /// Receives windows `[from, to)` that equal those `period` bytes before each of them.
@@ -110,13 +110,13 @@ pub(super) struct Walk {
 
 /// The hashes, and the windows that they settle.
 struct Chooser {
-    gear: Gear,
+    gear: WindowHash,
     /// Used where windows are long.
     grams: Option<Grams>,
     /// Bits of hashes that are significant.
     mask: u64,
     owners: Owners,
-    owned: Vec<Owned>,
+    owned: Vec<OwnedWindows>,
     k: usize,
     w: u64,
     hash: u64,
@@ -134,7 +134,7 @@ impl Walk {
         let k = if window < TINY { window.max(1) } else { (window / 2).min(MAX_PIECE_BYTES) } as usize;
         let w = (window as usize + 1).saturating_sub(k).max(1);
         let chooser = Chooser {
-            gear: Gear::new(k, w, bits.order),
+            gear: WindowHash::new(k, w, bits.order),
             grams: (w >= SPARSE).then(|| Grams::new(w as u64 / CANDIDATES)),
             mask: u64::MAX << (64 - bits.order),
             owners: Owners::new(w),
@@ -166,7 +166,7 @@ impl Walk {
 
     /// Returns the key of an anchor.
     #[inline]
-    pub(super) fn key(&self, owned: &Owned) -> u64 {
+    pub(super) fn key(&self, owned: &OwnedWindows) -> u64 {
         let k = self.chooser.k;
         let key = if k < ENOUGH_BITS || self.chooser.grams.is_some() {
             xxh3_64(self.tail.get(owned.at, owned.at + k as u64))
@@ -281,9 +281,9 @@ impl Chooser {
         let mut at = from;
         // No piece ends at the first bytes.
         if at < self.first + skip {
-            let behind = to.min(self.first + skip);
-            self.hash = tail.get(at, behind).iter().fold(self.hash, |hash, byte| self.gear.next(hash, *byte));
-            at = behind;
+            let skip_end = to.min(self.first + skip);
+            self.hash = tail.get(at, skip_end).iter().fold(self.hash, |hash, byte| self.gear.next(hash, *byte));
+            at = skip_end;
         }
         self.hash = self.gear.scan(self.hash, tail.get(at, to), found);
         let first = at - skip.min(at);

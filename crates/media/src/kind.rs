@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_bytes_tell_pictures_from_sound_and_video() {
+    fn the_first_bytes_distinguish_pictures_from_sound_and_video() {
         let ftyp = |brands: &str| {
             let mut b = (brands.len() as u32 + 12).to_be_bytes().to_vec();
             b.extend_from_slice(b"ftyp");

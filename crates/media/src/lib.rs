@@ -45,7 +45,7 @@ impl ProbeError {
 
 /// The result of probing one entry.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Probed {
+pub struct ProbeResult {
     /// The facts of the entry.
     pub facts: MediaFacts,
     /// Unusual findings that are not errors, such as an entry that is cut short after a good header.
@@ -53,7 +53,7 @@ pub struct Probed {
 }
 
 /// Reads the facts of an entry whose type was determined from its name or its first bytes. The content decides the format within that type.
-pub fn probe(reader: &mut Reader, media_type: MediaType) -> Result<Probed, ProbeError> {
+pub fn probe(reader: &mut Reader, media_type: MediaType) -> Result<ProbeResult, ProbeError> {
     if reader.is_empty() {
         return Err(ProbeError::NotMedia("it is empty".to_owned()));
     }

@@ -46,7 +46,7 @@ struct CutPage {
 
 /// Pages of a block that is being made.
 #[derive(Debug, Default)]
-struct Draft {
+struct BlockDraft {
     pages: Vec<RawPage>,
     rows: u64,
     /// Size of the texts: stated for pages with texts, estimated for pages that refer to the dictionary.
@@ -63,7 +63,7 @@ struct PageLoad {
     repeated: u64,
 }
 
-impl Draft {
+impl BlockDraft {
     fn has_space(&self, load: PageLoad, block_bytes: u64) -> bool {
         let bytes = self.bytes.saturating_add(load.bytes);
         self.pages.is_empty()
@@ -108,7 +108,7 @@ impl ChunkReader {
         spare: Vec<u8>,
     ) -> Outcome<TextBlock> {
         let block_bytes = block_bytes as u64;
-        let mut draft = Draft::default();
+        let mut draft = BlockDraft::default();
         window.restart(self.at);
         self.read_ahead(file, window, block_bytes)?;
         while self.is_between_pages() && self.rows_left > 0 && draft.bytes < block_bytes {
@@ -218,7 +218,7 @@ impl ChunkReader {
         Ok(None)
     }
 
-    fn finish_block(&self, draft: Draft, first_row: u64, bytes: Vec<u8>) -> Outcome<TextBlock> {
+    fn finish_block(&self, draft: BlockDraft, first_row: u64, bytes: Vec<u8>) -> Outcome<TextBlock> {
         if draft.rows == 0 {
             return Err(self.context.place.damage(None, "its pages have fewer rows than its footer states"));
         }

@@ -24,7 +24,7 @@ fn expressions_expand_as_the_python_package_expands_them() {
 }
 
 #[test]
-fn a_small_text_cannot_stand_for_more_names_than_allowed() {
+fn a_small_text_cannot_expand_to_more_names_than_allowed() {
     assert_eq!(expand("{1..999999999999}", 1000), Err(BraceError::TooMany { limit: 1000 }));
     assert_eq!(expand(&"{a,b}".repeat(64), 1_000_000), Err(BraceError::TooMany { limit: 1_000_000 }));
     assert_eq!(expand(&"{1..99999}".repeat(40), usize::MAX), Err(BraceError::TooMany { limit: usize::MAX }));

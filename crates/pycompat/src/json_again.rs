@@ -4,7 +4,7 @@
 //! No tree is built: the value is copied piece by piece, and only repeated keys change the order of the pieces.
 
 use super::json_fields::as_python;
-use super::json_repeats::{repeats, SeenKey};
+use super::json_repeats::{repeats, KeyFingerprint};
 use super::json_text::push_again;
 use super::json_walk::{next_special, walk, Kind, Span, Visit};
 use super::number::float_repr;
@@ -31,7 +31,7 @@ struct OpenContainer {
 /// A key of an open object.
 #[derive(Debug)]
 struct Key {
-    seen: SeenKey,
+    seen: KeyFingerprint,
     /// Range of the key between its quotes.
     from: usize,
     to: usize,
@@ -249,7 +249,7 @@ impl Repeats<'_> {
     #[cold]
     fn note(&mut self, first: usize) {
         let keys = self.of.keys.get(first..).unwrap_or_default();
-        let seen: Vec<SeenKey> = keys.iter().map(|key| key.seen).collect();
+        let seen: Vec<KeyFingerprint> = keys.iter().map(|key| key.seen).collect();
         let text = self.text;
         let key_at = |at: usize| keys.get(at).and_then(|key| text.get(key.from..key.to)).unwrap_or_default();
         let mut found = Vec::new();
@@ -267,7 +267,7 @@ impl Repeats<'_> {
 
 impl Visit for Repeats<'_> {
     fn key(&mut self, text: &[u8], _: usize, span: Span) {
-        let seen = SeenKey::new(text.get(span.from..span.to).unwrap_or_default());
+        let seen = KeyFingerprint::new(text.get(span.from..span.to).unwrap_or_default());
         self.of.keys.push(Key { seen, from: span.from, to: span.to, value_from: 0, value_to: 0 });
     }
 
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_float_is_one_that_repr_prints_as_it_stands() {
+    fn a_short_float_is_one_that_repr_prints_unchanged() {
         for (number, is_one) in [
             ("0.5", true),
             ("-0.0", true),

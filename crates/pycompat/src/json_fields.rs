@@ -1,7 +1,7 @@
 //! The fields of a line's object, found in one pass, as Python's reader has them: a repeated key has the position of its first and the
 //! value of its last occurrence.
 
-use super::json_repeats::{repeats, SeenKey};
+use super::json_repeats::{repeats, KeyFingerprint};
 use super::json_text::{push_again, push_ascii};
 use super::json_walk::{walk, JsonError, Kind, Span, Visit};
 use std::borrow::Cow;
@@ -118,8 +118,8 @@ impl Fields {
         let key_of = |field: &Field| slice(keys, field.key_from, field.key_to);
         let first = out.len();
         out.extend(self.list.iter().filter(|field| !self.is_wanted(key_of(field))));
-        let seen: Vec<SeenKey> = match out.get(first..) {
-            Some(rest) if rest.len() > 1 => rest.iter().map(|field| SeenKey::new(key_of(field))).collect(),
+        let seen: Vec<KeyFingerprint> = match out.get(first..) {
+            Some(rest) if rest.len() > 1 => rest.iter().map(|field| KeyFingerprint::new(key_of(field))).collect(),
             _ => return,
         };
         let mut gone = Vec::new();

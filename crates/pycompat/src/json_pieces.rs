@@ -14,7 +14,7 @@ const MARK: [u8; 3] = *b"\xef\xbb\xbf";
 /// Visitors receive the keys of the outermost object only, as spans of [`keys`](Self::keys). An empty object or array is received like
 /// others, with its end. Numbers beyond floats and unpaired surrogates are not reported.
 #[derive(Clone, Debug)]
-pub struct LineJudge {
+pub struct LineChecker {
     state: State,
     /// Open brackets, outermost first: whether each is an object.
     open: Vec<bool>,
@@ -111,7 +111,7 @@ impl Utf8 {
     }
 }
 
-impl Default for LineJudge {
+impl Default for LineChecker {
     fn default() -> Self {
         Self {
             state: State::Value { may_close: false },
@@ -140,11 +140,11 @@ fn plain_run(bytes: &[u8]) -> usize {
     STRING_STEP_BYTES * bytes.as_chunks::<STRING_STEP_BYTES>().0.iter().take_while(is_plain).count()
 }
 
-impl LineJudge {
+impl LineChecker {
     /// Takes the next bytes of the line, which contain no `\n`.
     pub fn take<V: Visit>(&mut self, bytes: &[u8], visit: &mut V) {
         let mut rest = bytes;
-        while let Some((byte, behind)) = rest.split_first() {
+        while let Some((byte, remainder)) = rest.split_first() {
             if self.bad {
                 return;
             }
@@ -159,7 +159,7 @@ impl LineJudge {
                     continue;
                 }
             }
-            rest = behind;
+            rest = remainder;
             let is_utf8 = self.utf8.take(*byte);
             let mark = MARK.get(usize::try_from(self.seen).unwrap_or(usize::MAX));
             // An incomplete mark is not the beginning of any other valid text.
@@ -406,16 +406,16 @@ mod tests {
 
     /// Returns the verdict on a line and its fields: key, position, kind and whether there are escapes.
     fn in_pieces(line: &[u8], size: usize) -> (bool, Fields, Vec<u8>) {
-        let (mut judge, mut fields) = (LineJudge::default(), Fields::any());
-        line.chunks(size).for_each(|piece| judge.take(piece, &mut fields));
-        (judge.end(&mut fields), fields, judge.keys().unwrap().to_vec())
+        let (mut checker, mut fields) = (LineChecker::default(), Fields::any());
+        line.chunks(size).for_each(|piece| checker.take(piece, &mut fields));
+        (checker.end(&mut fields), fields, checker.keys().unwrap().to_vec())
     }
 
     #[test]
     fn keys_beyond_the_limit_are_not_kept() {
-        let mut judge = LineJudge::default();
-        judge.take(format!("{{\"a\": 1, \"{}\": 2}}", "k".repeat(MAX_KEY_BYTES)).as_bytes(), &mut Fields::any());
-        assert!(judge.is_json() && judge.keys().is_none() && judge.keys.len() <= MAX_KEY_BYTES);
+        let mut checker = LineChecker::default();
+        checker.take(format!("{{\"a\": 1, \"{}\": 2}}", "k".repeat(MAX_KEY_BYTES)).as_bytes(), &mut Fields::any());
+        assert!(checker.is_json() && checker.keys().is_none() && checker.keys.len() <= MAX_KEY_BYTES);
     }
 
     /// Generates lines that are objects, and such with one byte changed.

@@ -5,14 +5,14 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// The stored form of a key: equal texts have equal hashes, regardless of escapes.
 #[derive(Clone, Copy, Debug)]
-pub struct SeenKey {
+pub struct KeyFingerprint {
     hash: u64,
 }
 
 /// Up to this number of keys, every key is compared with every other.
 const FEW: usize = 16;
 
-impl SeenKey {
+impl KeyFingerprint {
     /// Creates the stored form of a key, given exactly as it is between its quotes.
     pub fn new(key: &[u8]) -> Self {
         Self { hash: xxh3_64(&as_python(key)) }
@@ -23,7 +23,7 @@ impl SeenKey {
 pub type Repeat = (usize, usize, Vec<usize>);
 
 /// Appends the repeated keys of one object. Hashes only select candidates: the keys themselves are compared.
-pub fn repeats<'a>(seen: &[SeenKey], key_at: impl Fn(usize) -> &'a [u8], out: &mut Vec<Repeat>) {
+pub fn repeats<'a>(seen: &[KeyFingerprint], key_at: impl Fn(usize) -> &'a [u8], out: &mut Vec<Repeat>) {
     let is_unlikely = seen.len() <= FEW && {
         let mut rest = seen;
         loop {

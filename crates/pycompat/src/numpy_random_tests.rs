@@ -89,9 +89,9 @@ fn nothing_is_drawn_for_fewer_than_two_items() {
 }
 
 /// Returns given words in sequence, to check how wide intervals are drawn.
-struct Counted(Vec<u64>);
+struct CountedWords(Vec<u64>);
 
-impl RandomWords for Counted {
+impl RandomWords for CountedWords {
     fn next32(&mut self) -> u32 {
         panic!("an interval beyond 32 bits draws 64");
     }
@@ -102,7 +102,7 @@ impl RandomWords for Counted {
 
 #[test]
 fn intervals_beyond_32_bits_draw_64_and_mask() {
-    let mut words = Counted(vec![u64::MAX, (1 << 33) | 5, 3 << 40]);
+    let mut words = CountedWords(vec![u64::MAX, (1 << 33) | 5, 3 << 40]);
     assert_eq!(words.interval(1 << 32), 0x0_0000_0005, "the first two are masked to 33 bits; the first is too large");
     assert_eq!(words.0.len(), 1);
     let mut legacy = RandomState::seeded(42);

@@ -3,7 +3,7 @@
 //! A pattern is first rewritten so that it keeps its Python meaning ([`super::pattern_syntax`]), then run by the `regex` crate in linear
 //! time; patterns with look-around, back-references and the like are run by `fancy-regex` with a limit on backtracking.
 
-use super::pattern_syntax::{translate, Translated};
+use super::pattern_syntax::{translate, RegexPattern};
 
 /// Maximum compiled size of a pattern, in bytes.
 const SIZE_LIMIT: usize = 16 << 20;
@@ -101,7 +101,7 @@ impl Pattern {
 
     fn build(text: &str) -> Result<Self, PatternError> {
         let translated = translate(text)?;
-        let Translated { body, backtracking, has_end } = &translated;
+        let RegexPattern { body, backtracking, has_end } = &translated;
         let plain_end = body.replace(END, r"\z");
         let compile = |body: &str, backtracking| {
             Pair::compile(body, backtracking)

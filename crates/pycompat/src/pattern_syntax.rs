@@ -8,7 +8,7 @@ use super::pattern::{PatternError, END};
 use std::fmt::Write as _;
 
 /// A pattern in the syntax of the `regex` crate.
-pub(super) struct Translated {
+pub(super) struct RegexPattern {
     /// The pattern, with [`END`] in place of `$`.
     pub(super) body: String,
     /// Whether it contains look-around, back-references, atomic groups, possessive repetition or conditions.
@@ -22,7 +22,7 @@ type Result<T> = std::result::Result<T, PatternError>;
 /// Maximum nesting depth of groups; deeper patterns are refused.
 const MAX_DEPTH: usize = 100;
 
-pub(super) fn translate(text: &str) -> Result<Translated> {
+pub(super) fn translate(text: &str) -> Result<RegexPattern> {
     let mut t = Translator {
         chars: text.chars().collect(),
         at: 0,
@@ -39,7 +39,7 @@ pub(super) fn translate(text: &str) -> Result<Translated> {
     if t.at < t.chars.len() {
         return Err(PatternError::new("a ')' has no '('"));
     }
-    Ok(Translated { body: t.out, backtracking: t.backtracking, has_end: t.has_end })
+    Ok(RegexPattern { body: t.out, backtracking: t.backtracking, has_end: t.has_end })
 }
 
 struct Translator {
@@ -58,7 +58,7 @@ struct Translator {
 
 /// What may follow an element.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum MayFollow {
+enum FollowRule {
     /// No repetition: the start of a branch, or a position such as `^`.
     Nothing,
     /// May be repeated.
@@ -102,7 +102,7 @@ impl Translator {
     /// Translates alternatives up to a `)`, which is not consumed, or the end; returns their number.
     fn sequence(&mut self) -> Result<usize> {
         let mut alternatives = 1;
-        let mut after = MayFollow::Nothing;
+        let mut after = FollowRule::Nothing;
         while let Some(c) = self.peek() {
             if c == ')' {
                 break;
@@ -114,11 +114,11 @@ impl Translator {
         Ok(alternatives)
     }
 
-    fn element(&mut self, c: char, after: MayFollow) -> Result<MayFollow> {
+    fn element(&mut self, c: char, after: FollowRule) -> Result<FollowRule> {
         match c {
             '|' => {
                 self.out.push('|');
-                return Ok(MayFollow::Nothing);
+                return Ok(FollowRule::Nothing);
             }
             '*' | '+' | '?' => return self.repeat(&c.to_string(), c, after),
             '{' => {
@@ -130,16 +130,16 @@ impl Translator {
             '.' => self.out.push('.'),
             '^' | '$' => {
                 self.position(c);
-                return Ok(MayFollow::Nothing);
+                return Ok(FollowRule::Nothing);
             }
             '[' => self.class()?,
             '(' => {
-                return Ok(if self.group()? { MayFollow::Element } else { after });
+                return Ok(if self.group()? { FollowRule::Element } else { after });
             }
             '\\' => return self.escape(),
             c => self.literal(c),
         }
-        Ok(MayFollow::Element)
+        Ok(FollowRule::Element)
     }
 
     fn position(&mut self, c: char) {
@@ -158,13 +158,13 @@ impl Translator {
         self.multiline.last().copied().unwrap_or(false)
     }
 
-    fn repeat(&mut self, text: &str, sign: char, after: MayFollow) -> Result<MayFollow> {
+    fn repeat(&mut self, text: &str, sign: char, after: FollowRule) -> Result<FollowRule> {
         match after {
-            MayFollow::Nothing => return Err(PatternError::new(format!("'{sign}' has nothing before it to repeat"))),
-            MayFollow::Repetition => {
+            FollowRule::Nothing => return Err(PatternError::new(format!("'{sign}' has nothing before it to repeat"))),
+            FollowRule::Repetition => {
                 return Err(PatternError::new(format!("'{sign}' repeats something that is repeated already")));
             }
-            MayFollow::Element => {}
+            FollowRule::Element => {}
         }
         self.out.push_str(text);
         if self.eat("?") {
@@ -173,7 +173,7 @@ impl Translator {
             self.out.push('+');
             self.backtracking = true;
         }
-        Ok(MayFollow::Repetition)
+        Ok(FollowRule::Repetition)
     }
 
     /// Parses `{2}`, `{2,}`, `{,3}`, `{2,3}` after the brace; `None` if the brace is a literal.

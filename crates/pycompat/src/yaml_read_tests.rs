@@ -120,7 +120,7 @@ proptest! {
 }
 
 #[test]
-fn a_document_start_is_found_where_one_stands() {
+fn a_document_start_is_found_where_there_is_one() {
     for (text, wanted) in [
         ("---\na: b\n", Some(1)),
         ("%YAML 1.2\n# why\n\n--- \na: b\n", Some(4)),

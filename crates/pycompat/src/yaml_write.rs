@@ -231,7 +231,7 @@ impl Emitter {
         }
         self.after_space = false;
         self.at_indent = false;
-        for piece in Pieces(text) {
+        for piece in TextRuns(text) {
             match piece {
                 TextRun::Spaces(" ") if may_fold && self.column > WIDTH => {
                     self.fold();
@@ -246,7 +246,7 @@ impl Emitter {
     fn single(&mut self, text: &str, may_fold: bool) {
         self.indicator("'", true);
         let mut at = 0;
-        for piece in Pieces(text) {
+        for piece in TextRuns(text) {
             match piece {
                 TextRun::Spaces(spaces) => {
                     let inside = at != 0 && at + spaces.len() != text.len();
@@ -343,9 +343,9 @@ enum TextRun<'a> {
 }
 
 /// Splits text into runs of spaces, of line ends, and of everything else.
-struct Pieces<'a>(&'a str);
+struct TextRuns<'a>(&'a str);
 
-impl<'a> Iterator for Pieces<'a> {
+impl<'a> Iterator for TextRuns<'a> {
     type Item = TextRun<'a>;
     fn next(&mut self) -> Option<TextRun<'a>> {
         let kind = |c: char| if c == ' ' { 0 } else { 1 + u8::from(is_break(c)) };

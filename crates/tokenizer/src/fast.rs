@@ -17,7 +17,7 @@ const CONTRACTED_LONG_S: &str = "'ſ";
 pub const DIFFERS: &str = "\u{e000}the fast reader differs here\u{e000}";
 
 /// A tokenizer in a fast reader: raw ids only.
-pub(super) enum Fast {
+pub(super) enum FastTokenizer {
     /// Read by the code in [`bpe`](super::bpe).
     Own(Box<Bpe>),
     /// Read by another crate, which accepts more ways of splitting, takes longer to load, and more memory for each thread.
@@ -30,7 +30,7 @@ pub(super) struct Other {
     long_s: Finder<'static>,
 }
 
-impl Fast {
+impl FastTokenizer {
     /// Reads the same file, for which the tables of [`bpe`](super::bpe) may have been built; otherwise returns why no fast reader accepts
     /// it.
     pub(super) fn parse(

@@ -37,15 +37,15 @@ pub(super) struct File<'a> {
 #[derive(Debug, Deserialize)]
 pub(super) struct ModelFile<'a> {
     #[serde(default, rename = "type", borrow)]
-    pub(super) kind: Option<Spelling<'a>>,
+    pub(super) kind: Option<BorrowedText<'a>>,
     #[serde(default)]
     pub(super) dropout: Option<f32>,
     #[serde(default, borrow)]
-    pub(super) unk_token: Option<Spelling<'a>>,
+    pub(super) unk_token: Option<BorrowedText<'a>>,
     #[serde(default, borrow)]
-    pub(super) continuing_subword_prefix: Option<Spelling<'a>>,
+    pub(super) continuing_subword_prefix: Option<BorrowedText<'a>>,
     #[serde(default, borrow)]
-    pub(super) end_of_word_suffix: Option<Spelling<'a>>,
+    pub(super) end_of_word_suffix: Option<BorrowedText<'a>>,
     #[serde(default)]
     pub(super) fuse_unk: Option<bool>,
     #[serde(default)]
@@ -67,21 +67,21 @@ const KEY: &[u8] = b"\"merges\"";
 
 /// A text that borrows from the file's bytes unless something in it is escaped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Spelling<'a>(pub(super) Cow<'a, str>);
+pub(super) struct BorrowedText<'a>(pub(super) Cow<'a, str>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Spelling<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for BorrowedText<'a> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Reader;
         impl<'de> Visitor<'de> for Reader {
-            type Value = Spelling<'de>;
+            type Value = BorrowedText<'de>;
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
                 out.write_str("a text")
             }
             fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Spelling(Cow::Borrowed(text)))
+                Ok(BorrowedText(Cow::Borrowed(text)))
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Spelling(Cow::Owned(text.to_owned())))
+                Ok(BorrowedText(Cow::Owned(text.to_owned())))
             }
         }
         from.deserialize_str(Reader)
@@ -121,18 +121,18 @@ fn seeming_merges(json: &str) -> Option<&str> {
     let bytes = json.as_bytes();
     memmem::find_iter(bytes, KEY).find_map(|at| {
         // A token of this spelling is followed by an id.
-        let behind = json.get(at + KEY.len()..)?.trim_start().strip_prefix(':')?.trim_start();
-        behind.starts_with('[').then_some(behind)
+        let after_colon = json.get(at + KEY.len()..)?.trim_start().strip_prefix(':')?.trim_start();
+        after_colon.starts_with('[').then_some(after_colon)
     })
 }
 
-impl<'a> Spelling<'a> {
+impl<'a> BorrowedText<'a> {
     /// Splits a line with one blank into its two words.
     pub(super) fn halves(&self) -> Option<(Self, Self)> {
         let (left, right) = self.0.split_once(' ').filter(|(_, right)| !right.contains(' '))?;
         let part = |from: usize, to: usize| match &self.0 {
-            Cow::Borrowed(text) => Spelling(Cow::Borrowed(&text[from..to])),
-            Cow::Owned(text) => Spelling(Cow::Owned(text[from..to].to_owned())),
+            Cow::Borrowed(text) => BorrowedText(Cow::Borrowed(&text[from..to])),
+            Cow::Owned(text) => BorrowedText(Cow::Owned(text[from..to].to_owned())),
         };
         Some((part(0, left.len()), part(self.0.len() - right.len(), self.0.len())))
     }

@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_of_both_is_handed_out_whoever_is_first() {
+    fn results_of_both_are_returned_whichever_is_first() {
         let other_way_round =
             |first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)| in_turn(second, first);
         for together in [&in_turn as Join2<'_>, &other_way_round] {

@@ -5,7 +5,7 @@
 //! evaluating the spellings; building the tables and the reference.
 
 use super::bpe::{Lists, MergeStats, Tables};
-use super::fast::Fast;
+use super::fast::FastTokenizer;
 use super::file::File;
 use super::join::{both, Join2};
 use super::reference::Reference;
@@ -14,7 +14,7 @@ use super::reference::Reference;
 pub(super) struct LoadedTokenizer {
     pub(super) reference: Reference,
     /// The fast reader, or why the reference is used.
-    pub(super) fast: Result<Fast, String>,
+    pub(super) fast: Result<FastTokenizer, String>,
     pub(super) greatest_id: u32,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn build(bytes: &[u8], together: Join2<'_>) -> Result<LoadedTokenizer
     let (tables, reference) = both(together, tables, || Reference::parse(bytes, file, lists)).ok_or_else(unread)?;
     let reference = reference?;
     let greatest_id = greatest_id(&reference, file);
-    let fast = Fast::parse(bytes, tables, &reference, greatest_id);
+    let fast = FastTokenizer::parse(bytes, tables, &reference, greatest_id);
     Ok(LoadedTokenizer { reference, fast, greatest_id })
 }
 

@@ -88,7 +88,7 @@ struct Filter(Vec<u64>);
 
 /// The hash of a text, extended character by character.
 #[derive(Clone, Copy, Debug, Default)]
-struct Mark {
+struct TextHash {
     hash: u64,
     /// Length in characters.
     length: usize,
@@ -118,7 +118,7 @@ impl LazyReferenceModel {
             spelled.push_str(text);
             tokens.push(TokenSpelling { end: spelled.len() as u32, id, makers: 0 });
             *by_id.get_mut(id as usize)? = number;
-            let mut mark = Mark::default();
+            let mut mark = TextHash::default();
             for character in text.chars() {
                 if mark.is_asked() {
                     beginnings.add(mark);
@@ -221,7 +221,7 @@ impl LazyReferenceModel {
             if word.len() > 4 * self.longest && !seen.insert(window) {
                 continue;
             }
-            let mut mark = Mark::default();
+            let mut mark = TextHash::default();
             for (at, character) in rest.char_indices().take_while(|(at, _)| *at < self.longest) {
                 mark.add(character);
                 if self.spellings.may_have(mark) {
@@ -373,7 +373,7 @@ impl Model for LazyReferenceModel {
     }
 }
 
-impl Mark {
+impl TextHash {
     fn add(&mut self, character: char) {
         self.hash = (self.hash ^ u64::from(character)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
         self.length += 1;
@@ -391,19 +391,19 @@ impl Filter {
         Self(vec![0; texts.next_power_of_two().max(64) / 4])
     }
 
-    fn add(&mut self, text: Mark) {
+    fn add(&mut self, text: TextHash) {
         let (place, bit) = self.place(text);
         if let Some(word) = self.0.get_mut(place) {
             *word |= bit;
         }
     }
 
-    fn may_have(&self, text: Mark) -> bool {
+    fn may_have(&self, text: TextHash) -> bool {
         let (place, bit) = self.place(text);
         self.0.get(place).is_some_and(|word| word & bit != 0)
     }
 
-    fn place(&self, text: Mark) -> (usize, u64) {
+    fn place(&self, text: TextHash) -> (usize, u64) {
         ((text.hash >> 16) as usize & (self.0.len() - 1), 1 << (text.hash & 63))
     }
 }

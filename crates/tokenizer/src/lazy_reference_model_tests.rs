@@ -6,7 +6,7 @@ use crate::file::File;
 use crate::join::in_turn;
 use crate::reference::made_of;
 use crate::reference_model::{Raw, ReferenceModel};
-use crate::tests::{golden, lists_of, rounds, Dice};
+use crate::tests::{golden, lists_of, rounds, RandomNumbers};
 use serde_json::{json, Value};
 
 /// Returns a tokenizer of the tests with some parts of its model replaced: as the reference reads it, and word by word.
@@ -58,7 +58,7 @@ fn words_become_what_the_whole_model_makes_of_them() {
         }
         assert_eq!(words.get_vocab_size(true), whole.get_vocab_size(true));
         assert_eq!(words.token_to_id("no token is this"), None);
-        let (mut dice, mut texts) = (Dice(0xfeed), adversarial::texts(&["<s>", "<|endoftext|>"]));
+        let (mut dice, mut texts) = (RandomNumbers(0xfeed), adversarial::texts(&["<s>", "<|endoftext|>"]));
         texts.extend((0..rounds(400)).map(|_| dice.text(&known)));
         for text in texts {
             let expected = whole.encode(text.as_str(), false).unwrap();
@@ -76,7 +76,7 @@ fn words_become_what_the_whole_model_makes_of_them() {
 
 #[test]
 fn merges_in_any_order_and_twice_become_the_same() {
-    let mut dice = Dice(77);
+    let mut dice = RandomNumbers(77);
     for round in 0..rounds(150) {
         let letters = ["a", "b", "c", "Ġ"];
         let mut all: Vec<String> = letters.iter().map(|letter| (*letter).to_owned()).collect();

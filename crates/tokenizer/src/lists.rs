@@ -3,7 +3,7 @@
 //! A vocabulary has hundreds of thousands of texts. Two numbers for each take a third of the memory of pointers and copies, and all of it
 //! is read several times before a tokenizer can be used.
 
-use super::file::Spelling;
+use super::file::BorrowedText;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
@@ -45,13 +45,13 @@ pub(super) struct Merges<'a> {
 
 /// A pair as a list of two, or as one text with a blank between the two.
 enum Merge<'a> {
-    Pair(Spelling<'a>, Spelling<'a>),
-    Line(Spelling<'a>),
+    Pair(BorrowedText<'a>, BorrowedText<'a>),
+    Line(BorrowedText<'a>),
 }
 
 impl<'a> Texts<'a> {
     /// Adds the next text of a file; fails where its place does not fit into 31 bits, or its length into 32.
-    fn put<E: Error>(&mut self, text: &Spelling<'a>) -> Result<TextSpan, E> {
+    fn put<E: Error>(&mut self, text: &BorrowedText<'a>) -> Result<TextSpan, E> {
         let (at, bit) = match &text.0 {
             Cow::Borrowed(text) => {
                 let from = *self.from.get_or_insert(text);
@@ -226,10 +226,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Merge<'a> {
                 out.write_str("two spellings")
             }
             fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Merge::Line(Spelling(Cow::Borrowed(text))))
+                Ok(Merge::Line(BorrowedText(Cow::Borrowed(text))))
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Merge::Line(Spelling(Cow::Owned(text.to_owned()))))
+                Ok(Merge::Line(BorrowedText(Cow::Owned(text.to_owned()))))
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
                 let missing = || A::Error::custom("a merge is not two spellings");

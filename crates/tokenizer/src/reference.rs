@@ -7,7 +7,7 @@ use super::file::{File, ModelFile};
 use super::lazy_reference_model::LazyReferenceModel;
 use super::reference_model::{Raw, ReferenceModel};
 use super::sentencepiece::byte_of;
-use super::stored::Stored;
+use super::stored::StoredFields;
 use super::TokenSpan;
 use gristmill_core::catch_panic::catch_panic;
 use gristmill_core::{Failure, Outcome};
@@ -34,7 +34,7 @@ const MAX_PADDING: usize = 1 << 24;
 pub(super) struct Reference {
     raw: Raw,
     processor: Option<PostProcessorWrapper>,
-    pub(super) stored: Stored,
+    pub(super) stored: StoredFields,
     pub(super) truncation: Option<Truncation>,
     pub(super) padding: Option<Padding>,
 }
@@ -48,11 +48,11 @@ impl Reference {
         lists: Option<&Result<Lists<'_>, String>>,
     ) -> Result<Self, String> {
         let lists = lists.and_then(|lists| lists.as_ref().ok()).filter(|lists| LazyReferenceModel::is_for(lists));
-        let made = file.and_then(|file| Some((guarded(|| made_of(file, lists)).ok()??, Stored::of(file)?)));
+        let made = file.and_then(|file| Some((guarded(|| made_of(file, lists)).ok()??, StoredFields::of(file)?)));
         if let Some((raw, stored)) = made {
             return Self::new(raw, stored);
         }
-        let stored = Stored::read(json);
+        let stored = StoredFields::read(json);
         if let Some(kind) = stored.model.kind.as_deref().filter(|kind| !KINDS.contains(kind)) {
             return Err(format!("its model `{kind}` is of no known kind; known are {}", KINDS.join(", ")));
         }
@@ -60,7 +60,7 @@ impl Reference {
         Self::new(raw, stored)
     }
 
-    fn new(mut raw: Raw, stored: Stored) -> Result<Self, String> {
+    fn new(mut raw: Raw, stored: StoredFields) -> Result<Self, String> {
         let truncation = raw.get_truncation().map(|stored| Truncation {
             max_length: stored.max_length,
             side: match stored.direction {
@@ -334,7 +334,7 @@ mod tests {
                 );
                 assert_eq!(parts_of(&read), made, "{name}");
             }
-            let (stored, read) = (Stored::of(&file).unwrap(), Stored::read(&json));
+            let (stored, read) = (StoredFields::of(&file).unwrap(), StoredFields::read(&json));
             assert_eq!(format!("{stored:?}"), format!("{read:?}"));
         }
     }

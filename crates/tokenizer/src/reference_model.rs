@@ -34,8 +34,8 @@ impl ReferenceModel {
 
 /// Evaluates one expression for both kinds.
 macro_rules! either {
-    ($judge:expr, $model:ident => $done:expr) => {
-        match $judge {
+    ($loaded:expr, $model:ident => $done:expr) => {
+        match $loaded {
             ReferenceModel::Whole($model) => $done,
             ReferenceModel::Wordwise($model) => $done,
         }

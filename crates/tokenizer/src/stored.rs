@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 /// The parts of the file that are read without the reference.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Stored {
+pub(super) struct StoredFields {
     #[serde(default)]
     pub(super) added_tokens: Vec<StoredToken>,
     #[serde(default)]
@@ -30,7 +30,7 @@ pub(super) struct StoredModel {
     pub(super) unk_id: Option<u32>,
 }
 
-impl Stored {
+impl StoredFields {
     /// Whether the decoder is of this kind, or has a step of this kind.
     pub(super) fn decodes_by(&self, kind: &str) -> bool {
         let is_kind = |part: &serde_json::Value| part.get("type").and_then(|found| found.as_str()) == Some(kind);

@@ -62,9 +62,9 @@ fn load(name: &str) -> Tokenizer {
 }
 
 /// A small random generator with a seed, so that every run uses the same texts.
-pub(super) struct Dice(pub(super) u64);
+pub(super) struct RandomNumbers(pub(super) u64);
 
-impl Dice {
+impl RandomNumbers {
     pub(super) fn roll(&mut self, sides: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -134,7 +134,7 @@ fn the_fast_reader_gives_the_ids_of_the_reference() {
             (0..tokenizer.full_size() as u32).map(|id| String::from_utf8_lossy(&tokenizer.piece(id)).into_owned()),
         );
         let mut encoder = tokenizer.encoder();
-        let mut dice = Dice(0x5eed);
+        let mut dice = RandomNumbers(0x5eed);
         let (mut ids, mut expected) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
             let text = dice.text(&pieces);
@@ -166,7 +166,7 @@ fn texts_that_are_encoded_together_have_the_ids_that_each_has_by_itself() {
     let lacking = Tokenizer::from_bytes("lacking", &serde_json::to_vec(&lacking).unwrap()).unwrap();
     assert!(lacking.is_fast());
     all.push(("lacking".to_owned(), lacking));
-    let mut dice = Dice(77);
+    let mut dice = RandomNumbers(77);
     for (name, tokenizer) in all {
         let added: Vec<String> = tokenizer.facts().added.into_iter().map(|token| token.text).collect();
         let mut pieces = adversarial::texts(&added.iter().map(String::as_str).collect::<Vec<_>>());
@@ -176,7 +176,7 @@ fn texts_that_are_encoded_together_have_the_ids_that_each_has_by_itself() {
             let many = if round % 8 == 0 { 300 } else { 12 };
             let mut texts: Vec<String> = (0..dice.roll(many)).map(|_| dice.text(&pieces)).collect();
             // New words, more than can wait until the end.
-            let new = |dice: &mut Dice| {
+            let new = |dice: &mut RandomNumbers| {
                 (0..3 + dice.roll(25)).map(|_| (b'a' + dice.roll(26) as u8) as char).collect::<String>()
             };
             texts.extend((0..dice.roll(8)).map(|_| (0..dice.roll(120)).map(|_| new(&mut dice) + " ").collect()));
@@ -225,7 +225,7 @@ fn what_the_fast_reader_does_not_know_is_left_to_the_reference() {
 }
 
 #[test]
-fn spans_hold_the_ids_and_lie_in_the_text() {
+fn spans_hold_the_ids_and_are_in_the_text() {
     let oracle: Oracle = serde_json::from_slice(&std::fs::read(golden("oracle.json")).unwrap()).unwrap();
     for (name, all) in &oracle.ids {
         let ending = if name.starts_with("spm") { "model" } else { "json" };

@@ -1,7 +1,7 @@
 //! A tokenizer that any number of threads share.
 
 use super::facts::{AddedTokenFacts, Padding, Template, TokenizerFacts, TokenizerKind, Truncation};
-use super::fast::Fast;
+use super::fast::FastTokenizer;
 use super::foreign::{foreign_kind, other_encoding, HINT};
 use super::join::{in_turn, Join2};
 use super::json::{self, LoadedTokenizer};
@@ -45,7 +45,7 @@ struct Inner {
 /// The reader of the tokenizer.
 pub(super) enum Engine {
     /// A `tokenizer.json`, and the fast reader where there is one.
-    Json(Box<Reference>, Option<Box<Fast>>),
+    Json(Box<Reference>, Option<Box<FastTokenizer>>),
     /// A SentencePiece model.
     SentencePiece(Box<Model>),
     /// Texts of numbers.
@@ -451,12 +451,12 @@ mod tests {
     fn a_file_that_drops_merges_is_reported_and_read_by_the_reference_alone() {
         let path = format!("{}/../../tests/golden/tokenizers/gpt2.json", env!("CARGO_MANIFEST_DIR"));
         let mut file: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-        for (dropout, is_told) in [(0.5, true), (0.001, true), (0.0, false)] {
+        for (dropout, is_reported) in [(0.5, true), (0.001, true), (0.0, false)] {
             file["model"]["dropout"] = dropout.into();
             let tokenizer = Tokenizer::from_bytes("d.json", &serde_json::to_vec(&file).unwrap()).unwrap();
             let facts = tokenizer.facts();
-            let told = facts.warnings.iter().any(|warning| warning.contains("drops merges at random"));
-            assert_eq!((told, facts.is_fast), (is_told, !is_told), "{dropout}: {:?}", facts.slow_because);
+            let reported = facts.warnings.iter().any(|warning| warning.contains("drops merges at random"));
+            assert_eq!((reported, facts.is_fast), (is_reported, !is_reported), "{dropout}: {:?}", facts.slow_because);
         }
     }
 

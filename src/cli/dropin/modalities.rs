@@ -11,7 +11,7 @@ use gristmill_core::{ExitClass, Failure, Outcome, ProblemKind, Subject};
 use gristmill_ops::engine::modalities::chunk::{files_of_list, Chunk};
 use gristmill_ops::engine::modalities::config;
 use gristmill_ops::job::index::ExistingFile;
-use gristmill_ops::job::modalities::{Existing, Rewrite, RewritePlan};
+use gristmill_ops::job::modalities::{ExistingOutput, Rewrite, RewritePlan};
 use gristmill_ops::operations::{
     erase, Index, IndexFormat, IndexPlan, InstructionPlan, ModalitiesInstruction, Pack, Plan as _,
 };
@@ -272,7 +272,7 @@ fn pack_by(args: &PackArgs, context: &Context) -> CommandResult {
     let mut plan = config.plan(context.globals.compat)?;
     let note = config::take_unknown_end(&mut plan)?;
     note.iter().for_each(|note| context.printer.note(note));
-    plan.overwrite = existing == Existing::Replace;
+    plan.overwrite = existing == ExistingOutput::Replace;
     if let Some(folder) = config.output.parent().and_then(Path::to_str).filter(|folder| !folder.is_empty()) {
         paths::make_folder(Path::new(folder), FOLDER_MODE)?;
     }
@@ -317,7 +317,7 @@ fn merge(mut paths: Vec<PathBuf>, context: &Context) -> CommandResult {
     let Some(output) = paths.pop() else {
         return Err(Failure::usage("merging", "no file to write is named").into());
     };
-    let existing = Existing::Refuse(ExitClass::Usage);
+    let existing = ExistingOutput::Refuse(ExitClass::Usage);
     let plan = RewritePlan { what: Rewrite::Merge(paths), output, existing, compat: context.globals.compat };
     rewrite::run(plan, None, context)
 }
@@ -359,17 +359,17 @@ fn some_seed() -> u64 {
 }
 
 /// Decides what to do with an output; `None` skips the run and keeps the existing file.
-pub fn decide(policy: OverwritePolicy, output: &Path) -> Outcome<Option<Existing>> {
+pub fn decide(policy: OverwritePolicy, output: &Path) -> Outcome<Option<ExistingOutput>> {
     let is_there = files::is_taken(output);
     match policy {
         OverwritePolicy::Skip if is_there => Ok(None),
-        OverwritePolicy::Override => Ok(Some(Existing::Replace)),
+        OverwritePolicy::Override => Ok(Some(ExistingOutput::Replace)),
         OverwritePolicy::Error if is_there => {
             Err(Failure::data("writing the output", "there is a file of that name already")
                 .on(Subject::path(output))
                 .with_hint("--file_existence_policy override replaces it, skip leaves it"))
         }
-        _ => Ok(Some(Existing::Refuse(ExitClass::Data))),
+        _ => Ok(Some(ExistingOutput::Refuse(ExitClass::Data))),
     }
 }
 

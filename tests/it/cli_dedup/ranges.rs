@@ -3,7 +3,7 @@
 use super::*;
 use gristmill_core::dedup::Mode;
 use gristmill_core::{Cancel, DedupPlan, RunOptions};
-use gristmill_ops::engine::dedup::removed::{Removed, Search};
+use gristmill_ops::engine::dedup::removed::{RemovedRanges, Search};
 use gristmill_ops::job::dedup::{start_on, Tuning};
 use gristmill_storage::fs::RealFs;
 use std::process::Stdio;
@@ -42,8 +42,8 @@ fn listed(sandbox: &Sandbox, output: &str) -> Vec<ListedRanges> {
     records.filter_map(of).collect()
 }
 
-fn opened(sandbox: &Sandbox, output: &str) -> (Removed, Vec<ListedRanges>) {
-    let removed = Removed::open(&sandbox.path(&format!("{output}.gristmill/ranges"))).unwrap();
+fn opened(sandbox: &Sandbox, output: &str) -> (RemovedRanges, Vec<ListedRanges>) {
+    let removed = RemovedRanges::open(&sandbox.path(&format!("{output}.gristmill/ranges"))).unwrap();
     let page = |number| removed.page(number, &Cancel::default()).unwrap().unwrap();
     let pages = (0..removed.len()).map(page).map(|page| (page.text, page.ranges)).collect();
     (removed, pages)

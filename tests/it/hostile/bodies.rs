@@ -15,9 +15,9 @@ use gristmill_data::source::decode;
 use gristmill_data::source::dedup;
 use gristmill_data::source::documents::Packing;
 use gristmill_data::source::tar::{scan_shard, ScanSink};
-use gristmill_media::av::AvProbed;
+use gristmill_media::av::AvProbeResult;
 use gristmill_media::{ProbeError, Reader};
-use gristmill_ops::engine::dedup::write_back::{Layout, RangesGo, WriteBack};
+use gristmill_ops::engine::dedup::write_back::{Layout, RangesPlacement, WriteBack};
 use gristmill_ops::engine::jsonl;
 use gristmill_ops::engine::plan::file as plan_file;
 use gristmill_ops::operations::prepare::command_line;
@@ -147,7 +147,7 @@ fn dedup_lines(file: &dedup::TextFile, held_line: usize) -> Outcome<Vec<DedupLin
     let spool: Box<dyn dedup::Spool> = Box::new(Vec::new());
     let mut documents =
         dedup::Documents::open_holding(file, "text", dedup::Position::default(), spool, held_line, &cancel)?;
-    let layout = Layout { text_key: "text".into(), ranges: RangesGo::Under(vec!["a".into(), "b".into()]) };
+    let layout = Layout { text_key: "text".into(), ranges: RangesPlacement::Under(vec!["a".into(), "b".into()]) };
     let mut write_back = WriteBack::new(&layout);
     let mut lines = Vec::new();
     while let Some(record) = documents.next()? {
@@ -592,7 +592,7 @@ pub fn matroska(bytes: &[u8]) {
     container(bytes, gristmill_media::av::matroska::probe);
 }
 
-fn container(bytes: &[u8], probe: fn(&mut Reader) -> Result<AvProbed, ProbeError>) {
+fn container(bytes: &[u8], probe: fn(&mut Reader) -> Result<AvProbeResult, ProbeError>) {
     let cancel = Cancel::default();
     let mut reader = Reader::new(&bytes, &cancel);
     let probed = probe(&mut reader);

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_stand_below_each_other_whatever_their_length() {
+    fn rows_are_aligned_whatever_their_length() {
         let view = HexView { from: 0x100, bytes: (0x3c..0x50).collect() };
         let first = view.row(0, 16).unwrap();
         assert_eq!(first.0, "00000100");

@@ -45,7 +45,7 @@ pub enum Drawable {
     /// A JSON value as lines.
     Tree(Arc<[TreeLine]>),
     /// A page of the texts of a part.
-    Reading(Arc<Reading>),
+    Reading(Arc<ReadingText>),
     /// One short line: a number, a shape, a size.
     Fact(Arc<str>),
     /// One array, or those of an archive.
@@ -60,7 +60,7 @@ pub enum Drawable {
 
 /// Running text with headings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reading {
+pub struct ReadingText {
     /// Text, safe to show; line breaks kept.
     pub text: String,
     /// Ranges of the lines that are headings, in bytes of the text; in order.

@@ -109,7 +109,7 @@ impl TokenText {
 }
 
 /// Source of the text of an id.
-pub trait Pieces {
+pub trait TokenSpellings {
     /// Returns the bytes of an id; `None` when it is not in the vocabulary.
     fn piece(&self, id: u32) -> Option<Vec<u8>>;
     /// Whether no text produces the token.
@@ -130,7 +130,7 @@ pub struct TokenRun<'a> {
     /// Position from which no token is trained on.
     pub waste_from: Option<usize>,
     /// The vocabulary.
-    pub pieces: Option<&'a dyn Pieces>,
+    pub pieces: Option<&'a dyn TokenSpellings>,
 }
 
 impl TokenRun<'_> {
@@ -145,7 +145,7 @@ impl TokenRun<'_> {
         }
     }
 
-    fn vocabulary_id(&self, at: usize) -> Option<(&dyn Pieces, u32)> {
+    fn vocabulary_id(&self, at: usize) -> Option<(&dyn TokenSpellings, u32)> {
         let id = self.ids.get(at).and_then(|id| u32::try_from(*id).ok())?;
         Some((self.pieces?, id))
     }
@@ -307,7 +307,7 @@ mod tests {
 
     struct Table(Vec<&'static [u8]>);
 
-    impl Pieces for Table {
+    impl TokenSpellings for Table {
         fn piece(&self, id: u32) -> Option<Vec<u8>> {
             self.0.get(id as usize).map(|bytes| bytes.to_vec())
         }
@@ -342,10 +342,10 @@ mod tests {
         let breaks = [(3, "document 2".to_owned())];
         let shown = run(&[1, 2, 0, 1, 3, 2], &table, &breaks).as_text();
         assert_eq!(&*shown.text, "one two<end>\n-- document 2 --\none↵\n two");
-        let told: Vec<_> = shown.marks.iter().map(|(range, tone)| (&shown.text[range.clone()], *tone)).collect();
+        let toned: Vec<_> = shown.marks.iter().map(|(range, tone)| (&shown.text[range.clone()], *tone)).collect();
         use TokenTone::{Boundary, Even, Odd, Special};
         assert_eq!(
-            told,
+            toned,
             [
                 ("one", Even),
                 (" two", Odd),

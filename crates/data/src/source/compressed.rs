@@ -1,6 +1,6 @@
 //! Compressed archives: recognised by their first bytes, regardless of the name, and read as a stream with limits.
 
-use crate::source::documents::packing::{Packing, Unpacked};
+use crate::source::documents::packing::{Packing, UnpackedReader};
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::read::ReadFile;
 use std::io;
@@ -55,9 +55,9 @@ impl Compression {
 }
 
 /// Reads the decompressed bytes of an archive, once from the start.
-pub(crate) struct Decompressed(Unpacked);
+pub(crate) struct ArchiveReader(UnpackedReader);
 
-impl Decompressed {
+impl ArchiveReader {
     /// Creates a reader at the first byte.
     pub(crate) fn new(file: Arc<ReadFile>, compression: Compression) -> Outcome<Self> {
         let packing = match compression {
@@ -65,7 +65,7 @@ impl Decompressed {
             Compression::Bzip2 => Packing::Bzip2,
             Compression::Xz => Packing::Xz,
         };
-        Ok(Self(Unpacked::new(file, packing)?.named(WHAT)))
+        Ok(Self(UnpackedReader::new(file, packing)?.named(WHAT)))
     }
 
     /// Reads the next bytes, at least one unless the archive (or the readable part of it) is over.

@@ -1,6 +1,6 @@
 //! The content of one part, read from a plain or compressed shard.
 
-use super::compressed::{Compression, Decompressed};
+use super::compressed::{ArchiveReader, Compression};
 use gristmill_core::{Failure, Outcome, Shard, Subject};
 use gristmill_storage::cache::open_cached;
 use gristmill_storage::read::ReadFile;
@@ -18,7 +18,7 @@ pub fn read_part(shard: &Shard, offset: u64, size: u64, limit: usize) -> Outcome
     let wanted = usize::try_from(size).unwrap_or(usize::MAX).min(limit);
     let content = match Compression::of(&file)? {
         None => read_plain(&file, offset, wanted)?,
-        Some(kind) => read_compressed(Decompressed::new(Arc::new(file), kind)?, offset, wanted)?,
+        Some(kind) => read_compressed(ArchiveReader::new(Arc::new(file), kind)?, offset, wanted)?,
     };
     content.ok_or_else(|| {
         Failure::data("reading a part", "the archive ends before it; was it changed since it was indexed?")
@@ -39,7 +39,7 @@ fn read_plain(file: &ReadFile, offset: u64, wanted: usize) -> Outcome<Option<Vec
     }
 }
 
-fn read_compressed(mut stream: Decompressed, offset: u64, wanted: usize) -> Outcome<Option<Vec<u8>>> {
+fn read_compressed(mut stream: ArchiveReader, offset: u64, wanted: usize) -> Outcome<Option<Vec<u8>>> {
     let mut buffer = vec![0; UNPACK_BYTES];
     let mut before = offset;
     let mut content = Vec::new();
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_read_where_it_lies_in_plain_and_compressed_shards() {
+    fn a_part_is_read_in_place_in_plain_and_compressed_shards() {
         let archive: Vec<u8> = (0..700_000u32).map(|n| (n % 251) as u8).collect();
         for bytes in [archive.clone(), gzip(&archive)] {
             let (shard, _keep) = shard(&bytes);

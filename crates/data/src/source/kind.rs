@@ -254,7 +254,7 @@ mod tests {
         put(&at("samples/index/sample_locations.bin"));
         assert_eq!(kind_of(&at("samples")).unwrap(), DatasetKind::Tokens(&forager::kind::SAMPLES));
         put(&at("b.tar"));
-        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::RawWebDataset, "shards beside them come first");
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::RawWebDataset, "shards next to them come first");
     }
 
     #[test]
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_recognized_by_name_and_media_beside_them_come_first() {
+    fn tables_are_recognized_by_name_and_media_next_to_them_come_first() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         put(&at("data/train-00000-of-00001.parquet"));

@@ -61,9 +61,9 @@ fn links_are_followed_and_loops_end() {
     assert_eq!(names(&found), ["b.jpg", "d/a.jpg", "out/far.jpg"]);
     let loops = found.problems.iter().filter(|p| p.severity == Severity::Note).count();
     assert_eq!(loops, 1, "{:?}", found.problems);
-    let told: Vec<&str> = found.problems.iter().filter_map(|p| p.subject.path.as_deref()).collect();
-    assert!(told.iter().any(|path| path.ends_with("gone.jpg")), "{told:?}");
-    assert!(!told.iter().any(|path| path.ends_with("gone.txt")), "{told:?}");
+    let reported: Vec<&str> = found.problems.iter().filter_map(|p| p.subject.path.as_deref()).collect();
+    assert!(reported.iter().any(|path| path.ends_with("gone.jpg")), "{reported:?}");
+    assert!(!reported.iter().any(|path| path.ends_with("gone.txt")), "{reported:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Unpacking a compressed shard into a plain one, which the loader can read.
 
-use super::compressed::{Compression, Decompressed};
+use super::compressed::{ArchiveReader, Compression};
 use gristmill_core::{Cancel, Failure, Outcome, Shard, Subject};
 use gristmill_storage::files;
 use gristmill_storage::fs::{Fs, WriteFile};
@@ -82,7 +82,7 @@ fn unpack(shard: &Shard, out: &mut dyn WriteFile, cancel: &Cancel) -> Outcome<()
             offset += read as u64;
         }
     };
-    let mut stream = Decompressed::new(Arc::new(file), kind)?;
+    let mut stream = ArchiveReader::new(Arc::new(file), kind)?;
     loop {
         cancel.check()?;
         // Decoders return little at a time; the buffer is filled to keep writes large.

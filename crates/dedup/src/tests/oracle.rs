@@ -8,9 +8,9 @@ use gristmill_core::Cancel;
 use std::collections::{BTreeMap, HashMap};
 
 /// Pseudo-random numbers from a seed.
-pub(super) struct Dice(pub u64);
+pub(super) struct RandomNumbers(pub u64);
 
-impl Dice {
+impl RandomNumbers {
     pub(super) fn below(&mut self, n: u64) -> u64 {
         self.0 += 1;
         mix(self.0) % n.max(1)
@@ -72,9 +72,9 @@ impl Sink for CollectedAnchors {
 }
 
 /// Text that is copied on each read, like text that is never in memory as a whole.
-struct Copied<'t>(&'t [u8], Option<MatchCache>);
+struct CopiedText<'t>(&'t [u8], Option<MatchCache>);
 
-impl TextAt for Copied<'_> {
+impl TextReader for CopiedText<'_> {
     fn read<'a>(&'a self, at: u64, len: usize, spare: &'a mut Vec<u8>) -> Outcome<&'a [u8]> {
         let mut none = Vec::new();
         spare.clear();
@@ -86,7 +86,7 @@ impl TextAt for Copied<'_> {
     }
 }
 
-fn find(text: &[u8], rule: &Rule, way: &EngineSettings, dice: &mut Dice) -> Vec<Interval> {
+fn find(text: &[u8], rule: &Rule, way: &EngineSettings, dice: &mut RandomNumbers) -> Vec<Interval> {
     let mut kept = CollectedAnchors(BTreeMap::new(), Vec::new(), way.partitions);
     let mut scanner = Scanner::with_bits(rule, way.bits);
     let mut at = 1;
@@ -107,7 +107,7 @@ fn find(text: &[u8], rule: &Rule, way: &EngineSettings, dice: &mut Dice) -> Vec<
         Ok(())
     };
     let mut resolver = Resolver::new(rule);
-    let copied = Copied(text, way.known.then(|| MatchCache::new(1 << 14)).flatten());
+    let copied = CopiedText(text, way.known.then(|| MatchCache::new(1 << 14)).flatten());
     for (_, mut records) in kept.0 {
         records = take_hot(records, way.many, rule, text, &mut found, &mut resolver);
         for last in (1..records.len()).rev() {
@@ -146,14 +146,14 @@ fn take_hot(
             alike.sort_by_key(|record| record.at);
             let mut hot = OversizedGroup::new(rule);
             if !rule.is_plain() {
-                alike.iter().for_each(|record| hot.count(record, &Copied(text, None)).unwrap());
+                alike.iter().for_each(|record| hot.count(record, &CopiedText(text, None)).unwrap());
             }
             for record in alike {
                 let mut rest = |anchor| {
                     records.push(anchor);
                     Ok(())
                 };
-                hot.take(&record, &Copied(text, None), found, &mut rest).unwrap();
+                hot.take(&record, &CopiedText(text, None), found, &mut rest).unwrap();
             }
             hot.end(resolver);
         }
@@ -162,13 +162,13 @@ fn take_hot(
 }
 
 /// Returns a few documents of a few letters: random ones, copies with changes, and periodic ones.
-fn corpus(dice: &mut Dice) -> Vec<u8> {
+fn corpus(dice: &mut RandomNumbers) -> Vec<u8> {
     let letters = 1 + dice.below(3);
     let longest = [5, 20, 60, 200, 600][dice.below(5) as usize];
     let mut documents: Vec<Vec<u8>> = Vec::new();
     for _ in 0..dice.below(9) {
         let length = dice.below(longest);
-        let letter = |dice: &mut Dice| b'a' + dice.below(letters) as u8;
+        let letter = |dice: &mut RandomNumbers| b'a' + dice.below(letters) as u8;
         let mut document: Vec<u8> = match dice.below(5) {
             0 => {
                 let period: Vec<u8> = (0..1 + dice.below(12)).map(|_| letter(dice)).collect();
@@ -196,7 +196,7 @@ fn corpus(dice: &mut Dice) -> Vec<u8> {
 }
 
 fn compare(seed: u64) {
-    let mut dice = Dice(seed << 32);
+    let mut dice = RandomNumbers(seed << 32);
     let mut text = corpus(&mut dice);
     if text.is_empty() {
         text.push(SEPARATOR);

@@ -2,7 +2,7 @@
 
 use super::super::all::SEPARATOR;
 use super::super::*;
-use super::oracle::{slowly, Dice};
+use super::oracle::{slowly, RandomNumbers};
 use gristmill_core::Cancel;
 
 const PLAIN: Rule = Rule { min_length: 500, keep: Keep::First, min_count: 2 };
@@ -11,7 +11,7 @@ fn ranges(text: &[u8], rule: &Rule) -> Vec<(u64, u64)> {
     find_all(text, rule).unwrap().iter().map(|range| (range.start, range.end)).collect()
 }
 
-fn letters(dice: &mut Dice, count: usize) -> Vec<u8> {
+fn letters(dice: &mut RandomNumbers, count: usize) -> Vec<u8> {
     (0..count).map(|_| b'a' + dice.below(26) as u8).collect()
 }
 
@@ -44,7 +44,7 @@ impl Sink for Count {
 fn of_periodic_text_one_period_stays() {
     const LENGTH: usize = 400_000;
     for period in [1, 2, 3, 63, 64, 65, 436, 437, 438, 499, 500, 501, 1000] {
-        let mut dice = Dice(period as u64);
+        let mut dice = RandomNumbers(period as u64);
         let once = letters(&mut dice, period);
         let text: Vec<u8> = std::iter::once(SEPARATOR).chain(once.iter().cycle().take(LENGTH).copied()).collect();
         assert_eq!(ranges(&text, &PLAIN), [(1 + period as u64, 1 + LENGTH as u64)], "{period}");
@@ -73,7 +73,7 @@ fn counted_runs_are_one_record_and_each_copy_counts() {
 
 #[test]
 fn windows_of_any_length() {
-    let mut dice = Dice(7);
+    let mut dice = RandomNumbers(7);
     let passage = letters(&mut dice, 150_000);
     let mut parts = vec![letters(&mut dice, 1000), passage.clone(), letters(&mut dice, 500)];
     parts.push([letters(&mut dice, 20), passage[1..].to_vec(), letters(&mut dice, 10)].concat());
@@ -94,7 +94,7 @@ fn windows_of_any_length() {
 
 #[test]
 fn one_passage_in_many_contexts() {
-    let mut dice = Dice(3);
+    let mut dice = RandomNumbers(3);
     let passage = letters(&mut dice, 600);
     let parts: Vec<Vec<u8>> =
         (0..3000).map(|_| [letters(&mut dice, 100), passage.clone(), letters(&mut dice, 100)].concat()).collect();
@@ -111,9 +111,9 @@ fn one_passage_in_many_contexts() {
 /// bytes around the passage.
 #[test]
 fn one_passage_in_thousands_of_contexts() {
-    let mut dice = Dice(31);
+    let mut dice = RandomNumbers(31);
     let passage = letters(&mut dice, 60);
-    let around = |dice: &mut Dice| -> Vec<u8> { (0..30).map(|_| b'a' + dice.below(2) as u8).collect() };
+    let around = |dice: &mut RandomNumbers| -> Vec<u8> { (0..30).map(|_| b'a' + dice.below(2) as u8).collect() };
     let all: Vec<Vec<u8>> =
         (0..4_000).map(|_| [around(&mut dice), passage.clone(), around(&mut dice)].concat()).collect();
     let text = documents(&all);
@@ -129,7 +129,7 @@ fn one_passage_in_thousands_of_contexts() {
 #[test]
 fn contexts_that_differ_step_by_step() {
     // Each document has more blanks before the passage than the one before it: no two agree as far as the next two.
-    let mut dice = Dice(5);
+    let mut dice = RandomNumbers(5);
     let passage = letters(&mut dice, 300);
     for turn in [false, true] {
         let mut parts: Vec<Vec<u8>> = (0..400)
@@ -150,7 +150,7 @@ fn contexts_that_differ_step_by_step() {
 
 #[test]
 fn equal_documents_are_removed_and_the_most_repeated_passages_are_reported() {
-    let mut dice = Dice(11);
+    let mut dice = RandomNumbers(11);
     let page = letters(&mut dice, 2000);
     let other = letters(&mut dice, 2000);
     let mut parts = vec![page.clone(); 1000];
@@ -193,7 +193,7 @@ fn equal_documents_are_removed_and_the_most_repeated_passages_are_reported() {
 
 #[test]
 fn the_estimate_is_near_what_is_removed() {
-    let mut dice = Dice(13);
+    let mut dice = RandomNumbers(13);
     let mut parts = Vec::new();
     for _ in 0..1500 {
         let mut part = letters(&mut dice, 1500);

@@ -2,7 +2,7 @@
 
 use super::super::all::SEPARATOR;
 use super::super::{find_all, Rule};
-use super::oracle::Dice;
+use super::oracle::RandomNumbers;
 use gristmill_core::dedup::Keep;
 
 #[path = "../../../../benches/suffix.rs"]
@@ -10,7 +10,7 @@ mod suffix;
 
 #[test]
 fn the_ranges_are_those_of_a_suffix_array() {
-    let mut dice = Dice(99);
+    let mut dice = RandomNumbers(99);
     let lexicon: Vec<String> = (0..3000)
         .map(|_| (0..1 + dice.below(9)).map(|_| char::from(b'a' + dice.below(26) as u8)).collect::<String>() + " ")
         .collect();

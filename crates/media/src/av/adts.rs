@@ -1,7 +1,7 @@
 //! AAC in ADTS frames: visits the header of every frame, decodes none.
 
 use super::rational::{rescale, seconds, Rational, Rounding};
-use super::{after_id3, AvProbed};
+use super::{after_id3, AvProbeResult};
 use crate::{ProbeError, Reader};
 use gristmill_core::AvFacts;
 
@@ -101,7 +101,7 @@ impl Walk {
 ///
 /// # Errors
 /// [`ProbeError::Broken`] if a frame is cut off or invalid.
-pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
+pub fn probe(reader: &mut Reader) -> Result<AvProbeResult, ProbeError> {
     let mut at = after_id3(reader)?;
     let mut walk = Walk::default();
     let mut remarks = Vec::new();
@@ -118,7 +118,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
             ));
         }
         if head[0] != 0xff || head[1] & 0xf0 != 0xf0 {
-            match behind_junk(reader, at)? {
+            match after_junk(reader, at)? {
                 Some(next) => at = next,
                 None => break,
             }
@@ -140,7 +140,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     if walk.frames == 0 {
         return Err(ProbeError::broken("it has no frames", at));
     }
-    Ok(AvProbed { facts: facts(&walk), remarks })
+    Ok(AvProbeResult { facts: facts(&walk), remarks })
 }
 
 /// Counts one frame.
@@ -191,7 +191,7 @@ fn facts(walk: &Walk) -> AvFacts {
 }
 
 /// Returns the offset of the next frame after a tag or invalid data at `at`; `None` if there is none.
-fn behind_junk(reader: &mut Reader, at: u64) -> Result<Option<u64>, ProbeError> {
+fn after_junk(reader: &mut Reader, at: u64) -> Result<Option<u64>, ProbeError> {
     if reader.up_to(at, 10)?.len() < 10 {
         return Err(ProbeError::broken("what follows its last frame is no frame", at));
     }

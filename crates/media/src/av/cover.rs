@@ -7,7 +7,7 @@ use gristmill_core::{AvFacts, Cancel, MediaFacts};
 
 /// The location of a picture in the entry, and its declared format.
 #[derive(Clone, Copy, Debug)]
-pub struct Cover {
+pub struct CoverPicture {
     /// The format that FFmpeg derives from the MIME type and the first bytes, by its name in Pillow.
     pub format: &'static str,
     /// Offset of its first byte.
@@ -35,7 +35,7 @@ const BASE: Rational = Rational::new(1, 90_000);
 /// The time base of whole files.
 const MICROSECONDS: Rational = Rational::new(1, 1_000_000);
 
-impl Cover {
+impl CoverPicture {
     /// Creates a cover of `len` bytes at `at`; `None` if it is empty or of an unknown type, and therefore ignored.
     pub fn new(reader: &mut Reader, mime: &[u8], at: u64, len: u64) -> Result<Option<Self>, ProbeError> {
         let count = usize::try_from(len).unwrap_or(PNG.len()).min(PNG.len());
@@ -73,8 +73,8 @@ impl Cover {
 
 /// Returns the format, by its name in Pillow, for this MIME type and these first bytes.
 pub fn format(mime: &[u8], first: &[u8]) -> Option<&'static str> {
-    let (_, told) = MIME_TYPES.iter().find(|(known, _)| *known == mime)?;
-    Some(if first.starts_with(&PNG) { "PNG" } else { told })
+    let (_, declared) = MIME_TYPES.iter().find(|(known, _)| *known == mime)?;
+    Some(if first.starts_with(&PNG) { "PNG" } else { declared })
 }
 
 /// Returns width and height in pixels of a picture of this format, or of the beginning of one. `at` is its offset in the entry.

@@ -18,12 +18,12 @@ pub mod riff;
 pub use key_frame::{key_frame, KeyFrame};
 pub use rational::Rational;
 
-use super::{ProbeError, Probed, Reader};
+use super::{ProbeError, ProbeResult, Reader};
 use gristmill_core::{AvFacts, MediaFacts};
 
 /// The result of a container's reader.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct AvProbed {
+pub struct AvProbeResult {
     /// Facts of the first video and the first audio stream.
     pub facts: AvFacts,
     /// Unusual findings that are not errors.
@@ -35,7 +35,7 @@ struct Container {
     /// Whether these first bytes, after ID3v2 tags, belong to this container.
     matches: fn(&[u8]) -> bool,
     /// Reads the container; offsets count from the beginning of the entry, including tags.
-    probe: fn(&mut Reader) -> Result<AvProbed, ProbeError>,
+    probe: fn(&mut Reader) -> Result<AvProbeResult, ProbeError>,
 }
 
 /// In the order in which they are tried: unambiguous signatures first, heuristics on frame headers last.
@@ -57,15 +57,15 @@ pub const RECOGNISED_BY: usize = 4 << 10;
 ///
 /// # Errors
 /// [`ProbeError::NotMedia`] if no container is recognised, [`ProbeError::Broken`] if one is, but cannot be read.
-pub fn probe(reader: &mut Reader) -> Result<Probed, ProbeError> {
+pub fn probe(reader: &mut Reader) -> Result<ProbeResult, ProbeError> {
     let start = after_id3(reader)?;
     let first = reader.up_to(start, RECOGNISED_BY)?.to_vec();
-    let AvProbed { facts, remarks } = match CONTAINERS.iter().find(|container| (container.matches)(&first)) {
+    let AvProbeResult { facts, remarks } = match CONTAINERS.iter().find(|container| (container.matches)(&first)) {
         Some(container) => (container.probe)(reader)?,
         None if mpeg_audio::matches_far(reader, start)? => mpeg_audio::probe(reader)?,
         None => return Err(ProbeError::NotMedia("this is no known kind of sound or video".into())),
     };
-    Ok(Probed { facts: MediaFacts::Av(facts), remarks })
+    Ok(ProbeResult { facts: MediaFacts::Av(facts), remarks })
 }
 
 /// Returns the offset of the content after ID3v2 tags at the beginning, in bytes; 0 without tags.

@@ -75,22 +75,22 @@ impl Bitmap {
 /// Reads the header at `at`. The pixels begin at `pixels`, or after the header if that is 0. With `cursor`, 32-bit pixels have alpha.
 pub(super) fn bitmap(reader: &mut Reader, at: u64, pixels: u32, cursor: bool) -> Result<Bitmap, ReadEnd> {
     let size = u32::from_le_bytes(else_other(reader.array(at))?);
-    let behind = at + u64::from(size.max(4));
-    if behind > reader.len() {
+    let after = at + u64::from(size.max(4));
+    if after > reader.len() {
         return Err(ReadEnd::broken("the bitmap ends within its header", reader.len()));
     }
-    let (mut behind, fields) = match size {
-        12 => (behind, core_fields(reader.up_to(at + 4, 8)?)?),
+    let (mut after, fields) = match size {
+        12 => (after, core_fields(reader.up_to(at + 4, 8)?)?),
         40 | 52 | 56 | 64 | 108 | 124 => {
             let mut fields = info_fields(reader.up_to(at + 4, size as usize - 4)?)?;
-            let mut behind = behind;
+            let mut after = after;
             if fields.compression == BITFIELDS && size < 52 {
                 // The short header is followed by its masks.
-                let masks = reader.up_to(behind, 12)?;
+                let masks = reader.up_to(after, 12)?;
                 fields.masks = [le32(masks, 0)?, le32(masks, 4)?, le32(masks, 8)?, 0];
-                behind += 12;
+                after += 12;
             }
-            (behind, fields)
+            (after, fields)
         }
         _ => {
             return Err(ReadEnd::broken(
@@ -110,13 +110,13 @@ pub(super) fn bitmap(reader: &mut Reader, at: u64, pixels: u32, cursor: bool) ->
             return Err(ReadEnd::broken(format!("a bitmap palette of {} colours is not known", fields.colours), at));
         }
         let len = fields.padding * u64::from(fields.colours);
-        if grey(reader.up_to(behind, len as usize)?, &fields) {
+        if grey(reader.up_to(after, len as usize)?, &fields) {
             mode = if fields.colours <= 2 { "1" } else { "L" };
         }
-        palette = reader.len().min(behind + len).saturating_sub(behind);
-        behind += palette;
+        palette = reader.len().min(after + len).saturating_sub(after);
+        after += palette;
     }
-    let pixels = if pixels == 0 { behind } else { pixels };
+    let pixels = if pixels == 0 { after } else { pixels };
     let stride = (u128::from(fields.width) * u128::from(fields.bits)).div_ceil(32) * 4;
     // The last row needs no padding.
     let row = (u128::from(fields.width) * u128::from(fields.bits)).div_ceil(8);

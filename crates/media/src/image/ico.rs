@@ -137,7 +137,7 @@ pub(super) fn cursor(reader: &mut Reader) -> Result<bmp::Bitmap, ReadEnd> {
 }
 
 /// One size of Apple's icons.
-struct Apple {
+struct AppleIcon {
     /// Width and height in pixels.
     side: u32,
     /// The part that is an image file of its own.
@@ -146,30 +146,30 @@ struct Apple {
     bare: Option<(&'static [u8; 4], &'static [u8; 4])>,
 }
 
-const fn apple(side: u32, whole: &'static [u8; 4]) -> Apple {
-    Apple { side, whole: Some(whole), bare: None }
+const fn apple(side: u32, whole: &'static [u8; 4]) -> AppleIcon {
+    AppleIcon { side, whole: Some(whole), bare: None }
 }
 
 /// In order of preference; the second of two entries of equal size is the one for a screen of higher density.
-const APPLE: [Apple; 12] = [
+const APPLE: [AppleIcon; 12] = [
     apple(1024, b"ic10"),
     apple(512, b"ic09"),
     apple(512, b"ic14"),
     apple(256, b"ic08"),
     apple(256, b"ic13"),
-    Apple { side: 128, whole: Some(b"ic07"), bare: Some((b"it32", b"t8mk")) },
+    AppleIcon { side: 128, whole: Some(b"ic07"), bare: Some((b"it32", b"t8mk")) },
     apple(64, b"icp6"),
-    Apple { side: 48, whole: None, bare: Some((b"ih32", b"h8mk")) },
+    AppleIcon { side: 48, whole: None, bare: Some((b"ih32", b"h8mk")) },
     apple(64, b"ic12"),
-    Apple { side: 32, whole: Some(b"icp5"), bare: Some((b"il32", b"l8mk")) },
+    AppleIcon { side: 32, whole: Some(b"icp5"), bare: Some((b"il32", b"l8mk")) },
     apple(32, b"ic11"),
-    Apple { side: 16, whole: Some(b"icp4"), bare: Some((b"is32", b"s8mk")) },
+    AppleIcon { side: 16, whole: Some(b"icp4"), bare: Some((b"is32", b"s8mk")) },
 ];
 /// The maximum number of parts that are read; fewer part names are defined.
 const MAX_PARTS: usize = 10_000;
 
 /// The source of the largest image.
-pub(super) enum Best {
+pub(super) enum LargestImage {
     /// An image file of its own.
     Whole { at: u64, len: u64 },
     /// Raw colours, and the mask if there is one.
@@ -179,23 +179,25 @@ pub(super) enum Best {
 /// Reads the largest image.
 pub(super) fn read_apple(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     match best_apple(reader)? {
-        Best::Whole { at, .. } => apple_whole(reader, at),
-        Best::Bare { side, mask, .. } => Picture::new(side, side, "ICNS", if mask.is_some() { "RGBA" } else { "RGB" }),
+        LargestImage::Whole { at, .. } => apple_whole(reader, at),
+        LargestImage::Bare { side, mask, .. } => {
+            Picture::new(side, side, "ICNS", if mask.is_some() { "RGBA" } else { "RGB" })
+        }
     }
 }
 
 /// Finds the largest image.
-pub(super) fn best_apple(reader: &mut Reader) -> Result<Best, ReadEnd> {
+pub(super) fn best_apple(reader: &mut Reader) -> Result<LargestImage, ReadEnd> {
     let parts = apple_parts(reader)?;
     let part = |name: &[u8; 4]| parts.iter().rev().find(|part| part.name == *name).map(|part| (part.at, part.len));
     for icon in &APPLE {
         if let Some((at, len)) = icon.whole.and_then(part) {
-            return Ok(Best::Whole { at, len });
+            return Ok(LargestImage::Whole { at, len });
         }
         let Some((colours, mask)) = icon.bare else { continue };
         match (part(colours), part(mask)) {
             (Some(colours), mask) => {
-                return Ok(Best::Bare { side: icon.side, colours, mask: mask.map(|(at, _)| at) });
+                return Ok(LargestImage::Bare { side: icon.side, colours, mask: mask.map(|(at, _)| at) });
             }
             (None, Some((at, _))) => return Err(ReadEnd::broken("the icon file has a mask of no icon", at)),
             (None, None) => {}

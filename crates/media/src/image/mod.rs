@@ -25,7 +25,7 @@ mod webp;
 pub use avif_items::{codes as avif_codes, Codes as AvifCodes};
 pub use check::check;
 
-use super::{ProbeError, Probed, Reader};
+use super::{ProbeError, ProbeResult, Reader};
 use gristmill_core::text::grouped;
 use gristmill_core::{ImageFacts, MediaFacts};
 
@@ -145,14 +145,14 @@ const FORMATS: &[Format] = &[
 const FORMAT_CHECK_BYTES: usize = 16;
 
 /// Reads the facts of an image from its header. Nothing after the header is read, except the last bytes.
-pub fn probe(reader: &mut Reader) -> Result<Probed, ProbeError> {
+pub fn probe(reader: &mut Reader) -> Result<ProbeResult, ProbeError> {
     let picture = identify(reader)?;
     let mut remarks = picture.remarks;
     if u64::from(picture.width) * u64::from(picture.height) > PILLOW_LIMIT {
         remarks.push(format!("more than {} pixels: readers built on Pillow refuse it", grouped(PILLOW_LIMIT)));
     }
     let facts = ImageFacts { width: picture.width, height: picture.height, format: picture.format, mode: picture.mode };
-    Ok(Probed { facts: MediaFacts::Image(facts), remarks })
+    Ok(ProbeResult { facts: MediaFacts::Image(facts), remarks })
 }
 
 fn identify(reader: &mut Reader) -> Result<Picture, ProbeError> {

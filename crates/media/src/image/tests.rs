@@ -1,7 +1,7 @@
 use super::*;
 use gristmill_core::Cancel;
 
-fn probed(bytes: &[u8]) -> Result<Probed, ProbeError> {
+fn probed(bytes: &[u8]) -> Result<ProbeResult, ProbeError> {
     probe(&mut Reader::new(&bytes, &Cancel::default()))
 }
 

@@ -95,7 +95,7 @@ pub(super) fn pixels(reader: &mut Reader) -> Result<Option<bool>, ReadEnd> {
 }
 
 /// A compressed strip or tile: its offset and length, and its length after decompression, in bytes.
-pub(super) struct Packed {
+pub(super) struct CompressedStrip {
     pub(super) at: u64,
     pub(super) len: u64,
     pub(super) unpacked: u64,
@@ -103,7 +103,7 @@ pub(super) struct Packed {
 
 /// Returns the compression and the strips or tiles of the image; `None` for YCbCr, whose chroma may be subsampled, and if a tag is missing
 /// or a size implausible.
-pub(super) fn packed(reader: &mut Reader) -> Result<Option<(i64, Vec<Packed>)>, ReadEnd> {
+pub(super) fn packed(reader: &mut Reader) -> Result<Option<(i64, Vec<CompressedStrip>)>, ReadEnd> {
     let mut directory = directory(reader)?;
     if directory.is_cut {
         return Err(ReadEnd::broken("the TIFF file ends within its directory", directory.reader.len()));
@@ -335,7 +335,7 @@ impl Directory<'_, '_> {
         Ok(if photo == 6 && compression != 1 { "RGB" } else { mode })
     }
 
-    fn packed_parts(&mut self, compression: i64, photo: i64) -> Result<Option<Vec<Packed>>, ReadEnd> {
+    fn packed_parts(&mut self, compression: i64, photo: i64) -> Result<Option<Vec<CompressedStrip>>, ReadEnd> {
         let size = |side: u32| i64::from(side);
         let (width, height) = self.size().map(|(width, height)| (size(width), size(height)))?;
         let (bits, _) = self.samples(compression, photo)?;
@@ -372,7 +372,11 @@ impl Directory<'_, '_> {
         for ((at, len), index) in offsets.iter().zip(&lengths).zip(0..count) {
             let rows = if is_tiled { part_height } else { part_height.min(height - index % down * part_height) };
             let number = |number: i64| u64::try_from(number).unwrap_or(u64::MAX);
-            parts.push(Packed { at: number(*at), len: number(*len), unpacked: number(rows.saturating_mul(row)) });
+            parts.push(CompressedStrip {
+                at: number(*at),
+                len: number(*len),
+                unpacked: number(rows.saturating_mul(row)),
+            });
         }
         Ok(Some(parts))
     }

@@ -13,7 +13,7 @@ use gristmill_core::text::{count, grouped, shell_quote, size};
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_data::formats::bsade::{shard_folder, Shard};
 use gristmill_data::formats::modalities::with_suffix;
-use gristmill_data::source::jsonl::Packed;
+use gristmill_data::source::jsonl::JsonlCompression;
 use gristmill_storage::files;
 use gristmill_storage::read::open_read;
 use serde_json::json;
@@ -179,7 +179,7 @@ pub(super) fn check_suffix(path: &Path) -> Outcome<()> {
     }
     let text = path.to_string_lossy();
     let (lower, quoted) = (text.to_ascii_lowercase(), shell_quote(&text));
-    if let Some(packed) = Packed::of_name(lower.as_bytes()) {
+    if let Some(packed) = JsonlCompression::of_name(lower.as_bytes()) {
         let name = lower.strip_suffix(packed.suffix).unwrap_or(&lower);
         if is_named_like_lines(name) {
             // Fails for a Git LFS pointer, which is not compressed in spite of its name.

@@ -1,7 +1,7 @@
 //! Metadatasets: mixtures of data sets for Megatron-Energon.
 
 use super::{CheckRequest, Dataset, DatasetReader, InfoRequest};
-use crate::engine::check::{CheckReport, CheckTexts, Checked, DatasetInfo};
+use crate::engine::check::{CheckCounts, CheckReport, CheckTexts, DatasetInfo};
 use crate::engine::mix::{self, MixFacts};
 use crate::job::metadataset::start_verify;
 use crate::job::mix::tree;
@@ -39,7 +39,7 @@ impl DatasetReader for Metadataset {
             let samples = report.joins.iter().map(|join| join.rows).sum();
             let joins = count(report.joins.len() as u64, "join");
             let covered = format!("{joins}, {}", count(samples, "joined sample"));
-            let checked = CheckReport::from(Checked { samples, ..Checked::default() });
+            let checked = CheckReport::from(CheckCounts { samples, ..CheckCounts::default() });
             return Ok(CheckReport { covered: Some(covered), ..checked }.with_result(&report));
         }
         let facts = mix::check(&dataset.path, *handles)?;

@@ -24,7 +24,7 @@ const MAX_PLAN_BYTES: u64 = 64 << 20;
 
 /// An opened data set: its shards as files, and the same as facts for the screens.
 #[derive(Clone, Debug)]
-pub struct Opened {
+pub struct OpenDataset {
     /// In index order, `--exclude` not yet applied; parallel to `facts.shards`.
     pub shards: Vec<Shard>,
     /// What is known before any tar is read.
@@ -41,7 +41,7 @@ pub fn prepared_stamp(root: &Path) -> Option<FileStamp> {
 /// Opens the folder of a WebDataset, prepared or not.
 ///
 /// A path that is something else is a usage failure that says what it is and which command works on it.
-pub fn open(root: &Path) -> Outcome<Opened> {
+pub fn open(root: &Path) -> Outcome<OpenDataset> {
     let prepared = prepared_stamp(root);
     let kind = kind::kind_of(root)?;
     kind.info().shards.map_err(|refusal| refusal.on("opening the data set", &root.to_string_lossy()))?;
@@ -64,7 +64,7 @@ pub fn open(root: &Path) -> Outcome<Opened> {
         take_counts(prepared, &mut facts.shards);
     }
     facts.scan_complete = facts.shards.is_empty();
-    Ok(Opened { shards: found.shards, facts, prepared })
+    Ok(OpenDataset { shards: found.shards, facts, prepared })
 }
 
 fn only_media_metadata(root: &Path) -> Failure {
@@ -207,7 +207,7 @@ fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared:
     Ok(())
 }
 
-/// The indexes next to shards, listed when the first is asked for.
+/// The indexes next to shards, listed when the first is requested.
 struct IndexFiles<'a> {
     root: &'a Path,
     listing: OnceLock<Listing>,
@@ -308,7 +308,7 @@ fn change_of(shard: &Shard, stamps: &HashMap<&str, FileStamp>, indexes: &IndexFi
 }
 
 /// Marks shards as unchanged again if only their time differs and their headers were found to agree with the index.
-pub fn accept_times(opened: &mut Opened, unchanged: &HashSet<String>) {
+pub fn accept_times(opened: &mut OpenDataset, unchanged: &HashSet<String>) {
     let Some(prepared) = &mut opened.facts.prepared else { return };
     prepared.retimed_shards.clear();
     prepared.changed_shards.retain(|name| !unchanged.contains(name));

@@ -4,9 +4,11 @@
 use gristmill_core::handles::KEPT_PROBLEMS;
 use gristmill_core::text::{count, grouped, hint_for};
 use gristmill_core::{Cancel, Failure, Handles, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
-use gristmill_data::source::documents::{plain_units, python_lines, table_kind, unit_text, NotJson, Overlong, Packing};
+use gristmill_data::source::documents::{
+    plain_units, python_lines, table_kind, unit_text, NotJson, OverlongLine, Packing,
+};
 use gristmill_data::source::jsonl::Unit;
-use gristmill_pycompat::json_pieces::LineJudge;
+use gristmill_pycompat::json_pieces::LineChecker;
 use gristmill_pycompat::json_walk::NullVisitor;
 use gristmill_pycompat::pickle::IndexWriter;
 use gristmill_storage::read::{open_read, ReadFile};
@@ -102,7 +104,7 @@ pub fn index_unit(file: &ReadFile, unit: Unit, memory: &mut Vec<u8>, handles: &H
     let start = text.start;
     python_lines(text.bytes, |from, bytes, fault| index.line(start + from as u64, bytes as u64, fault));
     if let Some(line) = text.overlong {
-        let fault = judge_long(file, line, handles.cancel)?;
+        let fault = check_long(file, line, handles.cancel)?;
         index.line(line.start, line.bytes, fault);
     }
     if memory.len() > LONG_LINE_BYTES {
@@ -113,8 +115,8 @@ pub fn index_unit(file: &ReadFile, unit: Unit, memory: &mut Vec<u8>, handles: &H
 }
 
 /// Checks a line that is too long to be held. A UTF-16 line of that size counts as bad, unlike in the reference.
-fn judge_long(file: &ReadFile, line: Overlong, cancel: &Cancel) -> Outcome<Option<NotJson>> {
-    let mut judge = LineJudge::default();
+fn check_long(file: &ReadFile, line: OverlongLine, cancel: &Cancel) -> Outcome<Option<NotJson>> {
+    let mut checker = LineChecker::default();
     let mut piece = vec![0; READ_BYTES];
     let mut at = 0;
     while at < line.bytes {
@@ -122,11 +124,11 @@ fn judge_long(file: &ReadFile, line: Overlong, cancel: &Cancel) -> Outcome<Optio
         let wanted = usize::try_from(line.bytes - at).unwrap_or(usize::MAX).min(READ_BYTES);
         let space = piece.get_mut(..wanted).unwrap_or_default();
         file.read_exact_at(space, line.start + at).map_err(|error| Failure::io(WHAT, file.path(), &error))?;
-        judge.take(space, &mut NullVisitor);
+        checker.take(space, &mut NullVisitor);
         at += wanted as u64;
     }
-    let place = usize::try_from(judge.seen()).unwrap_or(usize::MAX);
-    Ok((!judge.is_json()).then_some(NotJson { at: place, why: "it is not JSON from here on" }))
+    let place = usize::try_from(checker.seen()).unwrap_or(usize::MAX);
+    Ok((!checker.is_json()).then_some(NotJson { at: place, why: "it is not JSON from here on" }))
 }
 
 /// The totals of all ranges.

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 /// Positions of the plan's shards in `facts.shards`, in index order, and what was left out in addition to `--exclude`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Selected {
+pub struct ShardSelection {
     /// Positions, ascending.
     pub positions: Vec<usize>,
     /// A note or problem for each shard left out for a reason of its own.
@@ -17,14 +17,14 @@ pub struct Selected {
 ///
 /// `--exclude` drops by name. A `.tgz` next to a `.tar` of the same stem is dropped: both use the same `.tar.idx`. With `--tar-index-only`
 /// the list of `.info.json` decides. A pattern that does not compile is a usage failure.
-pub fn select(plan: &PreparePlan, facts: &DatasetFacts) -> Outcome<Selected> {
+pub fn select(plan: &PreparePlan, facts: &DatasetFacts) -> Outcome<ShardSelection> {
     let patterns = compile(&plan.exclude_shards)?;
     let names: HashSet<&str> = facts.shards.iter().map(|shard| shard.name.as_str()).collect();
     let indexed: Option<HashSet<&str>> = match (&facts.prepared, plan.scope) {
         (Some(prepared), Scope::TarIndexOnly) => Some(prepared.shard_counts.iter().map(|(n, _)| n.as_str()).collect()),
         _ => None,
     };
-    let mut selected = Selected::default();
+    let mut selected = ShardSelection::default();
     for (position, shard) in facts.shards.iter().enumerate() {
         if indexed.as_ref().is_some_and(|indexed| !indexed.contains(shard.name.as_str())) {
             continue;

@@ -143,7 +143,7 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::browse::{BrowsePart, Group, Groups, KeyQuery, VisitFields, Visited};
+    use crate::engine::browse::{BrowsePart, Group, Groups, KeyQuery, VisitFields, VisitedSample};
     use gristmill_core::{DatasetKind, Failure};
     use std::path::Path;
     use std::sync::Arc;
@@ -212,7 +212,13 @@ mod tests {
         fn shard(&self, _: u32) -> Outcome<Option<gristmill_core::Shard>> {
             Ok(None)
         }
-        fn visit(&self, _: u32, _: VisitFields, _: &Cancel, _: &mut dyn FnMut(Visited<'_>) -> bool) -> Outcome<()> {
+        fn visit(
+            &self,
+            _: u32,
+            _: VisitFields,
+            _: &Cancel,
+            _: &mut dyn FnMut(VisitedSample<'_>) -> bool,
+        ) -> Outcome<()> {
             Ok(())
         }
     }

@@ -7,7 +7,7 @@ use crate::engine::check::forager_data::Samples;
 use crate::engine::check::media::{self, Depth};
 use crate::engine::check::single::{single_shard_info, SingleShardInfo};
 use crate::engine::check::tables::{CheckUnit, TableCheck};
-use crate::engine::check::{lint, verify, Checked, LintOptions};
+use crate::engine::check::{lint, verify, CheckCounts, LintOptions};
 use crate::engine::modalities::check::Vocabulary;
 use crate::engine::modalities::folder;
 use crate::engine::nanosets;
@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Runs `lint`. Findings go to the handles, in no fixed order among shards. A data set that is not prepared is a failure.
-pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
+pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let context = lint::begin(root, options, handles)?;
     let prepared = &context.prepared;
     let bytes = if options.headers { prepared.bytes() } else { 0 };
@@ -33,7 +33,7 @@ pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Ha
 }
 
 /// Checks a file or a folder of tables; with `is_deep`, decodes all rows as well. Findings go to the handles.
-pub fn run_tables(path: &Path, is_deep: bool, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
+pub fn run_tables(path: &Path, is_deep: bool, threads: usize, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let check = TableCheck::new(is_deep);
     let units = TableCheck::units(path, handles)?;
     let bytes = units.iter().map(CheckUnit::bytes).sum();
@@ -43,7 +43,7 @@ pub fn run_tables(path: &Path, is_deep: bool, threads: usize, handles: &Handles<
         done
     })?;
     check.finish(path, handles)?;
-    Ok(Checked { shards: table_files(path)?.len() as u64, ..done })
+    Ok(CheckCounts { shards: table_files(path)?.len() as u64, ..done })
 }
 
 /// Scans a single shard. Returns `None` where the path is not that of a shard. Findings go to the handles.
@@ -54,7 +54,7 @@ pub fn run_single_shard(path: &Path, options: &RunOptions, handles: &Handles<'_>
 }
 
 /// Runs `verify`. Findings go to the handles, in no fixed order among shards. A data set that is not prepared is a failure.
-pub fn run_verify(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
+pub fn run_verify(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let sink = Findings { inner: handles.problems, any: AtomicBool::new(false) };
     let handles = &Handles { problems: &sink, ..*handles };
     let prepared = verify::begin(root, handles)?;
@@ -97,7 +97,7 @@ pub fn run_token_folder(
     vocabulary: Option<&Vocabulary>,
     threads: usize,
     handles: &Handles<'_>,
-) -> Outcome<Checked> {
+) -> Outcome<CheckCounts> {
     let facts = nanosets::check::begin(root, handles)?;
     let bytes = if depth == nanosets::check::Depth::Tokens { facts.bytes } else { 0 };
     each_unit(&facts.files, (facts.files.len() as u64, bytes), threads, handles, |file| {
@@ -112,7 +112,7 @@ pub fn run_packed_folder(
     vocabulary: Option<&Vocabulary>,
     threads: usize,
     handles: &Handles<'_>,
-) -> Outcome<Checked> {
+) -> Outcome<CheckCounts> {
     let files = folder::files_of(root)?;
     let sizes = files.iter().filter_map(|path| files::metadata(path).ok()).map(|facts| facts.len());
     let bytes = if depth == nanosets::check::Depth::Tokens { sizes.sum() } else { 0 };
@@ -125,7 +125,7 @@ pub fn run_forager(
     vocabulary: Option<&Vocabulary>,
     threads: usize,
     handles: &Handles<'_>,
-) -> Outcome<Checked> {
+) -> Outcome<CheckCounts> {
     let facts = forager_facts(root, handles)?;
     let samples = Samples::of(&facts, vocabulary, handles)?;
     handles.progress.restart(facts.files.len() as u64, facts.bytes);
@@ -138,11 +138,11 @@ pub fn run_forager(
 }
 
 /// Checks the rows of a folder of media, in slices.
-pub fn run_media(root: &Path, depth: Depth, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
+pub fn run_media(root: &Path, depth: Depth, threads: usize, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let slices = media::folder_slices(root, handles)?;
     handles.progress.restart(slices.iter().map(|slice| slice.rows).sum(), 0);
     let done = run_units(&slices, threads, handles.cancel, |slice| media::check_files(root, slice, depth, handles))?;
-    Ok(Checked { samples: done.into_iter().sum(), ..Checked::default() })
+    Ok(CheckCounts { samples: done.into_iter().sum(), ..CheckCounts::default() })
 }
 
 fn each_shard(
@@ -150,8 +150,8 @@ fn each_shard(
     bytes: u64,
     threads: usize,
     handles: &Handles<'_>,
-    check: impl Fn(ShardId) -> Outcome<Checked> + Sync,
-) -> Outcome<Checked> {
+    check: impl Fn(ShardId) -> Outcome<CheckCounts> + Sync,
+) -> Outcome<CheckCounts> {
     let ids: Vec<ShardId> = (0..shards).map(ShardId).collect();
     each_unit(&ids, (u64::from(shards), bytes), threads, handles, |id| check(*id))
 }
@@ -162,11 +162,11 @@ pub(crate) fn each_unit<T: Sync>(
     (items, bytes): (u64, u64),
     threads: usize,
     handles: &Handles<'_>,
-    check: impl Fn(&T) -> Outcome<Checked> + Sync,
-) -> Outcome<Checked> {
+    check: impl Fn(&T) -> Outcome<CheckCounts> + Sync,
+) -> Outcome<CheckCounts> {
     handles.progress.restart(items, bytes);
     let done = run_units(units, threads, handles.cancel, check)?;
-    let mut all = Checked::default();
+    let mut all = CheckCounts::default();
     done.into_iter().for_each(|checked| all.add(checked));
     Ok(all)
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Reorder buffer between the threads and the consumer of their results.
-pub(super) struct InOrder<T, S> {
+pub(super) struct OrderedResults<T, S> {
     inner: Mutex<ReorderBuffer<T, S>>,
     moved: Condvar,
     /// Limit of units that are begun or waiting at once.
@@ -23,7 +23,7 @@ struct ReorderBuffer<T, S> {
     early: BTreeMap<usize, T>,
 }
 
-impl<T, S: FnMut(T) -> Outcome<()>> InOrder<T, S> {
+impl<T, S: FnMut(T) -> Outcome<()>> OrderedResults<T, S> {
     /// Creates a buffer for this number of threads; `take` receives the results one at a time.
     pub(super) fn new(threads: usize, take: S) -> Self {
         let inner = Mutex::new(ReorderBuffer { take, next: 0, early: BTreeMap::new() });

@@ -39,7 +39,7 @@ pub struct OutputStatus {
 
 /// What an unsuccessful job left on disk for the next run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LeftOver {
+pub struct LeftoverWork {
     /// The run folder.
     pub folder: PathBuf,
     /// Bytes of the files in it.
@@ -54,7 +54,7 @@ pub struct OutputsStatus {
     /// Number of further files.
     pub more: u64,
     /// Set after an unsuccessful end.
-    pub left: Option<LeftOver>,
+    pub left: Option<LeftoverWork>,
 }
 
 /// The job's side of [`OutputsStatus`].
@@ -121,7 +121,7 @@ impl OutputBoard {
     }
 
     /// Records what is left after an unsuccessful end.
-    pub fn leave(&self, left: LeftOver) {
+    pub fn leave(&self, left: LeftoverWork) {
         self.inner().status.left = Some(left);
     }
 

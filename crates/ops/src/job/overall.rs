@@ -79,7 +79,7 @@ pub(crate) mod cost {
 
 /// Progress of a job.
 #[derive(Debug, Default)]
-pub(crate) struct Overall {
+pub(crate) struct JobProgress {
     forecast: Forecast,
     rate: Rate,
     /// Share of the whole job; `None` while nothing is known.
@@ -93,7 +93,7 @@ pub(crate) struct Overall {
     left: Option<(Instant, f64)>,
 }
 
-impl Overall {
+impl JobProgress {
     /// Begins a stage; the previous one is complete.
     pub(crate) fn enter(&mut self, forecast: Forecast) {
         if self.share.is_some() {
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn what_comes_later_has_its_part_of_the_share() {
         let start = Instant::now();
-        let mut overall = Overall::default();
+        let mut overall = JobProgress::default();
         assert_eq!(overall.share(), None);
         overall.enter(Forecast::new(3.0, 1.0));
         overall.observe(start, items(0, 100), None);
@@ -201,7 +201,7 @@ mod tests {
     fn a_stage_that_goes_slower_than_thought_takes_more_of_the_share() {
         let start = Instant::now();
         let share_after = |seconds: f64| {
-            let mut overall = Overall::default();
+            let mut overall = JobProgress::default();
             overall.enter(Forecast::new(1.0, 10.0));
             for step in 0..=100_u64 {
                 overall.observe(at(start, seconds * step as f64 / 100.0), items(step, 100), None);
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn the_time_left_is_that_of_all_stages_and_moves_smoothly() {
         let start = Instant::now();
-        let mut overall = Overall::default();
+        let mut overall = JobProgress::default();
         overall.enter(Forecast::new(20.0, 30.0));
         overall.observe(start, items(0, 100), None);
         for second in 1..=4_u64 {
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn the_time_left_is_hidden_at_first() {
         let start = Instant::now();
-        let mut overall = Overall::default();
+        let mut overall = JobProgress::default();
         overall.enter(Forecast::new(20.0, 30.0));
         overall.observe(start, items(0, 100), None);
         overall.observe(at(start, 2.9), items(10, 100), None);
@@ -266,7 +266,7 @@ mod tests {
         #[test]
         fn the_share_never_goes_back_and_is_whole_only_at_the_end(steps in proptest::collection::vec(step(), 0..60)) {
             let mut now = Instant::now();
-            let (mut overall, mut before) = (Overall::default(), None);
+            let (mut overall, mut before) = (JobProgress::default(), None);
             for step in steps {
                 match step {
                     Step::Enter(stage, later) => overall.enter(Forecast::new(stage, later)),

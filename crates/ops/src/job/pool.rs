@@ -252,8 +252,8 @@ mod tests {
         together(&mut || work(&mut first), &mut || work(&mut second));
         assert_eq!((first, second), (1, 1));
         let mut done = false;
-        let beside = || together(&mut || panic!("a defect"), &mut || done = true);
-        assert!(catch_unwind(AssertUnwindSafe(beside)).is_err());
+        let with_panic = || together(&mut || panic!("a defect"), &mut || done = true);
+        assert!(catch_unwind(AssertUnwindSafe(with_panic)).is_err());
         assert!(done);
     }
 }

@@ -6,7 +6,7 @@
 use super::pool;
 use super::rate::Rate;
 use super::times;
-use crate::engine::dataset::Opened;
+use crate::engine::dataset::OpenDataset;
 use crate::engine::index::{self, OldIndex, SpooledShard};
 use gristmill_core::facts::add_parts;
 use gristmill_core::handles::ProgressReading;
@@ -42,8 +42,8 @@ pub(super) struct State {
     /// Parallel to `shards`: the spool of each shard that was scanned and kept.
     pub(super) spools: Vec<Option<SpooledShard>>,
     /// Parallel to `shards`: the progress of each.
-    marks: Vec<Mark>,
-    /// See [`Opened::prepared`].
+    marks: Vec<ShardProgress>,
+    /// See [`OpenDataset::prepared`].
     pub(super) prepared: Option<FileStamp>,
     failure: Option<Failure>,
     finished: bool,
@@ -53,7 +53,7 @@ pub(super) struct State {
 
 /// Progress of one shard.
 #[derive(Clone, Copy, Debug, Default)]
-struct Mark {
+struct ShardProgress {
     /// Whether its figures are in the facts.
     is_counted: bool,
     /// Whether its spool came from the old index instead of the tar.
@@ -63,7 +63,7 @@ struct Mark {
 }
 
 /// Shared between the workers, the front end, and the job that takes over the scan.
-pub(super) struct Shared {
+pub(super) struct ScanShared {
     pub(super) root: PathBuf,
     pub(super) options: RunOptions,
     pub(super) fs: Arc<dyn Fs>,
@@ -78,7 +78,7 @@ pub(super) struct Shared {
     rate: Mutex<Rate>,
 }
 
-impl Shared {
+impl ScanShared {
     pub(super) fn new(root: &Path, options: &RunOptions, fs: Arc<dyn Fs>) -> Outcome<Arc<Self>> {
         let kind = gristmill_data::source::kind::kind_of(root)?;
         let threads = threads_for(root, options.threads);
@@ -161,10 +161,10 @@ impl Shared {
     }
 
     /// Stores an opened data set.
-    pub(super) fn set_opened(&self, opened: Opened) {
+    pub(super) fn set_opened(&self, opened: OpenDataset) {
         self.update(|state| {
             state.spools = vec![None; opened.shards.len()];
-            state.marks = vec![Mark::default(); opened.shards.len()];
+            state.marks = vec![ShardProgress::default(); opened.shards.len()];
             state.shards = opened.shards;
             state.facts = opened.facts;
             state.prepared = opened.prepared;
@@ -343,7 +343,7 @@ fn keep_sketches<'s>(kept: &mut Vec<SampleSketch>, found: impl Iterator<Item = &
 
 /// A data set that is scanned in the background. Dropping it stops the scan and removes its spools.
 pub struct LiveScan {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<ScanShared>,
     pub(super) worker: Option<JoinHandle<()>>,
     pub(super) scratch: Option<Arc<Scratch>>,
 }
@@ -354,7 +354,7 @@ impl LiveScan {
     /// A path that cannot be a data set fails here; later errors are returned by [`failure`](Self::failure). Of a prepared data set only
     /// new and changed shards are read; the figures of the others come from its index.
     pub fn start(path: &Path, options: &RunOptions) -> Outcome<Self> {
-        let shared = Shared::new(path, options, Arc::new(RealFs))?;
+        let shared = ScanShared::new(path, options, Arc::new(RealFs))?;
         let scratch = Arc::new(Scratch::create(options.scratch.as_deref())?);
         let worker = {
             let (shared, scratch) = (Arc::clone(&shared), Arc::clone(&scratch));
@@ -436,7 +436,7 @@ impl Drop for LiveScan {
     }
 }
 
-fn run(shared: &Shared, scratch: &Scratch) -> Outcome<()> {
+fn run(shared: &ScanShared, scratch: &Scratch) -> Outcome<()> {
     // On a read-only data set the scan continues; a run reports the failure again.
     super::recover::before_looking(&shared.root, &shared.problems)?;
     let opened = times::open(&shared.root, shared.options.threads, &shared.cancel)?;
@@ -472,7 +472,7 @@ fn run(shared: &Shared, scratch: &Scratch) -> Outcome<()> {
 }
 
 /// Finds keys shared by two samples, if the spools of all shards were kept, and which of them are pieces of one sample.
-fn find_same_keys(shared: &Shared, scratch: &Scratch) {
+fn find_same_keys(shared: &ScanShared, scratch: &Scratch) {
     let kept: Option<Vec<(u32, SpooledShard)>> = {
         let state = shared.lock();
         let readable = |at: &usize| state.facts.shards.get(*at).is_some_and(|s| s.state != ShardState::Failed);
@@ -492,7 +492,7 @@ fn find_same_keys(shared: &Shared, scratch: &Scratch) {
 }
 
 /// Returns the positions to read from the tars, and those whose rows are in an earlier index.
-fn fresh_and_indexed(opened: &Opened) -> (Vec<usize>, Vec<usize>) {
+fn fresh_and_indexed(opened: &OpenDataset) -> (Vec<usize>, Vec<usize>) {
     let every = 0..opened.shards.len();
     let Some(prepared) = &opened.facts.prepared else { return (every.collect(), Vec::new()) };
     let fresh: std::collections::HashSet<&str> =
@@ -501,14 +501,14 @@ fn fresh_and_indexed(opened: &Opened) -> (Vec<usize>, Vec<usize>) {
 }
 
 /// Reads only the first samples of the first shard, so that questions can be shown before a large shard ends.
-fn peek(shared: &Shared, shard: &Shard) {
+fn peek(shared: &ScanShared, shard: &Shard) {
     if let Ok(sketches) = gristmill_data::source::peek(shard, FIRST_SKETCHES) {
         shared.update(|state| keep_sketches(&mut state.facts.sketches, sketches.iter()));
     }
 }
 
 /// Above the cap only the figures are kept; such a shard is read again when the job runs.
-fn keep_spool(shared: &Shared, position: usize, spooled: SpooledShard, cap: u64) -> Outcome<()> {
+fn keep_spool(shared: &ScanShared, position: usize, spooled: SpooledShard, cap: u64) -> Outcome<()> {
     let bytes = spooled.spool_bytes();
     let beyond = shared.update(|state| {
         if state.spool_bytes + bytes > cap {
@@ -524,7 +524,7 @@ fn keep_spool(shared: &Shared, position: usize, spooled: SpooledShard, cap: u64)
 }
 
 /// Waits until the shards are listed or opening has failed.
-pub(super) fn wait_opened(shared: &Shared) -> Outcome<()> {
+pub(super) fn wait_opened(shared: &ScanShared) -> Outcome<()> {
     shared.wait_for(|state| state.facts.opened)
 }
 

@@ -1,6 +1,6 @@
 //! The status of a running job that front ends read: state, phase, log lines, times.
 
-use super::overall::{Forecast, Overall};
+use super::overall::{Forecast, JobProgress};
 use super::{JobState, JobStatus, Phase};
 use gristmill_core::{ProblemLog, Progress};
 use std::collections::VecDeque;
@@ -23,7 +23,7 @@ struct Inner {
     state: JobState,
     phase: Phase,
     item: &'static str,
-    overall: Overall,
+    overall: JobProgress,
     /// Completed fraction of the phase, if it cannot be computed from items and bytes.
     part: Option<f64>,
     log: VecDeque<String>,
@@ -36,7 +36,7 @@ impl StatusBoard {
             state: JobState::Running,
             phase: Phase::Open,
             item: Phase::Open.item(),
-            overall: Overall::default(),
+            overall: JobProgress::default(),
             part: None,
             log: VecDeque::new(),
             ended: None,

@@ -1,8 +1,8 @@
 //! Distinguishes prepared shards that were copied without their times from shards with other content, and records their new times.
 
 use super::pool::run_units;
-use crate::engine::check::{has_same_headers, Prepared};
-use crate::engine::dataset::{self, Opened};
+use crate::engine::check::{has_same_headers, PreparedDataset};
+use crate::engine::dataset::{self, OpenDataset};
 use crate::engine::recorded::{Recorded, MAX_REPORT_BYTES};
 use gristmill_core::{text, Cancel, FileStamp, Outcome, Problem, ProblemKind, ProblemSink, ShardId, Subject};
 use gristmill_storage::files;
@@ -15,13 +15,13 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// Opens a data set. If only the time of a shard differs from the recorded one, its headers decide whether it has changed.
-pub fn open(root: &Path, threads: usize, cancel: &Cancel) -> Outcome<Opened> {
+pub fn open(root: &Path, threads: usize, cancel: &Cancel) -> Outcome<OpenDataset> {
     let mut opened = dataset::open(root)?;
     let retimed: HashSet<&str> = match &opened.facts.prepared {
         Some(facts) if !facts.retimed_shards.is_empty() => facts.retimed_shards.iter().map(String::as_str).collect(),
         _ => return Ok(opened),
     };
-    let prepared = Prepared::open(root)?;
+    let prepared = PreparedDataset::open(root)?;
     let ids: Vec<ShardId> = (0..prepared.shard_count())
         .map(ShardId)
         .filter(|id| prepared.entry(*id).is_some_and(|(name, _)| retimed.contains(name)))
@@ -38,7 +38,7 @@ pub fn open(root: &Path, threads: usize, cancel: &Cancel) -> Outcome<Opened> {
 }
 
 /// Returns the state of each existing shard.
-pub(crate) fn states(prepared: &Prepared) -> HashMap<String, FileStamp> {
+pub(crate) fn states(prepared: &PreparedDataset) -> HashMap<String, FileStamp> {
     let shards = (0..prepared.shard_count()).filter_map(|id| prepared.shard(ShardId(id)).ok());
     shards.map(|shard| (shard.name, shard.stamp)).collect()
 }

@@ -13,7 +13,7 @@ const MAX_ENTRIES: usize = 100_000;
 
 /// A run that left a run folder.
 #[derive(Debug)]
-pub struct Unfinished {
+pub struct UnfinishedRun {
     /// The data set or output.
     pub path: PathBuf,
     /// Its run folder.
@@ -36,13 +36,13 @@ pub enum State {
 }
 
 /// Returns the run whose run folder is next to an output.
-pub fn beside(output: &Path) -> Outcome<Option<Unfinished>> {
+pub fn of_output(output: &Path) -> Outcome<Option<UnfinishedRun>> {
     let own = RunFolder::for_output(output);
-    Ok(state(&own)?.map(|state| Unfinished { path: data_of(output), own, state }))
+    Ok(state(&own)?.map(|state| UnfinishedRun { path: data_of(output), own, state }))
 }
 
 /// Returns the runs on one data set or output.
-pub fn of(path: &Path) -> Outcome<Vec<Unfinished>> {
+pub fn of(path: &Path) -> Outcome<Vec<UnfinishedRun>> {
     let mut found = Vec::new();
     let mut owns = vec![(path.to_owned(), RunFolder::for_output(path))];
     match RunFolder::output_beside(path) {
@@ -54,27 +54,27 @@ pub fn of(path: &Path) -> Outcome<Vec<Unfinished>> {
         owns.push((path.to_owned(), RunFolder::for_output(&index_path(path))));
     }
     for (path, own) in owns {
-        found.extend(state(&own)?.map(|state| Unfinished { path, own, state }));
+        found.extend(state(&own)?.map(|state| UnfinishedRun { path, own, state }));
     }
     let own = RunFolder::for_webdataset(path);
     // Files left here by a killed edit or a killed media run are not lost work.
-    let stands = state(&own)?.filter(|state| !matches!(state, State::Lost));
-    found.extend(stands.map(|state| Unfinished { path: path.to_owned(), own, state }));
+    let unfinished = state(&own)?.filter(|state| !matches!(state, State::Lost));
+    found.extend(unfinished.map(|state| UnfinishedRun { path: path.to_owned(), own, state }));
     Ok(found)
 }
 
 /// Returns the runs whose outputs are directly in a folder. A folder that cannot be read has none.
-pub fn inside(folder: &Path) -> Outcome<Vec<Unfinished>> {
+pub fn inside(folder: &Path) -> Outcome<Vec<UnfinishedRun>> {
     let mut found = Vec::new();
     for output in outputs_in(folder) {
-        found.extend(beside(&output)?);
+        found.extend(of_output(&output)?);
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(found)
 }
 
 /// Returns the runs on and in the `named` data sets and outputs, and those on the `lately` used ones. Each is listed once.
-pub fn known(named: &[PathBuf], lately: &[PathBuf]) -> Outcome<Vec<Unfinished>> {
+pub fn known(named: &[PathBuf], lately: &[PathBuf]) -> Outcome<Vec<UnfinishedRun>> {
     let absolute = |path: &PathBuf| files::absolute(path).unwrap_or_else(|_| path.clone());
     let mut found = Vec::new();
     for place in named.iter().map(absolute) {
@@ -152,7 +152,7 @@ mod tests {
         own
     }
 
-    fn names(found: &[Unfinished]) -> Vec<String> {
+    fn names(found: &[UnfinishedRun]) -> Vec<String> {
         found.iter().map(|run| format!("{:?} {}", run.state, run.path.file_name().unwrap().to_string_lossy())).collect()
     }
 
@@ -187,7 +187,7 @@ mod tests {
         let own = own_of(&dir.path().join("big"));
         let lock = DatasetLock::acquire(&RealFs, &own, false).unwrap();
         let found = inside(dir.path()).unwrap();
-        assert!(matches!(&found[..], [Unfinished { state: State::Running(_), .. }]), "{found:?}");
+        assert!(matches!(&found[..], [UnfinishedRun { state: State::Running(_), .. }]), "{found:?}");
         drop(lock);
         assert!(inside(dir.path()).unwrap().is_empty());
     }

@@ -7,7 +7,7 @@ use super::files::PartsFiles;
 use crate::engine::browse::tokens::TokenSet;
 use crate::engine::browse::{BrowsePart, BrowseSample, Catalog as _};
 use gristmill_core::{Failure, Outcome, Subject};
-use gristmill_data::preview::tokens::{Pieces, TokenCode};
+use gristmill_data::preview::tokens::{TokenCode, TokenSpellings};
 use gristmill_pycompat::npy;
 use std::collections::VecDeque;
 use std::io::Write as _;

@@ -4,9 +4,9 @@ use super::AnyPlan;
 use gristmill_core::options::OptionRow;
 use gristmill_core::Outcome;
 
-/// Whether an option without an answer is asked for.
+/// Whether an option without an answer is a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
+pub enum QuestionNeed {
     /// Only if an answer is proposed.
     Optional,
     /// Yes; it may stay without one.
@@ -17,17 +17,17 @@ pub enum Need {
 
 /// What the data say about the answers of a plan. Implemented by operations whose answers depend on the content of files.
 pub trait Advice {
-    /// Returns the options that are asked for and checked first, in this order. The other required ones follow in the order of the table.
+    /// Returns the options that are questions and checked first, in this order. The other required ones follow in the order of the table.
     fn order(&self) -> &'static [&'static str] {
         &[]
     }
-    /// Returns whether an option is asked for while it has no answer.
-    fn need(&self, plan: &dyn AnyPlan, row: &OptionRow) -> Need {
+    /// Returns whether an option is a question while it has no answer.
+    fn need(&self, plan: &dyn AnyPlan, row: &OptionRow) -> QuestionNeed {
         let _ = plan;
         if row.info.is_required {
-            Need::Required
+            QuestionNeed::Required
         } else {
-            Need::Optional
+            QuestionNeed::Optional
         }
     }
     /// Returns the question for an option where its help is not the question.

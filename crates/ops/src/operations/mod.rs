@@ -24,10 +24,10 @@ pub mod prepare;
 mod prepare_media;
 mod shard;
 
-pub use advice::{Advice, Need};
+pub use advice::{Advice, QuestionNeed};
 pub use count::Count;
 pub use cp::CopyFiles;
-pub use dedup::lines::{passages, Planned};
+pub use dedup::lines::{passages, PlannedResult};
 pub use dedup::Dedup;
 pub use index::{Index, IndexFormat, IndexPlan};
 pub use megatron_merge::MegatronMerge;

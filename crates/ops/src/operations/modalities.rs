@@ -4,7 +4,7 @@ use super::{Operation, Plan};
 use crate::engine::modalities::chunk::Chunk;
 use crate::engine::modalities::filter::{ranges, Keep};
 use crate::engine::modalities::merge::list;
-use crate::job::modalities::{run_rewrite, Existing, Rewrite, RewritePlan, RewriteReport};
+use crate::job::modalities::{run_rewrite, ExistingOutput, Rewrite, RewritePlan, RewriteReport};
 use crate::job::report::{problem_table, Report, ReportLine};
 use crate::job::task::TaskContext;
 use gristmill_core::options::{Access, Group, OptionSpec};
@@ -53,7 +53,7 @@ macro_rules! rewrite {
 
         impl $plan {
             fn rewrite_plan(&self, what: Rewrite) -> RewritePlan {
-                let existing = if self.overwrite { Existing::Replace } else { Existing::Refuse(ExitClass::Data) };
+                let existing = if self.overwrite { ExistingOutput::Replace } else { ExistingOutput::Refuse(ExitClass::Data) };
                 RewritePlan { what, output: self.output.clone(), existing, compat: self.compat }
             }
         }

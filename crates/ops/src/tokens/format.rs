@@ -354,7 +354,7 @@ pub(crate) trait TokenWriter: Send {
         block: &EncodedBlock,
         input: &TextFile,
         spools: &mut SpoolSet<'_>,
-    ) -> Outcome<Appended>;
+    ) -> Outcome<AppendCounts>;
     /// Ends an input file.
     ///
     /// # Errors
@@ -383,19 +383,19 @@ pub(crate) trait TokenWriter: Send {
     ///
     /// # Errors
     /// A spool cannot be read, or a file cannot be written.
-    fn finish(&self, finishing: &Finishing<'_>) -> Outcome<FinishedFormat>;
+    fn finish(&self, finishing: &FinishContext<'_>) -> Outcome<FinishedFormat>;
 }
 
 /// What became of the documents of a block.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Appended {
+pub(crate) struct AppendCounts {
     /// The documents that were kept.
     pub(crate) kept: Range<usize>,
     /// Documents of this and earlier blocks that are lost, as in the reference program.
     pub(crate) lost: u64,
 }
 
-impl Appended {
+impl AppendCounts {
     /// All documents were kept.
     pub(crate) fn all(block: &EncodedBlock) -> Self {
         Self { kept: 0..block.lengths.len(), lost: 0 }
@@ -442,7 +442,7 @@ pub(crate) struct FinishedFormat {
 }
 
 /// Input of the finishing steps of a format.
-pub(crate) struct Finishing<'a> {
+pub(crate) struct FinishContext<'a> {
     pub(crate) context: &'a TaskContext,
     /// Folder of the spools of the format.
     pub(crate) spools: &'a Path,
@@ -454,7 +454,7 @@ pub(crate) struct Finishing<'a> {
     pub(crate) padding: Option<Padding>,
 }
 
-impl Finishing<'_> {
+impl FinishContext<'_> {
     pub(crate) fn spool(&self, name: &str) -> PathBuf {
         self.spools.join(name)
     }

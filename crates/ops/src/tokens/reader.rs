@@ -1,7 +1,7 @@
 //! What reads the files of a format: `info`, `lint`, `verify` and `repair`.
 
 use crate::engine::browse::TokenBrowser;
-use crate::engine::check::{CheckTexts, Checked, DatasetInfo};
+use crate::engine::check::{CheckCounts, CheckTexts, DatasetInfo};
 use crate::engine::modalities::check::Vocabulary;
 use crate::engine::nanosets::check::Depth;
 use crate::job::repair::RepairReport;
@@ -30,7 +30,7 @@ pub trait TokenReader: Sync {
     ///
     /// # Errors
     /// The files cannot be read.
-    fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<Checked>;
+    fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<CheckCounts>;
     /// Repairs what a program is known to have written wrongly; `None` if nothing is known.
     fn repair(&self, path: &Path, is_dry: bool, options: RunOptions) -> Option<Outcome<Task<RepairReport>>> {
         let _ = (path, is_dry, options);
@@ -83,7 +83,7 @@ pub(crate) mod testing {
         path: &Path,
         depth: Depth,
         greatest: Option<u32>,
-    ) -> (Outcome<Checked>, Vec<Problem>) {
+    ) -> (Outcome<CheckCounts>, Vec<Problem>) {
         let vocabulary = greatest.map(|greatest| Vocabulary { name: "the test".into(), greatest });
         let request = CheckRequest { depth, vocabulary: vocabulary.as_ref(), threads: 2 };
         with_handles(|handles| reader.check(path, &request, handles))

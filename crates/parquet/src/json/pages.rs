@@ -48,7 +48,7 @@ impl RowGroups for JsonRowGroup<'_> {
         let (has_repetition, has_definition) = levels.unwrap_or_default();
         let levels = Levels { has_repetition, has_definition };
         let pages = ChunkPages::new(self.file.clone(), place, &chunk, levels, Arc::clone(&self.failure));
-        Ok(Box::new(OneChunk(Some(Box::new(pages)))))
+        Ok(Box::new(SingleChunk(Some(Box::new(pages)))))
     }
 
     fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
@@ -61,9 +61,9 @@ impl RowGroups for JsonRowGroup<'_> {
 }
 
 /// The pages of a column in the only row group.
-struct OneChunk(Option<Box<dyn PageReader>>);
+struct SingleChunk(Option<Box<dyn PageReader>>);
 
-impl Iterator for OneChunk {
+impl Iterator for SingleChunk {
     type Item = ParquetResult<Box<dyn PageReader>>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -71,7 +71,7 @@ impl Iterator for OneChunk {
     }
 }
 
-impl PageIterator for OneChunk {}
+impl PageIterator for SingleChunk {}
 
 /// Which levels a column has.
 #[derive(Clone, Copy)]

@@ -64,7 +64,7 @@ pub(crate) fn move_column(column: &mut RawStruct, by: i64) -> ThriftResult<()> {
     Ok(())
 }
 
-/// Moves a position; 0 stands for none.
+/// Moves a position; 0 means none.
 fn move_field(fields: &mut RawStruct, id: i16, by: i64) {
     if let Some(at) = fields.get_int(id).filter(|at| *at != 0) {
         fields.set_i64(id, u64::try_from(at.saturating_add(by)).unwrap_or_default());

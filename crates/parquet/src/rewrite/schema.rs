@@ -1,4 +1,4 @@
-//! The column of ranges in the schema: `list<struct<start: uint64, end: uint64>>`, behind all other columns.
+//! The column of ranges in the schema: `list<struct<start: uint64, end: uint64>>`, after all other columns.
 
 use super::column::chunk_field;
 use crate::raw_struct::{struct_list, wire, RawStruct};

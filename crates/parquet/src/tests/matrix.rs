@@ -1,6 +1,6 @@
 //! Files of every codec, encoding and page version, with blocks of any size and from any row.
 
-use super::{batch, open_bytes, read, read_from, texts, write, Owned};
+use super::{batch, open_bytes, read, read_from, texts, write, OwnedValue};
 use crate::{TextBlocks, TextDecoder};
 use arrow_array::types::Int32Type;
 use arrow_array::{
@@ -133,7 +133,7 @@ fn all_types_of_text_are_read() {
         assert_eq!(read(&file, key, 1000), texts(values.clone()), "{key}");
         assert_eq!(file.column(key).unwrap().is_binary(), key == "bytes");
     }
-    assert_eq!(read(&file, "nothing", 1000), vec![Owned::Null; 100]);
+    assert_eq!(read(&file, "nothing", 1000), vec![OwnedValue::Null; 100]);
     assert_eq!(file.text_columns(), ["large", "view", "keyed"]);
 }
 
@@ -143,8 +143,8 @@ fn bytes_that_are_not_text_are_reported_row_by_row() {
     // The first bytes of a character end one value, and the last begin the next.
     let values: [&[u8]; 6] = [b"fine", b"\xC3", b"\xBC", b"", b"\xFF", "ü".as_bytes()];
     let expected = ["fine", "?", "?", "", "?", "ü"].map(|text| match text {
-        "?" => Owned::NotUtf8,
-        text => Owned::Text(text.to_owned()),
+        "?" => OwnedValue::NotUtf8,
+        text => OwnedValue::Text(text.to_owned()),
     });
     for count in [3, 6] {
         for is_dictionary in [false, true] {
@@ -181,7 +181,7 @@ fn many_references_to_one_large_text_are_divided() {
     while let Some(block) = blocks.next(Vec::new()).unwrap() {
         assert!(block.rows <= 16, "{}", block.rows);
         for (row, value) in decoder.decode(&block).unwrap() {
-            assert_eq!((row, Owned::from(value) == Owned::Text(large.clone())), (rows, true));
+            assert_eq!((row, OwnedValue::from(value) == OwnedValue::Text(large.clone())), (rows, true));
             rows += 1;
         }
     }

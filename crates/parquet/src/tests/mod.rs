@@ -15,14 +15,14 @@ use std::sync::Arc;
 
 /// A value with its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Owned {
+pub(crate) enum OwnedValue {
     Text(String),
     Null,
     NotUtf8,
     TooLong(u64),
 }
 
-impl From<Value<'_>> for Owned {
+impl From<Value<'_>> for OwnedValue {
     fn from(value: Value<'_>) -> Self {
         match value {
             Value::Text(text) => Self::Text(text.to_owned()),
@@ -33,8 +33,8 @@ impl From<Value<'_>> for Owned {
     }
 }
 
-pub(crate) fn texts<T: Into<String>>(values: impl IntoIterator<Item = Option<T>>) -> Vec<Owned> {
-    values.into_iter().map(|value| value.map_or(Owned::Null, |text| Owned::Text(text.into()))).collect()
+pub(crate) fn texts<T: Into<String>>(values: impl IntoIterator<Item = Option<T>>) -> Vec<OwnedValue> {
+    values.into_iter().map(|value| value.map_or(OwnedValue::Null, |text| OwnedValue::Text(text.into()))).collect()
 }
 
 /// Returns the path of a file made by another program.
@@ -73,7 +73,7 @@ pub(crate) fn read_from(
     column: &TextColumn,
     from_row: u64,
     block_bytes: usize,
-) -> (Vec<Owned>, Vec<u64>, Option<Failure>) {
+) -> (Vec<OwnedValue>, Vec<u64>, Option<Failure>) {
     let mut blocks = TextBlocks::open(file, column, from_row, block_bytes).unwrap();
     let mut decoder = TextDecoder::new();
     let (mut values, mut starts, mut spare) = (Vec::new(), Vec::new(), Vec::new());
@@ -101,7 +101,7 @@ pub(crate) fn read_from(
 }
 
 /// Reads a whole column.
-pub(crate) fn read(file: &ParquetFile, key: &str, block_bytes: usize) -> Vec<Owned> {
+pub(crate) fn read(file: &ParquetFile, key: &str, block_bytes: usize) -> Vec<OwnedValue> {
     let column = file.column(key).unwrap();
     let (values, _, failure) = read_from(file, &column, 0, block_bytes);
     assert_eq!(failure, None);

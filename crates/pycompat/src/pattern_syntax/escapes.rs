@@ -1,10 +1,10 @@
 //! Translates escapes and classes.
 
-use super::{push_literal, MayFollow, PatternError, Result, Translator};
+use super::{push_literal, FollowRule, PatternError, Result, Translator};
 use std::fmt::Write as _;
 
 impl Translator {
-    pub(super) fn escape(&mut self) -> Result<MayFollow> {
+    pub(super) fn escape(&mut self) -> Result<FollowRule> {
         let Some(c) = self.next() else {
             return Err(PatternError::new("the pattern ends in a single '\\'"));
         };
@@ -12,7 +12,7 @@ impl Translator {
             'A' | 'Z' | 'b' | 'B' => {
                 self.out.push('\\');
                 self.out.push(if c == 'Z' { 'z' } else { c });
-                return Ok(MayFollow::Nothing);
+                return Ok(FollowRule::Nothing);
             }
             'd' | 'D' | 's' | 'S' | 'w' | 'W' => {
                 self.out.push('\\');
@@ -24,7 +24,7 @@ impl Translator {
                 self.literal(literal);
             }
         }
-        Ok(MayFollow::Element)
+        Ok(FollowRule::Element)
     }
 
     /// Translates `\1` to `\99`, or three octal digits.

@@ -147,8 +147,8 @@ fn what_would_run_code_is_refused() {
     ];
     for bytes in harmful {
         let failure = read(bytes).unwrap_err();
-        let is_told = failure.why.contains("code") || failure.why.contains("something else");
-        assert!(is_told, "{}: {failure}", bytes.escape_ascii());
+        let is_reported = failure.why.contains("code") || failure.why.contains("something else");
+        assert!(is_reported, "{}: {failure}", bytes.escape_ascii());
     }
     assert!(read(harmful[0]).unwrap_err().hint.is_some());
 }

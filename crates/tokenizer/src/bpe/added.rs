@@ -30,12 +30,12 @@ struct Token {
 
 /// Tokens that are searched for in the raw text, and those that are searched for in the normalized text.
 #[derive(Debug, Default)]
-pub(super) struct Added {
+pub(super) struct AddedTokens {
     pub(super) raw: Option<Set>,
     pub(super) normalized: Option<Set>,
 }
 
-impl Added {
+impl AddedTokens {
     /// Collects the added tokens of a tokenizer.
     pub(super) fn new(reference: &Raw) -> Result<Self, String> {
         let (mut raw, mut normalized) = (Vec::new(), Vec::new());

@@ -30,7 +30,7 @@ impl BoundaryFilter {
         for at in (1..token.len()).filter(|at| token[*at] >= LONG) {
             reaches = true;
             let (left, right) = (at.min(SIDE), (token.len() - at).min(SIDE));
-            let sides = Sides::new(token, at);
+            let sides = ContextBytes::new(token, at);
             let (place, bits) = self.place(sides.key(left, right));
             if let Some(word) = self.words.get_mut(place) {
                 *word |= bits;
@@ -47,7 +47,7 @@ impl BoundaryFilter {
 
     /// Whether a token may cross this place.
     pub(super) fn is_crossed(&self, text: &[u8], at: usize) -> bool {
-        let sides = Sides::new(text, at);
+        let sides = ContextBytes::new(text, at);
         // A token may begin or end within these bytes; most tokens cover all of them.
         (1..=SIDE).rev().any(|left| {
             (1..=SIDE).rev().any(|right| {
@@ -60,7 +60,7 @@ impl BoundaryFilter {
     /// Returns the bytes around a place that determine whether it is crossed, in the lower 48 bits.
     #[inline]
     pub(super) fn around(text: &[u8], at: usize) -> u64 {
-        let Sides { left, right } = Sides::new(text, at);
+        let ContextBytes { left, right } = ContextBytes::new(text, at);
         left << 24 | right
     }
 
@@ -73,12 +73,12 @@ impl BoundaryFilter {
 }
 
 /// The bytes before and after a place, the nearest lowest; zeros where the text ends.
-struct Sides {
+struct ContextBytes {
     left: u64,
     right: u64,
 }
 
-impl Sides {
+impl ContextBytes {
     #[inline]
     fn new(text: &[u8], at: usize) -> Self {
         let byte = |place: Option<usize>| place.and_then(|place| text.get(place)).map_or(0, |byte| u64::from(*byte));

@@ -7,7 +7,7 @@
 //! character. Up to that merge its bytes are only joined to each other, and no other merge depends on whether that has happened yet.
 
 use super::pairs::{Pairs, APART};
-use super::symbols::{ByChar, NONE};
+use super::symbols::{CharacterIds, NONE};
 use std::collections::HashMap;
 
 /// The lowest rank at which something is joined to a character or to a part of one.
@@ -81,8 +81,8 @@ impl FirstMergeRanks {
     }
 
     /// Returns the characters that can replace their bytes; `bytes` are the ids of the bytes.
-    pub(super) fn finish(self, bytes: &[u32; 256], pairs: &Pairs) -> ByChar {
-        let mut found = ByChar::default();
+    pub(super) fn finish(self, bytes: &[u32; 256], pairs: &Pairs) -> CharacterIds {
+        let mut found = CharacterIds::default();
         for (character, rank) in &self.chars {
             let (id, mut spelled) = (pairs.product(*rank), [0; 4]);
             let spelled = character.encode_utf8(&mut spelled).as_bytes();

@@ -1,6 +1,6 @@
 //! Joins words that are not in the cache into ids, several at a time.
 
-use super::merge::{Joined, Lane, Merger, Steps};
+use super::merge::{JoinNeighbours, Merger, ShortWord, Steps};
 use super::model::Model;
 use super::pairs::{PairLookup, PairSlot};
 use super::pieces::Pieces;
@@ -50,8 +50,8 @@ impl CacheMiss {
 /// Buffers for joining words.
 #[derive(Debug, Default)]
 pub(super) struct Joiner {
-    few: Box<[Lane<16>; FEW]>,
-    some: Box<[Lane<64>; SOME]>,
+    few: Box<[ShortWord<16>; FEW]>,
+    some: Box<[ShortWord<64>; SOME]>,
     many: Box<[WideMerger; MANY]>,
     merger: Merger,
     pieces: Pieces,
@@ -92,7 +92,7 @@ impl Joiner {
 struct MergeStep {
     at: usize,
     rank: u32,
-    joined: Joined,
+    joined: JoinNeighbours,
     asked: [PairLookup; 2],
     placed: [PairSlot; 2],
 }

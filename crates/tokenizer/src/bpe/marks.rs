@@ -1,7 +1,7 @@
 //! Texts whose blanks are spelled as marks (`▁`).
 
 use super::model::Model;
-use super::split::ByEnd;
+use super::split::WordEndFinder;
 use super::words::WordEncoder;
 
 /// The mark that replaces a blank.
@@ -24,7 +24,7 @@ pub(super) fn put(text: &str, out: &mut String) {
 /// may be cut before a mark after another character if no merge crosses such a place.
 pub(super) fn words(model: &Model, text: &str, is_split: bool, words: &mut WordEncoder) -> bool {
     if !is_split && !model.marks_begin {
-        return words.encode(model, text.as_bytes(), &ByEnd(|text: &[u8], _| text.len()));
+        return words.encode(model, text.as_bytes(), &WordEndFinder(|text: &[u8], _| text.len()));
     }
     let end = |text: &[u8], at: usize| -> usize {
         let is_mark = |at: usize| text.get(at..at + 3) == Some(&BYTES);
@@ -40,5 +40,5 @@ pub(super) fn words(model: &Model, text: &str, is_split: bool, words: &mut WordE
         }
         end
     };
-    words.encode(model, text.as_bytes(), &ByEnd(end))
+    words.encode(model, text.as_bytes(), &WordEndFinder(end))
 }

@@ -22,11 +22,11 @@ pub(super) trait Steps {
     fn lowest(&self) -> Option<(u32, usize)>;
 
     /// Joins the pair at this place into `product`; returns the neighbours, whose pairs with it have to be looked up.
-    fn join(&mut self, at: usize, product: u32) -> Joined;
+    fn join(&mut self, at: usize, product: u32) -> JoinNeighbours;
 
     /// Stores the ranks that were looked up after [`join`](Self::join): of the joined symbol with the one before it, and with the one after
     /// it.
-    fn set_ranks(&mut self, at: usize, joined: &Joined, with_left: u32, with_right: u32);
+    fn set_ranks(&mut self, at: usize, joined: &JoinNeighbours, with_left: u32, with_right: u32);
 
     /// Appends the remaining symbols.
     fn finish(&self, out: &mut Vec<u32>);
@@ -34,7 +34,7 @@ pub(super) trait Steps {
 
 /// The neighbours of a joined symbol; any value where there is none.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Joined {
+pub(super) struct JoinNeighbours {
     pub(super) left: u32,
     pub(super) right: u32,
     /// The place of the left neighbour.
@@ -51,7 +51,7 @@ const NONE: u32 = u32::MAX;
 
 /// A word of few symbols, with at most 64 places; the last place is the unused one.
 #[derive(Debug)]
-pub(super) struct Lane<const PLACES: usize> {
+pub(super) struct ShortWord<const PLACES: usize> {
     symbols: [u32; PLACES],
     /// By place of the left symbol of a pair.
     order: [JoinOrder; PLACES],
@@ -61,13 +61,13 @@ pub(super) struct Lane<const PLACES: usize> {
     blocks: usize,
 }
 
-impl<const PLACES: usize> Default for Lane<PLACES> {
+impl<const PLACES: usize> Default for ShortWord<PLACES> {
     fn default() -> Self {
         Self { symbols: [0; PLACES], order: [JoinOrder::LAST; PLACES], live: 0, blocks: 0 }
     }
 }
 
-impl<const PLACES: usize> Steps for Lane<PLACES> {
+impl<const PLACES: usize> Steps for ShortWord<PLACES> {
     const WIDEST: usize = PLACES - 1;
 
     #[inline]
@@ -95,28 +95,28 @@ impl<const PLACES: usize> Steps for Lane<PLACES> {
     }
 
     #[inline]
-    fn join(&mut self, at: usize, product: u32) -> Joined {
+    fn join(&mut self, at: usize, product: u32) -> JoinNeighbours {
         let Self { symbols, order, live, .. } = self;
         let at = at % PLACES;
         let after = *live & (u64::MAX - 1) << at;
         let gone = after.trailing_zeros() as usize % PLACES;
-        let behind = after & after.wrapping_sub(1);
+        let following = after & after.wrapping_sub(1);
         *live ^= after & after.wrapping_neg();
         let ahead = *live & !(u64::MAX << at);
         let before = 63u32.wrapping_sub(ahead.leading_zeros()) as usize % PLACES;
         symbols[at] = product;
         order[gone] = JoinOrder::LAST;
-        Joined {
+        JoinNeighbours {
             left: symbols[before],
-            right: symbols[behind.trailing_zeros() as usize % PLACES],
+            right: symbols[following.trailing_zeros() as usize % PLACES],
             before,
             is_first: ahead == 0,
-            is_last: behind == 0,
+            is_last: following == 0,
         }
     }
 
     #[inline]
-    fn set_ranks(&mut self, at: usize, joined: &Joined, with_left: u32, with_right: u32) {
+    fn set_ranks(&mut self, at: usize, joined: &JoinNeighbours, with_left: u32, with_right: u32) {
         let (at, before) = (at % PLACES, joined.before % PLACES);
         self.order[at] = JoinOrder::new(with_right, at, joined.is_last);
         self.order[before] = JoinOrder::new(with_left, before, joined.is_first);
@@ -172,15 +172,15 @@ impl Merger {
             }
             let right = next[at] as usize;
             let joined = pairs.product(rank);
-            let behind = next[right] as usize;
+            let following = next[right] as usize;
             many[at] = joined;
             ranks[right] = APART;
             next[right] = NONE;
-            next[at] = behind as u32;
+            next[at] = following as u32;
             ranks[at] = APART;
-            if behind < count {
-                before[behind] = at as u32;
-                ranks[at] = pairs.rank(joined, many[behind]);
+            if following < count {
+                before[following] = at as u32;
+                ranks[at] = pairs.rank(joined, many[following]);
                 if ranks[at] != APART {
                     heap.push(Reverse(u64::from(ranks[at]) << 32 | at as u64));
                 }

@@ -81,7 +81,7 @@ impl MergedTokens {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::Dice;
+    use crate::tests::RandomNumbers;
     use std::collections::HashMap;
 
     /// Joins symbols directly by the definition.
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_token_is_made_where_joining_its_bytes_gives_it_and_nowhere_else() {
-        let mut dice = Dice(3);
+        let mut dice = RandomNumbers(3);
         let (mut reached, mut missed, mut refused) = (0, 0, 0);
         for round in 0..300 {
             // Three bytes, and products of random pairs of known tokens; sometimes the same product from another pair, or merges in another

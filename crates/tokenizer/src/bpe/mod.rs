@@ -35,11 +35,11 @@ mod tests;
 
 use super::file::File;
 use super::reference_model::Raw;
-use added::{Added, Part};
+use added::{AddedTokens, Part};
 use classes::Classes;
 use model::Model;
-use shape::{Normal, SplitRules, Splitting};
-use split::{Capitals, Gpt2, Numbers, Scan, Style};
+use shape::{Normalization, SplitRules, Splitting};
+use split::{Gpt2, Gpt4oSplitter, Numbers, Scan, Style};
 use std::borrow::Cow;
 use tokenizers::NormalizedString;
 use unicode_normalization::{is_nfc_quick, IsNormalized};
@@ -55,7 +55,7 @@ pub(super) use vocabulary::Lists;
 #[derive(Debug)]
 pub(super) struct Bpe {
     model: Model,
-    added: Added,
+    added: AddedTokens,
     shape: SplitRules,
 }
 
@@ -114,7 +114,7 @@ impl Bpe {
     /// Returns a tokenizer with the tables of a file and the added tokens of the reference.
     pub(super) fn new(tables: Tables, reference: &Raw) -> Result<Self, String> {
         let Tables { model, shape } = tables;
-        Ok(Self { model, added: Added::new(reference)?, shape })
+        Ok(Self { model, added: AddedTokens::new(reference)?, shape })
     }
 
     /// Appends the raw ids of a text; returns `false` and leaves `out` unchanged where the reference's result is not known.
@@ -167,14 +167,14 @@ impl Bpe {
 
     fn normalized<'a>(&self, piece: &'a str) -> Cow<'a, str> {
         match self.shape.normal {
-            Normal::Nothing => Cow::Borrowed(piece),
-            Normal::Nfc if is_composed(piece) => Cow::Borrowed(piece),
-            Normal::Nfc => {
+            Normalization::Nothing => Cow::Borrowed(piece),
+            Normalization::Nfc if is_composed(piece) => Cow::Borrowed(piece),
+            Normalization::Nfc => {
                 let mut text = NormalizedString::from(piece);
                 text.nfc();
                 Cow::Owned(text.get().to_owned())
             }
-            Normal::Marks { is_before } => {
+            Normalization::Marks { is_before } => {
                 let mut text = String::with_capacity(piece.len() + piece.len() / 2 + 4);
                 if is_before {
                     text.push_str(model::MARK);
@@ -227,7 +227,7 @@ impl Bpe {
         match style {
             Style::Gpt2 => self.scan(&Gpt2(classes), text, words),
             Style::Numbers(digits) => self.scan(&Numbers { classes, digits }, text, words),
-            Style::Capitals => self.scan(&Capitals(classes), text, words),
+            Style::Gpt4o => self.scan(&Gpt4oSplitter(classes), text, words),
         }
     }
 
@@ -252,8 +252,8 @@ fn digits_apart(text: &str) -> impl Iterator<Item = &str> {
             Some(at) => at,
             None => rest.len(),
         };
-        let (part, behind) = rest.split_at(end);
-        rest = behind;
+        let (part, remainder) = rest.split_at(end);
+        rest = remainder;
         Some(part)
     })
 }

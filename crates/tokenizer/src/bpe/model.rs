@@ -7,10 +7,10 @@ use super::merge_stats::MergeStats;
 use super::merged_tokens::MergedTokens;
 use super::pairs::Pairs;
 use super::pieces::PrefixMerges;
-use super::symbols::{ByChar, Bytes, Chars, Others, Symbols, NONE};
+use super::symbols::{Bytes, CharacterIds, Chars, Symbols, UnknownCharacters, NONE};
 use super::vocabulary::{Lists, Vocabulary};
 use crate::byte_level;
-use crate::file::{ModelFile, Spelling};
+use crate::file::{BorrowedText, ModelFile};
 use crate::lists::Vocab;
 
 /// The mark that replaces a blank in vocabularies that spell characters.
@@ -18,7 +18,7 @@ pub(super) const MARK: &str = "▁";
 
 /// How the vocabulary spells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Spelled {
+enum VocabularySpelling {
     /// A character for each byte.
     Bytes,
     /// Characters as themselves.
@@ -30,7 +30,7 @@ enum Spelled {
 pub(super) struct Model {
     pub(super) pairs: Pairs,
     pub(super) symbols: Symbols,
-    whole: Option<Whole>,
+    whole: Option<WholeWords>,
     /// Where words that are no tokens can be cut.
     pub(super) cuts: Option<BoundaryFilter>,
     /// Whether no token made by merging has a mark after another character.
@@ -41,7 +41,7 @@ pub(super) struct Model {
 
 /// Words that are tokens regardless of the pairs.
 #[derive(Debug)]
-struct Whole {
+struct WholeWords {
     index: Index,
     /// Their bytes, concatenated.
     bytes: Vec<u8>,
@@ -54,8 +54,8 @@ impl Model {
     /// Builds the model of a file with these lists; `spelt` is given for a vocabulary of bytes. Otherwise returns why the file is not
     /// accepted.
     pub(super) fn new(file: &ModelFile<'_>, lists: &Lists<'_>, spelt: Option<MergeStats>) -> Result<Self, String> {
-        let spelled = if spelt.is_some() { Spelled::Bytes } else { Spelled::Chars };
-        let is_some = |text: &Option<Spelling<'_>>| text.as_ref().is_some_and(|text| !text.0.is_empty());
+        let spelled = if spelt.is_some() { VocabularySpelling::Bytes } else { VocabularySpelling::Chars };
+        let is_some = |text: &Option<BorrowedText<'_>>| text.as_ref().is_some_and(|text| !text.0.is_empty());
         if file.dropout.is_some_and(|dropout| dropout != 0.0) {
             return Err("it drops merges at random".into());
         }
@@ -70,7 +70,7 @@ impl Model {
             joined.push_str(right);
             !joined.trim_start_matches(MARK).contains(MARK)
         };
-        let marks_begin = spelled == Spelled::Bytes || file.merges.iter().all(&mut begins);
+        let marks_begin = spelled == VocabularySpelling::Bytes || file.merges.iter().all(&mut begins);
         let pairs = Pairs::new(merges)?;
         let is_whole = file.ignore_merges == Some(true);
         let mut early = None;
@@ -83,10 +83,10 @@ impl Model {
             None => (chars(vocabulary, file)?, None),
         };
         // Tokens that result from joining their bytes need not be looked up.
-        let has_bytes = is_whole && spelled == Spelled::Bytes;
+        let has_bytes = is_whole && spelled == VocabularySpelling::Bytes;
         let made = if has_bytes { MergedTokens::new(&bytes(vocabulary), merges, &pairs) } else { None };
         let is_wanted = |id: u32| made.as_ref().is_none_or(|made| !made.has(id));
-        let whole = if is_whole { Whole::new(&file.vocab, spelled, is_wanted)? } else { None };
+        let whole = if is_whole { WholeWords::new(&file.vocab, spelled, is_wanted)? } else { None };
         let marks_begin = marks_begin && vocabulary.id(MARK).is_some();
         // A part of a word might be a token that is only ever taken whole.
         let cuts = cuts.filter(|_| whole.is_none());
@@ -125,16 +125,16 @@ fn chars(vocabulary: &Vocabulary<'_>, file: &ModelFile<'_>) -> Result<Symbols, S
     }
     let has_bytes = bytes.iter().all(|id| *id != NONE);
     let others = match (&file.unk_token, file.byte_fallback == Some(true)) {
-        (_, true) if has_bytes => Others::Bytes(bytes),
+        (_, true) if has_bytes => UnknownCharacters::Bytes(bytes),
         (_, true) => return Err("its vocabulary does not have every byte".into()),
         (Some(text), false) if !text.0.is_empty() => {
             let id = vocabulary.id(&text.0).ok_or("its token for the unknown is no token")?;
-            Others::Unknown { id, is_fused: file.fuse_unk == Some(true) }
+            UnknownCharacters::Unknown { id, is_fused: file.fuse_unk == Some(true) }
         }
         (Some(_), false) => return Err("its token for the unknown is empty".into()),
-        (None, false) => Others::Nothing,
+        (None, false) => UnknownCharacters::Nothing,
     };
-    let mut symbols = ByChar::default();
+    let mut symbols = CharacterIds::default();
     for (text, id) in vocabulary.all.iter() {
         let mut chars = text.chars();
         if let (Some(character), None) = (chars.next(), chars.next()) {
@@ -144,18 +144,22 @@ fn chars(vocabulary: &Vocabulary<'_>, file: &ModelFile<'_>) -> Result<Symbols, S
     Ok(Symbols::Chars(Box::new(Chars::new(symbols, others))))
 }
 
-impl Whole {
+impl WholeWords {
     /// Indexes the wanted tokens; `None` where there are none.
-    fn new(all: &Vocab<'_>, spelled: Spelled, is_wanted: impl Fn(u32) -> bool) -> Result<Option<Self>, String> {
+    fn new(
+        all: &Vocab<'_>,
+        spelled: VocabularySpelling,
+        is_wanted: impl Fn(u32) -> bool,
+    ) -> Result<Option<Self>, String> {
         let mut whole = Self { index: Index::new(all.len()), bytes: Vec::new(), words: Vec::new(), longest: 0 };
         for (text, id) in all.iter().filter(|(_, id)| is_wanted(*id)) {
             let before = whole.bytes.len();
             let is_spelled = match spelled {
-                Spelled::Chars => {
+                VocabularySpelling::Chars => {
                     whole.bytes.extend_from_slice(text.as_bytes());
                     true
                 }
-                Spelled::Bytes => text.chars().all(|character| {
+                VocabularySpelling::Bytes => text.chars().all(|character| {
                     let byte = byte_level::byte_of(character);
                     whole.bytes.extend(byte);
                     byte.is_some()

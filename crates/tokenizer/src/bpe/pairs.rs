@@ -31,12 +31,12 @@ pub(super) struct Pairs {
     pilots: Vec<u16>,
     /// A pair, with its rank in the lower bits.
     entries: Vec<u64>,
-    products: Products,
+    products: PairProducts,
 }
 
 /// The products of pairs, by rank.
 #[derive(Debug)]
-enum Products {
+enum PairProducts {
     /// Their ids are in the order of the ranks, starting with this one, as in most trained vocabularies: no table is needed.
     From(u32),
     Listed(Vec<u32>),
@@ -78,7 +78,7 @@ impl Pairs {
         let mut pairs = Self {
             pilots: vec![0; buckets],
             entries: vec![EMPTY; merges.len() + merges.len() / 8 + 8],
-            products: Products::new(merges),
+            products: PairProducts::new(merges),
         };
         // Each pair with its hash, in the form of its entry, assigned to the buckets.
         let entries = || {
@@ -100,8 +100,8 @@ impl Pairs {
         let (mut rest, mut done) = (all.as_mut_slice(), 0);
         let mut parts = Vec::with_capacity(buckets);
         for end in ends.iter().take(buckets) {
-            let (part, behind) = rest.split_at_mut((*end - done) as usize);
-            (rest, done) = (behind, *end);
+            let (part, remainder) = rest.split_at_mut((*end - done) as usize);
+            (rest, done) = (remainder, *end);
             // Entries of equal pairs are adjacent, that of the higher rank last.
             part.sort_unstable_by_key(|(_, entry)| *entry);
             parts.push(last_of_equals(part));
@@ -165,7 +165,7 @@ impl Pairs {
     /// Prefetches what [`product`](Self::product) reads.
     #[inline]
     pub(super) fn fetch(&self, rank: u32) {
-        if let Products::Listed(products) = &self.products {
+        if let PairProducts::Listed(products) = &self.products {
             prefetch_index(products.as_slice(), rank as usize);
         }
     }
@@ -174,13 +174,13 @@ impl Pairs {
     #[inline]
     pub(super) fn product(&self, rank: u32) -> u32 {
         match &self.products {
-            Products::From(first) => first.wrapping_add(rank),
-            Products::Listed(products) => products.get(rank as usize).copied().unwrap_or_default(),
+            PairProducts::From(first) => first.wrapping_add(rank),
+            PairProducts::Listed(products) => products.get(rank as usize).copied().unwrap_or_default(),
         }
     }
 }
 
-impl Products {
+impl PairProducts {
     fn new(merges: &[Merge]) -> Self {
         let first = merges.first().map_or(0, |merge| merge.product);
         if merges.iter().zip(first..).all(|(merge, next)| merge.product == next) {
@@ -272,7 +272,7 @@ mod tests {
                 merges.push(merge(0, 0, 7));
             }
             let pairs = Pairs::new(&merges).unwrap();
-            assert_eq!(matches!(pairs.products, Products::Listed(_)), is_listed);
+            assert_eq!(matches!(pairs.products, PairProducts::Listed(_)), is_listed);
             for (rank, merge) in merges.iter().enumerate().skip(1) {
                 let found = pairs.rank(merge.left, merge.right);
                 assert_eq!((found, pairs.product(found)), (rank as u32, merge.product));

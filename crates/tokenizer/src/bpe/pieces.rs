@@ -245,8 +245,8 @@ fn join(pairs: &Pairs, below: u32, symbols: &mut Vec<u32>, ranks: &mut Vec<u32>)
         symbols[at] = pairs.product(rank);
         symbols.remove(at + 1);
         ranks.remove(at);
-        if let Some(behind) = symbols.get(at + 1) {
-            ranks[at] = pairs.rank(symbols[at], *behind);
+        if let Some(following) = symbols.get(at + 1) {
+            ranks[at] = pairs.rank(symbols[at], *following);
         }
         if at > 0 {
             ranks[at - 1] = pairs.rank(symbols[at - 1], symbols[at]);

@@ -6,13 +6,13 @@ use serde_json::Value;
 /// How a text is normalized and split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SplitRules {
-    pub(super) normal: Normal,
+    pub(super) normal: Normalization,
     pub(super) splitting: Splitting,
 }
 
 /// How a text is normalized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Normal {
+pub(super) enum Normalization {
     Nothing,
     /// Characters are composed.
     Nfc,
@@ -60,9 +60,9 @@ impl SplitRules {
         let splitting = splitting(pre_tokenizer).ok_or_else(|| unknown("way of splitting", pre_tokenizer))?;
         let is_known = matches!(
             (normal, splitting),
-            (Normal::Nothing | Normal::Nfc, Splitting::Bytes { .. })
-                | (Normal::Nothing, Splitting::Marks { .. })
-                | (Normal::Marks { .. }, Splitting::Whole)
+            (Normalization::Nothing | Normalization::Nfc, Splitting::Bytes { .. })
+                | (Normalization::Nothing, Splitting::Marks { .. })
+                | (Normalization::Marks { .. }, Splitting::Whole)
         );
         if is_known {
             Ok(Self { normal, splitting })
@@ -98,19 +98,19 @@ fn text<'a>(value: &'a Value, names: &[&str]) -> Option<&'a str> {
     names.iter().try_fold(value, |value, name| value.get(name))?.as_str()
 }
 
-fn normal(value: &Value) -> Option<Normal> {
+fn normal(value: &Value) -> Option<Normalization> {
     if value.is_null() {
-        return Some(Normal::Nothing);
+        return Some(Normalization::Nothing);
     }
     match kind(value)? {
-        "NFC" => Some(Normal::Nfc),
-        "Replace" if is_blank_to_mark(value) => Some(Normal::Marks { is_before: false }),
+        "NFC" => Some(Normalization::Nfc),
+        "Replace" if is_blank_to_mark(value) => Some(Normalization::Marks { is_before: false }),
         "Sequence" => match value.get("normalizers")?.as_array()?.as_slice() {
-            [] => Some(Normal::Nothing),
+            [] => Some(Normalization::Nothing),
             [one] => normal(one),
             [first, second] => {
                 let is_prepend = kind(first) == Some("Prepend") && text(first, &["prepend"]) == Some("▁");
-                (is_prepend && is_blank_to_mark(second)).then_some(Normal::Marks { is_before: true })
+                (is_prepend && is_blank_to_mark(second)).then_some(Normalization::Marks { is_before: true })
             }
             _ => None,
         },

@@ -37,27 +37,27 @@ pub(super) struct Bytes {
     ids: [u32; 256],
     /// The rank of each pair of bytes.
     ranks: Vec<u32>,
-    seeds: ByChar,
+    seeds: CharacterIds,
 }
 
 /// Symbols of characters.
 #[derive(Debug)]
 pub(super) struct Chars {
-    ids: ByChar,
+    ids: CharacterIds,
     /// The symbols of other characters.
-    pub(super) others: Others,
+    pub(super) others: UnknownCharacters,
 }
 
 /// Ids by character, [`NONE`] where there is none.
 #[derive(Debug)]
-pub(super) struct ByChar {
+pub(super) struct CharacterIds {
     numbers: Vec<u16>,
     pages: Vec<[u32; 256]>,
 }
 
 /// The symbols of a character that the vocabulary does not have.
 #[derive(Debug)]
-pub(super) enum Others {
+pub(super) enum UnknownCharacters {
     /// A symbol for each of its bytes.
     Bytes(Box<[u32; 256]>),
     /// The unknown token: one for each character, or one for a run of them.
@@ -129,7 +129,7 @@ impl Symbols {
 
 impl Bytes {
     /// Returns the symbols with these ids of the bytes and of characters.
-    pub(super) fn new(ids: [u32; 256], seeds: ByChar, pairs: &Pairs) -> Self {
+    pub(super) fn new(ids: [u32; 256], seeds: CharacterIds, pairs: &Pairs) -> Self {
         let rank = |two: usize| match (ids[two >> 8], ids[two & 255]) {
             (NONE, _) | (_, NONE) => APART,
             (left, right) => pairs.rank(left, right),
@@ -184,13 +184,13 @@ impl Bytes {
     }
 }
 
-impl Default for ByChar {
+impl Default for CharacterIds {
     fn default() -> Self {
         Self { numbers: vec![u16::MAX; 0x1100], pages: Vec::new() }
     }
 }
 
-impl ByChar {
+impl CharacterIds {
     /// Sets the id of a character.
     pub(super) fn put(&mut self, character: char, id: u32) {
         let code = u32::from(character) as usize;
@@ -212,7 +212,7 @@ impl ByChar {
 }
 
 impl Chars {
-    pub(super) fn new(ids: ByChar, others: Others) -> Self {
+    pub(super) fn new(ids: CharacterIds, others: UnknownCharacters) -> Self {
         Self { ids, others }
     }
 
@@ -226,15 +226,15 @@ impl Chars {
                 is_open = false;
             } else {
                 match &self.others {
-                    Others::Bytes(ids) => {
+                    UnknownCharacters::Bytes(ids) => {
                         word.iter().skip(at).take(length).for_each(|byte| put(ids[usize::from(*byte)]));
                     }
-                    Others::Unknown { is_fused: true, .. } if is_open => {}
-                    Others::Unknown { id, .. } => {
+                    UnknownCharacters::Unknown { is_fused: true, .. } if is_open => {}
+                    UnknownCharacters::Unknown { id, .. } => {
                         put(*id);
                         is_open = true;
                     }
-                    Others::Nothing => {}
+                    UnknownCharacters::Nothing => {}
                 }
             }
             at += length;

@@ -7,7 +7,7 @@ use crate::adversarial;
 use crate::byte_level;
 use crate::join::in_turn;
 use crate::reference::Reference;
-use crate::tests::{golden, lists_of, rounds, Dice};
+use crate::tests::{golden, lists_of, rounds, RandomNumbers};
 use serde_json::{json, Value};
 
 /// A path in a file, and its new value.
@@ -44,7 +44,7 @@ fn compare(name: &str, json: &[u8], rounds: usize) {
     pieces.extend(added.iter().cloned());
     let known = (0..tokenizer.get_vocab_size(true) as u32).map(|id| reference.bytes_of(id));
     pieces.extend(known.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
-    let (mut dice, mut scratch) = (Dice(0x5eed ^ name.len() as u64), Scratch::default());
+    let (mut dice, mut scratch) = (RandomNumbers(0x5eed ^ name.len() as u64), Scratch::default());
     let (mut ids, mut expected, mut left) = (vec![], vec![], 0);
     let adversarial = if rounds >= 1_000 { pieces.len() } else { 0 };
     for round in 0..rounds + adversarial {
@@ -245,9 +245,9 @@ fn with_merges(merges: &[(String, String)]) -> Vec<u8> {
 }
 
 #[test]
-fn characters_stand_for_their_bytes_only_where_nothing_comes_between() {
+fn characters_represent_their_bytes_only_where_nothing_comes_between() {
     let pieces = ["今", "本", "é", "я", "👍", "a", "今本", "本今", "яя", "ü"];
-    let mut dice = Dice(11);
+    let mut dice = RandomNumbers(11);
     let mut seeded = 0;
     for round in 0..rounds(40) {
         let merges = trained_anyhow(&mut dice, &pieces, 30);
@@ -267,7 +267,7 @@ fn characters_stand_for_their_bytes_only_where_nothing_comes_between() {
 
 /// Returns merges as if trained on a text of these pieces, but with pairs taken in any order: often across the borders of characters before
 /// these are whole, and sometimes before the merges that make their parts.
-fn trained_anyhow(dice: &mut Dice, pieces: &[&str], count: usize) -> Vec<(String, String)> {
+fn trained_anyhow(dice: &mut RandomNumbers, pieces: &[&str], count: usize) -> Vec<(String, String)> {
     let sample: String = (0..count).map(|_| pieces[dice.roll(pieces.len())]).collect();
     let mut parts: Vec<Vec<u8>> = sample.bytes().map(|byte| vec![byte]).collect();
     let mut merges = Vec::new();
@@ -294,7 +294,7 @@ fn trained_anyhow(dice: &mut Dice, pieces: &[&str], count: usize) -> Vec<(String
 #[test]
 fn words_that_begin_as_pieces_of_the_first_merges_have_the_same_ids() {
     let pieces = ["今", "本", "日本", "é", "я", "京", "a", "今本", "東京都", "하", "ü", "है"];
-    let mut dice = Dice(12);
+    let mut dice = RandomNumbers(12);
     let mut words = 0;
     for round in 0..rounds(60) {
         let mut merges = trained_anyhow(&mut dice, &pieces, 60);

@@ -28,7 +28,7 @@ impl<'a> Lists<'a> {
     pub(crate) fn new<T: Send>(
         file: &'a ModelFile<'a>,
         together: Join2<'_>,
-        beside: impl FnOnce() -> T + Send,
+        alongside: impl FnOnce() -> T + Send,
     ) -> (Result<Self, String>, Option<T>) {
         let mut merges = vec![Merge::default(); file.merges.len()];
         let known = OnceLock::new();
@@ -42,16 +42,16 @@ impl<'a> Lists<'a> {
             }
             Ok(())
         };
-        let Some((one, (told, other))) = both(together, put, || (beside(), put())) else {
+        let Some((one, (result_alongside, other))) = both(together, put, || (alongside(), put())) else {
             return (Err("they were not read".into()), None);
         };
         // Parts are begun in order, so that the first mistake in the file is the first of one of the two threads.
         let mistakes = [one, other].into_iter().filter_map(Result::err);
         if let Some((_, why)) = mistakes.min_by_key(|(number, _): &(usize, String)| *number) {
-            return (Err(why), Some(told));
+            return (Err(why), Some(result_alongside));
         }
         let vocabulary = known.into_inner().unwrap_or_else(|| Vocabulary::new(file));
-        (vocabulary.map(|vocabulary| Self { vocabulary, merges }), Some(told))
+        (vocabulary.map(|vocabulary| Self { vocabulary, merges }), Some(result_alongside))
     }
 }
 
@@ -181,8 +181,8 @@ mod tests {
         };
         let of = |together: Join2<'_>| {
             let file = File::read(json, &in_turn).unwrap();
-            let (lists, told) = Lists::new(&file.model, together, || "told");
-            assert_eq!(told, Some("told"));
+            let (lists, result_alongside) = Lists::new(&file.model, together, || "told");
+            assert_eq!(result_alongside, Some("told"));
             lists.map(|lists| lists.merges)
         };
         vec![of(&in_turn), of(&other_way_round), of(&at_once)]

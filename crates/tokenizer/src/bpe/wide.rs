@@ -1,6 +1,6 @@
 //! Joins words of many symbols, several in turn.
 
-use super::merge::{Joined, Steps};
+use super::merge::{JoinNeighbours, Steps};
 use super::order::{JoinOrder, BLOCK, PLACE_BITS};
 
 /// Places of symbols; the last is the unused one.
@@ -76,7 +76,7 @@ impl Steps for WideMerger {
     }
 
     #[inline]
-    fn join(&mut self, at: usize, product: u32) -> Joined {
+    fn join(&mut self, at: usize, product: u32) -> JoinNeighbours {
         let at = at as u8;
         let gone = self.next[usize::from(at)];
         let (right, left) = (self.next[usize::from(gone)], self.before[usize::from(at)]);
@@ -85,7 +85,7 @@ impl Steps for WideMerger {
         self.before[usize::from(right)] = at;
         self.order[usize::from(gone)] = JoinOrder::LAST;
         self.update_block(gone);
-        Joined {
+        JoinNeighbours {
             left: self.symbols[usize::from(left)],
             right: self.symbols[usize::from(right)],
             before: usize::from(left),
@@ -95,7 +95,7 @@ impl Steps for WideMerger {
     }
 
     #[inline]
-    fn set_ranks(&mut self, at: usize, joined: &Joined, with_left: u32, with_right: u32) {
+    fn set_ranks(&mut self, at: usize, joined: &JoinNeighbours, with_left: u32, with_right: u32) {
         let (at, before) = (at % PLACES, joined.before % PLACES);
         self.order[at] = JoinOrder::new(with_right, at, joined.is_last);
         self.order[before] = JoinOrder::new(with_left, before, joined.is_first);

@@ -272,17 +272,17 @@ impl WordEncoder {
             *end += more;
         }
         // From the end backwards, so that everything is moved once.
-        let mut behind = *count;
+        let mut unmoved = *count;
         *count += joined.len();
         let mut free = *count;
         if ids.len() < free {
             ids.resize(free, 0);
         }
         for word in cold.drain(..).rev() {
-            let (more, length) = (word.ids(joined), behind - word.before);
-            ids.copy_within(word.before..behind, free - length);
+            let (more, length) = (word.ids(joined), unmoved - word.before);
+            ids.copy_within(word.before..unmoved, free - length);
             free -= length;
-            behind = word.before;
+            unmoved = word.before;
             ids[free - more.len()..free].copy_from_slice(more);
             free -= more.len();
         }

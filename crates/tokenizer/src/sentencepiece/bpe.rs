@@ -1,7 +1,7 @@
 //! Cuts text into pieces by merging neighbours, the best pair first.
 
 use super::charsmap::SPACE;
-use super::pieces::{char_length, Pieces};
+use super::pieces::{char_length, PieceTable};
 use sentencepiece_model::Type;
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
@@ -75,7 +75,7 @@ impl PartialEq for Pair {
 impl Eq for Pair {}
 
 impl Bpe {
-    pub(super) fn new(pieces: &Pieces) -> Self {
+    pub(super) fn new(pieces: &PieceTable) -> Self {
         let space = "▁";
         let is_cut = |text: &str| text.trim_start_matches(space).contains(space);
         Self {
@@ -85,7 +85,7 @@ impl Bpe {
     }
 
     /// Appends id and length of each piece of the normalized text.
-    pub(super) fn cut(&self, text: &[u8], pieces: &Pieces, scratch: &mut Scratch, out: &mut Vec<(u32, u32)>) {
+    pub(super) fn cut(&self, text: &[u8], pieces: &PieceTable, scratch: &mut Scratch, out: &mut Vec<(u32, u32)>) {
         if !self.cuts_at_spaces {
             self.merge(text, pieces, scratch, out);
             return;
@@ -102,7 +102,7 @@ impl Bpe {
         }
     }
 
-    fn part(&self, part: &[u8], pieces: &Pieces, scratch: &mut Scratch, out: &mut Vec<(u32, u32)>) {
+    fn part(&self, part: &[u8], pieces: &PieceTable, scratch: &mut Scratch, out: &mut Vec<(u32, u32)>) {
         if part.len() > MAX_KEPT_BYTES {
             self.merge(part, pieces, scratch, out);
             return;
@@ -119,7 +119,7 @@ impl Bpe {
         scratch.kept.insert(part.into(), out[from..].into());
     }
 
-    fn merge(&self, text: &[u8], pieces: &Pieces, scratch: &mut Scratch, out: &mut Vec<(u32, u32)>) {
+    fn merge(&self, text: &[u8], pieces: &PieceTable, scratch: &mut Scratch, out: &mut Vec<(u32, u32)>) {
         let Scratch { symbols, agenda, .. } = scratch;
         symbols.clear();
         agenda.clear();

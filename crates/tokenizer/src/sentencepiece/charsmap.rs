@@ -1,6 +1,6 @@
 //! Normalizes text for a SentencePiece model: its own rules are applied, white space is squeezed and made visible.
 
-use super::pieces::{char_length, Pieces};
+use super::pieces::{char_length, PieceTable};
 use sentencepiece_model::SentencePieceModel;
 
 /// The symbol that represents a space in pieces.
@@ -27,7 +27,7 @@ struct Rules {
 
 impl Normalizer {
     /// Reads the rules of a model; otherwise returns why they are not usable.
-    pub(super) fn new(model: &SentencePieceModel, pieces: &Pieces) -> Result<Self, String> {
+    pub(super) fn new(model: &SentencePieceModel, pieces: &PieceTable) -> Result<Self, String> {
         let spec = model.normalizer();
         let rules = Rules::new(spec.map_or(&[], |spec| spec.precompiled_charsmap()))?;
         let puts_space = spec.is_none_or(|spec| spec.add_dummy_prefix());
@@ -62,7 +62,7 @@ impl Normalizer {
     pub(super) fn normalize(
         &self,
         text: &[u8],
-        pieces: &Pieces,
+        pieces: &PieceTable,
         out: &mut Vec<u8>,
         mut origins: Option<&mut Vec<usize>>,
     ) {
@@ -128,7 +128,7 @@ impl Normalizer {
     }
 
     /// Returns the replacement of the beginning of a non-empty text, and how many bytes it replaces.
-    fn prefix<'a>(&'a self, text: &'a [u8], pieces: &Pieces) -> (&'a [u8], usize) {
+    fn prefix<'a>(&'a self, text: &'a [u8], pieces: &PieceTable) -> (&'a [u8], usize) {
         if self.is_special[usize::from(text[0])] {
             if let Some((length, _)) = pieces.user_defined.as_ref().and_then(|trie| trie.longest(text)) {
                 return (&text[..length], length);

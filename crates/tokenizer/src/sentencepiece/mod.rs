@@ -11,7 +11,7 @@ use bpe::Bpe;
 use charsmap::{Normalizer, SPACE};
 use gristmill_core::{Failure, Outcome};
 pub(super) use pieces::byte_of;
-use pieces::{char_length, Pieces};
+use pieces::{char_length, PieceTable};
 use sentencepiece_model::{ModelType, SentencePieceModel, Type};
 use std::ops::Range;
 use unigram::Unigram;
@@ -21,7 +21,7 @@ const MAX_TEXT_BYTES: usize = 1 << 30;
 
 #[derive(Debug)]
 pub(super) struct Model {
-    pieces: Pieces,
+    pieces: PieceTable,
     normalizer: Normalizer,
     kind: Kind,
 }
@@ -39,7 +39,7 @@ enum Kind {
 pub(super) struct Scratch {
     normalized: Vec<u8>,
     cut: Vec<(u32, u32)>,
-    best: Vec<unigram::Best>,
+    best: Vec<unigram::BestCut>,
     bpe: bpe::Scratch,
 }
 
@@ -50,7 +50,7 @@ impl Model {
         if model.pieces().is_empty() {
             return Err("it has no pieces".into());
         }
-        let pieces = Pieces::new(&model)?;
+        let pieces = PieceTable::new(&model)?;
         let normalizer = Normalizer::new(&model, &pieces)?;
         let kind = match model.trainer().map_or(ModelType::Unigram, |trainer| trainer.model_type()) {
             ModelType::Unigram => Kind::Unigram(Unigram::new(&pieces)),

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 /// The vocabulary and the types of its pieces, checked as the reference checks it.
 #[derive(Debug)]
-pub(super) struct Pieces {
+pub(super) struct PieceTable {
     /// Spelling, score and type by id.
     pub(super) all: Vec<VocabEntry>,
     /// Normal, user-defined and unused pieces: those that text can consist of.
@@ -28,7 +28,7 @@ pub(super) struct VocabEntry {
     pub(super) kind: Type,
 }
 
-impl Pieces {
+impl PieceTable {
     /// Reads the vocabulary of a model; otherwise returns why it is not usable.
     pub(super) fn new(model: &SentencePieceModel) -> Result<Self, String> {
         let falls_back = model.trainer().is_some_and(|trainer| trainer.byte_fallback());

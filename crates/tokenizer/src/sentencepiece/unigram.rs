@@ -1,6 +1,6 @@
 //! Cuts a text into pieces in the most probable way.
 
-use super::pieces::{char_length, Pieces};
+use super::pieces::{char_length, PieceTable};
 use super::trie::ROOT;
 use sentencepiece_model::Type;
 
@@ -21,14 +21,14 @@ pub(super) struct Unigram {
 
 /// The best way to cut the text before a place: its score, where its last piece starts, and that piece.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Best {
+pub(super) struct BestCut {
     score: f32,
     start: Option<u32>,
     id: u32,
 }
 
 impl Unigram {
-    pub(super) fn new(pieces: &Pieces) -> Self {
+    pub(super) fn new(pieces: &PieceTable) -> Self {
         let normal = pieces.all.iter().filter(|piece| piece.kind == Type::Normal);
         let least = normal.fold(f32::MAX, |least, piece| least.min(piece.score));
         Self { unknown_score: least - UNKNOWN_PENALTY }
@@ -38,9 +38,9 @@ impl Unigram {
     ///
     /// Scores are summed over the text in single precision, and an earlier way is preferred to an equal later one, as in the reference
     /// (version 0.2.3): rounding decides between pieces of nearly equal score, so a text cannot be cut into parts first.
-    pub(super) fn cut(&self, text: &[u8], pieces: &Pieces, best: &mut Vec<Best>, out: &mut Vec<(u32, u32)>) {
+    pub(super) fn cut(&self, text: &[u8], pieces: &PieceTable, best: &mut Vec<BestCut>, out: &mut Vec<(u32, u32)>) {
         best.clear();
-        best.resize(text.len() + 1, Best { score: 0.0, start: None, id: 0 });
+        best.resize(text.len() + 1, BestCut { score: 0.0, start: None, id: 0 });
         let (mut start, mut furthest) = (0, 0);
         while start < text.len() {
             if best[start].score.abs() > GREATEST_SUM {
@@ -77,7 +77,7 @@ impl Unigram {
         let from = out.len();
         let mut end = text.len();
         while end > 0 {
-            let Best { start: Some(start), id, .. } = best[end] else { break };
+            let BestCut { start: Some(start), id, .. } = best[end] else { break };
             out.push((id, end as u32 - start));
             end = start as usize;
         }
@@ -85,8 +85,8 @@ impl Unigram {
     }
 }
 
-fn offer(best: &mut Best, score: f32, start: usize, id: u32) {
+fn offer(best: &mut BestCut, score: f32, start: usize, id: u32) {
     if best.start.is_none() || score > best.score {
-        *best = Best { score, start: Some(start as u32), id };
+        *best = BestCut { score, start: Some(start as u32), id };
     }
 }

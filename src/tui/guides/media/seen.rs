@@ -6,7 +6,7 @@ use gristmill_core::media::{AvFacts, ImageFacts};
 use gristmill_core::text::{count, grouped};
 use gristmill_core::{DatasetFacts, MediaFacts, MediaPlan, MediaType};
 use gristmill_data::formats::energon::media_json;
-use gristmill_ops::engine::media::{outlook, MediaOutlook};
+use gristmill_ops::engine::media::{outlook, MediaForecast};
 use ratatui::text::{Line, Span};
 
 /// Entries that would be looked into, and a few that were.
@@ -29,7 +29,7 @@ impl MediaTally {
     }
 
     /// Returns the tally of answers.
-    pub fn of_outlook(found: &MediaOutlook, is_counting: bool) -> Self {
+    pub fn of_outlook(found: &MediaForecast, is_counting: bool) -> Self {
         Self { by_type: found.by_type.clone(), probed: found.probed.clone(), candidates: found.candidates, is_counting }
     }
 }

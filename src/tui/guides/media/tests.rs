@@ -7,7 +7,7 @@ use crate::tui::screen::UiEnv;
 use gristmill_core::media::AvFacts;
 use gristmill_core::options::Answer;
 use gristmill_core::{Failure, ImageFacts, MediaFacts, MediaType, Outcome, Problem, ProblemKind, RunOptions, Subject};
-use gristmill_ops::engine::media::MediaOutlook;
+use gristmill_ops::engine::media::MediaForecast;
 use gristmill_ops::job::media::MediaPreview;
 use gristmill_ops::job::report::OutputFile;
 use gristmill_ops::job::report::Report;
@@ -31,7 +31,7 @@ fn preview() -> MediaPreview {
     };
     MediaPreview {
         path: "/data/photos".into(),
-        outlook: MediaOutlook {
+        outlook: MediaForecast {
             by_type: vec![("jpg".into(), MediaType::Image, 6_000), ("mp4".into(), MediaType::Av, 2_112)],
             probed: vec![
                 ("a/0001.jpg".into(), Ok(MediaFacts::Image(image))),
@@ -77,7 +77,7 @@ fn while_the_files_are_counted_the_form_is_there() {
 
 #[test]
 fn nothing_that_is_picked_is_said() {
-    form(Some(Ok(MediaPreview { outlook: MediaOutlook::default(), ..preview() }))).compare("media_nothing");
+    form(Some(Ok(MediaPreview { outlook: MediaForecast::default(), ..preview() }))).compare("media_nothing");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::tui::keymap::Action;
 use crate::tui::screen::UiEnv;
 use gristmill_core::Problem;
 use gristmill_core::{ProblemKind, RunOptions, Subject};
-use gristmill_ops::engine::nanosets::mixture::{Member, MixtureIndexPlan, Outlook, Request};
+use gristmill_ops::engine::nanosets::mixture::{Member, MixtureForecast, MixtureIndexPlan, Request};
 use gristmill_ops::job::nanosets::MixtureIndexReport;
 use gristmill_ops::job::report::Report;
 use gristmill_ops::operations::{erase, MixIndex, Plan as _};
@@ -64,13 +64,13 @@ fn chosen(test: &Test) -> Vec<&str> {
 }
 
 /// Sets the preview of the answers.
-fn preview(test: &mut Test, problems: Vec<Problem>) -> Outlook {
+fn preview(test: &mut Test, problems: Vec<Problem>) -> MixtureForecast {
     let plan = plan(test);
     let length = plan.sequence_length.unwrap();
     let lengths = test.guide.chosen().map(|row| row.folder.windows(length)).collect();
     let names: Vec<String> = chosen(test).into_iter().map(str::to_owned).collect();
     let request = Request { lengths, weights: plan.weights.clone(), samples: plan.samples, seed: plan.seed };
-    let outlook = Outlook::of_request(&request, &names).unwrap();
+    let outlook = MixtureForecast::of_request(&request, &names).unwrap();
     let report = MixtureIndexReport {
         output: plan.output.clone(),
         files: Vec::new(),

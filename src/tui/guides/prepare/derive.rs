@@ -5,7 +5,7 @@ use gristmill_core::{
     DatasetFacts, Loading, PreparePlan, Problem, ProblemKind, Severity, ShardFacts, ShardId, SplitPlan,
 };
 use gristmill_ops::engine::plan::fields::{self, DecodedSample};
-use gristmill_ops::engine::plan::splits::{self, PatternMatches, Resolved};
+use gristmill_ops::engine::plan::splits::{self, PatternMatches, ResolvedSplits};
 use gristmill_ops::engine::plan::{self, suggest};
 use gristmill_ops::job::prepare::no_access;
 use gristmill_pycompat::braces;
@@ -44,7 +44,7 @@ pub struct PlanFindings {
     /// The exclude pattern that was probably meant, when it matches nothing.
     pub excluded_meant: Option<String>,
     /// The splits.
-    pub resolved: Resolved,
+    pub resolved: ResolvedSplits,
     /// Shards that each split pattern matches, in order.
     pub patterns: Vec<Result<PatternMatches, Problem>>,
     /// Problems and notes about the whole plan.
@@ -145,7 +145,7 @@ impl PlanFindings {
     }
 }
 
-fn names_of(resolved: &Resolved, facts: &DatasetFacts) -> Vec<(String, Vec<String>)> {
+fn names_of(resolved: &ResolvedSplits, facts: &DatasetFacts) -> Vec<(String, Vec<String>)> {
     let name = |id: &ShardId| facts.shards.get(id.0 as usize).map(|s| written_name(s).into_owned());
     resolved.splits.iter().map(|(n, ids)| (n.clone(), ids.iter().filter_map(name).collect())).collect()
 }

@@ -11,7 +11,7 @@ use crate::tui::work::Latest;
 use gristmill_core::text::{bytes, count, grouped};
 use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_ops::engine::browse::{BrowseSample, Catalog};
-use gristmill_ops::job::export::{copy_of, export, export_all, Exported, PartCopy};
+use gristmill_ops::job::export::{copy_of, export, export_all, ExportedFiles, PartCopy};
 use gristmill_storage::files;
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -67,7 +67,7 @@ fn exported(
     parts: &ExportedParts,
     folder: &Path,
     cancel: &Cancel,
-) -> Outcome<Exported> {
+) -> Outcome<ExportedFiles> {
     match from {
         ExportSource::Shown(sample) => export(catalog, sample, &parts.of(sample, false), folder, cancel),
         ExportSource::Marked(spans) => {
@@ -86,7 +86,7 @@ pub enum ExportResult {
     /// A copy to open in an editor.
     Copy(Outcome<PartCopy>),
     /// Files in a folder.
-    Exported(Outcome<Exported>),
+    Exported(Outcome<ExportedFiles>),
 }
 
 /// The export worker, and the task that a popup has ordered.

@@ -39,7 +39,7 @@ fn entry(path: PathBuf) -> Entry {
 
 /// Adds to the facts of an entry whether a run is working on it or was stopped.
 pub(super) fn add_state(path: &Path, seen: EntryFacts) -> EntryFacts {
-    let Ok(Some(run)) = unfinished::beside(path) else { return seen };
+    let Ok(Some(run)) = unfinished::of_output(path) else { return seen };
     let is_begun = !files::is_taken(path);
     let kind = if is_begun { DatasetKind::OtherFile } else { seen.kind };
     match run.state {

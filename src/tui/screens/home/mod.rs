@@ -424,7 +424,7 @@ fn read_place(place: &PaneContent, state_dir: &Path) -> ReadResult {
             };
             // Deleted data sets are not offered. Those that cannot be checked now may be available later, and unfinished outputs will be.
             // Stores are not asked: the list would wait for one that does not answer.
-            let is_begun = |path: &PathBuf| matches!(unfinished::beside(path), Ok(Some(_)));
+            let is_begun = |path: &PathBuf| matches!(unfinished::of_output(path), Ok(Some(_)));
             let is_there =
                 |path: &PathBuf| is_remote(path) || files::try_exists(path).unwrap_or(true) || is_begun(path);
             ReadResult { entries: Ok(recent::load(state_dir).into_iter().filter(is_there).map(entry).collect()) }

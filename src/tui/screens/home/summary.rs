@@ -59,7 +59,7 @@ pub fn summarize(path: &Path, look: EntryFacts) -> EntryFacts {
         DatasetKind::Filesystem => EntryFacts { state: PreparationState::Prepared, ..look },
         DatasetKind::LooseMedia => EntryFacts { state: PreparationState::Raw, ..look },
         DatasetKind::PlainFolder if look.texts > 0 => {
-            let is_deduplicated = removed::beside(path).is_some_and(|(_, name)| name.is_empty());
+            let is_deduplicated = removed::companion(path).is_some_and(|(_, name)| name.is_empty());
             let state = if is_deduplicated { PreparationState::Prepared } else { PreparationState::None };
             EntryFacts { state, is_deduplicated, ..look }
         }

@@ -8,7 +8,7 @@ use crate::tui::screens::home::go_on;
 use crate::tui::work::Latest;
 use gristmill_core::text::count;
 use gristmill_core::text::shell_quote;
-use gristmill_ops::job::unfinished::{self, State, Unfinished};
+use gristmill_ops::job::unfinished::{self, State, UnfinishedRun};
 use gristmill_ops::operations::{interrupted_run, InterruptedRun};
 use gristmill_storage::files;
 use gristmill_storage::run_folder::RunFolder;
@@ -127,8 +127,8 @@ fn find_runs(env: &UiEnv) -> Vec<OtherRun> {
     found.into_iter().map(|run| other_run(run, env)).collect()
 }
 
-fn other_run(run: Unfinished, env: &UiEnv) -> OtherRun {
-    let Unfinished { path, own, state } = run;
+fn other_run(run: UnfinishedRun, env: &UiEnv) -> OtherRun {
+    let UnfinishedRun { path, own, state } = run;
     let is_prepare = own == RunFolder::for_webdataset(&path);
     let begun = interrupted_run(&own);
     let verb = match begun.as_ref().map(|begun| &begun.plan) {

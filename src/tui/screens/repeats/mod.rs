@@ -36,12 +36,12 @@ pub fn open(target: RepeatsTarget, plan: &DedupPlan, env: UiEnv) -> Box<dyn Scre
 
 /// Opens what the run removed that wrote the folder at `path` or the one that contains it; `None` without stored ranges of a run.
 pub fn open_run(path: &Path, env: &UiEnv) -> Option<Box<dyn Screen>> {
-    let (ranges, name) = removed::beside(path)?;
+    let (ranges, name) = removed::companion(path)?;
     Some(Box::new(RangesPage::new(run::RunRanges::new(ranges, name, env.clone()))))
 }
 
 /// Opens what the run removed that wrote `folder` as a whole; `None` without stored ranges of a run.
 pub fn open_whole_run(folder: &Path, env: &UiEnv) -> Option<Box<dyn Screen>> {
-    removed::beside(folder).filter(|(_, name)| name.is_empty())?;
+    removed::companion(folder).filter(|(_, name)| name.is_empty())?;
     open_run(folder, env)
 }

@@ -13,7 +13,7 @@ use crate::tui::work::{Latest, Stoppable};
 use gristmill_core::dedup::Mode;
 use gristmill_core::text::{bytes, count};
 use gristmill_core::{Cancel, DedupPlan, Failure, Outcome};
-use gristmill_ops::engine::dedup::removed::{Directory, Document, FirstCopy, Page, Removed, Search};
+use gristmill_ops::engine::dedup::removed::{Directory, Document, FirstCopy, Page, RemovedRanges, Search};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,7 +33,7 @@ pub enum At {
 }
 
 /// A passage whose first place is searched for, and the number of bytes read for it so far.
-type CopySearch = (Arc<Removed>, Search, Arc<AtomicU64>);
+type CopySearch = (Arc<RemovedRanges>, Search, Arc<AtomicU64>);
 
 /// Ranges of a finished run, read by workers.
 pub struct RunRanges {
@@ -42,7 +42,7 @@ pub struct RunRanges {
     ranges: PathBuf,
     first: String,
     /// The ranges; `None` while they are being opened.
-    removed: Option<Outcome<Arc<Removed>>>,
+    removed: Option<Outcome<Arc<RemovedRanges>>>,
     /// The cached documents, by number.
     pub(super) rows: BTreeMap<u64, Document>,
     /// The first row and the number of rows requested last.
@@ -53,9 +53,9 @@ pub struct RunRanges {
     reading: Option<At>,
     /// Bytes read in the search for a first copy, and the total to read at most.
     sought: (Arc<AtomicU64>, u64),
-    opener: Latest<PathBuf, Outcome<Removed>>,
-    row_reader: Latest<(Arc<Removed>, u64, usize), Outcome<Vec<Document>>>,
-    page_reader: Stoppable<(Arc<Removed>, At), (At, Outcome<Page>)>,
+    opener: Latest<PathBuf, Outcome<RemovedRanges>>,
+    row_reader: Latest<(Arc<RemovedRanges>, u64, usize), Outcome<Vec<Document>>>,
+    page_reader: Stoppable<(Arc<RemovedRanges>, At), (At, Outcome<Page>)>,
     finder: Stoppable<CopySearch, Outcome<Option<FirstCopy>>>,
 }
 
@@ -70,11 +70,13 @@ impl RunRanges {
             page: None,
             reading: None,
             sought: Default::default(),
-            opener: Latest::start("ranges", wake(), |path: PathBuf| Removed::open(&path)),
-            row_reader: Latest::start("range-rows", wake(), |(removed, from, count): (Arc<Removed>, u64, usize)| {
-                removed.documents(from, count)
-            }),
-            page_reader: Stoppable::start("range-page", wake(), |(removed, at): (Arc<Removed>, At), cancel| {
+            opener: Latest::start("ranges", wake(), |path: PathBuf| RemovedRanges::open(&path)),
+            row_reader: Latest::start(
+                "range-rows",
+                wake(),
+                |(removed, from, count): (Arc<RemovedRanges>, u64, usize)| removed.documents(from, count),
+            ),
+            page_reader: Stoppable::start("range-page", wake(), |(removed, at): (Arc<RemovedRanges>, At), cancel| {
                 (at, page(&removed, at, cancel))
             }),
             finder: Stoppable::start("first-copy", wake(), |(removed, search, read): CopySearch, cancel| {
@@ -98,7 +100,7 @@ impl RunRanges {
     }
 
     /// Returns the ranges if they have been opened without error.
-    fn removed(&self) -> Option<&Arc<Removed>> {
+    fn removed(&self) -> Option<&Arc<RemovedRanges>> {
         self.removed.as_ref()?.as_ref().ok()
     }
 
@@ -154,7 +156,7 @@ impl RunRanges {
     }
 }
 
-fn page(removed: &Removed, at: At, cancel: &Cancel) -> Outcome<Page> {
+fn page(removed: &RemovedRanges, at: At, cancel: &Cancel) -> Outcome<Page> {
     match at {
         At::Number(number) => Ok(removed.page(number, cancel)?.unwrap_or_default()),
         At::Line(source, start, line) => removed.page_at(source, start, line, cancel),

@@ -66,14 +66,14 @@ mod tests {
     use crate::tui::jobs::JobResult;
     use crate::tui::testing;
     use gristmill_core::{Failure, Outcome};
-    use gristmill_ops::job::outputs::{LeftOver, OutputsStatus};
+    use gristmill_ops::job::outputs::{LeftoverWork, OutputsStatus};
     use gristmill_ops::job::report::Report;
 
     fn file(name: &str, state: OutputState, bytes: u64) -> OutputStatus {
         OutputStatus { name: name.into(), state, bytes }
     }
 
-    fn status(state: JobState, files: Vec<OutputStatus>, left: Option<LeftOver>) -> JobStatus {
+    fn status(state: JobState, files: Vec<OutputStatus>, left: Option<LeftoverWork>) -> JobStatus {
         JobStatus { outputs: OutputsStatus { files, more: 3, left }, ..JobStatus::ended(state) }
     }
 
@@ -117,7 +117,7 @@ mod tests {
         let files = |state, bytes| {
             vec![file("web-tokens/a.pbin", state, bytes), file("web-tokens/b.pbin", OutputState::Waiting, 0)]
         };
-        let left = LeftOver { folder: "/data/.web-tokens.gristmill".into(), bytes: 6 << 20 };
+        let left = LeftoverWork { folder: "/data/.web-tokens.gristmill".into(), bytes: 6 << 20 };
         let full = Failure::environment("packing", "no space left on device");
         compare("kept", status(JobState::Failed, files(OutputState::Kept, 5 << 20), Some(left)), Some(full));
         let wrong = Failure::data("packing", "no line gave a document");

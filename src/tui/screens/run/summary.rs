@@ -13,7 +13,7 @@ use gristmill_ops::job::leaks::LeakReport;
 use gristmill_ops::job::metadataset::MetadatasetReport;
 use gristmill_ops::job::report::OutputFile;
 use gristmill_ops::job::report::Report;
-use gristmill_ops::operations::Planned;
+use gristmill_ops::operations::PlannedResult;
 use gristmill_ops::tokens::formats;
 use gristmill_ops::tokens::pack::PackReport;
 use ratatui::text::{Line, Span};
@@ -30,7 +30,7 @@ pub fn lines(result: &JobResult, columns: usize, ui: &Ui) -> Vec<Line<'static>> 
 }
 
 fn operation(report: &dyn Report, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    match (report.typed::<PackReport>(), report.typed::<Planned<DedupReport>>()) {
+    match (report.typed::<PackReport>(), report.typed::<PlannedResult<DedupReport>>()) {
         (Some(report), _) => pack(report, columns, ui),
         (_, Some(planned)) => dedup(&planned.report, columns, ui),
         (None, None) => report_lines(report, false, columns, ui),
@@ -291,7 +291,8 @@ mod tests {
             counts: Vec::new(),
             elapsed: Duration::ZERO,
         };
-        let result = JobResult::from(Ok(Box::new(Planned { plan: DedupPlan::new("", ""), report }) as Box<dyn Report>));
+        let result =
+            JobResult::from(Ok(Box::new(PlannedResult { plan: DedupPlan::new("", ""), report }) as Box<dyn Report>));
         for columns in [36, 76] {
             let size = (columns, 10, false);
             let shown = testing::shown(size, |frame, area, ui| {

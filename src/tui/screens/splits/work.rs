@@ -8,7 +8,7 @@ use crate::tui::work::{Latest, Wake};
 use gristmill_core::text::count;
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemLog, RunOptions};
 use gristmill_ops::engine::browse::{Groups, Marks};
-use gristmill_ops::engine::splits::{check_items, Applied, Edit, NotApplied, SplitEditor};
+use gristmill_ops::engine::splits::{check_items, Edit, EditResult, RejectedEdit, SplitEditor};
 use gristmill_ops::job::recover::before_looking;
 use gristmill_ops::job::splits::{conflict, is_conflict, write, SplitFile, ThreeWay};
 use gristmill_pycompat::braces;
@@ -152,7 +152,7 @@ fn rework(mut editor: SplitEditor, work: TextChange) -> TextChangeResult {
 }
 
 /// Returns the notice of a change that was made, and of its first problem.
-pub fn done(applied: Applied) -> Toast {
+pub fn done(applied: EditResult) -> Toast {
     match applied.problems.first() {
         Some(problem) => Toast::new(Level::Warn, format!("{}; {}", applied.message, problem.message)),
         None => Toast::new(Level::Ok, applied.message),
@@ -170,7 +170,7 @@ pub fn stepped(is_undo: bool, title: Option<String>) -> Toast {
 }
 
 /// Returns the notice of changes that were applied again.
-fn replayed(all: usize, pending: usize, not_applied: &[NotApplied]) -> Toast {
+fn replayed(all: usize, pending: usize, not_applied: &[RejectedEdit]) -> Toast {
     match not_applied.first() {
         None if pending == 0 => Toast::new(Level::Info, "the file has those changes already"),
         None => Toast::new(Level::Ok, format!("{} taken up again", count(all as u64, "change"))),

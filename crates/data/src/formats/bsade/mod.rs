@@ -10,7 +10,7 @@ mod table;
 
 pub use kept::KeptLengths;
 pub use ranges::{shorten, Range, RangesReader, RangesWriter, Shortener, RANGE_BYTES};
-pub use shard_read::{DocumentPlace, Places, Shard};
+pub use shard_read::{DocumentLocation, DocumentLocations, Shard};
 pub use shard_write::{ShardSize, ShardWriter};
 pub use table::{build_table, table_entry, table_memory, table_width, TableCheck};
 

@@ -1,6 +1,6 @@
 //! Removable ranges of bytes: cut to whole characters, and the file `remove_ranges` (docs/formats/bsade.md §5 and §6).
 
-use super::DocumentPlace;
+use super::DocumentLocation;
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_storage::fs::{BufferedFile, Fs};
 use gristmill_storage::read::ReadFile;
@@ -175,7 +175,7 @@ impl RangesReader {
 
     /// Replaces the content of `out` with the ranges of the next document, relative to its text. A range that is not inside a text is
     /// refused. Documents must be passed in order.
-    pub fn of_document(&mut self, place: &DocumentPlace, cancel: &Cancel, out: &mut Vec<Range>) -> Outcome<()> {
+    pub fn of_document(&mut self, place: &DocumentLocation, cancel: &Cancel, out: &mut Vec<Range>) -> Outcome<()> {
         out.clear();
         let text = place.start + 1;
         while let Some(range) = self.next(cancel)? {
@@ -274,14 +274,14 @@ mod tests {
             write(&wrong);
             assert!(read().is_err(), "{wrong:?}");
         }
-        let place = |start, end| DocumentPlace { number: 0, start, end, meta_start: 0, meta_end: 1 };
+        let place = |start, end| DocumentLocation { number: 0, start, end, meta_start: 0, meta_end: 1 };
         write(&some);
         let mut reader = RangesReader::new(open_read(&path).unwrap()).unwrap();
         let mut out = Vec::new();
         let mut of =
-            |place: DocumentPlace| reader.of_document(&place, &Cancel::default(), &mut out).map(|()| out.clone());
+            |place: DocumentLocation| reader.of_document(&place, &Cancel::default(), &mut out).map(|()| out.clone());
         assert_eq!(of(place(0, 6)).unwrap(), ranges(&[(0, 4), (4, 5)]));
         assert_eq!(of(place(6, 8)).unwrap(), []);
-        assert!(of(place(8, 50)).is_err(), "it ends behind the document");
+        assert!(of(place(8, 50)).is_err(), "it ends after the document");
     }
 }

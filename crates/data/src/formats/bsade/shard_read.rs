@@ -21,7 +21,7 @@ pub struct Shard {
 
 /// Location of one document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DocumentPlace {
+pub struct DocumentLocation {
     /// Document number in the shard, from 0.
     pub number: u64,
     /// Offset of the separator in `tokenized`, in bytes.
@@ -34,7 +34,7 @@ pub struct DocumentPlace {
     pub meta_end: u64,
 }
 
-impl DocumentPlace {
+impl DocumentLocation {
     /// Returns the length of the text in bytes.
     pub fn text_bytes(&self) -> u64 {
         self.end - self.start - 1
@@ -99,8 +99,8 @@ impl Shard {
     }
 
     /// Returns the locations of all documents, in order.
-    pub fn places(&self) -> Places<'_> {
-        Places { shard: self, next: 0, offsets: Vec::new(), metaoffs: Vec::new(), first: 0 }
+    pub fn places(&self) -> DocumentLocations<'_> {
+        DocumentLocations { shard: self, next: 0, offsets: Vec::new(), metaoffs: Vec::new(), first: 0 }
     }
 
     fn numbers(&self, file: &ReadFile, from: u64, out: &mut Vec<u64>) -> Outcome<()> {
@@ -120,7 +120,7 @@ fn refusal(why: impl Into<String>) -> Failure {
 
 /// Iterates over the locations of documents; see [`Shard::places`].
 #[derive(Debug)]
-pub struct Places<'a> {
+pub struct DocumentLocations<'a> {
     shard: &'a Shard,
     next: u64,
     /// Offsets of the documents from `first` on.
@@ -129,9 +129,9 @@ pub struct Places<'a> {
     first: u64,
 }
 
-impl Places<'_> {
+impl DocumentLocations<'_> {
     /// Returns the next document; `None` after the last one. Offsets that are not ascending, or beyond the end of the files, are refused.
-    pub fn next(&mut self, cancel: &Cancel) -> Outcome<Option<DocumentPlace>> {
+    pub fn next(&mut self, cancel: &Cancel) -> Outcome<Option<DocumentLocation>> {
         let number = self.next;
         if number >= self.shard.documents() {
             return Ok(None);
@@ -153,7 +153,7 @@ impl Places<'_> {
             return Err(refused(&self.shard.metaoff));
         }
         self.next += 1;
-        Ok(Some(DocumentPlace { number, start, end, meta_start, meta_end }))
+        Ok(Some(DocumentLocation { number, start, end, meta_start, meta_end }))
     }
 
     fn at(&mut self, number: u64, cancel: &Cancel) -> Outcome<(u64, u64)> {

@@ -37,7 +37,7 @@ fn changed_slot(previous: &str, next: &str) -> Option<usize> {
     if previous.len() != next.len() {
         return None;
     }
-    let (mut a, mut b) = (Pieces(previous), Pieces(next));
+    let (mut a, mut b) = (TextRuns(previous), TextRuns(next));
     let (mut index, mut changed) = (0, None);
     loop {
         match (a.next(), b.next()) {
@@ -73,7 +73,7 @@ fn range(first: &str, last: &str, slot: usize) -> String {
     let mut out = String::with_capacity(first.len() + last.len());
     let end = digits_at(last, slot);
     let mut index = 0;
-    for piece in Pieces(first) {
+    for piece in TextRuns(first) {
         match piece {
             NamePart::Text(text) => out.push_str(text),
             NamePart::Digits(digits) => {
@@ -94,7 +94,7 @@ fn range(first: &str, last: &str, slot: usize) -> String {
 }
 
 fn digits_at(name: &str, slot: usize) -> &str {
-    let mut digits = Pieces(name).filter_map(|piece| match piece {
+    let mut digits = TextRuns(name).filter_map(|piece| match piece {
         NamePart::Digits(digits) => Some(digits),
         NamePart::Text(_) => None,
     });
@@ -107,9 +107,9 @@ enum NamePart<'a> {
 }
 
 /// Yields text and digit runs alternately.
-struct Pieces<'a>(&'a str);
+struct TextRuns<'a>(&'a str);
 
-impl<'a> Iterator for Pieces<'a> {
+impl<'a> Iterator for TextRuns<'a> {
     type Item = NamePart<'a>;
     fn next(&mut self) -> Option<NamePart<'a>> {
         let digits = self.0.bytes().next()?.is_ascii_digit();

@@ -107,7 +107,7 @@ impl DatasetYaml {
 
     /// Parses the text of a `dataset.yaml`. Unknown keys and forbidden combinations are refused, as in the loader.
     pub fn parse(text: &str) -> Result<Self, ContentError> {
-        let mut parsed = Parsed::default();
+        let mut parsed = YamlKeys::default();
         for (key, value) in fields::map(fields::parse_yaml(text)?, "the file")? {
             parsed.take(key, value)?;
         }
@@ -157,7 +157,7 @@ const KEYS: [&str; 8] =
 
 /// Keys of the file, by meaning.
 #[derive(Default)]
-struct Parsed {
+struct YamlKeys {
     module: Option<String>,
     class: Option<String>,
     sample_type: Option<PythonClass>,
@@ -169,7 +169,7 @@ struct Parsed {
     settings: Vec<(String, Node)>,
 }
 
-impl Parsed {
+impl YamlKeys {
     fn take(&mut self, key: String, value: Node) -> Result<(), ContentError> {
         match key.as_str() {
             MODULE => self.module = Some(fields::text(value, "'__module__'")?),

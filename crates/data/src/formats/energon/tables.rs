@@ -104,9 +104,9 @@ pub fn open_readonly(path: &Path) -> Outcome<Connection> {
 /// Refuses a database that an interrupted run did not finish writing: a journal is next to it.
 pub(super) fn check_finished(path: &Path) -> Outcome<()> {
     for suffix in ["-journal", "-wal"] {
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(suffix);
-        if files::metadata(Path::new(&beside)).is_ok_and(|info| !info.is_empty()) {
+        let mut companion = path.as_os_str().to_owned();
+        companion.push(suffix);
+        if files::metadata(Path::new(&companion)).is_ok_and(|info| !info.is_empty()) {
             return Err(Failure::data(WHAT, format!("an unfinished change ('{suffix}' file) is next to it"))
                 .on(Subject::path(path))
                 .with_hint("prepare the data set again"));

@@ -59,7 +59,7 @@ pub fn sample_loader_py(sample_type: &str, fields: &[FieldExpr], parts: &[String
         "def sample_loader(raw: dict) -> dict:\n{INDENT}\"\"\"Gives the fields of one {title}; `raw` maps part names to values.\n\n\
          {DECODED}\n{INDENT}\"\"\"\n{INDENT}return {{\n"
     );
-    push_fields(&mut out, &class, fields, "raw", Missing::DictLine);
+    push_fields(&mut out, &class, fields, "raw", UnsetField::DictLine);
     out.push_str("    }\n");
     out
 }
@@ -96,7 +96,7 @@ pub fn cooker_for(sample_type: &str, fields: &[FieldExpr], parts: &[String]) -> 
     }
     push_cook_head(&mut out, name, parts);
     let _ = writeln!(out, "{INDENT}return {name}(\n{INDENT}{INDENT}**basic_sample_keys(raw),");
-    push_fields(&mut out, &class, fields, "raw", Missing::Argument);
+    push_fields(&mut out, &class, fields, "raw", UnsetField::Argument);
     out.push_str("    )\n");
     out.push_str(COOKER_TAIL);
     out
@@ -190,13 +190,13 @@ fn push_parts(out: &mut String, fields: &[FieldExpr], parts: &[String]) {
 
 /// Spelling of a field without an expression.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Missing {
+enum UnsetField {
     DictLine,
     Argument,
 }
 
 /// Writes one line per field of the class, then fields that occur only in the map.
-fn push_fields(out: &mut String, class: &PythonClass, fields: &[FieldExpr], raw: &str, style: Missing) {
+fn push_fields(out: &mut String, class: &PythonClass, fields: &[FieldExpr], raw: &str, style: UnsetField) {
     let known: &[Field] = class.built_in().map_or(&[], |known| known.fields);
     for field in known {
         let note = match field.default {
@@ -215,20 +215,20 @@ fn push_fields(out: &mut String, class: &PythonClass, fields: &[FieldExpr], raw:
         }
     }
     for given in fields.iter().filter(|given| known.iter().all(|field| field.name != given.field)) {
-        let disabled = style == Missing::Argument && !is_identifier(&given.field);
+        let disabled = style == UnsetField::Argument && !is_identifier(&given.field);
         push_field(out, &given.field, &value(&given.expr, raw), "", style, if disabled { "# " } else { "" });
     }
     if known.is_empty() && fields.is_empty() {
-        let shape = if style == Missing::Argument { "text=" } else { "\"text\": " };
+        let shape = if style == UnsetField::Argument { "text=" } else { "\"text\": " };
         let _ = writeln!(out, "{INDENT}{INDENT}# One line per field of the sample type, for example:\n{INDENT}{INDENT}# {shape}{raw}[\"txt\"],");
     }
 }
 
-fn push_field(out: &mut String, name: &str, value: &str, note: &str, style: Missing, prefix: &str) {
+fn push_field(out: &mut String, name: &str, value: &str, note: &str, style: UnsetField, prefix: &str) {
     let assigned = match style {
-        Missing::DictLine => format!("{}: {value},", literal(name)),
-        Missing::Argument if is_identifier(name) => format!("{name}={value},"),
-        Missing::Argument => format!("{}: {value},", literal(name)),
+        UnsetField::DictLine => format!("{}: {value},", literal(name)),
+        UnsetField::Argument if is_identifier(name) => format!("{name}={value},"),
+        UnsetField::Argument => format!("{}: {value},", literal(name)),
     };
     if !note.is_empty() {
         let _ = writeln!(out, "{INDENT}{INDENT}# {note}");

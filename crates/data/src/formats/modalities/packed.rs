@@ -116,14 +116,14 @@ impl Index {
 
 /// A packed file open for reading.
 #[derive(Debug)]
-pub struct Packed {
+pub struct PackedReader {
     file: ReadFile,
     layout: Layout,
     data_bytes: u64,
     documents: u64,
 }
 
-impl Packed {
+impl PackedReader {
     /// Detects the layout of a file and reads its index once, in bounded memory. A file that fits no layout, or whose index is not a list
     /// of pairs, is a failure that gives the byte offset.
     pub fn open(file: ReadFile) -> Outcome<Self> {
@@ -228,7 +228,7 @@ pub struct Items<'a> {
 
 impl Items<'_> {
     /// Returns offset and length of the next document, in bytes from the start of the tokens; `None` at the end. An offset before the
-    /// tokens is the two's complement of a negative number: no file is so large that it [holds](Packed::holds) that.
+    /// tokens is the two's complement of a negative number: no file is so large that it [holds](PackedReader::holds) that.
     pub fn next_item(&mut self) -> Outcome<Option<(u64, u64)>> {
         let Some((offset, length)) = self.reader.next_item()? else { return Ok(None) };
         Ok(Some((offset.wrapping_sub(self.base), length)))

@@ -82,12 +82,12 @@ impl TokenSize {
 
 /// Returns `X.ds.index` for `X.ds`.
 pub fn index_path(ds: &Path) -> PathBuf {
-    beside(ds, ".index")
+    companion_path(ds, ".index")
 }
 
 /// Returns `X.ds.metadata` for `X.ds`.
 pub fn metadata_path(ds: &Path) -> PathBuf {
-    beside(ds, ".metadata")
+    companion_path(ds, ".metadata")
 }
 
 /// Whether a path is that of the metadata of a `.ds` file, or of the total of several.
@@ -98,10 +98,10 @@ pub fn is_metadata(path: &Path) -> bool {
 
 /// Returns `X.ds.loss` for `X.ds`.
 pub fn loss_path(ds: &Path) -> PathBuf {
-    beside(ds, ".loss")
+    companion_path(ds, ".loss")
 }
 
-fn beside(ds: &Path, end: &str) -> PathBuf {
+fn companion_path(ds: &Path, end: &str) -> PathBuf {
     let mut name = ds.as_os_str().to_owned();
     name.push(end);
     PathBuf::from(name)

@@ -185,7 +185,7 @@ impl PartReader<'_> {
     /// Shows a compressed part: its content is treated as `inner`.
     fn unpacked(&self, inner: &str, out: &mut PartPreview) -> Outcome<()> {
         let length = self.bytes.len();
-        let Unpacked { content, limit, is_damaged } = unpack(self.bytes)?;
+        let DecompressedPart { content, limit, is_damaged } = unpack(self.bytes)?;
         if content.is_empty() {
             out.notes.push("it is not gzip, or it is empty".into());
             return self.hex(out);
@@ -339,20 +339,20 @@ impl PartReader<'_> {
 }
 
 /// Content of a compressed part.
-struct Unpacked {
+struct DecompressedPart {
     content: Vec<u8>,
     /// Maximum bytes that are unpacked.
     limit: usize,
     is_damaged: bool,
 }
 
-fn unpack(bytes: &dyn PartBytes) -> Outcome<Unpacked> {
+fn unpack(bytes: &dyn PartBytes) -> Outcome<DecompressedPart> {
     let packed = bytes.read(0, PACKED_BYTES)?;
     let limit = packed.len().saturating_mul(1_000).min(PACKED_BYTES);
     let mut content = Vec::new();
     let mut reader = flate2::read::MultiGzDecoder::new(packed.as_slice()).take(limit as u64);
     let is_damaged = reader.read_to_end(&mut content).is_err();
-    Ok(Unpacked { content, limit, is_damaged })
+    Ok(DecompressedPart { content, limit, is_damaged })
 }
 
 /// Returns the part's name, then its known properties; safe to show.

@@ -6,7 +6,7 @@ use super::text::{self, safe_lines};
 use super::{unpack, Page, PartBytes, PartPreview, PAGE_BYTES};
 use crate::preview::chat::inside;
 use crate::preview::tree::{self, TextSpan, TreeLine};
-use crate::preview::{json, Drawable, Reading};
+use crate::preview::{json, Drawable, ReadingText};
 use crate::source::decode::{part_class, PartClass};
 use gristmill_core::text::display_safe;
 use gristmill_core::{Cancel, Outcome};
@@ -197,7 +197,7 @@ impl<'a> RunningText<'a> {
         self.segments.iter().take(count).map(|segment| 1 + self.length(segment)).sum()
     }
 
-    fn read(&self, from: &ReadFrom, cancel: &Cancel) -> Outcome<(Reading, Page)> {
+    fn read(&self, from: &ReadFrom, cancel: &Cancel) -> Outcome<(ReadingText, Page)> {
         match from {
             ReadFrom::Page(from) => self.page(*from, PAGE_BYTES, None),
             ReadFrom::Before(to) => {
@@ -235,10 +235,10 @@ impl<'a> RunningText<'a> {
     }
 
     /// Returns the page of about `room` bytes that begins at `from`; `start` is the position to display first.
-    fn page(&self, from: u64, room: usize, start: Option<u64>) -> Outcome<(Reading, Page)> {
+    fn page(&self, from: u64, room: usize, start: Option<u64>) -> Outcome<(ReadingText, Page)> {
         let of = self.total();
         let from = if from < of { from } else { 0 };
-        let mut out = Reading::default();
+        let mut out = ReadingText::default();
         let (mut begin, mut left, mut to) = (0u64, room, from);
         for segment in &self.segments {
             let length = self.length(segment);
@@ -296,7 +296,7 @@ impl<'a> RunningText<'a> {
     }
 
     /// See [`ReadFrom::Find`].
-    fn find(&self, words: &str, here: u64, is_forward: bool, cancel: &Cancel) -> Outcome<(Reading, Page)> {
+    fn find(&self, words: &str, here: u64, is_forward: bool, cancel: &Cancel) -> Outcome<(ReadingText, Page)> {
         let (mut current, page) = self.page(here, PAGE_BYTES, None)?;
         let Ok(pattern) = regex::RegexBuilder::new(&regex::escape(words)).case_insensitive(true).build() else {
             return Ok((current, page));
@@ -314,7 +314,7 @@ impl<'a> RunningText<'a> {
     }
 
     /// Returns the first page that begins in a range and has a hit, or the last one.
-    fn find_in(&self, search: &Search, range: Range<u64>, cancel: &Cancel) -> Outcome<Option<(Reading, Page)>> {
+    fn find_in(&self, search: &Search, range: Range<u64>, cancel: &Cancel) -> Outcome<Option<(ReadingText, Page)>> {
         let (mut from, mut last) = (range.start, None);
         while from < range.end {
             cancel.check()?;

@@ -116,7 +116,7 @@ fn damaged_avif_and_jpeg_2000_are_damaged_and_cut_ones_do_no_harm() {
 }
 
 #[test]
-fn sizes_are_judged_before_anything_is_decoded() {
+fn sizes_are_checked_before_anything_is_decoded() {
     let mut avif = golden("preview/quarters_420.avif");
     let at = memchr::memmem::find(&avif, b"ispe").unwrap() + 8;
     avif[at..at + 8].copy_from_slice(&[0, 0, 0x9c, 0x40, 0, 0, 0x9c, 0x40]);

@@ -288,7 +288,7 @@ pub(in super::super) mod tests {
     }
 
     #[test]
-    fn numbers_are_written_with_the_digits_that_tell_something() {
+    fn numbers_are_written_with_significant_digits_only() {
         for (number, text) in [
             (0.0, "0"),
             (1.0, "1"),

@@ -11,10 +11,10 @@ pub const MAX_JSON_DEPTH: usize = 1_000;
 /// accepts `NaN`, infinite numbers and unpaired surrogates: they become `null` and the replacement character.
 pub(super) fn parse(text: &str) -> Result<serde_json::Value, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut oddities = Oddities { text, overflows: false, list: Vec::new() };
+    let mut oddities = JsonExtensions { text, overflows: false, list: Vec::new() };
     walk(text.as_bytes(), 0, &mut oddities).map_err(|error| {
         let (line, column) = error.place(text.as_bytes());
-        let what = if error.why == Oddities::TOO_DEEP { "" } else { "it is not valid JSON: " };
+        let what = if error.why == JsonExtensions::TOO_DEEP { "" } else { "it is not valid JSON: " };
         format!("{what}{} at line {line}, column {column}", error.in_document())
     })?;
     let text = oddities.replaced();
@@ -24,14 +24,14 @@ pub(super) fn parse(text: &str) -> Result<serde_json::Value, String> {
 }
 
 /// What only Python's parser accepts: where it begins and ends, and what replaces it.
-struct Oddities<'a> {
+struct JsonExtensions<'a> {
     text: &'a str,
     /// Whether the number that follows is beyond the range of floats.
     overflows: bool,
     list: Vec<(usize, usize, &'static str)>,
 }
 
-impl<'a> Oddities<'a> {
+impl<'a> JsonExtensions<'a> {
     fn replaced(&self) -> Cow<'a, str> {
         if self.list.is_empty() {
             return Cow::Borrowed(self.text);
@@ -48,7 +48,7 @@ impl<'a> Oddities<'a> {
     }
 }
 
-impl Visit for Oddities<'_> {
+impl Visit for JsonExtensions<'_> {
     const WANTS_ODDITIES: bool = true;
     const DEEPEST: usize = MAX_JSON_DEPTH;
     const TOO_DEEP: &'static str = "it is nested deeper than 1,000 levels";

@@ -2,12 +2,12 @@
 
 use super::document_range::DocumentRange;
 use super::long::{LongLine, LongLineBytes, Spool};
-use super::record::{judged, Body, Kind, Record, SkippedLine, HALF};
+use super::record::{field_kind, Body, Kind, Record, SkippedLine, HALF};
 use super::MAX_NESTED_BYTES;
-use crate::source::documents::{Damage, Position, TextFile, Unpacked, BYTE_ORDER_MARK};
+use crate::source::documents::{Damage, Position, TextFile, UnpackedReader, BYTE_ORDER_MARK};
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_pycompat::json_fields::Fields;
-use gristmill_pycompat::json_pieces::LineJudge;
+use gristmill_pycompat::json_pieces::LineChecker;
 use gristmill_pycompat::json_walk::Kind as JsonKind;
 use gristmill_storage::read::{open_part, ReadFile};
 use memchr::memchr;
@@ -20,7 +20,7 @@ const NOT_UTF8: &str = "a byte that is not UTF-8";
 
 /// Reads the lines of one file, in order.
 pub struct LineDocuments {
-    input: Unpacked,
+    input: UnpackedReader,
     source: Arc<ReadFile>,
     file: TextFile,
     held_line: usize,
@@ -59,7 +59,7 @@ impl LineDocuments {
         let is_plain = file.packing.is_plain();
         let part = if is_plain { from.offset..to } else { 0..u64::MAX };
         let source = Arc::new(open_part(&file.path, part)?);
-        let mut input = Unpacked::new(Arc::clone(&source), file.packing)?.uncapped();
+        let mut input = UnpackedReader::new(Arc::clone(&source), file.packing)?.uncapped();
         if is_plain {
             input.seek(from.offset);
         }
@@ -101,7 +101,7 @@ impl LineDocuments {
         let (kind, text, body, bytes) = match found {
             LineKind::Held(len) => {
                 let held = self.buffer.get(self.from..self.from + len).unwrap_or_default();
-                let (kind, text) = judge(held, &mut self.fields);
+                let (kind, text) = line_kind(held, &mut self.fields);
                 self.from += len + usize::from(is_ended);
                 self.searched = 0;
                 (kind, text, Body::Held(held), len as u64)
@@ -260,7 +260,7 @@ impl LineDocuments {
             return Ok(None);
         }
         let mut kind = reading.verdict(&mut self.fields);
-        self.long.keys = reading.judge.keys().unwrap_or_default().to_vec();
+        self.long.keys = reading.line_kind.keys().unwrap_or_default().to_vec();
         if let (Kind::Document, Some(field)) = (kind, self.fields.requested()) {
             if self.long.has_half(field)? {
                 kind = HALF;
@@ -271,7 +271,7 @@ impl LineDocuments {
 }
 
 /// Returns the kind of a held line, and the line as text; empty if it is invalid.
-fn judge<'l>(line: &'l [u8], fields: &mut Fields) -> (Kind, &'l str) {
+fn line_kind<'l>(line: &'l [u8], fields: &mut Fields) -> (Kind, &'l str) {
     let invalid = |at: usize, why| (Kind::Passed(SkippedLine::Invalid { at: at as u64, why }), "");
     let Ok(text) = simdutf8::basic::from_utf8(line) else {
         return invalid(std::str::from_utf8(line).map_or_else(|error| error.valid_up_to(), str::len), NOT_UTF8);
@@ -284,7 +284,7 @@ fn judge<'l>(line: &'l [u8], fields: &mut Fields) -> (Kind, &'l str) {
             false => invalid(stop.at, stop.why),
         };
     }
-    match (judged(fields), fields.requested()) {
+    match (field_kind(fields), fields.requested()) {
         (Kind::Document, Some(field)) if field.has_half => (HALF, ""),
         (kind, _) => (kind, text),
     }
@@ -293,7 +293,7 @@ fn judge<'l>(line: &'l [u8], fields: &mut Fields) -> (Kind, &'l str) {
 /// Checks that run while a line is read in pieces.
 #[derive(Default)]
 struct LongReading {
-    judge: LineJudge,
+    line_kind: LineChecker,
     /// Bytes of a character that the last piece truncated.
     cut: Vec<u8>,
     seen: u64,
@@ -310,7 +310,7 @@ impl LongReading {
         self.has_content |= piece.iter().any(|byte| !matches!(byte, b' ' | b'\t' | b'\r'));
         self.utf8(piece);
         self.seen += piece.len() as u64;
-        self.judge.take(piece, fields);
+        self.line_kind.take(piece, fields);
     }
 
     fn utf8(&mut self, mut piece: &[u8]) {
@@ -346,17 +346,17 @@ impl LongReading {
         if self.has_mark {
             return invalid(0, BYTE_ORDER_MARK);
         }
-        if !self.judge.end(fields) {
-            return invalid(self.judge.seen(), "it is no JSON");
+        if !self.line_kind.end(fields) {
+            return invalid(self.line_kind.seen(), "it is no JSON");
         }
-        if self.judge.keys().is_none() {
+        if self.line_kind.keys().is_none() {
             // One of the keys that were not kept may have been that of the text.
             return Kind::Passed(SkippedLine::TooMuch("its keys are more than 4 MiB"));
         }
         let is_nested = |kind| matches!(kind, JsonKind::Object | JsonKind::Array);
         match fields.list().iter().any(|field| is_nested(field.kind) && field.to - field.from > MAX_NESTED_BYTES) {
             true => Kind::Passed(SkippedLine::TooMuch("a list or object in it is larger than 64 MiB")),
-            false => judged(fields),
+            false => field_kind(fields),
         }
     }
 }

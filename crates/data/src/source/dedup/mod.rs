@@ -21,7 +21,7 @@ pub use list::{known_file, list, HUB_RULES};
 pub use long::{LongLine, Spool};
 pub use memory::reading_memory;
 pub use record::{blank_note, Body, Kind, Record, SkippedLine};
-pub use row_documents::{judge_row, offset_after, row_record, text_field};
+pub use row_documents::{offset_after, row_kind, row_record, text_field};
 
 /// The longest line that is held in memory, in bytes.
 pub const HELD_LINE: usize = 8 << 20;

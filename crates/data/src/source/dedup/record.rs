@@ -141,7 +141,7 @@ pub fn blank_note(file: &TextFile, count: u64) -> Option<Problem> {
 }
 
 /// Returns the kind of a valid JSON line, by its fields. Unpaired surrogates must be checked by the caller.
-pub(super) fn judged(fields: &Fields) -> Kind {
+pub(super) fn field_kind(fields: &Fields) -> Kind {
     let why = match (fields.shape(), fields.requested()) {
         (LineShape::TooMany, _) => return Kind::Passed(SkippedLine::TooMuch("its object has more than 65,536 fields")),
         (LineShape::Other(kind), _) => outermost(kind),

@@ -90,7 +90,7 @@ impl RowDocuments {
         if let DocumentBlock::Rows(block) = &block {
             block.decode(&mut |several: &[Row<'_>]| {
                 for row in several {
-                    let (kind, text) = judge_row(row);
+                    let (kind, text) = row_kind(row);
                     let from = texts.len();
                     texts.push_str(text);
                     rows.push(HeldRow { number: row.number, group: row.group, kind, from, to: texts.len() });
@@ -123,7 +123,7 @@ impl RowDocuments {
 }
 
 /// Returns the kind of a row, and its text.
-pub fn judge_row<'a>(row: &Row<'a>) -> (Kind, &'a str) {
+pub fn row_kind<'a>(row: &Row<'a>) -> (Kind, &'a str) {
     match row.text {
         Some(Text::Is(text)) => (Kind::Document, text),
         Some(Text::Null | Text::Missing) => (Kind::Null, ""),

@@ -107,10 +107,10 @@ fn what_is_named_like_a_shard_but_is_no_file_is_a_problem_and_not_opened() {
     rustix::fs::mkfifoat(rustix::fs::CWD, dir.path().join("pipe.tar"), mode).unwrap();
     let found = discover(dir.path()).unwrap();
     assert_eq!(names(&found), ["folder.tar/inner.tar"]);
-    let told: Vec<_> =
+    let reported: Vec<_> =
         found.findings.iter().map(|p| (p.subject.shard.as_deref().unwrap(), p.kind, p.severity)).collect();
     let bad = |name| (name, ProblemKind::NotAFile, Severity::Problem);
-    assert_eq!(told, ["dangling.tar", "device.tar", "folder.tar", "pipe.tar", "self.tgz"].map(bad));
+    assert_eq!(reported, ["dangling.tar", "device.tar", "folder.tar", "pipe.tar", "self.tgz"].map(bad));
     assert!(found.findings[2].message.contains("a folder") && found.findings[3].message.contains("a fifo"));
 }
 

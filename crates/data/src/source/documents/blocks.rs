@@ -1,7 +1,7 @@
 //! Blocks of whole lines, the unit of work of the workers.
 
 use super::line_form::LineForm;
-use super::packing::Unpacked;
+use super::packing::UnpackedReader;
 use super::{Packing, TextFile};
 use gristmill_core::text::{agree, bytes as size, count, grouped};
 use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
@@ -25,7 +25,7 @@ pub struct Position {
 
 /// A line that is too long to be held in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Overlong {
+pub struct OverlongLine {
     /// Offset in the unpacked text, in bytes.
     pub start: u64,
     /// Length without the `\n`, in bytes.
@@ -42,7 +42,7 @@ pub struct Block {
     /// The lines with their `\n`; the last line of a file may lack it.
     pub bytes: Vec<u8>,
     /// A line after those in `bytes` that is longer than [`MAX_LINE_BYTES`].
-    pub overlong: Option<Overlong>,
+    pub overlong: Option<OverlongLine>,
     /// Offset of the next block in the unpacked text, in bytes.
     pub end: u64,
 }
@@ -89,7 +89,7 @@ pub struct Lines<'a> {
     block: &'a Block,
     at: usize,
     number: u64,
-    overlong: Option<Overlong>,
+    overlong: Option<OverlongLine>,
 }
 
 impl<'a> Iterator for Lines<'a> {
@@ -172,7 +172,7 @@ impl Damage {
 
 /// Reads the blocks of one file in order.
 pub struct Blocks {
-    input: Unpacked,
+    input: UnpackedReader,
     packing: Packing,
     block_bytes: usize,
     at: Position,
@@ -211,7 +211,7 @@ impl Blocks {
         cancel: &Cancel,
     ) -> Outcome<Self> {
         let source = Arc::new(open_read(&file.path)?);
-        let mut input = Unpacked::new(Arc::clone(&source), file.packing)?;
+        let mut input = UnpackedReader::new(Arc::clone(&source), file.packing)?;
         if file.packing.is_plain() && can_begin_at(from.offset, form.as_deref_mut(), &source)? {
             input.seek(from.offset);
         } else {
@@ -309,10 +309,10 @@ impl Blocks {
         Ok(())
     }
 
-    fn block(&mut self, bytes: Vec<u8>, overlong: Option<Overlong>) -> Block {
+    fn block(&mut self, bytes: Vec<u8>, overlong: Option<OverlongLine>) -> Block {
         let mut block = Block { first_line: self.at.line, start: self.at.offset, bytes, overlong, ..Block::default() };
-        let behind = overlong.map_or(0, |line| line.bytes + 1);
-        block.end = self.at.offset + block.bytes.len() as u64 + behind;
+        let skipped = overlong.map_or(0, |line| line.bytes + 1);
+        block.end = self.at.offset + block.bytes.len() as u64 + skipped;
         self.at = Position { offset: block.end, line: self.at.line + block.count_lines() };
         block
     }
@@ -329,14 +329,14 @@ impl Blocks {
             if let Some(end) = memchr(b'\n', &piece) {
                 bytes += end as u64;
                 self.waiting.extend_from_slice(piece.get(end + 1..).unwrap_or_default());
-                return Ok(Some(self.block(Vec::new(), Some(Overlong { start, bytes }))));
+                return Ok(Some(self.block(Vec::new(), Some(OverlongLine { start, bytes }))));
             }
             bytes += piece.len() as u64;
         }
         if self.form.as_ref().is_some_and(|form| !form.has_open_line()) {
             return Ok(None);
         }
-        let mut block = self.block(Vec::new(), Some(Overlong { start, bytes }));
+        let mut block = self.block(Vec::new(), Some(OverlongLine { start, bytes }));
         // No `\n` ends it.
         block.end -= 1;
         self.at.offset = block.end;
@@ -354,7 +354,7 @@ fn can_begin_at(offset: u64, form: Option<&mut (dyn LineForm + 'static)>, source
 }
 
 fn skip(
-    input: &mut Unpacked,
+    input: &mut UnpackedReader,
     mut left: u64,
     mut form: Option<&mut (dyn LineForm + 'static)>,
     file: &TextFile,

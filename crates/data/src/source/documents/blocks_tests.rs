@@ -43,15 +43,15 @@ fn lzma(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Builds a zip archive of one member whose checksum is stored before the member, or after it.
-fn zip(bytes: &[u8], is_behind: bool) -> Vec<u8> {
+fn zip(bytes: &[u8], has_trailing_sizes: bool) -> Vec<u8> {
     let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).unwrap();
     let packed = encoder.finish().unwrap();
     let mut crc = flate2::Crc::new();
     crc.update(bytes);
-    let word = |word: u32| if is_behind { [0; 4] } else { word.to_le_bytes() };
+    let word = |word: u32| if has_trailing_sizes { [0; 4] } else { word.to_le_bytes() };
     let mut out = b"PK\x03\x04\x14\0".to_vec();
-    out.extend(if is_behind { [8, 0] } else { [0, 0] });
+    out.extend(if has_trailing_sizes { [8, 0] } else { [0, 0] });
     out.extend([8, 0, 0, 0, 0, 0]);
     out.extend(word(crc.sum()));
     out.extend(word(packed.len() as u32));
@@ -59,7 +59,7 @@ fn zip(bytes: &[u8], is_behind: bool) -> Vec<u8> {
     out.extend([5, 0, 0, 0]);
     out.extend(b"a.txt");
     out.extend(packed);
-    if is_behind {
+    if has_trailing_sizes {
         out.extend(b"PK\x07\x08");
         out.extend(crc.sum().to_le_bytes());
         out.extend([0; 8]);

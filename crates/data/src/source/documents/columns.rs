@@ -59,7 +59,7 @@ pub(super) fn layout_of_table(
     let problem = match Columns::of(fields) {
         _ if is_empty => return Layout::Empty,
         Columns::Text(key) => column(&key).err().map(|described| (key, described)),
-        // Values of other types than text are for the format to judge.
+        // Values of other types than text are checked by the format.
         Columns::Json { key: Some(key), .. } => {
             column(&key).err().filter(Option::is_none).map(|described| (key, described))
         }

@@ -68,13 +68,13 @@ pub struct Extractor {
 /// A parsed line, valid until [`forget`](Extractor::forget) is called on the extractor; [`document`](Self::document) returns its contents.
 #[derive(Clone, Copy, Debug)]
 pub struct ParsedLine<'a> {
-    text: TextPlace<'a>,
+    text: TextLocation<'a>,
     quirks: Quirks,
 }
 
 /// Location of a text.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum TextPlace<'a> {
+pub(super) enum TextLocation<'a> {
     /// In the line, or there is no text.
     Line(Text<'a>),
     /// In the texts of the extractor, from the first to the second offset in bytes.
@@ -131,11 +131,11 @@ impl Extractor {
             return held;
         }
         let text = match held.text {
-            TextPlace::Line(Text::Is(text)) => TextPlace::Line(Text::Is(strip(text))),
-            TextPlace::Own(from, to) => {
+            TextLocation::Line(Text::Is(text)) => TextLocation::Line(Text::Is(strip(text))),
+            TextLocation::Own(from, to) => {
                 let text = self.texts.get(from..to).unwrap_or_default();
                 let start = from + text.len() - text.trim_start_matches(is_white_space).len();
-                TextPlace::Own(start, start + strip(text).len())
+                TextLocation::Own(start, start + strip(text).len())
             }
             other => other,
         };
@@ -148,11 +148,11 @@ impl Extractor {
             Text::Is(text) if self.strips => Text::Is(strip(text)),
             other => other,
         };
-        ParsedLine { text: TextPlace::Line(text), quirks: Quirks::NONE }
+        ParsedLine { text: TextLocation::Line(text), quirks: Quirks::NONE }
     }
 
     fn parse<'a>(&mut self, line: &'a [u8]) -> ParsedLine<'a> {
-        let without = |text| ParsedLine { text: TextPlace::Line(text), quirks: Quirks::NONE };
+        let without = |text| ParsedLine { text: TextLocation::Line(text), quirks: Quirks::NONE };
         let invalid = |at, why| without(Text::Invalid { at, why });
         let Ok(all) = simdutf8::basic::from_utf8(line) else {
             let at = std::str::from_utf8(line).map_or_else(|error| error.valid_up_to(), str::len);
@@ -185,8 +185,8 @@ impl Extractor {
             return ParsedLine { text: program.run(all, texts), quirks };
         }
         // jq reads an unpaired surrogate as the replacement character.
-        let text = program.run(&mended(all), texts);
-        if matches!(text, TextPlace::Own(from, to) if texts.get(from..to).is_some_and(|text| text.contains(char::REPLACEMENT_CHARACTER)))
+        let text = program.run(&repaired(all), texts);
+        if matches!(text, TextLocation::Own(from, to) if texts.get(from..to).is_some_and(|text| text.contains(char::REPLACEMENT_CHARACTER)))
         {
             quirks = quirks.with(half);
         }
@@ -201,28 +201,28 @@ impl<'a> ParsedLine<'a> {
         'a: 't,
     {
         let text = match self.text {
-            TextPlace::Line(text) => text,
-            TextPlace::Own(from, to) => Text::Is(extractor.texts.get(from..to).unwrap_or_default()),
+            TextLocation::Line(text) => text,
+            TextLocation::Own(from, to) => Text::Is(extractor.texts.get(from..to).unwrap_or_default()),
         };
         Document { text, quirks: self.quirks }
     }
 }
 
 /// Converts the value at the end of a path.
-fn resolve<'a>(found: PathResult, line: &'a str, texts: &mut String) -> TextPlace<'a> {
+fn resolve<'a>(found: PathResult, line: &'a str, texts: &mut String) -> TextLocation<'a> {
     let (kind, span) = match found {
-        PathResult::Nothing => return TextPlace::Line(Text::Missing),
-        PathResult::Outermost(kind) => return TextPlace::Line(Text::NotObject(outermost_words(kind))),
-        PathResult::Blocked(Kind::Null) => return TextPlace::Line(Text::Null),
-        PathResult::Blocked(kind) => return TextPlace::Line(Text::NotObject(blocked_words(kind))),
+        PathResult::Nothing => return TextLocation::Line(Text::Missing),
+        PathResult::Outermost(kind) => return TextLocation::Line(Text::NotObject(outermost_words(kind))),
+        PathResult::Blocked(Kind::Null) => return TextLocation::Line(Text::Null),
+        PathResult::Blocked(kind) => return TextLocation::Line(Text::NotObject(blocked_words(kind))),
         PathResult::Value(kind, span) => (kind, span),
     };
     let raw = line.get(span.from..span.to).unwrap_or_default();
-    TextPlace::Line(match kind {
+    TextLocation::Line(match kind {
         Kind::String if span.has_escapes => {
             let from = texts.len();
             unescape(raw, texts);
-            return TextPlace::Own(from, texts.len());
+            return TextLocation::Own(from, texts.len());
         }
         Kind::String => Text::Is(raw),
         Kind::Null => Text::Null,
@@ -257,7 +257,7 @@ fn blocked_words(kind: Kind) -> &'static str {
 }
 
 /// Returns a line with every unpaired surrogate replaced.
-fn mended(line: &str) -> String {
+fn repaired(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut copied = 0;
     for half in halves(line.as_bytes()) {
@@ -435,17 +435,17 @@ pub fn texts_at(line: &[u8], key: &str, takes_lists: bool) -> Result<Vec<String>
     let (all, kind, span) = find(line, &[key.to_owned()]).ok_or(NO_TEXT)?;
     let mut own = String::new();
     match resolve(PathResult::Value(kind, span), all, &mut own) {
-        TextPlace::Line(Text::Is(_)) | TextPlace::Own(..) if span.has_half => Err(HALF_IN_TEXT),
-        TextPlace::Line(Text::Is(text)) => Ok(vec![text.to_owned()]),
-        TextPlace::Own(..) => Ok(vec![own]),
-        TextPlace::Line(_) if takes_lists && matches!(kind, Kind::Array | Kind::EmptyArray) => {
+        TextLocation::Line(Text::Is(_)) | TextLocation::Own(..) if span.has_half => Err(HALF_IN_TEXT),
+        TextLocation::Line(Text::Is(text)) => Ok(vec![text.to_owned()]),
+        TextLocation::Own(..) => Ok(vec![own]),
+        TextLocation::Line(_) if takes_lists && matches!(kind, Kind::Array | Kind::EmptyArray) => {
             let list = all.get(span.from..).unwrap_or_default();
             let mut lists = serde_json::Deserializer::from_str(list).into_iter::<Vec<String>>();
             lists.next().and_then(Result::ok).ok_or("its text is a list with something that is not a string")
         }
-        TextPlace::Line(Text::Null) => Err(NULL_TEXT),
-        TextPlace::Line(Text::Falsy(why) | Text::NotText(why)) => Err(why),
-        TextPlace::Line(_) => Err(NO_TEXT),
+        TextLocation::Line(Text::Null) => Err(NULL_TEXT),
+        TextLocation::Line(Text::Falsy(why) | Text::NotText(why)) => Err(why),
+        TextLocation::Line(_) => Err(NO_TEXT),
     }
 }
 

@@ -103,9 +103,9 @@ fn pieces(name: &str) -> Vec<GlobPart> {
             '*' => out.push(GlobPart::Any),
             '?' => out.push(GlobPart::AnyOne),
             '[' => match class(&chars, at) {
-                Some((piece, behind)) => {
+                Some((piece, after)) => {
                     out.push(piece);
-                    at = behind;
+                    at = after;
                 }
                 None => out.push(GlobPart::One('[')),
             },
@@ -164,9 +164,9 @@ fn fits(pieces: &[GlobPart], name: &str) -> bool {
             continue;
         }
         match again {
-            Some((behind, taken)) if taken < name.len() => {
-                again = Some((behind, taken + 1));
-                (piece, at) = (behind, taken + 1);
+            Some((after, taken)) if taken < name.len() => {
+                again = Some((after, taken + 1));
+                (piece, at) = (after, taken + 1);
             }
             _ => return false,
         }

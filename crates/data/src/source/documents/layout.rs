@@ -1,10 +1,10 @@
 //! Layout of JSON in a file: one value per line, or an array or objects over several lines. Only the beginning is read, usually no more
 //! than the first line.
 
-use super::packing::Unpacked;
+use super::packing::UnpackedReader;
 use super::{TextFile, MAX_LINE_BYTES};
 use gristmill_core::{Cancel, Outcome};
-use gristmill_pycompat::json_pieces::LineJudge;
+use gristmill_pycompat::json_pieces::LineChecker;
 use gristmill_pycompat::json_walk::NullVisitor;
 use gristmill_storage::read::open_read;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub fn layout_of(file: &TextFile, cancel: &Cancel) -> Outcome<Layout> {
 
 /// Reads the text of a file byte by byte.
 struct Text<'a> {
-    input: Unpacked,
+    input: UnpackedReader,
     step: Vec<u8>,
     at: usize,
     taken: u64,
@@ -70,7 +70,7 @@ enum End {
 
 impl<'a> Text<'a> {
     fn open(file: &TextFile, cancel: &'a Cancel) -> Outcome<Self> {
-        let input = Unpacked::new(Arc::new(open_read(&file.path)?), file.packing)?;
+        let input = UnpackedReader::new(Arc::new(open_read(&file.path)?), file.packing)?;
         Ok(Self { input, step: Vec::new(), at: 0, taken: 0, cancel })
     }
 
@@ -101,16 +101,16 @@ impl<'a> Text<'a> {
 
     /// Reads the rest of a value that begins with this bracket.
     fn value(&mut self, first: u8) -> Outcome<End> {
-        let mut judge = LineJudge::default();
+        let mut checker = LineChecker::default();
         let (mut byte, mut fed, mut line_ends) = (first, 0, 0);
         loop {
             // A line end is white space between values and is not allowed in a string.
-            judge.take(&[if byte == b'\n' { b'\r' } else { byte }], &mut NullVisitor);
+            checker.take(&[if byte == b'\n' { b'\r' } else { byte }], &mut NullVisitor);
             fed += 1;
-            if judge.seen() < fed {
+            if checker.seen() < fed {
                 return Ok(End::Broken);
             }
-            if matches!(byte, b'}' | b']') && judge.is_json() {
+            if matches!(byte, b'}' | b']') && checker.is_json() {
                 return Ok(End::Whole { line_ends });
             }
             if fed > MAX_LINE_BYTES as u64 || line_ends > 0 && fed > MAX_BYTES {

@@ -6,7 +6,7 @@ pub use split_files::{folder_splits, split_choices, summarize_splits, SplitChoic
 
 use super::glob::Glob;
 use super::packing::{first_bytes, is_text};
-use super::set_aside::{finished_name, is_set_aside, SetAside};
+use super::set_aside::{finished_name, is_set_aside, IgnoredFiles};
 use super::snapshot::HubSnapshot;
 use super::sources::{is_table_name, source_of, table_names};
 use super::{member_count, InputRules, Packing, TextFile};
@@ -38,7 +38,7 @@ pub struct Listing {
     /// Files that are left out although they look like data.
     pub problems: Vec<Problem>,
     /// Hidden copies and similar files.
-    pub(in crate::source) set_aside: SetAside,
+    pub(in crate::source) set_aside: IgnoredFiles,
 }
 
 impl Listing {
@@ -387,7 +387,7 @@ impl HubSnapshot {
     fn list(&self, selection: Selection<'_>, rules: &'static InputRules, listing: &mut Listing) -> Outcome<()> {
         let first = listing.files.len();
         let is_chosen = selection.reads_tables && (self.is_file || selection.glob.is_some());
-        let mut aside = SetAside::default();
+        let mut aside = IgnoredFiles::default();
         for (name, choice) in self.choices(selection, rules)? {
             let subject = Subject::path(self.folder.join(name));
             let report = |(message, hint): (&str, &str), problem: fn(ProblemKind, Subject, String) -> Problem| {

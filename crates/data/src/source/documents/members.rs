@@ -5,10 +5,10 @@ use std::io::{self, BufRead, Read};
 
 /// Reads the unpacked bytes of all members.
 pub(super) struct Members<R> {
-    at: At<R>,
+    at: MemberState<R>,
 }
 
-enum At<R> {
+enum MemberState<R> {
     /// Before a member, or at the end.
     Between(R),
     Inside(Box<GzDecoder<R>>),
@@ -19,7 +19,7 @@ enum At<R> {
 impl<R: BufRead> Members<R> {
     /// Creates a reader that starts before the first member.
     pub(super) fn new(input: R) -> Self {
-        Self { at: At::Between(input) }
+        Self { at: MemberState::Between(input) }
     }
 }
 
@@ -30,24 +30,24 @@ impl<R: BufRead> Read for Members<R> {
         }
         loop {
             match &mut self.at {
-                At::Between(input) => {
+                MemberState::Between(input) => {
                     if input.fill_buf()?.is_empty() {
                         return Ok(0);
                     }
                 }
-                At::Inside(member) => {
+                MemberState::Inside(member) => {
                     let count = member.read(buf)?;
                     if count > 0 {
                         return Ok(count);
                     }
                     skip_zeros(member.get_mut())?;
                 }
-                At::Moving => {}
+                MemberState::Moving => {}
             }
-            self.at = match std::mem::replace(&mut self.at, At::Moving) {
-                At::Between(input) => At::Inside(Box::new(GzDecoder::new(input))),
-                At::Inside(member) => At::Between(member.into_inner()),
-                At::Moving => return Ok(0),
+            self.at = match std::mem::replace(&mut self.at, MemberState::Moving) {
+                MemberState::Between(input) => MemberState::Inside(Box::new(GzDecoder::new(input))),
+                MemberState::Inside(member) => MemberState::Between(member.into_inner()),
+                MemberState::Moving => return Ok(0),
             };
         }
     }

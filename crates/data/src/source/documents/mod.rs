@@ -40,7 +40,7 @@ pub(in crate::source) use packing::is_text;
 pub(in crate::source) use set_aside::is_set_aside;
 pub(in crate::source) use zip::member_count;
 
-pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, Overlong, Position, MAX_LINE_BYTES};
+pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, OverlongLine, Position, MAX_LINE_BYTES};
 pub use extract::{keys_of, text_at, texts_at, value_of, Document, Extractor, ParsedLine, Text};
 pub use glob::Glob;
 pub use jsonl::Jsonl;
@@ -49,7 +49,7 @@ pub use list::{
     folder_splits, list, list_jsonl, split_choices, summarize_splits, Listing, Selection, SplitChoices, SplitSummary,
 };
 pub use packing::Packing;
-pub use packing::Unpacked;
+pub use packing::UnpackedReader;
 pub use python_json::{python_line, python_lines, NotJson};
 pub use rewriter::{EditRow, FileRewriter, TextEdits};
 pub use rules::{DocumentRules, InputRules};

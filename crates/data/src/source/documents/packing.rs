@@ -27,7 +27,7 @@ pub enum Packing {
     Zip,
 }
 
-/// Maximum ratio of output to input, unless the reader holds none of the output and calls [`uncapped`](Unpacked::uncapped).
+/// Maximum ratio of output to input, unless the reader holds none of the output and calls [`uncapped`](UnpackedReader::uncapped).
 const RATIO_CAP: u64 = 1000;
 /// Bytes of output below which [`RATIO_CAP`] does not apply.
 const RATIO_FREE: u64 = 64 << 20;
@@ -148,14 +148,14 @@ pub(super) fn first_bytes(file: &ReadFile) -> Outcome<Vec<u8>> {
 
 /// State of the reader below a decoder: its position, and whether the disk (not the stream) failed.
 #[derive(Default)]
-struct Below {
+struct PackedInput {
     consumed: AtomicU64,
     error: Mutex<Option<io::Error>>,
 }
 
 struct Counting {
     file: Arc<ReadFile>,
-    below: Arc<Below>,
+    below: Arc<PackedInput>,
 }
 
 impl Read for Counting {
@@ -177,9 +177,9 @@ impl Read for Counting {
 }
 
 /// Reads the unpacked bytes of a file, once from the start.
-pub struct Unpacked {
+pub struct UnpackedReader {
     decoder: Box<dyn Read + Send>,
-    below: Arc<Below>,
+    below: Arc<PackedInput>,
     file: Arc<ReadFile>,
     /// Name of this step in errors.
     what: &'static str,
@@ -188,10 +188,10 @@ pub struct Unpacked {
     broken: Option<String>,
 }
 
-impl Unpacked {
+impl UnpackedReader {
     /// Creates a reader at the first byte.
     pub fn new(file: Arc<ReadFile>, packing: Packing) -> Outcome<Self> {
-        let below = Arc::new(Below::default());
+        let below = Arc::new(PackedInput::default());
         let input = Counting { file: Arc::clone(&file), below: Arc::clone(&below) };
         let input = BufReader::with_capacity(INPUT, input);
         let failed = |name: &str, why: String| Failure::environment(format!("starting the {name} decoder"), why);
@@ -285,14 +285,14 @@ impl Unpacked {
 
 /// Returns why a decoder failed, with a remedy where there is one.
 fn reason(error: &io::Error) -> String {
-    let told = error.to_string();
-    match told.contains("requires too much memory") {
+    let message = error.to_string();
+    match message.contains("requires too much memory") {
         // The message of the zstd decoder for a window beyond the limit.
         true => format!(
             "its window is larger than {} MiB, and such are not read (zstd packs with a smaller one by --long={ZSTD_WINDOW_LOG})",
             1 << (ZSTD_WINDOW_LOG - 20)
         ),
-        false => told,
+        false => message,
     }
 }
 

@@ -42,7 +42,7 @@ pub fn python_line(line: &[u8]) -> Result<(), NotJson> {
         let Some(text) = encoding.decoded(line) else {
             return Err(NotJson { at: 0, why: "it is no valid UTF-16 or UTF-32" });
         };
-        return judge(&text, 0);
+        return check(&text, 0);
     }
     if simdutf8::basic::from_utf8(line).is_err() {
         if let Some(at) = first_not_utf8(line) {
@@ -50,10 +50,10 @@ pub fn python_line(line: &[u8]) -> Result<(), NotJson> {
         }
     }
     let mark = if line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    judge(line, mark)
+    check(line, mark)
 }
 
-fn judge(text: &[u8], from: usize) -> Result<(), NotJson> {
+fn check(text: &[u8], from: usize) -> Result<(), NotJson> {
     if text.get(from..).unwrap_or_default().iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')) {
         return Err(NotJson { at: 0, why: if text.is_empty() { "it is empty" } else { "it is blank" } });
     }

@@ -26,13 +26,13 @@ pub(in crate::source) fn finished_name(name: &str) -> &str {
 
 /// The files set aside in one folder.
 #[derive(Clone, Debug, Default)]
-pub(in crate::source) struct SetAside {
+pub(in crate::source) struct IgnoredFiles {
     count: u64,
     /// Names, each with whether it is not a copy of data.
     named: Vec<(bool, String)>,
 }
 
-impl SetAside {
+impl IgnoredFiles {
     /// Adds a file.
     pub(in crate::source) fn add(&mut self, name: &str) {
         self.count += 1;
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_note_names_copies_of_data_first_and_no_more_than_a_few() {
-        let mut aside = SetAside::default();
+        let mut aside = IgnoredFiles::default();
         (0..200).for_each(|number| aside.add(&format!(".a{number:03}.crc")));
         aside.add("z.jsonl.tmp");
         let note = aside.note(Path::new("out"), false, "").unwrap();
@@ -98,6 +98,6 @@ mod tests {
             "201 files are left out: hidden, with a name that starts with _, or not finished (.tmp): z.jsonl.tmp, ";
         assert!(note.message.starts_with(start), "{note}");
         assert!(note.message.ends_with(".a003.crc, …"), "{note}");
-        assert!(SetAside::default().note(Path::new("out"), false, "").is_none());
+        assert!(IgnoredFiles::default().note(Path::new("out"), false, "").is_none());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use gristmill_core::pack::TextField;
-use gristmill_pycompat::json_pieces::LineJudge;
+use gristmill_pycompat::json_pieces::LineChecker;
 use gristmill_pycompat::json_walk::NullVisitor;
 use proptest::prelude::*;
 
@@ -11,9 +11,9 @@ fn unhex(text: &str) -> Vec<u8> {
 }
 
 fn slow(line: &[u8]) -> bool {
-    let mut judge = LineJudge::default();
-    judge.take(line, &mut NullVisitor);
-    judge.is_json()
+    let mut checker = LineChecker::default();
+    checker.take(line, &mut NullVisitor);
+    checker.is_json()
 }
 
 struct Case {
@@ -428,7 +428,7 @@ proptest! {
     }
 
     #[test]
-    fn a_block_is_judged_as_its_lines_are(lines in proptest::collection::vec(proptest::collection::vec(piece(), 0..6), 0..8)) {
+    fn a_block_is_checked_as_its_lines_are(lines in proptest::collection::vec(proptest::collection::vec(piece(), 0..6), 0..8)) {
         let lines: Vec<Vec<u8>> = lines.iter().map(|pieces| pieces.concat()).collect();
         let block = lines.join(&b"\n"[..]);
         let mut number = 0;

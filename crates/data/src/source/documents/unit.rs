@@ -1,6 +1,6 @@
 //! Ranges of a plain file, so that several threads read it at once.
 
-use super::blocks::{Block, Overlong, MAX_LINE_BYTES};
+use super::blocks::{Block, OverlongLine, MAX_LINE_BYTES};
 use crate::source::jsonl::{self, Unit};
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_storage::read::ReadFile;
@@ -39,7 +39,7 @@ pub struct UnitText<'a> {
     /// The lines with their `\n`; the last line of the file may lack it.
     pub bytes: &'a [u8],
     /// A line after those in `bytes` that is too long.
-    pub overlong: Option<Overlong>,
+    pub overlong: Option<OverlongLine>,
     /// Offset of `bytes` in the memory.
     from: usize,
 }
@@ -102,7 +102,7 @@ impl ParsedLine<'_> {
     }
 
     /// Reads to the end of the line that begins at `last`; a line that is too long is removed from the memory and measured.
-    fn finish_line(&mut self, last: usize, longest: usize) -> Outcome<Option<Overlong>> {
+    fn finish_line(&mut self, last: usize, longest: usize) -> Outcome<Option<OverlongLine>> {
         while self.filled - last <= longest && self.base + (self.filled as u64) < self.file.len() {
             let old = self.filled;
             let step = FIRST_READ_BYTES.max((old - last) / 2) as u64;
@@ -126,12 +126,12 @@ impl ParsedLine<'_> {
                 let left = usize::try_from(self.file.len() - start - bytes).unwrap_or(usize::MAX).min(READ_BYTES);
                 let count = some(self.file, start + bytes, piece.get_mut(..left).unwrap_or_default())?;
                 match memchr(b'\n', piece.get(..count).unwrap_or_default()) {
-                    Some(end) => return Ok(Some(Overlong { start, bytes: bytes + end as u64 })),
+                    Some(end) => return Ok(Some(OverlongLine { start, bytes: bytes + end as u64 })),
                     None => bytes += count as u64,
                 }
             }
         }
-        Ok(Some(Overlong { start, bytes }))
+        Ok(Some(OverlongLine { start, bytes }))
     }
 }
 

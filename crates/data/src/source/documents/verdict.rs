@@ -46,7 +46,7 @@ impl Quirks {
 
     /// Returns the reason, for the user, of the first peculiarity that this program refuses.
     pub fn why(self, rules: DocumentRules) -> Option<&'static str> {
-        let told = [
+        let reasons = [
             (Self::NON_FINITE, "a number that is not finite, as NaN, is no JSON for this target"),
             (Self::OVERFLOW, "a number is beyond what a float holds"),
             (Self::BOM, BYTE_ORDER_MARK),
@@ -56,7 +56,7 @@ impl Quirks {
             (Self::DEEP, "more than 1,000 objects and arrays are in each other"),
         ];
         let refused = Self(self.0 & rules.refused.0);
-        told.iter().find(|(quirk, _)| refused.has(*quirk)).map(|(_, why)| *why)
+        reasons.iter().find(|(quirk, _)| refused.has(*quirk)).map(|(_, why)| *why)
     }
 }
 

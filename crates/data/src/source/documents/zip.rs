@@ -12,11 +12,11 @@ const LOCAL_HEADER_BYTES: usize = 30;
 /// Flag: the member is encrypted.
 const ENCRYPTED: u16 = 1;
 /// Flag: checksum and sizes are stored only after the member.
-const SIZES_BEHIND: u16 = 8;
+const TRAILING_SIZES: u16 = 8;
 /// Marks a size that is stored in the extra field.
 const LARGE: u32 = u32::MAX;
 /// Optional signature before the checksum that follows a member.
-const BEHIND: [u8; 4] = *b"PK\x07\x08";
+const DESCRIPTOR_MAGIC: [u8; 4] = *b"PK\x07\x08";
 
 /// Maximum bytes at the end of an archive that contain its end record: 22, and a comment.
 const MAX_END_BYTES: u64 = 22 + 0xffff;
@@ -51,15 +51,15 @@ pub(super) fn first_member(mut input: impl BufRead + Send + 'static) -> io::Resu
     if io::copy(&mut input.by_ref().take(skipped), &mut io::sink())? < skipped {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    let is_behind = flags & SIZES_BEHIND != 0;
+    let has_trailing_sizes = flags & TRAILING_SIZES != 0;
     let content = match method {
         _ if flags & ENCRYPTED != 0 => return Err(bad("its first member is encrypted")),
-        0 if is_behind || packed == LARGE => return Err(bad("its first member is stored without its size")),
+        0 if has_trailing_sizes || packed == LARGE => return Err(bad("its first member is stored without its size")),
         0 => Content::Stored(input.take(u64::from(packed))),
         8 => Content::Deflated(DeflateDecoder::new(input)),
         _ => return Err(bad("its first member is packed in a way that is not known")),
     };
-    Ok(Box::new(Member { content, crc: Crc::new(), checksum: (!is_behind).then_some(checksum) }))
+    Ok(Box::new(Member { content, crc: Crc::new(), checksum: (!has_trailing_sizes).then_some(checksum) }))
 }
 
 fn bad(why: &str) -> io::Error {
@@ -80,11 +80,11 @@ struct Member<R> {
 
 impl<R: BufRead> Member<R> {
     /// Reads the checksum after the member.
-    fn checksum_behind(&mut self) -> io::Result<u32> {
+    fn trailing_checksum(&mut self) -> io::Result<u32> {
         let Content::Deflated(decoder) = &mut self.content else { return Err(io::ErrorKind::UnexpectedEof.into()) };
         let mut word = [0u8; 4];
         decoder.get_mut().read_exact(&mut word)?;
-        if word == BEHIND {
+        if word == DESCRIPTOR_MAGIC {
             decoder.get_mut().read_exact(&mut word)?;
         }
         Ok(u32::from_le_bytes(word))
@@ -105,7 +105,7 @@ impl<R: BufRead> Read for Member<R> {
             // A truncated stream ends without an error of its own.
             let wanted = match self.checksum {
                 Some(checksum) => checksum,
-                None => self.checksum_behind()?,
+                None => self.trailing_checksum()?,
             };
             if wanted != self.crc.sum() {
                 return Err(bad("its first member is cut short or damaged"));

@@ -3,7 +3,7 @@
 //! Every error is also one for Python's `json.loads`, which the loader calls. Constructs that `json.loads` accepts and other readers refuse
 //! or interpret differently are reported as well: repeated keys, `NaN`, lone surrogates, numbers that lose digits as floats.
 
-use gristmill_pycompat::json_repeats::{repeats, SeenKey};
+use gristmill_pycompat::json_repeats::{repeats, KeyFingerprint};
 use gristmill_pycompat::json_walk::{walk, Kind, Span, Visit};
 
 /// Maximum digits of an integer that is certainly below 2⁵³.
@@ -56,7 +56,7 @@ pub struct Checker {
     /// For each open object or array, the number of keys before it.
     open: Vec<usize>,
     /// Keys of the open objects.
-    keys: Vec<SeenKey>,
+    keys: Vec<KeyFingerprint>,
     /// Start and end of each of those keys in the line, without quotes.
     places: Vec<(usize, usize)>,
 }
@@ -117,7 +117,7 @@ impl<F: FnMut(usize, Issue)> Visit for IssueFinder<'_, F> {
 
     #[inline(always)]
     fn key(&mut self, text: &[u8], _: usize, span: Span) {
-        self.checker.keys.push(SeenKey::new(text.get(span.from..span.to).unwrap_or_default()));
+        self.checker.keys.push(KeyFingerprint::new(text.get(span.from..span.to).unwrap_or_default()));
         self.checker.places.push((span.from, span.to));
     }
 

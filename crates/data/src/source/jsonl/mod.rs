@@ -9,7 +9,7 @@ mod start;
 pub use each::{each_line, Line, MAX_LINE_BYTES};
 pub use json::{Checker, Issue};
 pub use scan::{scan_unit, BadLine, LineEnds, UnitLines, MAX_UNIT_BYTES};
-pub use start::{start_of, FileStart, Packed};
+pub use start::{start_of, FileStart, JsonlCompression};
 
 /// A range of bytes of a file, with arbitrary bounds. A line belongs to the range in which it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,12 +17,12 @@ pub enum FileStart {
     /// Text in UTF-16 or UTF-32; holds the encoding's name for `iconv`.
     Wide(&'static str),
     /// Compressed; holds the compression.
-    Compressed(Packed),
+    Compressed(JsonlCompression),
 }
 
 /// A compression used for JSONL files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packed {
+pub struct JsonlCompression {
     /// Name of the compression.
     pub name: &'static str,
     /// Command that unpacks a file and keeps the original.
@@ -31,15 +31,15 @@ pub struct Packed {
     pub suffix: &'static str,
 }
 
-const PACKED: [(Packed, &[u8]); 5] = [
-    (Packed { name: "gzip", command: "gzip -dk", suffix: ".gz" }, b"\x1f\x8b"),
-    (Packed { name: "zstd", command: "zstd -d", suffix: ".zst" }, b"\x28\xb5\x2f\xfd"),
-    (Packed { name: "bzip2", command: "bzip2 -dk", suffix: ".bz2" }, b"BZh"),
-    (Packed { name: "xz", command: "xz -dk", suffix: ".xz" }, b"\xfd7zXZ\0"),
-    (Packed { name: "lz4", command: "lz4 -d", suffix: ".lz4" }, b"\x04\x22\x4d\x18"),
+const PACKED: [(JsonlCompression, &[u8]); 5] = [
+    (JsonlCompression { name: "gzip", command: "gzip -dk", suffix: ".gz" }, b"\x1f\x8b"),
+    (JsonlCompression { name: "zstd", command: "zstd -d", suffix: ".zst" }, b"\x28\xb5\x2f\xfd"),
+    (JsonlCompression { name: "bzip2", command: "bzip2 -dk", suffix: ".bz2" }, b"BZh"),
+    (JsonlCompression { name: "xz", command: "xz -dk", suffix: ".xz" }, b"\xfd7zXZ\0"),
+    (JsonlCompression { name: "lz4", command: "lz4 -d", suffix: ".lz4" }, b"\x04\x22\x4d\x18"),
 ];
 
-impl Packed {
+impl JsonlCompression {
     /// Returns the compression that the suffix of a name denotes.
     pub fn of_name(name: &[u8]) -> Option<Self> {
         PACKED.iter().map(|(packed, _)| *packed).find(|packed| name.ends_with(packed.suffix.as_bytes()))
@@ -61,14 +61,14 @@ pub fn start_of(file: &ReadFile) -> Outcome<FileStart> {
             Err(error) => return Err(Failure::io("reading the lines", file.path(), &error)),
         }
     }
-    Ok(judge(start.get(..filled).unwrap_or_default()))
+    Ok(classify(start.get(..filled).unwrap_or_default()))
 }
 
-fn judge(start: &[u8]) -> FileStart {
+fn classify(start: &[u8]) -> FileStart {
     if start.is_empty() {
         return FileStart::Empty;
     }
-    if let Some(packed) = Packed::of_bytes(start) {
+    if let Some(packed) = JsonlCompression::of_bytes(start) {
         return FileStart::Compressed(packed);
     }
     match start {
@@ -105,19 +105,19 @@ mod tests {
             (&wide, FileStart::Wide("UTF-32LE")),
             (&[&b"\xff\xfe\0\0"[..], &wide].concat(), FileStart::Wide("UTF-32LE")),
         ] {
-            assert_eq!(judge(bytes), start, "{bytes:?}");
+            assert_eq!(classify(bytes), start, "{bytes:?}");
         }
-        let FileStart::Compressed(packed) = judge(b"\x1f\x8b\x08\0") else { panic!("not recognised") };
+        let FileStart::Compressed(packed) = classify(b"\x1f\x8b\x08\0") else { panic!("not recognised") };
         assert_eq!((packed.name, packed.command), ("gzip", "gzip -dk"));
         for (magic, name) in [(&b"\x28\xb5\x2f\xfd.."[..], "zstd"), (b"BZh91AY", "bzip2"), (b"\xfd7zXZ\0", "xz")] {
-            assert!(matches!(judge(magic), FileStart::Compressed(packed) if packed.name == name));
+            assert!(matches!(classify(magic), FileStart::Compressed(packed) if packed.name == name));
         }
     }
 
     #[test]
     fn names_show_a_compression_too() {
-        assert_eq!(Packed::of_name(b"a.jsonl.gz").unwrap().name, "gzip");
-        assert_eq!(Packed::of_name(b"a.jsonl.zst").unwrap().name, "zstd");
-        assert_eq!(Packed::of_name(b"a.jsonl"), None);
+        assert_eq!(JsonlCompression::of_name(b"a.jsonl.gz").unwrap().name, "gzip");
+        assert_eq!(JsonlCompression::of_name(b"a.jsonl.zst").unwrap().name, "zstd");
+        assert_eq!(JsonlCompression::of_name(b"a.jsonl"), None);
     }
 }

@@ -6,7 +6,7 @@ use super::notes::printable;
 use super::walk::{Entry, Step, Walker};
 use super::window::{FileWindow, StreamWindow, Window};
 use super::{ScanSink, ShardScan};
-use crate::source::compressed::{Compression, Decompressed};
+use crate::source::compressed::{ArchiveReader, Compression};
 use gristmill_core::lfs::{LFS_HINT, LFS_POINTER};
 use gristmill_core::text::bytes;
 use gristmill_core::{Failure, Handles, NullProblemSink, Outcome, Problem, ProblemKind, Shard, Subject};
@@ -47,7 +47,7 @@ pub(super) fn scan(shard: &Shard, sink: &mut dyn ScanSink, handles: &Handles<'_>
     let mut scan = match compression {
         None => Run::new(shard, FileWindow::new(Arc::clone(&file)), handles).scan(sink)?,
         Some(kind) => {
-            let stream = Decompressed::new(Arc::clone(&file), kind)?;
+            let stream = ArchiveReader::new(Arc::clone(&file), kind)?;
             Run::new(shard, StreamWindow::new(stream, handles.cancel), handles).scan(sink)?
         }
     };

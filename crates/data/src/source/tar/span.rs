@@ -4,7 +4,7 @@ use super::header::{self, number, BLOCK, BLOCK_BYTES};
 use super::names;
 use super::walk::{Step, Walker};
 use super::window::{FileWindow, StreamWindow, Window};
-use crate::source::compressed::{Compression, Decompressed};
+use crate::source::compressed::{ArchiveReader, Compression};
 use gristmill_core::{Cancel, Outcome};
 use gristmill_storage::read::ReadFile;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub fn each_entry(
             walk(walker, from, to, take)
         }
         Some(kind) => {
-            let stream = Decompressed::new(Arc::clone(file), kind)?;
+            let stream = ArchiveReader::new(Arc::clone(file), kind)?;
             walk(Walker::new(StreamWindow::new(stream, cancel), cancel), from, to, take)
         }
     }

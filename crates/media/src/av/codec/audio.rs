@@ -281,9 +281,9 @@ fn aac_extension(bits: &mut Bits) -> Option<(Option<u32>, bool)> {
 fn alac_samples(head: &[u8]) -> Option<u32> {
     let mut bits = Bits::new(head);
     bits.skip(3 + 4 + 12)?;
-    let tells = bits.bit()?;
+    let is_declared = bits.bit()?;
     bits.skip(3)?;
-    if tells {
+    if is_declared {
         bits.number(32)
     } else {
         None

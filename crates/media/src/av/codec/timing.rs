@@ -97,8 +97,8 @@ fn hevc_sequence(bits: &mut Bits, layers: u32, timing: &mut Timing) -> Option<()
     bits.ue()?;
     bits.ue()?;
     let order_bits = bits.ue()?.checked_add(4)?;
-    let told = if bits.bit()? { layers + 1 } else { 1 };
-    for _ in 0..told {
+    let sub_layers = if bits.bit()? { layers + 1 } else { 1 };
+    for _ in 0..sub_layers {
         bits.ue()?;
         timing.reorder = bits.ue()?.min(16);
         bits.ue()?;
@@ -146,8 +146,8 @@ fn reference_sets(bits: &mut Bits) -> Option<()> {
         if set > 0 && bits.bit()? {
             return None;
         }
-        let (before, behind) = (bits.ue()?.min(16), bits.ue()?.min(16));
-        for _ in 0..before + behind {
+        let (before, after) = (bits.ue()?.min(16), bits.ue()?.min(16));
+        for _ in 0..before + after {
             bits.ue()?;
             bits.skip(1)?;
         }

@@ -5,9 +5,9 @@
 
 mod frame;
 
-use super::cover::Cover;
+use super::cover::CoverPicture;
 use super::rational::{seconds, Rational};
-use super::{after_id3, AvProbed};
+use super::{after_id3, AvProbeResult};
 use crate::bytes::MAX_READ_BYTES;
 use crate::{ProbeError, Reader};
 use frame::{Frame, MAX_HEADER_BYTES};
@@ -53,7 +53,7 @@ struct Info {
 /// The header, the picture, and the offset of the first frame.
 struct Layout {
     info: Info,
-    cover: Option<Cover>,
+    cover: Option<CoverPicture>,
     frames_at: u64,
 }
 
@@ -61,7 +61,7 @@ struct Layout {
 ///
 /// # Errors
 /// [`ProbeError::Broken`] if the header is invalid, there is no sound, or the last frame is cut off.
-pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
+pub fn probe(reader: &mut Reader) -> Result<AvProbeResult, ProbeError> {
     let start = after_id3(reader)?;
     let Layout { info, cover, frames_at } = layout(reader, start)?;
     let first = Frame::parse(reader.up_to(frames_at, MAX_HEADER_BYTES)?)
@@ -91,10 +91,10 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
         ..AvFacts::default()
     };
     if let Some(cover) = cover {
-        let told = (info.samples > 0).then(|| (ticks(info.samples), base));
-        cover.show(reader, told, &mut facts)?;
+        let declared = (info.samples > 0).then(|| (ticks(info.samples), base));
+        cover.show(reader, declared, &mut facts)?;
     }
-    Ok(AvProbed { facts, remarks })
+    Ok(AvProbeResult { facts, remarks })
 }
 
 /// Reads the metadata blocks.
@@ -169,7 +169,7 @@ fn cuesheet(reader: &mut Reader, at: u64, len: u64) -> Result<(), ProbeError> {
 }
 
 /// Returns the picture in a block; `None` if the reference program ignores it.
-fn picture(reader: &mut Reader, at: u64, len: u64) -> Result<Option<Cover>, ProbeError> {
+fn picture(reader: &mut Reader, at: u64, len: u64) -> Result<Option<CoverPicture>, ProbeError> {
     let end = at + len;
     let mut next = at + 4;
     let text = |reader: &mut Reader, at: u64| -> Result<Option<u64>, ProbeError> {
@@ -185,11 +185,11 @@ fn picture(reader: &mut Reader, at: u64, len: u64) -> Result<Option<Cover>, Prob
     let Some(words_len) = text(reader, next)? else { return Ok(None) };
     next += 4 + words_len + 16;
     let Some(picture_len) = text(reader, next)? else { return Ok(None) };
-    Cover::new(reader, &mime, next + 4, picture_len)
+    CoverPicture::new(reader, &mime, next + 4, picture_len)
 }
 
 /// The end of the sound.
-struct Last {
+struct SoundEnd {
     /// In samples per channel.
     end: u64,
     /// The same according to the time stamps.
@@ -197,7 +197,7 @@ struct Last {
 }
 
 /// Finds the last frame; a single read suffices for typical files.
-fn last_frame(reader: &mut Reader, info: &Info, first: &Frame, frames_at: u64) -> Result<Last, ProbeError> {
+fn last_frame(reader: &mut Reader, info: &Info, first: &Frame, frames_at: u64) -> Result<SoundEnd, ProbeError> {
     let len = reader.len();
     let mut look = if info.longest_frame > 0 { info.longest_frame.saturating_add(1 << 10) } else { TAIL_BYTES };
     loop {
@@ -216,7 +216,7 @@ fn last_frame(reader: &mut Reader, info: &Info, first: &Frame, frames_at: u64) -
 
 /// Follows the frames in `bytes`, which end with the file. The outer `None` means that they contain no complete frame, the inner one that
 /// complete frames are followed by one that is cut off.
-fn chain(bytes: &[u8], info: &Info, first: &Frame) -> Option<Option<Last>> {
+fn chain(bytes: &[u8], info: &Info, first: &Frame) -> Option<Option<SoundEnd>> {
     let fits = |frame: &Frame| {
         (frame.channels, frame.bits, frame.rate, frame.counts_samples)
             == (first.channels, first.bits, first.rate, first.counts_samples)
@@ -252,13 +252,13 @@ fn follows(before: &Frame, frame: &Frame) -> bool {
     before.number.checked_add(step) == Some(frame.number)
 }
 
-fn ends(last: &Frame, first: &Frame) -> Last {
+fn ends(last: &Frame, first: &Frame) -> SoundEnd {
     let start = if last.counts_samples { last.number } else { last.number.saturating_mul(u64::from(first.samples)) };
     let end = start.saturating_add(u64::from(last.samples));
     // Without a rate in their headers, the frames have no duration, and the last one has no time stamp.
     let timed_end =
         if last.rate.is_some() || last.counts_samples { end } else { start.saturating_sub(u64::from(first.samples)) };
-    Last { end, timed_end }
+    SoundEnd { end, timed_end }
 }
 
 #[cfg(test)]

@@ -160,7 +160,7 @@ struct EditSegment {
     begun: bool,
     /// Total duration of the samples before the beginning of the edit.
     before: i64,
-    key_behind: bool,
+    has_key_after: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -201,7 +201,7 @@ impl<'a> Walk<'a> {
             }
             heard = true;
             self.sound_edits += u32::from(self.track.kind == Kind::Audio);
-            let stretch = EditSegment { time: edit.time, duration, now, begun: false, before: 0, key_behind: false };
+            let stretch = EditSegment { time: edit.time, duration, now, begun: false, before: 0, has_key_after: false };
             if !self.stretch(reader, index, stretch, visitor)? {
                 break;
             }
@@ -298,8 +298,8 @@ impl<'a> Walk<'a> {
                 self.prefixes.push(time.saturating_sub(edit.before));
             }
             let shift = self.line.map_or(0, |line| line.shift);
-            let told = Sample { time: time.saturating_sub(shift), discard, ..sample };
-            if self.line.is_some() && !visitor(reader, told)? {
+            let shifted = Sample { time: time.saturating_sub(shift), discard, ..sample };
+            if self.line.is_some() && !visitor(reader, shifted)? {
                 return Ok(false);
             }
             if self.over(&mut edit, &sample, length, shown) {
@@ -345,8 +345,8 @@ impl<'a> Walk<'a> {
         if shown.saturating_add(length) < edit.duration.saturating_add(edit.time) || !(sample.key || sound) {
             return false;
         }
-        if self.track.shifts.is_some() && !sound && !edit.key_behind {
-            edit.key_behind = true;
+        if self.track.shifts.is_some() && !sound && !edit.has_key_after {
+            edit.has_key_after = true;
             return false;
         }
         true

@@ -139,8 +139,8 @@ impl Entry {
                 }
                 b"dOps" if head.len() >= 11 => {
                     let [_, channels, low, high] = reader.array(head.body)?;
-                    let told = u32::from(channels);
-                    self.audio.channels = if told > 0 { told } else { self.audio.channels };
+                    let declared = u32::from(channels);
+                    self.audio.channels = if declared > 0 { declared } else { self.audio.channels };
                     self.audio.preskip = Some(u16::from_be_bytes([low, high]).into());
                 }
                 b"dfLa" if head.len() >= 42 => {

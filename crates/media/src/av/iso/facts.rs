@@ -6,9 +6,9 @@ use super::samples::{parsed, Sample, Visitor};
 use super::track::{Kind, Track, UNTOLD};
 use super::Movie;
 use crate::av::codec::{mp3_frame, AudioCodec, AudioSetup, Packet, Tally, VideoCodec};
-use crate::av::cover::Cover;
+use crate::av::cover::CoverPicture;
 use crate::av::rational::{rescale, rescale_base, seconds, Rational, Rounding, INT_MAX};
-use crate::av::AvProbed;
+use crate::av::AvProbeResult;
 use crate::{ProbeError, Reader};
 
 /// A summary of a stream's samples.
@@ -21,8 +21,8 @@ struct Overview {
 }
 
 /// Returns the facts of the first video and the first audio stream.
-pub fn assemble(reader: &mut Reader, movie: Movie) -> Result<AvProbed, ProbeError> {
-    let mut probed = AvProbed::default();
+pub fn assemble(reader: &mut Reader, movie: Movie) -> Result<AvProbeResult, ProbeError> {
+    let mut probed = AvProbeResult::default();
     let video = movie.tracks.iter().position(|track| matches!(track.kind, Kind::Video | Kind::Cover));
     let audio = movie.tracks.iter().position(|track| track.kind == Kind::Audio);
     for index in video.into_iter().chain(audio) {
@@ -119,7 +119,7 @@ impl Stage<'_> {
         &self,
         reader: &mut Reader,
         index: usize,
-        probed: &mut AvProbed,
+        probed: &mut AvProbeResult,
     ) -> Result<Option<(i64, Rational)>, ProbeError> {
         let Some(track) = self.movie.tracks.get(index) else { return Ok(None) };
         if track.kind == Kind::Cover {
@@ -195,23 +195,25 @@ impl Stage<'_> {
         let Some(entry) = self.movie.tracks.get(index).and_then(|track| track.entry.as_ref()) else {
             return Ok((0, 0));
         };
-        let told = entry.video.size_in_config(&entry.config);
-        if told.is_some() || !entry.video.needs_packet() {
-            return Ok(told.unwrap_or(entry.size));
+        let declared = entry.video.size_in_config(&entry.config);
+        if declared.is_some() || !entry.video.needs_packet() {
+            return Ok(declared.unwrap_or(entry.size));
         }
-        let mut told = None;
+        let mut declared = None;
         self.visit(reader, index, line, &mut |reader, sample| {
             let count = usize::try_from(sample.size).unwrap_or(usize::MAX).min(64 << 10);
-            told = entry.video.size_in_packet(reader.up_to(sample.at, count)?);
+            declared = entry.video.size_in_packet(reader.up_to(sample.at, count)?);
             Ok(false)
         })?;
-        Ok(told.unwrap_or(entry.size))
+        Ok(declared.unwrap_or(entry.size))
     }
 
     /// Adds the facts of a cover, which counts as a video stream without frames.
-    fn cover(&self, reader: &mut Reader, track: &Track, probed: &mut AvProbed) -> Result<(), ProbeError> {
+    fn cover(&self, reader: &mut Reader, track: &Track, probed: &mut AvProbeResult) -> Result<(), ProbeError> {
         let Some((mime, at, end)) = track.cover else { return Ok(()) };
-        let Some(cover) = Cover::new(reader, mime.as_bytes(), at, end.saturating_sub(at))? else { return Ok(()) };
+        let Some(cover) = CoverPicture::new(reader, mime.as_bytes(), at, end.saturating_sub(at))? else {
+            return Ok(());
+        };
         let sound = self.movie.tracks.iter().find(|track| track.kind == Kind::Audio);
         let length = match sound {
             Some(sound) => {
@@ -227,7 +229,7 @@ impl Stage<'_> {
         reader: &mut Reader,
         index: usize,
         seek: Option<(i64, Rational)>,
-        probed: &mut AvProbed,
+        probed: &mut AvProbeResult,
     ) -> Result<(), ProbeError> {
         let Some((track, entry)) = self.movie.tracks.get(index).and_then(|track| Some((track, track.entry.as_ref()?)))
         else {
@@ -337,21 +339,21 @@ impl AudioTally<'_> {
             size = reader.len().saturating_sub(sample.at);
         }
         let scale = i64::from(self.track.scale.max(1));
-        let told = rescale(duration, i64::from(self.setup.rate), scale, Rounding::Near);
+        let declared = rescale(duration, i64::from(self.setup.rate), scale, Rounding::Near);
         let trusted = match self.setup.codec {
-            AudioCodec::Flac | AudioCodec::Alac => told > 0 && i64::from(self.setup.rate) == scale,
-            AudioCodec::Opus => !last && told > 0 && told % 120 == 0,
+            AudioCodec::Flac | AudioCodec::Alac => declared > 0 && i64::from(self.setup.rate) == scale,
+            AudioCodec::Opus => !last && declared > 0 && declared % 120 == 0,
             AudioCodec::Mpeg => self.setup.frame > 0,
             _ => false,
         };
         let samples = if trusted && self.setup.codec == AudioCodec::Mpeg {
             i64::from(self.setup.frame)
         } else if trusted {
-            told
+            declared
         } else {
             let count = self.setup.header_bytes().min(usize::try_from(size).unwrap_or(usize::MAX));
             let head = reader.sparse(sample.at, count)?.to_vec();
-            self.setup.samples(&head, size).unwrap_or(told)
+            self.setup.samples(&head, size).unwrap_or(declared)
         };
         // MPEG audio is split into frames only if the time scale is its sample rate.
         let parsed =

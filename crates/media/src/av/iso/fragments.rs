@@ -20,7 +20,7 @@ struct Defaults {
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     /// Decoding time specified by the fragment.
-    told: Option<i64>,
+    declared: Option<i64>,
     /// End of the previous run.
     next: Option<i64>,
     /// End of the track so far.
@@ -130,7 +130,7 @@ impl Fragments {
     pub fn begin(&mut self, head: &Head) {
         self.current = Current { moof: head.at, implicit: head.at, ..Current::default() };
         for state in &mut self.states {
-            (state.told, state.next) = (None, None);
+            (state.declared, state.next) = (None, None);
         }
     }
 
@@ -207,7 +207,7 @@ impl Fragments {
         let Some(state) = self.find(tracks).and_then(|index| self.states.get_mut(index)) else { return Ok(()) };
         let long = reader.array::<1>(head.body)? != [0];
         let time = if long { be64(reader, head.body + 4)? as i64 } else { i64::from(be32(reader, head.body + 4)?) };
-        (state.told, state.end) = (Some(time), time);
+        (state.declared, state.end) = (Some(time), time);
         Ok(())
     }
 
@@ -235,7 +235,7 @@ impl Fragments {
         }
         let mut first_flags = if flags & 4 != 0 { words.next(reader)? } else { None };
         let offset = edits::offset(track).unwrap_or(0);
-        let mut time = state.next.or(state.told).unwrap_or(state.end).saturating_sub(offset);
+        let mut time = state.next.or(state.declared).unwrap_or(state.end).saturating_sub(offset);
         for _ in 0..count {
             let mut field = |reader: &mut Reader, flag: u32, otherwise: u32| -> Result<u32, ProbeError> {
                 if flags & flag == 0 {

@@ -11,7 +11,7 @@ mod key_frame;
 mod samples;
 mod track;
 
-use super::AvProbed;
+use super::AvProbeResult;
 use crate::{ProbeError, Reader};
 use boxes::{be32, be64, Head};
 use fragments::Fragments;
@@ -82,7 +82,7 @@ struct Movie {
 ///
 /// # Errors
 /// [`ProbeError::Broken`], with the reason and the offset, for every file for which the reference program returns no facts.
-pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
+pub fn probe(reader: &mut Reader) -> Result<AvProbeResult, ProbeError> {
     let movie = Movie::read(reader)?;
     facts::assemble(reader, movie)
 }

@@ -29,7 +29,7 @@ pub type Visitor<'a> = dyn FnMut(&mut Reader, Sample) -> Result<bool, ProbeError
 
 /// Reads `stts`, with its corrections: pairs of a number of samples and their duration.
 #[derive(Clone, Debug)]
-pub struct Times {
+pub struct DurationTable {
     words: WordReader,
     now: i64,
     corrected: i64,
@@ -38,7 +38,7 @@ pub struct Times {
 /// Durations above this are interpreted as negative numbers.
 const MAX_DURATION: u32 = u32::MAX - 480_000;
 
-impl Times {
+impl DurationTable {
     /// Creates a reader from the beginning of the table.
     pub fn new(table: &Table) -> Self {
         Self { words: table.words(2), now: 0, corrected: 0 }
@@ -46,12 +46,12 @@ impl Times {
 
     /// Reads the next pair.
     pub fn next(&mut self, reader: &mut Reader) -> Result<Option<(u32, i64)>, ProbeError> {
-        let Some((count, told)) = self.words.pair(reader)? else { return Ok(None) };
+        let Some((count, declared)) = self.words.pair(reader)? else { return Ok(None) };
         let samples = i64::from(count);
-        let mut duration = i64::from(told);
-        if told > MAX_DURATION {
+        let mut duration = i64::from(declared);
+        if declared > MAX_DURATION {
             duration = 1;
-            let step = if (told as i32) < 0 { i64::from(told as i32) } else { 1 };
+            let step = if (declared as i32) < 0 { i64::from(declared as i32) } else { 1 };
             self.corrected = self.corrected.saturating_add(step.saturating_mul(samples));
         } else {
             self.corrected = self.corrected.saturating_add(duration.saturating_mul(samples));
@@ -77,7 +77,7 @@ struct Run<T> {
 /// Iterates over the samples of a track, without keeping any.
 pub struct Samples<'a> {
     track: &'a Track,
-    times: Option<Times>,
+    times: Option<DurationTable>,
     time_run: Run<i64>,
     shifts: Option<WordReader>,
     shift_run: Run<i64>,
@@ -99,7 +99,7 @@ pub fn is_plain(track: &Track, reader: &mut Reader) -> Result<bool, ProbeError> 
     let Some(times) = track.times.filter(|times| track.kind == Kind::Audio && times.count == 1) else {
         return Ok(false);
     };
-    Ok(Times::new(&times).next(reader)?.is_some_and(|(_, duration)| duration == 1))
+    Ok(DurationTable::new(&times).next(reader)?.is_some_and(|(_, duration)| duration == 1))
 }
 
 impl<'a> Samples<'a> {
@@ -113,7 +113,7 @@ impl<'a> Samples<'a> {
         let plain = is_plain(track, reader)?;
         Ok(Self {
             track,
-            times: track.times.map(|table| Times::new(&table)),
+            times: track.times.map(|table| DurationTable::new(&table)),
             time_run: Run::default(),
             shifts: track.shifts.map(|table| table.words(2)),
             shift_run: Run::default(),
@@ -191,8 +191,8 @@ impl<'a> Samples<'a> {
 
     fn size(&mut self, reader: &mut Reader) -> Result<u64, ProbeError> {
         if self.track.size > 0 {
-            let told = self.track.entry.as_ref().map_or(0, |entry| entry.sample_size);
-            return Ok(u64::from(self.track.size.max(told)));
+            let declared = self.track.entry.as_ref().map_or(0, |entry| entry.sample_size);
+            return Ok(u64::from(self.track.size.max(declared)));
         }
         let Some(words) = &mut self.sizes else { return Ok(0) };
         let bits = self.track.sizes.map_or(32, |(_, bits)| bits).max(1);

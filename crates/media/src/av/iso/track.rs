@@ -106,12 +106,12 @@ pub struct Track {
     /// The MIME type of a cover, and the offsets of the beginning and end of its picture.
     pub cover: Option<(&'static str, u64, u64)>,
     /// Boxes that were seen already.
-    pub seen: SeenBoxes,
+    pub seen: UniqueBoxes,
 }
 
 /// Boxes that are allowed only once in a track.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct SeenBoxes {
+pub struct UniqueBoxes {
     media_header: bool,
     descriptions: bool,
 }
@@ -237,7 +237,7 @@ impl Track {
     fn read_times(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
         let table = Table { at: head.body + 8, count: u64::from(be32(reader, head.body + 4)?) };
         let (mut ticks, mut samples) = (0_i64, 0_i64);
-        let mut times = super::samples::Times::new(&table);
+        let mut times = super::samples::DurationTable::new(&table);
         while let Some((count, duration)) = times.next(reader)? {
             ticks = ticks.saturating_add(duration.saturating_mul(i64::from(count)));
             samples = samples.saturating_add(i64::from(count));

@@ -56,11 +56,11 @@ pub fn visit(reader: &mut Reader, at: u64, end: u64, visitor: &mut Visitor) -> R
             continue;
         }
         // Other elements of unknown size cannot be skipped.
-        let Some(behind) = element.end else { return Ok(false) };
-        if behind > reader.len() {
+        let Some(body_end) = element.end else { return Ok(false) };
+        if body_end > reader.len() {
             return Ok(false);
         }
-        large = behind - element.body >= LARGE_PAYLOAD_BYTES;
+        large = body_end - element.body >= LARGE_PAYLOAD_BYTES;
         let wanted = match element.id {
             0xe7 => {
                 cluster_time = element.unsigned(reader)?.and_then(|time| i64::try_from(time).ok()).unwrap_or(0);
@@ -76,7 +76,7 @@ pub fn visit(reader: &mut Reader, at: u64, end: u64, visitor: &mut Visitor) -> R
         if !wanted {
             return Ok(sound);
         }
-        at = behind;
+        at = body_end;
     }
     Ok(sound)
 }
@@ -196,8 +196,8 @@ fn laces(reader: &mut Reader, body: u64, end: u64, lacing: u8) -> Result<Option<
         let frames = u64::from(count) + 1;
         return Ok(left.is_multiple_of(frames).then(|| (first, vec![left / frames; frames as usize])));
     }
-    let told = sizes.iter().try_fold(0_u64, |sum, size| sum.checked_add(*size));
-    let Some(last) = told.and_then(|told| left.checked_sub(told)) else { return Ok(None) };
+    let declared = sizes.iter().try_fold(0_u64, |sum, size| sum.checked_add(*size));
+    let Some(last) = declared.and_then(|declared| left.checked_sub(declared)) else { return Ok(None) };
     sizes.push(last);
     Ok(Some((first, sizes)))
 }

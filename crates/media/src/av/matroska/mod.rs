@@ -9,10 +9,10 @@ mod tracks;
 mod video;
 
 use super::codec::VideoCodec;
-use super::cover::Cover;
+use super::cover::CoverPicture;
 use super::key_frame::{FrameSpan, LOOKED_AT};
 use super::rational::{rescale, Rational, Rounding};
-use super::AvProbed;
+use super::AvProbeResult;
 use crate::{ProbeError, Reader};
 use blocks::Frame;
 use ebml::Element;
@@ -30,11 +30,11 @@ pub fn matches(first: &[u8]) -> bool {
 ///
 /// # Errors
 /// [`ProbeError::Broken`] if there is no segment, no track, or no data of a track.
-pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
+pub fn probe(reader: &mut Reader) -> Result<AvProbeResult, ProbeError> {
     let segment = segment(reader)?;
     let end = segment.end.unwrap_or(reader.len()).min(reader.len());
     let mut file = File::open(reader, segment.body, end)?;
-    let mut probed = AvProbed::default();
+    let mut probed = AvProbeResult::default();
     let video = file.header.tracks.iter().position(|track| matches!(track.kind, Kind::Video { .. }));
     let audio = file.header.tracks.iter().position(|track| matches!(track.kind, Kind::Audio { .. }));
     if video.is_none() && audio.is_none() && file.header.cover.is_none() {
@@ -134,7 +134,7 @@ impl File {
         while let Some(element) = Element::at(reader, at, end)? {
             match element.id {
                 0x1549_a966 => header.info(reader, &element)?,
-                0x1654_ae6b if element.end.is_some_and(|behind| behind > reader.len()) => {
+                0x1654_ae6b if element.end.is_some_and(|body_end| body_end > reader.len()) => {
                     return Err(ProbeError::broken("it ends in the description of its tracks", reader.len()));
                 }
                 0x1654_ae6b => header.tracks(reader, &element)?,
@@ -170,7 +170,7 @@ impl File {
     }
 
     /// Returns the duration of a frame in ticks, as far as the container specifies it.
-    fn told_duration(&self, track: usize, frame: &Frame) -> Option<i64> {
+    fn declared_duration(&self, track: usize, frame: &Frame) -> Option<i64> {
         let track = self.header.tracks.get(track)?;
         let whole = match frame.duration {
             Some(duration) => duration,
@@ -213,7 +213,7 @@ impl File {
         reader: &mut Reader,
         video: Option<usize>,
         audio: Option<usize>,
-        probed: &mut AvProbed,
+        probed: &mut AvProbeResult,
     ) -> Result<(), ProbeError> {
         let number = |at: Option<usize>| at.and_then(|at| self.header.tracks.get(at)).map(|track| track.number);
         let (video_number, audio_number) = (number(video), number(audio));
@@ -225,13 +225,13 @@ impl File {
         let mut sound = audio.and_then(|at| sound::Sound::new(&self.header, at, seek, video.is_some()));
         let undamaged = blocks::visit(reader, from, end, &mut |reader, frame| {
             if let (Some(at), Some(pictures)) = (video.filter(|_| Some(frame.track) == video_number), &mut pictures) {
-                pictures.add(reader, &frame, self.time(at, &frame), self.told_duration(at, &frame))?;
+                pictures.add(reader, &frame, self.time(at, &frame), self.declared_duration(at, &frame))?;
                 if let Some(sound) = &mut sound {
                     sound.meet_picture(self.time(at, &frame), frame.key);
                 }
             }
             if let (Some(at), Some(sound)) = (audio.filter(|_| Some(frame.track) == audio_number), &mut sound) {
-                sound.add(reader, &frame, self.time(at, &frame), self.told_duration(at, &frame))?;
+                sound.add(reader, &frame, self.time(at, &frame), self.declared_duration(at, &frame))?;
             }
             Ok(true)
         })?;
@@ -254,11 +254,11 @@ impl File {
     }
 
     /// Reports an attached picture as a video stream if there is no other.
-    fn cover(&self, reader: &mut Reader, probed: &mut AvProbed) -> Result<(), ProbeError> {
+    fn cover(&self, reader: &mut Reader, probed: &mut AvProbeResult) -> Result<(), ProbeError> {
         let Some((mime, at, len)) = &self.header.cover else { return Ok(()) };
         let microseconds = Rational::new(1, 1_000_000);
         let whole = self.header.duration.map(|ticks| (ticks * self.header.scale as f64 / 1000.0) as i64);
-        match Cover::new(reader, mime, *at, *len)? {
+        match CoverPicture::new(reader, mime, *at, *len)? {
             Some(cover) => cover.show(reader, whole.map(|whole| (whole, microseconds)), &mut probed.facts),
             None => Ok(()),
         }

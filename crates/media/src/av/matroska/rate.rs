@@ -41,9 +41,9 @@ impl Analysis {
     }
 
     /// Adds the next packet: its time and, if specified by the container, its duration, in ticks.
-    pub fn add(&mut self, time: i64, told: Option<i64>) {
+    pub fn add(&mut self, time: i64, declared: Option<i64>) {
         if !self.guess.is_done() {
-            let ticks = told.unwrap_or_else(|| self.by_headers());
+            let ticks = declared.unwrap_or_else(|| self.by_headers());
             if self.packets >= SKIPPED_PACKETS && ticks > 0 {
                 self.counted += 1;
                 self.sum = self.sum.saturating_add(ticks);
@@ -99,9 +99,9 @@ impl Analysis {
 mod tests {
     use super::*;
 
-    fn analysed(codec: VideoCodec, rate: Option<Rational>, told: Option<i64>) -> Analysis {
+    fn analysed(codec: VideoCodec, rate: Option<Rational>, declared: Option<i64>) -> Analysis {
         let mut analysis = Analysis::new(Rational::new(1, 1000), codec, Timing { rate, reorder: 0 });
-        (0..12).for_each(|frame| analysis.add(frame * 1001 / 24, told));
+        (0..12).for_each(|frame| analysis.add(frame * 1001 / 24, declared));
         analysis
     }
 

@@ -14,7 +14,7 @@ pub struct Sound {
     /// Samples per second according to the container.
     container_rate: u32,
     /// Samples to be cut at the beginning according to the container, and those that are actually cut.
-    told: i64,
+    declared: i64,
     skip: i64,
     tally: Tally,
     /// Time at which the reference program begins to decode, in ticks; frames are skipped until a frame at or after it was found.
@@ -38,10 +38,10 @@ impl Sound {
         let mut setup = setup.as_ref().clone();
         let base = header.base(track);
         let delay = i64::try_from(track.codec_delay).unwrap_or(0);
-        let told = rescale(delay, i64::from(setup.rate), 1_000_000_000, Rounding::Near);
+        let declared = rescale(delay, i64::from(setup.rate), 1_000_000_000, Rounding::Near);
         // FFmpeg up to 5.x writes a CodecDelay that is too small for sound that is not at 48 kHz; decoders use the pre-skip of the codec's
         // own header.
-        let skip = setup.preskip.map_or(told, i64::from);
+        let skip = setup.preskip.map_or(declared, i64::from);
         if setup.codec == AudioCodec::Tta {
             let length = header.duration.unwrap_or(0.0) * header.scale as f64 * f64::from(setup.rate) / 1e9;
             setup.left = length.round() as u64;
@@ -53,7 +53,7 @@ impl Sound {
             base,
             setup,
             container_rate,
-            told,
+            declared,
             skip,
             tally,
             seek,
@@ -94,7 +94,7 @@ impl Sound {
         };
         let time = if frame.lace == 0 { time } else { self.next };
         self.next = match duration {
-            Some(told) => time.saturating_add(told),
+            Some(declared) => time.saturating_add(declared),
             None if own > 0 => add_stable(self.base, time, Rational::new(samples, i64::from(self.setup.rate))),
             None => time,
         };
@@ -135,7 +135,7 @@ impl Sound {
         let wanted = self.setup.header_bytes();
         let len = frame.len + self.stripped.len() as u64;
         let count = usize::try_from(frame.len).unwrap_or(usize::MAX).min(wanted);
-        let told = if self.stripped.is_empty() {
+        let declared = if self.stripped.is_empty() {
             let head = if count == 0 { &[] } else { reader.up_to(frame.at, count)? };
             self.setup.samples(head, len)
         } else {
@@ -143,7 +143,7 @@ impl Sound {
             head.extend_from_slice(reader.up_to(frame.at, count)?);
             self.setup.samples(&head, len)
         };
-        Ok(told.unwrap_or(0))
+        Ok(declared.unwrap_or(0))
     }
 
     /// Adds the facts; `whole` is the duration of the segment in ticks, for a stream without frames.
@@ -156,9 +156,9 @@ impl Sound {
         }
         // The start is computed before the decoder reports its own rate.
         let rate = Rational::new(1, i64::from(self.container_rate.max(1)));
-        let start = self.first.map(|first| first.saturating_add(rescale_base(self.told, rate, self.base)));
-        let behind = self.last.map(|(time, duration)| time.saturating_add(duration));
-        facts.audio_duration = self.tally.duration(start, behind.or(whole));
+        let start = self.first.map(|first| first.saturating_add(rescale_base(self.declared, rate, self.base)));
+        let end = self.last.map(|(time, duration)| time.saturating_add(duration));
+        facts.audio_duration = self.tally.duration(start, end.or(whole));
         if self.first.is_none() {
             facts.audio_duration = whole.map(|whole| seconds(whole, self.base));
         }

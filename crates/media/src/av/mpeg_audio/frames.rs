@@ -2,7 +2,7 @@
 
 use super::super::codec::{Layer, MpegHeader};
 use super::super::rational::{rescale, Rounding};
-use super::parser::{Opened, Packet, Parser};
+use super::parser::{FileStart, Packet, Parser};
 use super::tag::Tag;
 use super::TICKS;
 use crate::{ProbeError, Reader};
@@ -53,7 +53,7 @@ fn same(a: [u8; 4], b: [u8; 4]) -> bool {
 }
 
 /// Reads all frames from `first` on.
-pub(super) fn walk(reader: &mut Reader, first: u64, tag: &Tag, opened: Opened) -> Result<Sound, ProbeError> {
+pub(super) fn walk(reader: &mut Reader, first: u64, tag: &Tag, opened: FileStart) -> Result<Sound, ProbeError> {
     let mut sound = Sound { samples: 0, end: None, channels: 0, remarks: Vec::new() };
     let mut parser = Parser::new(first, opened);
     let mut time = 0_i64;
@@ -72,7 +72,7 @@ pub(super) fn walk(reader: &mut Reader, first: u64, tag: &Tag, opened: Opened) -
         }
         let header = packet.header;
         sound.channels = header.channels;
-        let trimmed = Trimmed::new(&packet, start, &mut skip, tag, parser.rate());
+        let trimmed = TrimmedFrame::new(&packet, start, &mut skip, tag, parser.rate());
         if trimmed.samples > 0 {
             sound.samples += trimmed.samples as u64;
             sound.end = Some(trimmed.end);
@@ -89,19 +89,19 @@ pub(super) fn walk(reader: &mut Reader, first: u64, tag: &Tag, opened: Opened) -
 }
 
 /// A decoded frame after trimming.
-struct Trimmed {
+struct TrimmedFrame {
     samples: i64,
     end: i64,
 }
 
-impl Trimmed {
+impl TrimmedFrame {
     fn new(packet: &Packet, start: i64, skip: &mut i64, tag: &Tag, rate: u32) -> Self {
         let samples = i64::from(packet.header.samples());
         let own_rate = i64::from(packet.header.rate);
         let ticks = |samples| rescale(samples, TICKS, own_rate, Rounding::Near);
         let counted = |ticks| rescale(ticks, rate.into(), TICKS, Rounding::Near);
         let (from, length) = (counted(start), counted(packet.ticks));
-        let behind = match tag.dropped() {
+        let trailing = match tag.dropped() {
             Some((first, last)) if length > 0 && from + length >= first && from < last => {
                 (from + length - first).min(length)
             }
@@ -116,8 +116,8 @@ impl Trimmed {
         let kept = samples - *skip;
         let duration = if packet.ticks >= skipped { packet.ticks - skipped } else { packet.ticks };
         *skip = 0;
-        if behind > 0 && behind <= kept {
-            return Self { samples: kept - behind, end: start + ticks(kept - behind) };
+        if trailing > 0 && trailing <= kept {
+            return Self { samples: kept - trailing, end: start + ticks(kept - trailing) };
         }
         Self { samples: kept, end: start + duration }
     }

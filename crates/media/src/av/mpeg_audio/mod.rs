@@ -12,7 +12,7 @@ mod tag;
 pub(crate) mod tests;
 
 use super::rational::{rescale, rescale_base, Rational, Rounding};
-use super::{after_id3, rational, AvProbed};
+use super::{after_id3, rational, AvProbeResult};
 use crate::{ProbeError, Reader};
 use gristmill_core::AvFacts;
 
@@ -30,7 +30,7 @@ const MICROSECONDS: Rational = Rational::new(1, 1_000_000);
 ///
 /// # Errors
 /// [`ProbeError::Broken`] if there is no sequence of frames, or other data between them.
-pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
+pub fn probe(reader: &mut Reader) -> Result<AvProbeResult, ProbeError> {
     let start = after_id3(reader)?;
     let picture = picture::find(reader, start)?;
     let tag = tag::read(reader, start)?;
@@ -59,7 +59,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
         };
         shown(&mut facts, (width, height), ticks.map(|ticks| rational::seconds(ticks, PICTURE_BASE)))?;
     }
-    Ok(AvProbed { facts, remarks: sound.remarks })
+    Ok(AvProbeResult { facts, remarks: sound.remarks })
 }
 
 /// Reports an attached picture as a video without frames, of the duration of the sound.

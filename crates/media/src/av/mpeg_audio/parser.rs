@@ -14,7 +14,7 @@ const SEARCHED: usize = 4096;
 
 /// The values known after a file was opened.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Opened {
+pub(super) struct FileStart {
     /// Samples per second.
     pub(super) rate: u32,
     /// Average bits per second.
@@ -43,12 +43,12 @@ pub(super) struct Parser {
     count: i64,
     samples: u32,
     averages: bool,
-    known: Opened,
+    known: FileStart,
 }
 
 impl Parser {
     /// Creates a parser that starts at `at`, with the values found by an earlier one.
-    pub(super) fn new(at: u64, known: Opened) -> Self {
+    pub(super) fn new(at: u64, known: FileStart) -> Self {
         Self { at, header: None, count: 0, samples: 0, averages: false, known }
     }
 
@@ -134,8 +134,8 @@ fn find(reader: &mut Reader, from: u64) -> Result<Option<(u64, MpegHeader, u32)>
 }
 
 /// Returns what is known of the frames from `first` on when the file is opened: fifty packets, and those in the same chunk.
-pub(super) fn opened(reader: &mut Reader, first: u64) -> Result<Opened, ProbeError> {
-    let mut parser = Parser::new(first, Opened::default());
+pub(super) fn opened(reader: &mut Reader, first: u64) -> Result<FileStart, ProbeError> {
+    let mut parser = Parser::new(first, FileStart::default());
     let mut seen = 0;
     let mut read_up_to = u64::MAX;
     loop {

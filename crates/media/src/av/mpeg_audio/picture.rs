@@ -182,17 +182,17 @@ fn parts(frame: &[u8], version: u8) -> Option<(Vec<u8>, &[u8])> {
     let picture = match encoding {
         0 | 3 => described.get(described.iter().position(|byte| *byte == 0)? + 1..)?,
         1 => match described.get(..2)? {
-            [0xff, 0xfe] | [0xfe, 0xff] => behind_wide_text(described.get(2..)?),
+            [0xff, 0xfe] | [0xfe, 0xff] => after_wide_text(described.get(2..)?),
             _ => return None,
         },
-        2 => behind_wide_text(described),
+        2 => after_wide_text(described),
         _ => return None,
     };
     (!picture.is_empty()).then_some((mime, picture))
 }
 
 /// Returns the bytes after a text of two bytes per character that is terminated by a zero.
-fn behind_wide_text(bytes: &[u8]) -> &[u8] {
+fn after_wide_text(bytes: &[u8]) -> &[u8] {
     let length = bytes.chunks_exact(2).take_while(|pair| *pair != [0, 0]).count() * 2;
     bytes.get(length + 2..).unwrap_or_default()
 }

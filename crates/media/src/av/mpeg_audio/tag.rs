@@ -31,8 +31,8 @@ impl Tag {
     /// Returns the range of samples at the end that are discarded.
     pub(super) fn dropped(&self) -> Option<(i64, i64)> {
         let total = self.frames * self.samples;
-        let (_, behind) = self.added.filter(|_| self.frames > 0)?;
-        Some((total - behind + DECODER_DELAY, total))
+        let (_, end) = self.added.filter(|_| self.frames > 0)?;
+        Some((total - end + DECODER_DELAY, total))
     }
 
     /// Returns the time of the first sample that is not discarded, in ticks.
@@ -46,15 +46,15 @@ impl Tag {
 
     /// Returns the specified duration, in ticks.
     pub(super) fn duration(&self) -> Option<i64> {
-        let (front, behind) = self.added.unwrap_or_default();
-        let samples = self.frames * self.samples - front - behind;
+        let (front, end) = self.added.unwrap_or_default();
+        let samples = self.frames * self.samples - front - end;
         (self.frames > 0).then(|| rescale_base(samples, Rational::new(1, self.rate), BASE))
     }
 }
 
 /// Reads the frame at `at`, the first one after the tags; `None` if it is not a layer III frame.
 pub(super) fn read(reader: &mut Reader, at: u64) -> Result<Option<Tag>, ProbeError> {
-    let behind = reader.len().saturating_sub(at + 4);
+    let present = reader.len().saturating_sub(at + 4);
     let bytes = reader.up_to(at, 256)?;
     let Some(header) = bytes.first_chunk().and_then(|head| MpegHeader::parse(*head)) else {
         return Ok(None);
@@ -63,40 +63,40 @@ pub(super) fn read(reader: &mut Reader, at: u64) -> Result<Option<Tag>, ProbeErr
         return Ok(None);
     }
     let mut tag = Tag { samples: header.samples().into(), rate: header.rate.into(), ..Tag::default() };
-    let mut told = 0;
+    let mut declared = 0;
     let from = match (header.low_rate, header.channels) {
         (false, 1) | (true, 2) => 17,
         (false, _) => 32,
         (true, _) => 9,
     };
     if let Some(fields) = Fields::of_xing(bytes.get(4 + from..).unwrap_or_default()) {
-        told = xing(&mut tag, fields, behind);
+        declared = xing(&mut tag, fields, present);
     }
     if let Some(mut fields) = bytes.get(36..).and_then(|rest| rest.strip_prefix(b"VBRI")).map(Fields) {
         if fields.number(2) == 1 {
             fields.number(4);
-            told = fields.number(4);
+            declared = fields.number(4);
             tag.frames = fields.number(4);
         }
     }
-    if tag.frames > 0 || told > 0 {
+    if tag.frames > 0 || declared > 0 {
         tag.skipped = u64::from(header.bytes().unwrap_or(0));
     }
     Ok(Some(tag))
 }
 
-/// Reads the fields after `Xing` or `Info`; returns the specified number of bytes. `behind` is the number of bytes present.
-fn xing(tag: &mut Tag, mut fields: Fields, behind: u64) -> i64 {
+/// Reads the fields after `Xing` or `Info`; returns the specified number of bytes. `present` is the number of bytes present.
+fn xing(tag: &mut Tag, mut fields: Fields, present: u64) -> i64 {
     let flags = fields.number(4);
-    let mut told = 0;
+    let mut declared = 0;
     if flags & 1 != 0 {
         tag.frames = fields.number(4);
     }
     if flags & 2 != 0 {
-        told = fields.number(4);
+        declared = fields.number(4);
     }
-    let told_bytes = u64::try_from(told).unwrap_or(0);
-    if told_bytes > 0 && behind > told_bytes && behind - told_bytes > told_bytes >> 4 {
+    let declared_bytes = u64::try_from(declared).unwrap_or(0);
+    if declared_bytes > 0 && present > declared_bytes && present - declared_bytes > declared_bytes >> 4 {
         // For concatenated files, the tag applies only to the first one.
         tag.frames = 0;
     }
@@ -112,7 +112,7 @@ fn xing(tag: &mut Tag, mut fields: Fields, behind: u64) -> i64 {
     if [b"LAME", b"Lavf", b"Lavc"].iter().any(|name| encoder.starts_with(*name)) {
         tag.added = Some((added >> 12, added & 0xfff));
     }
-    told
+    declared
 }
 
 /// Reads consecutive numbers; missing bytes count as 0.

@@ -23,7 +23,7 @@ fn every_value_is_the_peers_to_the_last_digit() {
     compare_with_the_peer("mpeg_audio");
 }
 
-fn probe_bytes(bytes: &[u8]) -> Result<AvProbed, ProbeError> {
+fn probe_bytes(bytes: &[u8]) -> Result<AvProbeResult, ProbeError> {
     probe(&mut Reader::new(&bytes, &Cancel::default()))
 }
 
@@ -56,7 +56,7 @@ fn a_frame_that_is_cut_short_is_counted_and_remarked_on() {
 }
 
 #[test]
-fn what_stands_between_frames_is_named_with_its_place() {
+fn bytes_between_frames_are_reported_with_their_place() {
     let bytes = [silence().repeat(5), b"what is this?".to_vec(), silence().repeat(5)].concat();
     let error = probe_bytes(&bytes).unwrap_err();
     assert!(matches!(error, ProbeError::Broken { at: 1040, .. }), "{error}");

@@ -10,7 +10,7 @@ mod timing;
 mod tests;
 
 use super::rational::seconds;
-use super::{AvProbed, Rational};
+use super::{AvProbeResult, Rational};
 use crate::{ProbeError, Reader};
 use codecs::{Codec, Kind};
 use gristmill_core::AvFacts;
@@ -39,7 +39,7 @@ struct Stream {
 ///
 /// # Errors
 /// [`ProbeError::Broken`] if a header is missing or wrong, or a packet cannot be decoded.
-pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
+pub fn probe(reader: &mut Reader) -> Result<AvProbeResult, ProbeError> {
     let start = super::after_id3(reader)?;
     let mut streams = headers(reader, start)?;
     let mut pages = Pages::new(start);
@@ -59,7 +59,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     if !streams.iter().any(|stream| stream.timing.ended) {
         remarks.push(format!("its last page is missing (byte {end})"));
     }
-    Ok(AvProbed { facts, remarks })
+    Ok(AvProbeResult { facts, remarks })
 }
 
 /// Reads pages until the first packet that is not a header.

@@ -25,13 +25,13 @@ pub(super) struct Timing {
     first_of_last: Option<i64>,
     before_last: i64,
     block: Option<u32>,
-    sound: Decoded,
-    seeking: Seeking,
+    sound: DecoderOutput,
+    seeking: SeekState,
 }
 
 /// The state of the seek to time 0 before decoding: readers seek to the last page that begins at or before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Seeking {
+enum SeekState {
     /// No page with a time was found yet.
     #[default]
     First,
@@ -56,7 +56,7 @@ impl Default for PacketTime {
 
 /// The state of the decoder's output.
 #[derive(Clone, Copy, Debug, Default)]
-struct Decoded {
+struct DecoderOutput {
     started: bool,
     block: u32,
     skipped: i64,
@@ -71,7 +71,7 @@ pub(super) struct Sound {
 }
 
 /// A packet with its times.
-struct Timed {
+struct TimedPacket {
     time: i64,
     duration: i64,
     /// Samples to be discarded at its end.
@@ -90,7 +90,7 @@ impl Timing {
 
     /// Decides at the first packet of a page whether decoding restarts here. `begins` is the time derived from the page alone.
     fn seek(&mut self, codec: &Codec, begins: Option<i64>) {
-        if self.seeking == Seeking::Done || codec.is_video() {
+        if self.seeking == SeekState::Done || codec.is_video() {
             return;
         }
         let known = match self.known {
@@ -98,20 +98,20 @@ impl Timing {
             PacketTime::No => None,
         };
         let again = match (self.seeking, known, begins) {
-            (Seeking::First, None, _) => return,
-            (Seeking::First, Some(time), _) => {
-                self.seeking = if time < 0 && self.packets == 1 { Seeking::Later } else { Seeking::Done };
+            (SeekState::First, None, _) => return,
+            (SeekState::First, Some(time), _) => {
+                self.seeking = if time < 0 && self.packets == 1 { SeekState::Later } else { SeekState::Done };
                 self.packets > 1 && time == 0
             }
-            (Seeking::Later, _, Some(time)) if time <= codec.pre_skip() => true,
-            (Seeking::Later, ..) => {
-                self.seeking = Seeking::Done;
+            (SeekState::Later, _, Some(time)) if time <= codec.pre_skip() => true,
+            (SeekState::Later, ..) => {
+                self.seeking = SeekState::Done;
                 false
             }
-            (Seeking::Done, ..) => false,
+            (SeekState::Done, ..) => false,
         };
         if again {
-            self.sound = Decoded::default();
+            self.sound = DecoderOutput::default();
             self.first_of_last = None;
             self.known = begins.map_or(PacketTime::No, PacketTime::At);
             self.now = 0;
@@ -146,7 +146,7 @@ impl Timing {
             return Err(ProbeError::broken("a packet cannot be decoded", page.at));
         };
         self.block = Some(block);
-        let mut timed = Timed { time: 0, duration, trimmed: 0, samples: duration };
+        let mut timed = TimedPacket { time: 0, duration, trimmed: 0, samples: duration };
         if kind == Kind::Opus {
             if let PacketTime::At(time) = self.known {
                 self.start.get_or_insert(time);
@@ -201,7 +201,7 @@ impl Timing {
     }
 
     /// Trims the end of a stream: its last granule determines how much of the last packet counts.
-    fn trim(&mut self, kind: Kind, codec: &Codec, timed: &mut Timed, page: &Page, is_last: bool) {
+    fn trim(&mut self, kind: Kind, codec: &Codec, timed: &mut TimedPacket, page: &Page, is_last: bool) {
         match kind {
             Kind::Opus => {
                 let skip = timed.time + timed.duration - page.granule + codec.pre_skip();
@@ -243,8 +243,8 @@ impl Timing {
     }
 }
 
-impl Decoded {
-    fn decode(&mut self, codec: &Codec, packet: &Packet, timed: &Timed) {
+impl DecoderOutput {
+    fn decode(&mut self, codec: &Codec, packet: &Packet, timed: &TimedPacket) {
         let mut samples = timed.samples;
         if codec.kind() == Kind::Vorbis {
             let mut before = self.block;

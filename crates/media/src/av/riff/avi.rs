@@ -7,7 +7,7 @@ mod header;
 mod sound;
 
 use super::super::rational::{seconds, Rational};
-use crate::av::AvProbed;
+use crate::av::AvProbeResult;
 use crate::{ProbeError, Reader};
 use gristmill_core::AvFacts;
 use header::{Header, Stream, Track};
@@ -30,7 +30,7 @@ pub fn matches(first: &[u8]) -> bool {
 ///
 /// # Errors
 /// [`ProbeError::Broken`] if the header is invalid, or a stream has no frames.
-pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
+pub fn probe(reader: &mut Reader) -> Result<AvProbeResult, ProbeError> {
     if !matches(reader.up_to(0, 12)?) {
         return Err(ProbeError::broken("there is something before the AVI file", 0));
     }
@@ -58,7 +58,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
         audio(stream, &sound, &mut facts);
         remarks.extend(sound.remarks);
     }
-    Ok(AvProbed { facts, remarks })
+    Ok(AvProbeResult { facts, remarks })
 }
 
 fn video(
@@ -78,7 +78,7 @@ fn video(
     Ok(())
 }
 
-fn audio(stream: &Stream, sound: &sound::Counted, facts: &mut AvFacts) {
+fn audio(stream: &Stream, sound: &sound::PacketCounts, facts: &mut AvFacts) {
     let Track::Audio(format) = &stream.track else { return };
     facts.audio_duration = sound.end.or(stream.duration).map(|ticks| seconds(ticks, stream.base));
     facts.audio_channels = Some(sound.channels.unwrap_or(format.channels));

@@ -100,15 +100,15 @@ impl SoundFormat {
             ));
         }
         let numbers = Numbers { bytes: reader.up_to(at, MAX_HEADER_BYTES)?, big_endian };
-        let told = numbers.u16(0);
+        let declared = numbers.u16(0);
         let rate = numbers.u32(4);
         let bit_rate = i64::from(numbers.u32(8)) * 8;
         let mut bits = if size == 14 { 8 } else { numbers.u16(14) };
-        let (mut kind, mut setup) = (Some(told), None);
+        let (mut kind, mut setup) = (Some(declared), None);
         if size >= 18 {
             let extra_len = u64::from(numbers.u16(16)).min(size - 18);
-            setup = (extra_len > 0 && told != EXTENSIBLE).then_some((at + 18, extra_len));
-            if extra_len >= 22 && told == EXTENSIBLE {
+            setup = (extra_len > 0 && declared != EXTENSIBLE).then_some((at + 18, extra_len));
+            if extra_len >= 22 && declared == EXTENSIBLE {
                 let valid = numbers.u16(18);
                 if valid != 0 {
                     bits = valid;

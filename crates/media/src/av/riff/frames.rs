@@ -1,7 +1,7 @@
 //! Sound in frames that contain their length: MPEG audio and AC-3 in WAV and AVI files.
 
 use super::format::{Coding, SoundFormat};
-use super::packets::{AudioRun, Counted};
+use super::packets::{AudioRun, PacketCounts};
 use crate::av::codec::{ac3_frame, mp3_frame, FrameHeader};
 use crate::av::rational::{rescale, Rational, Rounding};
 use crate::{ProbeError, Reader};
@@ -170,7 +170,7 @@ pub(super) fn count(
     format: &SoundFormat,
     pieces: &[AudioRun],
     format_at: u64,
-) -> Result<Counted, ProbeError> {
+) -> Result<PacketCounts, ProbeError> {
     let base = Rational::new(1, i64::from(format.rate));
     let Some(mut frames) = Frames::of(format, base) else {
         return Err(ProbeError::broken("its sound is coded in a way that is not read in this kind of file", format_at));
@@ -182,5 +182,5 @@ pub(super) fn count(
     if found.samples == 0 {
         return Err(ProbeError::broken("there is no frame in its sound", format_at));
     }
-    Ok(Counted { samples: found.samples, end: found.end, remarks: found.remarks })
+    Ok(PacketCounts { samples: found.samples, end: found.end, remarks: found.remarks })
 }

@@ -22,7 +22,7 @@ impl AudioRun {
 
 /// The result of counting.
 #[derive(Debug, Default)]
-pub(super) struct Counted {
+pub(super) struct PacketCounts {
     /// Samples per channel that a decoder outputs.
     pub samples: u64,
     /// End of the last packet with a time stamp, in samples.
@@ -58,7 +58,7 @@ pub(super) fn count(
     format: &SoundFormat,
     pieces: &[AudioRun],
     format_at: u64,
-) -> Result<Counted, ProbeError> {
+) -> Result<PacketCounts, ProbeError> {
     let channels = format.channels;
     if channels == 0 || channels > MAX_CHANNELS {
         return Err(ProbeError::broken(format!("{channels} is no number of channels"), format_at + 2));
@@ -99,9 +99,9 @@ pub(super) struct PacketFacts {
     pub duration: i64,
 }
 
-fn by_size(format: &SoundFormat, pieces: &[AudioRun]) -> Result<Counted, ProbeError> {
+fn by_size(format: &SoundFormat, pieces: &[AudioRun]) -> Result<PacketCounts, ProbeError> {
     let size = packet_size(format);
-    let mut counted = Counted::default();
+    let mut counted = PacketCounts::default();
     let mut next = 0_i64;
     for piece in pieces {
         let (whole, rest) = (piece.len / size, piece.len % size);

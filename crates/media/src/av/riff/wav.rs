@@ -5,7 +5,7 @@
 
 use super::format::{Coding, SoundFormat};
 use super::packets::{self, AudioRun};
-use crate::av::AvProbed;
+use crate::av::AvProbeResult;
 use crate::{ProbeError, Reader};
 use gristmill_core::AvFacts;
 
@@ -73,7 +73,7 @@ impl Header {
 ///
 /// # Errors
 /// [`ProbeError::Broken`] if the chunks are invalid, or the samples of the sound's coding cannot be counted.
-pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
+pub fn probe(reader: &mut Reader) -> Result<AvProbeResult, ProbeError> {
     let header = if reader.up_to(0, 16)? == W64_RIFF { wave64_header(reader)? } else { riff_header(reader)? };
     let Some((format, format_at)) = &header.format else {
         return Err(ProbeError::broken("it does not say how its sound is coded: there is no fmt chunk", reader.len()));
@@ -83,8 +83,9 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     };
     let pieces = pieces(reader, &header, data_at)?;
     let counted = packets::count(reader, format, &pieces, *format_at)?;
-    let told = told_duration(&header, format, reader.len()).or_else(|| by_bit_rate(format, reader.len(), data_at));
-    let ticks = counted.end.or(told);
+    let declared =
+        declared_duration(&header, format, reader.len()).or_else(|| by_bit_rate(format, reader.len(), data_at));
+    let ticks = counted.end.or(declared);
     let mut remarks = counted.remarks;
     let there = reader.len().saturating_sub(data_at);
     if header.data_end != UNKNOWN_END && header.data_end > reader.len() {
@@ -100,7 +101,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
         audio_num_samples: Some(counted.samples),
         ..AvFacts::default()
     };
-    Ok(AvProbed { facts, remarks })
+    Ok(AvProbeResult { facts, remarks })
 }
 
 /// Reads the chunks of RIFF and RF64 files.
@@ -268,7 +269,7 @@ fn pieces(reader: &mut Reader, header: &Header, data_at: u64) -> Result<Vec<Audi
 }
 
 /// Returns the length in samples according to the header.
-fn told_duration(header: &Header, format: &SoundFormat, file_len: u64) -> Option<i64> {
+fn declared_duration(header: &Header, format: &SoundFormat, file_len: u64) -> Option<i64> {
     let channels = u64::from(format.channels);
     let data_size = if header.data_size > UNKNOWN_END >> 3 { 0 } else { header.data_size };
     let mut samples = header.samples;
@@ -276,8 +277,8 @@ fn told_duration(header: &Header, format: &SoundFormat, file_len: u64) -> Option
         return i64::try_from(samples).ok().filter(|samples| *samples > 0);
     }
     if channels > 1 && data_size > 0 && samples > 0 && format.bit_rate > 0 && samples.is_multiple_of(channels) {
-        let told = 8.0 * data_size as f64 * channels as f64 * f64::from(format.rate) / samples as f64;
-        if (told / format.bit_rate as f64 - 1.0).abs() < 0.3 {
+        let declared = 8.0 * data_size as f64 * channels as f64 * f64::from(format.rate) / samples as f64;
+        if (declared / format.bit_rate as f64 - 1.0).abs() < 0.3 {
             samples /= channels;
         }
     }
@@ -329,12 +330,12 @@ mod tests {
     use gristmill_core::Cancel;
 
     /// A header followed by zeros up to a length.
-    struct Long {
+    struct PaddedFile {
         header: Vec<u8>,
         len: u64,
     }
 
-    impl ByteSource for Long {
+    impl ByteSource for PaddedFile {
         fn len(&self) -> u64 {
             self.len
         }
@@ -355,16 +356,16 @@ mod tests {
         bytes
     }
 
-    fn file(format: &[u8], told: u32) -> Vec<u8> {
+    fn file(format: &[u8], declared: u32) -> Vec<u8> {
         let mut bytes = b"RIFF\0\0\0\0WAVEfmt ".to_vec();
         bytes.extend(u32::try_from(format.len()).unwrap().to_le_bytes());
         bytes.extend(format);
         bytes.extend(b"data");
-        bytes.extend(told.to_le_bytes());
+        bytes.extend(declared.to_le_bytes());
         bytes
     }
 
-    fn facts(bytes: &[u8]) -> Result<AvProbed, ProbeError> {
+    fn facts(bytes: &[u8]) -> Result<AvProbeResult, ProbeError> {
         probe(&mut Reader::new(&bytes, &Cancel::default()))
     }
 
@@ -372,7 +373,7 @@ mod tests {
     fn gigabytes_of_sound_cost_one_small_read() {
         let header = file(&format(1, 2, 48_000, 16, 4), 3_000_000_000);
         let len = header.len() as u64 + 3_000_000_000;
-        let (source, cancel) = (Long { header, len }, Cancel::default());
+        let (source, cancel) = (PaddedFile { header, len }, Cancel::default());
         let mut reader = Reader::new(&source, &cancel);
         let probed = probe(&mut reader).unwrap();
         assert_eq!(probed.facts.audio_num_samples, Some(750_000_000));

@@ -73,7 +73,7 @@ pub(super) fn webp(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeE
     }
     let mut stream = Stream { reader, at: 0, failed: None };
     let loaded = WebPDecoder::new(&mut stream).and_then(load);
-    judge(loaded, stream)
+    map_result(loaded, stream)
 }
 
 /// Checks a TIFF image of a compression that the decoder supports.
@@ -81,7 +81,7 @@ pub(super) fn tiff(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeE
     fits(facts)?;
     let mut stream = Stream { reader, at: 0, failed: None };
     let loaded = TiffDecoder::new(&mut stream).and_then(load);
-    judge(loaded, stream)
+    map_result(loaded, stream)
 }
 
 fn fits(facts: &ImageFacts) -> Result<(), ProbeError> {
@@ -103,7 +103,7 @@ fn load(mut decoder: impl ImageDecoder) -> Result<(), ImageError> {
 }
 
 /// Maps the result of a decoder. What the decoder does not support passes, because Pillow may support it.
-fn judge(loaded: Result<(), ImageError>, stream: Stream) -> Result<(), ProbeError> {
+fn map_result(loaded: Result<(), ImageError>, stream: Stream) -> Result<(), ProbeError> {
     match loaded {
         Ok(()) | Err(ImageError::Unsupported(_)) => Ok(()),
         Err(_) if stream.failed.is_some() => stream.failed.map_or(Ok(()), Err),
@@ -127,7 +127,7 @@ pub(super) fn jpeg2000(reader: &mut Reader, begin: u64, end: u64) -> Result<(), 
         bytes.extend_from_slice(reader.exactly(at, count)?);
     }
     let settings = DecodeSettings { strict: true, ..DecodeSettings::default() };
-    let judge = |error: DecodeError| match error {
+    let map_result = |error: DecodeError| match error {
         DecodeError::Tile(TileError::Invalid) => Ok(()),
         DecodeError::Marker(_) | DecodeError::Tile(_) => {
             Err(ProbeError::broken(format!("the JPEG 2000 picture does not decode: {error}"), begin))
@@ -136,12 +136,12 @@ pub(super) fn jpeg2000(reader: &mut Reader, begin: u64, end: u64) -> Result<(), 
     };
     let image = match hayro_jpeg2000::Image::new(&bytes, &settings) {
         Ok(image) => image,
-        Err(error) => return judge(error),
+        Err(error) => return map_result(error),
     };
     let pixels = u64::from(image.width()) * u64::from(image.height());
     // Each sample takes four bytes while it is decoded.
     if pixels * 16 > MAX_MEMORY {
         return Ok(());
     }
-    image.decode().map_or_else(judge, |_| Ok(()))
+    image.decode().map_or_else(map_result, |_| Ok(()))
 }

@@ -2,14 +2,14 @@
 
 use super::codes;
 use super::cut;
-use super::scans::{Frame, Scans};
+use super::scans::{Frame, ScanState};
 use crate::{ProbeError, Reader};
 
 /// Bytes of a scan that are searched at a time.
 const SEARCH_BYTES: usize = 32 << 10;
 
 pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
-    let mut scans = Scans::default();
+    let mut scans = ScanState::default();
     match segments(reader, &mut scans) {
         // An image of a single scan is complete with its last unit, even if the file ends there.
         Err(WalkEnd::Cut) if scans.only.is_some() => Ok(()),
@@ -32,7 +32,7 @@ impl From<ProbeError> for WalkEnd {
     }
 }
 
-fn segments(reader: &mut Reader, scans: &mut Scans) -> Result<(), WalkEnd> {
+fn segments(reader: &mut Reader, scans: &mut ScanState) -> Result<(), WalkEnd> {
     let mut at = 2;
     loop {
         let (marker, after) = next_marker(reader, at)?;
@@ -112,7 +112,7 @@ fn skip_to_mark(reader: &mut Reader, at: u64) -> Result<u64, ProbeError> {
 }
 
 /// Returns the offset of the first marker after the coded data of a scan; stuffed bytes and restart markers are part of the data.
-fn end_of_scan(reader: &mut Reader, start: u64, scans: &mut Scans) -> Result<u64, WalkEnd> {
+fn end_of_scan(reader: &mut Reader, start: u64, scans: &mut ScanState) -> Result<u64, WalkEnd> {
     let mut at = start;
     // The end of the latest restart marker, and the number of restart markers.
     let (mut latest, mut marks) = (start, 0_u64);
@@ -143,7 +143,7 @@ fn end_of_scan(reader: &mut Reader, start: u64, scans: &mut Scans) -> Result<u64
 }
 
 /// Handles a scan that ends with the file: it is complete if it is the only scan and all of its units are present.
-fn unfinished(reader: &mut Reader, scans: &mut Scans, from: u64, marks: u64) -> Result<u64, WalkEnd> {
+fn unfinished(reader: &mut Reader, scans: &mut ScanState, from: u64, marks: u64) -> Result<u64, WalkEnd> {
     let units = scans.only.take().ok_or(WalkEnd::Cut)?;
     let wanted = if scans.restart == 0 {
         // Decoding stops at an unexpected restart marker; the rest of the image is grey.

@@ -19,7 +19,7 @@ mod scans;
 mod tiff;
 mod webp;
 
-use super::ico::Best;
+use super::ico::LargestImage;
 use super::{identify, ProbeError, ReadEnd, Reader, PILLOW_LIMIT};
 use gristmill_core::text::grouped;
 use gristmill_core::ImageFacts;
@@ -62,12 +62,12 @@ pub fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> 
 /// Checks an Apple icon, which contains an image of another format, or packed colours and a raw mask.
 fn icns(reader: &mut Reader) -> Result<(), ProbeError> {
     match super::ico::best_apple(reader).map_err(error)? {
-        Best::Whole { at, .. } if super::png::accepts(reader.up_to(at, 8)?) => png::check(reader, at),
-        Best::Whole { at, len } => {
+        LargestImage::Whole { at, .. } if super::png::accepts(reader.up_to(at, 8)?) => png::check(reader, at),
+        LargestImage::Whole { at, len } => {
             let end = at.saturating_add(len).min(reader.len());
             jp2::check(reader, at, end, "RGBA")
         }
-        Best::Bare { side, colours: (mut at, mut len), mask } => {
+        LargestImage::Bare { side, colours: (mut at, mut len), mask } => {
             let bytes = u64::from(side) * u64::from(side);
             if side == 128 {
                 // Only this size has a marker before its colours.

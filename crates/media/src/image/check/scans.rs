@@ -37,7 +37,7 @@ pub(super) struct Huffman {
 
 /// The state collected from the segments so far.
 #[derive(Default)]
-pub(super) struct Scans {
+pub(super) struct ScanState {
     frame: Option<(Frame, Vec<Component>)>,
     quantisation: [bool; 4],
     /// Tables for DC (`first`) and AC (`other`) coefficients.
@@ -62,11 +62,11 @@ pub(super) struct Units {
     pub(super) blocks: Option<Vec<(Huffman, Huffman)>>,
 }
 
-type Understood = Result<(), &'static str>;
+type SegmentResult = Result<(), &'static str>;
 
-impl Scans {
+impl ScanState {
     /// Reads a segment of Huffman tables.
-    pub(super) fn huffman(&mut self, mut s: &[u8]) -> Understood {
+    pub(super) fn huffman(&mut self, mut s: &[u8]) -> SegmentResult {
         const WRONG: &str = "a wrong table of codes";
         while s.len() > 16 {
             let (&index, rest) = s.split_first().ok_or(WRONG)?;
@@ -93,7 +93,7 @@ impl Scans {
 
     /// Checks the beginning of a segment that is cut by the end of the file: `s` is the available part of its `len` bytes, which include
     /// the length field.
-    pub(super) fn begin_of(&self, marker: u8, s: &[u8], len: usize) -> Understood {
+    pub(super) fn begin_of(&self, marker: u8, s: &[u8], len: usize) -> SegmentResult {
         match (marker, s) {
             (0xc0..=0xc3 | 0xc9 | 0xca, [_, _, _, _, _, _, ..]) if self.frame.is_some() => Err("a second frame header"),
             (0xc4, s) => tables_begin(s, len - 2),
@@ -108,7 +108,7 @@ impl Scans {
     }
 
     /// Reads a segment of quantisation tables.
-    pub(super) fn quantisation(&mut self, mut s: &[u8]) -> Understood {
+    pub(super) fn quantisation(&mut self, mut s: &[u8]) -> SegmentResult {
         const WRONG: &str = "a wrong quantisation table";
         while let Some(first) = s.first() {
             *self.quantisation.get_mut(usize::from(first & 15)).ok_or(WRONG)? = true;
@@ -118,7 +118,7 @@ impl Scans {
     }
 
     /// Reads the frame header.
-    pub(super) fn frame(&mut self, s: &[u8], frame: Frame) -> Understood {
+    pub(super) fn frame(&mut self, s: &[u8], frame: Frame) -> SegmentResult {
         if self.frame.is_some() {
             return Err("a second frame header");
         }
@@ -146,7 +146,7 @@ impl Scans {
     }
 
     /// Reads the header of a scan.
-    pub(super) fn scan(&mut self, s: &[u8]) -> Understood {
+    pub(super) fn scan(&mut self, s: &[u8]) -> SegmentResult {
         let Some((frame, components)) = &self.frame else { return Err("a scan before its frame header") };
         let Some((&count, rest)) = s.split_first() else { return Err("a scan header that is too short") };
         let count = usize::from(count);
@@ -210,7 +210,7 @@ impl Scans {
     }
 
     /// Checks that the Huffman tables required by one component of a scan are present.
-    fn tables(&self, frame: Frame, tables: u8, scan: (u8, u8)) -> Understood {
+    fn tables(&self, frame: Frame, tables: u8, scan: (u8, u8)) -> SegmentResult {
         const NONE: &str = "no table of codes for a component, or a wrong one";
         let (from, steps) = scan;
         let fits = |table: &Option<Huffman>, first: bool| {
@@ -245,8 +245,8 @@ fn is_code(counts: &[u8]) -> bool {
     })
 }
 
-/// Like [`Scans::huffman`], for a segment of `len` bytes whose end is missing.
-fn tables_begin(mut s: &[u8], mut len: usize) -> Understood {
+/// Like [`ScanState::huffman`], for a segment of `len` bytes whose end is missing.
+fn tables_begin(mut s: &[u8], mut len: usize) -> SegmentResult {
     while len > 16 {
         let Some((&index, rest)) = s.split_first() else { return Ok(()) };
         let Some((counts, rest)) = rest.split_at_checked(16) else { return Ok(()) };

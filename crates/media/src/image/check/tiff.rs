@@ -1,6 +1,6 @@
 //! TIFF: checks that raw pixels are present, and that packed ones decompress to the required number of bytes.
 
-use super::super::tiff::{packed, pixels, Packed};
+use super::super::tiff::{packed, pixels, CompressedStrip};
 use super::super::ReadEnd;
 use super::{cut, decoded};
 use crate::bytes::MAX_READ_BYTES;
@@ -30,7 +30,7 @@ pub(super) fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), Probe
     }
 }
 
-fn unpack(reader: &mut Reader, kind: i64, parts: &[Packed]) -> Result<(), ProbeError> {
+fn unpack(reader: &mut Reader, kind: i64, parts: &[CompressedStrip]) -> Result<(), ProbeError> {
     let (mut bytes, mut out) = (Vec::new(), Vec::new());
     for part in parts {
         let (Ok(len), Ok(unpacked)) = (usize::try_from(part.len), usize::try_from(part.unpacked)) else { continue };

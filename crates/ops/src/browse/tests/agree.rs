@@ -1,7 +1,9 @@
 //! The catalog of a prepared set, the same set without its database, its raw scan and another reader of tars return the same.
 
 use super::*;
-use crate::engine::browse::{filter, Marks, Matches, ProblemList, SampleFilter, SplitChoice, VisitFields, Visited};
+use crate::engine::browse::{
+    filter, Marks, Matches, ProblemList, SampleFilter, SplitChoice, VisitFields, VisitedSample,
+};
 use proptest::prelude::*;
 use std::io::Read as _;
 
@@ -175,7 +177,7 @@ fn a_visit_returns_what_is_requested_and_ends_on_request() {
     for catalog in [scanned(dir.path()), scanned(raw.path())] {
         let mut seen = Vec::new();
         let wanted = VisitFields { keys: true, sizes: true, parts: true };
-        let take = &mut |sample: Visited<'_>| {
+        let take = &mut |sample: VisitedSample<'_>| {
             seen.push((sample.index, sample.key.to_owned(), sample.byte_size, sample.parts.join(" ")));
             seen.len() < 2
         };

@@ -1,7 +1,7 @@
 //! Sources of the bytes of a JSONL file: the file itself, or the text unpacked from it.
 
 use gristmill_core::{Failure, Outcome};
-use gristmill_data::source::documents::{Packing, Unpacked};
+use gristmill_data::source::documents::{Packing, UnpackedReader};
 use gristmill_storage::fs::{Fs as _, RealFs, WriteFile};
 use gristmill_storage::read::ReadFile;
 use std::path::{Path, PathBuf};
@@ -43,24 +43,24 @@ impl Bytes for Plain {
 }
 
 /// Text that is written to a file while it is unpacked, so that it can be read at any offset.
-pub(super) struct Spilled {
-    unpacked: Unpacked,
+pub(super) struct SpilledText {
+    unpacked: UnpackedReader,
     out: Box<dyn WriteFile>,
     /// Bytes that may still be written.
     left: u64,
     path: PathBuf,
 }
 
-impl Spilled {
+impl SpilledText {
     /// Starts to unpack a file into `text`, at most `room` bytes of it.
     pub(super) fn new(file: Arc<ReadFile>, packing: Packing, text: &Path, room: u64) -> Outcome<Self> {
         let path = file.path().to_owned();
         let out = RealFs.create_file(text)?;
-        Ok(Self { unpacked: Unpacked::new(file, packing)?.named(WHAT), out, left: room, path })
+        Ok(Self { unpacked: UnpackedReader::new(file, packing)?.named(WHAT), out, left: room, path })
     }
 }
 
-impl Bytes for Spilled {
+impl Bytes for SpilledText {
     fn next(&mut self, buffer: &mut [u8]) -> Outcome<usize> {
         let room = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
         let space = buffer.get_mut(..room).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Filters samples by split, parts, exclusion, size, key and problem.
 
 use super::matches::{BitsBuilder, MatchesBuilder};
-use super::{Catalog, KeyQuery, Marks, Matches, ProblemList, SampleAt, VisitFields, Visited};
+use super::{Catalog, KeyQuery, Marks, Matches, ProblemList, SampleAt, VisitFields, VisitedSample};
 use gristmill_core::{Cancel, Outcome};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -81,7 +81,7 @@ impl SampleFilter {
     }
 
     /// Decides about a whole shard without reading its samples: `Some(false)` when none matches, `Some(true)` when all do, else `None`.
-    fn judge_group(&self, group: u32, marks: &Marks) -> Option<bool> {
+    fn match_group(&self, group: u32, marks: &Marks) -> Option<bool> {
         let in_split = match &self.split {
             Some(SplitChoice::Named(name)) => marks.splits_of(group).any(|split| split == name),
             Some(SplitChoice::Loose) => marks.split_of(group).is_none(),
@@ -118,8 +118,8 @@ impl SampleFilter {
         }
     }
 
-    /// Whether a sample matches, in a group that [`judge_group`](Self::judge_group) left undecided.
-    fn takes(&self, group: u32, sample: &Visited<'_>, marks: &Marks, problems: &ProblemList) -> bool {
+    /// Whether a sample matches, in a group that [`match_group`](Self::match_group) left undecided.
+    fn takes(&self, group: u32, sample: &VisitedSample<'_>, marks: &Marks, problems: &ProblemList) -> bool {
         let excluded = || marks.is_shard_excluded(group) || marks.is_sample_named(group, sample.key);
         self.min_bytes.is_none_or(|least| sample.byte_size >= least)
             && self.max_bytes.is_none_or(|most| sample.byte_size <= most)
@@ -146,7 +146,7 @@ pub fn run(
     let mut group = 0;
     while let Some(known) = catalog.groups().group(group) {
         cancel.check()?;
-        match filter.judge_group(group, marks) {
+        match filter.match_group(group, marks) {
             Some(all) => builder.whole_group(if all { known.samples } else { 0 }),
             None => {
                 let mut bits = BitsBuilder::default();

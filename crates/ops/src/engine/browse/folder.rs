@@ -3,7 +3,9 @@
 
 use super::packed::PackedNames;
 use super::state::GroupsState;
-use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited};
+use super::{
+    Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, VisitedSample,
+};
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
 use gristmill_data::formats::energon::layout::NV_META;
 use gristmill_storage::files::{self, FileKind};
@@ -24,14 +26,15 @@ const PROGRESS_EVERY: u64 = 512;
 pub(crate) fn open(root: &Path, kind: DatasetKind) -> Outcome<Opening> {
     files::read_dir(root).map(drop).map_err(|error| Failure::io(WHAT, root, &error))?;
     let stop = Cancel::default();
-    let shared = Arc::new(Shared { root: root.to_owned(), state: GroupsState::default(), names: Mutex::default() });
+    let shared =
+        Arc::new(FolderIndex { root: root.to_owned(), state: GroupsState::default(), names: Mutex::default() });
     let walker = Arc::clone(&shared);
     let background: Background = Box::new(move |cancel| walker.walk(cancel));
     Ok(Opening { catalog: Arc::new(Folder { shared, kind, stop: stop.clone() }), stop, background: vec![background] })
 }
 
 struct Folder {
-    shared: Arc<Shared>,
+    shared: Arc<FolderIndex>,
     kind: DatasetKind,
     stop: Cancel,
 }
@@ -42,7 +45,7 @@ impl Drop for Folder {
     }
 }
 
-struct Shared {
+struct FolderIndex {
     root: PathBuf,
     state: GroupsState,
     /// The file names of each group.
@@ -52,17 +55,17 @@ struct Shared {
 /// A folder that is still to be listed, and its ancestors.
 struct PendingFolder {
     relative: PathBuf,
-    above: Option<Arc<Above>>,
+    above: Option<Arc<AncestorFolder>>,
     depth: usize,
 }
 
 /// An ancestor of the current folder, by device and inode: a link that leads back to it is not followed.
-struct Above {
+struct AncestorFolder {
     identity: (u64, u64),
-    next: Option<Arc<Above>>,
+    next: Option<Arc<AncestorFolder>>,
 }
 
-impl Above {
+impl AncestorFolder {
     fn holds(start: Option<&Arc<Self>>, identity: (u64, u64)) -> bool {
         let mut at = start;
         while let Some(above) = at {
@@ -75,7 +78,7 @@ impl Above {
     }
 }
 
-impl Drop for Above {
+impl Drop for AncestorFolder {
     /// Drops the chain iteratively, so that a long chain does not overflow the stack.
     fn drop(&mut self) {
         let mut next = self.next.take();
@@ -96,7 +99,7 @@ struct Listing {
     odd: u64,
 }
 
-impl Shared {
+impl FolderIndex {
     fn names(&self) -> MutexGuard<'_, Vec<Arc<PackedNames>>> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -111,7 +114,7 @@ impl Shared {
             let Ok(facts) = files::metadata(&path) else { continue };
             let identity = (facts.device, facts.stamp.inode);
             // Folders of a store have no links and no identity.
-            if !is_remote(&path) && Above::holds(folder.above.as_ref(), identity) {
+            if !is_remote(&path) && AncestorFolder::holds(folder.above.as_ref(), identity) {
                 continue;
             }
             let name: Arc<str> = Arc::from(match folder.relative.to_string_lossy() {
@@ -134,7 +137,7 @@ impl Shared {
                 self.add(name, PackedNames::new(listing.names()), note);
             }
             if folder.depth < MAX_DEPTH {
-                let above = Arc::new(Above { identity, next: folder.above });
+                let above = Arc::new(AncestorFolder { identity, next: folder.above });
                 let below = |name: &OsString| PendingFolder {
                     relative: folder.relative.join(name),
                     above: Some(Arc::clone(&above)),
@@ -271,7 +274,7 @@ impl Catalog for Folder {
         group: u32,
         wanted: VisitFields,
         cancel: &Cancel,
-        take: &mut dyn FnMut(Visited<'_>) -> bool,
+        take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
     ) -> Outcome<()> {
         self.shared.packed(group).each(0, |index, name| {
             let name = String::from_utf8_lossy(name);
@@ -280,7 +283,7 @@ impl Catalog for Folder {
                 true => stamp_at(&self.shared.path_of(group, &name)).map_or(0, |stamp| stamp.bytes),
                 false => 0,
             };
-            let goes_on = take(Visited { index, key, byte_size, parts: &[part] });
+            let goes_on = take(VisitedSample { index, key, byte_size, parts: &[part] });
             goes_on && !((wanted.sizes || index.is_multiple_of(PROGRESS_EVERY)) && cancel.is_cancelled())
         });
         cancel.check()

@@ -2,13 +2,13 @@
 //! file; otherwise the lines are found in the background. A packed file is unpacked into scratch space at the same time, as far as there is
 //! room.
 
-use super::bytes::{Bytes, Plain, Spilled, WHAT};
+use super::bytes::{Bytes, Plain, SpilledText, WHAT};
 use super::packed::PackedOffsets;
 use super::problems::{ProblemList, SampleProblem};
 use super::state::GroupsState;
 use super::{
     Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, SamplesFile, VisitFields,
-    Visited,
+    VisitedSample,
 };
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, ProblemKind, Subject};
 use gristmill_data::formats::energon::jsonl_idx::{index_path, state_of, IndexState, JsonlIdx};
@@ -45,7 +45,7 @@ pub(crate) fn open(path: &Path) -> Outcome<Opening> {
         FileStart::Empty | FileStart::Text => {}
     }
     let stop = Cancel::default();
-    let shared = Arc::new(Shared::new(path, path.to_owned()));
+    let shared = Arc::new(LineIndex::new(path, path.to_owned()));
     let index = match state_of(path) {
         Ok(IndexState::Fits { .. }) => JsonlIdx::open(&index_path(path)).ok(),
         _ => None,
@@ -68,11 +68,11 @@ pub(crate) fn open(path: &Path) -> Outcome<Opening> {
 fn unpack(path: &Path, file: Arc<ReadFile>, packing: Packing, name: &str) -> Outcome<Opening> {
     let scratch = Scratch::create(None)?;
     let text = scratch.path().join("text");
-    let source = Spilled::new(Arc::clone(&file), packing, &text, scratch.cap_bytes())?;
+    let source = SpilledText::new(Arc::clone(&file), packing, &text, scratch.cap_bytes())?;
     let stop = Cancel::default();
-    let shared = Arc::new(Shared::new(path, text));
-    let is_told = is_packed_jsonl(&path.file_name().unwrap_or_default().to_string_lossy());
-    let hidden = (!is_told)
+    let shared = Arc::new(LineIndex::new(path, text));
+    let is_reported = is_packed_jsonl(&path.file_name().unwrap_or_default().to_string_lossy());
+    let hidden = (!is_reported)
         .then(|| format!("it is compressed with {name}, which its name does not say: loaders cannot read it"));
     shared.begin(file.len(), hidden.map(Arc::from));
     let finder = Arc::clone(&shared);
@@ -82,7 +82,7 @@ fn unpack(path: &Path, file: Arc<ReadFile>, packing: Packing, name: &str) -> Out
 }
 
 struct Jsonl {
-    shared: Arc<Shared>,
+    shared: Arc<LineIndex>,
     index: Option<JsonlIdx>,
     stop: Cancel,
     /// The folder a packed file is unpacked into; removed when this is dropped.
@@ -95,7 +95,7 @@ impl Drop for Jsonl {
     }
 }
 
-struct Shared {
+struct LineIndex {
     path: PathBuf,
     /// The file that contains the lines: the JSONL file, or the unpacked text.
     text: PathBuf,
@@ -113,7 +113,7 @@ struct Line {
     last: u8,
 }
 
-impl Shared {
+impl LineIndex {
     fn new(path: &Path, text: PathBuf) -> Self {
         Self {
             path: path.to_owned(),
@@ -185,10 +185,10 @@ impl Shared {
             let mut rest = buffer.get(..read).unwrap_or_default();
             while !rest.is_empty() {
                 let newline = memchr::memchr(b'\n', rest);
-                let (text, behind) = rest.split_at(newline.map_or(rest.len(), |at| at + 1));
+                let (text, remainder) = rest.split_at(newline.map_or(rest.len(), |at| at + 1));
                 line.take(text);
                 at += text.len() as u64;
-                rest = behind;
+                rest = remainder;
                 if newline.is_some() {
                     found.line(std::mem::take(&mut line), at);
                 }
@@ -215,7 +215,7 @@ impl Line {
 
 /// A batch of lines to be added to the list.
 struct ListBatch<'a> {
-    shared: &'a Shared,
+    shared: &'a LineIndex,
     begin: u64,
     batch: Vec<(u64, u64, bool)>,
 }
@@ -380,7 +380,7 @@ impl Catalog for Jsonl {
         _group: u32,
         wanted: VisitFields,
         cancel: &Cancel,
-        take: &mut dyn FnMut(Visited<'_>) -> bool,
+        take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
     ) -> Outcome<()> {
         const STEP: usize = 4_096;
         let total = self.groups().total();
@@ -402,7 +402,12 @@ impl Catalog for Jsonl {
                 if wanted.keys {
                     let _ = write!(key, "{first}");
                 }
-                if !take(Visited { index: first, key: &key, byte_size: to.saturating_sub(*from), parts: &["json"] }) {
+                if !take(VisitedSample {
+                    index: first,
+                    key: &key,
+                    byte_size: to.saturating_sub(*from),
+                    parts: &["json"],
+                }) {
                     return Ok(());
                 }
                 first += 1;

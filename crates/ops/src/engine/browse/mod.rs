@@ -103,17 +103,17 @@ impl BrowseSample {
 /// The fields that a visit of all samples of a group fills; fewer fields make it faster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VisitFields {
-    /// Fill [`Visited::key`].
+    /// Fill [`VisitedSample::key`].
     pub keys: bool,
-    /// Fill [`Visited::byte_size`].
+    /// Fill [`VisitedSample::byte_size`].
     pub sizes: bool,
-    /// Fill [`Visited::parts`].
+    /// Fill [`VisitedSample::parts`].
     pub parts: bool,
 }
 
 /// One sample of a visit; fields that were not requested may be empty.
 #[derive(Clone, Copy, Debug)]
-pub struct Visited<'a> {
+pub struct VisitedSample<'a> {
     /// Position in the group.
     pub index: u64,
     /// The sample's key.
@@ -229,7 +229,7 @@ pub trait Catalog: Send + Sync {
         group: u32,
         wanted: VisitFields,
         cancel: &Cancel,
-        take: &mut dyn FnMut(Visited<'_>) -> bool,
+        take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
     ) -> Outcome<()>;
 }
 

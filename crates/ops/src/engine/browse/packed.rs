@@ -11,9 +11,9 @@ const MAX_STRIDE_BYTES: usize = ENTRIES_PER_MARK as usize * 10;
 
 /// Bytes in separate chunks, so that growing copies nothing.
 #[derive(Clone, Debug, Default)]
-struct Pieces(Vec<Vec<u8>>);
+struct ChunkedBytes(Vec<Vec<u8>>);
 
-impl Pieces {
+impl ChunkedBytes {
     /// Returns a position (chunk and offset in it) with `room` free bytes in one chunk.
     fn place(&mut self, room: usize) -> (u32, u32) {
         if self.0.last().is_none_or(|last| last.len() + room > CHUNK_BYTES) {
@@ -59,7 +59,7 @@ fn take_varint(bytes: &mut &[u8]) -> u64 {
 #[derive(Clone, Debug, Default)]
 pub(super) struct PackedOffsets {
     unit: u64,
-    pieces: Pieces,
+    pieces: ChunkedBytes,
     /// Offset and position of every 64th entry.
     marks: Vec<(u64, (u32, u32))>,
     len: u64,
@@ -112,7 +112,7 @@ impl PackedOffsets {
         let mut index = first - first % ENTRIES_PER_MARK;
         loop {
             let next = index + 1;
-            let behind = if next >= self.len {
+            let following = if next >= self.len {
                 self.end
             } else if next.is_multiple_of(ENTRIES_PER_MARK) {
                 let Some(&(mark, place)) = self.marks.get((next / ENTRIES_PER_MARK) as usize) else { return };
@@ -121,10 +121,10 @@ impl PackedOffsets {
             } else {
                 offset + take_varint(&mut bytes) * self.unit
             };
-            if index >= first && !take(offset, behind) || next >= self.len {
+            if index >= first && !take(offset, following) || next >= self.len {
                 return;
             }
-            (offset, index) = (behind, next);
+            (offset, index) = (following, next);
         }
     }
 
@@ -165,7 +165,7 @@ impl PackedOffsets {
 /// Names in order, each stored as its difference from the one before it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PackedNames {
-    pieces: Pieces,
+    pieces: ChunkedBytes,
     marks: Vec<(u32, u32)>,
     len: u64,
 }

@@ -1,9 +1,9 @@
 //! A prepared WebDataset: counts from `.info.json`, rows from `index.sqlite`, and from `.tar.idx` and the headers of the tar where a sample
 //! has no row.
 
-use super::rows::Asking;
+use super::rows::TableQuery;
 use super::{
-    headers, Background, BrowseSample, Catalog, Group, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited,
+    headers, Background, BrowseSample, Catalog, Group, Groups, KeyQuery, Opening, SampleAt, VisitFields, VisitedSample,
 };
 use gristmill_core::{Cancel, DatasetKind, ExitClass, Failure, FileStamp, Outcome, Shard, Subject};
 use gristmill_data::formats::energon::info::Info;
@@ -43,11 +43,11 @@ pub(crate) fn open(root: &Path) -> Outcome<Opening> {
     let database_stamp = stamp_at(&database).ok();
     let stop = Cancel::default();
     let state = Arc::new(Mutex::new(Arc::new(Groups::new(0, groups, true))));
-    let is_there = database_stamp.map_or(TablesAt::Nowhere, |stamp| match has_local_copy(&database, stamp) {
-        false if stamp.bytes > MAX_AWAITED_BYTES => TablesAt::Store,
-        _ => TablesAt::Hand,
+    let is_there = database_stamp.map_or(TableLocation::Nowhere, |stamp| match has_local_copy(&database, stamp) {
+        false if stamp.bytes > MAX_AWAITED_BYTES => TableLocation::Store,
+        _ => TableLocation::Hand,
     });
-    let catalog = Arc::new(Prepared {
+    let catalog = Arc::new(PreparedCatalog {
         root: root.to_owned(),
         groups: Arc::clone(&state),
         database,
@@ -60,12 +60,12 @@ pub(crate) fn open(root: &Path) -> Outcome<Opening> {
     let root = root.to_owned();
     let mut background: Vec<Background> = vec![Box::new(move |cancel| measure_shards(&root, &state, cancel))];
     match is_there {
-        TablesAt::Hand => catalog.fetch_tables(),
-        TablesAt::Store if database_stamp.is_some_and(|stamp| stamp.bytes <= MAX_UNASKED_BYTES) => {
+        TableLocation::Hand => catalog.fetch_tables(),
+        TableLocation::Store if database_stamp.is_some_and(|stamp| stamp.bytes <= MAX_UNASKED_BYTES) => {
             let catalog = Arc::downgrade(&catalog);
             background.push(Box::new(move |_| _ = catalog.upgrade().map(|catalog| catalog.fetch_tables())));
         }
-        TablesAt::Store | TablesAt::Nowhere => {}
+        TableLocation::Store | TableLocation::Nowhere => {}
     }
     Ok(Opening { catalog, stop, background })
 }
@@ -73,7 +73,7 @@ pub(crate) fn open(root: &Path) -> Outcome<Opening> {
 /// Where the tables of samples are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-enum TablesAt {
+enum TableLocation {
     /// There are none: samples are read from the shards.
     Nowhere,
     /// On this machine.
@@ -83,12 +83,12 @@ enum TablesAt {
 }
 
 /// The catalog of a prepared WebDataset.
-struct Prepared {
+struct PreparedCatalog {
     root: PathBuf,
     groups: Arc<Mutex<Arc<Groups>>>,
     database: PathBuf,
     database_stamp: Option<FileStamp>,
-    /// A [`TablesAt`].
+    /// A [`TableLocation`].
     tables_at: AtomicU8,
     pool: Mutex<Vec<Tables>>,
     /// The tables while they are in a store; `None` if only SQLite can read them.
@@ -96,7 +96,7 @@ struct Prepared {
     stop: Cancel,
 }
 
-impl Drop for Prepared {
+impl Drop for PreparedCatalog {
     fn drop(&mut self) {
         self.stop.cancel();
     }
@@ -132,17 +132,17 @@ pub(crate) fn shard_named(root: &Path, name: &str) -> Outcome<Shard> {
     Ok(Shard { name: name.to_owned(), path: root.join(name), stamp, mode: 0, is_tgz: name.ends_with(".tgz") })
 }
 
-impl Prepared {
-    fn tables_at(&self) -> TablesAt {
+impl PreparedCatalog {
+    fn tables_at(&self) -> TableLocation {
         match self.tables_at.load(Ordering::Relaxed) {
-            at if at == TablesAt::Hand as u8 => TablesAt::Hand,
-            at if at == TablesAt::Store as u8 => TablesAt::Store,
-            _ => TablesAt::Nowhere,
+            at if at == TableLocation::Hand as u8 => TableLocation::Hand,
+            at if at == TableLocation::Store as u8 => TableLocation::Store,
+            _ => TableLocation::Nowhere,
         }
     }
 
     fn has_tables(&self) -> bool {
-        self.tables_at() != TablesAt::Nowhere
+        self.tables_at() != TableLocation::Nowhere
     }
 
     /// Opens the tables, which copies those of a store. A database without them has only media metadata.
@@ -150,10 +150,10 @@ impl Prepared {
         let at = match self.check_out(&Cancel::default()) {
             Ok(tables) => {
                 self.put_back(tables);
-                TablesAt::Hand
+                TableLocation::Hand
             }
             // The database has only media metadata.
-            Err(failure) if failure.class == ExitClass::Data || !is_remote(&self.database) => TablesAt::Nowhere,
+            Err(failure) if failure.class == ExitClass::Data || !is_remote(&self.database) => TableLocation::Nowhere,
             // The next question tries again, and reports why it cannot be answered.
             Err(_) => return,
         };
@@ -190,7 +190,7 @@ impl Prepared {
         cancel: &Cancel,
         take: &mut dyn FnMut(&[u8], SampleAt) -> bool,
     ) -> Outcome<bool> {
-        if self.tables_at() != TablesAt::Store {
+        if self.tables_at() != TableLocation::Store {
             return Ok(false);
         }
         let _waits = cancel.enter();
@@ -221,12 +221,12 @@ impl Prepared {
         }
     }
 
-    fn ask<T>(&self, cancel: &Cancel, question: impl FnOnce(&Asking<'_>) -> Outcome<T>) -> Outcome<T> {
+    fn ask<T>(&self, cancel: &Cancel, question: impl FnOnce(&TableQuery<'_>) -> Outcome<T>) -> Outcome<T> {
         cancel.check()?;
         let tables = self.check_out(cancel)?;
         pause();
-        self.tables_at.store(TablesAt::Hand as u8, Ordering::Relaxed);
-        let answer = question(&Asking { tables: &tables, path: &self.database, cancel });
+        self.tables_at.store(TableLocation::Hand as u8, Ordering::Relaxed);
+        let answer = question(&TableQuery { tables: &tables, path: &self.database, cancel });
         self.put_back(tables);
         answer
     }
@@ -239,7 +239,7 @@ impl Prepared {
 
     /// Returns rows of one shard. Samples without a row are read from the headers at the offsets of `.tar.idx`.
     fn window(&self, group: u32, first: u64, count: u64, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
-        let rows = match self.tables_at() == TablesAt::Hand {
+        let rows = match self.tables_at() == TableLocation::Hand {
             true => self.ask(cancel, |asking| asking.window(group, first, count))?,
             false => std::iter::repeat_with(|| None).take(usize::try_from(count).unwrap_or(0)).collect(),
         };
@@ -269,7 +269,7 @@ impl Prepared {
     }
 }
 
-impl Catalog for Prepared {
+impl Catalog for PreparedCatalog {
     fn kind(&self) -> DatasetKind {
         DatasetKind::PreparedWebDataset
     }
@@ -364,7 +364,7 @@ impl Catalog for Prepared {
         group: u32,
         wanted: VisitFields,
         cancel: &Cancel,
-        take: &mut dyn FnMut(Visited<'_>) -> bool,
+        take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
     ) -> Outcome<()> {
         if !self.has_tables() {
             return super::raw::visit_shard(&self.shard_of(group)?, wanted, cancel, take);

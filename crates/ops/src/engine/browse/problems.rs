@@ -81,8 +81,8 @@ impl ProblemList {
 
     /// Returns the first sample with a problem after a sample.
     pub fn after(&self, at: SampleAt) -> Option<SampleAt> {
-        let behind = (std::ops::Bound::Excluded(at), std::ops::Bound::Unbounded);
-        self.places.range(behind).next().map(|(at, _)| *at)
+        let later = (std::ops::Bound::Excluded(at), std::ops::Bound::Unbounded);
+        self.places.range(later).next().map(|(at, _)| *at)
     }
 
     /// Returns the last sample with a problem before a sample.

@@ -3,8 +3,10 @@
 
 use super::packed::PackedOffsets;
 use super::problems::{ProblemList, SampleProblem};
-use super::state::{GroupsState, Turns};
-use super::{headers, Background, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, Visited};
+use super::state::{GroupsState, ScanQueue};
+use super::{
+    headers, Background, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, VisitFields, VisitedSample,
+};
 use gristmill_core::{
     Cancel, DatasetKind, Failure, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemSink, Progress, SampleRow,
     Severity, Shard,
@@ -31,11 +33,11 @@ const MAX_KEPT_PROBLEMS: usize = 1_000;
 /// Opens the folder, or one shard; the shards of a folder are also searched for in the background.
 pub(crate) fn open(root: &Path) -> Outcome<Opening> {
     let stop = Cancel::default();
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(ShardIndex {
         root: root.to_owned(),
         shards: OnceLock::new(),
         state: GroupsState::default(),
-        turns: Turns::default(),
+        turns: ScanQueue::default(),
         problems: Mutex::default(),
     });
     let finder = Arc::clone(&shared);
@@ -52,7 +54,7 @@ pub(crate) fn open(root: &Path) -> Outcome<Opening> {
 }
 
 struct Raw {
-    shared: Arc<Shared>,
+    shared: Arc<ShardIndex>,
     stop: Cancel,
 }
 
@@ -63,11 +65,11 @@ impl Drop for Raw {
     }
 }
 
-struct Shared {
+struct ShardIndex {
     root: PathBuf,
     shards: OnceLock<Vec<RawShard>>,
     state: GroupsState,
-    turns: Turns,
+    turns: ScanQueue,
     problems: Mutex<Arc<ProblemList>>,
 }
 
@@ -82,7 +84,7 @@ impl RawShard {
     }
 }
 
-impl Shared {
+impl ShardIndex {
     fn find_shards(&self) {
         let found = match named_shards(&self.root) {
             Ok(None) => discover(&self.root).map(|found| found.shards),
@@ -288,7 +290,7 @@ impl Catalog for Raw {
         group: u32,
         wanted: VisitFields,
         cancel: &Cancel,
-        take: &mut dyn FnMut(Visited<'_>) -> bool,
+        take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
     ) -> Outcome<()> {
         visit_shard(&self.shared.shard(group)?.shard, wanted, cancel, take)
     }
@@ -299,7 +301,7 @@ pub(super) fn visit_shard(
     shard: &Shard,
     wanted: VisitFields,
     cancel: &Cancel,
-    take: &mut dyn FnMut(Visited<'_>) -> bool,
+    take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
 ) -> Outcome<()> {
     let progress = Progress::default();
     let silent = Findings::default();
@@ -314,7 +316,7 @@ pub(super) fn visit_shard(
 
 struct VisitSink<'a> {
     wanted: VisitFields,
-    take: &'a mut dyn FnMut(Visited<'_>) -> bool,
+    take: &'a mut dyn FnMut(VisitedSample<'_>) -> bool,
     cancel: &'a Cancel,
     parts: super::rows::PartNames,
     is_over: bool,
@@ -324,7 +326,7 @@ impl VisitSink<'_> {
     fn hand(&mut self, index: u64, key: &str, byte_size: u64) -> Outcome<()> {
         self.cancel.check()?;
         let take = &mut *self.take;
-        let goes_on = self.parts.with(|parts| take(Visited { index, key, byte_size, parts }));
+        let goes_on = self.parts.with(|parts| take(VisitedSample { index, key, byte_size, parts }));
         self.parts.clear();
         if goes_on {
             return Ok(());

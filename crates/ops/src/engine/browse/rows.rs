@@ -1,7 +1,7 @@
 //! Windows and visits from `index.sqlite`, whose rows may hold any value: a value of the wrong kind is a defect of one sample and does not
 //! end the list.
 
-use super::{clipped, BrowsePart, BrowseSample, KeyQuery, SampleAt, VisitFields, Visited, MAX_PARTS};
+use super::{clipped, BrowsePart, BrowseSample, KeyQuery, SampleAt, VisitFields, VisitedSample, MAX_PARTS};
 use gristmill_core::{Cancel, Failure, Outcome};
 use gristmill_data::formats::energon::tables::{failure, Tables};
 use rusqlite::types::ValueRef;
@@ -15,7 +15,7 @@ const PROGRESS_EVERY: u64 = 512;
 const MAX_ROWS: u64 = 400_000;
 
 /// One query to the tables of one data set.
-pub(super) struct Asking<'a> {
+pub(super) struct TableQuery<'a> {
     /// The connection, for the duration of the query.
     pub(super) tables: &'a Tables,
     /// The path of the database, for messages.
@@ -24,7 +24,7 @@ pub(super) struct Asking<'a> {
     pub(super) cancel: &'a Cancel,
 }
 
-impl Asking<'_> {
+impl TableQuery<'_> {
     fn failed(&self, error: &rusqlite::Error) -> Failure {
         if self.cancel.is_cancelled() {
             return Failure::cancelled();
@@ -93,7 +93,7 @@ impl Asking<'_> {
         &self,
         group: u32,
         wanted: VisitFields,
-        take: &mut dyn FnMut(Visited<'_>) -> bool,
+        take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
     ) -> Outcome<()> {
         let connection = self.tables.connection();
         let columns = match (wanted.keys, wanted.sizes) {
@@ -106,7 +106,7 @@ impl Asking<'_> {
         let part_sql = "SELECT sample_index, part_name FROM sample_parts WHERE tar_file_id = ?1 ORDER BY sample_index";
         let mut part_statement = connection.prepare_cached(part_sql).map_err(|e| self.failed(&e))?;
         let mut part_rows = match wanted.parts {
-            true => Some(PartsAhead::new(part_statement.query([group]).map_err(|e| self.failed(&e))?)),
+            true => Some(PartRows::new(part_statement.query([group]).map_err(|e| self.failed(&e))?)),
             false => None,
         };
         let mut held = PartNames::default();
@@ -119,7 +119,7 @@ impl Asking<'_> {
             }
             let key = text(row.get_ref(1)?).unwrap_or_default();
             let byte_size = number(row.get_ref(2)?).unwrap_or(0);
-            Ok(held.with(|parts| take(Visited { index, key: clipped(&key), byte_size, parts })))
+            Ok(held.with(|parts| take(VisitedSample { index, key: clipped(&key), byte_size, parts })))
         })
     }
 
@@ -311,13 +311,13 @@ impl PartNames {
 }
 
 /// The part rows of a shard, one row ahead of its sample rows.
-struct PartsAhead<'a> {
+struct PartRows<'a> {
     rows: rusqlite::Rows<'a>,
     next: Option<(u64, String)>,
     is_over: bool,
 }
 
-impl<'a> PartsAhead<'a> {
+impl<'a> PartRows<'a> {
     fn new(rows: rusqlite::Rows<'a>) -> Self {
         Self { rows, next: None, is_over: false }
     }

@@ -103,7 +103,7 @@ const SCANNED_AHEAD: usize = 2;
 
 /// Assigns groups to scan: the preferred one first, then in their order, up to a limit.
 #[derive(Default)]
-pub(super) struct Turns {
+pub(super) struct ScanQueue {
     inner: Mutex<TurnsInner>,
     changed: Condvar,
 }
@@ -121,7 +121,7 @@ struct TurnsInner {
     is_closed: bool,
 }
 
-impl Turns {
+impl ScanQueue {
     fn inner(&self) -> MutexGuard<'_, TurnsInner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn the_preferred_group_has_the_next_turn_and_every_group_has_one() {
-        let turns = Turns::default();
+        let turns = ScanQueue::default();
         let cancel = Cancel::default();
         turns.begin(6, 6);
         assert_eq!(turns.next(&cancel), Some(0));
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn groups_beyond_the_limit_wait_until_they_are_preferred() {
-        let turns = Turns::default();
+        let turns = ScanQueue::default();
         let cancel = Cancel::default();
         turns.begin(9, 1);
         assert_eq!(turns.next(&cancel), Some(0));
@@ -225,7 +225,7 @@ mod tests {
             let last = waiting.join().unwrap();
             assert!(last.ends_with(&[None]) && !last.contains(&Some(8)), "{last:?}");
         });
-        let turns = Turns::default();
+        let turns = ScanQueue::default();
         turns.free_all();
         turns.begin(2, 1);
         assert_eq!([turns.next(&cancel), turns.next(&cancel), turns.next(&cancel)], [Some(0), Some(1), None]);

@@ -4,7 +4,7 @@
 use super::state::GroupsState;
 use super::{
     find_by_visits, or_defects, over_groups, Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening,
-    SampleAt, SamplesFile, VisitFields, Visited,
+    SampleAt, SamplesFile, VisitFields, VisitedSample,
 };
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject};
 use gristmill_data::source::documents::{table_files, Table, TableFormat};
@@ -29,7 +29,7 @@ pub(crate) fn open(path: &Path, kind: DatasetKind) -> Outcome<Opening> {
     let state = GroupsState::default();
     state.begin(files.iter().map(|file| (Arc::from(file.name.as_str()), file.bytes, None)), None);
     let files = files.into_iter().map(|file| TableFile { path: file.path, format: file.format }).collect();
-    let shared = Arc::new(Shared { state, files, opened: Mutex::default(), chunks: Mutex::default() });
+    let shared = Arc::new(TableIndex { state, files, opened: Mutex::default(), chunks: Mutex::default() });
     let stop = Cancel::default();
     let counter = Arc::clone(&shared);
     let background: Vec<Background> = vec![Box::new(move |cancel| counter.count(cancel))];
@@ -45,7 +45,7 @@ struct TableFile {
     format: &'static dyn TableFormat,
 }
 
-struct Shared {
+struct TableIndex {
     state: GroupsState,
     files: Vec<TableFile>,
     /// Open files, the last used one at the end.
@@ -74,7 +74,7 @@ impl Chunk {
     }
 }
 
-impl Shared {
+impl TableIndex {
     fn count(&self, cancel: &Cancel) {
         for group in 0..u32::try_from(self.files.len()).unwrap_or(u32::MAX) {
             if cancel.is_cancelled() {
@@ -160,7 +160,7 @@ fn use_again<T: Clone>(kept: &mut VecDeque<T>, fits: impl Fn(&T) -> bool) -> Opt
 }
 
 struct Tables {
-    shared: Arc<Shared>,
+    shared: Arc<TableIndex>,
     root: PathBuf,
     kind: DatasetKind,
     stop: Cancel,
@@ -237,7 +237,7 @@ impl Catalog for Tables {
         group: u32,
         wanted: VisitFields,
         cancel: &Cancel,
-        take: &mut dyn FnMut(Visited<'_>) -> bool,
+        take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
     ) -> Outcome<()> {
         let rows = self.groups().group(group).map_or(0, |group| group.samples);
         for index in 0..rows {
@@ -247,7 +247,7 @@ impl Catalog for Tables {
                 false => 0,
             };
             let key = if wanted.keys { index.to_string() } else { String::new() };
-            if !take(Visited { index, key: &key, byte_size, parts: &["json"] }) {
+            if !take(VisitedSample { index, key: &key, byte_size, parts: &["json"] }) {
                 break;
             }
         }

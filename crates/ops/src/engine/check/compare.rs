@@ -1,9 +1,9 @@
 //! Scans one shard anew and compares every row with `.tar.idx` and the tables during the scan.
 
-use super::pieces::{KeySpools, Pieces};
+use super::pieces::{KeySpools, UnindexedPieces};
 use super::sample_checks::Watch;
 use super::tar_idx_reader::TarIdxReader;
-use super::{Checked, Prepared};
+use super::{CheckCounts, PreparedDataset};
 use gristmill_core::text::shell_quote;
 use gristmill_core::{
     Handles, HiddenSample, Outcome, PartRow, Problem, ProblemKind, ProblemSink, SampleRow, Severity, Shard, ShardId,
@@ -29,13 +29,13 @@ pub(super) const REDO: &str = "gristmill prepare PATH --tar-index-only makes the
 
 /// Scans a shard and compares. Findings are reported to the handles; an error means that the check itself could not continue.
 pub(super) fn compare_shard(
-    prepared: &Prepared,
+    prepared: &PreparedDataset,
     id: ShardId,
     shard: &Shard,
     watch: &mut Watch<'_>,
     keys: Option<&KeySpools>,
     handles: &Handles<'_>,
-) -> Outcome<Checked> {
+) -> Outcome<CheckCounts> {
     let tables = prepared.tables()?;
     let words = TarIdxReader::open(&prepared.root.join(shard.index_name()));
     let words = match words {
@@ -65,10 +65,10 @@ pub(super) fn compare_shard(
         parts: Cursor::new(parts, &database),
         now: 0,
         unlisted_parts: 0,
-        pieces: Pieces::default(),
+        pieces: UnindexedPieces::default(),
         findings: Findings::new(&prepared.root, shard, handles.problems),
         watch,
-        checked: Checked { shards: 1, bytes: shard.stamp.bytes, ..Checked::default() },
+        checked: CheckCounts { shards: 1, bytes: shard.stamp.bytes, ..CheckCounts::default() },
     };
     let filter = OnlyProblems { problems: handles.problems, prepared };
     let filtered = Handles { problems: &filter, ..*handles };
@@ -95,7 +95,7 @@ fn prepare<'t>(tables: &'t Tables, path: &std::path::Path) -> Outcome<(Statement
 /// Drops the notes of a scan: they were reported when the data set was prepared.
 struct OnlyProblems<'a> {
     problems: &'a dyn ProblemSink,
-    prepared: &'a Prepared,
+    prepared: &'a PreparedDataset,
 }
 
 impl ProblemSink for OnlyProblems<'_> {
@@ -281,10 +281,10 @@ struct Compare<'a, 's, 'p, 'w, 'k> {
     now: u64,
     /// Number of parts of this sample that have no row.
     unlisted_parts: u64,
-    pieces: Pieces,
+    pieces: UnindexedPieces,
     findings: Findings<'a>,
     watch: &'w mut Watch<'k>,
-    checked: Checked,
+    checked: CheckCounts,
 }
 
 impl ScanSink for Compare<'_, '_, '_, '_, '_> {
@@ -432,7 +432,7 @@ impl Compare<'_, '_, '_, '_, '_> {
         Ok(())
     }
 
-    fn finish(mut self, end_offset: u64, counted: u64) -> Outcome<Checked> {
+    fn finish(mut self, end_offset: u64, counted: u64) -> Outcome<CheckCounts> {
         let subject = || Subject::shard(&self.shard.name);
         if let Some(words) = &mut self.words {
             let end = words.next()?;

@@ -1,6 +1,6 @@
 //! The description of a data set: facts and a table of its files, for every front end; and the words for what a check counts.
 
-use super::Checked;
+use super::CheckCounts;
 use gristmill_core::report_line::ReportLine;
 use gristmill_core::table::Table;
 use gristmill_core::Problem;
@@ -25,7 +25,7 @@ pub struct CheckTexts {
 #[derive(Debug, Default)]
 pub struct CheckReport {
     /// The counts.
-    pub checked: Checked,
+    pub checked: CheckCounts,
     /// What was checked, as the end of a sentence; `None` for the counts.
     pub covered: Option<String>,
     /// Lines that describe the data set.
@@ -41,8 +41,8 @@ impl CheckReport {
     }
 }
 
-impl From<Checked> for CheckReport {
-    fn from(checked: Checked) -> Self {
+impl From<CheckCounts> for CheckReport {
+    fn from(checked: CheckCounts) -> Self {
         Self { checked, ..Self::default() }.with_result(&checked)
     }
 }

@@ -1,6 +1,6 @@
 //! Checks an index of Forager samples against the files next to it (docs/formats/forager.md §1).
 
-use super::Checked;
+use super::CheckCounts;
 use crate::engine::nanosets::check::no_document;
 use gristmill_core::{text, Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_storage::files::{self, FileInfo, FolderEntry};
@@ -37,7 +37,7 @@ pub struct ForagerFile {
     /// Bytes of all its samples.
     pub sample_bytes: u64,
     #[serde(skip)]
-    told: u64,
+    reported: u64,
 }
 
 /// The content of an index.
@@ -149,10 +149,10 @@ fn check_row(
     table: &Path,
     handles: &Handles<'_>,
 ) -> Outcome<()> {
-    let ForagerFile { name, bytes, samples, sample_bytes, told, .. } = file;
+    let ForagerFile { name, bytes, samples, sample_bytes, reported, .. } = file;
     let mut report = |message: &dyn Fn() -> String| {
-        *told += 1;
-        report_finding(handles, *told, Subject::path(table).at(row * ROW_BYTES), message)
+        *reported += 1;
+        report_finding(handles, *reported, Subject::path(table).at(row * ROW_BYTES), message)
     };
     let end = offset.checked_add(length);
     if bytes.is_some_and(|size| end.is_none_or(|end| end > size)) {
@@ -173,13 +173,13 @@ fn check_row(
 }
 
 /// Checks the index and returns the counts of `lint`.
-pub fn check_forager(root: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
+pub fn check_forager(root: &Path, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     Ok(counted(&forager_facts(root, handles)?))
 }
 
 /// Returns the counts of what was checked.
-pub fn counted(facts: &ForagerFacts) -> Checked {
-    Checked { shards: facts.files.len() as u64, samples: facts.samples, parts: facts.samples, bytes: facts.bytes }
+pub fn counted(facts: &ForagerFacts) -> CheckCounts {
+    CheckCounts { shards: facts.files.len() as u64, samples: facts.samples, parts: facts.samples, bytes: facts.bytes }
 }
 
 /// Reports the first findings, and counts the others.
@@ -214,7 +214,7 @@ fn listed(root: &Path, list: &Path, handles: &Handles<'_>) -> Outcome<Vec<Forage
             handles.problems.report(Problem::problem(ProblemKind::MissingFile, subject, message))?;
         }
         let bytes = facts.map(|facts| facts.len());
-        files.push(ForagerFile { name: name.to_owned(), path, bytes, samples: 0, sample_bytes: 0, told: 0 });
+        files.push(ForagerFile { name: name.to_owned(), path, bytes, samples: 0, sample_bytes: 0, reported: 0 });
     }
     Ok(files)
 }
@@ -234,7 +234,7 @@ fn schema(path: &Path, handles: &Handles<'_>) -> Outcome<Option<Schema>> {
 /// Reports bytes and files that belong to no sample.
 fn after_rows(root: &Path, files: &[ForagerFile], handles: &Handles<'_>) -> Outcome<()> {
     for file in files {
-        if file.told == 0 && file.bytes.is_some_and(|bytes| bytes > file.sample_bytes) {
+        if file.reported == 0 && file.bytes.is_some_and(|bytes| bytes > file.sample_bytes) {
             let rest = file.bytes.unwrap_or(0) - file.sample_bytes;
             let message = format!(
                 "{} after its last sample {} part of none",

@@ -120,7 +120,7 @@ fn lines(found: &mut FileFindings<'_>, end: u64) -> Outcome<()> {
         let mut from = 0;
         for stop in memchr::memchr_iter(b'\n', bytes) {
             line.extend_from_slice(bytes.get(from..stop).unwrap_or_default());
-            judge(found, begin, &line, is_long)?;
+            check_line(found, begin, &line, is_long)?;
             line.clear();
             (from, begin, is_long) = (stop + 1, at + stop as u64 + 1, false);
         }
@@ -132,12 +132,12 @@ fn lines(found: &mut FileFindings<'_>, end: u64) -> Outcome<()> {
         Ok(())
     })?;
     if begin < end {
-        judge(found, begin, &line, is_long)?;
+        check_line(found, begin, &line, is_long)?;
     }
     Ok(())
 }
 
-fn judge(found: &mut FileFindings<'_>, begin: u64, line: &[u8], is_long: bool) -> Outcome<()> {
+fn check_line(found: &mut FileFindings<'_>, begin: u64, line: &[u8], is_long: bool) -> Outcome<()> {
     if is_long {
         return Ok(());
     }

@@ -4,7 +4,7 @@
 use super::compare::{Cursor, PARTS_SQL, SAMPLES_SQL};
 use super::sample_checks::Watch;
 use super::tar_idx_reader::TarIdxReader;
-use super::{Checked, Prepared};
+use super::{CheckCounts, PreparedDataset};
 use gristmill_core::{Failure, Handles, Outcome, Shard, ShardId};
 use gristmill_data::formats::energon::tables::{self, Tables};
 use gristmill_data::source::tar::{each_entry, header_at, SpanItem, BLOCK_BYTES};
@@ -21,7 +21,7 @@ const CHECK_EVERY: u64 = 1 << 20;
 /// The result of checking the rows.
 pub(super) enum Verdict {
     /// Every row points at the entry that it names.
-    Sound(Checked),
+    Sound(CheckCounts),
     /// Something is wrong, or cannot be decided from single headers; a full scan is needed.
     Doubt,
 }
@@ -61,7 +61,7 @@ impl Blocks {
 
 /// Checks the rows of one uncompressed shard. Only for shards with tables and their indexes.
 pub(super) fn check_rows(
-    prepared: &Prepared,
+    prepared: &PreparedDataset,
     tables: &Tables,
     id: ShardId,
     shard: &Shard,
@@ -80,7 +80,7 @@ pub(super) fn check_rows(
         },
         samples: Cursor::new(Some(samples.query([id.0]).map_err(bad)?), &database),
         parts: Cursor::new(Some(parts.query([id.0]).map_err(bad)?), &database),
-        checked: Checked { shards: 1, bytes: shard.stamp.bytes, ..Checked::default() },
+        checked: CheckCounts { shards: 1, bytes: shard.stamp.bytes, ..CheckCounts::default() },
     };
     let count = prepared.entry(id).map_or(0, |(_, count)| count);
     let sound = pass.run(count, watch, handles)?;
@@ -96,7 +96,7 @@ struct Pass<'s, 'p> {
     words: TarIdxReader,
     samples: Cursor<'s, 'p>,
     parts: Cursor<'s, 'p>,
-    checked: Checked,
+    checked: CheckCounts,
 }
 
 impl Pass<'_, '_> {
@@ -110,16 +110,16 @@ impl Pass<'_, '_> {
         if start > 0 && !self.begins_well(start, handles)? {
             return Ok(false);
         }
-        let mut told = 0;
+        let mut counted = 0;
         for index in 0..count {
             let Some(end) = self.words.next()? else { return Ok(false) };
             if end < start {
                 return Ok(false);
             }
-            if end - told >= CHECK_EVERY {
+            if end - counted >= CHECK_EVERY {
                 handles.cancel.check()?;
-                handles.progress.add(0, end - told);
-                told = end;
+                handles.progress.add(0, end - counted);
+                counted = end;
             }
             if !self.sample(index, start, end, watch)? {
                 return Ok(false);
@@ -129,7 +129,7 @@ impl Pass<'_, '_> {
         if self.samples.peek()?.is_some() || self.parts.peek()?.is_some() {
             return Ok(false);
         }
-        handles.progress.add(0, self.checked.bytes.saturating_sub(told));
+        handles.progress.add(0, self.checked.bytes.saturating_sub(counted));
         // The archive must end where the index says: a zero block, or the end of the file.
         Ok(self.blocks.block(start)?.is_none_or(|block| block.iter().all(|b| *b == 0)))
     }

@@ -1,6 +1,6 @@
 //! `info`: describes a prepared data set from its small files alone. Works on crude data sets and without a dataset yaml.
 
-use super::Prepared;
+use super::PreparedDataset;
 use crate::engine::media::{facts_of, MediaSpread};
 use gristmill_core::plan::FieldExpr;
 use gristmill_core::{DatasetKind, Failure, Outcome, Problem, ProblemKind, ShardId, Subject};
@@ -98,7 +98,7 @@ pub struct InfoReport {
 
 /// Describes a data set. Reads small files and the sizes of the shards, no tar.
 pub fn info(root: &Path, options: &InfoOptions) -> Outcome<InfoReport> {
-    let prepared = Prepared::open_with(root, options.split_config.as_deref())?;
+    let prepared = PreparedDataset::open_with(root, options.split_config.as_deref())?;
     let mut report = bare(root, &prepared);
     let sizes = sizes(&prepared, &mut report);
     report.bytes = sizes.values().sum();
@@ -150,7 +150,7 @@ pub fn media_folder_info(root: &Path) -> Outcome<MediaFolderInfo> {
     })
 }
 
-fn bare(root: &Path, prepared: &Prepared) -> InfoReport {
+fn bare(root: &Path, prepared: &PreparedDataset) -> InfoReport {
     let absolute = files::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let name = absolute.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
     let own = gristmill_storage::run_folder::RunFolder::for_webdataset(root);
@@ -179,7 +179,7 @@ fn bare(root: &Path, prepared: &Prepared) -> InfoReport {
     }
 }
 
-fn sizes<'p>(prepared: &'p Prepared, report: &mut InfoReport) -> HashMap<&'p str, u64> {
+fn sizes<'p>(prepared: &'p PreparedDataset, report: &mut InfoReport) -> HashMap<&'p str, u64> {
     let mut sizes = HashMap::new();
     let mut missing = 0;
     for id in (0..prepared.shard_count()).map(ShardId) {
@@ -243,7 +243,7 @@ fn listed(filter: Option<PartFilter>) -> Option<Vec<String>> {
     }
 }
 
-fn splits(prepared: &Prepared, sizes: &HashMap<&str, u64>, report: &mut InfoReport) {
+fn splits(prepared: &PreparedDataset, sizes: &HashMap<&str, u64>, report: &mut InfoReport) {
     if let Some(failure) = &prepared.splits_failure {
         report.problems.push(super::lint::bad_file(failure.clone()));
     }

@@ -1,7 +1,7 @@
 //! Compares media rows with the entries that they describe: of a prepared data set shard by shard, of a folder in slices.
 
 use super::lint::bad_file;
-use super::Prepared;
+use super::PreparedDataset;
 use crate::engine::media::{is_in_samples, picks, picks_file, Prober, Verdict, WHOLE};
 use gristmill_core::lfs::{LFS_HINT, LFS_POINTER};
 use gristmill_core::{
@@ -64,7 +64,7 @@ fn name_filters(connection: &Connection) -> rusqlite::Result<Vec<MediaFilter>> {
 }
 
 /// Checks the media rows of a prepared data set themselves: each can be parsed, and names an entry.
-pub fn check_rows(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<()> {
+pub fn check_rows(prepared: &PreparedDataset, handles: &Handles<'_>) -> Outcome<()> {
     let database = prepared.database();
     if !prepared.has_tables {
         return Ok(());
@@ -197,7 +197,7 @@ const ENTRIES: &str = "SELECT s.sample_key || '.' || p.part_name, p.content_byte
     LEFT JOIN media_metadata AS m ON m.entry_key = s.sample_key || '.' || p.part_name WHERE p.tar_file_id = ?1";
 
 /// Checks the media rows of one shard's entries, and notes entries that have none.
-pub fn check_shard(prepared: &Prepared, id: ShardId, depth: Depth, handles: &Handles<'_>) -> Outcome<()> {
+pub fn check_shard(prepared: &PreparedDataset, id: ShardId, depth: Depth, handles: &Handles<'_>) -> Outcome<()> {
     let database = prepared.database();
     if !prepared.has_tables {
         return Ok(());
@@ -213,7 +213,7 @@ pub fn check_shard(prepared: &Prepared, id: ShardId, depth: Depth, handles: &Han
     let plan = plan_of(depth);
     let mut look =
         EntryChecker { root: &prepared.root, prober: Prober::new(&plan, false, handles.cancel), depth, handles };
-    let mut without = Without::default();
+    let mut without = UnindexedEntries::default();
     let mut count = 0_u64;
     while let Some(row) = rows.next().map_err(failed)? {
         count += 1;
@@ -235,12 +235,12 @@ pub fn check_shard(prepared: &Prepared, id: ShardId, depth: Depth, handles: &Han
 
 /// Entries that a filter selects but that have no row.
 #[derive(Default)]
-struct Without {
+struct UnindexedEntries {
     count: u64,
     first: String,
 }
 
-impl Without {
+impl UnindexedEntries {
     fn note(&mut self, name: &str, is_picked: bool) {
         if is_picked {
             if self.count == 0 {
@@ -286,7 +286,7 @@ pub fn folder_slices(root: &Path, handles: &Handles<'_>) -> Outcome<Vec<Slice>> 
     };
     let failed = |error: rusqlite::Error| failure(&database, &error);
     let filters = name_filters(&connection).map_err(failed)?;
-    let mut without = Without::default();
+    let mut without = UnindexedEntries::default();
     {
         let found = media_folder::walk(root, |name| filters.iter().any(|filter| picks_file(filter, name)), handles)?;
         let mut known = connection.prepare("SELECT 1 FROM media_metadata WHERE entry_key = ?1").map_err(failed)?;

@@ -26,7 +26,7 @@ pub use dataset_info::{CheckReport, CheckTexts, DatasetInfo, InfoList};
 pub use info::{info, media_folder_info, no_media_tables, InfoOptions, InfoReport, MediaFolderInfo, SplitInfo};
 pub use lint::shard::has_same_headers;
 pub use lint::{lint, LintOptions};
-pub use prepared::Prepared;
+pub use prepared::PreparedDataset;
 pub use verify::verify;
 
 use gristmill_core::{Outcome, Problem, ProblemKind, ProblemSink, Severity};
@@ -35,7 +35,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Counts of what a check covered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Checked {
+pub struct CheckCounts {
     /// The number of shards checked.
     pub shards: u64,
     /// The number of samples whose location was compared.
@@ -46,7 +46,7 @@ pub struct Checked {
     pub bytes: u64,
 }
 
-impl Checked {
+impl CheckCounts {
     /// Adds the counts of another unit.
     pub fn add(&mut self, other: Self) {
         self.shards += other.shards;
@@ -57,12 +57,12 @@ impl Checked {
 }
 
 /// Records whether a report was answered with the request to end (`--strict`), to distinguish that from a check that failed.
-struct Remembering<'a> {
+struct EndRecorder<'a> {
     inner: &'a dyn ProblemSink,
     ended: AtomicBool,
 }
 
-impl<'a> Remembering<'a> {
+impl<'a> EndRecorder<'a> {
     fn new(inner: &'a dyn ProblemSink) -> Self {
         Self { inner, ended: AtomicBool::new(false) }
     }
@@ -71,7 +71,7 @@ impl<'a> Remembering<'a> {
     }
 }
 
-impl ProblemSink for Remembering<'_> {
+impl ProblemSink for EndRecorder<'_> {
     fn report(&self, problem: Problem) -> Outcome<()> {
         let answer = self.inner.report(problem);
         if answer.is_err() {

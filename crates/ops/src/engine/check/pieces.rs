@@ -1,7 +1,7 @@
 //! Finds samples in several pieces: a sample without a row whose key has its row elsewhere, and that has no part in common with the sample
 //! there. For a data set without tables, the keys of all shards are sorted instead.
 
-use super::Prepared;
+use super::PreparedDataset;
 use crate::engine::index::{self, SpooledShard};
 use crate::engine::plan::scattered_problem;
 use gristmill_core::{DuplicateKeys, Handles, Outcome, ProblemSink, Shard, ShardId};
@@ -19,13 +19,13 @@ const SORT_BYTES: usize = 16 << 20;
 
 /// Finds pieces among the samples of one shard that have no row.
 #[derive(Default)]
-pub(super) struct Pieces {
+pub(super) struct UnindexedPieces {
     parts: HashSet<String>,
     samples: u64,
     first: Option<(String, ShardId)>,
 }
 
-impl Pieces {
+impl UnindexedPieces {
     /// Adds a part of the current sample that has no row.
     pub(super) fn add_part(&mut self, name: &str) {
         if self.parts.len() < MAX_PARTS {
@@ -50,7 +50,7 @@ impl Pieces {
     }
 
     /// Reports the samples found in this shard.
-    pub(super) fn finish(self, shard: &str, prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
+    pub(super) fn finish(self, shard: &str, prepared: &PreparedDataset, problems: &dyn ProblemSink) -> Outcome<()> {
         let Some((key, kept)) = self.first else { return Ok(()) };
         let one = prepared.entry(kept).map_or("", |(name, _)| name);
         problems.report(scattered_problem(self.samples, &key, one, shard))
@@ -85,7 +85,7 @@ impl KeySpools {
     }
 
     /// Reports the samples in several pieces, after all shards were scanned.
-    pub(super) fn finish(&self, prepared: &Prepared, handles: &Handles<'_>) -> Outcome<()> {
+    pub(super) fn finish(&self, prepared: &PreparedDataset, handles: &Handles<'_>) -> Outcome<()> {
         let mut spools = self.spools.lock().unwrap_or_else(PoisonError::into_inner);
         spools.sort_by_key(|(number, _)| *number);
         let shards: Vec<(u32, &SpooledShard)> = spools.iter().map(|(number, spool)| (*number, spool)).collect();

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 /// The state shared by the checks of one data set.
 #[derive(Clone, Debug)]
-pub struct Prepared {
+pub struct PreparedDataset {
     /// The folder of the data set.
     pub root: PathBuf,
     /// Shard names and sample counts, in index order.
@@ -34,7 +34,7 @@ pub struct Prepared {
     pub pending: Option<Vec<String>>,
 }
 
-impl Prepared {
+impl PreparedDataset {
     /// Opens a data set. One that is not prepared is a failure with a hint.
     pub fn open(root: &Path) -> Outcome<Self> {
         Self::open_with(root, None)

@@ -1,6 +1,6 @@
 //! Shards that are named by a path, a file or a range of files, and are not prepared. Headers are read once, no index is compared.
 
-use super::Checked;
+use super::CheckCounts;
 use crate::engine::index;
 use crate::engine::plan::{cut_names, same_keys, unusable_samples};
 use gristmill_core::facts::add_parts;
@@ -29,9 +29,9 @@ pub struct SingleShardInfo {
 
 impl SingleShardInfo {
     /// Returns the counts of what was checked.
-    pub fn checked(&self) -> Checked {
+    pub fn checked(&self) -> CheckCounts {
         let parts = self.parts.values().map(|part| part.samples).sum();
-        Checked { shards: self.shards, samples: self.samples, parts, bytes: self.bytes }
+        CheckCounts { shards: self.shards, samples: self.samples, parts, bytes: self.bytes }
     }
 }
 

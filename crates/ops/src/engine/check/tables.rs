@@ -1,6 +1,6 @@
 //! `info`, `lint` and `verify` of files with tables, one or all in a folder.
 
-use super::{Checked, DatasetInfo, MAX_LISTED};
+use super::{CheckCounts, DatasetInfo, MAX_LISTED};
 use gristmill_core::table::{Align, Table as TextTable};
 use gristmill_core::text::{bytes, count, count_verb, display_safe, grouped, size};
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Subject};
@@ -272,7 +272,7 @@ impl TableCheck {
     ///
     /// # Errors
     /// The file cannot be read, or the work is cancelled.
-    pub fn run(&self, unit: &CheckUnit, handles: &Handles<'_>) -> Outcome<Checked> {
+    pub fn run(&self, unit: &CheckUnit, handles: &Handles<'_>) -> Outcome<CheckCounts> {
         if let Some((table, part)) = &unit.part {
             return self.run_part(table.as_ref(), part, handles);
         }
@@ -280,10 +280,10 @@ impl TableCheck {
             Ok(table) => table,
             Err(failure) => {
                 handles.problems.report(unreadable(failure)?)?;
-                return Ok(Checked::default());
+                return Ok(CheckCounts::default());
             }
         };
-        let (parts, mut all) = (table.check_units(), Checked::default());
+        let (parts, mut all) = (table.check_units(), CheckCounts::default());
         report_file(&unit.file, table.as_ref(), &parts, handles)?;
         for part in parts {
             all.add(self.run_part(table.as_ref(), &part, handles)?);
@@ -291,12 +291,12 @@ impl TableCheck {
         Ok(all)
     }
 
-    fn run_part(&self, table: &dyn Table, part: &TableUnit, handles: &Handles<'_>) -> Outcome<Checked> {
+    fn run_part(&self, table: &dyn Table, part: &TableUnit, handles: &Handles<'_>) -> Outcome<CheckCounts> {
         let findings = table.check(part, self.is_deep, handles.cancel)?;
         self.without_checksum.fetch_add(findings.without_checksum, Ordering::Relaxed);
         handles.progress.add(0, part.bytes);
         findings.problems.into_iter().try_for_each(|problem| handles.problems.report(problem))?;
-        Ok(Checked { shards: 0, samples: findings.rows, parts: findings.pages, bytes: part.bytes })
+        Ok(CheckCounts { shards: 0, samples: findings.rows, parts: findings.pages, bytes: part.bytes })
     }
 
     /// Reports how many pages have no checksum.

@@ -3,7 +3,7 @@
 use super::compare::compare_shard;
 use super::media::Depth;
 use super::sample_checks::Watch;
-use super::{Checked, Prepared, Remembering};
+use super::{CheckCounts, EndRecorder, PreparedDataset};
 use crate::engine::index;
 use gristmill_core::{Duplicates, Failure, Handles, Outcome, Problem, ProblemKind, ShardId, Subject};
 use gristmill_data::formats::energon::layout;
@@ -13,10 +13,10 @@ use std::path::Path;
 /// Verifies a whole data set, one shard after the other. Findings are reported to the handles.
 ///
 /// A caller with threads calls [`begin`], then [`verify_shard`] for each shard in any order.
-pub fn verify(root: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
+pub fn verify(root: &Path, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let prepared = begin(root, handles)?;
     handles.progress.restart(u64::from(prepared.shard_count()), prepared.bytes());
-    let mut checked = Checked::default();
+    let mut checked = CheckCounts::default();
     for id in 0..prepared.shard_count() {
         checked.add(verify_shard(&prepared, ShardId(id), handles)?);
     }
@@ -24,8 +24,8 @@ pub fn verify(root: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
 }
 
 /// Opens the data set and checks what does not belong to a single shard: the database as a whole, an interrupted publish.
-pub fn begin(root: &Path, handles: &Handles<'_>) -> Outcome<Prepared> {
-    let mut prepared = Prepared::open(root)?;
+pub fn begin(root: &Path, handles: &Handles<'_>) -> Outcome<PreparedDataset> {
+    let mut prepared = PreparedDataset::open(root)?;
     super::lint::interrupted(&prepared, handles.problems)?;
     super::lint::files::check(&prepared, handles.problems)?;
     // Errors that a loader meets before its first sample are as serious as a wrong row.
@@ -38,7 +38,7 @@ pub fn begin(root: &Path, handles: &Handles<'_>) -> Outcome<Prepared> {
 }
 
 /// Reports excludes whose sample does not exist according to the tables. Excludes that name no shard were reported with the splits.
-fn unmatched_excludes(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<()> {
+fn unmatched_excludes(prepared: &PreparedDataset, handles: &Handles<'_>) -> Outcome<()> {
     let Some(file) = prepared.splits.as_ref().filter(|_| prepared.has_tables) else { return Ok(()) };
     let names: Vec<String> = prepared.info.shard_counts.iter().map(|(name, _)| name.clone()).collect();
     // Only one of several samples with the same key has a row, so that a match in any shard counts.
@@ -57,8 +57,8 @@ fn unmatched_excludes(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<()>
 }
 
 /// Verifies one shard: the unit of work. A shard that is missing or unreadable is a finding, not a failure.
-pub fn verify_shard(prepared: &Prepared, id: ShardId, handles: &Handles<'_>) -> Outcome<Checked> {
-    let Some((name, count)) = prepared.entry(id) else { return Ok(Checked::default()) };
+pub fn verify_shard(prepared: &PreparedDataset, id: ShardId, handles: &Handles<'_>) -> Outcome<CheckCounts> {
+    let Some((name, count)) = prepared.entry(id) else { return Ok(CheckCounts::default()) };
     one_shard(name, handles, |handles| {
         let shard = prepared.shard(id)?;
         super::lint::shard::empty(name, count, handles.problems)?;
@@ -74,14 +74,14 @@ pub fn verify_shard(prepared: &Prepared, id: ShardId, handles: &Handles<'_>) -> 
 pub(super) fn one_shard(
     name: &str,
     handles: &Handles<'_>,
-    check: impl FnOnce(&Handles<'_>) -> Outcome<Checked>,
-) -> Outcome<Checked> {
+    check: impl FnOnce(&Handles<'_>) -> Outcome<CheckCounts>,
+) -> Outcome<CheckCounts> {
     handles.cancel.check()?;
-    let sink = Remembering::new(handles.problems);
+    let sink = EndRecorder::new(handles.problems);
     match check(&Handles { problems: &sink, ..*handles }) {
         Err(failure) if !failure.is_cancelled() && !sink.has_ended() => {
             unreadable(name, failure, handles)?;
-            Ok(Checked::default())
+            Ok(CheckCounts::default())
         }
         other => other,
     }

@@ -1,6 +1,6 @@
 //! Building blocks of lines of output and lines of metadata.
 
-use super::write_back::RangesGo;
+use super::write_back::RangesPlacement;
 use gristmill_core::dedup::FIELD_OF_VARIANT_B;
 use gristmill_core::Outcome;
 use gristmill_data::source::dedup::{Body, Record};
@@ -13,13 +13,13 @@ use gristmill_pycompat::json_walk::Kind;
 const FLUSH_BYTES: usize = 256 << 10;
 
 /// A line of output, collected and passed on in large pieces.
-pub(super) struct Out<'a> {
+pub(super) struct OutputLine<'a> {
     buffer: Vec<u8>,
     take: &'a mut dyn FnMut(&[u8]) -> Outcome<()>,
     handed: u64,
 }
 
-impl<'a> Out<'a> {
+impl<'a> OutputLine<'a> {
     /// Collects in `buffer`, whose content is discarded.
     pub(super) fn new(mut buffer: Vec<u8>, take: &'a mut dyn FnMut(&[u8]) -> Outcome<()>) -> Self {
         buffer.clear();
@@ -110,10 +110,10 @@ impl Composer {
     pub(super) fn fields(
         &mut self,
         parts: Parts<'_>,
-        ranges: &RangesGo,
+        ranges: &RangesPlacement,
         list: &[u8],
         is_first: bool,
-        out: &mut Out<'_>,
+        out: &mut OutputLine<'_>,
     ) -> Outcome<()> {
         let mut settled = std::mem::take(&mut self.settled);
         settled.clear();
@@ -127,15 +127,15 @@ impl Composer {
         &mut self,
         parts: Parts<'_>,
         settled: &[Field],
-        ranges: &RangesGo,
+        ranges: &RangesPlacement,
         list: &[u8],
         mut is_first: bool,
-        out: &mut Out<'_>,
+        out: &mut OutputLine<'_>,
     ) -> Outcome<()> {
         let (mut skipped, mut annotated) = (None, None);
         match ranges {
-            RangesGo::Away => {}
-            RangesGo::Behind => {
+            RangesPlacement::Removed => {}
+            RangesPlacement::AfterText => {
                 // A field of that name in the input takes precedence.
                 skipped = place_of(FIELD_OF_VARIANT_B, settled, |field| parts.key(field));
                 push_key(FIELD_OF_VARIANT_B.as_bytes(), &mut is_first, out);
@@ -144,7 +144,7 @@ impl Composer {
                     None => out.push(list)?,
                 }
             }
-            RangesGo::Under(way) => {
+            RangesPlacement::Under(way) => {
                 let (first, rest) = way.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
                 annotated = Some((place_of(first, settled, |field| parts.key(field)), first, rest));
             }
@@ -177,7 +177,7 @@ impl Composer {
         field: &Field,
         rest: &[String],
         list: &[u8],
-        out: &mut Out<'_>,
+        out: &mut OutputLine<'_>,
     ) -> Outcome<()> {
         if rest.is_empty() || !matches!(field.kind, Kind::Object | Kind::EmptyObject) {
             push_fresh(rest, list, out.buffer());
@@ -188,7 +188,7 @@ impl Composer {
     }
 
     /// Writes the value of a field in Python's format.
-    fn value(&mut self, body: Body<'_>, field: &Field, out: &mut Out<'_>) -> Outcome<()> {
+    fn value(&mut self, body: Body<'_>, field: &Field, out: &mut OutputLine<'_>) -> Outcome<()> {
         if field.kind == Kind::String {
             out.push(b"\"")?;
             string(body, field, out)?;
@@ -200,7 +200,7 @@ impl Composer {
 }
 
 /// Writes the content between the quotes of a string field in Python's format.
-pub(super) fn string(body: Body<'_>, field: &Field, out: &mut Out<'_>) -> Outcome<()> {
+pub(super) fn string(body: Body<'_>, field: &Field, out: &mut OutputLine<'_>) -> Outcome<()> {
     let (from, to) = (field.from + 1, field.to.saturating_sub(1));
     match body {
         Body::Held(line) => {
@@ -236,7 +236,7 @@ fn place_of<'a>(wanted: &str, settled: &[Field], key: impl Fn(&Field) -> &'a [u8
     settled.iter().position(|field| is_same_key(key(field), &ascii))
 }
 
-fn push_key(raw: &[u8], is_first: &mut bool, out: &mut Out<'_>) {
+fn push_key(raw: &[u8], is_first: &mut bool, out: &mut OutputLine<'_>) {
     push_object_key(raw, is_first, out.buffer());
 }
 
@@ -255,7 +255,7 @@ fn push_fresh(way: &[String], list: &[u8], out: &mut Vec<u8>) {
 fn push_into(object: &[u8], way: &[String], list: &[u8], again: &mut JsonRewriter, out: &mut Vec<u8>) {
     let (mut object, mut way) = (object, way);
     // The text after each object on the path, outermost first.
-    let mut behind: Vec<Vec<u8>> = Vec::new();
+    let mut remainders: Vec<Vec<u8>> = Vec::new();
     while let Some((key, rest)) = way.split_first() {
         // Without a requested key no field is left out.
         let mut fields = Fields::any();
@@ -281,7 +281,7 @@ fn push_into(object: &[u8], way: &[String], list: &[u8], again: &mut JsonRewrite
             push(after, false, &mut rest_of_object);
         }
         rest_of_object.push(b'}');
-        behind.push(rest_of_object);
+        remainders.push(rest_of_object);
         let mut ascii = Vec::new();
         push_ascii(key, &mut ascii);
         push_object_key(&ascii, &mut is_first, out);
@@ -296,7 +296,7 @@ fn push_into(object: &[u8], way: &[String], list: &[u8], again: &mut JsonRewrite
             }
         }
     }
-    for rest in behind.iter().rev() {
+    for rest in remainders.iter().rev() {
         out.extend_from_slice(rest);
     }
 }

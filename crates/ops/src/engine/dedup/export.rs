@@ -1,7 +1,7 @@
 //! Writes the files that the reference keeps: the index, its suffix table, and the ranges (docs/formats/bsade.md §3 and §5).
 
-use super::compose::{Composer, Out, Parts};
-use super::write_back::RangesGo;
+use super::compose::{Composer, OutputLine, Parts};
+use super::write_back::RangesPlacement;
 use gristmill_core::text::bytes as size;
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_data::formats::bsade::{
@@ -40,11 +40,11 @@ impl ShardExport {
         let writer = &mut self.writer;
         record.each_piece(&mut self.spare, &mut |piece| writer.text(piece))?;
         let mut take = |bytes: &[u8]| writer.metadata(bytes);
-        let mut out = Out::new(self.composer.take_buffer(), &mut take);
+        let mut out = OutputLine::new(self.composer.take_buffer(), &mut take);
         out.push(b"{\"path\": \"")?;
         push_ascii(name, out.buffer());
         out.push(format!("\", \"linenum\": {}, \"metadata\": {{", record.line).as_bytes())?;
-        self.composer.fields(Parts::of(record), &RangesGo::Away, b"", true, &mut out)?;
+        self.composer.fields(Parts::of(record), &RangesPlacement::Removed, b"", true, &mut out)?;
         out.push(b"}}\n")?;
         let (_, buffer) = out.finish()?;
         self.composer.give_buffer(buffer);

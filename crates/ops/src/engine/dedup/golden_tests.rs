@@ -2,7 +2,7 @@
 
 use super::export::{write_table, RangesExport, ShardExport};
 use super::output::CompressedOutput;
-use super::write_back::{Layout, RangesGo, WriteBack};
+use super::write_back::{Layout, RangesPlacement, WriteBack};
 use gristmill_core::{Cancel, Outcome};
 use gristmill_data::formats::bsade::{shard_files, Range, RangesReader, TABLE};
 use gristmill_data::source::dedup::{list, Documents, Kind, Position, TextFile};
@@ -46,8 +46,8 @@ fn ranges_of(path: &Path) -> Vec<Range> {
 
 pub(super) fn layouts() -> [(&'static str, Layout); 2] {
     let layout = |ranges| Layout { text_key: "text".into(), ranges };
-    let under = RangesGo::Under(vec!["metadata".into(), "sa_remove_ranges".into()]);
-    [("remove", layout(RangesGo::Away)), ("annotate", layout(under))]
+    let under = RangesPlacement::Under(vec!["metadata".into(), "sa_remove_ranges".into()]);
+    [("remove", layout(RangesPlacement::Removed)), ("annotate", layout(under))]
 }
 
 /// Reads every line of a file.

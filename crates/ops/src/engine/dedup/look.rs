@@ -134,7 +134,7 @@ impl Repeats {
     fn read(&mut self, index: u32, file: &TextFile, scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome<()> {
         let spool = Box::new(InMemorySearch::default());
         let mut lines = Documents::open(file, scope.text_key, Position::default(), spool, cancel)?;
-        let (mut spare, mut told) = (String::new(), FileSeen { name: file.name.clone(), ..FileSeen::default() });
+        let (mut spare, mut file_seen) = (String::new(), FileSeen { name: file.name.clone(), ..FileSeen::default() });
         while let Some(record) = lines.next()? {
             if record.kind != Kind::Document {
                 if let Some(problem) = record.problem(file).filter(|_| self.troubles.len() < MAX_PROBLEMS) {
@@ -164,14 +164,14 @@ impl Repeats {
                 self.note_listed(bytes, scope.listed_under, to - from);
             }
             self.documents.push(DocumentSeen { file: index, line, start, from, to, first_range: 0, ranges: 0 });
-            told.documents += 1;
-            told.text_bytes += (to - from) as u64;
+            file_seen.documents += 1;
+            file_seen.text_bytes += (to - from) as u64;
             read.store(to as u64, Ordering::Relaxed);
         }
         if let Some(damage) = lines.damage() {
             self.troubles.push(format!("{}: {}", file.name, damage.why));
         }
-        self.files.push(told);
+        self.files.push(file_seen);
         Ok(())
     }
 
@@ -325,8 +325,8 @@ pub(super) fn whole(text: &str, mut from: usize, mut to: usize) -> Option<Range<
 fn with_copy(listed: &Range<usize>, found: &[RangeSeen]) -> RangeSeen {
     let overlap = found.iter().find(|known| known.from < listed.end && listed.start < known.to);
     let kept = overlap.map_or(u64::MAX, |known| {
-        let (ahead, behind) = (listed.start.saturating_sub(known.from), known.from.saturating_sub(listed.start));
-        known.kept.saturating_add(ahead as u64).saturating_sub(behind as u64)
+        let (ahead, after) = (listed.start.saturating_sub(known.from), known.from.saturating_sub(listed.start));
+        known.kept.saturating_add(ahead as u64).saturating_sub(after as u64)
     });
     RangeSeen { from: listed.start, to: listed.end, kept }
 }

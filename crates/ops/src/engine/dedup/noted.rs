@@ -1,7 +1,7 @@
 //! Notes taken of a line when it is read, so that it can be written without being parsed again.
 
-use super::compose::{Out, Parts};
-use super::write_back::{LineResult, Pieces, RangesGo, WriteBack};
+use super::compose::{OutputLine, Parts};
+use super::write_back::{LineResult, RangesPlacement, TextPieces, WriteBack};
 use gristmill_core::Outcome;
 use gristmill_data::formats::bsade::Range;
 use gristmill_data::source::dedup::{Body, Kind, Record};
@@ -62,7 +62,7 @@ pub struct NotedLine<'a> {
     pub note: LineNote,
 }
 
-impl Pieces for NotedLine<'_> {
+impl TextPieces for NotedLine<'_> {
     fn each_piece(&self, spare: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64> {
         // The text was valid when the note was taken.
         let raw = simdutf8::basic::from_utf8(self.note.text(self.line)).unwrap_or_default();
@@ -90,7 +90,7 @@ impl WriteBack {
             (number(record.bytes), number(field.from + 1), number(field.to.saturating_sub(1)), number(text_bytes));
         let (Some(bytes), Some(from), Some(to), Some(text)) = places else { return Ok(None) };
         let note = LineNote { bytes, from, to, text };
-        let Some((before, behind)) = self.others(line, &note).filter(|_| self.ranges == RangesGo::Away) else {
+        let Some((before, after)) = self.others(line, &note).filter(|_| self.ranges == RangesPlacement::Removed) else {
             return Ok(None);
         };
         // A line whose output exceeds the buffer is not compared.
@@ -99,15 +99,15 @@ impl WriteBack {
             is_handed = true;
             Ok(())
         };
-        let mut out = Out::new(self.composer.take_buffer(), &mut none);
+        let mut out = OutputLine::new(self.composer.take_buffer(), &mut none);
         self.composer.fields(Parts::of(record), &self.ranges, &[], false, &mut out)?;
         let buffer = out.into_buffer();
         let is_same = match before.strip_suffix(b", ") {
             Some(before) => {
                 let parts = buffer.strip_prefix(b", ").and_then(|rest| rest.split_at_checked(before.len()));
-                parts.is_some_and(|parts| parts == (before, behind))
+                parts.is_some_and(|parts| parts == (before, after))
             }
-            None => before.is_empty() && buffer == behind,
+            None => before.is_empty() && buffer == after,
         };
         self.composer.give_buffer(buffer);
         Ok((is_same && !is_handed).then_some(note))
@@ -117,8 +117,8 @@ impl WriteBack {
     fn others<'l>(&self, line: &'l [u8], note: &LineNote) -> Option<(&'l [u8], &'l [u8])> {
         let (_, key) = self.opening.split_first()?;
         let before = line.get(..note.from as usize)?.strip_suffix(key)?.strip_prefix(b"{")?;
-        let behind = line.get(note.to as usize..)?.strip_prefix(b"\"")?.strip_suffix(b"}")?;
-        Some((before, behind))
+        let after = line.get(note.to as usize..)?.strip_prefix(b"\"")?.strip_suffix(b"}")?;
+        Some((before, after))
     }
 
     /// Does the same as [`write`](Self::write) for a line with a note; `None` when the line does not fit the note.
@@ -129,8 +129,8 @@ impl WriteBack {
         take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
     ) -> Outcome<Option<LineResult>> {
         let NotedLine { line, note } = noted;
-        let Some((before, behind)) = self.others(line, note) else { return Ok(None) };
-        let mut out = Out::new(self.composer.take_buffer(), take);
+        let Some((before, after)) = self.others(line, note) else { return Ok(None) };
+        let mut out = OutputLine::new(self.composer.take_buffer(), take);
         self.text(noted, ranges, &mut out, |out| {
             push_again(note.text(line), out.buffer());
             Ok(())
@@ -140,7 +140,7 @@ impl WriteBack {
             buffer.extend_from_slice(b", ");
             buffer.extend_from_slice(before);
         }
-        buffer.extend_from_slice(behind);
+        buffer.extend_from_slice(after);
         buffer.extend_from_slice(b"}\n");
         self.written(out).map(Some)
     }

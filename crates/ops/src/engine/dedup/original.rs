@@ -1,10 +1,10 @@
 //! An existing index, made by the reference or by this program: its documents in order (docs/formats/bsade.md §3).
 
-use super::write_back::Pieces;
+use super::write_back::TextPieces;
 use gristmill_core::text::bytes as size;
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_data::formats::bsade::{
-    ranges_folder, shard_folder, DocumentPlace, Places, RangesReader, Shard, REMOVE_RANGES,
+    ranges_folder, shard_folder, DocumentLocation, DocumentLocations, RangesReader, Shard, REMOVE_RANGES,
 };
 use gristmill_pycompat::json_fields::{slice, Fields};
 use gristmill_pycompat::json_text::{halves, unescape};
@@ -72,7 +72,7 @@ impl Index {
 #[derive(Clone, Copy, Debug)]
 pub struct IndexedDocument<'a> {
     /// The document's position in the index.
-    pub place: DocumentPlace,
+    pub place: DocumentLocation,
     /// The original file, relative to the input: a path that stays below it.
     pub path: &'a str,
     /// The line in that file, counted from 0.
@@ -86,7 +86,7 @@ pub struct IndexedDocument<'a> {
 /// The documents of a shard, in order.
 pub struct IndexedDocuments<'a> {
     shard: &'a Shard,
-    places: Places<'a>,
+    places: DocumentLocations<'a>,
     line: Vec<u8>,
     fields: Fields,
     path: String,
@@ -117,7 +117,7 @@ impl<'a> IndexedDocuments<'a> {
 }
 
 /// Reads a line of metadata.
-pub(super) fn read_line(metadata: &ReadFile, place: &DocumentPlace, line: &mut Vec<u8>) -> Outcome<()> {
+pub(super) fn read_line(metadata: &ReadFile, place: &DocumentLocation, line: &mut Vec<u8>) -> Outcome<()> {
     let length = place.meta_end - place.meta_start;
     if length > MAX_METADATA_BYTES {
         let why = format!("the line of document {} is {} long", place.number, size(length));
@@ -178,7 +178,7 @@ impl IndexedDocument<'_> {
 }
 
 /// Text that is not UTF-8 is refused with its position.
-impl Pieces for IndexedDocument<'_> {
+impl TextPieces for IndexedDocument<'_> {
     fn each_piece(&self, _: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64> {
         let mut cut = Vec::new();
         let mut bytes = 0;

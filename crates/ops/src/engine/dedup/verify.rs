@@ -4,7 +4,8 @@ use super::original::{describe, read_line};
 use gristmill_core::text::{agree, bytes as size, count, grouped};
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::formats::bsade::{
-    table_memory, table_width, Places, RangesReader, Shard, TableCheck, KEPT_LENGTHS, REMOVE_RANGES, SEPARATOR,
+    table_memory, table_width, DocumentLocations, RangesReader, Shard, TableCheck, KEPT_LENGTHS, REMOVE_RANGES,
+    SEPARATOR,
 };
 use gristmill_pycompat::json_fields::Fields;
 use gristmill_storage::files;
@@ -126,7 +127,7 @@ fn documents(shard: &Shard, handles: Handles<'_>) -> Outcome<()> {
 fn separators(shard: &Shard, handles: Handles<'_>) -> Outcome<()> {
     let file = shard.tokenized();
     let mut places = shard.places();
-    let next = |places: &mut Places<'_>| places.next(handles.cancel).ok().flatten().map(|place| place.start);
+    let next = |places: &mut DocumentLocations<'_>| places.next(handles.cancel).ok().flatten().map(|place| place.start);
     let mut expected = next(&mut places);
     let mut findings = Findings::new(ProblemKind::IndexMismatch, handles);
     let mut buffer = Vec::new();

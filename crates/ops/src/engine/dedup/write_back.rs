@@ -1,7 +1,7 @@
 //! Turns a line of input and its ranges into the line of output (docs/formats/bsade.md §6): what Python's `json.dumps` would write, text
 //! first.
 
-use super::compose::{string, Composer, Out, Parts};
+use super::compose::{string, Composer, OutputLine, Parts};
 use gristmill_core::dedup::{DedupPlan, Mode, Variant, FIELD_OF_VARIANT_B};
 use gristmill_core::{Failure, Outcome};
 use gristmill_data::formats::bsade::{Range, Shortener};
@@ -21,18 +21,18 @@ pub struct Layout {
     /// The field that holds the text; it is written first.
     pub text_key: String,
     /// Where the ranges are written.
-    pub ranges: RangesGo,
+    pub ranges: RangesPlacement,
 }
 
 /// What happens to the ranges of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RangesGo {
+pub enum RangesPlacement {
     /// They are removed from the text.
-    Away,
+    Removed,
     /// They are listed in the object at this key path (variant A); never empty.
     Under(Vec<String>),
     /// They are listed in a field directly after the text (variant B).
-    Behind,
+    AfterText,
 }
 
 impl Layout {
@@ -40,11 +40,11 @@ impl Layout {
     pub fn of(plan: &DedupPlan) -> Outcome<Self> {
         let refused = |why: String| Err(Failure::usage("reading --annotate-key", why));
         let ranges = match (plan.mode, plan.variant) {
-            (Mode::Remove, _) => RangesGo::Away,
+            (Mode::Remove, _) => RangesPlacement::Removed,
             (Mode::Annotate, Variant::B) if plan.text_key == FIELD_OF_VARIANT_B => {
                 return refused(format!("the text itself is in {FIELD_OF_VARIANT_B}"));
             }
-            (Mode::Annotate, Variant::B) => RangesGo::Behind,
+            (Mode::Annotate, Variant::B) => RangesPlacement::AfterText,
             (Mode::Annotate, Variant::A) => {
                 let parts: Vec<String> = plan.annotate_key.split('.').map(str::to_owned).collect();
                 if parts.len() > MAX_PARTS {
@@ -53,7 +53,7 @@ impl Layout {
                 if parts.first() == Some(&plan.text_key) {
                     return refused(format!("it leads through {}, which holds the text", plan.text_key));
                 }
-                RangesGo::Under(parts)
+                RangesPlacement::Under(parts)
             }
         };
         Ok(Self { text_key: plan.text_key.clone(), ranges })
@@ -70,12 +70,12 @@ pub struct LineResult {
 }
 
 /// Text in pieces of whole characters, which can be read repeatedly.
-pub trait Pieces {
+pub trait TextPieces {
     /// Passes the pieces on in order and returns their length in bytes. `spare` is memory that may be used.
     fn each_piece(&self, spare: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64>;
 }
 
-impl Pieces for Record<'_> {
+impl TextPieces for Record<'_> {
     fn each_piece(&self, spare: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64> {
         Record::each_piece(self, spare, take)
     }
@@ -84,7 +84,7 @@ impl Pieces for Record<'_> {
 /// Writes lines one after the other; its memory is reused.
 pub struct WriteBack {
     pub(super) composer: Composer,
-    pub(super) ranges: RangesGo,
+    pub(super) ranges: RangesPlacement,
     /// The beginning of a line: the text's key as Python writes it, with quotes and colon.
     pub(super) opening: Vec<u8>,
     shortened: Vec<Range>,
@@ -120,7 +120,7 @@ impl WriteBack {
         take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
     ) -> Outcome<LineResult> {
         self.shortened.clear();
-        let mut out = Out::new(self.composer.take_buffer(), take);
+        let mut out = OutputLine::new(self.composer.take_buffer(), take);
         match record.kind {
             Kind::Blank | Kind::Null => {}
             Kind::Passed(_) => {
@@ -143,7 +143,7 @@ impl WriteBack {
     /// stores. Anything but an object counts as one without fields.
     pub fn write_indexed(
         &mut self,
-        text: &dyn Pieces,
+        text: &dyn TextPieces,
         others: &[u8],
         ranges: &[Range],
         take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
@@ -151,7 +151,7 @@ impl WriteBack {
         if self.others.read(others).is_err() {
             self.others.clear();
         }
-        let mut out = Out::new(self.composer.take_buffer(), take);
+        let mut out = OutputLine::new(self.composer.take_buffer(), take);
         self.text(text, ranges, &mut out, |out| {
             text.each_piece(&mut String::new(), &mut |piece| {
                 push_ascii(piece, out.buffer());
@@ -174,10 +174,10 @@ impl WriteBack {
     /// removed.
     pub(super) fn text(
         &mut self,
-        text: &dyn Pieces,
+        text: &dyn TextPieces,
         ranges: &[Range],
-        out: &mut Out<'_>,
-        whole: impl FnOnce(&mut Out<'_>) -> Outcome<()>,
+        out: &mut OutputLine<'_>,
+        whole: impl FnOnce(&mut OutputLine<'_>) -> Outcome<()>,
     ) -> Outcome<()> {
         self.shortened.clear();
         out.push(&self.opening)?;
@@ -189,7 +189,7 @@ impl WriteBack {
                 Ok(())
             })?;
         }
-        if self.ranges == RangesGo::Away && !self.shortened.is_empty() {
+        if self.ranges == RangesPlacement::Removed && !self.shortened.is_empty() {
             let mut ranges = self.shortened.iter().copied().peekable();
             let mut at = 0;
             text.each_piece(&mut self.spare, &mut |piece| {
@@ -205,7 +205,7 @@ impl WriteBack {
         Ok(())
     }
 
-    pub(super) fn written(&mut self, out: Out<'_>) -> Outcome<LineResult> {
+    pub(super) fn written(&mut self, out: OutputLine<'_>) -> Outcome<LineResult> {
         let (bytes, buffer) = out.finish()?;
         self.composer.give_buffer(buffer);
         if self.spare.capacity() > MAX_KEPT_BYTES {
@@ -246,7 +246,7 @@ fn list(ranges: &[Range], out: &mut Vec<u8>) {
 }
 
 /// Copies a line unchanged.
-fn copy(record: &Record<'_>, out: &mut Out<'_>) -> Outcome<()> {
+fn copy(record: &Record<'_>, out: &mut OutputLine<'_>) -> Outcome<()> {
     match record.body {
         Body::Held(line) => out.push(line),
         Body::Long(line) => line.each_chunk(0, record.bytes, |chunk, _| {

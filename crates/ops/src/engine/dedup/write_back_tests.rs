@@ -1,7 +1,7 @@
 //! Compares written lines with the output of Python's `json.dumps`, and lines read in pieces with lines that are held.
 
 use super::noted::NotedLine;
-use super::write_back::{Layout, RangesGo, WriteBack};
+use super::write_back::{Layout, RangesPlacement, WriteBack};
 use gristmill_core::dedup::{DedupPlan, Mode, Variant};
 use gristmill_core::Cancel;
 use gristmill_data::formats::bsade::Range;
@@ -17,8 +17,8 @@ const BETWEEN: u8 = 1;
 
 fn layouts() -> [Layout; 3] {
     let layout = |ranges| Layout { text_key: "text".into(), ranges };
-    let under = RangesGo::Under(vec!["metadata".into(), "sa_remove_ranges".into()]);
-    [layout(RangesGo::Away), layout(under), layout(RangesGo::Behind)]
+    let under = RangesPlacement::Under(vec!["metadata".into(), "sa_remove_ranges".into()]);
+    [layout(RangesPlacement::Removed), layout(under), layout(RangesPlacement::AfterText)]
 }
 
 fn file_of(dir: &Path, bytes: &[u8], packing: Packing) -> TextFile {
@@ -75,7 +75,7 @@ fn written(file: &TextFile, held: usize, layouts: &[Layout], ranges: impl Fn(u64
 }
 
 #[test]
-fn lines_are_noted_whose_other_fields_stand_as_python_writes_them() {
+fn lines_are_noted_whose_other_fields_are_as_python_writes_them() {
     let dir = tempfile::tempdir().unwrap();
     let [remove, under, _] = layouts();
     for (line, is_noted) in [
@@ -129,10 +129,10 @@ fn check_corpus(corpus: &[u8]) {
     let dir = tempfile::tempdir().unwrap();
     let lines: Vec<&[u8]> = cases.iter().map(|case| case[0]).collect();
     let file = file_of(dir.path(), &lines.join(&b'\n'), Packing::Plain);
-    let [remove, under, behind] = layouts();
+    let [remove, under, after_text] = layouts();
     for held in [HELD_LINE, 1] {
         let removed = written(&file, held, std::slice::from_ref(&remove), |_| Vec::new());
-        let annotated = written(&file, held, &[under.clone(), behind.clone()], |_| vec![Range::new(1, 2)]);
+        let annotated = written(&file, held, &[under.clone(), after_text.clone()], |_| vec![Range::new(1, 2)]);
         assert_eq!((removed.len(), annotated.len()), (cases.len(), cases.len()));
         for ((case, removed), annotated) in cases.iter().zip(&removed).zip(&annotated) {
             let line = String::from_utf8_lossy(case[0]);

@@ -18,7 +18,7 @@ pub struct Entry {
 /// A spool stores a sample's key after its parts, so one reader runs one sample ahead; no sample is held in memory.
 pub struct Entries {
     ahead: RowReader,
-    behind: RowReader,
+    current: RowReader,
     /// Parts of the sample read by `ahead` that this iterator has not returned yet.
     left: u64,
 }
@@ -26,7 +26,7 @@ pub struct Entries {
 impl Entries {
     /// Opens a spool.
     pub fn of(spool: &SpooledShard) -> Outcome<Self> {
-        Ok(Self { ahead: spool.open_rows()?, behind: spool.open_rows()?, left: 0 })
+        Ok(Self { ahead: spool.open_rows()?, current: spool.open_rows()?, left: 0 })
     }
 
     /// Reads the next entry. Its name in the media tables, `key.part`, is put into `name`.
@@ -37,10 +37,10 @@ impl Entries {
         self.left -= 1;
         let entry = self.next_part()?;
         name.clear();
-        let text = |bytes| std::str::from_utf8(bytes).map_err(|_| self.behind.damaged());
+        let text = |bytes| std::str::from_utf8(bytes).map_err(|_| self.current.damaged());
         name.push_str(text(self.ahead.key())?);
         name.push('.');
-        name.push_str(text(self.behind.part_name())?);
+        name.push_str(text(self.current.part_name())?);
         Ok(Some(entry))
     }
 
@@ -64,10 +64,10 @@ impl Entries {
 
     fn next_part(&mut self) -> Outcome<Entry> {
         loop {
-            match self.behind.next()? {
+            match self.current.next()? {
                 Some(Record::Part { offset, size }) => return Ok(Entry { offset, size }),
                 Some(_) => {}
-                None => return Err(self.behind.damaged()),
+                None => return Err(self.current.damaged()),
             }
         }
     }

@@ -123,7 +123,7 @@ fn copy_rows(
             let value = ToSqlOutput::Borrowed(row.get_ref(column).map_err(CopyError::Read)?);
             put.raw_bind_parameter(column + 1, value).map_err(CopyError::Write)?;
         }
-        put.raw_execute().map_err(judge_insert)?;
+        put.raw_execute().map_err(classify_insert)?;
         count += 1;
         if count % CANCEL_EVERY == 0 {
             cancel.check().map_err(CopyError::Stopped)?;
@@ -148,7 +148,7 @@ fn carry_sequence(source: &Connection, target: &Connection) -> Result<(), CopyEr
 }
 
 /// Classifies a failed insert: a row that breaks the table's rules comes from a damaged old database; anything else concerns the new one.
-fn judge_insert(error: rusqlite::Error) -> CopyError {
+fn classify_insert(error: rusqlite::Error) -> CopyError {
     match error.sqlite_error_code() {
         Some(ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch | ErrorCode::TooBig) => CopyError::Read(error),
         _ => CopyError::Write(error),

@@ -111,16 +111,16 @@ pub fn scan_unit_with(
     also: &mut dyn ScanSink,
 ) -> Outcome<SpooledShard> {
     let scanned = SpoolSink::create(fs, spool_dir, (id, &shard.name), memory).and_then(|mut sink| {
-        let scan = scan_shard(shard, &mut Both(&mut sink, also), handles)?;
+        let scan = scan_shard(shard, &mut SinkPair(&mut sink, also), handles)?;
         sink.finish(scan)
     });
     scanned.inspect_err(|_| spool::discard(fs, spool_dir, id, &shard.name))
 }
 
 /// Passes all rows to two sinks.
-struct Both<'a>(&'a mut dyn ScanSink, &'a mut dyn ScanSink);
+struct SinkPair<'a>(&'a mut dyn ScanSink, &'a mut dyn ScanSink);
 
-impl ScanSink for Both<'_> {
+impl ScanSink for SinkPair<'_> {
     fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {
         self.0.part(row)?;
         self.1.part(row)

@@ -52,7 +52,7 @@ pub(super) fn each_scattered(
     let source = |run| RunSource { path: path.clone(), run, base: 0, temporary: false };
     let sources = reduce::<2>(around, runs.into_iter().map(source).collect(), FILE)?;
     let mut merge = Merge::<2>::open(&sources)?;
-    let mut pieces = Pieces::default();
+    let mut pieces = ScatteredSamples::default();
     let mut count = 0;
     while let Some((key, [row, part])) = merge.next_entry()? {
         count += 1;
@@ -132,7 +132,7 @@ impl PartNames {
 
 /// The samples of one key.
 #[derive(Default)]
-struct Pieces {
+struct ScatteredSamples {
     key: Vec<u8>,
     rows: Vec<u64>,
     /// Parts of the samples before the current one.
@@ -142,7 +142,7 @@ struct Pieces {
     is_scattered: bool,
 }
 
-impl Pieces {
+impl ScatteredSamples {
     fn add(&mut self, row: u64, part: u64) {
         if self.row != row {
             self.end_row();

@@ -25,7 +25,7 @@ pub struct CleanLines {
 /// Whether any line of the file would be left out.
 pub fn has_bad_line(file: &ReadFile, handles: &Handles<'_>) -> Outcome<bool> {
     let mut is_bad = false;
-    each_judged(file, handles, |line, bad| {
+    each_checked(file, handles, |line, bad| {
         is_bad = bad.is_some();
         handles.progress.add(0, line.len + 1);
         Ok(!is_bad)
@@ -40,7 +40,7 @@ pub fn clean_lines(
     sink: &mut dyn FnMut(&[u8]) -> Outcome<()>,
 ) -> Outcome<CleanLines> {
     let mut clean = CleanLines::default();
-    each_judged(file, handles, |line, bad| {
+    each_checked(file, handles, |line, bad| {
         let end = (line.start + line.len + 1).min(file.len());
         handles.progress.add(0, end - line.start);
         if let Some(mut bad) = bad {
@@ -66,7 +66,7 @@ pub fn clean_lines(
 }
 
 /// Yields every line with the first problem that `lint` would report for it.
-fn each_judged(
+fn each_checked(
     file: &ReadFile,
     handles: &Handles<'_>,
     mut take: impl FnMut(Line<'_>, Option<Problem>) -> Outcome<bool>,

@@ -18,7 +18,7 @@ pub fn lint_unit(file: &ReadFile, unit: Unit, line_ends: u64, turn: &Mutex<()>, 
     // If a line begins before the range, its end is not among `line_ends` yet.
     let first_line = 1 + line_ends + u64::from(!begins_a_line(file, unit)?);
     let mut checker = Checker::default();
-    let mut told: BTreeMap<(Severity, ProblemKind), u64> = BTreeMap::new();
+    let mut counts: BTreeMap<(Severity, ProblemKind), u64> = BTreeMap::new();
     let (mut parsed, mut beat) = (0, unit.start);
     each_line(file, unit, MAX_LINE_BYTES, turn, handles.cancel, |line| {
         let place = |at: usize| Subject::path(file.path()).line(first_line + line.number).at(line.start + at as u64);
@@ -31,7 +31,7 @@ pub fn lint_unit(file: &ReadFile, unit: Unit, line_ends: u64, turn: &Mutex<()>, 
             checker.check(line.bytes, |at, issue| found.push(problem(place(at), line, at, issue)));
         }
         for problem in found {
-            let number = told.entry((problem.severity, problem.kind)).or_default();
+            let number = counts.entry((problem.severity, problem.kind)).or_default();
             *number += 1;
             if *number <= MAX_REPORTED {
                 handles.problems.report(problem)?;
@@ -44,7 +44,7 @@ pub fn lint_unit(file: &ReadFile, unit: Unit, line_ends: u64, turn: &Mutex<()>, 
         }
         Ok(true)
     })?;
-    for ((severity, kind), number) in told {
+    for ((severity, kind), number) in counts {
         handles.problems.count_more(severity, kind, number.saturating_sub(MAX_REPORTED));
     }
     handles.progress.add(0, unit.end - beat);

@@ -99,7 +99,7 @@ pub fn refused_start(path: &Path, start: FileStart) -> Option<Problem> {
 /// Describes a line that is not an object: what it is instead, its position, and its beginning.
 pub fn bad_line(file: &ReadFile, bad: &BadLine) -> Problem {
     let shown = beginning(file, bad.ends.first_at);
-    let (at, what, hint) = judge(file, bad, &shown);
+    let (at, what, hint) = describe(file, bad, &shown);
     let column = at - bad.start + 1;
     let end = shown.iter().position(|byte| *byte == b'\n').unwrap_or(shown.len());
     let cut =
@@ -111,7 +111,7 @@ pub fn bad_line(file: &ReadFile, bad: &BadLine) -> Problem {
 }
 
 /// Returns the position of the error, the error, and a hint.
-fn judge(file: &ReadFile, bad: &BadLine, shown: &[u8]) -> (u64, &'static str, String) {
+fn describe(file: &ReadFile, bad: &BadLine, shown: &[u8]) -> (u64, &'static str, String) {
     let quoted = shell_quote(&file.path().to_string_lossy());
     let one_line = || format!("each object must be on a line of its own: jq -c . {quoted} > NEW.jsonl");
     let ends = bad.ends;

@@ -1,7 +1,7 @@
 //! Groups of equal records: whether they are a leak, of what kind, and how to repair it.
 
 use super::sample_hasher::PartRef;
-use super::{Between, LeakCount, LeakKind, LeakPlace, Repair, LISTED_LEAKS, LISTED_PLACES};
+use super::{LeakCount, LeakKind, LeakPlace, Repair, SplitPairLeaks, LISTED_LEAKS, LISTED_PLACES};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -98,9 +98,9 @@ pub(super) trait Matcher<const N: usize> {
     /// Whether a record belongs to the group of `before`.
     fn is_same(&self, before: &[u8], text: &[u8]) -> bool;
     /// Adds one record.
-    fn add(&mut self, group: &mut Group, text: &[u8], numbers: [u64; N], found: &mut Grouped);
+    fn add(&mut self, group: &mut Group, text: &[u8], numbers: [u64; N], found: &mut LeakGroups);
     /// Ends a group of equal records.
-    fn end(&mut self, group: &Group, found: &mut Grouped);
+    fn end(&mut self, group: &Group, found: &mut LeakGroups);
 }
 
 /// Groups records with equal hashes.
@@ -116,12 +116,12 @@ impl Matcher<5> for Contents {
         group: &mut Group,
         _text: &[u8],
         [split, shard, sample, which, tag]: [u64; 5],
-        _found: &mut Grouped,
+        _found: &mut LeakGroups,
     ) {
         group.add([split, shard, sample], PartRef::unpacked(which), tag);
     }
 
-    fn end(&mut self, group: &Group, found: &mut Grouped) {
+    fn end(&mut self, group: &Group, found: &mut LeakGroups) {
         if !group.is_leak() {
             return;
         }
@@ -136,14 +136,14 @@ impl Matcher<5> for Contents {
 
 /// The leaks found: all are counted, the first of each kind kept.
 #[derive(Default)]
-pub(super) struct Grouped {
+pub(super) struct LeakGroups {
     kept: BTreeMap<LeakKind, Vec<Group>>,
     counts: BTreeMap<LeakKind, u64>,
     between: BTreeMap<(u32, u32), u64>,
     pub(super) common_names: u64,
 }
 
-impl Grouped {
+impl LeakGroups {
     pub(super) fn keep(&mut self, kind: LeakKind, group: &Group) {
         *self.counts.entry(kind).or_default() += 1;
         if kind.is_sure() {
@@ -176,9 +176,10 @@ impl Grouped {
         self.counts.iter().map(|(&kind, &leaks)| LeakCount { kind, leaks }).collect()
     }
 
-    pub(super) fn between(&self, names: &[Arc<str>]) -> Vec<Between> {
+    pub(super) fn between(&self, names: &[Arc<str>]) -> Vec<SplitPairLeaks> {
         let name = |number: u32| names.get(number as usize).cloned();
-        let pair = |(&(a, b), &leaks): (&(u32, u32), &u64)| Some(Between { splits: [name(a)?, name(b)?], leaks });
+        let pair =
+            |(&(a, b), &leaks): (&(u32, u32), &u64)| Some(SplitPairLeaks { splits: [name(a)?, name(b)?], leaks });
         self.between.iter().filter_map(pair).collect()
     }
 }

@@ -178,7 +178,7 @@ pub struct LeakCount {
 
 /// Leaks between two splits, of all kinds but shared names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Between {
+pub struct SplitPairLeaks {
     /// The two splits, in their order.
     pub splits: [Arc<str>; 2],
     /// The number of things that both have.
@@ -193,7 +193,7 @@ pub struct Leaks {
     /// The number of leaks of each kind; kinds without any are left out.
     pub counts: Vec<LeakCount>,
     /// The leaks by pairs of splits.
-    pub between: Vec<Between>,
+    pub between: Vec<SplitPairLeaks>,
     /// The number of names such as `0001` that many folders have: they look like numbers and are not counted as leaks.
     pub common_names: u64,
 }

@@ -1,10 +1,10 @@
 //! Records by the last component of a key, and lookup of the keys of leaks.
 
-use super::group::{Group, Grouped, Matcher};
+use super::group::{Group, LeakGroups, Matcher};
 use super::sample_hasher::PartRef;
 use super::search::NullProblemSink;
 use super::LeakKind;
-use crate::engine::check::Prepared;
+use crate::engine::check::PreparedDataset;
 use gristmill_core::{Cancel, Failure, Handles, HiddenSample, Outcome, PartRow, Progress, SampleRow, ShardId};
 use gristmill_data::source::tar::{scan_shard, ScanSink};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -41,7 +41,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    fn end_key(&mut self, found: &mut Grouped) {
+    fn end_key(&mut self, found: &mut LeakGroups) {
         if self.same_key.is_leak() {
             found.keep(LeakKind::Key, &self.same_key);
         }
@@ -54,7 +54,7 @@ impl Matcher<3> for Names {
         name_of(before) == name_of(text)
     }
 
-    fn add(&mut self, group: &mut Group, text: &[u8], numbers: [u64; 3], found: &mut Grouped) {
+    fn add(&mut self, group: &mut Group, text: &[u8], numbers: [u64; 3], found: &mut LeakGroups) {
         if self.folders == 0 || self.key != text {
             self.end_key(found);
             self.key.clear();
@@ -66,7 +66,7 @@ impl Matcher<3> for Names {
         group.add(numbers, which, 0);
     }
 
-    fn end(&mut self, group: &Group, found: &mut Grouped) {
+    fn end(&mut self, group: &Group, found: &mut LeakGroups) {
         self.end_key(found);
         let folders = std::mem::take(&mut self.folders);
         if folders < 2 || !group.is_leak() {
@@ -86,7 +86,12 @@ impl Matcher<3> for Names {
 pub(super) type Keys = HashMap<(u32, u64), String>;
 
 /// Returns the keys of everything kept: from the table, and where that lacks them, from the shard itself.
-pub(super) fn keys(found: &Grouped, prepared: &Prepared, changed: &HashSet<u32>, cancel: &Cancel) -> Outcome<Keys> {
+pub(super) fn keys(
+    found: &LeakGroups,
+    prepared: &PreparedDataset,
+    changed: &HashSet<u32>,
+    cancel: &Cancel,
+) -> Outcome<Keys> {
     let mut wanted: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
     for (kind, group) in found.groups() {
         if kind != LeakKind::Shard {
@@ -114,7 +119,13 @@ pub(super) fn keys(found: &Grouped, prepared: &Prepared, changed: &HashSet<u32>,
     Ok(keys)
 }
 
-fn read_keys(prepared: &Prepared, shard: u32, samples: BTreeSet<u64>, keys: &mut Keys, cancel: &Cancel) -> Outcome<()> {
+fn read_keys(
+    prepared: &PreparedDataset,
+    shard: u32,
+    samples: BTreeSet<u64>,
+    keys: &mut Keys,
+    cancel: &Cancel,
+) -> Outcome<()> {
     let file = prepared.shard(ShardId(shard))?;
     let progress = Progress::default();
     let mut sink = Reader { shard, samples, keys };

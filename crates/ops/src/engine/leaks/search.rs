@@ -1,10 +1,10 @@
 //! The search itself: the shards that take part, one unit for each, and the merge of all records.
 
-use super::group::{repairs, Contents, Group, Grouped, Matcher, SamplePosition};
+use super::group::{repairs, Contents, Group, LeakGroups, Matcher, SamplePosition};
 use super::names;
 use super::sample_hasher::{bit, PartRef, SampleHasher};
 use super::{Leak, LeakKind, LeakOptions, LeakPlace, Leaks, SplitLayout};
-use crate::engine::check::Prepared;
+use crate::engine::check::PreparedDataset;
 use gristmill_core::{
     Cancel, Handles, Outcome, Problem, ProblemKind, ProblemSink, Progress, RunOptions, ShardId, Subject,
 };
@@ -73,7 +73,7 @@ impl ShardTotals {
 
 /// A search over one data set, shared by all workers.
 pub struct LeakSearch {
-    prepared: Prepared,
+    prepared: PreparedDataset,
     options: LeakOptions,
     /// Split names, in their order.
     pub(super) splits: Vec<Arc<str>>,
@@ -114,8 +114,8 @@ pub struct RecordBuffer {
     fs: Arc<dyn Fs>,
     dir: PathBuf,
     number: usize,
-    names: Side<NAME>,
-    contents: Side<CONTENT>,
+    names: SplitSide<NAME>,
+    contents: SplitSide<CONTENT>,
     part_names: Arc<PartNames>,
     /// Numbers of part names that this worker has found.
     known_parts: HashMap<String, u64>,
@@ -124,14 +124,14 @@ pub struct RecordBuffer {
     is_broken: bool,
 }
 
-struct Side<const N: usize> {
+struct SplitSide<const N: usize> {
     sorter: Sorter<N>,
     out: Option<SpoolWriter>,
     runs: Vec<Run>,
     records: u64,
 }
 
-impl<const N: usize> Side<N> {
+impl<const N: usize> SplitSide<N> {
     fn new(memory: usize) -> Self {
         Self { sorter: Sorter::new(memory), out: None, runs: Vec::new(), records: 0 }
     }
@@ -210,7 +210,7 @@ impl LeakSearch {
     /// Opens a data set. One that is not prepared is a failure with a hint. Shards that are not in the index are left out: no loader reads
     /// them.
     pub fn open(root: &Path, layout: &SplitLayout, options: LeakOptions) -> Outcome<Self> {
-        let prepared = Prepared::open(root)?;
+        let prepared = PreparedDataset::open(root)?;
         let ids: HashMap<&str, u32> =
             (0..).zip(&prepared.info.shard_counts).map(|(id, (name, _))| (name.as_str(), id)).collect();
         let (shards, excluded) = excludes(&layout.excludes, &ids);
@@ -256,8 +256,8 @@ impl LeakSearch {
             fs,
             dir: dir.to_path_buf(),
             number,
-            names: Side::new(memory / 3),
-            contents: Side::new(memory / 3 * 2),
+            names: SplitSide::new(memory / 3),
+            contents: SplitSide::new(memory / 3 * 2),
             part_names: Arc::clone(&self.part_names),
             known_parts: HashMap::new(),
             text: Vec::new(),
@@ -370,14 +370,14 @@ impl LeakSearch {
         handles.progress.restart(records, 0);
         let memory = usize::try_from(options.memory_bytes).unwrap_or(usize::MAX);
         let around = SortContext { fs, scratch, cancel: handles.cancel, merge_width: MERGE_WIDTH, sort_memory: memory };
-        let mut found = Grouped::default();
+        let mut found = LeakGroups::default();
         merge(&around, name_runs, "names-merged", handles.progress, &mut names::Names::default(), &mut found)?;
         merge(&around, content_runs, "contents-merged", handles.progress, &mut Contents, &mut found)?;
         self.report(found, handles.cancel)
     }
 
     /// Reports shards in several splits, then everything found by its records, with names instead of numbers.
-    fn report(&self, mut found: Grouped, cancel: &Cancel) -> Outcome<Leaks> {
+    fn report(&self, mut found: LeakGroups, cancel: &Cancel) -> Outcome<Leaks> {
         for (id, splits) in self.members.iter().filter(|(_, splits)| splits.len() > 1) {
             let mut group = Group::default();
             let whole = PartRef { name: 0, ordinal: 0 };
@@ -456,7 +456,7 @@ fn merge<const N: usize>(
     name: &str,
     progress: &Progress,
     matcher: &mut impl Matcher<N>,
-    found: &mut Grouped,
+    found: &mut LeakGroups,
 ) -> Outcome<()> {
     let runs = reduce::<N>(around, runs, name)?;
     let mut merge = Merge::<N>::open(&runs)?;

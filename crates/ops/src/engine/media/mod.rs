@@ -13,9 +13,9 @@ mod tests;
 mod unit;
 mod write;
 
-pub use outlook::{folder_outlook, of_files, outlook, MediaOutlook};
+pub use outlook::{folder_outlook, of_files, outlook, MediaForecast};
 pub use pick::{picks, picks_file, Prober, Verdict};
 pub use spool::MediaRows;
 pub use spread::{facts_of, facts_until, FilterFacts, MediaSpread, OTHERS};
-pub use unit::{probe_files, probe_shard, Probing, WHOLE};
-pub use write::{has_filter, is_in_samples, write_rows, OldRows, RowStats, StillThere};
+pub use unit::{probe_files, probe_shard, ProbeSettings, WHOLE};
+pub use write::{has_filter, is_in_samples, write_rows, EntryExists, OldRows, RowStats};

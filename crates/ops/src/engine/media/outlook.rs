@@ -20,7 +20,7 @@ const MAX_LISTED_KINDS: usize = 40;
 
 /// The estimate of what a filter would pick.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct MediaOutlook {
+pub struct MediaForecast {
     /// Extensions (`jpg`), or `by header: xyz` if only the content decides; with their type, and the number of entries seen so far. Most
     /// first.
     pub by_type: Vec<(String, MediaType, u64)>,
@@ -36,14 +36,14 @@ fn as_pairs<S: serde::Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    struct One<'a> {
+    struct ForecastRow<'a> {
         entry: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         facts: Option<&'a MediaFacts>,
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<&'a str>,
     }
-    serializer.collect_seq(probed.iter().map(|(entry, result)| One {
+    serializer.collect_seq(probed.iter().map(|(entry, result)| ForecastRow {
         entry,
         facts: result.as_ref().ok(),
         error: result.as_ref().err().map(String::as_str),
@@ -52,9 +52,9 @@ fn as_pairs<S: serde::Serializer>(
 
 /// Counts by ending.
 #[derive(Default)]
-struct Counted(BTreeMap<String, (MediaType, u64)>);
+struct EndingCounts(BTreeMap<String, (MediaType, u64)>);
 
-impl Counted {
+impl EndingCounts {
     fn add(&mut self, name: String, media_type: MediaType, count: u64) {
         let full = self.0.len() >= MAX_LISTED_KINDS && !self.0.contains_key(&name);
         let name = if full { "others".to_owned() } else { name };
@@ -77,12 +77,12 @@ fn ending(name: &str) -> String {
 ///
 /// Counts are of samples that have such a part. If a pattern or the content decides, the first samples represent all: a part is counted if
 /// the entry of one of them is picked.
-pub fn outlook(facts: &DatasetFacts, plan: &MediaPlan) -> MediaOutlook {
+pub fn outlook(facts: &DatasetFacts, plan: &MediaPlan) -> MediaForecast {
     let cancel = Cancel::default();
-    let mut counted = Counted::default();
-    let mut seen = MediaOutlook::default();
+    let mut counted = EndingCounts::default();
+    let mut seen = MediaForecast::default();
     for (part, figures) in &facts.parts {
-        let of_part = || Sketched::of(facts, part);
+        let of_part = || EntrySketch::of(facts, part);
         let picked = match &plan.filter {
             MediaFilter::Extension => {
                 type_by_extension(&format!("x.{part}")).map(|kind| (kind, ending(&format!(".{part}"))))
@@ -90,7 +90,7 @@ pub fn outlook(facts: &DatasetFacts, plan: &MediaPlan) -> MediaOutlook {
             MediaFilter::Header => by_content(part, of_part),
             MediaFilter::Glob(_) => {
                 let matches = of_part().into_iter().filter(|entry| picks(&plan.filter, &entry.name));
-                let matches: Vec<Sketched> = matches.collect();
+                let matches: Vec<EntrySketch> = matches.collect();
                 if matches.is_empty() {
                     continue;
                 }
@@ -111,7 +111,7 @@ pub fn outlook(facts: &DatasetFacts, plan: &MediaPlan) -> MediaOutlook {
 }
 
 /// An entry of a kept sample.
-struct Sketched {
+struct EntrySketch {
     name: String,
     part: String,
     shard: String,
@@ -120,7 +120,7 @@ struct Sketched {
     root: std::path::PathBuf,
 }
 
-impl Sketched {
+impl EntrySketch {
     fn all(facts: &DatasetFacts) -> impl Iterator<Item = Self> + '_ {
         facts.sketches.iter().flat_map(move |sketch| {
             sketch.parts.iter().map(move |(part, offset, size)| Self {
@@ -144,7 +144,7 @@ impl Sketched {
 }
 
 /// Returns the type by content, from the first entry whose content shows one; else by name.
-fn by_content(part: &str, entries: impl FnOnce() -> Vec<Sketched>) -> Option<(MediaType, String)> {
+fn by_content(part: &str, entries: impl FnOnce() -> Vec<EntrySketch>) -> Option<(MediaType, String)> {
     let by_name = type_by_extension(&format!("x.{part}"));
     let label = |kind| match by_name {
         Some(named) if named == kind => ending(&format!(".{part}")),
@@ -166,7 +166,7 @@ fn by_content(part: &str, entries: impl FnOnce() -> Vec<Sketched>) -> Option<(Me
 fn first_facts(facts: &DatasetFacts, plan: &MediaPlan, cancel: &Cancel) -> Vec<(String, Result<MediaFacts, String>)> {
     let mut prober = Prober::new(plan, false, cancel);
     let mut found = Vec::new();
-    for entry in Sketched::all(facts).filter(|entry| picks(&plan.filter, &entry.name)) {
+    for entry in EntrySketch::all(facts).filter(|entry| picks(&plan.filter, &entry.name)) {
         let Some(file) = entry.open() else { continue };
         let content = Part::new(&file, entry.offset, entry.size);
         found.extend(probe_entry(&mut prober, entry.name, &content));
@@ -193,7 +193,7 @@ fn probe_entry(
 }
 
 /// Returns what a filter would pick in a folder of loose media. Walks the whole folder; stopping midway is a cancellation.
-pub fn folder_outlook(root: &Path, filter: &MediaFilter, cancel: &Cancel) -> Outcome<MediaOutlook> {
+pub fn folder_outlook(root: &Path, filter: &MediaFilter, cancel: &Cancel) -> Outcome<MediaForecast> {
     let (progress, problems) = (Progress::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel, problems: &problems };
     let found = media_folder::walk(root, |name| picks_file(filter, name), &handles)?;
@@ -202,9 +202,9 @@ pub fn folder_outlook(root: &Path, filter: &MediaFilter, cancel: &Cancel) -> Out
 }
 
 /// Like [`folder_outlook`], for files already found.
-pub fn of_files(root: &Path, plan: &MediaPlan, files: &media_folder::FileList, cancel: &Cancel) -> MediaOutlook {
-    let mut counted = Counted::default();
-    let mut seen = MediaOutlook { candidates: files.len() as u64, ..MediaOutlook::default() };
+pub fn of_files(root: &Path, plan: &MediaPlan, files: &media_folder::FileList, cancel: &Cancel) -> MediaForecast {
+    let mut counted = EndingCounts::default();
+    let mut seen = MediaForecast { candidates: files.len() as u64, ..MediaForecast::default() };
     let mut prober = Prober::new(plan, false, cancel);
     for name in files.names() {
         if let Some(kind) = type_by_extension(name) {

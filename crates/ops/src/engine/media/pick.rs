@@ -4,7 +4,7 @@ use gristmill_core::catch_panic::catch_panic;
 use gristmill_core::lfs::{is_lfs_pointer, LFS_POINTER, MAX_LFS_POINTER_BYTES};
 use gristmill_core::{Cancel, Failure, MediaFacts, MediaFilter, MediaPlan, MediaType, Outcome};
 use gristmill_media::kind::{globs_match, type_by_extension, type_by_header, HEADER_BYTES};
-use gristmill_media::{ByteSource, ProbeError, Probed, Reader};
+use gristmill_media::{ByteSource, ProbeError, ProbeResult, Reader};
 
 /// Whether an entry may be media according to its name; only then it is opened.
 pub fn picks(filter: &MediaFilter, name: &str) -> bool {
@@ -79,7 +79,7 @@ impl<'a> Prober<'a> {
     ) -> Outcome<Verdict> {
         let attempt = catch_panic(|| {
             let mut reader = Reader::with_window(source, self.cancel, std::mem::take(&mut self.window));
-            let verdict = media_type(self, &mut reader).and_then(|media_type| self.judge(media_type, &mut reader));
+            let verdict = media_type(self, &mut reader).and_then(|media_type| self.probe_type(media_type, &mut reader));
             self.window = reader.into_window();
             verdict
         });
@@ -96,9 +96,9 @@ impl<'a> Prober<'a> {
         }
     }
 
-    fn judge(&self, media_type: Option<MediaType>, reader: &mut Reader) -> Result<Verdict, ProbeError> {
+    fn probe_type(&self, media_type: Option<MediaType>, reader: &mut Reader) -> Result<Verdict, ProbeError> {
         let Some(media_type) = media_type else { return Ok(Verdict::Other) };
-        let Probed { facts, remarks } = gristmill_media::probe(reader, media_type)?;
+        let ProbeResult { facts, remarks } = gristmill_media::probe(reader, media_type)?;
         let damage = self.damage(reader, &facts)?;
         let is_left_out = self.compat && damage.is_some();
         Ok(Verdict::Media { facts: (!is_left_out).then_some(facts), remarks, damage })

@@ -47,7 +47,7 @@ fn spools_give_back_what_was_put_in() {
 }
 
 #[test]
-fn the_later_of_two_rows_stays_and_old_rows_are_judged_only_where_they_were_not_replaced() {
+fn the_later_of_two_rows_stays_and_old_rows_are_checked_only_where_they_were_not_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let first = [
         spooled(dir.path(), 0, &[("k2", 1), ("x", 1), ("k1", 1)]),
@@ -61,8 +61,8 @@ fn the_later_of_two_rows_stays_and_old_rows_are_judged_only_where_they_were_not_
     let result = written(dir.path(), &again, &MediaFilter::Extension, true);
     assert_eq!((result.rows_written, result.rows_in_all, result.stale, result.pruned), (2, 3, 0, 0));
     let none = [spooled(dir.path(), 3, &[("k9", 1)])];
-    let told = written(dir.path(), &none, &MediaFilter::Header, false);
-    assert_eq!((told.stale, told.stale_keys.as_slice()), (1, &["x".to_owned()][..]));
+    let report = written(dir.path(), &none, &MediaFilter::Header, false);
+    assert_eq!((report.stale, report.stale_keys.as_slice()), (1, &["x".to_owned()][..]));
     let pruned = written(dir.path(), &[], &MediaFilter::Header, true);
     assert_eq!((pruned.pruned, pruned.rows_in_all), (1, 3));
     assert!(has_filter(&dir.path().join("db"), &MediaFilter::Header));
@@ -115,9 +115,9 @@ fn names_decide_what_is_opened() {
 }
 
 /// A source that makes a reader panic.
-struct Trap;
+struct PanickingSource;
 
-impl ByteSource for Trap {
+impl ByteSource for PanickingSource {
     fn len(&self) -> u64 {
         1000
     }
@@ -130,7 +130,7 @@ impl ByteSource for Trap {
 fn a_defect_of_a_reader_costs_one_entry_and_not_the_run() {
     let (plan, cancel) = (MediaPlan { filter: MediaFilter::Extension, decode: false }, Cancel::default());
     let mut prober = Prober::new(&plan, false, &cancel);
-    assert!(matches!(prober.probe("a.png", &Trap).unwrap(), Verdict::Broken(why) if why.contains("defect")));
+    assert!(matches!(prober.probe("a.png", &PanickingSource).unwrap(), Verdict::Broken(why) if why.contains("defect")));
     assert!(matches!(prober.probe("a.png", &&b"words"[..]).unwrap(), Verdict::NotMedia(_)));
     cancel.cancel();
     assert!(prober.probe("a.png", &&b"words"[..]).unwrap_err().is_cancelled());

@@ -19,7 +19,7 @@ pub const WHOLE: &str = "loaders stop at this file: put a whole one in its place
 
 /// How entries are probed, and where their rows are written.
 #[derive(Clone, Copy)]
-pub struct Probing<'a> {
+pub struct ProbeSettings<'a> {
     /// Which entries.
     pub plan: &'a MediaPlan,
     /// Whether pictures are decoded, and broken ones left out.
@@ -38,13 +38,13 @@ pub fn probe_shard(
     shard: &Shard,
     spool: &SpooledShard,
     unit: usize,
-    probing: &Probing<'_>,
+    probing: &ProbeSettings<'_>,
     handles: &Handles<'_>,
 ) -> Outcome<MediaRows> {
     handles.cancel.check()?;
     let rows = RowsWriter::new(probing.fs, probing.dir, unit);
     let prober = Prober::new(probing.plan, probing.compat, handles.cancel);
-    let mut work = Work { rows, prober, handles };
+    let mut work = ProbeUnit { rows, prober, handles };
     let refused = shard_entries(shard, spool, probing.plan, &mut work)?;
     if let Some(problem) = refused {
         handles.problems.report(problem)?;
@@ -58,7 +58,7 @@ fn shard_entries(
     shard: &Shard,
     spool: &SpooledShard,
     plan: &MediaPlan,
-    work: &mut Work<'_>,
+    work: &mut ProbeUnit<'_>,
 ) -> Outcome<Option<Problem>> {
     let subject = || Subject::shard(&shard.name);
     if spool.scan.compressed {
@@ -100,12 +100,12 @@ pub fn probe_files(
     files: &FileList,
     slice: Range<usize>,
     unit: usize,
-    probing: &Probing<'_>,
+    probing: &ProbeSettings<'_>,
     handles: &Handles<'_>,
 ) -> Outcome<MediaRows> {
     let rows = RowsWriter::new(probing.fs, probing.dir, unit);
     let prober = Prober::new(probing.plan, probing.compat, handles.cancel);
-    let mut work = Work { rows, prober, handles };
+    let mut work = ProbeUnit { rows, prober, handles };
     for position in slice {
         handles.cancel.check()?;
         let name = files.name(position);
@@ -119,13 +119,13 @@ pub fn probe_files(
     work.rows.finish()
 }
 
-struct Work<'a> {
+struct ProbeUnit<'a> {
     rows: RowsWriter<'a>,
     prober: Prober<'a>,
     handles: &'a Handles<'a>,
 }
 
-impl Work<'_> {
+impl ProbeUnit<'_> {
     fn one(&mut self, name: &str, source: &dyn ByteSource, subject: impl Fn() -> Subject) -> Outcome<()> {
         let verdict = self.prober.probe(name, source)?;
         let report = |problem| self.handles.problems.report(problem);

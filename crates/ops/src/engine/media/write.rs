@@ -17,12 +17,12 @@ const ROW_BYTES: usize = 48;
 const CANCEL_EVERY: u64 = 1024;
 
 /// Returns whether the entry of an old row still exists.
-pub type StillThere<'a> = dyn FnMut(&Connection, &str) -> Outcome<bool> + 'a;
+pub type EntryExists<'a> = dyn FnMut(&Connection, &str) -> Outcome<bool> + 'a;
 
 /// How existing rows are handled.
 pub struct OldRows<'a> {
     /// Whether the entry of a row, by its key, still exists.
-    pub still_there: &'a mut StillThere<'a>,
+    pub still_there: &'a mut EntryExists<'a>,
     /// Whether rows whose entry is gone are removed.
     pub prune: bool,
 }

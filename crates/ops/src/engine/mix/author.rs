@@ -4,7 +4,7 @@ use super::aux;
 use super::facts::{MixFacts, MixNodeKind};
 use super::overlaps::list;
 use super::paths::{are_in_one_store, lexically, relative};
-use super::sets::{Library, MixFile, Opened};
+use super::sets::{Library, MemberSource, MixFile};
 use gristmill_core::mix::{MixAux, MixKind, MixMember, MixPlan};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
@@ -80,13 +80,13 @@ fn member_at(library: &mut Library, path: &Path) -> Option<FoundMember> {
     let found =
         |kind, samples, splits, is_crude| Some(FoundMember { path: path.to_owned(), kind, samples, splits, is_crude });
     match library.open(path).ok()? {
-        Opened::Jsonl(samples) => found(MixNodeKind::Jsonl, Some(samples), Vec::new(), true),
-        Opened::Mix(file) => {
+        MemberSource::Jsonl(samples) => found(MixNodeKind::Jsonl, Some(samples), Vec::new(), true),
+        MemberSource::Mix(file) => {
             let data = file.data.as_ref().ok()?;
             let splits = data.splits.iter().map(|split| (split.name.clone(), 0)).collect();
             found(MixNodeKind::Metadataset, None, splits, false)
         }
-        Opened::Web(set) => {
+        MemberSource::Web(set) => {
             let names = library.split_names(&set);
             let splits = names.into_iter().filter_map(|name| {
                 let samples = library.split(&set, None, &name).ok()?.declared();
@@ -104,8 +104,8 @@ pub fn takes_aux(path: &str) -> bool {
     let Some(path) = lexically(Path::new(path)) else { return false };
     let mut library = Library::default();
     match library.open(&path) {
-        Ok(Opened::Jsonl(_)) => true,
-        Ok(Opened::Web(set)) => library.is_crude(&set, None).unwrap_or(false),
+        Ok(MemberSource::Jsonl(_)) => true,
+        Ok(MemberSource::Web(set)) => library.is_crude(&set, None).unwrap_or(false),
         _ => false,
     }
 }
@@ -194,7 +194,7 @@ fn jsonl_members(plan: &MixPlan) -> Vec<bool> {
     let mut library = Library::default();
     let mut is_jsonl = |member: &MixMember| {
         let path = lexically(Path::new(&member.path)).filter(|_| plan.splits.is_empty());
-        matches!(path.map(|path| library.open(&path)), Some(Ok(Opened::Jsonl(_))))
+        matches!(path.map(|path| library.open(&path)), Some(Ok(MemberSource::Jsonl(_))))
     };
     plan.members.iter().map(&mut is_jsonl).collect()
 }
@@ -377,12 +377,12 @@ fn common_splits(plan: &MixPlan) -> Outcome<Vec<String>> {
         let Some(path) = lexically(Path::new(&member.path)) else { return true };
         let split = member.split_part.as_deref().unwrap_or(split);
         match library.open(&path) {
-            Ok(Opened::Web(set)) => library.split(&set, None, split).is_ok(),
-            Ok(Opened::Mix(file)) => {
+            Ok(MemberSource::Web(set)) => library.split(&set, None, split).is_ok(),
+            Ok(MemberSource::Mix(file)) => {
                 file.data.as_ref().is_ok_and(|data| data.splits.iter().any(|known| known.name == split))
             }
             // A member that cannot be opened is reported by the check, not by a missing split.
-            Ok(Opened::Jsonl(_)) | Err(_) => true,
+            Ok(MemberSource::Jsonl(_)) | Err(_) => true,
         }
     };
     let common = USUAL.into_iter().filter(|split| plan.members.iter().all(|member| has(&mut library, member, split)));

@@ -3,8 +3,8 @@
 use super::facts::AuxLookup;
 use super::paths::{resolve, PathTarget};
 use super::records;
-use super::sets::{quoted, Library, MixFile, Opened, Unusable};
-use super::walk::WithAux;
+use super::sets::{quoted, Library, MemberSource, MixFile, UnusableMember};
+use super::walk::AuxMember;
 use gristmill_core::{Cancel, Outcome};
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::metadataset::{Aux, AuxTarget};
@@ -40,37 +40,37 @@ pub(super) fn written(target: &AuxTarget) -> String {
 }
 
 /// Opens a source; `None` for a remote one.
-pub(super) fn open(library: &mut Library, file: &MixFile, aux: &Aux) -> Result<Option<Source>, Unusable> {
+pub(super) fn open(library: &mut Library, file: &MixFile, aux: &Aux) -> Result<Option<Source>, UnusableMember> {
     let (AuxTarget::Dataset(text) | AuxTarget::Folder(text)) = &aux.target;
-    let PathTarget::Local(path) = resolve(file.folder(), text).map_err(Unusable::new)? else { return Ok(None) };
+    let PathTarget::Local(path) = resolve(file.folder(), text).map_err(UnusableMember::new)? else { return Ok(None) };
     let is_folder = matches!(aux.target, AuxTarget::Folder(_));
     match open_local(library, path, is_folder)? {
         Source::Folder(path) if !is_folder => {
             let message = format!("{} is a folder of files, not a prepared folder of tars", path.display());
-            Err(Unusable::new(message).hint(format!("write {}: filesystem://{text}", aux.name)))
+            Err(UnusableMember::new(message).hint(format!("write {}: filesystem://{text}", aux.name)))
         }
         source => Ok(Some(source)),
     }
 }
 
 /// Opens a source on this machine: a prepared WebDataset if there is one and `is_folder` is not set, else a folder of files.
-pub(super) fn open_local(library: &mut Library, path: PathBuf, is_folder: bool) -> Result<Source, Unusable> {
+pub(super) fn open_local(library: &mut Library, path: PathBuf, is_folder: bool) -> Result<Source, UnusableMember> {
     let shown = path.display();
     match files::is_dir(&path) {
         true if is_folder => return Ok(Source::Folder(path)),
-        false if is_folder => return Err(Unusable::new(format!("there is no folder {shown}"))),
+        false if is_folder => return Err(UnusableMember::new(format!("there is no folder {shown}"))),
         false if files::is_file(&path) => {
             let message = format!("{shown} is a file; an aux source is a prepared folder of tars or a folder of files");
-            return Err(Unusable::new(message));
+            return Err(UnusableMember::new(message));
         }
         _ => {}
     }
     let database = layout::in_nv_meta(&path, layout::INDEX_SQLITE);
     match library.open(&path) {
-        Ok(Opened::Web(_)) if files::is_file(&database) => Ok(Source::Database(database)),
+        Ok(MemberSource::Web(_)) if files::is_file(&database) => Ok(Source::Database(database)),
         Ok(_) => {
             let message = format!("{shown} has no .nv-meta/{}, which an aux source needs", layout::INDEX_SQLITE);
-            Err(Unusable::new(message).hint(format!("gristmill prepare {} --tar-index-only", quoted(&path))))
+            Err(UnusableMember::new(message).hint(format!("gristmill prepare {} --tar-index-only", quoted(&path))))
         }
         Err(_) if files::is_dir(&path) && !has_shards(&path) => Ok(Source::Folder(path)),
         Err(why) => Err(why),
@@ -112,7 +112,7 @@ impl AuxSource {
 }
 
 /// Looks up the names in a sample of a member's records in its sources. `None` if no record contains a name that looks like media.
-pub(super) fn look_up(member: &WithAux, cancel: &Cancel) -> Outcome<Option<AuxLookup>> {
+pub(super) fn look_up(member: &AuxMember, cancel: &Cancel) -> Outcome<Option<AuxLookup>> {
     let sources = member.sources.iter().map(AuxSource::open).collect::<Outcome<Vec<_>>>()?;
     let records = records::some(&member.opened, member.view.as_deref(), &member.path, cancel)?;
     let mut lookup = AuxLookup { member: member.label.clone(), records: 0, found: 0, missing: 0, examples: Vec::new() };

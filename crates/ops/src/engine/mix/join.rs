@@ -73,7 +73,7 @@ pub fn build(plan: &JoinPlan, path: &Path, work: &JoinWork<'_>, handles: &Handle
         streams.push(Keys::open(input, &sources)?);
     }
     let mut rows = Rows::create(&around, plan.inputs.len())?;
-    let mut matching = Matching::new(plan);
+    let mut matching = JoinMatcher::new(plan);
     matching.run(&mut streams, &mut rows, handles)?;
     drop(streams);
     let mut counts = matching.finish()?;
@@ -246,24 +246,24 @@ impl<'a> Rows<'a> {
 
 /// Samples of the first member that another one lacks although its `nonmatch` is `error`.
 #[derive(Default)]
-struct Missing {
+struct MissingSamples {
     count: u64,
     elsewhere: u64,
     examples: Vec<String>,
 }
 
-struct Matching<'a> {
+struct JoinMatcher<'a> {
     plan: &'a JoinPlan,
     counts: JoinCounts,
-    missing: Vec<Missing>,
+    missing: Vec<MissingSamples>,
     cells: Vec<Cell>,
 }
 
-impl<'a> Matching<'a> {
+impl<'a> JoinMatcher<'a> {
     fn new(plan: &'a JoinPlan) -> Self {
         let columns = plan.inputs.len();
         let counts = JoinCounts { filled: vec![0; columns], elsewhere: vec![0; columns], ..JoinCounts::default() };
-        let missing = (0..columns).map(|_| Missing::default()).collect();
+        let missing = (0..columns).map(|_| MissingSamples::default()).collect();
         Self { plan, counts, missing, cells: Vec::with_capacity(columns) }
     }
 
@@ -363,7 +363,7 @@ fn subject(plan: &JoinPlan) -> Subject {
     Subject::path(&plan.shown).line(plan.at.line.into()).column(plan.at.column.into())
 }
 
-fn lacks(plan: &JoinPlan, input: &JoinInput, missing: &Missing, samples: u64) -> Failure {
+fn lacks(plan: &JoinPlan, input: &JoinInput, missing: &MissingSamples, samples: u64) -> Failure {
     let keys: Vec<String> = missing.examples.iter().map(|key| format!("'{key}'")).collect();
     let first = plan.inputs.first().map_or("", |input| input.label.as_str());
     let more = if missing.count > keys.len() as u64 { ", …" } else { "" };

@@ -1,6 +1,6 @@
 //! A join before it is made: its samples and shards, and where the loader looks for its index.
 
-use super::sets::{quoted, MixFile, SplitView, Unusable, WebSet};
+use super::sets::{quoted, MixFile, SplitView, UnusableMember, WebSet};
 use gristmill_core::mix::Nonmatch;
 use gristmill_data::formats::energon::join_idx::JoinIdx;
 use gristmill_data::formats::energon::layout;
@@ -106,11 +106,11 @@ pub(super) fn input(
     nonmatch: Nonmatch,
     label: &str,
     samples: Option<u64>,
-) -> Result<JoinInput, Unusable> {
+) -> Result<JoinInput, UnusableMember> {
     let again = || format!("gristmill prepare {} --tar-index-only", quoted(&set.root));
     let lacks = |name: &str| {
         let message = format!("{} has no .nv-meta/{name}, which a join needs", set.root.display());
-        Unusable::new(message).hint(again())
+        UnusableMember::new(message).hint(again())
     };
     if !files::is_file(layout::in_nv_meta(&set.root, layout::INDEX_SQLITE)) {
         return Err(lacks(layout::INDEX_SQLITE));
@@ -119,12 +119,12 @@ pub(super) fn input(
     let uuid = uuid.ok_or_else(|| lacks(layout::INDEX_UUID))?;
     // Python reads text with universal newlines, so line ends are normalised.
     let uuid = String::from_utf8(uuid).map(|text| text.replace("\r\n", "\n").replace('\r', "\n"));
-    let uuid = uuid.map_err(|_| Unusable::new("its index.uuid is not text").hint(again()))?;
+    let uuid = uuid.map_err(|_| UnusableMember::new("its index.uuid is not text").hint(again()))?;
     let mut seen = HashSet::new();
     if let Some((twice, _, _)) = view.shards.iter().find(|(id, _, _)| !seen.insert(*id)) {
         let name = set.info.shard_counts.get(*twice as usize).map_or("", |(name, _)| name.as_str());
         let message = format!("the shard '{name}' is listed twice in the split, and such a split cannot be joined");
-        return Err(Unusable::new(message).hint(format!("correct {}/.nv-meta/split.yaml", set.root.display())));
+        return Err(UnusableMember::new(message).hint(format!("correct {}/.nv-meta/split.yaml", set.root.display())));
     }
     let mut excluded_shards: Vec<u32> = view.shards.iter().filter(|(_, _, out)| *out).map(|(id, _, _)| *id).collect();
     excluded_shards.sort_unstable();

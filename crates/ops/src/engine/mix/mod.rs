@@ -23,7 +23,7 @@ use gristmill_core::{Handles, Outcome, Problem, ProblemKind, Severity};
 use gristmill_data::formats::energon::metadataset::Mark;
 use gristmill_data::formats::energon::ENERGON_VERSION;
 use join_plan::JoinPlan;
-use sets::{MixFile, Unusable};
+use sets::{MixFile, UnusableMember};
 use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
@@ -104,7 +104,7 @@ fn report_overlaps(walk: &mut Walk<'_>, file: &MixFile, splits: &[MixSplit]) {
     for overlap in std::mem::take(&mut walk.usages).overlaps(splits) {
         let at = file.data.as_ref().ok().and_then(|data| data.splits.get(overlap.split)).map(|split| split.at);
         let kind = if overlap.is_over_splits { ProblemKind::Leak } else { ProblemKind::BadMember };
-        let why = Unusable::new(overlap.message).hint(overlap.hint);
+        let why = UnusableMember::new(overlap.message).hint(overlap.hint);
         walk.report_once(file, at.unwrap_or_default(), kind, Severity::Note, why);
     }
 }
@@ -135,7 +135,7 @@ fn look_ups(walk: &mut Walk<'_>, handles: Handles<'_>) -> Outcome<Vec<AuxLookup>
     Ok(lookups)
 }
 
-fn words(lookup: &AuxLookup) -> Unusable {
+fn words(lookup: &AuxLookup) -> UnusableMember {
     let examples: Vec<String> = lookup.examples.iter().map(|name| format!("'{name}'")).collect();
     let (missing, all) = (lookup.missing, lookup.missing + lookup.found);
     let records = lookup.records;
@@ -143,7 +143,8 @@ fn words(lookup: &AuxLookup) -> Unusable {
         "{missing} of {all} names of media in {records} of its records are in none of its aux sources, for example {}",
         examples.join(", ")
     );
-    Unusable::new(message).hint("a prepared data set is asked for KEY.PART, a folder for the path of a file below it")
+    UnusableMember::new(message)
+        .hint("a prepared data set is asked for KEY.PART, a folder for the path of a file below it")
 }
 
 /// Reports which indexes are missing, and which cannot be read by the loader.
@@ -156,8 +157,8 @@ fn check_joins(walk: &mut Walk<'_>, outermost: &MixFile) {
             walk.report_once(&file, plan.at, ProblemKind::BadMetadataset, Severity::Note, why);
         }
         if plan.rows().is_none() {
-            let why =
-                Unusable::new(NOT_JOINED_YET).hint(format!("gristmill prepare {}", sets::quoted(&outermost.path)));
+            let why = UnusableMember::new(NOT_JOINED_YET)
+                .hint(format!("gristmill prepare {}", sets::quoted(&outermost.path)));
             walk.report_once(&file, plan.at, ProblemKind::MissingFile, Severity::Problem, why);
         }
     }
@@ -165,13 +166,13 @@ fn check_joins(walk: &mut Walk<'_>, outermost: &MixFile) {
 }
 
 /// This generation of the loader stops at a row that lacks a member, although it writes such rows itself.
-fn nothing_is_not_read(rows: Option<u64>) -> Option<Unusable> {
+fn nothing_is_not_read(rows: Option<u64>) -> Option<UnusableMember> {
     let rows = rows.filter(|&rows| rows > 0)?;
     let rows = gristmill_core::text::count(rows, "joined sample");
     let message = format!(
         "{rows} with nothing from a member: Energon {ENERGON_VERSION} writes and finds such rows, but cannot read them"
     );
-    Some(Unusable::new(message).hint("nonmatch: skip leaves such samples out"))
+    Some(UnusableMember::new(message).hint("nonmatch: skip leaves such samples out"))
 }
 
 /// Returns the message about joined samples that this generation of the loader cannot read; `None` if there are none.
@@ -193,7 +194,7 @@ fn report_clashes(walk: &mut Walk<'_>, outermost: &MixFile) {
                     other.split, plan.split
                 );
                 let hint = "write each split as a metadataset of its own, and name these here by 'path'";
-                walk.refuse(&file, plan.at, ProblemKind::BadMetadataset, Unusable::new(message).hint(hint));
+                walk.refuse(&file, plan.at, ProblemKind::BadMetadataset, UnusableMember::new(message).hint(hint));
             }
             Some(_) => {}
             None => {
@@ -201,7 +202,7 @@ fn report_clashes(walk: &mut Walk<'_>, outermost: &MixFile) {
             }
         }
         if plan.has_other_names {
-            let why = Unusable::new(
+            let why = UnusableMember::new(
                 "its members exclude too many single samples: the loader asks for another name of the index in each process",
             )
             .hint("exclude whole shards, or prepare the members again without these samples");

@@ -30,7 +30,7 @@ pub(super) struct Usage {
 
 /// All members that name data sets, in the order of the tree.
 #[derive(Default)]
-pub(super) struct Usages {
+pub(super) struct MemberUses {
     all: Vec<Usage>,
     ranges: usize,
 }
@@ -45,7 +45,7 @@ pub(super) struct Overlap {
     pub(super) is_over_splits: bool,
 }
 
-impl Usages {
+impl MemberUses {
     /// Adds a member that reads the samples from `start` to `end` of a split of a WebDataset.
     pub(super) fn add_web(&mut self, usage: Usage, set: &WebSet, view: &SplitView, start: u64, end: u64) {
         let mut begins = Vec::with_capacity(set.info.shard_counts.len());
@@ -103,7 +103,7 @@ impl Usages {
     }
 
     /// Sweeps over the positions of one data set.
-    fn sweep(&self, usages: &[usize]) -> Sweep {
+    fn sweep(&self, usages: &[usize]) -> OverlapSweep {
         let mut events: Vec<(u64, bool, usize)> = Vec::new();
         for &number in usages {
             for &(from, to) in self.all.get(number).map_or(&[][..], |usage| &usage.ranges) {
@@ -112,7 +112,7 @@ impl Usages {
         }
         // At equal positions, ends of ranges sort before beginnings.
         events.sort_unstable();
-        let mut sweep = Sweep::default();
+        let mut sweep = OverlapSweep::default();
         let (mut open, mut last): (BTreeMap<usize, OpenMembers>, u64) = (BTreeMap::new(), 0);
         for (at, is_begin, number) in events {
             let Some(split) = self.all.get(number).map(|usage| usage.split) else { continue };
@@ -142,7 +142,7 @@ impl Usages {
         sweep
     }
 
-    fn within_splits(&self, sweep: &Sweep, splits: &[MixSplit], shares: &[f64]) -> Vec<Overlap> {
+    fn within_splits(&self, sweep: &OverlapSweep, splits: &[MixSplit], shares: &[f64]) -> Vec<Overlap> {
         let mut found = Vec::new();
         for (&split, numbers) in sweep.repeated.iter().filter(|(_, numbers)| numbers.len() > 1) {
             let usages: Vec<&Usage> = numbers.iter().filter_map(|number| self.all.get(*number)).collect();
@@ -168,7 +168,7 @@ impl Usages {
         found
     }
 
-    fn over_splits(&self, usages: &[usize], sweep: &Sweep, splits: &[MixSplit]) -> Option<Overlap> {
+    fn over_splits(&self, usages: &[usize], sweep: &OverlapSweep, splits: &[MixSplit]) -> Option<Overlap> {
         let split = *sweep.splits.first()?;
         let first = usages.iter().filter_map(|number| self.all.get(*number)).find(|usage| usage.split == split)?;
         let names = sweep.splits.iter().filter_map(|split| splits.get(*split)).map(|split| split.name.clone());
@@ -202,7 +202,7 @@ struct OpenMembers {
 
 /// The overlaps of the ranges of one data set.
 #[derive(Default)]
-struct Sweep {
+struct OverlapSweep {
     /// Samples that more than one split reads.
     shared: u64,
     /// Splits that read them.
@@ -211,7 +211,7 @@ struct Sweep {
     repeated: BTreeMap<usize, BTreeSet<usize>>,
 }
 
-/// Collects the shares of the members that [`Usages`] has, in its order.
+/// Collects the shares of the members that [`MemberUses`] has, in its order.
 fn shares_of_leaves(node: &MixNode, shares: &mut Vec<f64>) {
     match node.kind {
         MixNodeKind::WebDataset | MixNodeKind::Jsonl => shares.push(node.share),

@@ -1,6 +1,6 @@
 //! A sample of a member's records: JSON from a JSONL file or from the `json` parts of a crude WebDataset.
 
-use super::sets::{Opened, SplitView, WebSet};
+use super::sets::{MemberSource, SplitView, WebSet};
 use gristmill_core::{Cancel, FileStamp, Outcome, Shard};
 use gristmill_data::formats::energon::jsonl_idx::{index_path, JsonlIdx};
 use gristmill_data::formats::energon::layout;
@@ -18,14 +18,14 @@ const MAX_RECORD_BYTES: u64 = 1 << 20;
 
 /// Reads some records of a member; those that cannot be read are left out.
 pub(super) fn some(
-    opened: &Opened,
+    opened: &MemberSource,
     view: Option<&SplitView>,
     path: &Path,
     cancel: &Cancel,
 ) -> Outcome<Vec<serde_json::Value>> {
     match (opened, view) {
-        (Opened::Jsonl(samples), _) => of_jsonl(path, *samples, cancel),
-        (Opened::Web(set), Some(view)) => of_web(set, view, cancel),
+        (MemberSource::Jsonl(samples), _) => of_jsonl(path, *samples, cancel),
+        (MemberSource::Web(set), Some(view)) => of_web(set, view, cancel),
         _ => Ok(Vec::new()),
     }
 }

@@ -19,12 +19,12 @@ use std::rc::Rc;
 
 /// The reason why a member cannot be used, and a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Unusable {
+pub(super) struct UnusableMember {
     pub(super) message: String,
     pub(super) hint: Option<String>,
 }
 
-impl Unusable {
+impl UnusableMember {
     pub(super) fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), hint: None }
     }
@@ -34,7 +34,7 @@ impl Unusable {
     }
 }
 
-impl From<Failure> for Unusable {
+impl From<Failure> for UnusableMember {
     fn from(failure: Failure) -> Self {
         let place = match (failure.subject.path, failure.subject.line) {
             (Some(path), Some(line)) => format!("{path}, line {line}: "),
@@ -72,7 +72,7 @@ impl MixFile {
 
 /// The kind of thing found at a path.
 #[derive(Clone, Debug)]
-pub(super) enum Opened {
+pub(super) enum MemberSource {
     Web(Rc<WebSet>),
     /// A JSONL file, with its number of samples.
     Jsonl(u64),
@@ -109,17 +109,17 @@ impl SplitView {
 /// Opens members and caches them.
 #[derive(Default)]
 pub(super) struct Library {
-    opened: HashMap<PathBuf, Result<Opened, Unusable>>,
-    splits: HashMap<(PathBuf, String), Result<Rc<Splits>, Unusable>>,
-    views: HashMap<(PathBuf, String, String), Result<Rc<SplitView>, Unusable>>,
-    crude: HashMap<(PathBuf, String), Result<bool, Unusable>>,
+    opened: HashMap<PathBuf, Result<MemberSource, UnusableMember>>,
+    splits: HashMap<(PathBuf, String), Result<Rc<Splits>, UnusableMember>>,
+    views: HashMap<(PathBuf, String, String), Result<Rc<SplitView>, UnusableMember>>,
+    crude: HashMap<(PathBuf, String), Result<bool, UnusableMember>>,
     /// Problems in the files of the members that do not keep the loader from reading them.
     pub(super) findings: Vec<Problem>,
 }
 
 impl Library {
     /// Opens what is at a path.
-    pub(super) fn open(&mut self, path: &Path) -> Result<Opened, Unusable> {
+    pub(super) fn open(&mut self, path: &Path) -> Result<MemberSource, UnusableMember> {
         if let Some(known) = self.opened.get(path) {
             return known.clone();
         }
@@ -129,7 +129,12 @@ impl Library {
     }
 
     /// Returns one split of a WebDataset. `config` is the file used in place of `split.yaml`.
-    pub(super) fn split(&mut self, set: &WebSet, config: Option<&str>, name: &str) -> Result<Rc<SplitView>, Unusable> {
+    pub(super) fn split(
+        &mut self,
+        set: &WebSet,
+        config: Option<&str>,
+        name: &str,
+    ) -> Result<Rc<SplitView>, UnusableMember> {
         let config = config.unwrap_or(layout::SPLIT_YAML);
         let key = (set.root.clone(), config.to_owned(), name.to_owned());
         if let Some(known) = self.views.get(&key) {
@@ -146,7 +151,7 @@ impl Library {
         splits.map(|splits| splits.parts.iter().map(|(name, _)| name.clone()).collect()).unwrap_or_default()
     }
 
-    fn splits(&mut self, set: &WebSet, config: &str) -> Result<Rc<Splits>, Unusable> {
+    fn splits(&mut self, set: &WebSet, config: &str) -> Result<Rc<Splits>, UnusableMember> {
         let key = (set.root.clone(), config.to_owned());
         if let Some(known) = self.splits.get(&key) {
             return known.clone();
@@ -158,7 +163,7 @@ impl Library {
     }
 
     /// Whether the samples of a WebDataset stay plain maps of parts. `config` is the file used in place of `dataset.yaml`.
-    pub(super) fn is_crude(&mut self, set: &WebSet, config: Option<&str>) -> Result<bool, Unusable> {
+    pub(super) fn is_crude(&mut self, set: &WebSet, config: Option<&str>) -> Result<bool, UnusableMember> {
         let config = config.unwrap_or(layout::DATASET_YAML);
         let key = (set.root.clone(), config.to_owned());
         if let Some(known) = self.crude.get(&key) {
@@ -170,12 +175,12 @@ impl Library {
     }
 }
 
-fn open(path: &Path) -> Result<Opened, Unusable> {
+fn open(path: &Path) -> Result<MemberSource, UnusableMember> {
     let shown = path.display();
     let kind = match kind_of(path) {
         Ok(kind) => kind,
         Err(_) if !files::exists(path) => {
-            return Err(Unusable::new(format!("there is no such file or folder: {shown}"))
+            return Err(UnusableMember::new(format!("there is no such file or folder: {shown}"))
                 .hint("correct the path (relative ones begin at the folder of this file), or leave the member out"));
         }
         Err(failure) => return Err(failure.into()),
@@ -189,22 +194,22 @@ fn open(path: &Path) -> Result<Opened, Unusable> {
             }
             false => refusal.hint.replace("{}", &quoted(path)),
         };
-        return Err(Unusable::new(format!("{shown} {why}")).hint(hint));
+        return Err(UnusableMember::new(format!("{shown} {why}")).hint(hint));
     }
     match kind {
         DatasetKind::Jsonl => match jsonl_idx::state_of(path)? {
-            IndexState::Fits { samples } => Ok(Opened::Jsonl(samples)),
-            IndexState::Missing => Err(Unusable::new(format!("{shown} has no index")).hint(prepare())),
+            IndexState::Fits { samples } => Ok(MemberSource::Jsonl(samples)),
+            IndexState::Missing => Err(UnusableMember::new(format!("{shown} has no index")).hint(prepare())),
             IndexState::OutOfDate { why } => {
-                Err(Unusable::new(format!("the index of {shown} is out of date: {why}")).hint(prepare()))
+                Err(UnusableMember::new(format!("the index of {shown} is out of date: {why}")).hint(prepare()))
             }
         },
-        DatasetKind::Metadataset => Ok(Opened::Mix(Rc::new(read_file(path, &path.to_string_lossy())?))),
+        DatasetKind::Metadataset => Ok(MemberSource::Mix(Rc::new(read_file(path, &path.to_string_lossy())?))),
         _ => {
-            let info = Info::read(path)?.ok_or_else(|| Unusable::new("it is not prepared").hint(prepare()))?;
+            let info = Info::read(path)?.ok_or_else(|| UnusableMember::new("it is not prepared").hint(prepare()))?;
             let ids = info.shard_counts.iter().enumerate();
             let ids = ids.map(|(id, (name, _))| (name.clone(), u32::try_from(id).unwrap_or(u32::MAX))).collect();
-            Ok(Opened::Web(Rc::new(WebSet { root: path.to_owned(), info, ids })))
+            Ok(MemberSource::Web(Rc::new(WebSet { root: path.to_owned(), info, ids })))
         }
     }
 }
@@ -236,33 +241,35 @@ pub(super) fn quoted(path: &Path) -> String {
     shell_quote(&path.to_string_lossy())
 }
 
-fn read_splits(root: &Path, config: &str) -> Result<Splits, Unusable> {
+fn read_splits(root: &Path, config: &str) -> Result<Splits, UnusableMember> {
     let file = if config == layout::SPLIT_YAML {
         SplitFile::read(root)?
     } else if config.ends_with(".yaml") || config.ends_with(".json") {
         SplitFile::read_file(&layout::in_nv_meta(root, config))?
     } else {
-        return Err(Unusable::new(format!("the loader reads splits from .yaml and .json files, not from '{config}'")));
+        return Err(UnusableMember::new(format!(
+            "the loader reads splits from .yaml and .json files, not from '{config}'"
+        )));
     };
     let Some(file) = file else {
         let message = format!("{} has no .nv-meta/{config}", root.display());
-        return Err(Unusable::new(message).hint(hint_for(root, "gristmill prepare PATH")));
+        return Err(UnusableMember::new(message).hint(hint_for(root, "gristmill prepare PATH")));
     };
     let (parts, bad) = file.expanded();
     let (excludes, bad_excludes) = file.expanded_excludes();
     if let Some(bad) = bad.first().or(bad_excludes.first()) {
         let message = format!("'{}' in its {config} cannot be expanded: {}", bad.item, bad.error);
-        return Err(Unusable::new(message));
+        return Err(UnusableMember::new(message));
     }
     let repeated = file.repeated_excludes(&layout::in_nv_meta(root, config));
     Ok(Splits { parts, excludes: excludes.into_iter().collect(), repeated })
 }
 
-fn view(set: &WebSet, splits: &Splits, name: &str) -> Result<SplitView, Unusable> {
+fn view(set: &WebSet, splits: &Splits, name: &str) -> Result<SplitView, UnusableMember> {
     let Some((_, shards)) = splits.parts.iter().find(|(known, _)| known == name) else {
         let known: Vec<&str> = splits.parts.iter().map(|(known, _)| known.as_str()).collect();
         let message = format!("{} has no split '{name}', only: {}", set.root.display(), known.join(", "));
-        let unusable = Unusable::new(message);
+        let unusable = UnusableMember::new(message);
         return Err(match nearest(name, known.iter().copied()) {
             Some(near) => unusable.hint(format!("name another with split_part: {near}")),
             None => unusable.hint("name another with split_part, or leave this split out"),
@@ -274,14 +281,14 @@ fn view(set: &WebSet, splits: &Splits, name: &str) -> Result<SplitView, Unusable
         let Some(&id) = set.ids.get(shard) else {
             let message =
                 format!("split '{name}' of {} names the shard '{shard}', which is not indexed", set.root.display());
-            return Err(Unusable::new(message).hint(format!("gristmill lint {}", quoted(&set.root))));
+            return Err(UnusableMember::new(message).hint(format!("gristmill lint {}", quoted(&set.root))));
         };
         let count = set.info.shard_counts.get(id as usize).map_or(0, |(_, count)| *count);
         view.shards.push((id, count, is_excluded));
     }
     if view.shards.iter().all(|(_, _, is_excluded)| *is_excluded) {
         let message = format!("split '{name}' of {} is empty, and the loader stops at it", set.root.display());
-        return Err(Unusable::new(message).hint("leave the member out, or name another split with split_part"));
+        return Err(UnusableMember::new(message).hint("leave the member out, or name another split with split_part"));
     }
     for item in &splits.excludes {
         if item.contains('/') {
@@ -305,13 +312,13 @@ fn sample_of(set: &WebSet, item: &str) -> Option<(u32, String)> {
     })
 }
 
-fn read_crude(root: &Path, config: &str) -> Result<bool, Unusable> {
+fn read_crude(root: &Path, config: &str) -> Result<bool, UnusableMember> {
     match DatasetYaml::read(root, config)? {
         Some(yaml) => Ok(yaml.is_crude()),
         None => {
             let message =
                 format!("{} has no .nv-meta/{config}, so the loader cannot make samples of it", root.display());
-            Err(Unusable::new(message).hint(hint_for(root, "gristmill prepare PATH --force-overwrite")))
+            Err(UnusableMember::new(message).hint(hint_for(root, "gristmill prepare PATH --force-overwrite")))
         }
     }
 }

@@ -182,10 +182,10 @@ fn what_is_wrong_with_a_member_is_said_at_its_line_with_the_way_out() {
 #[test]
 fn repetitions_that_leave_nothing_and_empty_aux_are_reported() {
     let dir = house();
-    let told = |text: &str| complaints(&facts(&mix(&dir, text)));
-    let few = told("  val:\n    blend_epochized:\n    - {path: j.jsonl, repetitions: 0.1}\n");
+    let messages = |text: &str| complaints(&facts(&mix(&dir, text)));
+    let few = messages("  val:\n    blend_epochized:\n    - {path: j.jsonl, repetitions: 0.1}\n");
     assert!(few.len() == 1 && few[0].contains("not one sample an epoch"), "{few:?}");
-    let enough = told("  val:\n    blend_epochized:\n    - {path: j.jsonl, repetitions: 0.1}\n    - {path: a}\n");
+    let enough = messages("  val:\n    blend_epochized:\n    - {path: j.jsonl, repetitions: 0.1}\n    - {path: a}\n");
     assert!(enough.is_empty(), "{enough:?}");
     let empty = facts(&mix(&dir, "  train: {path: b, aux: {}}\n")).problems;
     assert!(empty.len() == 1 && empty[0].message.contains("an empty 'aux'"), "{empty:?}");

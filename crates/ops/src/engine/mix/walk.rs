@@ -2,9 +2,9 @@
 
 use super::facts::{MixNode, MixNodeKind, MixSplit};
 use super::join_plan::JoinPlan;
-use super::overlaps::{Usage, Usages};
+use super::overlaps::{MemberUses, Usage};
 use super::paths::{resolve, PathTarget};
-use super::sets::{Library, MixFile, Opened, SplitView, Unusable, WebSet};
+use super::sets::{Library, MemberSource, MixFile, SplitView, UnusableMember, WebSet};
 use super::subset::{Window, SAMPLES_ABOVE};
 use super::{aux, share};
 use gristmill_core::text::grouped;
@@ -45,12 +45,12 @@ struct WalkPosition<'a> {
 }
 
 /// A member that has aux sources, to be searched later.
-pub(super) struct WithAux {
+pub(super) struct AuxMember {
     pub(super) label: String,
     pub(super) file: Rc<MixFile>,
     pub(super) at: Mark,
     pub(super) path: PathBuf,
-    pub(super) opened: Opened,
+    pub(super) opened: MemberSource,
     pub(super) view: Option<Rc<SplitView>>,
     pub(super) sources: Vec<aux::Source>,
 }
@@ -61,10 +61,10 @@ pub(super) struct Walk<'a> {
     handles: Handles<'a>,
     pub(super) problems: Vec<Problem>,
     pub(super) joins: Vec<JoinPlan>,
-    pub(super) with_aux: Vec<WithAux>,
+    pub(super) with_aux: Vec<AuxMember>,
     /// Files being walked, outermost first.
     open: Vec<PathBuf>,
-    told: HashSet<(String, Mark, String)>,
+    reported: HashSet<(String, Mark, String)>,
     /// Nested files that were read without mistakes, each once.
     pub(super) nested: Vec<Rc<MixFile>>,
     surveyed: HashSet<PathBuf>,
@@ -73,7 +73,7 @@ pub(super) struct Walk<'a> {
     split: usize,
     /// Whether a member of that split is refused for its samples in one epoch.
     has_large_epoch: bool,
-    pub(super) usages: Usages,
+    pub(super) usages: MemberUses,
 }
 
 impl<'a> Walk<'a> {
@@ -85,18 +85,18 @@ impl<'a> Walk<'a> {
             joins: Vec::new(),
             with_aux: Vec::new(),
             open: Vec::new(),
-            told: HashSet::new(),
+            reported: HashSet::new(),
             nested: Vec::new(),
             surveyed: HashSet::new(),
             nodes: 0,
             split: 0,
             has_large_epoch: false,
-            usages: Usages::default(),
+            usages: MemberUses::default(),
         }
     }
 
     /// Reports once that the loader stops at something.
-    pub(super) fn refuse(&mut self, file: &MixFile, at: Mark, kind: ProblemKind, why: Unusable) {
+    pub(super) fn refuse(&mut self, file: &MixFile, at: Mark, kind: ProblemKind, why: UnusableMember) {
         self.report_once(file, at, kind, Severity::Refusal, why);
     }
 
@@ -106,9 +106,9 @@ impl<'a> Walk<'a> {
         at: Mark,
         kind: ProblemKind,
         severity: Severity,
-        why: Unusable,
+        why: UnusableMember,
     ) {
-        if !self.told.insert((file.shown.clone(), at, why.message.clone())) {
+        if !self.reported.insert((file.shown.clone(), at, why.message.clone())) {
             return;
         }
         let subject = Subject::path(&file.shown).line(at.line.into()).column(at.column.into());
@@ -118,7 +118,7 @@ impl<'a> Walk<'a> {
     fn report_mistakes(&mut self, file: &MixFile, mistakes: &[Mistake], severity: Severity) {
         for mistake in mistakes {
             let at = Mark { line: mistake.line, column: mistake.column };
-            let why = Unusable { message: mistake.message.clone(), hint: mistake.hint.clone() };
+            let why = UnusableMember { message: mistake.message.clone(), hint: mistake.hint.clone() };
             self.report_once(file, at, ProblemKind::BadMetadataset, severity, why);
         }
     }
@@ -136,8 +136,9 @@ impl<'a> Walk<'a> {
             root.line = split.at.line.into();
             share::assign(&mut root);
             if root.samples_per_epoch == Some(0) && root.samples.is_some_and(|samples| samples > 0) {
-                let why =
-                    Unusable::new("its repetitions leave not one sample an epoch, and the loader waits without end");
+                let why = UnusableMember::new(
+                    "its repetitions leave not one sample an epoch, and the loader waits without end",
+                );
                 let why = why.hint("raise the repetitions");
                 self.report_once(file, split.at, ProblemKind::BadMember, Severity::Problem, why);
             }
@@ -214,18 +215,18 @@ impl<'a> Walk<'a> {
             match Window::below(place.window, blend.subset.as_ref()) {
                 Ok(window) if window.is_some_and(|window| window.has_samples()) => {
                     let at = blend.subset.map_or(blend.at, |subset| subset.at);
-                    self.refuse(place.file, at, ProblemKind::BadMetadataset, Unusable::new(SAMPLES_ABOVE));
+                    self.refuse(place.file, at, ProblemKind::BadMetadataset, UnusableMember::new(SAMPLES_ABOVE));
                     place.window = None;
                 }
                 Ok(window) => place.window = window,
-                Err(why) => self.refuse(place.file, blend.at, ProblemKind::BadMetadataset, Unusable::new(why)),
+                Err(why) => self.refuse(place.file, blend.at, ProblemKind::BadMetadataset, UnusableMember::new(why)),
             }
         }
         for member in &blend.members {
             if self.nodes >= MAX_NODES {
                 let message =
                     format!("the file comes down to more than {MAX_NODES} members; no more of them are looked at");
-                self.refuse(place.file, blend.at, ProblemKind::BadMetadataset, Unusable::new(message));
+                self.refuse(place.file, blend.at, ProblemKind::BadMetadataset, UnusableMember::new(message));
                 break;
             }
             let child = self.member(&place, member, mode)?;
@@ -245,7 +246,7 @@ impl<'a> Walk<'a> {
             };
             let message = format!("{mine} cannot hold {other}, not even through another file");
             let hint = "name its members here, with weights or repetitions multiplied out";
-            self.refuse(place.file, at, ProblemKind::BadMetadataset, Unusable::new(message).hint(hint));
+            self.refuse(place.file, at, ProblemKind::BadMetadataset, UnusableMember::new(message).hint(hint));
         }
         match mode {
             Mode::Repeated => child.repetitions = Some(member.amount),
@@ -258,7 +259,7 @@ impl<'a> Walk<'a> {
         self.has_large_epoch = true;
         let message =
             format!("repetitions times samples are more than {} samples an epoch", grouped(MAX_EPOCH_SAMPLES));
-        self.refuse(file, at, ProblemKind::BadMetadataset, Unusable::new(message).hint("lower the repetitions"));
+        self.refuse(file, at, ProblemKind::BadMetadataset, UnusableMember::new(message).hint("lower the repetitions"));
     }
 
     /// Returns the use of a data set by a member, for the search for samples that are read more than once.
@@ -279,25 +280,27 @@ impl<'a> Walk<'a> {
         if !place.is_old {
             match Window::below(place.window, reference.subset.as_ref()) {
                 Ok(window) => place.window = window,
-                Err(why) => self.refuse(place.file, reference.at, ProblemKind::BadMetadataset, Unusable::new(why)),
+                Err(why) => {
+                    self.refuse(place.file, reference.at, ProblemKind::BadMetadataset, UnusableMember::new(why))
+                }
             }
         }
         match self.open_member(place.file, reference) {
-            Some(Opened::Web(set)) => {
+            Some(MemberSource::Web(set)) => {
                 node.kind = MixNodeKind::WebDataset;
                 self.web(&place, reference, &set, &mut node);
             }
-            Some(Opened::Jsonl(samples)) if place.is_old => {
+            Some(MemberSource::Jsonl(samples)) if place.is_old => {
                 let _ = samples;
-                let why = Unusable::new("version 1 cannot have JSONL files as members")
+                let why = UnusableMember::new("version 1 cannot have JSONL files as members")
                     .hint("add `__module__: megatron.energon` and `__class__: MetadatasetV2`, and use 'blend'");
                 self.refuse(place.file, reference.at, ProblemKind::BadMember, why);
             }
-            Some(Opened::Jsonl(samples)) => {
+            Some(MemberSource::Jsonl(samples)) => {
                 node.kind = MixNodeKind::Jsonl;
                 self.jsonl(&place, reference, samples, &mut node);
             }
-            Some(Opened::Mix(file)) => {
+            Some(MemberSource::Mix(file)) => {
                 node.kind = MixNodeKind::Metadataset;
                 let mode = self.nested(&place, reference, &file, &mut node)?;
                 return Ok((node, mode));
@@ -308,16 +311,16 @@ impl<'a> Walk<'a> {
     }
 
     /// Opens the target of a reference, or reports why that fails.
-    fn open_member(&mut self, file: &MixFile, reference: &Reference) -> Option<Opened> {
+    fn open_member(&mut self, file: &MixFile, reference: &Reference) -> Option<MemberSource> {
         let place = match resolve(file.folder(), &reference.path) {
             Ok(place) => place,
             Err(why) => {
-                self.refuse(file, reference.at, ProblemKind::BadMember, Unusable::new(why));
+                self.refuse(file, reference.at, ProblemKind::BadMember, UnusableMember::new(why));
                 return None;
             }
         };
         let PathTarget::Local(path) = place else {
-            let why = Unusable::new("the member is at a URL and is not opened; its samples are not counted");
+            let why = UnusableMember::new("the member is at a URL and is not opened; its samples are not counted");
             self.report_once(file, reference.at, ProblemKind::BadMember, Severity::Note, why);
             return None;
         };
@@ -360,13 +363,13 @@ impl<'a> Walk<'a> {
         match self.library.is_crude(set, config.map(|(_, name)| name.as_str())) {
             Ok(is_crude) if !is_crude && !reference.aux.is_empty() => {
                 let at = reference.aux.first().map_or(reference.at, |aux| aux.at);
-                let why = Unusable::new(
+                let why = UnusableMember::new(
                     "aux sources are for crude data sets only, and its samples have a type; the loader stops at it",
                 )
                 .hint("leave 'aux' out, or prepare the data set with --sample-type CrudeWebdataset");
                 self.refuse(place.file, at, ProblemKind::BadMember, why);
             }
-            Ok(_) => self.aux(place, reference, &Opened::Web(Rc::clone(set)), view),
+            Ok(_) => self.aux(place, reference, &MemberSource::Web(Rc::clone(set)), view),
             Err(why) => self.refuse(place.file, at(config), ProblemKind::BadMember, why),
         }
     }
@@ -375,7 +378,7 @@ impl<'a> Walk<'a> {
         for (key, config) in [("dataset_config", &reference.dataset_config), ("split_config", &reference.split_config)]
         {
             if let Some((at, _)) = config {
-                let why = Unusable::new(format!("a JSONL file has no '{key}', and the loader stops at it"));
+                let why = UnusableMember::new(format!("a JSONL file has no '{key}', and the loader stops at it"));
                 self.refuse(place.file, *at, ProblemKind::BadMetadataset, why);
             }
         }
@@ -390,28 +393,34 @@ impl<'a> Walk<'a> {
         let usage = self.usage(place, reference, true);
         self.usages.add(usage, ranges);
         self.warn_of_nothing(place, reference, node.samples);
-        self.aux(place, reference, &Opened::Jsonl(samples), None);
+        self.aux(place, reference, &MemberSource::Jsonl(samples), None);
     }
 
     fn refuse_range(&mut self, place: &WalkPosition<'_>, reference: &Reference, why: String) {
         let at = reference.subset.map_or(reference.at, |subset| subset.at);
-        self.refuse(place.file, at, ProblemKind::BadMetadataset, Unusable::new(why));
+        self.refuse(place.file, at, ProblemKind::BadMetadataset, UnusableMember::new(why));
     }
 
     fn warn_of_nothing(&mut self, place: &WalkPosition<'_>, reference: &Reference, samples: Option<u64>) {
         if samples == Some(0) {
-            let why = Unusable::new("not one sample is left of it").hint("widen its subset, or leave it out");
+            let why = UnusableMember::new("not one sample is left of it").hint("widen its subset, or leave it out");
             self.report_once(place.file, reference.at, ProblemKind::BadMember, Severity::Problem, why);
         }
     }
 
-    fn aux(&mut self, place: &WalkPosition<'_>, reference: &Reference, opened: &Opened, view: Option<Rc<SplitView>>) {
+    fn aux(
+        &mut self,
+        place: &WalkPosition<'_>,
+        reference: &Reference,
+        opened: &MemberSource,
+        view: Option<Rc<SplitView>>,
+    ) {
         let mut sources = Vec::new();
         for source in &reference.aux {
             match aux::open(&mut self.library, place.file, source) {
                 Ok(Some(opened)) => sources.push(opened),
                 Ok(None) => {
-                    let why = Unusable::new("the aux source is at a URL and is not opened");
+                    let why = UnusableMember::new("the aux source is at a URL and is not opened");
                     self.report_once(place.file, source.at, ProblemKind::BadMember, Severity::Note, why);
                 }
                 Err(why) => self.refuse(place.file, source.at, ProblemKind::BadMember, why),
@@ -422,7 +431,7 @@ impl<'a> Walk<'a> {
         {
             let label = reference.path.clone();
             let (file, at) = (Rc::clone(place.file), reference.at);
-            self.with_aux.push(WithAux { label, file, at, path, opened: opened.clone(), view, sources });
+            self.with_aux.push(AuxMember { label, file, at, path, opened: opened.clone(), view, sources });
         }
     }
 
@@ -441,21 +450,22 @@ impl<'a> Walk<'a> {
             ("split_config", reference.split_config.as_ref().map(|(at, _)| *at)),
         ] {
             if let Some(at) = at {
-                let why = Unusable::new(format!("another metadataset takes no '{key}', and the loader stops at it"))
-                    .hint("it belongs to the members in that file");
+                let why =
+                    UnusableMember::new(format!("another metadataset takes no '{key}', and the loader stops at it"))
+                        .hint("it belongs to the members in that file");
                 self.refuse(place.file, at, ProblemKind::BadMetadataset, why);
             }
         }
         let identity = identity(&file.path);
         if self.open.contains(&identity) {
             let message = "the metadatasets name each other in a circle";
-            let why = Unusable::new(message).hint("take one of the references out");
+            let why = UnusableMember::new(message).hint("take one of the references out");
             self.refuse(place.file, reference.at, ProblemKind::BadMetadataset, why);
             return Ok(Mode::Plain);
         }
         if self.open.len() >= MAX_DEPTH {
             let message = format!("metadatasets are nested deeper than {MAX_DEPTH} files");
-            self.refuse(place.file, reference.at, ProblemKind::BadMetadataset, Unusable::new(message));
+            self.refuse(place.file, reference.at, ProblemKind::BadMetadataset, UnusableMember::new(message));
             return Ok(Mode::Plain);
         }
         let Some(data) = self.enter(file) else {
@@ -464,7 +474,7 @@ impl<'a> Walk<'a> {
                 1 => "there is a mistake in that file".to_owned(),
                 _ => format!("there are {count} mistakes in that file"),
             };
-            let why = Unusable::new(message);
+            let why = UnusableMember::new(message);
             self.refuse(place.file, reference.at, ProblemKind::BadMember, why);
             return Ok(Mode::Plain);
         };
@@ -472,7 +482,7 @@ impl<'a> Walk<'a> {
         let Some(split) = data.splits.iter().find(|split| split.name == place.split) else {
             let known: Vec<&str> = data.splits.iter().map(|split| split.name.as_str()).collect();
             let message = format!("that metadataset has no split '{}', only: {}", place.split, known.join(", "));
-            let why = Unusable::new(message).hint("name another with split_part");
+            let why = UnusableMember::new(message).hint("name another with split_part");
             self.refuse(place.file, reference.at, ProblemKind::BadMember, why);
             return Ok(Mode::Plain);
         };

@@ -1,10 +1,10 @@
 //! `info`, `lint` and `verify` of packed files and raw indexes.
 
 use super::index_checker::{IndexChecker, Verdict};
-use crate::engine::check::Checked;
+use crate::engine::check::CheckCounts;
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind};
-use gristmill_data::formats::modalities::packed::{Layout, Packed};
+use gristmill_data::formats::modalities::packed::{Layout, PackedReader};
 use gristmill_data::formats::modalities::raw_index;
 use gristmill_storage::read::{open_read, ReadFile};
 use serde::Serialize;
@@ -45,14 +45,14 @@ pub struct PackedFacts {
 
 /// Reads the facts of a packed file: its header, its whole index, the last token of its first document.
 pub fn facts_of(path: &Path, handles: &Handles<'_>) -> Outcome<PackedFacts> {
-    let packed = Packed::open_watched(open_read(path)?, handles.cancel)?;
+    let packed = PackedReader::open_watched(open_read(path)?, handles.cancel)?;
     let layout = packed.layout();
     let size = u64::from(layout.token_bytes);
-    let mut judge = IndexChecker::new(packed.data_bytes(), layout.token_bytes);
+    let mut checker = IndexChecker::new(packed.data_bytes(), layout.token_bytes);
     let (mut shortest, mut longest, mut first, mut done) = (u64::MAX, 0, None, 0_u64);
     let mut items = packed.items();
     while let Some((offset, length)) = items.next_item()? {
-        judge.take(offset, length);
+        checker.take(offset, length);
         first = first.or(Some((offset, length)));
         shortest = shortest.min(length / size);
         longest = longest.max(length / size);
@@ -65,7 +65,7 @@ pub fn facts_of(path: &Path, handles: &Handles<'_>) -> Outcome<PackedFacts> {
         Some((offset, length)) => Some(last_token(&packed, offset + length)?),
         None => None,
     };
-    let problems = about_layout(path, layout).into_iter().chain(about_index(path, judge.verdict())).collect();
+    let problems = about_layout(path, layout).into_iter().chain(about_index(path, checker.verdict())).collect();
     Ok(PackedFacts {
         bytes: packed.file().len(),
         layout,
@@ -80,7 +80,7 @@ pub fn facts_of(path: &Path, handles: &Handles<'_>) -> Outcome<PackedFacts> {
     })
 }
 
-fn last_token(packed: &Packed, end: u64) -> Outcome<u32> {
+fn last_token(packed: &PackedReader, end: u64) -> Outcome<u32> {
     let layout = packed.layout();
     let mut token = [0; 4];
     let token = token.get_mut(..usize::from(layout.token_bytes)).unwrap_or_default();
@@ -116,12 +116,12 @@ fn about_index(path: &Path, verdict: Verdict) -> Option<Problem> {
 }
 
 /// Checks header and index.
-pub fn lint(path: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
+pub fn lint(path: &Path, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     report_findings(path, facts_of(path, handles)?, handles)
 }
 
 /// Reports the problems of an inspected file.
-pub(super) fn report_findings(path: &Path, facts: PackedFacts, handles: &Handles<'_>) -> Outcome<Checked> {
+pub(super) fn report_findings(path: &Path, facts: PackedFacts, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     for problem in facts.problems {
         handles.problems.report(problem)?;
     }
@@ -129,7 +129,7 @@ pub(super) fn report_findings(path: &Path, facts: PackedFacts, handles: &Handles
         let message = "it has no document";
         handles.problems.report(Problem::problem(ProblemKind::EmptyShard, Subject::path(path), message))?;
     }
-    Ok(Checked { shards: 1, samples: facts.documents, parts: facts.tokens, bytes: facts.bytes })
+    Ok(CheckCounts { shards: 1, samples: facts.documents, parts: facts.tokens, bytes: facts.bytes })
 }
 
 /// The vocabulary that the tokens of a file are compared with.
@@ -142,9 +142,9 @@ pub struct Vocabulary {
 }
 
 /// Checks header and index, and reads every token: each document must end like the first one, and with a vocabulary no id may exceed it.
-pub fn verify(path: &Path, vocabulary: Option<&Vocabulary>, handles: &Handles<'_>) -> Outcome<Checked> {
+pub fn verify(path: &Path, vocabulary: Option<&Vocabulary>, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let checked = lint(path, handles)?;
-    let packed = Packed::open_watched(open_read(path)?, handles.cancel)?;
+    let packed = PackedReader::open_watched(open_read(path)?, handles.cancel)?;
     handles.progress.restart(packed.documents(), packed.data_bytes());
     verify_tokens(&packed, path, vocabulary, handles)?;
     Ok(checked)
@@ -152,7 +152,7 @@ pub fn verify(path: &Path, vocabulary: Option<&Vocabulary>, handles: &Handles<'_
 
 /// Reads every token of a file.
 pub(super) fn verify_tokens(
-    packed: &Packed,
+    packed: &PackedReader,
     path: &Path,
     vocabulary: Option<&Vocabulary>,
     handles: &Handles<'_>,
@@ -192,7 +192,7 @@ pub(super) fn verify_tokens(
 
 /// Returns the largest id of a document, and its last two.
 fn scan(
-    packed: &Packed,
+    packed: &PackedReader,
     offset: u64,
     length: u64,
     buffer: &mut [u8],
@@ -256,7 +256,7 @@ impl DocumentEnds {
 }
 
 /// Checks that a raw index can be read; reports the number of lines and the end of the last one.
-pub fn lint_index(path: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
+pub fn lint_index(path: &Path, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let index = open_read(path)?;
     let mut lines = raw_index::lines(&index);
     let (mut count, mut end) = (0_u64, 0_u64);
@@ -273,11 +273,11 @@ pub fn lint_index(path: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
             handles.cancel.check()?;
         }
     }
-    Ok(Checked { shards: 1, samples: count, parts: 0, bytes: index.len() })
+    Ok(CheckCounts { shards: 1, samples: count, parts: 0, bytes: index.len() })
 }
 
 /// Compares a raw index with the lines of its file.
-pub fn verify_index(path: &Path, source: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
+pub fn verify_index(path: &Path, source: &Path, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let checked = lint_index(path, handles)?;
     let (index, file) = (open_read(path)?, open_read(source)?);
     handles.progress.restart(1, file.len());

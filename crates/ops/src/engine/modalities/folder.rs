@@ -1,11 +1,11 @@
 //! A folder of packed files: the totals, and each file by itself.
 
 use super::check::{facts_of, report_findings, verify_tokens, PackedFacts, Vocabulary};
-use crate::engine::check::Checked;
+use crate::engine::check::CheckCounts;
 use crate::engine::nanosets::check::Depth;
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::formats::modalities::kind::packed_files;
-use gristmill_data::formats::modalities::packed::Packed;
+use gristmill_data::formats::modalities::packed::PackedReader;
 use gristmill_storage::read::open_read;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -80,12 +80,12 @@ pub fn check_file(
     depth: Depth,
     vocabulary: Option<&Vocabulary>,
     handles: &Handles<'_>,
-) -> Outcome<Checked> {
+) -> Outcome<CheckCounts> {
     let facts = match facts_of(path, handles) {
         Ok(facts) => facts,
         Err(failure) if failure.class == ExitClass::Data => {
             handles.problems.report(unreadable(path, failure))?;
-            return Ok(Checked { shards: 1, ..Checked::default() });
+            return Ok(CheckCounts { shards: 1, ..CheckCounts::default() });
         }
         Err(failure) => return Err(failure),
     };
@@ -93,7 +93,7 @@ pub fn check_file(
     match depth {
         Depth::Index => handles.progress.add(checked.samples, 0),
         Depth::Tokens => {
-            let packed = Packed::open_watched(open_read(path)?, handles.cancel)?;
+            let packed = PackedReader::open_watched(open_read(path)?, handles.cancel)?;
             verify_tokens(&packed, path, vocabulary, handles)?;
         }
     }

@@ -3,7 +3,7 @@
 
 use gristmill_core::text::{agree, count};
 use gristmill_core::{Cancel, Outcome};
-use gristmill_data::formats::modalities::packed::{Packed, HEADER_BYTES};
+use gristmill_data::formats::modalities::packed::{PackedReader, HEADER_BYTES};
 
 /// Items between two checks of the cancel flag.
 const CANCEL_CHECK_EVERY: u64 = 1 << 16;
@@ -102,17 +102,17 @@ impl IndexChecker {
     }
 }
 
-/// Judges the index of a file, in bounded memory.
-pub fn judge(packed: &Packed, cancel: &Cancel) -> Outcome<Verdict> {
-    let mut judge = IndexChecker::new(packed.data_bytes(), packed.layout().token_bytes);
+/// Checks the index of a file, in bounded memory.
+pub fn check_index(packed: &PackedReader, cancel: &Cancel) -> Outcome<Verdict> {
+    let mut checker = IndexChecker::new(packed.data_bytes(), packed.layout().token_bytes);
     let mut items = packed.items();
     while let Some((offset, length)) = items.next_item()? {
-        judge.take(offset, length);
-        if judge.documents.is_multiple_of(CANCEL_CHECK_EVERY) {
+        checker.take(offset, length);
+        if checker.documents.is_multiple_of(CANCEL_CHECK_EVERY) {
             cancel.check()?;
         }
     }
-    Ok(judge.verdict())
+    Ok(checker.verdict())
 }
 
 #[cfg(test)]
@@ -120,11 +120,11 @@ mod tests {
     use super::*;
 
     fn verdict(data_bytes: u64, items: &[(u64, u64)]) -> Verdict {
-        let mut judge = IndexChecker::new(data_bytes, 2);
+        let mut checker = IndexChecker::new(data_bytes, 2);
         for (offset, length) in items {
-            judge.take(*offset, *length);
+            checker.take(*offset, *length);
         }
-        judge.verdict()
+        checker.verdict()
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::assembly::{same_size, AssembledFile};
 use super::source::{check_unchanged, copy_tokens, open_packed, stamp_of, written_size};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind};
-use gristmill_data::formats::modalities::packed::{Header, Packed, HEADER_BYTES};
+use gristmill_data::formats::modalities::packed::{Header, PackedReader, HEADER_BYTES};
 use gristmill_data::formats::modalities::PACKED_SUFFIX;
 use gristmill_pycompat::pickle::IndexWriter;
 use gristmill_storage::files;
@@ -103,7 +103,7 @@ pub fn merge(
 
 fn put_items(
     writer: &mut IndexWriter,
-    packed: &Packed,
+    packed: &PackedReader,
     start: u64,
     grown: &dyn Fn(u64) -> u64,
     file: &mut BufferedFile,

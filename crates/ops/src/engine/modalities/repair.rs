@@ -1,11 +1,11 @@
 //! Repairs offsets that the reference's merger wrote wrongly. Lengths are correct in such files, and documents are consecutive, so each
 //! offset is the sum of the previous lengths. The repair is confirmed if every document then ends with the same token.
 
-use super::index_checker::{judge, Verdict};
+use super::index_checker::{check_index, Verdict};
 use super::source::{check_unchanged, stamp_of};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, FileStamp, Handles, Outcome};
-use gristmill_data::formats::modalities::packed::{Packed, HEADER_BYTES};
+use gristmill_data::formats::modalities::packed::{PackedReader, HEADER_BYTES};
 use gristmill_pycompat::pickle::IndexWriter;
 use gristmill_storage::fs::BufferedFile;
 use gristmill_storage::read::open_read;
@@ -19,7 +19,7 @@ const CANCEL_CHECK_EVERY: u64 = 1 << 14;
 /// A packed file, and the repair it needs.
 #[derive(Debug)]
 pub struct Repair {
-    packed: Packed,
+    packed: PackedReader,
     stamp: FileStamp,
     misplaced: u64,
     first: u64,
@@ -28,10 +28,10 @@ pub struct Repair {
 impl Repair {
     /// Determines whether a file can be repaired. A correct file needs no repair; one with other damage is a failure.
     pub fn look(path: &Path, handles: &Handles<'_>) -> Outcome<Self> {
-        let packed = Packed::open_watched(open_read(path)?, handles.cancel)?;
+        let packed = PackedReader::open_watched(open_read(path)?, handles.cancel)?;
         let stamp = stamp_of(packed.file())?;
         handles.progress.restart(packed.documents(), 0);
-        let (misplaced, first) = match judge(&packed, handles.cancel)? {
+        let (misplaced, first) = match check_index(&packed, handles.cancel)? {
             Verdict::Right => (0, 0),
             Verdict::WronglyMerged { documents, first } => (documents, first),
             Verdict::Wrong { document, why } => {

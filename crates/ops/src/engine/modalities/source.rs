@@ -1,9 +1,9 @@
 //! Documents of a packed file, or lines of a text file, to be copied in any order.
 
-use super::index_checker::{judge, Verdict};
+use super::index_checker::{check_index, Verdict};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Failure, FileStamp, Handles, Outcome, Problem, ProblemKind};
-use gristmill_data::formats::modalities::packed::{Index, Layout, Packed};
+use gristmill_data::formats::modalities::packed::{Index, Layout, PackedReader};
 use gristmill_storage::read::{open_read, ReadFile};
 use std::ops::Range;
 use std::path::Path;
@@ -16,7 +16,7 @@ const SEARCH_BYTES: usize = 1 << 20;
 /// The kind of items that are copied.
 #[derive(Debug)]
 enum Kind {
-    Packed(Packed),
+    Packed(PackedReader),
     Lines { file: ReadFile, lacks_end: bool },
 }
 
@@ -179,9 +179,9 @@ pub fn stamp_of(file: &ReadFile) -> Outcome<FileStamp> {
 }
 
 /// Opens a packed file and checks its index: a wrongly merged one is refused, or with `compat` used unchanged.
-pub fn open_packed(path: &Path, compat: bool, handles: &Handles<'_>) -> Outcome<Packed> {
-    let packed = Packed::open_watched(open_read(path)?, handles.cancel)?;
-    match judge(&packed, handles.cancel)? {
+pub fn open_packed(path: &Path, compat: bool, handles: &Handles<'_>) -> Outcome<PackedReader> {
+    let packed = PackedReader::open_watched(open_read(path)?, handles.cancel)?;
+    match check_index(&packed, handles.cancel)? {
         Verdict::Right => {}
         Verdict::WronglyMerged { documents, .. } if compat => {
             let message = format!(
@@ -220,7 +220,7 @@ pub fn written_size(token_bytes: u8) -> u8 {
 
 /// Passes tokens of a packed file to `out`, little-endian and of a size that is written now.
 pub fn copy_tokens(
-    packed: &Packed,
+    packed: &PackedReader,
     span: Range<u64>,
     buffer: &mut Vec<u8>,
     out: &mut dyn FnMut(&[u8]) -> Outcome<()>,

@@ -1,7 +1,7 @@
 //! Checks a folder of token files against its indexes and metadata.
 
 use super::folder::{folder_facts, FileFacts, FolderFacts};
-use crate::engine::check::Checked;
+use crate::engine::check::CheckCounts;
 use crate::engine::modalities::check::Vocabulary;
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
 use gristmill_data::formats::nanosets::{index_path, loss_path, Index, Shard, TokenSize};
@@ -64,9 +64,9 @@ pub fn check_file(
     depth: Depth,
     vocabulary: Option<&Vocabulary>,
     handles: &Handles<'_>,
-) -> Outcome<Checked> {
+) -> Outcome<CheckCounts> {
     let path = &file.file.path;
-    let mut checked = Checked { shards: 1, samples: 0, parts: file.file.tokens, bytes: file.file.bytes };
+    let mut checked = CheckCounts { shards: 1, samples: 0, parts: file.file.tokens, bytes: file.file.bytes };
     if file.documents.is_some() {
         checked.samples = ends(&index_path(path), file.file.tokens, handles)?;
     }
@@ -120,7 +120,7 @@ impl<'a> FindingLimit<'a> {
 /// Reads an index. Returns the number of documents.
 fn ends(path: &Path, tokens: u64, handles: &Handles<'_>) -> Outcome<u64> {
     let index = Index::open(path)?;
-    let mut told = FindingLimit::new(ProblemKind::IndexMismatch, handles);
+    let mut limit = FindingLimit::new(ProblemKind::IndexMismatch, handles);
     let (mut last, mut document) = (0, 0);
     index.each(|end| {
         if document % (1 << 16) == 0 {
@@ -128,9 +128,11 @@ fn ends(path: &Path, tokens: u64, handles: &Handles<'_>) -> Outcome<u64> {
         }
         let on = || Subject::path(path).at(document * 8);
         if end < last {
-            told.report(on(), || format!("document {document} ends after token {end}, before the one in front of it"))?;
+            limit.report(on(), || {
+                format!("document {document} ends after token {end}, before the one in front of it")
+            })?;
         } else if end > tokens {
-            told.report(on(), || format!("document {document} ends after token {end}, and the file has {tokens}"))?;
+            limit.report(on(), || format!("document {document} ends after token {end}, and the file has {tokens}"))?;
         }
         last = end;
         document += 1;
@@ -146,14 +148,14 @@ fn tokens(
     handles: &Handles<'_>,
 ) -> Outcome<()> {
     let shard = Shard::open(&file.file.path, token_size)?;
-    let mut told = FindingLimit::new(ProblemKind::BadFile, handles);
+    let mut limit = FindingLimit::new(ProblemKind::BadFile, handles);
     let (mut at, mut ids) = (0, Vec::new());
     while at < file.file.tokens {
         handles.cancel.check()?;
         let count = TOKENS_PER_READ.min(file.file.tokens - at);
         let bytes = match shard.raw(at, count) {
             Err(failure) if failure.class == ExitClass::Data => {
-                told.report(Subject::path(&file.file.path), || "it grew shorter while it was read".to_owned())?;
+                limit.report(Subject::path(&file.file.path), || "it grew shorter while it was read".to_owned())?;
                 return Ok(());
             }
             read => read?,
@@ -163,7 +165,7 @@ fn tokens(
             token_size.decode(&bytes, &mut ids);
             for (place, id) in ids.iter().enumerate().filter(|(_, id)| **id > vocabulary.greatest) {
                 let token = at + place as u64;
-                told.report(Subject::path(&file.file.path).at(token * token_size.bytes()), || {
+                limit.report(Subject::path(&file.file.path).at(token * token_size.bytes()), || {
                     format!(
                         "token {token} is {id}, and the greatest id of {} is {}",
                         vocabulary.name, vocabulary.greatest
@@ -183,7 +185,7 @@ fn masks(file: &FileFacts, handles: &Handles<'_>) -> Outcome<()> {
     }
     let path = loss_path(&file.file.path);
     let loss = open_read(&path)?;
-    let mut told = FindingLimit::new(ProblemKind::BadFile, handles);
+    let mut limit = FindingLimit::new(ProblemKind::BadFile, handles);
     let (mut at, mut bytes) = (0, vec![0; TOKENS_PER_READ as usize]);
     loop {
         handles.cancel.check()?;
@@ -192,7 +194,7 @@ fn masks(file: &FileFacts, handles: &Handles<'_>) -> Outcome<()> {
         let Some(read) = bytes.get(..count).filter(|read| !read.is_empty()) else { return Ok(()) };
         for (place, mask) in read.iter().enumerate().filter(|(_, mask)| **mask > 1) {
             let subject = Subject::path(&path).at(at + place as u64);
-            told.report(subject, || format!("a mask is {mask}, and only 0 and 1 are known"))?;
+            limit.report(subject, || format!("a mask is {mask}, and only 0 and 1 are known"))?;
         }
         at += count as u64;
     }

@@ -73,7 +73,7 @@ impl MergePlan {
 
 /// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Merged {
+pub struct MergeResult {
     /// The files, in order.
     pub files: Vec<FinishedTokenFile>,
     /// Their totals.
@@ -156,7 +156,7 @@ pub fn merge(
     (fs, folder): (&dyn Fs, &Path),
     memory_bytes: u64,
     handles: &Handles<'_>,
-) -> Outcome<Merged> {
+) -> Outcome<MergeResult> {
     let units: u64 = inputs.units.iter().sum();
     handles.progress.restart(units, inputs.files.iter().map(|file| file.bytes).sum());
     match inputs.files.len() {
@@ -196,13 +196,14 @@ impl<N: Copy + Default + TryFrom<usize> + TryInto<usize>> Merge<N> {
         (fs, folder): (&dyn Fs, &Path),
         memory_bytes: u64,
         handles: &Handles<'_>,
-    ) -> Outcome<Merged> {
+    ) -> Outcome<MergeResult> {
         let order = Self::order(plan, inputs)?;
         let buffer = (memory_bytes / 3 / inputs.files.len().max(1) as u64).clamp(BUFFER.0, BUFFER.1);
         let mut readers: Vec<Reader<'_>> =
             inputs.files.iter().map(|file| Reader::open(file, inputs, buffer)).collect::<Outcome<_>>()?;
-        let beside = CompanionFiles { description: true, loss: inputs.has_loss };
-        let shape = OutputOptions { folder, fs, beside, token_size: inputs.token_size, tokenizer: &inputs.tokenizer };
+        let companions = CompanionFiles { description: true, loss: inputs.has_loss };
+        let shape =
+            OutputOptions { folder, fs, companions, token_size: inputs.token_size, tokenizer: &inputs.tokenizer };
         let mut made = Vec::new();
         let mut writer = Writer::create(shape, names::merged(&plan.name, 0))?;
         let (mut tokens, mut units) = (0, 0);
@@ -229,7 +230,7 @@ impl<N: Copy + Default + TryFrom<usize> + TryInto<usize>> Merge<N> {
         made.push(writer.finish()?);
         let all: u64 = inputs.files.iter().map(|file| file.bytes / inputs.token_size.bytes()).sum();
         let total = Metadata { tokenizer: inputs.tokenizer.clone(), token_size: inputs.token_size, tokens };
-        Ok(Merged { files: made, total, units, left_tokens: all - tokens })
+        Ok(MergeResult { files: made, total, units, left_tokens: all - tokens })
     }
 }
 

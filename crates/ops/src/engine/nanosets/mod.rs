@@ -16,9 +16,9 @@ pub mod training;
 pub mod windows;
 
 pub use folder::{folder_facts, FileFacts, FolderFacts};
-pub use merge::{merge, MergePlan, Merged};
+pub use merge::{merge, MergePlan, MergeResult};
 pub use output::FinishedTokenFile;
-pub use shuffle::{shuffle, ShuffleOptions, Shuffled, Source};
+pub use shuffle::{shuffle, ShuffleOptions, ShuffleResult, Source};
 pub use windows::{shuffle_windows, WindowsPlan};
 
 #[cfg(test)]

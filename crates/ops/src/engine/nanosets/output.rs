@@ -26,7 +26,7 @@ pub struct OutputOptions<'a> {
     /// Used to write them.
     pub fs: &'a dyn Fs,
     /// The companion files to write.
-    pub beside: CompanionFiles,
+    pub companions: CompanionFiles,
     /// Bytes of one token.
     pub token_size: TokenSize,
     /// The tokenizer's name in the metadata.
@@ -58,7 +58,7 @@ pub struct FinishedTokenFile {
     /// Bytes of the data.
     pub bytes: u64,
     /// Its companion files.
-    pub beside: CompanionFiles,
+    pub companions: CompanionFiles,
     /// Content of its metadata.
     pub metadata: Metadata,
 }
@@ -71,8 +71,8 @@ impl<'a> Writer<'a> {
         let when = |is_wanted: bool, path: PathBuf| if is_wanted { open(&path).map(Some) } else { Ok(None) };
         Ok(Self {
             data: open(&path)?,
-            index: when(shape.beside.description, index_path(&path))?,
-            loss: when(shape.beside.loss, loss_path(&path))?,
+            index: when(shape.companions.description, index_path(&path))?,
+            loss: when(shape.companions.loss, loss_path(&path))?,
             name,
             shape,
             tokens: 0,
@@ -131,7 +131,7 @@ impl<'a> Writer<'a> {
             tokens: self.tokens,
             documents: self.documents,
             bytes,
-            beside: self.shape.beside,
+            companions: self.shape.companions,
             metadata,
         })
     }
@@ -142,10 +142,10 @@ impl FinishedTokenFile {
     pub fn stage(&self, publication: &mut Publication<'_>, folder: &Path, mode: u32) -> Outcome<()> {
         let target = folder.join(&self.name);
         publication.stage_file(&target, self.path.clone(), mode)?;
-        if self.beside.loss {
+        if self.companions.loss {
             publication.stage_file(&loss_path(&target), loss_path(&self.path), mode)?;
         }
-        if self.beside.description {
+        if self.companions.description {
             publication.stage_file(&index_path(&target), index_path(&self.path), mode)?;
             let metadata = metadata_path(&target);
             publication.stage_bytes(&metadata, self.metadata.to_text().as_bytes(), mode)?;
@@ -157,11 +157,11 @@ impl FinishedTokenFile {
     /// Returns the names of all its files, with their sizes in bytes.
     pub fn files(&self) -> Vec<(String, u64)> {
         let mut files = vec![(self.name.clone(), self.bytes)];
-        if self.beside.description {
+        if self.companions.description {
             files.push((format!("{}.index", self.name), self.documents * index::WORD));
             files.push((format!("{}.metadata", self.name), self.metadata.to_text().len() as u64));
         }
-        if self.beside.loss {
+        if self.companions.loss {
             files.push((format!("{}.loss", self.name), self.tokens));
         }
         files

@@ -41,7 +41,7 @@ pub struct ShuffleOptions {
 
 /// The result of a shuffle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shuffled {
+pub struct ShuffleResult {
     /// The files, in order. The last is empty if the one before it ended with the last document.
     pub files: Vec<FinishedTokenFile>,
     /// Tokens at the end that filled no chunk.
@@ -57,7 +57,7 @@ pub fn shuffle(
     (fs, folder): (&dyn Fs, &Path),
     name: &dyn Fn(u64) -> String,
     handles: &Handles<'_>,
-) -> Outcome<Shuffled> {
+) -> Outcome<ShuffleResult> {
     let (data, loss) = (open_read(source.data)?, source.loss.map(open_read).transpose()?);
     let mut stream = Stream::open(source, &data)?;
     if let Some(loss) = &loss {
@@ -69,8 +69,8 @@ pub fn shuffle(
     if options.documents {
         stream.permute(&mut generator)?;
     }
-    let beside = CompanionFiles { description: true, loss: loss.is_some() };
-    let shape = OutputOptions { folder, fs, beside, token_size: source.token_size, tokenizer };
+    let companions = CompanionFiles { description: true, loss: loss.is_some() };
+    let shape = OutputOptions { folder, fs, companions, token_size: source.token_size, tokenizer };
     let mut copier = Copier::new(&data, loss.as_ref(), source.token_size);
     let mut parts = Parts { shape, name, max_tokens: options.max_tokens, made: Vec::new() };
     let mut writer = parts.begin()?;
@@ -82,7 +82,7 @@ pub fn shuffle(
             handles.progress.add(1, 0);
             writer = parts.split(writer)?;
         }
-        return Ok(Shuffled { files: parts.end(writer)?, dropped_tokens: 0 });
+        return Ok(ShuffleResult { files: parts.end(writer)?, dropped_tokens: 0 });
     };
     let chunks = stream.tokens().checked_div(chunk).ok_or_else(|| {
         Failure::usage("shuffling chunks", "a chunk has at least one token").on(Subject::field("--chunk-size"))
@@ -98,7 +98,7 @@ pub fn shuffle(
         handles.progress.add(1, 0);
         writer = parts.split(writer)?;
     }
-    Ok(Shuffled { files: parts.end(writer)?, dropped_tokens: stream.tokens() % chunk })
+    Ok(ShuffleResult { files: parts.end(writer)?, dropped_tokens: stream.tokens() % chunk })
 }
 
 /// The sub-files of one task.

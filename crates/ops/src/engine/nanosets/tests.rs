@@ -122,7 +122,7 @@ fn shuffled_tasks_are_those_of_the_reference() {
     shuffled_case("09_classic_shuffle_split", 2, ShuffleOptions { seed: 3, max_tokens: Some(300), ..PLAIN }, classic);
 }
 
-fn merged(plan: &MergePlan, folder: &Path) -> Outcome<Merged> {
+fn merged(plan: &MergePlan, folder: &Path) -> Outcome<MergeResult> {
     let work = |handles: &Handles<'_>| {
         let inputs = merge::inputs(plan, handles)?;
         merge::merge(plan, &inputs, (&RealFs, folder), 1 << 20, handles)
@@ -167,7 +167,7 @@ fn read_back(made: &FinishedTokenFile) -> Vec<Vec<u32>> {
     let shard = Shard::open(&made.path, TokenSize::Two).unwrap();
     let index = Index::open(&index_path(&made.path)).unwrap();
     assert_eq!(index.last_end().unwrap(), made.tokens);
-    if made.beside.loss {
+    if made.companions.loss {
         let masks = std::fs::read(loss_path(&made.path)).unwrap();
         let ids = shard.ids(0, usize::MAX).unwrap();
         assert_eq!(masks, ids.iter().map(|id| (id % 2) as u8).collect::<Vec<_>>());

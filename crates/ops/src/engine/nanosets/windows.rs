@@ -66,8 +66,9 @@ pub fn shuffle_windows(
             handles.problems.report(Problem::problem(ProblemKind::Other, Subject::path(&file.path), message))?;
         }
         let shard = Shard::open(&file.path, token_size)?;
-        let beside = CompanionFiles { description: false, loss: false };
-        let mut writer = Writer::create(OutputOptions { folder, fs, beside, token_size, tokenizer: "" }, file.name)?;
+        let companions = CompanionFiles { description: false, loss: false };
+        let mut writer =
+            Writer::create(OutputOptions { folder, fs, companions, token_size, tokenizer: "" }, file.name)?;
         let mut copier = Copier::new(shard.file(), None, token_size);
         let windows = shard.tokens() / plan.window;
         for window in generator.permutation(windows).iter() {

@@ -63,7 +63,7 @@ fn load_part(shard: &Shard, name: &str, offset: u64, size: u64) -> DecodedPart {
     decode::decode_part(name, &bytes)
 }
 
-/// Share of the scanned samples in which an expression can resolve, judged by their parts: from 0 to 1.
+/// Share of the scanned samples in which an expression can resolve, by their parts: from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Share {
     /// The lower bound.
@@ -157,7 +157,7 @@ pub fn try_on(plan: &PreparePlan, samples: &[DecodedSample]) -> Vec<Problem> {
 /// the trainer does not check types.
 pub fn misfits(class: Option<&SampleType>, tried: &[FieldCheck], samples: &[DecodedSample]) -> Vec<Problem> {
     let type_of = |name: &str| Some(class?.fields.iter().find(|field| field.name == name)?.field_type);
-    let told = tried.iter().filter_map(|tried| {
+    let reasons = tried.iter().filter_map(|tried| {
         let field_type = type_of(&tried.field)?;
         let found = tried.results.iter().zip(samples);
         let (why, sample) =
@@ -170,7 +170,7 @@ pub fn misfits(class: Option<&SampleType>, tried: &[FieldCheck], samples: &[Deco
         };
         Some(Problem::note(ProblemKind::FieldFails, subject, message))
     });
-    told.collect()
+    reasons.collect()
 }
 
 fn failing(plan: &PreparePlan, tried: &FieldCheck, is_optional: bool, samples: &[DecodedSample]) -> Option<Problem> {

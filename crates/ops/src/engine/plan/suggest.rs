@@ -57,7 +57,7 @@ pub fn sample_types(facts: &DatasetFacts, samples: &[DecodedSample]) -> Vec<Sugg
         let Some(required) = required else { continue };
         let share = share_of(facts, &required);
         let filled = sources.iter().flatten().count();
-        if required.is_empty() || share < WORTH_IT || reuses_a_part(&sources) || !is_told_apart(class, &sources) {
+        if required.is_empty() || share < WORTH_IT || reuses_a_part(&sources) || !is_distinguished(class, &sources) {
             continue;
         }
         // The reason names only fields that are in that share of samples; an optional field that is filled more rarely is not a reason.
@@ -119,7 +119,7 @@ fn reuses_a_part(sources: &[Option<Source>]) -> bool {
 }
 
 /// Whether the class is distinguishable: classes that any picture with a text would fit are proposed only with a field of their own.
-fn is_told_apart(class: &SampleType, sources: &[Option<Source>]) -> bool {
+fn is_distinguished(class: &SampleType, sources: &[Option<Source>]) -> bool {
     let has = |name: &str| class.fields.iter().zip(sources).any(|(f, s)| f.name == name && s.is_some());
     match class.class {
         "ImageClassificationSample" => has("label") || has("label_name"),

@@ -35,7 +35,7 @@ fn pictures_of_several_formats_are_alternatives() {
 }
 
 #[test]
-fn keys_of_the_json_tell_questions_from_captions() {
+fn keys_of_the_json_distinguish_questions_from_captions() {
     let f = facts(&[("jpg", 100), ("json", 100)]);
     let vqa = sample(&[("json", r#"{"question": "?", "answers": ["a"]}"#)]);
     let best = sample_types(&f, &[vqa]).remove(0);
@@ -114,7 +114,7 @@ fn folders_and_prefixes_named_like_splits_become_patterns() {
 }
 
 #[test]
-fn names_that_tell_nothing_lead_to_a_ratio_that_leaves_no_split_empty() {
+fn meaningless_names_lead_to_a_ratio_that_leaves_no_split_empty() {
     let ratio = |n: usize| {
         let names: Vec<String> = (0..n).map(|i| format!("shard-{i}.tar")).collect();
         match splits(&named(&names.iter().map(String::as_str).collect::<Vec<_>>())).remove(0).splits {

@@ -3,7 +3,7 @@
 use super::edit::{Edit, ExcludeItem, Meaning};
 use super::editor::SplitEditor;
 use super::shards::{expanded, is_plain, may_name};
-use super::view::{Applied, Names};
+use super::view::{EditResult, Names};
 use super::words::{check_split_name, EDITING};
 use crate::engine::outputs::exclude_item;
 use crate::engine::plan::nearest;
@@ -20,7 +20,7 @@ const MAX_NAMED: usize = 5;
 
 impl SplitEditor {
     /// Applies an edit; returns whether anything changed.
-    pub(super) fn run(&mut self, edit: &Edit, applied: &mut Applied) -> Outcome<bool> {
+    pub(super) fn run(&mut self, edit: &Edit, applied: &mut EditResult) -> Outcome<bool> {
         let changed = match edit {
             Edit::MoveShards { shards, to } => self.move_shards(shards, to.as_deref(), applied)?,
             Edit::AddSplit { name } => {
@@ -79,7 +79,7 @@ impl SplitEditor {
         Ok(changed)
     }
 
-    fn run_many(&mut self, title: &str, edits: &[Edit], applied: &mut Applied) -> Outcome<bool> {
+    fn run_many(&mut self, title: &str, edits: &[Edit], applied: &mut EditResult) -> Outcome<bool> {
         let mut changed = false;
         let mut last = String::new();
         for edit in edits {
@@ -92,7 +92,7 @@ impl SplitEditor {
     }
 
     /// Reports a split that has lost its last shard.
-    fn report_empty_splits(&self, edit: &Edit, applied: &mut Applied) {
+    fn report_empty_splits(&self, edit: &Edit, applied: &mut EditResult) {
         if !matches!(edit, Edit::MoveShards { .. }) {
             return;
         }
@@ -119,7 +119,7 @@ impl SplitEditor {
         item.ok_or_else(|| Failure::usage(EDITING, format!("there is no exclude number {}", index.saturating_add(1))))
     }
 
-    fn rename(&mut self, from: &str, to: &str, applied: &mut Applied) -> Outcome<bool> {
+    fn rename(&mut self, from: &str, to: &str, applied: &mut EditResult) -> Outcome<bool> {
         let index = self.split_index(from)?;
         if from == to {
             applied.message = format!("the split is called '{to}' already");
@@ -131,7 +131,7 @@ impl SplitEditor {
         Ok(true)
     }
 
-    fn set_note(&mut self, index: usize, note: Option<&str>, applied: &mut Applied) -> Outcome<bool> {
+    fn set_note(&mut self, index: usize, note: Option<&str>, applied: &mut EditResult) -> Outcome<bool> {
         let item = self.exclude_at(index)?;
         let note = note.map(str::trim).filter(|note| !note.is_empty());
         if note.is_some_and(|note| note.chars().any(char::is_control)) {
@@ -150,7 +150,7 @@ impl SplitEditor {
         Ok(true)
     }
 
-    fn replace_text(&mut self, text: &str, applied: &mut Applied) -> Outcome<bool> {
+    fn replace_text(&mut self, text: &str, applied: &mut EditResult) -> Outcome<bool> {
         let mut doc =
             SplitDoc::parse(text).map_err(|error| error.into_failure("reading the edited text", self.path()))?;
         if self.doc.text() == text {
@@ -163,7 +163,7 @@ impl SplitEditor {
         Ok(true)
     }
 
-    fn move_shards(&mut self, names: &[Arc<str>], to: Option<&str>, applied: &mut Applied) -> Outcome<bool> {
+    fn move_shards(&mut self, names: &[Arc<str>], to: Option<&str>, applied: &mut EditResult) -> Outcome<bool> {
         let target = to.map(|name| self.split_index(name)).transpose()?;
         let wanted: HashSet<&str> = names.iter().map(AsRef::as_ref).collect();
         if to.is_some() {
@@ -289,7 +289,7 @@ impl SplitEditor {
         places.into_iter().map(|(at, names)| ListEdit { at, removed: 0, inserted: made(names) }).collect()
     }
 
-    fn exclude(&mut self, items: &[ExcludeItem], applied: &mut Applied) -> Outcome<bool> {
+    fn exclude(&mut self, items: &[ExcludeItem], applied: &mut EditResult) -> Outcome<bool> {
         let wanted: Vec<(Arc<str>, Option<Arc<str>>)> =
             items.iter().map(|item| self.understood(item)).collect::<Outcome<_>>()?;
         let mut there: HashSet<Arc<str>> = if let [(one, _)] = wanted.as_slice() {
@@ -379,7 +379,7 @@ impl SplitEditor {
         }
     }
 
-    fn include(&mut self, shard: &str, key: Option<&str>, applied: &mut Applied) -> Outcome<bool> {
+    fn include(&mut self, shard: &str, key: Option<&str>, applied: &mut EditResult) -> Outcome<bool> {
         let name = match key {
             Some(key) => format!("{shard}/{key}"),
             None => shard.to_owned(),

@@ -116,15 +116,15 @@ pub fn parse_ratios(editor: &SplitEditor, text: &str) -> Outcome<Vec<(Arc<str>, 
 }
 
 /// One split during the computation.
-struct Side {
+struct SplitBalance {
     name: Arc<str>,
     wanted: f64,
     samples: u64,
     /// (samples, position in the data set) of the shards that may be moved.
-    shards: BTreeSet<Weighed>,
+    shards: BTreeSet<WeightedShard>,
 }
 
-impl Side {
+impl SplitBalance {
     fn excess(&self) -> f64 {
         self.samples as f64 - self.wanted
     }
@@ -150,13 +150,13 @@ pub fn balance(editor: &SplitEditor, ratios: &[(Arc<str>, f64)]) -> Balance {
     for shard in editor.splits().iter().flat_map(|split| split.shards.iter()) {
         shard.id.map(|id| homes.entry(id).and_modify(|count| *count += 1).or_insert(1));
     }
-    let mut sides: Vec<Side> = ratios
+    let mut sides: Vec<SplitBalance> = ratios
         .iter()
         .map(|(name, value)| {
             let shards = found(name).map(|split| split.shards.as_slice()).unwrap_or_default();
             let movable = shards.iter().filter(|shard| !shard.is_excluded && shard.samples > 0);
             let movable = movable.filter_map(|shard| Some((shard.samples, shard.id?)));
-            Side {
+            SplitBalance {
                 name: Arc::clone(name),
                 wanted: if sum > 0.0 { ratio(*value) / sum * all as f64 } else { samples_of(name) as f64 },
                 samples: samples_of(name),
@@ -197,7 +197,13 @@ pub fn balance(editor: &SplitEditor, ratios: &[(Arc<str>, f64)]) -> Balance {
 }
 
 /// Moves a shard, and records its original split.
-fn transfer(sides: &mut [Side], from: usize, to: usize, shard: Weighed, placed: &mut BTreeMap<u32, (usize, usize)>) {
+fn transfer(
+    sides: &mut [SplitBalance],
+    from: usize,
+    to: usize,
+    shard: WeightedShard,
+    placed: &mut BTreeMap<u32, (usize, usize)>,
+) {
     if let Some(side) = sides.get_mut(from) {
         side.shards.remove(&shard);
         side.samples -= shard.0;
@@ -210,23 +216,23 @@ fn transfer(sides: &mut [Side], from: usize, to: usize, shard: Weighed, placed: 
 }
 
 /// Returns the two sides that are farthest from their targets, in opposite directions, among those that can give.
-fn extremes(sides: &[Side], can_give: impl Fn(&Side) -> bool) -> Option<(usize, usize)> {
-    let order = |(_, a): &(usize, &Side), (_, b): &(usize, &Side)| a.excess().total_cmp(&b.excess());
+fn extremes(sides: &[SplitBalance], can_give: impl Fn(&SplitBalance) -> bool) -> Option<(usize, usize)> {
+    let order = |(_, a): &(usize, &SplitBalance), (_, b): &(usize, &SplitBalance)| a.excess().total_cmp(&b.excess());
     let (from, most) = sides.iter().enumerate().filter(|(_, side)| can_give(side)).max_by(order)?;
     let (to, least) = sides.iter().enumerate().filter(|(index, _)| *index != from).min_by(order)?;
     (most.excess() > 0.0 && least.excess() < 0.0).then_some((from, to))
 }
 
 /// A shard of a side: its number of samples, and its position in the index.
-type Weighed = (u64, u32);
+type WeightedShard = (u64, u32);
 /// The shard that is given and the one that is received.
-type Pair = (Weighed, Weighed);
+type Pair = (WeightedShard, WeightedShard);
 /// The two sides, and the shards that they exchange.
-type Exchange = (usize, usize, Weighed, Weighed);
+type ShardExchange = (usize, usize, WeightedShard, WeightedShard);
 
 /// Returns the shard whose move brings the two farthest sides closest to their targets, if any does.
-fn best_move(sides: &[Side]) -> Option<(usize, usize, Weighed)> {
-    let (from, to) = extremes(sides, Side::can_spare)?;
+fn best_move(sides: &[SplitBalance]) -> Option<(usize, usize, WeightedShard)> {
+    let (from, to) = extremes(sides, SplitBalance::can_spare)?;
     let (a, b) = (sides.get(from)?, sides.get(to)?);
     let off = |moved: f64| (a.excess() - moved).abs() + (b.excess() + moved).abs();
     let fits = a.excess().min(-b.excess());
@@ -238,7 +244,7 @@ fn best_move(sides: &[Side]) -> Option<(usize, usize, Weighed)> {
 }
 
 /// Returns two shards whose exchange brings the two farthest sides closer to their targets, if the gain is large enough.
-fn best_exchange(sides: &[Side], all: u64) -> Option<Exchange> {
+fn best_exchange(sides: &[SplitBalance], all: u64) -> Option<ShardExchange> {
     let (from, to) = extremes(sides, |side| !side.shards.is_empty())?;
     let (a, b) = (sides.get(from)?, sides.get(to)?);
     let off = |moved: f64| (a.excess() - moved).abs() + (b.excess() + moved).abs();

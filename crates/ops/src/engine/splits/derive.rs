@@ -1,9 +1,9 @@
 //! Derives the views from the text, and updates them after a change: only what changed is processed.
 
-use super::editor::Base;
+use super::editor::FileBase;
 use super::shards::{exclude_view, expanded, is_plain, Shards};
 use super::view::{ExcludeTotals, ExcludeView, Matches, ShardView, SplitView};
-use gristmill_data::formats::energon::split_edit::{Item, ListEdit, Shared, SplitDoc, SplitEntry};
+use gristmill_data::formats::energon::split_edit::{Item, ListEdit, SharedList, SplitDoc, SplitEntry};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ pub(super) struct Views {
     splits: Vec<SplitView>,
     loose: SplitView,
     /// Stored in chunks, like the items: a copy held by a worker must not make the next change copy all of them.
-    excludes: Shared<ExcludeView>,
+    excludes: SharedList<ExcludeView>,
     totals: ExcludeTotals,
     seen_splits: Vec<SplitEntry>,
-    seen_excludes: Shared<Item>,
+    seen_excludes: SharedList<Item>,
     /// For each shard, the number of excludes that exclude it as a whole.
     excluded: Arc<Vec<u32>>,
     /// For each shard, the number of splits that contain it.
@@ -27,7 +27,7 @@ pub(super) struct Views {
 }
 
 impl Views {
-    pub(super) fn new(doc: &SplitDoc, shards: &Shards, base: Option<(&Base, &Self)>) -> Self {
+    pub(super) fn new(doc: &SplitDoc, shards: &Shards, base: Option<(&FileBase, &Self)>) -> Self {
         let mut views = Self {
             excluded: Arc::new(vec![0; shards.list().len()]),
             checked: base.map(|(_, old)| Arc::clone(&old.checked)).unwrap_or_default(),
@@ -43,7 +43,7 @@ impl Views {
     pub(super) fn loose(&self) -> &SplitView {
         &self.loose
     }
-    pub(super) fn excludes(&self) -> &Shared<ExcludeView> {
+    pub(super) fn excludes(&self) -> &SharedList<ExcludeView> {
         &self.excludes
     }
     pub(super) fn totals(&self) -> ExcludeTotals {
@@ -54,7 +54,7 @@ impl Views {
     }
 
     /// Updates the views after a change of the text.
-    pub(super) fn follow(&mut self, doc: &SplitDoc, shards: &Shards, base: &Base) {
+    pub(super) fn follow(&mut self, doc: &SplitDoc, shards: &Shards, base: &FileBase) {
         self.update(doc, shards, Some(base), false);
     }
 
@@ -75,7 +75,7 @@ impl Views {
     }
 
     /// Updates the views. Without a base nothing is new or moved.
-    fn update(&mut self, doc: &SplitDoc, shards: &Shards, base: Option<&Base>, is_first: bool) {
+    fn update(&mut self, doc: &SplitDoc, shards: &Shards, base: Option<&FileBase>, is_first: bool) {
         let excluded_changed = self.update_excludes(doc.excludes(), shards, base);
         let mut old: HashMap<u32, (SplitEntry, SplitView)> = std::mem::take(&mut self.seen_splits)
             .into_iter()
@@ -109,7 +109,7 @@ impl Views {
     }
 
     /// Updates the excludes; returns whether the set of shards excluded as a whole changed.
-    fn update_excludes(&mut self, items: &Shared<Item>, shards: &Shards, base: Option<&Base>) -> bool {
+    fn update_excludes(&mut self, items: &SharedList<Item>, shards: &Shards, base: Option<&FileBase>) -> bool {
         if self.seen_excludes.is_same(items) {
             return false;
         }
@@ -144,7 +144,7 @@ impl Views {
         changed
     }
 
-    fn split_view(&self, entry: &SplitEntry, shards: &Shards, base: Option<&Base>) -> SplitView {
+    fn split_view(&self, entry: &SplitEntry, shards: &Shards, base: Option<&FileBase>) -> SplitView {
         let mut views = Vec::with_capacity(entry.items().len());
         for (number, item) in (0u32..).zip(entry.items().iter()) {
             let names: Cow<'_, [String]> = match is_plain(item.value()) {
@@ -171,9 +171,9 @@ impl Views {
         }
     }
 
-    fn shard_view(&self, name: Arc<str>, item: u32, split: u32, shards: &Shards, base: Option<&Base>) -> ShardView {
+    fn shard_view(&self, name: Arc<str>, item: u32, split: u32, shards: &Shards, base: Option<&FileBase>) -> ShardView {
         let id = shards.id(&name);
-        let was_here = |base: &Base| base.homes.get(&name).is_some_and(|homes| homes.contains(&split));
+        let was_here = |base: &FileBase| base.homes.get(&name).is_some_and(|homes| homes.contains(&split));
         ShardView {
             id,
             samples: id.map_or(0, |id| shards.samples(id)),
@@ -184,7 +184,7 @@ impl Views {
         }
     }
 
-    fn update_loose(&mut self, shards: &Shards, base: Option<&Base>) {
+    fn update_loose(&mut self, shards: &Shards, base: Option<&FileBase>) {
         self.homes = vec![0; shards.list().len()];
         for shard in self.splits.iter().flat_map(|split| split.shards.iter()) {
             if let Some(count) = shard.id.and_then(|id| self.homes.get_mut(id as usize)) {

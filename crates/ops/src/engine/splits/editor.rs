@@ -3,13 +3,13 @@
 use super::derive::Views;
 use super::edit::Edit;
 use super::shards::Shards;
-use super::view::{Applied, ExcludeTotals, ExcludeView, SplitView};
+use super::view::{EditResult, ExcludeTotals, ExcludeView, SplitView};
 use super::{problems, words};
 use gristmill_core::text::hint_for;
 use gristmill_core::{Failure, Outcome, Problem, Subject};
 use gristmill_data::formats::energon::info::Info;
 use gristmill_data::formats::energon::layout;
-use gristmill_data::formats::energon::split_edit::{Shared, SplitDoc};
+use gristmill_data::formats::energon::split_edit::{SharedList, SplitDoc};
 use gristmill_data::formats::energon::split_yaml::SplitFile;
 use gristmill_pycompat::yaml_read;
 use gristmill_storage::files;
@@ -23,7 +23,7 @@ pub(super) const OPENING: &str = "opening the splits";
 
 /// The state of the file when it was opened or last written.
 #[derive(Debug)]
-pub(super) struct Base {
+pub(super) struct FileBase {
     /// The bytes of the file.
     pub(super) bytes: Vec<u8>,
     /// The hash of these bytes.
@@ -35,7 +35,7 @@ pub(super) struct Base {
     pub(super) excludes: HashSet<Arc<str>>,
 }
 
-impl Base {
+impl FileBase {
     fn new(bytes: Vec<u8>, doc: &SplitDoc, views: &Views) -> Self {
         let mut homes: HashMap<Arc<str>, Vec<u32>> = HashMap::new();
         for (entry, view) in doc.splits().iter().zip(views.splits()) {
@@ -73,7 +73,7 @@ pub struct Draft {
 
 /// An edit that could not be applied again, with the reason.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NotApplied {
+pub struct RejectedEdit {
     /// The edit.
     pub edit: Edit,
     /// The reason.
@@ -87,7 +87,7 @@ pub struct SplitEditor {
     path: PathBuf,
     is_json: bool,
     shards: Arc<Shards>,
-    pub(super) base: Arc<Base>,
+    pub(super) base: Arc<FileBase>,
     pub(super) doc: SplitDoc,
     pub(super) views: Views,
     undo: Vec<Step>,
@@ -132,7 +132,7 @@ impl SplitEditor {
         let doc = parsed.map_err(|error| error.into_failure(OPENING, path))?;
         let shards = Arc::new(Shards::new(shard_counts));
         let views = Views::new(&doc, &shards, None);
-        let base = Arc::new(Base::new(bytes, &doc, &views));
+        let base = Arc::new(FileBase::new(bytes, &doc, &views));
         Ok(Self {
             root: root.to_owned(),
             path: path.to_owned(),
@@ -175,7 +175,7 @@ impl SplitEditor {
         self.views.loose()
     }
     /// Returns the excludes in the order of the file.
-    pub fn excludes(&self) -> &Shared<ExcludeView> {
+    pub fn excludes(&self) -> &SharedList<ExcludeView> {
         self.views.excludes()
     }
     /// Returns the totals of the excludes; they are kept up to date, not counted anew.
@@ -208,14 +208,14 @@ impl SplitEditor {
     }
 
     /// Applies one edit. After an error nothing is changed. An edit without effect is not a step of undo.
-    pub fn apply(&mut self, edit: Edit) -> Outcome<Applied> {
+    pub fn apply(&mut self, edit: Edit) -> Outcome<EditResult> {
         if self.is_json {
             return Err(Failure::usage("editing the splits", "they are in a split.json, which is only shown")
                 .on(Subject::path(&self.path))
                 .with_hint("rename it to split.yaml: JSON is YAML too, and the loader reads that file first"));
         }
         let before = self.doc.clone();
-        let mut applied = Applied { message: String::new(), problems: Vec::new() };
+        let mut applied = EditResult { message: String::new(), problems: Vec::new() };
         let is_joined = !matches!(edit, Edit::ReplaceText { .. }) && self.doc.join_excludes();
         if is_joined {
             self.refresh();
@@ -279,21 +279,21 @@ impl SplitEditor {
     }
 
     /// Applies edits again; returns those that could not be applied.
-    pub fn replay(&mut self, edits: &[Edit]) -> Vec<NotApplied> {
+    pub fn replay(&mut self, edits: &[Edit]) -> Vec<RejectedEdit> {
         let tried = edits.iter().map(|edit| (edit, self.apply(edit.clone())));
-        tried.filter_map(|(edit, result)| Some(NotApplied { edit: edit.clone(), failure: result.err()? })).collect()
+        tried.filter_map(|(edit, result)| Some(RejectedEdit { edit: edit.clone(), failure: result.err()? })).collect()
     }
 
     /// Applies the edits of this editor again to `theirs`, another version of the same file. An edit that names an exclude by its position
     /// is applied to the same item there. An edit of the whole text cannot be applied again.
-    pub fn reapply_on(&self, theirs: &mut Self) -> Vec<NotApplied> {
+    pub fn reapply_on(&self, theirs: &mut Self) -> Vec<RejectedEdit> {
         let mut not_applied = Vec::new();
         let mut mine = self.clone();
         for step in &self.undo {
             mine.set_doc(step.before.clone());
             let result = mine.translated(&step.edit, theirs).and_then(|edit| theirs.apply(edit));
             if let Err(failure) = result {
-                not_applied.push(NotApplied { edit: step.edit.clone(), failure });
+                not_applied.push(RejectedEdit { edit: step.edit.clone(), failure });
             }
         }
         not_applied
@@ -323,7 +323,7 @@ impl SplitEditor {
                 let mut made = Vec::with_capacity(edits.len());
                 for edit in edits {
                     made.push(self.translated(edit, theirs)?);
-                    let mut applied = Applied { message: String::new(), problems: Vec::new() };
+                    let mut applied = EditResult { message: String::new(), problems: Vec::new() };
                     self.run(edit, &mut applied)?;
                 }
                 Edit::Many { title: title.clone(), edits: made }
@@ -344,7 +344,7 @@ impl SplitEditor {
 
     /// Must be called after the text was written: nothing is pending, new or moved afterwards.
     pub fn written(&mut self, bytes: Vec<u8>) {
-        self.base = Arc::new(Base::new(bytes, &self.doc, &self.views));
+        self.base = Arc::new(FileBase::new(bytes, &self.doc, &self.views));
         self.undo.clear();
         self.redo.clear();
         self.version += 1;

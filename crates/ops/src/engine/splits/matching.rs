@@ -2,7 +2,7 @@
 
 use super::editor::SplitEditor;
 use crate::engine::plan::pattern_matches;
-use crate::engine::plan::splits::Compiled;
+use crate::engine::plan::splits::CompiledSplitPattern;
 use gristmill_core::{Failure, Outcome, ShardFacts, Subject};
 
 const WHAT: &str = "choosing shards by a pattern";
@@ -12,7 +12,7 @@ const WHAT: &str = "choosing shards by a pattern";
 /// Patterns are those of `--split-parts`: braces expanded, each a regular expression that is matched at the start of the name. A pattern
 /// that cannot be used or matches nothing is an error, whose hint is the pattern that was probably intended.
 pub fn matching(editor: &SplitEditor, pattern: &str) -> Outcome<Vec<usize>> {
-    let compiled = Compiled::new(pattern).map_err(|problem| {
+    let compiled = CompiledSplitPattern::new(pattern).map_err(|problem| {
         let mut failure = Failure::usage(WHAT, problem.message).on(problem.subject);
         failure.hint = problem.hint;
         failure

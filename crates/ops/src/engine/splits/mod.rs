@@ -20,9 +20,9 @@ pub use balance::{balance, parse_ratios, Balance, BalanceMove, BalanceShare};
 pub use check::{check_items, CheckedItems};
 pub use diff::{diff_of, DiffKind, DiffLine};
 pub use edit::{Edit, ExcludeItem, Meaning};
-pub use editor::{Draft, NotApplied, SplitEditor};
+pub use editor::{Draft, RejectedEdit, SplitEditor};
 pub use matching::matching;
-pub use view::{Applied, ExcludeTotals, ExcludeView, Matches, Names, ShardView, SplitSummary, SplitView};
+pub use view::{EditResult, ExcludeTotals, ExcludeView, Matches, Names, ShardView, SplitSummary, SplitView};
 
 #[cfg(test)]
 mod tests;

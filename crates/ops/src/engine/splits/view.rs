@@ -132,7 +132,7 @@ impl ExcludeView {
 
 /// The result of an edit.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Applied {
+pub struct EditResult {
     /// What was done, in one sentence; raw.
     pub message: String,
     /// Problems of the edit.

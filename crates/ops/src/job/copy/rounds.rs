@@ -6,10 +6,10 @@ use std::collections::HashSet;
 use std::path::Path;
 
 /// Items that are copied in any order.
-pub(super) type Round<'a> = Vec<&'a CopyItem>;
+pub(super) type CopyRound<'a> = Vec<&'a CopyItem>;
 
 /// Returns the files to copy first, and those by which readers recognize a complete set, which are copied only if all others were.
-pub(super) fn rounds(items: &[CopyItem]) -> [Round<'_>; 2] {
+pub(super) fn rounds(items: &[CopyItem]) -> [CopyRound<'_>; 2] {
     let targets: HashSet<&Path> = items.iter().map(|item| item.to.as_path()).collect();
     let (last, first) = items.iter().partition(|item| completes_set(&item.to, |path| targets.contains(path)));
     [first, last]

@@ -1,6 +1,6 @@
 //! Copies files, several at once, within a share of the memory.
 
-use super::rounds::{rounds, Round};
+use super::rounds::{rounds, CopyRound};
 use super::sources::{OWN_NAME, OWN_PREFIX};
 use super::{threads, CopyItem, CopyPlan, Target, WHAT};
 use crate::job::exclusive_output::{folder_of, ExclusiveOutput};
@@ -65,7 +65,7 @@ pub(super) fn copy_items(
 
 fn copy_rounds(plan: &CopyPlan, items: &[CopyItem], drafts: &Path, context: &TaskContext) -> Outcome<Vec<CopiedFile>> {
     let budget = MemoryBudget::new(context.options.memory_bytes / MEMORY_SHARE);
-    let copy_round = |round: Round<'_>| -> Outcome<Vec<CopiedFile>> {
+    let copy_round = |round: CopyRound<'_>| -> Outcome<Vec<CopiedFile>> {
         let copied = run_units(&round, threads(items, context), &context.cancel, |item| {
             copy_item(plan, item, drafts, &budget, context)
         });
@@ -75,7 +75,7 @@ fn copy_rounds(plan: &CopyPlan, items: &[CopyItem], drafts: &Path, context: &Tas
     let [first, last] = rounds(items);
     let mut copied = copy_round(first)?;
     let gaps = Gaps::of(context);
-    let (incomplete, last): (Round<'_>, Round<'_>) =
+    let (incomplete, last): (CopyRound<'_>, CopyRound<'_>) =
         last.into_iter().partition(|item| gaps.are_below(folder_of_set(&item.from)));
     copied.extend(copy_round(last)?);
     incomplete.into_iter().try_for_each(|item| report_incomplete(plan, item, context))?;

@@ -1,6 +1,6 @@
 //! Checks an index; its shards are checked in parallel.
 
-use crate::engine::check::Checked;
+use crate::engine::check::CheckCounts;
 use crate::engine::dedup::original::Index;
 use crate::engine::dedup::verify::check_shard;
 use crate::job::pool::run_units;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Reads an index and checks its entire content: places, texts, records, ranges and, if `memory` bytes are enough for the suffix table of a
 /// shard, its order. The result counts shards as parts and documents as samples.
-pub fn verify_index(folder: &Path, threads: usize, memory: u64, handles: &Handles<'_>) -> Outcome<Checked> {
+pub fn verify_index(folder: &Path, threads: usize, memory: u64, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let index = Index::open(folder)?;
     handles.progress.expect(u64::from(index.shards), 0);
     let shards: Vec<u32> = (0..index.shards).collect();
@@ -19,9 +19,9 @@ pub fn verify_index(folder: &Path, threads: usize, memory: u64, handles: &Handle
     let checked = run_units(&shards, threads, handles.cancel, |shard| {
         let facts = check_shard(&shard_folder(folder, *shard), share, *handles)?;
         handles.progress.add(1, 0);
-        Ok(Checked { shards: 1, samples: facts.documents, parts: 0, bytes: facts.text_bytes })
+        Ok(CheckCounts { shards: 1, samples: facts.documents, parts: 0, bytes: facts.text_bytes })
     })?;
-    let mut all = Checked::default();
+    let mut all = CheckCounts::default();
     checked.into_iter().for_each(|one| all.add(one));
     Ok(all)
 }

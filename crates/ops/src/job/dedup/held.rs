@@ -2,7 +2,7 @@
 
 use super::source::Line;
 use super::split::{anchors, PROGRAM};
-use crate::engine::dedup::write_back::Pieces as _;
+use crate::engine::dedup::write_back::TextPieces as _;
 use crate::job::pool::run_units;
 use gristmill_core::{Cancel, Outcome};
 use gristmill_dedup::{find_in_passes, Estimate, Interval, Passage, Rule};

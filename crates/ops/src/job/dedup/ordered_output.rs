@@ -7,7 +7,7 @@ use super::source::{Line, LineRange};
 use super::write::{PlaceInLine, WrittenFile, WrittenParts, WrittenRanges};
 use super::Figures;
 use crate::engine::dedup::output::CompressedOutput;
-use crate::engine::dedup::removed::{Gathered, Section};
+use crate::engine::dedup::removed::{RangeBlocks, Section};
 use gristmill_core::{Cancel, Outcome};
 use gristmill_data::source::dedup::Position;
 use gristmill_storage::fs::BufferedFile;
@@ -115,7 +115,7 @@ impl OutputState {
     }
 
     /// Writes collected ranges.
-    pub(super) fn put_ranges(&mut self, job: &Job<'_>, file: usize, gathered: &mut Gathered) -> Outcome<()> {
+    pub(super) fn put_ranges(&mut self, job: &Job<'_>, file: usize, gathered: &mut RangeBlocks) -> Outcome<()> {
         if gathered.is_empty() {
             return Ok(());
         }

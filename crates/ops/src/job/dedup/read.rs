@@ -8,7 +8,7 @@ use super::source::{each_line, Line, LineRange};
 use super::spill_buffer::{Mark, SpillBuffer, Stored};
 use super::spool::ScratchSpool;
 use crate::engine::dedup::noted::LineNote;
-use crate::engine::dedup::write_back::{Layout, Pieces as _, WriteBack};
+use crate::engine::dedup::write_back::{Layout, TextPieces as _, WriteBack};
 use gristmill_core::dedup::Mode;
 use gristmill_core::handles::KEPT_PROBLEMS;
 use gristmill_core::{Outcome, Problem, ProblemSink, RecordedProblems};

@@ -7,7 +7,7 @@ use super::inputs::Inputs;
 use super::report::RepeatedPassage;
 use super::shown::{around, show};
 use super::source::{each_line, Line, LineRange};
-use crate::engine::dedup::write_back::Pieces as _;
+use crate::engine::dedup::write_back::TextPieces as _;
 use crate::job::pool::run_units;
 use gristmill_core::{Cancel, DedupPlan, Outcome, Problem, RunOptions};
 use gristmill_data::source::dedup::{line_from, Kind, Position};

@@ -3,7 +3,7 @@
 use super::inputs::Inputs;
 use super::report::RepeatedPassage;
 use super::source::{each_line, LineRange};
-use crate::engine::dedup::write_back::Pieces as _;
+use crate::engine::dedup::write_back::TextPieces as _;
 use gristmill_core::{Cancel, DedupPlan, Outcome};
 use gristmill_data::source::dedup::{line_around, lines_before, Kind, Position};
 use gristmill_dedup::Passage;

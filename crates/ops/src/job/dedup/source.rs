@@ -3,7 +3,7 @@
 use super::inputs::Inputs;
 use crate::engine::dedup::noted::{LineNote, NotedLine};
 use crate::engine::dedup::original::{IndexedDocument, IndexedDocuments};
-use crate::engine::dedup::write_back::{LineResult, Pieces, WriteBack};
+use crate::engine::dedup::write_back::{LineResult, TextPieces, WriteBack};
 use gristmill_core::{Cancel, Outcome, Problem};
 use gristmill_data::formats::bsade::{Range, Shard};
 use gristmill_data::source::dedup::{Body, DocumentRange, Documents, Kind, Position, Record, Spool, TextFile};
@@ -104,7 +104,7 @@ impl Line<'_> {
     }
 }
 
-impl Pieces for Line<'_> {
+impl TextPieces for Line<'_> {
     fn each_piece(&self, spare: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64> {
         match self {
             Self::Of(record) => record.each_piece(spare, take),

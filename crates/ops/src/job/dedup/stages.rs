@@ -23,7 +23,7 @@ use crate::job::publish::FinishedFile;
 use crate::job::Phase;
 use gristmill_core::{text, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RecordedProblems, Subject};
 use gristmill_data::source::dedup::Position;
-use gristmill_dedup::{Passages, TextAt as _};
+use gristmill_dedup::{Passages, TextReader as _};
 use gristmill_storage::files;
 use gristmill_storage::lock::DatasetLock;
 use serde::{Deserialize, Serialize};

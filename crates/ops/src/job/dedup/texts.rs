@@ -2,7 +2,7 @@
 
 use super::spill_buffer::{OpenFiles, Stored};
 use gristmill_core::Outcome;
-use gristmill_dedup::{MatchCache, TextAt};
+use gristmill_dedup::{MatchCache, TextReader};
 
 /// The concatenated text of all units.
 pub(super) struct Texts<'a> {
@@ -42,7 +42,7 @@ impl<'a> Texts<'a> {
     }
 }
 
-impl TextAt for Texts<'_> {
+impl TextReader for Texts<'_> {
     fn read<'a>(&'a self, at: u64, len: usize, spare: &'a mut Vec<u8>) -> Outcome<&'a [u8]> {
         let number = self.unit_of(at);
         let Some((base, stored)) = self.units.get(number) else { return Ok(&[]) };

@@ -9,13 +9,13 @@ use super::spill_buffer::Mark;
 use super::spool::ScratchSpool;
 use super::tables::edits_of;
 use super::Figures;
-use crate::engine::dedup::removed::{Gathered, SectionFacts};
+use crate::engine::dedup::removed::{RangeBlocks, SectionFacts};
 use crate::engine::dedup::write_back::{Layout, WriteBack};
 use crate::job::pool::run_units;
 use crate::job::task::TaskContext;
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::formats::bsade::{Range, Shortener};
-use gristmill_data::source::dedup::{judge_row, offset_after, row_record, Kind, TextFile};
+use gristmill_data::source::dedup::{offset_after, row_kind, row_record, Kind, TextFile};
 use gristmill_data::source::documents::{FileRewriter, Row};
 use gristmill_pycompat::json_fields::Fields;
 use serde::{Deserialize, Serialize};
@@ -149,7 +149,7 @@ struct Writing<'a> {
     held: Vec<u8>,
     most: usize,
     /// Ranges that are not yet written.
-    gathered: Gathered,
+    gathered: RangeBlocks,
     figures: Figures,
     input_bytes: u64,
     lines: Vec<PlaceInLine>,
@@ -209,7 +209,7 @@ impl<'a> Writing<'a> {
             down: None,
             held: Vec::new(),
             most,
-            gathered: Gathered::default(),
+            gathered: RangeBlocks::default(),
             figures: Figures::default(),
             input_bytes: 0,
             lines: Vec::new(),
@@ -288,7 +288,7 @@ impl<'a> Writing<'a> {
         // Both closures use the piece, one after the other.
         let writing = RefCell::new(self);
         let mut edit = |row: &Row<'_>, ranges: &mut Vec<std::ops::Range<usize>>| {
-            let (kind, text) = judge_row(row);
+            let (kind, text) = row_kind(row);
             let record = row_record((row.number, row.group), start, kind, text, &fields);
             let (line, mut writing) = (Line::Of(&record), writing.borrow_mut());
             let len = writing.find_ranges(&line, file, walk)?;

@@ -26,7 +26,7 @@ const COPY_MODE: u32 = 0o400;
 
 /// Result of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exported {
+pub struct ExportedFiles {
     /// Exported files, in the order of the parts.
     pub files: Vec<PathBuf>,
     /// Total bytes of the files.
@@ -51,7 +51,7 @@ pub fn export(
     parts: &[usize],
     folder: &Path,
     cancel: &Cancel,
-) -> Outcome<Exported> {
+) -> Outcome<ExportedFiles> {
     export_all(catalog, &[(sample.clone(), parts.to_vec())], folder, cancel)
 }
 
@@ -61,7 +61,7 @@ pub fn export_all(
     samples: &[(BrowseSample, Vec<usize>)],
     folder: &Path,
     cancel: &Cancel,
-) -> Outcome<Exported> {
+) -> Outcome<ExportedFiles> {
     let mut targets = Vec::new();
     let mut known = HashSet::new();
     for (sample, parts) in samples {
@@ -90,7 +90,7 @@ pub fn export_all(
         }
     }
     make_folders(folder)?;
-    let mut exported = Exported { files: Vec::new(), bytes: 0 };
+    let mut exported = ExportedFiles { files: Vec::new(), bytes: 0 };
     for (sample, part, target) in targets {
         let path = folder.join(&target);
         make_inner_folders(folder, &target)?;
@@ -191,29 +191,29 @@ fn write_part(
     mode: u32,
     cancel: &Cancel,
 ) -> Outcome<u64> {
-    let beside = path.with_file_name(format!(".gristmill-{}-{part}.new", std::process::id()));
-    let written = write_beside(catalog, sample, part, &beside, mode, cancel).and_then(|bytes| {
-        RealFs.rename(&beside, path)?;
+    let temporary = path.with_file_name(format!(".gristmill-{}-{part}.new", std::process::id()));
+    let written = write_temporary(catalog, sample, part, &temporary, mode, cancel).and_then(|bytes| {
+        RealFs.rename(&temporary, path)?;
         Ok(bytes)
     });
     if written.is_err() {
         // The original failure is more useful than one from cleaning up.
-        let _ = RealFs.remove_file(&beside);
+        let _ = RealFs.remove_file(&temporary);
     }
     written
 }
 
-fn write_beside(
+fn write_temporary(
     catalog: &dyn Catalog,
     sample: &BrowseSample,
     part: usize,
-    beside: &Path,
+    temporary: &Path,
     mode: u32,
     cancel: &Cancel,
 ) -> Outcome<u64> {
     let size = sample.parts.get(part).map_or(0, |part| part.byte_size);
-    RealFs.remove_file(beside)?;
-    let mut file = RealFs.create_file(beside)?;
+    RealFs.remove_file(temporary)?;
+    let mut file = RealFs.create_file(temporary)?;
     let mut done = 0;
     while done < size {
         cancel.check()?;

@@ -1,15 +1,15 @@
 use super::*;
-use crate::engine::browse::{BrowsePart, Groups, KeyQuery, SampleAt, VisitFields, Visited};
+use crate::engine::browse::{BrowsePart, Groups, KeyQuery, SampleAt, VisitFields, VisitedSample};
 use gristmill_core::{DatasetKind, Shard};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
 /// One sample whose parts contain their own names, many times.
-struct One;
+struct OneSample;
 
 const TIMES: usize = 300_000;
 
-impl Catalog for One {
+impl Catalog for OneSample {
     fn kind(&self) -> DatasetKind {
         DatasetKind::RawWebDataset
     }
@@ -39,7 +39,7 @@ impl Catalog for One {
     fn shard(&self, _: u32) -> Outcome<Option<Shard>> {
         Ok(None)
     }
-    fn visit(&self, _: u32, _: VisitFields, _: &Cancel, _: &mut dyn FnMut(Visited<'_>) -> bool) -> Outcome<()> {
+    fn visit(&self, _: u32, _: VisitFields, _: &Cancel, _: &mut dyn FnMut(VisitedSample<'_>) -> bool) -> Outcome<()> {
         Ok(())
     }
 }
@@ -57,8 +57,8 @@ fn sample(key: &str, parts: &[&str]) -> BrowseSample {
     }
 }
 
-fn run(sample: &BrowseSample, parts: &[usize], folder: &Path) -> Outcome<Exported> {
-    export(&One, sample, parts, folder, &Cancel::default())
+fn run(sample: &BrowseSample, parts: &[usize], folder: &Path) -> Outcome<ExportedFiles> {
+    export(&OneSample, sample, parts, folder, &Cancel::default())
 }
 
 #[test]
@@ -110,14 +110,14 @@ fn a_part_that_is_shorter_than_its_index_says_leaves_nothing() {
     assert!(run(&short, &[0], dir.path()).unwrap_err().why.contains("ends after"));
     let cancel = Cancel::default();
     cancel.cancel();
-    assert!(export(&One, &sample("k", &["jpg"]), &[0], dir.path(), &cancel).unwrap_err().is_cancelled());
+    assert!(export(&OneSample, &sample("k", &["jpg"]), &[0], dir.path(), &cancel).unwrap_err().is_cancelled());
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
 #[test]
 fn a_copy_has_a_plain_name_is_read_only_and_goes_with_its_folder() {
     let dir = tempfile::tempdir().unwrap();
-    let copy = copy_of(&One, &sample("../\u{1b}k", &["json"]), 0, Some(dir.path()), &Cancel::default()).unwrap();
+    let copy = copy_of(&OneSample, &sample("../\u{1b}k", &["json"]), 0, Some(dir.path()), &Cancel::default()).unwrap();
     assert!(copy.file.starts_with(dir.path()));
     assert!(copy.file.to_string_lossy().ends_with("k.json"));
     assert_eq!(std::fs::metadata(&copy.file).unwrap().permissions().mode() & 0o777, 0o400);
@@ -126,5 +126,5 @@ fn a_copy_has_a_plain_name_is_read_only_and_goes_with_its_folder() {
     assert!(!file.exists());
     let mut large = sample("k", &["bin"]);
     large.parts[0].byte_size = MAX_COPY_BYTES + 1;
-    assert!(copy_of(&One, &large, 0, Some(dir.path()), &Cancel::default()).is_err());
+    assert!(copy_of(&OneSample, &large, 0, Some(dir.path()), &Cancel::default()).is_err());
 }

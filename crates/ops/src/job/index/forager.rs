@@ -3,7 +3,7 @@
 use super::IndexReport;
 use crate::engine::forager::{line_ends, listed, units, FileUnit, Merge, WHAT};
 use crate::job::exclusive_output::{folder_of, ExclusiveOutput};
-use crate::job::in_order::InOrder;
+use crate::job::in_order::OrderedResults;
 use crate::job::pool::run_units;
 use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;
@@ -159,7 +159,7 @@ fn scan(files: &[TextFile], context: &TaskContext, sink: impl FnMut(&[u8]) -> Ou
     let handles = context.handles();
     let threads = context.options.threads;
     let mut merge = Merge::new(sink);
-    let line = InOrder::new(threads, |(unit, ends): (FileUnit, Vec<u32>)| merge.take(unit, &ends));
+    let line = OrderedResults::new(threads, |(unit, ends): (FileUnit, Vec<u32>)| merge.take(unit, &ends));
     let memory: Mutex<Vec<Vec<u8>>> = Mutex::default();
     let spare = || memory.lock().unwrap_or_else(PoisonError::into_inner);
     let numbered: Vec<_> = units(files).into_iter().enumerate().collect();

@@ -3,7 +3,7 @@
 use super::IndexReport;
 use crate::engine::raw_index::{index_unit, open, refusal, report_bad, units, Counts, Merge, UnitIndex, WHAT};
 use crate::job::exclusive_output::{folder_of, still_the_same, ExclusiveOutput};
-use crate::job::in_order::InOrder;
+use crate::job::in_order::OrderedResults;
 use crate::job::pool::run_units;
 use crate::job::report::OutputFile;
 use crate::job::task::{Task, TaskContext};
@@ -123,7 +123,7 @@ pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
     let (counts, written) = match plan.is_dry {
         true => {
             let mut written = 0;
-            let counts = judge(&file, plan, context, |piece| {
+            let counts = check_lines(&file, plan, context, |piece| {
                 written += piece.len() as u64;
                 Ok(())
             })?;
@@ -145,7 +145,7 @@ fn make(file: &ReadFile, plan: &RawIndexPlan, target: &Path, context: &TaskConte
     let draft = place.work().join(DRAFT);
     let out = Mutex::new(BufferedFile::new(fs.create_file(&draft)?, WRITE_BYTES));
     let lock = || out.lock().unwrap_or_else(PoisonError::into_inner);
-    let counts = judge(file, plan, context, |piece| lock().write_all(piece))?;
+    let counts = check_lines(file, plan, context, |piece| lock().write_all(piece))?;
     context.phase_of(Phase::Publish, "file", "writing the index");
     context.progress.expect(1, 0);
     context.cancel.check()?;
@@ -156,7 +156,7 @@ fn make(file: &ReadFile, plan: &RawIndexPlan, target: &Path, context: &TaskConte
 }
 
 /// Checks every line and passes on the bytes of the index; lines that are not JSON end the run unless they are skipped.
-fn judge(
+fn check_lines(
     file: &ReadFile,
     plan: &RawIndexPlan,
     context: &TaskContext,
@@ -168,7 +168,7 @@ fn judge(
     let handles = context.handles();
     let mut merge = Merge::new(sink);
     let threads = context.options.threads;
-    let line = InOrder::new(threads, |unit: UnitIndex| merge.take(&unit));
+    let line = OrderedResults::new(threads, |unit: UnitIndex| merge.take(&unit));
     let numbered: Vec<_> = units(file.len()).into_iter().enumerate().collect();
     // One buffer per thread, reused.
     let memory: Mutex<Vec<Vec<u8>>> = Mutex::default();

@@ -1,7 +1,7 @@
 //! `lint` and `verify` of a JSONL file.
 
 use super::pooled;
-use crate::engine::check::Checked;
+use crate::engine::check::CheckCounts;
 use crate::engine::jsonl::{lint_unit, open, report_bad, units, Counts, IndexCompare};
 use crate::job::pool::run_units;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject};
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 /// Rebuilds the index piece by piece within the memory limit, and compares it with the one on disk. A file without an index is a failure.
-pub fn run_verify(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> Outcome<Checked> {
+pub fn run_verify(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let file = open(path)?;
     let Some(compare) = index_of(path)? else {
         return Err(Failure::data("opening the index", "the file is not indexed")
@@ -25,7 +25,7 @@ pub fn run_verify(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> O
 }
 
 /// Compares the index, then parses every line. A missing index is a problem, and the lines are still parsed.
-pub fn run_lint(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> Outcome<Checked> {
+pub fn run_lint(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let file = open(path)?;
     let compare = index_of(path)?;
     if compare.is_none() {
@@ -52,8 +52,8 @@ fn index_of(path: &Path) -> Outcome<Option<IndexCompare>> {
     }
 }
 
-fn checked(file: &ReadFile, counts: &Counts) -> Checked {
-    Checked { shards: 1, samples: counts.samples, parts: 0, bytes: file.len() }
+fn checked(file: &ReadFile, counts: &Counts) -> CheckCounts {
+    CheckCounts { shards: 1, samples: counts.samples, parts: 0, bytes: file.len() }
 }
 
 /// Scans the file, compares its index, and reports differences and lines that are not objects.

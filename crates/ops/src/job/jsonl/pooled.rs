@@ -2,7 +2,7 @@
 
 use crate::engine::jsonl::{index_unit, units, Counts, Merge};
 use crate::job::exclusive_output::still_the_same;
-use crate::job::in_order::InOrder;
+use crate::job::in_order::OrderedResults;
 use crate::job::pool::run_units;
 use gristmill_core::{Failure, Handles, Outcome, RunOptions};
 use gristmill_data::source::jsonl::{Unit, UnitLines};
@@ -38,7 +38,7 @@ pub(super) fn scan_ranges(
     let failed = |error: &std::io::Error| Failure::io("opening", file.path(), error);
     let before = file.stamp().map_err(|error| failed(&error))?;
     let (mut merge, mut line_ends) = (Merge::new(sink), Vec::new());
-    let line = InOrder::new(threads, |lines: UnitLines| {
+    let line = OrderedResults::new(threads, |lines: UnitLines| {
         line_ends.push(merge.line_ends());
         merge.take(&lines)
     });

@@ -27,7 +27,7 @@ pub(super) fn index(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> 
     let draft = place.work().join(DRAFT);
     let mode = (file.mode() & 0o777) | 0o600;
     let counts = write_draft(&file, &draft, mode, context)?;
-    judge(&file, &counts, context)?;
+    report_findings(&file, &counts, context)?;
     context.phase_of(Phase::Publish, "file", "writing the index");
     context.progress.expect(1, 0);
     let mut report = counted(&file, &counts, &target);
@@ -48,7 +48,7 @@ pub(super) fn preview(path: &Path, context: &TaskContext) -> Outcome<JsonlReport
     let file = open(path)?;
     begin_scan(&file, context);
     let counts = pooled::scan(&file, &context.options, &context.handles(), |_| Ok(()))?;
-    judge(&file, &counts, context)?;
+    report_findings(&file, &counts, context)?;
     Ok(ended(counted(&file, &counts, &index_path(path)), context))
 }
 
@@ -68,7 +68,7 @@ pub(super) fn write_draft(file: &ReadFile, draft: &Path, mode: u32, context: &Ta
 }
 
 /// Reports the findings; lines that are not objects, or a file without lines, end the run.
-fn judge(file: &ReadFile, counts: &Counts, context: &TaskContext) -> Outcome<()> {
+fn report_findings(file: &ReadFile, counts: &Counts, context: &TaskContext) -> Outcome<()> {
     for note in blank_lines(file.path(), counts).into_iter().chain(cr_only(file, counts)) {
         context.problems.report(note)?;
     }

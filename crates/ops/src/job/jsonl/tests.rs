@@ -1,6 +1,6 @@
 use super::pooled::scan_ranges;
 use super::*;
-use crate::engine::check::Checked;
+use crate::engine::check::CheckCounts;
 use crate::job::JobState;
 use gristmill_core::{Cancel, ExitClass, Failure, Handles, ProblemLog, Progress};
 use gristmill_data::formats::energon::jsonl_idx::index_path;
@@ -45,11 +45,11 @@ fn refused(bytes: &[u8]) -> (Failure, Vec<Problem>) {
     assert_eq!(task.status().state, JobState::Failed);
     let failure = task.wait().unwrap_err();
     assert_eq!(failure.class, ExitClass::Data, "{failure}");
-    assert_eq!(names(dir.path()), ["a.jsonl"], "something was left behind");
+    assert_eq!(names(dir.path()), ["a.jsonl"], "something was left");
     (failure, problems)
 }
 
-fn checked(work: impl Fn(&Handles<'_>) -> Outcome<Checked>) -> (Outcome<Checked>, Vec<Problem>) {
+fn checked(work: impl Fn(&Handles<'_>) -> Outcome<CheckCounts>) -> (Outcome<CheckCounts>, Vec<Problem>) {
     let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
     let result = work(&Handles { progress: &progress, cancel: &cancel, problems: &log });
     let reading = progress.read();
@@ -57,7 +57,7 @@ fn checked(work: impl Fn(&Handles<'_>) -> Outcome<Checked>) -> (Outcome<Checked>
     (result, log.to_vec())
 }
 
-fn verified(path: &Path) -> (Outcome<Checked>, Vec<Problem>) {
+fn verified(path: &Path) -> (Outcome<CheckCounts>, Vec<Problem>) {
     checked(|handles| run_verify(path, &options(2), handles))
 }
 
@@ -153,13 +153,13 @@ fn ranges_of_any_size_on_any_number_of_threads_give_the_same_bytes() {
 fn bad_lines_are_named_by_line_byte_and_column() {
     let (failure, problems) = refused(b"{\"a\": 1}\n  [1, 2]\n{\"b\": 2}\n\n{\"c\": \xff\x1b[31m\n\"x\"\n");
     assert_eq!(failure.why, "3 of 6 lines are not JSON objects; nothing was written");
-    let told: Vec<_> = problems.iter().filter(|problem| problem.severity > Severity::Note).collect();
+    let reported: Vec<_> = problems.iter().filter(|problem| problem.severity > Severity::Note).collect();
     let places: Vec<_> =
-        told.iter().map(|problem| (problem.subject.line.unwrap(), problem.subject.byte_offset.unwrap())).collect();
+        reported.iter().map(|problem| (problem.subject.line.unwrap(), problem.subject.byte_offset.unwrap())).collect();
     assert_eq!(places, [(2, 11), (5, 39), (6, 41)]);
-    assert_eq!(told[0].message, "column 3: the line is an array, not an object; it begins with [1, 2]");
-    assert_eq!(told[1].message, "column 12: the line does not end with }; it begins with {\"c\": \\xff␛[31m");
-    assert!(told[0].hint.as_ref().unwrap().starts_with("take it apart: jq -c '.[]'"));
+    assert_eq!(reported[0].message, "column 3: the line is an array, not an object; it begins with [1, 2]");
+    assert_eq!(reported[1].message, "column 12: the line does not end with }; it begins with {\"c\": \\xff␛[31m");
+    assert!(reported[0].hint.as_ref().unwrap().starts_with("take it apart: jq -c '.[]'"));
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn a_file_that_another_process_indexes_is_left_to_them() {
 }
 
 #[test]
-fn verify_tells_an_index_that_is_not_that_of_the_file() {
+fn verify_reports_an_index_that_is_not_that_of_the_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = put(dir.path(), "a.jsonl", b"{}\n{ }\n{}\n");
     assert!(verified(&path).0.unwrap_err().why.contains("not indexed"));

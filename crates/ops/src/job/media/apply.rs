@@ -25,7 +25,7 @@ const WORTH_TELLING: u64 = 256 << 20;
 const MIN_FREE_BYTES: u64 = 16 << 20;
 
 /// A database that is not published yet.
-pub(super) struct Draft {
+pub(super) struct DatabaseDraft {
     path: PathBuf,
     /// The database that it was made from.
     old: Option<FileInfo>,
@@ -38,7 +38,7 @@ pub(super) fn fill(
     own: &RunFolder,
     target: &Target,
     rows: &[MediaRows],
-) -> Outcome<(Draft, RowStats)> {
+) -> Outcome<(DatabaseDraft, RowStats)> {
     let root = Path::new(&plan.path);
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
     let draft = own.media_work().join(layout::INDEX_SQLITE);
@@ -58,7 +58,7 @@ pub(super) fn fill(
     let written =
         write_rows(&*context.fs, &draft, rows, &plan.media.filter, &|_, _| true, old_rows, &context.handles())?;
     report_stale(context, &database, &written)?;
-    Ok((Draft { path: draft, old }, written))
+    Ok((DatabaseDraft { path: draft, old }, written))
 }
 
 /// Copies the current database; `rows` are written into the copy later. Returns whether it has sample tables.
@@ -110,7 +110,7 @@ pub(super) fn publish(
     context: &TaskContext,
     plan: &PrepareMediaPlan,
     target: &Target,
-    draft: &Draft,
+    draft: &DatabaseDraft,
     report: &mut MediaReport,
 ) -> Outcome<()> {
     let root = Path::new(&plan.path);

@@ -1,7 +1,7 @@
 //! The printed lines of `prepare-media`, and the lines about media of other commands.
 
 use super::{MediaPreview, MediaReport};
-use crate::engine::media::MediaOutlook;
+use crate::engine::media::MediaForecast;
 use crate::job::prepare::MediaSummary;
 use crate::job::report::{file_lines, problem_table, Report, ReportLine};
 use gristmill_core::table::{Align, Table};
@@ -73,7 +73,7 @@ pub fn summary_line(media: &MediaSummary) -> String {
 }
 
 /// Returns what a filter would select.
-pub fn outlook_lines(outlook: &MediaOutlook) -> Vec<ReportLine> {
+pub fn outlook_lines(outlook: &MediaForecast) -> Vec<ReportLine> {
     let mut table = Table::new(&[("", Align::Right), ("", Align::Left), ("", Align::Left)]);
     for (name, media_type, entries) in &outlook.by_type {
         let what = match media_type {

@@ -1,7 +1,7 @@
 //! What a plan for media would do, without doing it: for Review and `--dry-run`.
 
 use super::target::{self, Target};
-use crate::engine::media::{facts_of, of_files, outlook, MediaOutlook};
+use crate::engine::media::{facts_of, of_files, outlook, MediaForecast};
 use crate::job::recover::before_looking;
 use crate::job::report::OutputFile;
 use crate::job::scan::LiveScan;
@@ -19,7 +19,7 @@ pub struct MediaPreview {
     #[serde(skip)]
     pub path: String,
     /// What would be examined; for a WebDataset as far as the names of its parts and its first samples show.
-    pub outlook: MediaOutlook,
+    pub outlook: MediaForecast,
     /// Number of existing rows.
     pub rows_before: u64,
     /// Files that would be written; their size is an estimate.
@@ -56,7 +56,7 @@ pub fn preview(plan: &PrepareMediaPlan, options: &RunOptions, cancel: &Cancel) -
     Ok(MediaPreview { path: plan.path.clone(), outlook: seen, rows_before, files, problems: problems.to_vec() })
 }
 
-fn of_shards(plan: &PrepareMediaPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<MediaOutlook> {
+fn of_shards(plan: &PrepareMediaPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<MediaForecast> {
     let scan = LiveScan::start(Path::new(&plan.path), options)?;
     while !scan.is_finished() {
         cancel.check()?;

@@ -2,7 +2,7 @@
 
 use super::target::{self, Target};
 use super::{apply, MediaReport, PLAN_OF};
-use crate::engine::media::{MediaRows, Probing};
+use crate::engine::media::{MediaRows, ProbeSettings};
 use crate::engine::plan::file::typed_to_yaml;
 use crate::job::overall::{cost, Forecast};
 use crate::job::recover::roll_forward;
@@ -128,7 +128,7 @@ fn probe(context: &TaskContext, plan: &PrepareMediaPlan, target: &Target, dir: &
         forecast(plan, target),
         format!("looking at {}", text::count(count as u64, item)),
     );
-    let probing = Probing { plan: &plan.media, compat: plan.compat, fs: &*context.fs, dir };
+    let probing = ProbeSettings { plan: &plan.media, compat: plan.compat, fs: &*context.fs, dir };
     target::probe(target, Path::new(&plan.path), &probing, &context.options, &context.handles())
 }
 

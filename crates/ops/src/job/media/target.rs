@@ -1,8 +1,8 @@
 //! The target of a plan for media: the shards of a prepared WebDataset, or the files of a folder.
 
-use crate::engine::dataset::Opened;
+use crate::engine::dataset::OpenDataset;
 use crate::engine::index::{self, OldIndex, SpooledShard};
-use crate::engine::media::{picks_file, Probing};
+use crate::engine::media::{picks_file, ProbeSettings};
 use crate::engine::media::{probe_files, probe_shard, MediaRows};
 use crate::job::pool;
 use crate::job::times;
@@ -63,7 +63,7 @@ fn files(plan: &PrepareMediaPlan, handles: &Handles<'_>) -> Outcome<FileList> {
 }
 
 fn shards(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome<Shards> {
-    let Opened { shards, facts, .. } = times::open(root, threads, handles.cancel)?;
+    let OpenDataset { shards, facts, .. } = times::open(root, threads, handles.cancel)?;
     let Some(prepared) = facts.prepared else {
         return Err(Failure::data("preparing media", "its .info.json is gone").on(Subject::path(root)));
     };
@@ -89,7 +89,7 @@ fn slice_of(files: usize, threads: usize) -> usize {
 pub(super) fn probe(
     target: &Target,
     root: &Path,
-    probing: &Probing<'_>,
+    probing: &ProbeSettings<'_>,
     options: &RunOptions,
     handles: &Handles<'_>,
 ) -> Outcome<Vec<MediaRows>> {
@@ -130,7 +130,7 @@ fn spooled(
     old_id: u32,
     changed: bool,
     memory: usize,
-    probing: &Probing<'_>,
+    probing: &ProbeSettings<'_>,
     handles: &Handles<'_>,
 ) -> Outcome<SpooledShard> {
     let id = ShardId(old_id);

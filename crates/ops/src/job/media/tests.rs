@@ -85,9 +85,9 @@ fn rows_of_files_that_are_gone_are_reported_and_removed_only_on_request() {
     run(plan(root, MediaFilter::Extension)).unwrap();
     std::fs::remove_file(root.join("b.png")).unwrap();
     std::fs::remove_file(root.join("d/c.png")).unwrap();
-    let told = run(plan(root, MediaFilter::Extension)).unwrap();
-    assert_eq!((told.stale, told.pruned, told.rows_in_all), (2, 0, 3));
-    let stale = told.problems.iter().find(|problem| problem.kind == ProblemKind::StaleMedia).unwrap();
+    let outcome = run(plan(root, MediaFilter::Extension)).unwrap();
+    assert_eq!((outcome.stale, outcome.pruned, outcome.rows_in_all), (2, 0, 3));
+    let stale = outcome.problems.iter().find(|problem| problem.kind == ProblemKind::StaleMedia).unwrap();
     assert!(stale.severity == Severity::Note && stale.message.contains("b.png"), "{stale:?}");
     let pruned = run(PrepareMediaPlan { prune: true, ..plan(root, MediaFilter::Extension) }).unwrap();
     assert_eq!((pruned.stale, pruned.pruned, pruned.rows_in_all), (0, 2, 1));

@@ -61,7 +61,7 @@ fn as_seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S:
 
 /// What to do with the new indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Aim {
+enum IndexAction {
     /// Publish them.
     Publish,
     /// Report what would be written.
@@ -77,17 +77,17 @@ pub fn start(path: &Path, compat: bool, options: RunOptions) -> Outcome<Task<Met
 
 /// Like [`start`], but writes through `fs`, which lets tests inject failures.
 pub fn start_on(path: &Path, compat: bool, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<MetadatasetReport>> {
-    start_with(path, compat, options, fs, Aim::Publish)
+    start_with(path, compat, options, fs, IndexAction::Publish)
 }
 
 /// Does everything except writing.
 pub fn start_dry(path: &Path, compat: bool, options: RunOptions) -> Outcome<Task<MetadatasetReport>> {
-    start_with(path, compat, options, Arc::new(RealFs), Aim::Look)
+    start_with(path, compat, options, Arc::new(RealFs), IndexAction::Look)
 }
 
 /// Rebuilds every index and compares it with the existing one; differences are problems.
 pub fn start_verify(path: &Path, compat: bool, options: RunOptions) -> Outcome<Task<MetadatasetReport>> {
-    start_with(path, compat, options, Arc::new(RealFs), Aim::Compare)
+    start_with(path, compat, options, Arc::new(RealFs), IndexAction::Compare)
 }
 
 fn start_with(
@@ -95,7 +95,7 @@ fn start_with(
     compat: bool,
     options: RunOptions,
     fs: Arc<dyn Fs>,
-    aim: Aim,
+    aim: IndexAction,
 ) -> Outcome<Task<MetadatasetReport>> {
     let path = path.to_path_buf();
     Task::start("metadataset", options, fs, move |context| run::run(&path, compat, aim, context))

@@ -1,6 +1,6 @@
 //! The run itself, from opening the file to the last sync.
 
-use super::{Aim, JoinReport, MetadatasetReport};
+use super::{IndexAction, JoinReport, MetadatasetReport};
 use crate::engine::mix::join::{build, steps, JoinCounts, JoinWork};
 use crate::engine::mix::join_plan::{cache_folder, JoinPlan};
 use crate::engine::mix::{joins, unreadable_rows, Joins};
@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// Executes the aim.
-pub(super) fn run(path: &Path, compat: bool, aim: Aim, context: &TaskContext) -> Outcome<MetadatasetReport> {
+pub(super) fn run(path: &Path, compat: bool, aim: IndexAction, context: &TaskContext) -> Outcome<MetadatasetReport> {
     context.phase_of(Phase::Open, "member", "opening the members");
     let found = joins(path, context.handles())?;
     report_problems(path, &found, context)?;
@@ -56,11 +56,11 @@ pub(super) fn run(path: &Path, compat: bool, aim: Aim, context: &TaskContext) ->
             .flat_map(|plan| plan.names.iter())
             .map(PathBuf::as_path)
             .collect();
-        let mut work = FileWork { file, compat, context, scratch: scratch.path(), report: &mut report };
+        let mut work = FileJoins { file, compat, context, scratch: scratch.path(), report: &mut report };
         match aim {
-            Aim::Publish => work.publish(&plans, &keep)?,
-            Aim::Look => work.preview(&plans)?,
-            Aim::Compare => work.compare(&plans)?,
+            IndexAction::Publish => work.publish(&plans, &keep)?,
+            IndexAction::Look => work.preview(&plans)?,
+            IndexAction::Compare => work.compare(&plans)?,
         }
     }
     report.problems = context.problems.to_vec();
@@ -74,8 +74,8 @@ fn report_problems(path: &Path, found: &Joins, context: &TaskContext) -> Outcome
     let refusals: Vec<&Problem> =
         found.problems.iter().filter(|problem| problem.severity == Severity::Refusal).collect();
     // A single refusal becomes the failure itself and would otherwise be shown twice.
-    let is_told = |problem: &Problem| refusals.len() == 1 && problem.severity == Severity::Refusal;
-    for problem in found.problems.iter().filter(|problem| !is_told(problem)) {
+    let is_reported = |problem: &Problem| refusals.len() == 1 && problem.severity == Severity::Refusal;
+    for problem in found.problems.iter().filter(|problem| !is_reported(problem)) {
         context.problems.report(problem.clone())?;
     }
     let Some(first) = refusals.first() else { return Ok(()) };
@@ -90,7 +90,7 @@ fn report_problems(path: &Path, found: &Joins, context: &TaskContext) -> Outcome
 }
 
 /// The joins of one file.
-struct FileWork<'a> {
+struct FileJoins<'a> {
     file: &'a Path,
     compat: bool,
     context: &'a TaskContext,
@@ -98,7 +98,7 @@ struct FileWork<'a> {
     report: &'a mut MetadatasetReport,
 }
 
-impl FileWork<'_> {
+impl FileJoins<'_> {
     fn build(&self, plan: &JoinPlan, path: &Path) -> Outcome<JoinCounts> {
         let split = gristmill_core::text::display_safe(&plan.split);
         // The progress covers all files and continues.

@@ -45,7 +45,7 @@ pub enum Rewrite {
 
 /// What to do with an existing output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Existing {
+pub enum ExistingOutput {
     /// Keep it and fail with this class of failure.
     Refuse(ExitClass),
     /// Replace it at the end.
@@ -60,7 +60,7 @@ pub struct RewritePlan {
     /// The file that is written.
     pub output: PathBuf,
     /// What to do with an existing output.
-    pub existing: Existing,
+    pub existing: ExistingOutput,
     /// Write the bytes of the reference even where they lose or misplace data.
     pub compat: bool,
 }
@@ -128,7 +128,7 @@ pub(crate) fn run(plan: &RewritePlan, context: &TaskContext) -> Outcome<RewriteR
 fn refuse_existing(plan: &RewritePlan, output: &Path) -> Outcome<bool> {
     let is_there = files::is_taken(output);
     match plan.existing {
-        Existing::Refuse(class) if is_there => {
+        ExistingOutput::Refuse(class) if is_there => {
             Err(Failure::new(class, "writing the output", "there is a file of that name already")
                 .on(Subject::path(&plan.output))
                 .with_hint("give another name, or say that it may be replaced"))

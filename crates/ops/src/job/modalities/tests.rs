@@ -4,7 +4,7 @@ use super::repair::start_repair_on;
 use super::*;
 use crate::engine::modalities::filter::Keep;
 use gristmill_core::{ExitClass, RunOptions};
-use gristmill_data::formats::modalities::packed::{Header, Packed};
+use gristmill_data::formats::modalities::packed::{Header, PackedReader};
 use gristmill_pycompat::pickle::write_index;
 use gristmill_pycompat::random::Seed;
 use gristmill_storage::fs::fault::{Fault, FaultFs};
@@ -45,7 +45,7 @@ fn put(path: &Path, bytes: &[u8]) {
 }
 
 fn read_documents(path: &Path) -> Vec<Vec<u32>> {
-    let packed = Packed::open(open_read(path).unwrap()).unwrap();
+    let packed = PackedReader::open(open_read(path).unwrap()).unwrap();
     let mut items = packed.items();
     let mut documents = Vec::new();
     while let Some((offset, length)) = items.next_item().unwrap() {
@@ -58,7 +58,7 @@ fn read_documents(path: &Path) -> Vec<Vec<u32>> {
 }
 
 fn plan(what: Rewrite, output: PathBuf) -> RewritePlan {
-    RewritePlan { what, output, existing: Existing::Replace, compat: false }
+    RewritePlan { what, output, existing: ExistingOutput::Replace, compat: false }
 }
 
 /// A run in a folder, on a file system that may fail.
@@ -84,7 +84,7 @@ fn broken_anywhere(fault: fn(u64) -> Fault, run: &Run, target: &str) {
         let after = std::fs::read(folder.path().join(target)).unwrap();
         assert!(after == before || after == wanted, "operation {at}: half a file ({result:?})");
         match result {
-            Ok(()) => assert!(after == wanted, "operation {at}: told to be done"),
+            Ok(()) => assert!(after == wanted, "operation {at}: reported as done"),
             Err(failure) => assert_eq!(failure.class, ExitClass::Environment, "operation {at}: {failure}"),
         }
         run(folder.path(), Arc::new(RealFs)).unwrap_or_else(|failure| panic!("operation {at}, again: {failure}"));

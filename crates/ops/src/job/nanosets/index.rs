@@ -2,7 +2,7 @@
 
 use super::{absolute, check_room, make_folder, names_there, publish, PreviousOutput};
 use crate::engine::nanosets::mixture::{
-    build, resolve, warnings, FolderTokenizer, MixtureIndex, MixtureIndexPlan, Outlook,
+    build, resolve, warnings, FolderTokenizer, MixtureForecast, MixtureIndex, MixtureIndexPlan,
 };
 use crate::job::exclusive_output::ExclusiveOutput;
 use crate::job::report::OutputFile;
@@ -26,7 +26,7 @@ pub struct MixtureIndexReport {
     pub names: Vec<String>,
     /// Facts about the resulting index.
     #[serde(flatten)]
-    pub outlook: Outlook,
+    pub outlook: MixtureForecast,
     /// Tokens of a sample, if the data sets are folders.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sequence_length: Option<u64>,
@@ -66,14 +66,14 @@ pub fn run_index(plan: &MixtureIndexPlan, is_written: bool, context: &TaskContex
     let outlook = match is_written {
         false => {
             before.report_kept(context)?;
-            Outlook::quick(request)
+            MixtureForecast::quick(request)
         }
         true => {
             check_room(before.what, &output, bytes.saturating_mul(2))?;
             context.phase_of(Phase::Scan, "sample", "laying out an epoch");
             let index = build(request, &context.handles())?;
             nothing_to_do = !write(&index, &before, context)?;
-            Outlook::of(request, &index)
+            MixtureForecast::of(request, &index)
         }
     };
     for note in warnings(request, &outlook, names) {

@@ -3,7 +3,9 @@
 use super::collect::Selection;
 use super::{forecast, Context, MediaSummary};
 use crate::engine::index::{carry_media_tables, BuiltIndex, CarriedMedia, SpooledShard};
-use crate::engine::media::{has_filter, is_in_samples, probe_shard, write_rows, MediaRows, OldRows, Probing, RowStats};
+use crate::engine::media::{
+    has_filter, is_in_samples, probe_shard, write_rows, MediaRows, OldRows, ProbeSettings, RowStats,
+};
 use crate::job::overall::{cost, Forecast};
 use crate::job::{pool, Phase};
 use gristmill_core::{
@@ -82,7 +84,7 @@ fn look(
     let dir = own.media_work();
     shared.fs.remove_dir_all(&dir)?;
     shared.fs.create_dir(&dir, 0o700)?;
-    let probing = Probing { plan, compat: context.plan.compat, fs: &*shared.fs, dir: &dir };
+    let probing = ProbeSettings { plan, compat: context.plan.compat, fs: &*shared.fs, dir: &dir };
     let done = pool::run_units(units, shared.options.threads, &shared.cancel, |&unit| {
         let position = selection.positions.get(unit).copied();
         let shard = position.and_then(|position| shared.lock().shards.get(position).cloned());

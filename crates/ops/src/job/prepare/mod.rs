@@ -19,7 +19,7 @@ pub use preview::{no_access, preview, Preview};
 use super::journal::Journal;
 use super::overall::Forecast;
 use super::report::OutputFile;
-use super::scan::{LiveScan, Shared};
+use super::scan::{LiveScan, ScanShared};
 use super::status::StatusBoard;
 use super::task::TaskContext;
 use super::{JobState, JobStatus, Phase};
@@ -134,7 +134,7 @@ pub(crate) fn hand_over(fs: &dyn Fs, plan: &PreparePlan, shards: Vec<(Shard, Spo
 
 /// A running `prepare`. Dropping it cancels the job and waits until it no longer writes.
 pub struct PrepareJob {
-    shared: Arc<Shared>,
+    shared: Arc<ScanShared>,
     board: Arc<StatusBoard>,
     worker: Option<JoinHandle<Outcome<PrepareReport>>>,
 }
@@ -146,7 +146,7 @@ struct Context {
     asked_plan: PreparePlan,
     /// The plan that is recorded for the next run.
     recorded_plan: PreparePlan,
-    shared: Arc<Shared>,
+    shared: Arc<ScanShared>,
     board: Arc<StatusBoard>,
     /// Scratch for the database and sort runs.
     scratch: Arc<Scratch>,
@@ -172,7 +172,7 @@ impl PrepareJob {
     pub fn start_on(plan: PreparePlan, options: RunOptions, scan: Option<LiveScan>, fs: Arc<dyn Fs>) -> Outcome<Self> {
         let (shared, live, scratch) = match scan {
             Some(mut scan) => (Arc::clone(&scan.shared), scan.worker.take(), scan.scratch.take()),
-            None => (Shared::new(Path::new(&plan.path), &options, fs)?, None, None),
+            None => (ScanShared::new(Path::new(&plan.path), &options, fs)?, None, None),
         };
         let scratch = match scratch {
             Some(scratch) => scratch,

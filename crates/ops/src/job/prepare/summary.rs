@@ -3,7 +3,7 @@
 use super::collect::Selection;
 use super::excludes::whole_shards;
 use super::{Context, PrepareReport};
-use crate::engine::plan::Resolved;
+use crate::engine::plan::ResolvedSplits;
 use crate::engine::splits::SplitSummary;
 use gristmill_core::{DatasetFacts, ShardFacts, ShardId};
 use std::collections::{HashMap, HashSet};
@@ -14,7 +14,7 @@ pub(super) fn selected_facts(facts: &DatasetFacts, shards: Vec<ShardFacts>) -> D
 }
 
 /// Returns the splits with the names of their shards, in the order in which they are written.
-pub(super) fn shard_names(resolved: &Resolved, shards: &[ShardFacts]) -> Vec<(String, Vec<String>)> {
+pub(super) fn shard_names(resolved: &ResolvedSplits, shards: &[ShardFacts]) -> Vec<(String, Vec<String>)> {
     let name = |id: &ShardId| shards.get(id.0 as usize).map(|shard| shard.name.clone());
     resolved.splits.iter().map(|(split, ids)| (split.clone(), ids.iter().filter_map(name).collect())).collect()
 }

@@ -1,6 +1,6 @@
 //! Writes edited splits: under the lock, only if the file is unchanged since it was opened, and completely or not at all.
 
-use crate::engine::splits::{NotApplied, SplitEditor};
+use crate::engine::splits::{RejectedEdit, SplitEditor};
 use gristmill_core::{Failure, Outcome, RunOptions, Subject};
 use gristmill_pycompat::yaml_read;
 use gristmill_storage::files;
@@ -45,7 +45,7 @@ pub struct ThreeWay {
     /// The content on disk with the user's edits reapplied; `None` if it cannot be read as splits.
     pub merged: Option<SplitEditor>,
     /// The user's edits that could not be reapplied.
-    pub not_applied: Vec<NotApplied>,
+    pub not_applied: Vec<RejectedEdit>,
     /// Why the content on disk cannot be read as splits.
     pub unreadable: Option<Failure>,
 }

@@ -1,7 +1,7 @@
 //! The advice of `dedup`: lists the files, and estimates what each minimum length removes.
 
 use crate::job::dedup::{estimates, SampleBudget};
-use crate::operations::{Advice, AnyPlan, Need};
+use crate::operations::{Advice, AnyPlan, QuestionNeed};
 use gristmill_core::dedup::{Mode, SHOWN_LENGTHS, USUAL_MIN_LENGTH};
 use gristmill_core::options::OptionRow;
 use gristmill_core::text::{bytes, count};
@@ -25,13 +25,13 @@ impl Advice for DedupAdvice {
         &["dir", "minlen", "output"]
     }
 
-    fn need(&self, plan: &dyn AnyPlan, row: &OptionRow) -> Need {
+    fn need(&self, plan: &dyn AnyPlan, row: &OptionRow) -> QuestionNeed {
         let has_index = plan.typed::<DedupPlan>().is_some_and(|plan| plan.from_index.is_some());
         match row.info.name {
-            "dir" if has_index => Need::Optional,
-            "dir" | "minlen" => Need::Required,
-            _ if row.info.is_required => Need::Required,
-            _ => Need::Optional,
+            "dir" if has_index => QuestionNeed::Optional,
+            "dir" | "minlen" => QuestionNeed::Required,
+            _ if row.info.is_required => QuestionNeed::Required,
+            _ => QuestionNeed::Optional,
         }
     }
 

@@ -17,14 +17,14 @@ const PASSAGES_SHOWN: usize = 8;
 const PASSAGE_COLUMNS: usize = 60;
 
 /// A report or estimate, and the plan that it is of.
-pub struct Planned<R> {
+pub struct PlannedResult<R> {
     /// The plan.
     pub plan: DedupPlan,
     /// The report or estimate.
     pub report: R,
 }
 
-impl Report for Planned<DedupReport> {
+impl Report for PlannedResult<DedupReport> {
     fn lines(&self, _: bool) -> Vec<ReportLine> {
         let (mode, report) = (self.plan.mode, &self.report);
         let totals = &report.totals;
@@ -64,7 +64,7 @@ impl Report for Planned<DedupReport> {
     }
 }
 
-impl Report for Planned<DedupEstimate> {
+impl Report for PlannedResult<DedupEstimate> {
     fn lines(&self, _: bool) -> Vec<ReportLine> {
         let found = &self.report;
         let mut lines = vec![match found.nothing_to_do {

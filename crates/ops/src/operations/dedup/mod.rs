@@ -14,7 +14,7 @@ use gristmill_core::options::{Group, Step};
 use gristmill_core::text::{bytes, display_safe};
 use gristmill_core::{Cancel, DedupPlan, Outcome, Problem, RunOptions};
 use gristmill_storage::remote::is_hub_url;
-use lines::Planned;
+use lines::PlannedResult;
 use std::path::PathBuf;
 
 /// The `dedup` operation.
@@ -28,8 +28,8 @@ impl Plan for DedupPlan {
 
 impl Operation for Dedup {
     type Plan = DedupPlan;
-    type Preview = Planned<DedupEstimate>;
-    type Report = Planned<DedupReport>;
+    type Preview = PlannedResult<DedupEstimate>;
+    type Report = PlannedResult<DedupReport>;
     const NAME: &'static str = "dedup";
     const ABOUT: &'static str = "Remove text that repeats, and keep its first place: the same files come out";
     const DOING: &'static str = "deduplicating";
@@ -81,10 +81,10 @@ impl Operation for Dedup {
     }
 
     fn preview(plan: &DedupPlan, context: &TaskContext) -> Outcome<Self::Preview> {
-        Ok(Planned { plan: plan.clone(), report: preview(plan, context)? })
+        Ok(PlannedResult { plan: plan.clone(), report: preview(plan, context)? })
     }
 
     fn run(plan: &DedupPlan, context: &TaskContext) -> Outcome<Self::Report> {
-        Ok(Planned { plan: plan.clone(), report: run_dedup(context, plan)? })
+        Ok(PlannedResult { plan: plan.clone(), report: run_dedup(context, plan)? })
     }
 }

@@ -4,7 +4,7 @@ use super::source::{
     extract_texts, find_choices, find_files, lines_of_choices, read_documents, usual_end, DataFacts, FirstDocuments,
     InputFiles,
 };
-use crate::operations::{Advice, AnyPlan, Need};
+use crate::operations::{Advice, AnyPlan, QuestionNeed};
 use crate::tokens::{formats, EndTokenNeed};
 use gristmill_core::options::OptionRow;
 use gristmill_core::pack::SpecialToken;
@@ -33,15 +33,15 @@ impl Advice for PackAdvice {
         &["path", "split", "subset", "text-key", "format", "tokenizer", "eos-token", "sample-size", "output"]
     }
 
-    fn need(&self, plan: &dyn AnyPlan, row: &OptionRow) -> Need {
-        let Some(plan) = plan.typed::<PackPlan>() else { return Need::Optional };
+    fn need(&self, plan: &dyn AnyPlan, row: &OptionRow) -> QuestionNeed {
+        let Some(plan) = plan.typed::<PackPlan>() else { return QuestionNeed::Optional };
         match row.info.name {
-            "path" | "format" | "sample-size" => Need::Required,
-            option if self.choices.iter().any(|(of, _)| *of == option) => Need::Asked,
-            "eos-token" if formats::end_token(plan) == EndTokenNeed::Required => Need::Required,
-            "eos-token" if formats::end_token(plan) == EndTokenNeed::Useful => Need::Asked,
-            _ if row.info.is_required => Need::Required,
-            _ => Need::Optional,
+            "path" | "format" | "sample-size" => QuestionNeed::Required,
+            option if self.choices.iter().any(|(of, _)| *of == option) => QuestionNeed::Asked,
+            "eos-token" if formats::end_token(plan) == EndTokenNeed::Required => QuestionNeed::Required,
+            "eos-token" if formats::end_token(plan) == EndTokenNeed::Useful => QuestionNeed::Asked,
+            _ if row.info.is_required => QuestionNeed::Required,
+            _ => QuestionNeed::Optional,
         }
     }
 
@@ -82,7 +82,7 @@ impl PackAdvice {
         self.choices = lines_of_choices(&find_choices(plan, &Cancel::default()));
         let is_chosen = plan.split.is_some() || plan.subset.is_some();
         self.files = match find_files(plan, &Cancel::default()) {
-            // The answers that are asked for next decide which files there are.
+            // The answers to the next questions decide which files there are.
             Err(_) if !is_chosen && !self.choices.is_empty() => {
                 return Ok(self.choices.iter().map(|(_, line)| line.clone()).collect());
             }

@@ -2,7 +2,7 @@
 
 use super::advice::PackAdvice;
 use super::*;
-use crate::operations::{erase, Advice as _, AnyPlan, Need};
+use crate::operations::{erase, Advice as _, AnyPlan, QuestionNeed};
 use gristmill_core::options::Answer;
 use gristmill_core::pack::{SampleSize, SpecialToken, TextField};
 use gristmill_core::Cancel;
@@ -100,15 +100,15 @@ fn splits_and_subsets_are_asked_for_where_there_are_several() {
     let row = |name: &str| rows.iter().find(|row| row.info.name == name).unwrap();
     let mut advice = PackAdvice::default();
     advice.check(&*plan, "path").unwrap();
-    assert!(matches!(advice.need(&*plan, row("split")), Need::Optional), "one split");
+    assert!(matches!(advice.need(&*plan, row("split")), QuestionNeed::Optional), "one split");
     write("test.jsonl", "{\"text\": \"b\"}\n");
     let lines = advice.check(&*plan, "path").unwrap();
     assert!(lines.contains(&"Splits: train (1 file), test (1 file)".to_owned()), "{lines:?}");
-    assert!(matches!(advice.need(&*plan, row("split")), Need::Asked));
-    assert!(matches!(advice.need(&*plan, row("subset")), Need::Optional));
+    assert!(matches!(advice.need(&*plan, row("split")), QuestionNeed::Asked));
+    assert!(matches!(advice.need(&*plan, row("subset")), QuestionNeed::Optional));
     let card = |name: &str| format!("- config_name: {name}\n  data_files: {name}.jsonl\n");
     write("README.md", &format!("---\nconfigs:\n{}{}---\n", card("train"), card("test")));
     let lines = advice.check(&*plan, "path").unwrap();
     assert!(lines.contains(&"Subsets: train, test".to_owned()), "{lines:?}");
-    assert!(matches!(advice.need(&*plan, row("subset")), Need::Asked));
+    assert!(matches!(advice.need(&*plan, row("subset")), QuestionNeed::Asked));
 }

@@ -1,6 +1,6 @@
 //! The printed lines of `prepare`.
 
-use crate::engine::media::{outlook, MediaOutlook};
+use crate::engine::media::{outlook, MediaForecast};
 use crate::engine::plan::fields::try_out;
 use crate::engine::splits::SplitSummary;
 use crate::job::media::{outlook_lines, summary_line};
@@ -24,7 +24,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 pub struct PreparePreview {
     path: String,
     preview: Preview,
-    media: Option<MediaOutlook>,
+    media: Option<MediaForecast>,
     duplicates: Duplicates,
 }
 

@@ -12,7 +12,7 @@ use gristmill_core::{
     Severity, Shard, Subject,
 };
 use gristmill_data::source::discover::{discover_with_packed, named_shards, shard_at};
-use gristmill_data::source::documents::{Packing, Unpacked};
+use gristmill_data::source::documents::{Packing, UnpackedReader};
 use gristmill_data::source::tar::{read_sparse_map, scan_shard, HiddenPart, ScanSink};
 use gristmill_storage::files;
 use gristmill_storage::fs::Fs;
@@ -207,7 +207,7 @@ fn unpack(
 ) -> Outcome<()> {
     let draft = path.with_extension("draft");
     fs.remove_file(&draft)?;
-    let mut stream = Unpacked::new(file, packing)?.named(WHAT);
+    let mut stream = UnpackedReader::new(file, packing)?.named(WHAT);
     let mut out = fs.create_file(&draft)?;
     out.keep_in_page_cache();
     let mut buffer = vec![0; UNPACK_BYTES];

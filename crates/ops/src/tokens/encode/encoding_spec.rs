@@ -41,7 +41,7 @@ impl End {
 
 /// Padding of each document to a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fill {
+pub struct DocumentPadding {
     /// Minimum number of tokens of a document.
     pub length: usize,
     /// The padding token.
@@ -94,7 +94,7 @@ pub struct EncodingSpec {
     /// The maximum length of documents.
     pub truncation: Option<Truncation>,
     /// The minimum length of documents.
-    pub fill: Option<Fill>,
+    pub fill: Option<DocumentPadding>,
     /// The token that begins documents, unless a document begins with it. Documents with masks have none.
     pub begin: Option<u32>,
     /// The end token.

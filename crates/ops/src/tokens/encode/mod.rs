@@ -15,7 +15,7 @@ mod sequence_rules;
 mod sequences;
 
 pub use document_ids::IdSource;
-pub use encoding_spec::{as_length, end_id, fields_of, known_id, no_end, EncodingSpec, End, Fill, Kind};
+pub use encoding_spec::{as_length, end_id, fields_of, known_id, no_end, DocumentPadding, EncodingSpec, End, Kind};
 pub use identity::{differences, plan_hash};
 pub use packed::{EncodedBlock, Finding, PackedPiece, SpecialTokenCounts};
 pub use packer::{FileBlock, Packer};

@@ -3,7 +3,7 @@
 mod findings;
 mod limit;
 
-use super::super::format::{FinishedFormat, Finishing, TokenWriter};
+use super::super::format::{FinishContext, FinishedFormat, TokenWriter};
 use super::super::spools::SpoolSet;
 use super::feed::Fed;
 use super::inputs::{Inputs, Pass};
@@ -323,6 +323,12 @@ impl<'a> Assembler<'a> {
         let folder = layout.finished().join(spec.format);
         self.context.fs.create_dir(&folder, 0o700)?;
         let marks = spools.marks();
-        writer.finish(&Finishing { context: self.context, spools: spools.folder(), folder: &folder, marks, padding })
+        writer.finish(&FinishContext {
+            context: self.context,
+            spools: spools.folder(),
+            folder: &folder,
+            marks,
+            padding,
+        })
     }
 }

@@ -3,7 +3,7 @@
 use super::super::spools::SpoolSet;
 use super::inputs::Inputs;
 use super::layout::Layout;
-use crate::job::outputs::{LeftOver, OutputBoard};
+use crate::job::outputs::{LeftoverWork, OutputBoard};
 use crate::job::publish::FinishedFile;
 use crate::job::task::TaskContext;
 use crate::tokens::encode::EncodingSpec;
@@ -34,7 +34,7 @@ pub(super) fn complete(board: &OutputBoard, layout: &Layout, made: &[Vec<Finishe
 pub(super) fn leave(board: &OutputBoard, layout: &Layout) {
     let folder = layout.own.path();
     if files::is_dir(folder) && !board.read().files.is_empty() {
-        board.leave(LeftOver { folder: folder.to_owned(), bytes: bytes_in(folder) });
+        board.leave(LeftoverWork { folder: folder.to_owned(), bytes: bytes_in(folder) });
     }
 }
 

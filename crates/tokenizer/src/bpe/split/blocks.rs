@@ -9,7 +9,7 @@ pub(super) const BLOCK: usize = 64;
 
 /// Places of a block for which it is decided whether a word begins there: after the first, where one does, and far enough from the end that
 /// all bytes that decide are in the block.
-pub(super) const TOLD: u64 = (1 << (BLOCK - 3)) - 2;
+pub(super) const DECIDED: u64 = (1 << (BLOCK - 3)) - 2;
 
 /// A bit for each byte of a block, the first lowest; all bytes of a character are in the class of the character.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -120,8 +120,8 @@ impl Block {
         let count = wide.trailing_zeros();
         // Bits from `count` on are shifted out; none is used where the count is 0.
         let run = (spaces << (64 - count.max(1))).leading_ones();
-        let told = count - run.min(count) + u32::from(run > 0);
-        u64::MAX.checked_shr(64 - told).unwrap_or_default()
+        let decided_count = count - run.min(count) + u32::from(run > 0);
+        u64::MAX.checked_shr(64 - decided_count).unwrap_or_default()
     }
 
     /// Returns the first and the last byte of each run of these bytes: the places where blanks between words begin a word.
@@ -133,7 +133,7 @@ impl Block {
     /// Separates contractions from what follows them: `length` returns the bytes of one at a place of the text, 0 where there is none.
     #[inline]
     pub(super) fn contract(&self, starts: u64, at: usize, length: impl Fn(usize) -> usize) -> u64 {
-        let mut quotes = self.quotes & (starts | 1) & (TOLD | 1);
+        let mut quotes = self.quotes & (starts | 1) & (DECIDED | 1);
         let mut starts = starts;
         while quotes != 0 {
             let place = quotes.trailing_zeros() as usize;

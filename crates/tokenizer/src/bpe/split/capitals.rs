@@ -5,9 +5,9 @@ use super::numbers::{digits, line_ends, lines_or_spaces};
 use super::{contractions, Scan};
 
 /// Splits as GPT-4o does.
-pub(in super::super) struct Capitals(pub(in super::super) &'static Classes);
+pub(in super::super) struct Gpt4oSplitter(pub(in super::super) &'static Classes);
 
-impl Scan for Capitals {
+impl Scan for Gpt4oSplitter {
     #[inline]
     fn end(&self, text: &[u8], at: usize) -> usize {
         let classes = self.0;
@@ -59,10 +59,10 @@ fn small(classes: &Classes, text: &[u8], at: usize) -> Option<usize> {
             both = Some(end);
         }
     }
-    let behind = classes.run(text, end, LOWER);
+    let lower_end = classes.run(text, end, LOWER);
     // Small letters after all that the first part can take; otherwise the second part is the last character that it can give back.
-    if behind > end {
-        Some(behind)
+    if lower_end > end {
+        Some(lower_end)
     } else {
         both
     }

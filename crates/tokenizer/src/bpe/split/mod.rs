@@ -12,7 +12,7 @@ mod numbers;
 mod tests;
 
 use super::classes::{Classes, SPACE};
-pub(super) use capitals::Capitals;
+pub(super) use capitals::Gpt4oSplitter;
 pub(super) use gpt2::Gpt2;
 pub(super) use numbers::Numbers;
 
@@ -34,9 +34,9 @@ pub(super) trait Scan {
 }
 
 /// A way of splitting that finds the end of each word separately.
-pub(super) struct ByEnd<F>(pub(super) F);
+pub(super) struct WordEndFinder<F>(pub(super) F);
 
-impl<F: Fn(&[u8], usize) -> usize> Scan for ByEnd<F> {
+impl<F: Fn(&[u8], usize) -> usize> Scan for WordEndFinder<F> {
     #[inline]
     fn end(&self, text: &[u8], at: usize) -> usize {
         self.0(text, at)
@@ -51,7 +51,7 @@ pub(super) enum Style {
     /// Numbers of at most this many digits, line ends apart: that of GPT-4 and Llama 3 with three, of Qwen 2 with one.
     Numbers(usize),
     /// Words begin with capitals: that of GPT-4o.
-    Capitals,
+    Gpt4o,
 }
 
 impl Style {
@@ -78,7 +78,7 @@ pub(super) const PATTERNS: &[(&str, Style)] = &[
     ),
     (
         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-        Style::Capitals,
+        Style::Gpt4o,
     ),
 ];
 

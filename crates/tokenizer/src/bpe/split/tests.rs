@@ -2,7 +2,7 @@
 
 use super::super::classes::Classes;
 use super::*;
-use crate::tests::Dice;
+use crate::tests::RandomNumbers;
 
 /// All kinds of text that a pattern distinguishes, and their possible neighbours.
 const PIECES: [&str; 48] = [
@@ -73,7 +73,7 @@ fn compare(scan: &impl Scan, text: &str) {
 
 #[test]
 fn words_of_a_block_end_where_they_do_one_by_one() {
-    let (classes, mut dice) = (Classes::get(), Dice(11));
+    let (classes, mut dice) = (Classes::get(), RandomNumbers(11));
     for round in 0..40_000 {
         // Few kinds of pieces in some rounds, many in others.
         let (first, kinds) = (dice.roll(PIECES.len()), 2 + round % 38);
@@ -84,6 +84,6 @@ fn words_of_a_block_end_where_they_do_one_by_one() {
         compare(&Gpt2(classes), &text);
         compare(&Numbers { classes, digits: 1 }, &text);
         compare(&Numbers { classes, digits: 3 }, &text);
-        compare(&Capitals(classes), &text);
+        compare(&Gpt4oSplitter(classes), &text);
     }
 }

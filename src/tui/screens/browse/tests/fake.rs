@@ -8,7 +8,7 @@ use crate::tui::testing::{self, terminal, text_of, Size};
 use crate::tui::theme::ColourMode;
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Shard};
 use gristmill_ops::engine::browse::{
-    BrowsePart, BrowseSample, Catalog, Group, Groups, KeyQuery, SampleAt, VisitFields, Visited,
+    BrowsePart, BrowseSample, Catalog, Group, Groups, KeyQuery, SampleAt, VisitFields, VisitedSample,
 };
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex};
@@ -172,14 +172,14 @@ impl Catalog for Fake {
         group: u32,
         _: VisitFields,
         cancel: &Cancel,
-        take: &mut dyn FnMut(Visited<'_>) -> bool,
+        take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
     ) -> Outcome<()> {
         let groups = self.groups();
         for index in 0..groups.group(group).map_or(0, |group| group.samples) {
             cancel.check()?;
             let number = groups.number(SampleAt { group, index });
             let (key, parts) = ((self.key)(number), (self.parts)(number));
-            if !take(Visited { index, key: &key, byte_size: 4096, parts: &parts }) {
+            if !take(VisitedSample { index, key: &key, byte_size: 4096, parts: &parts }) {
                 break;
             }
         }

@@ -345,8 +345,8 @@ fn nothing_after_a_colon_is_refused_because_the_loader_stops_at_it() {
 
 #[test]
 fn splits_may_be_named_freely_but_slips_are_reported() {
-    let told = of_2("  trian: {path: a}\n").unwrap().remarks;
-    assert_eq!(told[0].hint.as_deref(), Some("is 'trian' meant to be 'train'?"));
+    let reported = of_2("  trian: {path: a}\n").unwrap().remarks;
+    assert_eq!(reported[0].hint.as_deref(), Some("is 'trian' meant to be 'train'?"));
     assert!(remarks("  train: {path: a}\n  extra: {path: b}\n").is_empty());
     assert!(mistakes("  {}\n")[0].contains("there is no split"));
     assert!(read(&HEAD.replace("splits:\n", "splits: [a]\n")).unwrap_err()[0].message.contains("map of split names"));

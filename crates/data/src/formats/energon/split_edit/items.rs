@@ -7,7 +7,7 @@ const ITEMS_PER_CHUNK: usize = 512;
 
 /// A list that is cloned in negligible time and changed in time proportional to the change.
 #[derive(Clone, Debug)]
-pub struct Shared<T> {
+pub struct SharedList<T> {
     chunks: Arc<Vec<Arc<Vec<T>>>>,
     len: usize,
 }
@@ -23,13 +23,13 @@ pub struct ListEdit<T> {
     pub inserted: Vec<T>,
 }
 
-impl<T> Default for Shared<T> {
+impl<T> Default for SharedList<T> {
     fn default() -> Self {
         Self { chunks: Arc::default(), len: 0 }
     }
 }
 
-impl<T: Clone> FromIterator<T> for Shared<T> {
+impl<T: Clone> FromIterator<T> for SharedList<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         let mut list = Self::default();
         list.splice(vec![ListEdit { at: 0, removed: 0, inserted: items.into_iter().collect() }]);
@@ -37,7 +37,7 @@ impl<T: Clone> FromIterator<T> for Shared<T> {
     }
 }
 
-impl<T> Shared<T> {
+impl<T> SharedList<T> {
     /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.len
@@ -94,7 +94,7 @@ impl<T> Shared<T> {
     }
 }
 
-impl<T: Clone> Shared<T> {
+impl<T: Clone> SharedList<T> {
     /// Changes items in place. Only chunks with an item for which `wants` is true are copied.
     pub fn update(&mut self, wants: impl Fn(&T) -> bool, mut change: impl FnMut(&mut T)) {
         let touched = |chunk: &Arc<Vec<T>>| chunk.iter().any(&wants);
@@ -162,7 +162,7 @@ mod tests {
             length in 0usize..3000, cuts in prop::collection::vec((0usize..3000, 0usize..700, 0usize..700), 0..6)
         ) {
             let mut plain: Vec<usize> = (0..length).collect();
-            let mut list: Shared<usize> = plain.iter().copied().collect();
+            let mut list: SharedList<usize> = plain.iter().copied().collect();
             let before = list.clone();
             let mut cuts: Vec<_> = cuts.into_iter().map(|(at, gone, new)| (at.min(length), gone, new)).collect();
             cuts.sort_unstable();

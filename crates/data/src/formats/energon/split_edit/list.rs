@@ -1,6 +1,6 @@
 //! One list of the file with every byte that belongs to it, and its changes.
 
-use super::items::{ListEdit, Shared};
+use super::items::{ListEdit, SharedList};
 use super::scalar::{written, Quote, ScalarContext};
 use super::NewItem;
 use std::sync::Arc;
@@ -130,7 +130,7 @@ pub(super) struct ListText {
     pub(super) intro: Arc<str>,
     /// `[`, or the spelling of null.
     pub(super) open: Arc<str>,
-    pub(super) items: Shared<Item>,
+    pub(super) items: SharedList<Item>,
     /// `]` and the rest of the line, or the rest of the line after null.
     pub(super) close: Arc<str>,
     /// Whether the key is in a map between braces.
@@ -284,7 +284,7 @@ impl ListText {
                 self.close = format!("{rest}{}", self.close).into();
             }
             if is_open {
-                self.mend_ends(around.eol);
+                self.repair_ends(around.eol);
             }
         }
     }
@@ -300,7 +300,7 @@ impl ListText {
     }
 
     /// Restores the line ends: the last line of a file without final line end keeps having none; the lines before it have one.
-    fn mend_ends(&mut self, eol: &str) {
+    fn repair_ends(&mut self, eol: &str) {
         let last = self.items.len().saturating_sub(1);
         let mut splices = Vec::new();
         for (at, item) in self.items.iter().enumerate() {
@@ -333,13 +333,14 @@ impl ListText {
         let mut splices = Vec::with_capacity(changes.len());
         for change in changes {
             let replaced = self.items.get(change.at).filter(|_| change.removed > 0);
-            let beside = replaced.or_else(|| self.items.get(change.at.checked_sub(1)?)).or_else(|| self.items.get(0));
+            let neighbour =
+                replaced.or_else(|| self.items.get(change.at.checked_sub(1)?)).or_else(|| self.items.get(0));
             let quote = replaced.map(|item| item.quote).unwrap_or_default();
             let manner = ScalarContext { in_flow: true, unicode: around.unicode, quote };
             // The space before the first item of a list is narrower than that between the others.
             let between = self.items.get(1).map(Item::lead).filter(|lead| lead.trim().is_empty() && !lead.is_empty());
             let between = between.map(str::to_owned).unwrap_or_else(|| {
-                let lead = beside.map(Item::lead).filter(|lead| lead.contains('\n') && lead.trim().is_empty());
+                let lead = neighbour.map(Item::lead).filter(|lead| lead.contains('\n') && lead.trim().is_empty());
                 lead.unwrap_or(" ").to_owned()
             });
             let first = self.items.get(0).map(Item::lead).filter(|lead| lead.trim().is_empty()).unwrap_or_default();
@@ -371,10 +372,10 @@ impl ListText {
         }
         let first_lead = self.items.get(0).map(|item| item.lead().to_owned());
         self.items.splice(splices);
-        self.mend_commas(ends_with_comma, first_lead);
+        self.repair_commas(ends_with_comma, first_lead);
     }
 
-    fn mend_commas(&mut self, ends_with_comma: bool, first_lead: Option<String>) {
+    fn repair_commas(&mut self, ends_with_comma: bool, first_lead: Option<String>) {
         let last = self.items.len().saturating_sub(1);
         let mut splices = Vec::new();
         for (at, item) in self.items.iter().enumerate() {

@@ -9,7 +9,7 @@ mod list;
 mod parse;
 mod scalar;
 
-pub use items::{ListEdit, Shared};
+pub use items::{ListEdit, SharedList};
 pub use list::Item;
 
 use super::fields::ContentError;
@@ -59,7 +59,7 @@ impl SplitEntry {
         &self.name
     }
     /// Returns the shard expressions.
-    pub fn items(&self) -> &Shared<Item> {
+    pub fn items(&self) -> &SharedList<Item> {
         &self.list.items
     }
     fn indent(&self) -> &str {
@@ -111,7 +111,7 @@ pub struct SplitDoc {
     /// Columns from the keys to the dashes of lists, and the text after the dashes.
     offset: usize,
     gap: Arc<str>,
-    no_items: Shared<Item>,
+    no_items: SharedList<Item>,
     /// Lists of excludes without effect, because the key is repeated after them.
     repeated: Vec<Repeated>,
     /// Lines of the key, if it is repeated.
@@ -149,7 +149,7 @@ impl SplitDoc {
             unicode: !text.trim_start_matches('\u{feff}').is_ascii(),
             offset: 0,
             gap: " ".into(),
-            no_items: Shared::default(),
+            no_items: SharedList::default(),
             repeated: Vec::new(),
             exclude_lines: Vec::new(),
         }
@@ -197,7 +197,7 @@ impl SplitDoc {
     }
 
     /// Returns the excludes in the order of the file.
-    pub fn excludes(&self) -> &Shared<Item> {
+    pub fn excludes(&self) -> &SharedList<Item> {
         self.exclude.as_ref().map_or(&self.no_items, |list| &list.items)
     }
 
@@ -246,7 +246,7 @@ impl SplitDoc {
     }
 
     /// Returns the items of a list; `None` for a split that does not exist.
-    pub fn items(&self, list: List) -> Option<&Shared<Item>> {
+    pub fn items(&self, list: List) -> Option<&SharedList<Item>> {
         match list {
             List::Split(index) => self.splits.entries.get(index).map(|split| &split.list.items),
             List::Exclude => Some(self.excludes()),
@@ -336,7 +336,7 @@ impl SplitDoc {
             form: Form::Flow,
             intro: ": ".into(),
             open: "[".into(),
-            items: Shared::default(),
+            items: SharedList::default(),
             close: close.into(),
             in_flow: flow,
             is_open: false,
@@ -385,7 +385,7 @@ impl SplitDoc {
             form: Form::Flow,
             intro: ": ".into(),
             open: "[".into(),
-            items: Shared::default(),
+            items: SharedList::default(),
             close: close.into(),
             in_flow: splits.in_flow,
             is_open: false,

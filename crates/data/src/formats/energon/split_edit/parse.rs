@@ -1,6 +1,6 @@
 //! Parses a text into its lists, assigning every byte.
 
-use super::items::Shared;
+use super::items::SharedList;
 use super::list::{skip, Form, Item, ListText};
 use super::scalar::Quote;
 use super::{Repeated, SplitDoc, SplitEntry, Splits};
@@ -63,7 +63,7 @@ pub(super) fn parse(text: &str) -> Parsed<SplitDoc> {
     doc.next_id = doc.splits.entries.len() as u32;
     doc.learn_style();
     // A text whose pieces do not reproduce its meaning exactly is not edited.
-    let same_items = |list: &Shared<Item>, items: &[String]| {
+    let same_items = |list: &SharedList<Item>, items: &[String]| {
         list.len() == items.len() && list.iter().zip(items).all(|(item, value)| *item.value == **value)
     };
     let is_same = doc.text() == text

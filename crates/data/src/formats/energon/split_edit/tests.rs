@@ -46,9 +46,9 @@ fn every_style_is_read_and_gives_its_own_bytes_back() {
 }
 
 /// A small random number generator, so that a failure can be reproduced.
-struct Dice(u64);
+struct RandomNumbers(u64);
 
-impl Dice {
+impl RandomNumbers {
     fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) as usize) % limit.max(1)
@@ -57,7 +57,7 @@ impl Dice {
 
 /// Returns the meaning of a text, with missing and null values as empty lists.
 fn model(doc: &SplitDoc) -> SplitFile {
-    let texts = |items: &Shared<Item>| items.iter().map(|item| item.value().to_string()).collect();
+    let texts = |items: &SharedList<Item>| items.iter().map(|item| item.value().to_string()).collect();
     SplitFile {
         split_parts: doc.splits().iter().map(|split| (split.name().to_string(), texts(split.items()))).collect(),
         exclude: texts(doc.excludes()),
@@ -90,13 +90,13 @@ const VALUES: &[&str] = &[
     "a very long name with spaces that goes on and on well beyond the eighty columns of a line",
 ];
 
-fn new_item(dice: &mut Dice) -> NewItem {
+fn new_item(dice: &mut RandomNumbers) -> NewItem {
     let note = (dice.below(3) == 0).then(|| Arc::from(["why", "gr\u{fc}n: 'x' \"y\"", "# twice"][dice.below(3)]));
     NewItem { value: VALUES[dice.below(VALUES.len())].into(), note }
 }
 
 /// Applies one random change to the text and to its meaning; returns a description of the change.
-fn random_edit(doc: &mut SplitDoc, model: &mut SplitFile, dice: &mut Dice) -> String {
+fn random_edit(doc: &mut SplitDoc, model: &mut SplitFile, dice: &mut RandomNumbers) -> String {
     match dice.below(10) {
         0 => {
             let name = format!("new {}", dice.below(1000));
@@ -166,7 +166,7 @@ fn random_edits_of_every_style_mean_what_they_intend() {
     let only = std::env::var("GRISTMILL_SPLIT_STYLE").unwrap_or_default();
     for (name, text) in styles().into_iter().filter(|(name, _)| name.contains(&only)) {
         for seed in 0..rounds() {
-            let mut dice = Dice(seed * 7919 + 1);
+            let mut dice = RandomNumbers(seed * 7919 + 1);
             let mut doc = SplitDoc::parse(&text).unwrap();
             let mut wanted = model(&doc);
             let mut story = Vec::new();
@@ -231,7 +231,7 @@ fn a_change_of_a_list_leaves_every_byte_outside_of_its_items_as_it_is() {
     for (name, text) in styles().into_iter().filter(|(name, _)| name.contains(&only)) {
         let start = SplitDoc::parse(&text).unwrap();
         for seed in 0..rounds() {
-            let mut dice = Dice(seed * 104_729 + 7);
+            let mut dice = RandomNumbers(seed * 104_729 + 7);
             let which = dice.below(start.splits().len() + 1);
             let list = if which < start.splits().len() { List::Split(which) } else { List::Exclude };
             // Null becomes `[]`, and a missing list is added: other tests cover these.
@@ -254,11 +254,11 @@ fn a_change_of_a_list_leaves_every_byte_outside_of_its_items_as_it_is() {
             let kept_new = new.items.range(0, at).chain(new.items.range(at + added, new.items.len()));
             for (place, (before, after)) in kept_old.zip(kept_new).enumerate() {
                 looked_at += 1;
-                let is_beside = place + 1 >= at && place <= at || place + 1 == length - removed;
+                let is_adjacent = place + 1 >= at && place <= at || place + 1 == length - removed;
                 if before.text == after.text {
                     continue;
                 }
-                assert!(is_beside, "{place} is not beside the change: {context}");
+                assert!(is_adjacent, "{place} is not next to the change: {context}");
                 assert_eq!(core(before), core(after), "{context}");
                 let (lead, now) = (before.lead(), after.lead());
                 let is_first = place == 0 && now.trim().is_empty() && lead.trim().is_empty();

@@ -4,11 +4,11 @@ use gristmill_storage::publish::write_file;
 use gristmill_storage::read::open_read;
 use proptest::prelude::*;
 
-fn open(bytes: &[u8]) -> Outcome<Packed> {
+fn open(bytes: &[u8]) -> Outcome<PackedReader> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.pbin");
     write_file(&RealFs, &path, bytes, 0o600).unwrap();
-    Packed::open(open_read(&path).unwrap())
+    PackedReader::open(open_read(&path).unwrap())
 }
 
 #[test]
@@ -20,7 +20,7 @@ fn a_file_without_documents_is_opened() {
 }
 
 #[test]
-fn what_lies_outside_is_not_read() {
+fn bytes_outside_are_not_read() {
     let packed =
         open(b"\x04\0\0\0\0\0\0\0\x02\0\0\0\x01\x00\x02\x00\x80\x04]\x94(K\x02K\x02\x86K\x03K\x09\x86e.").unwrap();
     let index = packed.load_index(&Cancel::default()).unwrap();

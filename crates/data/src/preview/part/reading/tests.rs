@@ -1,7 +1,7 @@
 use super::*;
 use crate::preview::text::tree_line;
 
-fn shown(name: &str, content: &[u8], from: &ReadFrom) -> (Reading, Page) {
+fn shown(name: &str, content: &[u8], from: &ReadFrom) -> (ReadingText, Page) {
     let preview = read(name, &content.to_vec(), from, &Cancel::default());
     let Drawable::Reading(reading) = &preview.body else { panic!("{:?} {:?}", preview.body, preview.notes) };
     (reading.as_ref().clone(), preview.page)

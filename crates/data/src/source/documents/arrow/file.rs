@@ -32,8 +32,8 @@ pub(super) struct ArrowFile(Arc<FileParts>);
 struct FileParts {
     file: Arc<ReadFile>,
     schema: ArrowSchema,
-    batches: Vec<BatchPlace>,
-    dictionaries: Vec<DictionaryPlace>,
+    batches: Vec<BatchLocation>,
+    dictionaries: Vec<DictionaryLocation>,
     /// Where messages end at the latest.
     end: u64,
     loss: Option<Loss>,
@@ -41,7 +41,7 @@ struct FileParts {
 
 /// Where a record batch is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BatchPlace {
+pub(super) struct BatchLocation {
     pub(super) at: u64,
     /// Position after the body.
     pub(super) end: u64,
@@ -51,7 +51,7 @@ pub(super) struct BatchPlace {
 
 /// Where a dictionary is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct DictionaryPlace {
+pub(super) struct DictionaryLocation {
     pub(super) at: u64,
     /// Number of the first record batch that it is valid for.
     pub(super) batch: usize,
@@ -68,13 +68,13 @@ enum Loss {
 
 /// The messages found so far.
 #[derive(Debug, Default)]
-struct Places {
-    batches: Vec<BatchPlace>,
-    dictionaries: Vec<DictionaryPlace>,
+struct MessageLocations {
+    batches: Vec<BatchLocation>,
+    dictionaries: Vec<DictionaryLocation>,
 }
 
 impl ArrowFile {
-    /// Finds the messages of a stream or a file in the file format, which are told apart by the first bytes.
+    /// Finds the messages of a stream or a file in the file format, which are distinguished by the first bytes.
     pub(super) fn open(file: ReadFile, cancel: &Cancel) -> Outcome<Self> {
         let mut head = vec![0; usize::try_from(file.len().min(HEAD_BYTES)).unwrap_or_default()];
         read_exact(&file, &mut head, 0)?;
@@ -106,7 +106,7 @@ impl ArrowFile {
             StreamItem::End(_) => return Err(damage(&file, "it has no schema")),
         };
         let schema = schema_of_message(&file, &first)?;
-        let mut places = Places::default();
+        let mut places = MessageLocations::default();
         let mut at = first.body.end;
         let loss = loop {
             cancel.check()?;
@@ -146,7 +146,7 @@ impl ArrowFile {
         let damaged = || damage(&file, "its footer is damaged");
         let footer = arrow_ipc::root_as_footer(&bytes).map_err(|_| damaged())?;
         let schema = schema_of(&file, footer.schema().ok_or_else(damaged)?)?;
-        let mut places = Places::default();
+        let mut places = MessageLocations::default();
         // Any record batch may refer to any dictionary of the file.
         for (blocks, batch) in [(footer.dictionaries(), Some(0)), (footer.recordBatches(), None)] {
             for block in blocks.iter().flatten() {
@@ -159,8 +159,8 @@ impl ArrowFile {
         Ok(Self::new(file, schema, places, start, None))
     }
 
-    fn new(file: ReadFile, schema: ArrowSchema, places: Places, end: u64, loss: Option<Loss>) -> Self {
-        let Places { batches, dictionaries } = places;
+    fn new(file: ReadFile, schema: ArrowSchema, places: MessageLocations, end: u64, loss: Option<Loss>) -> Self {
+        let MessageLocations { batches, dictionaries } = places;
         Self(Arc::new(FileParts { file: Arc::new(file), schema, batches, dictionaries, end, loss }))
     }
 
@@ -175,7 +175,7 @@ impl ArrowFile {
     }
 
     /// Returns a record batch, and the number of its first row.
-    pub(super) fn batch(&self, number: usize) -> Option<(BatchPlace, u64)> {
+    pub(super) fn batch(&self, number: usize) -> Option<(BatchLocation, u64)> {
         let first_row = match number.checked_sub(1) {
             Some(before) => self.0.batches.get(before)?.row_end,
             None => 0,
@@ -189,7 +189,7 @@ impl ArrowFile {
     }
 
     /// Returns the dictionaries in order.
-    pub(super) fn dictionaries(&self) -> &[DictionaryPlace] {
+    pub(super) fn dictionaries(&self) -> &[DictionaryLocation] {
         &self.0.dictionaries
     }
 
@@ -237,7 +237,7 @@ impl ArrowFile {
     }
 }
 
-impl Places {
+impl MessageLocations {
     /// Adds the message at a position. `batch` is the first record batch that a dictionary is valid for; `None` if it is the next one.
     fn add(&mut self, file: &ReadFile, at: u64, message: &RawMessage, batch: Option<usize>) -> Outcome<()> {
         let parsed = message.parse().map_err(|why| damage(file, why))?;
@@ -252,11 +252,11 @@ impl Places {
                 let row_end =
                     rows.and_then(|rows| before.checked_add(rows)).filter(|rows| i64::try_from(*rows).is_ok());
                 let Some(row_end) = row_end else { return Err(damage(file, "its number of rows is damaged")) };
-                self.batches.push(BatchPlace { at, end: message.body.end, row_end });
+                self.batches.push(BatchLocation { at, end: message.body.end, row_end });
             }
             MessageHeader::DictionaryBatch => {
                 let batch = batch.unwrap_or(self.batches.len());
-                self.dictionaries.push(DictionaryPlace { at, batch });
+                self.dictionaries.push(DictionaryLocation { at, batch });
             }
             MessageHeader::Schema => {
                 let hint = "keep each stream in a file of its own";

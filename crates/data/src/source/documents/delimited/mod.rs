@@ -94,7 +94,7 @@ enum Header {
 }
 
 /// The first rows of a file.
-struct Examined {
+struct FirstRows {
     /// The kinds of the cells of each column.
     kinds: Vec<CellKinds>,
     /// Whether there are rows, or damage in the place of them.
@@ -146,10 +146,16 @@ impl Delimited {
     }
 
     /// Examines the first rows, until a column is known to hold text.
-    fn examine(&self, file: &TextFile, columns: &Columns, column: Option<usize>, cancel: &Cancel) -> Outcome<Examined> {
+    fn examine(
+        &self,
+        file: &TextFile,
+        columns: &Columns,
+        column: Option<usize>,
+        cancel: &Cancel,
+    ) -> Outcome<FirstRows> {
         let mut blocks = self.blocks(file, Position::default(), EXAMINED_BLOCK_BYTES, cancel)?;
         let kinds = vec![CellKinds::default(); columns.names.len()];
-        let mut examined = Examined { kinds, has_rows: false, first_cells: 0, is_json: None };
+        let mut examined = FirstRows { kinds, has_rows: false, first_cells: 0, is_json: None };
         let (mut cells, mut spare) = (Cells::default(), Vec::new());
         while let Some(block) = blocks.next(std::mem::take(&mut spare))? {
             for line in block.lines() {
@@ -342,7 +348,7 @@ fn wanted_of(fields: &DocumentFields) -> Wanted {
     }
 }
 
-impl Examined {
+impl FirstRows {
     /// Returns why a file is not read although it has the column.
     fn refusal(&self, source: &Delimited, columns: &Columns) -> Option<Layout> {
         let names = columns.names.len();

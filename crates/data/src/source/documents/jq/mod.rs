@@ -6,7 +6,7 @@
 mod patterns;
 
 use super::blocks::MAX_LINE_BYTES;
-use super::extract::{Text, TextPlace};
+use super::extract::{Text, TextLocation};
 use gristmill_core::{Failure, Outcome, Subject};
 use jaq_core::data::JustLut;
 use jaq_core::load::lex::{StrPart, Tok, Token};
@@ -97,13 +97,13 @@ impl Program {
     }
 
     /// Runs the program on a document and returns its first output; a text is appended to `texts`.
-    pub(super) fn run(&self, line: &str, texts: &mut String) -> TextPlace<'static> {
+    pub(super) fn run(&self, line: &str, texts: &mut String) -> TextLocation<'static> {
         let Ok(input) = read::parse_single(line.as_bytes()) else {
-            return TextPlace::Line(Text::Fails("jq cannot read the line"));
+            return TextLocation::Line(Text::Fails("jq cannot read the line"));
         };
         let context = Ctx::<Data>::new(&self.filter.lut, Vars::new([]));
         let first = self.filter.id.run((context, input)).map(unwrap_valr).next();
-        TextPlace::Line(match first {
+        TextLocation::Line(match first {
             None => Text::Missing,
             Some(Err(_)) => Text::Fails("the jq program ends in an error"),
             Some(Ok(Val::Null)) => Text::Null,
@@ -111,7 +111,7 @@ impl Program {
             Some(Ok(Val::TStr(bytes))) => {
                 let from = texts.len();
                 texts.push_str(&String::from_utf8_lossy(&bytes));
-                return TextPlace::Own(from, texts.len());
+                return TextLocation::Own(from, texts.len());
             }
             Some(Ok(Val::Bool(false))) => Text::Falsy("its text is false"),
             Some(Ok(Val::Bool(true))) => Text::NotText("its text is true"),
@@ -189,25 +189,25 @@ pub(super) fn as_path(program: &str) -> Option<Vec<String>> {
         return None;
     }
     while !rest.is_empty() {
-        let (key, behind) = if let Some(quoted) = rest.strip_prefix(".[\"").or_else(|| rest.strip_prefix("[\"")) {
-            let (key, behind) = quoted.split_once('"')?;
-            (key, behind.strip_prefix(']')?)
+        let (key, remainder) = if let Some(quoted) = rest.strip_prefix(".[\"").or_else(|| rest.strip_prefix("[\"")) {
+            let (key, remainder) = quoted.split_once('"')?;
+            (key, remainder.strip_prefix(']')?)
         } else if let Some(quoted) = rest.strip_prefix(".\"") {
             quoted.split_once('"')?
         } else {
             let bare = rest.strip_prefix('.')?;
             let end = bare.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(bare.len());
-            let (key, behind) = bare.split_at(end);
+            let (key, remainder) = bare.split_at(end);
             if key.is_empty() || key.starts_with(|c: char| c.is_ascii_digit()) {
                 return None;
             }
-            (key, behind)
+            (key, remainder)
         };
         if key.contains('\\') || path.len() >= 64 {
             return None;
         }
         path.push(key.to_owned());
-        rest = behind;
+        rest = remainder;
     }
     Some(path)
 }

@@ -117,7 +117,7 @@ struct Search<'a> {
     /// Offset where the next search starts, in bytes; past the end of the text when there is none.
     from: usize,
     /// Offset of the end of the last match, in bytes.
-    behind: usize,
+    last_end: usize,
     /// Groups of the last match.
     region: Region,
 }
@@ -131,7 +131,7 @@ impl<'a> Search<'a> {
         let regex = compiled(&String::from_utf8_lossy(pattern), manner.options)?;
         let names = names(&regex);
         let (text, region, is_global) = (String::from_utf8_lossy(text), Region::new(), manner.is_global);
-        Ok(Self { text, regex, names, is_global, from: 0, behind: 0, region })
+        Ok(Self { text, regex, names, is_global, from: 0, last_end: 0, region })
     }
 
     /// Finds the next match; returns the text between it and the one before.
@@ -145,10 +145,10 @@ impl<'a> Search<'a> {
         let place = self.regex.search_with_param(text, self.from, to, none, Some(&mut self.region), limits);
         let place = place.map_err(Failed::str)?.and_then(|_| self.region.pos(0));
         let Some((start, end)) = place else { return Ok(None) };
-        let between = text.get(self.behind..start).unwrap_or_default();
+        let between = text.get(self.last_end..start).unwrap_or_default();
         // After an empty match, the search continues after the next character.
         let step = text.get(end..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
-        self.behind = end;
+        self.last_end = end;
         self.from = match self.is_global {
             true if start == end => end + step,
             true => end,
@@ -159,7 +159,7 @@ impl<'a> Search<'a> {
 
     /// Returns the text after the last match.
     fn rest(&self) -> &str {
-        self.text.get(self.behind..).unwrap_or_default()
+        self.text.get(self.last_end..).unwrap_or_default()
     }
 
     fn name(&self, group: usize) -> Option<&str> {

@@ -10,7 +10,7 @@ const MAX_CARD_BYTES: usize = 4 << 20;
 
 /// What a card says of files.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Card {
+pub(super) struct DatasetCard {
     pub(super) subsets: Vec<Subset>,
 }
 
@@ -69,7 +69,7 @@ impl OneOrMore {
     }
 }
 
-impl Card {
+impl DatasetCard {
     /// Parses the two files of a card.
     pub(super) fn parse(readme: Option<&str>, settings: Option<&str>) -> Outcome<Self> {
         let mut card = Self::default();

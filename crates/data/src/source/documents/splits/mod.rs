@@ -11,7 +11,7 @@ mod slices;
 pub use shards::MissingShards;
 pub use slices::{parse_split, SplitPart};
 
-use card::{Card, Subset};
+use card::{DatasetCard, Subset};
 use gristmill_core::did_you_mean::nearest;
 use gristmill_core::text::{display_safe, grouped};
 use gristmill_core::{Failure, Outcome, Subject};
@@ -80,7 +80,7 @@ pub struct SplitFile {
 /// The card is invalid; there is no such subset, or none is the default; a pattern without wildcards matches nothing; a split has a name
 /// that is invalid, or no files with documents.
 pub fn find_splits(listing: &FolderListing<'_>, subset: Option<&str>) -> Outcome<Splits> {
-    let card = Card::parse(listing.readme, listing.settings)?;
+    let card = DatasetCard::parse(listing.readme, listing.settings)?;
     let chosen = choose_subset(&card, subset)?;
     let mut files: Vec<&(String, u64)> = listing.files.iter().collect();
     files.sort();
@@ -160,11 +160,11 @@ fn check_limit(count: usize, most: usize, what: &str) -> Outcome<()> {
 /// # Errors
 /// The card is invalid.
 pub fn subset_names(listing: &FolderListing<'_>) -> Outcome<Vec<String>> {
-    let card = Card::parse(listing.readme, listing.settings)?;
+    let card = DatasetCard::parse(listing.readme, listing.settings)?;
     Ok(card.subsets.into_iter().map(|subset| subset.name).collect())
 }
 
-fn choose_subset(card: &Card, wanted: Option<&str>) -> Outcome<Subset> {
+fn choose_subset(card: &DatasetCard, wanted: Option<&str>) -> Outcome<Subset> {
     let names = || card.subsets.iter().map(|subset| subset.name.as_str());
     let Some(wanted) = wanted else {
         let chosen = match card.subsets.as_slice() {

@@ -19,7 +19,7 @@ const SHARD_FOLDER: &str = "data/";
 
 /// Where a word is in a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WordPlace {
+pub(super) enum WordPosition {
     /// The name is the word.
     Whole,
     /// It begins with the word and a separator.
@@ -40,9 +40,9 @@ pub(super) enum Pattern {
     /// Numbered files of a split in the folder `data`.
     Shards(String),
     /// Files in a folder whose name has a word, at any depth.
-    Folder(&'static str, WordPlace),
+    Folder(&'static str, WordPosition),
     /// Files whose name has a word.
-    File(&'static str, WordPlace),
+    File(&'static str, WordPosition),
     /// All files.
     All,
 }
@@ -111,14 +111,14 @@ fn is_separator(char: char) -> bool {
     matches!(char, '-' | '.' | '_' | ' ') || char.is_ascii_digit()
 }
 
-fn has_word(name: &str, word: &str, place: WordPlace) -> bool {
+fn has_word(name: &str, word: &str, place: WordPosition) -> bool {
     let is_after = |rest: &str| rest.starts_with(is_separator);
     let is_before = |start: &str| start.ends_with(is_separator);
     match place {
-        WordPlace::Whole => name == word,
-        WordPlace::Start => name.strip_prefix(word).is_some_and(is_after),
-        WordPlace::End => name.strip_suffix(word).is_some_and(is_before),
-        WordPlace::Middle => name
+        WordPosition::Whole => name == word,
+        WordPosition::Start => name.strip_prefix(word).is_some_and(is_after),
+        WordPosition::End => name.strip_suffix(word).is_some_and(is_before),
+        WordPosition::Middle => name
             .match_indices(word)
             .any(|(at, _)| name.get(..at).is_some_and(is_before) && name.get(at + word.len()..).is_some_and(is_after)),
     }
@@ -216,13 +216,13 @@ impl<'a> Names<'a> {
             });
             patterns.filter(|(_, patterns)| patterns.iter().any(|pattern| self.has(pattern))).collect::<Vec<_>>()
         };
-        let places = [WordPlace::Whole, WordPlace::Start, WordPlace::End, WordPlace::Middle];
+        let places = [WordPosition::Whole, WordPosition::Start, WordPosition::End, WordPosition::Middle];
         let folders = by_word(&|word| places.map(|place| Pattern::Folder(word, place)).into());
         if !folders.is_empty() {
             return Ok(folders);
         }
         let files =
-            by_word(&|word| [WordPlace::Start, WordPlace::Middle].map(|place| Pattern::File(word, place)).into());
+            by_word(&|word| [WordPosition::Start, WordPosition::Middle].map(|place| Pattern::File(word, place)).into());
         Ok(match files.is_empty() {
             true => vec![("train".to_owned(), vec![Pattern::All])],
             false => files,

@@ -109,7 +109,7 @@ impl Header {
 }
 
 /// The state while the header is read.
-struct Reading {
+struct HeaderState {
     streams: Vec<Stream>,
     /// The type of the last stream header.
     kind: [u8; 4],
@@ -128,7 +128,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Header, ProbeError> {
         8 => i64::MAX as u64,
         _ => riff_end,
     };
-    let mut reading = Reading { streams: Vec::new(), kind: [0; 4], frame_period: 0, riff_end, file_len };
+    let mut reading = HeaderState { streams: Vec::new(), kind: [0; 4], frame_period: 0, riff_end, file_len };
     let mut at = 12;
     for _ in 0..MAX_CHUNKS {
         let head: [u8; 8] = reader.array(at)?;
@@ -157,7 +157,7 @@ fn number(reader: &mut Reader, at: u64) -> Result<u32, ProbeError> {
     Ok(u32::from_le_bytes(reader.array(at)?))
 }
 
-impl Reading {
+impl HeaderState {
     fn finish(self, chunks_at: u64, last_end: u64) -> Header {
         Header { streams: self.streams, chunks_at, last_end, riff_end: self.riff_end }
     }
@@ -184,12 +184,12 @@ impl Reading {
         let (start, length) = (u64::from(field(7)), i64::from(field(8)));
         let sample_size = if &self.kind == b"vids" { 0 } else { field(11) };
         let cut = length > 0 && self.file_len > 0 && self.riff_end > self.file_len;
-        let told = if cut { self.shortened(length) } else { length };
+        let declared = if cut { self.shortened(length) } else { length };
         self.streams.push(Stream {
             track: Track::Other,
             base: base(scale, rate),
             start,
-            duration: (sample_size == 0).then_some(told),
+            duration: (sample_size == 0).then_some(declared),
             sample_size,
         });
         Ok(())
@@ -223,9 +223,9 @@ impl Reading {
 }
 
 /// Returns the bytes of one sample of sound: the block size takes precedence over the declared one, and is 0 for codecs with frames.
-fn sample_size(told: u32, format: &SoundFormat) -> u32 {
+fn sample_size(declared: u32, format: &SoundFormat) -> u32 {
     let block = format.block_align;
-    let size = if told > 0 && block > 0 { block } else { told };
+    let size = if declared > 0 && block > 0 { block } else { declared };
     let framed = match format.coding {
         Coding::Aac => matches!(block, 1024 | 4096),
         Coding::Mpeg => block == 1152,

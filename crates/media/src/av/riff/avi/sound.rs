@@ -15,7 +15,7 @@ const AT_ONCE: u64 = 1024;
 
 /// The result of counting.
 #[derive(Debug, Default)]
-pub(super) struct Counted {
+pub(super) struct PacketCounts {
     /// Samples per channel; `None` if counting requires decoding.
     pub samples: Option<u64>,
     /// End of the last packet.
@@ -130,10 +130,10 @@ impl Sound {
     }
 
     /// Returns the result after all chunks were counted.
-    pub fn counted(self, file_len: u64) -> Result<Counted, ProbeError> {
+    pub fn counted(self, file_len: u64) -> Result<PacketCounts, ProbeError> {
         if let Some(frames) = self.frames {
             let found = frames.finish(file_len)?;
-            return Ok(Counted {
+            return Ok(PacketCounts {
                 samples: Some(found.samples),
                 end: found.end,
                 channels: found.channels,
@@ -143,10 +143,10 @@ impl Sound {
         }
         if let Coding::Other(kind) = self.format.coding {
             let remarks = vec![format!("its sound is coded as {kind:#06x}, so that its samples cannot be counted")];
-            return Ok(Counted { remarks, ..Counted::default() });
+            return Ok(PacketCounts { remarks, ..PacketCounts::default() });
         }
         let aac = (self.format.coding == Coding::Aac).then_some(&self.aac);
-        Ok(Counted {
+        Ok(PacketCounts {
             samples: Some(self.samples),
             end: self.end,
             channels: aac.map(|setup| setup.channels).filter(|channels| *channels > 0),

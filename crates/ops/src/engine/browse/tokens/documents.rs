@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documents_lie_where_the_index_says_even_where_it_was_merged_wrongly() {
+    fn documents_are_where_the_index_says_even_where_it_was_merged_wrongly() {
         let mut list = DocumentList::new();
         // A second file whose offsets are 12 bytes too small.
         for (offset, length) in [(0, 10), (10, 20), (18, 6), (24, 2)] {

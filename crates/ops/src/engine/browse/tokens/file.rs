@@ -67,7 +67,7 @@ pub(crate) enum Loss {
     /// One byte for each token of the file, 1 where it is trained on (`.ds.loss`).
     File(PathBuf),
     /// One byte for each token, after the tokens of a sample, 1 where it is not trained on. The number is that of the tokens of a sample.
-    Behind(u64),
+    AfterTokens(u64),
 }
 
 /// A file of tokens.
@@ -123,7 +123,7 @@ impl TokenFile {
     /// Returns the bytes of tokens in a row of `bytes` bytes: masks may follow them.
     pub(super) fn extent(&self, bytes: u64) -> u64 {
         match self.loss {
-            Some(Loss::Behind(tokens)) => bytes.min(tokens.saturating_mul(self.code.size())),
+            Some(Loss::AfterTokens(tokens)) => bytes.min(tokens.saturating_mul(self.code.size())),
             _ => bytes,
         }
     }
@@ -171,7 +171,7 @@ impl TokenFile {
     /// Returns the unit in bytes of which the size of a row is a multiple.
     fn unit(&self, place: &RowSpan) -> u64 {
         match self.loss {
-            Some(Loss::Behind(tokens)) if place.to - place.from > tokens * self.code.size() => 1,
+            Some(Loss::AfterTokens(tokens)) if place.to - place.from > tokens * self.code.size() => 1,
             _ => self.code.size(),
         }
     }

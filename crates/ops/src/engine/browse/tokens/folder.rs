@@ -1,7 +1,7 @@
 //! A folder of `.ds` files (docs/formats/nanosets.md §1).
 
 use super::file::{Loss, Table, TokenFile};
-use super::named::Named;
+use super::named::CompanionInfo;
 use super::{Listing, TokenBrowser, WHAT};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::formats::nanosets::index::Index;
@@ -25,7 +25,7 @@ impl TokenBrowser for TokenFolderBrowser {
 }
 
 /// Returns the files of a folder in the order of the readers, which is that of their names.
-fn files(root: &Path, named: &mut Named) -> Outcome<Vec<TokenFile>> {
+fn files(root: &Path, named: &mut CompanionInfo) -> Outcome<Vec<TokenFile>> {
     let entries = files::read_dir(root).map_err(|error| Failure::io(WHAT, root, &error))?;
     let mut paths: Vec<PathBuf> = entries
         .filter_map(Result::ok)
@@ -43,7 +43,7 @@ fn files(root: &Path, named: &mut Named) -> Outcome<Vec<TokenFile>> {
 
 /// Describes one file. Problems of it and of the files next to it are reported in the result, never as an error: the other files can still
 /// be viewed.
-fn file(path: PathBuf, named: &mut Named) -> TokenFile {
+fn file(path: PathBuf, named: &mut CompanionInfo) -> TokenFile {
     let mut trouble: Option<String> = None;
     let metadata = Metadata::read(&metadata_path(&path)).unwrap_or_else(|failure| {
         trouble = Some(failure.why);

@@ -1,7 +1,7 @@
 //! Samples by `index/sample_locations.bin` (docs/formats/forager.md §1): tokens, or the lines of text files.
 
 use super::file::{location, Loss, Table, TokenFile, ROW};
-use super::named::Named;
+use super::named::CompanionInfo;
 use super::{Listing, TokenBrowser, WHAT};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::preview::tokens::TokenCode;
@@ -40,7 +40,7 @@ impl TokenBrowser for SamplesBrowser {
 }
 
 /// Returns the files in the order of their first sample.
-fn files(root: &Path, named: &Named) -> Outcome<Vec<TokenFile>> {
+fn files(root: &Path, named: &CompanionInfo) -> Outcome<Vec<TokenFile>> {
     let folder = root.join("index");
     let table_path = folder.join("sample_locations.bin");
     let table = Arc::new(open_read(&table_path)?);
@@ -114,6 +114,6 @@ fn schema(path: &Path) -> Option<(TokenCode, Option<Loss>)> {
     let code = TokenCode::of_numpy(&tokens.dtype)?;
     let end = schema.sample_size.checked_mul(code.size())?;
     let is_mask = |array: &&SchemaArray| array.name != "tokens" && array.dtype == "uint8" && array.offset == end;
-    let loss = schema.arrays.iter().find(is_mask).map(|_| Loss::Behind(schema.sample_size));
+    let loss = schema.arrays.iter().find(is_mask).map(|_| Loss::AfterTokens(schema.sample_size));
     Some((code, loss)).filter(|_| tokens.offset == 0)
 }

@@ -24,7 +24,7 @@ pub use vocabulary::Vocabulary;
 use super::state::GroupsState;
 use super::{
     Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, SamplesFile, VisitFields,
-    Visited,
+    VisitedSample,
 };
 use documents::DocumentList;
 pub(crate) use file::Table;
@@ -32,7 +32,7 @@ pub use file::{RowSpan, SpanTable, TokenFile};
 use gristmill_core::text::{count, grouped};
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject, TokenKind};
 use gristmill_data::preview::tokens::TokenCode;
-use named::Named;
+use named::CompanionInfo;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -70,7 +70,7 @@ pub struct Listing<'a> {
     pub(crate) stop: Cancel,
     state: &'a Arc<GroupsState>,
     /// What metadata say about the tokens.
-    named: Named,
+    named: CompanionInfo,
     background: Vec<Background>,
 }
 
@@ -324,7 +324,7 @@ impl Catalog for TokenSet {
         group: u32,
         wanted: VisitFields,
         cancel: &Cancel,
-        take: &mut dyn FnMut(Visited<'_>) -> bool,
+        take: &mut dyn FnMut(VisitedSample<'_>) -> bool,
     ) -> Outcome<()> {
         let file = self.file(group)?;
         let parts: &[&str] = if file.is_text() { &["json"] } else { &[TEXT, IDS] };
@@ -345,7 +345,7 @@ impl Catalog for TokenSet {
                 if wanted.keys {
                     let _ = write!(key, "{index}");
                 }
-                if !take(Visited { index, key: &key, byte_size, parts }) {
+                if !take(VisitedSample { index, key: &key, byte_size, parts }) {
                     return Ok(());
                 }
                 index += 1;

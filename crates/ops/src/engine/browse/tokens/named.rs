@@ -17,7 +17,7 @@ const MAX_PLAN: u64 = 1 << 20;
 
 /// The information found next to packed tokens.
 #[derive(Default)]
-pub(super) struct Named {
+pub(super) struct CompanionInfo {
     root: PathBuf,
     /// The names as written in metadata, in the order in which they were found.
     tokenizers: Vec<String>,
@@ -26,8 +26,8 @@ pub(super) struct Named {
 }
 
 /// Searches for the plan of the run that made the tokens: next to them, or next to the folder of several formats.
-pub(super) fn find(root: &Path) -> Named {
-    let mut named = Named { root: root.to_owned(), ..Named::default() };
+pub(super) fn find(root: &Path) -> CompanionInfo {
+    let mut named = CompanionInfo { root: root.to_owned(), ..CompanionInfo::default() };
     // A file is in the folder of its format, or in that of its run.
     let depth = if files::is_dir(root) { 2 } else { 3 };
     let outputs = std::iter::successors(Some(root), |path| path.parent()).take(depth);
@@ -47,10 +47,10 @@ fn read_plan(path: &Path) -> Option<Box<PackPlan>> {
 
 /// Returns how the plan that made Forager samples stores their ids; `None` where there is no such plan.
 pub fn forager_code(root: &Path) -> Option<TokenCode> {
-    Some(find(root)).filter(Named::knows_code).map(|named| named.token_code())
+    Some(find(root)).filter(CompanionInfo::knows_code).map(|named| named.token_code())
 }
 
-impl Named {
+impl CompanionInfo {
     /// Adds a tokenizer named in metadata.
     pub(super) fn add(&mut self, tokenizer: &str) {
         if !tokenizer.is_empty() && !self.tokenizers.iter().any(|known| known == tokenizer) && self.tokenizers.len() < 8

@@ -5,7 +5,7 @@ use super::{TokenSet, IDS};
 use crate::engine::browse::BrowseSample;
 use gristmill_core::text::{bytes, count, display_safe, grouped};
 use gristmill_core::{Cancel, Outcome};
-use gristmill_data::preview::tokens::{Pieces, TokenRun};
+use gristmill_data::preview::tokens::{TokenRun, TokenSpellings};
 use gristmill_data::preview::{Drawable, Page, PartPreview};
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ fn fill(set: &TokenSet, row: &BrowseSample, is_rows: bool, from: u64, out: &mut 
     let start = row.byte_offset.saturating_sub(file.data_from) / size;
     let masked = masked(file, row, start + first, first, ids.len(), out);
     let breaks = breaks(set, file, row, start, first, &ids)?;
-    let pieces = set.vocabulary().map(|vocabulary| vocabulary.as_ref() as &dyn Pieces);
+    let pieces = set.vocabulary().map(|vocabulary| vocabulary.as_ref() as &dyn TokenSpellings);
     let is_tail = set.window.is_some_and(|window| total < window.block);
     let run = TokenRun { ids: &ids, first, masked: &masked, breaks: &breaks, waste_from: is_tail.then_some(0), pieces };
     if total > 0 {
@@ -79,7 +79,7 @@ fn masked(
     let read = match &file.loss {
         None => return Vec::new(),
         Some(Loss::File(path)) => super::super::read_in_file(path, in_file, count as u64, 0, count),
-        Some(Loss::Behind(tokens)) => {
+        Some(Loss::AfterTokens(tokens)) => {
             let at = row.byte_offset.saturating_add(tokens.saturating_mul(file.code.size())).saturating_add(in_row);
             file.read(at, count as u64, 0, count)
         }
@@ -89,7 +89,7 @@ fn masked(
             if bytes.len() < count {
                 out.notes.push("its loss mask is cut short".into());
             }
-            let unread = u8::from(matches!(file.loss, Some(Loss::Behind(_))));
+            let unread = u8::from(matches!(file.loss, Some(Loss::AfterTokens(_))));
             bytes.iter().map(|byte| *byte == unread).collect()
         }
         Err(failure) => {
@@ -157,7 +157,7 @@ fn facts(
     out: &mut PartPreview,
 ) {
     // When masks follow the tokens of each sample, an offset in the file is not a number of tokens.
-    if !matches!(file.loss, Some(Loss::Behind(_))) {
+    if !matches!(file.loss, Some(Loss::AfterTokens(_))) {
         let span = format!("{} to {}", grouped(start), grouped(start + total));
         out.facts.push(("tokens of the file".into(), format!("{span} of {}", grouped(file.tokens()))));
     }

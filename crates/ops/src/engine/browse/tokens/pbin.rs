@@ -4,7 +4,7 @@ use super::file::{Table, TokenFile};
 use super::{DocumentWalk, Listing, TokenBrowser};
 use crate::engine::modalities::folder::files_of;
 use gristmill_core::{Failure, Outcome};
-use gristmill_data::formats::modalities::packed::Packed;
+use gristmill_data::formats::modalities::packed::PackedReader;
 use gristmill_data::preview::tokens::TokenCode;
 use gristmill_storage::files;
 use gristmill_storage::read::open_read;
@@ -42,7 +42,7 @@ impl TokenBrowser for PackedFolderBrowser {
 }
 
 fn file(path: &Path, group: u32, listing: &mut Listing<'_>) -> Outcome<TokenFile> {
-    let packed = Packed::open(open_read(path)?)?;
+    let packed = PackedReader::open(open_read(path)?)?;
     let layout = packed.layout();
     let code = TokenCode { is_big: layout.is_big_endian, ..TokenCode::little(layout.token_bytes) };
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -82,7 +82,7 @@ fn unreadable(path: &Path, failure: Failure) -> TokenFile {
 fn walk(path: &Path) -> DocumentWalk {
     let path = path.to_owned();
     Box::new(move |take| {
-        let packed = open_read(&path).and_then(Packed::open)?;
+        let packed = open_read(&path).and_then(PackedReader::open)?;
         let mut items = packed.items();
         let mut batch: Vec<(u64, u64)> = Vec::with_capacity(DOCUMENTS_PER_BATCH);
         loop {

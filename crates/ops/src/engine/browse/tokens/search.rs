@@ -3,7 +3,7 @@
 use super::{TokenSet, STEP};
 use crate::engine::browse::{BrowseSample, KeyQuery, SampleAt};
 use gristmill_core::{Cancel, Outcome};
-use gristmill_data::preview::tokens::Pieces as _;
+use gristmill_data::preview::tokens::TokenSpellings as _;
 use std::collections::HashMap;
 
 /// The most bytes of one row that are searched.

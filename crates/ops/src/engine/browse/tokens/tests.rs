@@ -117,9 +117,9 @@ fn windows_cut_the_stream_with_borders_of_documents_in_them_and_a_rest() {
     assert!(whole.iter().all(|row| row.byte_size == 128));
     let set = windows.tokens().unwrap();
     assert!(set.measure(&rest[0]).unwrap().ends_with("left over"));
-    let told: Vec<String> = whole.iter().map(|row| text_of(&shown(set, row, 0))).collect();
-    assert!(told.iter().all(|text| text.starts_with("-- document ")));
-    let borders: usize = told.iter().map(|text| text.matches("-- document ").count() - 1).sum();
+    let shown_texts: Vec<String> = whole.iter().map(|row| text_of(&shown(set, row, 0))).collect();
+    assert!(shown_texts.iter().all(|text| text.starts_with("-- document ")));
+    let borders: usize = shown_texts.iter().map(|text| text.matches("-- document ").count() - 1).sum();
     assert!(borders > 0);
     assert!(shown(set, &rest[0], 0).notes[0].contains("fills no window"));
     assert_eq!(set.row_holding(0, 130).unwrap().unwrap().index, 1);
@@ -188,9 +188,9 @@ fn the_text_of_a_packed_document_is_the_text_that_was_packed() {
     assert_eq!(rows.len(), texts.len());
     for (row, text) in rows.iter().zip(&texts) {
         let preview = shown(catalog.as_ref(), row, 0);
-        let told = plain(&text_of(&preview));
+        let shown_texts = plain(&text_of(&preview));
         let wanted = gristmill_core::text::display_safe_lines(text).into_owned() + "<|endoftext|>";
-        assert_eq!(told, wanted);
+        assert_eq!(shown_texts, wanted);
         assert!(preview.page.to == row.byte_size && row.defect.is_none());
     }
 }

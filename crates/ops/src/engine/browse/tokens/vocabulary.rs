@@ -1,7 +1,7 @@
 //! The text of ids, cached after the first use.
 
 use gristmill_core::Outcome;
-use gristmill_data::preview::tokens::Pieces;
+use gristmill_data::preview::tokens::TokenSpellings;
 use gristmill_tokenizer::{Tokenizer, TokenizerKind};
 use std::collections::HashSet;
 
@@ -35,7 +35,7 @@ impl Vocabulary {
         self.tokenizer.facts().kind == TokenizerKind::Numbers
     }
 
-    /// Whether a token usually ends documents, judged by its spelling.
+    /// Whether a token usually ends documents, by its spelling.
     pub fn ends_documents(&self, id: u32) -> bool {
         const USUAL: [&str; 7] =
             ["<|endoftext|>", "</s>", "<|end_of_text|>", "<eos>", "<|eos|>", "<|im_end|>", "[SEP]"];
@@ -43,7 +43,7 @@ impl Vocabulary {
     }
 }
 
-impl Pieces for Vocabulary {
+impl TokenSpellings for Vocabulary {
     fn piece(&self, id: u32) -> Option<Vec<u8>> {
         self.tokenizer.token_of(id).map(|_| self.tokenizer.piece(id))
     }

@@ -2,7 +2,7 @@
 
 use super::bad_file;
 use crate::engine::check::compare::REDO;
-use crate::engine::check::{Prepared, Remembering};
+use crate::engine::check::{EndRecorder, PreparedDataset};
 use crate::engine::plan::prefix_hint;
 use gristmill_core::text::count_verb;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
@@ -16,14 +16,14 @@ const INDEXES: [&str; 3] = ["idx_samples_by_tar_and_idx", "idx_sample_parts_seq"
 
 /// Checks the database as a whole, including SQLite's own check of every page. A damaged database counts as absent from then on, so that
 /// the shards are still compared with the remaining files.
-pub(in crate::engine::check) fn check(prepared: &mut Prepared, handles: &Handles<'_>) -> Outcome<()> {
+pub(in crate::engine::check) fn check(prepared: &mut PreparedDataset, handles: &Handles<'_>) -> Outcome<()> {
     let usable = check_database(prepared, handles)?;
     prepared.has_tables &= usable;
     Ok(())
 }
 
 /// Whether the tables can be read.
-fn check_database(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<bool> {
+fn check_database(prepared: &PreparedDataset, handles: &Handles<'_>) -> Outcome<bool> {
     let path = prepared.database();
     if !prepared.has_tables {
         let message =
@@ -37,7 +37,7 @@ fn check_database(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<bool> {
     let opened = prepared.tables().and_then(|tables| {
         tables.map_or(Ok(None), |mut tables| tables.stop_with(handles.cancel).map(|()| Some(tables)))
     });
-    let sink = Remembering::new(handles.problems);
+    let sink = EndRecorder::new(handles.problems);
     let looked = match opened {
         Ok(Some(tables)) => check_tables(prepared, &tables, &Handles { problems: &sink, ..*handles }),
         Ok(None) => return Ok(false),
@@ -54,7 +54,7 @@ fn check_database(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<bool> {
     }
 }
 
-fn check_tables(prepared: &Prepared, tables: &Tables, handles: &Handles<'_>) -> Outcome<bool> {
+fn check_tables(prepared: &PreparedDataset, tables: &Tables, handles: &Handles<'_>) -> Outcome<bool> {
     let path = prepared.database();
     let report = |kind, message: String| {
         handles
@@ -118,7 +118,7 @@ fn plain(error: rusqlite::Error) -> Failure {
     Failure::data("reading the index", error.to_string())
 }
 
-fn sqlite(prepared: &Prepared, error: &rusqlite::Error) -> Failure {
+fn sqlite(prepared: &PreparedDataset, error: &rusqlite::Error) -> Failure {
     gristmill_data::formats::energon::tables::failure(&prepared.database(), error)
 }
 
@@ -134,7 +134,7 @@ fn is_key_unique(tables: &Tables) -> Outcome<bool> {
 }
 
 /// Whether the rows of one shard can be read in order without sorting the whole table.
-pub(in crate::engine::check) fn is_indexed(prepared: &Prepared) -> bool {
+pub(in crate::engine::check) fn is_indexed(prepared: &PreparedDataset) -> bool {
     let Ok(Some(tables)) = prepared.tables() else { return false };
     INDEXES[..2].iter().all(|index| has_index(&tables, index).unwrap_or(false))
 }
@@ -145,7 +145,7 @@ fn has_rows(tables: &Tables) -> Outcome<bool> {
 }
 
 /// Checks the UUID: caches and joins accept any UUID, and a missing one is reported.
-fn uuid(prepared: &Prepared, tables: &Tables, handles: &Handles<'_>) -> Outcome<()> {
+fn uuid(prepared: &PreparedDataset, tables: &Tables, handles: &Handles<'_>) -> Outcome<()> {
     let path = layout::in_nv_meta(&prepared.root, layout::INDEX_UUID);
     let (kind, message) = match read_whole(&path, 4096)? {
         // Tables without a row have no UUID.

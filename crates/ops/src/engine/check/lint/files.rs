@@ -1,7 +1,7 @@
 //! Compares the files on disk with those that the index lists: new or missing shards, leftover files.
 
 use super::bad_file;
-use crate::engine::check::Prepared;
+use crate::engine::check::PreparedDataset;
 use crate::engine::dataset::{self, has_indexed_twin, left_out_on_purpose};
 use crate::engine::plan::many_shards;
 use gristmill_core::shard::index_name;
@@ -18,7 +18,7 @@ use std::path::Path;
 /// Shards that are named individually; more are counted.
 const MAX_NAMED_SHARDS: usize = 20;
 
-pub(in crate::engine::check) fn check(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
+pub(in crate::engine::check) fn check(prepared: &PreparedDataset, problems: &dyn ProblemSink) -> Outcome<()> {
     let found = match discover(&prepared.root) {
         Ok(found) => found,
         Err(failure) => return problems.report(bad_file(failure)),
@@ -33,14 +33,19 @@ pub(in crate::engine::check) fn check(prepared: &Prepared, problems: &dyn Proble
     leftovers(prepared, &found.shards, problems)
 }
 
-fn shards(prepared: &Prepared, plan: Option<&PreparePlan>, found: &[Shard], problems: &dyn ProblemSink) -> Outcome<()> {
+fn shards(
+    prepared: &PreparedDataset,
+    plan: Option<&PreparePlan>,
+    found: &[Shard],
+    problems: &dyn ProblemSink,
+) -> Outcome<()> {
     let indexed: HashSet<&str> = prepared.info.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
     let on_purpose = left_out_on_purpose(plan);
     let rewritten = plan.is_some_and(|plan| plan.tgz == Tgz::Rewrite);
     let others = found.iter().map(|s| s.name.as_str()).filter(|n| !indexed.contains(n) && !on_purpose(n));
     let (twins, new): (Vec<&str>, Vec<&str>) = others.partition(|name| has_indexed_twin(name, &indexed));
     for name in twins.iter().filter(|_| !rewritten).take(MAX_NAMED_SHARDS) {
-        problems.report(beside_its_tar(&prepared.root, name))?;
+        problems.report(with_its_tar(&prepared.root, name))?;
     }
     for name in new.iter().take(MAX_NAMED_SHARDS) {
         let message = "this shard is on disk but not in the index; no trainer sees it";
@@ -60,21 +65,21 @@ fn shards(prepared: &Prepared, plan: Option<&PreparePlan>, found: &[Shard], prob
 }
 
 /// Returns the plan of the last run; `None` when there is none or it cannot be parsed.
-fn recorded_plan(prepared: &Prepared) -> Option<PreparePlan> {
+fn recorded_plan(prepared: &PreparedDataset) -> Option<PreparePlan> {
     let own = RunFolder::for_webdataset(&prepared.root);
     let bytes = gristmill_storage::read::read_whole(&own.plan(), 64 << 20).ok().flatten()?;
     crate::engine::plan::file::from_yaml(std::str::from_utf8(&bytes).ok()?).ok()
 }
 
 /// Returns the finding for a `.tgz` next to an indexed `.tar`; none is reported when the `.tar` was unpacked from it.
-fn beside_its_tar(root: &Path, name: &str) -> Problem {
+fn with_its_tar(root: &Path, name: &str) -> Problem {
     let message = "not in the index: its .tar is next to it, and both would have the same .tar.idx";
     Problem::problem(ProblemKind::IndexNameCollision, Subject::shard(name), message)
         .with_hint(hint_for(root, "remove one of the two, or rename one and run gristmill prepare PATH --update"))
 }
 
 /// Reports index files without a shard, temporary files, and work of a run that no longer exists.
-fn leftovers(prepared: &Prepared, found: &[Shard], problems: &dyn ProblemSink) -> Outcome<()> {
+fn leftovers(prepared: &PreparedDataset, found: &[Shard], problems: &dyn ProblemSink) -> Outcome<()> {
     let expected: HashSet<String> = (0..prepared.shard_count())
         .filter_map(|id| prepared.entry(ShardId(id)))
         .map(|(name, _)| name)
@@ -104,7 +109,7 @@ fn leftovers(prepared: &Prepared, found: &[Shard], problems: &dyn ProblemSink) -
     own_work(prepared, problems)
 }
 
-fn own_work(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
+fn own_work(prepared: &PreparedDataset, problems: &dyn ProblemSink) -> Outcome<()> {
     let own = RunFolder::for_webdataset(&prepared.root);
     let is_running = DatasetLock::holder(&own).ok().flatten().is_some();
     if !is_running && prepared.pending.is_none() && holds_files(&own.work()) {

@@ -8,7 +8,7 @@ pub(super) mod splits;
 use super::media::{self, Depth};
 use super::pieces::KeySpools;
 use super::sample_checks::FieldParts;
-use super::{Checked, Prepared};
+use super::{CheckCounts, PreparedDataset};
 use gristmill_core::text::count;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, ProblemSink, ShardId, Subject};
 use gristmill_data::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSource};
@@ -42,7 +42,7 @@ impl Default for LintOptions {
 /// The data that shards are checked against; cheap to share between threads.
 pub struct LintContext {
     /// The data set.
-    pub prepared: Prepared,
+    pub prepared: PreparedDataset,
     fields: FieldParts,
     /// The excluded keys of each shard.
     excluded_keys: HashMap<String, HashSet<String>>,
@@ -61,11 +61,11 @@ pub struct LintContext {
 /// Checks a whole data set, one shard after the other. Findings are reported to the handles; a data set that is not prepared is a failure.
 ///
 /// With several threads: [`begin`], then [`lint_shard`] for each shard in any order, then [`finish`].
-pub fn lint(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outcome<Checked> {
+pub fn lint(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let context = begin(root, options, handles)?;
     let prepared = &context.prepared;
     handles.progress.restart(u64::from(prepared.shard_count()), if options.headers { prepared.bytes() } else { 0 });
-    let mut checked = Checked::default();
+    let mut checked = CheckCounts::default();
     for id in 0..prepared.shard_count() {
         checked.add(lint_shard(&context, ShardId(id), handles)?);
     }
@@ -96,7 +96,7 @@ pub fn finish(context: &LintContext, handles: &Handles<'_>) -> Outcome<()> {
 
 /// Checks everything but the single shards: small files, splits, excludes, database, leftover files.
 pub fn begin(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outcome<LintContext> {
-    let mut prepared = Prepared::open_with(root, options.split_config.as_deref())?;
+    let mut prepared = PreparedDataset::open_with(root, options.split_config.as_deref())?;
     let problems = handles.problems;
     interrupted(&prepared, problems)?;
     files::check(&prepared, problems)?;
@@ -120,8 +120,8 @@ pub fn begin(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outco
 }
 
 /// Checks one shard: the unit of work. A shard that is missing or unreadable is a finding, not a failure.
-pub fn lint_shard(context: &LintContext, id: ShardId, handles: &Handles<'_>) -> Outcome<Checked> {
-    let Some((name, _)) = context.prepared.entry(id) else { return Ok(Checked::default()) };
+pub fn lint_shard(context: &LintContext, id: ShardId, handles: &Handles<'_>) -> Outcome<CheckCounts> {
+    let Some((name, _)) = context.prepared.entry(id) else { return Ok(CheckCounts::default()) };
     super::verify::one_shard(name, handles, |handles| {
         let checked = shard::check(context, id, handles)?;
         media::check_shard(&context.prepared, id, context.media, handles)?;
@@ -130,7 +130,7 @@ pub fn lint_shard(context: &LintContext, id: ShardId, handles: &Handles<'_>) -> 
 }
 
 /// Reports an interrupted publish, which the next writing command completes.
-pub(super) fn interrupted(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
+pub(super) fn interrupted(prepared: &PreparedDataset, problems: &dyn ProblemSink) -> Outcome<()> {
     let Some(files) = &prepared.pending else { return Ok(()) };
     let own = RunFolder::for_webdataset(&prepared.root);
     let message = format!(
@@ -145,7 +145,7 @@ pub(super) fn interrupted(prepared: &Prepared, problems: &dyn ProblemSink) -> Ou
 }
 
 pub(super) fn dataset_yaml(
-    prepared: &Prepared,
+    prepared: &PreparedDataset,
     name: &str,
     problems: &dyn ProblemSink,
 ) -> Outcome<Option<DatasetYaml>> {
@@ -175,7 +175,7 @@ pub(super) fn dataset_yaml(
 }
 
 /// Checks that the Python files named by the dataset yaml are next to it. Their code is never run.
-fn python_files(prepared: &Prepared, yaml: &DatasetYaml, problems: &dyn ProblemSink) -> Outcome<()> {
+fn python_files(prepared: &PreparedDataset, yaml: &DatasetYaml, problems: &dyn ProblemSink) -> Outcome<()> {
     let (loader, filter) = match &yaml.source {
         SampleSource::Loader { function, part_filter } => (Some(function), part_filter.as_ref()),
         SampleSource::Parts(part_filter) => (None, part_filter.as_ref()),
@@ -185,11 +185,11 @@ fn python_files(prepared: &Prepared, yaml: &DatasetYaml, problems: &dyn ProblemS
         PartFilter::Function(function) => Some(function),
         PartFilter::Parts(_) => None,
     });
-    let mut told = HashSet::new();
+    let mut reported = HashSet::new();
     for function in loader.into_iter().chain(filter) {
         let Some((file, _)) = function.rsplit_once(':').filter(|(file, _)| file.ends_with(".py")) else { continue };
         let path = layout::nv_meta(&prepared.root).join(file);
-        if !is_file(&path) && told.insert(file) {
+        if !is_file(&path) && reported.insert(file) {
             let message = format!("the dataset yaml names '{function}', and this file is not there");
             let hint = "bring it back, or choose a field map: gristmill prepare PATH --update --sample-type …";
             let problem = Problem::problem(ProblemKind::MissingFile, Subject::path(path), message);

@@ -6,7 +6,7 @@ use crate::engine::check::headers::{check_rows, Verdict};
 use crate::engine::check::pieces::KeySpools;
 use crate::engine::check::sample_checks::Watch;
 use crate::engine::check::tar_idx_reader::TarIdxReader;
-use crate::engine::check::{Checked, Prepared};
+use crate::engine::check::{CheckCounts, PreparedDataset};
 use gristmill_core::text::{bytes, count, count_verb, grouped, shell_quote};
 use gristmill_core::{
     Cancel, ExitClass, Handles, Outcome, Problem, ProblemKind, ProblemLog, ProblemSink, Progress, Severity, Shard,
@@ -18,9 +18,9 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -> Outcome<Checked> {
+pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let prepared = &context.prepared;
-    let Some((name, count)) = prepared.entry(id) else { return Ok(Checked::default()) };
+    let Some((name, count)) = prepared.entry(id) else { return Ok(CheckCounts::default()) };
     let shard = match prepared.shard(id) {
         Ok(shard) => shard,
         Err(failure) if failure.class != ExitClass::Environment => return Err(failure),
@@ -30,7 +30,7 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
             let problem = Problem::problem(ProblemKind::MissingFile, Subject::shard(name), message);
             handles.problems.report(problem.with_hint(hint_for(&prepared.root, hint)))?;
             handles.progress.add(1, 0);
-            return Ok(Checked::default());
+            return Ok(CheckCounts::default());
         }
     };
     empty(name, count, handles.problems)?;
@@ -57,7 +57,7 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
     let is_retimed = matches!(change, Change::Time | Change::NewerThanIndex);
     if !context.headers && !is_retimed {
         handles.progress.add(1, 0);
-        return Ok(Checked { shards: 1, ..Checked::default() });
+        return Ok(CheckCounts { shards: 1, ..CheckCounts::default() });
     }
     let checked = rows(context, id, &shard, handles)?;
     if is_retimed && mismatches.has_any() {
@@ -74,7 +74,7 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
 }
 
 /// Whether every header of a shard is at the offset in the index; content is not compared.
-pub fn has_same_headers(prepared: &Prepared, id: ShardId, cancel: &Cancel) -> Outcome<bool> {
+pub fn has_same_headers(prepared: &PreparedDataset, id: ShardId, cancel: &Cancel) -> Outcome<bool> {
     let Some((name, _)) = prepared.entry(id) else { return Ok(false) };
     let shard = prepared.shard(id)?;
     let (progress, log) = (Progress::default(), ProblemLog::new(false));
@@ -134,7 +134,7 @@ fn fetch_hint(root: &Path, shard: &str) -> String {
     format!("{hint} {}", shell_quote(shard))
 }
 
-fn rows(context: &LintContext, id: ShardId, shard: &Shard, handles: &Handles<'_>) -> Outcome<Checked> {
+fn rows(context: &LintContext, id: ShardId, shard: &Shard, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let prepared = &context.prepared;
     let empty = HashSet::new();
     let excluded = context.excluded_keys.get(&shard.name).unwrap_or(&empty);
@@ -148,13 +148,13 @@ fn rows(context: &LintContext, id: ShardId, shard: &Shard, handles: &Handles<'_>
 
 /// Compares every header with its row: from row to row where that suffices, otherwise by a scan.
 fn walk(
-    (prepared, rows_are_indexed): (&Prepared, bool),
+    (prepared, rows_are_indexed): (&PreparedDataset, bool),
     id: ShardId,
     shard: &Shard,
     watch: &mut Watch<'_>,
     keys: Option<&KeySpools>,
     handles: &Handles<'_>,
-) -> Outcome<Checked> {
+) -> Outcome<CheckCounts> {
     let tables = if rows_are_indexed && !shard.is_tgz { prepared.tables()? } else { None };
     if let Some(tables) = tables {
         let own = Progress::default();
@@ -179,7 +179,7 @@ enum Change {
     NewerThanIndex,
 }
 
-fn change_of(prepared: &Prepared, shard: &Shard) -> Change {
+fn change_of(prepared: &PreparedDataset, shard: &Shard) -> Change {
     let Some(then) = prepared.stamps.get(&shard.name) else {
         let index = stamp_at(&prepared.root.join(shard.index_name()));
         let is_newer = index.is_ok_and(|index| shard.stamp.modified_ns > index.modified_ns);
@@ -198,7 +198,7 @@ fn change_of(prepared: &Prepared, shard: &Shard) -> Change {
 
 /// Checks that `.tar.idx` exists, has one word more than there are samples, and never descends; returns its last word.
 pub(in crate::engine::check) fn index_length(
-    prepared: &Prepared,
+    prepared: &PreparedDataset,
     id: ShardId,
     shard: &Shard,
     problems: &dyn ProblemSink,

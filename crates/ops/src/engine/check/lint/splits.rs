@@ -1,7 +1,7 @@
 //! Checks `split.yaml` and the field map against the index.
 
 use super::bad_file;
-use crate::engine::check::Prepared;
+use crate::engine::check::PreparedDataset;
 use crate::engine::plan::nearest;
 use gristmill_core::field_map::FieldExpression;
 use gristmill_core::text::{agree, count, count_verb};
@@ -22,7 +22,7 @@ pub(in crate::engine::check) struct Splits {
     pub(super) trained: HashSet<String>,
 }
 
-pub(in crate::engine::check) fn check(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<Splits> {
+pub(in crate::engine::check) fn check(prepared: &PreparedDataset, problems: &dyn ProblemSink) -> Outcome<Splits> {
     if let Some(failure) = &prepared.splits_failure {
         let problem = bad_file(failure.clone());
         let way = "correct it, or take the one before it, split.yaml.bak-…; gristmill prepare PATH \

@@ -22,9 +22,9 @@ mod tests;
 mod text;
 mod write;
 
-pub use read::{Document, Removed};
+pub use read::{Document, RemovedRanges};
 pub use text::{read_text, FirstCopy, Page, Search};
-pub use write::{end, Gathered, Section, SectionFacts};
+pub use write::{end, RangeBlocks, Section, SectionFacts};
 
 use gristmill_core::dedup::{Keep, Mode};
 use gristmill_storage::files;
@@ -117,7 +117,7 @@ pub struct KnownPassage {
 
 /// Returns the ranges of the run that made a folder, or the folder that contains a file or folder, if they exist; with the name of `path`
 /// relative to that folder.
-pub fn beside(path: &Path) -> Option<(PathBuf, String)> {
+pub fn companion(path: &Path) -> Option<(PathBuf, String)> {
     let path = files::absolute(path).ok()?;
     path.ancestors().take(MAX_ANCESTORS).find_map(|folder| {
         let ranges = gristmill_storage::run_folder::RunFolder::for_output(folder).ranges();

@@ -34,7 +34,7 @@ impl Document {
 
 /// The ranges of a run.
 #[derive(Debug)]
-pub struct Removed {
+pub struct RemovedRanges {
     file: ReadFile,
     directory: Directory,
     /// The number of documents before each file, then the total.
@@ -51,7 +51,7 @@ struct Block {
     documents: u32,
 }
 
-impl Removed {
+impl RemovedRanges {
     /// Opens the ranges of a run.
     ///
     /// # Errors
@@ -221,8 +221,8 @@ fn number_at(bytes: &[u8], at: usize) -> u64 {
 fn take(rest: &mut &[u8]) -> Option<u64> {
     let (mut number, mut shift) = (0_u64, 0);
     loop {
-        let (byte, behind) = rest.split_first()?;
-        *rest = behind;
+        let (byte, remainder) = rest.split_first()?;
+        *rest = remainder;
         let bits = u64::from(byte & 0x7f);
         if shift > 63 || (shift == 63 && bits > 1) {
             return None;

@@ -21,7 +21,7 @@ fn written(files: &[Vec<DocumentSpec>], piece: usize) -> (tempfile::TempDir, Vec
         let mut section = Section::default();
         let (mut start, mut line) = (0, 0);
         for some in documents.chunks(piece) {
-            let mut gathered = Gathered::default();
+            let mut gathered = RangeBlocks::default();
             for (further, lines, ranges) in some {
                 (start, line) = (start + further, line + lines);
                 let mut end = 0;
@@ -60,7 +60,7 @@ proptest! {
     #[test]
     fn documents_come_back_wherever_one_begins(files in prop::collection::vec(documents(), 0..5), piece in 1_usize..70, from in 0_u64..200) {
         let (folder, all) = written(&files, piece);
-        let removed = Removed::open(&folder.path().join("ranges")).unwrap();
+        let removed = RemovedRanges::open(&folder.path().join("ranges")).unwrap();
         prop_assert_eq!(removed.len(), all.len() as u64);
         prop_assert_eq!(removed.is_empty(), all.is_empty());
         let some = removed.documents(from, 17).unwrap();
@@ -83,7 +83,7 @@ proptest! {
         let at = at % bytes.len();
         if cut { bytes.truncate(at) } else { bytes[at] = byte }
         std::fs::write(&path, bytes).unwrap();
-        let Ok(removed) = Removed::open(&path) else { return Ok(()) };
+        let Ok(removed) = RemovedRanges::open(&path) else { return Ok(()) };
         for from in [0, 299, 599] {
             let _ = removed.documents(from, 1_000);
         }
@@ -96,7 +96,7 @@ fn blocks_are_found_among_many() {
     let told: Vec<DocumentSpec> =
         (0..20_000).map(|number| (100 + number % 7, 1 + number % 3, vec![(number % 50, 500)])).collect();
     let (folder, all) = written(&[told], 20_000);
-    let removed = Removed::open(&folder.path().join("ranges")).unwrap();
+    let removed = RemovedRanges::open(&folder.path().join("ranges")).unwrap();
     assert!(removed.directory().files[0].section.blocks > 20, "{:?}", removed.directory().files[0].section);
     for number in [0, 1, 9_999, 19_999] {
         assert_eq!(removed.documents(number, 1).unwrap()[0], all[number as usize]);
@@ -148,11 +148,11 @@ fn the_first_place_is_found_in_the_order_of_files_and_never_after_the_document()
         let mut bytes = MAGIC.to_vec();
         bytes.extend(end(directory, 8).unwrap());
         std::fs::write(made.path().join("ranges"), bytes).unwrap();
-        Removed::open(&made.path().join("ranges")).unwrap()
+        RemovedRanges::open(&made.path().join("ranges")).unwrap()
     };
     let removed = open(&directory);
     let read = AtomicU64::new(0);
-    let find = |removed: &Removed, until| {
+    let find = |removed: &RemovedRanges, until| {
         Search { passage: "the passage".into(), until }.run(removed, &read, &Cancel::default()).unwrap()
     };
     let first = find(&removed, (0, u64::MAX)).unwrap();

@@ -1,6 +1,6 @@
 //! Reads the text of documents with known ranges from its original files, and finds the first occurrence of a passage.
 
-use super::{Document, Removed, Source};
+use super::{Document, RemovedRanges, Source};
 use crate::engine::dedup::look::InMemorySearch;
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use gristmill_data::source::dedup::{known_file, Documents, Kind, Position, TextFile};
@@ -74,7 +74,7 @@ pub fn read_text(source: &Source, text_key: &str, start: u64, line: u64, cancel:
     Ok(text)
 }
 
-impl Removed {
+impl RemovedRanges {
     /// Returns the document with this number among those with ranges.
     ///
     /// # Errors
@@ -154,7 +154,7 @@ impl Search {
     /// # Errors
     ///
     /// Where a file has changed since the run; when it is cancelled.
-    pub fn run(&self, removed: &Removed, read: &AtomicU64, cancel: &Cancel) -> Outcome<Option<FirstCopy>> {
+    pub fn run(&self, removed: &RemovedRanges, read: &AtomicU64, cancel: &Cancel) -> Outcome<Option<FirstCopy>> {
         let finder = Finder::new(self.passage.as_bytes());
         let kept = self.passage.len().saturating_sub(1);
         let (mut window, mut spare, mut before) = (Vec::new(), String::new(), 0_u64);

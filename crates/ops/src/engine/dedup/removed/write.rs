@@ -10,7 +10,7 @@ const BLOCK_BYTES: usize = 4 << 10;
 
 /// Finished and growing blocks.
 #[derive(Debug, Default)]
-pub struct Gathered {
+pub struct RangeBlocks {
     bytes: Vec<u8>,
     /// For each block: offset in `bytes`, offset of the line of its first document, number of its documents.
     blocks: Vec<(usize, u64, u32)>,
@@ -18,7 +18,7 @@ pub struct Gathered {
     last: (u64, u64),
 }
 
-impl Gathered {
+impl RangeBlocks {
     /// Adds a document with ranges, in order: offset of its line, number of the line from 0, and the ranges.
     pub fn add(&mut self, start: u64, line: u64, ranges: &[Range]) {
         let is_full = self.blocks.last().is_none_or(|last| self.bytes.len() - last.0 >= BLOCK_BYTES);
@@ -88,7 +88,7 @@ pub struct Section {
 
 impl Section {
     /// Adds blocks and returns the bytes to write; `gathered` is emptied.
-    pub fn add(&mut self, gathered: &mut Gathered) -> Vec<u8> {
+    pub fn add(&mut self, gathered: &mut RangeBlocks) -> Vec<u8> {
         let gathered = std::mem::take(gathered);
         let ends = gathered.blocks.iter().skip(1).map(|block| block.0).chain([gathered.bytes.len()]);
         for (&(at, start, documents), end) in gathered.blocks.iter().zip(ends) {

@@ -1,7 +1,7 @@
 //! Joins in the tree of a metadataset.
 
 use super::super::facts::{MixNode, MixNodeKind};
-use super::super::sets::{Opened, Unusable, WebSet};
+use super::super::sets::{MemberSource, UnusableMember, WebSet};
 use super::super::subset::Window;
 use super::super::{join_plan, share};
 use super::{new_node, Walk, WalkPosition};
@@ -15,7 +15,7 @@ impl Walk<'_> {
         let window = match Window::below(place.window, join.subset.as_ref()) {
             Ok(window) => window,
             Err(why) => {
-                self.refuse(place.file, join.at, ProblemKind::BadMetadataset, Unusable::new(why));
+                self.refuse(place.file, join.at, ProblemKind::BadMetadataset, UnusableMember::new(why));
                 None
             }
         };
@@ -26,12 +26,12 @@ impl Walk<'_> {
             let split = reference.split_part.as_deref().or(join.split_part.as_deref()).unwrap_or(place.split);
             child.split_part = Some(split.to_owned());
             match self.open_member(place.file, reference) {
-                Some(Opened::Web(set)) => {
+                Some(MemberSource::Web(set)) => {
                     child.kind = MixNodeKind::WebDataset;
                     inputs.extend(self.join_member(place, member, &set, split, &mut child));
                 }
                 Some(_) => {
-                    let why = Unusable::new("only prepared folders of tars can be joined");
+                    let why = UnusableMember::new("only prepared folders of tars can be joined");
                     self.refuse(place.file, reference.at, ProblemKind::BadMember, why);
                 }
                 None => {}
@@ -45,7 +45,7 @@ impl Walk<'_> {
                 Some(Ok((start, end))) => node.samples = Some(end - start),
                 Some(Err(why)) => {
                     let at = join.subset.map_or(join.at, |subset| subset.at);
-                    self.refuse(place.file, at, ProblemKind::BadMetadataset, Unusable::new(why));
+                    self.refuse(place.file, at, ProblemKind::BadMetadataset, UnusableMember::new(why));
                 }
                 None => {}
             }

@@ -101,10 +101,10 @@ fn transformed(line: &[u8], settings: &Settings, template: &ChatTemplate) -> Res
 }
 
 /// Takes the number and the bytes of a line.
-type EachLine<'a> = dyn FnMut(u64, Option<&[u8]>) -> Outcome<()> + 'a;
+type LineCallback<'a> = dyn FnMut(u64, Option<&[u8]>) -> Outcome<()> + 'a;
 
 /// Iterates over lines, counted from 1; one that is too long is passed as `None`. The last one needs no line end.
-fn each_line(file: &ReadFile, handles: &Handles<'_>, each: &mut EachLine<'_>) -> Outcome<()> {
+fn each_line(file: &ReadFile, handles: &Handles<'_>, each: &mut LineCallback<'_>) -> Outcome<()> {
     let mut block = vec![0; READ_BYTES];
     let mut line: Vec<u8> = Vec::new();
     let (mut at, mut number, mut is_long, mut is_open) = (0, 0, false, false);

@@ -52,11 +52,11 @@ pub(super) fn lay_out<T: Id>(request: &Request, handles: &Handles<'_>) -> Outcom
     let weights = request.normalised();
     // The usual numbers of data sets are compile-time constants; the lanes added to reach them are never the furthest below their share.
     let used = match weights.len() {
-        1..=2 => fill(&mut Lanes::<2>::new(request, &weights), samples, &mut ids, handles)?,
-        3..=4 => fill(&mut Lanes::<4>::new(request, &weights), samples, &mut ids, handles)?,
-        5..=8 => fill(&mut Lanes::<8>::new(request, &weights), samples, &mut ids, handles)?,
-        9..=16 => fill(&mut Lanes::<16>::new(request, &weights), samples, &mut ids, handles)?,
-        _ => fill(&mut Many::new(request, &weights), samples, &mut ids, handles)?,
+        1..=2 => fill(&mut FixedWeights::<2>::new(request, &weights), samples, &mut ids, handles)?,
+        3..=4 => fill(&mut FixedWeights::<4>::new(request, &weights), samples, &mut ids, handles)?,
+        5..=8 => fill(&mut FixedWeights::<8>::new(request, &weights), samples, &mut ids, handles)?,
+        9..=16 => fill(&mut FixedWeights::<16>::new(request, &weights), samples, &mut ids, handles)?,
+        _ => fill(&mut DynamicWeights::new(request, &weights), samples, &mut ids, handles)?,
     };
     let used = used.get(..weights.len()).unwrap_or_default().to_vec();
     // A data set without windows and without weight can be the first of several that are all exactly at their share.
@@ -89,7 +89,7 @@ fn fill<T: Id>(choice: &mut impl Choice, samples: u64, ids: &mut Vec<T>, handles
 }
 
 /// State for up to `D` data sets.
-struct Lanes<const D: usize> {
+struct FixedWeights<const D: usize> {
     weights: [f64; D],
     used: [f64; D],
     next: [u64; D],
@@ -97,7 +97,7 @@ struct Lanes<const D: usize> {
     end: [u64; D],
 }
 
-impl<const D: usize> Lanes<D> {
+impl<const D: usize> FixedWeights<D> {
     fn new(request: &Request, weights: &[f64]) -> Self {
         let bounds = bounds(request);
         let bound = |lane: usize| bounds.get(lane).copied().unwrap_or_default();
@@ -111,7 +111,7 @@ impl<const D: usize> Lanes<D> {
     }
 }
 
-impl<const D: usize> Choice for Lanes<D> {
+impl<const D: usize> Choice for FixedWeights<D> {
     #[inline]
     fn take(&mut self, x: f64) -> u64 {
         let mut best = 0;
@@ -135,14 +135,14 @@ impl<const D: usize> Choice for Lanes<D> {
 }
 
 /// State for any number of data sets.
-struct Many {
+struct DynamicWeights {
     weights: Vec<f64>,
     used: Vec<f64>,
     next: Vec<u64>,
     bounds: Vec<(u64, u64)>,
 }
 
-impl Many {
+impl DynamicWeights {
     fn new(request: &Request, weights: &[f64]) -> Self {
         let bounds = bounds(request);
         let next = bounds.iter().map(|bound| bound.0).collect();
@@ -150,7 +150,7 @@ impl Many {
     }
 }
 
-impl Choice for Many {
+impl Choice for DynamicWeights {
     fn take(&mut self, x: f64) -> u64 {
         let mut best = 0;
         let mut lag = f64::NEG_INFINITY;

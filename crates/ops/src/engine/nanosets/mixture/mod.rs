@@ -1,6 +1,6 @@
 //! Which window of which data set each training sample is, exactly as nanotron's Nanoset decides it (docs/formats/nanosets.md §7).
 //!
-//! [`Request`] is the input. [`Outlook`] is an estimate, fast enough to be updated on every key press; [`index::build`] makes the index
+//! [`Request`] is the input. [`MixtureForecast`] is an estimate, fast enough to be updated on every key press; [`index::build`] makes the index
 //! itself.
 
 mod epoch;
@@ -12,8 +12,8 @@ mod warnings;
 mod weights;
 
 pub use index::{build, MixtureIndex};
-pub use outlook::{Outlook, Share, EXACT_UP_TO};
-pub use plan::{resolve, Member, MixtureIndexPlan, Resolved};
+pub use outlook::{MixtureForecast, Share, EXACT_UP_TO};
+pub use plan::{resolve, Member, MixtureIndexPlan, ResolvedMixture};
 pub use tokenizer::{FolderTokenizer, TokenizerSettings};
 pub use warnings::warnings;
 pub use weights::normalise;

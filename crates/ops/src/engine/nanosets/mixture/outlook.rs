@@ -9,7 +9,7 @@ pub const EXACT_UP_TO: u64 = 100_000;
 
 /// The composition of the samples.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Outlook {
+pub struct MixtureForecast {
     /// Samples of the index.
     pub samples: u64,
     /// Samples of one epoch: the windows of all data sets.
@@ -42,7 +42,7 @@ pub struct Share {
     pub unread: u64,
 }
 
-impl Outlook {
+impl MixtureForecast {
     /// Returns the figures of a request that has been [checked](Request::check), quickly: exact for an epoch of up to [`EXACT_UP_TO`]
     /// samples, else [estimated](Self::estimate).
     pub fn quick(request: &Request) -> Self {

@@ -51,7 +51,7 @@ fn default_seed() -> u32 {
 
 /// A resolved plan.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Resolved {
+pub struct ResolvedMixture {
     /// The request, checked.
     pub request: Request,
     /// Names of the data sets: their paths, or numbers.
@@ -61,7 +61,7 @@ pub struct Resolved {
 }
 
 /// Inspects the folders and checks everything. Folders that were made with different tokenizers are refused, as by nanotron.
-pub fn resolve(plan: &MixtureIndexPlan, handles: &Handles<'_>) -> Outcome<Resolved> {
+pub fn resolve(plan: &MixtureIndexPlan, handles: &Handles<'_>) -> Outcome<ResolvedMixture> {
     let (mut lengths, mut names) = (Vec::new(), Vec::new());
     let mut folders: Vec<FolderFacts> = Vec::new();
     for (number, member) in plan.members.iter().enumerate() {
@@ -91,7 +91,7 @@ pub fn resolve(plan: &MixtureIndexPlan, handles: &Handles<'_>) -> Outcome<Resolv
     }
     let request = Request { lengths, weights: plan.weights.clone(), samples: plan.samples, seed: plan.seed };
     request.check(&names)?;
-    Ok(Resolved { request, names, folders })
+    Ok(ResolvedMixture { request, names, folders })
 }
 
 fn agree(first: &FolderFacts, other: &FolderFacts) -> Outcome<()> {

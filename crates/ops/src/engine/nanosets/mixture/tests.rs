@@ -72,10 +72,10 @@ fn check(line: &str) {
     assert_eq!(first, numbers::<Vec<u64>>(&known["dataset_index"]));
     assert_eq!(hash(all.iter().map(|pair| u64::from(pair.0))), known["sha256_dataset_index_u64le"].as_str().unwrap());
     assert_eq!(hash(all.iter().map(|pair| pair.1)), known["sha256_dataset_sample_index_i64le"].as_str().unwrap());
-    let outlook = Outlook::of(&request, &index);
+    let outlook = MixtureForecast::of(&request, &index);
     let counts: Vec<u64> = outlook.members.iter().map(|share| share.samples).collect();
     assert_eq!(counts, numbers::<Vec<u64>>(&known["counts"]));
-    assert_eq!(Outlook::quick(&request), outlook);
+    assert_eq!(MixtureForecast::quick(&request), outlook);
 }
 
 #[test]
@@ -166,7 +166,7 @@ proptest! {
         let index = built(&request);
         let all = pairs(&index);
         prop_assert_eq!(&all, &plainly(&request));
-        let outlook = Outlook::of(&request, &index);
+        let outlook = MixtureForecast::of(&request, &index);
         for (member, share) in outlook.members.iter().enumerate() {
             let windows: Vec<u64> = all.iter().filter(|pair| pair.0 as usize == member).map(|pair| pair.1).collect();
             prop_assert_eq!(share.samples, windows.len() as u64);
@@ -174,9 +174,9 @@ proptest! {
             prop_assert_eq!(share.unread, share.windows - distinct.len() as u64);
         }
         // The estimate without laying out the epoch is close to the result.
-        let told = Outlook::estimate(&request);
-        for (told, share) in told.members.iter().zip(&outlook.members) {
-            prop_assert!(told.in_epoch.abs_diff(share.in_epoch) <= request.lengths.len() as u64, "{told:?} {share:?}");
+        let estimated = MixtureForecast::estimate(&request);
+        for (estimated, share) in estimated.members.iter().zip(&outlook.members) {
+            prop_assert!(estimated.in_epoch.abs_diff(share.in_epoch) <= request.lengths.len() as u64, "{estimated:?} {share:?}");
         }
     }
 }
@@ -185,13 +185,13 @@ proptest! {
 fn an_estimate_of_large_data_sets_is_near_what_comes_out() {
     for samples in [30_000, 200_000, 500_000] {
         let request = request(&[50_000, 20_000, 130_000], Some(&[0.5, 0.2, 0.3]), samples, 7);
-        let (told, counted) = (Outlook::quick(&request), Outlook::of(&request, &built(&request)));
-        assert!(!told.is_exact && counted.is_exact);
-        for (told, counted) in told.members.iter().zip(&counted.members) {
+        let (estimated, counted) = (MixtureForecast::quick(&request), MixtureForecast::of(&request, &built(&request)));
+        assert!(!estimated.is_exact && counted.is_exact);
+        for (estimated, counted) in estimated.members.iter().zip(&counted.members) {
             let near = |a: u64, b: u64| a.abs_diff(b) <= 400;
-            assert!(near(told.in_epoch, counted.in_epoch), "{told:?} {counted:?}");
-            assert!(near(told.samples, counted.samples), "{told:?} {counted:?}");
-            assert!(near(told.unread, counted.unread), "{told:?} {counted:?}");
+            assert!(near(estimated.in_epoch, counted.in_epoch), "{estimated:?} {counted:?}");
+            assert!(near(estimated.samples, counted.samples), "{estimated:?} {counted:?}");
+            assert!(near(estimated.unread, counted.unread), "{estimated:?} {counted:?}");
         }
     }
 }
@@ -236,7 +236,7 @@ fn an_empty_data_set_without_weight_may_be_there_until_the_reference_takes_from_
 #[test]
 fn what_one_may_not_expect_is_noted() {
     let said = |request: &Request| {
-        let notes = warnings(request, &Outlook::quick(request), &["web".into(), "code".into()]);
+        let notes = warnings(request, &MixtureForecast::quick(request), &["web".into(), "code".into()]);
         notes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     };
     let even = said(&request(&[5, 3], None, 16, 1234));

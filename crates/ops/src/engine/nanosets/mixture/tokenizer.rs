@@ -1,6 +1,6 @@
 //! The tokenizer of token folders, compared with a training configuration as nanotron does before it trains.
 
-use super::Resolved;
+use super::ResolvedMixture;
 use gristmill_core::{Problem, ProblemKind, Subject};
 use gristmill_storage::files;
 use gristmill_tokenizer::{meant_by, Tokenizer};
@@ -43,7 +43,7 @@ impl FolderTokenizer {
     }
 }
 
-impl Resolved {
+impl ResolvedMixture {
     /// Returns the tokenizer of the folders, which all agree on it.
     pub fn tokenizer(&self) -> Option<FolderTokenizer> {
         self.folders.iter().find_map(|facts| {

@@ -1,6 +1,6 @@
 //! Warnings about a mixture.
 
-use super::{name, Outlook, Request};
+use super::{name, MixtureForecast, Request};
 use gristmill_core::text::{count, count_verb, grouped};
 use gristmill_core::{Problem, ProblemKind, Subject};
 
@@ -8,7 +8,7 @@ use gristmill_core::{Problem, ProblemKind, Subject};
 const NEAR_ONE: f64 = 1e-9;
 
 /// Returns notes on a mixture: behaviour of the reference that a user may not expect.
-pub fn warnings(request: &Request, outlook: &Outlook, names: &[String]) -> Vec<Problem> {
+pub fn warnings(request: &Request, outlook: &MixtureForecast, names: &[String]) -> Vec<Problem> {
     let mut notes = Vec::new();
     let mut note = |subject: Subject, message: String| notes.push(Problem::note(ProblemKind::Other, subject, message));
     if let Some(weights) = &request.weights {

@@ -10,7 +10,7 @@ mod ratio;
 mod tests;
 mod update;
 
-pub(crate) use patterns::Compiled;
+pub(crate) use patterns::CompiledSplitPattern;
 pub use patterns::{exclude_matches, pattern_matches, preview_patterns, PatternMatches, PatternsPreview};
 pub use ratio::fixing_ratio;
 
@@ -59,7 +59,7 @@ pub struct LeftOut {
 
 /// The result of a division.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
-pub struct Resolved {
+pub struct ResolvedSplits {
     /// Splits in their written order, each with its shards in their written order.
     pub splits: Vec<(String, Vec<ShardId>)>,
     /// Shards that could be in a split but are in none, in index order.
@@ -70,7 +70,7 @@ pub struct Resolved {
     pub problems: Vec<Problem>,
 }
 
-impl Resolved {
+impl ResolvedSplits {
     /// Returns the shards of a split.
     pub fn shards_of(&self, split: &str) -> &[ShardId] {
         self.splits.iter().find(|(name, _)| name == split).map_or(&[], |(_, shards)| shards)
@@ -123,11 +123,11 @@ impl<'a> Candidates<'a> {
     pub(crate) fn by_name(&self) -> HashMap<Cow<'a, str>, ShardId> {
         self.eligible.iter().map(|&id| (self.name(id), id)).collect()
     }
-    fn finish(self, splits: Vec<(String, Vec<ShardId>)>, problems: Vec<Problem>) -> Resolved {
+    fn finish(self, splits: Vec<(String, Vec<ShardId>)>, problems: Vec<Problem>) -> ResolvedSplits {
         let assigned: BTreeSet<ShardId> = splits.iter().flat_map(|(_, shards)| shards.iter().copied()).collect();
         let mut unassigned: Vec<ShardId> = self.eligible.iter().copied().filter(|id| !assigned.contains(id)).collect();
         unassigned.sort_unstable();
-        Resolved { splits, unassigned, left_out: self.left_out, problems }
+        ResolvedSplits { splits, unassigned, left_out: self.left_out, problems }
     }
 }
 
@@ -159,7 +159,7 @@ pub fn excluded(patterns: &[String], shards: &[ShardFacts]) -> Vec<bool> {
 }
 
 /// Divides shards according to the plan, as if nothing had been prepared before.
-pub fn resolve(plan: &PreparePlan, shards: &[ShardFacts]) -> Resolved {
+pub fn resolve(plan: &PreparePlan, shards: &[ShardFacts]) -> ResolvedSplits {
     let candidates = Candidates::new(plan, shards);
     let mut problems = Vec::new();
     let splits = match &plan.splits {
@@ -178,7 +178,7 @@ pub fn resolve(plan: &PreparePlan, shards: &[ShardFacts]) -> Resolved {
 }
 
 /// Divides shards according to the plan; with `--update` on a prepared data set, existing assignments are kept and new shards are added.
-pub fn resolve_in(plan: &PreparePlan, facts: &DatasetFacts) -> Resolved {
+pub fn resolve_in(plan: &PreparePlan, facts: &DatasetFacts) -> ResolvedSplits {
     let resolved = match &facts.prepared {
         Some(prepared) if plan.rerun == Rerun::Update && !prepared.splits.is_empty() => {
             with_unassigned_note(update::resolve(plan, &facts.shards, prepared), &facts.shards)
@@ -189,7 +189,7 @@ pub fn resolve_in(plan: &PreparePlan, facts: &DatasetFacts) -> Resolved {
 }
 
 /// Adds notes on splits that have shards but no sample: a trainer fails on them as on one without shards.
-fn with_sampleless_notes(mut resolved: Resolved, shards: &[ShardFacts]) -> Resolved {
+fn with_sampleless_notes(mut resolved: ResolvedSplits, shards: &[ShardFacts]) -> ResolvedSplits {
     let is_read = |shard: &&ShardFacts| matches!(shard.state, ShardState::Scanned | ShardState::Failed);
     for (name, ids) in &resolved.splits {
         let of: Vec<&ShardFacts> = ids.iter().filter_map(|id| shards.get(id.0 as usize)).collect();
@@ -206,7 +206,7 @@ fn with_sampleless_notes(mut resolved: Resolved, shards: &[ShardFacts]) -> Resol
     resolved
 }
 
-fn with_unassigned_note(mut resolved: Resolved, shards: &[ShardFacts]) -> Resolved {
+fn with_unassigned_note(mut resolved: ResolvedSplits, shards: &[ShardFacts]) -> ResolvedSplits {
     if resolved.is_refused() || resolved.splits.is_empty() {
         return resolved;
     }

@@ -22,12 +22,12 @@ pub struct PatternMatches {
     /// Name of the last match; `None` without matches.
     pub last: Option<String>,
     /// The pattern that was probably intended, and why; only when nothing matches.
-    pub meant: Option<Meant>,
+    pub meant: Option<MeantPattern>,
 }
 
 /// A pattern that matches where another did not.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Meant {
+pub struct MeantPattern {
     /// The pattern.
     pub pattern: String,
     /// The number of shards that it matches.
@@ -46,9 +46,9 @@ pub struct PatternsPreview {
 }
 
 /// A compiled split pattern.
-pub(crate) struct Compiled(Vec<Pattern>);
+pub(crate) struct CompiledSplitPattern(Vec<Pattern>);
 
-impl Compiled {
+impl CompiledSplitPattern {
     pub(crate) fn new(pattern: &str) -> Result<Self, Problem> {
         let expanded = braces::expand_keeping_escapes(pattern, MAX_ALTERNATIVES).map_err(|e| {
             Problem::refusal(ProblemKind::BadBraces, Subject::field(pattern), format!("braces are expanded first: {e}"))
@@ -100,9 +100,9 @@ fn has_quantifier_with_comma(pattern: &str) -> bool {
 
 /// Returns the matches of `pattern` among `shards`, for a preview while it is typed. The error says why it cannot be used.
 pub fn pattern_matches(pattern: &str, shards: &[ShardFacts]) -> Result<PatternMatches, Problem> {
-    let compiled = Compiled::new(pattern)?;
+    let compiled = CompiledSplitPattern::new(pattern)?;
     Ok(matches_of(pattern, shards, &|name| compiled.matches(name), &|other, name| {
-        Compiled::new(other).is_ok_and(|c| c.matches(name))
+        CompiledSplitPattern::new(other).is_ok_and(|c| c.matches(name))
     }))
 }
 
@@ -128,7 +128,7 @@ fn matches_of(
 }
 
 /// Returns the first rewriting of a pattern that matches something.
-fn meant(pattern: &str, shards: &[ShardFacts], matches: &dyn Fn(&str, &str) -> bool) -> Option<Meant> {
+fn meant(pattern: &str, shards: &[ShardFacts], matches: &dyn Fn(&str, &str) -> bool) -> Option<MeantPattern> {
     let candidates = [
         (glob_meaning(pattern), "patterns are regular expressions, not globs"),
         (Some(format!(".*{pattern}")), "patterns are matched from the start of the name"),
@@ -143,7 +143,7 @@ fn meant(pattern: &str, shards: &[ShardFacts], matches: &dyn Fn(&str, &str) -> b
     candidates.into_iter().find_map(|(candidate, why)| {
         let pattern = candidate?;
         let matches = shards.iter().filter(|s| matches(&pattern, &s.name)).count();
-        (matches > 0).then_some(Meant { pattern, matches, why })
+        (matches > 0).then_some(MeantPattern { pattern, matches, why })
     })
 }
 
@@ -164,7 +164,7 @@ pub(super) fn divide(
     check_split_names(patterns.iter().map(|p| p.name.as_str()), problems);
     let mut splits = Vec::new();
     for (name, pattern) in last_wins(patterns.iter().map(|p| (p.name.as_str(), p.pattern.as_str()))) {
-        let shards = match Compiled::new(pattern) {
+        let shards = match CompiledSplitPattern::new(pattern) {
             Ok(compiled) => {
                 candidates.eligible.iter().copied().filter(|&id| compiled.matches(&candidates.name(id))).collect()
             }

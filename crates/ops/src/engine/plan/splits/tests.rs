@@ -31,19 +31,19 @@ fn listed(all: &[(&str, &[&str])]) -> PreparePlan {
     PreparePlan { splits: SplitPlan::Listed(all), ..PreparePlan::new(".") }
 }
 
-fn names(resolved: &Resolved, split: &str, shards: &[ShardFacts]) -> Vec<String> {
+fn names(resolved: &ResolvedSplits, split: &str, shards: &[ShardFacts]) -> Vec<String> {
     resolved.shards_of(split).iter().map(|id| shards[id.0 as usize].name.clone()).collect()
 }
 
-fn sizes(resolved: &Resolved) -> Vec<usize> {
+fn sizes(resolved: &ResolvedSplits) -> Vec<usize> {
     resolved.splits.iter().map(|(_, s)| s.len()).collect()
 }
 
-fn kinds(resolved: &Resolved) -> Vec<(ProblemKind, Severity)> {
+fn kinds(resolved: &ResolvedSplits) -> Vec<(ProblemKind, Severity)> {
     resolved.problems.iter().map(|p| (p.kind, p.severity)).collect()
 }
 
-fn only(resolved: &Resolved, kind: ProblemKind) -> &Problem {
+fn only(resolved: &ResolvedSplits, kind: ProblemKind) -> &Problem {
     let found: Vec<&Problem> = resolved.problems.iter().filter(|p| p.kind == kind).collect();
     assert_eq!(found.len(), 1, "{:?}", resolved.problems);
     found[0]
@@ -287,7 +287,7 @@ fn update(
     now: usize,
     splits: &[(&str, &[&str])],
     recorded: Option<PreparePlan>,
-) -> Resolved {
+) -> ResolvedSplits {
     let all = numbered(now);
     let mut facts = DatasetFacts::new(".".into(), DatasetKind::PreparedWebDataset);
     let mut before = prepared(&all[..old], splits);

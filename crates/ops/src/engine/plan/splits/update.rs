@@ -1,8 +1,8 @@
 //! `--update`: existing assignments, by hand or by an earlier run, are kept; only shards that were not indexed before are added.
 
 use super::listed::some;
-use super::patterns::Compiled;
-use super::{ratio, Candidates, Resolved};
+use super::patterns::CompiledSplitPattern;
+use super::{ratio, Candidates, ResolvedSplits};
 use gristmill_core::text::count;
 use gristmill_core::{PreparePlan, PreparedFacts, Problem, ProblemKind, ShardFacts, ShardId, SplitPlan, Subject};
 use gristmill_data::formats::energon::ratio::PARTS;
@@ -11,7 +11,7 @@ use std::collections::HashSet;
 
 type Splits = Vec<(String, Vec<ShardId>)>;
 
-pub(super) fn resolve(plan: &PreparePlan, shards: &[ShardFacts], prepared: &PreparedFacts) -> Resolved {
+pub(super) fn resolve(plan: &PreparePlan, shards: &[ShardFacts], prepared: &PreparedFacts) -> ResolvedSplits {
     let candidates = Candidates::new(plan, shards);
     let mut problems = Vec::new();
     let mut splits = existing(&candidates, prepared, &mut problems);
@@ -81,7 +81,7 @@ fn join(
         },
         SplitPlan::Patterns(patterns) => {
             for pattern in patterns {
-                match Compiled::new(&pattern.pattern) {
+                match CompiledSplitPattern::new(&pattern.pattern) {
                     Ok(compiled) => {
                         let matching = new.iter().copied().filter(|&id| compiled.matches(&candidates.name(id)));
                         let place = place_of(&pattern.name, splits);

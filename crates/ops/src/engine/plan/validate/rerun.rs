@@ -115,11 +115,11 @@ fn changes(prepared: &PreparedFacts) -> Vec<String> {
     listed.collect()
 }
 
-trait OnRoot {
+trait WithRoot {
     fn on_root(self, root: Subject) -> Self;
 }
 
-impl OnRoot for Problem {
+impl WithRoot for Problem {
     fn on_root(mut self, root: Subject) -> Self {
         self.subject = root;
         self

@@ -104,7 +104,7 @@ fn an_expression_outside_the_grammar_is_refused_unless_a_part_is_called_so() {
         let problem = the(&plan, &usual(), ProblemKind::FieldFails);
         assert_eq!(problem.severity, Severity::Refusal, "{expr}");
         assert!(problem.message.starts_with("field 'text': ") && problem.message.contains(why), "{}", problem.message);
-        assert_eq!(refusals(&plan, &usual()).len(), 1, "told once");
+        assert_eq!(refusals(&plan, &usual()).len(), 1, "reported once");
         let mut odd = usual();
         odd.parts.insert(expr.into(), PartFacts { samples: 1000, bytes: 0 });
         assert_eq!(the(&plan, &odd, ProblemKind::FieldFails).severity, Severity::Note, "{expr}");
@@ -227,17 +227,17 @@ fn duplicate_keys_found_by_the_scan_stop_the_plan_unless_a_way_out_is_taken() {
     let group = |shards: &[u32], key: &str, keys| DuplicateKeys { shards: shards.to_vec(), key: key.into(), keys };
     facts.same_keys = vec![group(&[0, 1], "k", 2), group(&[0, 1, 1], "l", 1)];
     assert_eq!(refusals(&answered(), &facts), [ProblemKind::DuplicateKey]);
-    let told = |plan: &PreparePlan, facts: &DatasetFacts| same_keys(plan, facts).map(|problem| problem.message);
+    let message_of = |plan: &PreparePlan, facts: &DatasetFacts| same_keys(plan, facts).map(|problem| problem.message);
     let all = "3 keys name more than one sample; 'k' is in a.tar and again in b.tar";
-    assert_eq!(told(&answered(), &facts).as_deref(), Some(all));
+    assert_eq!(message_of(&answered(), &facts).as_deref(), Some(all));
     let without_a = PreparePlan { exclude_shards: vec!["^a".into()], ..answered() };
     assert_eq!(
-        told(&without_a, &facts).as_deref(),
+        message_of(&without_a, &facts).as_deref(),
         Some("1 key names more than one sample; 'l' is in b.tar twice"),
         "what is left of it"
     );
     let keeps_first = PreparePlan { duplicates: Duplicates::KeepFirst, ..answered() };
-    assert_eq!(told(&keeps_first, &facts).as_deref(), Some(all), "no refusal, and told all the same");
+    assert_eq!(message_of(&keeps_first, &facts).as_deref(), Some(all), "no refusal, and reported all the same");
     for plan in [
         PreparePlan { duplicates: Duplicates::KeepFirst, ..answered() },
         PreparePlan { scope: Scope::WithoutSampleTables, ..answered() },
@@ -248,7 +248,7 @@ fn duplicate_keys_found_by_the_scan_stop_the_plan_unless_a_way_out_is_taken() {
 }
 
 #[test]
-fn splits_that_nobody_will_ask_for_are_noted() {
+fn splits_that_no_loader_requests_are_noted() {
     let splits =
         SplitPlan::Patterns(vec![gristmill_core::plan::SplitPattern { name: "all".into(), pattern: ".*".into() }]);
     let problem = the(&PreparePlan { splits, ..answered() }, &usual(), ProblemKind::Other);

@@ -124,10 +124,10 @@ fn excludes_are_looked_up_in_the_index_by_shard_and_key() {
     let known = editor.totals();
     assert_eq!((known.shards, known.samples, known.idle, known.unknown), (1, 4, 3, 0));
     assert!(editor.unchecked_items().is_empty());
-    let told = editor.problems();
+    let reported = editor.problems();
     assert!(
-        told.iter().any(|problem| problem.message.contains("'s_1.tar/a' names no sample that is there")),
-        "{told:?}"
+        reported.iter().any(|problem| problem.message.contains("'s_1.tar/a' names no sample that is there")),
+        "{reported:?}"
     );
     // The result of a lookup is kept after its item is removed.
     editor.apply(Edit::RemoveItem { index: 0 }).unwrap();

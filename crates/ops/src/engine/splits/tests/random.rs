@@ -3,28 +3,29 @@
 use super::*;
 
 /// A small generator of numbers, so that a failure can be reproduced.
-struct Dice(u64);
+struct RandomNumbers(u64);
 
-impl Dice {
+impl RandomNumbers {
     fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) as usize) % limit.max(1)
     }
 }
 
-fn shards(editor: &SplitEditor, dice: &mut Dice) -> Vec<Arc<str>> {
+fn shards(editor: &SplitEditor, dice: &mut RandomNumbers) -> Vec<Arc<str>> {
     let all = editor.shards();
     (0..1 + dice.below(3)).map(|_| Arc::clone(&all[dice.below(all.len())].0)).collect()
 }
 
-fn split(editor: &SplitEditor, dice: &mut Dice) -> Arc<str> {
+fn split(editor: &SplitEditor, dice: &mut RandomNumbers) -> Arc<str> {
     let all = editor.splits();
     all.get(dice.below(all.len())).map_or_else(|| "none".into(), |split| Arc::clone(&split.name))
 }
 
-fn random_edit(editor: &SplitEditor, dice: &mut Dice) -> Edit {
+fn random_edit(editor: &SplitEditor, dice: &mut RandomNumbers) -> Edit {
     let count = editor.excludes().len();
-    let note = |dice: &mut Dice| [None, Some("why".to_owned()), Some("# 'x': y".to_owned())][dice.below(3)].clone();
+    let note =
+        |dice: &mut RandomNumbers| [None, Some("why".to_owned()), Some("# 'x': y".to_owned())][dice.below(3)].clone();
     match dice.below(11) {
         0 => Edit::AddSplit { name: format!("new {}", dice.below(50)) },
         1 => Edit::RenameSplit { from: split(editor, dice), to: format!("x: {}", dice.below(50)) },
@@ -91,7 +92,7 @@ fn undoing_random_edits_of_every_style_gives_the_exact_bytes_back() {
         let bytes = std::fs::read(&file).unwrap();
         let start = String::from_utf8(bytes).unwrap();
         for seed in 0..rounds() {
-            let mut dice = Dice(seed * 7919 + 1);
+            let mut dice = RandomNumbers(seed * 7919 + 1);
             let mut editor = editor(&start);
             let mut texts = vec![start.clone()];
             for _ in 0..1 + dice.below(6) {

@@ -113,7 +113,7 @@ fn what_a_scan_has_read_meanwhile_is_not_taken_from_the_stopped_run_as_well() {
     assert!(go_on(folder.path(), Some(scan)).is_empty());
     assert_eq!(results(folder.path()), made_at_once(|_| ()));
     // In the opposite order: a scan that starts later does not read shards known from the stopped run.
-    let shared = Shared::new(folder.path(), &RunOptions::default(), Arc::new(RealFs)).unwrap();
+    let shared = ScanShared::new(folder.path(), &RunOptions::default(), Arc::new(RealFs)).unwrap();
     shared.set_opened(crate::engine::dataset::open(folder.path()).unwrap());
     assert!(shared.take_over(1) && !shared.take_over(1), "one of the two has it");
 }

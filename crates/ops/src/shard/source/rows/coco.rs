@@ -5,7 +5,7 @@ use super::value::{RowReader, Value};
 use crate::shard::record::{RecordSorter, SpoolContext};
 use crate::shard::sample::SourceContext;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
-use gristmill_data::source::documents::{TextFile, Unpacked, MAX_LINE_BYTES};
+use gristmill_data::source::documents::{TextFile, UnpackedReader, MAX_LINE_BYTES};
 use gristmill_storage::read::{open_read, ReadFile};
 use gristmill_storage::sort::bytes::SpoolWriter;
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ struct Collected<'a> {
 
 impl<'a> Collected<'a> {
     fn read(file: &TextFile, context: &SourceContext<'a>) -> Outcome<Option<Self>> {
-        let mut input = Unpacked::new(Arc::new(open_read(&file.path)?), file.packing)?;
+        let mut input = UnpackedReader::new(Arc::new(open_read(&file.path)?), file.packing)?;
         let mut scanner = Scanner::default();
         let mut elements = SpoolWriter::create(context.fs, context.scratch, "coco-elements".to_owned())?;
         let mut ids = RecordSorter::new(SpoolContext::of_source(context), "coco-ids");

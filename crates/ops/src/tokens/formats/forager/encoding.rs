@@ -1,7 +1,7 @@
 //! The encoding of samples.
 
 use super::Forager;
-use crate::tokens::encode::{end_id, no_end, EncodingSpec, End, Fill, Kind};
+use crate::tokens::encode::{end_id, no_end, DocumentPadding, EncodingSpec, End, Kind};
 use crate::tokens::TokenFormat as _;
 use gristmill_core::pack::{ForagerTarget, SampleSize};
 use gristmill_core::{Failure, Outcome, PackPlan};
@@ -27,7 +27,7 @@ pub(super) fn encoding(plan: &PackPlan, target: &ForagerTarget, tokenizer: &Toke
         PaddingLength::Fixed(length) => {
             let multiple = padding.multiple_of.filter(|multiple| *multiple > 0).unwrap_or(1);
             let length = length.div_ceil(multiple).saturating_mul(multiple);
-            Some(Fill { length, id: padding.id, side: padding.side })
+            Some(DocumentPadding { length, id: padding.id, side: padding.side })
         }
         // The longest of one document adds nothing.
         PaddingLength::Longest => None,

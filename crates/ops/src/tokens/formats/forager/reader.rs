@@ -4,7 +4,7 @@ use super::super::super::reader::{range_text, CheckRequest, TokenReader};
 use crate::engine::browse::tokens::SamplesBrowser;
 use crate::engine::browse::TokenBrowser;
 use crate::engine::check::forager::{check_forager, forager_facts};
-use crate::engine::check::{CheckTexts, Checked, DatasetInfo, MAX_LISTED};
+use crate::engine::check::{CheckCounts, CheckTexts, DatasetInfo, MAX_LISTED};
 use crate::engine::nanosets::check::Depth;
 use crate::job::check::run_forager;
 use gristmill_core::table::{Align, Table};
@@ -50,7 +50,7 @@ impl TokenReader for SamplesReader {
         Ok(DatasetInfo { files, items: facts.samples, bytes: facts.bytes, problems: log.to_vec(), ..info })
     }
 
-    fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<Checked> {
+    fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<CheckCounts> {
         match request.depth {
             Depth::Index => check_forager(path, handles),
             Depth::Tokens => run_forager(path, request.vocabulary, request.threads, handles),

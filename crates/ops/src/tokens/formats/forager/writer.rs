@@ -4,7 +4,7 @@ use super::files::{lengths_spool, mask_spool, tokens_spool, SampleFiles, FILES, 
 use super::SAMPLES;
 use crate::job::publish::FinishedFile;
 use crate::tokens::encode::EncodedBlock;
-use crate::tokens::format::{Appended, FinishedFormat, Finishing, TokenWriter};
+use crate::tokens::format::{AppendCounts, FinishContext, FinishedFormat, TokenWriter};
 use crate::tokens::spool::{each_chunk, Snapshot};
 use crate::tokens::spools::SpoolSet;
 use gristmill_core::pack::{SampleSize, TokenType};
@@ -109,7 +109,7 @@ impl TokenWriter for Writer<'_> {
         block: &EncodedBlock,
         input: &TextFile,
         spools: &mut SpoolSet<'_>,
-    ) -> Outcome<Appended> {
+    ) -> Outcome<AppendCounts> {
         if let Some((line, reason)) = block.first_refused.filter(|_| self.output.compat) {
             return Err(Failure::data("packing for forager", reason)
                 .on(Subject::path(&input.path).line(line + 1))
@@ -124,7 +124,7 @@ impl TokenWriter for Writer<'_> {
         for ((name, sample_bytes), bytes) in fixed.into_iter().zip([&block.bytes, &block.mask]) {
             self.append_samples(&name(slot), bytes, sample_bytes, spools)?;
         }
-        Ok(Appended::all(block))
+        Ok(AppendCounts::all(block))
     }
 
     fn end(&mut self, spools: &mut SpoolSet<'_>) -> Outcome<()> {
@@ -147,7 +147,7 @@ impl TokenWriter for Writer<'_> {
         state.as_u64().map(|tokens| self.dropped_tokens = tokens).is_some()
     }
 
-    fn finish(&self, finishing: &Finishing<'_>) -> Outcome<FinishedFormat> {
+    fn finish(&self, finishing: &FinishContext<'_>) -> Outcome<FinishedFormat> {
         let output = self.output;
         let width = output.token.bytes() as u64;
         let mut finished = FinishedFormat { dropped_tokens: self.dropped_tokens, ..FinishedFormat::default() };
@@ -203,7 +203,7 @@ impl TokenWriter for Writer<'_> {
 }
 
 /// Writes the tokens of each sample followed by its mask.
-fn interleave(finishing: &Finishing<'_>, number: usize, size: u64, width: u64) -> Outcome<PathBuf> {
+fn interleave(finishing: &FinishContext<'_>, number: usize, size: u64, width: u64) -> Outcome<PathBuf> {
     let path = finishing.folder.join(format!("{number}.bin"));
     let mut out = finishing.create(&path)?;
     let (tokens, mask) = (finishing.spool(&tokens_spool(number)), finishing.spool(&mask_spool(number)));

@@ -73,7 +73,7 @@ impl Compression {
     /// `reader` has another number of bytes; reading or writing fails.
     pub(super) fn compress(self, reader: &mut dyn Read, bytes: u64, writer: &mut dyn Write) -> io::Result<()> {
         // One byte more than expected would show that the input is too long.
-        let mut input = Counted { reader: reader.take(bytes.saturating_add(1)), read: 0 };
+        let mut input = CountingReader { reader: reader.take(bytes.saturating_add(1)), read: 0 };
         match self.method {
             Method::Zstd => {
                 let level = i32::try_from(self.level).map_err(Error::other)?;
@@ -149,12 +149,12 @@ fn decode_snappy(reader: &mut dyn Read, limit: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Counts the bytes that are read.
-struct Counted<R> {
+struct CountingReader<R> {
     reader: R,
     read: u64,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
         let read = self.reader.read(target)?;
         self.read = self.read.saturating_add(read as u64);

@@ -44,13 +44,13 @@ pub(super) fn is_known(name: &str) -> bool {
     HASHES.iter().any(|(known, _)| *known == name)
 }
 
-struct OfDigest<D>(D);
+struct DigestHasher<D>(D);
 
 fn of_digest<D: Digest + 'static>() -> Box<dyn Hasher> {
-    Box::new(OfDigest(D::new()))
+    Box::new(DigestHasher(D::new()))
 }
 
-impl<D: Digest> Hasher for OfDigest<D> {
+impl<D: Digest> Hasher for DigestHasher<D> {
     fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }

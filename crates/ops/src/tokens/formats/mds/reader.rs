@@ -8,7 +8,7 @@ use super::set::{self, ListedShard};
 use super::shard::WORD;
 use super::shard_reader::{Defect, HashingReader, ShardReader};
 use crate::engine::browse::TokenBrowser;
-use crate::engine::check::{CheckTexts, Checked, DatasetInfo, MAX_LISTED};
+use crate::engine::check::{CheckCounts, CheckTexts, DatasetInfo, MAX_LISTED};
 use crate::engine::nanosets::check::Depth;
 use crate::job::check::each_unit;
 use gristmill_core::table::{Align, Table};
@@ -97,7 +97,7 @@ impl TokenReader for ShardsReader {
         Ok(DatasetInfo { files: shards.len() as u64, items: facts.samples, bytes: facts.bytes, problems, ..info })
     }
 
-    fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<Checked> {
+    fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<CheckCounts> {
         let shards = set::read(path)?;
         if shards.iter().all(|shard| shard.samples == 0) {
             handles.problems.report(no_sample(path))?;
@@ -201,7 +201,7 @@ struct ShardCheck<'a> {
 }
 
 impl ShardCheck<'_> {
-    fn run(&self) -> Outcome<Checked> {
+    fn run(&self) -> Outcome<CheckCounts> {
         let file = self.listed.file();
         if let Some(problem) = file_problem(self.folder, file) {
             self.handles.problems.report(problem)?;
@@ -211,7 +211,7 @@ impl ShardCheck<'_> {
         }
         self.handles.progress.add(1, 0);
         let tokens = self.sample_size.map_or(0, |size| size.saturating_mul(self.listed.samples));
-        Ok(Checked { shards: 1, samples: self.listed.samples, parts: tokens, bytes: file.bytes })
+        Ok(CheckCounts { shards: 1, samples: self.listed.samples, parts: tokens, bytes: file.bytes })
     }
 
     fn report(&self, why: String) -> Outcome<()> {

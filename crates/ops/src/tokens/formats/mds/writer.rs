@@ -8,7 +8,7 @@ use super::shard::{basename, sample_header, ShardPlan};
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
 use crate::tokens::encode::EncodedBlock;
-use crate::tokens::format::{Appended, FinishedFormat, Finishing, TokenWriter};
+use crate::tokens::format::{AppendCounts, FinishContext, FinishedFormat, TokenWriter};
 use crate::tokens::spool::each_chunk;
 use crate::tokens::spools::SpoolSet;
 use gristmill_core::text::{bytes, count, count_verb};
@@ -59,7 +59,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a shard. Returns its file and its entry in the index.
-    fn shard(&self, finishing: &Finishing<'_>, number: u64, plan: &ShardPlan) -> Outcome<(FinishedFile, Shard)> {
+    fn shard(&self, finishing: &FinishContext<'_>, number: u64, plan: &ShardPlan) -> Outcome<(FinishedFile, Shard)> {
         let (config, sample_size, planned) = (&self.output.config, self.output.sample_size, plan.shard(number));
         let path = finishing.folder.join(basename(number));
         let mut raw = HashedFile::new(finishing.create(&path)?, config.hashes());
@@ -99,7 +99,7 @@ impl<'a> Writer<'a> {
 
     fn compress(
         &self,
-        finishing: &Finishing<'_>,
+        finishing: &FinishContext<'_>,
         compression: Compression,
         from: &Path,
         to: &Path,
@@ -140,12 +140,18 @@ impl TokenWriter for Writer<'_> {
         spools.create(TOKENS_SPOOL)
     }
 
-    fn append(&mut self, _: usize, block: &EncodedBlock, _: &TextFile, spools: &mut SpoolSet<'_>) -> Outcome<Appended> {
+    fn append(
+        &mut self,
+        _: usize,
+        block: &EncodedBlock,
+        _: &TextFile,
+        spools: &mut SpoolSet<'_>,
+    ) -> Outcome<AppendCounts> {
         match self.output.no_wrap {
             true => self.append_without_wrap(block, spools)?,
             false => spools.append(TOKENS_SPOOL, &block.bytes)?,
         }
-        Ok(Appended::all(block))
+        Ok(AppendCounts::all(block))
     }
 
     fn end(&mut self, spools: &mut SpoolSet<'_>) -> Outcome<()> {
@@ -162,7 +168,7 @@ impl TokenWriter for Writer<'_> {
         state.as_u64().map(|tokens| self.skipped_tokens = tokens).is_some()
     }
 
-    fn finish(&self, finishing: &Finishing<'_>) -> Outcome<FinishedFormat> {
+    fn finish(&self, finishing: &FinishContext<'_>) -> Outcome<FinishedFormat> {
         let (context, config, sample_size) = (finishing.context, &self.output.config, self.output.sample_size);
         let tokens = finishing.bytes(TOKENS_SPOOL) / TOKEN_BYTES;
         let samples = tokens / sample_size;

@@ -5,7 +5,7 @@ use super::pair::PairIndex;
 use super::repair::start_repair;
 use crate::engine::browse::tokens::{Listing, RowSpan, SpanTable, Table as Rows, TokenFile};
 use crate::engine::browse::TokenBrowser;
-use crate::engine::check::{CheckTexts, Checked, DatasetInfo, MAX_LISTED};
+use crate::engine::check::{CheckCounts, CheckTexts, DatasetInfo, MAX_LISTED};
 use crate::engine::nanosets::check::Depth;
 use crate::job::check::each_unit;
 use crate::job::repair::RepairReport;
@@ -71,7 +71,7 @@ macro_rules! reads_pairs {
             fn info(&self, path: &Path, _: Option<u64>, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
                 info(path, handles)
             }
-            fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<Checked> {
+            fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<CheckCounts> {
                 check(path, request, handles)
             }
             $($repair)*
@@ -186,7 +186,7 @@ fn info(path: &Path, handles: &Handles<'_>) -> Outcome<DatasetInfo> {
     Ok(DatasetInfo { files, items: documents, bytes, problems, ..info })
 }
 
-fn check(path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<Checked> {
+fn check(path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<CheckCounts> {
     let (pairs, problems) = list(path);
     for problem in problems {
         handles.problems.report(problem)?;
@@ -197,18 +197,18 @@ fn check(path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outc
         check_pair(index, request, handles).or_else(|why| {
             handles.cancel.check()?;
             handles.problems.report(bad(index, why))?;
-            Ok(Checked { shards: 1, ..Checked::default() })
+            Ok(CheckCounts { shards: 1, ..CheckCounts::default() })
         })
     })
 }
 
-fn check_pair(index: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Result<Checked, String> {
+fn check_pair(index: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Result<CheckCounts, String> {
     let pair = PairIndex::open(index)?;
     let totals = pair.check(handles.cancel)?;
     if pair.documents == 0 {
         handles.problems.report(no_document(index)).map_err(|failure| failure.why)?;
     }
-    let checked = Checked { shards: 1, samples: pair.documents, parts: totals.tokens, bytes: pair.bytes };
+    let checked = CheckCounts { shards: 1, samples: pair.documents, parts: totals.tokens, bytes: pair.bytes };
     handles.progress.add(pair.documents, 0);
     let Some(to_id) = id_reader(pair.pair_type.name).filter(|_| request.depth == Depth::Tokens) else {
         return Ok(checked);

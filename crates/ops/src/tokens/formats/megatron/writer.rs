@@ -5,7 +5,7 @@ use super::index::{sequence_length, write_index, IndexTables, PairType, TakeNumb
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
 use crate::tokens::encode::EncodedBlock;
-use crate::tokens::format::{Appended, FinishedFormat, Finishing, TokenWriter};
+use crate::tokens::format::{AppendCounts, FinishContext, FinishedFormat, TokenWriter};
 use crate::tokens::spool::each_chunk;
 use crate::tokens::spools::SpoolSet;
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Subject};
@@ -33,7 +33,7 @@ struct WriterState {
 
 /// Documents of a block for one partition, as they are in the spools.
 #[derive(Default)]
-struct Portion {
+struct PartitionBlock {
     tokens: Vec<u8>,
     lengths: Vec<u8>,
     counts: Vec<u8>,
@@ -61,7 +61,7 @@ fn texts_of(block: &EncodedBlock, key: usize, keys: usize, width: u64) -> impl I
     })
 }
 
-impl Portion {
+impl PartitionBlock {
     fn add(&mut self, text: &DocumentText<'_>) -> Outcome<()> {
         self.tokens.extend_from_slice(text.bytes);
         for length in text.lengths {
@@ -99,7 +99,7 @@ impl<'a> Writer<'a> {
     /// Appends the texts of a key; begins a new pair after each document that brings one above the limit of tokens.
     fn append_key(&mut self, key: usize, block: &EncodedBlock, spools: &mut SpoolSet<'_>) -> Outcome<()> {
         let mut tokens = spools.bytes(&self.spools_of(key, 0).tokens()) / self.token_bytes();
-        let mut portions: BTreeMap<u64, Portion> = BTreeMap::new();
+        let mut portions: BTreeMap<u64, PartitionBlock> = BTreeMap::new();
         for text in texts_of(block, key, self.output.prefixes.len(), self.token_bytes()) {
             portions.entry(self.partition(block, text.at)).or_default().add(&text)?;
             tokens += text.lengths.iter().sum::<u64>();
@@ -115,8 +115,13 @@ impl<'a> Writer<'a> {
         self.append_portions(key, portions, spools)
     }
 
-    fn append_portions(&self, key: usize, portions: BTreeMap<u64, Portion>, spools: &mut SpoolSet<'_>) -> Outcome<()> {
-        for (partition, Portion { tokens, lengths, counts }) in portions {
+    fn append_portions(
+        &self,
+        key: usize,
+        portions: BTreeMap<u64, PartitionBlock>,
+        spools: &mut SpoolSet<'_>,
+    ) -> Outcome<()> {
+        for (partition, PartitionBlock { tokens, lengths, counts }) in portions {
             let of_partition = self.spools_of(key, partition);
             for (spool, bytes) in of_partition.all().iter().zip([tokens, lengths, counts]) {
                 spools.append(spool, &bytes)?;
@@ -141,7 +146,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Makes the files of a pair.
-    fn pair(&self, finishing: &Finishing<'_>, key: usize, number: u64) -> Outcome<FinishedPair> {
+    fn pair(&self, finishing: &FinishContext<'_>, key: usize, number: u64) -> Outcome<FinishedPair> {
         let partitions = (0..self.output.partitions).map(|partition| PairSpools { key, number, partition });
         let partitions: Vec<PairSpools> =
             partitions.filter(|spools| finishing.marks.contains_key(&spools.tokens())).collect();
@@ -180,7 +185,7 @@ struct FinishedPair {
 
 /// The tables of a pair in its spools.
 struct SpooledTables<'a> {
-    finishing: &'a Finishing<'a>,
+    finishing: &'a FinishContext<'a>,
     partitions: &'a [PairSpools],
 }
 
@@ -212,7 +217,7 @@ fn each_number<N>(
 
 /// Passes on the bytes of a spool of each partition.
 fn each_part(
-    finishing: &Finishing<'_>,
+    finishing: &FinishContext<'_>,
     partitions: &[PairSpools],
     spool: fn(PairSpools) -> String,
     take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
@@ -237,10 +242,16 @@ impl TokenWriter for Writer<'_> {
         Ok(())
     }
 
-    fn append(&mut self, _: usize, block: &EncodedBlock, _: &TextFile, spools: &mut SpoolSet<'_>) -> Outcome<Appended> {
+    fn append(
+        &mut self,
+        _: usize,
+        block: &EncodedBlock,
+        _: &TextFile,
+        spools: &mut SpoolSet<'_>,
+    ) -> Outcome<AppendCounts> {
         self.output.keys().try_for_each(|key| self.append_key(key, block, spools))?;
         self.state.lines += block.lengths.len() as u64 + block.skipped.iter().map(|skip| skip.documents).sum::<u64>();
-        Ok(Appended::all(block))
+        Ok(AppendCounts::all(block))
     }
 
     fn end(&mut self, spools: &mut SpoolSet<'_>) -> Outcome<()> {
@@ -257,7 +268,7 @@ impl TokenWriter for Writer<'_> {
         state.map(|state| self.state = state).is_some()
     }
 
-    fn finish(&self, finishing: &Finishing<'_>) -> Outcome<FinishedFormat> {
+    fn finish(&self, finishing: &FinishContext<'_>) -> Outcome<FinishedFormat> {
         let context = finishing.context;
         let is_there = |key, number| {
             let spools = PairSpools { key, number, partition: 0 };

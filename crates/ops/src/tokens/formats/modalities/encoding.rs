@@ -2,7 +2,7 @@
 
 use super::Modalities;
 use crate::engine::modalities::unknown_end;
-use crate::tokens::encode::{as_length, known_id, no_end, EncodingSpec, End, Fill};
+use crate::tokens::encode::{as_length, known_id, no_end, DocumentPadding, EncodingSpec, End};
 use crate::tokens::TokenFormat as _;
 use gristmill_core::pack::{ModalitiesTarget, SpecialToken, TokenType};
 use gristmill_core::{Failure, Outcome, PackPlan};
@@ -18,7 +18,7 @@ pub(super) fn encoding(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &T
         (None, None) => return Err(no_end("every document of a .pbin ends with one")),
     };
     let fill = match target.pad_to {
-        Some(length) => Some(Fill {
+        Some(length) => Some(DocumentPadding {
             length: as_length(length),
             id: match &target.pad_token {
                 Some(token) => tokenizer.expect_id(token)?,

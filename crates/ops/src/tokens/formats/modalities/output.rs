@@ -6,8 +6,8 @@ use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
 use crate::tokens::encode::EncodedBlock;
 use crate::tokens::format::{
-    Appended, DealRequest, DealtFiles, FileEstimate, FinishedFormat, Finishing, OutputPlace, ReadingOrder, TokenOutput,
-    TokenWriter,
+    AppendCounts, DealRequest, DealtFiles, FileEstimate, FinishContext, FinishedFormat, OutputPlace, ReadingOrder,
+    TokenOutput, TokenWriter,
 };
 use crate::tokens::spool::{each_chunk, Snapshot};
 use crate::tokens::spools::{SpoolOptions, SpoolRules, SpoolSet};
@@ -164,10 +164,10 @@ impl TokenWriter for Writer<'_> {
         block: &EncodedBlock,
         _: &TextFile,
         spools: &mut SpoolSet<'_>,
-    ) -> Outcome<Appended> {
-        let all = Appended::all(block);
+    ) -> Outcome<AppendCounts> {
+        let all = AppendCounts::all(block);
         if let Some(batch_lines) = self.output.batch_lines {
-            return Ok(Appended { lost: self.append_by_batch(slot, batch_lines, block, spools)?, ..all });
+            return Ok(AppendCounts { lost: self.append_by_batch(slot, batch_lines, block, spools)?, ..all });
         }
         spools.append(&tokens_spool(slot), &block.bytes)?;
         let lengths: Vec<u8> = block.lengths.iter().flat_map(|length| length.to_le_bytes()).collect();
@@ -183,7 +183,7 @@ impl TokenWriter for Writer<'_> {
         Ok(())
     }
 
-    fn finish(&self, finishing: &Finishing<'_>) -> Outcome<FinishedFormat> {
+    fn finish(&self, finishing: &FinishContext<'_>) -> Outcome<FinishedFormat> {
         let numbers: Vec<usize> = (0..self.output.paths.len()).collect();
         let context = finishing.context;
         let width = self.output.token_bytes as u64;

@@ -3,7 +3,7 @@
 use super::super::super::reader::{CheckRequest, TokenReader};
 use crate::engine::browse::tokens::{PackedFileBrowser, PackedFolderBrowser};
 use crate::engine::browse::TokenBrowser;
-use crate::engine::check::{CheckTexts, Checked, DatasetInfo, MAX_LISTED};
+use crate::engine::check::{CheckCounts, CheckTexts, DatasetInfo, MAX_LISTED};
 use crate::engine::modalities::check::{self, facts_of};
 use crate::engine::modalities::folder::packed_folder;
 use crate::engine::nanosets::check::Depth;
@@ -53,7 +53,7 @@ impl TokenReader for PackedFileReader {
         Ok(DatasetInfo { files: 1, items: facts.documents, bytes: facts.bytes, problems: facts.problems, ..info })
     }
 
-    fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<Checked> {
+    fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<CheckCounts> {
         match request.depth {
             Depth::Index => check::lint(path, handles),
             Depth::Tokens => check::verify(path, request.vocabulary, handles),
@@ -105,7 +105,7 @@ impl TokenReader for PackedFolderReader {
         Ok(DatasetInfo { files, items: facts.documents, bytes: facts.bytes, problems: facts.problems, ..info })
     }
 
-    fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<Checked> {
+    fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<CheckCounts> {
         run_packed_folder(path, request.depth, request.vocabulary, request.threads, handles)
     }
 

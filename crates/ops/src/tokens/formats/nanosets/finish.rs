@@ -4,7 +4,7 @@ use super::files::{spool, TokenFolder};
 use crate::engine::nanosets::{shuffle, ShuffleOptions, Source};
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
-use crate::tokens::format::{FinishedFormat, Finishing, LengthChange};
+use crate::tokens::format::{FinishContext, FinishedFormat, LengthChange};
 use crate::tokens::spool::each_chunk;
 use gristmill_core::pack::DocumentShuffle;
 use gristmill_core::Outcome;
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 const DOCUMENTS_PER_BATCH: usize = 10_000;
 
 /// Finishes all tasks.
-pub(super) fn finish(finishing: &Finishing<'_>, output: &TokenFolder) -> Outcome<FinishedFormat> {
+pub(super) fn finish(finishing: &FinishContext<'_>, output: &TokenFolder) -> Outcome<FinishedFormat> {
     let context = finishing.context;
     let done = run_units(&output.ranks, context.options.threads, &context.cancel, |rank| {
         let done = Task { finishing, output, rank: *rank }.run()?;
@@ -36,7 +36,7 @@ pub(super) fn finish(finishing: &Finishing<'_>, output: &TokenFolder) -> Outcome
 }
 
 struct Task<'a> {
-    finishing: &'a Finishing<'a>,
+    finishing: &'a FinishContext<'a>,
     output: &'a TokenFolder,
     rank: u32,
 }
@@ -83,7 +83,7 @@ impl Task<'_> {
         let mut made = Vec::new();
         for file in shuffled.files {
             tokens += file.tokens;
-            let loss = file.beside.loss.then(|| loss_path(&file.path));
+            let loss = file.companions.loss.then(|| loss_path(&file.path));
             let metadata = file.metadata.to_text();
             let metadata = self.finishing.write(&format!("{}.metadata", file.name), metadata.as_bytes())?;
             made.extend(self.trio(&file.name, file.path.clone(), index_path(&file.path), loss, metadata)?);

@@ -39,7 +39,7 @@ pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
         Deal::Rows => Some(RowOrder::InTurn),
         Deal::Blocks => Some(RowOrder::Blocks),
     };
-    let Dealt { files, slots, file_names, deal } = match order {
+    let TaskFiles { files, slots, file_names, deal } = match order {
         Some(order) => deal_rows(order, tasks, &ranks, files),
         None => deal_files(tasks, &ranks, files),
     };
@@ -59,7 +59,7 @@ pub(super) fn deal(request: DealRequest<'_>) -> Outcome<DealtFiles> {
 }
 
 /// The files of the tasks of a run.
-struct Dealt {
+struct TaskFiles {
     files: Vec<TextFile>,
     slots: Vec<usize>,
     /// Names of the files of each task.
@@ -68,9 +68,9 @@ struct Dealt {
 }
 
 /// Deals files in turn.
-fn deal_files(tasks: u32, ranks: &[u32], files: Vec<TextFile>) -> Dealt {
+fn deal_files(tasks: u32, ranks: &[u32], files: Vec<TextFile>) -> TaskFiles {
     let mut dealt =
-        Dealt { files: Vec::new(), slots: Vec::new(), file_names: vec![Vec::new(); ranks.len()], deal: None };
+        TaskFiles { files: Vec::new(), slots: Vec::new(), file_names: vec![Vec::new(); ranks.len()], deal: None };
     for (at, file) in files.into_iter().enumerate() {
         let rank = u32::try_from(at % usize::try_from(tasks).unwrap_or(1)).unwrap_or(0);
         let Ok(slot) = ranks.binary_search(&rank) else { continue };
@@ -84,7 +84,7 @@ fn deal_files(tasks: u32, ranks: &[u32], files: Vec<TextFile>) -> Dealt {
 }
 
 /// Deals the rows of files.
-fn deal_rows(order: RowOrder, tasks: u32, ranks: &[u32], files: Vec<TextFile>) -> Dealt {
+fn deal_rows(order: RowOrder, tasks: u32, ranks: &[u32], files: Vec<TextFile>) -> TaskFiles {
     let (deal, files) = RowDeal::new(order, tasks, ranks.to_vec(), files);
     let mut file_names = vec![Vec::new(); ranks.len()];
     for (number, file) in files.iter().enumerate() {
@@ -92,7 +92,7 @@ fn deal_rows(order: RowOrder, tasks: u32, ranks: &[u32], files: Vec<TextFile>) -
             file_names.get_mut(slot).into_iter().for_each(|names| names.push(file.name.clone()));
         }
     }
-    Dealt { slots: vec![0; files.len()], files, file_names, deal: Some(Arc::new(deal)) }
+    TaskFiles { slots: vec![0; files.len()], files, file_names, deal: Some(Arc::new(deal)) }
 }
 
 impl SpoolRules for TokenFolder {

@@ -3,7 +3,7 @@
 use super::super::super::reader::{CheckRequest, TokenReader};
 use crate::engine::browse::tokens::TokenFolderBrowser;
 use crate::engine::browse::TokenBrowser;
-use crate::engine::check::{CheckTexts, Checked, DatasetInfo, MAX_LISTED};
+use crate::engine::check::{CheckCounts, CheckTexts, DatasetInfo, MAX_LISTED};
 use crate::engine::nanosets::folder_facts;
 use crate::job::check::run_token_folder;
 use gristmill_core::table::{Align, Table};
@@ -74,7 +74,7 @@ impl TokenReader for FolderReader {
         Ok(DatasetInfo { files, items: facts.documents, bytes: facts.bytes, problems: log.to_vec(), ..info })
     }
 
-    fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<Checked> {
+    fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<CheckCounts> {
         run_token_folder(path, request.depth, request.vocabulary, request.threads, handles)
     }
 }

@@ -3,7 +3,7 @@
 use super::counts::{Spread, TaskCounts};
 use super::files::{completion, log_folder, spool, to_json, TokenFolder};
 use super::logs::Logs;
-use crate::tokens::format::{Finishing, SideFile};
+use crate::tokens::format::{FinishContext, SideFile};
 use crate::tokens::spool::each_chunk;
 use gristmill_core::Outcome;
 use serde_json::{json, Map, Value};
@@ -20,7 +20,7 @@ const WRITER: &str = "🔢 - TOKENIZER: ✍️ Writer";
 pub(super) fn side_files(
     output: &TokenFolder,
     tasks: &BTreeMap<u32, TaskCounts>,
-    finishing: &Finishing<'_>,
+    finishing: &FinishContext<'_>,
 ) -> Outcome<Vec<SideFile>> {
     let Some(folder) = log_folder(&output.plan) else { return Ok(Vec::new()) };
     let logs = Logs::new(finishing.context, output);
@@ -61,7 +61,7 @@ impl Sum {
 }
 
 /// Returns the lengths of the documents of a task, in tokens.
-fn tokens_of(finishing: &Finishing<'_>, rank: u32) -> Outcome<Spread> {
+fn tokens_of(finishing: &FinishContext<'_>, rank: u32) -> Outcome<Spread> {
     let index = spool(rank, "index");
     let (mut spread, mut last, mut left) = (Spread::default(), 0, Vec::new());
     each_chunk(&finishing.spool(&index), 0, finishing.bytes(&index), &mut |bytes| {

@@ -4,7 +4,7 @@ use super::counts::TaskCounts;
 use super::files::{spool, TokenFolder};
 use super::{finish, stats};
 use crate::tokens::encode::EncodedBlock;
-use crate::tokens::format::{Appended, FinishedFormat, Finishing, TokenWriter};
+use crate::tokens::format::{AppendCounts, FinishContext, FinishedFormat, TokenWriter};
 use crate::tokens::spools::SpoolSet;
 use gristmill_core::Outcome;
 use gristmill_data::source::documents::TextFile;
@@ -37,7 +37,7 @@ impl TokenWriter for Writer<'_> {
         block: &EncodedBlock,
         _: &TextFile,
         spools: &mut SpoolSet<'_>,
-    ) -> Outcome<Appended> {
+    ) -> Outcome<AppendCounts> {
         let (rank, target, width) = (self.output.rank(slot), &self.output.target, self.output.token_bytes);
         let counts = self.tasks.entry(rank).or_default();
         let here = block.lengths.len() as u64;
@@ -70,7 +70,7 @@ impl TokenWriter for Writer<'_> {
         if self.output.has_loss {
             spools.append(&spool(rank, "loss"), block.mask.get(from..to).unwrap_or_default())?;
         }
-        Ok(Appended { kept: first..last, lost: 0 })
+        Ok(AppendCounts { kept: first..last, lost: 0 })
     }
 
     fn end_file(&mut self, slot: usize, _: &mut SpoolSet<'_>) -> Outcome<()> {
@@ -100,7 +100,7 @@ impl TokenWriter for Writer<'_> {
         serde_json::from_value(state).map(|tasks| self.tasks = tasks).is_ok()
     }
 
-    fn finish(&self, finishing: &Finishing<'_>) -> Outcome<FinishedFormat> {
+    fn finish(&self, finishing: &FinishContext<'_>) -> Outcome<FinishedFormat> {
         let finished = finish::finish(finishing, self.output)?;
         let side_files = stats::side_files(self.output, &self.tasks, finishing)?;
         Ok(FinishedFormat { side_files, ..finished })

@@ -4,7 +4,7 @@ use super::super::super::reader::{CheckRequest, TokenReader};
 use super::table_reader::TableReader;
 use crate::engine::browse::tokens::{DocumentWalk, Listing, TokenFile};
 use crate::engine::browse::TokenBrowser;
-use crate::engine::check::{CheckTexts, Checked, DatasetInfo, MAX_LISTED};
+use crate::engine::check::{CheckCounts, CheckTexts, DatasetInfo, MAX_LISTED};
 use crate::engine::nanosets::check::Depth;
 use crate::job::check::each_unit;
 use gristmill_core::table::{Align, Table};
@@ -104,7 +104,7 @@ impl TokenReader for PartsReader {
         Ok(DatasetInfo { files: parts.len() as u64, items: documents, bytes, problems, ..info })
     }
 
-    fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<Checked> {
+    fn check(&self, path: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Outcome<CheckCounts> {
         let (parts, problems) = list(path)?;
         for problem in problems {
             handles.problems.report(problem)?;
@@ -116,7 +116,7 @@ impl TokenReader for PartsReader {
                 handles.cancel.check()?;
                 let path = if files::exists(part) { part.clone() } else { table_of(part) };
                 handles.problems.report(Problem::problem(ProblemKind::BadFile, Subject::path(path), why))?;
-                Ok(Checked { shards: 1, ..Checked::default() })
+                Ok(CheckCounts { shards: 1, ..CheckCounts::default() })
             })?;
             handles.progress.add(1, 0);
             Ok(checked)
@@ -173,9 +173,9 @@ impl PartFacts {
     }
 }
 
-fn check_part(part: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Result<Checked, String> {
+fn check_part(part: &Path, request: &CheckRequest<'_>, handles: &Handles<'_>) -> Result<CheckCounts, String> {
     let facts = PartFacts::read(part, handles.cancel)?;
-    let checked = Checked { shards: 1, samples: facts.documents, parts: facts.tokens, bytes: facts.bytes };
+    let checked = CheckCounts { shards: 1, samples: facts.documents, parts: facts.tokens, bytes: facts.bytes };
     let Some(token_bytes) = facts.token_bytes.filter(|_| request.depth == Depth::Tokens) else { return Ok(checked) };
     let mut source = BufReader::new(open_read(part).map_err(|failure| failure.why)?.into_reader()).take(facts.bytes);
     let width = usize::try_from(token_bytes).unwrap_or(1);

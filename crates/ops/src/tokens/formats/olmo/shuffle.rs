@@ -3,7 +3,7 @@
 use super::files::{ends_spool, rows_spool, tokens_name, tokens_spool, PartFiles, ENDS_BYTES};
 use super::table::{append_tokens, TableFile};
 use crate::job::publish::FinishedFile;
-use crate::tokens::format::Finishing;
+use crate::tokens::format::FinishContext;
 use crate::tokens::spool::each_chunk_of;
 use gristmill_core::{Failure, Outcome};
 use gristmill_pycompat::numpy_random::Generator;
@@ -12,7 +12,7 @@ use gristmill_storage::read::{open_read, ReadFile};
 use std::path::PathBuf;
 
 /// Writes the files of a set whose documents are in the spools of one file. Takes four bytes of memory per document (eight beyond 2³²).
-pub(super) fn shuffle(output: &PartFiles, finishing: &Finishing<'_>) -> Outcome<Vec<FinishedFile>> {
+pub(super) fn shuffle(output: &PartFiles, finishing: &FinishContext<'_>) -> Outcome<Vec<FinishedFile>> {
     let [tokens, rows, ends] =
         [tokens_spool(0), rows_spool(0), ends_spool()].map(|name| open_read(&finishing.spool(&name)));
     let (tokens, rows, ends) = (tokens?, rows?, ends?);
@@ -72,7 +72,7 @@ struct Part {
 }
 
 impl Part {
-    fn create(finishing: &Finishing<'_>, number: u64) -> Outcome<Self> {
+    fn create(finishing: &FinishContext<'_>, number: u64) -> Outcome<Self> {
         let path = finishing.folder.join(tokens_name(number));
         let (tokens, table) = (finishing.create(&path)?, TableFile::create(finishing, number)?);
         Ok(Self { number, length: 0, path, tokens, table })

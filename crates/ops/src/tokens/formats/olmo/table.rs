@@ -1,7 +1,7 @@
 //! Rows of the table of documents (docs/formats/olmo.md §3).
 
 use super::files::table_name;
-use crate::tokens::format::Finishing;
+use crate::tokens::format::FinishContext;
 use flate2::write::GzEncoder;
 use gristmill_core::{Failure, Outcome};
 use gristmill_storage::fs::BufferedFile;
@@ -67,7 +67,7 @@ pub(super) struct TableFile {
 
 impl TableFile {
     /// Creates the table of a file in the folder of new files.
-    pub(super) fn create(finishing: &Finishing<'_>, number: u64) -> Outcome<Self> {
+    pub(super) fn create(finishing: &FinishContext<'_>, number: u64) -> Outcome<Self> {
         let path = finishing.folder.join(table_name(number));
         let file = finishing.create(&path)?;
         Ok(Self { path, file, encoder: GzEncoder::new(Vec::new(), flate2::Compression::default()) })

@@ -7,7 +7,7 @@ use super::target;
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
 use crate::tokens::encode::EncodedBlock;
-use crate::tokens::format::{Appended, FinishedFormat, Finishing, TokenWriter};
+use crate::tokens::format::{AppendCounts, FinishContext, FinishedFormat, TokenWriter};
 use crate::tokens::names::source_name;
 use crate::tokens::spool::each_chunk;
 use crate::tokens::spools::SpoolSet;
@@ -110,7 +110,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Finishes a file: its table and its tokens.
-    fn finish_part(&self, finishing: &Finishing<'_>, number: u64) -> Outcome<[FinishedFile; 2]> {
+    fn finish_part(&self, finishing: &FinishContext<'_>, number: u64) -> Outcome<[FinishedFile; 2]> {
         let context = finishing.context;
         let mut table = TableFile::create(finishing, number)?;
         let rows = rows_spool(number);
@@ -165,7 +165,7 @@ impl TokenWriter for Writer<'_> {
         block: &EncodedBlock,
         input: &TextFile,
         spools: &mut SpoolSet<'_>,
-    ) -> Outcome<Appended> {
+    ) -> Outcome<AppendCounts> {
         let source = RowSource::new(self.output, input);
         let limit = self.output.max_tokens;
         let (mut here, mut later) = (0_usize, block.bytes.as_slice());
@@ -201,7 +201,7 @@ impl TokenWriter for Writer<'_> {
         if self.output.is_shuffled() {
             spools.append(&ends_spool(), &ends)?;
         }
-        Ok(Appended::all(block))
+        Ok(AppendCounts::all(block))
     }
 
     fn end(&mut self, spools: &mut SpoolSet<'_>) -> Outcome<()> {
@@ -217,7 +217,7 @@ impl TokenWriter for Writer<'_> {
         serde_json::from_value(state).map(|state| self.state = state).is_ok()
     }
 
-    fn finish(&self, finishing: &Finishing<'_>) -> Outcome<FinishedFormat> {
+    fn finish(&self, finishing: &FinishContext<'_>) -> Outcome<FinishedFormat> {
         let context = finishing.context;
         let files = match self.output.is_shuffled() {
             true => shuffle(self.output, finishing)?,

@@ -167,13 +167,13 @@ fn format(text: &str, args: &[Value]) -> Result<Value, Error> {
     while let Some(at) = rest.find(['{', '}']) {
         let (before, from) = rest.split_at(at);
         out.push_str(before);
-        if let Some(behind) = from.strip_prefix("{{").or_else(|| from.strip_prefix("}}")) {
+        if let Some(remainder) = from.strip_prefix("{{").or_else(|| from.strip_prefix("}}")) {
             out.push_str(from.get(..1).unwrap_or_default());
-            rest = behind;
+            rest = remainder;
             continue;
         }
         let field = from.strip_prefix('{').and_then(|from| from.split_once('}'));
-        let (field, behind) = field.ok_or_else(|| refused("a brace of the format has no partner"))?;
+        let (field, remainder) = field.ok_or_else(|| refused("a brace of the format has no partner"))?;
         let number = match field {
             "" => {
                 next += 1;
@@ -182,7 +182,7 @@ fn format(text: &str, args: &[Value]) -> Result<Value, Error> {
             field => field.parse().map_err(|_| refused("only {} and {0} are known in a format"))?,
         };
         out.push_str(&plain(args.get(number).ok_or_else(|| refused("the format asks for more than is given"))?)?);
-        rest = behind;
+        rest = remainder;
     }
     out.push_str(rest);
     Ok(Value::from(out))

@@ -26,9 +26,9 @@ pub struct ChatTemplate {
 
 /// A map that keeps the order of its keys.
 #[derive(Debug)]
-struct Ordered(Vec<(String, Value)>);
+struct OrderedMap(Vec<(String, Value)>);
 
-impl Object for Ordered {
+impl Object for OrderedMap {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
         ObjectRepr::Map
     }
@@ -54,7 +54,7 @@ fn value(node: &Node) -> Value {
         Node::List(items) => Value::from(items.iter().map(value).collect::<Vec<_>>()),
         Node::Map(entries) => {
             let entries = entries.iter().map(|(key, node)| (key.clone(), value(node))).collect();
-            Value::from_object(Ordered(entries))
+            Value::from_object(OrderedMap(entries))
         }
     }
 }
