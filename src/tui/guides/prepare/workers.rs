@@ -101,7 +101,7 @@ impl Workers {
         self.media.ask((plan, facts));
     }
     /// Whether that is being looked at.
-    pub fn is_looking(&self) -> bool {
+    pub fn is_reading(&self) -> bool {
         self.media.is_waiting()
     }
     /// Returns what the answers would record, and the answers.

@@ -1,6 +1,6 @@
 //! Drawing of the home screen.
 
-use super::look::Entry;
+use super::look::HomeEntry;
 use super::{begun, headline, Focus, Home, PaneContent, PreparationState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
@@ -102,7 +102,7 @@ impl Home {
         2 * (0..rows).filter(is_long).count() > rows
     }
 
-    fn name(&self, entry: &Entry) -> String {
+    fn name(&self, entry: &HomeEntry) -> String {
         let slash = if entry.is_folder && entry.name != "." { "/" } else { "" };
         match (&self.place, entry.name.as_str()) {
             (PaneContent::Recent(_), _) => self.env.short_path(&entry.path),

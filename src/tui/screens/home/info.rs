@@ -2,7 +2,7 @@
 
 mod lines;
 
-use super::{headline, Entry, EntryFacts, PreparationState};
+use super::{headline, EntryFacts, HomeEntry, PreparationState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::page::{Page, PageLine, Tone};
@@ -22,7 +22,7 @@ pub struct InfoPage {
 
 impl InfoPage {
     /// Creates the page of an entry; facts that are not known yet are added later.
-    pub fn new(entry: &Entry, seen: &EntryFacts, env: &UiEnv) -> Self {
+    pub fn new(entry: &HomeEntry, seen: &EntryFacts, env: &UiEnv) -> Self {
         let mut lines = first_lines(entry, seen, env.ascii);
         let (kind, is_ascii) = (seen.kind, env.ascii);
         let answer = move |path: PathBuf, cancel: &Cancel| read(&Dataset::of(&path, kind), is_ascii, cancel);
@@ -38,7 +38,7 @@ impl InfoPage {
     }
 }
 
-fn first_lines(entry: &Entry, seen: &EntryFacts, ascii: bool) -> Vec<PageLine> {
+fn first_lines(entry: &HomeEntry, seen: &EntryFacts, ascii: bool) -> Vec<PageLine> {
     let mut lines =
         vec![PageLine::new(Tone::Heading, entry.path.to_string_lossy()), PageLine::new(Tone::Plain, headline(seen))];
     let amount = seen.amount(if ascii { "-" } else { "·" });

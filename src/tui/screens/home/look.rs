@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// One entry of a folder, from the folder's listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct HomeEntry {
     /// Path of the entry.
     pub path: PathBuf,
     /// Its name, made valid UTF-8; not yet safe to show.
@@ -192,25 +192,25 @@ impl EntryFacts {
 }
 
 /// Reads the entries of a folder, in display order. Unreadable entries are listed too.
-pub fn read_folder(dir: &Path) -> std::io::Result<Vec<Entry>> {
+pub fn read_folder(dir: &Path) -> std::io::Result<Vec<HomeEntry>> {
     let found = files::read_dir(dir)?
         .filter_map(Result::ok)
         .map(entry_of)
         .filter(|entry| !(entry.is_folder && is_beside_output(&entry.path)));
-    let mut entries: Vec<Entry> = found.collect();
+    let mut entries: Vec<HomeEntry> = found.collect();
     entries.extend(begun::entries(dir, &entries));
     entries.sort_by_cached_key(|e| (e.name.to_lowercase(), e.name.clone()));
     Ok(entries)
 }
 
-fn entry_of(entry: FolderEntry) -> Entry {
+fn entry_of(entry: FolderEntry) -> HomeEntry {
     // Links are followed: a link to a folder of shards is listed like a folder. What a listing says of an object is all there is.
     let facts = match entry.kind() {
         FileKind::Link => files::metadata(entry.path()),
         _ => entry.metadata(),
     };
     let facts = facts.ok();
-    Entry {
+    HomeEntry {
         name: name_of(entry.file_name()),
         is_folder: facts.as_ref().is_some_and(FileInfo::is_dir),
         bytes: facts.filter(FileInfo::is_file).map_or(0, |f| f.len()),

@@ -1,6 +1,6 @@
 //! State of the page of documents with ranges: three lists, the text, and a history of jumps.
 
-use super::ranges::{DisplayedCopy, DisplayedRange, ListKind, Ranges, Text};
+use super::ranges::{DisplayedCopy, DisplayedRange, DocumentText, ListKind, Ranges};
 use super::shown::{Mark, Scroll};
 use crate::tui::keymap::Action;
 use crate::tui::widgets::{ListState, MouseAreas};
@@ -112,7 +112,7 @@ impl<R: Ranges> RangesPage<R> {
     }
 
     /// Returns the text on display, if it has been read without error.
-    pub fn text(&self) -> Option<Text<'_>> {
+    pub fn text(&self) -> Option<DocumentText<'_>> {
         self.ranges.text(self.spot.as_ref()?.at)?.ok()
     }
 

@@ -10,7 +10,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{Level, TextField, Toast};
 use gristmill_core::plan::{SplitList, SplitPattern};
 use gristmill_core::{PreparePlan, ProblemKind, Severity, SplitPlan};
-use hand::Hand;
+use hand::ManualSplits;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use recorded::{has_new_shards, has_rule, recorded_splits};
 use serde::{Deserialize, Serialize};
@@ -92,7 +92,7 @@ pub struct SplitsStep {
     /// Pattern rows; the last one is always empty, for one more.
     pub rows: Vec<PatternRow>,
     /// The columns of the mode by hand.
-    pub hand: Hand,
+    pub hand: ManualSplits,
     /// Shuffle before dividing.
     pub shuffle: bool,
     /// Accept splits without shards.
