@@ -21,11 +21,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 mod draw;
-mod ends;
+mod end_notices;
 mod meter;
 mod save;
 
-use ends::EndNotices;
+use end_notices::EndNotices;
 use meter::TrafficMeter;
 use save::Saver;
 

@@ -4,7 +4,7 @@ use super::derive::PlanFindings;
 use super::field_map::samples::{SampleEvaluator, SampleRequest, SampleResults, SampleStore};
 use super::interrupted::{self, InterruptedPrepare};
 use crate::tui::graphics::encode::Graphics;
-use crate::tui::guides::media::seen::MediaTally;
+use crate::tui::guides::media::tally::MediaTally;
 use crate::tui::screen::UiEnv;
 use crate::tui::widgets::preview::{EncodedPicture, PictureRequest, Pixels};
 use crate::tui::work::Latest;

@@ -1,12 +1,12 @@
 //! The actions on the selected entry: which are available, why others are not, and their effects.
 
-use super::{begun, EntryFacts, Focus, Home, HomeEntry, InfoPage, PaneContent, PreparationState};
+use super::{unfinished_runs, EntryFacts, Focus, Home, HomeEntry, InfoPage, PaneContent, PreparationState};
 use crate::tui::form;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::mounter;
 use crate::tui::question::{DialogChoice, Question};
 use crate::tui::screen::{Effect, TerminalProgram};
-use crate::tui::screens::run::{orders, RunScreen};
+use crate::tui::screens::run::{job_requests, RunScreen};
 use crate::tui::screens::{browse, facts, splits};
 use crate::tui::widgets::{Level, Toast};
 use gristmill_core::kinds::Support;
@@ -167,7 +167,7 @@ impl Home {
         match self.looks.get(&path).and_then(|seen| seen.begun.clone()) {
             Some(run) => {
                 crate::tui::recent::remember(&self.env.state_dir, &path);
-                begun::resume(&run, &self.env)
+                unfinished_runs::resume(&run, &self.env)
             }
             None => vec![Effect::ResumePath(path)],
         }
@@ -177,7 +177,7 @@ impl Home {
         match self.looks.get(&path).map(|seen| (seen.kind, seen.clone())) {
             Some((DatasetKind::Jsonl, seen)) => vec![Effect::Push(self.ask_to_index(path, &seen))],
             Some((DatasetKind::Metadataset, _)) => {
-                let run = RunScreen::new(orders::metadataset(&path), self.env.clone());
+                let run = RunScreen::new(job_requests::metadataset(&path), self.env.clone());
                 vec![Effect::Push(Box::new(run))]
             }
             _ => vec![Effect::OpenPath(path)],
@@ -186,7 +186,7 @@ impl Home {
 
     /// Returns the question shown before a JSONL file is indexed, with what indexing reads and writes.
     fn ask_to_index(&self, path: PathBuf, seen: &EntryFacts) -> Box<Question> {
-        let name = path.file_name().map_or_else(String::new, super::look::name_of);
+        let name = path.file_name().map_or_else(String::new, super::entries::name_of);
         let mut lines = vec![
             format!(
                 "Reads {} and writes {name}.idx next to it: 8 bytes a sample.",
@@ -199,8 +199,8 @@ impl Home {
             PreparationState::Stale(why) => lines.push(format!("The index that is there is out of date: {why}.")),
             _ => {}
         }
-        let run = RunScreen::new(orders::jsonl(&path), self.env.clone());
-        let without = RunScreen::new(orders::jsonl_without_bad_lines(&path), self.env.clone());
+        let run = RunScreen::new(job_requests::jsonl(&path), self.env.clone());
+        let without = RunScreen::new(job_requests::jsonl_without_bad_lines(&path), self.env.clone());
         let answers = vec![
             DialogChoice::new("Write the index", vec![Effect::Push(Box::new(run))]),
             DialogChoice::new("Leave bad lines out, in a copy", vec![Effect::Push(Box::new(without))]),

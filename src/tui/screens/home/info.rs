@@ -33,7 +33,7 @@ impl InfoPage {
             shown.push(PageLine::new(Tone::Muted, "reading"));
         }
         lines.push(PageLine::new(Tone::Plain, ""));
-        let name = entry.path.file_name().map_or_else(|| entry.name.clone(), super::look::name_of);
+        let name = entry.path.file_name().map_or_else(|| entry.name.clone(), super::entries::name_of);
         Self { page: Page::new(vec!["info".to_owned(), name], shown), lines, worker }
     }
 }
@@ -53,7 +53,9 @@ fn first_lines(entry: &HomeEntry, seen: &EntryFacts, ascii: bool) -> Vec<PageLin
         lines.push(PageLine::new(Tone::Muted, words));
     }
     match &seen.state {
-        PreparationState::Interrupted => lines.push(PageLine::new(Tone::Warn, super::begun::state_text(seen))),
+        PreparationState::Interrupted => {
+            lines.push(PageLine::new(Tone::Warn, super::unfinished_runs::state_text(seen)))
+        }
         PreparationState::Locked(holder) => {
             lines.push(PageLine::new(Tone::Warn, format!("In use by process {holder}.")))
         }

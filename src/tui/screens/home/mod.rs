@@ -4,17 +4,17 @@
 //! screen itself: it asks the frame to.
 
 mod actions;
-mod begun;
 mod draw;
+mod entries;
 mod info;
-mod look;
+mod shard_counter;
 mod summary;
-mod walk;
+mod unfinished_runs;
 
-pub use begun::resume as go_on;
+pub use entries::{inspect, EntryFacts, HomeEntry, PreparationState};
 pub use info::InfoPage;
-pub use look::{inspect, EntryFacts, HomeEntry, PreparationState};
 pub use summary::Mixture;
+pub use unfinished_runs::resume as go_on;
 
 use crate::tui::keymap::{Action, Context};
 use crate::tui::mounter::Mounter;
@@ -102,7 +102,7 @@ impl Home {
         let reader =
             Latest::start("folder", env.wake.clone(), move |place: PaneContent| read_place(&place, &state_dir));
         let looker = Stream::start("look", env.wake.clone(), |path: PathBuf| {
-            let seen = look::inspect(&path);
+            let seen = entries::inspect(&path);
             (path, seen)
         });
         let mounter = Mounter::start(&env);
@@ -399,7 +399,7 @@ fn is_sign_of_data_set(entry: &HomeEntry) -> bool {
 fn read_place(place: &PaneContent, state_dir: &Path) -> ReadResult {
     match place {
         PaneContent::Folder(dir) => {
-            let entries = look::read_folder(dir).map(|mut entries| {
+            let entries = entries::read_folder(dir).map(|mut entries| {
                 if entries.iter().any(is_sign_of_data_set) {
                     let this = HomeEntry { path: dir.clone(), name: ".".to_owned(), is_folder: true, bytes: 0 };
                     entries.insert(0, this);

@@ -1,8 +1,8 @@
 //! Jobs: a list with bars, and the log or the problems of the selected one. The jobs of this process come first, then the runs of other
 //! processes and interrupted runs ([`elsewhere`]).
 
-pub mod elsewhere;
 pub mod lines;
+pub mod other_runs;
 mod problems;
 
 use crate::tui::jobs::{JobId, JobView};
@@ -18,8 +18,8 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::path::PathBuf;
 
-use elsewhere::{absolute, OtherRun, ProcessWatcher};
 use lines::{elsewhere_line, elsewhere_lines, log_lines, progress_line, title_line};
+use other_runs::{absolute, OtherRun, ProcessWatcher};
 use problems::JobProblems;
 
 /// The panel opened by `J`.

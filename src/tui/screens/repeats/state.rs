@@ -1,7 +1,7 @@
 //! State of the page of documents with ranges: three lists, the text, and a history of jumps.
 
+use super::highlight::{Mark, Scroll};
 use super::ranges::{DisplayedCopy, DisplayedRange, DocumentText, ListKind, Ranges};
-use super::shown::{Mark, Scroll};
 use crate::tui::keymap::Action;
 use crate::tui::widgets::{ListState, MouseAreas};
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! The dialog that balances the splits: the user types ratios, and the result is shown before anything is moved.
 
+use super::lookup_dialog::{failure_lines, LookupDialog, LookupResult, Rows};
 use super::session::SplitSession;
-use super::typed::{failure_lines, LookupDialog, LookupResult, Rows};
 use crate::tui::screen::{Effect, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
 use crate::tui::widgets::popup::{growing_popup, text_columns};

@@ -1,9 +1,9 @@
 //! What an entry of a folder is, determined from names and the headers of the first sample, within a budget: the folder walker must never
 //! wait for a walk through a whole file system.
 
-use super::begun;
+use super::shard_counter::{first_parts, ShardCounter};
 use super::summary::{summarize, Mixture};
-use super::walk::{first_parts, ShardCounter};
+use super::unfinished_runs;
 use gristmill_core::text::{bytes, count};
 use gristmill_core::DatasetKind;
 use gristmill_data::source::kind::{folder_kind, kind_of, NamesBelow};
@@ -198,7 +198,7 @@ pub fn read_folder(dir: &Path) -> std::io::Result<Vec<HomeEntry>> {
         .map(entry_of)
         .filter(|entry| !(entry.is_folder && is_beside_output(&entry.path)));
     let mut entries: Vec<HomeEntry> = found.collect();
-    entries.extend(begun::entries(dir, &entries));
+    entries.extend(unfinished_runs::entries(dir, &entries));
     entries.sort_by_cached_key(|e| (e.name.to_lowercase(), e.name.clone()));
     Ok(entries)
 }
@@ -236,7 +236,7 @@ pub fn inspect(path: &Path) -> EntryFacts {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => unusable("a link to something that is not there"),
         Err(error) => unusable(&error.to_string()),
     };
-    begun::add_state(path, seen)
+    unfinished_runs::add_state(path, seen)
 }
 
 fn unusable(why: &str) -> EntryFacts {

@@ -1,7 +1,7 @@
 //! Unfinished runs of operations that can be resumed. Such a run keeps its work in its own folder next to the output until the output is complete; an
 //! output that is not visible yet is listed for that run.
 
-use super::look::{name_of, EntryFacts, HomeEntry, PreparationState};
+use super::entries::{name_of, EntryFacts, HomeEntry, PreparationState};
 use crate::tui::form;
 use crate::tui::screen::{Effect, UiEnv};
 use gristmill_storage::files;

@@ -1,6 +1,6 @@
 //! Splits made by hand: columns of shards, moves between them, marks, undo.
 
-use super::super::spots::ListGesture;
+use super::super::click_targets::ListGesture;
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
 use gristmill_core::plan::SplitList;
