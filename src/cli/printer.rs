@@ -33,16 +33,16 @@ pub enum Tone {
 /// Returns `text` in its role's colours; they are stripped on writing if the output has none.
 pub fn paint(look: Tone, text: &str) -> String {
     let code = match look {
-        Tone::Error => LOOKS[0],
-        Tone::Warning => LOOKS[1],
-        Tone::Good => LOOKS[2],
-        Tone::Strong => LOOKS[3],
-        Tone::Faint => LOOKS[4],
+        Tone::Error => STYLE_CODES[0],
+        Tone::Warning => STYLE_CODES[1],
+        Tone::Good => STYLE_CODES[2],
+        Tone::Strong => STYLE_CODES[3],
+        Tone::Faint => STYLE_CODES[4],
     };
     format!("{code}{text}{PLAIN}")
 }
 
-const LOOKS: [&str; 5] = ["\x1b[1;31m", "\x1b[1;33m", "\x1b[32m", "\x1b[1m", "\x1b[2m"];
+const STYLE_CODES: [&str; 5] = ["\x1b[1;31m", "\x1b[1;33m", "\x1b[32m", "\x1b[1m", "\x1b[2m"];
 const PLAIN: &str = "\x1b[0m";
 
 /// Makes our own text safe, whatever it contains: only line feeds and the styles of [`paint`] stay.
@@ -55,7 +55,7 @@ fn guarded(text: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find('\x1b') {
         out.push_str(&display_safe_lines(&rest[..at]));
         rest = &rest[at..];
-        let code = LOOKS.into_iter().chain([PLAIN]).find(|code| rest.starts_with(code));
+        let code = STYLE_CODES.into_iter().chain([PLAIN]).find(|code| rest.starts_with(code));
         match code {
             Some(code) => out.push_str(code),
             None => out.push('␛'),

@@ -21,11 +21,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 mod draw;
-mod ends;
+mod end_notices;
 mod meter;
 mod save;
 
-use ends::EndNotices;
+use end_notices::EndNotices;
 use meter::TrafficMeter;
 use save::Saver;
 
@@ -103,7 +103,7 @@ pub struct App {
 }
 
 /// How long jobs may take to stop before they are started again without the UI.
-const LEAVE_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+const LEAVE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// Returns the theme in force: without colours every other setting is ignored.
 fn theme_of(env: &UiEnv) -> Theme {
@@ -449,7 +449,7 @@ impl App {
     }
 
     fn leave_jobs_and_quit(&mut self) {
-        match self.env.jobs.leave_all(&self.env.state_dir, LEAVE_PATIENCE) {
+        match self.env.jobs.leave_all(&self.env.state_dir, LEAVE_TIMEOUT) {
             Ok(()) => self.exit = Some(0),
             Err(failure) => self.notify(Toast::failure(&failure)),
         }

@@ -99,7 +99,7 @@ where
 
 /// What a job does: enough to start it again here, and for those with a plan file also in another process.
 #[derive(Clone, Debug)]
-enum Plan {
+enum JobPlan {
     Prepare(Box<PreparePlan>),
     /// The index of a JSONL file.
     Lines(Box<PreparePlan>),
@@ -109,7 +109,7 @@ enum Plan {
     Operation(Arc<dyn AnyPlan>),
 }
 
-impl Plan {
+impl JobPlan {
     /// Returns the data set whose shards the problems name.
     fn root(&self) -> Option<PathBuf> {
         Some(PathBuf::from(match self {
@@ -129,9 +129,9 @@ impl Plan {
     }
 }
 
-type PlannedJob = (Plan, RunOptions);
+type PlannedJob = (JobPlan, RunOptions);
 
-struct Entry {
+struct JobEntry {
     id: JobId,
     title: String,
     path: PathBuf,
@@ -149,13 +149,13 @@ struct Entry {
 /// All jobs started by this process, oldest first. Clones share the list.
 #[derive(Clone, Default)]
 pub struct Jobs {
-    entries: Arc<Mutex<Vec<Entry>>>,
+    entries: Arc<Mutex<Vec<JobEntry>>>,
     /// Number of jobs started: numbers are never reused, even after the list was cleared.
     ever: Arc<AtomicU32>,
 }
 
 impl Jobs {
-    fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<JobEntry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -163,7 +163,7 @@ impl Jobs {
     pub fn start_prepare(&self, plan: PreparePlan, options: RunOptions, scan: Option<LiveScan>) -> Outcome<JobId> {
         let path = PathBuf::from(&plan.path);
         let name = name_of(&path);
-        let order = (Plan::Prepare(Box::new(plan.clone())), options.clone());
+        let order = (JobPlan::Prepare(Box::new(plan.clone())), options.clone());
         let job = PrepareJob::start(plan, options, scan)?;
         Ok(self.enter(format!("prepare {name}"), path, Box::new(job), Some(order)))
     }
@@ -176,20 +176,20 @@ impl Jobs {
         });
         let job = plan.start(false, options.clone())?;
         let title = format!("{} {}", plan.operation().name(), name_of(&output));
-        Ok(self.enter(title, output, Box::new(job), Some((Plan::Operation(plan), options))))
+        Ok(self.enter(title, output, Box::new(job), Some((JobPlan::Operation(plan), options))))
     }
 
     /// Starts indexing a JSONL file in the background.
     pub fn start_jsonl(&self, plan: PreparePlan, options: RunOptions) -> Outcome<JobId> {
         let path = PathBuf::from(&plan.path);
         let job = job::jsonl::start_plan(&plan, options.clone())?;
-        let order = (Plan::Lines(Box::new(plan)), options);
+        let order = (JobPlan::Lines(Box::new(plan)), options);
         Ok(self.enter(format!("prepare {}", name_of(&path)), path, Box::new(job), Some(order)))
     }
 
     /// Starts checking a metadataset, and indexing its joins, in the background.
     pub fn start_metadataset(&self, path: PathBuf, options: RunOptions) -> Outcome<JobId> {
-        let order = (Plan::Metadataset(path.clone()), options.clone());
+        let order = (JobPlan::Metadataset(path.clone()), options.clone());
         let job = job::metadataset::start(&path, false, options)?;
         Ok(self.enter(format!("prepare {}", name_of(&path)), path, Box::new(job), Some(order)))
     }
@@ -206,10 +206,10 @@ impl Jobs {
             (entry.order.clone()?, entry.draft.clone())
         };
         let started = match plan {
-            Plan::Prepare(plan) => self.start_prepare(*plan, options, None),
-            Plan::Lines(plan) => self.start_jsonl(*plan, options),
-            Plan::Metadataset(path) => self.start_metadataset(path, options),
-            Plan::Operation(plan) => self.start_plan(plan, options),
+            JobPlan::Prepare(plan) => self.start_prepare(*plan, options, None),
+            JobPlan::Lines(plan) => self.start_jsonl(*plan, options),
+            JobPlan::Metadataset(path) => self.start_metadataset(path, options),
+            JobPlan::Operation(plan) => self.start_plan(plan, options),
         };
         if let (Ok(started), Some(draft)) = (&started, draft) {
             self.forget_when_done(*started, draft);
@@ -230,7 +230,7 @@ impl Jobs {
     fn enter(&self, title: String, path: PathBuf, job: Box<dyn RunningJob>, order: Option<PlannedJob>) -> JobId {
         let mut entries = self.lock();
         let id = JobId(self.ever.fetch_add(1, Ordering::AcqRel) + 1);
-        entries.push(Entry {
+        entries.push(JobEntry {
             id,
             title,
             path,
@@ -368,7 +368,7 @@ fn name_of(path: &Path) -> String {
 }
 
 /// Starts a plan in a separate process, without a terminal and unaffected by this one's signals.
-fn leave(plan: &Plan, options: &RunOptions, folder: &Path) -> Outcome<()> {
+fn leave(plan: &JobPlan, options: &RunOptions, folder: &Path) -> Outcome<()> {
     let what = "starting the job without a terminal";
     let file = folder.join(format!("{}.yaml", uuid::Uuid::new_v4()));
     let Some(text) = plan.to_yaml().transpose()? else { return Ok(()) };
@@ -389,7 +389,7 @@ fn leave(plan: &Plan, options: &RunOptions, folder: &Path) -> Outcome<()> {
     command.spawn().map(|_| ()).map_err(|e| Failure::io(what, &program, &e))
 }
 
-fn view(entry: &mut Entry) -> JobView {
+fn view(entry: &mut JobEntry) -> JobView {
     settle(entry);
     let status = match (&entry.running, &entry.last) {
         (Some(job), _) => job.status(),
@@ -401,14 +401,14 @@ fn view(entry: &mut Entry) -> JobView {
 }
 
 /// Whether a job ended before it was complete, and can be started again.
-fn can_go_on(entry: &mut Entry) -> bool {
+fn can_go_on(entry: &mut JobEntry) -> bool {
     settle(entry);
     let ended = entry.running.is_none() && entry.last.as_ref().is_some_and(|last| last.state != JobState::Done);
     ended && entry.order.is_some()
 }
 
 /// Takes the result of an ended job; its last status and facts stay.
-fn settle(entry: &mut Entry) {
+fn settle(entry: &mut JobEntry) {
     if entry.running.as_ref().is_some_and(|job| job.is_finished()) {
         if let Some(job) = entry.running.take() {
             entry.last = Some(job.status());

@@ -13,7 +13,6 @@ pub mod guides;
 mod input;
 pub mod jobs;
 pub mod keymap;
-mod line;
 mod mounter;
 mod path_completer;
 pub mod question;
@@ -23,6 +22,7 @@ pub mod screen;
 pub mod screens;
 pub mod svg;
 pub mod term;
+mod terminal_writer;
 #[cfg(test)]
 mod testing;
 pub mod theme;

@@ -36,9 +36,9 @@ const TICK_INTERVAL: Duration = Duration::from_millis(100);
 /// Minimum time between two frames.
 const MIN_FRAME_INTERVAL: Duration = Duration::from_millis(16);
 /// Time between two checks of a program that has the terminal.
-const LOOK_AGAIN: Duration = Duration::from_millis(30);
+const POLL_INTERVAL: Duration = Duration::from_millis(30);
 /// How long a terminating signal may take to arrive after the program was continued.
-const LAST_WORD: Duration = Duration::from_millis(200);
+const END_REQUEST_TIMEOUT: Duration = Duration::from_millis(200);
 /// How long ending jobs may take to clean up when the UI has to end.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -328,7 +328,7 @@ impl EventLoop<'_> {
             self.continued -= 1;
         }
         // Continued in order to be ended, not by `fg`: the terminal belongs to the shell, and taking it would stop us again.
-        if !has_the_terminal() && self.is_asked_to_end(Instant::now() + LAST_WORD) {
+        if !has_the_terminal() && self.is_asked_to_end(Instant::now() + END_REQUEST_TIMEOUT) {
             return Ok(());
         }
         let taken = self.term.reenter();
@@ -342,7 +342,7 @@ impl EventLoop<'_> {
             if let Some(status) = child.try_wait()? {
                 return Ok(status);
             }
-            if !self.is_asked_to_end(Instant::now() + LOOK_AGAIN) {
+            if !self.is_asked_to_end(Instant::now() + POLL_INTERVAL) {
                 continue;
             }
             let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
@@ -352,7 +352,7 @@ impl EventLoop<'_> {
             }
             let end = Instant::now() + CLEANUP_TIMEOUT;
             while child.try_wait()?.is_none() && Instant::now() < end {
-                std::thread::park_timeout(LOOK_AGAIN);
+                std::thread::park_timeout(POLL_INTERVAL);
             }
             // An editor that does not exit keeps its work, and the terminal until it exits.
             return child.try_wait().map(Option::unwrap_or_default);

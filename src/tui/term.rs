@@ -3,7 +3,7 @@
 //! Both are idempotent, and restoring works from any thread, so that a panic, a signal and a normal exit share it.
 
 use super::grapheme_backend::{ClusterBackend, GraphemeBackend};
-use super::line::{self, TerminalWriter, WriterStatus};
+use super::terminal_writer::{self, TerminalWriter, WriterStatus};
 use super::work::Wake;
 use gristmill_core::catch_panic::is_caught;
 use ratatui::crossterm::cursor::{Hide, Show};
@@ -60,11 +60,11 @@ pub fn give_back() {
         return;
     }
     // A frame that a slow terminal has not accepted is discarded.
-    let was_cut = line::clear();
+    let was_cut = terminal_writer::clear();
     let _ = disable_raw_mode();
     let mut out = io::stdout();
     if was_cut {
-        let _ = out.write_all(line::CUT);
+        let _ = out.write_all(terminal_writer::CUT);
     }
     let _ = queue!(out, EndSynchronizedUpdate, EnableLineWrap, LeaveAlternateScreen);
     if TITLE.load(Ordering::SeqCst) {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Maximum time to wait for a text.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The program in a terminal of its own.
 pub struct Dialogue {
@@ -66,7 +66,7 @@ impl Dialogue {
                 self.seen += at + wanted.len();
                 return self;
             }
-            assert!(start.elapsed() < PATIENCE, "'{wanted}' did not come; the terminal shows:\n{text}");
+            assert!(start.elapsed() < TIMEOUT, "'{wanted}' did not come; the terminal shows:\n{text}");
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -84,7 +84,7 @@ impl Dialogue {
                 assert_eq!(status.exit_code(), code, "{}", self.text());
                 return self.text();
             }
-            assert!(start.elapsed() < PATIENCE, "it does not end:\n{}", self.text());
+            assert!(start.elapsed() < TIMEOUT, "it does not end:\n{}", self.text());
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -222,7 +222,7 @@ fn ctrl_c_at_a_question_writes_nothing() {
     dialogue.input.write_all(b"\x03").unwrap();
     let start = Instant::now();
     while dialogue.child.try_wait().unwrap().is_none() {
-        assert!(start.elapsed() < PATIENCE, "{}", dialogue.text());
+        assert!(start.elapsed() < TIMEOUT, "{}", dialogue.text());
         std::thread::sleep(Duration::from_millis(10));
     }
     assert!(!sandbox.has("data/.nv-meta"));

@@ -1,6 +1,6 @@
 //! The text corpus of the demo: short documents in several languages, one JSON object per line.
 
-use super::dice::RandomNumbers;
+use super::random::RandomNumbers;
 use super::scenes::capital;
 use gristmill_core::{Failure, Outcome};
 use serde::Deserialize;

@@ -4,7 +4,7 @@
 
 mod canvas;
 mod corpus;
-mod dice;
+mod random;
 mod scenes;
 mod shards;
 

@@ -1,7 +1,7 @@
 //! The scenes of the demo's pictures, and their captions.
 
 use super::canvas::{mix, Canvas, Color, Figure, HEIGHT, WIDTH};
-use super::dice::RandomNumbers;
+use super::random::RandomNumbers;
 
 /// A picture with its captions and tags.
 pub struct Picture {

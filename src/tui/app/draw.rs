@@ -1,7 +1,7 @@
 //! Draws the frame's own parts: title line, body, bottom bar, notice; and a single sentence if the terminal is too small.
 
 use super::App;
-use crate::tui::keymap::{Action, Chord, Context, Entry};
+use crate::tui::keymap::{Action, Chord, Context, KeymapEntry};
 use crate::tui::screen::{Screen, Ui};
 use crate::tui::widgets::{text, MouseAreas};
 use gristmill_core::text::count;
@@ -98,7 +98,7 @@ fn bar_items(screen: &dyn Screen, ui: &Ui) -> Vec<BarItem> {
     // A text field needs the space for the flags of its answers; the notice of an ended job shows the key.
     let is_spared = |action| typing && action == Action::Jobs;
     let hidden =
-        |entry: &Entry| !entry.in_bar || is_spared(entry.action) || screen.why_disabled(entry.action).is_some();
+        |entry: &KeymapEntry| !entry.in_bar || is_spared(entry.action) || screen.why_disabled(entry.action).is_some();
     let mut seen: Vec<Action> = Vec::new();
     let mut items = Vec::new();
     // A key bound in a nearer layer does not reach a farther one.

@@ -243,11 +243,11 @@ mod tests {
 
     /// Returns the events if the bytes arrive one by one, which is the hardest case.
     fn found(bytes: &[u8]) -> Vec<ParsedEvent> {
-        let (mut sieve, mut out) = (EscapeParser::default(), Vec::new());
+        let (mut parser, mut out) = (EscapeParser::default(), Vec::new());
         for byte in bytes {
-            sieve.take(&[*byte], &mut |found| out.push(found));
+            parser.take(&[*byte], &mut |found| out.push(found));
         }
-        sieve.finish(&mut |event| out.push(ParsedEvent::Typed(event)));
+        parser.finish(&mut |event| out.push(ParsedEvent::Typed(event)));
         out
     }
 

@@ -126,12 +126,12 @@ fn listen_to(
     patience: Duration,
     pass: &mut dyn FnMut(TerminalEvent),
 ) -> ProbeReply {
-    let (mut sieve, started) = (EscapeParser::default(), Instant::now());
+    let (mut parser, started) = (EscapeParser::default(), Instant::now());
     let (mut is_kitty, mut cell, mut attributes) = (false, None, None);
     let mut last = started;
     let mut buffer = [0; 1024];
     while let Some(count) = read(&mut buffer) {
-        sieve.take(buffer.get(..count).unwrap_or_default(), &mut |found| match found {
+        parser.take(buffer.get(..count).unwrap_or_default(), &mut |found| match found {
             ParsedEvent::Typed(event) => pass(event),
             ParsedEvent::Kitty(is_fine) => is_kitty |= is_fine,
             ParsedEvent::CellSize(width, height) => cell = Some((width, height)),
@@ -143,12 +143,12 @@ fn listen_to(
             continue;
         }
         let is_over = attributes.is_some() || now - started >= patience;
-        if is_over && (!sieve.has_rest() || now - last >= REPLY_REST_TIMEOUT) {
+        if is_over && (!parser.has_rest() || now - last >= REPLY_REST_TIMEOUT) {
             break;
         }
         std::thread::sleep(POLL_INTERVAL);
     }
-    let is_inside = sieve.finish(pass);
+    let is_inside = parser.finish(pass);
     let graphics = match (is_kitty, attributes) {
         (true, _) => Graphics::Kitty,
         (false, Some(true)) => Graphics::Sixel,

@@ -22,12 +22,12 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 /// The bindings in force: the table's defaults, patched by the user's own ([`Keymap::patch`]).
 #[derive(Clone, Debug)]
 pub struct Keymap {
-    entries: Vec<Entry>,
+    entries: Vec<KeymapEntry>,
 }
 
 /// One action in one context, with its keys parsed.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct KeymapEntry {
     /// The layer it belongs to.
     pub context: Context,
     /// The action it runs.
@@ -52,7 +52,7 @@ pub enum Meaning {
 impl Default for Keymap {
     fn default() -> Self {
         let entries = bindings()
-            .map(|b| Entry {
+            .map(|b| KeymapEntry {
                 context: b.context,
                 action: b.action,
                 keys: b.keys.iter().filter_map(|k| k.parse().ok()).collect(),
@@ -65,7 +65,7 @@ impl Default for Keymap {
 
 impl Keymap {
     /// Returns every entry that works in `context`, nearest layer first, in table order.
-    pub fn entries(&self, context: Context) -> impl Iterator<Item = &Entry> {
+    pub fn entries(&self, context: Context) -> impl Iterator<Item = &KeymapEntry> {
         context.layers().iter().flat_map(|layer| self.entries.iter().filter(move |e| e.context == *layer))
     }
 

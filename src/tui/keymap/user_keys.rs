@@ -1,6 +1,6 @@
 //! The user's own keys, which override the table's.
 
-use super::{Action, Chord, Context, Entry, Keymap};
+use super::{Action, Chord, Context, Keymap, KeymapEntry};
 
 /// The keys that a user binds to an action in a context, replacing the table's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,15 +56,18 @@ impl Keymap {
         let found = self.entries.iter_mut().find(|e| e.context == wish.context && e.action == wish.action);
         match found {
             Some(entry) => entry.keys.clear(),
-            None => {
-                self.entries.push(Entry { context: wish.context, action: wish.action, keys: Vec::new(), in_bar: false })
-            }
+            None => self.entries.push(KeymapEntry {
+                context: wish.context,
+                action: wish.action,
+                keys: Vec::new(),
+                in_bar: false,
+            }),
         }
     }
 
     fn give(&mut self, wish: &UserKeys, key: &Chord, own: &[UserKeys]) -> Option<KeyConflict> {
         let mut clash = None;
-        let in_context = |entry: &Entry| entry.context == wish.context;
+        let in_context = |entry: &KeymapEntry| entry.context == wish.context;
         let other = self
             .entries
             .iter_mut()

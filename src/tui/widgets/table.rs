@@ -97,7 +97,7 @@ fn column_widths(columns: &[Column], width: u16) -> Vec<usize> {
 }
 
 /// Minimum columns of a name when numbers need its space.
-const LEAST_NAME: usize = 4;
+const MIN_NAME_COLUMNS: usize = 4;
 
 /// Gives numbers the space that they need in the visible rows, at the expense of names and texts. A column without any width is hidden.
 fn make_room(columns: &[Column], widths: &mut [usize], rows: &HashMap<usize, Vec<Cell>>) {
@@ -111,7 +111,7 @@ fn make_room(columns: &[Column], widths: &mut [usize], rows: &HashMap<usize, Vec
         for align in [Align::Name, Align::Text] {
             for (other, _) in columns.iter().enumerate().filter(|(_, column)| column.align == align) {
                 let Some(width) = widths.get_mut(other) else { continue };
-                let given = left.min(width.saturating_sub(LEAST_NAME));
+                let given = left.min(width.saturating_sub(MIN_NAME_COLUMNS));
                 *width -= given;
                 left -= given;
             }

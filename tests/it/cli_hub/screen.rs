@@ -1,12 +1,13 @@
 //! Addresses on the home screen.
 
 use super::HubTest;
-use crate::pty::harness::{Start, Story, TestHome};
+use crate::pty::harness::{Story, StoryOptions, TestHome};
 
 /// Starts the program with a cache of its own.
 fn start(test_home: &TestHome, endpoint: &str, arguments: &[&str]) -> Story {
     let hub = test_home.home().join("hf").to_string_lossy().into_owned();
-    let start = Start::new(test_home).arguments(arguments).variable("HF_ENDPOINT", endpoint).variable("HF_HOME", &hub);
+    let start =
+        StoryOptions::new(test_home).arguments(arguments).variable("HF_ENDPOINT", endpoint).variable("HF_HOME", &hub);
     start.variable("GRISTMILL_HTTP_PAUSE_MS", "100").run()
 }
 

@@ -1,6 +1,6 @@
 //! The browser, operated as a user does.
 
-use super::harness::{run_plainly, Start, Story, TestHome};
+use super::harness::{run_plainly, Story, StoryOptions, TestHome};
 use std::os::unix::fs::PermissionsExt as _;
 
 /// Returns three shards of forty samples, prepared; the field map requires a caption.
@@ -18,7 +18,7 @@ fn prepared() -> TestHome {
 fn browse(test_home: &TestHome, arguments: &[&str]) -> Story {
     let mut all = vec!["browse"];
     all.extend(arguments);
-    Start::new(test_home).arguments(&all).run()
+    StoryOptions::new(test_home).arguments(&all).run()
 }
 
 fn quit(story: &mut Story) {
@@ -267,7 +267,7 @@ fn a_part_is_opened_as_a_read_only_copy() {
     );
     std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).unwrap();
     let mut story =
-        Start::new(&test_home).arguments(&["browse", "big"]).variable("EDITOR", &editor.to_string_lossy()).run();
+        StoryOptions::new(&test_home).arguments(&["browse", "big"]).variable("EDITOR", &editor.to_string_lossy()).run();
     at(&mut story, "000000");
     story.keys(". e").wait_for("editing a cat");
     story.type_text("\n");
@@ -325,7 +325,7 @@ fn files_of_a_media_folder_are_samples() {
 #[test]
 fn home_opens_the_browser_and_takes_it_back() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("b  browse").keys("b").wait_for("▸ browse ▸ coco").wait_for("12 samples");
     at(&mut story, "000000");
     story.keys("esc").wait_gone("▸ browse").wait_for("▸ coco/");
@@ -370,7 +370,7 @@ fn an_empty_folder_says_what_was_looked_for() {
 #[test]
 fn any_size_can_be_used_and_a_storm_of_sizes_ends_well() {
     let test_home = prepared();
-    let mut story = Start::new(&test_home).arguments(&["browse", "big"]).size(40, 12).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["browse", "big"]).size(40, 12).run();
     at(&mut story, "000000");
     story.keys("tab").wait_for("#0").keys("backtab backtab").wait_for("▸ shard_0000.tar");
     for size in 0..40_u16 {
@@ -475,7 +475,7 @@ fn one_browses_while_a_preparation_runs() {
     }
     let arguments = ["prepare", "more", "--threads", "2", "--split-ratio", "2,1,1", "--sample-type", "CrudeWebdataset"];
     // Slow storage: the preparation takes seconds.
-    let mut story = Start::new(&test_home).arguments(&arguments).variable("GRISTMILL_SLOW_READS_MS", "70").run();
+    let mut story = StoryOptions::new(&test_home).arguments(&arguments).variable("GRISTMILL_SLOW_READS_MS", "70").run();
     story.wait_for("scanning").keys("alt-6").wait_for("Enter runs it").keys("enter").wait_for("reading shards");
     story
         .keys("b")

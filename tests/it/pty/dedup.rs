@@ -1,6 +1,6 @@
 //! Removing repeated text and viewing it, as a user does.
 
-use super::harness::{Start, TestHome};
+use super::harness::{StoryOptions, TestHome};
 
 const NOTICE: &str =
     "We use cookies to improve your experience. By continuing to browse this site you agree to our terms, \
@@ -20,7 +20,7 @@ fn corpus() -> TestHome {
 #[test]
 fn repeats_are_removed_from_the_first_question_to_what_repeated() {
     let test_home = corpus();
-    let mut story = Start::new(&test_home).size(100, 30).run();
+    let mut story = StoryOptions::new(&test_home).size(100, 30).run();
     story.wait_for("▸ web/").wait_for("d  dedup").keys("d");
     story.wait_for("2 files").wait_for("a.jsonl").wait_for("b.jsonl").keys("enter");
     story.wait_for("(•) 500").wait_for("( ) 1,000").wait_for("0.0 %").keys("k k").wait_for("(•) 100");
@@ -51,7 +51,7 @@ fn repeats_are_removed_from_the_first_question_to_what_repeated() {
 #[test]
 fn without_a_folder_it_is_asked_for_and_the_screens_ask_the_rest() {
     let test_home = corpus();
-    let mut story = Start::new(&test_home).arguments(&["dedup"]).size(80, 24).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["dedup"]).size(80, 24).run();
     story.wait_for("JSONL or Parquet file").type_text("web").wait_for("▸ dedup ▸ web").wait_for("b.jsonl");
     story.keys("esc").wait_for("▸ web/").keys("q");
     assert_eq!(story.exit_code(), 0);
@@ -61,7 +61,7 @@ fn without_a_folder_it_is_asked_for_and_the_screens_ask_the_rest() {
 #[test]
 fn going_back_loses_nothing_and_answers_that_were_left_are_there_again() {
     let test_home = corpus();
-    let mut story = Start::new(&test_home).arguments(&["dedup", "web"]).size(80, 24).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["dedup", "web"]).size(80, 24).run();
     story.wait_for("2 files").keys("enter").wait_for("(•) 500").keys("j").wait_for("(•) 1,000").keys("enter");
     story.wait_for("< remove >").keys("right").wait_for("< annotate >").wait_for("variant").keys("enter");
     story.wait_for("--mode annotate").keys("esc").wait_for("< annotate >").keys("esc").wait_for("(•) 1,000");
@@ -81,7 +81,7 @@ fn going_back_loses_nothing_and_answers_that_were_left_are_there_again() {
 #[test]
 fn the_browser_draws_what_repeats_in_a_file() {
     let test_home = corpus();
-    let mut story = Start::new(&test_home).arguments(&["browse", "web/b.jsonl"]).size(80, 24).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["browse", "web/b.jsonl"]).size(80, 24).run();
     story.wait_for("2 samples").keys("j").keys("D").wait_for("repeat").keys("- -").wait_for("by 100 bytes and more");
     story.wait_for("b.jsonl line 2").wait_for("range 1 of 1").keys("space").wait_for("Documents 2").keys("enter");
     story.wait_for("a.jsonl line 1").keys("u").wait_for("range 1 of 1").keys("esc").wait_for("2 samples").keys("q");
@@ -92,10 +92,10 @@ fn the_browser_draws_what_repeats_in_a_file() {
 fn what_a_run_removed_is_opened_with_its_output_and_follows_the_text_as_it_was() {
     let test_home = corpus();
     let flags = ["dedup", "web", "--output", "out", "--minlen", "100", "--yes"];
-    let mut story = Start::new(&test_home).arguments(&flags).size(100, 30).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&flags).size(100, 30).run();
     story.wait_for("Deduplicated 2 files");
     assert_eq!(story.exit_code(), 0);
-    let mut story = Start::new(&test_home).arguments(&["browse", "out"]).size(100, 30).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["browse", "out"]).size(100, 30).run();
     story.wait_for("Documents 2").wait_for("b.jsonl line 1").wait_for("removed 1 of 1").wait_for("cookies");
     story.wait_for("removed, by 100 bytes and more").keys("n").wait_for("b.jsonl line 2").keys("enter");
     story.wait_for("a.jsonl line 1").wait_for("the first copy").keys("u").wait_for("b.jsonl line 2");
@@ -104,7 +104,7 @@ fn what_a_run_removed_is_opened_with_its_output_and_follows_the_text_as_it_was()
     assert_eq!(story.exit_code(), 0);
     // The original text is required: if it is missing, that is reported, and the list is still shown.
     std::fs::remove_file(test_home.data().join("web/b.jsonl")).unwrap();
-    let mut story = Start::new(&test_home).arguments(&["browse", "out/b.jsonl"]).size(80, 24).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["browse", "out/b.jsonl"]).size(80, 24).run();
     story.wait_for("2 samples").keys("D").wait_for("Documents 2").wait_for("is gone").keys("esc");
     story.wait_for("2 samples").keys("q");
     assert_eq!(story.exit_code(), 0);
@@ -115,7 +115,7 @@ fn what_was_done_already_is_shown_with_the_figures_of_the_run_that_did_it() {
     let test_home = corpus();
     let arguments = ["dedup", "web", "--output", "web-dedup", "--minlen", "100", "--yes"];
     assert_eq!(super::harness::run_plainly(&test_home, &arguments), Some(0));
-    let mut story = Start::new(&test_home).arguments(&["dedup", "web"]).size(100, 30).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["dedup", "web"]).size(100, 30).run();
     story.wait_for("2 files").keys("enter").wait_for("0.0 %").keys("k k").wait_for("(•) 100").keys("enter");
     story.wait_for("< remove >").keys("enter").wait_for("It is there already");
     story.wait_for("4 documents").wait_for("cut out, repeats of 100 bytes and more").wait_gone("~");
@@ -129,7 +129,7 @@ fn one_file_is_opened_from_the_home_screen_where_the_home_folder_cannot_be_writt
     let test_home = TestHome::new();
     let line = |text: &str| format!("{}\n", serde_json::json!({ "text": text }));
     test_home.file("one.jsonl", (line(&format!("{NOTICE} First.")) + &line(&format!("{NOTICE} Second."))).as_bytes());
-    let mut start = Start::new(&test_home).variable("HOME", "/proc/none");
+    let mut start = StoryOptions::new(&test_home).variable("HOME", "/proc/none");
     for name in ["XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
         start = start.variable(name, "/proc/none/own");
     }

@@ -1,13 +1,13 @@
 //! Every way to leave the program restores the terminal: `q`, Ctrl-C twice, six signals (one of them while a scan runs, while an editor is
 //! open, and while the program is stopped), stop and return, a panic, a worker that panics, an editor, and one that fails.
 
-use super::harness::{Start, TestHome};
+use super::harness::{StoryOptions, TestHome};
 use rustix::process::Signal;
 
 #[test]
 fn ctrl_c_twice_is_exit_code_130() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/").keys("ctrl-c").wait_for("Ctrl-C again leaves").keys("ctrl-c");
     assert_eq!(story.exit_code(), 130);
     story.assert_restored();
@@ -16,7 +16,7 @@ fn ctrl_c_twice_is_exit_code_130() {
 #[test]
 fn ctrl_c_once_stays() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("▸ coco/").keys("ctrl-c").wait_for("Ctrl-C again leaves").keys("j").wait_gone("Ctrl-C again");
     story.keys("ctrl-c").wait_for("Ctrl-C again leaves").keys("q");
     assert_eq!(story.exit_code(), 0);
@@ -27,7 +27,8 @@ fn ctrl_c_once_stays() {
 fn a_plan_that_screens_would_not_write_is_refused_before_they_open() {
     let test_home = TestHome::furnished();
     for command in [&["prepare", "coco"][..], &["pack", "text.jsonl"], &["dedup", "coco"], &[]] {
-        let mut story = Start::new(&test_home).arguments(&[command, &["--save-plan", "plan.yaml"]].concat()).run();
+        let mut story =
+            StoryOptions::new(&test_home).arguments(&[command, &["--save-plan", "plan.yaml"]].concat()).run();
         assert_eq!(story.exit_code(), 2, "{command:?}");
         story.wait_for("press s on the page Review");
     }
@@ -36,7 +37,7 @@ fn a_plan_that_screens_would_not_write_is_refused_before_they_open() {
 #[test]
 fn a_request_to_terminate_is_exit_code_143() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/").signal(Signal::TERM);
     assert_eq!(story.exit_code(), 143);
     story.assert_restored();
@@ -45,7 +46,7 @@ fn a_request_to_terminate_is_exit_code_143() {
 #[test]
 fn a_lost_connection_is_exit_code_129() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/").signal(Signal::HUP);
     assert_eq!(story.exit_code(), 129);
     story.assert_restored();
@@ -54,7 +55,7 @@ fn a_lost_connection_is_exit_code_129() {
 #[test]
 fn an_interrupt_from_outside_twice_is_exit_code_130() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/").signal(Signal::INT).wait_for("Ctrl-C again leaves").signal(Signal::INT);
     assert_eq!(story.exit_code(), 130);
     story.assert_restored();
@@ -63,7 +64,7 @@ fn an_interrupt_from_outside_twice_is_exit_code_130() {
 #[test]
 fn a_panic_gives_the_terminal_back_before_it_says_why() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).variable("GRISTMILL_PANIC_ON_KEY", "P").run();
+    let mut story = StoryOptions::new(&test_home).variable("GRISTMILL_PANIC_ON_KEY", "P").run();
     story.wait_for("coco/").keys("P");
     assert_eq!(story.exit_code(), 101);
     story.wait_for("asked to panic").assert_restored();
@@ -72,7 +73,7 @@ fn a_panic_gives_the_terminal_back_before_it_says_why() {
 #[test]
 fn ctrl_z_sleeps_and_fg_comes_back() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).in_a_shell().run();
+    let mut story = StoryOptions::new(&test_home).in_a_shell().run();
     story.wait_for("prompt>").type_text("\"$GRISTMILL\"\n").wait_for("▸ coco/").assert_taken();
     for _ in 0..2 {
         story.keys("ctrl-z").wait_until("the shell has the terminal", |screen| {
@@ -89,7 +90,7 @@ fn ctrl_z_sleeps_and_fg_comes_back() {
 #[test]
 fn a_stop_from_outside_and_fg_come_back_too() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).in_a_shell().run();
+    let mut story = StoryOptions::new(&test_home).in_a_shell().run();
     story.wait_for("prompt>").type_text("\"$GRISTMILL\"\n").wait_for("▸ coco/");
     let program = child_of(story.process_id());
     rustix::process::kill_process(program, Signal::TSTP).unwrap();
@@ -103,7 +104,7 @@ fn a_stop_from_outside_and_fg_come_back_too() {
 #[test]
 fn without_a_shell_there_is_no_sleep() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/").keys("ctrl-z").wait_for("there is no shell to return to");
     assert_eq!(story.keys("q").exit_code(), 0);
     story.assert_restored();
@@ -112,7 +113,7 @@ fn without_a_shell_there_is_no_sleep() {
 #[test]
 fn an_ordinary_end_is_exit_code_0() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/").keys("q");
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();
@@ -121,7 +122,7 @@ fn an_ordinary_end_is_exit_code_0() {
 #[test]
 fn a_quit_signal_is_exit_code_131() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/").signal(Signal::QUIT);
     assert_eq!(story.exit_code(), 131);
     story.assert_restored();
@@ -130,7 +131,7 @@ fn a_quit_signal_is_exit_code_131() {
 #[test]
 fn a_worker_that_panics_costs_a_notice_and_not_the_screen() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).variable("GRISTMILL_PANIC_IN_WORKER", "look").run();
+    let mut story = StoryOptions::new(&test_home).variable("GRISTMILL_PANIC_IN_WORKER", "look").run();
     story.wait_for("a worker ended unexpectedly").wait_for("coco/").assert_taken();
     story.keys("j").wait_for("▸ corpus.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);
@@ -143,7 +144,7 @@ fn an_editor_has_the_terminal_to_itself_and_gives_it_back() {
     let note =
         "#!/bin/sh\nstty -a | grep -q -- ' icanon' && echo \"the line is whole\"\necho editing \"$1\"\nread answer\n";
     let editor = script(&test_home, "editor", note);
-    let mut story = Start::new(&test_home).variable("EDITOR", &editor).run();
+    let mut story = StoryOptions::new(&test_home).variable("EDITOR", &editor).run();
     story.wait_for("▸ coco/").keys("j").wait_for("▸ corpus.jsonl").keys("e");
     story.wait_until("the editor has the terminal", |screen| {
         let shown = screen.contents();
@@ -164,7 +165,7 @@ fn an_editor_that_fails_or_is_not_there_is_a_notice() {
     let test_home = TestHome::furnished();
     let failing = script(&test_home, "failing", "#!/bin/sh\nstty raw -echo\nkill -KILL $$\n");
     for (editor, message) in [(failing.as_str(), "ended with"), ("no-such-editor", "could not be started")] {
-        let mut story = Start::new(&test_home).variable("EDITOR", editor).run();
+        let mut story = StoryOptions::new(&test_home).variable("EDITOR", editor).run();
         story.wait_for("▸ coco/").keys("j").wait_for("▸ corpus.jsonl").keys("e").wait_for(message).assert_taken();
         story.keys("q");
         assert_eq!(story.exit_code(), 0);
@@ -175,7 +176,7 @@ fn an_editor_that_fails_or_is_not_there_is_a_notice() {
 #[test]
 fn a_request_to_terminate_ends_a_running_scan_too() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).arguments(&["prepare", "coco"]).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["prepare", "coco"]).run();
     story.wait_for("▸ Source").signal(Signal::TERM);
     assert_eq!(story.exit_code(), 143);
     story.assert_restored();
@@ -184,7 +185,7 @@ fn a_request_to_terminate_ends_a_running_scan_too() {
 #[test]
 fn a_panic_with_a_popup_open_gives_the_terminal_back_too() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).variable("GRISTMILL_PANIC_ON_KEY", "P").run();
+    let mut story = StoryOptions::new(&test_home).variable("GRISTMILL_PANIC_ON_KEY", "P").run();
     story.wait_for("coco/").keys("?").wait_for("Help: what works here").keys("P");
     assert_eq!(story.exit_code(), 101);
     story.wait_for("asked to panic").assert_restored();
@@ -195,7 +196,7 @@ fn a_request_to_terminate_ends_it_while_an_editor_is_open() {
     let test_home = TestHome::furnished();
     let content = "#!/bin/sh\ntrap 'echo the editor saved; exit 0' TERM\necho editing\nwhile :; do sleep 0.05; done\n";
     let editor = script(&test_home, "waiting", content);
-    let mut story = Start::new(&test_home).variable("EDITOR", &editor).run();
+    let mut story = StoryOptions::new(&test_home).variable("EDITOR", &editor).run();
     story.wait_for("▸ coco/").keys("j").wait_for("▸ corpus.jsonl").keys("e");
     story.wait_until("the editor has the terminal", |screen| {
         screen.contents().contains("editing") && !screen.alternate_screen()
@@ -208,7 +209,7 @@ fn a_request_to_terminate_ends_it_while_an_editor_is_open() {
 #[test]
 fn a_request_to_terminate_ends_it_while_it_sleeps_and_the_shell_keeps_the_terminal() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).in_a_shell().run();
+    let mut story = StoryOptions::new(&test_home).in_a_shell().run();
     story.wait_for("prompt>").type_text("\"$GRISTMILL\"\n").wait_for("▸ coco/").assert_taken();
     let program = child_of(story.process_id());
     story.keys("ctrl-z").wait_until("the shell has the terminal", |screen| {
@@ -243,7 +244,7 @@ fn child_of(parent: u32) -> rustix::process::Pid {
 #[test]
 fn what_is_not_there_is_an_error_before_any_screen() {
     let test_home = TestHome::new();
-    let mut story = Start::new(&test_home).arguments(&["browse", "nowhere"]).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["browse", "nowhere"]).run();
     story.wait_for("no such file or folder");
     assert_eq!(story.exit_code(), 3);
     let raw = story.raw();

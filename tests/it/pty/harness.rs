@@ -104,7 +104,7 @@ pub const TINY_PNG: &[u8] = &[
 ];
 
 /// Settings with which a story starts the program.
-pub struct Start<'a> {
+pub struct StoryOptions<'a> {
     test_home: &'a TestHome,
     program: PathBuf,
     arguments: Vec<String>,
@@ -113,7 +113,7 @@ pub struct Start<'a> {
     bytes_per_second: Option<u32>,
 }
 
-impl<'a> Start<'a> {
+impl<'a> StoryOptions<'a> {
     /// Returns settings for the program without arguments, at 100×30.
     pub fn new(test_home: &'a TestHome) -> Self {
         Self {

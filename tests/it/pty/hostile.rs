@@ -1,6 +1,6 @@
 //! Names that are commands to a terminal: wherever they are shown, the terminal's state remains as the program set it.
 
-use super::harness::{run_plainly, Start, Story, TestHome};
+use super::harness::{run_plainly, Story, StoryOptions, TestHome};
 
 /// Names of files and folders, each of which would change a terminal that obeyed it.
 const EVIL: [&str; 8] = [
@@ -43,7 +43,7 @@ fn furnish(test_home: &TestHome) {
 fn hostile_names_do_not_change_the_state_of_the_terminal() {
     let test_home = TestHome::new();
     furnish(&test_home);
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     // The list is complete: nothing cleared it or left the screen.
     story.wait_for("▸ a␛[2J␛[H").wait_for("g␛c␛(0␎").wait_for("? help");
     let before = state(&story);
@@ -88,7 +88,7 @@ fn commands_that_print_hostile_names_leave_the_terminal_alone() {
             &["prepare", name, "--color", "always"],
         ];
         for arguments in commands {
-            let mut story = Start::new(&test_home).arguments(arguments).arguments(&["--yes"]).run();
+            let mut story = StoryOptions::new(&test_home).arguments(arguments).arguments(&["--yes"]).run();
             story.exit_code();
             story.assert_restored();
             story.wait_until("something is said, and still there", |screen| !screen.contents().trim().is_empty());
@@ -136,7 +136,7 @@ fn hostile_parts_are_browsed_from_end_to_end() {
     line.resize(64 << 20, b'x');
     line.extend(b"\"}\n{\"text\": \"the next one\"}\n");
     test_home.file("long.jsonl", &line);
-    let mut story = Start::new(&test_home).arguments(&["browse", "bad"]).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["browse", "bad"]).run();
     story.wait_for("7 samples").wait_for("▸ a␛[2J").wait_for("? help");
     let before = state(&story);
     for (number, part) in parts.iter().enumerate() {
@@ -150,7 +150,7 @@ fn hostile_parts_are_browsed_from_end_to_end() {
     story.keys("c").wait_for("seed").keys("esc").wait_gone("seed").keys("q");
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();
-    let mut story = Start::new(&test_home).arguments(&["browse", "long.jsonl"]).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["browse", "long.jsonl"]).run();
     story.wait_for("2 samples").wait_for("Samples  #0").wait_gone(" reading").keys("j").wait_for("the next one");
     assert_eq!(state(&story), before);
     story.keys("q");

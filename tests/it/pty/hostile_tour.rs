@@ -1,6 +1,6 @@
 //! A tour through hostile data: nothing of it reaches the terminal, and nothing hangs.
 
-use super::harness::{deadline, Start, Story, TestHome};
+use super::harness::{deadline, Story, StoryOptions, TestHome};
 use super::stream::strays;
 use super::wild;
 use std::time::Instant;
@@ -64,7 +64,7 @@ fn end(story: &mut Story, before: &str) -> Vec<String> {
 fn a_hostile_data_set_is_browsed_from_end_to_end() {
     let test_home = TestHome::new();
     wild::furnish(&test_home);
-    let mut story = Start::new(&test_home).arguments(&["browse", "wild"]).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["browse", "wild"]).run();
     story.wait_for("43 samples").wait_for("▸ 0-plain").wait_for("train 1");
     let before = state(&story);
     // Every sample with each of its parts, in the pane and on the whole screen.
@@ -128,7 +128,7 @@ fn a_hostile_data_set_is_browsed_from_end_to_end() {
 fn leaks_of_hostile_keys_are_listed() {
     let test_home = TestHome::new();
     wild::furnish(&test_home);
-    let mut story = Start::new(&test_home).arguments(&["browse", "leaky"]).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["browse", "leaky"]).run();
     story.wait_for("16 samples").wait_for("▸ 0-plain").wait_for("train 1");
     let before = state(&story);
     press(&mut story, "S");
@@ -148,7 +148,7 @@ fn archives_that_end_and_indexes_that_are_wrong_are_browsed() {
     let test_home = TestHome::new();
     wild::furnish(&test_home);
     for (name, shown) in [("cut", "▸ 0-plain"), ("lies", "s.tar"), ("broken", "▸ 000200")] {
-        let mut story = Start::new(&test_home).arguments(&["browse", name]).size(80, 24).run();
+        let mut story = StoryOptions::new(&test_home).arguments(&["browse", name]).size(80, 24).run();
         story.wait_for(shown);
         let before = state(&story);
         press(&mut story, "j G .");
@@ -178,7 +178,7 @@ fn hostile_lines_and_hostile_media_are_browsed() {
     let test_home = TestHome::new();
     wild::furnish(&test_home);
     for (name, shown) in [("lines.jsonl", "5 samples"), ("media", "4 samples")] {
-        let mut story = Start::new(&test_home).arguments(&["browse", name]).run();
+        let mut story = StoryOptions::new(&test_home).arguments(&["browse", name]).run();
         story.wait_for(shown);
         let before = state(&story);
         press(&mut story, "j j j j G home tab j j z z backtab");

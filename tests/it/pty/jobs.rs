@@ -1,15 +1,15 @@
 //! Jobs that end while another screen is open: notice, title and bell.
 
-use super::harness::{Start, Story, TestHome};
+use super::harness::{Story, StoryOptions, TestHome};
 
 /// Returns a program start with a data set that takes about a second to prepare, on slow storage.
-fn prepares<'a>(test_home: &'a TestHome, settings: &str) -> Start<'a> {
+fn prepares<'a>(test_home: &'a TestHome, settings: &str) -> StoryOptions<'a> {
     for shard in 0..6_usize {
         test_home.shard(&format!("more/shard_{shard:04}.tar"), shard * 100, 3);
     }
     test_home.file("../config/gristmill/config.yaml", settings.as_bytes());
     let arguments = ["prepare", "more", "--threads", "2", "--split-ratio", "2,1,1", "--sample-type", "CrudeWebdataset"];
-    Start::new(test_home).arguments(&arguments).variable("GRISTMILL_SLOW_READS_MS", "70")
+    StoryOptions::new(test_home).arguments(&arguments).variable("GRISTMILL_SLOW_READS_MS", "70")
 }
 
 fn runs_in_the_background(story: &mut Story) {

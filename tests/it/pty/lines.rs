@@ -1,12 +1,12 @@
 //! Slow lines, and floods of input over them.
 
-use super::harness::{deadline, Start, TestHome};
+use super::harness::{deadline, StoryOptions, TestHome};
 use std::time::Instant;
 
 #[test]
 fn over_a_line_of_one_kilobyte_a_second_keys_still_work_and_q_ends_at_once() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).bytes_per_second(1024).run();
+    let mut story = StoryOptions::new(&test_home).bytes_per_second(1024).run();
     story.wait_for("coco/");
     // The screen is still being drawn: it consists of thousands of bytes.
     story.keys("j j k ? ");
@@ -22,7 +22,7 @@ fn over_a_line_of_one_kilobyte_a_second_keys_still_work_and_q_ends_at_once() {
 #[test]
 fn a_paste_of_ten_megabytes_is_taken_and_cut() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("▸ coco/").keys("/").wait_for("Enter accept");
     story.paste(&"paste this 漢字\n".repeat(600_000));
     story.wait_for("no name like that").keys("esc").wait_gone("Enter accept").keys("esc").wait_for("▸ coco/");
@@ -35,7 +35,7 @@ fn a_paste_of_ten_megabytes_is_taken_and_cut() {
 #[test]
 fn a_flood_of_keys_does_not_stop_the_drawing() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("▸ coco/");
     for _ in 0..50 {
         story.type_text(&"jk".repeat(500));
@@ -62,7 +62,7 @@ fn waits_in(status: &str) -> Option<u64> {
 #[test]
 fn without_input_no_thread_wakes() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).arguments(&["browse", "coco"]).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["browse", "coco"]).run();
     story.wait_for("000000").wait_for("a cat");
     let end = Instant::now() + deadline();
     loop {

@@ -1,11 +1,11 @@
 //! Sizes, colours and glyphs in a real terminal.
 
-use super::harness::{Start, TestHome};
+use super::harness::{StoryOptions, TestHome};
 
 #[test]
 fn the_screen_follows_the_terminals_size() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("p  prepare").resize(60, 20).wait_gone("p  prepare").wait_for("coco/");
     story.resize(30, 8).wait_for("gristmill needs 40 columns");
     story.resize(120, 40).wait_for("p  prepare");
@@ -14,7 +14,7 @@ fn the_screen_follows_the_terminals_size() {
 #[test]
 fn a_storm_of_sizes_is_survived() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/");
     for step in 0..1_000_u16 {
         story.resize(2 + step * 7 % 150, 2 + step * 3 % 60);
@@ -27,7 +27,7 @@ fn a_storm_of_sizes_is_survived() {
 #[test]
 fn a_frame_is_drawn_for_what_changes_and_none_for_what_does_not() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("WebDataset, not prepared");
     let before = story.frames();
     // The first key has no meaning here; the second moves the selection. Both are read in this order.
@@ -42,7 +42,7 @@ fn a_frame_is_drawn_for_what_changes_and_none_for_what_does_not() {
 #[test]
 fn without_colour_the_selection_is_visible() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).variable("NO_COLOR", "1").run();
+    let mut story = StoryOptions::new(&test_home).variable("NO_COLOR", "1").run();
     story.wait_for("▸ coco/").keys("j").wait_for("▸ corpus.jsonl");
     let (row, column) = place_of(&story.screen(), "▸ corpus.jsonl");
     story.look(|screen| {
@@ -59,7 +59,7 @@ fn without_colour_the_selection_is_visible() {
 #[test]
 fn with_colour_the_selection_is_visible_too() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("▸ coco/").wait_for("WebDataset");
     let (row, column) = place_of(&story.screen(), "▸ coco/");
     assert!(story.look(|screen| screen.cell(row, column).unwrap().inverse()));
@@ -68,7 +68,7 @@ fn with_colour_the_selection_is_visible_too() {
 #[test]
 fn in_ascii_the_screen_is_ascii() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).arguments(&["--ascii"]).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["--ascii"]).run();
     story.wait_for("> coco/").wait_for("p  prepare");
     assert!(story.screen().is_ascii(), "{}", story.screen());
     story.keys("?").wait_for("Help: what works here");

@@ -1,6 +1,6 @@
 //! Media metadata and the facts view, operated as a user does.
 
-use super::harness::{run_plainly, Start, Story, TestHome, TINY_PNG};
+use super::harness::{run_plainly, Story, StoryOptions, TestHome, TINY_PNG};
 use std::path::Path;
 
 /// Returns the rows of the media table below a folder, as entry and JSON.
@@ -22,7 +22,7 @@ fn recordings(test_home: &TestHome) {
 }
 
 fn at_recordings(test_home: &TestHome) -> Story {
-    let mut story = Start::new(test_home).run();
+    let mut story = StoryOptions::new(test_home).run();
     story.wait_for("recordings/").keys("G").wait_for("▸ recordings/").wait_for("media folder, no metadata");
     story
 }
@@ -30,7 +30,7 @@ fn at_recordings(test_home: &TestHome) -> Story {
 #[test]
 fn the_guided_prepare_records_media_by_extension() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).arguments(&["prepare", "coco"]).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["prepare", "coco"]).run();
     story.wait_for("12 samples").keys("alt-5").wait_for("jpg in 100 % of samples: by extension would record 12 rows");
     story.keys("down").wait_for("(•) by extension").wait_for("--media-metadata-by-ex");
     story.wait_for("Would be looked into: 12 entries").wait_for("000000.jpg").wait_for("1×1 PNG RGBA");
@@ -70,7 +70,7 @@ fn loose_media_are_described_from_the_home_screen() {
 fn prepare_media_without_a_strategy_opens_its_form_and_takes_a_pattern() {
     let test_home = TestHome::furnished();
     recordings(&test_home);
-    let mut story = Start::new(&test_home).arguments(&["prepare-media", "recordings"]).size(80, 24).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["prepare-media", "recordings"]).size(80, 24).run();
     story.wait_for("Would be looked into: 6 entries").keys("down down").wait_for("(•) by extension");
     story.type_text("*.webp").wait_for("none of 7 files").keys("enter").wait_for("none of 7 files");
     story.keys("esc").wait_for("by glob").keys("down down ctrl-u").type_text("p*.png");
@@ -84,7 +84,7 @@ fn prepare_media_without_a_strategy_opens_its_form_and_takes_a_pattern() {
 #[test]
 fn a_jsonl_file_is_indexed_from_the_home_screen() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/").keys("j").wait_for("JSONL, not indexed").wait_for("p  write the index");
     story.keys("p").wait_for("writes corpus.jsonl.idx next to it").keys("enter");
     story.wait_for("corpus.jsonl is ready to train on").wait_for("1 sample");
@@ -97,7 +97,7 @@ fn a_jsonl_file_is_indexed_from_the_home_screen() {
 fn a_bad_line_of_a_jsonl_file_is_named_and_nothing_is_written() {
     let test_home = TestHome::furnished();
     test_home.file("corpus.jsonl", b"{}\nnot json\n");
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/").keys("j").wait_for("JSONL, not indexed").keys("enter").wait_for("Write the index");
     story.keys("enter").wait_for("it failed; nothing was published").wait_for("line 2");
     assert!(!test_home.data().join("corpus.jsonl.idx").exists());
@@ -108,7 +108,7 @@ fn a_bad_line_of_a_jsonl_file_is_named_and_nothing_is_written() {
 #[test]
 fn facts_of_what_is_not_prepared_are_counted_by_a_scan() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("WebDataset, not prepared").keys("f").wait_for("4 of 4 shards read").wait_for("samples with part");
     story.wait_for("length of 'txt', in characters").wait_for("5 to 5");
     story.keys("esc").wait_for("▸ coco/").keys("p").wait_for("12 samples").keys("f").wait_for("samples with part");
@@ -120,7 +120,7 @@ fn facts_of_a_prepared_data_set_come_from_its_index() {
     let test_home = TestHome::furnished();
     let flags = ["prepare", "coco", "--yes", "--split-ratio", "1,1,0", "--sample-type", "CrudeWebdataset"];
     assert_eq!(run_plainly(&test_home, &flags), Some(0));
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("WebDataset, prepared").keys("f").wait_for("12 samples").wait_for("bytes a sample");
     story.wait_for("bytes of jpg").keys("G").wait_for("length of 'txt', in characters");
 }

@@ -1,6 +1,6 @@
 //! Metadatasets and the mix form, operated as a user does.
 
-use super::harness::{run_plainly, Start, TestHome};
+use super::harness::{run_plainly, StoryOptions, TestHome};
 
 /// Returns two prepared data sets next to each other.
 fn two_sets() -> TestHome {
@@ -17,7 +17,7 @@ fn two_sets() -> TestHome {
 #[test]
 fn a_mixture_is_made_in_the_form_and_accepted_by_the_check() {
     let test_home = two_sets();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("WebDataset, prepared").wait_for("x  mix").keys("x");
     story.wait_for("Data sets").wait_for("[x] coco").keys("3").wait_for("train").wait_for("100 %");
     story.keys("j").wait_for("▸ [ ] flickr").keys("space").wait_for("75 %").wait_for("25 %");
@@ -41,7 +41,7 @@ fn a_mixture_is_made_in_the_form_and_accepted_by_the_check() {
 #[test]
 fn a_mixture_that_cannot_be_is_not_written() {
     let test_home = two_sets();
-    let mut story = Start::new(&test_home).size(80, 24).run();
+    let mut story = StoryOptions::new(&test_home).size(80, 24).run();
     story
         .wait_for("▸ coco/")
         .wait_for("x  mix")
@@ -60,7 +60,7 @@ fn a_metadataset_with_mistakes_says_where() {
     let test_home = two_sets();
     let head = "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n";
     test_home.file("bad.yaml", format!("{head}  train:\n    blnd: []\n").as_bytes());
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("▸ bad.yaml").wait_for("metadataset, has mistakes").wait_for("line 5");
     story.keys("p").wait_for("it failed; nothing was published");
     story.keys("esc").wait_for("▸ bad.yaml");

@@ -1,6 +1,6 @@
 //! A data set as folders and files, by a key.
 
-use super::harness::{run_plainly, Start, TestHome};
+use super::harness::{run_plainly, StoryOptions, TestHome};
 use crate::cli_mount::has_device;
 
 #[test]
@@ -16,7 +16,7 @@ fn a_key_mounts_what_is_browsed_and_ends_that() {
     );
     let runtime = test_home.home().join("runtime");
     let mounted = runtime.join("gristmill/big");
-    let start = Start::new(&test_home).arguments(&["browse", "big"]);
+    let start = StoryOptions::new(&test_home).arguments(&["browse", "big"]);
     let mut story = start.variable("XDG_RUNTIME_DIR", runtime.to_str().unwrap()).run();
     story.wait_for("▸ 000000").wait_for("jpg txt json").keys("M").wait_for("mounted at");
     assert_eq!(std::fs::read(mounted.join("000000.txt")).unwrap(), b"a cat");

@@ -1,6 +1,6 @@
 //! Answers of the terminal about pictures, at any time.
 
-use super::harness::{Start, TestHome};
+use super::harness::{StoryOptions, TestHome};
 
 /// Answers about Kitty's graphics, the size of a cell, and the kind of terminal.
 const ANSWERS: &str = "\x1b_Gi=31;OK\x1b\\\x1b[6;16;8t\x1b[?62;4;22c";
@@ -9,7 +9,7 @@ const ANSWERS: &str = "\x1b_Gi=31;OK\x1b\\\x1b[6;16;8t\x1b[?62;4;22c";
 fn answers_are_never_taken_for_keys_whether_early_or_late() {
     let test_home = TestHome::furnished();
     for pause in ["gristmill", "p  prepare"] {
-        let mut story = Start::new(&test_home).run();
+        let mut story = StoryOptions::new(&test_home).run();
         story.wait_for(pause);
         // As keys they would select the last entry (`G`) and open a page (`i`).
         story.type_text(ANSWERS).type_text("j").wait_for("▸ corpus.jsonl");
@@ -22,9 +22,9 @@ fn answers_are_never_taken_for_keys_whether_early_or_late() {
 fn keys_typed_around_the_first_frame_are_not_lost() {
     let test_home = TestHome::furnished();
     // Moving does nothing before the folder is read; leaving works from the first frame on.
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     assert_eq!(story.type_text("q").exit_code(), 0);
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("▸ coco/").type_text("j\x1b[A\x1b[Bj");
     story.wait_for("▸ notes/");
     assert_eq!(story.keys("q").exit_code(), 0);
@@ -33,7 +33,7 @@ fn keys_typed_around_the_first_frame_are_not_lost() {
 #[test]
 fn an_end_before_the_answer_leaves_nothing() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/");
     assert_eq!(story.keys("q").exit_code(), 0);
     story.assert_restored();

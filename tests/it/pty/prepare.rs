@@ -1,6 +1,6 @@
 //! The guided prepare, operated as a user does.
 
-use super::harness::{Start, Story, TestHome};
+use super::harness::{Story, StoryOptions, TestHome};
 use std::path::{Path, PathBuf};
 
 /// Goes to the next step, once the current one is on the screen.
@@ -24,7 +24,7 @@ fn read(path: &Path) -> String {
 }
 
 fn open(test_home: &TestHome) -> Story {
-    let mut story = Start::new(test_home).arguments(&["prepare", "coco"]).run();
+    let mut story = StoryOptions::new(test_home).arguments(&["prepare", "coco"]).run();
     story.wait_for("Source").wait_for("12 samples");
     story
 }
@@ -125,7 +125,7 @@ fn answers_are_kept_as_a_draft_and_found_again() {
     story.keys("esc").wait_for("parts").keys("esc").wait_for("kept as a draft");
     story.wait_for("corpus.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);
-    let mut story = Start::new(&test_home).arguments(&["prepare", "coco"]).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["prepare", "coco"]).run();
     story.wait_for("the answers of just now were restored").keys("enter").wait_for(SPLITS).wait_for("1,1,2");
     story.keys("esc").wait_for("parts").keys("N").wait_gone("were restored");
     next(&mut story, SPLITS);
@@ -157,7 +157,7 @@ fn a_run_is_cancelled_and_the_next_one_goes_on() {
         test_home.shard(&format!("coco/shard_{number:04}.tar"), number * 100_000, 6_000);
     }
     let arguments = ["prepare", "coco", "--threads", "1", "--split-ratio", "4,1,1", "--sample-type", "TextSample"];
-    let mut story = Start::new(&test_home).arguments(&arguments).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&arguments).run();
     // The first x only asks; both follow at once, since the run is short.
     story.wait_for("shard_0005.tar").keys("alt-6").wait_for("everything is answered").keys("enter x x");
     story.wait_for("nothing was published").wait_for("tries again");
@@ -179,7 +179,7 @@ fn a_second_run_with_new_shards_keeps_excludes() {
     assert!(edited.contains("000101"), "{edited}");
     test_home.file("coco/.nv-meta/split.yaml", edited.as_bytes());
     test_home.shard("coco/shard_0004.tar", 400, 5);
-    let mut story = Start::new(&test_home).arguments(&["prepare", "coco"]).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["prepare", "coco"]).run();
     story.wait_for("Already prepared by gristmill").wait_for("(•) update").wait_for("1 new");
     next(&mut story, "Where does the new shard go?");
     story.wait_for("ratio 2,1,1").keys("down").wait_for("(•) train").keys("alt-6").wait_for(REVIEW).keys("enter");
@@ -236,8 +236,11 @@ fn the_plan_is_saved_under_a_name_and_never_over_another_file() {
 #[test]
 fn the_whole_way_works_at_80_by_24_in_ascii_without_colours() {
     let test_home = TestHome::furnished();
-    let mut story =
-        Start::new(&test_home).arguments(&["prepare", "coco", "--ascii"]).variable("NO_COLOR", "1").size(80, 24).run();
+    let mut story = StoryOptions::new(&test_home)
+        .arguments(&["prepare", "coco", "--ascii"])
+        .variable("NO_COLOR", "1")
+        .size(80, 24)
+        .run();
     story.wait_for("12 samples");
     next(&mut story, SPLITS);
     // Enter is refused before the data have given a ratio.
@@ -289,7 +292,7 @@ fn the_mouse_answers_what_it_points_at_and_its_wheel_scrolls_what_is_under_it() 
     for number in 4..40_usize {
         test_home.shard(&format!("coco/shard_{number:04}.tar"), number * 100, 1);
     }
-    let mut story = Start::new(&test_home).arguments(&["prepare", "coco"]).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["prepare", "coco"]).run();
     story.wait_for("48 samples");
     // A shard by its row, the wheel over the list, and the field below it.
     click_on(&mut story, "shard_0002.tar");
@@ -335,7 +338,7 @@ fn a_folder_that_may_not_be_written_to_is_named_before_any_question() {
     let coco = test_home.data().join("coco");
     let allow = |mode| std::fs::set_permissions(&coco, std::fs::Permissions::from_mode(mode)).unwrap();
     allow(0o555);
-    let mut story = Start::new(&test_home).arguments(&["prepare", "coco"]).without_rights().run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["prepare", "coco"]).without_rights().run();
     story.wait_for("Source").wait_for("12 samples");
     story.wait_for("nothing can be written here: permission denied");
     story.keys("alt-6").wait_for(REVIEW).wait_for("nothing can be written here").wait_for("Alt-1 goes to Source");

@@ -1,6 +1,6 @@
 //! The list of problems: of a run, of the browser and of the jobs.
 
-use super::harness::{run_plainly, Start, Story, TestHome, TINY_PNG};
+use super::harness::{run_plainly, Story, StoryOptions, TestHome, TINY_PNG};
 
 /// Returns `coco`: four shards, each of `samples` samples; the pictures of those that `is_bad` selects are invalid.
 fn with_pictures(samples: u64, is_bad: fn(u64) -> bool) -> TestHome {
@@ -56,7 +56,7 @@ fn write_both(story: &mut Story, test_home: &TestHome) {
 #[test]
 fn a_bad_sample_of_a_run_is_opened_excluded_and_written_from_the_list() {
     let test_home = damaged();
-    let mut story = Start::new(&test_home).arguments(&ANSWERS).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&ANSWERS).run();
     story.wait_for("12 samples").keys("alt-6").wait_for("everything is answered").keys("enter");
     story.wait_for("coco is prepared, with 2 problems").wait_for("Enter shows them").keys("enter");
     // The keys of the list are in the bar as soon as the targets of the problems are known.
@@ -82,7 +82,7 @@ fn the_browser_lists_its_problems_and_goes_to_them() {
     let test_home = damaged();
     let flags: Vec<&str> = ANSWERS.iter().copied().chain(["--yes", "--field-map", "text=txt"]).collect();
     assert_eq!(run_plainly(&test_home, &flags), Some(1));
-    let mut story = Start::new(&test_home).arguments(&["browse", "coco"]).size(80, 24).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["browse", "coco"]).size(80, 24).run();
     at(&mut story, "000000");
     story.wait_for("12 samples").keys("P").wait_for("Problems  2").wait_for("x exclude");
     story.keys("j").wait_for("▸ ! shard_0002.tar, '000200'").keys("enter").wait_gone("Problems  2");
@@ -133,7 +133,7 @@ fn exclude_all(story: &mut Story, test_home: &TestHome) {
 #[test]
 fn all_problems_of_a_kind_are_excluded_those_included_that_are_not_listed() {
     let test_home = with_pictures(500, |index| index < 1_500);
-    let mut story = Start::new(&test_home).arguments(&ANSWERS).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&ANSWERS).run();
     story.wait_for("2,000 samples").keys("alt-6").wait_for("everything is answered").keys("enter");
     story.wait_for("coco is prepared, with 1,500 problems").wait_for("Enter shows them").keys("enter");
     story.wait_for("X excludes all 1,500 of this kind").wait_for("x exclude");
@@ -145,7 +145,7 @@ fn all_problems_of_a_kind_are_excluded_those_included_that_are_not_listed() {
     let flags: Vec<&str> = ANSWERS.iter().copied().chain(["--yes", "--field-map", "text=txt", "--update"]).collect();
     test_home.file("coco/.nv-meta/split.yaml", before.as_bytes());
     assert_eq!(run_plainly(&test_home, &flags), Some(1));
-    let mut story = Start::new(&test_home).arguments(&["browse", "coco"]).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["browse", "coco"]).run();
     story.wait_for("2,000 samples").keys("P").wait_for("Problems  1,500").wait_for("X excludes all 1,500 of this kind");
     exclude_all(&mut story, &test_home);
     story.keys("q");
@@ -160,7 +160,7 @@ fn while_a_run_goes_on_x_stops_it_and_does_nothing_else() {
         test_home.shard(&format!("coco/shard_{number:04}.tar"), number * 100_000, 6_000);
     }
     let arguments = ["prepare", "coco", "--threads", "1", "--split-ratio", "4,1,1", "--sample-type", "TextSample"];
-    let mut story = Start::new(&test_home).arguments(&arguments).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&arguments).run();
     // The problems are shown while it runs; the first x only asks, and all keys follow at once, since the run is short.
     story.wait_for("shard_0005.tar").keys("alt-6").wait_for("everything is answered").keys("enter enter x x");
     story.wait_for("nothing was published").wait_for("shard_0000.tar");
@@ -177,7 +177,7 @@ fn a_line_of_text_is_opened_and_x_says_why_it_cannot_be_excluded() {
     let words = "some words that are in no other document of this file, and that are long enough for the method";
     let lines = format!("{{\"text\":\"{words} a\"}}\n\n\n{{\"text\":\"{words} b\"}}\n{{\"id\":77}}\n");
     test_home.file("web/a.jsonl", lines.as_bytes());
-    let mut story = Start::new(&test_home).arguments(&["dedup", "web", "--minlen", "100"]).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["dedup", "web", "--minlen", "100"]).run();
     story.wait_for("1 file").keys("alt-4").wait_for("everything is answered").keys("enter");
     story.wait_for("is deduplicated, with 1 problem").keys("J").wait_for("dedup web").keys("enter");
     story.wait_for("line 5").wait_for("Enter open").keys("x").wait_for("has no splits");

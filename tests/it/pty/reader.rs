@@ -1,6 +1,6 @@
 //! Reading texts in the browser, as a user does.
 
-use super::harness::{Start, TestHome};
+use super::harness::{StoryOptions, TestHome};
 
 #[test]
 fn texts_are_read_one_after_the_other() {
@@ -15,7 +15,7 @@ fn texts_are_read_one_after_the_other() {
     let lines: String = (0..500).map(line).collect();
     test_home.file("corpus.jsonl", lines.as_bytes());
     for (columns, rows) in [(100, 30), (80, 24)] {
-        let mut story = Start::new(&test_home).size(columns, rows).arguments(&["browse", "corpus.jsonl"]).run();
+        let mut story = StoryOptions::new(&test_home).size(columns, rows).arguments(&["browse", "corpus.jsonl"]).run();
         story.wait_for("500 samples").wait_for("Text 1 begins").wait_for("Second paragraph 0");
         story.keys("enter").wait_gone("Samples  #").wait_for("next sample").wait_for("␛[2Jwith words.");
         story.keys("> >").wait_for("row 0").keys("G").wait_for("more");
@@ -34,7 +34,7 @@ fn chats_are_read_role_by_role() {
     let chat =
         r#"{"messages": [{"role": "user", "content": "What is it?"}, {"role": "assistant", "content": "A\n\ncat."}]}"#;
     test_home.file("chat.jsonl", format!("{chat}\n").as_bytes());
-    let mut story = Start::new(&test_home).arguments(&["browse", "chat.jsonl"]).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["browse", "chat.jsonl"]).run();
     story.wait_for("▾ user").wait_for("▾ assistant").keys("tab enter").wait_for("▸ messages");
     story.keys("enter").wait_for("▾ user").keys("j j enter").wait_gone("▾ user");
     story.wait_for("What is it?").wait_for("cat.").keys("esc").wait_for("▾ user").keys("q");

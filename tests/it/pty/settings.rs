@@ -1,6 +1,6 @@
 //! Settings and themes in a real terminal.
 
-use super::harness::{Start, TestHome};
+use super::harness::{StoryOptions, TestHome};
 use std::path::PathBuf;
 
 fn settings(test_home: &TestHome, name: &str, text: &str) -> PathBuf {
@@ -13,7 +13,7 @@ fn own_keys_do_what_they_say_and_the_bar_and_help_follow() {
     let test_home = TestHome::furnished();
     let keys = "keys:\n  home:\n    recent: [Z]\n    prepare: [P]\n    info: [ctrl-g]\n  global:\n    jobs: []\n    quit: [Q]\n";
     settings(&test_home, "config.yaml", keys);
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("▸ coco/").wait_for("Z recent").wait_for("Q quit").wait_for("Ctrl-g info").wait_gone("J jobs");
     story.keys("r q J ctrl-g").wait_for("▸ info ▸ coco").keys("esc").wait_for("▸ coco/");
     story.keys("?").type_text("left the program").keys("backspace").wait_for("Help:").keys("esc").wait_gone("Help:");
@@ -27,7 +27,7 @@ fn own_keys_do_what_they_say_and_the_bar_and_help_follow() {
 fn mistakes_are_shown_first_and_everything_else_is_in_force() {
     let test_home = TestHome::furnished();
     settings(&test_home, "config.yaml", "theem: dark\nkeys:\n  home:\n    recent: [Z]\n    prepare: [entr]\n");
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("Some of your settings cannot be used");
     story.wait_for("config.yaml, line 1, column 1: there is no setting 'theem'").wait_for("did you mean 'theme'?");
     story.wait_for("line 5, column 15: 'entr' is not a key").wait_for("did you mean 'enter'?");
@@ -40,7 +40,7 @@ fn a_theme_colours_the_whole_screen_its_background_too() {
     let test_home = TestHome::furnished();
     settings(&test_home, "config.yaml", "theme: dusk\n");
     settings(&test_home, "themes/dusk.yaml", "base: dark\ntext: \"#d0d0d0 on #101418\"\n");
-    let mut story = Start::new(&test_home).variable("COLORTERM", "truecolor").run();
+    let mut story = StoryOptions::new(&test_home).variable("COLORTERM", "truecolor").run();
     story.wait_for("▸ coco/").keys("?").wait_for("Help:");
     story.look(|screen| {
         let (rows, columns) = screen.size();
@@ -49,7 +49,7 @@ fn a_theme_colours_the_whole_screen_its_background_too() {
             assert_ne!(cell.bgcolor(), vt100::Color::Default, "row {row}, column {column}");
         }
     });
-    let mut story = Start::new(&test_home).arguments(&["--theme", "16-colour"]).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["--theme", "16-colour"]).run();
     story.wait_for("▸ coco/");
     story.look(|screen| assert_eq!(screen.cell(0, 0).unwrap().bgcolor(), vt100::Color::Default));
 }
@@ -61,7 +61,7 @@ fn no_colour_is_stronger_than_a_theme_and_asked_for_colour_stronger_than_no_colo
     for (variable, arguments, coloured) in
         [("1", vec![], false), ("", vec!["--color", "never"], false), ("1", vec!["--color", "always"], true)]
     {
-        let mut story = Start::new(&test_home).variable("NO_COLOR", variable).arguments(&arguments).run();
+        let mut story = StoryOptions::new(&test_home).variable("NO_COLOR", variable).arguments(&arguments).run();
         story.wait_for("▸ coco/").wait_for("p  prepare");
         story.look(|screen| {
             let is_coloured = screen.cell(0, 0).unwrap().bgcolor() != vt100::Color::Default;
@@ -73,7 +73,7 @@ fn no_colour_is_stronger_than_a_theme_and_asked_for_colour_stronger_than_no_colo
 #[test]
 fn an_unknown_theme_is_refused_on_the_command_line_with_what_was_meant() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).arguments(&["--theme", "drak"]).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["--theme", "drak"]).run();
     assert_eq!(story.exit_code(), 2);
     story.wait_for("there is no theme 'drak'").wait_for("did you mean 'dark'?");
     story.assert_restored();
@@ -82,11 +82,11 @@ fn an_unknown_theme_is_refused_on_the_command_line_with_what_was_meant() {
 #[test]
 fn the_mouse_can_be_left_to_the_terminal() {
     let test_home = TestHome::furnished();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("▸ coco/");
     story.look(|screen| assert_ne!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None));
     settings(&test_home, "config.yaml", "mouse: false\n");
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("▸ coco/");
     story.look(|screen| assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None));
     assert_eq!(story.keys("q").exit_code(), 0);
@@ -97,7 +97,7 @@ fn the_mouse_can_be_left_to_the_terminal() {
 fn the_settings_can_ask_for_ascii() {
     let test_home = TestHome::furnished();
     settings(&test_home, "config.yaml", "ascii: true\n");
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("> coco/").wait_for("p  prepare");
     assert!(story.screen().is_ascii(), "{}", story.screen());
 }

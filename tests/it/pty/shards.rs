@@ -1,6 +1,6 @@
 //! New shards of what a person sees, operated as a user does.
 
-use super::harness::{run_plainly, Start, Story, TestHome};
+use super::harness::{run_plainly, Story, StoryOptions, TestHome};
 use std::path::Path;
 
 /// Returns three shards of forty samples, prepared, one a split.
@@ -42,7 +42,7 @@ fn shards(counts: &[(&str, u64)]) -> Vec<(String, u64)> {
 }
 
 fn browse(test_home: &TestHome) -> Story {
-    let mut story = Start::new(test_home).arguments(&["browse", "big"]).run();
+    let mut story = StoryOptions::new(test_home).arguments(&["browse", "big"]).run();
     story.wait_for("▸ 000000").wait_for("jpg txt json");
     story
 }
@@ -91,7 +91,7 @@ fn the_steps_show_what_will_be_written() {
         test_home.file(&format!("pictures/{number:03}.seg.png"), b"\x89PNG");
         test_home.file(&format!("pictures/{number:03}.txt"), b"a cat");
     }
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("pictures/").wait_for("S  shards").keys("S").wait_for("Folder of the new shards");
     story.type_text("set").wait_for("First sample").wait_for("seg.png").keys("enter");
     story.wait_for("Key and part by both rules").wait_for("004_seg").keys("enter");
@@ -113,7 +113,7 @@ fn a_folder_of_pictures_with_captions_becomes_a_prepared_set() {
         test_home.file(&format!("pictures/{number:03}.jpg"), b"\xff\xd8\xff");
         test_home.file(&format!("pictures/{number:03}.txt"), b"a cat");
     }
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("pictures/").wait_for("S  shards").keys("S");
     write_into(&mut story, "set");
     story.wait_for("Wrote 5 samples (10 parts)").keys("o").wait_for("a cat");

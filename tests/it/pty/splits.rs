@@ -1,6 +1,6 @@
 //! The split editor, operated as a user does.
 
-use super::harness::{deadline, run_plainly, Start, Story, TestHome};
+use super::harness::{deadline, run_plainly, Story, StoryOptions, TestHome};
 use rustix::process::Signal;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -39,14 +39,14 @@ fn text(test_home: &TestHome) -> String {
 
 /// Opens the editor from the home screen.
 #[track_caller]
-fn open_with(start: Start) -> Story {
+fn open_with(start: StoryOptions) -> Story {
     let mut story = start.run();
     story.wait_for("WebDataset, prepared").keys("s").wait_for("Excluded  1 sample");
     story
 }
 
 fn open(test_home: &TestHome) -> Story {
-    open_with(Start::new(test_home))
+    open_with(StoryOptions::new(test_home))
 }
 
 /// Writes the pending changes, and returns to the columns.
@@ -138,7 +138,7 @@ fn an_exclude_that_matches_nothing_is_shown_at_once() {
     let test_home = prepared();
     let broken = KEPT.replace("shard_0001.tar/000101", "shard_0001.tar/000999");
     test_home.file("coco/.nv-meta/split.yaml", broken.as_bytes());
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("WebDataset, prepared").keys("s").wait_for("matches nothing").wait_for("it excludes nothing");
     story.keys("tab x").wait_for("Excluded  nothing");
 }
@@ -221,7 +221,8 @@ fn a_mistake_in_the_edited_text_is_shown_with_its_line_and_edited_again() {
     let script = "if grep -q '^broken' \"$1\"; then sed -i '/^broken/d; s/the large one/the largest/' \"$1\"; \
                   else sed -i '5i broken: [' \"$1\"; fi\n";
     let editor = test_home.file("editor.sh", script.as_bytes());
-    let mut story = open_with(Start::new(&test_home).variable("VISUAL", &format!("/bin/sh {}", editor.display())));
+    let mut story =
+        open_with(StoryOptions::new(&test_home).variable("VISUAL", &format!("/bin/sh {}", editor.display())));
     story.keys("e").wait_for("The text was not taken").wait_for("Line ");
     story.keys("1").wait_gone("The text was not taken").wait_for("1 change not written").assert_taken();
     write(&mut story);
@@ -232,7 +233,8 @@ fn a_mistake_in_the_edited_text_is_shown_with_its_line_and_edited_again() {
 fn a_mistake_in_the_edited_text_can_be_dropped() {
     let test_home = prepared();
     let editor = test_home.file("editor.sh", b"echo '}{' >> \"$1\"\n");
-    let mut story = open_with(Start::new(&test_home).variable("EDITOR", &format!("/bin/sh {}", editor.display())));
+    let mut story =
+        open_with(StoryOptions::new(&test_home).variable("EDITOR", &format!("/bin/sh {}", editor.display())));
     story.keys("e").wait_for("The text was not taken").keys("2").wait_gone("The text was not taken");
     story.keys("x").wait_for("1 change not written");
     assert_eq!(text(&test_home), KEPT);
@@ -263,7 +265,7 @@ fn leaky() -> TestHome {
 #[test]
 fn a_leak_is_found_and_ended_by_one_key() {
     let test_home = leaky();
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("WebDataset, prepared").keys("s").wait_for("Excluded  nothing").keys("L").wait_for("Leak check");
     story.keys("2").wait_for("same sample").wait_for("contents compared").wait_for("! same sample");
     story.keys("x").wait_for("✓ same sample").wait_for("1 change not written");
@@ -340,7 +342,7 @@ fn leaving_the_editor_with_changes_asks() {
 #[test]
 fn a_tiny_terminal_shows_one_pane_and_works() {
     let test_home = prepared();
-    let mut story = Start::new(&test_home).size(40, 12).run();
+    let mut story = StoryOptions::new(&test_home).size(40, 12).run();
     story.wait_for("✓").keys("s").wait_for("train").wait_for("Excluded  1 sample");
     story.keys("m").wait_for("Move shard_0000.tar to").keys("2").wait_for("1 change not written");
     story.keys("l").wait_for("+ shard_0000.tar").keys("tab").wait_for("000101");
@@ -358,7 +360,7 @@ fn ten_mebibytes_pasted_into_a_field_do_no_harm() {
 #[test]
 fn without_colour_every_state_is_visible() {
     let test_home = prepared();
-    let mut story = open_with(Start::new(&test_home).variable("NO_COLOR", "1"));
+    let mut story = open_with(StoryOptions::new(&test_home).variable("NO_COLOR", "1"));
     story.keys("x").wait_for("x shard_0000.tar").keys("j m").wait_for("Move").keys("2").wait_for("+ shard_0001.tar");
     story.keys("w").wait_for("What would be written").wait_for("- ").wait_for("+ ");
     story.look(|screen| {
@@ -374,7 +376,7 @@ fn without_colour_every_state_is_visible() {
 fn a_file_that_cannot_be_read_is_reported_and_read_again_when_it_was_repaired() {
     let test_home = prepared();
     test_home.file("coco/.nv-meta/split.yaml", b"split_parts: [\n");
-    let mut story = Start::new(&test_home).run();
+    let mut story = StoryOptions::new(&test_home).run();
     story.wait_for("coco/").wait_for("has mistakes").keys("s").wait_for("line 1");
     test_home.file("coco/.nv-meta/split.yaml", KEPT.as_bytes());
     story.keys("f5").wait_for("train  2 shards");

@@ -1,6 +1,6 @@
 //! Packing tokens and viewing them, as a user does.
 
-use super::harness::{run_plainly, Start, TestHome};
+use super::harness::{run_plainly, StoryOptions, TestHome};
 use std::path::PathBuf;
 
 fn golden(path: &str) -> PathBuf {
@@ -29,7 +29,7 @@ fn copied(test_home: &TestHome, from: &str, to: &str) {
 #[test]
 fn text_is_packed_from_the_first_question_to_the_browser() {
     let test_home = corpus();
-    let mut story = Start::new(&test_home).size(100, 30).run();
+    let mut story = StoryOptions::new(&test_home).size(100, 30).run();
     story.wait_for("▸ corpus.jsonl").wait_for("t  pack tokens").keys("t");
     story.wait_for("Source").wait_for("1 file").wait_for("plain text").keys("enter");
     story.wait_for("(•) text").wait_for("2 of 3 documents have text there").wait_for("quick brown fox").keys("enter");
@@ -53,7 +53,7 @@ fn text_is_packed_from_the_first_question_to_the_browser() {
 #[test]
 fn without_a_path_it_is_asked_for_and_the_screens_ask_the_rest() {
     let test_home = corpus();
-    let mut story = Start::new(&test_home).arguments(&["pack"]).size(80, 24).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["pack"]).size(80, 24).run();
     story
         .wait_for("JSONL, CSV and TSV files")
         .type_text("nowhere.jsonl")
@@ -72,7 +72,7 @@ fn letters_with_vowel_signs_leave_no_trace_on_the_next_screens() {
     let text =
         "ਪੰਜਾਬੀ ਵਿੱਚ ਇੱਕ ਦਸਤਾਵੇਜ਼ ਹੈ ਜਿਸ ਵਿੱਚ ਕਾਫ਼ੀ ਸ਼ਬਦ ਹਨ। तमिल हिन्दी में लिखा हुआ एक दस्तावेज़। தமிழ் மொழியில் ❤\u{fe0f} e\u{301} 🇩🇪";
     test_home.file("corpus.jsonl", format!("{{\"text\": \"{text}\"}}\n").repeat(9).as_bytes());
-    let mut story = Start::new(&test_home).arguments(&["pack", "corpus.jsonl"]).size(80, 24).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["pack", "corpus.jsonl"]).size(80, 24).run();
     story.wait_for("1 file").keys("enter").wait_for("(•) text").wait_for("9 of 9 documents have text there");
     story.wait_until("a border where it belongs", |screen| {
         (2..22).all(|row| screen.cell(row, 79).is_some_and(|cell| cell.contents() == "│"))
@@ -88,7 +88,7 @@ fn letters_with_vowel_signs_leave_no_trace_on_the_next_screens() {
 #[test]
 fn answers_that_were_left_are_there_again() {
     let test_home = corpus();
-    let mut story = Start::new(&test_home).size(80, 24).run();
+    let mut story = StoryOptions::new(&test_home).size(80, 24).run();
     story.wait_for("▸ corpus.jsonl").wait_for("pack tokens").keys("t").wait_for("1 file").keys("enter");
     story.wait_for("(•) text").keys("j").wait_for("(•) title").keys("enter").wait_for("end token");
     story.keys("esc").wait_for("(•) title").keys("esc").wait_for("1 file").keys("esc").wait_for("▸ corpus.jsonl");
@@ -100,7 +100,7 @@ fn answers_that_were_left_are_there_again() {
 #[test]
 fn a_wrong_program_is_reported_while_it_is_typed() {
     let test_home = corpus();
-    let mut story = Start::new(&test_home).size(80, 24).run();
+    let mut story = StoryOptions::new(&test_home).size(80, 24).run();
     story.wait_for("▸ corpus.jsonl").wait_for("pack tokens").keys("t").wait_for("1 file").keys("enter");
     story.wait_for("(•) text").keys("j j j").wait_for("(•) a jq program").keys("tab").type_text(".text | [");
     story.wait_for("✗").keys("enter").wait_for("Text");
@@ -113,7 +113,7 @@ fn packed_files_are_read_as_text_and_as_ids_and_as_windows() {
     copied(&test_home, "nanosets/05_modern_loss/expected", "packed");
     let tokenizer = std::fs::read(golden("nanosets/tokenizers/bpe1k.json")).unwrap();
     test_home.file("tok.json", &tokenizer);
-    let mut story = Start::new(&test_home).size(100, 30).run();
+    let mut story = StoryOptions::new(&test_home).size(100, 30).run();
     story.wait_for("packed/").wait_for("Nanosets, packed").keys("b").wait_for("Documents").wait_for("tokens");
     story.wait_for("ids have no text").keys("T").wait_for("tokenizer").type_text("tok.json").keys("enter");
     story.wait_for("data/tok.json").keys(".").wait_for("ids 46 tokens").keys(",").wait_for("text 46 tokens");
@@ -142,11 +142,11 @@ fn a_pbin_and_forager_samples_are_browsed_like_everything_else() {
     copied(&test_home, "modalities/pack_bpe/expected", "m");
     copied(&test_home, "modalities/tokenizers/bpe1k", "m/tok");
     copied(&test_home, "forager/tokens_16/expected", "f");
-    let mut story = Start::new(&test_home).arguments(&["browse", "m/data.pbin"]).size(80, 24).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["browse", "m/data.pbin"]).size(80, 24).run();
     story.wait_for("Documents").wait_for("#0").keys("T").type_text("m/tok").keys("enter").wait_for("endoftext");
     story.keys("q");
     assert_eq!(story.exit_code(), 0);
-    let mut story = Start::new(&test_home).arguments(&["browse", "f"]).size(80, 24).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&["browse", "f"]).size(80, 24).run();
     story.wait_for("37 samples").wait_for("16 tokens").wait_for("nothing says how long").keys("q");
     assert_eq!(story.exit_code(), 0);
     assert_eq!(run_plainly(&test_home, &["browse", "m/data.pbin"]), Some(0));
@@ -157,7 +157,7 @@ fn token_folders_are_mixed_by_weights_and_the_index_is_written() {
     let test_home = TestHome::new();
     copied(&test_home, "nanosets/02_modern_noshuffle/expected", "a");
     copied(&test_home, "nanosets/05_modern_loss/expected", "b");
-    let mut story = Start::new(&test_home).size(100, 30).run();
+    let mut story = StoryOptions::new(&test_home).size(100, 30).run();
     story.wait_for("a/").wait_for("Nanosets, packed").wait_for("x  mix").keys("x");
     story.wait_for("windows").wait_for("[x] a").wait_for("[ ] b").keys("j space").wait_for("[x] b");
     story.keys("tab tab").wait_for("2048").keys("ctrl-x").type_text("31").keys("backtab backtab").keys("+");
@@ -181,7 +181,7 @@ fn an_incomplete_mixture_opens_the_form() {
     copied(&test_home, "nanosets/02_modern_noshuffle/expected", "a");
     copied(&test_home, "nanosets/05_modern_loss/expected", "b");
     let arguments = ["mix", "index", "b", "a", "--weights", "3,1", "--sequence-length", "31", "--output", "made"];
-    let mut story = Start::new(&test_home).arguments(&arguments).size(100, 30).run();
+    let mut story = StoryOptions::new(&test_home).arguments(&arguments).size(100, 30).run();
     story.wait_for("windows").wait_for("[x] b").wait_for("[x] a").wait_for("made").wait_for("epochs");
     story.keys("enter").wait_for("everything is answered").keys("enter").wait_for("made is ready to train on");
     story.keys("esc").wait_for("Nanosets, packed").keys("q");

@@ -1,13 +1,13 @@
 //! The guide of dedup: estimates what each minimum length removes, from the data, while the form is open.
 
-use super::known::{relevant, DedupFacts, Estimates};
+use super::estimates::{relevant, DedupFacts, Estimates};
 use super::view;
 use super::workers::Workers;
 use crate::tui::form::{Columns, Field, Form, Guide, KeyContexts};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
 use crate::tui::screens::repeats;
-use crate::tui::screens::run::{orders, JobRequest};
+use crate::tui::screens::run::{job_requests, JobRequest};
 use crate::tui::widgets::ListState;
 use gristmill_core::dedup::{SHOWN_LENGTHS, USUAL_MIN_LENGTH};
 use gristmill_core::options::Answer;
@@ -170,7 +170,7 @@ impl Guide for DedupGuide {
 
     fn request(&mut self, form: &Form) -> JobRequest {
         self.set_stopped(true);
-        orders::dedup(plan_of(form))
+        job_requests::dedup(plan_of(form))
     }
 
     fn waits_for(&self) -> &'static str {

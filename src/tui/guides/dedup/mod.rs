@@ -2,8 +2,8 @@
 //!
 //! [`workers`] find out what is [`known`]; [`guide`] brings it into the form.
 
+mod estimates;
 mod guide;
-mod known;
 #[cfg(test)]
 mod tests;
 mod view;

@@ -256,9 +256,9 @@ fn going_back_loses_nothing() {
 fn estimates_depend_on_few_answers() {
     let one = DedupPlan { output: "/a".into(), min_length: Some(5), mode: Mode::Annotate, ..DedupPlan::new("/d", "") };
     let other = DedupPlan { output: "/b".into(), overwrite: true, ..DedupPlan::new("/d", "") };
-    assert_eq!(super::known::relevant(&one), super::known::relevant(&other));
+    assert_eq!(super::estimates::relevant(&one), super::estimates::relevant(&other));
     let keyed = DedupPlan { text_key: "body".into(), ..other.clone() };
-    assert_ne!(super::known::relevant(&keyed), super::known::relevant(&other));
+    assert_ne!(super::estimates::relevant(&keyed), super::estimates::relevant(&other));
 }
 
 /// One file with more text than is searched at once; every second document is there twice.

@@ -1,7 +1,7 @@
 //! What the guided dedup has done in the background. Minimum lengths that are asked for together are worked out together, from one
 //! reading; of the other questions the newest wins.
 
-use super::known::relevant;
+use super::estimates::relevant;
 use crate::tui::screen::UiEnv;
 use crate::tui::work::{Latest, Stream};
 use gristmill_core::{Cancel, DedupPlan, Outcome};

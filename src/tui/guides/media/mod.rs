@@ -2,7 +2,7 @@
 
 pub mod form;
 pub mod preview;
-pub mod seen;
+pub mod tally;
 
 #[cfg(test)]
 mod tests;

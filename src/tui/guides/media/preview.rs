@@ -1,6 +1,6 @@
 //! The preview in the form of `prepare-media`.
 
-use super::seen::{count_lines, probed_lines, MediaTally};
+use super::tally::{count_lines, probed_lines, MediaTally};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{heading, problem_lines};
 use crate::tui::widgets::page::wrapped;

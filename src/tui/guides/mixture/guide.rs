@@ -6,7 +6,7 @@ use crate::tui::form::guide::PreviewGuide;
 use crate::tui::form::{plan_path, Columns, Field, Form, Guide, KeyContexts};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Ui, UiEnv};
-use crate::tui::screens::run::{orders, JobRequest};
+use crate::tui::screens::run::{job_requests, JobRequest};
 use crate::tui::widgets::ListState;
 use crate::tui::work::Latest;
 use gristmill_core::options::Answer;
@@ -302,7 +302,7 @@ impl Guide for MixtureGuide {
     fn request(&mut self, form: &Form) -> JobRequest {
         let request = self.preview.request(form);
         match form.plan_of::<MixtureIndexPlan>() {
-            Some(plan) => JobRequest { words: orders::mixture_texts(&plan.output), ..request },
+            Some(plan) => JobRequest { words: job_requests::mixture_texts(&plan.output), ..request },
             None => request,
         }
     }

@@ -1,12 +1,12 @@
 //! The guide of pack: lists files, shows real documents through the text field and the tokenizer, and estimates the result.
 
-use super::known::PackFacts;
+use super::pack_facts::PackFacts;
 use super::view;
 use super::workers::{TokenizerQuestion, Workers};
 use crate::tui::form::{Columns, Field, Form, Guide};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Ui, UiEnv};
-use crate::tui::screens::run::{orders, JobRequest};
+use crate::tui::screens::run::{job_requests, JobRequest};
 use crate::tui::widgets::ListState;
 use gristmill_core::options::Answer;
 use gristmill_core::pack::TextField;
@@ -267,7 +267,7 @@ impl Guide for PackGuide {
     }
 
     fn request(&mut self, form: &Form) -> JobRequest {
-        orders::pack(plan_of(form))
+        job_requests::pack(plan_of(form))
     }
 
     fn waits_for(&self) -> &'static str {

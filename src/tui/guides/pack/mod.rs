@@ -3,7 +3,7 @@
 //! [`workers`] find out what is [`known`]; [`guide`] brings it into the form.
 
 mod guide;
-mod known;
+mod pack_facts;
 mod probe;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Facts about tokenizers: finds and loads them, so it runs on workers.
 
-use super::known::TokenizerPreview;
+use super::pack_facts::TokenizerPreview;
 use gristmill_core::pack::SpecialToken;
 use gristmill_core::text::{count, display_safe, grouped};
 use gristmill_core::{Outcome, PackPlan};

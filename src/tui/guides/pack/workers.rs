@@ -1,6 +1,6 @@
 //! Background work of the guided pack; the newest request of each kind wins.
 
-use super::known::TokenizerPreview;
+use super::pack_facts::TokenizerPreview;
 use super::probe;
 use crate::tui::screen::UiEnv;
 use crate::tui::work::Latest;

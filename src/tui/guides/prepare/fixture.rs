@@ -7,7 +7,7 @@ use super::steps::PrepareSteps;
 use super::PrepareGuide;
 use crate::tui::drafts;
 use crate::tui::form::{Form, FormScreen};
-use crate::tui::guides::media::seen::MediaTally;
+use crate::tui::guides::media::tally::MediaTally;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, UiEnv};
 use crate::tui::testing;

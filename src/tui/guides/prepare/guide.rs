@@ -1,9 +1,9 @@
 //! Connects the steps of `prepare` with the form, the scan and the workers.
 
+use super::click_targets::{point, ClickTargets, DrawContext};
 use super::interrupted::{self, InterruptedPrepare};
 use super::review::Review;
 use super::run::request;
-use super::spots::{point, ClickTargets, DrawContext};
 use super::step::{Answers, Step, StepState};
 use super::steps::PrepareSteps;
 use super::workers::Workers;

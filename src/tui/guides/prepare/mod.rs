@@ -3,6 +3,7 @@
 //! [`steps::PrepareSteps`] has the answers and is pure; [`guide::PrepareGuide`] connects them with the form and brings results of the workers
 //! back. Nothing slow happens there: opening and scanning, checking a plan, reading samples and drawing pictures have a worker each.
 
+mod click_targets;
 mod derive;
 mod field_map;
 #[cfg(test)]
@@ -20,7 +21,6 @@ mod sample_type;
 mod screens_tests;
 mod source;
 mod splits;
-mod spots;
 mod step;
 mod steps;
 mod workers;

@@ -61,7 +61,7 @@ impl PrepareGuide {
         };
         let is_soon = self.media_at.is_some_and(|at| at.elapsed() < DERIVE_EVERY);
         // Growing facts do not take a question back that is being answered: it would never be.
-        let waits = self.workers.is_looking() || is_soon && !now.1.scan_complete;
+        let waits = self.workers.is_reading() || is_soon && !now.1.scan_complete;
         if same_filter && (same_facts || waits) {
             return;
         }

@@ -1,7 +1,7 @@
 //! The steps of the guided prepare, and what each of them is to the rest: the [`StepState`] trait.
 
+use super::click_targets::{ClickTarget, ListGesture};
 use super::derive::PlanFindings;
-use super::spots::{ClickTarget, ListGesture};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::Toast;
 use gristmill_core::{DatasetFacts, PreparePlan, Problem, ProblemKind, Rerun, ShardFacts, ShardState};

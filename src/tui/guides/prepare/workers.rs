@@ -4,7 +4,7 @@ use super::derive::PlanFindings;
 use super::field_map::samples::{SampleEvaluator, SampleRequest, SampleResults, SampleStore};
 use super::interrupted::{self, InterruptedPrepare};
 use crate::tui::graphics::encode::Graphics;
-use crate::tui::guides::media::seen::MediaTally;
+use crate::tui::guides::media::tally::MediaTally;
 use crate::tui::screen::UiEnv;
 use crate::tui::widgets::preview::{EncodedPicture, PictureRequest, Pixels};
 use crate::tui::work::Latest;
@@ -101,7 +101,7 @@ impl Workers {
         self.media.ask((plan, facts));
     }
     /// Whether that is being looked at.
-    pub fn is_looking(&self) -> bool {
+    pub fn is_reading(&self) -> bool {
         self.media.is_waiting()
     }
     /// Returns what the answers would record, and the answers.

@@ -5,9 +5,9 @@ use crate::tui::widgets::text;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Minimum width in columns of the part names where they differ between rows.
-const LEAST_PARTS: usize = 6;
+const MIN_PARTS_COLUMNS: usize = 6;
 /// Minimum width in columns of a key next to a text.
-const LEAST_KEY: usize = 8;
+const MIN_KEY_COLUMNS: usize = 8;
 
 /// What is shown next to the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,12 +44,12 @@ impl Columns {
         let width = match neighbour {
             // A text takes half of the width if the ends of the keys distinguish them, else a third.
             Neighbour::Text => {
-                let least = room.saturating_sub(LEAST_KEY).min(room / 2);
+                let least = room.saturating_sub(MIN_KEY_COLUMNS).min(room / 2);
                 let is_apart = has_ends(common, widest, room.saturating_sub(least), glyphs);
                 room.saturating_sub(widest).max(if is_apart { least } else { room / 3 })
             }
             Neighbour::Names(names) => {
-                room.saturating_sub(widest).clamp(names.min(LEAST_PARTS), names.max(LEAST_PARTS)).min(names)
+                room.saturating_sub(widest).clamp(names.min(MIN_PARTS_COLUMNS), names.max(MIN_PARTS_COLUMNS)).min(names)
             }
             Neighbour::EqualNames(names) => room.saturating_sub(widest).min(names),
         };

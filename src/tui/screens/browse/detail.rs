@@ -25,7 +25,7 @@ const MAX_LEFT: usize = 16;
 
 /// A request to read a sample.
 #[derive(Clone)]
-pub struct Question {
+pub struct DetailQuestion {
     /// The sample to read.
     pub sample: Arc<BrowseSample>,
     /// What to show of the sample.
@@ -55,7 +55,7 @@ pub struct DetailRequest {
     pub is_reading: bool,
 }
 
-impl Question {
+impl DetailQuestion {
     /// Returns the identity of this request.
     pub fn request(&self) -> DetailRequest {
         DetailRequest { at: self.sample.at, mode: self.mode, part: self.part, is_reading: self.is_reading }
@@ -67,11 +67,11 @@ pub struct Detail {
     /// The request that this answers.
     pub look: DetailRequest,
     /// What to draw.
-    pub body: Body,
+    pub body: DetailBody,
 }
 
 /// What to draw of a sample.
-pub enum Body {
+pub enum DetailBody {
     /// One part, and the first lines of the others.
     Part {
         /// Preview of the part.
@@ -106,7 +106,7 @@ impl PartBytes for PartBeginning<'_> {
 
 /// Reads a sample. Runs on a worker and reads on a separate thread: a decoder that does not return is abandoned when the request is
 /// cancelled or after `READ_TIMEOUT`.
-pub fn read_detail(catalog: &Arc<dyn Catalog>, question: Question) -> Detail {
+pub fn read_detail(catalog: &Arc<dyn Catalog>, question: DetailQuestion) -> Detail {
     let (catalog, asked) = (Arc::clone(catalog), question.clone());
     let look = question.request();
     if LEFT.load(Ordering::Relaxed) >= MAX_LEFT {
@@ -138,7 +138,7 @@ pub fn read_detail(catalog: &Arc<dyn Catalog>, question: Question) -> Detail {
 }
 
 fn note(look: DetailRequest, why: &str) -> Detail {
-    Detail { look, body: Body::Page(vec![PageLine::labelled(Tone::Warn, "! ", why)]) }
+    Detail { look, body: DetailBody::Page(vec![PageLine::labelled(Tone::Warn, "! ", why)]) }
 }
 
 /// Number of reads in progress or abandoned.
@@ -160,7 +160,7 @@ impl Drop for ReadCount {
     }
 }
 
-fn body_of(catalog: &Arc<dyn Catalog>, question: &Question) -> Body {
+fn body_of(catalog: &Arc<dyn Catalog>, question: &DetailQuestion) -> DetailBody {
     match question.mode {
         Mode::Parts => part_of(catalog.as_ref(), question),
         Mode::Loader => page_of(
@@ -172,24 +172,24 @@ fn body_of(catalog: &Arc<dyn Catalog>, question: &Question) -> Body {
     }
 }
 
-fn page_of(lines: Outcome<Vec<PageLine>>) -> Body {
-    Body::Page(lines.unwrap_or_else(|failure| vec![PageLine::labelled(Tone::Error, "! ", failure.to_string())]))
+fn page_of(lines: Outcome<Vec<PageLine>>) -> DetailBody {
+    DetailBody::Page(lines.unwrap_or_else(|failure| vec![PageLine::labelled(Tone::Error, "! ", failure.to_string())]))
 }
 
-fn part_of(catalog: &dyn Catalog, question: &Question) -> Body {
+fn part_of(catalog: &dyn Catalog, question: &DetailQuestion) -> DetailBody {
     let sample = question.sample.as_ref();
     let name = sample.parts.get(question.part).map_or("", |part| &*part.name);
     let part = PartBeginning { catalog, sample, part: question.part };
     let (is_further, cancel) = (question.is_further, &question.cancel);
     if question.is_reading {
         let preview = Arc::new(preview::read(name, &part, &question.from, cancel));
-        return Body::Part { preview, is_further, peeks: Vec::new() };
+        return DetailBody::Part { preview, is_further, peeks: Vec::new() };
     }
     let from = if let ReadFrom::Page(from) = question.from { from } else { 0 };
     if let Some(set) = catalog.tokens().filter(|_| name != "json") {
         let preview = Arc::new(tokens::page(set, sample, question.part, from, cancel));
         // Each part is another view of the same bytes, so there is nothing to peek at.
-        return Body::Part { preview, is_further, peeks: Vec::new() };
+        return DetailBody::Part { preview, is_further, peeks: Vec::new() };
     }
     let preview = Arc::new(preview::page(name, &part, from, cancel));
     let mut peeks = Vec::new();
@@ -202,7 +202,7 @@ fn part_of(catalog: &dyn Catalog, question: &Question) -> Body {
             None => bytes(part.byte_size),
         });
     }
-    Body::Part { preview, is_further, peeks }
+    DetailBody::Part { preview, is_further, peeks }
 }
 
 fn is_text(name: &str) -> bool {

@@ -25,7 +25,7 @@ const CANCEL_CHECK_EVERY: usize = 1_024;
 const EXCLUDES_PER_EDIT: usize = 50;
 
 /// A request to read the keys of the marked samples.
-struct Question {
+struct MarksQuestion {
     catalog: Arc<dyn Catalog>,
     marks: Arc<Marks>,
     spans: Vec<Span>,
@@ -48,7 +48,7 @@ struct MarksByAction {
 
 /// The worker that reads the keys of marked samples.
 pub(super) struct Marker {
-    worker: Stoppable<Question, Outcome<MarksByAction>>,
+    worker: Stoppable<MarksQuestion, Outcome<MarksByAction>>,
 }
 
 impl Marker {
@@ -62,7 +62,7 @@ impl Marker {
     }
 }
 
-fn sorted(question: Question, cancel: &Cancel) -> Outcome<MarksByAction> {
+fn sorted(question: MarksQuestion, cancel: &Cancel) -> Outcome<MarksByAction> {
     let mut sorted = MarksByAction::default();
     each_sample(&*question.catalog, &question.spans, cancel, |sample| {
         let group = sample.at.group;
@@ -206,7 +206,7 @@ impl BrowseScreen {
         }
         let Some(catalog) = self.catalog().cloned() else { return Vec::new() };
         let spans = self.state.marked_spans(rows);
-        self.marker.worker.ask(Question { catalog, marks: Arc::clone(&self.marks), spans });
+        self.marker.worker.ask(MarksQuestion { catalog, marks: Arc::clone(&self.marks), spans });
         self.state.mark = None;
         Vec::new()
     }

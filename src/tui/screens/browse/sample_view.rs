@@ -1,6 +1,6 @@
 //! Drawing of one sample: its location, its parts, and what the chosen mode shows of it.
 
-use super::detail::{Body, DetailRequest};
+use super::detail::{DetailBody, DetailRequest};
 use super::rows::Row;
 use super::screen::{BrowseScreen, ScreenArea};
 use super::state::{Mode, Pane};
@@ -68,7 +68,7 @@ impl BrowseScreen {
     /// them.
     fn where_line(&self, sample: &BrowseSample, columns: usize, ui: &Ui) -> String {
         /// Minimum width in columns of a file name that is cut.
-        const LEAST_NAME: usize = 8;
+        const MIN_NAME_COLUMNS: usize = 8;
         let dot = format!(" {} ", ui.glyphs.dot);
         let mut facts = vec![format!("#{}", grouped(self.state.groups.number(sample.at))), bytes(sample.byte_size)];
         let width = |facts: &[String]| text::width(&facts.join(&dot));
@@ -86,7 +86,7 @@ impl BrowseScreen {
             facts.insert(1, split);
         }
         let room = columns.saturating_sub(width(&facts) + text::width(&dot));
-        if let Some(name) = name.filter(|name| room >= LEAST_NAME.min(text::width(name))) {
+        if let Some(name) = name.filter(|name| room >= MIN_NAME_COLUMNS.min(text::width(name))) {
             facts.insert(1, text::fit_middle(&name, room, ui.glyphs));
         }
         text::fit_end(&facts.join(&dot), columns, ui.glyphs)
@@ -159,7 +159,7 @@ impl BrowseScreen {
             return frame.render_widget(line, row(area, 0));
         };
         match &detail.body {
-            Body::Part { peeks, .. } => {
+            DetailBody::Part { peeks, .. } => {
                 let room = area.height / 3;
                 let others = peek_lines(sample, part, peeks, (usize::from(area.width), room), ui);
                 let rows = u16::try_from(others.len()).unwrap_or(u16::MAX).min(room);
@@ -174,7 +174,7 @@ impl BrowseScreen {
                 self.places.put(drawn, ScreenArea::Preview);
                 draw_lines(frame.buffer_mut(), below(area, body.height + gap), others);
             }
-            Body::Page(page) => {
+            DetailBody::Page(page) => {
                 let columns = usize::from(area.width);
                 let styled = |line: &PageLine| {
                     let style = line.tone.style(ui);

@@ -1,6 +1,6 @@
 //! The browser screen: the interface to the frame, and the workers that it drives.
 
-use super::detail::{Body, Detail, DetailRequest, Question};
+use super::detail::{Detail, DetailBody, DetailQuestion, DetailRequest};
 use super::export::Exporter;
 use super::filter::FilterForm;
 use super::leads::Leads;
@@ -324,7 +324,7 @@ impl BrowseScreen {
             None => self.read_from.take().filter(|_| is_reading).unwrap_or(ReadFrom::Page(0)),
         };
         self.asked = Some(look);
-        workers.request_detail(Question {
+        workers.request_detail(DetailQuestion {
             sample,
             mode: state.mode,
             part,
@@ -383,9 +383,9 @@ impl BrowseScreen {
         }
         if let Some(detail) = workers.take_detail() {
             match &detail.body {
-                Body::Part { preview, is_further: true, .. } => self.preview.show_page(Arc::clone(preview)),
-                Body::Part { preview, .. } => self.preview.show(Arc::clone(preview)),
-                Body::Page(_) => self.page = Scroll::default(),
+                DetailBody::Part { preview, is_further: true, .. } => self.preview.show_page(Arc::clone(preview)),
+                DetailBody::Part { preview, .. } => self.preview.show(Arc::clone(preview)),
+                DetailBody::Page(_) => self.page = Scroll::default(),
             }
             self.detail = Some(detail);
             changed = true;

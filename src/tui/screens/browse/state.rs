@@ -1,8 +1,8 @@
 //! The state of the browser: what is shown and selected. Pure: it reads nothing, and every change depends only on its arguments.
 
-use super::found::SampleSet;
 use super::listing::Listing;
 use super::rows::Rows;
+use super::sample_set::SampleSet;
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
 use gristmill_ops::engine::browse::{BrowseSample, Group, Groups, SampleAt};

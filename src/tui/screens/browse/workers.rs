@@ -1,6 +1,6 @@
 //! Background work of the browser: opening, fetching rows, reading a sample, searching.
 
-use super::detail::{read_detail, Detail, Question};
+use super::detail::{read_detail, Detail, DetailQuestion};
 use super::rows::{FetchedRows, RowRequest, Span};
 use super::state::Search;
 use crate::tui::work::{Latest, Stream, Wake};
@@ -64,7 +64,7 @@ fn row_of(catalog: &dyn Catalog, group: u32, byte: u64) -> Option<SampleAt> {
 /// The workers on an open catalog.
 pub struct Workers {
     rows: Stream<RowRequest, Option<FetchedRows>>,
-    detail: Latest<Question, Detail>,
+    detail: Latest<DetailQuestion, Detail>,
     finder: Latest<SearchJob, ()>,
     /// Cancels all fetches when the screen is closed.
     leaving: Cancel,
@@ -238,7 +238,7 @@ impl Workers {
     }
 
     /// Reads a sample; cancels the previous read.
-    pub fn request_detail(&mut self, mut question: Question) {
+    pub fn request_detail(&mut self, mut question: DetailQuestion) {
         self.detail_cancel.cancel();
         self.detail_cancel = Cancel::default();
         question.cancel = self.detail_cancel.clone();

@@ -35,14 +35,14 @@ impl KeySelection {
     }
 }
 
-struct Question {
+struct KeysQuestion {
     catalog: Arc<dyn Catalog>,
     chosen: KeySelection,
 }
 
 /// The worker that writes lists of keys, and the plan that waits for one.
 pub(super) struct KeyLister {
-    worker: Stoppable<Question, Outcome<PathBuf>>,
+    worker: Stoppable<KeysQuestion, Outcome<PathBuf>>,
     plan: Option<ShardPlan>,
 }
 
@@ -57,7 +57,7 @@ impl KeyLister {
     }
 }
 
-fn list_keys(question: Question, cancel: &Cancel) -> Outcome<PathBuf> {
+fn list_keys(question: KeysQuestion, cancel: &Cancel) -> Outcome<PathBuf> {
     let groups = question.catalog.groups();
     let is_empty = |group: &u32| match &question.chosen {
         KeySelection::Matches(matches) => matches.in_group(*group) == 0,
@@ -134,7 +134,7 @@ impl BrowseScreen {
                 (Some(_), _) => return inform("the filter is still looking at samples: wait until it has seen all"),
             }
         };
-        self.lister.worker.ask(Question { catalog, chosen });
+        self.lister.worker.ask(KeysQuestion { catalog, chosen });
         self.lister.plan = Some(plan);
         Vec::new()
     }

@@ -1,12 +1,12 @@
 //! The actions on the selected entry: which are available, why others are not, and their effects.
 
-use super::{begun, Entry, EntryFacts, Focus, Home, InfoPage, PaneContent, PreparationState};
+use super::{unfinished_runs, EntryFacts, Focus, Home, HomeEntry, InfoPage, PaneContent, PreparationState};
 use crate::tui::form;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::mounter;
 use crate::tui::question::{DialogChoice, Question};
 use crate::tui::screen::{Effect, TerminalProgram};
-use crate::tui::screens::run::{orders, RunScreen};
+use crate::tui::screens::run::{job_requests, RunScreen};
 use crate::tui::screens::{browse, facts, splits};
 use crate::tui::widgets::{Level, Toast};
 use gristmill_core::kinds::Support;
@@ -167,7 +167,7 @@ impl Home {
         match self.looks.get(&path).and_then(|seen| seen.begun.clone()) {
             Some(run) => {
                 crate::tui::recent::remember(&self.env.state_dir, &path);
-                begun::resume(&run, &self.env)
+                unfinished_runs::resume(&run, &self.env)
             }
             None => vec![Effect::ResumePath(path)],
         }
@@ -177,7 +177,7 @@ impl Home {
         match self.looks.get(&path).map(|seen| (seen.kind, seen.clone())) {
             Some((DatasetKind::Jsonl, seen)) => vec![Effect::Push(self.ask_to_index(path, &seen))],
             Some((DatasetKind::Metadataset, _)) => {
-                let run = RunScreen::new(orders::metadataset(&path), self.env.clone());
+                let run = RunScreen::new(job_requests::metadataset(&path), self.env.clone());
                 vec![Effect::Push(Box::new(run))]
             }
             _ => vec![Effect::OpenPath(path)],
@@ -186,7 +186,7 @@ impl Home {
 
     /// Returns the question shown before a JSONL file is indexed, with what indexing reads and writes.
     fn ask_to_index(&self, path: PathBuf, seen: &EntryFacts) -> Box<Question> {
-        let name = path.file_name().map_or_else(String::new, super::look::name_of);
+        let name = path.file_name().map_or_else(String::new, super::entries::name_of);
         let mut lines = vec![
             format!(
                 "Reads {} and writes {name}.idx next to it: 8 bytes a sample.",
@@ -199,8 +199,8 @@ impl Home {
             PreparationState::Stale(why) => lines.push(format!("The index that is there is out of date: {why}.")),
             _ => {}
         }
-        let run = RunScreen::new(orders::jsonl(&path), self.env.clone());
-        let without = RunScreen::new(orders::jsonl_without_bad_lines(&path), self.env.clone());
+        let run = RunScreen::new(job_requests::jsonl(&path), self.env.clone());
+        let without = RunScreen::new(job_requests::jsonl_without_bad_lines(&path), self.env.clone());
         let answers = vec![
             DialogChoice::new("Write the index", vec![Effect::Push(Box::new(run))]),
             DialogChoice::new("Leave bad lines out, in a copy", vec![Effect::Push(Box::new(without))]),
@@ -209,13 +209,13 @@ impl Home {
         Box::new(Question::new("Prepare JSONL", lines, answers))
     }
 
-    fn info(&self, entry: &Entry) -> Vec<Effect> {
+    fn info(&self, entry: &HomeEntry) -> Vec<Effect> {
         let Some(seen) = self.looks.get(&entry.path) else { return Vec::new() };
         vec![Effect::Push(Box::new(InfoPage::new(entry, seen, &self.env)))]
     }
 
     /// Opens a mixture of the data sets in a folder, or of those next to a data set with that one selected.
-    fn mix(&self, entry: &Entry) -> Vec<Effect> {
+    fn mix(&self, entry: &HomeEntry) -> Vec<Effect> {
         let seen = self.looks.get(&entry.path);
         if seen.and_then(|seen| seen.kind.tokens()).is_some_and(|kind| kind.is_mixable) {
             let members = vec![Member::Folder(entry.path.clone())];
@@ -232,7 +232,7 @@ impl Home {
 
     /// Returns the label of an action for the selected entry, where the default label does not fit.
     pub(super) fn word_for(&self, action: Action) -> &'static str {
-        let kind = self.selected_look().map(|seen| seen.kind);
+        let kind = self.selected_facts().map(|seen| seen.kind);
         match (action, kind) {
             (Action::Prepare, Some(DatasetKind::Jsonl)) => "write the index",
             (Action::Prepare, Some(DatasetKind::Metadataset)) => "check, prepare",
@@ -242,13 +242,13 @@ impl Home {
 
     /// Returns the description of an action for the selected entry.
     pub(super) fn sentence_for(&self, action: Action) -> &'static str {
-        let kind = self.selected_look().map(|seen| seen.kind);
+        let kind = self.selected_facts().map(|seen| seen.kind);
         match (action, kind) {
             (Action::Prepare, Some(DatasetKind::Jsonl)) => "Writes the index by which training finds each line.",
             (Action::Prepare, Some(DatasetKind::Metadataset)) => {
                 "Opens every member, says what is wrong, and writes the index of joins."
             }
-            (Action::Browse, _) if self.selected_look().is_some_and(|seen| seen.is_deduplicated) => {
+            (Action::Browse, _) if self.selected_facts().is_some_and(|seen| seen.is_deduplicated) => {
                 "Shows what the dedup took out of the documents, and where the copy that stays is."
             }
             _ => action.help(),
@@ -293,12 +293,12 @@ fn why_not_browse(seen: &EntryFacts) -> Option<String> {
 }
 
 /// Whether the entry is a file of documents, or a piece of a JSONL file by its name: `a.jsonl.0`.
-fn is_text_file(entry: &Entry, seen: &EntryFacts) -> bool {
+fn is_text_file(entry: &HomeEntry, seen: &EntryFacts) -> bool {
     let is_piece = || entry.name.contains(".jsonl.") && !entry.name.ends_with(".idx");
     seen.kind.is_document_file() || seen.kind == DatasetKind::OtherFile && is_piece()
 }
 
-fn why_not_pack(entry: &Entry, seen: &EntryFacts) -> Option<String> {
+fn why_not_pack(entry: &HomeEntry, seen: &EntryFacts) -> Option<String> {
     match () {
         () if is_shard(seen) => Some("a shard is no text to pack".into()),
         () if is_text_file(entry, seen) || entry.is_folder && seen.texts > 0 => None,
@@ -307,7 +307,7 @@ fn why_not_pack(entry: &Entry, seen: &EntryFacts) -> Option<String> {
     }
 }
 
-fn why_not_dedup(entry: &Entry, seen: &EntryFacts) -> Option<String> {
+fn why_not_dedup(entry: &HomeEntry, seen: &EntryFacts) -> Option<String> {
     let table = seen.kind.table().filter(|kind| !is_written_back(kind));
     match (table, seen.texts) {
         (Some(kind), _) => Some(format!("dedup does not write files of {}", kind.title)),
@@ -318,7 +318,7 @@ fn why_not_dedup(entry: &Entry, seen: &EntryFacts) -> Option<String> {
     }
 }
 
-fn why_not_shards(entry: &Entry, seen: &EntryFacts) -> Option<String> {
+fn why_not_shards(entry: &HomeEntry, seen: &EntryFacts) -> Option<String> {
     match seen.kind {
         kind if kind.is_tokens() => Some("packed tokens are not samples with parts".into()),
         _ if is_shard(seen) || entry.is_folder || seen.kind.is_document_file() => None,
@@ -326,7 +326,7 @@ fn why_not_shards(entry: &Entry, seen: &EntryFacts) -> Option<String> {
     }
 }
 
-fn why_not_media(entry: &Entry, seen: &EntryFacts) -> Option<String> {
+fn why_not_media(entry: &HomeEntry, seen: &EntryFacts) -> Option<String> {
     match why(seen.kind.info().media) {
         None if seen.kind.holds_loose_files() && seen.media == 0 => Some(NO_MEDIA.to_owned()),
         None => None,
@@ -345,7 +345,7 @@ fn why_not_mix(seen: &EntryFacts) -> Option<String> {
     (!is_possible).then(|| "a mixture needs prepared data sets".into())
 }
 
-fn edit(entry: &Entry) -> Vec<Effect> {
+fn edit(entry: &HomeEntry) -> Vec<Effect> {
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
     // The editor may be set with arguments; it is split at spaces and never passed to a shell.
     let editor = editor.unwrap_or_else(|| "vi".to_owned());

@@ -1,7 +1,7 @@
 //! Drawing of the home screen.
 
-use super::look::Entry;
-use super::{begun, headline, Focus, Home, PaneContent, PreparationState};
+use super::entries::HomeEntry;
+use super::{headline, unfinished_runs, Focus, Home, PaneContent, PreparationState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::{draw_table, panel, text, Align, Cell, Column};
@@ -102,7 +102,7 @@ impl Home {
         2 * (0..rows).filter(is_long).count() > rows
     }
 
-    fn name(&self, entry: &Entry) -> String {
+    fn name(&self, entry: &HomeEntry) -> String {
         let slash = if entry.is_folder && entry.name != "." { "/" } else { "" };
         match (&self.place, entry.name.as_str()) {
             (PaneContent::Recent(_), _) => self.env.short_path(&entry.path),
@@ -191,7 +191,7 @@ impl Home {
                     None => format!("{key} goes on with it."),
                     Some(_) => "The same plan on the same output goes on with it.".to_owned(),
                 };
-                (Some(format!("{} {} {goes_on}", ui.glyphs.warn, begun::state_text(seen))), ui.theme.warn)
+                (Some(format!("{} {} {goes_on}", ui.glyphs.warn, unfinished_runs::state_text(seen))), ui.theme.warn)
             }
             PreparationState::Locked(holder) => {
                 (Some(format!("{} In use by process {holder}.", ui.glyphs.warn)), ui.theme.warn)

@@ -2,7 +2,7 @@
 
 mod lines;
 
-use super::{headline, Entry, EntryFacts, PreparationState};
+use super::{headline, EntryFacts, HomeEntry, PreparationState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::page::{Page, PageLine, Tone};
@@ -22,7 +22,7 @@ pub struct InfoPage {
 
 impl InfoPage {
     /// Creates the page of an entry; facts that are not known yet are added later.
-    pub fn new(entry: &Entry, seen: &EntryFacts, env: &UiEnv) -> Self {
+    pub fn new(entry: &HomeEntry, seen: &EntryFacts, env: &UiEnv) -> Self {
         let mut lines = first_lines(entry, seen, env.ascii);
         let (kind, is_ascii) = (seen.kind, env.ascii);
         let answer = move |path: PathBuf, cancel: &Cancel| read(&Dataset::of(&path, kind), is_ascii, cancel);
@@ -33,12 +33,12 @@ impl InfoPage {
             shown.push(PageLine::new(Tone::Muted, "reading"));
         }
         lines.push(PageLine::new(Tone::Plain, ""));
-        let name = entry.path.file_name().map_or_else(|| entry.name.clone(), super::look::name_of);
+        let name = entry.path.file_name().map_or_else(|| entry.name.clone(), super::entries::name_of);
         Self { page: Page::new(vec!["info".to_owned(), name], shown), lines, worker }
     }
 }
 
-fn first_lines(entry: &Entry, seen: &EntryFacts, ascii: bool) -> Vec<PageLine> {
+fn first_lines(entry: &HomeEntry, seen: &EntryFacts, ascii: bool) -> Vec<PageLine> {
     let mut lines =
         vec![PageLine::new(Tone::Heading, entry.path.to_string_lossy()), PageLine::new(Tone::Plain, headline(seen))];
     let amount = seen.amount(if ascii { "-" } else { "·" });
@@ -53,7 +53,9 @@ fn first_lines(entry: &Entry, seen: &EntryFacts, ascii: bool) -> Vec<PageLine> {
         lines.push(PageLine::new(Tone::Muted, words));
     }
     match &seen.state {
-        PreparationState::Interrupted => lines.push(PageLine::new(Tone::Warn, super::begun::state_text(seen))),
+        PreparationState::Interrupted => {
+            lines.push(PageLine::new(Tone::Warn, super::unfinished_runs::state_text(seen)))
+        }
         PreparationState::Locked(holder) => {
             lines.push(PageLine::new(Tone::Warn, format!("In use by process {holder}.")))
         }

@@ -4,17 +4,17 @@
 //! screen itself: it asks the frame to.
 
 mod actions;
-mod begun;
 mod draw;
+mod entries;
 mod info;
-mod look;
+mod shard_counter;
 mod summary;
-mod walk;
+mod unfinished_runs;
 
-pub use begun::resume as go_on;
+pub use entries::{inspect, EntryFacts, HomeEntry, PreparationState};
 pub use info::InfoPage;
-pub use look::{inspect, Entry, EntryFacts, PreparationState};
 pub use summary::Mixture;
+pub use unfinished_runs::resume as go_on;
 
 use crate::tui::keymap::{Action, Context};
 use crate::tui::mounter::Mounter;
@@ -50,7 +50,7 @@ enum PaneContent {
 
 /// The result of reading a folder.
 struct ReadResult {
-    entries: Result<Vec<Entry>, String>,
+    entries: Result<Vec<HomeEntry>, String>,
 }
 
 /// The home screen.
@@ -62,7 +62,7 @@ pub struct Home {
     focus: Focus,
     show_hidden: bool,
     /// `None` while the folder is being read.
-    entries: Option<Result<Vec<Entry>, String>>,
+    entries: Option<Result<Vec<HomeEntry>, String>>,
     /// The rows shown: indexes of entries, best match first.
     shown: Vec<usize>,
     list: ListState,
@@ -102,7 +102,7 @@ impl Home {
         let reader =
             Latest::start("folder", env.wake.clone(), move |place: PaneContent| read_place(&place, &state_dir));
         let looker = Stream::start("look", env.wake.clone(), |path: PathBuf| {
-            let seen = look::inspect(&path);
+            let seen = entries::inspect(&path);
             (path, seen)
         });
         let mounter = Mounter::start(&env);
@@ -158,22 +158,22 @@ impl Home {
         }
     }
 
-    fn entry(&self, row: usize) -> Option<&Entry> {
+    fn entry(&self, row: usize) -> Option<&HomeEntry> {
         let entries = self.entries.as_ref()?.as_ref().ok()?;
         entries.get(*self.shown.get(row)?)
     }
 
-    fn selected(&self) -> Option<&Entry> {
+    fn selected(&self) -> Option<&HomeEntry> {
         self.list.get().and_then(|row| self.entry(row))
     }
 
-    fn selected_look(&self) -> Option<&EntryFacts> {
+    fn selected_facts(&self) -> Option<&EntryFacts> {
         self.selected().and_then(|e| self.looks.get(&e.path))
     }
 
     fn refilter(&mut self) {
         let Some(Ok(entries)) = &self.entries else { return };
-        let visible = |e: &Entry| self.show_hidden || !e.name.starts_with('.') || e.name == ".";
+        let visible = |e: &HomeEntry| self.show_hidden || !e.name.starts_with('.') || e.name == ".";
         let typed = self.filter.value();
         if typed.is_empty() {
             self.shown = (0..entries.len()).filter(|&i| visible(&entries[i])).collect();
@@ -199,7 +199,7 @@ impl Home {
     }
 
     /// Requests the facts about the entries in view, the selected one first.
-    fn want_looks(&mut self) {
+    fn request_facts(&mut self) {
         let height = usize::from(self.areas.list.height.max(24));
         let window = self.list.clone().window(height);
         let mut rows: Vec<usize> = window.collect();
@@ -216,7 +216,7 @@ impl Home {
     fn selection_changed(&mut self) {
         self.actions.select(0);
         self.actions.set_len(self.possible().len());
-        self.want_looks();
+        self.request_facts();
     }
 
     fn reload(&mut self) {
@@ -227,7 +227,7 @@ impl Home {
     /// Marks all facts as out of date; they stay on the screen until they are read again.
     fn doubt_everything(&mut self) {
         self.stale = self.looks.keys().cloned().collect();
-        self.want_looks();
+        self.request_facts();
     }
 
     fn parent(&mut self) {
@@ -389,7 +389,7 @@ impl Home {
 }
 
 /// Whether an entry indicates that its folder is a data set; the folder itself is then offered.
-fn is_sign_of_data_set(entry: &Entry) -> bool {
+fn is_sign_of_data_set(entry: &HomeEntry) -> bool {
     let is_shard = entry.name.ends_with(".tar") || entry.name.ends_with(".tgz");
     let is_media = || gristmill_media::kind::type_by_extension(&entry.name).is_some();
     entry.name == ".nv-meta" || !entry.is_folder && (is_shard || is_media())
@@ -399,9 +399,9 @@ fn is_sign_of_data_set(entry: &Entry) -> bool {
 fn read_place(place: &PaneContent, state_dir: &Path) -> ReadResult {
     match place {
         PaneContent::Folder(dir) => {
-            let entries = look::read_folder(dir).map(|mut entries| {
+            let entries = entries::read_folder(dir).map(|mut entries| {
                 if entries.iter().any(is_sign_of_data_set) {
-                    let this = Entry { path: dir.clone(), name: ".".to_owned(), is_folder: true, bytes: 0 };
+                    let this = HomeEntry { path: dir.clone(), name: ".".to_owned(), is_folder: true, bytes: 0 };
                     entries.insert(0, this);
                 }
                 entries
@@ -416,7 +416,7 @@ fn read_place(place: &PaneContent, state_dir: &Path) -> ReadResult {
             ReadResult { entries: entries.map_err(reason) }
         }
         PaneContent::Recent(_) => {
-            let entry = |path: PathBuf| Entry {
+            let entry = |path: PathBuf| HomeEntry {
                 name: path.to_string_lossy().into_owned(),
                 is_folder: is_remote(&path) || files::is_dir(&path),
                 bytes: 0,

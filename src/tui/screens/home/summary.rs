@@ -1,6 +1,6 @@
 //! Facts about JSONL files, metadatasets and the files of prepared data sets, from a few small reads regardless of the size of the data.
 
-use super::look::{EntryFacts, PreparationState};
+use super::entries::{EntryFacts, PreparationState};
 use gristmill_core::text::count;
 use gristmill_core::{Cancel, DatasetKind, Failure, Handles, ProblemLog, Progress, TokenKind};
 use gristmill_data::formats::energon::jsonl_idx::{self, IndexState};
@@ -235,7 +235,7 @@ fn mixture(found: &Metadataset) -> Mixture {
 
 #[cfg(test)]
 mod tests {
-    use super::super::look::inspect;
+    use super::super::entries::inspect;
     use super::*;
     use gristmill_storage::fs::RealFs;
     use gristmill_storage::publish::write_file;

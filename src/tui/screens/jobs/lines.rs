@@ -1,6 +1,6 @@
 //! The lines of the panel: those of one job in the list, and those of the lower pane.
 
-use super::elsewhere::OtherRun;
+use super::other_runs::OtherRun;
 use crate::tui::jobs::JobView;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::{progress_bar, text};

@@ -1,8 +1,8 @@
 //! Jobs: a list with bars, and the log or the problems of the selected one. The jobs of this process come first, then the runs of other
 //! processes and interrupted runs ([`elsewhere`]).
 
-pub mod elsewhere;
 pub mod lines;
+pub mod other_runs;
 mod problems;
 
 use crate::tui::jobs::{JobId, JobView};
@@ -18,15 +18,15 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::path::PathBuf;
 
-use elsewhere::{absolute, OtherRun, ProcessWatcher};
 use lines::{elsewhere_line, elsewhere_lines, log_lines, progress_line, title_line};
+use other_runs::{absolute, OtherRun, ProcessWatcher};
 use problems::JobProblems;
 
 /// The panel opened by `J`.
 pub struct JobsPanel {
     env: UiEnv,
     views: Vec<JobView>,
-    lookout: ProcessWatcher,
+    watcher: ProcessWatcher,
     others: Vec<OtherRun>,
     list: ListState,
     /// Whether the lower pane shows problems instead of the log.
@@ -65,7 +65,7 @@ impl JobsPanel {
         let mut list = ListState::new(views.len());
         list.select(usize::MAX);
         Self {
-            lookout: ProcessWatcher::start(&env),
+            watcher: ProcessWatcher::start(&env),
             others: Vec::new(),
             env,
             views,
@@ -101,7 +101,7 @@ impl JobsPanel {
         });
         self.views = self.env.jobs.views();
         let own: Vec<PathBuf> = self.views.iter().map(|view| absolute(&view.path)).collect();
-        self.others = self.lookout.others(&own);
+        self.others = self.watcher.others(&own);
         self.list.set_len(self.views.len() + self.others.len());
         self.show_problems();
         if let Some(at) = selected.and_then(|path| self.others.iter().position(|run| run.path == path)) {
@@ -339,7 +339,7 @@ impl Screen for JobsPanel {
     }
 
     fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
-        let came = self.lookout.follow();
+        let came = self.watcher.follow();
         self.refresh();
         self.table.follow(effects) || came || !self.views.is_empty()
     }

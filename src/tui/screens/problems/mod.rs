@@ -11,7 +11,7 @@ mod table;
 mod view;
 
 pub use editor::ProblemEditor;
-pub use rows::{DatasetProblems, ExcludeTarget, OpenTarget, ProblemTarget, Rows};
+pub use rows::{DatasetProblems, ExcludeTarget, OpenTarget, ProblemRows, ProblemTarget};
 pub use screen::{ProblemFeed, ProblemScreen};
 pub use table::ProblemTable;
 

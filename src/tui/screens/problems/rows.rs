@@ -62,14 +62,14 @@ pub struct DatasetProblems {
 
 /// The rows of a list of problems.
 #[derive(Clone, Debug)]
-pub enum Rows {
+pub enum ProblemRows {
     /// Those of a run.
     Reported(ReportedProblems),
     /// Those found by the browser.
     Known(DatasetProblems),
 }
 
-impl Default for Rows {
+impl Default for ProblemRows {
     fn default() -> Self {
         Self::Reported(ReportedProblems::default())
     }
@@ -138,7 +138,7 @@ impl DatasetProblems {
     }
 }
 
-impl Rows {
+impl ProblemRows {
     /// Returns the number of rows.
     pub fn len(&self) -> usize {
         match self {

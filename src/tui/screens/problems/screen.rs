@@ -1,7 +1,7 @@
 //! The list of problems over the browser: the browser shows the chosen sample.
 
 use super::editor::edit;
-use super::rows::{DatasetProblems, OpenTarget, Rows};
+use super::rows::{DatasetProblems, OpenTarget, ProblemRows};
 use super::table::ProblemTable;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
@@ -69,7 +69,7 @@ impl ProblemScreen {
                 _ => None,
             };
             let rows = DatasetProblems::new(Arc::clone(&feed.problems), Arc::clone(&feed.groups));
-            self.table.set_rows(Rows::Known(rows));
+            self.table.set_rows(ProblemRows::Known(rows));
             self.shown = Some(Arc::clone(&feed.problems));
             if let Some(row) = selected {
                 self.table.list.select(row);

@@ -1,6 +1,6 @@
 //! The state of the list: the selected problem, and the effect of each key. Pure.
 
-use super::rows::{ExcludeTarget, OpenTarget, ReportedProblems, Rows};
+use super::rows::{ExcludeTarget, OpenTarget, ProblemRows, ReportedProblems};
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
 use gristmill_core::text::{count, display_safe, grouped};
@@ -29,7 +29,7 @@ pub struct NotedTarget {
 pub struct ProblemTable {
     /// Selection and view.
     pub list: ListState,
-    rows: Rows,
+    rows: ProblemRows,
     /// Number of rows of each kind.
     kinds: BTreeMap<ProblemKind, u64>,
     /// Number of problems of each kind that the run counted, which may exceed the number it keeps.
@@ -59,7 +59,7 @@ impl ProblemTable {
     ) {
         self.unlisted = unlisted.clone();
         if problems.len() != self.rows.reported().len() || is_over {
-            self.set_rows(Rows::Reported(ReportedProblems::new(problems.to_vec())));
+            self.set_rows(ProblemRows::Reported(ReportedProblems::new(problems.to_vec())));
         }
         self.counted.clear();
         for (_, kind, number) in counts {
@@ -68,19 +68,19 @@ impl ProblemTable {
     }
 
     /// Replaces the rows; the selection stays at its index if possible.
-    pub fn set_rows(&mut self, rows: Rows) {
+    pub fn set_rows(&mut self, rows: ProblemRows) {
         self.kinds = rows.kinds();
         self.list.set_len(rows.len());
         self.rows = rows;
     }
 
     /// Returns the rows.
-    pub fn rows(&self) -> &Rows {
+    pub fn rows(&self) -> &ProblemRows {
         &self.rows
     }
 
     /// Returns the rows for modification.
-    pub(super) fn rows_mut(&mut self) -> &mut Rows {
+    pub(super) fn rows_mut(&mut self) -> &mut ProblemRows {
         &mut self.rows
     }
 
@@ -127,7 +127,7 @@ impl ProblemTable {
             Action::ExcludeKind if self.list.get().is_none() => Some(NONE.to_owned()),
             Action::ExcludeKind => no_edit().or_else(|| {
                 let is_looking = self.list.get().is_some_and(|row| self.rows.target(row).is_none());
-                is_looking.then(|| LOOKING.to_owned())
+                is_looking.then(|| STILL_SEARCHED.to_owned())
             }),
             Action::Redo => no_edit(),
             Action::Undo => no_edit().or_else(|| (self.pending == 0).then(|| "there is nothing to undo".to_owned())),
@@ -139,14 +139,14 @@ impl ProblemTable {
     /// Returns what Enter opens.
     pub fn goal(&self) -> Result<OpenTarget, String> {
         let row = self.list.get().ok_or(NONE)?;
-        let way = self.rows.target(row).ok_or(LOOKING)?;
+        let way = self.rows.target(row).ok_or(STILL_SEARCHED)?;
         way.open.map_err(|why| why.to_string())
     }
 
     /// Returns what `x` excludes.
     fn target(&self) -> Result<ExcludeTarget, String> {
         let row = self.list.get().ok_or(NONE)?;
-        let way = self.rows.target(row).ok_or(LOOKING)?;
+        let way = self.rows.target(row).ok_or(STILL_SEARCHED)?;
         way.exclude.map_err(|why| why.to_string())
     }
 
@@ -201,7 +201,7 @@ impl ProblemTable {
         }
         unlisted.into_iter().for_each(&mut add);
         if is_looking {
-            return Err(LOOKING.to_owned());
+            return Err(STILL_SEARCHED.to_owned());
         }
         if items.is_empty() {
             let all = "everything that the problems of this kind are about is excluded already";
@@ -228,7 +228,7 @@ impl ProblemTable {
 }
 
 const NONE: &str = "no problem is selected";
-const LOOKING: &str = "its place is still being looked up";
+const STILL_SEARCHED: &str = "its place is still being looked up";
 
 fn item(target: &ExcludeTarget) -> ExcludeItem {
     match &target.key {

@@ -121,7 +121,7 @@ fn what_cannot_be_done_says_why() {
 
 #[test]
 fn the_worst_come_first_and_the_cursor_moves_like_in_every_list() {
-    let rows = Rows::Reported(ReportedProblems::new(vec![
+    let rows = ProblemRows::Reported(ReportedProblems::new(vec![
         Problem::note(ProblemKind::JunkAfterEnd, Subject::shard("a"), "n"),
         Problem::problem(ProblemKind::CutShort, Subject::shard("b"), "p"),
         Problem::refusal(ProblemKind::NoShards, Subject::shard("c"), "r"),

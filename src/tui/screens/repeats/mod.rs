@@ -2,13 +2,13 @@
 //! display ([`open`]). Writes nothing.
 //!
 //! [`RangesPage`](state::RangesPage) holds the lists and the text (position, keys, drawing). Its data source is a
-//! [`Ranges`](ranges::Ranges): [`FoundRepeats`](found::FoundRepeats) holds everything in memory, [`RunRanges`](run::RunRanges) reads with workers.
+//! [`Ranges`](ranges::Ranges): [`FoundRepeats`](found_repeats::FoundRepeats) holds everything in memory, [`RunRanges`](run::RunRanges) reads with workers.
 
-mod found;
+mod found_repeats;
+mod highlight;
 mod ranges;
 mod run;
 mod screen;
-mod shown;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -31,7 +31,7 @@ pub enum RepeatsTarget {
 
 /// Opens the documents of a target with their repeats by the rules of a plan; a plan without a minimum length uses the default.
 pub fn open(target: RepeatsTarget, plan: &DedupPlan, env: UiEnv) -> Box<dyn Screen> {
-    Box::new(RangesPage::new(found::FoundRepeats::new(target, plan, env)))
+    Box::new(RangesPage::new(found_repeats::FoundRepeats::new(target, plan, env)))
 }
 
 /// Opens what the run removed that wrote the folder at `path` or the one that contains it; `None` without stored ranges of a run.

@@ -105,7 +105,7 @@ impl<At> DisplayedRange<At> {
 
 /// The raw text of a document and its ranges, whose ends are on character boundaries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Text<'a> {
+pub struct DocumentText<'a> {
     /// The text.
     pub text: &'a str,
     /// The ranges, in order.
@@ -150,7 +150,7 @@ pub trait Ranges {
     /// Returns the file and line of a document; `None` while they are not known.
     fn place(&self, at: Self::At) -> Option<FileLine<'_>>;
     /// Returns the text of a document, or why it cannot be read; `None` while it is being read.
-    fn text(&self, at: Self::At) -> Option<Result<Text<'_>, &Failure>>;
+    fn text(&self, at: Self::At) -> Option<Result<DocumentText<'_>, &Failure>>;
     /// Returns the document and byte offset at which the kept copy of a range begins; `None` while it is being searched for.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 //! request.
 
 use super::ranges::{
-    DisplayedCopy, DisplayedRange, FileLine, ListKind, ListPlaceholder, Ranges, RangesUpdate, Row, Text,
+    DisplayedCopy, DisplayedRange, DocumentText, FileLine, ListKind, ListPlaceholder, Ranges, RangesUpdate, Row,
 };
 use super::{open, RepeatsTarget};
 use crate::tui::keymap::Action;
@@ -25,7 +25,7 @@ const TOGETHER: usize = 128;
 
 /// Identifies a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum At {
+pub enum DocumentAt {
     /// Its index among the documents with ranges.
     Number(u64),
     /// Its file, the byte offset of its line, and the number of the line, counted from 0.
@@ -48,14 +48,14 @@ pub struct RunRanges {
     /// The first row and the number of rows requested last.
     asked: Option<(u64, usize)>,
     /// The document read last.
-    page: Option<(At, Outcome<Page>)>,
+    page: Option<(DocumentAt, Outcome<Page>)>,
     /// The document being read.
-    reading: Option<At>,
+    reading: Option<DocumentAt>,
     /// Bytes read in the search for a first copy, and the total to read at most.
     sought: (Arc<AtomicU64>, u64),
     opener: Latest<PathBuf, Outcome<RemovedRanges>>,
     row_reader: Latest<(Arc<RemovedRanges>, u64, usize), Outcome<Vec<Document>>>,
-    page_reader: Stoppable<(Arc<RemovedRanges>, At), (At, Outcome<Page>)>,
+    page_reader: Stoppable<(Arc<RemovedRanges>, DocumentAt), (DocumentAt, Outcome<Page>)>,
     finder: Stoppable<CopySearch, Outcome<Option<FirstCopy>>>,
 }
 
@@ -71,12 +71,10 @@ impl RunRanges {
             reading: None,
             sought: Default::default(),
             opener: Latest::start("ranges", wake(), |path: PathBuf| RemovedRanges::open(&path)),
-            row_reader: Latest::start(
-                "range-rows",
-                wake(),
-                |(removed, from, count): (Arc<RemovedRanges>, u64, usize)| removed.documents(from, count),
-            ),
-            page_reader: Stoppable::start("range-page", wake(), |(removed, at): (Arc<RemovedRanges>, At), cancel| {
+            row_reader: Latest::start("range-rows", wake(), |(removed, from, count): (Arc<RemovedRanges>, u64, usize)| {
+                removed.documents(from, count)
+            }),
+            page_reader: Stoppable::start("range-page", wake(), |(removed, at): (Arc<RemovedRanges>, DocumentAt), cancel| {
                 (at, page(&removed, at, cancel))
             }),
             finder: Stoppable::start("first-copy", wake(), |(removed, search, read): CopySearch, cancel| {
@@ -109,16 +107,16 @@ impl RunRanges {
     }
 
     /// Returns the document if it is the one read last.
-    fn page(&self, at: At) -> Option<&Outcome<Page>> {
+    fn page(&self, at: DocumentAt) -> Option<&Outcome<Page>> {
         self.page.as_ref().filter(|(there, _)| *there == at).map(|(_, page)| page)
     }
 
     /// Returns the index of a document's file, with the files of the earlier set before those of the set, and its line, counted from 0.
-    fn whereabouts(&self, at: At) -> Option<(usize, u64)> {
+    fn whereabouts(&self, at: DocumentAt) -> Option<(usize, u64)> {
         match (at, self.page(at)) {
             (_, Some(Ok(page))) => Some((page.source, page.line)),
-            (At::Line(source, _, line), _) => Some((source, line)),
-            (At::Number(number), _) => {
+            (DocumentAt::Line(source, _, line), _) => Some((source, line)),
+            (DocumentAt::Number(number), _) => {
                 let known = self.rows.get(&number)?;
                 Some((known.file + self.directory()?.earlier.len(), known.line))
             }
@@ -145,21 +143,21 @@ impl RunRanges {
     }
 
     /// Returns the place of the first copy found, or why there is none.
-    fn position_of(&self, copy: Outcome<Option<FirstCopy>>) -> Result<(At, usize), String> {
+    fn position_of(&self, copy: Outcome<Option<FirstCopy>>) -> Result<(DocumentAt, usize), String> {
         let copy = copy.map_err(|failure| failure.to_string())?;
         let copy = copy.ok_or("no place before this one has the same text")?;
         // A document on display keeps its identifier.
         let is_it = |page: &Page| (page.source, page.start) == (copy.source, copy.start);
         let shown = self.page.as_ref().filter(|(_, page)| page.as_ref().is_ok_and(is_it));
-        let at = shown.map_or(At::Line(copy.source, copy.start, copy.line), |(at, _)| *at);
+        let at = shown.map_or(DocumentAt::Line(copy.source, copy.start, copy.line), |(at, _)| *at);
         Ok((at, rows(copy.from)))
     }
 }
 
-fn page(removed: &RemovedRanges, at: At, cancel: &Cancel) -> Outcome<Page> {
+fn page(removed: &RemovedRanges, at: DocumentAt, cancel: &Cancel) -> Outcome<Page> {
     match at {
-        At::Number(number) => Ok(removed.page(number, cancel)?.unwrap_or_default()),
-        At::Line(source, start, line) => removed.page_at(source, start, line, cancel),
+        DocumentAt::Number(number) => Ok(removed.page(number, cancel)?.unwrap_or_default()),
+        DocumentAt::Line(source, start, line) => removed.page_at(source, start, line, cancel),
     }
 }
 
@@ -169,7 +167,7 @@ fn rows(number: u64) -> usize {
 }
 
 impl Ranges for RunRanges {
-    type At = At;
+    type At = DocumentAt;
     const COPY: &'static str = "the first copy";
 
     fn instead(&self) -> Option<ListPlaceholder<'_>> {
@@ -221,53 +219,56 @@ impl Ranges for RunRanges {
         }
     }
 
-    fn spot(&self, listed: ListKind, row: usize) -> Option<DisplayedRange<At>> {
+    fn spot(&self, listed: ListKind, row: usize) -> Option<DisplayedRange<DocumentAt>> {
         let removed = self.removed()?;
         let directory = removed.directory();
         match listed {
             ListKind::Documents => {
-                Some(row as u64).filter(|row| *row < removed.len()).map(At::Number).map(DisplayedRange::of)
+                Some(row as u64).filter(|row| *row < removed.len()).map(DocumentAt::Number).map(DisplayedRange::of)
             }
             ListKind::Passages => {
                 let passage = directory.passages.get(row)?;
                 let source = directory.earlier.len() + passage.file?;
                 let (from, length) = (rows(passage.offset), rows(passage.length));
                 let copy = Some(DisplayedCopy { from, of: Arc::from(""), length, what: "one of its places" });
-                Some(DisplayedRange { copy, ..DisplayedRange::of(At::Line(source, passage.start, passage.line)) })
+                Some(DisplayedRange {
+                    copy,
+                    ..DisplayedRange::of(DocumentAt::Line(source, passage.start, passage.line))
+                })
             }
             ListKind::Files => {
                 let file = directory.files.get(row).filter(|file| file.section.documents > 0);
-                file.map(|_| DisplayedRange::of(At::Number(removed.first_of(row))))
+                file.map(|_| DisplayedRange::of(DocumentAt::Number(removed.first_of(row))))
             }
         }
     }
 
-    fn first(&self) -> Option<(At, usize)> {
+    fn first(&self) -> Option<(DocumentAt, usize)> {
         let removed = self.removed()?;
         let is_there = |name: &str| !self.first.is_empty() && Path::new(name).starts_with(&self.first);
         let file = removed.directory().files.iter().position(|file| is_there(&file.source.name))?;
-        Some((At::Number(removed.first_of(file).min(removed.len().checked_sub(1)?)), file))
+        Some((DocumentAt::Number(removed.first_of(file).min(removed.len().checked_sub(1)?)), file))
     }
 
-    fn row_of(&self, at: At) -> Option<usize> {
+    fn row_of(&self, at: DocumentAt) -> Option<usize> {
         match at {
-            At::Number(number) => Some(rows(number)),
-            At::Line(..) => None,
+            DocumentAt::Number(number) => Some(rows(number)),
+            DocumentAt::Line(..) => None,
         }
     }
 
-    fn place(&self, at: At) -> Option<FileLine<'_>> {
+    fn place(&self, at: DocumentAt) -> Option<FileLine<'_>> {
         let (source, line) = self.whereabouts(at)?;
         let source = self.removed()?.source(source)?;
         Some(FileLine { name: &source.name, path: source.path.clone(), line: line.saturating_add(1) })
     }
 
-    fn text(&self, at: At) -> Option<Result<Text<'_>, &Failure>> {
+    fn text(&self, at: DocumentAt) -> Option<Result<DocumentText<'_>, &Failure>> {
         let page = self.page(at)?.as_ref();
-        Some(page.map(|page| Text { text: &page.text, ranges: page.ranges.clone() }))
+        Some(page.map(|page| DocumentText { text: &page.text, ranges: page.ranges.clone() }))
     }
 
-    fn copy_of(&mut self, at: At, range: usize) -> Result<Option<(At, usize)>, &'static str> {
+    fn copy_of(&mut self, at: DocumentAt, range: usize) -> Result<Option<(DocumentAt, usize)>, &'static str> {
         let (Some(Ok(page)), Some(removed)) = (self.page(at), self.removed().cloned()) else {
             return Err("there is no range here");
         };
@@ -295,7 +296,7 @@ impl Ranges for RunRanges {
         }
     }
 
-    fn read(&mut self, at: At) {
+    fn read(&mut self, at: DocumentAt) {
         let Some(removed) = self.removed().cloned() else { return };
         if self.page(at).is_some() {
             self.page_reader.stop();
@@ -309,7 +310,7 @@ impl Ranges for RunRanges {
         self.finder.stop()
     }
 
-    fn act(&mut self, action: Action, spot: &mut Option<DisplayedRange<At>>) -> Vec<Effect> {
+    fn act(&mut self, action: Action, spot: &mut Option<DisplayedRange<DocumentAt>>) -> Vec<Effect> {
         match action {
             Action::Toggle => return self.reload(),
             Action::Reload => {
@@ -321,7 +322,7 @@ impl Ranges for RunRanges {
         Vec::new()
     }
 
-    fn tick(&mut self, effects: &mut Vec<Effect>) -> Vec<RangesUpdate<At>> {
+    fn tick(&mut self, effects: &mut Vec<Effect>) -> Vec<RangesUpdate<DocumentAt>> {
         let mut news = Vec::new();
         if let Some(removed) = self.opener.take() {
             self.removed = Some(removed.map(Arc::new));

@@ -1,7 +1,7 @@
 //! State of the page of documents with ranges: three lists, the text, and a history of jumps.
 
-use super::ranges::{DisplayedCopy, DisplayedRange, ListKind, Ranges, Text};
-use super::shown::{Mark, Scroll};
+use super::highlight::{Mark, Scroll};
+use super::ranges::{DisplayedCopy, DisplayedRange, DocumentText, ListKind, Ranges};
 use crate::tui::keymap::Action;
 use crate::tui::widgets::{ListState, MouseAreas};
 use std::ops::Range;
@@ -112,7 +112,7 @@ impl<R: Ranges> RangesPage<R> {
     }
 
     /// Returns the text on display, if it has been read without error.
-    pub fn text(&self) -> Option<Text<'_>> {
+    pub fn text(&self) -> Option<DocumentText<'_>> {
         self.ranges.text(self.spot.as_ref()?.at)?.ok()
     }
 

@@ -1,7 +1,7 @@
 //! Draws documents with ranges: a list, and the text with the repeats marked.
 
+use super::highlight::shown;
 use super::ranges::{ListKind, ListPlaceholder, Ranges, Row};
-use super::shown::shown;
 use super::state::{RangesPage, ScreenArea};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::draw_lines;

@@ -2,7 +2,7 @@
 //!
 //! [`RunState`] is pure; [`RunScreen`] shows it.
 
-pub mod orders;
+pub mod job_requests;
 mod outputs;
 mod screen;
 pub mod summary;

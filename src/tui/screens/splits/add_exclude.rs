@@ -1,7 +1,7 @@
 //! The dialog that excludes a typed shard, sample or range; reports while typing whether it exists.
 
+use super::lookup_dialog::failure_lines;
 use super::session::SplitSession;
-use super::typed::failure_lines;
 use super::view::exclude_words;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};

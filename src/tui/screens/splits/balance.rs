@@ -1,7 +1,7 @@
 //! The dialog that balances the splits: the user types ratios, and the result is shown before anything is moved.
 
+use super::lookup_dialog::{failure_lines, LookupDialog, LookupResult, Rows};
 use super::session::SplitSession;
-use super::typed::{failure_lines, LookupDialog, LookupResult, Rows};
 use crate::tui::screen::{Effect, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
 use crate::tui::widgets::popup::{growing_popup, text_columns};
@@ -52,13 +52,13 @@ impl LookupResult for Balance {
 /// hundred.
 fn ratios_now(editor: &SplitEditor) -> String {
     /// Maximum difference between a share and what its whole number represents.
-    const NEAR: f64 = 0.015;
+    const RATIO_TOLERANCE: f64 = 0.015;
     let shares: Vec<f64> = editor.splits().iter().map(|split| split.share).collect();
     let by = |parts: f64| shares.iter().map(|share| (share * parts).round()).collect::<Vec<f64>>();
     let is_near = |ratios: &[f64]| {
         let sum: f64 = ratios.iter().sum();
         let is_lost = ratios.iter().zip(&shares).any(|(ratio, share)| *ratio == 0.0 && *share > 0.0);
-        !is_lost && ratios.iter().zip(&shares).all(|(ratio, share)| (ratio / sum - share).abs() <= NEAR)
+        !is_lost && ratios.iter().zip(&shares).all(|(ratio, share)| (ratio / sum - share).abs() <= RATIO_TOLERANCE)
     };
     let small = std::iter::once(10).chain(1..=20).map(|parts| by(f64::from(parts))).find(|ratios| is_near(ratios));
     small.unwrap_or_else(|| by(100.0)).iter().map(|ratio| format!("{ratio:.0}")).collect::<Vec<_>>().join(",")

@@ -8,6 +8,7 @@ mod choice;
 mod conflict;
 mod draft;
 mod leaks;
+mod lookup_dialog;
 mod pattern;
 mod prompt;
 mod review;
@@ -15,16 +16,15 @@ mod screen;
 mod session;
 mod state;
 mod text_edit;
-mod typed;
 mod view;
-mod work;
+mod workers;
 
 pub use choice::{Choice, ChoiceOption};
 pub use draft::{load as load_draft, place as draft_place, FoundDraft};
 pub use prompt::Prompt;
 pub use screen::{ask_note, choose_split, open, open_shared};
 pub use session::SplitSession;
-pub use work::{marked, marker, Marker};
+pub use workers::{marked, marker, Marker};
 
 #[cfg(test)]
 mod tests;

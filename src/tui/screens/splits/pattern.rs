@@ -1,9 +1,9 @@
 //! The dialog that moves or excludes shards by a pattern; shows the matches while the user types.
 
+use super::lookup_dialog::{failure_lines, LookupDialog, LookupResult, Rows};
 use super::screen::choose_target;
 use super::session::SplitSession;
 use super::state::{column_name, columns};
-use super::typed::{failure_lines, LookupDialog, LookupResult, Rows};
 use crate::tui::screen::{Effect, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
 use crate::tui::widgets::popup::{growing_popup, text_columns};

@@ -1,6 +1,6 @@
 //! A popup with one text field: a split's name, a note.
 
-use super::typed::one_field;
+use super::lookup_dialog::one_field;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::{popup, text, TextField};

@@ -4,7 +4,7 @@ use super::add_exclude::AddExclude;
 use super::choice::{Choice, ChoiceOption};
 use super::prompt::Prompt;
 use super::session::SplitSession;
-use super::state::{column, column_name, columns, State};
+use super::state::{column, column_name, columns, SplitsState};
 use super::view::{self, ScreenArea};
 use super::{balance, leaks, pattern};
 use crate::tui::keymap::{Action, Context};
@@ -135,7 +135,7 @@ fn toast(level: Level, words: impl Into<String>) -> Vec<Effect> {
 /// The split editor screen.
 pub struct SplitsScreen {
     session: SplitSession,
-    state: State,
+    state: SplitsState,
     /// Whether the session belongs to this screen: closing it then also leaves the changes, and asks if some are not written.
     is_own: bool,
     seen: Option<u64>,
@@ -149,7 +149,7 @@ impl SplitsScreen {
     pub fn new(session: SplitSession, is_own: bool) -> Self {
         let mut screen = Self {
             session,
-            state: State::default(),
+            state: SplitsState::default(),
             is_own,
             seen: None,
             places: MouseAreas::default(),
@@ -382,7 +382,7 @@ fn were(pending: usize) -> String {
 }
 
 /// Returns the details of the selected row.
-fn selected_lines(state: &State, editor: &SplitEditor) -> Vec<PageLine> {
+fn selected_lines(state: &SplitsState, editor: &SplitEditor) -> Vec<PageLine> {
     let mut lines = Vec::new();
     let mut add =
         |label: &str, words: String| lines.push(PageLine::labelled(Tone::Plain, format!("{label:<10}"), words));

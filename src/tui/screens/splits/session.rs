@@ -7,7 +7,7 @@ mod answers;
 mod inner;
 
 use super::review::Review;
-use super::work::{done, start_workers, stepped, TextChange, Workers};
+use super::workers::{done, start_workers, stepped, TextChange, Workers};
 use crate::tui::jobs::JobId;
 use crate::tui::screen::{Effect, Screen, UiEnv};
 use crate::tui::widgets::{Level, Toast};

@@ -13,7 +13,7 @@ pub const NONE: &str = "no split";
 
 /// Columns, panes and selections.
 #[derive(Clone, Debug, Default)]
-pub struct State {
+pub struct SplitsState {
     /// One list per column, in the order of [`columns`].
     pub lists: Vec<ListState>,
     /// The names of the columns, so that each column keeps its list when others are added or removed.
@@ -52,7 +52,7 @@ pub fn column_name(view: &SplitView) -> &str {
     }
 }
 
-impl State {
+impl SplitsState {
     /// Updates the state after a change of the editor.
     pub fn follow(&mut self, editor: &SplitEditor) {
         let mut lists = Vec::new();

@@ -52,7 +52,7 @@ pub fn take(editor: &mut SplitEditor, file: &Path) -> Result<Option<Toast>, Reje
     }
     let applied = editor.apply(Edit::ReplaceText { text }).map_err(refused)?;
     remove(file);
-    Ok(Some(super::work::done(applied)))
+    Ok(Some(super::workers::done(applied)))
 }
 
 /// Removes a copy that is no longer needed.

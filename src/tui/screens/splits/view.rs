@@ -1,6 +1,6 @@
 //! Draws the columns, the excludes below them, and the line of problems.
 
-use super::state::{column_name, columns, State};
+use super::state::{column_name, columns, SplitsState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, severity_sign};
@@ -28,7 +28,7 @@ pub enum ScreenArea {
 
 /// Draws the editor, and stores the areas for the mouse.
 pub fn draw(
-    state: &mut State,
+    state: &mut SplitsState,
     editor: &SplitEditor,
     problems: &[Problem],
     places: &mut MouseAreas<ScreenArea>,
@@ -56,7 +56,7 @@ pub fn draw(
 }
 
 /// Returns the areas of the columns above and of the excludes below. In a small terminal the one without the focus is one line.
-fn divide(state: &State, area: Rect) -> (Rect, Rect) {
+fn divide(state: &SplitsState, area: Rect) -> (Rect, Rect) {
     let excludes = u16::try_from(state.excludes.len).unwrap_or(u16::MAX);
     let rows = match (state.is_on_excludes, area.height < SMALL_ROWS) {
         (true, true) => area.height.saturating_sub(1),
@@ -69,7 +69,13 @@ fn divide(state: &State, area: Rect) -> (Rect, Rect) {
     (above, below)
 }
 
-fn draw_columns(state: &mut State, editor: &SplitEditor, frame: &mut Frame, area: Rect, ui: &Ui) -> Vec<(usize, Rect)> {
+fn draw_columns(
+    state: &mut SplitsState,
+    editor: &SplitEditor,
+    frame: &mut Frame,
+    area: Rect,
+    ui: &Ui,
+) -> Vec<(usize, Rect)> {
     let window = state.window(area.width);
     let fit = u16::try_from(window.len()).unwrap_or(1).max(1);
     let (width, wider) = (area.width / fit, area.width % fit);
@@ -175,7 +181,7 @@ fn shard_line(
     Line::from(vec![Span::styled(format!("{sign} {name} "), style), Span::styled(right, ui.theme.muted)])
 }
 
-fn excluded_words(state: &State) -> String {
+fn excluded_words(state: &SplitsState) -> String {
     let totals = state.totals;
     let mut words = Vec::new();
     if totals.shards > 0 {
@@ -193,7 +199,7 @@ fn excluded_words(state: &State) -> String {
     words.join(", ")
 }
 
-fn draw_excludes(state: &mut State, editor: &SplitEditor, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
+fn draw_excludes(state: &mut SplitsState, editor: &SplitEditor, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
     let title = format!("Excluded  {}", excluded_words(state));
     let focused = state.is_on_excludes;
     let block = panel(&title, focused, ui);
@@ -270,7 +276,7 @@ fn columns_line(editor: &SplitEditor, columns_wide: usize, ui: &Ui) -> Line<'sta
 }
 
 /// Returns the excludes on one line, for areas without room for them.
-fn excludes_line(state: &State, columns: usize, ui: &Ui) -> Line<'static> {
+fn excludes_line(state: &SplitsState, columns: usize, ui: &Ui) -> Line<'static> {
     let words = format!(" Excluded  {}", excluded_words(state));
     let style = if state.totals.idle > 0 { ui.theme.warn } else { ui.theme.muted };
     Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), style))

@@ -1,7 +1,7 @@
 //! Draws the review: what a run would do.
 
 use super::passage_lines;
-use crate::tui::guides::dedup::known::DedupFacts;
+use crate::tui::guides::dedup::estimates::DedupFacts;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{heading, problem_lines};
 use crate::tui::widgets::page::wrapped;

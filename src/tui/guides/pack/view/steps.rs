@@ -2,7 +2,7 @@
 
 use crate::tui::form::{draw_below, draw_fields, from_row, Field, Form, Guide as _, MouseTarget};
 use crate::tui::guides::pack::guide::{plan_of, PackGuide, FILES, FOUND, JQ, KEYS, TOKENIZER};
-use crate::tui::guides::pack::known::TokenizerPreview;
+use crate::tui::guides::pack::pack_facts::TokenizerPreview;
 use crate::tui::guides::pack::probe::{size_words, template_words};
 use crate::tui::guides::text_files::{file_line, listing_lines};
 use crate::tui::screen::Ui;

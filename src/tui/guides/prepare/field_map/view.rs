@@ -1,6 +1,6 @@
 //! Draws step Field map: the rows, and three real samples through them.
 
-use super::super::spots::{ClickTarget, DrawContext};
+use super::super::click_targets::{ClickTarget, DrawContext};
 use super::super::step::Answers;
 use super::samples::SampleResult;
 use super::FieldMapStep;

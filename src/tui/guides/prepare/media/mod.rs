@@ -2,10 +2,10 @@
 
 pub(super) mod view;
 
-use super::spots::{ClickTarget, ListGesture};
+use super::click_targets::{ClickTarget, ListGesture};
 use super::step::{Answers, StepState};
 use crate::tui::guides::media::form::{is_typed, media_parts, MediaForm, Strategy};
-use crate::tui::guides::media::seen::MediaTally;
+use crate::tui::guides::media::tally::MediaTally;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::Toast;
 use gristmill_core::text::count;

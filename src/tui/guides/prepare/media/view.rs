@@ -1,10 +1,10 @@
 //! Draws step Media.
 
-use super::super::spots::{ClickTarget, DrawContext};
+use super::super::click_targets::{ClickTarget, DrawContext};
 use super::super::step::Answers;
 use super::{FocusStop, MediaStep};
 use crate::tui::guides::media::form::Strategy;
-use crate::tui::guides::media::seen::{count_lines, probed_lines};
+use crate::tui::guides::media::tally::{count_lines, probed_lines};
 use crate::tui::widgets::layout::{draw_lines, heading, row, stack, OptionLine, Section};
 use crate::tui::widgets::text;
 use ratatui::layout::Rect;

@@ -1,6 +1,6 @@
 //! Draws step Sample type.
 
-use super::super::spots::{ClickTarget, DrawContext};
+use super::super::click_targets::{ClickTarget, DrawContext};
 use super::super::step::Answers;
 use super::{own_class_problem, Choice, FieldSource, FocusStop, TypeStep};
 use crate::tui::widgets::layout::{draw_lines, heading, row, stack, OptionLine, Section};

@@ -2,7 +2,7 @@
 
 pub(super) mod view;
 
-use super::spots::{ClickTarget, ListGesture};
+use super::click_targets::{ClickTarget, ListGesture};
 use super::step::{Answers, StepState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{ListState, TextField, Toast};

@@ -1,6 +1,6 @@
 //! Draws step Source.
 
-use super::super::spots::{ClickTarget, DrawContext};
+use super::super::click_targets::{ClickTarget, DrawContext};
 use super::super::step::Answers;
 use super::{FocusStop, SourceStep};
 use crate::tui::screen::Ui;

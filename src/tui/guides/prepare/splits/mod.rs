@@ -1,16 +1,16 @@
 //! Step Splits: by ratio, by pattern, or by hand; always with what comes out of it.
 
-pub mod hand;
+pub mod manual;
 mod recorded;
 pub(super) mod view;
 
-use super::spots::{ClickTarget, ListGesture};
+use super::click_targets::{ClickTarget, ListGesture};
 use super::step::{Answers, StepState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{Level, TextField, Toast};
 use gristmill_core::plan::{SplitList, SplitPattern};
 use gristmill_core::{PreparePlan, ProblemKind, Severity, SplitPlan};
-use hand::Hand;
+use manual::ManualSplits;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use recorded::{has_new_shards, has_rule, recorded_splits};
 use serde::{Deserialize, Serialize};
@@ -92,7 +92,7 @@ pub struct SplitsStep {
     /// Pattern rows; the last one is always empty, for one more.
     pub rows: Vec<PatternRow>,
     /// The columns of the mode by hand.
-    pub hand: Hand,
+    pub hand: ManualSplits,
     /// Shuffle before dividing.
     pub shuffle: bool,
     /// Accept splits without shards.

@@ -1,7 +1,7 @@
 //! Draws step Splits.
 
+use super::super::click_targets::{ClickTarget, DrawContext};
 use super::super::derive::written_name;
-use super::super::spots::{ClickTarget, DrawContext};
 use super::super::step::Answers;
 use super::recorded::{has_rule, recorded_rule, recorded_splits};
 use super::{FocusStop, Mode, SplitsStep};

@@ -2,7 +2,7 @@ use super::fake::{group, BrowserTest, Fake};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, Screen};
 use crate::tui::screens::browse::contact_sheet::{ContactSheet, SheetSource};
-use crate::tui::screens::browse::detail::{Body, Detail, DetailRequest};
+use crate::tui::screens::browse::detail::{Detail, DetailBody, DetailRequest};
 use crate::tui::screens::browse::listing::Listing;
 use crate::tui::screens::browse::pages::{loader_lines, offset_lines};
 use crate::tui::screens::browse::state::Mode;
@@ -209,7 +209,7 @@ fn page(test: &mut BrowserTest, mode: Mode, lines: Vec<PageLine>) {
     let at = test.screen.state.at.unwrap();
     test.settle();
     test.screen.detail =
-        Some(Detail { look: DetailRequest { at, mode, part: 0, is_reading: false }, body: Body::Page(lines) });
+        Some(Detail { look: DetailRequest { at, mode, part: 0, is_reading: false }, body: DetailBody::Page(lines) });
 }
 
 fn field(name: &str, field_type: &'static str, expr: &str, value: Result<Value, &str>) -> LoaderField {

@@ -1,4 +1,4 @@
-use super::super::found::FoundRepeats;
+use super::super::found_repeats::FoundRepeats;
 use super::super::ranges::ListKind;
 use super::super::state::RangesPage;
 use super::super::{open, RepeatsTarget};

@@ -1,7 +1,7 @@
 //! Handling of the results of a session's workers.
 
 use super::super::choice::{Choice, ChoiceOption};
-use super::super::work::{OpenedSplits, TextChange, TextChangeResult, WriteResult};
+use super::super::workers::{OpenedSplits, TextChange, TextChangeResult, WriteResult};
 use super::super::{conflict, draft, text_edit};
 use super::SplitSession;
 use crate::tui::form::frame::age;

@@ -1,18 +1,18 @@
 use super::*;
 use crate::tui::keymap::Action;
-use crate::tui::screens::splits::state::{column, together, State};
+use crate::tui::screens::splits::state::{column, together, SplitsState};
 use crate::tui::screens::splits::view;
 use crate::tui::widgets::mouse::MouseAreas;
 use gristmill_core::{Failure, Subject};
 use gristmill_ops::engine::splits::Draft;
 
-fn state_of(editor: &SplitEditor) -> State {
-    let mut state = State::default();
+fn state_of(editor: &SplitEditor) -> SplitsState {
+    let mut state = SplitsState::default();
     state.follow(editor);
     state
 }
 
-fn look(name: &str, sizes: &[(u16, u16, bool)], state: &mut State, editor: &SplitEditor) {
+fn look(name: &str, sizes: &[(u16, u16, bool)], state: &mut SplitsState, editor: &SplitEditor) {
     let problems = editor.problems();
     compare(name, sizes, &mut |frame, area, ui| {
         view::draw(state, editor, &problems, &mut MouseAreas::default(), frame, area, ui);

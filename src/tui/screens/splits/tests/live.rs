@@ -16,13 +16,13 @@ struct SplitsTest {
 
 impl SplitsTest {
     fn new() -> Self {
-        let house = Self { folder: tempfile::tempdir().unwrap() };
+        let test = Self { folder: tempfile::tempdir().unwrap() };
         let counts: Vec<String> = counts(20).iter().map(|(name, n)| format!("\"{name}\": {n}")).collect();
         let info = format!("{{\"energon_version\": \"7.4.1\", \"shard_counts\": {{{}}}}}", counts.join(", "));
-        std::fs::create_dir_all(house.root().join(".nv-meta")).unwrap();
-        write_file(&RealFs, &house.root().join(".nv-meta/.info.json"), info.as_bytes(), 0o644).unwrap();
-        house.put(TEXT);
-        house
+        std::fs::create_dir_all(test.root().join(".nv-meta")).unwrap();
+        write_file(&RealFs, &test.root().join(".nv-meta/.info.json"), info.as_bytes(), 0o644).unwrap();
+        test.put(TEXT);
+        test
     }
     fn root(&self) -> PathBuf {
         self.folder.path().join("coco")
@@ -74,8 +74,8 @@ fn digit(c: char) -> Input {
 
 #[test]
 fn changes_are_written_and_the_comments_survive() {
-    let house = SplitsTest::new();
-    let (session, mut effects) = house.open();
+    let test = SplitsTest::new();
+    let (session, mut effects) = test.open();
     assert!(effects.is_empty(), "nothing was left");
     session.apply(moved(&["shard_0016.tar"], "test"));
     session.apply(excluded("shard_0001.tar", Some("dark")));
@@ -83,11 +83,11 @@ fn changes_are_written_and_the_comments_survive() {
     session.write_now(false);
     wait(&session, &mut effects, |s| s.written().is_some());
     assert_eq!(session.pending(), 0);
-    let text = house.text();
+    let text = test.text();
     assert!(text.contains("# made by Ana on 3 Nov") && text.contains("# never touch"), "{text}");
     assert!(text.contains("shard_0001.tar") && text.contains("# dark"), "{text}");
     let end = Instant::now() + Duration::from_secs(60);
-    while house.drafts() > 0 {
+    while test.drafts() > 0 {
         assert!(Instant::now() < end, "the draft is gone after a write");
         session.tick(&mut effects);
     }
@@ -95,13 +95,13 @@ fn changes_are_written_and_the_comments_survive() {
 
 #[test]
 fn a_draft_is_offered_when_it_is_opened_again() {
-    let house = SplitsTest::new();
-    let (session, _) = house.open();
+    let test = SplitsTest::new();
+    let (session, _) = test.open();
     session.apply(moved(&["shard_0016.tar"], "test"));
     session.keep_now();
     // As after a crash: the session is not dropped.
     std::mem::forget(session);
-    let (again, effects) = house.open();
+    let (again, effects) = test.open();
     let mut offer = popup(effects);
     compare_screen("draft", offer.as_mut());
     offer.handle(digit('1'));
@@ -114,10 +114,10 @@ fn a_draft_is_offered_when_it_is_opened_again() {
 
 #[test]
 fn changes_that_cannot_be_kept_are_said_to_be_lost() {
-    let house = SplitsTest::new();
+    let test = SplitsTest::new();
     // A folder cannot be created where there is a file.
-    write_file(&RealFs, &house.folder.path().join("state"), b"", 0o600).unwrap();
-    let (session, mut effects) = house.open();
+    write_file(&RealFs, &test.folder.path().join("state"), b"", 0o600).unwrap();
+    let (session, mut effects) = test.open();
     let mut screen = screen::SplitsScreen::new(session.clone(), true);
     assert!(matches!(screen.handle(Input::Action(Action::Exclude)).as_slice(), [Effect::Toast(_)]));
     wait(&session, &mut effects, |s| s.why_not_kept().is_some());
@@ -130,16 +130,16 @@ fn changes_that_cannot_be_kept_are_said_to_be_lost() {
 
 #[test]
 fn a_draft_that_is_forgotten_is_gone() {
-    let house = SplitsTest::new();
-    let (session, _) = house.open();
+    let test = SplitsTest::new();
+    let (session, _) = test.open();
     session.apply(moved(&["shard_0016.tar"], "test"));
     session.keep_now();
     std::mem::forget(session);
-    assert_eq!(house.drafts(), 1);
-    let (again, effects) = house.open();
+    assert_eq!(test.drafts(), 1);
+    let (again, effects) = test.open();
     popup(effects).handle(digit('2'));
     let end = Instant::now() + Duration::from_secs(60);
-    while house.drafts() > 0 {
+    while test.drafts() > 0 {
         assert!(Instant::now() < end);
         again.tick(&mut Vec::new());
     }
@@ -149,14 +149,14 @@ fn a_draft_that_is_forgotten_is_gone() {
 #[test]
 fn a_file_that_another_process_changed_is_asked_about() {
     for choice in ['1', '2', '3'] {
-        let house = SplitsTest::new();
-        let (session, mut effects) = house.open();
+        let test = SplitsTest::new();
+        let (session, mut effects) = test.open();
         session.apply(moved(&["shard_0016.tar"], "test"));
         let theirs = TEXT.replace("never touch", "touched by Ben");
-        house.put(&theirs);
+        test.put(&theirs);
         session.write_now(false);
         wait(&session, &mut effects, |s| s.doing() != Some("writing"));
-        assert_eq!(house.text(), theirs, "nothing is written before it is asked");
+        assert_eq!(test.text(), theirs, "nothing is written before it is asked");
         let version = session.version();
         let mut ask = popup(effects);
         compare_screen("conflict", ask.as_mut());
@@ -166,30 +166,30 @@ fn a_file_that_another_process_changed_is_asked_about() {
         assert!(!requests.is_empty());
         match choice {
             '1' => {
-                assert_eq!((session.pending(), house.text()), (1, theirs), "shown first");
+                assert_eq!((session.pending(), test.text()), (1, theirs), "shown first");
                 assert_ne!(session.version(), version, "screens must notice");
                 session.write_now(false);
                 wait(&session, &mut effects, |s| s.written().is_some());
-                assert!(house.text().contains("touched by Ben"));
+                assert!(test.text().contains("touched by Ben"));
                 assert_eq!(session.editor().unwrap().splits()[2].shards.len(), 3);
             }
-            '2' => assert!(house.text().contains("never touch"), "mine"),
-            _ => assert_eq!((session.pending(), house.text()), (1, theirs)),
+            '2' => assert!(test.text().contains("never touch"), "mine"),
+            _ => assert_eq!((session.pending(), test.text()), (1, theirs)),
         }
     }
 }
 
 #[test]
 fn what_cannot_be_opened_refuses_every_change() {
-    let house = SplitsTest::new();
-    house.put("split_parts: [\n");
-    let (session, _) = house.open();
+    let test = SplitsTest::new();
+    test.put("split_parts: [\n");
+    let (session, _) = test.open();
     assert!(session.failure().is_some());
     assert!(matches!(session.apply(moved(&["a"], "b")).as_slice(), [Effect::Toast(_)]));
     assert!(matches!(session.undo().as_slice(), [Effect::Toast(_)]));
     let screen = open_shared(session.clone());
     assert!(screen.why_disabled(Action::MoveTo).is_some() && screen.why_disabled(Action::Close).is_none());
-    house.put(TEXT);
+    test.put(TEXT);
     session.reload();
     wait(&session, &mut Vec::new(), |s| s.editor().is_some());
     assert_eq!(session.failure(), None);
@@ -197,10 +197,10 @@ fn what_cannot_be_opened_refuses_every_change() {
 
 #[test]
 fn a_reload_makes_the_changes_again_on_what_is_there_now() {
-    let house = SplitsTest::new();
-    let (session, _) = house.open();
+    let test = SplitsTest::new();
+    let (session, _) = test.open();
     session.apply(moved(&["shard_0016.tar"], "test"));
-    house.put(&TEXT.replace("never touch", "touched by Ben"));
+    test.put(&TEXT.replace("never touch", "touched by Ben"));
     session.reload();
     let mut effects = Vec::new();
     wait(&session, &mut effects, |s| {
@@ -213,8 +213,8 @@ fn a_reload_makes_the_changes_again_on_what_is_there_now() {
 
 #[test]
 fn leaving_with_changes_asks_and_every_key_does_what_it_says() {
-    let house = SplitsTest::new();
-    let (session, _) = house.open();
+    let test = SplitsTest::new();
+    let (session, _) = test.open();
     let mut screen = screen::SplitsScreen::new(session.clone(), true);
     let mut press = |action| screen.handle(Input::Action(action));
     assert!(matches!(press(Action::Close).as_slice(), [Effect::Pop]));
@@ -247,11 +247,11 @@ fn leaving_with_changes_asks_and_every_key_does_what_it_says() {
 
 #[test]
 fn a_text_that_cannot_be_taken_says_where_and_offers_two_ways() {
-    let house = SplitsTest::new();
-    let (session, _) = house.open();
+    let test = SplitsTest::new();
+    let (session, _) = test.open();
     let text = TEXT.replace("exclude:", "exclude: x: y");
     let failure = with(editor(), Vec::new()).apply(Edit::ReplaceText { text }).unwrap_err();
-    let refused = text_edit::RejectedText { failure, file: house.file() };
+    let refused = text_edit::RejectedText { failure, file: test.file() };
     compare_screen("refused", text_edit::refused(session, refused).as_mut());
 }
 
@@ -277,8 +277,8 @@ fn wait_for(screen: &mut dyn Screen, words: &str) {
 
 #[test]
 fn a_click_selects_a_row_of_a_dialog_and_a_double_click_does_what_enter_does() {
-    let house = SplitsTest::new();
-    let (session, _) = house.open();
+    let test = SplitsTest::new();
+    let (session, _) = test.open();
     let mut pattern = pattern::dialog(session.clone());
     pattern.handle(Input::Paste("shard_001".into()));
     wait_for(&mut pattern, "10 shards");
@@ -301,8 +301,8 @@ fn a_click_selects_a_row_of_a_dialog_and_a_double_click_does_what_enter_does() {
 
 #[test]
 fn nothing_is_written_before_it_was_shown() {
-    let house = SplitsTest::new();
-    let (session, _) = house.open();
+    let test = SplitsTest::new();
+    let (session, _) = test.open();
     session.apply(moved(&["shard_0016.tar"], "test"));
     let mut review = session.review();
     let why = review.why_disabled(Action::Accept);

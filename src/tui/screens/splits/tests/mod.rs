@@ -79,7 +79,7 @@ pub(super) fn compare_screen(name: &str, screen: &mut dyn Screen) {
 
 /// Compares a dialog over the editor with the stored pictures.
 pub(super) fn compare_over(name: &str, dialog: &mut dyn FnMut(&mut Frame, Rect, &Ui)) {
-    let (editor, mut state) = (editor(), state::State::default());
+    let (editor, mut state) = (editor(), state::SplitsState::default());
     state.follow(&editor);
     let problems = editor.problems();
     compare(name, ALL_SIZES, &mut |frame, area, ui| {

@@ -1,9 +1,9 @@
 //! What an entry of a folder is, determined from names and the headers of the first sample, within a budget: the folder walker must never
 //! wait for a walk through a whole file system.
 
-use super::begun;
+use super::shard_counter::{first_parts, ShardCounter};
 use super::summary::{summarize, Mixture};
-use super::walk::{first_parts, ShardCounter};
+use super::unfinished_runs;
 use gristmill_core::text::{bytes, count};
 use gristmill_core::DatasetKind;
 use gristmill_data::source::kind::{folder_kind, kind_of, NamesBelow};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// One entry of a folder, from the folder's listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct HomeEntry {
     /// Path of the entry.
     pub path: PathBuf,
     /// Its name, made valid UTF-8; not yet safe to show.
@@ -192,25 +192,25 @@ impl EntryFacts {
 }
 
 /// Reads the entries of a folder, in display order. Unreadable entries are listed too.
-pub fn read_folder(dir: &Path) -> std::io::Result<Vec<Entry>> {
+pub fn read_folder(dir: &Path) -> std::io::Result<Vec<HomeEntry>> {
     let found = files::read_dir(dir)?
         .filter_map(Result::ok)
         .map(entry_of)
         .filter(|entry| !(entry.is_folder && is_beside_output(&entry.path)));
-    let mut entries: Vec<Entry> = found.collect();
-    entries.extend(begun::entries(dir, &entries));
+    let mut entries: Vec<HomeEntry> = found.collect();
+    entries.extend(unfinished_runs::entries(dir, &entries));
     entries.sort_by_cached_key(|e| (e.name.to_lowercase(), e.name.clone()));
     Ok(entries)
 }
 
-fn entry_of(entry: FolderEntry) -> Entry {
+fn entry_of(entry: FolderEntry) -> HomeEntry {
     // Links are followed: a link to a folder of shards is listed like a folder. What a listing says of an object is all there is.
     let facts = match entry.kind() {
         FileKind::Link => files::metadata(entry.path()),
         _ => entry.metadata(),
     };
     let facts = facts.ok();
-    Entry {
+    HomeEntry {
         name: name_of(entry.file_name()),
         is_folder: facts.as_ref().is_some_and(FileInfo::is_dir),
         bytes: facts.filter(FileInfo::is_file).map_or(0, |f| f.len()),
@@ -236,7 +236,7 @@ pub fn inspect(path: &Path) -> EntryFacts {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => unusable("a link to something that is not there"),
         Err(error) => unusable(&error.to_string()),
     };
-    begun::add_state(path, seen)
+    unfinished_runs::add_state(path, seen)
 }
 
 fn unusable(why: &str) -> EntryFacts {

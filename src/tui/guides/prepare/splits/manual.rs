@@ -1,6 +1,6 @@
 //! Splits made by hand: columns of shards, moves between them, marks, undo.
 
-use super::super::spots::ListGesture;
+use super::super::click_targets::ListGesture;
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
 use gristmill_core::plan::SplitList;
@@ -16,7 +16,7 @@ pub const NONE: &str = "none";
 
 /// One column.
 #[derive(Clone, Debug)]
-pub struct Column {
+pub struct SplitColumn {
     /// Split name; [`NONE`] for the last column.
     pub name: String,
     /// Names of its shards, in the order in which they will be written.
@@ -30,9 +30,9 @@ type SplitLists = Vec<(String, Vec<Arc<str>>)>;
 
 /// All columns; the last one holds the shards of no split.
 #[derive(Clone, Debug, Default)]
-pub struct Hand {
+pub struct ManualSplits {
     /// At least one once it was filled.
-    pub columns: Vec<Column>,
+    pub columns: Vec<SplitColumn>,
     /// The column in focus.
     pub at: usize,
     /// The start of the marked range in the focused column.
@@ -42,7 +42,7 @@ pub struct Hand {
     redo: Vec<SplitLists>,
 }
 
-impl Hand {
+impl ManualSplits {
     /// Whether it was filled yet.
     pub fn is_empty(&self) -> bool {
         self.columns.is_empty()
@@ -235,23 +235,23 @@ impl Hand {
     }
 }
 
-fn column(name: &str, shards: Vec<Arc<str>>) -> Column {
-    Column { name: name.to_owned(), list: ListState::new(shards.len()), shards }
+fn column(name: &str, shards: Vec<Arc<str>>) -> SplitColumn {
+    SplitColumn { name: name.to_owned(), list: ListState::new(shards.len()), shards }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn hand() -> Hand {
-        let mut hand = Hand::default();
+    fn hand() -> ManualSplits {
+        let mut hand = ManualSplits::default();
         let splits =
             [("train".to_owned(), vec!["a".into(), "b".into(), "c".into()]), ("val".to_owned(), vec!["d".into()])];
         hand.fill(&splits, &["a", "b", "c", "d", "e"]);
         hand
     }
 
-    fn names(hand: &Hand, at: usize) -> Vec<&str> {
+    fn names(hand: &ManualSplits, at: usize) -> Vec<&str> {
         hand.columns[at].shards.iter().map(|s| &**s).collect()
     }
 
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_shuffled_column_keeps_its_order() {
-        let mut hand = Hand::default();
+        let mut hand = ManualSplits::default();
         hand.fill(&[("train".to_owned(), vec!["c".into(), "a".into()])], &["a", "b", "c"]);
         hand.at = 1;
         hand.shift(-1);

@@ -1,7 +1,7 @@
 //! Unfinished runs of operations that can be resumed. Such a run keeps its work in its own folder next to the output until the output is complete; an
 //! output that is not visible yet is listed for that run.
 
-use super::look::{name_of, Entry, EntryFacts, PreparationState};
+use super::entries::{name_of, EntryFacts, HomeEntry, PreparationState};
 use crate::tui::form;
 use crate::tui::screen::{Effect, UiEnv};
 use gristmill_storage::files;
@@ -24,7 +24,7 @@ pub(super) fn state_text(seen: &EntryFacts) -> String {
 }
 
 /// Returns the outputs of unfinished runs in a folder that are not visible yet.
-pub(super) fn entries(folder: &Path, known: &[Entry]) -> Vec<Entry> {
+pub(super) fn entries(folder: &Path, known: &[HomeEntry]) -> Vec<HomeEntry> {
     let known: HashSet<&Path> = known.iter().map(|entry| entry.path.as_path()).collect();
     let found = unfinished::inside(folder).unwrap_or_default().into_iter();
     let shown =
@@ -32,9 +32,9 @@ pub(super) fn entries(folder: &Path, known: &[Entry]) -> Vec<Entry> {
     shown.map(|run| entry(run.path)).collect()
 }
 
-fn entry(path: PathBuf) -> Entry {
+fn entry(path: PathBuf) -> HomeEntry {
     let name = path.file_name().map(name_of).unwrap_or_default();
-    Entry { path, name, is_folder: false, bytes: 0 }
+    HomeEntry { path, name, is_folder: false, bytes: 0 }
 }
 
 /// Adds to the facts of an entry whether a run is working on it or was stopped.

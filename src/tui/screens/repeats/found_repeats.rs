@@ -1,7 +1,7 @@
 //! Repeats in one file or all files of a folder: searched for by a worker, then held in memory.
 
 use super::ranges::{
-    DisplayedCopy, DisplayedRange, FileLine, ListKind, ListPlaceholder, Ranges, RangesUpdate, Row, Text,
+    DisplayedCopy, DisplayedRange, DocumentText, FileLine, ListKind, ListPlaceholder, Ranges, RangesUpdate, Row,
 };
 use super::RepeatsTarget;
 use crate::tui::keymap::Action;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 const LENGTHS: [u64; 9] = [20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000];
 /// Maximum and minimum number of bytes of text held in memory.
 const MAX_TEXT: u64 = 512 << 20;
-const LEAST_TEXT: u64 = 16 << 20;
+const MIN_TEXT_BYTES: u64 = 16 << 20;
 /// Divisor of the memory limit that gives the share of the text: the repeats found in it need memory, too.
 const MEMORY_DIVISOR: u64 = 4;
 
@@ -52,7 +52,7 @@ pub struct FoundRepeats {
 impl FoundRepeats {
     /// Starts the search in a target by the rules of a plan.
     pub fn new(target: RepeatsTarget, plan: &DedupPlan, env: UiEnv) -> Self {
-        let most = (env.dedup_memory / MEMORY_DIVISOR).clamp(LEAST_TEXT, MAX_TEXT);
+        let most = (env.dedup_memory / MEMORY_DIVISOR).clamp(MIN_TEXT_BYTES, MAX_TEXT);
         let asked = SearchRequest {
             is_whole_folder: matches!(target, RepeatsTarget::Folder(_)),
             target,
@@ -215,10 +215,10 @@ impl Ranges for FoundRepeats {
         Some(FileLine { name, path, line })
     }
 
-    fn text(&self, at: usize) -> Option<Result<Text<'_>, &Failure>> {
+    fn text(&self, at: usize) -> Option<Result<DocumentText<'_>, &Failure>> {
         let repeats = self.repeats()?;
         let ranges = repeats.ranges_of(at).iter().map(|range| range.from..range.to).collect();
-        Some(Ok(Text { text: repeats.text_of(at), ranges }))
+        Some(Ok(DocumentText { text: repeats.text_of(at), ranges }))
     }
 
     fn copy_of(&mut self, at: usize, range: usize) -> Result<Option<(usize, usize)>, &'static str> {
