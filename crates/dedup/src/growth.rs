@@ -194,7 +194,7 @@ impl<'a> Extrapolation<'a> {
 }
 
 fn lot_of(at: u64) -> usize {
-    (super::gear::mix(at >> TOGETHER) % LOTS as u64) as usize
+    (super::window_hash::mix(at >> TOGETHER) % LOTS as u64) as usize
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 //! Text that keeps repeating itself is passed over without hashing it, where the visitor can handle that.
 
 use super::bytes::common_prefix;
-use super::gear::{mix, CandidateBlock, WindowHash, BLOCK, CANDIDATES, SPARSE};
 use super::grams::{self, Candidates, Grams, GRAM};
 use super::owners::{OwnedWindows, Owners};
+use super::window_hash::{mix, CandidateBlock, WindowHash, BLOCK, CANDIDATES, SPARSE};
 use super::Rule;
 use gristmill_core::Outcome;
 use xxhash_rust::xxh3::xxh3_64;

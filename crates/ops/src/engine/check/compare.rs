@@ -1,8 +1,8 @@
 //! Scans one shard anew and compares every row with `.tar.idx` and the tables during the scan.
 
-use super::pieces::{KeySpools, UnindexedPieces};
 use super::sample_checks::Watch;
 use super::tar_idx_reader::TarIdxReader;
+use super::unindexed_pieces::{KeySpools, UnindexedPieces};
 use super::{CheckCounts, PreparedDataset};
 use gristmill_core::text::shell_quote;
 use gristmill_core::{

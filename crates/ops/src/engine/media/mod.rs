@@ -4,7 +4,7 @@
 //! then puts the rows of all units into a private copy of the database. A broken entry is reported as a problem, loses only its own row,
 //! and never ends the run. [`outlook`] estimates what would be picked, [`facts_of`] reads what the tables hold.
 
-mod outlook;
+mod forecast;
 mod pick;
 mod spool;
 mod spread;
@@ -13,7 +13,7 @@ mod tests;
 mod unit;
 mod write;
 
-pub use outlook::{folder_outlook, of_files, outlook, MediaForecast};
+pub use forecast::{folder_outlook, of_files, outlook, MediaForecast};
 pub use pick::{picks, picks_file, Prober, Verdict};
 pub use spool::MediaRows;
 pub use spread::{facts_of, facts_until, FilterFacts, MediaSpread, OTHERS};

@@ -4,7 +4,7 @@ use super::rounds::{rounds, CopyRound};
 use super::sources::{OWN_NAME, OWN_PREFIX};
 use super::{threads, CopyItem, CopyPlan, Target, WHAT};
 use crate::job::exclusive_output::{folder_of, ExclusiveOutput};
-use crate::job::overall::{cost, Forecast};
+use crate::job::job_progress::{cost, Forecast};
 use crate::job::pool::run_units;
 use crate::job::task::TaskContext;
 use crate::job::Phase;

@@ -5,7 +5,7 @@ use crate::engine::mix::join::{build, steps, JoinCounts, JoinWork};
 use crate::engine::mix::join_plan::{cache_folder, JoinPlan};
 use crate::engine::mix::{joins, unreadable_rows, Joins};
 use crate::job::exclusive_output::ExclusiveOutput;
-use crate::job::overall::{cost, Forecast};
+use crate::job::job_progress::{cost, Forecast};
 use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;
 use crate::job::Phase;

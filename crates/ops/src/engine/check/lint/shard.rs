@@ -3,9 +3,9 @@
 use super::LintContext;
 use crate::engine::check::compare::{compare_shard, REDO};
 use crate::engine::check::headers::{check_rows, Verdict};
-use crate::engine::check::pieces::KeySpools;
 use crate::engine::check::sample_checks::Watch;
 use crate::engine::check::tar_idx_reader::TarIdxReader;
+use crate::engine::check::unindexed_pieces::KeySpools;
 use crate::engine::check::{CheckCounts, PreparedDataset};
 use gristmill_core::text::{bytes, count, count_verb, grouped, shell_quote};
 use gristmill_core::{
