@@ -117,7 +117,7 @@ pub struct Repeats {
 /// # Errors
 ///
 /// Where a file cannot be opened, or changes while it is read; when it is cancelled.
-pub fn look(scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome<Repeats> {
+pub fn find_repeats(scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome<Repeats> {
     let mut seen = Repeats::default();
     for (index, file) in (0..).zip(scope.files) {
         if seen.is_cut {

@@ -59,7 +59,7 @@ pub(super) fn run(path: &Path, compat: bool, aim: IndexAction, context: &TaskCon
         let mut work = FileJoins { file, compat, context, scratch: scratch.path(), report: &mut report };
         match aim {
             IndexAction::Publish => work.publish(&plans, &keep)?,
-            IndexAction::Look => work.preview(&plans)?,
+            IndexAction::Preview => work.preview(&plans)?,
             IndexAction::Compare => work.compare(&plans)?,
         }
     }
