@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn things_come_out_bucket_by_bucket_in_the_order_that_they_had() {
-        let mix = |n: u64| super::super::gear::mix(n);
+        let mix = |n: u64| super::super::window_hash::mix(n);
         let (mut spare, mut ends) = (Vec::new(), Vec::new());
         for count in [0_u64, 1, 2, 3, 100, 5_000] {
             for buckets in [1, 2, 16, 1 << 12] {

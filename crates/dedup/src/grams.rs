@@ -3,7 +3,7 @@
 //! A candidate ranks below all other pieces, whatever their hashes; candidates are ordered among each other by some more bytes. With one
 //! candidate in some seventy places, almost nothing has to be hashed.
 
-use super::gear::BLOCK;
+use super::window_hash::BLOCK;
 use fearless_simd::{dispatch, Level};
 
 /// Distance in bytes between the two-byte words that decide: even where a text has few different words, these differ in combination.
@@ -123,7 +123,7 @@ fn sums(bytes: &[u8], sums: &mut [i16; BLOCK / 2]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gear::mix;
+    use super::super::window_hash::mix;
     use super::*;
 
     #[test]

@@ -102,7 +102,7 @@ struct Count {
 pub(super) struct Extrapolation<'a> {
     seen: ReadShare<'a>,
     own: u64,
-    outlook: SurvivalOdds,
+    odds: SurvivalOdds,
     /// The same with one lot left out.
     fewer: SurvivalOdds,
     lots: [Count; LOTS],
@@ -127,7 +127,7 @@ impl<'a> Extrapolation<'a> {
         Some(Self {
             seen,
             own,
-            outlook: SurvivalOdds::new(seen.part, rule.keep),
+            odds: SurvivalOdds::new(seen.part, rule.keep),
             fewer: SurvivalOdds::new(seen.part * (LOTS - 1) as f64 / LOTS as f64, rule.keep),
             lots: [Count::default(); LOTS],
             singles: [0.0; LOTS],
@@ -162,11 +162,11 @@ impl<'a> Extrapolation<'a> {
             return AddedShare::default();
         }
         let is_apart = sums[0] == count;
-        let stays = |outlook: &SurvivalOdds, [all, earlier, own]: [usize; 3]| match outlook.keep {
+        let stays = |odds: &SurvivalOdds, [all, earlier, own]: [usize; 3]| match odds.keep {
             _ if own == 0 => 0.0,
-            Keep::First => outlook.stays(all) - outlook.stays(earlier),
+            Keep::First => odds.stays(all) - odds.stays(earlier),
             // Two places in one stretch are removed in any case.
-            Keep::None if is_apart && all > 0 => outlook.stays(all) * own as f64 / all as f64,
+            Keep::None if is_apart && all > 0 => odds.stays(all) * own as f64 / all as f64,
             Keep::None => 0.0,
         };
         for (number, lot) in self.lots.iter_mut().enumerate() {
@@ -174,7 +174,7 @@ impl<'a> Extrapolation<'a> {
             lot.windows += rest[2] as f64;
             lot.stay += stays(&self.fewer, rest);
         }
-        let gone = stay as f64 - stays(&self.outlook, sums);
+        let gone = stay as f64 - stays(&self.odds, sums);
         AddedShare { removable: (gone / own_count as f64) as f32, stretches: sums[0].try_into().unwrap_or(u16::MAX) }
     }
 
@@ -194,7 +194,7 @@ impl<'a> Extrapolation<'a> {
 }
 
 fn lot_of(at: u64) -> usize {
-    (super::gear::mix(at >> TOGETHER) % LOTS as u64) as usize
+    (super::window_hash::mix(at >> TOGETHER) % LOTS as u64) as usize
 }
 
 #[cfg(test)]
@@ -202,11 +202,11 @@ mod tests {
     use super::*;
 
     /// Returns the average estimate for a window that is in `places` stretches.
-    fn average_estimate(outlook: &SurvivalOdds, places: usize) -> f64 {
-        let (p, mut chance, mut sum) = (outlook.part, 1.0, 0.0);
+    fn average_estimate(odds: &SurvivalOdds, places: usize) -> f64 {
+        let (p, mut chance, mut sum) = (odds.part, 1.0, 0.0);
         for seen in 0..=places {
             let all = chance * p.powi(seen as i32) * (1.0 - p).powi((places - seen) as i32);
-            sum += all * outlook.stays(seen) / p;
+            sum += all * odds.stays(seen) / p;
             chance *= (places - seen) as f64 / (seen + 1) as f64;
         }
         sum
@@ -230,8 +230,8 @@ mod tests {
 
     #[test]
     fn of_text_of_which_little_was_read_no_more_is_reported_than_of_four_times_as_much() {
-        let outlook = SurvivalOdds::new(0.001, Keep::First);
-        assert_eq!(outlook.part, 0.25);
+        let odds = SurvivalOdds::new(0.001, Keep::First);
+        assert_eq!(odds.part, 0.25);
         let rule = Rule { min_length: 500, keep: Keep::First, min_count: 2 };
         let seen = |part| ReadShare { part, stretches: &[] };
         assert!(seen(0.3).covers_all(&rule) && !seen(0.2).covers_all(&rule));

@@ -26,7 +26,6 @@ mod context;
 mod distribute;
 mod estimate;
 mod filter;
-mod gear;
 mod grams;
 mod growth;
 mod interval;
@@ -37,12 +36,13 @@ mod passages;
 mod periodic;
 mod resolve;
 mod scan;
+mod small_windows;
 mod tally;
 #[cfg(test)]
 mod tests;
-mod tiny;
-mod unseen;
 mod walk;
+mod window_counts;
+mod window_hash;
 
 pub use all::{find_all, find_in_passes, find_with, RepeatedText};
 pub use anchor::{partition_of, Anchor, CompactAnchor, Record};

@@ -2,7 +2,7 @@
 //!
 //! Cached repeats were compared byte by byte, so they give the same answer as a comparison. What does not fit in is dropped.
 
-use super::gear::mix;
+use super::window_hash::mix;
 use std::sync::atomic::{fence, AtomicU64, Ordering};
 
 /// Bytes of text whose repeats share a set, as a binary logarithm.

@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn each_window_has_the_owner_that_looking_at_all_pieces_gives() {
         for seed in 0..400u64 {
-            let mix = |n: u64| super::super::gear::mix(seed << 32 | n);
+            let mix = |n: u64| super::super::window_hash::mix(seed << 32 | n);
             let w = 1 + (mix(1) % 12) as usize;
             let few = 1 + mix(2) % 20;
             let hashes: Vec<u64> = (0..mix(3) % 3000).map(|at| mix(at + 10) % few).collect();

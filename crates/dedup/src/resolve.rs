@@ -41,7 +41,7 @@ pub struct Resolver {
     rule: Rule,
     passages: Passages,
     cells: Vec<u64>,
-    work: Work,
+    work: ResolverBuffers,
 }
 
 /// Windows of one member of a group, at distances `near` to `far`.
@@ -59,7 +59,7 @@ impl Entry {
     }
 }
 
-/// Contexts that may have equal windows; they are the last entries of [`Work::entries`].
+/// Contexts that may have equal windows; they are the last entries of [`ResolverBuffers::entries`].
 #[derive(Clone, Copy)]
 struct Node {
     start: usize,
@@ -109,7 +109,7 @@ struct BranchContext {
 }
 
 #[derive(Default)]
-struct Work {
+struct ResolverBuffers {
     members: Vec<Part>,
     entries: Vec<Entry>,
     nodes: Vec<Node>,
@@ -127,7 +127,7 @@ struct Work {
 impl Resolver {
     /// Returns a resolver for one rule.
     pub fn new(rule: &Rule) -> Self {
-        Self { rule: *rule, passages: Passages::default(), cells: Vec::new(), work: Work::default() }
+        Self { rule: *rule, passages: Passages::default(), cells: Vec::new(), work: ResolverBuffers::default() }
     }
 
     /// Compares all anchors of one partition, in any order, and clears `records`. What is removable is passed to `found`, in no order and
@@ -192,7 +192,7 @@ where
     others.iter().try_for_each(|one| found(Interval { start: one.at(), end: one.at() + length, first }))
 }
 
-impl Work {
+impl ResolverBuffers {
     fn start<R: Record>(&mut self, group: &[R]) {
         self.members.clear();
         self.members.extend(group.iter().map(|record| {
@@ -362,7 +362,7 @@ impl Work {
     }
 }
 
-impl Work {
+impl ResolverBuffers {
     /// Groups equal branches, each with its members in order.
     fn group_branches(&mut self) {
         let key = |one: &BranchContext| (one.branch, one.entry.member);

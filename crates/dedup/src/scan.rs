@@ -3,7 +3,7 @@
 use super::interval::Interval;
 use super::owners::OwnedWindows;
 use super::periodic::Shift;
-use super::tiny::{SmallWindows, WindowState};
+use super::small_windows::{SmallWindows, WindowState};
 use super::walk::{Bits, Visit, Walk, MAX_WINDOW_BYTES, PERIOD};
 use super::{Anchor, Passage, Rule, Sink};
 use gristmill_core::{Failure, Outcome};

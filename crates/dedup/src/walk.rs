@@ -3,9 +3,9 @@
 //! Text that keeps repeating itself is passed over without hashing it, where the visitor can handle that.
 
 use super::bytes::common_prefix;
-use super::gear::{mix, CandidateBlock, WindowHash, BLOCK, CANDIDATES, SPARSE};
 use super::grams::{self, Candidates, Grams, GRAM};
 use super::owners::{OwnedWindows, Owners};
+use super::window_hash::{mix, CandidateBlock, WindowHash, BLOCK, CANDIDATES, SPARSE};
 use super::Rule;
 use gristmill_core::Outcome;
 use xxhash_rust::xxh3::xxh3_64;
@@ -110,7 +110,7 @@ pub(super) struct Walk {
 
 /// The hashes, and the windows that they settle.
 struct Chooser {
-    gear: WindowHash,
+    hasher: WindowHash,
     /// Used where windows are long.
     grams: Option<Grams>,
     /// Bits of hashes that are significant.
@@ -134,7 +134,7 @@ impl Walk {
         let k = if window < TINY { window.max(1) } else { (window / 2).min(MAX_PIECE_BYTES) } as usize;
         let w = (window as usize + 1).saturating_sub(k).max(1);
         let chooser = Chooser {
-            gear: WindowHash::new(k, w, bits.order),
+            hasher: WindowHash::new(k, w, bits.order),
             grams: (w >= SPARSE).then(|| Grams::new(w as u64 / CANDIDATES)),
             mask: u64::MAX << (64 - bits.order),
             owners: Owners::new(w),
@@ -282,10 +282,10 @@ impl Chooser {
         // No piece ends at the first bytes.
         if at < self.first + skip {
             let skip_end = to.min(self.first + skip);
-            self.hash = tail.get(at, skip_end).iter().fold(self.hash, |hash, byte| self.gear.next(hash, *byte));
+            self.hash = tail.get(at, skip_end).iter().fold(self.hash, |hash, byte| self.hasher.next(hash, *byte));
             at = skip_end;
         }
-        self.hash = self.gear.scan(self.hash, tail.get(at, to), found);
+        self.hash = self.hasher.scan(self.hash, tail.get(at, to), found);
         let first = at - skip.min(at);
         for (place, hash) in found.iter() {
             let piece = first + u64::from(place);
@@ -327,9 +327,9 @@ impl Chooser {
     fn fill_gap(&mut self, tail: &Tail, until: u64) {
         let from = self.known.max(self.candidate);
         let skip = self.k as u64 - 1;
-        let mut hash = tail.get(from, from + skip).iter().fold(0, |hash, byte| self.gear.next(hash, *byte));
+        let mut hash = tail.get(from, from + skip).iter().fold(0, |hash, byte| self.hasher.next(hash, *byte));
         for (piece, byte) in (from..until).zip(tail.get(from + skip, until + skip)) {
-            hash = self.gear.next(hash, *byte);
+            hash = self.hasher.next(hash, *byte);
             let rank = match self.grams {
                 Some(_) => (1 << 63 | hash >> 1) & self.mask,
                 None => hash,

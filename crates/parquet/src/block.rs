@@ -2,7 +2,7 @@
 
 use crate::dictionary::Dictionary;
 use crate::page_header::{DataPage, PageHeader};
-use crate::place::PagePlace;
+use crate::place::ChunkLocation;
 use gristmill_core::Failure;
 use parquet::basic::CompressionCodec;
 use std::ops::Range;
@@ -29,7 +29,7 @@ pub struct TextBlock {
 /// What all blocks of a row group share.
 #[derive(Debug)]
 pub(crate) struct BlockContext {
-    pub(crate) place: PagePlace,
+    pub(crate) place: ChunkLocation,
     pub(crate) codec: CompressionCodec,
     /// Definition level of a value that is not null.
     pub(crate) max_definition: u32,

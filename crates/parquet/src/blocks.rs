@@ -4,7 +4,7 @@ use crate::block::{BlockContext, TextBlock, MAX_BLOCK_ROWS};
 use crate::chunk_reader::ChunkReader;
 use crate::columns::TextColumn;
 use crate::file::ParquetFile;
-use crate::place::PagePlace;
+use crate::place::ChunkLocation;
 use crate::window::Window;
 use gristmill_core::Outcome;
 use parquet::basic::CompressionCodec;
@@ -70,8 +70,8 @@ impl TextBlocks {
         self.window.bytes_read()
     }
 
-    fn place(&self) -> PagePlace {
-        PagePlace {
+    fn place(&self) -> ChunkLocation {
+        ChunkLocation {
             path: self.file.file().path().to_owned(),
             column: self.column.path().to_owned(),
             row_group: self.row_group,

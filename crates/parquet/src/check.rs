@@ -36,7 +36,7 @@ impl ParquetFile {
         if rows.is_empty() && self.values_of(row_group, leaf) == 0 {
             return Ok(PageCounts::default());
         }
-        let place = self.leaf_place(row_group, leaf);
+        let place = self.chunk_location(row_group, leaf);
         let chunk = self.chunk(row_group, leaf, &place)?;
         ChunkPages::check(self, place, &chunk, self.values_of(row_group, leaf))
     }

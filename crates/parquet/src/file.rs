@@ -3,7 +3,7 @@
 use crate::footer::{scan_footer, FooterScan};
 use crate::json_schema::{parse_for_json, JsonSchema};
 use crate::page_header::{PageHeader, PageKind};
-use crate::place::{io_failure, PagePlace, DAMAGE_HINT, READING};
+use crate::place::{io_failure, ChunkLocation, DAMAGE_HINT, READING};
 use gristmill_core::catch_panic::catch_panic;
 use gristmill_core::lfs::{LFS_HINT, LFS_POINTER};
 use gristmill_core::problem::Subject;
@@ -109,7 +109,7 @@ impl ParquetFile {
     }
 
     /// Returns where the pages of a leaf column are in a row group. `place` is for messages.
-    pub(crate) fn chunk(&self, row_group: usize, leaf: usize, place: &PagePlace) -> Outcome<Chunk> {
+    pub(crate) fn chunk(&self, row_group: usize, leaf: usize, place: &ChunkLocation) -> Outcome<Chunk> {
         if self.0.scan.encrypted.contains(&(row_group, leaf)) {
             return Err(encrypted(self.0.file.path(), "the column is encrypted"));
         }

@@ -2,7 +2,7 @@
 
 use crate::file::ParquetFile;
 use crate::page_header::{LevelLayout, PageHeader, PageKind};
-use crate::place::PagePlace;
+use crate::place::ChunkLocation;
 use crate::thrift::ThriftError;
 use crate::window::Window;
 use gristmill_core::Outcome;
@@ -56,7 +56,7 @@ pub(crate) struct FirstPages {
 
 impl ParquetFile {
     /// Reads the headers of the first pages of a column, up to the first one with data.
-    pub(crate) fn first_pages(&self, row_group: usize, leaf: usize, place: &PagePlace) -> Outcome<FirstPages> {
+    pub(crate) fn first_pages(&self, row_group: usize, leaf: usize, place: &ChunkLocation) -> Outcome<FirstPages> {
         let range = self.chunk(row_group, leaf, place)?.range;
         let (mut window, mut at, mut has_dictionary) = (Window::default(), range.start, false);
         while at < range.end {

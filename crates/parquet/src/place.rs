@@ -12,14 +12,14 @@ pub(crate) const DAMAGE_HINT: &str = "the file is damaged or was not written com
 
 /// A column of a row group of a file.
 #[derive(Clone, Debug)]
-pub(crate) struct PagePlace {
+pub(crate) struct ChunkLocation {
     pub(crate) path: PathBuf,
     pub(crate) column: String,
     /// Number of the row group, from 0.
     pub(crate) row_group: usize,
 }
 
-impl PagePlace {
+impl ChunkLocation {
     /// Returns a failure because of damage. `offset` is the position of a page in the file.
     pub(crate) fn damage(&self, offset: Option<u64>, why: &str) -> Failure {
         let page = if offset.is_some() { ", page" } else { "" };

@@ -4,15 +4,15 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod braces;
-pub mod json_again;
 pub mod json_fields;
 pub mod json_loads;
-pub mod json_pieces;
 pub mod json_read;
 pub mod json_repeats;
+pub mod json_rewriter;
 pub mod json_text;
 pub mod json_walk;
 pub mod json_write;
+pub mod line_checker;
 pub mod natural_order;
 pub mod node;
 pub mod npy;

@@ -21,11 +21,11 @@ pub(super) enum FastTokenizer {
     /// Read by the code in [`bpe`](super::bpe).
     Own(Box<Bpe>),
     /// Read by another crate, which accepts more ways of splitting, takes longer to load, and more memory for each thread.
-    Other(Box<Other>),
+    Other(Box<FastokensTokenizer>),
 }
 
 /// A tokenizer in the other crate.
-pub(super) struct Other {
+pub(super) struct FastokensTokenizer {
     tokenizer: fastokens::Tokenizer,
     long_s: Finder<'static>,
 }
@@ -44,7 +44,7 @@ impl FastTokenizer {
         }
         match tables.and_then(|tables| Bpe::new(tables, reference.tokenizer())) {
             Ok(own) => Ok(Self::Own(Box::new(own))),
-            Err(why) => match Other::parse(json, reference, greatest_id) {
+            Err(why) => match FastokensTokenizer::parse(json, reference, greatest_id) {
                 Ok(other) => Ok(Self::Other(Box::new(other))),
                 Err(other) => Err(format!("{why}; {other}")),
             },
@@ -92,7 +92,7 @@ impl FastTokenizer {
     }
 }
 
-impl Other {
+impl FastokensTokenizer {
     fn parse(json: &[u8], reference: &Reference, greatest_id: u32) -> Result<Self, String> {
         if greatest_id > GREATEST_ID {
             return Err(format!("its ids go up to {greatest_id}"));

@@ -12,7 +12,7 @@ use gristmill_core::table::{Align, Table};
 use gristmill_core::text::shell_quote;
 use gristmill_core::text::{agree, bytes, count, display_safe, grouped};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Severity, Subject};
-use gristmill_ops::engine::leaks::{Leak, LeakKind, LeakOptions, LeakPlace, Repair, SplitLayout};
+use gristmill_ops::engine::leaks::{Leak, LeakKind, LeakLocation, LeakOptions, Repair, SplitLayout};
 use gristmill_ops::engine::splits::{check_items, SplitEditor};
 use gristmill_ops::job::leaks::{start, LeakReport};
 use gristmill_storage::files;
@@ -117,7 +117,7 @@ fn leak_line(leak: &Leak) -> String {
     format!("  {}{more}", places.join(" = "))
 }
 
-fn place(place: &LeakPlace) -> String {
+fn place(place: &LeakLocation) -> String {
     let mut text = place.shard.to_string();
     if let Some(key) = &place.key {
         text.push_str(&format!("/{key}"));

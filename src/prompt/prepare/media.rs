@@ -3,13 +3,13 @@
 use gristmill_core::text::{count, display_safe};
 use gristmill_core::{MediaFilter, MediaPlan, Outcome};
 use gristmill_data::formats::energon::media_json::to_json;
-use gristmill_ops::engine::media::outlook;
+use gristmill_ops::engine::media::forecast;
 
 impl super::Guide {
     /// Asks whether the guided prepare records media too; only where there are any by their names.
     pub(super) fn media(&mut self) -> Outcome<()> {
         let facts = self.facts();
-        let by_name = outlook(&facts, &MediaPlan { filter: MediaFilter::Extension, decode: false });
+        let by_name = forecast(&facts, &MediaPlan { filter: MediaFilter::Extension, decode: false });
         if by_name.by_type.is_empty() {
             return Ok(());
         }
@@ -38,7 +38,7 @@ impl super::Guide {
             };
             let question = "Check every picture whole, to find damage after a good header?";
             let plan = MediaPlan { filter, decode: self.ask.yes(question, false)? };
-            let seen = outlook(&self.facts(), &plan);
+            let seen = forecast(&self.facts(), &plan);
             self.ask.print(format!("{} would be looked at{so_far}.", count(seen.candidates, "part")));
             for (name, result) in &seen.probed {
                 let shown = result.as_ref().map_or_else(Clone::clone, to_json);

@@ -1,8 +1,8 @@
 //! Compares the engine with a set of all windows, over many small corpora in which nearly everything repeats.
 
 use super::super::all::SEPARATOR;
-use super::super::gear::mix;
 use super::super::walk::Bits;
+use super::super::window_hash::mix;
 use super::super::*;
 use gristmill_core::Cancel;
 use std::collections::{BTreeMap, HashMap};

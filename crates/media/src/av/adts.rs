@@ -70,7 +70,7 @@ pub fn matches(first: &[u8]) -> bool {
 
 /// The state collected from the frames so far.
 #[derive(Default)]
-struct Walk {
+struct FrameSummary {
     frames: u64,
     blocks: u64,
     /// Of the first frame.
@@ -83,7 +83,7 @@ struct Walk {
     doubling: u8,
 }
 
-impl Walk {
+impl FrameSummary {
     /// Returns the number of frames before the first one that contains data for twice the rate; all frames if none does.
     fn plain_frames(&self) -> u64 {
         let asked = self.frames.min(SBR_FRAMES);
@@ -103,7 +103,7 @@ impl Walk {
 /// [`ProbeError::Broken`] if a frame is cut off or invalid.
 pub fn probe(reader: &mut Reader) -> Result<AvProbeResult, ProbeError> {
     let mut at = after_id3(reader)?;
-    let mut walk = Walk::default();
+    let mut walk = FrameSummary::default();
     let mut remarks = Vec::new();
     loop {
         let left = reader.len().saturating_sub(at);
@@ -144,7 +144,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbeResult, ProbeError> {
 }
 
 /// Counts one frame.
-fn frame(reader: &mut Reader, at: u64, header: Header, walk: &mut Walk) -> Result<(), ProbeError> {
+fn frame(reader: &mut Reader, at: u64, header: Header, walk: &mut FrameSummary) -> Result<(), ProbeError> {
     if walk.frames == 0 {
         walk.rate = header.rate;
     }
@@ -172,7 +172,7 @@ fn frame(reader: &mut Reader, at: u64, header: Header, walk: &mut Walk) -> Resul
     Ok(())
 }
 
-fn facts(walk: &Walk) -> AvFacts {
+fn facts(walk: &FrameSummary) -> AvFacts {
     let plain = walk.plain_frames();
     let doubled = plain < walk.frames;
     let rate = i64::from(walk.rate);

@@ -17,7 +17,7 @@ const DQT: u8 = 0xdb;
 
 /// The state collected from the segments so far.
 #[derive(Default)]
-struct Walk {
+struct SegmentSummary {
     /// Width, height and mode of the latest frame header.
     frame: Option<(u32, u32, &'static str)>,
     /// Marker of the latest frame header.
@@ -52,8 +52,8 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, ReadEnd> {
     Ok(picture)
 }
 
-fn walk(reader: &mut Reader) -> Result<Walk, ReadEnd> {
-    let mut walk = Walk::default();
+fn walk(reader: &mut Reader) -> Result<SegmentSummary, ReadEnd> {
+    let mut walk = SegmentSummary::default();
     let (mut at, mut rubbish) = (2, 0);
     // Each iteration consumes one segment, or one byte between segments.
     while let Some(byte) = byte(reader, at)? {
@@ -97,7 +97,7 @@ fn marker(reader: &mut Reader, at: &mut u64) -> Result<Option<u8>, ProbeError> {
 }
 
 /// Reads the segment whose length field is at `at`, and returns its end.
-fn segment(reader: &mut Reader, walk: &mut Walk, marker: u8, at: u64) -> Result<u64, ReadEnd> {
+fn segment(reader: &mut Reader, walk: &mut SegmentSummary, marker: u8, at: u64) -> Result<u64, ReadEnd> {
     let len = u16::from_be_bytes(else_other(reader.array(at))?);
     let content = at + 2;
     let len = usize::from(len).saturating_sub(2);
@@ -145,7 +145,7 @@ fn quantisation(mut s: &[u8]) -> Result<(), ReadEnd> {
     Ok(())
 }
 
-fn app(reader: &mut Reader, walk: &mut Walk, marker: u8, content: (u64, usize)) -> Result<(), ReadEnd> {
+fn app(reader: &mut Reader, walk: &mut SegmentSummary, marker: u8, content: (u64, usize)) -> Result<(), ReadEnd> {
     let (at, len) = content;
     let start = reader.up_to(at, len.min(5))?;
     match marker {

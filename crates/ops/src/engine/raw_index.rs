@@ -8,8 +8,8 @@ use gristmill_data::source::documents::{
     plain_units, python_lines, table_kind, unit_text, NotJson, OverlongLine, Packing,
 };
 use gristmill_data::source::jsonl::Unit;
-use gristmill_pycompat::json_pieces::LineChecker;
 use gristmill_pycompat::json_walk::NullVisitor;
+use gristmill_pycompat::line_checker::LineChecker;
 use gristmill_pycompat::pickle::IndexWriter;
 use gristmill_storage::read::{open_read, ReadFile};
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Counts documents, bytes and tokens of text, and finds the longest document of each file.
 
 use super::fetch::{fetch, FetchRequest};
+use super::job_progress::cost;
 use super::layouts;
-use super::overall::cost;
 use super::pool::{run_units, together};
 use super::report::{Report, ReportLine};
 use super::task::TaskContext;

@@ -60,7 +60,7 @@ use hub::fetch_all;
 #[cfg(feature = "remote")]
 mod hub {
     use super::*;
-    use crate::job::overall::Forecast;
+    use crate::job::job_progress::Forecast;
     use crate::job::Phase;
     use gristmill_core::text::{bytes, count};
     use gristmill_core::{ProblemSink as _, Subject};

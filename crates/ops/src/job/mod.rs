@@ -8,8 +8,8 @@ pub(crate) mod exclusive_output;
 pub mod export;
 pub(crate) mod fetch;
 pub mod files_report;
-mod in_order;
 pub mod index;
+pub(crate) mod job_progress;
 pub mod journal;
 pub mod jsonl;
 pub(crate) mod layouts;
@@ -19,8 +19,8 @@ pub mod metadataset;
 pub mod mix;
 pub mod modalities;
 pub mod nanosets;
+mod ordered_results;
 pub mod outputs;
-pub(crate) mod overall;
 pub mod poll;
 pub mod pool;
 pub mod prepare;
@@ -92,11 +92,11 @@ impl Phase {
     }
 
     /// Returns the default estimate for this phase and all later ones.
-    fn forecast(self) -> overall::Forecast {
+    fn forecast(self) -> job_progress::Forecast {
         match self {
-            Self::Open => overall::Forecast::default(),
-            Self::Publish => overall::Forecast::publishing(2),
-            _ => overall::Forecast::new(1.0, 0.1),
+            Self::Open => job_progress::Forecast::default(),
+            Self::Publish => job_progress::Forecast::publishing(2),
+            _ => job_progress::Forecast::new(1.0, 0.1),
         }
     }
 }

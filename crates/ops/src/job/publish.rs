@@ -126,7 +126,7 @@ pub(crate) fn remove_old<P: RecordedPlan>(
 }
 
 #[derive(Serialize)]
-struct Saved<'a, P, R> {
+struct ReportFile<'a, P, R> {
     gristmill: &'a str,
     #[serde(flatten)]
     recorded: &'a Recorded<P>,
@@ -139,7 +139,7 @@ pub(crate) fn stage_report<P: Serialize, R: Serialize>(
     recorded: &Recorded<P>,
     report: &R,
 ) -> Outcome<()> {
-    let saved = Saved { gristmill: env!("CARGO_PKG_VERSION"), recorded, result: report };
+    let saved = ReportFile { gristmill: env!("CARGO_PKG_VERSION"), recorded, result: report };
     let path = own.report();
     publication.stage_written(&path, RECORD_MODE, |out| {
         serde_json::to_writer_pretty(out, &saved)

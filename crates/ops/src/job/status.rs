@@ -1,6 +1,6 @@
 //! The status of a running job that front ends read: state, phase, log lines, times.
 
-use super::overall::{Forecast, JobProgress};
+use super::job_progress::{Forecast, JobProgress};
 use super::{JobState, JobStatus, Phase};
 use gristmill_core::{ProblemLog, Progress};
 use std::collections::VecDeque;

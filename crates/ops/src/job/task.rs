@@ -1,7 +1,7 @@
 //! A job other than `prepare`: runs on its own thread and reports its status.
 
+use super::job_progress::Forecast;
 use super::outputs::OutputBoard;
-use super::overall::Forecast;
 use super::status::StatusBoard;
 use super::{JobState, JobStatus, Phase};
 use gristmill_core::{

@@ -2,7 +2,7 @@
 
 use super::{Operation, Plan};
 use crate::engine::modalities::chunk::Chunk;
-use crate::engine::modalities::filter::{ranges, Keep};
+use crate::engine::modalities::filter::{ranges, KeepConditions};
 use crate::engine::modalities::merge::list;
 use crate::job::modalities::{run_rewrite, ExistingOutput, Rewrite, RewritePlan, RewriteReport};
 use crate::job::report::{problem_table, Report, ReportLine};
@@ -302,7 +302,7 @@ impl DocumentFilterPlan {
     fn what(&self) -> Outcome<Rewrite> {
         let from_file = self.documents_from.as_deref().map(read_list).transpose()?;
         let documents = self.documents.clone().or(from_file).as_deref().map(ranges).transpose()?;
-        let keep = Keep { documents, least_tokens: self.min_tokens, most_tokens: self.max_tokens };
+        let keep = KeepConditions { documents, least_tokens: self.min_tokens, most_tokens: self.max_tokens };
         if keep.is_everything() {
             return Err(Failure::usage("filtering", "nothing says what to keep")
                 .with_hint("--documents 0-99,200, --min-tokens N or --max-tokens N"));

@@ -14,7 +14,7 @@ use super::record::SpoolContext;
 use super::repeats::{settle_keys, TakeSample};
 use super::sample::SourceContext;
 use super::source;
-use crate::job::overall::Forecast;
+use crate::job::job_progress::Forecast;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use gristmill_core::shard_plan::InputKind;

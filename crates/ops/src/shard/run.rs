@@ -9,8 +9,8 @@ use super::report::ShardReport;
 use super::write::{remove_work, ShardWriter};
 use crate::engine::plan::file::typed_to_yaml;
 use crate::job::exclusive_output::folder_of;
+use crate::job::job_progress::{cost, Forecast};
 use crate::job::journal::Journal;
-use crate::job::overall::{cost, Forecast};
 use crate::job::publish::make_folder;
 use crate::job::record::{
     check_running, findings_before, refuse, report_before, report_earlier, Decision, RecordedPlan as _,

@@ -154,7 +154,7 @@ pub(crate) trait TokenFormat: Sync {
         None
     }
     /// Returns the folders that only this program writes to, which are never input.
-    fn own_places(&self, plan: &PackPlan, place: &OutputPlace) -> Vec<PathBuf>;
+    fn own_places(&self, plan: &PackPlan, place: &OutputTarget) -> Vec<PathBuf>;
     /// Returns a suffix for the run folder, so that runs that write different files of one output can run at the same time.
     fn run_suffix(&self, plan: &PackPlan) -> Option<String> {
         let _ = plan;
@@ -236,7 +236,7 @@ pub(crate) enum EndTokenNeed {
 
 /// The path of a format's files.
 #[derive(Clone, Debug)]
-pub(crate) struct OutputPlace {
+pub(crate) struct OutputTarget {
     /// The output of the plan, or the folder of the format in it; absolute.
     pub(crate) path: PathBuf,
     /// Whether the plan has no other format.
@@ -247,7 +247,7 @@ pub(crate) struct OutputPlace {
 pub(crate) struct DealRequest<'a> {
     pub(crate) plan: &'a PackPlan,
     pub(crate) spec: &'a EncodingSpec,
-    pub(crate) place: OutputPlace,
+    pub(crate) place: OutputTarget,
     /// The input files by the rules of the format.
     pub(crate) files: Vec<TextFile>,
 }

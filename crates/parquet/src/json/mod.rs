@@ -6,7 +6,7 @@ mod tests;
 
 use crate::file::ParquetFile;
 use crate::json_schema::JsonSchema;
-use crate::place::{PagePlace, DAMAGE_HINT, READING};
+use crate::place::{ChunkLocation, DAMAGE_HINT, READING};
 use gristmill_arrow::Cell;
 use gristmill_core::catch_panic::catch_panic;
 use gristmill_core::problem::Subject;
@@ -127,10 +127,10 @@ impl ParquetFile {
     }
 
     /// Returns where a leaf column is, for messages.
-    pub(crate) fn leaf_place(&self, row_group: usize, leaf: usize) -> PagePlace {
+    pub(crate) fn chunk_location(&self, row_group: usize, leaf: usize) -> ChunkLocation {
         let schema = self.metadata().file_metadata().schema_descr();
         let column = schema.columns().get(leaf).map(|column| column.path().string()).unwrap_or_default();
-        PagePlace { path: self.file().path().to_owned(), column, row_group }
+        ChunkLocation { path: self.file().path().to_owned(), column, row_group }
     }
 
     /// Returns the leaves of columns at the top level.

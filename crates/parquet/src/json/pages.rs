@@ -7,7 +7,7 @@ use crate::delta::DeltaReader;
 use crate::file::{Chunk, ParquetFile};
 use crate::headers::read_header;
 use crate::page_header::{DataPage, LevelLayout, PageHeader, PageKind, ValueEncoding};
-use crate::place::PagePlace;
+use crate::place::ChunkLocation;
 use crate::window::Window;
 use bytes::Bytes;
 use gristmill_core::{Failure, Outcome};
@@ -40,7 +40,7 @@ impl RowGroups for JsonRowGroup<'_> {
     }
 
     fn column_chunks(&self, leaf: usize) -> ParquetResult<Box<dyn PageIterator>> {
-        let place = self.file.leaf_place(self.row_group, leaf);
+        let place = self.file.chunk_location(self.row_group, leaf);
         let chunk = self.file.chunk(self.row_group, leaf, &place);
         let chunk = chunk.map_err(|failure| keep(&self.failure, failure))?;
         let schema = self.metadata.file_metadata().schema_descr();
@@ -83,7 +83,7 @@ struct Levels {
 /// Pages of a column in a row group.
 pub(crate) struct ChunkPages {
     file: ParquetFile,
-    place: PagePlace,
+    place: ChunkLocation,
     codec: CompressionCodec,
     levels: Levels,
     failure: FirstFailure,
@@ -97,7 +97,7 @@ pub(crate) struct ChunkPages {
 }
 
 impl ChunkPages {
-    fn new(file: ParquetFile, place: PagePlace, chunk: &Chunk, levels: Levels, failure: FirstFailure) -> Self {
+    fn new(file: ParquetFile, place: ChunkLocation, chunk: &Chunk, levels: Levels, failure: FirstFailure) -> Self {
         Self {
             file,
             place,
@@ -113,7 +113,7 @@ impl ChunkPages {
     }
 
     /// Reads all pages. `values` is the number of values that the footer states.
-    pub(crate) fn check(file: &ParquetFile, place: PagePlace, chunk: &Chunk, values: u64) -> Outcome<PageCounts> {
+    pub(crate) fn check(file: &ParquetFile, place: ChunkLocation, chunk: &Chunk, values: u64) -> Outcome<PageCounts> {
         let levels = Levels { has_repetition: false, has_definition: false };
         let failure = FirstFailure::default();
         let mut pages = Self::new(file.clone(), place, chunk, levels, Arc::clone(&failure));

@@ -25,7 +25,7 @@ use crate::blocks::TextBlocks;
 use crate::columns::TextColumn;
 use crate::decoder::{RawValue, TextDecoder, Value};
 use crate::file::{encrypted, read_metadata, ParquetFile, MAGIC};
-use crate::place::{PagePlace, DAMAGE_HINT, READING};
+use crate::place::{ChunkLocation, DAMAGE_HINT, READING};
 use crate::raw_struct::{struct_list, wire, RawStruct};
 use crate::thrift::ThriftResult;
 use gristmill_core::problem::Subject;
@@ -245,8 +245,8 @@ impl<'a> Rewriter<'a> {
         Ok(format(codec, self.file.first_pages(number, leaf, &place)?.is_version_2))
     }
 
-    fn place(&self, row_group: usize, column: &str) -> PagePlace {
-        PagePlace { path: self.file.file().path().to_owned(), column: column.to_owned(), row_group }
+    fn place(&self, row_group: usize, column: &str) -> ChunkLocation {
+        ChunkLocation { path: self.file.file().path().to_owned(), column: column.to_owned(), row_group }
     }
 
     /// Returns the bytes of a column; none if the row group has no rows.

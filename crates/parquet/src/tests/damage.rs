@@ -47,9 +47,9 @@ pub(crate) fn files() -> Vec<Vec<u8>> {
 }
 
 /// Small random numbers that depend on the seed only.
-struct Random(u64);
+struct RandomNumbers(u64);
 
-impl Random {
+impl RandomNumbers {
     fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -63,7 +63,7 @@ fn changed_bytes_end_in_a_failure_or_in_texts() {
     let folder = tempfile::tempdir().unwrap();
     let seed = 0x9E37_79B9_7F4A_7C15;
     println!("seed {seed:#x}");
-    let mut random = Random(seed);
+    let mut random = RandomNumbers(seed);
     let files = files();
     let (mut opened, mut failed) = (0, 0);
     for _ in 0..4000 {

@@ -3,7 +3,7 @@
 use super::merge::{JoinNeighbours, Merger, ShortWord, Steps};
 use super::model::Model;
 use super::pairs::{PairLookup, PairSlot};
-use super::pieces::Pieces;
+use super::pieces::WordBuffers;
 use super::symbols::Start;
 use super::wide::WideMerger;
 
@@ -54,7 +54,7 @@ pub(super) struct Joiner {
     some: Box<[ShortWord<64>; SOME]>,
     many: Box<[WideMerger; MANY]>,
     merger: Merger,
-    pieces: Pieces,
+    pieces: WordBuffers,
     ids: Vec<u32>,
 }
 
@@ -67,7 +67,7 @@ impl Joiner {
         if let Some(early) = &model.early {
             for word in &mut *cold {
                 let bytes = text.get(word.at..word.end).unwrap_or_default();
-                if Pieces::are_for(bytes) {
+                if WordBuffers::are_for(bytes) {
                     word.start = pieces.put(model, early, bytes)?;
                 }
             }
@@ -102,7 +102,7 @@ struct PairQueue<'a> {
     model: &'a Model,
     text: &'a [u8],
     cold: &'a mut [CacheMiss],
-    pieces: &'a Pieces,
+    pieces: &'a WordBuffers,
     next: usize,
     /// Whether some words had no room in a lane.
     has_more: bool,
@@ -171,7 +171,7 @@ fn side_by_side<L: Steps, const N: usize>(
     text: &[u8],
     lanes: &mut [L; N],
     cold: &mut [CacheMiss],
-    pieces: &Pieces,
+    pieces: &WordBuffers,
     ids: &mut Vec<u32>,
 ) -> Option<bool> {
     let pairs = &model.pairs;

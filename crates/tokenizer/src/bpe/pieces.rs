@@ -76,7 +76,7 @@ struct PieceLookup {
 
 /// Buffers of one thread.
 #[derive(Debug)]
-pub(super) struct Pieces {
+pub(super) struct WordBuffers {
     known: Cache,
     /// For the bytes around places that were examined: these bytes, and whether a token crosses; empty before the first.
     crossed: Vec<u64>,
@@ -91,7 +91,7 @@ pub(super) struct Pieces {
     with: Vec<u32>,
 }
 
-impl Default for Pieces {
+impl Default for WordBuffers {
     fn default() -> Self {
         Self {
             known: Cache::of(SIZES),
@@ -105,7 +105,7 @@ impl Default for Pieces {
     }
 }
 
-impl Pieces {
+impl WordBuffers {
     /// Removes the symbols of all words; cached pieces are kept.
     pub(super) fn clear(&mut self) {
         self.count = 0;

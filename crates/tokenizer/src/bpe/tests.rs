@@ -1,6 +1,6 @@
 //! Compares every accepted kind with the reference.
 
-use super::pieces::{Pieces, PrefixMerges};
+use super::pieces::{PrefixMerges, WordBuffers};
 use super::symbols::Symbols;
 use super::*;
 use crate::adversarial;
@@ -313,7 +313,7 @@ fn words_that_begin_as_pieces_of_the_first_merges_have_the_same_ids() {
             let mut scratch = Scratch::default();
             for count in [6, 8, 13, 21, 34, 70, 130, 400] {
                 let text: String = (0..count).map(|_| pieces[dice.roll(pieces.len())]).collect();
-                words += usize::from(Pieces::are_for(text.as_bytes()));
+                words += usize::from(WordBuffers::are_for(text.as_bytes()));
                 // Twice, so that the cached pieces are used as well, but not the cached word.
                 for start in ["", "b"] {
                     let (mut ids, mut expected, text) = (vec![], vec![], format!("{start}{text}"));

@@ -6,7 +6,7 @@ use gristmill_core::media::{AvFacts, ImageFacts};
 use gristmill_core::text::{count, grouped};
 use gristmill_core::{DatasetFacts, MediaFacts, MediaPlan, MediaType};
 use gristmill_data::formats::energon::media_json;
-use gristmill_ops::engine::media::{outlook, MediaForecast};
+use gristmill_ops::engine::media::{forecast, MediaForecast};
 use ratatui::text::{Line, Span};
 
 /// Entries that would be looked into, and a few that were.
@@ -25,7 +25,7 @@ pub struct MediaTally {
 impl MediaTally {
     /// Returns what the answers would record in a WebDataset, by its facts and a few entries that are read.
     pub fn of_facts(facts: &DatasetFacts, plan: &MediaPlan) -> Self {
-        Self::of_outlook(&outlook(facts, plan), !facts.scan_complete)
+        Self::of_outlook(&forecast(facts, plan), !facts.scan_complete)
     }
 
     /// Returns the tally of answers.

@@ -14,7 +14,7 @@ use gristmill_core::{Cancel, DedupPlan, Failure, Outcome};
 use gristmill_data::source::dedup::list;
 use gristmill_data::source::documents::{self as texts, Selection};
 use gristmill_dedup::Rule;
-use gristmill_ops::engine::dedup::look::{look, Repeats, Scope};
+use gristmill_ops::engine::dedup::look::{find_repeats, Repeats, Scope};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -118,7 +118,7 @@ impl SearchRequest {
             rule: Rule::of(&self.plan, self.length),
             most_text: self.most_text,
         };
-        look(&scope, read, cancel)
+        find_repeats(&scope, read, cancel)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::tui::widgets::layout::draw_lines;
 use crate::tui::widgets::mouse::{Gesture, MouseAreas};
 use crate::tui::widgets::{draw_list, panel, progress_bar, text, Level, ListState, Toast};
 use gristmill_core::text::{count, duration, grouped};
-use gristmill_ops::engine::leaks::{Leak, LeakOptions, LeakPlace, Repair, SplitLayout};
+use gristmill_ops::engine::leaks::{Leak, LeakLocation, LeakOptions, Repair, SplitLayout};
 use gristmill_ops::engine::splits::{Edit, ExcludeItem, SplitEditor};
 use gristmill_ops::job::leaks::{self as job, LeakReport};
 use gristmill_ops::job::JobState;
@@ -231,7 +231,7 @@ fn all_at_once(ways: &[&Repair]) -> Vec<Edit> {
 }
 
 /// Returns a place as `train  shard_0000.tar/000001`, raw.
-fn place_words(place: &LeakPlace) -> String {
+fn place_words(place: &LeakLocation) -> String {
     let key = place.key.as_ref().map(|key| format!("/{key}")).unwrap_or_default();
     let part = place.part.as_ref().map(|part| format!(".{part}")).unwrap_or_default();
     format!("{}  {}{key}{part}", place.split, place.shard)

@@ -18,7 +18,7 @@ pub struct KeyPages {
 }
 
 /// A key and where its sample is.
-pub struct KeyPlace<'a> {
+pub struct KeyLocation<'a> {
     /// The key.
     pub key: &'a [u8],
     /// Position of the shard in the index.
@@ -50,7 +50,7 @@ impl KeyPages {
     ///
     /// # Errors
     /// The database cannot be read, or is damaged; or an error of `take`.
-    pub fn from(&self, from: &str, take: &mut dyn FnMut(KeyPlace<'_>) -> Outcome<bool>) -> Outcome<()> {
+    pub fn from(&self, from: &str, take: &mut dyn FnMut(KeyLocation<'_>) -> Outcome<bool>) -> Outcome<()> {
         let mut last: Option<Vec<u8>> = None;
         self.pages.entries_from(self.keys, from.as_bytes(), &mut |entry| {
             let mut entry = Fields::of(entry);
@@ -66,7 +66,7 @@ impl KeyPages {
             let tar_file_id = row.next().flatten().and_then(|id| u32::try_from(id).ok());
             let sample_index = row.nth(1).flatten().and_then(|index| u64::try_from(index).ok());
             match tar_file_id.zip(sample_index) {
-                Some((tar_file_id, sample_index)) => take(KeyPlace { key, tar_file_id, sample_index }),
+                Some((tar_file_id, sample_index)) => take(KeyLocation { key, tar_file_id, sample_index }),
                 None => Ok(true),
             }
         })

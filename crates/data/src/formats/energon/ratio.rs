@@ -9,12 +9,12 @@ pub struct Allotment {
     /// Shards of train, val and test, taken from the front of the list.
     pub counts: [usize; 3],
     /// Shards at the end of the list that are lost in the reference's arithmetic.
-    pub rounded_away: Option<RoundedAway>,
+    pub rounded_away: Option<RoundingLoss>,
 }
 
 /// Shards lost by rounding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RoundedAway {
+pub struct RoundingLoss {
     /// Number of shards.
     pub shards: usize,
     /// Part that they were added to (index into [`PARTS`], included in the counts); `None` where the loss is reproduced.
@@ -76,7 +76,7 @@ pub fn allot(ratio: &[f64; 3], n: usize, compat: bool) -> Allotment {
     if let Some(part) = given_to {
         counts[part] += lost;
     }
-    Allotment { counts, rounded_away: Some(RoundedAway { shards: lost, given_to }) }
+    Allotment { counts, rounded_away: Some(RoundingLoss { shards: lost, given_to }) }
 }
 
 #[cfg(test)]
@@ -104,10 +104,10 @@ mod tests {
             let ratio = parse(text).unwrap();
             let fixed = allot(&ratio, 10, false);
             assert_eq!(fixed.counts[2], 1, "{text}");
-            assert_eq!(fixed.rounded_away, Some(RoundedAway { shards: 1, given_to: Some(2) }));
+            assert_eq!(fixed.rounded_away, Some(RoundingLoss { shards: 1, given_to: Some(2) }));
             let same = allot(&ratio, 10, true);
             assert_eq!(same.counts[2], 0, "{text}");
-            assert_eq!(same.rounded_away, Some(RoundedAway { shards: 1, given_to: None }));
+            assert_eq!(same.rounded_away, Some(RoundingLoss { shards: 1, given_to: None }));
         }
     }
 

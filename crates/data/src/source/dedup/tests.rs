@@ -1,7 +1,7 @@
 use super::*;
 use crate::source::documents::Packing;
 use gristmill_core::{Cancel, ExitClass, ProblemKind};
-use gristmill_pycompat::json_pieces::MAX_KEY_BYTES;
+use gristmill_pycompat::line_checker::MAX_KEY_BYTES;
 use gristmill_storage::fs::RealFs;
 use gristmill_storage::publish::write_file;
 use gristmill_storage::read::stamp_at;

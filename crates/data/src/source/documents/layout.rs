@@ -4,8 +4,8 @@
 use super::packing::UnpackedReader;
 use super::{TextFile, MAX_LINE_BYTES};
 use gristmill_core::{Cancel, Outcome};
-use gristmill_pycompat::json_pieces::LineChecker;
 use gristmill_pycompat::json_walk::NullVisitor;
+use gristmill_pycompat::line_checker::LineChecker;
 use gristmill_storage::read::open_read;
 use std::sync::Arc;
 

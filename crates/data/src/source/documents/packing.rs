@@ -153,12 +153,12 @@ struct PackedInput {
     error: Mutex<Option<io::Error>>,
 }
 
-struct Counting {
+struct CountingReader {
     file: Arc<ReadFile>,
     below: Arc<PackedInput>,
 }
 
-impl Read for Counting {
+impl Read for CountingReader {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let at = self.below.consumed.load(Ordering::Relaxed);
         match self.file.read_at(buf, at) {
@@ -192,7 +192,7 @@ impl UnpackedReader {
     /// Creates a reader at the first byte.
     pub fn new(file: Arc<ReadFile>, packing: Packing) -> Outcome<Self> {
         let below = Arc::new(PackedInput::default());
-        let input = Counting { file: Arc::clone(&file), below: Arc::clone(&below) };
+        let input = CountingReader { file: Arc::clone(&file), below: Arc::clone(&below) };
         let input = BufReader::with_capacity(INPUT, input);
         let failed = |name: &str, why: String| Failure::environment(format!("starting the {name} decoder"), why);
         let mut broken = None;

@@ -2,8 +2,8 @@
 
 use super::*;
 use gristmill_core::pack::TextField;
-use gristmill_pycompat::json_pieces::LineChecker;
 use gristmill_pycompat::json_walk::NullVisitor;
+use gristmill_pycompat::line_checker::LineChecker;
 use proptest::prelude::*;
 
 fn unhex(text: &str) -> Vec<u8> {

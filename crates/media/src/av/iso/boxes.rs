@@ -4,7 +4,7 @@ use crate::{ProbeError, Reader};
 
 /// The location of a box. Its content never extends past the enclosing box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct BoxHeader {
     /// The type of the box.
     pub kind: [u8; 4],
     /// Offset of the box, including its header, in bytes.
@@ -15,7 +15,7 @@ pub struct Head {
     pub end: u64,
 }
 
-impl Head {
+impl BoxHeader {
     /// Length of the content in bytes.
     pub fn len(&self) -> u64 {
         self.end.saturating_sub(self.body)
@@ -23,7 +23,7 @@ impl Head {
 }
 
 /// Reads the box at `at`, inside a box that ends at `end`; `None` if there are no further boxes.
-pub fn next(reader: &mut Reader, at: u64, end: u64) -> Result<Option<Head>, ProbeError> {
+pub fn next(reader: &mut Reader, at: u64, end: u64) -> Result<Option<BoxHeader>, ProbeError> {
     let room = end.saturating_sub(at);
     if room < 8 {
         return Ok(None);
@@ -41,7 +41,7 @@ pub fn next(reader: &mut Reader, at: u64, end: u64) -> Result<Option<Head>, Prob
     if size < header {
         return Ok(None);
     }
-    Ok(Some(Head { kind: [k, l, m, n], at, body: at + header, end: at.saturating_add(size).min(end) }))
+    Ok(Some(BoxHeader { kind: [k, l, m, n], at, body: at + header, end: at.saturating_add(size).min(end) }))
 }
 
 /// Reads big-endian 32-bit words, a piece of the table at a time.

@@ -1,6 +1,6 @@
 //! Sample descriptions: determine the codec and its configuration.
 
-use super::boxes::{self, be32, Head};
+use super::boxes::{self, be32, BoxHeader};
 use super::track::Kind;
 use super::Brand;
 use crate::av::codec::{AudioCodec, AudioSetup, VideoCodec};
@@ -36,7 +36,7 @@ impl Entry {
     /// Reads the description of a track of this kind; a track of unknown kind gets its kind from the format.
     pub fn read(
         reader: &mut Reader,
-        head: &Head,
+        head: &BoxHeader,
         kind: &mut Kind,
         version: u8,
         brand: &Brand,
@@ -68,7 +68,7 @@ impl Entry {
         Ok(entry)
     }
 
-    fn read_video(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+    fn read_video(&mut self, reader: &mut Reader, head: &BoxHeader) -> Result<(), ProbeError> {
         let size = be32(reader, head.body + 24)?;
         self.size = (size >> 16, size & 0xffff);
         self.children(reader, head.body + 78, head.end)?;
@@ -78,7 +78,7 @@ impl Entry {
         Ok(())
     }
 
-    fn read_audio(&mut self, reader: &mut Reader, head: &Head, stsd: u8, brand: &Brand) -> Result<(), ProbeError> {
+    fn read_audio(&mut self, reader: &mut Reader, head: &BoxHeader, stsd: u8, brand: &Brand) -> Result<(), ProbeError> {
         let at = head.body + 8;
         let version = u16::from_be_bytes(reader.array(at)?);
         let channels = u32::from(u16::from_be_bytes(reader.array(at + 8)?));
@@ -175,7 +175,7 @@ impl Entry {
     }
 
     /// Reads the object type and the configuration after it (ISO/IEC 14496-1 §7.2.6.5).
-    fn elementary(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+    fn elementary(&mut self, reader: &mut Reader, head: &BoxHeader) -> Result<(), ProbeError> {
         let bytes = reader
             .up_to(head.body + 4, usize::try_from(head.len().saturating_sub(4).min(MAX_CONFIG_BYTES)).unwrap_or(0))?;
         let Some((object, config)) = descriptor(bytes) else { return Ok(()) };

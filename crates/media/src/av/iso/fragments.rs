@@ -1,6 +1,6 @@
 //! Movie fragments: runs of samples after the header (ISO/IEC 14496-12 §8.8).
 
-use super::boxes::{self, be32, be64, Head, WordReader};
+use super::boxes::{self, be32, be64, BoxHeader, WordReader};
 use super::edits;
 use super::samples::{self, Sample};
 use super::track::Track;
@@ -31,7 +31,7 @@ struct State {
 
 /// The current fragment.
 #[derive(Clone, Copy, Debug, Default)]
-struct Current {
+struct CurrentFragment {
     moof: u64,
     implicit: u64,
     base: u64,
@@ -48,7 +48,7 @@ struct Current {
 pub struct Fragments {
     defaults: Vec<Defaults>,
     states: Vec<State>,
-    current: Current,
+    current: CurrentFragment,
 }
 
 /// The maximum number of tracks whose fragments are read.
@@ -108,11 +108,11 @@ impl Fragments {
     /// Returns a copy that starts from the beginning, for another pass.
     pub fn restarted(&self, tracks: &[Track]) -> Self {
         let states = tracks.iter().map(|track| State { end: track.end, ..State::default() }).collect();
-        Self { defaults: self.defaults.clone(), states, current: Current::default() }
+        Self { defaults: self.defaults.clone(), states, current: CurrentFragment::default() }
     }
 
     /// Reads `trex`.
-    pub fn read_trex(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+    pub fn read_trex(&mut self, reader: &mut Reader, head: &BoxHeader) -> Result<(), ProbeError> {
         if self.defaults.len() < MAX_TRACKS {
             let at = head.body + 4;
             self.defaults.push(Defaults {
@@ -127,8 +127,8 @@ impl Fragments {
     }
 
     /// Starts a fragment.
-    pub fn begin(&mut self, head: &Head) {
-        self.current = Current { moof: head.at, implicit: head.at, ..Current::default() };
+    pub fn begin(&mut self, head: &BoxHeader) {
+        self.current = CurrentFragment { moof: head.at, implicit: head.at, ..CurrentFragment::default() };
         for state in &mut self.states {
             (state.declared, state.next) = (None, None);
         }
@@ -138,7 +138,7 @@ impl Fragments {
     pub fn take(
         &mut self,
         reader: &mut Reader,
-        head: &Head,
+        head: &BoxHeader,
         tracks: &mut [Track],
         visitor: &mut Visitor,
     ) -> Result<(), ProbeError> {
@@ -160,7 +160,7 @@ impl Fragments {
         only.is_none_or(|only| only + 1 == self.current.description).then_some(index)
     }
 
-    fn track_header(&mut self, reader: &mut Reader, head: &Head, tracks: &[Track]) -> Result<(), ProbeError> {
+    fn track_header(&mut self, reader: &mut Reader, head: &BoxHeader, tracks: &[Track]) -> Result<(), ProbeError> {
         let flags = be32(reader, head.body)? & 0xff_ffff;
         let track = be32(reader, head.body + 4)?;
         if track == 0 {
@@ -185,7 +185,7 @@ impl Fragments {
         } else {
             self.current.implicit
         };
-        self.current = Current {
+        self.current = CurrentFragment {
             base,
             track,
             found: true,
@@ -203,7 +203,7 @@ impl Fragments {
         Ok(())
     }
 
-    fn time(&mut self, reader: &mut Reader, head: &Head, tracks: &[Track]) -> Result<(), ProbeError> {
+    fn time(&mut self, reader: &mut Reader, head: &BoxHeader, tracks: &[Track]) -> Result<(), ProbeError> {
         let Some(state) = self.find(tracks).and_then(|index| self.states.get_mut(index)) else { return Ok(()) };
         let long = reader.array::<1>(head.body)? != [0];
         let time = if long { be64(reader, head.body + 4)? as i64 } else { i64::from(be32(reader, head.body + 4)?) };
@@ -214,7 +214,7 @@ impl Fragments {
     fn run(
         &mut self,
         reader: &mut Reader,
-        head: &Head,
+        head: &BoxHeader,
         tracks: &mut [Track],
         visitor: &mut Visitor,
     ) -> Result<(), ProbeError> {

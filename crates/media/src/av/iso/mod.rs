@@ -13,7 +13,7 @@ mod track;
 
 use super::AvProbeResult;
 use crate::{ProbeError, Reader};
-use boxes::{be32, be64, Head};
+use boxes::{be32, be64, BoxHeader};
 use fragments::Fragments;
 pub use key_frame::key_frame;
 use track::{Kind, Track};
@@ -110,7 +110,7 @@ impl Movie {
         while let Some(&(kind, at, end)) = stack.last() {
             let head = boxes::next(reader, at, end)?;
             let misplaced =
-                |head: &Head| !matches!(&kind, b"root" | b"moov") && matches!(&head.kind, b"trak" | b"mdat");
+                |head: &BoxHeader| !matches!(&kind, b"root" | b"moov") && matches!(&head.kind, b"trak" | b"mdat");
             let Some(mut head) = head.filter(|head| !misplaced(head)) else {
                 stack.pop();
                 match &kind {
@@ -147,7 +147,7 @@ impl Movie {
     }
 
     /// Returns the offset of the nested boxes, for boxes that contain boxes.
-    fn open(&mut self, reader: &mut Reader, head: &Head, inside: bool) -> Result<Option<u64>, ProbeError> {
+    fn open(&mut self, reader: &mut Reader, head: &BoxHeader, inside: bool) -> Result<Option<u64>, ProbeError> {
         Ok(match &head.kind {
             b"moov" if self.found_header => None,
             b"trak" => {
@@ -168,7 +168,7 @@ impl Movie {
         })
     }
 
-    fn leaf(&mut self, reader: &mut Reader, head: &Head, inside: bool) -> Result<(), ProbeError> {
+    fn leaf(&mut self, reader: &mut Reader, head: &BoxHeader, inside: bool) -> Result<(), ProbeError> {
         match &head.kind {
             b"ftyp" => {
                 let bytes = reader.up_to(head.body, usize::try_from(head.len().min(4096)).unwrap_or(0))?;
@@ -230,7 +230,7 @@ impl Movie {
     }
 
     /// Reads `sidx`: the duration of a track, and whether every fragment is listed.
-    fn list(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+    fn list(&mut self, reader: &mut Reader, head: &BoxHeader) -> Result<(), ProbeError> {
         let [version] = reader.array(head.body)?;
         let id = be32(reader, head.body + 4)?;
         let Some(index) = self.tracks.iter().position(|track| track.id == Some(id)).filter(|_| version <= 1) else {
@@ -275,7 +275,7 @@ impl Movie {
     }
 
     /// Reads a cover: a picture that counts as a video stream.
-    fn cover(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+    fn cover(&mut self, reader: &mut Reader, head: &BoxHeader) -> Result<(), ProbeError> {
         let mut at = head.body;
         while let Some(data) = boxes::next(reader, at, head.end)? {
             at = data.end;
@@ -298,7 +298,7 @@ impl Movie {
     }
 
     /// Reads `iTunSMPB`: the number of samples that the encoder inserted at the beginning.
-    fn gapless(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+    fn gapless(&mut self, reader: &mut Reader, head: &BoxHeader) -> Result<(), ProbeError> {
         let (mut at, mut name, mut value) = (head.body, false, None);
         while let Some(part) = boxes::next(reader, at, head.end)? {
             at = part.end;
@@ -323,7 +323,7 @@ impl Movie {
 }
 
 /// Returns the offset of the boxes in `meta`, which has a version field in most files, but not in QuickTime's.
-fn meta_boxes(reader: &mut Reader, head: &Head) -> Result<Option<u64>, ProbeError> {
+fn meta_boxes(reader: &mut Reader, head: &BoxHeader) -> Result<Option<u64>, ProbeError> {
     for skip in [4, 0] {
         if reader.up_to(head.body + skip + 4, 4)? == b"hdlr" {
             return Ok(Some(head.body + skip));

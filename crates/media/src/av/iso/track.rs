@@ -1,6 +1,6 @@
 //! One track: the contents of the boxes in its header.
 
-use super::boxes::{be32, be64, Head, WordReader};
+use super::boxes::{be32, be64, BoxHeader, WordReader};
 use super::entry::Entry;
 use crate::av::rational::Rational;
 use crate::{ProbeError, Reader};
@@ -132,7 +132,7 @@ impl Track {
     }
 
     /// Reads a box of the track; irrelevant boxes are skipped.
-    pub fn take(&mut self, reader: &mut Reader, head: &Head, isom: &super::Brand) -> Result<(), ProbeError> {
+    pub fn take(&mut self, reader: &mut Reader, head: &BoxHeader, isom: &super::Brand) -> Result<(), ProbeError> {
         match &head.kind {
             b"tkhd" => self.track_header(reader, head),
             b"mdhd" => self.media_header(reader, head),
@@ -165,7 +165,7 @@ impl Track {
         }
     }
 
-    fn track_header(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+    fn track_header(&mut self, reader: &mut Reader, head: &BoxHeader) -> Result<(), ProbeError> {
         if self.id.is_some() {
             return Err(ProbeError::broken("a track has two headers", head.at));
         }
@@ -177,7 +177,7 @@ impl Track {
         Ok(())
     }
 
-    fn media_header(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+    fn media_header(&mut self, reader: &mut Reader, head: &BoxHeader) -> Result<(), ProbeError> {
         let [version] = reader.array(head.body)?;
         if self.seen.media_header || version > 1 {
             return Err(ProbeError::broken("the header of a track's media is of an unknown kind", head.at));
@@ -193,7 +193,7 @@ impl Track {
         Ok(())
     }
 
-    fn handler(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+    fn handler(&mut self, reader: &mut Reader, head: &BoxHeader) -> Result<(), ProbeError> {
         match &reader.array::<4>(head.body + 8)? {
             b"vide" => self.kind = Kind::Video,
             b"soun" => self.kind = Kind::Audio,
@@ -202,7 +202,7 @@ impl Track {
         Ok(())
     }
 
-    fn descriptions(&mut self, reader: &mut Reader, head: &Head, isom: &super::Brand) -> Result<(), ProbeError> {
+    fn descriptions(&mut self, reader: &mut Reader, head: &BoxHeader, isom: &super::Brand) -> Result<(), ProbeError> {
         let [version] = reader.array(head.body)?;
         let count = be32(reader, head.body + 4)?;
         if self.seen.descriptions || count == 0 || u64::from(count) > head.len() / 8 || count > 1024 {
@@ -216,7 +216,7 @@ impl Track {
             if size < 8 {
                 return Err(ProbeError::broken("a sample description is too short", at));
             }
-            let description = Head { kind: format, at, body: at + 8, end: (at + size).min(head.end) };
+            let description = BoxHeader { kind: format, at, body: at + 8, end: (at + size).min(head.end) };
             match &self.entry {
                 None => {
                     self.entry = Some(Entry::read(reader, &description, &mut self.kind, version, isom)?);
@@ -234,7 +234,7 @@ impl Track {
     }
 
     /// Reads `stts`: durations above 2^32 - 480,000 are negative corrections, which shorten subsequent durations.
-    fn read_times(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+    fn read_times(&mut self, reader: &mut Reader, head: &BoxHeader) -> Result<(), ProbeError> {
         let table = Table { at: head.body + 8, count: u64::from(be32(reader, head.body + 4)?) };
         let (mut ticks, mut samples) = (0_i64, 0_i64);
         let mut times = super::samples::DurationTable::new(&table);
@@ -254,7 +254,7 @@ impl Track {
         Ok(())
     }
 
-    fn read_shifts(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+    fn read_shifts(&mut self, reader: &mut Reader, head: &BoxHeader) -> Result<(), ProbeError> {
         let table = Table { at: head.body + 8, count: u64::from(be32(reader, head.body + 4)?) };
         if table.count == 0 {
             return Ok(());
@@ -278,7 +278,7 @@ impl Track {
         Ok(())
     }
 
-    fn read_sizes(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+    fn read_sizes(&mut self, reader: &mut Reader, head: &BoxHeader) -> Result<(), ProbeError> {
         let (size, bits) = if &head.kind == b"stsz" {
             (be32(reader, head.body + 4)?, 32)
         } else {
@@ -305,7 +305,7 @@ impl Track {
         Ok(())
     }
 
-    fn read_edits(&mut self, reader: &mut Reader, head: &Head) -> Result<(), ProbeError> {
+    fn read_edits(&mut self, reader: &mut Reader, head: &BoxHeader) -> Result<(), ProbeError> {
         let long = reader.array::<1>(head.body)? == [1];
         let count = head.len().saturating_sub(8) / if long { 20 } else { 12 };
         self.edits.clear();
@@ -331,7 +331,7 @@ impl Track {
 }
 
 /// Reads the location of a table with entries of `size` bytes, which must fit into its box.
-fn table(reader: &mut Reader, head: &Head, size: u64) -> Result<Table, ProbeError> {
+fn table(reader: &mut Reader, head: &BoxHeader, size: u64) -> Result<Table, ProbeError> {
     let count = u64::from(be32(reader, head.body + 4)?);
     if count * size + 4 > head.len() {
         return Err(ProbeError::broken("a table of its header is larger than its box", head.at));
@@ -340,7 +340,7 @@ fn table(reader: &mut Reader, head: &Head, size: u64) -> Result<Table, ProbeErro
 }
 
 /// Reads the location of a table of chunk offsets, limited to the entries that fit into the box.
-fn offsets(reader: &mut Reader, head: &Head, size: u64) -> Result<Table, ProbeError> {
+fn offsets(reader: &mut Reader, head: &BoxHeader, size: u64) -> Result<Table, ProbeError> {
     let count = u64::from(be32(reader, head.body + 4)?).min(head.len().saturating_sub(8) / size);
     let table = Table { at: head.body + 8, count };
     if table.at + count * size > reader.len() {

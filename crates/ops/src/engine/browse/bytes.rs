@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(super) const WHAT: &str = "reading the lines";
 
 /// A source of the bytes of the lines, from the first byte to the last.
-pub(super) trait Bytes {
+pub(super) trait LineBytes {
     /// Reads the next bytes and returns their number; 0 at the end.
     fn next(&mut self, buffer: &mut [u8]) -> Outcome<usize>;
     /// Returns why the bytes ended too early; `None` when they did not.
@@ -21,19 +21,19 @@ pub(super) trait Bytes {
 }
 
 /// The bytes of the file itself.
-pub(super) struct Plain {
+pub(super) struct PlainBytes {
     file: Arc<ReadFile>,
     at: u64,
 }
 
-impl Plain {
+impl PlainBytes {
     /// Starts at the first byte.
     pub(super) fn new(file: Arc<ReadFile>) -> Self {
         Self { file, at: 0 }
     }
 }
 
-impl Bytes for Plain {
+impl LineBytes for PlainBytes {
     fn next(&mut self, buffer: &mut [u8]) -> Outcome<usize> {
         let failed = |error| Failure::io(WHAT, self.file.path(), &error);
         let count = self.file.read_at(buffer, self.at).map_err(failed)?;
@@ -60,7 +60,7 @@ impl SpilledText {
     }
 }
 
-impl Bytes for SpilledText {
+impl LineBytes for SpilledText {
     fn next(&mut self, buffer: &mut [u8]) -> Outcome<usize> {
         let room = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
         let space = buffer.get_mut(..room).unwrap_or_default();

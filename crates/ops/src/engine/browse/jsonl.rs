@@ -2,7 +2,7 @@
 //! file; otherwise the lines are found in the background. A packed file is unpacked into scratch space at the same time, as far as there is
 //! room.
 
-use super::bytes::{Bytes, Plain, SpilledText, WHAT};
+use super::bytes::{LineBytes, PlainBytes, SpilledText, WHAT};
 use super::packed::PackedOffsets;
 use super::problems::{ProblemList, SampleProblem};
 use super::state::GroupsState;
@@ -36,7 +36,9 @@ pub(crate) fn open(path: &Path) -> Outcome<Opening> {
     let refused = |why: String, hint: &str| Failure::data(WHAT, why).on(Subject::path(path)).with_hint(hint);
     match start_of(&file)? {
         FileStart::Compressed(packed) => match Packing::of(&file)? {
-            Packing::Plain => return Err(refused(format!("it is compressed with {}", packed.name), packed.command)),
+            Packing::Plain => {
+                return Err(refused(format!("it is compressed with {}", packed.name), packed.command))
+            }
             packing => return unpack(path, file, packing, packed.name),
         },
         FileStart::Wide(name) => {
@@ -57,7 +59,7 @@ pub(crate) fn open(path: &Path) -> Outcome<Opening> {
         Some(index) => shared.state.finish(0, index.samples(), None),
         None => {
             let shared = Arc::clone(&shared);
-            background.push(Box::new(move |cancel| shared.find_lines(Plain::new(file), cancel)));
+            background.push(Box::new(move |cancel| shared.find_lines(PlainBytes::new(file), cancel)));
         }
     }
     background.push(Box::new(move |cancel| checks.check_lines(&checked, cancel)));
@@ -133,7 +135,7 @@ impl LineIndex {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find_lines(&self, mut source: impl Bytes, cancel: &Cancel) {
+    fn find_lines(&self, mut source: impl LineBytes, cancel: &Cancel) {
         let failure = match self.scan(&mut source, cancel) {
             Err(failure) if failure.is_cancelled() => return,
             Err(failure) => Some(failure.why),
@@ -172,7 +174,7 @@ impl LineIndex {
         }
     }
 
-    fn scan(&self, source: &mut impl Bytes, cancel: &Cancel) -> Outcome<()> {
+    fn scan(&self, source: &mut impl LineBytes, cancel: &Cancel) -> Outcome<()> {
         let mut buffer = vec![0; READ_BYTES];
         let (mut at, mut line) = (0u64, Line::default());
         let mut found = ListBatch { shared: self, begin: 0, batch: Vec::new() };

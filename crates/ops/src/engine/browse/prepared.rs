@@ -7,7 +7,7 @@ use super::{
 };
 use gristmill_core::{Cancel, DatasetKind, ExitClass, Failure, FileStamp, Outcome, Shard, Subject};
 use gristmill_data::formats::energon::info::Info;
-use gristmill_data::formats::energon::key_pages::{KeyPages, KeyPlace};
+use gristmill_data::formats::energon::key_pages::{KeyLocation, KeyPages};
 use gristmill_data::formats::energon::layout;
 use gristmill_data::formats::energon::tables::Tables;
 use gristmill_data::formats::energon::tar_idx::TarIdx;
@@ -207,7 +207,7 @@ impl PreparedCatalog {
             }
         };
         let Some(pages) = pages else { return Ok(false) };
-        pages.from(from, &mut |place: KeyPlace<'_>| {
+        pages.from(from, &mut |place: KeyLocation<'_>| {
             cancel.check()?;
             Ok(take(place.key, SampleAt { group: place.tar_file_id, index: place.sample_index }))
         })?;

@@ -104,12 +104,12 @@ const SCANNED_AHEAD: usize = 2;
 /// Assigns groups to scan: the preferred one first, then in their order, up to a limit.
 #[derive(Default)]
 pub(super) struct ScanQueue {
-    inner: Mutex<TurnsInner>,
+    inner: Mutex<ScanQueueState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct TurnsInner {
+struct ScanQueueState {
     /// Whether each group is assigned; `None` until the groups are known.
     taken: Option<Vec<bool>>,
     first_left: usize,
@@ -122,7 +122,7 @@ struct TurnsInner {
 }
 
 impl ScanQueue {
-    fn inner(&self) -> MutexGuard<'_, TurnsInner> {
+    fn inner(&self) -> MutexGuard<'_, ScanQueueState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -172,7 +172,7 @@ impl ScanQueue {
             if inner.is_closed || cancel.is_cancelled() {
                 return None;
             }
-            if let TurnsInner { taken: Some(taken), first_left, free, preferred, running, .. } = &mut *inner {
+            if let ScanQueueState { taken: Some(taken), first_left, free, preferred, running, .. } = &mut *inner {
                 *first_left += taken.get(*first_left..)?.iter().position(|taken| !taken)?;
                 let wishes = preferred.map(|group| group as usize..=group as usize + SCANNED_AHEAD);
                 let wish = wishes.and_then(|mut groups| groups.find(|group| taken.get(*group) == Some(&false)));

@@ -1,8 +1,8 @@
 //! Scans one shard anew and compares every row with `.tar.idx` and the tables during the scan.
 
-use super::pieces::{KeySpools, UnindexedPieces};
-use super::sample_checks::Watch;
+use super::sample_checks::SampleChecker;
 use super::tar_idx_reader::TarIdxReader;
+use super::unindexed_pieces::{KeySpools, UnindexedPieces};
 use super::{CheckCounts, PreparedDataset};
 use gristmill_core::text::shell_quote;
 use gristmill_core::{
@@ -32,7 +32,7 @@ pub(super) fn compare_shard(
     prepared: &PreparedDataset,
     id: ShardId,
     shard: &Shard,
-    watch: &mut Watch<'_>,
+    watch: &mut SampleChecker<'_>,
     keys: Option<&KeySpools>,
     handles: &Handles<'_>,
 ) -> Outcome<CheckCounts> {
@@ -56,7 +56,7 @@ pub(super) fn compare_shard(
         }
         None => (None, None),
     };
-    let mut sink = Compare {
+    let mut sink = RowComparison {
         shard,
         id,
         tables: tables.as_ref(),
@@ -270,7 +270,7 @@ impl<'a> Findings<'a> {
     }
 }
 
-struct Compare<'a, 's, 'p, 'w, 'k> {
+struct RowComparison<'a, 's, 'p, 'w, 'k> {
     shard: &'a Shard,
     id: ShardId,
     tables: Option<&'a Tables>,
@@ -283,11 +283,11 @@ struct Compare<'a, 's, 'p, 'w, 'k> {
     unlisted_parts: u64,
     pieces: UnindexedPieces,
     findings: Findings<'a>,
-    watch: &'w mut Watch<'k>,
+    watch: &'w mut SampleChecker<'k>,
     checked: CheckCounts,
 }
 
-impl ScanSink for Compare<'_, '_, '_, '_, '_> {
+impl ScanSink for RowComparison<'_, '_, '_, '_, '_> {
     fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {
         self.checked.parts += 1;
         self.watch.part(row.part_name);
@@ -338,7 +338,7 @@ impl ScanSink for Compare<'_, '_, '_, '_, '_> {
     }
 }
 
-impl Compare<'_, '_, '_, '_, '_> {
+impl RowComparison<'_, '_, '_, '_, '_> {
     fn word(&mut self, byte_offset: u64) -> Outcome<()> {
         let Some(words) = &mut self.words else { return Ok(()) };
         match words.next()? {

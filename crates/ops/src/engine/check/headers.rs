@@ -2,7 +2,7 @@
 //! from row to row; what it cannot decide alone is left to a full scan of the shard.
 
 use super::compare::{Cursor, PARTS_SQL, SAMPLES_SQL};
-use super::sample_checks::Watch;
+use super::sample_checks::SampleChecker;
 use super::tar_idx_reader::TarIdxReader;
 use super::{CheckCounts, PreparedDataset};
 use gristmill_core::{Failure, Handles, Outcome, Shard, ShardId};
@@ -65,14 +65,14 @@ pub(super) fn check_rows(
     tables: &Tables,
     id: ShardId,
     shard: &Shard,
-    watch: &mut Watch<'_>,
+    watch: &mut SampleChecker<'_>,
     handles: &Handles<'_>,
 ) -> Outcome<Verdict> {
     let database = prepared.database();
     let bad = |e: rusqlite::Error| tables::failure(&database, &e);
     let mut samples = tables.connection().prepare(SAMPLES_SQL).map_err(bad)?;
     let mut parts = tables.connection().prepare(PARTS_SQL).map_err(bad)?;
-    let mut pass = Pass {
+    let mut pass = HeaderPass {
         blocks: Blocks::open(shard)?,
         words: match TarIdxReader::open(&prepared.root.join(shard.index_name())) {
             Ok(words) => words,
@@ -91,7 +91,7 @@ pub(super) fn check_rows(
     Ok(Verdict::Sound(pass.checked))
 }
 
-struct Pass<'s, 'p> {
+struct HeaderPass<'s, 'p> {
     blocks: Blocks,
     words: TarIdxReader,
     samples: Cursor<'s, 'p>,
@@ -99,9 +99,9 @@ struct Pass<'s, 'p> {
     checked: CheckCounts,
 }
 
-impl Pass<'_, '_> {
+impl HeaderPass<'_, '_> {
     /// Whether every row of the shard points at the entry that it names.
-    fn run(&mut self, count: u64, watch: &mut Watch<'_>, handles: &Handles<'_>) -> Outcome<bool> {
+    fn run(&mut self, count: u64, watch: &mut SampleChecker<'_>, handles: &Handles<'_>) -> Outcome<bool> {
         if self.words.odd_bytes() != 0 || self.words.count() != count + 1 {
             return Ok(false);
         }
@@ -145,7 +145,7 @@ impl Pass<'_, '_> {
         Ok(is_sound)
     }
 
-    fn sample(&mut self, index: u64, start: u64, end: u64, watch: &mut Watch<'_>) -> Outcome<bool> {
+    fn sample(&mut self, index: u64, start: u64, end: u64, watch: &mut SampleChecker<'_>) -> Outcome<bool> {
         let Some(row) = self.samples.take_of(index)? else { return Ok(false) };
         if row.first != start || row.second != end - start {
             return Ok(false);

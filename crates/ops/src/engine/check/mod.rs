@@ -13,12 +13,12 @@ pub mod info;
 pub mod lint;
 pub mod media;
 pub mod mixture_index;
-mod pieces;
 mod prepared;
 mod sample_checks;
 pub mod single;
 pub mod tables;
 mod tar_idx_reader;
+mod unindexed_pieces;
 pub mod verify;
 
 pub(crate) use dataset_info::MAX_LISTED;

@@ -42,7 +42,7 @@ impl FieldParts {
 }
 
 /// Checks the samples of one shard.
-pub(super) struct Watch<'a> {
+pub(super) struct SampleChecker<'a> {
     root: &'a Path,
     shard: &'a str,
     fields: Option<&'a FieldParts>,
@@ -56,7 +56,7 @@ pub(super) struct Watch<'a> {
     first_apple_double: String,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> SampleChecker<'a> {
     /// Creates a check. `fields` is `None` for a shard that is in no split. `excluded` are keys that `split.yaml` excludes in this shard.
     pub(super) fn new(
         root: &'a Path,

@@ -2,7 +2,7 @@
 
 use super::compare::compare_shard;
 use super::media::Depth;
-use super::sample_checks::Watch;
+use super::sample_checks::SampleChecker;
 use super::{CheckCounts, EndRecorder, PreparedDataset};
 use crate::engine::index;
 use gristmill_core::{Duplicates, Failure, Handles, Outcome, Problem, ProblemKind, ShardId, Subject};
@@ -63,7 +63,8 @@ pub fn verify_shard(prepared: &PreparedDataset, id: ShardId, handles: &Handles<'
         let shard = prepared.shard(id)?;
         super::lint::shard::empty(name, count, handles.problems)?;
         super::lint::shard::index_length(prepared, id, &shard, handles.problems)?;
-        let checked = compare_shard(prepared, id, &shard, &mut Watch::nothing(&prepared.root, name), None, handles)?;
+        let checked =
+            compare_shard(prepared, id, &shard, &mut SampleChecker::nothing(&prepared.root, name), None, handles)?;
         super::media::check_shard(prepared, id, Depth::Probe, handles)?;
         Ok(checked)
     })

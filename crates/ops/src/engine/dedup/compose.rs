@@ -4,8 +4,8 @@ use super::write_back::RangesPlacement;
 use gristmill_core::dedup::FIELD_OF_VARIANT_B;
 use gristmill_core::Outcome;
 use gristmill_data::source::dedup::{Body, Record};
-use gristmill_pycompat::json_again::{is_same_key, JsonRewriter};
 use gristmill_pycompat::json_fields::{slice, Field, Fields};
+use gristmill_pycompat::json_rewriter::{is_same_key, JsonRewriter};
 use gristmill_pycompat::json_text::{push_again, push_again_part, push_ascii};
 use gristmill_pycompat::json_walk::Kind;
 

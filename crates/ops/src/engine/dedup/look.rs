@@ -37,7 +37,7 @@ pub struct Scope<'a> {
 
 /// A file that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FileSeen {
+pub struct FileSummary {
     /// The name relative to the folder, raw.
     pub name: String,
     /// Documents with text.
@@ -52,7 +52,7 @@ pub struct FileSeen {
 
 /// A document that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DocumentSeen {
+pub struct DocumentSummary {
     /// Position of the document's file.
     pub file: u32,
     /// The document's line, counted from 1.
@@ -67,7 +67,7 @@ pub struct DocumentSeen {
 
 /// A range that repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RangeSeen {
+pub struct RangeSummary {
     /// Begin in the text of the document, in bytes; always between two characters.
     pub from: usize,
     /// End in the text of the document, in bytes.
@@ -78,7 +78,7 @@ pub struct RangeSeen {
 
 /// A passage that repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PassageSeen {
+pub struct PassageSummary {
     /// Position of a document that contains the passage.
     pub document: usize,
     /// Begin in that document's text, in bytes; between two characters.
@@ -93,11 +93,11 @@ pub struct PassageSeen {
 #[derive(Clone, Debug, Default)]
 pub struct Repeats {
     /// The files that were read, the last one possibly in part.
-    pub files: Vec<FileSeen>,
+    pub files: Vec<FileSummary>,
     /// Positions of the documents that have ranges, in order.
     pub changed: Vec<usize>,
     /// The passages that repeat most, those that account for most bytes first.
-    pub passages: Vec<PassageSeen>,
+    pub passages: Vec<PassageSummary>,
     /// Whether there is more text than was examined.
     pub is_cut: bool,
     /// Whether records list their ranges, which are then shown.
@@ -105,8 +105,8 @@ pub struct Repeats {
     /// What could not be read, and why; raw.
     pub troubles: Vec<String>,
     text: Vec<u8>,
-    documents: Vec<DocumentSeen>,
-    ranges: Vec<RangeSeen>,
+    documents: Vec<DocumentSummary>,
+    ranges: Vec<RangeSummary>,
     /// Ranges listed by records, by document, until they are assigned.
     listed: BTreeMap<usize, Vec<Range<usize>>>,
     listed_ranges: usize,
@@ -117,7 +117,7 @@ pub struct Repeats {
 /// # Errors
 ///
 /// Where a file cannot be opened, or changes while it is read; when it is cancelled.
-pub fn look(scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome<Repeats> {
+pub fn find_repeats(scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome<Repeats> {
     let mut seen = Repeats::default();
     for (index, file) in (0..).zip(scope.files) {
         if seen.is_cut {
@@ -134,7 +134,8 @@ impl Repeats {
     fn read(&mut self, index: u32, file: &TextFile, scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome<()> {
         let spool = Box::new(InMemorySearch::default());
         let mut lines = Documents::open(file, scope.text_key, Position::default(), spool, cancel)?;
-        let (mut spare, mut file_seen) = (String::new(), FileSeen { name: file.name.clone(), ..FileSeen::default() });
+        let (mut spare, mut file_seen) =
+            (String::new(), FileSummary { name: file.name.clone(), ..FileSummary::default() });
         while let Some(record) = lines.next()? {
             if record.kind != Kind::Document {
                 if let Some(problem) = record.problem(file).filter(|_| self.troubles.len() < MAX_PROBLEMS) {
@@ -163,7 +164,7 @@ impl Repeats {
             if let Body::Held(bytes) = record.body {
                 self.note_listed(bytes, scope.listed_under, to - from);
             }
-            self.documents.push(DocumentSeen { file: index, line, start, from, to, first_range: 0, ranges: 0 });
+            self.documents.push(DocumentSummary { file: index, line, start, from, to, first_range: 0, ranges: 0 });
             file_seen.documents += 1;
             file_seen.text_bytes += (to - from) as u64;
             read.store(to as u64, Ordering::Relaxed);
@@ -192,11 +193,11 @@ impl Repeats {
         let mut intervals = found.intervals.iter().peekable();
         for at in 0..self.documents.len() {
             let Some(document) = self.documents.get(at).copied() else { continue };
-            let mut own: Vec<RangeSeen> = Vec::new();
+            let mut own: Vec<RangeSummary> = Vec::new();
             while let Some(interval) = intervals.next_if(|interval| interval.end <= document.to as u64) {
                 let place = |position: u64| usize::try_from(position).ok()?.checked_sub(document.from);
                 if let (Some(from), Some(to)) = (place(interval.start), place(interval.end)) {
-                    own.push(RangeSeen { from, to, kept: interval.first });
+                    own.push(RangeSummary { from, to, kept: interval.first });
                 }
             }
             if let Some(ranges) = listed.remove(&at) {
@@ -206,7 +207,7 @@ impl Repeats {
             let first_range = self.ranges.len();
             for range in own {
                 if let Some(whole) = whole(text, range.from, range.to) {
-                    self.ranges.push(RangeSeen { from: whole.start, to: whole.end, kept: range.kept });
+                    self.ranges.push(RangeSummary { from: whole.start, to: whole.end, kept: range.kept });
                 }
             }
             let ranges = self.ranges.get(first_range..).unwrap_or_default();
@@ -229,7 +230,7 @@ impl Repeats {
             let text = self.text_of(document);
             let end = from.saturating_add(usize::try_from(passage.len).ok()?).min(text.len());
             let range = whole(text, from, end)?;
-            Some(PassageSeen { document, from: range.start, bytes: range.len(), count: passage.count })
+            Some(PassageSummary { document, from: range.start, bytes: range.len(), count: passage.count })
         };
         self.passages = heaviest.iter().filter_map(passage).collect();
     }
@@ -253,7 +254,7 @@ impl Repeats {
     }
 
     /// Returns a document.
-    pub fn document(&self, index: usize) -> Option<&DocumentSeen> {
+    pub fn document(&self, index: usize) -> Option<&DocumentSummary> {
         self.documents.get(index)
     }
 
@@ -269,7 +270,7 @@ impl Repeats {
     }
 
     /// Returns the ranges of a document, in order.
-    pub fn ranges_of(&self, index: usize) -> &[RangeSeen] {
+    pub fn ranges_of(&self, index: usize) -> &[RangeSummary] {
         let Some(document) = self.documents.get(index) else { return &[] };
         self.ranges.get(document.first_range..document.first_range + document.ranges).unwrap_or_default()
     }
@@ -281,7 +282,7 @@ impl Repeats {
 
     /// Returns the document with the copy of a range that is kept, and the offset of that copy in its text, in bytes. Under "keep none" and
     /// at the first occurrence of a text that repeats itself this may be the range itself.
-    pub fn kept_copy(&self, range: &RangeSeen) -> Option<(usize, usize)> {
+    pub fn kept_copy(&self, range: &RangeSummary) -> Option<(usize, usize)> {
         let (document, mut from) = self.locate(range.kept)?;
         let text = self.text_of(document);
         while !text.is_char_boundary(from) {
@@ -299,7 +300,7 @@ impl Repeats {
 
     /// Returns the bytes of text, and of those in ranges.
     pub fn totals(&self) -> (u64, u64) {
-        let add = |(text, removed), file: &FileSeen| (text + file.text_bytes, removed + file.removed_bytes);
+        let add = |(text, removed), file: &FileSummary| (text + file.text_bytes, removed + file.removed_bytes);
         self.files.iter().fold((0, 0), add)
     }
 }
@@ -322,13 +323,13 @@ pub(super) fn whole(text: &str, mut from: usize, mut to: usize) -> Option<Range<
 }
 
 /// Returns a listed range with the begin of its other copy, taken from the ranges found; `u64::MAX` where that is not known.
-fn with_copy(listed: &Range<usize>, found: &[RangeSeen]) -> RangeSeen {
+fn with_copy(listed: &Range<usize>, found: &[RangeSummary]) -> RangeSummary {
     let overlap = found.iter().find(|known| known.from < listed.end && listed.start < known.to);
     let kept = overlap.map_or(u64::MAX, |known| {
         let (ahead, after) = (listed.start.saturating_sub(known.from), known.from.saturating_sub(listed.start));
         known.kept.saturating_add(ahead as u64).saturating_sub(after as u64)
     });
-    RangeSeen { from: listed.start, to: listed.end, kept }
+    RangeSummary { from: listed.start, to: listed.end, kept }
 }
 
 /// Returns the ranges that a record lists under a dotted key; `None` where it lists none, or the value is not a list of ranges of its text.

@@ -10,14 +10,14 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 /// The test's scratch folders and handles.
-struct Bench {
+struct TestFolders {
     dir: tempfile::TempDir,
     progress: Progress,
     cancel: Cancel,
     problems: ProblemLog,
 }
 
-impl Bench {
+impl TestFolders {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("spool")).unwrap();
@@ -42,7 +42,7 @@ impl Bench {
 type ModelSample = (Option<String>, Vec<(String, u64)>);
 
 /// Writes a shard's spool from a model, as a scan would: each part takes a header, its content and padding.
-fn spool_model(bench: &Bench, id: u32, samples: &[ModelSample], memory: usize) -> SpooledShard {
+fn spool_model(bench: &TestFolders, id: u32, samples: &[ModelSample], memory: usize) -> SpooledShard {
     let dir = bench.spool_dir();
     let mut sink = SpoolSink::create(&RealFs, &dir, (ShardId(id), "shard"), memory).unwrap();
     let mut at = 0;
@@ -69,12 +69,12 @@ fn spool_model(bench: &Bench, id: u32, samples: &[ModelSample], memory: usize) -
 
 /// Rows of a database as text, in the order of the golden dumps.
 #[derive(Debug, PartialEq, Eq)]
-struct Dump {
+struct TableDump {
     samples: Vec<String>,
     parts: Vec<String>,
 }
 
-fn dump(database: &Path) -> Dump {
+fn dump(database: &Path) -> TableDump {
     let db = open_readonly(database).unwrap();
     let verdict: String = db.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(verdict, "ok");
@@ -91,14 +91,14 @@ fn dump(database: &Path) -> Dump {
         };
         statement.query_map([], line).unwrap().map(Result::unwrap).collect()
     };
-    Dump {
+    TableDump {
         samples: rows("SELECT * FROM samples ORDER BY tar_file_id, sample_index"),
         parts: rows("SELECT * FROM sample_parts ORDER BY tar_file_id, sample_index, content_byte_offset"),
     }
 }
 
 /// Returns the rows expected from a model.
-fn model_dump(shards: &[Vec<ModelSample>], keep_first: bool) -> (Dump, Vec<DuplicateKey>) {
+fn model_dump(shards: &[Vec<ModelSample>], keep_first: bool) -> (TableDump, Vec<DuplicateKey>) {
     let mut seen: BTreeMap<&str, (ShardId, u64)> = BTreeMap::new();
     let (mut samples, mut parts, mut duplicates) = (Vec::new(), Vec::new(), Vec::new());
     for (shard, rows) in (0..).zip(shards) {
@@ -124,7 +124,7 @@ fn model_dump(shards: &[Vec<ModelSample>], keep_first: bool) -> (Dump, Vec<Dupli
         }
     }
     duplicates.sort_by(|a, b| a.key.cmp(&b.key).then(a.second.cmp(&b.second)));
-    (Dump { samples, parts }, duplicates)
+    (TableDump { samples, parts }, duplicates)
 }
 
 fn sample(key: &str, parts: &[(&str, u64)]) -> ModelSample {

@@ -1,7 +1,7 @@
 //! Groups of equal records: whether they are a leak, of what kind, and how to repair it.
 
 use super::sample_hasher::PartRef;
-use super::{LeakCount, LeakKind, LeakPlace, Repair, SplitPairLeaks, LISTED_LEAKS, LISTED_PLACES};
+use super::{LeakCount, LeakKind, LeakLocation, Repair, SplitPairLeaks, LISTED_LEAKS, LISTED_PLACES};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -186,7 +186,7 @@ impl LeakGroups {
 
 /// Returns the repairs of a leak, the best first: those that keep it in the larger split are first, since leaving a few samples out of a
 /// smaller one costs little.
-pub(super) fn repairs(kind: LeakKind, places: &[LeakPlace], sizes: &HashMap<Arc<str>, u64>) -> Vec<Repair> {
+pub(super) fn repairs(kind: LeakKind, places: &[LeakLocation], sizes: &HashMap<Arc<str>, u64>) -> Vec<Repair> {
     let mut splits: Vec<&Arc<str>> = Vec::new();
     for place in places {
         if !splits.contains(&&place.split) {
@@ -205,15 +205,15 @@ pub(super) fn repairs(kind: LeakKind, places: &[LeakPlace], sizes: &HashMap<Arc<
     repairs
 }
 
-fn whole_shard(places: &[LeakPlace], splits: &[&Arc<str>]) -> Vec<Repair> {
+fn whole_shard(places: &[LeakLocation], splits: &[&Arc<str>]) -> Vec<Repair> {
     let Some(place) = places.first() else { return Vec::new() };
     let stay = |keep: &&Arc<str>| Repair::Move { shard: Arc::clone(&place.shard), to: Arc::clone(keep) };
     splits.iter().take(MAX_REPAIRS).map(stay).collect()
 }
 
 /// Excludes every copy but those of one split.
-fn exclude(places: &[LeakPlace], keep: &Arc<str>) -> Option<Repair> {
-    let item = |place: &LeakPlace| place.exclude_item();
+fn exclude(places: &[LeakLocation], keep: &Arc<str>) -> Option<Repair> {
+    let item = |place: &LeakLocation| place.exclude_item();
     // A shard in two splits cannot lose a sample in only one of them.
     let kept: HashSet<String> = places.iter().filter(|place| place.split == *keep).filter_map(item).collect();
     let mut items: Vec<String> = Vec::new();
@@ -226,10 +226,10 @@ fn exclude(places: &[LeakPlace], keep: &Arc<str>) -> Option<Repair> {
 }
 
 /// Moves the shard of the smaller split to the larger one, if it is the only one there with copies.
-fn moved(places: &[LeakPlace], large: &Arc<str>, small: &Arc<str>) -> Option<Repair> {
+fn moved(places: &[LeakLocation], large: &Arc<str>, small: &Arc<str>) -> Option<Repair> {
     let mut theirs = places.iter().filter(|place| place.split == *small).map(|place| &place.shard);
     let shard = theirs.next()?;
-    let stays = |place: &LeakPlace| place.split == *large && place.shard == *shard;
+    let stays = |place: &LeakLocation| place.split == *large && place.shard == *shard;
     let alone = theirs.all(|other| other == shard) && !places.iter().any(stays);
     alone.then(|| Repair::Move { shard: Arc::clone(shard), to: Arc::clone(large) })
 }

@@ -104,7 +104,7 @@ impl LeakKind {
 
 /// A location of a leaked thing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LeakPlace {
+pub struct LeakLocation {
     /// The split.
     pub split: Arc<str>,
     /// The shard. Raw.
@@ -117,7 +117,7 @@ pub struct LeakPlace {
     pub part: Option<String>,
 }
 
-impl LeakPlace {
+impl LeakLocation {
     /// Returns the `exclude` item for it; `None` for a whole shard.
     pub fn exclude_item(&self) -> Option<String> {
         self.key.as_ref().map(|key| exclude_item(&self.shard, Some(key)))
@@ -160,7 +160,7 @@ pub struct Leak {
     /// The kind of thing.
     pub kind: LeakKind,
     /// The locations, by splits in their order, then in the order of the data; at most [`LISTED_PLACES`] for each split.
-    pub places: Vec<LeakPlace>,
+    pub places: Vec<LeakLocation>,
     /// The number of further locations.
     pub more: u64,
     /// Possible repairs, the best first. Empty when there are further locations: no listed repair would end the leak.

@@ -3,7 +3,7 @@
 use super::group::{repairs, Contents, Group, LeakGroups, Matcher, SamplePosition};
 use super::names;
 use super::sample_hasher::{bit, PartRef, SampleHasher};
-use super::{Leak, LeakKind, LeakOptions, LeakPlace, Leaks, SplitLayout};
+use super::{Leak, LeakKind, LeakLocation, LeakOptions, Leaks, SplitLayout};
 use crate::engine::check::PreparedDataset;
 use gristmill_core::{
     Cancel, Handles, Outcome, Problem, ProblemKind, ProblemSink, Progress, RunOptions, ShardId, Subject,
@@ -402,14 +402,14 @@ impl LeakSearch {
 
     /// Returns the location by names; `None` for a sample whose key cannot be found any more because its shard has changed during the
     /// search.
-    fn place(&self, kind: LeakKind, place: SamplePosition, keys: &names::Keys) -> Option<LeakPlace> {
+    fn place(&self, kind: LeakKind, place: SamplePosition, keys: &names::Keys) -> Option<LeakLocation> {
         let shard = self.prepared.entry(ShardId(place.shard)).map(|(name, _)| Arc::from(name))?;
         let key = match kind {
             LeakKind::Shard => None,
             _ => Some(keys.get(&(place.shard, place.sample))?.clone()),
         };
         let part = (kind == LeakKind::Part).then(|| self.part_names.name(place.part)).flatten();
-        Some(LeakPlace { split: Arc::clone(self.splits.get(place.split as usize)?), shard, key, part })
+        Some(LeakLocation { split: Arc::clone(self.splits.get(place.split as usize)?), shard, key, part })
     }
 
     fn changed(&self) -> HashSet<u32> {

@@ -2,9 +2,9 @@
 //!
 //! A unit ([`probe_shard`], [`probe_files`]) reads headers through one small window and leaves its rows in a spool file; [`write_rows`]
 //! then puts the rows of all units into a private copy of the database. A broken entry is reported as a problem, loses only its own row,
-//! and never ends the run. [`outlook`] estimates what would be picked, [`facts_of`] reads what the tables hold.
+//! and never ends the run. [`forecast`] estimates what would be picked, [`facts_of`] reads what the tables hold.
 
-mod outlook;
+mod forecast;
 mod pick;
 mod spool;
 mod spread;
@@ -13,7 +13,7 @@ mod tests;
 mod unit;
 mod write;
 
-pub use outlook::{folder_outlook, of_files, outlook, MediaForecast};
+pub use forecast::{folder_forecast, forecast, of_files, MediaForecast};
 pub use pick::{picks, picks_file, Prober, Verdict};
 pub use spool::MediaRows;
 pub use spread::{facts_of, facts_until, FilterFacts, MediaSpread, OTHERS};

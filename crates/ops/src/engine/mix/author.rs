@@ -4,7 +4,7 @@ use super::aux;
 use super::facts::{MixFacts, MixNodeKind};
 use super::overlaps::list;
 use super::paths::{are_in_one_store, lexically, relative};
-use super::sets::{Library, MemberSource, MixFile};
+use super::sets::{MemberCache, MemberSource, MixFile};
 use gristmill_core::mix::{MixAux, MixKind, MixMember, MixPlan};
 use gristmill_core::plan::PLAN_VERSION;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
@@ -47,7 +47,7 @@ pub struct FoundMember {
 pub fn find_members(folder: &Path) -> Outcome<Vec<FoundMember>> {
     files::read_dir(folder).map(drop).map_err(|error| Failure::io("looking into", folder, &error))?;
     let mut found = Vec::new();
-    let mut library = Library::default();
+    let mut library = MemberCache::default();
     let mut walk = Walk::new(folder).max_depth(MAX_DEPTH).sorted().into_iter();
     let mut looked = 0;
     while let Some(entry) = walk.next() {
@@ -76,7 +76,7 @@ pub fn find_members(folder: &Path) -> Outcome<Vec<FoundMember>> {
     Ok(found)
 }
 
-fn member_at(library: &mut Library, path: &Path) -> Option<FoundMember> {
+fn member_at(library: &mut MemberCache, path: &Path) -> Option<FoundMember> {
     let found =
         |kind, samples, splits, is_crude| Some(FoundMember { path: path.to_owned(), kind, samples, splits, is_crude });
     match library.open(path).ok()? {
@@ -102,7 +102,7 @@ fn member_at(library: &mut Library, path: &Path) -> Option<FoundMember> {
 /// Whether a member may have aux sources: its samples are plain maps of parts, or lines of JSON.
 pub fn takes_aux(path: &str) -> bool {
     let Some(path) = lexically(Path::new(path)) else { return false };
-    let mut library = Library::default();
+    let mut library = MemberCache::default();
     match library.open(&path) {
         Ok(MemberSource::Jsonl(_)) => true,
         Ok(MemberSource::Web(set)) => library.is_crude(&set, None).unwrap_or(false),
@@ -191,7 +191,7 @@ fn metadataset_of(plan: &MixPlan) -> Outcome<Metadataset> {
 
 /// Returns which members are JSONL files that are part of the first split alone: all JSONL files, unless the splits are named.
 fn jsonl_members(plan: &MixPlan) -> Vec<bool> {
-    let mut library = Library::default();
+    let mut library = MemberCache::default();
     let mut is_jsonl = |member: &MixMember| {
         let path = lexically(Path::new(&member.path)).filter(|_| plan.splits.is_empty());
         matches!(path.map(|path| library.open(&path)), Some(Ok(MemberSource::Jsonl(_))))
@@ -311,7 +311,7 @@ fn aux_target(source: &MixAux, folder: &Path) -> Outcome<AuxTarget> {
     let (mut is_folder, path) = (path.is_some(), path.unwrap_or(&source.path));
     if !path.contains("://") || is_remote(Path::new(path)) {
         let local = lexically(Path::new(path)).ok_or_else(|| usage(format!("'{path}' leads above the root folder")))?;
-        let opened = aux::open_local(&mut Library::default(), local, is_folder).map_err(|why| {
+        let opened = aux::open_local(&mut MemberCache::default(), local, is_folder).map_err(|why| {
             let failure = usage(why.message).on(Subject::field(format!("--aux {}={}", source.name, source.path)));
             match why.hint {
                 Some(hint) => failure.with_hint(hint),
@@ -372,8 +372,8 @@ fn common_splits(plan: &MixPlan) -> Outcome<Vec<String>> {
         // More joins need one file per split: the loader keeps one index for all of them.
         return Ok(vec![USUAL[0].to_owned()]);
     }
-    let mut library = Library::default();
-    let has = |library: &mut Library, member: &MixMember, split: &str| {
+    let mut library = MemberCache::default();
+    let has = |library: &mut MemberCache, member: &MixMember, split: &str| {
         let Some(path) = lexically(Path::new(&member.path)) else { return true };
         let split = member.split_part.as_deref().unwrap_or(split);
         match library.open(&path) {

@@ -3,7 +3,7 @@
 use super::facts::AuxLookup;
 use super::paths::{resolve, PathTarget};
 use super::records;
-use super::sets::{quoted, Library, MemberSource, MixFile, UnusableMember};
+use super::sets::{quoted, MemberCache, MemberSource, MixFile, UnusableMember};
 use super::walk::AuxMember;
 use gristmill_core::{Cancel, Outcome};
 use gristmill_data::formats::energon::layout;
@@ -40,7 +40,7 @@ pub(super) fn written(target: &AuxTarget) -> String {
 }
 
 /// Opens a source; `None` for a remote one.
-pub(super) fn open(library: &mut Library, file: &MixFile, aux: &Aux) -> Result<Option<Source>, UnusableMember> {
+pub(super) fn open(library: &mut MemberCache, file: &MixFile, aux: &Aux) -> Result<Option<Source>, UnusableMember> {
     let (AuxTarget::Dataset(text) | AuxTarget::Folder(text)) = &aux.target;
     let PathTarget::Local(path) = resolve(file.folder(), text).map_err(UnusableMember::new)? else { return Ok(None) };
     let is_folder = matches!(aux.target, AuxTarget::Folder(_));
@@ -54,7 +54,7 @@ pub(super) fn open(library: &mut Library, file: &MixFile, aux: &Aux) -> Result<O
 }
 
 /// Opens a source on this machine: a prepared WebDataset if there is one and `is_folder` is not set, else a folder of files.
-pub(super) fn open_local(library: &mut Library, path: PathBuf, is_folder: bool) -> Result<Source, UnusableMember> {
+pub(super) fn open_local(library: &mut MemberCache, path: PathBuf, is_folder: bool) -> Result<Source, UnusableMember> {
     let shown = path.display();
     match files::is_dir(&path) {
         true if is_folder => return Ok(Source::Folder(path)),

@@ -108,7 +108,7 @@ impl SplitView {
 
 /// Opens members and caches them.
 #[derive(Default)]
-pub(super) struct Library {
+pub(super) struct MemberCache {
     opened: HashMap<PathBuf, Result<MemberSource, UnusableMember>>,
     splits: HashMap<(PathBuf, String), Result<Rc<Splits>, UnusableMember>>,
     views: HashMap<(PathBuf, String, String), Result<Rc<SplitView>, UnusableMember>>,
@@ -117,7 +117,7 @@ pub(super) struct Library {
     pub(super) findings: Vec<Problem>,
 }
 
-impl Library {
+impl MemberCache {
     /// Opens what is at a path.
     pub(super) fn open(&mut self, path: &Path) -> Result<MemberSource, UnusableMember> {
         if let Some(known) = self.opened.get(path) {

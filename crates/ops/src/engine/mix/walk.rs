@@ -4,7 +4,7 @@ use super::facts::{MixNode, MixNodeKind, MixSplit};
 use super::join_plan::JoinPlan;
 use super::overlaps::{MemberUses, Usage};
 use super::paths::{resolve, PathTarget};
-use super::sets::{Library, MemberSource, MixFile, SplitView, UnusableMember, WebSet};
+use super::sets::{MemberCache, MemberSource, MixFile, SplitView, UnusableMember, WebSet};
 use super::subset::{Window, SAMPLES_ABOVE};
 use super::{aux, share};
 use gristmill_core::text::grouped;
@@ -57,7 +57,7 @@ pub(super) struct AuxMember {
 
 /// The results of the walk.
 pub(super) struct Walk<'a> {
-    pub(super) library: Library,
+    pub(super) library: MemberCache,
     handles: Handles<'a>,
     pub(super) problems: Vec<Problem>,
     pub(super) joins: Vec<JoinPlan>,
@@ -79,7 +79,7 @@ pub(super) struct Walk<'a> {
 impl<'a> Walk<'a> {
     pub(super) fn new(handles: Handles<'a>) -> Self {
         Self {
-            library: Library::default(),
+            library: MemberCache::default(),
             handles,
             problems: Vec::new(),
             joins: Vec::new(),

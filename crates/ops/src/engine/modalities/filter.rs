@@ -5,7 +5,7 @@ use gristmill_core::{Failure, Outcome};
 
 /// The conditions for keeping a document; all must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Keep {
+pub struct KeepConditions {
     /// Numbers of documents, counted from 0, as inclusive ranges in ascending order that do not touch; `None` keeps all.
     pub documents: Option<Vec<(u64, u64)>>,
     /// Minimum number of tokens, end token included.
@@ -14,7 +14,7 @@ pub struct Keep {
     pub most_tokens: Option<u64>,
 }
 
-impl Keep {
+impl KeepConditions {
     /// Whether a document is kept.
     pub fn keeps(&self, document: u64, tokens: u64) -> bool {
         let is_listed = self.documents.as_ref().is_none_or(|ranges| {
@@ -78,10 +78,11 @@ mod tests {
 
     #[test]
     fn everything_that_is_asked_for_must_hold() {
-        let keep = Keep { documents: Some(ranges("1-3,7").unwrap()), least_tokens: Some(2), most_tokens: Some(5) };
+        let keep =
+            KeepConditions { documents: Some(ranges("1-3,7").unwrap()), least_tokens: Some(2), most_tokens: Some(5) };
         let kept: Vec<u64> = (0..9).filter(|document| keep.keeps(*document, 3)).collect();
         assert_eq!(kept, [1, 2, 3, 7]);
         assert!(!keep.keeps(1, 1) && keep.keeps(1, 2) && keep.keeps(1, 5) && !keep.keeps(1, 6));
-        assert!(Keep::default().keeps(8, 0) && Keep::default().is_everything());
+        assert!(KeepConditions::default().keeps(8, 0) && KeepConditions::default().is_everything());
     }
 }

@@ -27,7 +27,7 @@ pub struct Repair {
 
 impl Repair {
     /// Determines whether a file can be repaired. A correct file needs no repair; one with other damage is a failure.
-    pub fn look(path: &Path, handles: &Handles<'_>) -> Outcome<Self> {
+    pub fn inspect(path: &Path, handles: &Handles<'_>) -> Outcome<Self> {
         let packed = PackedReader::open_watched(open_read(path)?, handles.cancel)?;
         let stamp = stamp_of(packed.file())?;
         handles.progress.restart(packed.documents(), 0);

@@ -1,6 +1,6 @@
 //! The content of a folder of token files, and the number of its windows.
 
-use super::listing::{look, names, TokenFile};
+use super::listing::{inspect_file, names, TokenFile};
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
 use gristmill_data::formats::nanosets::windows::{count, file_order};
 use gristmill_data::formats::nanosets::{index, index_path, TokenSize};
@@ -70,7 +70,7 @@ pub fn folder_facts(
     let mut files = Vec::new();
     for name in names(folder, handles.problems)? {
         handles.cancel.check()?;
-        match look(folder, &name) {
+        match inspect_file(folder, &name) {
             Ok(file) => files.push(file),
             Err(failure) if failure.class == gristmill_core::ExitClass::Data => {
                 problems.push(Problem::problem(ProblemKind::BadFile, failure.subject.clone(), failure.why.clone()));

@@ -54,7 +54,7 @@ pub fn names(folder: &Path, problems: &dyn ProblemSink) -> Outcome<Vec<String>> 
 }
 
 /// Reads the facts of one file of a folder. Metadata that cannot be parsed is a failure.
-pub fn look(folder: &Path, name: &str) -> Outcome<TokenFile> {
+pub fn inspect_file(folder: &Path, name: &str) -> Outcome<TokenFile> {
     let metadata = Metadata::read(&metadata_path(&folder.join(name)))?;
     let token_size = metadata.as_ref().map_or(TokenSize::Two, |metadata| metadata.token_size);
     Ok(TokenFile { metadata, ..undescribed(folder, name, token_size)? })
@@ -86,5 +86,5 @@ pub fn files(folder: &Path, problems: &dyn ProblemSink) -> Outcome<Vec<TokenFile
     if names.is_empty() {
         return Err(none_in(folder));
     }
-    names.iter().map(|name| look(folder, name)).collect()
+    names.iter().map(|name| inspect_file(folder, name)).collect()
 }

@@ -4,7 +4,7 @@ use super::rounds::{rounds, CopyRound};
 use super::sources::{OWN_NAME, OWN_PREFIX};
 use super::{threads, CopyItem, CopyPlan, Target, WHAT};
 use crate::job::exclusive_output::{folder_of, ExclusiveOutput};
-use crate::job::overall::{cost, Forecast};
+use crate::job::job_progress::{cost, Forecast};
 use crate::job::pool::run_units;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
@@ -74,7 +74,7 @@ fn copy_rounds(plan: &CopyPlan, items: &[CopyItem], drafts: &Path, context: &Tas
     };
     let [first, last] = rounds(items);
     let mut copied = copy_round(first)?;
-    let gaps = Gaps::of(context);
+    let gaps = UncopiedFiles::of(context);
     let (incomplete, last): (CopyRound<'_>, CopyRound<'_>) =
         last.into_iter().partition(|item| gaps.are_below(folder_of_set(&item.from)));
     copied.extend(copy_round(last)?);
@@ -83,13 +83,13 @@ fn copy_rounds(plan: &CopyPlan, items: &[CopyItem], drafts: &Path, context: &Tas
 }
 
 /// The files that cannot be copied. What is no file belongs to no set.
-struct Gaps {
+struct UncopiedFiles {
     paths: Vec<PathBuf>,
     /// Whether there are more, which are not known by their paths.
     has_others: bool,
 }
 
-impl Gaps {
+impl UncopiedFiles {
     fn of(context: &TaskContext) -> Self {
         let is_gap =
             |severity: Severity, kind: ProblemKind| severity >= Severity::Problem && kind != ProblemKind::NotAFile;

@@ -1,7 +1,7 @@
 //! Forecasts for the stages of a dedup.
 
 use super::job::Job;
-use crate::job::overall::{cost, Forecast};
+use crate::job::job_progress::{cost, Forecast};
 
 /// Seconds for sorting a byte of text to find repeats.
 const BYTE_SORTED: f64 = 1e-7;

@@ -7,7 +7,7 @@ use super::split::{Division, Memory, TABLE_MEMORY};
 use crate::engine::dedup::original::Index;
 use crate::engine::dedup::output::CompressedOutput;
 use crate::job::fetch::{fetch, FetchRequest};
-use crate::job::overall::cost;
+use crate::job::job_progress::cost;
 use crate::job::pool::run_units;
 use crate::job::task::TaskContext;
 use gristmill_core::{text, Cancel, DedupPlan, Failure, FileStamp, Outcome, Problem, RunOptions, Subject};

@@ -17,7 +17,7 @@ use super::spill_buffer::OpenFiles;
 use super::texts::Texts;
 use super::write::{write_files, WrittenFile, WrittenParts};
 use super::{DedupReport, Figures, FileReport, RepeatedPassage};
-use crate::job::overall::Forecast;
+use crate::job::job_progress::Forecast;
 use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
 use crate::job::Phase;

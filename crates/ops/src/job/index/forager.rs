@@ -3,7 +3,7 @@
 use super::IndexReport;
 use crate::engine::forager::{line_ends, listed, units, FileUnit, Merge, WHAT};
 use crate::job::exclusive_output::{folder_of, ExclusiveOutput};
-use crate::job::in_order::OrderedResults;
+use crate::job::ordered_results::OrderedResults;
 use crate::job::pool::run_units;
 use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;

@@ -3,7 +3,7 @@
 use super::IndexReport;
 use crate::engine::raw_index::{index_unit, open, refusal, report_bad, units, Counts, Merge, UnitIndex, WHAT};
 use crate::job::exclusive_output::{folder_of, still_the_same, ExclusiveOutput};
-use crate::job::in_order::OrderedResults;
+use crate::job::ordered_results::OrderedResults;
 use crate::job::pool::run_units;
 use crate::job::report::OutputFile;
 use crate::job::task::{Task, TaskContext};

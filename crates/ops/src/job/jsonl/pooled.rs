@@ -2,7 +2,7 @@
 
 use crate::engine::jsonl::{index_unit, units, Counts, Merge};
 use crate::job::exclusive_output::still_the_same;
-use crate::job::in_order::OrderedResults;
+use crate::job::ordered_results::OrderedResults;
 use crate::job::pool::run_units;
 use gristmill_core::{Failure, Handles, Outcome, RunOptions};
 use gristmill_data::source::jsonl::{Unit, UnitLines};

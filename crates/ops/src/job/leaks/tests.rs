@@ -78,7 +78,7 @@ fn content(number: u32) -> Vec<u8> {
 /// Returns `split: shard/key[.part]` for every place, one line per leak.
 fn lines(report: &LeakReport) -> Vec<String> {
     let place = |leak: &Leak| -> Vec<String> {
-        let text = |place: &crate::engine::leaks::LeakPlace| {
+        let text = |place: &crate::engine::leaks::LeakLocation| {
             let key = place.key.as_deref().map_or_else(String::new, |key| format!(":{key}"));
             let part = place.part.as_deref().map_or_else(String::new, |part| format!(".{part}"));
             format!("{}{key}{part}", place.shard)

@@ -3,7 +3,7 @@
 use super::target::Target;
 use super::MediaReport;
 use crate::engine::media::{is_in_samples, write_rows, MediaRows, OldRows, RowStats};
-use crate::job::overall::{cost, Forecast};
+use crate::job::job_progress::{cost, Forecast};
 use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;
 use crate::job::Phase;

@@ -1,7 +1,7 @@
 //! What a plan for media would do, without doing it: for Review and `--dry-run`.
 
 use super::target::{self, Target};
-use crate::engine::media::{facts_of, of_files, outlook, MediaForecast};
+use crate::engine::media::{facts_of, forecast, of_files, MediaForecast};
 use crate::job::recover::before_looking;
 use crate::job::report::OutputFile;
 use crate::job::scan::LiveScan;
@@ -62,5 +62,5 @@ fn of_shards(plan: &PrepareMediaPlan, options: &RunOptions, cancel: &Cancel) -> 
         cancel.check()?;
         std::thread::sleep(POLL_INTERVAL);
     }
-    Ok(outlook(&*scan.wait()?, &plan.media))
+    Ok(forecast(&*scan.wait()?, &plan.media))
 }

@@ -4,7 +4,7 @@ use super::target::{self, Target};
 use super::{apply, MediaReport, PLAN_OF};
 use crate::engine::media::{MediaRows, ProbeSettings};
 use crate::engine::plan::file::typed_to_yaml;
-use crate::job::overall::{cost, Forecast};
+use crate::job::job_progress::{cost, Forecast};
 use crate::job::recover::roll_forward;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
@@ -135,12 +135,12 @@ fn probe(context: &TaskContext, plan: &PrepareMediaPlan, target: &Target, dir: &
 /// Writes our own record: the plan and the report. The result is already visible, so errors here are logged and not reported.
 fn record(context: &TaskContext, plan: &PrepareMediaPlan, own: &RunFolder, report: &MediaReport) {
     #[derive(serde::Serialize)]
-    struct Saved<'a> {
+    struct ReportFile<'a> {
         gristmill: &'a str,
         result: &'a MediaReport,
     }
     let fs = &*context.fs;
-    let saved = Saved { gristmill: env!("CARGO_PKG_VERSION"), result: report };
+    let saved = ReportFile { gristmill: env!("CARGO_PKG_VERSION"), result: report };
     let json = serde_json::to_vec_pretty(&saved).map_err(|e| Failure::environment("writing the report", e.to_string()));
     let yaml = typed_to_yaml(PLAN_OF, "prepare-media", plan);
     let done = json

@@ -65,7 +65,7 @@ enum IndexAction {
     /// Publish them.
     Publish,
     /// Report what would be written.
-    Look,
+    Preview,
     /// Compare them with the existing ones.
     Compare,
 }
@@ -82,7 +82,7 @@ pub fn start_on(path: &Path, compat: bool, options: RunOptions, fs: Arc<dyn Fs>)
 
 /// Does everything except writing.
 pub fn start_dry(path: &Path, compat: bool, options: RunOptions) -> Outcome<Task<MetadatasetReport>> {
-    start_with(path, compat, options, Arc::new(RealFs), IndexAction::Look)
+    start_with(path, compat, options, Arc::new(RealFs), IndexAction::Preview)
 }
 
 /// Rebuilds every index and compares it with the existing one; differences are problems.

@@ -5,7 +5,7 @@ use crate::engine::mix::join::{build, steps, JoinCounts, JoinWork};
 use crate::engine::mix::join_plan::{cache_folder, JoinPlan};
 use crate::engine::mix::{joins, unreadable_rows, Joins};
 use crate::job::exclusive_output::ExclusiveOutput;
-use crate::job::overall::{cost, Forecast};
+use crate::job::job_progress::{cost, Forecast};
 use crate::job::report::OutputFile;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
@@ -59,7 +59,7 @@ pub(super) fn run(path: &Path, compat: bool, aim: IndexAction, context: &TaskCon
         let mut work = FileJoins { file, compat, context, scratch: scratch.path(), report: &mut report };
         match aim {
             IndexAction::Publish => work.publish(&plans, &keep)?,
-            IndexAction::Look => work.preview(&plans)?,
+            IndexAction::Preview => work.preview(&plans)?,
             IndexAction::Compare => work.compare(&plans)?,
         }
     }

@@ -28,7 +28,7 @@ pub(super) fn start_repair_on(
 
 fn run(path: &Path, is_dry: bool, context: &TaskContext) -> Outcome<RepairReport> {
     context.phase_of(Phase::Scan, "document", "looking at the index");
-    let repair = Repair::look(path, &context.handles())?;
+    let repair = Repair::inspect(path, &context.handles())?;
     let mut report =
         RepairReport::new(("positions", "document"), repair.documents(), repair.misplaced(), repair.first());
     if repair.misplaced() > 0 && !is_dry {

@@ -2,7 +2,7 @@
 
 use crate::engine::modalities::assembly::{AssembledFile, Assembly};
 use crate::engine::modalities::chunk::Chunk;
-use crate::engine::modalities::filter::Keep;
+use crate::engine::modalities::filter::KeepConditions;
 use crate::engine::modalities::merge::{list, merge};
 use crate::engine::modalities::source::Source;
 use crate::job::exclusive_output::ExclusiveOutput;
@@ -40,7 +40,7 @@ pub enum Rewrite {
     /// Takes a part of each text file and shuffles them together; the seed is that of the chunk.
     ChunkLines(Vec<PathBuf>, Chunk, u64),
     /// Selects some documents of a packed file.
-    Filter(PathBuf, Keep),
+    Filter(PathBuf, KeepConditions),
 }
 
 /// What to do with an existing output.

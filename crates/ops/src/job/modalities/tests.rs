@@ -2,7 +2,7 @@
 
 use super::repair::start_repair_on;
 use super::*;
-use crate::engine::modalities::filter::Keep;
+use crate::engine::modalities::filter::KeepConditions;
 use gristmill_core::{ExitClass, RunOptions};
 use gristmill_data::formats::modalities::packed::{Header, PackedReader};
 use gristmill_pycompat::pickle::write_index;
@@ -147,7 +147,7 @@ proptest! {
         shuffled.sort();
         sorted.sort();
         prop_assert_eq!(shuffled, sorted);
-        let keep = Keep { least_tokens: Some(1), documents: Some(vec![(0, cut as u64 - 1)]), most_tokens: None };
+        let keep = KeepConditions { least_tokens: Some(1), documents: Some(vec![(0, cut as u64 - 1)]), most_tokens: None };
         run(Rewrite::Filter(at("m.pbin"), keep), "f.pbin");
         prop_assert_eq!(read_documents(&at("f.pbin")), &whole[..cut]);
     }

@@ -1,7 +1,7 @@
 //! Forecasts for the stages of a prepare.
 
 use super::Context;
-use crate::job::overall::{cost, Forecast};
+use crate::job::job_progress::{cost, Forecast};
 use gristmill_core::Scope;
 
 /// Assumed bytes of a sample if nothing is known.

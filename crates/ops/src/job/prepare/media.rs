@@ -6,7 +6,7 @@ use crate::engine::index::{carry_media_tables, BuiltIndex, CarriedMedia, Spooled
 use crate::engine::media::{
     has_filter, is_in_samples, probe_shard, write_rows, MediaRows, OldRows, ProbeSettings, RowStats,
 };
-use crate::job::overall::{cost, Forecast};
+use crate::job::job_progress::{cost, Forecast};
 use crate::job::{pool, Phase};
 use gristmill_core::{
     text, Duplicates, Failure, Handles, MediaPlan, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun,

@@ -16,8 +16,8 @@ mod tests;
 
 pub use preview::{no_access, preview, Preview};
 
+use super::job_progress::Forecast;
 use super::journal::Journal;
-use super::overall::Forecast;
 use super::report::OutputFile;
 use super::scan::{LiveScan, ScanShared};
 use super::status::StatusBoard;

@@ -4,7 +4,7 @@ use super::collect::Selection;
 use super::{duplicates, Context};
 use crate::engine::index::{self, SpooledShard};
 use crate::engine::outputs::exclude_item;
-use crate::job::overall::{cost, Forecast};
+use crate::job::job_progress::{cost, Forecast};
 use crate::job::{pool, times, Phase};
 use gristmill_core::text::{bytes, count, count_verb, display_safe, hint_for};
 use gristmill_core::{

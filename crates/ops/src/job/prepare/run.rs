@@ -12,8 +12,8 @@ use crate::engine::index::{self, BuildOptions, BuiltIndex, CarriedMedia, Spooled
 use crate::engine::outputs::{self, Text};
 use crate::engine::plan::inherit::{inherited, recorded};
 use crate::engine::plan::{fields, file as plan_file, resolve_in, validate};
+use crate::job::job_progress::{cost, Forecast};
 use crate::job::journal::Journal;
-use crate::job::overall::{cost, Forecast};
 use crate::job::recover::roll_forward;
 use crate::job::times;
 use crate::job::Phase;

@@ -1,6 +1,6 @@
 //! The printed lines of `prepare`.
 
-use crate::engine::media::{outlook, MediaForecast};
+use crate::engine::media::{forecast, MediaForecast};
 use crate::engine::plan::fields::try_out;
 use crate::engine::splits::SplitSummary;
 use crate::job::media::{outlook_lines, summary_line};
@@ -48,7 +48,7 @@ impl PreparePreview {
         let mut preview = preview(plan, facts);
         preview.problems.extend(try_out(plan, facts));
         let is_refused = preview.problems.iter().any(|problem| problem.severity == Severity::Refusal);
-        let media = plan.media.as_ref().filter(|_| !is_refused).map(|media| outlook(facts, media));
+        let media = plan.media.as_ref().filter(|_| !is_refused).map(|media| forecast(facts, media));
         Self { path: plan.path.clone(), preview, media, duplicates: plan.duplicates }
     }
 }

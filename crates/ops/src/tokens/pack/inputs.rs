@@ -7,7 +7,7 @@ use super::super::format::{DealRequest, DealtFiles, ReadingOrder, TokenFormat, T
 use super::super::formats;
 use super::layout::Layout;
 use crate::job::fetch::{fetch, FetchRequest};
-use crate::job::overall::cost;
+use crate::job::job_progress::cost;
 use crate::job::task::TaskContext;
 use crate::tokens::encode::{EncodingSpec, RowDeal, RowFilter};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, Subject};

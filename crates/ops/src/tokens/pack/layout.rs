@@ -1,6 +1,6 @@
 //! Paths of all files of a run.
 
-use super::super::format::{OutputPlace, TokenFormat};
+use super::super::format::{OutputTarget, TokenFormat};
 use super::super::formats;
 use gristmill_core::{Failure, Outcome, PackPlan, Subject};
 use gristmill_storage::files;
@@ -51,10 +51,10 @@ impl Layout {
     }
 
     /// Returns the path of a format's files.
-    pub(super) fn place(&self, plan: &PackPlan, format: &dyn TokenFormat) -> OutputPlace {
+    pub(super) fn place(&self, plan: &PackPlan, format: &dyn TokenFormat) -> OutputTarget {
         let is_alone = formats::only(plan).is_some();
         let path = if is_alone { self.output.clone() } else { self.output.join(format.name()) };
-        OutputPlace { path, is_alone }
+        OutputTarget { path, is_alone }
     }
 
     /// Returns the places that only this program writes to, which are never input.

@@ -8,7 +8,7 @@ use crate::tui::screens::splits::review::{draw_changes, draw_written, ChangeList
 use crate::tui::screens::splits::{add_exclude, balance, pattern};
 use crate::tui::widgets::{ListState, TextField};
 use gristmill_core::{Failure, Outcome, Subject};
-use gristmill_ops::engine::leaks::{Leak, LeakCount, LeakKind, LeakPlace, Leaks, Repair, ShardTotals};
+use gristmill_ops::engine::leaks::{Leak, LeakCount, LeakKind, LeakLocation, Leaks, Repair, ShardTotals};
 use gristmill_ops::engine::splits::{balance as balanced, parse_ratios};
 use gristmill_ops::job::leaks::LeakReport;
 use gristmill_ops::job::splits::SplitFile;
@@ -123,8 +123,8 @@ fn what_was_written_is_reported() {
     compare("written", ALL_SIZES, &mut |frame, area, ui| draw_written(&written, Some(&changes), frame, area, ui));
 }
 
-fn place(split: &str, shard: &str, key: Option<&str>) -> LeakPlace {
-    LeakPlace { split: split.into(), shard: shard.into(), key: key.map(str::to_owned), part: None }
+fn place(split: &str, shard: &str, key: Option<&str>) -> LeakLocation {
+    LeakLocation { split: split.into(), shard: shard.into(), key: key.map(str::to_owned), part: None }
 }
 
 fn report() -> LeakReport {

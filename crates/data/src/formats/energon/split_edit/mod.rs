@@ -113,14 +113,14 @@ pub struct SplitDoc {
     gap: Arc<str>,
     no_items: SharedList<Item>,
     /// Lists of excludes without effect, because the key is repeated after them.
-    repeated: Vec<Repeated>,
+    repeated: Vec<RepeatedExcludes>,
     /// Lines of the key, if it is repeated.
     exclude_lines: Vec<u64>,
 }
 
 /// A list of excludes without effect.
 #[derive(Clone, Debug)]
-struct Repeated {
+struct RepeatedExcludes {
     /// Text from the key on, which is part of the text before another key.
     text: Arc<str>,
     items: Vec<Item>,
@@ -220,7 +220,7 @@ impl SplitDoc {
         self.exclude_lines.clear();
         let mut known: HashSet<Arc<str>> = self.excludes().iter().map(|item| Arc::clone(item.value())).collect();
         let mut inserted = Vec::new();
-        for Repeated { text, items } in repeated {
+        for RepeatedExcludes { text, items } in repeated {
             let new = items.into_iter().filter(|item| known.insert(Arc::clone(item.value())));
             let new: Vec<NewItem> = new.map(|item| NewItem { value: item.value, note: item.note }).collect();
             let is_note =

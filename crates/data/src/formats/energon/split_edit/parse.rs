@@ -3,7 +3,7 @@
 use super::items::SharedList;
 use super::list::{skip, Form, Item, ListText};
 use super::scalar::Quote;
-use super::{Repeated, SplitDoc, SplitEntry, Splits};
+use super::{RepeatedExcludes, SplitDoc, SplitEntry, Splits};
 use crate::formats::energon::fields::{self, ContentError};
 use crate::formats::energon::split_yaml::SplitFile;
 use gristmill_pycompat::{yaml_read, Node};
@@ -42,7 +42,7 @@ pub(super) fn parse(text: &str) -> Parsed<SplitDoc> {
             }
             let (list, end) = reader.list(&key, value, in_flow)?;
             let items = list.items.iter().cloned().collect();
-            doc.repeated.push(Repeated { text: reader.slice(key.start..end)?.into(), items });
+            doc.repeated.push(RepeatedExcludes { text: reader.slice(key.start..end)?.into(), items });
             continue;
         }
         let before = reader.slice(at..key.start)?;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// A row: its number, its text, and the row as JSON.
-type Owned = (u64, Result<Option<String>, &'static str>, String);
+type DecodedRow = (u64, Result<Option<String>, &'static str>, String);
 
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/arrow/layouts").join(name)
@@ -30,13 +30,18 @@ fn key(name: &str) -> DocumentFields {
 }
 
 /// Reads rows from one on, at most as many; with the problem of a loss.
-fn read(path: &Path, fields: &DocumentFields, from: u64, block_bytes: usize) -> Outcome<(Vec<Owned>, Option<String>)> {
+fn read(
+    path: &Path,
+    fields: &DocumentFields,
+    from: u64,
+    block_bytes: usize,
+) -> Outcome<(Vec<DecodedRow>, Option<String>)> {
     const MAX_ROWS: usize = 10_000;
     let file = text_file(path.to_owned(), "a.arrow".into(), true)?;
     assert_eq!(file.source.id(), "arrow");
     let cancel = Cancel::default();
     let mut reader = Arrow.open(&file, fields, Position { line: from, offset: 0 }, block_bytes, &cancel)?;
-    let mut found: Vec<Owned> = Vec::new();
+    let mut found: Vec<DecodedRow> = Vec::new();
     while let Some(block) = reader.next(Vec::new())? {
         let DocumentBlock::Rows(rows) = &block else { panic!("no rows") };
         rows.decode(&mut |rows| {
@@ -59,14 +64,14 @@ fn read(path: &Path, fields: &DocumentFields, from: u64, block_bytes: usize) -> 
     Ok((found, damage.map(|problem| problem.message)))
 }
 
-fn read_bytes(bytes: &[u8], fields: &DocumentFields) -> Outcome<(Vec<Owned>, Option<String>)> {
+fn read_bytes(bytes: &[u8], fields: &DocumentFields) -> Outcome<(Vec<DecodedRow>, Option<String>)> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.arrow");
     write_file(&RealFs, &path, bytes, 0o600).unwrap();
     read(&path, fields, 0, 700)
 }
 
-fn texts(rows: Vec<Owned>) -> Vec<Option<String>> {
+fn texts(rows: Vec<DecodedRow>) -> Vec<Option<String>> {
     rows.into_iter().map(|(_, text, _)| text.unwrap()).collect()
 }
 
@@ -219,9 +224,9 @@ fn a_text_that_is_not_utf8_costs_its_row_alone() {
 }
 
 /// Small random numbers that depend on the seed only.
-struct Random(u64);
+struct RandomNumbers(u64);
 
-impl Random {
+impl RandomNumbers {
     fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -234,7 +239,7 @@ impl Random {
 fn changed_bytes_end_in_a_failure_or_in_rows() {
     let seed = 0x9E37_79B9_7F4A_7C15;
     println!("seed {seed:#x}");
-    let mut random = Random(seed);
+    let mut random = RandomNumbers(seed);
     let names =
         ["plain.arrow", "lz4.arrow", "zstd.arrow", "file.arrow", "deltas.arrow", "deltas_file.arrow", "types.arrow"];
     let files = names.map(bytes_of);

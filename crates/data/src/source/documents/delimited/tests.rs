@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::io::Write as _;
 
 /// The rows of a file, each a text, null or the reason why it is left out; with what is lost of the file.
-type Read = (Vec<Result<Option<String>, &'static str>>, Option<String>);
+type ReadRows = (Vec<Result<Option<String>, &'static str>>, Option<String>);
 
 fn golden(name: &str) -> Vec<Value> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/csv").join(name);
@@ -67,7 +67,7 @@ fn each_row(
     positions
 }
 
-fn read(file: &TextFile, column: &str) -> Read {
+fn read(file: &TextFile, column: &str) -> ReadRows {
     let mut rows = Vec::new();
     each_row(file, &key(column), Position::default(), 1 << 20, &mut |row| {
         rows.push(match row.text {

@@ -1,7 +1,7 @@
 //! A folder of `.ds` files (docs/formats/nanosets.md §1).
 
+use super::companion_info::CompanionInfo;
 use super::file::{Loss, Table, TokenFile};
-use super::named::CompanionInfo;
 use super::{Listing, TokenBrowser, WHAT};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::formats::nanosets::index::Index;

@@ -1,7 +1,7 @@
 //! Samples by `index/sample_locations.bin` (docs/formats/forager.md §1): tokens, or the lines of text files.
 
+use super::companion_info::CompanionInfo;
 use super::file::{location, Loss, Table, TokenFile, ROW};
-use super::named::CompanionInfo;
 use super::{Listing, TokenBrowser, WHAT};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_data::preview::tokens::TokenCode;

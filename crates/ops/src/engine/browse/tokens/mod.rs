@@ -4,19 +4,19 @@
 //! The ends of documents are stored in a file (`.ds.index`, `sample_locations.bin`), of which a window is read, or are kept packed in
 //! memory (the index at the end of a `.pbin`). Ids are decoded by the tokenizer that the metadata, the plan or the user names.
 
+mod companion_info;
 mod documents;
 mod file;
 mod folder;
 mod forager;
-mod named;
 mod page;
 mod pbin;
 mod search;
 mod vocabulary;
 
+pub use companion_info::forager_code;
 pub use folder::TokenFolderBrowser;
 pub use forager::SamplesBrowser;
-pub use named::forager_code;
 pub use page::page;
 pub use pbin::{PackedFileBrowser, PackedFolderBrowser};
 pub use vocabulary::Vocabulary;
@@ -26,13 +26,13 @@ use super::{
     Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, SamplesFile, VisitFields,
     VisitedSample,
 };
+use companion_info::CompanionInfo;
 use documents::DocumentList;
 pub(crate) use file::Table;
 pub use file::{RowSpan, SpanTable, TokenFile};
 use gristmill_core::text::{count, grouped};
 use gristmill_core::{Cancel, DatasetKind, Failure, Outcome, Subject, TokenKind};
 use gristmill_data::preview::tokens::TokenCode;
-use named::CompanionInfo;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -123,8 +123,14 @@ pub(crate) fn open(
 ) -> Outcome<Opening> {
     let state = Arc::new(GroupsState::default());
     let stop = Cancel::default();
-    let mut listing =
-        Listing { path, view, stop: stop.clone(), state: &state, named: named::find(path), background: Vec::new() };
+    let mut listing = Listing {
+        path,
+        view,
+        stop: stop.clone(),
+        state: &state,
+        named: companion_info::find(path),
+        background: Vec::new(),
+    };
     let files = browser.files(&mut listing)?;
     let Listing { named, background, .. } = listing;
     let (vocabulary, note) = match view.tokenizer.as_ref() {

@@ -6,8 +6,8 @@ pub(super) mod shard;
 pub(super) mod splits;
 
 use super::media::{self, Depth};
-use super::pieces::KeySpools;
 use super::sample_checks::FieldParts;
+use super::unindexed_pieces::KeySpools;
 use super::{CheckCounts, PreparedDataset};
 use gristmill_core::text::count;
 use gristmill_core::{Failure, Handles, Outcome, Problem, ProblemKind, ProblemSink, ShardId, Subject};

@@ -3,9 +3,9 @@
 use super::LintContext;
 use crate::engine::check::compare::{compare_shard, REDO};
 use crate::engine::check::headers::{check_rows, Verdict};
-use crate::engine::check::pieces::KeySpools;
-use crate::engine::check::sample_checks::Watch;
+use crate::engine::check::sample_checks::SampleChecker;
 use crate::engine::check::tar_idx_reader::TarIdxReader;
+use crate::engine::check::unindexed_pieces::KeySpools;
 use crate::engine::check::{CheckCounts, PreparedDataset};
 use gristmill_core::text::{bytes, count, count_verb, grouped, shell_quote};
 use gristmill_core::{
@@ -85,7 +85,7 @@ pub fn has_same_headers(prepared: &PreparedDataset, id: ShardId, cancel: &Cancel
         (prepared, super::database::is_indexed(prepared)),
         id,
         &shard,
-        &mut Watch::nothing(&prepared.root, name),
+        &mut SampleChecker::nothing(&prepared.root, name),
         None,
         &handles,
     )?;
@@ -139,7 +139,8 @@ fn rows(context: &LintContext, id: ShardId, shard: &Shard, handles: &Handles<'_>
     let empty = HashSet::new();
     let excluded = context.excluded_keys.get(&shard.name).unwrap_or(&empty);
     let fields = context.trained.contains(&shard.name).then_some(&context.fields);
-    let mut watch = Watch::new(&prepared.root, &shard.name, fields, excluded.iter().map(String::as_str).collect());
+    let mut watch =
+        SampleChecker::new(&prepared.root, &shard.name, fields, excluded.iter().map(String::as_str).collect());
     let keys = context.keys.as_ref().filter(|_| fields.is_some());
     let checked = walk((prepared, context.rows_are_indexed), id, shard, &mut watch, keys, handles)?;
     watch.finish(handles.problems)?;
@@ -151,7 +152,7 @@ fn walk(
     (prepared, rows_are_indexed): (&PreparedDataset, bool),
     id: ShardId,
     shard: &Shard,
-    watch: &mut Watch<'_>,
+    watch: &mut SampleChecker<'_>,
     keys: Option<&KeySpools>,
     handles: &Handles<'_>,
 ) -> Outcome<CheckCounts> {

@@ -99,10 +99,10 @@ fn unknown(
     Ok(())
 }
 
-type Excluded<'i> = (HashSet<&'i str>, HashMap<String, HashSet<String>>);
+type ExcludedNames<'i> = (HashSet<&'i str>, HashMap<String, HashSet<String>>);
 
 /// Returns excluded shards, and excluded keys per shard. Items that name no shard match nothing.
-fn excludes<'i>(items: &'i [String], names: &HashSet<&str>, problems: &dyn ProblemSink) -> Outcome<Excluded<'i>> {
+fn excludes<'i>(items: &'i [String], names: &HashSet<&str>, problems: &dyn ProblemSink) -> Outcome<ExcludedNames<'i>> {
     let mut shards = HashSet::new();
     let mut keys: HashMap<String, HashSet<String>> = HashMap::new();
     let mut lost = 0;

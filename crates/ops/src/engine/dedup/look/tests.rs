@@ -9,7 +9,7 @@ fn rule(min_length: u64) -> Rule {
 }
 
 /// Writes files of documents and finds their repeats.
-fn looked(files: &[(&str, &[&str])], min_length: u64, most_text: usize) -> Repeats {
+fn found_repeats(files: &[(&str, &[&str])], min_length: u64, most_text: usize) -> Repeats {
     let folder = tempfile::tempdir().unwrap();
     for (name, texts) in files {
         let line = |text: &&str| format!("{}\n", serde_json::json!({ "text": text }));
@@ -24,12 +24,12 @@ fn looked(files: &[(&str, &[&str])], min_length: u64, most_text: usize) -> Repea
         listed_under: &[ANNOTATE_KEY],
         most_text,
     };
-    look(&scope, &AtomicU64::new(0), &cancel).unwrap()
+    find_repeats(&scope, &AtomicU64::new(0), &cancel).unwrap()
 }
 
 #[test]
 fn ranges_lead_to_the_copy_that_stays() {
-    let seen = looked(
+    let seen = found_repeats(
         &[("a.jsonl", &["one, two, three", "nothing here"]), ("b.jsonl", &["xyz", "so: two, three!", "two, three"])],
         8,
         1 << 20,
@@ -49,7 +49,7 @@ fn ranges_lead_to_the_copy_that_stays() {
 
 #[test]
 fn a_range_never_cuts_a_character() {
-    let seen = looked(&[("a.jsonl", &["äöüäöü 東京東京", "xöüäöü 東京東y"])], 5, 1 << 20);
+    let seen = found_repeats(&[("a.jsonl", &["äöüäöü 東京東京", "xöüäöü 東京東y"])], 5, 1 << 20);
     for index in 0..seen.len() {
         for range in seen.ranges_of(index) {
             assert!(seen.text_of(index).get(range.from..range.to).is_some_and(|text| !text.is_empty()));
@@ -60,7 +60,7 @@ fn a_range_never_cuts_a_character() {
 
 #[test]
 fn text_beyond_the_limit_is_not_examined_and_that_is_said() {
-    let seen = looked(&[("a.jsonl", &["0123456789", "0123456789", "0123456789"])], 5, 25);
+    let seen = found_repeats(&[("a.jsonl", &["0123456789", "0123456789", "0123456789"])], 5, 25);
     assert_eq!((seen.len(), seen.is_cut, seen.changed.as_slice()), (2, true, &[1][..]));
 }
 
@@ -81,7 +81,7 @@ fn what_records_list_is_shown_and_nonsense_is_not() {
     let listing = list(folder.path(), false, &cancel).unwrap();
     let listed_under = &[ANNOTATE_KEY][..];
     let scope = Scope { files: &listing.files, text_key: TEXT_KEY, rule: rule(8), listed_under, most_text: 1 << 20 };
-    let seen = look(&scope, &AtomicU64::new(0), &cancel).unwrap();
+    let seen = find_repeats(&scope, &AtomicU64::new(0), &cancel).unwrap();
     assert!(seen.is_listed);
     assert_eq!(seen.changed, [1, 2, 3]);
     let shown = |index: usize| -> Vec<&str> {
@@ -102,8 +102,8 @@ fn lines_without_text_are_troubles_and_stop_nothing() {
     let listing = list(folder.path(), false, &cancel).unwrap();
     let scope =
         Scope { files: &listing.files, text_key: TEXT_KEY, rule: rule(6), listed_under: &[], most_text: 1 << 20 };
-    let seen = look(&scope, &AtomicU64::new(0), &cancel).unwrap();
+    let seen = find_repeats(&scope, &AtomicU64::new(0), &cancel).unwrap();
     assert_eq!((seen.len(), seen.troubles.len(), seen.place_of(1)), (2, 2, ("a.jsonl", 5)));
     cancel.cancel();
-    assert!(look(&scope, &AtomicU64::new(0), &cancel).unwrap_err().is_cancelled());
+    assert!(find_repeats(&scope, &AtomicU64::new(0), &cancel).unwrap_err().is_cancelled());
 }

@@ -23,19 +23,19 @@ fn put(path: &Path, bytes: &[u8]) {
 
 #[test]
 fn no_shards_and_shards_without_samples_make_empty_tables() {
-    let bench = Bench::new();
+    let bench = TestFolders::new();
     let built = bench.build(&[], &BuildOptions::default()).unwrap();
-    assert_eq!(dump(&built.database.unwrap()), Dump { samples: vec![], parts: vec![] });
+    assert_eq!(dump(&built.database.unwrap()), TableDump { samples: vec![], parts: vec![] });
     let spools = [spool_model(&bench, 0, &[], 1), spool_model(&bench, 1, &[sample("k", &[("", 0)])], 1)];
     let built = bench.build(&spools, &BuildOptions::default()).unwrap();
     let found = dump(&built.database.unwrap());
-    assert_eq!(found, Dump { samples: vec!["1,k,0,0,512".into()], parts: vec!["1,0,,512,0".into()] });
+    assert_eq!(found, TableDump { samples: vec!["1,k,0,0,512".into()], parts: vec!["1,0,,512,0".into()] });
     assert_eq!(std::fs::read(spools[0].tar_idx_path()).unwrap(), [0; 8]);
 }
 
 #[test]
 fn many_runs_and_several_merge_passes_change_no_byte() {
-    let bench = Bench::new();
+    let bench = TestFolders::new();
     let shards: Vec<_> = ["b", "a", "c"].map(|prefix| many(prefix, 700, prefix == "a")).into();
     let mut files = Vec::new();
     for (memory, merge_width) in [(1 << 20, 256), (400, 2), (400, 5), (1, 16)] {
@@ -53,7 +53,7 @@ fn many_runs_and_several_merge_passes_change_no_byte() {
 
 #[test]
 fn a_sample_with_very_many_parts_is_sorted_on_disk() {
-    let bench = Bench::new();
+    let bench = TestFolders::new();
     let parts: Vec<_> = (0..3_000u64).map(|i| (format!("{:05}.bin", i * 7_919 % 3_000), i)).collect();
     let shards = [vec![sample("a", &[("z", 1)]), (Some("b".into()), parts), sample("c", &[("y", 2), ("x", 3)])]];
     let spools = [spool_model(&bench, 0, &shards[0], 1 << 20)];
@@ -66,7 +66,7 @@ fn a_sample_with_very_many_parts_is_sorted_on_disk() {
 
 #[test]
 fn duplicates_name_both_places_and_leave_no_database() {
-    let bench = Bench::new();
+    let bench = TestFolders::new();
     let shards = [
         vec![sample("x", &[("a", 1)]), sample("y", &[("a", 1)]), sample("x", &[("b", 1)])],
         vec![sample("z", &[("a", 1)]), sample("x", &[("c", 1)])],
@@ -89,7 +89,7 @@ fn duplicates_name_both_places_and_leave_no_database() {
 
 #[test]
 fn keys_of_several_samples_are_found_before_any_table_is_built() {
-    let bench = Bench::new();
+    let bench = TestFolders::new();
     let one = |key: &str| sample(key, &[("a", 1)]);
     let shards = [
         vec![one("x"), one("y"), one("x"), one("own")],
@@ -114,7 +114,7 @@ fn keys_of_several_samples_are_found_before_any_table_is_built() {
 
 #[test]
 fn keys_whose_samples_have_no_part_in_common_are_pieces() {
-    let bench = Bench::new();
+    let bench = TestFolders::new();
     let parts = |key: &str, names: &[&str]| sample(key, &names.iter().map(|name| (*name, 1)).collect::<Vec<_>>());
     let shards = [
         vec![parts("torn", &["a"]), parts("whole", &["a", "b"]), parts("torn", &["b"]), parts("copy", &["a"])],
@@ -135,7 +135,7 @@ fn keys_whose_samples_have_no_part_in_common_are_pieces() {
 
 #[test]
 fn rows_may_come_while_other_shards_are_still_scanned() {
-    let bench = Bench::new();
+    let bench = TestFolders::new();
     let (one, two) = (many("a", 300, false), many("b", 300, false));
     let spools = [spool_model(&bench, 0, &one, 1 << 20), spool_model(&bench, 1, &two, 1 << 20)];
     let at_once = bench.build(&spools, &BuildOptions::default()).unwrap();
@@ -162,7 +162,7 @@ fn rows_may_come_while_other_shards_are_still_scanned() {
 
 #[test]
 fn spools_survive_a_journal_and_show_when_they_were_touched() {
-    let bench = Bench::new();
+    let bench = TestFolders::new();
     let spool = spool_model(&bench, 3, &many("k", 50, true), 100);
     let line = serde_json::to_string(&spool).unwrap();
     let back: SpooledShard = serde_json::from_str(&line).unwrap();
@@ -181,7 +181,7 @@ fn spools_survive_a_journal_and_show_when_they_were_touched() {
 
 #[test]
 fn a_spool_that_changed_under_our_feet_is_refused_without_a_panic() {
-    let bench = Bench::new();
+    let bench = TestFolders::new();
     let spool = spool_model(&bench, 0, &many("k", 80, false), 1_000);
     for file in [&spool.rows, spool.keys.as_ref().unwrap()] {
         let path = spool.dir.join(&file.name);
@@ -204,12 +204,12 @@ fn a_spool_that_changed_under_our_feet_is_refused_without_a_panic() {
 
 #[test]
 fn cancelling_ends_a_build_and_a_new_one_takes_its_place() {
-    let bench = Bench::new();
+    let bench = TestFolders::new();
     let spools = [spool_model(&bench, 0, &many("k", 3_000, true), 5_000)];
     bench.cancel.cancel();
     let options = BuildOptions { sort_memory: 5_000, merge_width: 2, ..BuildOptions::default() };
     assert!(bench.build(&spools, &options).unwrap_err().is_cancelled());
-    let again = Bench { cancel: Cancel::default(), ..bench };
+    let again = TestFolders { cancel: Cancel::default(), ..bench };
     let built = again.build(&spools, &options).unwrap();
     assert_eq!(built.samples, 3_000);
     dump(&built.database.unwrap());
@@ -217,7 +217,7 @@ fn cancelling_ends_a_build_and_a_new_one_takes_its_place() {
 
 #[test]
 fn a_full_disk_at_any_write_is_named_and_nothing_claims_to_be_whole() {
-    let bench = Bench::new();
+    let bench = TestFolders::new();
     let spools = [spool_model(&bench, 0, &many("k", 4_000, true), 40_000)];
     let options = BuildOptions { sort_memory: 40_000, merge_width: 2, ..BuildOptions::default() };
     let scratch = bench.dir.path().join("scratch");
@@ -245,7 +245,7 @@ fn a_full_disk_at_any_write_is_named_and_nothing_claims_to_be_whole() {
 
 #[test]
 fn media_tables_of_an_old_index_are_kept_with_their_ids() {
-    let bench = Bench::new();
+    let bench = TestFolders::new();
     let spool = spool_model(&bench, 0, &many("k", 30, false), 1 << 20);
     let new = bench.build(std::slice::from_ref(&spool), &BuildOptions::default()).unwrap().database.unwrap();
     let old = bench.dir.path().join("old.sqlite");
@@ -285,7 +285,7 @@ fn media_tables_of_an_old_index_are_kept_with_their_ids() {
 
 #[test]
 fn damaged_media_tables_leave_the_new_index_as_it_was() {
-    let bench = Bench::new();
+    let bench = TestFolders::new();
     let spool = spool_model(&bench, 0, &many("k", 30, false), 1 << 20);
     let new = bench.build(std::slice::from_ref(&spool), &BuildOptions::default()).unwrap().database.unwrap();
     let old = bench.dir.path().join("old.sqlite");
@@ -313,7 +313,7 @@ fn rows_in(database: &Path) -> Option<i64> {
 
 #[test]
 fn an_old_index_that_does_not_fit_the_offsets_is_not_used() {
-    let bench = Bench::new();
+    let bench = TestFolders::new();
     let spool = spool_model(&bench, 0, &many("k", 30, false), 1 << 20);
     let database = bench.build(std::slice::from_ref(&spool), &BuildOptions::default()).unwrap().database.unwrap();
     let shard = Shard { name: "s.tar".into(), path: "s.tar".into(), stamp: Default::default(), mode: 0, is_tgz: false };

@@ -13,7 +13,7 @@ fn expected(case: &Path, table: &str) -> Vec<String> {
     text.lines().skip(1).map(str::to_owned).collect()
 }
 
-fn scan_case(bench: &Bench, case: &Path, threads: usize, memory: usize) -> (Vec<Shard>, Vec<SpooledShard>) {
+fn scan_case(bench: &TestFolders, case: &Path, threads: usize, memory: usize) -> (Vec<Shard>, Vec<SpooledShard>) {
     let shards = discover(&case.join("input")).unwrap().shards;
     let dir = bench.spool_dir();
     let mut spools: Vec<_> = std::thread::scope(|scope| {
@@ -39,7 +39,7 @@ fn check(name: &str) {
     let case = case(name);
     let mut files = Vec::new();
     for (threads, memory, merge_width) in [(1, 1 << 20, 256), (2, 1 << 20, 2), (7, 1, 3), (1, 1, 2)] {
-        let bench = Bench::new();
+        let bench = TestFolders::new();
         let (shards, spools) = scan_case(&bench, &case, threads, memory);
         let options = BuildOptions { sort_memory: memory, merge_width, ..BuildOptions::default() };
         let built = bench.build(&spools, &options).unwrap();
@@ -70,7 +70,7 @@ fn unusual_names_come_out_as_the_reference_has_them() {
 #[test]
 fn the_schema_is_the_reference_schema() {
     let case = case("odd_names");
-    let bench = Bench::new();
+    let bench = TestFolders::new();
     let (_, spools) = scan_case(&bench, &case, 1, 1 << 20);
     let database = bench.build(&spools, &BuildOptions::default()).unwrap().database.unwrap();
     let db = open_readonly(&database).unwrap();
@@ -96,7 +96,7 @@ fn the_schema_is_the_reference_schema() {
 fn an_unchanged_shard_is_taken_from_the_old_index_as_a_scan_would_have_it() {
     for name in ["captioning_fieldmap", "odd_names"] {
         let case = case(name);
-        let bench = Bench::new();
+        let bench = TestFolders::new();
         let (shards, spools) = scan_case(&bench, &case, 1, 1 << 20);
         let database = case.join("expected/.nv-meta/index.sqlite");
         let again = bench.dir.path().join("again");
@@ -117,7 +117,7 @@ fn an_unchanged_shard_is_taken_from_the_old_index_as_a_scan_would_have_it() {
 fn a_full_disk_at_any_write_of_a_scan_is_named_and_leaves_nothing_behind() {
     let case = case("captioning_fieldmap");
     let shard = discover(&case.join("input")).unwrap().shards.remove(0);
-    let bench = Bench::new();
+    let bench = TestFolders::new();
     let dir = bench.spool_dir();
     let scan = |fs: &FaultFs| scan_unit(&shard, ShardId(0), &dir, fs, 1, &bench.handles());
     let fs = FaultFs::new(Fault::Nothing);

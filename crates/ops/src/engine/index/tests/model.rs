@@ -22,7 +22,7 @@ proptest! {
         memory in prop_oneof![Just(1usize), 1usize..2_000, Just(1 << 20)],
         merge_width in 2usize..6,
     ) {
-        let bench = Bench::new();
+        let bench = TestFolders::new();
         let spools: Vec<_> =
             (0..).zip(&shards).map(|(id, samples)| spool_model(&bench, id, samples, memory)).collect();
         let options = |duplicates| BuildOptions { duplicates, listed: 1_000_000, sort_memory: memory, merge_width, ..BuildOptions::default() };

@@ -4,15 +4,15 @@
 //! itself.
 
 mod epoch;
+mod forecast;
 pub mod index;
-mod outlook;
 mod plan;
 mod tokenizer;
 mod warnings;
 mod weights;
 
+pub use forecast::{MixtureForecast, Share, EXACT_UP_TO};
 pub use index::{build, MixtureIndex};
-pub use outlook::{MixtureForecast, Share, EXACT_UP_TO};
 pub use plan::{resolve, Member, MixtureIndexPlan, ResolvedMixture};
 pub use tokenizer::{FolderTokenizer, TokenizerSettings};
 pub use warnings::warnings;

@@ -50,7 +50,7 @@ impl LeftOutReason {
 
 /// A shard that can be in no split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct LeftOut {
+pub struct SkippedShard {
     /// The shard.
     pub shard: ShardId,
     /// The reason.
@@ -65,7 +65,7 @@ pub struct ResolvedSplits {
     /// Shards that could be in a split but are in none, in index order.
     pub unassigned: Vec<ShardId>,
     /// Shards that can be in no split, in index order.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<SkippedShard>,
     /// Notes, and refusals when the answers cannot be used.
     pub problems: Vec<Problem>,
 }
@@ -90,7 +90,7 @@ pub(crate) struct Candidates<'a> {
     pub(crate) shards: &'a [ShardFacts],
     /// Shards that can be in a split, in index order or shuffled.
     pub(crate) eligible: Vec<ShardId>,
-    pub(crate) left_out: Vec<LeftOut>,
+    pub(crate) left_out: Vec<SkippedShard>,
 }
 
 impl<'a> Candidates<'a> {
@@ -102,7 +102,7 @@ impl<'a> Candidates<'a> {
         for (position, shard) in shards.iter().enumerate() {
             let id = ShardId(position as u32);
             match reason(plan, shard, excluded[position], &names) {
-                Some(reason) => left_out.push(LeftOut { shard: id, reason }),
+                Some(reason) => left_out.push(SkippedShard { shard: id, reason }),
                 None => eligible.push(id),
             }
         }

@@ -133,7 +133,7 @@ fn a_compressed_shard_that_is_rewritten_joins_under_its_new_name() {
     let plan = PreparePlan { tgz: Tgz::Rewrite, ..listed(&[("train", &["{a,b}.tar"])]) };
     let r = resolve(&plan, &all);
     assert_eq!(names(&r, "train", &all), ["a.tgz", "b.tar"]);
-    assert_eq!(r.left_out, [LeftOut { shard: ShardId(2), reason: LeftOutReason::TarIsThere }]);
+    assert_eq!(r.left_out, [SkippedShard { shard: ShardId(2), reason: LeftOutReason::TarIsThere }]);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn excluded_shards_are_taken_out_before_the_ratio_is_applied() {
     let plan = PreparePlan { exclude_shards: vec!["_0003".into()], ..ratio("8,1,1") };
     let r = resolve(&plan, &all);
     assert_eq!(sizes(&r), [8, 1, 1]);
-    assert_eq!(r.left_out, [LeftOut { shard: ShardId(3), reason: LeftOutReason::Excluded }]);
+    assert_eq!(r.left_out, [SkippedShard { shard: ShardId(3), reason: LeftOutReason::Excluded }]);
     assert!(!r.shards_of("train").contains(&ShardId(3)));
 }
 

@@ -11,7 +11,7 @@ mod writer;
 
 pub(super) use options::{CHOICE, GROUP, LOSS_MASKS};
 
-use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
+use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, special_tokens_answer, SharedAnswer};
@@ -129,7 +129,7 @@ impl TokenFormat for Forager {
     }
 
     /// The folders may be next to the text.
-    fn own_places(&self, plan: &PackPlan, place: &OutputPlace) -> Vec<PathBuf> {
+    fn own_places(&self, plan: &PackPlan, place: &OutputTarget) -> Vec<PathBuf> {
         vec![place.path.join(SAMPLES), place.path.join(target(plan).index_folder)]
     }
 

@@ -17,7 +17,7 @@ mod writer;
 
 pub(super) use options::{CHOICE, GROUP};
 
-use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
+use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::{end_id, EncodingSpec, End};
 use gristmill_core::pack::{MdsTarget, TokenType};
@@ -103,7 +103,7 @@ impl TokenFormat for Mds {
         spec.checked()
     }
 
-    fn own_places(&self, _: &PackPlan, place: &OutputPlace) -> Vec<PathBuf> {
+    fn own_places(&self, _: &PackPlan, place: &OutputTarget) -> Vec<PathBuf> {
         vec![place.path.clone()]
     }
 

@@ -21,7 +21,7 @@ pub(super) struct ShardReader<'a> {
 }
 
 /// The samples of a shard: the end of each, after the first begins.
-pub(super) struct Head {
+pub(super) struct SampleOffsets {
     first: u32,
     ends: Vec<u32>,
 }
@@ -38,7 +38,7 @@ fn io_defect(error: &io::Error) -> Defect {
 
 impl ShardReader<'_> {
     /// Reads number, offsets and configuration, and compares them with the index.
-    pub(super) fn head(&mut self) -> Result<Head, Defect> {
+    pub(super) fn head(&mut self) -> Result<SampleOffsets, Defect> {
         let samples = self.word()?;
         if u64::from(samples) != self.listed.samples {
             return Err(format!("it has {samples} samples, and index.json has {} for it", self.listed.samples));
@@ -70,14 +70,14 @@ impl ShardReader<'_> {
         if config != self.listed.config {
             return Err("its configuration is not the one in index.json".to_owned());
         }
-        Ok(Head { first, ends })
+        Ok(SampleOffsets { first, ends })
     }
 
     /// Reads all samples. Passes the number of each sample and its ids, in pieces, to `take`; sets of other columns have none. Returns the
     /// number of the first sample that does not have `sample_size` tokens, and their count.
     pub(super) fn samples(
         &mut self,
-        head: &Head,
+        head: &SampleOffsets,
         sample_size: Option<u64>,
         take: &mut dyn FnMut(u64, &[u8]),
     ) -> Result<Option<(u64, u64)>, Defect> {
@@ -102,7 +102,7 @@ impl ShardReader<'_> {
     }
 
     /// Returns the number of tokens of the first sample; `None` without samples.
-    pub(super) fn first_size(&mut self, head: &Head) -> Result<Option<u64>, Defect> {
+    pub(super) fn first_size(&mut self, head: &SampleOffsets) -> Result<Option<u64>, Defect> {
         match head.ends.first() {
             Some(end) => self.sample_head(u64::from(end - head.first)).map(Some),
             None => Ok(None),

@@ -16,7 +16,7 @@ pub(crate) use merge::run_pair_merge;
 pub use merge::PairMergePlan;
 pub(super) use options::{CHOICE, GROUP};
 
-use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
+use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{shared_answer, special_tokens_answer, SharedAnswer};
@@ -96,7 +96,7 @@ impl TokenFormat for Megatron {
     }
 
     /// Alone, the pairs may be next to the text.
-    fn own_places(&self, plan: &PackPlan, place: &OutputPlace) -> Vec<PathBuf> {
+    fn own_places(&self, plan: &PackPlan, place: &OutputTarget) -> Vec<PathBuf> {
         match place.is_alone && !files::is_folder(plan) {
             true => Vec::new(),
             false => vec![place.path.clone()],

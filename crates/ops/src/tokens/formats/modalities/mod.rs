@@ -10,7 +10,7 @@ mod reader;
 
 pub(super) use options::{CHOICE, GROUP};
 
-use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OtherFile, OutputPlace, TokenFormat};
+use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OtherFile, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::job::index::{start_raw, RawIndexPlan};
 use crate::job::task::TaskContext;
@@ -119,7 +119,7 @@ impl TokenFormat for Modalities {
     }
 
     /// A `.pbin` may be next to the text.
-    fn own_places(&self, _: &PackPlan, place: &OutputPlace) -> Vec<PathBuf> {
+    fn own_places(&self, _: &PackPlan, place: &OutputTarget) -> Vec<PathBuf> {
         if place.is_alone {
             Vec::new()
         } else {

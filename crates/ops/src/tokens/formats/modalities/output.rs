@@ -6,7 +6,7 @@ use crate::job::pool::run_units;
 use crate::job::publish::FinishedFile;
 use crate::tokens::encode::EncodedBlock;
 use crate::tokens::format::{
-    AppendCounts, DealRequest, DealtFiles, FileEstimate, FinishContext, FinishedFormat, OutputPlace, ReadingOrder,
+    AppendCounts, DealRequest, DealtFiles, FileEstimate, FinishContext, FinishedFormat, OutputTarget, ReadingOrder,
     TokenOutput, TokenWriter,
 };
 use crate::tokens::spool::{each_chunk, Snapshot};
@@ -64,7 +64,7 @@ fn check_indexed(files: &[TextFile]) -> Outcome<()> {
 }
 
 /// Decides whether the output is a file or a folder.
-fn is_single_file(plan: &PackPlan, place: &OutputPlace, files: usize) -> Outcome<bool> {
+fn is_single_file(plan: &PackPlan, place: &OutputTarget, files: usize) -> Outcome<bool> {
     let is_file_name = !files::is_dir(&place.path) && !plan.output.ends_with('/');
     let is_one_file = plan.paths_file.is_none() && matches!(plan.inputs.as_slice(), [input] if is_file_input(input));
     if !place.is_alone {

@@ -31,7 +31,7 @@ pub(super) struct Logs<'a> {
 }
 
 /// How a task ended.
-enum End<'a> {
+enum TaskEnd<'a> {
     Open,
     Done { documents: u64, tokens: u64 },
     Failed(&'a Failure),
@@ -48,13 +48,13 @@ impl<'a> Logs<'a> {
         let fs = &*self.context.fs;
         make_folder(fs, &folder.join("logs"), MODES.1, &mut Vec::new())?;
         write_file(fs, &folder.join("executor.json"), &to_json(&self.executor(folder))?, MODES.0)?;
-        self.write(folder, &End::Open)
+        self.write(folder, &TaskEnd::Open)
     }
 
     /// Records why the tasks did not finish. Errors while writing do not affect the failure.
     pub(super) fn failed(&self, failure: &Failure) {
         let Some(folder) = &self.folder else { return };
-        if let Err(error) = self.write(folder, &End::Failed(failure)) {
+        if let Err(error) = self.write(folder, &TaskEnd::Failed(failure)) {
             self.context.log(format!("writing the logs of the tasks: {error}"));
         }
     }
@@ -62,18 +62,18 @@ impl<'a> Logs<'a> {
     /// Returns the log of a finished task, which is published with its statistics.
     pub(super) fn done(&self, rank: u32, documents: u64, tokens: u64) -> Option<SideFile> {
         let folder = self.folder.as_ref()?;
-        let bytes = self.text(rank, &End::Done { documents, tokens }).into_bytes();
+        let bytes = self.text(rank, &TaskEnd::Done { documents, tokens }).into_bytes();
         Some(SideFile { target: log(folder, rank), bytes, completes: false })
     }
 
-    fn write(&self, folder: &Path, end: &End<'_>) -> Outcome<()> {
+    fn write(&self, folder: &Path, end: &TaskEnd<'_>) -> Outcome<()> {
         let fs = &*self.context.fs;
         let mut ranks = self.output.ranks.iter();
         ranks.try_for_each(|rank| write_file(fs, &log(folder, *rank), self.text(*rank, end).as_bytes(), MODES.0))
     }
 
     /// Returns the log in the line format of datatrove.
-    fn text(&self, rank: u32, end: &End<'_>) -> String {
+    fn text(&self, rank: u32, end: &TaskEnd<'_>) -> String {
         let mut lines = String::new();
         let mut say = |when: SystemTime, level: &str, what: &str| {
             lines.push_str(&format!("{} | {level: <8} | gristmill:pack - {what}\n", utc::log_time(when)));
@@ -91,13 +91,13 @@ impl<'a> Logs<'a> {
             say(begun, "INFO", &format!("and {} more", files.len() - MAX_LISTED_FILES));
         }
         match end {
-            End::Open => {}
-            End::Done { documents, tokens } => {
+            TaskEnd::Open => {}
+            TaskEnd::Done { documents, tokens } => {
                 say(now, "SUCCESS", &format!("Processing done for rank={rank}"));
                 let documents = text::count(*documents, "document");
                 say(now, "INFO", &format!("Stats: Task {rank}: {documents}, {}", text::count(*tokens, "token")));
             }
-            End::Failed(failure) => say(now, "ERROR", &text::display_safe(&failure.to_string())),
+            TaskEnd::Failed(failure) => say(now, "ERROR", &text::display_safe(&failure.to_string())),
         }
         lines
     }

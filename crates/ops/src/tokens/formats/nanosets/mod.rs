@@ -14,7 +14,7 @@ mod writer;
 
 pub(super) use options::{CHOICE, GROUP, LOSS_MASKS};
 
-use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
+use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{document_shuffle_answer, shared_answer, SharedAnswer};
@@ -103,7 +103,7 @@ impl TokenFormat for Nanosets {
         Some(tokenizer.full_size())
     }
 
-    fn own_places(&self, plan: &PackPlan, place: &OutputPlace) -> Vec<PathBuf> {
+    fn own_places(&self, plan: &PackPlan, place: &OutputTarget) -> Vec<PathBuf> {
         files::log_folder(plan).into_iter().chain([place.path.clone()]).collect()
     }
 

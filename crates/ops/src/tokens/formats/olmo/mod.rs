@@ -13,7 +13,7 @@ mod writer;
 
 pub(super) use options::{CHOICE, GROUP};
 
-use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputPlace, TokenFormat};
+use super::super::format::{DealRequest, DealtFiles, EndTokenNeed, OutputTarget, TokenFormat};
 use super::super::reader::TokenReader;
 use crate::tokens::encode::EncodingSpec;
 use crate::tokens::options::{document_shuffle_answer, shared_answer, SharedAnswer};
@@ -114,7 +114,7 @@ impl TokenFormat for Olmo {
         true
     }
 
-    fn own_places(&self, _: &PackPlan, place: &OutputPlace) -> Vec<PathBuf> {
+    fn own_places(&self, _: &PackPlan, place: &OutputTarget) -> Vec<PathBuf> {
         vec![place.path.clone()]
     }
 

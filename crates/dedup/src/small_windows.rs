@@ -2,7 +2,7 @@
 //!
 //! There are many more windows than different ones, so recent ones are remembered, and repeats of these leave no record.
 
-use super::gear::mix;
+use super::window_hash::mix;
 use super::Rule;
 
 /// The longest window that is a number, in bytes.

@@ -89,9 +89,9 @@ mod tests {
     #[test]
     fn only_the_last_k_bytes_count() {
         for (k, bits) in [(1, 64), (3, 64), (5, 2), (20, 64), (64, 64), (64, 8)] {
-            let gear = WindowHash::new(k, 500, bits);
+            let hasher = WindowHash::new(k, 500, bits);
             let text: Vec<u8> = (0..200u64).map(|at| mix(at) as u8).collect();
-            let hash = |bytes: &[u8]| bytes.iter().fold(0, |hash, byte| gear.next(hash, *byte));
+            let hash = |bytes: &[u8]| bytes.iter().fold(0, |hash, byte| hasher.next(hash, *byte));
             assert_eq!(hash(&text), hash(&text[200 - k..]), "{k} {bits}");
             assert!(k < 20 || hash(&text) != hash(&text[1..199]), "{k}");
         }

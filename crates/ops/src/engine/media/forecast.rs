@@ -77,7 +77,7 @@ fn ending(name: &str) -> String {
 ///
 /// Counts are of samples that have such a part. If a pattern or the content decides, the first samples represent all: a part is counted if
 /// the entry of one of them is picked.
-pub fn outlook(facts: &DatasetFacts, plan: &MediaPlan) -> MediaForecast {
+pub fn forecast(facts: &DatasetFacts, plan: &MediaPlan) -> MediaForecast {
     let cancel = Cancel::default();
     let mut counted = EndingCounts::default();
     let mut seen = MediaForecast::default();
@@ -193,7 +193,7 @@ fn probe_entry(
 }
 
 /// Returns what a filter would pick in a folder of loose media. Walks the whole folder; stopping midway is a cancellation.
-pub fn folder_outlook(root: &Path, filter: &MediaFilter, cancel: &Cancel) -> Outcome<MediaForecast> {
+pub fn folder_forecast(root: &Path, filter: &MediaFilter, cancel: &Cancel) -> Outcome<MediaForecast> {
     let (progress, problems) = (Progress::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel, problems: &problems };
     let found = media_folder::walk(root, |name| picks_file(filter, name), &handles)?;
@@ -201,7 +201,7 @@ pub fn folder_outlook(root: &Path, filter: &MediaFilter, cancel: &Cancel) -> Out
     Ok(of_files(root, &plan, &found.files, cancel))
 }
 
-/// Like [`folder_outlook`], for files already found.
+/// Like [`folder_forecast`], for files already found.
 pub fn of_files(root: &Path, plan: &MediaPlan, files: &media_folder::FileList, cancel: &Cancel) -> MediaForecast {
     let mut counted = EndingCounts::default();
     let mut seen = MediaForecast { candidates: files.len() as u64, ..MediaForecast::default() };
