@@ -58,6 +58,7 @@ fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
     }
     let shared = Arc::clone(&context.shared);
     let lock = DatasetLock::acquire(&*shared.fs, &own, shared.options.break_lock)?;
+    files::look_around(&shared.root);
     if !prepared_meanwhile(context)? {
         return run_or_clear(context, (&own, &lock), selection);
     }

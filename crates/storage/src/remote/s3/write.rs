@@ -76,25 +76,28 @@ pub(super) fn parts_at_once(size: u64) -> usize {
 impl S3Store {
     /// Puts an object; returns whether the condition held.
     pub(super) fn put_object(&self, key: &str, content: Content<'_>, condition: Condition) -> io::Result<bool> {
+        let is_absent = condition == Condition::IfAbsent && self.known.is_absent_now(key);
         self.known.forget(key);
         match content {
-            Content::Bytes(bytes) => self.put_whole(key, Bytes::copy_from_slice(bytes), condition),
+            Content::Bytes(bytes) => self.put_whole(key, Bytes::copy_from_slice(bytes), (condition, is_absent)),
             Content::File(file) | Content::UnlockedFile(file) if file.len() <= MAX_PUT_BYTES => {
                 self.end_upload_ahead(key);
                 if let Some(record) = ResumeRecord::existing(&self.client.address(key)) {
                     record.read().into_iter().for_each(|begun| self.end_begun(key, &begun));
                     record.clear();
                 }
-                self.put_whole(key, read_part(file, 0, file.len())?, condition)
+                self.put_whole(key, read_part(file, 0, file.len())?, (condition, is_absent))
             }
             Content::File(file) => self.put_parts((key, true), file, condition),
             Content::UnlockedFile(file) => self.put_parts((key, false), file, condition),
         }
     }
 
-    fn put_whole(&self, key: &str, body: Bytes, condition: Condition) -> io::Result<bool> {
+    /// Puts an object by one request. `is_absent`: whether it is known that there is none.
+    fn put_whole(&self, key: &str, body: Bytes, (condition, is_absent): (Condition, bool)) -> io::Result<bool> {
         let (holds, etag) = match condition {
             Condition::Always => (true, None),
+            Condition::IfAbsent if is_absent => (true, None),
             _ => self.check(key, condition)?,
         };
         if !holds {
