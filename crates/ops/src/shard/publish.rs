@@ -63,6 +63,7 @@ pub(super) fn publish(
         let publication = Publication::begin(fs, layout.root(), &layout.own)?.looking_around(&layout.output);
         // Two more files: the plan and the report.
         let mut publication = publication.counting(&context.progress, shards as u64 + 2);
+        let mut records = Vec::new();
         for (number, set) in run.sets.iter().enumerate() {
             let work = WorkFolders::of(&layout.own.work(), number);
             for (position, shard) in set.planned.shards.iter().enumerate() {
@@ -76,6 +77,7 @@ pub(super) fn publish(
                 if files::is_file(&record) {
                     recorded.outputs.push(RecordedOutput { path: target.clone(), bytes: shard.archive_bytes });
                     publication.stage_upload(&target, &record)?;
+                    records.push(record);
                     continue;
                 }
                 let file = FinishedFile::of(work.shard(position), target)?;
@@ -90,7 +92,10 @@ pub(super) fn publish(
         publication.stage_bytes(&layout.own.plan(), yaml.as_bytes(), RECORD_MODE)?;
         stage_report(&mut publication, &layout.own, &recorded, report)?;
         context.cancel.check()?;
-        publication.commit(&layout.own.report())
+        publication.commit(&layout.own.report())?;
+        // What these have sent is in place. One that remains is of an upload that is over.
+        records.iter().for_each(|record| _ = fs.remove_file(record));
+        Ok(())
     })
 }
 

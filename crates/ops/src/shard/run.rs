@@ -103,7 +103,8 @@ fn look_around(plan: &ShardPlan) -> Outcome<()> {
 fn is_complete(layout: &OutputLayout) -> bool {
     let is_prepared = publish::are_prepared(layout);
     // What is left of a run that was killed at its very end is removed by the next one.
-    is_prepared && !files::exists(layout.own.journal()) && !files::exists(layout.own.work())
+    let is_left = files::exists(layout.own.journal()) || files::exists(layout.own.work());
+    is_prepared && !is_left && !DatasetLock::is_left(&layout.own)
 }
 
 /// Whether the inputs are not what they were when the same plan ran: for `--append`, there is more to add.

@@ -2,12 +2,13 @@
 
 use super::super::dates::now;
 use super::super::network::Answer;
+use super::super::version::{plain_etag, ObjectVersion};
 use super::client::{Action, Call};
 use super::maker::Maker;
-use super::object::get_range;
+use super::object::{get_range, head};
 use super::refusal::Refusal;
 use super::resume::{BegunUpload, ResumeRecord};
-use super::upload::{SentPart, UploadAhead};
+use super::upload::{etag_of_parts, is_md5, SentPart, UploadAhead};
 use super::{answers, finish, PendingAnswer, S3Store};
 use crate::read::ReadFile;
 use crate::store::{Condition, Content};
@@ -297,27 +298,43 @@ impl S3Store {
         let call = Call { condition, etag, ending, ..call };
         // The store of Google has no condition for this request.
         let has_conditions = self.client.context.maker != Maker::Google;
-        let mut refusal = has_conditions.then(|| self.ask(call.clone())).transpose()?.and_then(Result::err);
-        if !has_conditions || condition != Condition::Always && refusal.as_ref().is_some_and(Refusal::has_no_conditions)
-        {
+        let mut answer = has_conditions.then(|| self.ask(call.clone())).transpose()?;
+        let has_none =
+            matches!(&answer, Some(Err(refusal)) if condition != Condition::Always && refusal.has_no_conditions());
+        if !has_conditions || has_none {
             // It may have been replaced since the upload began.
             if condition != Condition::Always && !self.check(key, condition)?.0 {
                 return Ok(Some(false));
             }
-            refusal = self.ask(Call { condition: Condition::Always, etag: None, ..call })?.err();
+            answer = Some(self.ask(Call { condition: Condition::Always, etag: None, ..call })?);
         }
-        let is_gone = match refusal {
+        let made = etag_of_parts(tags);
+        let is_gone = match answer {
+            Some(Err(refusal)) if refusal.status == 404 => true,
+            Some(Err(refusal)) if refusal.status == 412 => return Ok(Some(false)),
+            Some(Err(refusal)) => return Err(self.explain(&refusal, Action::Write, key)),
+            Some(Ok(answer)) => {
+                let etag = answers::text_of(&answer.body, "ETag");
+                if made.is_some() && etag.is_some_and(|etag| Some(plain_etag(&etag)) == made.as_deref()) {
+                    return Ok(Some(true));
+                }
+                false
+            }
             None => false,
-            Some(refusal) if refusal.status == 404 => true,
-            Some(refusal) if refusal.status == 412 => return Ok(Some(false)),
-            Some(refusal) => return Err(self.explain(&refusal, Action::Write, key)),
         };
-        let there = self.head(key)?.ok().filter(|version| version.bytes == bytes);
-        match there {
-            // If the answer to an earlier try was lost, there is no such upload any more, but there is the object.
-            Some(version) if !is_gone || Some(version.etag.as_str()) != before => Ok(Some(true)),
-            _ if is_gone => Ok(None),
-            _ => {
+        let there = self.ask(head(key))?.ok().map(|answer| (self.version_in(&answer), is_of_kms(&answer)));
+        let there = there.filter(|(version, _)| version.bytes == bytes);
+        // If the answer to an earlier try was lost, there is no such upload any more, but there is the object.
+        let is_this = |(version, is_of_kms): &(ObjectVersion, bool)| match made.as_deref() {
+            Some(made) if made == plain_etag(&version.etag) => true,
+            // It is of another program.
+            Some(_) if !is_of_kms && is_md5(&version.etag) => false,
+            _ => Some(version.etag.as_str()) != before,
+        };
+        match (is_gone, there) {
+            (false, Some(_)) => Ok(Some(true)),
+            (true, there) => Ok(there.filter(is_this).map(|_| true)),
+            (false, None) => {
                 let failure = Failure::environment("writing", "it has another size in the store than was sent");
                 Err(failure.on(Subject::path(self.client.address(key))).into_io())
             }
@@ -339,6 +356,11 @@ impl S3Store {
         let key = call.key.clone();
         self.ask(call)?.map_err(|refusal| self.explain(&refusal, Action::Write, &key))
     }
+}
+
+/// Whether the tag of an object is no MD5 because a key of a KMS encrypts it.
+fn is_of_kms(answer: &Answer) -> bool {
+    answer.header("x-amz-server-side-encryption").is_some_and(|name| name.starts_with("aws:kms"))
 }
 
 /// Sends the parts of an object, some at once, and takes what their sending gives in order. Returns `false` as soon as one is not taken.

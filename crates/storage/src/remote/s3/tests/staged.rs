@@ -99,3 +99,61 @@ fn uploads_that_do_not_finish_are_ended() {
     let error = upload.finish().unwrap_err();
     assert!(failure(error).why.contains("ended by another process"));
 }
+
+/// Answers the next requests for the headers of the object: of these bytes, with this tag and further headers.
+fn there(server: &Server, bytes: usize, tag: &str, more: &str) {
+    server.fault("HEAD", Fault::Answer(200, format!("ETag: \"{tag}\"\r\n{more}"), "x".repeat(bytes)));
+}
+
+#[test]
+fn an_object_of_the_same_size_is_this_one_only_if_its_tag_is_that_of_the_parts() {
+    let server = Server::start(&[]);
+    let store = store(&server);
+    let parts = vec!["\"d41d8cd98f00b204e9800998ecf8427e\"".to_owned(), "0cc175b9c0f1b6a831c399e269772661".to_owned()];
+    let made = upload::etag_of_parts(&parts).unwrap();
+    let other = made.replace("-2", "-3");
+    let object = |replaces: Option<&str>| StagedObject {
+        upload: "gone".into(),
+        bytes: 5,
+        parts: parts.clone(),
+        replaces: replaces.map(str::to_owned),
+    };
+    let kms = "x-amz-server-side-encryption: aws:kms\r\n";
+    for (tag, more, replaces, expected) in [
+        (made.as_str(), "", None, true),
+        // The completion is repeated, or the same content was there before.
+        (&made, "", Some(made.as_str()), true),
+        (&other, "", None, false),
+        ("d41d8cd98f00b204e9800998ecf8427e", "", None, false),
+        // These tags say nothing of the content.
+        (&other, kms, None, true),
+        (&other, kms, Some(&other), false),
+        ("0x8DD0F", "", Some("0x8DD0E"), true),
+        ("0x8DD0F", "", Some("0x8DD0F"), false),
+    ] {
+        there(&server, 5, tag, more);
+        assert_eq!(complete(&store, &object(replaces)).unwrap(), expected, "{tag} {more}");
+    }
+    there(&server, 6, &made, "");
+    assert!(!complete(&store, &object(None)).unwrap(), "it has another size");
+}
+
+#[test]
+fn a_completion_that_states_the_tag_needs_no_further_request() {
+    let server = Server::start(&[]);
+    let parts = vec!["d41d8cd98f00b204e9800998ecf8427e".to_owned()];
+    let tag = upload::etag_of_parts(&parts).unwrap();
+    let answer = |tag: &str| {
+        let body =
+            format!("<CompleteMultipartUploadResult><ETag>&quot;{tag}&quot;</ETag></CompleteMultipartUploadResult>");
+        server.fault("POST", Fault::Answer(200, String::new(), body));
+    };
+    let object = StagedObject { upload: "u".into(), bytes: 5, parts, replaces: None };
+    answer(&tag);
+    assert!(complete(&store(&server), &object).unwrap());
+    assert_eq!(server.requests().len(), 1);
+    answer("another");
+    there(&server, 5, "another", "");
+    assert!(complete(&store(&server), &object).unwrap());
+    assert_eq!(server.requests().len(), 3, "it is looked at");
+}
