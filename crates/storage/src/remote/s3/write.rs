@@ -154,6 +154,9 @@ impl S3Store {
             record,
         };
         let made = self.make_of_parts(&parts, condition);
+        if parts.record.is_some() && parts.ahead.is_some() && is_cancelled(&made) {
+            return made;
+        }
         if let (Some(upload), true) = (begun, parts.ahead.is_none() || !matches!(made, Ok(true))) {
             // It was not completed.
             let _ = self.end_one_upload(key, &upload);
@@ -225,7 +228,9 @@ impl S3Store {
             None => Ok(None),
         });
         // What cannot be removed now is found by its record, or by the rules of the bucket for unfinished uploads.
-        let is_over = matches!(result, Ok(Some(true))) || self.end_one_upload(key, &upload).is_ok();
+        // A run that was cancelled may be repeated.
+        let is_kept = parts.record.is_some() && is_cancelled(&result);
+        let is_over = matches!(result, Ok(Some(true))) || !is_kept && self.end_one_upload(key, &upload).is_ok();
         parts.record.iter().filter(|_| is_over).for_each(ResumeRecord::clear);
         result
     }
@@ -356,6 +361,11 @@ impl S3Store {
         let key = call.key.clone();
         self.ask(call)?.map_err(|refusal| self.explain(&refusal, Action::Write, &key))
     }
+}
+
+/// Whether the work of this thread was cancelled.
+fn is_cancelled<T>(result: &io::Result<T>) -> bool {
+    result.as_ref().is_err_and(|error| Failure::io("writing", "", error).is_cancelled())
 }
 
 /// Whether the tag of an object is no MD5 because a key of a KMS encrypts it.
