@@ -238,8 +238,12 @@ impl S3Store {
     /// Begins an upload and returns its name.
     pub(super) fn begin_upload(&self, key: &str) -> io::Result<String> {
         let begin = write(Method::POST, key, vec![("uploads", String::new())], Bytes::new());
+        let at = now();
         let begun = self.expect(Call { ending: Some("</InitiateMultipartUploadResult>"), ..begin })?;
         let upload = answers::text_of(&begun.body, "UploadId").filter(|upload| !upload.is_empty());
+        if let (Some(upload), true) = (&upload, begun.lost > 0) {
+            self.end_lost(key, upload, (begun.lost, at));
+        }
         upload.ok_or_else(|| self.explain(&Refusal::of_success(200, "without an upload"), Action::Write, key))
     }
 

@@ -157,3 +157,30 @@ fn a_completion_that_states_the_tag_needs_no_further_request() {
     assert!(complete(&store(&server), &object).unwrap());
     assert_eq!(server.requests().len(), 3, "it is looked at");
 }
+
+#[test]
+fn an_upload_whose_beginning_was_answered_late_is_ended() {
+    let begun = "2026-01-01T00:00:00.000Z";
+    let upload = |id: &str, at: &str| {
+        format!("<Upload><Key>k</Key><UploadId>{id}</UploadId><Initiated>{at}</Initiated></Upload>")
+    };
+    let own = upload("u&amp;1", begun);
+    for (uploads, expected) in [
+        ([&own, &upload("lost", begun)].map(String::as_str).concat(), vec!["/b/k?uploadId=lost"]),
+        // Some are older, or more than the lost answers.
+        ([&own, &upload("old", "2025-12-31T23:59:00.000Z")].map(String::as_str).concat(), vec![]),
+        ([&own, &upload("lost", begun), &upload("other", begun)].map(String::as_str).concat(), vec![]),
+    ] {
+        let server = Server::start(&[]);
+        server.fault("/b/k?uploads", Fault::Answer(503, String::new(), "<Error><Code>SlowDown</Code></Error>".into()));
+        let date = "Date: Thu, 01 Jan 2026 00:00:00 GMT\r\n".to_owned();
+        let page = format!("<ListMultipartUploadsResult>{uploads}</ListMultipartUploadsResult>");
+        server.fault("/b?uploads", Fault::Answer(200, date, page));
+        assert_eq!(store(&server).begin_upload("k").unwrap(), "u&1");
+        let requests = server.requests().into_iter().filter(|request| request.method == "DELETE");
+        assert_eq!(requests.map(|request| request.target).collect::<Vec<_>>(), expected);
+    }
+    let server = Server::start(&[]);
+    store(&server).begin_upload("k").unwrap();
+    assert_eq!(server.requests().len(), 1, "without a lost answer nothing is listed");
+}
