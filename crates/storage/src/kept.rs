@@ -16,6 +16,9 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 /// Permission bits of the file.
 const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
+/// Bytes that are read to find out what a file is.
+const MAX_LOOK_BYTES: u64 = 4 << 10;
+
 /// The objects whose bytes are kept, by their paths.
 static KEPT: LazyLock<Mutex<HashMap<PathBuf, Arc<KeptObject>>>> = LazyLock::new(Mutex::default);
 
@@ -37,6 +40,24 @@ struct KeptObject {
     ranges: Mutex<BTreeMap<u64, u64>>,
     /// Whether what is read now is not kept.
     is_closed: AtomicBool,
+    /// A reader of which no more than the beginning was read, for who opens the object next.
+    spare: Spare,
+}
+
+/// A reader of an object in its store, if there is one.
+#[derive(Default)]
+struct Spare(Mutex<Option<Box<dyn RangeRead>>>);
+
+impl Spare {
+    fn put(&self, reader: Option<Box<dyn RangeRead>>) -> Option<Box<dyn RangeRead>> {
+        std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), reader)
+    }
+}
+
+impl std::fmt::Debug for Spare {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Spare")
+    }
 }
 
 impl KeptReads {
@@ -59,7 +80,8 @@ impl KeptReads {
             }
             let (info, ranges) = (OnceLock::new(), Mutex::default());
             let (file, is_closed) = (Arc::clone(&file), AtomicBool::new(false));
-            let object = Arc::new(KeptObject { file, base, bytes, info, ranges, is_closed });
+            let spare = Spare::default();
+            let object = Arc::new(KeptObject { file, base, bytes, info, ranges, is_closed, spare });
             all.insert(path.to_owned(), Arc::clone(&object));
             kept.push((path.to_owned(), object));
             base += bytes;
@@ -74,7 +96,10 @@ impl KeptReads {
 
     /// Ends keeping. What was read before is kept on.
     pub fn close(&self) {
-        self.0.iter().for_each(|(_, object)| object.is_closed.store(true, Ordering::Relaxed));
+        for (_, object) in &self.0 {
+            object.is_closed.store(true, Ordering::Relaxed);
+            object.spare.put(None);
+        }
     }
 }
 
@@ -105,6 +130,11 @@ pub(super) fn open_kept(path: &Path, part: Option<Range<u64>>, open: OpenObject)
     let object = KEPT.lock().unwrap_or_else(PoisonError::into_inner).get(path).map(Arc::clone);
     let Some(object) = object else { return open() };
     let path = path.to_owned();
+    let spare = if part.is_none() { object.spare.put(None) } else { None };
+    if let (Some(info), Some(remote)) = (object.info.get(), spare) {
+        let info = *info;
+        return Ok((info, Box::new(KeptRead::new(object, path, open, OnceLock::from(remote)))));
+    }
     let wanted = part.unwrap_or(0..u64::MAX);
     // What is read after the end of keeping is mostly kept, and the version is compared with the first request for more.
     let is_kept = |info: &&FileInfo| {
@@ -207,6 +237,15 @@ impl KeptRead {
     }
 }
 
+impl Drop for KeptRead {
+    fn drop(&mut self) {
+        let is_begun = self.next.load(Ordering::Relaxed) > MAX_LOOK_BYTES;
+        if !is_begun && !self.object.is_closed.load(Ordering::Relaxed) {
+            self.object.spare.put(self.remote.take());
+        }
+    }
+}
+
 impl RangeRead for KeptRead {
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         self.keep_gap(offset);
@@ -277,5 +316,39 @@ mod tests {
         assert!(error.to_string().contains("changed"), "{error}");
         drop(kept);
         assert_eq!(open_part(path, 1_500..4_000).unwrap().len(), 8);
+    }
+
+    /// A store that counts how often an object is opened.
+    struct Zeros;
+
+    impl RangeRead for Zeros {
+        fn read_exact_at(&self, buffer: &mut [u8], _: u64) -> io::Result<()> {
+            buffer.fill(0);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_object_of_which_the_beginning_was_read_is_not_opened_again() {
+        let (dir, path) = (tempfile::tempdir().unwrap(), Path::new("mem://kept/spare"));
+        let kept = KeptReads::begin(dir.path(), 20_000, [(path, 10_000)].into_iter()).unwrap();
+        let opened = Arc::new(AtomicU64::new(0));
+        let open = || {
+            let opened = Arc::clone(&opened);
+            let open = move || {
+                opened.fetch_add(1, Ordering::Relaxed);
+                let reader: Box<dyn RangeRead> = Box::new(Zeros);
+                Ok((FileInfo::of_object(10_000, 0, "tag"), reader))
+            };
+            open_kept(path, None, Box::new(open)).unwrap().1
+        };
+        let read = |file: &dyn RangeRead, bytes: usize| file.read_exact_at(&mut vec![0; bytes], 0).unwrap();
+        read(&*open(), 8);
+        read(&*open(), 8_000);
+        assert_eq!(opened.load(Ordering::Relaxed), 1);
+        open();
+        assert_eq!(opened.load(Ordering::Relaxed), 2, "that one was read, and is over");
+        kept.close();
+        assert!(kept.0[0].1.spare.put(None).is_none());
     }
 }

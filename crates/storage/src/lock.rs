@@ -1,5 +1,6 @@
 //! The lock that permits one writer per data set.
 
+use super::files::is_taken;
 use super::fs::{Fs, RealFs};
 use super::identity::{ProcessIdentity, ProcessState};
 use super::location::RemoteUrl;
@@ -55,6 +56,17 @@ struct ObjectLock {
     token: String,
 }
 
+/// A lock that a store has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredLock {
+    /// Its address.
+    pub path: PathBuf,
+    /// Whose it is.
+    pub holder: String,
+    /// What can be done.
+    pub hint: &'static str,
+}
+
 /// Result of an attempt to take the operating system's lock.
 enum SystemLock {
     /// This process holds it now.
@@ -101,6 +113,25 @@ impl DatasetLock {
     pub fn holder(own: &RunFolder) -> Outcome<Option<Holder>> {
         let me = ProcessIdentity::current();
         Ok(read_holder(&own.lock())?.flatten().filter(|holder| holder.process.life(&me) != ProcessState::Dead))
+    }
+
+    /// Whether there is a lock whose holder on this host has died.
+    pub fn is_left(own: &RunFolder) -> bool {
+        is_taken(own.lock()) && matches!(Self::holder(own), Ok(None))
+    }
+
+    /// Returns the lock that the store of an output has, whoever holds it.
+    pub fn stored(own: &RunFolder) -> Outcome<Option<StoredLock>> {
+        let path = own.shown().join(OBJECT);
+        let Some(found) = RemoteUrl::parse(&path).map(|_| read_holder(&path)).transpose()?.flatten() else {
+            return Ok(None);
+        };
+        let is_dead = |by: &Holder| by.process.life(&ProcessIdentity::current()) == ProcessState::Dead;
+        let hint = match found.as_ref().is_some_and(is_dead) {
+            true => "its holder has ended: the next run on this machine takes it over",
+            false => WAIT_HINT,
+        };
+        Ok(Some(StoredLock { path, holder: held_by(found.as_ref()), hint }))
     }
 
     fn acquire_with(fs: &dyn Fs, own: &RunFolder, break_lock: bool, use_system: bool) -> Outcome<Self> {
@@ -238,6 +269,8 @@ impl Drop for DatasetLock {
     }
 }
 
+/// What to do while a lock is held.
+const WAIT_HINT: &str = "wait for it to finish; if it is certainly gone, use --break-lock";
 /// Name of the operation that fails if another process holds the lock.
 const LOCKING: &str = "locking the data set";
 
@@ -247,13 +280,16 @@ pub fn is_held(failure: &Failure) -> bool {
 }
 
 fn held_failure(path: &Path, holder: Option<&Holder>) -> Failure {
-    let why = match holder {
-        Some(holder) => format!("it is held by process {} on host {}", holder.process.pid, holder.process.host),
-        None => "it is held by another process".to_owned(),
-    };
-    Failure::environment(LOCKING, why)
+    Failure::environment(LOCKING, format!("it is held by {}", held_by(holder)))
         .on(Subject::path(path))
-        .with_hint("wait for it to finish; if it is certainly gone, use --break-lock")
+        .with_hint(WAIT_HINT)
+}
+
+fn held_by(holder: Option<&Holder>) -> String {
+    match holder {
+        Some(holder) => format!("process {} on host {}", holder.process.pid, holder.process.host),
+        None => "another process".to_owned(),
+    }
 }
 
 /// Reads a lock file: `None` if there is no file, `Some(None)` if it cannot be parsed.

@@ -10,6 +10,8 @@ use gristmill_core::text::{bytes, count, display_safe, duration};
 use gristmill_core::{Failure, Outcome, Subject};
 use gristmill_storage::files::FileInfo;
 use gristmill_storage::location::RemoteUrl;
+use gristmill_storage::lock::DatasetLock;
+use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::store::{store_of, Condition, Content, Store, UnfinishedUpload};
 use serde_json::{json, Map, Value};
 use std::io;
@@ -80,6 +82,9 @@ pub fn run(path: &Path, args: &StoreArgs, context: &Context) -> CommandResult {
         Ok(()) => examination.list_uploads(),
         Err(_) => Vec::new(),
     };
+    if read.is_ok() {
+        examination.find_locks();
+    }
     print_checks(&examination.checks, context);
     for upload in uploads.iter().take(MAX_PRINTED_UPLOADS) {
         context.printer.line(format!("     {}", describe(upload)));
@@ -242,6 +247,20 @@ impl Examination<'_> {
         let removed = self.store.remove(&probe);
         if self.try_right("delete", removed).is_err() {
             self.checks.push(Check::new("left over", false, probe.to_path().to_string_lossy()));
+        }
+    }
+
+    /// Finds the locks of runs that write an output or a data set of this address.
+    fn find_locks(&mut self) {
+        if self.url.key.is_empty() {
+            return;
+        }
+        for own in [RunFolder::for_output(self.path), RunFolder::for_webdataset(self.path)] {
+            // Without the right to read, none is known.
+            if let Ok(Some(lock)) = DatasetLock::stored(&own) {
+                let found = format!("{}, of {}", lock.path.display(), lock.holder);
+                self.checks.push(Check::new("lock", false, display_safe(&found)).hint(lock.hint));
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use super::deal::PartKind;
 use crate::job::record::{self, refuse, Decision, RecordedInput, RecordedPlan};
 use gristmill_core::{Failure, Outcome, ShardPlan, Subject};
 use gristmill_storage::files;
-use gristmill_storage::location::is_bucket;
+use gristmill_storage::location::{is_bucket, is_remote};
 use gristmill_storage::read::stamp_at;
 use gristmill_storage::run_folder::RunFolder;
 use serde_json::Value;
@@ -190,6 +190,10 @@ fn settled(path: &Path) -> Outcome<PathBuf> {
 /// Returns a path without links and `..`, as far as it exists.
 fn resolved(path: &Path) -> PathBuf {
     let (mut above, mut rest) = (path, Vec::new());
+    if is_remote(path) {
+        // A store has no links.
+        return files::absolute(path).unwrap_or_else(|_| path.to_owned());
+    }
     loop {
         if let Ok(there) = files::canonicalize(above) {
             return rest.into_iter().rev().fold(there, |path, name| path.join(name));

@@ -60,9 +60,10 @@ pub(super) fn publish(
         Recorded { plan_hash: layout.hash(), plan: layout.plan.clone(), inputs: inputs.collect(), outputs: Vec::new() };
     Folders::with(fs, first_input, |folders| {
         let shards: usize = run.sets.iter().map(|set| set.planned.shards.len()).sum();
-        let publication = Publication::begin(fs, layout.root(), &layout.own)?;
+        let publication = Publication::begin(fs, layout.root(), &layout.own)?.looking_around(&layout.output);
         // Two more files: the plan and the report.
         let mut publication = publication.counting(&context.progress, shards as u64 + 2);
+        let mut records = Vec::new();
         for (number, set) in run.sets.iter().enumerate() {
             let work = WorkFolders::of(&layout.own.work(), number);
             for (position, shard) in set.planned.shards.iter().enumerate() {
@@ -76,6 +77,7 @@ pub(super) fn publish(
                 if files::is_file(&record) {
                     recorded.outputs.push(RecordedOutput { path: target.clone(), bytes: shard.archive_bytes });
                     publication.stage_upload(&target, &record)?;
+                    records.push(record);
                     continue;
                 }
                 let file = FinishedFile::of(work.shard(position), target)?;
@@ -90,7 +92,10 @@ pub(super) fn publish(
         publication.stage_bytes(&layout.own.plan(), yaml.as_bytes(), RECORD_MODE)?;
         stage_report(&mut publication, &layout.own, &recorded, report)?;
         context.cancel.check()?;
-        publication.commit(&layout.own.report())
+        publication.commit(&layout.own.report())?;
+        // What these have sent is in place. One that remains is of an upload that is over.
+        records.iter().for_each(|record| _ = fs.remove_file(record));
+        Ok(())
     })
 }
 
@@ -230,12 +235,14 @@ pub(super) fn check_preparation(plan: &ShardPlan, set: &PlannedSet) -> Outcome<(
 /// Prepares a set whose shards are in place. Shards whose spools are missing are read again.
 pub(super) fn prepare(
     context: &TaskContext,
-    plan: &ShardPlan,
+    layout: &OutputLayout,
     set: &PlannedSet,
     spools: Vec<SpooledShard>,
 ) -> Outcome<()> {
     let mut shards = Vec::with_capacity(spools.len());
-    files::look_around(&set.output);
+    if set.output != layout.output {
+        files::look_around(&set.output);
+    }
     for (shard, mut spool) in set.planned.shards.iter().zip(spools) {
         let path = set.output.join(&shard.name);
         let info = files::metadata(&path).map_err(|error| Failure::io("preparing", &path, &error))?;
@@ -243,7 +250,7 @@ pub(super) fn prepare(
         let shard = Shard { name: shard.name.clone(), path, stamp: spool.scan.stamp, mode: info.mode, is_tgz: false };
         shards.push((shard, spool));
     }
-    let plan = prepare_plan(plan, &set.output, &set.splits());
+    let plan = prepare_plan(&layout.plan, &set.output, &set.splits());
     hand_over(&*context.fs, &plan, shards)?;
     prepare_by(context, &plan)
 }

@@ -27,7 +27,7 @@ use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::scratch::Scratch;
 use gristmill_storage::waiting::for_each_at_once;
 use gristmill_storage::{files, space};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -67,8 +67,8 @@ pub fn run_shard(context: &TaskContext, plan: &ShardPlan) -> Outcome<ShardReport
         let made = count(done.files.len() as u64, "file");
         let why = format!("an interrupted run was finished: {made} made visible");
         context.problems.report(Problem::note(ProblemKind::InterruptedPublish, Subject::path(&layout.output), why))?;
+        files::look_around(&layout.output);
     }
-    files::look_around(&layout.output);
     let is_over = layout.decide()? == Decision::Nothing && is_complete(&layout);
     if is_over && !has_other_inputs(context, plan, &layout)? {
         return nothing(context, &layout);
@@ -103,7 +103,8 @@ fn look_around(plan: &ShardPlan) -> Outcome<()> {
 fn is_complete(layout: &OutputLayout) -> bool {
     let is_prepared = publish::are_prepared(layout);
     // What is left of a run that was killed at its very end is removed by the next one.
-    is_prepared && !files::exists(layout.own.journal()) && !files::exists(layout.own.work())
+    let is_left = files::exists(layout.own.journal()) || files::exists(layout.own.work());
+    is_prepared && !is_left && !DatasetLock::is_left(&layout.own)
 }
 
 /// Whether the inputs are not what they were when the same plan ran: for `--append`, there is more to add.
@@ -161,7 +162,7 @@ fn run_locked(context: &TaskContext, layout: &OutputLayout, has_other_inputs: bo
     let lock = DatasetLock::acquire(fs, own, context.options.break_lock)?;
     recover(fs, layout.root(), own)?;
     // Another run may have finished in the meantime.
-    files::look_around(&layout.output);
+    look_around(&layout.plan)?;
     if !has_other_inputs && layout.decide()? == Decision::Nothing {
         let is_prepared_now = !publish::are_prepared(layout);
         if is_prepared_now {
@@ -235,19 +236,45 @@ fn write_and_publish(context: &TaskContext, layout: &OutputLayout, lock: &Datase
     if report.resumed_shards > 0 {
         context.log(format!("{} taken over from an interrupted run", count(report.resumed_shards, "shard")));
     }
-    lock.check(WHAT)?;
-    inputs.check_unchanged(&context.cancel)?;
+    check_before_publishing(context, layout, lock, &inputs)?;
     context.phase(Phase::Publish, "making the shards visible");
     report.take_findings(context);
     publish::publish(context, layout, &run, &report)?;
     for (set, spools) in run.sets.iter().zip(written).filter(|_| !plan.preparation.no_prepare) {
         context.phase(Phase::Tables, "preparing");
-        publish::prepare(context, plan, set, spools)?;
+        publish::prepare(context, layout, set, spools)?;
     }
     publish::complete(context, layout)?;
     report.take_findings(context);
     context.log(format!("wrote {}, {}", count(report.shards, "shard"), count(report.samples, "sample")));
     Ok(report)
+}
+
+/// Checks that the lock is still held and that no input has changed, and finds out what there is at the output, all at once.
+fn check_before_publishing(
+    context: &TaskContext,
+    layout: &OutputLayout,
+    lock: &DatasetLock,
+    inputs: &OpenInputs<'_>,
+) -> Outcome<()> {
+    let looks = layout.places().filter(|place| is_remote(place)).map(|place| Check::Output(place));
+    let checks: Vec<Check<'_>> = [Check::Lock, Check::Inputs].into_iter().chain(looks).collect();
+    let check = |check: &Check<'_>| match check {
+        Check::Lock => lock.check(WHAT),
+        Check::Inputs => inputs.check_unchanged(&context.cancel),
+        Check::Output(place) => {
+            files::look_around(place);
+            Ok(())
+        }
+    };
+    for_each_at_once(&checks, check, || ())
+}
+
+/// A question before shards are published.
+enum Check<'a> {
+    Lock,
+    Inputs,
+    Output(&'a Path),
 }
 
 fn warn_of_number(context: &TaskContext, run: &PlannedRun) -> Outcome<()> {

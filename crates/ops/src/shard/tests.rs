@@ -7,6 +7,8 @@ use gristmill_storage::files::exists;
 use gristmill_storage::fs::fault::{Fault, FaultFs};
 use gristmill_storage::fs::{Fs, RealFs};
 use gristmill_storage::location::{is_remote, RemoteUrl};
+use gristmill_storage::lock::DatasetLock;
+use gristmill_storage::run_folder::RunFolder;
 use gristmill_storage::store::{store_of, UnfinishedUpload};
 use gristmill_storage::walk::Walk;
 use std::collections::BTreeMap;
@@ -111,6 +113,27 @@ fn what_a_run_has_sent_that_does_not_go_on_is_removed() {
     let task = Task::start("shard", options, Arc::new(RealFs), move |context| run_shard(context, &plan)).unwrap();
     assert_eq!(task.wait().unwrap().shards, 1);
     assert_eq!(uploads(output), []);
+}
+
+#[test]
+fn a_lock_that_a_kill_at_the_very_end_has_left_is_removed_by_the_next_run() {
+    let output = Path::new("mem://shard-lock/out");
+    run(plan("reshard_count", output), Arc::new(RealFs)).unwrap();
+    let own = RunFolder::for_output(output);
+    let lock = DatasetLock::acquire(&RealFs, &own, false).unwrap();
+    let text = std::fs::read_to_string(own.lock()).unwrap();
+    drop(lock);
+    own.remove_work(&RealFs).unwrap();
+    let mut holder: serde_json::Value = serde_json::from_str(&text).unwrap();
+    holder["started"] = 1.into();
+    let places = [own.lock(), own.shown().join("lock")];
+    for place in &places {
+        gristmill_storage::publish::write_file(&RealFs, place, holder.to_string().as_bytes(), 0o644).unwrap();
+    }
+    let plan = plan("reshard_count", output);
+    let task = Task::start("shard", RunOptions::default(), Arc::new(RealFs), move |context| run_shard(context, &plan));
+    assert!(task.unwrap().wait().unwrap().nothing_to_do);
+    assert_eq!(places.map(|place| exists(place)), [false; 2]);
 }
 
 /// Writes samples as loose files, or as one shard. The content is of this letter.

@@ -76,6 +76,37 @@ fn the_lock_of_a_dead_process_of_this_host_is_taken_over_silently() {
 }
 
 #[test]
+fn a_lock_is_left_if_its_holder_has_died() {
+    let (_dir, own) = place();
+    assert!(!DatasetLock::is_left(&own));
+    leave(&own, dead(), true);
+    assert!(DatasetLock::is_left(&own));
+    let lock = acquire(&own).unwrap();
+    assert!(!DatasetLock::is_left(&own));
+    drop(lock);
+}
+
+#[test]
+fn the_lock_in_a_store_is_found_with_its_holder() {
+    let own = RunFolder::for_output(Path::new("mem://stored-lock/out"));
+    assert_eq!(DatasetLock::stored(&own).unwrap(), None);
+    let lock = acquire(&own).unwrap();
+    let stored = DatasetLock::stored(&own).unwrap().unwrap();
+    assert_eq!(stored.path, Path::new("mem://stored-lock/out.gristmill/lock"));
+    assert!(stored.holder.starts_with(&format!("process {} on", std::process::id())), "{stored:?}");
+    assert!(stored.hint.contains("--break-lock"));
+    drop(lock);
+    assert_eq!(DatasetLock::stored(&own).unwrap(), None);
+    let left = Holder { process: dead(), token: "left".into(), system_lock: true };
+    write_file(&RealFs, &stored.path, &serde_json::to_vec(&left).unwrap(), 0o644).unwrap();
+    assert!(DatasetLock::stored(&own).unwrap().unwrap().hint.contains("takes it over"));
+    drop(acquire(&own).unwrap());
+    assert_eq!(DatasetLock::stored(&own).unwrap(), None);
+    write_file(&RealFs, &stored.path, b"{", 0o644).unwrap();
+    assert_eq!(DatasetLock::stored(&own).unwrap().unwrap().holder, "another process");
+}
+
+#[test]
 fn a_process_that_died_while_it_took_a_lock_over_is_no_obstacle() {
     let (_dir, own) = place();
     leave(&own, dead(), false);

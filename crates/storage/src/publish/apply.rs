@@ -31,8 +31,9 @@ pub(super) struct Renamer<'a> {
     copied: HashSet<usize>,
 }
 
-/// Size up to which objects are put together, in bytes.
+/// Size up to which objects are put together, in bytes, and of all larger ones that are.
 const MAX_SMALL_BYTES: u64 = 1 << 20;
+const MAX_TOGETHER_BYTES: u64 = 8 << 20;
 
 type Numbered<'a> = Vec<(usize, &'a Entry)>;
 
@@ -76,11 +77,17 @@ impl<'a> Renamer<'a> {
             self.sync_folders(&last)?;
         }
         // Small objects are put together, as each is waited for, and so are those that were sent before; large ones are sent in several parts at once.
-        let is_small = |(number, entry): &(usize, &Entry)| {
-            let small = || metadata(staged_any(&self.staging, *number)).is_ok_and(|info| info.len() <= MAX_SMALL_BYTES);
-            is_remote(&self.target(entry)) && entry.action.has_staged() && small()
+        let mut room = MAX_TOGETHER_BYTES;
+        let mut is_small = |(number, entry): &(usize, &Entry)| {
+            if !is_remote(&self.target(entry)) || !entry.action.has_staged() {
+                return false;
+            }
+            let bytes = metadata(staged_any(&self.staging, *number)).map_or(u64::MAX, |info| info.len());
+            let is_small = bytes <= MAX_SMALL_BYTES || bytes <= room;
+            room -= if is_small { bytes.min(room) } else { 0 };
+            is_small
         };
-        let (small, large): (Numbered<'_>, Numbered<'_>) = others.iter().copied().partition(is_small);
+        let (small, large): (Numbered<'_>, Numbered<'_>) = others.iter().copied().partition(&mut is_small);
         for_each_at_once(&small, |(number, entry)| self.place(*number, entry).map(drop), &mut *placed)?;
         for (number, entry) in &large {
             self.put_aside(*number, entry)?;

@@ -14,7 +14,7 @@ mod single;
 
 pub use single::{place_file, place_version, replace_file, replace_version, write_file};
 
-use super::files::symlink_metadata;
+use super::files::{look_around_during, symlink_metadata};
 use super::fs::{BufferedFile, Fs};
 use super::listing::infos_below;
 use super::location::is_remote;
@@ -67,6 +67,8 @@ pub struct Publication<'a> {
     /// Targets as absolute paths, in the order in which they are put in place. The name of a staged file is its position.
     entries: Vec<(Action, PathBuf)>,
     counter: Counter<'a>,
+    /// A folder that is looked around in at the end.
+    looked_at: Option<PathBuf>,
     /// Whether the rename list, and no longer this value, determines what happens to the staging folder.
     is_settled: bool,
 }
@@ -80,7 +82,14 @@ impl<'a> Publication<'a> {
         fs.create_dir(&staging, super::fs::PRIVATE_FOLDER)?;
         fs.sync_dir(parent_of(&staging))?;
         let counter = Counter::default();
-        Ok(Self { fs, root: root.to_owned(), own, staging, entries: Vec::new(), counter, is_settled: false })
+        let (root, entries) = (root.to_owned(), Vec::new());
+        Ok(Self { fs, root, own, staging, entries, counter, looked_at: None, is_settled: false })
+    }
+
+    /// Looks around in a folder while the last request of the publication is waited for.
+    pub fn looking_around(mut self, folder: &Path) -> Self {
+        self.looked_at = Some(folder.to_owned());
+        self
     }
 
     /// Counts the files in a progress that counts nothing else. `files` is the expected number of files, as far as it is known.
@@ -202,7 +211,10 @@ impl<'a> Publication<'a> {
         let moved = write_list(self.fs, self.own, &list)
             .and_then(|()| mark_begun(self.fs, self.own, &list))
             .and_then(|()| mover.forward(&mut || counter.add(Counter::PUT_IN_PLACE)))
-            .and_then(|()| mover.finish());
+            .and_then(|()| match &self.looked_at {
+                Some(folder) => look_around_during(folder, || mover.finish()),
+                None => mover.finish(),
+            });
         match moved {
             Ok(()) => {
                 if self.fs.sync_dir(self.own.path()).is_ok() {

@@ -11,6 +11,9 @@ use std::path::Path;
 
 /// Name of this step in errors.
 const WHAT: &str = "writing";
+/// Why an upload cannot be completed.
+const UPLOAD_IS_GONE: &str =
+    "its parts are gone: another process, or a lifecycle rule of the bucket, has ended the upload";
 /// Maximum size of a record, in bytes: ten thousand parts with long tags.
 const MAX_RECORD_BYTES: u64 = 8 << 20;
 
@@ -25,15 +28,18 @@ pub(crate) struct UploadRecord {
 /// Makes the object of a record visible. This may be repeated.
 pub(super) fn complete(target: &Path, record: &Path) -> Outcome<()> {
     let url = parse_target(target)?;
-    let lost = |why: &str| {
-        let failure = Failure::data(WHAT, why).on(Subject::path(target));
-        failure.with_hint("remove what the run has put there, and run the same command again")
+    let way_out = "remove what the run has put at the output, or name another one, and run the same command again";
+    let lost = |why: &str, hint: String| Failure::data(WHAT, why).on(Subject::path(target)).with_hint(hint);
+    let Some(found) = read_record(record)? else {
+        return Err(lost("the record of its upload is damaged", way_out.to_owned()));
     };
-    let Some(found) = read_record(record)? else { return Err(lost("the record of its upload is damaged")) };
     let completed = store_of(&url).and_then(|store| store.complete_staged(&url, &found.object));
     match completed.map_err(|error| Failure::io(WHAT, target, &error))? {
         true => Ok(()),
-        false => Err(lost("its upload was ended by another process, or by a rule of the bucket")),
+        false => {
+            let rule = "a lifecycle rule of the bucket that ends unfinished uploads (AbortIncompleteMultipartUpload) has to leave them longer than a run and its repetitions take";
+            Err(lost(UPLOAD_IS_GONE, format!("{way_out}; {rule}")))
+        }
     }
 }
 

@@ -58,6 +58,7 @@ fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
     }
     let shared = Arc::clone(&context.shared);
     let lock = DatasetLock::acquire(&*shared.fs, &own, shared.options.break_lock)?;
+    files::look_around(&shared.root);
     if !prepared_meanwhile(context)? {
         return run_or_clear(context, (&own, &lock), selection);
     }
@@ -488,8 +489,7 @@ fn clear_finished(context: &Context, own: &RunFolder) {
     let fs = &*context.shared.fs;
     let is_ours = Journal::peek(&own.journal(), &plan_file::hash(&context.plan)).is_ok_and(|done| done > 0);
     // A work folder without a journal cannot be resumed, and the lock of a dead process protects nothing.
-    let is_garbage = files::exists(own.work()) && !files::exists(own.journal())
-        || files::exists(own.lock()) && matches!(DatasetLock::holder(own), Ok(None));
+    let is_garbage = files::exists(own.work()) && !files::exists(own.journal()) || DatasetLock::is_left(own);
     if (is_ours || is_garbage) && !matches!(gristmill_storage::publish::pending(own), Ok(Some(_))) {
         match DatasetLock::acquire(fs, own, false) {
             Ok(_lock) => clean_up(context, own),

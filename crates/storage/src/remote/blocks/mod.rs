@@ -24,6 +24,9 @@ pub(super) const BLOCK_UNIT: u64 = 64 << 10;
 const MAX_BLOCK_BYTES: u64 = 8 << 20;
 /// Maximum number of bytes that are fetched ahead of one reader.
 const MAX_WINDOW_BYTES: u64 = 32 << 20;
+/// Bytes that are fetched ahead of a second read in order, as to fetch them takes no longer than to wait for a store, and by how much they grow.
+const MIN_WINDOW_BYTES: u64 = 1 << 20;
+const WINDOW_GROWTH: u64 = 4;
 /// Maximum number of bytes of an object that are kept although they were read.
 const MAX_READ_BYTES: u64 = 1 << 20;
 /// Bytes of all objects in memory above which nothing more is fetched ahead.
@@ -176,6 +179,12 @@ enum Content {
 pub(super) fn first_of_part(part: &Range<u64>) -> Range<u64> {
     let start = part.start - part.start % BLOCK_UNIT;
     start..end_of_part(part.end).min(start + FIRST_PART_BYTES)
+}
+
+/// Returns the maximum number of bytes that are fetched ahead of a reader: its share, so that none has to do with small requests for want of memory.
+fn max_window() -> u64 {
+    let readers = READERS.load(Ordering::Relaxed).max(1) as u64;
+    (MAX_TOTAL_BYTES / readers).clamp(MIN_WINDOW_BYTES, MAX_WINDOW_BYTES)
 }
 
 fn end_of_part(end: u64) -> u64 {
@@ -407,7 +416,7 @@ impl BlockState {
             0 if order == Order::First && !expects_order => 0,
             // As much as the first request has brought.
             0 => self.at(0).map_or(0, |first| first.range.end).max(BLOCK_UNIT),
-            window => (window * 2).min(MAX_WINDOW_BYTES),
+            window => (window * WINDOW_GROWTH).clamp(MIN_WINDOW_BYTES, max_window()),
         };
         stream.advance(read, order);
         let end = read.end.next_multiple_of(BLOCK_UNIT);

@@ -17,6 +17,8 @@ pub(in crate::remote) struct Answer {
     pub(in crate::remote) total: u64,
     /// Version of the object, if a range was asked for.
     pub(in crate::remote) version: String,
+    /// Earlier tries of the request whose answers were no success or were lost, some of which the store may have carried out.
+    pub(in crate::remote) lost: usize,
 }
 
 /// A range that is asked for.

@@ -185,8 +185,9 @@ impl S3Client {
                     Setback::new(refusal.text())
                 }
             };
+            answer.lost += 1;
             if inquiry.take().is_some() {
-                answer = Answer::default();
+                answer = Answer { lost: answer.lost, ..Answer::default() };
             } else if call.range.is_some() && answer.body.len() > before {
                 patience.reset();
             }

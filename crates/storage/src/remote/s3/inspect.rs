@@ -167,16 +167,25 @@ impl S3Store {
             let _ = self.end_one_upload(key, &begun.upload);
             return;
         }
+        self.end_few(key, (begun.at, BEGIN_LATE_NS), 1, "");
+    }
+
+    /// Ends the uploads that requests have begun whose answers were lost, at most one each, since a time by the clock of this machine.
+    pub(super) fn end_lost(&self, key: &str, upload: &str, (requests, since): (usize, i64)) {
+        self.end_few(key, (since, now() - since + BEGIN_EARLY_NS), requests, upload);
+    }
+
+    /// Ends the uploads of a key, other than `kept`, that were begun at a time or a little later. If they are more than `most`, one of them is that
+    /// of another program, and none is ended.
+    fn end_few(&self, key: &str, (at, late_ns): (i64, i64), most: usize, kept: &str) {
         let Ok((page, store_now)) = self.upload_page(key, None) else { return };
-        let is_of_record = |initiated: i64| {
-            let late = initiated + (now() - store_now) - begun.at;
-            (-BEGIN_EARLY_NS..BEGIN_LATE_NS).contains(&late)
+        let is_of_time = |initiated: i64| {
+            let late = initiated + (now() - store_now) - at;
+            (-BEGIN_EARLY_NS..late_ns).contains(&late)
         };
-        let of_key = page.uploads.iter().filter(|upload| upload.key == key);
-        let found: Vec<_> =
-            of_key.filter(|upload| parse_iso_date(&upload.initiated).is_some_and(is_of_record)).collect();
-        // One of several may be that of another program.
-        if let [upload] = found.as_slice() {
+        let others = page.uploads.iter().filter(|upload| upload.key == key && upload.id != kept);
+        let found: Vec<_> = others.filter(|upload| parse_iso_date(&upload.initiated).is_some_and(is_of_time)).collect();
+        for upload in found.iter().filter(|_| found.len() <= most) {
             let _ = self.end_one_upload(key, &upload.id);
         }
     }

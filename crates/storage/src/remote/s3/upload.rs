@@ -42,11 +42,43 @@ impl SentPart {
     pub(super) fn has(&self, bytes: &[u8]) -> bool {
         match self.hash {
             Some(hash) => xxh3_128(bytes) == hash,
-            None => {
-                let mut md5 = String::new();
-                Md5::digest(bytes).iter().for_each(|byte| _ = write!(md5, "{byte:02x}"));
-                plain_etag(&self.tag).eq_ignore_ascii_case(&md5)
-            }
+            None => plain_etag(&self.tag).eq_ignore_ascii_case(&md5_of(bytes)),
         }
+    }
+}
+
+fn md5_of(bytes: &[u8]) -> String {
+    let mut md5 = String::new();
+    Md5::digest(bytes).iter().for_each(|byte| _ = write!(md5, "{byte:02x}"));
+    md5
+}
+
+/// Returns the tag that stores give to an object of parts with these tags: an MD5 of their MD5s. `None` if the tags are no MD5s.
+pub(super) fn etag_of_parts(tags: &[String]) -> Option<String> {
+    let mut digests = Vec::with_capacity(16 * tags.len());
+    for tag in tags.iter().map(|tag| plain_etag(tag)) {
+        let number = u128::from_str_radix(tag, 16).ok().filter(|_| tag.len() == 32)?;
+        digests.extend(number.to_be_bytes());
+    }
+    Some(format!("{}-{}", md5_of(&digests), tags.len()))
+}
+
+/// Whether the tag of an object is an MD5, or an MD5 of those of its parts with their number.
+pub(super) fn is_md5(etag: &str) -> bool {
+    let (md5, number) = plain_etag(etag).split_once('-').unwrap_or((plain_etag(etag), "1"));
+    md5.len() == 32 && md5.bytes().all(|byte| byte.is_ascii_hexdigit()) && number.parse::<u64>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tag_of_an_object_is_made_of_those_of_its_parts() {
+        let tags = ["\"d41d8cd98f00b204e9800998ecf8427e\"".to_owned(), "0cc175b9c0f1b6a831c399e269772661".to_owned()];
+        let etag = etag_of_parts(&tags).unwrap();
+        assert_eq!(etag, "68083ea43d0307eecfa2b4749f19df15-2");
+        assert!(is_md5(&etag) && is_md5(&tags[0]) && !is_md5("0x8DD") && !is_md5("1732900000000-5"));
+        assert_eq!(etag_of_parts(&["+0cc175b9c0f1b6a831c399e26977266".to_owned(), "x".to_owned()]), None);
     }
 }

@@ -2,12 +2,13 @@
 
 use super::super::dates::now;
 use super::super::network::Answer;
+use super::super::version::{plain_etag, ObjectVersion};
 use super::client::{Action, Call};
 use super::maker::Maker;
-use super::object::get_range;
+use super::object::{get_range, head};
 use super::refusal::Refusal;
 use super::resume::{BegunUpload, ResumeRecord};
-use super::upload::{SentPart, UploadAhead};
+use super::upload::{etag_of_parts, is_md5, SentPart, UploadAhead};
 use super::{answers, finish, PendingAnswer, S3Store};
 use crate::read::ReadFile;
 use crate::store::{Condition, Content};
@@ -76,25 +77,28 @@ pub(super) fn parts_at_once(size: u64) -> usize {
 impl S3Store {
     /// Puts an object; returns whether the condition held.
     pub(super) fn put_object(&self, key: &str, content: Content<'_>, condition: Condition) -> io::Result<bool> {
+        let is_absent = condition == Condition::IfAbsent && self.known.is_absent_now(key);
         self.known.forget(key);
         match content {
-            Content::Bytes(bytes) => self.put_whole(key, Bytes::copy_from_slice(bytes), condition),
+            Content::Bytes(bytes) => self.put_whole(key, Bytes::copy_from_slice(bytes), (condition, is_absent)),
             Content::File(file) | Content::UnlockedFile(file) if file.len() <= MAX_PUT_BYTES => {
                 self.end_upload_ahead(key);
                 if let Some(record) = ResumeRecord::existing(&self.client.address(key)) {
                     record.read().into_iter().for_each(|begun| self.end_begun(key, &begun));
                     record.clear();
                 }
-                self.put_whole(key, read_part(file, 0, file.len())?, condition)
+                self.put_whole(key, read_part(file, 0, file.len())?, (condition, is_absent))
             }
             Content::File(file) => self.put_parts((key, true), file, condition),
             Content::UnlockedFile(file) => self.put_parts((key, false), file, condition),
         }
     }
 
-    fn put_whole(&self, key: &str, body: Bytes, condition: Condition) -> io::Result<bool> {
+    /// Puts an object by one request. `is_absent`: whether it is known that there is none.
+    fn put_whole(&self, key: &str, body: Bytes, (condition, is_absent): (Condition, bool)) -> io::Result<bool> {
         let (holds, etag) = match condition {
             Condition::Always => (true, None),
+            Condition::IfAbsent if is_absent => (true, None),
             _ => self.check(key, condition)?,
         };
         if !holds {
@@ -150,6 +154,9 @@ impl S3Store {
             record,
         };
         let made = self.make_of_parts(&parts, condition);
+        if parts.record.is_some() && parts.ahead.is_some() && is_cancelled(&made) {
+            return made;
+        }
         if let (Some(upload), true) = (begun, parts.ahead.is_none() || !matches!(made, Ok(true))) {
             // It was not completed.
             let _ = self.end_one_upload(key, &upload);
@@ -221,7 +228,9 @@ impl S3Store {
             None => Ok(None),
         });
         // What cannot be removed now is found by its record, or by the rules of the bucket for unfinished uploads.
-        let is_over = matches!(result, Ok(Some(true))) || self.end_one_upload(key, &upload).is_ok();
+        // A run that was cancelled may be repeated.
+        let is_kept = parts.record.is_some() && is_cancelled(&result);
+        let is_over = matches!(result, Ok(Some(true))) || !is_kept && self.end_one_upload(key, &upload).is_ok();
         parts.record.iter().filter(|_| is_over).for_each(ResumeRecord::clear);
         result
     }
@@ -229,8 +238,12 @@ impl S3Store {
     /// Begins an upload and returns its name.
     pub(super) fn begin_upload(&self, key: &str) -> io::Result<String> {
         let begin = write(Method::POST, key, vec![("uploads", String::new())], Bytes::new());
+        let at = now();
         let begun = self.expect(Call { ending: Some("</InitiateMultipartUploadResult>"), ..begin })?;
         let upload = answers::text_of(&begun.body, "UploadId").filter(|upload| !upload.is_empty());
+        if let (Some(upload), true) = (&upload, begun.lost > 0) {
+            self.end_lost(key, upload, (begun.lost, at));
+        }
         upload.ok_or_else(|| self.explain(&Refusal::of_success(200, "without an upload"), Action::Write, key))
     }
 
@@ -294,27 +307,43 @@ impl S3Store {
         let call = Call { condition, etag, ending, ..call };
         // The store of Google has no condition for this request.
         let has_conditions = self.client.context.maker != Maker::Google;
-        let mut refusal = has_conditions.then(|| self.ask(call.clone())).transpose()?.and_then(Result::err);
-        if !has_conditions || condition != Condition::Always && refusal.as_ref().is_some_and(Refusal::has_no_conditions)
-        {
+        let mut answer = has_conditions.then(|| self.ask(call.clone())).transpose()?;
+        let has_none =
+            matches!(&answer, Some(Err(refusal)) if condition != Condition::Always && refusal.has_no_conditions());
+        if !has_conditions || has_none {
             // It may have been replaced since the upload began.
             if condition != Condition::Always && !self.check(key, condition)?.0 {
                 return Ok(Some(false));
             }
-            refusal = self.ask(Call { condition: Condition::Always, etag: None, ..call })?.err();
+            answer = Some(self.ask(Call { condition: Condition::Always, etag: None, ..call })?);
         }
-        let is_gone = match refusal {
+        let made = etag_of_parts(tags);
+        let is_gone = match answer {
+            Some(Err(refusal)) if refusal.status == 404 => true,
+            Some(Err(refusal)) if refusal.status == 412 => return Ok(Some(false)),
+            Some(Err(refusal)) => return Err(self.explain(&refusal, Action::Write, key)),
+            Some(Ok(answer)) => {
+                let etag = answers::text_of(&answer.body, "ETag");
+                if made.is_some() && etag.is_some_and(|etag| Some(plain_etag(&etag)) == made.as_deref()) {
+                    return Ok(Some(true));
+                }
+                false
+            }
             None => false,
-            Some(refusal) if refusal.status == 404 => true,
-            Some(refusal) if refusal.status == 412 => return Ok(Some(false)),
-            Some(refusal) => return Err(self.explain(&refusal, Action::Write, key)),
         };
-        let there = self.head(key)?.ok().filter(|version| version.bytes == bytes);
-        match there {
-            // If the answer to an earlier try was lost, there is no such upload any more, but there is the object.
-            Some(version) if !is_gone || Some(version.etag.as_str()) != before => Ok(Some(true)),
-            _ if is_gone => Ok(None),
-            _ => {
+        let there = self.ask(head(key))?.ok().map(|answer| (self.version_in(&answer), is_of_kms(&answer)));
+        let there = there.filter(|(version, _)| version.bytes == bytes);
+        // If the answer to an earlier try was lost, there is no such upload any more, but there is the object.
+        let is_this = |(version, is_of_kms): &(ObjectVersion, bool)| match made.as_deref() {
+            Some(made) if made == plain_etag(&version.etag) => true,
+            // It is of another program.
+            Some(_) if !is_of_kms && is_md5(&version.etag) => false,
+            _ => Some(version.etag.as_str()) != before,
+        };
+        match (is_gone, there) {
+            (false, Some(_)) => Ok(Some(true)),
+            (true, there) => Ok(there.filter(is_this).map(|_| true)),
+            (false, None) => {
                 let failure = Failure::environment("writing", "it has another size in the store than was sent");
                 Err(failure.on(Subject::path(self.client.address(key))).into_io())
             }
@@ -336,6 +365,16 @@ impl S3Store {
         let key = call.key.clone();
         self.ask(call)?.map_err(|refusal| self.explain(&refusal, Action::Write, &key))
     }
+}
+
+/// Whether the work of this thread was cancelled.
+fn is_cancelled<T>(result: &io::Result<T>) -> bool {
+    result.as_ref().is_err_and(|error| Failure::io("writing", "", error).is_cancelled())
+}
+
+/// Whether the tag of an object is no MD5 because a key of a KMS encrypts it.
+fn is_of_kms(answer: &Answer) -> bool {
+    answer.header("x-amz-server-side-encryption").is_some_and(|name| name.starts_with("aws:kms"))
 }
 
 /// Sends the parts of an object, some at once, and takes what their sending gives in order. Returns `false` as soon as one is not taken.

@@ -16,6 +16,8 @@ const ANSWER_KEPT: Duration = Duration::from_secs(2);
 const MAX_VERSIONS: usize = 100_000;
 /// Time for which a listing counts. What this process writes is not taken from it.
 const LISTING_KEPT: Duration = Duration::from_secs(3);
+/// Time for which a listing counts as if it had been asked for at once.
+const JUST_NOW: Duration = Duration::from_millis(100);
 /// Maximum number of listings, and of entries of one.
 const MAX_LISTINGS: usize = 8;
 const MAX_ENTRIES: usize = 50_000;
@@ -244,12 +246,21 @@ impl KnownObjects {
 
     /// Returns what is at a key by a listing of a moment ago: an object, else a folder, else nothing; `None` if no listing has that.
     pub(in crate::remote) fn listed(&self, key: &str) -> Option<Option<FileInfo>> {
+        self.listed_within(key, LISTING_KEPT)
+    }
+
+    /// Whether there is nothing at a key, by a listing whose answer has just arrived.
+    pub(in crate::remote) fn is_absent_now(&self, key: &str) -> bool {
+        self.listed_within(key, JUST_NOW).is_some_and(|info| info.is_none())
+    }
+
+    fn listed_within(&self, key: &str, age: Duration) -> Option<Option<FileInfo>> {
         let listings = self.listings();
         if key.is_empty() {
             return None;
         }
         let is_above = |(prefix, listing): &(&String, &KnownListing)| {
-            key.starts_with(*prefix) && !writes::has_changed_since(listing.writes, key)
+            listing.at.elapsed() < age && key.starts_with(*prefix) && !writes::has_changed_since(listing.writes, key)
         };
         let mut above: Vec<_> = listings.iter().filter(is_above).collect();
         above.sort_by_key(|(_, listing)| std::cmp::Reverse(listing.at));
@@ -429,5 +440,24 @@ mod tests {
         known.forget("b/c");
         assert_eq!(kind(known.listed("a")), "object");
         assert!(known.listed("b").is_none() && known.listed("b/c").is_none() && known.listing("", false).is_none());
+    }
+
+    #[test]
+    fn a_listing_that_has_just_come_says_what_is_absent() {
+        let known = KnownObjects::default();
+        assert!(!known.is_absent_now("just/b"));
+        let mut listed = ListedFolder::begin("just/".to_owned(), true);
+        listed.entries = vec![entry("just/a"), entry("just/c/d")];
+        known.remember_listing(listed);
+        for (key, expected) in [("just/a", false), ("just/b", true), ("just/c", false), ("other", false)] {
+            assert_eq!(known.is_absent_now(key), expected, "{key}");
+        }
+        known.forget("just/b");
+        assert!(!known.is_absent_now("just/b"), "it may have been written");
+        let mut old = ListedFolder::begin("just/".to_owned(), true);
+        old.entries = vec![entry("just/a")];
+        known.remember_listing(old);
+        known.listings().values_mut().for_each(|listing| listing.at -= JUST_NOW);
+        assert!(!known.is_absent_now("just/b") && known.listed("just/b") == Some(None));
     }
 }

@@ -496,6 +496,49 @@ fn a_copy_goes_on_with_the_upload_of_one_that_was_killed() {
     assert!(requests.contains(&"POST uploads=".to_owned()), "{requests:?}");
 }
 
+/// A file of which the bytes after an offset cannot be read, because the run is cancelled then.
+struct CancelledFile(u64);
+
+impl RangeRead for CancelledFile {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        buffer.fill(7);
+        match offset < self.0 {
+            true => Ok(()),
+            false => Err(Failure::cancelled().into_io()),
+        }
+    }
+}
+
+#[test]
+fn a_copy_that_is_cancelled_keeps_its_upload_for_the_next_one() {
+    let server = Server::start(&[]);
+    let store = store(&server);
+    let address = "s3://b/cancelled";
+    let ended = || server.requests().iter().filter(|request| request.method == "DELETE").count();
+    let file = |end| {
+        let info = FileInfo::of_object(40 << 20, 0, "source");
+        ReadFile::of_ranges(&path("source"), info, Box::new(CancelledFile(end)))
+    };
+    let is_cancelled = |content: Content<'_>| {
+        let error = put(&store, "cancelled", content, Condition::Always).unwrap_err();
+        Failure::io("writing", address, &error).is_cancelled()
+    };
+    let begun = || resume::ResumeRecord::existing(address).and_then(|record| record.read());
+    assert!(is_cancelled(Content::UnlockedFile(&file(20 << 20))));
+    assert_eq!((begun().unwrap().upload.as_str(), ended()), ("u&1", 0));
+    // Cancelled again, it is still there, with the part that has arrived.
+    server.state.lock().unwrap().parts.insert(1, vec![7; 16 << 20]);
+    assert!(is_cancelled(Content::UnlockedFile(&file(1 << 20))));
+    assert_eq!((begun().unwrap().upload.as_str(), ended()), ("u&1", 0));
+    assert!(put(&store, "cancelled", Content::UnlockedFile(&file(u64::MAX)), Condition::Always).unwrap());
+    assert_eq!((begun(), ended()), (None, 0));
+    let beginnings = server.requests().iter().filter(|request| request.target.ends_with("?uploads=")).count();
+    assert_eq!(beginnings, 1, "the upload goes on");
+    // Under a lock, what the next run sends is another object.
+    assert!(is_cancelled(Content::File(&file(20 << 20))));
+    assert_eq!((begun(), ended()), (None, 1));
+}
+
 #[test]
 fn objects_are_made_with_the_properties_of_the_flags() {
     let (server, dir) = (Server::start(&[]), tempfile::tempdir().unwrap());

@@ -99,3 +99,88 @@ fn uploads_that_do_not_finish_are_ended() {
     let error = upload.finish().unwrap_err();
     assert!(failure(error).why.contains("ended by another process"));
 }
+
+/// Answers the next requests for the headers of the object: of these bytes, with this tag and further headers.
+fn there(server: &Server, bytes: usize, tag: &str, more: &str) {
+    server.fault("HEAD", Fault::Answer(200, format!("ETag: \"{tag}\"\r\n{more}"), "x".repeat(bytes)));
+}
+
+#[test]
+fn an_object_of_the_same_size_is_this_one_only_if_its_tag_is_that_of_the_parts() {
+    let server = Server::start(&[]);
+    let store = store(&server);
+    let parts = vec!["\"d41d8cd98f00b204e9800998ecf8427e\"".to_owned(), "0cc175b9c0f1b6a831c399e269772661".to_owned()];
+    let made = upload::etag_of_parts(&parts).unwrap();
+    let other = made.replace("-2", "-3");
+    let object = |replaces: Option<&str>| StagedObject {
+        upload: "gone".into(),
+        bytes: 5,
+        parts: parts.clone(),
+        replaces: replaces.map(str::to_owned),
+    };
+    let kms = "x-amz-server-side-encryption: aws:kms\r\n";
+    for (tag, more, replaces, expected) in [
+        (made.as_str(), "", None, true),
+        // The completion is repeated, or the same content was there before.
+        (&made, "", Some(made.as_str()), true),
+        (&other, "", None, false),
+        ("d41d8cd98f00b204e9800998ecf8427e", "", None, false),
+        // These tags say nothing of the content.
+        (&other, kms, None, true),
+        (&other, kms, Some(&other), false),
+        ("0x8DD0F", "", Some("0x8DD0E"), true),
+        ("0x8DD0F", "", Some("0x8DD0F"), false),
+    ] {
+        there(&server, 5, tag, more);
+        assert_eq!(complete(&store, &object(replaces)).unwrap(), expected, "{tag} {more}");
+    }
+    there(&server, 6, &made, "");
+    assert!(!complete(&store, &object(None)).unwrap(), "it has another size");
+}
+
+#[test]
+fn a_completion_that_states_the_tag_needs_no_further_request() {
+    let server = Server::start(&[]);
+    let parts = vec!["d41d8cd98f00b204e9800998ecf8427e".to_owned()];
+    let tag = upload::etag_of_parts(&parts).unwrap();
+    let answer = |tag: &str| {
+        let body =
+            format!("<CompleteMultipartUploadResult><ETag>&quot;{tag}&quot;</ETag></CompleteMultipartUploadResult>");
+        server.fault("POST", Fault::Answer(200, String::new(), body));
+    };
+    let object = StagedObject { upload: "u".into(), bytes: 5, parts, replaces: None };
+    answer(&tag);
+    assert!(complete(&store(&server), &object).unwrap());
+    assert_eq!(server.requests().len(), 1);
+    answer("another");
+    there(&server, 5, "another", "");
+    assert!(complete(&store(&server), &object).unwrap());
+    assert_eq!(server.requests().len(), 3, "it is looked at");
+}
+
+#[test]
+fn an_upload_whose_beginning_was_answered_late_is_ended() {
+    let begun = "2026-01-01T00:00:00.000Z";
+    let upload = |id: &str, at: &str| {
+        format!("<Upload><Key>k</Key><UploadId>{id}</UploadId><Initiated>{at}</Initiated></Upload>")
+    };
+    let own = upload("u&amp;1", begun);
+    for (uploads, expected) in [
+        ([&own, &upload("lost", begun)].map(String::as_str).concat(), vec!["/b/k?uploadId=lost"]),
+        // Some are older, or more than the lost answers.
+        ([&own, &upload("old", "2025-12-31T23:59:00.000Z")].map(String::as_str).concat(), vec![]),
+        ([&own, &upload("lost", begun), &upload("other", begun)].map(String::as_str).concat(), vec![]),
+    ] {
+        let server = Server::start(&[]);
+        server.fault("/b/k?uploads", Fault::Answer(503, String::new(), "<Error><Code>SlowDown</Code></Error>".into()));
+        let date = "Date: Thu, 01 Jan 2026 00:00:00 GMT\r\n".to_owned();
+        let page = format!("<ListMultipartUploadsResult>{uploads}</ListMultipartUploadsResult>");
+        server.fault("/b?uploads", Fault::Answer(200, date, page));
+        assert_eq!(store(&server).begin_upload("k").unwrap(), "u&1");
+        let requests = server.requests().into_iter().filter(|request| request.method == "DELETE");
+        assert_eq!(requests.map(|request| request.target).collect::<Vec<_>>(), expected);
+    }
+    let server = Server::start(&[]);
+    store(&server).begin_upload("k").unwrap();
+    assert_eq!(server.requests().len(), 1, "without a lost answer nothing is listed");
+}
