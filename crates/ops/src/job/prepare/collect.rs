@@ -24,6 +24,8 @@ pub(super) struct Selection {
     pub(super) unchanged: HashSet<String>,
     /// Excludes that the previous run added itself and that are decided again.
     pub(super) judged: HashSet<String>,
+    /// Whether the run has written these shards again, with other names of entries.
+    pub(super) is_renamed: bool,
 }
 
 /// Collects the spools, in selection order. Finished ones are recorded in the journal, from which a killed run is resumed.

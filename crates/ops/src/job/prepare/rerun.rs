@@ -32,7 +32,7 @@ pub(super) fn selection(context: &Context, facts: &DatasetFacts) -> Outcome<Sele
     }
     let chosen = selected.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|s| s.name.as_str()).collect();
     let (unchanged, judged) = kept_of_before(&context.plan, facts, &chosen)?;
-    Ok(Selection { positions: selected.positions, unchanged, judged })
+    Ok(Selection { positions: selected.positions, unchanged, judged, is_renamed: false })
 }
 
 /// Returns what a run with these shards takes over from the previous one: the names of the shards that need not be read again, and the
