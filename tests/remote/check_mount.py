@@ -21,6 +21,15 @@ signal.signal(signal.SIGINT, lambda *_: os._exit(7))
 fd = os.open(sys.argv[1], os.O_RDONLY | (os.O_DIRECT if sys.argv[2] == "direct" else 0))
 sys.exit(9 * (os.pread(fd, 4096, 40 << 20).hex() != sys.argv[3]))
 """
+# Readers at once: more than there are threads for reads.
+READERS = 100
+# Reads with a thread for each.
+MANY_READERS = """
+import os, sys, threading
+fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+threads = [threading.Thread(target=os.pread, args=(fd, 4096, at << 18)) for at in range(50, 50 + int(sys.argv[2]))]
+[thread.start() for thread in threads]
+"""
 
 
 def rows(folder):
@@ -45,6 +54,7 @@ def check_mounts(check):
         for way in ("cached", "direct"):
             for end in ("kill", "interrupt", "signal", "force"):
                 check_end(check, proxy, (point, content), way, end)
+        check_busy(check, point)
     finally:
         check.server.proxy.stop()
         check.server.proxy = None
@@ -131,3 +141,26 @@ def check_end(check, proxy, part, way, end):
         os.kill(check.server.proc.pid, signal.SIGCONT)
         reader.kill()
         mount.kill()
+
+
+def check_busy(check, point):
+    """While more readers than threads wait for the store, names are listed, and readers that are killed end."""
+    check.run("mount", "s3://data/part", point, "--detach")
+    with open(point / "a.bin", "rb") as file:
+        file.read(1000)
+    os.kill(check.server.proc.pid, signal.SIGSTOP)
+    try:
+        reader = subprocess.Popen([sys.executable, "-c", MANY_READERS, point / "a.bin", str(READERS)], stderr=subprocess.DEVNULL)
+        end = time.time() + SOON
+        while len(os.listdir(f"/proc/{reader.pid}/task")) <= READERS:
+            assert reader.poll() is None and time.time() < end, "the readers do not wait"
+            time.sleep(0.01)
+        # The kernel knows none of these names.
+        listed = subprocess.run(["ls", "-la", point, point / "other"], capture_output=True, text=True, timeout=SOON)
+        assert "a.bin" in listed.stdout and "No such file" in listed.stderr, listed
+        reader.kill()
+        reader.wait(SOON)
+        subprocess.run(["umount", point], check=True, timeout=SOON)
+    finally:
+        os.kill(check.server.proc.pid, signal.SIGCONT)
+        reader.kill()

@@ -13,6 +13,7 @@ mod inode;
 mod mounts;
 pub mod names;
 mod private;
+mod readers;
 mod requests;
 mod server;
 mod session;

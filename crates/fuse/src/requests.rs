@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::process::{test_kill_process, Pid};
 use signal_hook::consts::{SIGINT, SIGKILL, SIGTERM};
 use std::collections::HashMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Time between two looks; a request that ends before the second one is not looked at.
@@ -54,40 +54,50 @@ struct LongRequest {
     cancel: Cancel,
 }
 
-/// A request under way, on the thread that answers it.
-pub(crate) struct RequestScope<'a> {
-    requests: &'a Requests,
+/// A request that was taken from the kernel and is not answered yet.
+pub(crate) struct TakenRequest {
+    requests: Arc<Requests>,
     number: u64,
-    _waits: WaitScope,
+    cancel: Cancel,
 }
 
-impl RequestScope<'_> {
+impl TakenRequest {
+    /// Notes that this thread answers it.
+    pub(crate) fn enter(&self) -> WaitScope {
+        self.cancel.enter()
+    }
+
+    /// Whether its wait was ended.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
     /// Whether its wait was ended because its process was killed.
     pub(crate) fn was_killed(&self) -> bool {
         self.requests.lock().active.get(&self.number).is_some_and(|request| request.was_killed)
     }
 }
 
-impl Drop for RequestScope<'_> {
+impl Drop for TakenRequest {
     fn drop(&mut self) {
         self.requests.lock().active.remove(&self.number);
     }
 }
 
 impl Requests {
-    /// Notes that this thread answers a request of a process.
-    pub(crate) fn enter(&self, process: u32) -> RequestScope<'_> {
+    /// Notes that a request of a process is to be answered.
+    pub(crate) fn take(self: &Arc<Self>, process: u32) -> TakenRequest {
         let cancel = Cancel::default();
         let mut state = self.lock();
         state.count += 1;
         let number = state.count;
-        let (waits, is_long, was_killed) = (cancel.enter(), false, false);
-        state.active.insert(number, ActiveRequest { process, cancel, is_long, was_killed });
+        let active = ActiveRequest { process, cancel: cancel.clone(), is_long: false, was_killed: false };
+        state.active.insert(number, active);
         if std::mem::take(&mut state.is_idle) {
             self.changed.notify_all();
         }
         drop(state);
-        RequestScope { requests: self, number, _waits: waits }
+        TakenRequest { requests: Arc::clone(self), number, cancel }
     }
 
     /// Ends the waits for stores of all requests under way, and of those that follow at once and take long. Later ones are for programs that
@@ -105,8 +115,8 @@ impl Requests {
     }
 
     /// Ends the waits of requests that take long if their process was killed, and of all requests if the connection is gone, until
-    /// [`end`](Self::end) is called.
-    pub(crate) fn watch(&self, was_killed: impl Fn(u32) -> bool, is_disconnected: impl Fn() -> bool) {
+    /// [`end`](Self::end) is called. `done` follows each look.
+    pub(crate) fn watch(&self, was_killed: impl Fn(u32) -> bool, is_disconnected: impl Fn() -> bool, done: impl Fn()) {
         while self.wait() {
             let (long, is_ending) = self.long();
             for request in long {
@@ -119,6 +129,7 @@ impl Requests {
                 }
                 request.cancel.cancel();
             }
+            done();
         }
     }
 
@@ -195,8 +206,9 @@ mod tests {
     use super::*;
 
     /// Answers a request of a process when its wait is ended; returns whether its process was killed.
-    fn wait_for_end(requests: &Requests, process: u32) -> bool {
-        let request = requests.enter(process);
+    fn wait_for_end(requests: &Arc<Requests>, process: u32) -> bool {
+        let request = requests.take(process);
+        let _waits = request.enter();
         while !Cancel::of_thread().is_cancelled() {
             std::thread::yield_now();
         }
@@ -205,10 +217,11 @@ mod tests {
 
     #[test]
     fn requests_of_killed_processes_are_ended_and_others_with_the_mount() {
-        let requests = Requests::default();
-        let other = requests.enter(1);
+        let requests = Arc::new(Requests::default());
+        let other = requests.take(1);
+        let waits = other.enter();
         std::thread::scope(|scope| {
-            scope.spawn(|| requests.watch(|process| process == 2, || false));
+            scope.spawn(|| requests.watch(|process| process == 2, || false, || ()));
             assert!(scope.spawn(|| wait_for_end(&requests, 2)).join().unwrap());
             assert!(!Cancel::of_thread().is_cancelled());
             requests.end_waits();
@@ -217,16 +230,16 @@ mod tests {
             assert!(!scope.spawn(|| wait_for_end(&requests, 1)).join().unwrap());
             requests.end();
         });
-        drop(other);
+        drop((waits, other));
         assert!(requests.lock().active.is_empty());
         assert!(!Cancel::of_thread().is_cancelled());
     }
 
     #[test]
     fn all_requests_end_with_the_connection() {
-        let requests = Requests::default();
+        let requests = Arc::new(Requests::default());
         std::thread::scope(|scope| {
-            scope.spawn(|| requests.watch(|_| false, || true));
+            scope.spawn(|| requests.watch(|_| false, || true, || ()));
             let requests = &requests;
             let waits = [1, 2].map(|process| scope.spawn(move || wait_for_end(requests, process)));
             assert!(waits.into_iter().all(|wait| !wait.join().unwrap()));

@@ -1,7 +1,8 @@
 //! Requests of the kernel, answered from a [`Tree`].
 
 use super::inode::Node;
-use super::requests::Requests;
+use super::readers::Readers;
+use super::requests::{Requests, TakenRequest};
 use super::tree::{Entry, EntryKind, Refusal, Tree};
 use fuser::{
     Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig,
@@ -30,15 +31,17 @@ const ABOVE: u64 = 2;
 pub(crate) struct Server<T> {
     tree: Arc<T>,
     requests: Arc<Requests>,
+    /// Those who answer reads; none where the thread that takes a read answers it.
+    readers: Option<Arc<Readers>>,
     user: u32,
     group: u32,
 }
 
 impl<T: Tree> Server<T> {
     /// Creates a server whose files belong to the user of the process.
-    pub(crate) fn new(tree: Arc<T>, requests: Arc<Requests>) -> Self {
+    pub(crate) fn new(tree: Arc<T>, requests: Arc<Requests>, readers: Option<Arc<Readers>>) -> Self {
         let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-        Self { tree, requests, user, group }
+        Self { tree, requests, readers, user, group }
     }
 
     fn attributes_of(&self, entry: &Entry) -> FileAttr {
@@ -67,27 +70,14 @@ impl<T: Tree> Server<T> {
         }
     }
 
-    /// Asks the tree for a request. A panic fails one request; the mount goes on.
+    /// Asks the tree for a request.
     fn ask<A>(
         &self,
         request: &Request,
         inode: u64,
         question: impl FnOnce(&T) -> Result<A, Refusal>,
     ) -> Result<A, Errno> {
-        let scope = self.requests.enter(request.pid());
-        match catch_panic(|| question(&self.tree)) {
-            Some(Ok(answer)) => Ok(answer),
-            Some(Err(Refusal::Missing)) => Err(Errno::ENOENT),
-            Some(Err(Refusal::Failed(_))) if scope.was_killed() => Err(Errno::EINTR),
-            Some(Err(Refusal::Failed(failure))) => {
-                tracing::warn!(inode, "a request failed: {failure}");
-                Err(Errno::EIO)
-            }
-            None => {
-                tracing::error!(inode, "a request panicked");
-                Err(Errno::EIO)
-            }
-        }
+        ask(&*self.tree, &self.requests.take(request.pid()), inode, question)
     }
 
     /// Lists a folder with the two entries that every folder has. The position of an entry is that after which the listing goes on.
@@ -113,6 +103,29 @@ impl<T: Tree> Server<T> {
         self.ask(request, folder.0, |tree| {
             tree.list(folder.0, after, &mut |entry, name| !add(entry, entry.inode, name))
         })
+    }
+}
+
+/// Asks a tree for a request, on the thread that answers it. A panic fails one request; the mount goes on.
+fn ask<T: Tree, A>(
+    tree: &T,
+    request: &TakenRequest,
+    inode: u64,
+    question: impl FnOnce(&T) -> Result<A, Refusal>,
+) -> Result<A, Errno> {
+    let _waits = request.enter();
+    match catch_panic(|| question(tree)) {
+        Some(Ok(answer)) => Ok(answer),
+        Some(Err(Refusal::Missing)) => Err(Errno::ENOENT),
+        Some(Err(Refusal::Failed(_))) if request.was_killed() => Err(Errno::EINTR),
+        Some(Err(Refusal::Failed(failure))) => {
+            tracing::warn!(inode, "a request failed: {failure}");
+            Err(Errno::EIO)
+        }
+        None => {
+            tracing::error!(inode, "a request panicked");
+            Err(Errno::EIO)
+        }
     }
 }
 
@@ -215,9 +228,16 @@ impl<T: Tree> Filesystem for Server<T> {
         reply: ReplyData,
     ) {
         let count = usize::try_from(size).unwrap_or(usize::MAX);
-        match self.ask(request, inode.0, |tree| tree.read(inode.0, offset, count)) {
-            Ok(bytes) => reply.data(&bytes),
-            Err(error) => reply.error(error),
+        let tree = Arc::clone(&self.tree);
+        let answer =
+            move |taken: &TakenRequest| match ask(&*tree, taken, inode.0, |tree| tree.read(inode.0, offset, count)) {
+                Ok(bytes) => reply.data(&bytes),
+                Err(error) => reply.error(error),
+            };
+        let taken = self.requests.take(request.pid());
+        match &self.readers {
+            Some(readers) => readers.answer(taken, Box::new(answer)),
+            None => answer(&taken),
         }
     }
 

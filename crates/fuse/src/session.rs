@@ -4,6 +4,7 @@ use super::device::{self, unmount_own, Unmounting};
 use super::guard::GuardCommand;
 use super::inode::Node;
 use super::mounts::mount_at;
+use super::readers::Readers;
 use super::requests::{killed_processes, Requests};
 use super::server::Server;
 use super::tree::Tree;
@@ -28,6 +29,8 @@ pub struct MountOptions {
     pub at: PathBuf,
     /// Threads that answer requests.
     pub threads: usize,
+    /// The most further threads for reads, where these wait for a store.
+    pub read_threads: Option<usize>,
     /// Whether other users may look.
     pub allow_other: bool,
     /// The process that unmounts if this one is killed.
@@ -88,7 +91,8 @@ pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEve
     config.acl = if options.allow_other { SessionACL::All } else { SessionACL::Owner };
     let acl = config.acl;
     let connection = device.fd.try_clone();
-    let server = Server::new(Arc::clone(&tree), Arc::clone(&requests));
+    let readers = options.read_threads.map(Readers::new);
+    let server = Server::new(Arc::clone(&tree), Arc::clone(&requests), readers.clone());
     let (session, connection) =
         match Session::from_fd(server, device.fd, acl, config).and_then(|session| Ok((session, connection?))) {
             Ok(begun) => begun,
@@ -102,10 +106,14 @@ pub fn serve<T: Tree>(tree: T, options: &MountOptions, report: &(dyn Fn(MountEve
     let (ended, signal) = std::thread::scope(|scope| {
         let waiting =
             scope.spawn(|| wait_for_signals(&mut signals, &*tree, (&notifier, &requests), (options, id), report));
-        let watched = &requests;
-        let watching = scope.spawn(move || watched.watch(killed_processes(), || is_disconnected(&connection)));
+        let (watched, queued) = (&requests, readers.clone());
+        let watching = scope.spawn(move || {
+            let answer_cancelled = || queued.iter().for_each(|readers| readers.answer_cancelled());
+            watched.watch(killed_processes(), || is_disconnected(&connection), answer_cancelled);
+        });
         report(MountEvent::Mounted(id));
         let ended = session.run();
+        readers.iter().for_each(|readers| readers.end());
         // It has the connection open, too.
         requests.end();
         let _ = watching.join();

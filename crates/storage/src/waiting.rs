@@ -2,10 +2,27 @@
 
 use gristmill_core::{Cancel, Outcome};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{mpsc, Mutex, PoisonError};
+use std::sync::{mpsc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
 
 /// Threads that read or write objects at once.
 pub(super) const WAITING_THREADS: usize = 32;
+/// Time between two looks of one who waits for a lock.
+const LOCK_INTERVAL: Duration = Duration::from_millis(2);
+
+/// Takes a lock that its holder keeps while it waits for a store. Fails if the waits of this thread are ended meanwhile.
+pub fn lock_unless_cancelled<T>(lock: &Mutex<T>) -> Outcome<MutexGuard<'_, T>> {
+    loop {
+        match lock.try_lock() {
+            Ok(guard) => return Ok(guard),
+            Err(TryLockError::Poisoned(guard)) => return Ok(guard.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                Cancel::of_thread().check()?;
+                std::thread::sleep(LOCK_INTERVAL);
+            }
+        }
+    }
+}
 
 /// Does the same with several items at once, and calls `done` for each that succeeded. After a failure, which is returned, no further item
 /// is begun.
@@ -70,6 +87,24 @@ mod tests {
         };
         for_each_at_once(&items, work, || count += 1).unwrap();
         assert_eq!((seen.into_inner().unwrap().len(), count), (100, 100));
+    }
+
+    #[test]
+    fn a_lock_is_waited_for_until_the_wait_is_ended() {
+        let lock = Mutex::new(1);
+        let held = lock_unless_cancelled(&lock).unwrap();
+        let cancel = Cancel::default();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| {
+                let _waits = cancel.enter();
+                lock_unless_cancelled(&lock).map(|value| *value)
+            });
+            cancel.cancel();
+            assert!(waiting.join().unwrap().unwrap_err().is_cancelled());
+            let waiting = scope.spawn(|| lock_unless_cancelled(&lock).map(|value| *value));
+            drop(held);
+            assert_eq!(waiting.join().unwrap(), Ok(1));
+        });
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 const WHAT: &str = "mounting";
-/// Threads that answer requests when they wait for a store: more than the kernel reads ahead at once, so that listings go on.
+/// Threads that answer reads when they wait for a store, and as many for other requests: more than the kernel reads ahead at once.
 const STORE_THREADS: usize = 64;
 
 /// Mounts a data set in the given manner.
@@ -111,9 +111,10 @@ fn options_of(
     cancel: Cancel,
     context: &Context,
 ) -> MountOptions {
-    let threads = context.run_options().threads;
+    let (threads, is_remote) = (context.run_options().threads, is_remote(&data));
     MountOptions {
-        threads: if is_remote(&data) { threads.max(STORE_THREADS) } else { threads },
+        threads: if is_remote { threads.max(STORE_THREADS) } else { threads },
+        read_threads: is_remote.then_some(STORE_THREADS),
         source: data.into_os_string(),
         allow_other: args.allow_other,
         guard: guard_command(&at, &made),

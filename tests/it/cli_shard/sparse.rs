@@ -111,28 +111,32 @@ fn sparse_entries_of_every_format_are_written_in_full() {
             bytes.extend_from_slice(extension.as_bytes());
         }
     });
-    let of_0_0 = archive(&stored, |bytes| {
-        let mut records = vec![("GNU.sparse.size", size.clone()), ("GNU.sparse.numblocks", map.len().to_string())];
-        for (at, length) in &map {
-            records.push(("GNU.sparse.offset", at.to_string()));
-            records.push(("GNU.sparse.numbytes", length.to_string()));
-        }
-        push_pax(bytes, &records, stored.len());
-    });
-    let of_0_1 = archive(&stored, |bytes| {
-        let name = ("GNU.sparse.name", "0001.npy".to_owned());
-        push_pax(bytes, &[("GNU.sparse.size", size.clone()), name, ("GNU.sparse.map", pairs(","))], stored.len());
-    });
+    let name = || ("GNU.sparse.name", "0001.npy".to_owned());
+    let mut of_0_0 = vec![("GNU.sparse.size", size.clone()), ("GNU.sparse.numblocks", map.len().to_string())];
+    for (at, length) in &map {
+        of_0_0.push(("GNU.sparse.offset", at.to_string()));
+        of_0_0.push(("GNU.sparse.numbytes", length.to_string()));
+    }
+    let of_0_1 = vec![("GNU.sparse.size", size.clone()), name(), ("GNU.sparse.map", pairs(","))];
     let mut with_map = format!("{}\n{}\n", map.len(), pairs("\n")).into_bytes();
     with_map.resize(with_map.len().next_multiple_of(512), 0);
     with_map.extend_from_slice(&stored);
-    let of_1_0 = archive(&with_map, |bytes| {
-        let [major, minor] = [("GNU.sparse.major", "1".to_owned()), ("GNU.sparse.minor", "0".to_owned())];
-        let name = ("GNU.sparse.name", "0001.npy".to_owned());
-        push_pax(bytes, &[major, minor, name, ("GNU.sparse.realsize", size.clone())], with_map.len());
-    });
+    let [major, minor] = [("GNU.sparse.major", "1".to_owned()), ("GNU.sparse.minor", "0".to_owned())];
+    let of_1_0 = vec![major, minor, name(), ("GNU.sparse.realsize", size.clone())];
+    let mut archives = vec![("old".to_owned(), old)];
+    for (format, records, content) in [("0-0", of_0_0, &stored), ("0-1", of_0_1, &stored), ("1-0", of_1_0, &with_map)] {
+        let bytes = archive(content, |bytes| push_pax(bytes, &records, content.len()));
+        archives.push((format.to_owned(), bytes));
+        // A size that does not fit into the header is in a record.
+        for (order, at) in [("first", 0), ("last", records.len())] {
+            let mut records = records.clone();
+            records.insert(at, ("size", content.len().to_string()));
+            let bytes = archive(content, |bytes| push_pax(bytes, &records, 0));
+            archives.push((format!("{format}-{order}"), bytes));
+        }
+    }
     let sandbox = Sandbox::new();
-    for (name, bytes) in [("old", old), ("0-0", of_0_0), ("0-1", of_0_1), ("1-0", of_1_0)] {
+    for (name, bytes) in archives {
         sandbox.write(&format!("{name}.tar"), bytes);
         sandbox.say(&format!("shard {name}.tar --output {name}")).ends(0);
         let written = content(&sandbox, &format!("{name}/shard_000000.tar"), "0001.npy");

@@ -234,3 +234,25 @@ fn fix_duplicates_keeps_excludes_and_refuses_what_names_of_shards_do_not_solve()
     sandbox.say(fix).ends(1).complains("x/b.tar").complains("--duplicates prefix");
     assert_eq!(sandbox.read("data/x/b.tar").len(), 1_636);
 }
+
+#[test]
+fn fix_duplicates_replaces_media_rows_and_no_links() {
+    let sandbox = Sandbox::new();
+    for shard in ["a.tar", "b.tar"] {
+        sandbox.tar_of(&format!("files/{shard}"), &[("k.png".to_owned(), Sandbox::png(4, 2))]);
+    }
+    std::fs::create_dir(sandbox.path("data")).unwrap();
+    std::fs::copy(sandbox.path("files/a.tar"), sandbox.path("data/a.tar")).unwrap();
+    std::os::unix::fs::symlink("../files/b.tar", sandbox.path("data/b.tar")).unwrap();
+    let fix = "--non-interactive --fix-duplicates --force-overwrite --split-ratio 1,0,0";
+    let refusal = sandbox.say(&format!("energon prepare data {fix}")).ends(1);
+    refusal.complains("this one is a link").complains("--duplicates prefix");
+    assert!(sandbox.read("data/a.tar") == sandbox.read("files/a.tar") && !sandbox.has("data/.nv-meta/.info.json"));
+
+    let media = "--skip-dataset-yaml --split-ratio 1,0,0 --media-metadata-by-extension";
+    sandbox.say(&format!("prepare files --yes --duplicates keep-first {media}")).ends(1);
+    let rows = || sandbox.media_rows("files").into_iter().map(|(entry, _)| entry).collect::<Vec<_>>();
+    assert_eq!(rows(), ["k.png"]);
+    sandbox.say(&format!("energon prepare files {fix} --media-metadata-by-extension")).ends(0);
+    assert_eq!(rows(), ["a.tar/k.png", "b.tar/k.png"]);
+}

@@ -1,12 +1,14 @@
 //! Discovery of the shards of a data set. See docs/formats/energon.md §2.
 
+use gristmill_core::text::{self, display_safe};
 use gristmill_core::{Failure, Outcome, Problem, ProblemKind, Shard, Subject};
-use gristmill_pycompat::braces;
+use gristmill_pycompat::braces::{self, BraceError};
 use gristmill_storage::files::{self, FileInfo};
 use gristmill_storage::waiting::for_each_at_once;
 use gristmill_storage::walk::{walk, WalkEntry, WalkError};
 use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -61,18 +63,28 @@ fn find(root: &Path, with_packed: bool) -> Outcome<Discovery> {
 /// Returns the shards that a path names: a file named like one, or a range of them, such as `web-{000..099}.tar`, of which each has to exist.
 /// Their names are relative to the folder above the first that differs. `None` for any other path.
 pub fn named_shards(path: &Path) -> Outcome<Option<Vec<Shard>>> {
-    let paths = match shard_range(path) {
-        _ if is_shard_file(path) => vec![path.to_owned()],
-        Some(paths) if !files::is_dir(path) => paths,
-        _ => return Ok(None),
+    let paths = match () {
+        () if is_shard_file(path) => vec![path.to_owned()],
+        () if files::is_dir(path) => return Ok(None),
+        () => match shard_range(path)? {
+            Some(paths) => paths,
+            None => return Ok(None),
+        },
     };
     let found: Vec<(&PathBuf, OnceLock<FileInfo>)> = paths.iter().map(|path| (path, OnceLock::new())).collect();
     let look = |(path, info): &(&PathBuf, OnceLock<FileInfo>)| {
-        let facts = files::metadata(path).map_err(|e| Failure::io("opening the shard", path, &e))?;
-        _ = info.set(facts);
+        match files::metadata(path) {
+            Ok(facts) => _ = info.set(facts),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(Failure::io("opening the shard", path, &error)),
+        }
         Ok(())
     };
     for_each_at_once(&found, look, || {})?;
+    let missing: Vec<&PathBuf> = found.iter().filter(|(_, info)| info.get().is_none()).map(|(path, _)| *path).collect();
+    if let Some(first) = missing.first() {
+        return Err(missing_shards(path, missing.len(), paths.len(), first));
+    }
     let folder = folder_of(&paths);
     let shards = found.into_iter().filter_map(|(path, info)| {
         let name = path.strip_prefix(&folder).unwrap_or(path).to_string_lossy().into_owned();
@@ -81,13 +93,60 @@ pub fn named_shards(path: &Path) -> Outcome<Option<Vec<Shard>>> {
     Ok(Some(shards.collect()))
 }
 
-/// Returns the paths of a range of shards, in order; `None` for any other path.
-pub fn shard_range(path: &Path) -> Option<Vec<PathBuf>> {
-    let text = path.to_str().filter(|text| text.contains('{'))?;
-    let paths: Vec<PathBuf> = braces::expand(text, MAX_RANGE).ok()?.into_iter().map(PathBuf::from).collect();
-    let is_shard = |path: &PathBuf| path.file_name().is_some_and(|name| is_shard_name(name.as_encoded_bytes()));
-    let distinct: HashSet<&PathBuf> = paths.iter().collect();
-    (paths.len() > 1 && distinct.len() == paths.len() && paths.iter().all(is_shard)).then_some(paths)
+fn missing_shards(range: &Path, missing: usize, count: usize, first: &Path) -> Failure {
+    let first = display_safe(&first.to_string_lossy()).into_owned();
+    let (why, hint) = match missing == count {
+        true => {
+            (format!("none of its {} exists; the first is {first}", text::count(count as u64, "shard")), ABSENT_HINT)
+        }
+        false => (
+            format!(
+                "{missing} of its {count} shards {} missing; the first is {first}",
+                text::agree(missing as u64, "is", "are")
+            ),
+            GAP_HINT,
+        ),
+    };
+    Failure::environment("looking for the shards of the range", why).on(Subject::path(range)).with_hint(hint)
+}
+
+const ABSENT_HINT: &str =
+    "compare the name and the number of digits with those of the files, or give the folder that holds them";
+const GAP_HINT: &str =
+    "name only those that exist, such as web-{{000..041},{043..099}}.tar, or give the folder, of which all shards are read";
+const RANGE_HINT: &str = "a range of shards is such as web-{000..099}.tar or {a,b}.tar";
+
+/// Returns the paths of a range of shards, in order; `None` for a path without braces, or whose names are not those of shards. Fails where
+/// the braces are a mistake; call it only if nothing exists at the path.
+pub fn shard_range(path: &Path) -> Outcome<Option<Vec<PathBuf>>> {
+    let Some(text) = path.to_str().filter(|text| text.contains(['{', '}'])) else { return Ok(None) };
+    let is_shard = |path: &Path| path.file_name().is_some_and(|name| is_shard_name(name.as_encoded_bytes()));
+    let mistake = |why: String, hint: &str| {
+        Err(Failure::usage("reading the range of shards", why).on(Subject::path(path)).with_hint(hint))
+    };
+    let paths: Vec<PathBuf> = match braces::expand(text, MAX_RANGE) {
+        Ok(names) => names.into_iter().map(PathBuf::from).collect(),
+        Err(_) if !is_shard(path) => return Ok(None),
+        Err(error @ BraceError::TooMany { .. }) => {
+            return mistake(error.to_string(), "give the folder that holds the shards, or several ranges");
+        }
+        Err(error) => return mistake(error.to_string(), RANGE_HINT),
+    };
+    if !paths.iter().any(|path| is_shard(path)) {
+        return Ok(None);
+    }
+    let shown = |path: &Path| display_safe(&path.to_string_lossy()).into_owned();
+    if let Some(other) = paths.iter().find(|path| !is_shard(path)) {
+        return mistake(format!("it names {}, which does not end in .tar or .tgz", shown(other)), RANGE_HINT);
+    }
+    if paths.len() == 1 && paths.iter().all(|only| only == path) {
+        return mistake("the braces have neither a range nor a list, and no file has this name".to_owned(), RANGE_HINT);
+    }
+    let mut seen = HashSet::new();
+    match paths.iter().find(|path| !seen.insert(*path)) {
+        Some(twice) => mistake(format!("it names {} more than once", shown(twice)), "name each shard once"),
+        None => Ok(Some(paths)),
+    }
 }
 
 /// Returns the folder that all paths are below.

@@ -26,14 +26,16 @@ const LOOKED_AT: usize = 20_000;
 /// A path that does not exist or is not accessible is an error, unless it is the common beginning of the names of a pair of files.
 pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
     let facts = match files::metadata(path) {
+        Ok(facts) => facts,
         // A server may refuse what does not exist in its own way.
-        Err(_) if shard_range(path).is_some() => return Ok(DatasetKind::SingleShard),
-        // The path of several files may be their common beginning.
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            let kind = token_kind(path, true).map(DatasetKind::Tokens);
-            return kind.ok_or_else(|| Failure::io("opening the data set", path, &error));
+        Err(error) => {
+            if shard_range(path)?.is_some() {
+                return Ok(DatasetKind::SingleShard);
+            }
+            // The path of several files may be their common beginning.
+            let kind = if error.kind() == ErrorKind::NotFound { token_kind(path, true) } else { None };
+            return kind.map(DatasetKind::Tokens).ok_or_else(|| Failure::io("opening the data set", path, &error));
         }
-        facts => facts.map_err(|error| Failure::io("opening the data set", path, &error))?,
     };
     if facts.is_dir() {
         let kind = kind_of_folder(path);

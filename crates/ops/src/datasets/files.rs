@@ -13,6 +13,7 @@ use gristmill_core::text::{count, grouped, shell_quote, size};
 use gristmill_core::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use gristmill_data::formats::bsade::{shard_folder, Shard};
 use gristmill_data::formats::modalities::with_suffix;
+use gristmill_data::source::discover::named_shards;
 use gristmill_data::source::jsonl::JsonlCompression;
 use gristmill_storage::files;
 use gristmill_storage::read::open_read;
@@ -56,7 +57,7 @@ impl DatasetReader for SingleShard {
     }
 
     fn catalog(&self, dataset: &Dataset, _: &TokenView) -> Outcome<Opening> {
-        browse::raw::open(&dataset.path)
+        browse::raw::open(&dataset.path, named_shards(&dataset.path)?)
     }
 }
 

@@ -56,7 +56,7 @@ impl DatasetReader for Folder {
     fn catalog(&self, dataset: &Dataset, _: &TokenView) -> Outcome<Opening> {
         match dataset.kind {
             DatasetKind::PreparedWebDataset => browse::prepared::open(&dataset.path),
-            DatasetKind::RawWebDataset => browse::raw::open(&dataset.path),
+            DatasetKind::RawWebDataset => browse::raw::open(&dataset.path, None),
             kind => browse::folder::open(&dataset.path, kind),
         }
     }

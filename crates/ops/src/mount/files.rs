@@ -4,17 +4,16 @@ use crate::engine::browse::tokens::TokenSet;
 use crate::engine::browse::{BrowsePart, Catalog, Groups, SamplesFile};
 use gristmill_core::{Cancel, Failure, FileStamp, Outcome, Subject};
 use gristmill_storage::read::{open_read, stamp_at, ReadFile};
+use gristmill_storage::waiting::lock_unless_cancelled;
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The most files of groups that are open at a time.
 const MAX_OPEN_FILES: usize = 256;
 /// Time for which the reason is kept why a file cannot be opened.
 const FAILURE_KEPT: Duration = Duration::from_secs(1);
-/// Time between two looks of one who waits for a file that another opens.
-const OPENING_INTERVAL: Duration = Duration::from_millis(2);
 const WHAT: &str = "reading a part";
 
 /// A file with parts.
@@ -82,15 +81,11 @@ impl OpenFiles {
     pub(super) fn get(&self, number: u64, open: impl Fn() -> Outcome<ReadFile>) -> Outcome<Arc<ReadFile>> {
         loop {
             let opening = self.opening(number);
-            let (opened, _) = match (opening.result.get(), opening.opener.try_lock()) {
-                (Some(result), _) => result,
-                (None, Ok(_) | Err(TryLockError::Poisoned(_))) => {
+            let (opened, _) = match opening.result.get() {
+                Some(result) => result,
+                None => {
+                    let _opener = lock_unless_cancelled(&opening.opener)?;
                     opening.result.get_or_init(|| (open().map(Arc::new), Instant::now()))
-                }
-                (None, Err(TryLockError::WouldBlock)) => {
-                    Cancel::of_thread().check()?;
-                    std::thread::sleep(OPENING_INTERVAL);
-                    continue;
                 }
             };
             match opened {

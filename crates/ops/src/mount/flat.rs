@@ -21,11 +21,11 @@ impl MountedSet {
     }
 
     /// Whether a folder shows a sample under its name.
-    pub(super) fn is_shown(&self, scope: &Scope<'_>, sample: &BrowseSample) -> bool {
+    pub(super) fn is_shown(&self, scope: &Scope<'_>, sample: &BrowseSample) -> Outcome<bool> {
         let is_left_out = sample.parts.is_empty()
             || self.samples.are_loose_files() && is_hidden(&sample.key)
-            || !self.samples.has_text_key(sample);
-        !is_left_out && self.shows(scope, &sample.key, self.samples.number(sample))
+            || !self.samples.has_text_key(sample)?;
+        Ok(!is_left_out && self.shows(scope, &sample.key, self.samples.number(sample)))
     }
 
     /// Returns the parts of a sample with their positions and names, and the mark of a key that other samples have, too.
@@ -43,7 +43,10 @@ impl MountedSet {
     /// Returns the first sample of a key that a folder shows.
     pub(super) fn sample_of_key(&self, scope: &Scope<'_>, key: &str) -> Outcome<Option<BrowseSample>> {
         let found = self.samples.by_key(key, |number| self.is_in(scope, key, number))?;
-        Ok(found.filter(|sample| *sample.key == *key && self.is_shown(scope, sample)))
+        match found {
+            Some(sample) if *sample.key == *key && self.is_shown(scope, &sample)? => Ok(Some(sample)),
+            _ => Ok(None),
+        }
     }
 
     /// Lists the parts of samples as files of one folder.
@@ -61,14 +64,17 @@ impl MountedSet {
         self.samples.each_from(first, |sample| {
             let number = self.samples.number(sample);
             if number >= scope.range.end {
-                return false;
+                return Ok(false);
             }
             let begin = if number == first { next_part } else { 0 };
-            !self.is_shown(scope, sample)
-                || self.shown_parts(scope, sample).filter(|(position, _)| *position >= begin).all(|(position, part)| {
-                    let entry = self.part_entry(sample, position);
-                    entry.is_none_or(|entry| add(&entry, &self.flat_name(&sample.key, part)))
-                })
+            if !self.is_shown(scope, sample)? {
+                return Ok(true);
+            }
+            let mut parts = self.shown_parts(scope, sample).filter(|(position, _)| *position >= begin);
+            Ok(parts.all(|(position, part)| {
+                let entry = self.part_entry(sample, position);
+                entry.is_none_or(|entry| add(&entry, &self.flat_name(&sample.key, part)))
+            }))
         })?;
         Ok(())
     }
@@ -127,7 +133,8 @@ impl MountedSet {
             for (key, number) in keys.iter().take_while(|(key, _)| key.starts_with(text)) {
                 let Some(number) = self.shown_number(scope, key, *number) else { continue };
                 let sample = self.samples.sample(number)?;
-                if sample.is_some_and(|sample| self.is_shown(scope, &sample) && !take(&sample)) {
+                let Some(sample) = sample else { continue };
+                if self.is_shown(scope, &sample)? && !take(&sample) {
                     return Ok(());
                 }
             }
@@ -151,8 +158,8 @@ impl MountedSet {
             Some(_) => return Err(Refusal::Missing),
         };
         self.samples.each_from(first, |sample| {
-            let entry = self.sample_entry(sample).filter(|_| self.is_shown(scope, sample));
-            entry.is_none_or(|entry| add(&entry, &folder_name(&sample.key)))
+            let entry = if self.is_shown(scope, sample)? { self.sample_entry(sample) } else { None };
+            Ok(entry.is_none_or(|entry| add(&entry, &folder_name(&sample.key))))
         })?;
         Ok(())
     }

@@ -214,12 +214,14 @@ impl Samples {
     }
 
     /// Passes the samples from a number on to `take` until it returns false.
-    pub(super) fn each_from(&self, first: u64, mut take: impl FnMut(&BrowseSample) -> bool) -> Outcome<()> {
+    pub(super) fn each_from(&self, first: u64, mut take: impl FnMut(&BrowseSample) -> Outcome<bool>) -> Outcome<()> {
         let mut place = usize::try_from(first % WINDOW).unwrap_or_default();
         for window in first / WINDOW..self.groups.total().div_ceil(WINDOW) {
             let samples = self.window(window)?;
-            if !samples.iter().skip(place).all(&mut take) {
-                break;
+            for sample in samples.iter().skip(place) {
+                if !take(sample)? {
+                    return Ok(());
+                }
             }
             place = 0;
         }
@@ -277,20 +279,18 @@ impl Samples {
     }
 
     /// Whether the key of a sample is text. In the row of one whose key is not UTF-8, characters are replaced, and no index has it.
-    pub(super) fn has_text_key(&self, sample: &BrowseSample) -> bool {
+    pub(super) fn has_text_key(&self, sample: &BrowseSample) -> Outcome<bool> {
         if !sample.key.contains(char::REPLACEMENT_CHARACTER) {
-            return true;
+            return Ok(true);
         }
         let number = self.number(sample);
-        match &self.keys {
+        Ok(match &self.keys {
             Keys::Sorted(keys) | Keys::Paths(keys) => {
                 keys.of_key(&sample.key).iter().any(|(_, known)| *known == number)
             }
             Keys::Numbers => true,
-            Keys::Indexed => {
-                matches!(self.catalog.locate(None, &sample.key, &Cancel::of_thread()), Ok(Some(at)) if at == sample.at)
-            }
-        }
+            Keys::Indexed => self.catalog.locate(None, &sample.key, &Cancel::of_thread())? == Some(sample.at),
+        })
     }
 
     /// Returns the keys and numbers of the samples of a key; none where keys are not repeated.

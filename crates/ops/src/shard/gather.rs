@@ -65,10 +65,8 @@ impl<'a> OpenInputs<'a> {
             Origin::Range { file, offset } => read(&*self.open(*file)?, &mut bytes, *offset)?,
             Origin::Sparse { file, offset } => {
                 let file = self.open(*file)?;
-                for StoredRange { at, offset, bytes: stored } in read_map(&file, *offset, part.bytes, cancel)? {
-                    let stored = bytes.get_mut(at as usize..(at + stored) as usize).unwrap_or_default();
-                    read(&file, stored, offset)?;
-                }
+                let map = read_map(&file, *offset, part.bytes, cancel)?;
+                read_stretches(&file, &map, &mut bytes)?;
             }
         }
         Ok(bytes)
@@ -204,26 +202,36 @@ impl<'a> Gatherer<'a> {
                 self.copy(&file, *offset, part.bytes)?;
             }
             Origin::Sparse { file, offset } => {
-                let file = self.inputs.open(*file)?;
+                let number = *file;
+                let file = self.inputs.open(number)?;
                 let mut end = 0;
                 for StoredRange { at, offset, bytes } in read_map(&file, *offset, part.bytes, self.cancel)? {
                     self.zeros(at - end)?;
-                    self.copy(&file, offset, bytes)?;
+                    match bytes > MAX_READ {
+                        true => self.copy(&file, offset, bytes)?,
+                        false => self.want(number, offset, bytes),
+                    }
+                    if self.memory.gathered.len() >= GATHERED_BYTES {
+                        self.flush()?;
+                    }
                     end = at + bytes;
                 }
                 self.zeros(part.bytes - end)?;
             }
-            Origin::Range { file, offset } => {
-                let (at, bytes) = (self.memory.gathered.len(), part.bytes as usize);
-                self.memory.gathered.resize(at + bytes, 0);
-                self.memory.wanted.push(PendingRead { file: *file, offset: *offset, bytes, at });
-            }
+            Origin::Range { file, offset } => self.want(*file, *offset, part.bytes),
         }
         self.memory.gathered.resize(self.memory.gathered.len() + padding(part.bytes), 0);
         if self.memory.gathered.len() >= GATHERED_BYTES {
             self.flush()?;
         }
         Ok(())
+    }
+
+    /// Makes room for a range of a file, which is read with others before it is written.
+    fn want(&mut self, file: SourceFile, offset: u64, bytes: u64) {
+        let (at, bytes) = (self.memory.gathered.len(), bytes as usize);
+        self.memory.gathered.resize(at + bytes, 0);
+        self.memory.wanted.push(PendingRead { file, offset, bytes, at });
     }
 
     /// Copies a range of a file, piece by piece.
@@ -319,6 +327,23 @@ impl<'a> Gatherer<'a> {
 /// Returns the map of a sparse entry, which could be used when it was listed.
 fn read_map(file: &Arc<ReadFile>, offset: u64, size: u64, cancel: &Cancel) -> Outcome<Vec<StoredRange>> {
     read_sparse_map(file, offset, size, cancel)?.map_err(|_| changed(file.path()))
+}
+
+/// Reads the stored stretches of a sparse file, which follow one another in the archive, to their places among zeros.
+fn read_stretches(file: &ReadFile, map: &[StoredRange], bytes: &mut [u8]) -> Outcome<()> {
+    let Some(first) = map.first() else { return Ok(()) };
+    let stored: u64 = map.iter().map(|range| range.bytes).sum();
+    read(file, bytes.get_mut(..stored as usize).unwrap_or_default(), first.offset)?;
+    let mut end = bytes.len();
+    // No stretch is moved towards the beginning, so that the last can be moved first.
+    for range in map.iter().rev() {
+        let (from, at, length) = ((range.offset - first.offset) as usize, range.at as usize, range.bytes as usize);
+        bytes.copy_within(from..from + length, at);
+        bytes.get_mut(at + length..end).unwrap_or_default().fill(0);
+        end = at;
+    }
+    bytes.get_mut(..end).unwrap_or_default().fill(0);
+    Ok(())
 }
 
 fn read(file: &ReadFile, buffer: &mut [u8], offset: u64) -> Outcome<()> {

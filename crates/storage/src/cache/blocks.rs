@@ -10,6 +10,7 @@ use crate::location::is_remote;
 use crate::publish;
 use crate::range_read::RangeRead;
 use crate::read::{open_part, open_read, ReadFile};
+use crate::waiting::lock_unless_cancelled;
 use gristmill_core::lfs::MAX_LFS_POINTER_BYTES;
 use gristmill_core::{Cancel, Failure, Outcome, Subject};
 use std::collections::BTreeSet;
@@ -19,15 +20,13 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// Size of a block, in bytes.
 const BLOCK_BYTES: u64 = 256 << 10;
 /// Bytes of a read from which on it is not kept.
 const MAX_READ_BYTES: usize = 1 << 20;
-/// Time between two looks of one who waits for an object that another opens.
-const OPENING_INTERVAL: Duration = Duration::from_millis(2);
 /// Bytes of the hash at the end of a file.
 const HASH_BYTES: usize = 8;
 /// Bytes that the process writes between two looks at the size of the cache.
@@ -232,16 +231,7 @@ impl CachedObject {
         if let Some(source) = self.source.get() {
             return Ok(source);
         }
-        let _opening = loop {
-            match self.opening.try_lock() {
-                Ok(opening) => break opening,
-                Err(TryLockError::Poisoned(opening)) => break opening.into_inner(),
-                Err(TryLockError::WouldBlock) => {
-                    Cancel::of_thread().check().map_err(Failure::into_io)?;
-                    std::thread::sleep(OPENING_INTERVAL);
-                }
-            }
-        };
+        let _opening = lock_unless_cancelled(&self.opening).map_err(Failure::into_io)?;
         if let Some(source) = self.source.get() {
             return Ok(source);
         }

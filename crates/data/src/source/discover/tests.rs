@@ -1,5 +1,5 @@
 use super::*;
-use gristmill_core::Severity;
+use gristmill_core::{ExitClass, Severity};
 use gristmill_storage::{fs::RealFs, publish::write_file};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
@@ -46,11 +46,32 @@ fn a_path_names_one_shard_or_a_range_of_them() {
     assert_eq!(named("f{0..1}.tar").unwrap(), None, "a folder has this name");
     assert_eq!(named("w0.tar").unwrap().unwrap(), ["w0.tar"]);
     assert_eq!(named("w{0..1}.tar").unwrap().unwrap(), ["w{0..1}.tar"], "a file has this name");
-    for other in ["x.txt", "s", "s/{0..1}", "w{0..0}.tar", "w{0,0}.tar", "w{0.tar", "{a.tar,b.txt}"] {
+    assert_eq!(named("w{0..0}.tar").unwrap().unwrap(), ["w0.tar"], "a range of one");
+    for other in ["x.txt", "s", "s/{0..1}", "{a,b}.txt", "{a.txt"] {
         assert_eq!(named(other).unwrap(), None, "{other}");
     }
-    let failure = named("s/{0..2}/a.tar").unwrap_err();
-    assert!(failure.is_missing() && failure.to_string().contains("s/2/a.tar"), "{failure}");
+}
+
+#[test]
+fn mistakes_in_ranges_are_explained() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["w0.tar", "w1.tar", "w3.tar"] {
+        put(dir.path(), name);
+    }
+    for (range, class, why) in [
+        ("w{0,0}.tar", ExitClass::Usage, "w0.tar more than once"),
+        ("w{0..1.tar", ExitClass::Usage, "a brace has no partner"),
+        ("w0..1}.tar", ExitClass::Usage, "a brace has no partner"),
+        ("w{0..9999999}.tar", ExitClass::Usage, "expand to more than 100000 names"),
+        ("w{0}.tar", ExitClass::Usage, "neither a range nor a list"),
+        ("{w0.tar,b.txt}", ExitClass::Usage, "b.txt, which does not end in .tar or .tgz"),
+        ("w{0..3}.tar", ExitClass::Environment, "1 of its 4 shards is missing; the first is "),
+        ("w{00..03}.tar", ExitClass::Environment, "none of its 4 shards exists"),
+    ] {
+        let failure = named_shards(&dir.path().join(range)).unwrap_err();
+        assert_eq!(failure.class, class, "{failure}");
+        assert!(failure.why.contains(why) && failure.hint.is_some(), "{failure}");
+    }
 }
 
 #[test]

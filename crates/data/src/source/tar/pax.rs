@@ -96,6 +96,13 @@ impl PaxRecords {
         self.get(Keyword::Size).is_some()
     }
 
+    /// Returns how many bytes of a sparse entry are stored, and the size of its file, where the records have both.
+    pub(super) fn stored_and_real_size(&self) -> Option<(i128, i128)> {
+        let number = |keyword| python_int(self.get(keyword)?, 10);
+        let real = number(Keyword::SparseRealSize).or_else(|| number(Keyword::SparseSize))?;
+        Some((number(Keyword::Size)?, real))
+    }
+
     /// Whether the entry is stored with a map of its holes, in any of the sparse formats 0.0, 0.1 and 1.0.
     pub(super) fn is_sparse(&self) -> bool {
         use Keyword::{SparseMajor, SparseMap, SparseRealSize, SparseSize};

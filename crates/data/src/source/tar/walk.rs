@@ -318,6 +318,7 @@ impl<'a, W: Window> Walker<'a, W> {
 
     /// Applies one local pax header.
     fn apply_local(&mut self, records: &PaxRecords, draft: &mut Draft) -> Outcome<Result<(), &'static str>> {
+        let stored_at = draft.content_offset;
         if records.has_map_in_content() {
             match self.after_map(draft.content_offset as u64)? {
                 Some(at) => draft.content_offset = i128::from(at),
@@ -328,7 +329,18 @@ impl<'a, W: Window> Walker<'a, W> {
             return Ok(Err(why));
         }
         if records.resizes() {
-            draft.next = draft.content_offset + if draft.has_content { padded(draft.size) } else { 0 };
+            let (from, stored) = match records.stored_and_real_size() {
+                None => (draft.content_offset, draft.size),
+                // The records of a sparse entry have the size of its file, and that of what is stored with its map.
+                Some((stored, real)) => {
+                    draft.size = real;
+                    (stored_at, stored)
+                }
+            };
+            if stored < draft.content_offset - from {
+                return Ok(Err("its pax size ends in its map of holes"));
+            }
+            draft.next = from + if draft.has_content { padded(stored) } else { 0 };
             draft.resized_by_pax = true;
         }
         Ok(Ok(()))

@@ -11,7 +11,7 @@ use gristmill_core::{
     Cancel, DatasetKind, Failure, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemSink, Progress, SampleRow,
     Severity, Shard,
 };
-use gristmill_data::source::discover::{discover, named_shards};
+use gristmill_data::source::discover::discover;
 use gristmill_data::source::tar::{scan_shard, ScanSink, BLOCK_BYTES};
 use gristmill_storage::location::is_remote;
 use std::path::{Path, PathBuf};
@@ -30,8 +30,8 @@ const MAX_STORE_BYTES: u64 = 256 << 20;
 /// The most problems of one shard that are kept.
 const MAX_KEPT_PROBLEMS: usize = 1_000;
 
-/// Opens the folder, or one shard; the shards of a folder are also searched for in the background.
-pub(crate) fn open(root: &Path) -> Outcome<Opening> {
+/// Opens the folder, or the shards that a path names; those of a folder are searched for in the background.
+pub(crate) fn open(root: &Path, named: Option<Vec<Shard>>) -> Outcome<Opening> {
     let stop = Cancel::default();
     let shared = Arc::new(ShardIndex {
         root: root.to_owned(),
@@ -42,7 +42,7 @@ pub(crate) fn open(root: &Path) -> Outcome<Opening> {
     });
     let finder = Arc::clone(&shared);
     let mut background: Vec<Background> = vec![Box::new(move |cancel| {
-        finder.find_shards();
+        finder.find_shards(named);
         finder.scan_all(cancel);
     })];
     let scans = if is_remote(root) { MAX_STORE_SCANS } else { MAX_SCANS };
@@ -85,11 +85,8 @@ impl RawShard {
 }
 
 impl ShardIndex {
-    fn find_shards(&self) {
-        let found = match named_shards(&self.root) {
-            Ok(None) => discover(&self.root).map(|found| found.shards),
-            named => named.map(Option::unwrap_or_default),
-        };
+    fn find_shards(&self, named: Option<Vec<Shard>>) {
+        let found = named.map_or_else(|| discover(&self.root).map(|found| found.shards), Ok);
         let (shards, failure) = match found {
             Ok(shards) => (shards, None),
             Err(failure) => (Vec::new(), Some(failure.why)),

@@ -65,10 +65,22 @@ pub fn single_shard_info(
     let groups = index::same_keys(fs, &spools, scratch, handles.cancel)?;
     (facts.same_keys, facts.scattered) = (groups.same, groups.scattered);
     let plan = PreparePlan::new("");
-    let keys = unusable_samples(&plan, &facts).or_else(|| same_keys(&plan, &facts));
+    let repeated = || same_keys(&plan, &facts).map(|problem| problem.with_hint(repeats_hint(shards.len())));
+    let keys = unusable_samples(&plan, &facts).or_else(repeated);
     for problem in keys.into_iter().chain(cut_names(&facts)) {
         let severity = problem.severity.min(Severity::Problem);
         handles.problems.report(Problem { severity, ..problem })?;
     }
     Ok(Some(info))
+}
+
+/// Returns the way out of repeated keys: shards that are named alone cannot be prepared.
+fn repeats_hint(shards: usize) -> &'static str {
+    match shards {
+        1 => "gristmill shard SHARD --output NEW --duplicates keep-first leaves later copies out",
+        _ => {
+            "gristmill shard RANGE --output NEW --duplicates prefix puts the name of the shard before each key; keep-first \
+             leaves later copies out"
+        }
+    }
 }

@@ -26,6 +26,8 @@ pub(super) struct Selection {
     pub(super) added: HashSet<String>,
     /// Those of them that are decided again.
     pub(super) judged: HashSet<String>,
+    /// Whether the run has written these shards again, with other names of entries.
+    pub(super) is_renamed: bool,
 }
 
 /// Collects the spools, in selection order. Finished ones are recorded in the journal, from which a killed run is resumed.

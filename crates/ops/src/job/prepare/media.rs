@@ -125,7 +125,9 @@ pub(super) fn write(
     shared.progress.expect(count, 0);
     let dropped = later_copies(&context.plan, built);
     let keep = |unit: usize, entry: &str| dropped.is_empty() || !dropped.contains(&(unit, sample_key(entry)));
-    let old = OldRows { still_there: &mut |connection, key| is_in_samples(connection, database, key), prune: false };
+    let mut still_there = |connection: &rusqlite::Connection, key: &str| is_in_samples(connection, database, key);
+    // No entry has an old name any more.
+    let old = OldRows { still_there: &mut still_there, prune: selection.is_renamed };
     let written = write_rows(&*shared.fs, database, &found.rows, &plan.filter, &keep, old, &shared.handles())?;
     report_stale(&shared.handles(), &shared.root, &written)?;
     Ok(Some(MediaSummary {

@@ -32,7 +32,7 @@ pub(super) fn selection(context: &Context, facts: &DatasetFacts) -> Outcome<Sele
     }
     let chosen = selected.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|s| s.name.as_str()).collect();
     let (unchanged, added, judged) = kept_of_before(&context.plan, facts, &chosen)?;
-    Ok(Selection { positions: selected.positions, unchanged, added, judged })
+    Ok(Selection { positions: selected.positions, unchanged, added, judged, is_renamed: false })
 }
 
 type Names = HashSet<String>;

@@ -13,6 +13,7 @@ use gristmill_core::{
 };
 use gristmill_data::source::{tar, tgz};
 use gristmill_pycompat::braces;
+use gristmill_storage::files;
 use gristmill_storage::location::is_remote;
 use gristmill_storage::publish::Publication;
 use gristmill_storage::read::stamp_at;
@@ -154,6 +155,11 @@ fn check_possible(context: &Context, shards: &[Shard], keys: u64) -> Outcome<()>
         let why = format!("{several} in several shards, and this one is compressed");
         return Err(Failure::data(RENAMING, why).on(Subject::shard(&shard.name)).with_hint(in_new_files));
     }
+    if let Some(shard) = shards.iter().find(|shard| files::is_symlink(&shard.path)) {
+        let why = format!("{several} in several shards, and this one is a link: it would become a file, and the file that it leads to would stay as it is");
+        let hint = format!("run it in the folder of the files themselves, or {in_new_files}");
+        return Err(Failure::data(RENAMING, why).on(Subject::path(&shard.path)).with_hint(hint));
+    }
     let has_excludes = context.shared.lock().facts.prepared.as_ref().is_some_and(|facts| !facts.excludes.is_empty());
     if context.plan.scope == Scope::TarIndexOnly && has_excludes {
         let why = format!("{several} in several shards, and split.yaml excludes samples by their present keys");
@@ -222,6 +228,7 @@ fn take_over(context: &Context, selection: &mut Selection, shards: &[Shard], ren
         }
     });
     selection.unchanged.clear();
+    selection.is_renamed = true;
     Ok(())
 }
 

@@ -36,8 +36,11 @@ pub(super) fn divide_name(name: &str, rule: KeyRule) -> Option<(String, String)>
 /// Returns what an input is read as.
 pub(super) fn kind_of(input: &Path, read_as: InputKind, problems: &dyn ProblemSink) -> Outcome<InputKind> {
     let info = match metadata(input) {
-        Err(_) if shard_range(input).is_some() => return Ok(InputKind::Tars),
-        info => info.map_err(|error| Failure::io(WHAT, input, &error))?,
+        Ok(info) => info,
+        Err(error) => {
+            let range = shard_range(input)?.map(|_| InputKind::Tars);
+            return range.ok_or_else(|| Failure::io(WHAT, input, &error));
+        }
     };
     if read_as != InputKind::Auto {
         return Ok(read_as);

@@ -42,6 +42,30 @@ const FAILURE_KEPT: Duration = Duration::from_secs(1);
 /// Bytes of all objects that are in memory or on their way.
 static TOTAL_BYTES: AtomicU64 = AtomicU64::new(0);
 
+/// Bytes that count in [`TOTAL_BYTES`].
+struct CountedBytes(u64);
+
+impl CountedBytes {
+    /// Counts bytes that are needed.
+    fn needed(bytes: u64) -> Self {
+        TOTAL_BYTES.fetch_add(bytes, Ordering::Relaxed);
+        Self(bytes)
+    }
+
+    /// Counts bytes that are fetched ahead, if they are within the limit.
+    fn ahead(bytes: u64) -> Option<Self> {
+        let sum = |total: u64| total.checked_add(bytes).filter(|total| *total <= MAX_TOTAL_BYTES);
+        let counted = TOTAL_BYTES.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum);
+        counted.is_ok().then_some(Self(bytes))
+    }
+}
+
+impl Drop for CountedBytes {
+    fn drop(&mut self) {
+        TOTAL_BYTES.fetch_sub(self.0, Ordering::Relaxed);
+    }
+}
+
 /// Objects that are open.
 static READERS: AtomicUsize = AtomicUsize::new(0);
 
@@ -93,6 +117,9 @@ impl FetchDone {
         let mut state = blocks.lock();
         if let Some(block) = state.blocks.iter_mut().find(|block| block.number == self.number) {
             block.cancel = None;
+            if result.is_err() {
+                block.counted = None;
+            }
             let size = block.range.end - block.range.start;
             block.content = match result {
                 Ok(bytes) if bytes.len() as u64 == size => Content::Ready(Arc::new(bytes)),
@@ -144,6 +171,8 @@ struct BlockState {
     /// The one that was used last is at the end.
     blocks: VecDeque<Block>,
     streams: Streams,
+    /// When it was read last, or opened.
+    used: Option<Instant>,
     /// Whether a range was read alone.
     has_jumps: bool,
     /// Whether ranges of the last object were read alone, so that nothing is fetched ahead of the first read.
@@ -158,11 +187,12 @@ struct Block {
     /// Readers that wait for it; while there are any, it is kept.
     waiting: usize,
     cancel: Option<CancelFetch>,
+    /// Its bytes; none once it has failed.
+    counted: Option<CountedBytes>,
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
-        TOTAL_BYTES.fetch_sub(self.range.end - self.range.start, Ordering::Relaxed);
         if let Some(cancel) = &self.cancel {
             cancel();
         }
@@ -194,10 +224,10 @@ fn end_of_part(end: u64) -> u64 {
 impl BlockReader {
     /// Opens an object of a size. `first` are bytes at its beginning that are known: a whole number of units, or all.
     pub(super) fn new(source: Box<dyn FetchRange>, bytes: u64, first: Vec<u8>) -> Self {
-        let mut state = BlockState::default();
+        let mut state = BlockState { used: Some(Instant::now()), ..BlockState::default() };
         if !first.is_empty() {
             let range = 0..first.len() as u64;
-            state.insert(range).content = Content::Ready(Arc::new(first));
+            state.insert_needed(range).content = Content::Ready(Arc::new(first));
         }
         let blocks = Arc::new(Blocks { bytes, state: Mutex::new(state), changed: Condvar::new() });
         READERS.fetch_add(1, Ordering::Relaxed);
@@ -212,7 +242,7 @@ impl BlockReader {
         let fetched = start + first.len() as u64;
         let mut state = reader.blocks.lock();
         if !first.is_empty() {
-            state.insert(start..fetched).content = Content::Ready(Arc::new(first));
+            state.insert_needed(start..fetched).content = Content::Ready(Arc::new(first));
         }
         let (window, end) = (PART_WINDOW_BYTES, end_of_part(part.end).min(bytes));
         state.streams.put(Stream::new(part.start, fetched, window, end));
@@ -230,6 +260,7 @@ impl BlockReader {
     /// Begins to fetch what a read needs and, unless it is alone, what probably follows.
     fn prepare(&self, read: &Range<u64>, is_alone: bool) {
         let mut state = self.blocks.lock();
+        state.used = Some(Instant::now());
         let mut missing;
         let first_ahead;
         if is_alone {
@@ -245,15 +276,16 @@ impl BlockReader {
         let (mut begun, mut is_full) = (Vec::with_capacity(missing.len()), false);
         for (at, range) in missing.into_iter().enumerate() {
             let size = range.end - range.start;
-            if at >= first_ahead && TOTAL_BYTES.load(Ordering::Relaxed) + size > MAX_TOTAL_BYTES {
+            let counted = if at < first_ahead { Some(CountedBytes::needed(size)) } else { CountedBytes::ahead(size) };
+            let Some(counted) = counted else {
                 // The rest is fetched ahead by a later read.
                 if let Some(stream) = state.streams.last_mut() {
                     stream.fetched = stream.fetched.min(range.start);
                 }
                 is_full = true;
                 break;
-            }
-            begun.push((state.insert(range.clone()).number, range));
+            };
+            begun.push((state.insert(range.clone(), counted).number, range));
         }
         drop(state);
         for (number, range) in begun {
@@ -366,11 +398,15 @@ impl BlockState {
         self.blocks.iter_mut().find(|block| block.range.contains(&offset))
     }
 
-    fn insert(&mut self, range: Range<u64>) -> &mut Block {
-        TOTAL_BYTES.fetch_add(range.end - range.start, Ordering::Relaxed);
+    fn insert_needed(&mut self, range: Range<u64>) -> &mut Block {
+        let counted = CountedBytes::needed(range.end - range.start);
+        self.insert(range, counted)
+    }
+
+    fn insert(&mut self, range: Range<u64>, counted: CountedBytes) -> &mut Block {
         self.count += 1;
-        let number = self.count;
-        self.blocks.push_back(Block { number, range, content: Content::Pending, waiting: 0, cancel: None });
+        let (number, counted) = (self.count, Some(counted));
+        self.blocks.push_back(Block { number, range, content: Content::Pending, waiting: 0, cancel: None, counted });
         let last = self.blocks.len() - 1;
         &mut self.blocks[last]
     }
@@ -440,16 +476,18 @@ impl BlockState {
             let block = self.blocks.remove(at);
             self.blocks.extend(block);
         }
-        self.drop_read();
+        self.drop_read(MAX_READ_BYTES);
     }
 
-    /// Gives up what was fetched ahead of readers that have not read for a time.
+    /// Gives up what was fetched ahead of readers that have not read for a time, and everything if none has.
     fn give_up_idle(&mut self, idle: Duration) {
         self.streams.drop_idle(idle);
-        self.drop_read();
+        let is_idle = self.used.is_none_or(|used| used.elapsed() >= idle);
+        self.drop_read(if is_idle { 0 } else { MAX_READ_BYTES });
     }
 
-    fn drop_read(&mut self) {
+    /// Drops what was read, except for the last bytes, at most `max_kept`.
+    fn drop_read(&mut self, max_kept: u64) {
         let streams = &self.streams;
         let is_ahead = |block: &Block| {
             let is_of = |stream: &Stream| block.range.end > stream.first_unread() && block.range.start < stream.fetched;
@@ -462,7 +500,7 @@ impl BlockState {
                 continue;
             }
             kept += block.range.end - block.range.start;
-            if kept > MAX_READ_BYTES {
+            if kept > max_kept {
                 drops.push(at);
             }
         }

@@ -1,0 +1,152 @@
+//! Threads for reads that may wait for a store: they take no thread from requests for names and attributes.
+
+use super::requests::TakenRequest;
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+/// Answers a request.
+type Answer = Box<dyn FnOnce(&TakenRequest) + Send>;
+
+/// A read that no thread answers yet.
+struct QueuedRead {
+    request: TakenRequest,
+    answer: Answer,
+}
+
+impl QueuedRead {
+    fn answer(self) {
+        (self.answer)(&self.request);
+    }
+}
+
+/// Threads that answer reads, started when they are needed.
+pub(crate) struct Readers {
+    max: usize,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<QueuedRead>,
+    threads: Vec<JoinHandle<()>>,
+    /// Threads that wait for a read.
+    idle: usize,
+    is_ended: bool,
+}
+
+impl Readers {
+    /// Creates readers with at most `max` threads.
+    pub(crate) fn new(max: usize) -> Arc<Self> {
+        Arc::new(Self { max, state: Mutex::default(), changed: Condvar::new() })
+    }
+
+    /// Lets a thread answer a read as soon as one is free.
+    pub(crate) fn answer(self: &Arc<Self>, request: TakenRequest, answer: Answer) {
+        let mut state = self.lock();
+        state.queue.push_back(QueuedRead { request, answer });
+        if state.queue.len() > state.idle && state.threads.len() < self.max {
+            let readers = Arc::clone(self);
+            match Builder::new().name("reader".to_owned()).spawn(move || readers.run()) {
+                Ok(thread) => state.threads.push(thread),
+                // Without any thread, this one answers it.
+                Err(_) if state.threads.is_empty() => {
+                    let read = state.queue.pop_back();
+                    drop(state);
+                    return read.into_iter().for_each(QueuedRead::answer);
+                }
+                Err(_) => {}
+            }
+        }
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// Answers the reads whose waits were ended before a thread was free for them.
+    pub(crate) fn answer_cancelled(&self) {
+        let mut state = self.lock();
+        let (cancelled, queue) =
+            std::mem::take(&mut state.queue).into_iter().partition(|read| read.request.is_cancelled());
+        state.queue = queue;
+        drop(state);
+        let cancelled: VecDeque<QueuedRead> = cancelled;
+        cancelled.into_iter().for_each(QueuedRead::answer);
+    }
+
+    /// Waits until no read is under way, after the last one was taken.
+    pub(crate) fn end(&self) {
+        let mut state = self.lock();
+        state.is_ended = true;
+        let threads = std::mem::take(&mut state.threads);
+        drop(state);
+        self.changed.notify_all();
+        for thread in threads {
+            // A panic was reported by the thread.
+            let _ = thread.join();
+        }
+    }
+
+    fn run(&self) {
+        while let Some(read) = self.next() {
+            read.answer();
+        }
+    }
+
+    fn next(&self) -> Option<QueuedRead> {
+        let mut state = self.lock();
+        loop {
+            if let Some(read) = state.queue.pop_front() {
+                return Some(read);
+            }
+            if state.is_ended {
+                return None;
+            }
+            state.idle += 1;
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::requests::Requests;
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn reads_wait_for_a_thread_and_are_answered_when_they_are_ended() {
+        let (requests, readers) = (Arc::new(Requests::default()), Readers::new(2));
+        let (answered, answers) = mpsc::channel();
+        let (go_on, wait) = mpsc::channel();
+        let wait = Arc::new(Mutex::new(wait));
+        let read = |number: u32| {
+            let (answered, wait) = (answered.clone(), Arc::clone(&wait));
+            let answer = move |request: &TakenRequest| {
+                if !request.is_cancelled() {
+                    wait.lock().unwrap().recv().unwrap();
+                }
+                answered.send(number).unwrap();
+            };
+            readers.answer(requests.take(number), Box::new(answer));
+        };
+        (1..=5).for_each(read);
+        std::thread::scope(|scope| {
+            scope.spawn(|| requests.watch(|process| process == 4, || false, || readers.answer_cancelled()));
+            assert_eq!(answers.recv().unwrap(), 4, "the others wait");
+            requests.end();
+        });
+        (0..4).for_each(|_| go_on.send(()).unwrap());
+        readers.end();
+        drop(answered);
+        let mut rest: Vec<u32> = answers.iter().collect();
+        rest.sort_unstable();
+        assert_eq!(rest, [1, 2, 3, 5]);
+        assert!(readers.lock().queue.is_empty());
+    }
+}
