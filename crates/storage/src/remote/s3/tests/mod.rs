@@ -2,7 +2,7 @@ mod around;
 mod chain;
 mod copy;
 mod inspect;
-mod staged;
+mod parts;
 
 use super::super::super::store::StoreEntry;
 use super::super::store_settings::{NewObjects, RemoteSettings};
