@@ -9,6 +9,7 @@ mod client;
 mod config;
 mod copy;
 mod crc32c;
+mod crc64nvme;
 mod credentials;
 mod failures;
 mod inspect;

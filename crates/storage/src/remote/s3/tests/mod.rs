@@ -1,8 +1,10 @@
 mod around;
 mod chain;
+mod checksums;
 mod copy;
 mod inspect;
 mod parts;
+mod staged;
 
 use super::super::super::store::StoreEntry;
 use super::super::store_settings::{NewObjects, RemoteSettings};
