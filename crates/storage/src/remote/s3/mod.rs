@@ -68,6 +68,7 @@ pub(crate) const SCHEME: Scheme = Scheme {
     check_address: msc::check_mapped,
     title: "Amazon S3",
     buckets: Some(|| S3Store::new(context_of_process().map_err(Failure::into_io)?, "").buckets()),
+    is_bucket: |url| url.key.is_empty(),
     open,
 };
 pub(crate) const ALIAS: Scheme = Scheme { name: "s3a", is_hidden: true, ..SCHEME };
