@@ -236,6 +236,7 @@ class Check:
             assert tree(down) == expected, fault
             mistakes = {kind: count for kind, count in proxy.stats()["mistakes"].items() if count}
             assert not mistakes, f"{fault}: {mistakes}"
+            assert proxy.stats()["at_once"] <= 64, f"{fault}: more requests at once than --connections"
         proxy = self.server.with_proxy()
         self.number += 1
         prefix, down = f"copy{self.number}", self.folder / f"down{self.number}"

@@ -6,6 +6,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod ahead;
+pub mod begun;
 pub mod cache;
 mod file_info;
 pub mod files;

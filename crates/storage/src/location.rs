@@ -130,7 +130,7 @@ pub fn threads_for(path: &Path, threads: usize) -> usize {
 
 /// Whether a path is a bucket, without a key.
 pub fn is_bucket(path: &Path) -> bool {
-    RemoteUrl::parse(path).is_some_and(|url| url.key.is_empty())
+    RemoteUrl::parse(path).is_some_and(|url| (url.scheme.is_bucket)(&url))
 }
 
 /// Returns the address of all buckets of the store that a path leads to; `None` if they cannot be listed.

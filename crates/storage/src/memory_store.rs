@@ -25,6 +25,7 @@ pub(super) const SCHEME: Scheme = Scheme {
         let names: BTreeSet<String> = objects.keys().map(|(bucket, _)| bucket.clone()).collect();
         Ok(names.into_iter().collect())
     }),
+    is_bucket: |url| url.key.is_empty(),
     open: |url| Ok(Arc::new(MemoryStore { bucket: url.bucket.to_owned() })),
 };
 

@@ -4,6 +4,7 @@
 //! milliseconds longer (at most ten seconds), as on remote storage: for tests and benches of code that must not wait. For reads by SQLite,
 //! the catalogs add the delay once per query.
 
+use super::begun;
 use super::files::{metadata, FileInfo, FileKind};
 use super::kept::{open_kept, OpenedObject};
 use super::location::{Location, RemoteUrl};
@@ -29,6 +30,8 @@ pub struct ReadFile {
     path: PathBuf,
     /// What was opened.
     info: FileInfo,
+    /// Offset at which a read that may be short ends: up to there, a part is fetched.
+    fetched_to: u64,
 }
 
 /// Where the bytes of a file come from. Reads of local files are direct calls.
@@ -51,6 +54,8 @@ const COMPARED: usize = 256 << 10;
 /// Flags by which files are opened: they neither block nor become the terminal of the process.
 pub(crate) const OPEN_FLAGS: OFlags =
     OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+/// Bytes after a part that are fetched with it, for the end of its last line.
+pub(crate) const AFTER_PART_BYTES: u64 = 32 << 10;
 /// The longest delay before a read.
 const MAX_PAUSE: Duration = Duration::from_secs(10);
 
@@ -84,8 +89,12 @@ fn not_pointer(file: ReadFile) -> Outcome<ReadFile> {
 pub fn open_part(path: &Path, part: Range<u64>) -> Outcome<ReadFile> {
     match Location::of(path) {
         Location::Remote(url) if part != (0..u64::MAX) => {
+            if let Some(file) = begun::take(path, &part) {
+                return Ok(file);
+            }
             pause();
-            read_file(path, open_object(path, &url, Some(part)))
+            let fetched_to = part.end.saturating_add(AFTER_PART_BYTES);
+            read_file(path, open_object(path, &url, Some(part))).map(|file| ReadFile { fetched_to, ..file })
         }
         _ => open_read(path),
     }
@@ -145,7 +154,7 @@ fn open_if_any(path: &Path) -> Outcome<Option<ReadFile>> {
 
 fn read_file(path: &Path, opened: io::Result<(FileInfo, Box<dyn RangeRead>)>) -> Outcome<ReadFile> {
     match opened {
-        Ok((info, object)) => Ok(ReadFile { source: Source::Remote(object), path: path.to_owned(), info }),
+        Ok((info, object)) => Ok(ReadFile::of_ranges(path, info, object)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => match metadata(path) {
             Ok(info) if info.is_dir() => Err(not_regular(path, info.kind.noun())),
             _ => Err(Failure::io("opening", path, &error)),
@@ -168,7 +177,7 @@ fn open_local(path: &Path) -> Outcome<ReadFile> {
     if info.kind != FileKind::File {
         return Err(not_regular(path, info.kind.noun()));
     }
-    Ok(ReadFile { source: Source::Local(file), path: path.to_owned(), info })
+    Ok(ReadFile { source: Source::Local(file), path: path.to_owned(), info, fetched_to: u64::MAX })
 }
 
 fn not_regular(path: &Path, word: &str) -> Failure {
@@ -216,7 +225,7 @@ impl io::Read for SequentialReader {
 impl ReadFile {
     /// Returns a file whose bytes come from somewhere else.
     pub(crate) fn of_ranges(path: &Path, info: FileInfo, ranges: Box<dyn RangeRead>) -> Self {
-        Self { source: Source::Remote(ranges), path: path.to_owned(), info }
+        Self { source: Source::Remote(ranges), path: path.to_owned(), info, fetched_to: u64::MAX }
     }
 
     /// Returns kind, size and version at the time of opening.
@@ -284,7 +293,8 @@ impl ReadFile {
     ) -> io::Result<usize> {
         pause();
         let rest = usize::try_from(self.len().saturating_sub(offset)).unwrap_or(usize::MAX);
-        let count = rest.min(buf.len());
+        let fetched = usize::try_from(self.fetched_to.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let count = rest.min(buf.len()).min(if fetched > 0 { fetched } else { usize::MAX });
         match buf.get_mut(..count).filter(|buf| !buf.is_empty()) {
             Some(buf) => read(buf).map(|()| count),
             None => Ok(0),
@@ -432,6 +442,17 @@ mod tests {
     fn a_missing_file_is_named() {
         let failure = open_read(Path::new("/nonexistent/x.tar")).unwrap_err();
         assert_eq!(failure.to_string(), "opening failed on /nonexistent/x.tar: no such file or folder");
+    }
+
+    #[test]
+    fn a_read_of_a_part_ends_where_it_was_fetched() {
+        let (path, end) = (Path::new("mem://read/part"), 100 + AFTER_PART_BYTES);
+        crate::memory_store::put(path, &vec![7; 100_000]);
+        let part = open_part(path, 10..100).unwrap();
+        let mut buf = vec![0; 50_000];
+        assert_eq!(part.read_at(&mut buf, 10).unwrap() as u64, end - 10);
+        assert_eq!(part.read_at(&mut buf, end).unwrap(), 50_000);
+        assert_eq!(part.read_at(&mut buf, 90_000).unwrap(), 10_000);
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub struct Scheme {
     pub title: &'static str,
     /// Lists the names of the buckets, or of what is in their place in addresses; `None` if that is not possible.
     pub buckets: Option<fn() -> io::Result<Vec<String>>>,
+    /// Whether an address is that of a whole bucket, next to which nothing can be put.
+    pub is_bucket: fn(&RemoteUrl<'_>) -> bool,
     /// Connects to the store of an address. Nothing is asked before it is used.
     pub open: fn(&RemoteUrl<'_>) -> Outcome<Arc<dyn Store>>,
 }

@@ -14,6 +14,7 @@ use gristmill_core::handles::KEPT_PROBLEMS;
 use gristmill_core::{Outcome, Problem, ProblemSink, RecordedProblems};
 use gristmill_data::source::dedup::{lines_before, Kind, TextFile};
 use gristmill_dedup::Scanner;
+use gristmill_storage::begun::BegunParts;
 use gristmill_storage::read::open_read;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -97,7 +98,7 @@ impl ReadUnit {
 
 /// Reads one unit, unless a stopped run has read it and its files are intact.
 pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[LineRange]) -> Outcome<ReadUnit> {
-    let name = format!("read/{number}");
+    let name = name_of(number);
     let path = |what: &str| job.layout.scratch.join(format!("{number}.{what}"));
     if let Some(noted) = job.noted::<Noted>(&name) {
         if let Some(unit) = resumed(noted, path)? {
@@ -264,10 +265,28 @@ impl<'a> Reading<'a> {
     }
 }
 
+/// Begins to fetch a unit that is read later.
+fn begin_unit(job: &Job<'_>, begun: &BegunParts, stretches: &[LineRange]) {
+    let Some(first) = stretches.first() else { return };
+    if let Some(file) = job.inputs.files.get(first.file).filter(|file| file.has_plain_lines()) {
+        begun.open(&file.path, first.from.offset..first.to);
+    }
+}
+
+/// Returns the name of a unit in the journal.
+fn name_of(number: usize) -> String {
+    format!("read/{number}")
+}
+
 /// Reads all units.
 pub(super) fn read_all(job: &Job<'_>, units: &[Vec<LineRange>]) -> Outcome<Vec<ReadUnit>> {
+    let begun = BegunParts::begin();
     let numbered: Vec<(usize, &Vec<LineRange>)> = units.iter().enumerate().collect();
     crate::job::pool::run_units(&numbered, job.memory.threads, &job.context.cancel, |(number, stretches)| {
+        let after = *number + job.memory.threads;
+        if let Some(next) = units.get(after).filter(|_| job.noted::<Noted>(&name_of(after)).is_none()) {
+            begin_unit(job, &begun, next);
+        }
         read_unit(job, *number, stretches)
     })
 }

@@ -51,6 +51,7 @@ pub(crate) const SCHEME: Scheme = Scheme {
     check_address: address::check,
     title: "Azure Blob Storage",
     buckets: Some(|| AzureStore::new(context_of_process(None).map_err(Failure::into_io)?, "").containers()),
+    is_bucket: |url| url.key.is_empty(),
     open,
 };
 pub(crate) const WITH_ACCOUNT: Scheme = Scheme { name: "abfss", usual: "abfss", buckets: None, ..SCHEME };

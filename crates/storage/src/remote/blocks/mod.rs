@@ -8,6 +8,7 @@ mod streams;
 mod tests;
 
 use super::super::range_read::{buffer_for, RangeRead};
+use super::super::read::AFTER_PART_BYTES;
 use super::network::{bytes_worth_a_jump, CANCEL_INTERVAL};
 use gristmill_core::{Cancel, Failure, Outcome};
 use std::collections::VecDeque;
@@ -205,7 +206,7 @@ enum Content {
     Failed(Box<Failure>, Instant),
 }
 
-/// Returns the range of the first request to an object of which a part is read in order: with what may follow of the last line of a part.
+/// Returns the range of the first request to an object of which a part is read in order.
 pub(super) fn first_of_part(part: &Range<u64>) -> Range<u64> {
     let start = part.start - part.start % BLOCK_UNIT;
     start..end_of_part(part.end).min(start + FIRST_PART_BYTES)
@@ -217,8 +218,9 @@ fn max_window() -> u64 {
     (MAX_TOTAL_BYTES / readers).clamp(MIN_WINDOW_BYTES, MAX_WINDOW_BYTES)
 }
 
+/// Returns up to where an object is fetched for a part: with what its reader may need of what follows.
 fn end_of_part(end: u64) -> u64 {
-    (end.min(u64::MAX / 2) + BLOCK_UNIT / 2).next_multiple_of(BLOCK_UNIT)
+    (end.min(u64::MAX / 2) + AFTER_PART_BYTES).next_multiple_of(BLOCK_UNIT)
 }
 
 impl BlockReader {
@@ -248,6 +250,31 @@ impl BlockReader {
         state.streams.put(Stream::new(part.start, fetched, window, end));
         drop(state);
         reader
+    }
+
+    /// Opens an object of which a part is read in order, and begins to fetch this part without waiting for it: all of it only if there is room.
+    pub(super) fn of_part_ahead(source: Box<dyn FetchRange>, bytes: u64, part: &Range<u64>) -> Self {
+        let reader = Self::of_part(source, bytes, part, Vec::new());
+        let first = first_of_part(part);
+        let mut state = reader.blocks.lock();
+        let mut end = first.end.min(bytes);
+        let mut begun = reader.insert_missing(&mut state, &(first.start..end));
+        let all = end_of_part(part.end).min(first.start + PART_WINDOW_BYTES).min(bytes);
+        if end < all && TOTAL_BYTES.load(Ordering::Relaxed) + (all - end) <= MAX_TOTAL_BYTES {
+            begun.extend(reader.insert_missing(&mut state, &(end..all)));
+            end = all;
+        }
+        if let Some(stream) = state.streams.last_mut() {
+            stream.fetched = end;
+        }
+        drop(state);
+        reader.begin(begun);
+        reader
+    }
+
+    fn insert_missing(&self, state: &mut BlockState, wanted: &Range<u64>) -> Vec<(u64, Range<u64>)> {
+        let missing = state.missing(wanted, BLOCK_UNIT, self.blocks.bytes);
+        missing.into_iter().map(|range| (state.insert(range.clone()).number, range)).collect()
     }
 
     /// Lets the first requests to other objects depend on how this one is read.
@@ -288,7 +315,15 @@ impl BlockReader {
             begun.push((state.insert(range.clone(), counted).number, range));
         }
         drop(state);
-        for (number, range) in begun {
+        self.begin(begun);
+        if is_full {
+            room::make();
+        }
+    }
+
+    /// Begins to fetch blocks, given by their numbers and ranges.
+    fn begin(&self, blocks: Vec<(u64, Range<u64>)>) {
+        for (number, range) in blocks {
             let done = FetchDone { blocks: Arc::downgrade(&self.blocks), number, is_finished: false };
             let cancel = self.source.begin(range, done);
             let mut state = self.blocks.lock();
@@ -296,9 +331,6 @@ impl BlockReader {
             if let Some(block) = state.blocks.iter_mut().find(is_pending) {
                 block.cancel = Some(cancel);
             }
-        }
-        if is_full {
-            room::make();
         }
     }
 

@@ -26,6 +26,7 @@ pub(crate) const SCHEME: Scheme = Scheme {
     title: "Google Cloud Storage",
     // That needs the name of a project.
     buckets: None,
+    is_bucket: |url| url.key.is_empty(),
     open,
 };
 pub(crate) const ALIAS: Scheme = Scheme { name: "gcs", is_hidden: true, ..SCHEME };

@@ -31,6 +31,7 @@ pub(crate) const SCHEME: Scheme = Scheme {
     check_address: check,
     title: "the Hugging Face hub",
     buckets: None,
+    is_bucket: |url| url.key.is_empty(),
     open: |_| Ok(Arc::new(HfStore::new(HubSettings::from_env()?, Network::of_process()?)?)),
 };
 

@@ -38,6 +38,7 @@ pub(crate) const SCHEME: Scheme = Scheme {
     check_address: |text| check(text, &target_of_process),
     title: "profiles of multi-storage-client",
     buckets: Some(|| profiles_of_process().map_err(Failure::into_io)),
+    is_bucket: |url| is_bucket(url, &target_of_process),
     open: |url| match target_of_process(url.bucket)? {
         Target::Bucket(settings, base) => {
             let open = settings.opener(Network::of_process()?, Environment::of_process())?;
@@ -111,6 +112,12 @@ fn check(text: &str, target: &dyn Fn(&str) -> Outcome<Target>) -> Outcome<String
         }
         Target::Bucket(..) => Ok(address),
     }
+}
+
+/// Whether an address is that of a whole bucket: of a profile without a bucket, also the first name in its addresses.
+fn is_bucket(url: &RemoteUrl<'_>, target: &dyn Fn(&str) -> Outcome<Target>) -> bool {
+    let begins_with_bucket = || matches!(target(url.bucket), Ok(Target::Bucket(_, base)) if base.is_empty());
+    url.key.is_empty() || !url.key.contains('/') && begins_with_bucket()
 }
 
 fn local(url: &RemoteUrl<'_>) -> Failure {

@@ -69,7 +69,11 @@ pub(super) fn parse(name: &str, raw: &RawProfile, flags: &RemoteSettings) -> Out
     let option = |pointer: &str| text(raw.content.pointer(&format!("/storage_provider/options/{pointer}"))?);
     let base = option("base_path").unwrap_or_default();
     let endpoint_url = option("endpoint_url");
-    if let Some(verify) = raw.content.pointer("/storage_provider/options/verify").filter(|verify| **verify != true) {
+    // A value from a variable is a text.
+    let is_true =
+        |value: &Value| *value == true || value.as_str().is_some_and(|text| text.eq_ignore_ascii_case("true"));
+    let verify = raw.content.pointer("/storage_provider/options/verify");
+    if let Some(verify) = verify.filter(|verify| !is_true(verify)) {
         // Without TLS there is no certificate.
         if is_given(verify) && !endpoint_url.as_ref().is_some_and(|url| url.starts_with("http://")) {
             let hint = "remove it: certificates are always checked. AWS_CA_BUNDLE names a file with those that are trusted in addition";

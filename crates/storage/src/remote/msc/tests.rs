@@ -114,6 +114,21 @@ fn a_profile_leads_to_a_bucket_a_prefix_or_all_buckets() {
 }
 
 #[test]
+fn a_bucket_is_the_first_name_where_the_profile_has_none() {
+    let (_server, profiles) = world();
+    let is_whole = |address: &str| {
+        let path = PathBuf::from(address);
+        is_bucket(&RemoteUrl::parse(&path).unwrap(), &|name| profiles.target(name))
+    };
+    for bucket in ["msc://all", "msc://all/b", "msc://all/b/", "msc://bucket", "msc://below"] {
+        assert!(is_whole(bucket), "{bucket}");
+    }
+    for folder in ["msc://all/b/set", "msc://bucket/set", "msc://below/a.tar"] {
+        assert!(!is_whole(folder), "{folder}");
+    }
+}
+
+#[test]
 fn keys_are_those_of_the_profile_else_those_of_the_environment() {
     let (server, profiles) = world();
     let signature = |name: &str, key: &str| {
@@ -206,8 +221,10 @@ fn what_is_not_read_of_a_profile_is_named() {
         assert!(failure.why.contains(why) && failure.class == ExitClass::Usage, "{failure}");
         assert!(!format!("{failure:?}").contains("secret:"), "{failure:?}");
     }
-    let plain = "storage_provider: {type: s3, options: {base_path: b, verify: false, endpoint_url: 'http://h'}}";
-    assert!(Profiles::new(&format!("profiles:\n  p: {{{plain}}}\n")).target("p").is_ok());
+    for options in ["verify: false, endpoint_url: 'http://h'", "verify: 'True'", "verify: true"] {
+        let plain = format!("storage_provider: {{type: s3, options: {{base_path: b, {options}}}}}");
+        assert!(Profiles::new(&format!("profiles:\n  p: {{{plain}}}\n")).target("p").is_ok(), "{options}");
+    }
     let profiles = Profiles::new(&format!("profiles:\n  p: {{{storage}, replicas: []}}\n"));
     let Target::Bucket(settings, _) = profiles.target("p").unwrap() else { panic!("it is a folder") };
     let failure = settings.opener(Network::start(limits()).unwrap(), profiles.environment()).err().unwrap();

@@ -6,6 +6,7 @@ use super::super::network::{Answer, Network, RangeCall, RangeResult, Reply, MAX_
 use super::super::retry::Setback;
 use super::super::store_settings::remote_settings;
 use super::config::{S3Config, FIRST_REGION};
+use super::crc64nvme::checksum_of;
 use super::credentials::CredentialChain;
 use super::keys::{CurrentKeys, FindKeys, Keys};
 use super::maker::Maker;
@@ -20,12 +21,16 @@ use reqwest::header::HeaderMap;
 use reqwest::{Method, Request, Url};
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// Difference between the clocks that a store accepts.
 pub(in crate::remote) const MAX_CLOCK_SECONDS: i64 = 15 * 60;
+
+/// Headers with the checksum of a body, and with the kind of checksum that the parts of an upload have.
+const CHECKSUM: &str = "x-amz-checksum-crc64nvme";
+const CHECKSUM_KIND: &str = "x-amz-checksum-algorithm";
 
 /// What all buckets share.
 pub(in crate::remote) struct S3Context {
@@ -130,6 +135,9 @@ pub(super) struct S3Client {
     region: Mutex<Option<String>>,
     /// Seconds by which the clock of the store is ahead of this one.
     clock: AtomicI64,
+    /// Whether the store has refused checksums, and whether its answers have named them.
+    has_no_checksums: AtomicBool,
+    names_checksums: AtomicBool,
     /// Uploads of objects whose files still grow, by their keys.
     pub(super) ahead: Mutex<HashMap<String, UploadAhead>>,
     /// Whether the store obeys `If-None-Match`, once that is known.
@@ -143,6 +151,8 @@ impl S3Client {
             bucket: bucket.to_owned(),
             region: Mutex::default(),
             clock: AtomicI64::new(0),
+            has_no_checksums: AtomicBool::new(false),
+            names_checksums: AtomicBool::new(false),
             ahead: Mutex::default(),
             obeys_absence: OnceLock::new(),
         }
@@ -154,21 +164,32 @@ impl S3Client {
         let mut answer = Answer::default();
         let mut corrections = Corrections::default();
         let mut patience = None;
+        let mut checksum = self.checksum(call);
+        let has_checksum = checksum.is_some();
         // A refusal of HEAD has no code. The same object is then asked for by GET, to learn it.
         let mut inquiry: Option<Call> = None;
         loop {
             let keys = self.keys().await?;
             let current = inquiry.as_ref().unwrap_or(call);
             let region = self.region();
-            let request = self.request(current, keys.as_deref(), &region, &answer)?;
+            let request = self.request(current, keys.as_deref(), &region, &answer, checksum.as_ref())?;
             let patience = patience.get_or_insert_with(|| network.patience(request.url()));
             let before = answer.body.len();
             let setback = match self.attempt(current, request, &mut answer).await? {
                 Attempt::Setback(setback) => setback,
-                Attempt::Complete if inquiry.is_none() => return Ok(Ok(answer)),
+                Attempt::Complete if inquiry.is_none() => {
+                    self.has_no_checksums.fetch_or(has_checksum && checksum.is_none(), Ordering::Relaxed);
+                    match self.check_sum(&answer, checksum.as_ref()) {
+                        true => return Ok(Ok(answer)),
+                        false => Setback::new("the store has other bytes than were sent"),
+                    }
+                }
                 Attempt::Complete => Setback::new("the store refuses, and then does not"),
                 Attempt::Refused(mut refusal) => {
                     refusal.keys = keys;
+                    if refusal.may_concern_checksum() && checksum.take().is_some() {
+                        continue;
+                    }
                     if self.correct(&refusal, &region, &mut corrections).await {
                         inquiry = None;
                         continue;
@@ -247,8 +268,35 @@ impl S3Client {
         self.context.config.url(region, &self.bucket, &call.key, &query)
     }
 
+    /// Returns the header by which the store checks the body of a request, or announces that for the parts of an upload.
+    fn checksum(&self, call: &Call) -> Option<(&'static str, String)> {
+        if self.context.maker != Maker::Amazon || self.has_no_checksums.load(Ordering::Relaxed) {
+            return None;
+        }
+        match call.method {
+            Method::PUT if !call.body.is_empty() => Some((CHECKSUM, checksum_of(&call.body))),
+            Method::POST if call.makes_object() => Some((CHECKSUM_KIND, "CRC64NVME".to_owned())),
+            _ => None,
+        }
+    }
+
+    /// Whether an answer to a request with a checksum names no other one.
+    fn check_sum(&self, answer: &Answer, checksum: Option<&(&'static str, String)>) -> bool {
+        let sent = checksum.filter(|(name, _)| *name == CHECKSUM);
+        let Some((stored, (_, sent))) = answer.header(CHECKSUM).zip(sent) else { return true };
+        self.names_checksums.store(true, Ordering::Relaxed);
+        stored == sent
+    }
+
     /// Returns a signed request for what an answer does not have yet.
-    fn request(&self, call: &Call, keys: Option<&Keys>, region: &str, answer: &Answer) -> Outcome<Request> {
+    fn request(
+        &self,
+        call: &Call,
+        keys: Option<&Keys>,
+        region: &str,
+        answer: &Answer,
+        checksum: Option<&(&'static str, String)>,
+    ) -> Outcome<Request> {
         let mut request = Request::new(call.method.clone(), self.url(call, region)?);
         let url = request.url().clone();
         let headers = request.headers_mut();
@@ -270,13 +318,18 @@ impl S3Client {
         } else if self.context.config.request_payer {
             insert(headers, "x-amz-request-payer", "requester");
         }
+        checksum.into_iter().for_each(|(name, value)| insert(headers, name, value));
         if let Some(keys) = keys.filter(|_| self.context.maker == Maker::Amazon) {
             let offset = self.clock.load(Ordering::Relaxed);
             let distance = Duration::from_secs(offset.unsigned_abs());
             let now = SystemTime::now();
             let time = if offset < 0 { now - distance } else { now + distance };
             let signer = Signer { keys, region, service: "s3", time };
-            signer.sign(call.method.as_str(), &url, headers, &call.body);
+            // What the store compares with a checksum need not be signed where nobody can change it on its way.
+            let is_checked = url.scheme() == "https"
+                && self.names_checksums.load(Ordering::Relaxed)
+                && checksum.is_some_and(|(name, _)| *name == CHECKSUM);
+            signer.sign(call.method.as_str(), &url, headers, (!is_checked).then_some(&*call.body));
         }
         if !call.body.is_empty() {
             *request.body_mut() = Some(call.body.clone().into());

@@ -153,10 +153,25 @@ fn check_endpoint(endpoint: &str, source: String) -> Outcome<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::super::super::store_settings::RemoteSettings;
+    use super::super::super::tests::server::decode;
     use super::*;
+    use crate::location::{is_plain_key, RemoteUrl};
 
     fn config(settings: RemoteSettings, values: &[(&str, &str)]) -> Outcome<S3Config> {
         S3Config::new(&S3Settings::of_flags(&settings), &Environment::of(values), &Profiles::default())
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_key_is_the_same_in_paths_and_in_addresses(key in "(?s).{1,20}(/.{1,20}){0,3}") {
+            proptest::prop_assume!(is_plain_key(&key));
+            let path = std::path::PathBuf::from(format!("s3://b/{key}"));
+            proptest::prop_assert_eq!(RemoteUrl::parse(&path).unwrap().key, &key);
+            let own = config(RemoteSettings::default(), &[("AWS_ENDPOINT_URL", "http://127.0.0.1:9/")]).unwrap();
+            let url = own.url("x", "b", &key, &[("prefix", &key)]).unwrap();
+            proptest::prop_assert_eq!(decode(url.path()), format!("/b/{key}"));
+            proptest::prop_assert_eq!(decode(url.query().unwrap()), format!("prefix={key}"));
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod client;
 mod config;
 mod copy;
 mod crc32c;
+mod crc64nvme;
 mod credentials;
 mod failures;
 mod inspect;
@@ -68,6 +69,7 @@ pub(crate) const SCHEME: Scheme = Scheme {
     check_address: msc::check_mapped,
     title: "Amazon S3",
     buckets: Some(|| S3Store::new(context_of_process().map_err(Failure::into_io)?, "").buckets()),
+    is_bucket: |url| url.key.is_empty(),
     open,
 };
 pub(crate) const ALIAS: Scheme = Scheme { name: "s3a", is_hidden: true, ..SCHEME };
@@ -215,18 +217,30 @@ impl Store for S3Store {
         if let Some(entries) = self.known.listing(&folder.prefix(), recursive) {
             return take_all(&entries, take).map(drop);
         }
-        let mut listed = ListedFolder::begin(folder.prefix(), recursive);
-        let begin = |next: Option<String>| self.begin_call(list(folder.prefix(), recursive, next));
-        let (mut pending, mut asked) = (Some(begin(None)), None);
+        let begin = |next: Option<String>| list(folder.prefix(), recursive, next);
+        // What is there may just have been found out by the first page.
+        let known = self.known.beginning(&folder.prefix(), recursive);
+        let (mut listed, after) = known.unwrap_or_else(|| (ListedFolder::begin(folder.prefix(), recursive), None));
+        let mut first = begin(None);
+        first.query.extend(after.clone().map(|after| ("start-after", after)));
+        let (mut pending, mut asked) = (Some(self.begin_call(first)), None);
+        if !take_all(listed.entries(), &mut *take)? {
+            return Ok(());
+        }
         while let Some(answer) = pending.take() {
-            let page = self.page(answer)?;
+            let mut page = self.page(answer)?;
+            if let Some(after) = &after {
+                // Some stores begin with the first key in any case.
+                page.objects.retain(|(key, _)| key > after);
+                page.prefixes.retain(|prefix| prefix > after);
+            }
             if page.next.is_some() && page.next == asked {
                 let refusal = Refusal::of_success(200, "with the same page again and again");
                 return Err(self.explain(&refusal, Action::List, folder.key));
             }
             asked.clone_from(&page.next);
             // The next page comes while this one is taken.
-            pending = page.next.clone().map(|next| begin(Some(next)));
+            pending = page.next.clone().map(|next| self.begin_call(begin(Some(next))));
             if !self.take_entries(&mut listed, entries(page), &mut *take)? {
                 return Ok(());
             }

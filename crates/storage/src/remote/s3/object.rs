@@ -3,10 +3,11 @@
 use super::super::super::files::FileInfo;
 use super::super::super::range_read::RangeRead;
 use super::super::super::store::{Condition, TakeEntry};
-use super::super::blocks::{first_of_part, BlockReader, CancelFetch, FetchDone, FetchRange, FirstRequest};
+use super::super::blocks::{first_of_part, BlockReader, CancelFetch, FetchDone, FetchRange, FirstRequest, BLOCK_UNIT};
 use super::super::network::{Answer, Network, Pending};
+use super::super::version::beginnings::Beginnings;
 use super::super::version::known::{take_all, KnownObjects, ListedFolder};
-use super::super::version::{plain_etag, ObjectVersion};
+use super::super::version::{forget_all, plain_etag, ObjectVersion};
 use super::client::{Action, Call};
 use super::refusal::Refusal;
 use bytes::Bytes;
@@ -73,18 +74,22 @@ pub(in crate::remote) fn head(key: &str) -> Call {
 pub(in crate::remote) struct Objects<C> {
     pub(in crate::remote) client: Arc<C>,
     pub(in crate::remote) known: KnownObjects,
+    beginnings: Beginnings,
     first: FirstRequest,
 }
 
 impl<C: ObjectClient> Objects<C> {
     pub(in crate::remote) fn of_client(client: C) -> Self {
-        Self { client: Arc::new(client), known: KnownObjects::default(), first: FirstRequest::new() }
+        Self::of(Arc::new(client))
     }
 
     /// Returns the objects of the same bucket, of which nothing is known.
     pub(in crate::remote) fn share(&self) -> Self {
-        let client = Arc::clone(&self.client);
-        Self { client, known: KnownObjects::default(), first: FirstRequest::new() }
+        Self::of(Arc::clone(&self.client))
+    }
+
+    fn of(client: Arc<C>) -> Self {
+        Self { client, known: KnownObjects::default(), beginnings: Beginnings::default(), first: FirstRequest::new() }
     }
 
     /// Sends a request.
@@ -148,7 +153,13 @@ impl<C: ObjectClient> Objects<C> {
 
     /// Opens an object for reading by ranges, all of one version.
     pub(in crate::remote) fn open_object(&self, key: &str) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
-        let (version, source, first) = self.open_at(key, &(0..self.first.bytes()))?;
+        let wanted = 0..self.first.bytes();
+        let known = if wanted.end <= BLOCK_UNIT { self.beginning_of(key) } else { None };
+        let (version, source, first) = match known {
+            Some((version, bytes)) => (version.clone(), self.source(key, version), bytes),
+            None => self.open_at(key, &wanted)?,
+        };
+        self.beginnings.remember(key, &version, &first);
         let reader = BlockReader::new(Box::new(source), version.bytes, first).with_first(&self.first);
         Ok((version.info(), Box::new(reader)))
     }
@@ -159,8 +170,25 @@ impl<C: ObjectClient> Objects<C> {
         key: &str,
         part: &Range<u64>,
     ) -> io::Result<(FileInfo, Box<dyn RangeRead>)> {
+        // An object that is read from its beginning may have been replaced since it was listed.
+        let known = self.known.version(key).filter(|known| part.start > 0 && !plain_etag(&known.etag).is_empty());
+        if let Some(version) = known.filter(|known| part.start < known.bytes) {
+            let source = Box::new(self.source(key, version.clone()));
+            let reader = BlockReader::of_part_ahead(source, version.bytes, part);
+            return Ok((version.info(), Box::new(reader)));
+        }
         let (version, source, first) = self.open_at(key, &first_of_part(part))?;
         Ok((version.info(), Box::new(BlockReader::of_part(Box::new(source), version.bytes, part, first))))
+    }
+
+    fn source(&self, key: &str, version: ObjectVersion) -> ObjectSource<C> {
+        ObjectSource { client: Arc::clone(&self.client), key: key.to_owned(), version }
+    }
+
+    /// Returns the first bytes of an object that were read a moment ago, if nothing shows that it has changed since.
+    fn beginning_of(&self, key: &str) -> Option<(ObjectVersion, Vec<u8>)> {
+        let info = self.known.info(key)??;
+        self.beginnings.of(key).filter(|(version, _)| version.info() == info)
     }
 
     /// Opens an object with a request for some of its bytes.
@@ -173,15 +201,15 @@ impl<C: ObjectClient> Objects<C> {
         let (is_known, writes) = (known.is_some(), KnownObjects::writes());
         let mut opened = self.begin(key, first, known)?;
         if is_known && matches!(&opened, Err(refusal) if refusal.status == 412) {
+            // Whoever has replaced it may have replaced others with it.
             self.known.forget_listings();
+            forget_all();
             opened = self.begin(key, first, None)?;
         }
         match opened {
             Ok((version, bytes)) => {
                 self.known.remember(key, &version, Some(writes));
-                let client = Arc::clone(&self.client);
-                let source = ObjectSource { client, key: key.to_owned(), version: version.clone() };
-                Ok((version, source, bytes))
+                Ok((version.clone(), self.source(key, version), bytes))
             }
             Err(refusal) if self.client.is_missing(&refusal) => Err(io::ErrorKind::NotFound.into()),
             Err(refusal) => Err(self.explain(&refusal, Action::Read, key)),

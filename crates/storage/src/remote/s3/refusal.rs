@@ -9,6 +9,17 @@ use std::time::SystemTime;
 
 /// The reason if a store has too many requests.
 pub(in crate::remote) const BUSY: &str = "the store asks to slow down";
+/// Codes of invalid requests that have nothing to do with a checksum that a store does not know.
+const OTHER_REASONS: [&str; 8] = [
+    "AuthorizationHeaderMalformed",
+    "BadDigest",
+    "EntityTooSmall",
+    "ExpiredToken",
+    "InvalidDigest",
+    "InvalidPart",
+    "RequestTimeout",
+    "TokenRefreshRequired",
+];
 /// Nanoseconds in a second.
 const SECOND_NS: i64 = 1_000_000_000;
 
@@ -65,6 +76,11 @@ impl Refusal {
     /// Whether the store does not know conditions.
     pub(in crate::remote) fn has_no_conditions(&self) -> bool {
         self.status == 501 || self.code == "NotImplemented"
+    }
+
+    /// Whether the store may not know the checksum of a request.
+    pub(in crate::remote) fn may_concern_checksum(&self) -> bool {
+        self.status == 501 || self.status == 400 && !OTHER_REASONS.contains(&self.code.as_str())
     }
 
     /// Whether there is no such object, although there is the bucket.

@@ -14,6 +14,9 @@ use std::time::SystemTime;
 /// Headers that are signed, apart from `host` and those that begin with `x-amz-`.
 const SIGNED: [&str; 2] = ["range", "content-type"];
 
+/// What is signed in place of a payload that is not signed.
+const UNSIGNED: &str = "UNSIGNED-PAYLOAD";
+
 /// What requests are signed with.
 pub(super) struct Signer<'a> {
     pub(super) keys: &'a Keys,
@@ -23,11 +26,12 @@ pub(super) struct Signer<'a> {
 }
 
 impl Signer<'_> {
-    /// Adds the headers of the signature. The query of the address has to be encoded by [`encode`].
-    pub(super) fn sign(&self, method: &str, url: &Url, headers: &mut HeaderMap, payload: &[u8]) {
+    /// Adds the headers of the signature. The query of the address has to be encoded by [`encode`]. Without a payload, that one is not signed.
+    pub(super) fn sign(&self, method: &str, url: &Url, headers: &mut HeaderMap, payload: Option<&[u8]>) {
         let time = utc::stamp(self.time);
         let date = time.get(..8).unwrap_or_default();
-        let payload = hex(digest::digest(&digest::SHA256, payload).as_ref());
+        let hash = |payload| hex(digest::digest(&digest::SHA256, payload).as_ref());
+        let payload = payload.map_or_else(|| UNSIGNED.to_owned(), hash);
         insert(headers, "x-amz-date", &time);
         if self.service == "s3" {
             insert(headers, "x-amz-content-sha256", &payload);
@@ -121,7 +125,7 @@ mod tests {
         let sign = |address: &str, range: Option<&str>| {
             let mut headers = HeaderMap::new();
             range.into_iter().for_each(|range| insert(&mut headers, "range", range));
-            signer.sign("GET", &Url::parse(address).unwrap(), &mut headers, b"");
+            signer.sign("GET", &Url::parse(address).unwrap(), &mut headers, Some(b""));
             headers[AUTHORIZATION].to_str().unwrap().to_owned()
         };
         let bucket = "https://examplebucket.s3.amazonaws.com";
@@ -140,6 +144,9 @@ mod tests {
             signature(&format!("{bucket}/?lifecycle=")),
             "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543"
         );
+        let mut headers = HeaderMap::new();
+        signer.sign("PUT", &Url::parse(bucket).unwrap(), &mut headers, None);
+        assert_eq!(headers["x-amz-content-sha256"], UNSIGNED);
     }
 
     #[test]

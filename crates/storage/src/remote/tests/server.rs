@@ -298,7 +298,7 @@ fn listing(state: &State, query: &str) -> Reply {
     let (prefix, delimiter) = (&query["prefix"], query.contains_key("delimiter"));
     assert_eq!(query["encoding-type"], "url");
     let page = query.get("max-keys").map_or(state.page, |max| max.parse().unwrap());
-    let after = query.get("continuation-token");
+    let after = query.get("continuation-token").or(query.get("start-after"));
     let mut names: Vec<String> = Vec::new();
     for key in state.objects.keys().filter(|key| key.starts_with(prefix.as_str())) {
         let name = match key[prefix.len()..].split_once('/').filter(|_| delimiter) {

@@ -84,6 +84,11 @@ impl ListedFolder {
         self
     }
 
+    /// Returns the entries so far.
+    pub(in crate::remote) fn entries(&self) -> &[StoreEntry] {
+        &self.entries
+    }
+
     /// Adds entries of a page, in any order, and returns them; folders have no version, and mostly a slash at their end.
     pub(in crate::remote) fn add(&mut self, mut entries: Vec<(String, Option<ObjectVersion>)>) -> &[StoreEntry] {
         if self.is_cut || self.entries.len() > MAX_ENTRIES {
@@ -242,6 +247,29 @@ impl KnownObjects {
             }
             (true, false) => (!listing.has_markers).then(|| Arc::new(next_level(prefix, &listing.entries))),
         }
+    }
+
+    /// Returns the beginning of what was listed below a prefix a moment ago, and the key after which it goes on.
+    pub(in crate::remote) fn beginning(
+        &self,
+        prefix: &str,
+        is_recursive: bool,
+    ) -> Option<(ListedFolder, Option<String>)> {
+        let listings = self.listings();
+        let listing = listings.get(prefix)?;
+        let end = listing.end.clone().filter(|end| !end.is_empty())?;
+        // Without folders, that of all objects begins in the same way, and every store has the same order.
+        let is_deep = |entry: &StoreEntry| {
+            entry.info.is_dir() || entry.key.get(prefix.len()..).is_none_or(|below| below.contains('/'))
+        };
+        if listing.has_markers
+            || listing.entries.iter().any(is_deep)
+            || writes::has_any_since(listing.writes, |written| written.starts_with(prefix))
+        {
+            return None;
+        }
+        let (prefix, entries, writes) = (prefix.to_owned(), listing.entries.to_vec(), listing.writes);
+        Some((ListedFolder { prefix, is_recursive, entries, writes, ..ListedFolder::default() }, Some(end)))
     }
 
     /// Returns what is at a key by a listing of a moment ago: an object, else a folder, else nothing; `None` if no listing has that.

@@ -1,5 +1,6 @@
 //! Size, version and time of an object, in the forms of headers and of listings.
 
+pub(super) mod beginnings;
 pub(super) mod known;
 mod writes;
 

@@ -31,6 +31,7 @@ pub(crate) const HTTPS: Scheme = Scheme {
     check_address: address::check,
     title: "web servers",
     buckets: None,
+    is_bucket: |url| url.key.is_empty(),
     open,
 };
 pub(crate) const HTTP: Scheme = Scheme { name: "http", usual: "http", ..HTTPS };

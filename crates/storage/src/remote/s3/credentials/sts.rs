@@ -64,7 +64,7 @@ impl CredentialChain {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded; charset=utf-8"));
         if let Some(keys) = base {
             let signer = Signer { keys, region: &self.region, service: "sts", time: SystemTime::now() };
-            signer.sign("POST", &url, &mut headers, body.as_bytes());
+            signer.sign("POST", &url, &mut headers, Some(body.as_bytes()));
         }
         let request = self.network.client(false).post(url).headers(headers).body(body);
         let (status, answer) = self.fetch(request, false, "the token service").await?;

@@ -1,7 +1,9 @@
 mod around;
 mod chain;
+mod checksums;
 mod copy;
 mod inspect;
+mod parts;
 mod staged;
 
 use super::super::super::store::StoreEntry;

@@ -1,0 +1,88 @@
+//! The checksum of Amazon's store: CRC-64/NVME.
+
+use base64::prelude::{Engine as _, BASE64_STANDARD};
+
+/// The polynomial, its lowest bit first.
+const POLYNOMIAL: u64 = 0x9a6c_9329_ac4b_c9b5;
+/// Bytes that are taken at once.
+const STEP: usize = 16;
+/// Checksums of single bytes, and of those that zeros follow, as many as the number of the table.
+static TABLES: [[u64; 256]; STEP] = tables();
+
+const fn tables() -> [[u64; 256]; STEP] {
+    let mut tables = [[0; 256]; STEP];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut sum, mut bit) = (byte as u64, 0);
+        while bit < 8 {
+            sum = if sum & 1 == 1 { (sum >> 1) ^ POLYNOMIAL } else { sum >> 1 };
+            bit += 1;
+        }
+        tables[0][byte] = sum;
+        byte += 1;
+    }
+    let mut zeros = 1;
+    while zeros < STEP {
+        byte = 0;
+        while byte < 256 {
+            let before = tables[zeros - 1][byte];
+            tables[zeros][byte] = (before >> 8) ^ tables[0][(before & 0xff) as usize];
+            byte += 1;
+        }
+        zeros += 1;
+    }
+    tables
+}
+
+fn crc64nvme(bytes: &[u8]) -> u64 {
+    let (chunks, rest) = bytes.as_chunks::<STEP>();
+    let mut sum = !0_u64;
+    for chunk in chunks {
+        let mut mixed = *chunk;
+        mixed.iter_mut().zip(sum.to_le_bytes()).for_each(|(byte, sum)| *byte ^= sum);
+        sum = 0;
+        for (byte, table) in mixed.iter().zip(TABLES.iter().rev()) {
+            sum ^= table[usize::from(*byte)];
+        }
+    }
+    !rest.iter().fold(sum, |sum, byte| (sum >> 8) ^ TABLES[0][usize::from((sum as u8) ^ byte)])
+}
+
+/// Returns the checksum of some bytes as the headers of requests and answers have it.
+pub(super) fn checksum_of(bytes: &[u8]) -> String {
+    BASE64_STANDARD.encode(crc64nvme(bytes).to_be_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_is_that_of_the_published_examples() {
+        assert_eq!(crc64nvme(b"123456789"), 0xae8b_1486_0a79_9888);
+        // NVM Express, Command Set Specification, "64b CRC".
+        assert_eq!(crc64nvme(&[0; 4096]), 0x6482_d367_eb22_b64e);
+        assert_eq!(crc64nvme(&[0xff; 4096]), 0xc0dd_ba73_02ec_a3ac);
+        assert_eq!(checksum_of(b""), "AAAAAAAAAAA=");
+    }
+
+    #[test]
+    fn bytes_are_counted_at_every_place() {
+        let bytes: Vec<u8> = (0..100_u8).map(|at| at.wrapping_mul(37)).collect();
+        for size in 0..bytes.len() {
+            let one_by_one = !bytes[..size].iter().fold(!0_u64, |sum, byte| {
+                (0..8).fold(
+                    sum ^ u64::from(*byte),
+                    |sum, _| {
+                        if sum & 1 == 1 {
+                            (sum >> 1) ^ POLYNOMIAL
+                        } else {
+                            sum >> 1
+                        }
+                    },
+                )
+            });
+            assert_eq!(crc64nvme(&bytes[..size]), one_by_one, "{size}");
+        }
+    }
+}

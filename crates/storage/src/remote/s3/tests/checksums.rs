@@ -1,0 +1,65 @@
+//! Checksums of what is written.
+
+use super::*;
+use crate::store::{Condition, Content};
+
+const CHECKSUM: &str = "x-amz-checksum-crc64nvme";
+
+fn put(store: &S3Store, key: &str, bytes: &[u8]) -> io::Result<bool> {
+    store.put(&RemoteUrl::parse(&path(key)).unwrap(), Content::Bytes(bytes), Condition::Always)
+}
+
+fn sent(server: &Server) -> Vec<Option<String>> {
+    let requests = server.requests();
+    let puts = requests.iter().filter(|request| request.method == "PUT");
+    puts.map(|request| request.headers.get(CHECKSUM).cloned()).collect()
+}
+
+#[test]
+fn what_is_put_has_its_checksum_and_is_signed_without_encryption() {
+    let server = Server::start(&[]);
+    let store = store(&server);
+    put(&store, "a", b"123456789").unwrap();
+    put(&store, "empty", b"").unwrap();
+    assert_eq!(sent(&server), [Some("rosUhgp5mIg=".to_owned()), None]);
+    let requests = server.requests();
+    let authorization = &requests[0].headers["authorization"];
+    assert!(authorization.contains(CHECKSUM), "it is signed: {authorization}");
+    assert_eq!(requests[0].headers["x-amz-content-sha256"].len(), 64);
+}
+
+#[test]
+fn a_store_without_checksums_gets_none() {
+    for (status, code) in [(400, "InvalidRequest"), (501, "NotImplemented")] {
+        let server = Server::start(&[]);
+        let store = store(&server);
+        server.fault("PUT", refuse(status, code));
+        put(&store, "a", b"one").unwrap();
+        put(&store, "b", b"two").unwrap();
+        let sent: Vec<bool> = sent(&server).iter().map(Option::is_some).collect();
+        assert_eq!(sent, [true, false, false], "{code}");
+        assert_eq!(server.state.lock().unwrap().objects["b"], b"two");
+    }
+}
+
+#[test]
+fn a_refusal_for_another_reason_leaves_checksums_on() {
+    let server = Server::start(&[]);
+    let store = store(&server);
+    server.fault("PUT", refuse(400, "InvalidRequest"));
+    server.fault("PUT", refuse(400, "InvalidRequest"));
+    let failed = failure(put(&store, "a", b"one").unwrap_err());
+    assert!(failed.why.contains("InvalidRequest"), "{failed}");
+    put(&store, "b", b"two").unwrap();
+    assert!(sent(&server)[2].is_some());
+}
+
+#[test]
+fn what_is_stored_with_another_checksum_is_sent_again() {
+    let server = Server::start(&[]);
+    let store = store(&server);
+    server.fault("PUT", Fault::Answer(200, format!("{CHECKSUM}: AAAAAAAAAAA=\r\n"), String::new()));
+    put(&store, "a", b"one").unwrap();
+    assert_eq!(sent(&server).len(), 2);
+    assert_eq!(server.state.lock().unwrap().objects["a"], b"one");
+}

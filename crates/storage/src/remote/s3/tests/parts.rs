@@ -1,0 +1,104 @@
+//! What is fetched of objects that are opened several times, and of parts.
+
+use super::*;
+
+fn gets(server: &Server, key: &str) -> Vec<String> {
+    let requests = server.requests();
+    let gets = requests.iter().filter(|request| request.target == format!("/b/{key}"));
+    gets.map(|request| request.headers.get("range").cloned().unwrap_or_default()).collect()
+}
+
+fn open_part(store: &S3Store, key: &str, part: Range<u64>) -> Box<dyn RangeRead> {
+    store.open_part(&RemoteUrl::parse(&path(key)).unwrap(), part).unwrap().1
+}
+
+#[test]
+fn the_beginning_of_an_object_is_fetched_once() {
+    let bytes = content(100_000);
+    let server = Server::start(&[("large", &bytes), ("small", &bytes[..1000])]);
+    let store = store(&server);
+    let look = |key: &str| {
+        let (_, object) = store.open(&RemoteUrl::parse(&path(key)).unwrap()).unwrap();
+        let mut start = [0; 500];
+        object.read_exact_at(&mut start, 10).unwrap();
+        start
+    };
+    for key in ["large", "small"] {
+        assert_eq!((&look(key)[..], &look(key)[..]), (&bytes[10..510], &bytes[10..510]));
+    }
+    assert_eq!(gets(&server, "large"), ["bytes=0-65535"]);
+    assert_eq!(gets(&server, "small").len(), 2, "small ones are records that others write");
+    // What this process writes is read again.
+    let other: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
+    let url = path("large");
+    let url = RemoteUrl::parse(&url).unwrap();
+    store.put(&url, crate::store::Content::Bytes(&other), crate::store::Condition::Always).unwrap();
+    assert_eq!(look("large"), other[10..510]);
+}
+
+#[test]
+fn a_part_of_a_listed_object_is_on_its_way_when_it_is_opened() {
+    let bytes = content(9 << 20);
+    let server = Server::start(&[("k", &bytes)]);
+    let store = store(&server);
+    entries(&store, "", true);
+    let part = 1_000_000..7_500_000;
+    let object = open_part(&store, "k", part.clone());
+    let mut read = vec![0; (part.end - part.start) as usize];
+    for (number, piece) in read.chunks_mut(128 << 10).enumerate() {
+        object.read_exact_at(piece, part.start + number as u64 * (128 << 10)).unwrap();
+    }
+    assert!(read == bytes[1_000_000..7_500_000]);
+    let gets = gets(&server, "k");
+    assert!(gets.len() == 2 && gets.contains(&"bytes=983040-5177343".to_owned()), "{gets:?}");
+}
+
+#[test]
+fn a_part_of_an_object_that_was_replaced_is_refused() {
+    let server = Server::start(&[("k", &content(1 << 20))]);
+    let store = store(&server);
+    entries(&store, "", true);
+    server.state.lock().unwrap().objects.insert("k".to_owned(), content((1 << 20) + 1));
+    let object = open_part(&store, "k", 200_000..300_000);
+    let failed = failure(object.read_exact_at(&mut [0; 10], 200_000).unwrap_err());
+    assert!(failed.why.contains("changed while it was read"), "{failed}");
+}
+
+#[test]
+fn a_listing_goes_on_after_the_page_that_showed_a_folder() {
+    let names: Vec<String> = (0..10).map(|at| format!("set/{at}.tar")).chain(["set/dir/x".to_owned()]).collect();
+    for (count, is_recursive, is_new) in [(10, true, false), (11, true, true), (11, false, false)] {
+        let objects: Vec<(&str, &[u8])> = names[..count].iter().map(|name| (name.as_str(), &b"x"[..])).collect();
+        let server = Server::start(&objects);
+        server.state.lock().unwrap().page = if is_new { 11 } else { 4 };
+        let store = store(&server);
+        assert!(info(&store, "set").unwrap().unwrap().is_dir());
+        let found: Vec<String> = entries(&store, "set", is_recursive).into_iter().map(|(key, _)| key).collect();
+        let mut expected = names[..count].to_vec();
+        if count == 11 && !is_recursive {
+            expected[10] = "set/dir".to_owned();
+        }
+        assert_eq!(found, expected);
+        let lists: Vec<String> = server.requests().into_iter().map(|request| request.target).collect();
+        let lists = lists.iter().filter(|target| target.contains("list-type"));
+        assert_eq!(lists.clone().count(), if is_new { 2 } else { 3 }, "{lists:?}");
+    }
+}
+
+#[test]
+fn after_a_replaced_object_no_earlier_answer_about_others_counts() {
+    let (old, new) = (content(100_000), content(120_000));
+    let server = Server::start(&[("info", b"old"), ("index", &old)]);
+    let store = store(&server);
+    let url = path("index");
+    let stamp = || store.info(&RemoteUrl::parse(&url).unwrap()).unwrap().unwrap().len();
+    assert_eq!((read(&store, "info").unwrap(), stamp()), (b"old".to_vec(), 100_000));
+    read(&store, "index").unwrap();
+    let mut state = server.state.lock().unwrap();
+    state.objects.insert("index".to_owned(), new.clone());
+    state.objects.insert("info".to_owned(), b"new".to_vec());
+    drop(state);
+    assert_eq!(read(&store, "info").unwrap(), b"new");
+    assert_eq!(stamp(), 120_000, "the record and the index are of one time");
+    assert!(read(&store, "index").unwrap() == new);
+}

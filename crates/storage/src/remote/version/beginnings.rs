@@ -1,0 +1,45 @@
+//! First bytes of objects that were opened a moment ago, for those who look at the beginning of a file one after another.
+
+use super::super::blocks::BLOCK_UNIT;
+use super::ObjectVersion;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Maximum number of objects whose first bytes are kept.
+const MAX_BEGINNINGS: usize = 64;
+
+struct Beginning {
+    key: String,
+    version: ObjectVersion,
+    /// One block.
+    bytes: Arc<[u8]>,
+}
+
+/// The first bytes of objects; the one that was opened last is at the end.
+#[derive(Default)]
+pub(in crate::remote) struct Beginnings(Mutex<VecDeque<Beginning>>);
+
+impl Beginnings {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Beginning>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the first bytes of an object. Those of small objects are not kept: they are records that several processes write.
+    pub(in crate::remote) fn remember(&self, key: &str, version: &ObjectVersion, bytes: &[u8]) {
+        let block = usize::try_from(BLOCK_UNIT).ok().and_then(|size| bytes.get(..size));
+        let Some(block) = block.filter(|_| version.bytes > BLOCK_UNIT && !version.etag.is_empty()) else { return };
+        let mut all = self.lock();
+        all.retain(|other| other.key != key);
+        if all.len() >= MAX_BEGINNINGS {
+            all.pop_front();
+        }
+        all.push_back(Beginning { key: key.to_owned(), version: version.clone(), bytes: block.into() });
+    }
+
+    /// Returns the version of an object that was opened, and its first bytes.
+    pub(in crate::remote) fn of(&self, key: &str) -> Option<(ObjectVersion, Vec<u8>)> {
+        let all = self.lock();
+        let found = all.iter().find(|other| other.key == key)?;
+        Some((found.version.clone(), found.bytes.to_vec()))
+    }
+}
