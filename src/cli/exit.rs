@@ -3,6 +3,7 @@
 use super::context::Context;
 use gristmill_core::text::count;
 use gristmill_core::{ExitClass, Failure, Problem, ProblemKind, Severity};
+use gristmill_storage::notes::take_notes;
 use serde_json::{json, Map, Value};
 
 /// Maximum number of errors printed per command.
@@ -107,6 +108,7 @@ pub fn fields(value: impl serde::Serialize) -> Map<String, Value> {
 /// Prints how a command ended and returns the exit code.
 pub fn report(context: &Context, command: &str, finished: Finished) -> u8 {
     let printer = &context.printer;
+    take_notes().iter().for_each(|note| printer.note(note));
     let code = match finished {
         Ok(done) => {
             let code = match (done.code, done.status) {

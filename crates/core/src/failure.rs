@@ -130,6 +130,16 @@ impl Failure {
         self
     }
 
+    /// Adds a hint after the one that it has.
+    #[must_use]
+    pub fn with_further_hint(self, hint: &str) -> Self {
+        let hint = match &self.hint {
+            Some(first) => format!("{first}; then {hint}"),
+            None => hint.to_owned(),
+        };
+        self.with_hint(hint)
+    }
+
     /// Whether the run was cancelled by the user or a signal.
     pub fn is_cancelled(&self) -> bool {
         self.class == ExitClass::Interrupted
@@ -190,5 +200,17 @@ fn io_hint(what: &str, error: &std::io::Error) -> Option<&'static str> {
             "gristmill writes next to the data; ask for write access, or link the shards into a folder of your own",
         ),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_further_hint_keeps_the_first() {
+        let hint = |failure: Failure| failure.with_further_hint("run it again").hint.unwrap();
+        assert_eq!(hint(Failure::environment("a", "b")), "run it again");
+        assert_eq!(hint(Failure::environment("a", "b").with_hint("get the right")), "get the right; then run it again");
     }
 }

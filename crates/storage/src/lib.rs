@@ -22,10 +22,12 @@ pub mod lock;
 pub mod memory;
 #[cfg(any(test, feature = "testing"))]
 pub mod memory_store;
+pub mod notes;
 pub mod pages;
 pub mod publish;
 mod range_read;
 pub mod read;
+mod release;
 pub mod remote;
 pub mod run_folder;
 pub mod scratch;

@@ -5,6 +5,7 @@ use super::location::{check_object_address, RemoteUrl};
 use super::store::{
     Condition, Content, ObjectUpload, RangeRead, Scheme, StagedObject, Store, StoreEntry, TakeEntry, UnfinishedUpload,
 };
+use gristmill_core::{Failure, ProblemKind, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
@@ -40,6 +41,9 @@ static OBJECTS: LazyLock<Mutex<BTreeMap<(String, String), Object>>> = LazyLock::
 
 /// Objects that are sent and not completed, by bucket, key and upload.
 static UPLOADS: Mutex<BTreeMap<(String, String, String), Vec<u8>>> = Mutex::new(BTreeMap::new());
+
+/// First characters of the names of buckets whose objects cannot be removed.
+const WITHOUT_REMOVAL: &str = "keeps-";
 
 struct MemoryStore {
     bucket: String,
@@ -221,6 +225,14 @@ impl Store for MemoryStore {
     }
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
+        if self.bucket.starts_with(WITHOUT_REMOVAL) {
+            let failure = Failure::environment("removing", "these credentials may not have it removed");
+            return Err(failure
+                .on(Subject::path(url.to_path()))
+                .of_kind(ProblemKind::Other)
+                .with_hint("they need the right to remove it")
+                .into_io());
+        }
         let name = (self.bucket.clone(), url.key.to_owned());
         OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
         Ok(())
