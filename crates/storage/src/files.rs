@@ -6,7 +6,7 @@ pub use super::file_info::{FileInfo, FileKind};
 use super::location::{is_above_buckets, is_plain_key, is_remote, Location, RemoteUrl};
 use super::read::pause;
 use super::store::store_of;
-use gristmill_core::{Cancel, Failure, Problem, Subject};
+use gristmill_core::{Cancel, Failure, Outcome, Problem, Subject};
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -73,6 +73,19 @@ pub fn is_taken(path: impl AsRef<Path>) -> bool {
     match symlink_metadata(&path) {
         Ok(_) => true,
         Err(error) => is_remote(path.as_ref()) && error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
+/// Whether there is anything at a path, a broken link included; for outputs that must not be replaced.
+///
+/// # Errors
+/// A store does not answer.
+pub fn try_is_taken(path: impl AsRef<Path>) -> Outcome<bool> {
+    match symlink_metadata(&path) {
+        Err(error) if is_remote(path.as_ref()) && error.kind() != io::ErrorKind::NotFound => {
+            Err(Failure::io("looking for files", path, &error))
+        }
+        found => Ok(found.is_ok()),
     }
 }
 

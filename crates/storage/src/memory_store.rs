@@ -44,6 +44,8 @@ static UPLOADS: Mutex<BTreeMap<(String, String, String), Vec<u8>>> = Mutex::new(
 
 /// First characters of the names of buckets whose objects cannot be removed.
 const WITHOUT_REMOVAL: &str = "keeps-";
+/// The same for those whose objects are not looked up.
+const WITHOUT_LOOKUP: &str = "hides-";
 
 struct MemoryStore {
     bucket: String,
@@ -139,6 +141,10 @@ impl MemoryStore {
 
 impl Store for MemoryStore {
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
+        if self.bucket.starts_with(WITHOUT_LOOKUP) {
+            let failure = Failure::environment("looking", "these credentials may not have it listed");
+            return Err(failure.on(Subject::path(url.to_path())).into_io());
+        }
         let folder = || (!self.below(&url.prefix()).is_empty()).then(FileInfo::of_prefix);
         Ok(self.get(url.key).map(|object| object.info()).or_else(folder))
     }

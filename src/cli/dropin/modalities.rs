@@ -355,7 +355,7 @@ fn some_seed() -> u64 {
 
 /// Decides what to do with an output; `None` skips the run and keeps the existing file.
 pub fn decide(policy: Policy, output: &Path) -> Outcome<Option<Existing>> {
-    let is_there = files::is_taken(output);
+    let is_there = files::try_is_taken(output)?;
     match policy {
         Policy::Skip if is_there => Ok(None),
         Policy::Override => Ok(Some(Existing::Replace)),
