@@ -145,6 +145,16 @@ pub fn absolute(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     }
 }
 
+/// Returns a path that is the same for all addresses of one object or prefix, for comparisons; that of a location on this machine is itself.
+/// Nothing is asked.
+pub fn unique_path(path: &Path) -> PathBuf {
+    let Location::Remote(url) = Location::of(path) else { return path.to_owned() };
+    // Two addresses of a store that cannot be opened are not compared: it fails anyway.
+    let Ok(store) = store_of(&url) else { return url.to_path() };
+    let service = store.service(&url).unwrap_or_default();
+    PathBuf::from(format!("{service} {}", store.usual_address(&url)))
+}
+
 /// Returns a path without the slash at its end, and without repeated ones.
 pub fn without_slash(path: &Path) -> PathBuf {
     match Location::of(path) {

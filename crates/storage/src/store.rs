@@ -169,6 +169,18 @@ pub trait Store: Send + Sync {
         Ok(false)
     }
 
+    /// Returns the address of the service that has the objects, if the same address of an object leads to others on another service; `None`
+    /// for the usual service of the scheme. Nothing is asked.
+    fn service(&self, url: &RemoteUrl<'_>) -> Option<String> {
+        let _ = url;
+        None
+    }
+
+    /// Returns the address of an object or a prefix without the names that profiles have for it. Nothing is asked.
+    fn usual_address(&self, url: &RemoteUrl<'_>) -> String {
+        format!("{}://{}/{}", url.scheme.usual, url.bucket, url.key)
+    }
+
     /// Returns the settings of the requests.
     fn settings(&self, url: &RemoteUrl<'_>) -> io::Result<StoreSettings> {
         let _ = url;

@@ -129,6 +129,11 @@ impl AzureConfig {
         Ok(Self { account, base, endpoint_source, keys, is_anonymous, access_tier })
     }
 
+    /// Returns the address of the account.
+    pub(super) fn base(&self) -> &str {
+        &self.base
+    }
+
     /// Returns the address of a key, or of the container if the key is empty. `sas` is a signature; an address with one is never shown.
     pub(super) fn url(
         &self,

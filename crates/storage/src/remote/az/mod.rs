@@ -262,6 +262,14 @@ impl Store for AzureStore {
     }
 
     fn settings(&self, _: &RemoteUrl<'_>) -> io::Result<StoreSettings> {
+    fn service(&self, _: &RemoteUrl<'_>) -> Option<String> {
+        Some(self.client.context.config.base().to_owned())
+    }
+
+    fn usual_address(&self, url: &RemoteUrl<'_>) -> String {
+        format!("az://{}/{}", self.client.container, url.key)
+    }
+
         self.read_settings()
     }
 

@@ -276,3 +276,13 @@ impl Store for MscStore {
         inner.store.end_upload(&inner.url(), id)
     }
 }
+    fn service(&self, url: &RemoteUrl<'_>) -> Option<String> {
+        let inner = self.inner(url);
+        inner.store.service(&inner.url())
+    }
+
+    fn usual_address(&self, url: &RemoteUrl<'_>) -> String {
+        let inner = self.inner(url);
+        inner.store.usual_address(&inner.url())
+    }
+

@@ -250,3 +250,17 @@ fn profiles_of_azure_have_a_connection_string_or_the_credentials_of_the_machine(
     let failure = settings.opener(Network::start(limits()).unwrap(), wrong.environment()).err().unwrap();
     assert!(failure.to_string().contains("profile p") && !failure.to_string().contains("verysecret"), "{failure}");
 }
+
+#[test]
+fn one_object_has_one_address_without_profiles() {
+    let (_server, profiles) = world();
+    let address = |name: &str, key: &str| {
+        let path = PathBuf::from(format!("msc://{name}/{key}"));
+        let (store, url) = (profiles.store(name), RemoteUrl::parse(&path).unwrap());
+        (store.service(&url), store.usual_address(&url))
+    };
+    let of_all = address("all", "b/set/a.tar");
+    assert_eq!(of_all.1, "s3://b/set/a.tar");
+    assert_eq!(of_all, address("below", "a.tar"));
+    assert_eq!(of_all, address("bucket", "set/a.tar"));
+}

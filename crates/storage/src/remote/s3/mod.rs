@@ -278,6 +278,14 @@ impl Store for S3Store {
     }
 
     fn settings(&self, _: &RemoteUrl<'_>) -> io::Result<StoreSettings> {
+    fn service(&self, _: &RemoteUrl<'_>) -> Option<String> {
+        self.client.context.config.endpoint.as_ref().map(|(address, _)| address.clone())
+    }
+
+    fn usual_address(&self, url: &RemoteUrl<'_>) -> String {
+        format!("{}://{}/{}", self.client.context.maker.scheme(), url.bucket, url.key)
+    }
+
         self.read_settings()
     }
 

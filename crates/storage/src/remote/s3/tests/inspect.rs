@@ -83,3 +83,13 @@ fn a_store_whose_pages_do_not_end_is_not_followed_forever() {
     assert_eq!(store.uploads(&RemoteUrl::parse(&address).unwrap()).unwrap().unwrap(), []);
     assert_eq!(server.requests().len(), 10);
 }
+
+#[test]
+fn a_store_names_its_service_and_profiles_are_left_out_of_addresses() {
+    let server = Server::start(&[]);
+    let address = path("a/b");
+    let url = RemoteUrl::parse(&address).unwrap();
+    assert_eq!(store(&server).service(&url), Some(server.address.clone()));
+    assert_eq!(S3Store::new(context(&RemoteSettings::default(), &KEYS).unwrap(), "b").service(&url), None);
+    assert_eq!(store(&server).usual_address(&url), "s3://b/a/b");
+}
