@@ -136,8 +136,9 @@ fn keys_are_those_of_the_profile_else_those_of_the_environment() {
     of_file(&json);
     assert!(signature("file", "other").unwrap().contains("Credential=AKIDFILE/"));
     of_file("/nonexistent/keys.json");
-    let failure = Failure::io("reading", "x", &read(&profiles.store("file"), "msc://file/other").unwrap_err());
-    assert!(failure.why.contains("/nonexistent/keys.json"), "{failure}");
+    let failure = read(&profiles.store("file"), "msc://file/other").unwrap_err();
+    let failure = Failure::io("reading", "msc://file/other", &failure);
+    assert!(failure.to_string().ends_with("on /nonexistent/keys.json: there is no such file"), "{failure}");
 }
 
 #[test]
