@@ -7,6 +7,7 @@ use super::release::{remove_or_release, RELEASED};
 use super::run_folder::RunFolder;
 use super::store::{store_of, Condition, Content};
 use gristmill_core::problem::Subject;
+use gristmill_core::text::duration;
 use gristmill_core::{Cancel, Failure, FileStamp, Outcome};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
@@ -141,7 +142,7 @@ impl DatasetLock {
                 }
             }
         }
-        Err(held_failure(&path, holder.as_ref()))
+        Err(held_failure(&path, holder.as_ref(), None))
     }
 
     /// Fails if another process has broken the lock. `what`: the name of the step in the error.
@@ -192,7 +193,7 @@ impl ObjectLock {
             // Replaced, not removed: another process may have replaced it, too.
             condition = Condition::IfStamp(found.stamp);
         }
-        Err(held_failure(&path, other.as_ref()))
+        Err(held_failure(&path, other.as_ref(), store.age(url).ok().flatten()))
     }
 }
 
@@ -225,12 +226,15 @@ pub fn is_held(failure: &Failure) -> bool {
     failure.what == LOCKING
 }
 
-fn held_failure(path: &Path, holder: Option<&Holder>) -> Failure {
+/// Creates the failure for a lock that another process holds. `age`: the time since it took it, by the clock of the store.
+fn held_failure(path: &Path, holder: Option<&Holder>, age: Option<Duration>) -> Failure {
     let why = match holder {
         Some(holder) => format!("it is held by process {} on host {}", holder.process.pid, holder.process.host),
         None => "it is held by another process".to_owned(),
     };
-    Failure::environment(LOCKING, why)
+    let age =
+        age.map(|age| format!(", which took it {} ago by the clock of the store", duration(age))).unwrap_or_default();
+    Failure::environment(LOCKING, format!("{why}{age}"))
         .on(Subject::path(path))
         .with_hint("wait for it to finish; if it is certainly gone, use --break-lock")
 }

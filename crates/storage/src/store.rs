@@ -216,6 +216,12 @@ pub trait Store: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Returns the time since an object was written, by the clock of the store; `None` if that is not known, or there is no such object.
+    fn age(&self, url: &RemoteUrl<'_>) -> io::Result<Option<Duration>> {
+        let _ = url;
+        Ok(None)
+    }
+
     /// Returns the MD5 of the content of an object, in hexadecimal, if the store knows it.
     fn md5(&self, url: &RemoteUrl<'_>) -> io::Result<Option<String>> {
         let _ = url;

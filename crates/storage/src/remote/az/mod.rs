@@ -40,6 +40,7 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
 
 /// The rows of the store.
 pub(crate) const SCHEME: Scheme = Scheme {
@@ -261,7 +262,6 @@ impl Store for AzureStore {
         copied
     }
 
-    fn settings(&self, _: &RemoteUrl<'_>) -> io::Result<StoreSettings> {
     fn service(&self, _: &RemoteUrl<'_>) -> Option<String> {
         Some(self.client.context.config.base().to_owned())
     }
@@ -270,6 +270,7 @@ impl Store for AzureStore {
         format!("az://{}/{}", self.client.container, url.key)
     }
 
+    fn settings(&self, _: &RemoteUrl<'_>) -> io::Result<StoreSettings> {
         self.read_settings()
     }
 
@@ -285,6 +286,10 @@ impl Store for AzureStore {
     fn end_upload(&self, url: &RemoteUrl<'_>, _: &str) -> io::Result<()> {
         self.known.forget(url.key);
         self.remove_uncommitted_blocks(url.key)
+    }
+
+    fn age(&self, url: &RemoteUrl<'_>) -> io::Result<Option<Duration>> {
+        self.age_of(url.key)
     }
 
     fn md5(&self, url: &RemoteUrl<'_>) -> io::Result<Option<String>> {

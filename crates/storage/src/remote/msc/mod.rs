@@ -28,6 +28,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// The row of the store.
 pub(crate) const SCHEME: Scheme = Scheme {
@@ -269,6 +270,11 @@ impl Store for MscStore {
             upload.key = format!("{}{below}", inner.added);
         }
         Ok(uploads)
+    }
+
+    fn age(&self, url: &RemoteUrl<'_>) -> io::Result<Option<Duration>> {
+        let inner = self.inner(url);
+        inner.store.age(&inner.url())
     }
 
     fn end_upload(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {

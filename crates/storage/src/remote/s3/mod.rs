@@ -54,6 +54,7 @@ pub(super) use s3_settings::S3Settings;
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 pub(super) use signature::{encode, insert};
 pub(super) use write::{part_bytes, read_part, send_in_order, write, MAX_PUT_BYTES, MAX_UPLOADS};
@@ -277,7 +278,6 @@ impl Store for S3Store {
         copied
     }
 
-    fn settings(&self, _: &RemoteUrl<'_>) -> io::Result<StoreSettings> {
     fn service(&self, _: &RemoteUrl<'_>) -> Option<String> {
         self.client.context.config.endpoint.as_ref().map(|(address, _)| address.clone())
     }
@@ -286,6 +286,7 @@ impl Store for S3Store {
         format!("{}://{}/{}", self.client.context.maker.scheme(), url.bucket, url.key)
     }
 
+    fn settings(&self, _: &RemoteUrl<'_>) -> io::Result<StoreSettings> {
         self.read_settings()
     }
 
@@ -299,6 +300,10 @@ impl Store for S3Store {
 
     fn end_upload(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
         self.end_one_upload(url.key, id)
+    }
+
+    fn age(&self, url: &RemoteUrl<'_>) -> io::Result<Option<Duration>> {
+        self.age_of(url.key)
     }
 
     fn md5(&self, url: &RemoteUrl<'_>) -> io::Result<Option<String>> {
