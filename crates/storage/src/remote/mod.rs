@@ -21,6 +21,8 @@ pub(crate) mod msc;
 #[cfg(feature = "remote")]
 mod network;
 #[cfg(feature = "remote")]
+mod proxy;
+#[cfg(feature = "remote")]
 mod retry;
 #[cfg(feature = "remote")]
 pub(crate) mod s3;

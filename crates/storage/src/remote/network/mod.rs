@@ -12,7 +12,9 @@ mod speed;
 mod tests;
 
 use super::super::traffic::{count_received, count_sent, CountedRequest};
+use super::environment::Environment;
 use super::http::{asked_pause, certificate_error, host, setback_of};
+use super::proxy;
 use super::retry::Setback;
 use super::store_settings::remote_settings;
 use super::tls;
@@ -96,7 +98,11 @@ impl Network {
     /// Returns the network of the process, and starts it at the first call.
     pub(super) fn of_process() -> Outcome<Arc<Self>> {
         static NETWORK: OnceLock<Outcome<Arc<Network>>> = OnceLock::new();
-        NETWORK.get_or_init(|| Self::start(NetworkLimits::of_process())).clone()
+        let start = || {
+            proxy::check(&Environment::of_process())?;
+            Self::start(NetworkLimits::of_process())
+        };
+        NETWORK.get_or_init(start).clone()
     }
 
     /// Starts the thread.
