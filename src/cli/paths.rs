@@ -30,8 +30,17 @@ pub fn local(path: &Path) -> Outcome<String> {
                 false => refuse(format!("there are no addresses of {scheme}://"), &known_schemes()),
             }
         }
-        _ => Ok(text.to_owned()),
+        _ => refuse_meant_address(path, text).map(|()| text.to_owned()),
     }
+}
+
+/// Refuses what is meant as an address, such as `s3:/bucket/key`, unless there is such a file.
+fn refuse_meant_address(path: &Path, text: &str) -> Outcome<()> {
+    let address = text.replacen(":/", "://", 1);
+    if text.contains("://") || !is_remote(Path::new(&address)) || files::exists(path) {
+        return Ok(());
+    }
+    Err(Failure::usage("reading the address", "one slash is missing").on(Subject::path(text)).with_hint(address))
 }
 
 /// Returns a path like [`local`], or the address of what is in a store, as stored in a plan.
@@ -219,6 +228,9 @@ mod tests {
         assert!(failure.why.contains("there are no addresses of nfs://"), "{failure}");
         assert!(failure.hint.unwrap().ends_with("hf://"));
         assert_eq!(local(Path::new("a/b")).unwrap(), "a/b");
+        #[cfg(feature = "remote")]
+        assert_eq!(local(Path::new("s3:/b/x")).unwrap_err().hint.unwrap(), "s3://b/x");
+        assert_eq!(local(Path::new("x3:/b/x")).unwrap(), "x3:/b/x");
         assert!(local(Path::new("")).is_err());
         let address = "hf://datasets/o/n@v1/data";
         assert_eq!(local_or_address(Path::new(address)).unwrap(), address);

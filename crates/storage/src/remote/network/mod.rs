@@ -315,6 +315,11 @@ fn untrusted(error: &rustls::CertificateError, url: &Url) -> Failure {
             let names: Vec<_> = names.map(|name| display_safe(name).into_owned()).collect();
             format!("it is for {}", names.join(", "))
         }
+        // The reason of the library that checks certificates has a name only.
+        E::Other(reason) if reason.to_string() == "CaUsedAsEndEntity" => {
+            "it is that of an authority, and the server needs one of its own, which the authority signs (CA:FALSE)"
+                .to_owned()
+        }
         _ => "it is not valid".to_owned(),
     };
     Failure::environment(WHAT, format!("the certificate of {} is not trusted: {reason}", host(url)))

@@ -45,8 +45,12 @@ fn reason(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> (S
     let text = |why: &str, hint: &str| (why.to_owned(), hint.to_owned());
     let key_end = || refusal.keys.as_ref().map(|keys| keys.id_end()).unwrap_or_default();
     match (refusal.status, refusal.code.as_str()) {
-        (_, "NoSuchBucket") => {
-            text("there is no such bucket", "check its name, and --endpoint-url if the store is not Amazon's")
+        (_, "NoSuchBucket") => match client.context.maker {
+            Maker::Amazon => text("there is no such bucket", "check its name, and --endpoint-url if the store is not Amazon's"),
+            Maker::Google => text("there is no such bucket", "check its name"),
+        },
+        (_, "QuotaExceeded") => {
+            text("the quota of the bucket or of its owner is used up", "free some space, or ask for a larger quota")
         }
         (_, "NoRanges") => text(
             "this server does not answer ranges",
