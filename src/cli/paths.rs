@@ -36,6 +36,10 @@ pub fn local(path: &Path) -> Outcome<String> {
 
 /// Refuses what is meant as an address, such as `s3:/bucket/key`, unless there is such a file.
 fn refuse_meant_address(path: &Path, text: &str) -> Outcome<()> {
+    if text.starts_with("arn:") && !files::exists(path) {
+        let failure = Failure::usage("reading the address", "access points are not supported");
+        return Err(failure.on(Subject::path(text)).with_hint("give the address of the bucket"));
+    }
     let address = text.replacen(":/", "://", 1);
     if text.contains("://") || !is_remote(Path::new(&address)) || files::exists(path) {
         return Ok(());
@@ -239,3 +243,4 @@ mod tests {
         assert!(local(Path::new(address)).is_err());
     }
 }
+        assert!(local(Path::new("arn:aws:s3:eu-west-1:1:accesspoint/x")).unwrap_err().why.contains("access points"));

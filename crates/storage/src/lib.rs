@@ -22,6 +22,7 @@ pub mod lock;
 pub mod memory;
 #[cfg(any(test, feature = "testing"))]
 pub mod memory_store;
+pub mod near;
 pub mod notes;
 pub mod pages;
 pub mod publish;

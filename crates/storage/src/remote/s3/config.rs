@@ -84,7 +84,8 @@ impl S3Config {
             return Err(refuse("it has no bucket").with_hint("an address is s3://BUCKET or s3://BUCKET/KEY"));
         }
         if bucket.starts_with("arn:") || bucket.ends_with("--x-s3") {
-            return Err(refuse("access points and directory buckets are not supported"));
+            return Err(refuse("access points and directory buckets are not supported")
+                .with_hint("give the address of the bucket, s3://BUCKET/KEY"));
         }
         if !is_name(bucket) || bucket.starts_with('.') {
             return Err(refuse("it has no valid name of a bucket"));
