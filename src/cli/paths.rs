@@ -51,8 +51,20 @@ fn refuse_meant_address(path: &Path, text: &str) -> Outcome<()> {
 pub fn local_or_readable(path: &Path) -> Outcome<String> {
     match RemoteUrl::parse(path) {
         Some(url) => (url.scheme.check_address)(utf8(path)?),
-        None => local(path),
+        None => mapped(local(path)?),
     }
+}
+
+/// Returns the address that a profile of multi-storage-client maps a path of this machine to, else the path.
+#[cfg(feature = "remote")]
+fn mapped(path: String) -> Outcome<String> {
+    Ok(gristmill_storage::remote::mapped_path(&path)?.unwrap_or(path))
+}
+
+/// Returns the path: this build knows no profiles.
+#[cfg(not(feature = "remote"))]
+fn mapped(path: String) -> Outcome<String> {
+    Ok(path)
 }
 
 /// Returns a path like [`local_or_readable`], if it can be written.
@@ -234,6 +246,7 @@ mod tests {
         assert_eq!(local(Path::new("a/b")).unwrap(), "a/b");
         #[cfg(feature = "remote")]
         assert_eq!(local(Path::new("s3:/b/x")).unwrap_err().hint.unwrap(), "s3://b/x");
+        assert!(local(Path::new("arn:aws:s3:eu-west-1:1:accesspoint/x")).unwrap_err().why.contains("access points"));
         assert_eq!(local(Path::new("x3:/b/x")).unwrap(), "x3:/b/x");
         assert!(local(Path::new("")).is_err());
         let address = "hf://datasets/o/n@v1/data";
@@ -243,4 +256,3 @@ mod tests {
         assert!(local(Path::new(address)).is_err());
     }
 }
-        assert!(local(Path::new("arn:aws:s3:eu-west-1:1:accesspoint/x")).unwrap_err().why.contains("access points"));
