@@ -14,6 +14,7 @@ use gristmill_data::source::kind::kind_of;
 use gristmill_ops::engine::browse::places::place_of;
 use gristmill_ops::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, TokenView};
 use gristmill_storage::files;
+use gristmill_storage::location::{bucket_list, RemoteUrl};
 use gristmill_storage::read::open_read;
 use gristmill_tokenizer::Tokenizer;
 use serde::Serialize;
@@ -47,6 +48,12 @@ pub struct BrowseArgs {
 
 /// Opens the browser, or prints the samples that it would start with.
 pub fn run(args: &BrowseArgs, context: &Context) -> CommandResult {
+    if let Some(store) = bucket_list(&args.path).filter(|_| is_store_alone(&args.path)) {
+        return match context.may_ask() && !context.prefers_prompts() {
+            true => super::screen::screen(Start::Home(Some(store)), context),
+            false => print_buckets(&store, context),
+        };
+    }
     let path = PathBuf::from(paths::local_or_readable(&args.path)?);
     let start = match (&args.sample, args.number) {
         (Some(key), _) => BrowseStart::Key(key.clone()),
@@ -62,6 +69,20 @@ pub fn run(args: &BrowseArgs, context: &Context) -> CommandResult {
         return super::screen::screen(FirstScreen::Browse(path, start, view), context);
     }
     print(&path, &start, &view, context)
+}
+
+/// Whether a path is the address of a store without a bucket, such as `s3://`.
+fn is_store_alone(path: &Path) -> bool {
+    RemoteUrl::parse(path).is_some_and(|url| url.bucket.is_empty() && url.key.is_empty())
+}
+
+/// Prints the addresses of all buckets of a store.
+fn print_buckets(store: &Path, context: &Context) -> CommandResult {
+    let failed = |error: std::io::Error| Failure::io("listing the buckets", store, &error);
+    let entries: Vec<_> = files::read_dir(store).map_err(failed)?.collect::<Result<_, _>>().map_err(failed)?;
+    let addresses: Vec<_> = entries.iter().map(|entry| entry.path().to_string_lossy()).collect();
+    addresses.iter().for_each(|address| context.printer.line(display_safe(address)));
+    Ok(Done::ok(fields(serde_json::json!({ "path": store.to_string_lossy(), "buckets": addresses }))))
 }
 
 /// Refuses what cannot be read: a missing path, a file that cannot be opened, a folder of shards none of which can.

@@ -3,6 +3,7 @@
 use super::context::Context;
 use gristmill_core::text::count;
 use gristmill_core::{ExitClass, Failure, Problem, ProblemKind, Severity};
+use gristmill_storage::near::with_near_address;
 use serde_json::{json, Map, Value};
 
 /// Maximum number of errors printed per command.
@@ -130,8 +131,12 @@ pub fn report(context: &Context, command: &str, finished: CommandResult) -> u8 {
     })
 }
 
-fn failed(context: &Context, command: &str, stopped: CommandFailure) -> u8 {
+fn failed(context: &Context, command: &str, mut stopped: CommandFailure) -> u8 {
     let printer = &context.printer;
+    // Several failures are not about a name that was typed.
+    if let [failure] = stopped.failures.as_mut_slice() {
+        *failure = with_near_address(failure.clone());
+    }
     let shown = if printer.is_verbose() { stopped.failures.len() } else { ERRORS_SHOWN };
     for failure in stopped.failures.iter().take(shown) {
         printer.error(failure);

@@ -30,16 +30,41 @@ pub fn local(path: &Path) -> Outcome<String> {
                 false => refuse(format!("there are no addresses of {scheme}://"), &known_schemes()),
             }
         }
-        _ => Ok(text.to_owned()),
+        _ => refuse_meant_address(path, text).map(|()| text.to_owned()),
     }
+}
+
+/// Refuses what is meant as an address, such as `s3:/bucket/key`, unless there is such a file.
+fn refuse_meant_address(path: &Path, text: &str) -> Outcome<()> {
+    if text.starts_with("arn:") && !files::exists(path) {
+        let failure = Failure::usage("reading the address", "access points are not supported");
+        return Err(failure.on(Subject::path(text)).with_hint("give the address of the bucket"));
+    }
+    let address = text.replacen(":/", "://", 1);
+    if text.contains("://") || !is_remote(Path::new(&address)) || files::exists(path) {
+        return Ok(());
+    }
+    Err(Failure::usage("reading the address", "one slash is missing").on(Subject::path(text)).with_hint(address))
 }
 
 /// Returns a path like [`local`], or the address of what is in a store, as stored in a plan.
 pub fn local_or_readable(path: &Path) -> Outcome<String> {
     match RemoteUrl::parse(path) {
         Some(url) => (url.scheme.check_address)(utf8(path)?),
-        None => local(path),
+        None => mapped(local(path)?),
     }
+}
+
+/// Returns the address that a profile of multi-storage-client maps a path of this machine to, else the path.
+#[cfg(feature = "remote")]
+fn mapped(path: String) -> Outcome<String> {
+    Ok(gristmill_storage::remote::mapped_path(&path)?.unwrap_or(path))
+}
+
+/// Returns the path: this build knows no profiles.
+#[cfg(not(feature = "remote"))]
+fn mapped(path: String) -> Outcome<String> {
+    Ok(path)
 }
 
 /// Returns a path like [`local_or_readable`], if it can be written.
@@ -219,6 +244,10 @@ mod tests {
         assert!(failure.why.contains("there are no addresses of nfs://"), "{failure}");
         assert!(failure.hint.unwrap().ends_with("hf://"));
         assert_eq!(local(Path::new("a/b")).unwrap(), "a/b");
+        #[cfg(feature = "remote")]
+        assert_eq!(local(Path::new("s3:/b/x")).unwrap_err().hint.unwrap(), "s3://b/x");
+        assert!(local(Path::new("arn:aws:s3:eu-west-1:1:accesspoint/x")).unwrap_err().why.contains("access points"));
+        assert_eq!(local(Path::new("x3:/b/x")).unwrap(), "x3:/b/x");
         assert!(local(Path::new("")).is_err());
         let address = "hf://datasets/o/n@v1/data";
         assert_eq!(local_or_address(Path::new(address)).unwrap(), address);

@@ -100,6 +100,7 @@ fn the_doctor_tries_the_rights_at_an_address() {
     sandbox.say("doctor --abort-uploads").ends(2).complains("it belongs to the address of a store");
     sandbox.say("doctor work --read-only").ends(2).complains("'--read-only'");
     sandbox.say("doctor mem://b --abort-uploads --older-than 3").ends(2).complains("an age like 30m");
+    sandbox.say("browse mem://").ends(0);
     sandbox.say("doctor mem://").ends(2).complains("it has no bucket");
 }
 

@@ -83,14 +83,25 @@ impl Failure {
     }
 
     /// Creates a failure with exit code 3 from an I/O error on a path. An error that contains a failure ([`into_io`](Self::into_io)) keeps
-    /// its reason, class and hint.
+    /// its reason, class and hint. One about a setting is kept as it is: its reason says nothing about the path.
     pub fn io(what: impl Into<String>, path: impl AsRef<std::path::Path>, error: &std::io::Error) -> Self {
+        let path = path.as_ref();
         if let Some(inner) = error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()) {
+            if inner.is_about_setting(path) {
+                return inner.clone();
+            }
             return Self { what: what.into(), ..inner.clone() }.on(Subject::path(path));
         }
         let mut failure = Self::environment(what, io_reason(error)).on(Subject::path(path));
         failure.hint = io_hint(&failure.what, error).map(str::to_owned);
         failure
+    }
+
+    /// Whether the failure is about a variable, a flag or a file of this machine with settings, and not about an address.
+    fn is_about_setting(&self, address: &std::path::Path) -> bool {
+        let is_local = |path: &String| path.starts_with('/');
+        let is_address = address.to_str().is_some_and(|address| address.contains("://"));
+        is_address && (self.subject.field.is_some() || self.subject.path.as_ref().is_some_and(is_local))
     }
 
     /// Adds the kind of problem that ended the work.
@@ -128,6 +139,16 @@ impl Failure {
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Adds a hint after the one that it has.
+    #[must_use]
+    pub fn with_further_hint(self, hint: &str) -> Self {
+        let hint = match &self.hint {
+            Some(first) => format!("{first}; then {hint}"),
+            None => hint.to_owned(),
+        };
+        self.with_hint(hint)
     }
 
     /// Whether the run was cancelled by the user or a signal.
@@ -190,5 +211,31 @@ fn io_hint(what: &str, error: &std::io::Error) -> Option<&'static str> {
             "gristmill writes next to the data; ask for write access, or link the shards into a folder of your own",
         ),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_about_a_setting_is_kept_and_one_about_an_address_gets_the_path() {
+        let inner =
+            |subject: Subject| Failure::environment("getting the credentials", "it is not set").on(subject).into_io();
+        let kept = Failure::io("opening", "s3://b/k", &inner(Subject::field("AWS_PROFILE")));
+        assert_eq!(kept.to_string(), "getting the credentials failed on 'AWS_PROFILE': it is not set");
+        let kept = Failure::io("opening", "s3://b/k", &inner(Subject::path("/etc/keys.json")));
+        assert_eq!(kept.subject, Subject::path("/etc/keys.json"));
+        for (subject, path) in [(Subject::path("s3://b"), "s3://b/k"), (Subject::field("a"), "/d/k")] {
+            let failure = Failure::io("opening", path, &inner(subject));
+            assert_eq!(failure.to_string(), format!("opening failed on {path}: it is not set"));
+        }
+    }
+
+    #[test]
+    fn a_further_hint_keeps_the_first() {
+        let hint = |failure: Failure| failure.with_further_hint("run it again").hint.unwrap();
+        assert_eq!(hint(Failure::environment("a", "b")), "run it again");
+        assert_eq!(hint(Failure::environment("a", "b").with_hint("get the right")), "get the right; then run it again");
     }
 }

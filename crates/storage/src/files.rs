@@ -7,7 +7,7 @@ use super::location::{is_above_buckets, is_plain_key, is_remote, Location, Remot
 use super::notices;
 use super::read::pause;
 use super::store::store_of;
-use gristmill_core::{Cancel, Failure, Problem, ProblemKind, Subject};
+use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -77,6 +77,19 @@ pub fn is_taken(path: impl AsRef<Path>) -> bool {
     }
 }
 
+/// Whether there is anything at a path, a broken link included; for outputs that must not be replaced.
+///
+/// # Errors
+/// A store does not answer.
+pub fn try_is_taken(path: impl AsRef<Path>) -> Outcome<bool> {
+    match symlink_metadata(&path) {
+        Err(error) if is_remote(path.as_ref()) && error.kind() != io::ErrorKind::NotFound => {
+            Err(Failure::io("looking for files", path, &error))
+        }
+        found => Ok(found.is_ok()),
+    }
+}
+
 /// Whether a path leads to anything; links are followed.
 ///
 /// # Errors
@@ -131,6 +144,16 @@ pub fn absolute(path: impl AsRef<Path>) -> io::Result<PathBuf> {
         Location::Local(path) => std::path::absolute(path),
         Location::Remote(url) => Ok(url.to_path()),
     }
+}
+
+/// Returns a path that is the same for all addresses of one object or prefix, for comparisons; that of a location on this machine is itself.
+/// Nothing is asked.
+pub fn unique_path(path: &Path) -> PathBuf {
+    let Location::Remote(url) = Location::of(path) else { return path.to_owned() };
+    // Two addresses of a store that cannot be opened are not compared: it fails anyway.
+    let Ok(store) = store_of(&url) else { return url.to_path() };
+    let service = store.service(&url).unwrap_or_default();
+    PathBuf::from(format!("{service} {}", store.usual_address(&url)))
 }
 
 /// Returns a path without the slash at its end, and without repeated ones.

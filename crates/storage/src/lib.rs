@@ -23,11 +23,13 @@ pub mod lock;
 pub mod memory;
 #[cfg(any(test, feature = "testing"))]
 pub mod memory_store;
+pub mod near;
 pub mod notices;
 pub mod pages;
 pub mod publish;
 mod range_read;
 pub mod read;
+mod release;
 pub mod remote;
 pub mod run_folder;
 pub mod scratch;

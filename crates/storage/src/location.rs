@@ -102,6 +102,11 @@ pub fn is_read_only(path: &Path) -> bool {
     RemoteUrl::parse(path).is_some_and(|url| !url.scheme.is_writable)
 }
 
+/// Whether what is below a path can be listed: web servers have files only.
+pub fn has_folders(path: &Path) -> bool {
+    RemoteUrl::parse(path).is_none_or(|url| !["http", "https"].contains(&url.scheme.name))
+}
+
 /// Returns the path that is proposed for an output of this name: next to an input, or in the current folder where nothing can be written
 /// next to it.
 pub fn beside(input: &Path, name: &str) -> PathBuf {
@@ -175,6 +180,7 @@ mod tests {
         let hint = |path: &str| hint_for(Path::new(path), "gristmill prepare PATH --update");
         assert_eq!(hint("mem://b/a"), "gristmill prepare mem://b/a --update");
         assert!(hint("https://h/a.tar").starts_with("gristmill cp https://h/a.tar FOLDER"));
+        assert!(!has_folders(Path::new("https://h/a.tar")) && has_folders(Path::new("mem://b/a")));
     }
 
     #[test]

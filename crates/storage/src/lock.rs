@@ -5,10 +5,12 @@ use super::fs::{Fs, RealFs};
 use super::identity::{ProcessIdentity, ProcessState};
 use super::location::RemoteUrl;
 use super::notices;
+use super::release::{remove_or_release, RELEASED};
 use super::run_folder::RunFolder;
 use super::store::{store_of, Condition, Content};
 use gristmill_core::problem::Subject;
-use gristmill_core::{Cancel, Failure, Outcome, Problem, ProblemKind};
+use gristmill_core::text::duration;
+use gristmill_core::{Cancel, Failure, FileStamp, Outcome, Problem, ProblemKind};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -174,7 +176,7 @@ impl DatasetLock {
                 }
             }
         }
-        Err(held_failure(&path, holder.as_ref()))
+        Err(held_failure(&path, holder.as_ref(), None))
     }
 
     /// Fails if another process has broken the lock. `what`: the name of the step in the error.
@@ -206,9 +208,9 @@ impl ObjectLock {
         let failed = |error: std::io::Error| Failure::io(LOCKING, &path, &error);
         let store = store_of(url).map_err(failed)?;
         let bytes = serde_json::to_vec(holder).unwrap_or_default();
-        let mut other = None;
+        let (mut other, mut condition) = (None, Condition::IfAbsent);
         for _ in 0..LOOKS {
-            if store.put(url, Content::Bytes(&bytes), Condition::IfAbsent).map_err(failed)? {
+            if store.put(url, Content::Bytes(&bytes), condition).map_err(failed)? {
                 if !store.obeys_absence(url, &bytes).map_err(failed)? {
                     other = Self::settle(&path, holder)?;
                     if other.is_some() {
@@ -220,16 +222,18 @@ impl ObjectLock {
                 crate::remote::version::forget_all();
                 return Ok(Self { path, token: holder.token.clone() });
             }
-            let Some(found) = read_holder(&path)? else { continue };
+            condition = Condition::IfAbsent;
+            let Some(found) = read_object(&path)? else { continue };
             let is_dead = |by: &Holder| by.process.life(&holder.process) == ProcessState::Dead;
-            let may_replace = break_lock || found.as_ref().is_some_and(is_dead);
-            other = found;
+            let may_replace = break_lock || found.is_released || found.holder.as_ref().is_some_and(is_dead);
             if !may_replace {
+                other = found.holder;
                 break;
             }
-            store.remove(url).map_err(failed)?;
+            // Replaced, not removed: another process may have replaced it, too.
+            condition = Condition::IfStamp(found.stamp);
         }
-        Err(held_failure(&path, other.as_ref()))
+        Err(held_failure(&path, other.as_ref(), store.age(url).ok().flatten()))
     }
 }
 
@@ -252,9 +256,10 @@ impl ObjectLock {
 impl Drop for ObjectLock {
     fn drop(&mut self) {
         let _whole = Cancel::default().enter();
-        if matches!(read_holder(&self.path), Ok(Some(Some(holder))) if holder.token == self.token) {
+        let Ok(Some(found)) = read_object(&self.path) else { return };
+        if found.holder.is_some_and(|holder| holder.token == self.token) {
             // If this fails, the next process on this host replaces it.
-            let _ = RealFs.remove_file(&self.path);
+            let _ = remove_or_release(&RealFs, &self.path, Condition::IfStamp(found.stamp));
         }
     }
 }
@@ -279,8 +284,11 @@ pub fn is_held(failure: &Failure) -> bool {
     failure.what == LOCKING
 }
 
-fn held_failure(path: &Path, holder: Option<&Holder>) -> Failure {
-    Failure::environment(LOCKING, format!("it is held by {}", held_by(holder)))
+/// Creates the failure for a lock that another process holds. `age`: the time since it took it, by the clock of the store.
+fn held_failure(path: &Path, holder: Option<&Holder>, age: Option<Duration>) -> Failure {
+    let age =
+        age.map(|age| format!(", which took it {} ago by the clock of the store", duration(age))).unwrap_or_default();
+    Failure::environment(LOCKING, format!("it is held by {}{age}", held_by(holder)))
         .on(Subject::path(path))
         .with_hint(WAIT_HINT)
 }
@@ -296,6 +304,21 @@ fn held_by(holder: Option<&Holder>) -> String {
 fn read_holder(path: &Path) -> Outcome<Option<Option<Holder>>> {
     let bytes = super::read::read_whole(path, MAX_LOCK_BYTES)?;
     Ok(bytes.map(|bytes| serde_json::from_slice(&bytes).ok()))
+}
+
+/// The object that is a lock.
+struct FoundObject {
+    stamp: FileStamp,
+    /// Whether it counts as absent.
+    is_released: bool,
+    /// `None` if it cannot be parsed.
+    holder: Option<Holder>,
+}
+
+/// Reads the object that is a lock, if there is one.
+fn read_object(path: &Path) -> Outcome<Option<FoundObject>> {
+    let Some((stamp, bytes)) = super::read::read_version(path, MAX_LOCK_BYTES)? else { return Ok(None) };
+    Ok(Some(FoundObject { stamp, is_released: bytes == RELEASED, holder: serde_json::from_slice(&bytes).ok() }))
 }
 
 /// Locks the folder itself: a lock file is replaced when it is taken over, the folder is not.

@@ -5,6 +5,7 @@ use super::location::{check_object_address, RemoteUrl};
 use super::store::{
     Condition, Content, ObjectUpload, RangeRead, Scheme, StagedObject, Store, StoreEntry, TakeEntry, UnfinishedUpload,
 };
+use gristmill_core::{Failure, ProblemKind, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
@@ -44,6 +45,10 @@ static UPLOADS: Mutex<BTreeMap<(String, String, String), Vec<u8>>> = Mutex::new(
 
 /// Buckets that ignore conditions, with what the next object put under one is replaced with.
 static UNCONDITIONAL: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
+/// First characters of the names of buckets whose objects cannot be removed.
+const WITHOUT_REMOVAL: &str = "keeps-";
+/// The same for those whose objects are not looked up.
+const WITHOUT_LOOKUP: &str = "hides-";
 
 struct MemoryStore {
     bucket: String,
@@ -145,6 +150,10 @@ impl MemoryStore {
 
 impl Store for MemoryStore {
     fn info(&self, url: &RemoteUrl<'_>) -> io::Result<Option<FileInfo>> {
+        if self.bucket.starts_with(WITHOUT_LOOKUP) {
+            let failure = Failure::environment("looking", "these credentials may not have it listed");
+            return Err(failure.on(Subject::path(url.to_path())).into_io());
+        }
         let folder = || (!self.below(&url.prefix()).is_empty()).then(FileInfo::of_prefix);
         Ok(self.get(url.key).map(|object| object.info()).or_else(folder))
     }
@@ -239,6 +248,14 @@ impl Store for MemoryStore {
     }
 
     fn remove(&self, url: &RemoteUrl<'_>) -> io::Result<()> {
+        if self.bucket.starts_with(WITHOUT_REMOVAL) {
+            let failure = Failure::environment("removing", "these credentials may not have it removed");
+            return Err(failure
+                .on(Subject::path(url.to_path()))
+                .of_kind(ProblemKind::Other)
+                .with_hint("they need the right to remove it")
+                .into_io());
+        }
         let name = (self.bucket.clone(), url.key.to_owned());
         OBJECTS.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
         Ok(())

@@ -192,6 +192,11 @@ pub fn stamp_at(path: &Path) -> Outcome<FileStamp> {
 
 /// Reads a whole regular file of at most `limit` bytes; `None` if it does not exist.
 pub fn read_whole(path: &Path, limit: u64) -> Outcome<Option<Vec<u8>>> {
+    Ok(read_version(path, limit)?.map(|(_, bytes)| bytes))
+}
+
+/// Reads a whole file like [`read_whole`], and returns its version, too.
+pub(super) fn read_version(path: &Path, limit: u64) -> Outcome<Option<(FileStamp, Vec<u8>)>> {
     let Some(file) = open_if_any(path)? else { return Ok(None) };
     let size = file.len();
     let fits = usize::try_from(size).ok().filter(|_| size <= limit);
@@ -201,7 +206,7 @@ pub fn read_whole(path: &Path, limit: u64) -> Outcome<Option<Vec<u8>>> {
     };
     let mut bytes = vec![0; size];
     file.read_exact_at(&mut bytes, 0).map_err(|error| Failure::io("reading", path, &error))?;
-    Ok(Some(bytes))
+    Ok(Some((file.info.stamp, bytes)))
 }
 
 fn text_size(bytes: u64) -> String {

@@ -4,7 +4,8 @@
 
 use super::files::{exists, missing_folders};
 use super::fs::{Fs, PRIVATE_FOLDER};
-use super::location::is_remote;
+use super::location::{is_remote, RemoteUrl};
+use super::store::store_of;
 use super::xdg;
 use gristmill_core::{Failure, Outcome};
 use std::ffi::OsString;
@@ -76,9 +77,11 @@ impl RunFolder {
     }
     /// Returns the folder in the state folder for the one of this address.
     fn of_store(shown: PathBuf, state: &Path) -> Self {
-        let hash = xxhash_rust::xxh3::xxh3_128(shown.as_os_str().as_encoded_bytes());
+        // Of a store that cannot be opened, nothing is kept or found.
+        let service = RemoteUrl::parse(&shown).and_then(|url| store_of(&url).ok()?.service(&url));
         let parent = state.join(REMOTE);
-        Self { path: parent.join(format!("{hash:032x}")), shown, model: state.to_owned(), parents: vec![parent] }
+        let path = parent.join(name_in_state(&shown, service.as_deref()));
+        Self { path, shown, model: state.to_owned(), parents: vec![parent] }
     }
     /// Returns the folder of a data set in a store, with another state folder.
     #[cfg(test)]
@@ -196,6 +199,16 @@ impl RunFolder {
     }
 }
 
+/// Returns the name of the folder in the state folder for an address. The same address on another service has another one.
+fn name_in_state(address: &Path, service: Option<&str>) -> String {
+    let mut key = address.as_os_str().as_encoded_bytes().to_vec();
+    if let Some(service) = service {
+        // Addresses contain no line feed before their key.
+        key.splice(0..0, format!("{service}\n").into_bytes());
+    }
+    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&key))
+}
+
 /// Returns the permissions of an own folder, derived from those of the folder that it belongs to. If everyone may write to that folder, as
 /// to a folder for temporary files, only the owner may write to the own folder, because a resumed run trusts its content.
 fn own_mode(model: u32) -> u32 {
@@ -223,6 +236,14 @@ mod tests {
         assert_eq!(own.work(), Path::new("/d/set/.nv-meta/gristmill/work"));
         assert_eq!(RunFolder::for_output(Path::new("/d/x.pbin")).path(), Path::new("/d/x.pbin.gristmill"));
         assert_eq!(RunFolder::for_output(Path::new("x.pbin")).path(), Path::new("./x.pbin.gristmill"));
+    }
+
+    #[test]
+    fn one_address_has_different_state_on_different_services() {
+        let name = |service| name_in_state(Path::new("s3://b/set/.nv-meta/gristmill"), service);
+        assert_eq!(name(None), "c9e0b782ff8b0fbf003960ee0681315f", "the place of what runs have left");
+        let all = [name(None), name(Some("http://a:1")), name(Some("http://a:2"))];
+        assert!(all[0] != all[1] && all[1] != all[2] && all[0] != all[2], "{all:?}");
     }
 
     #[test]

@@ -177,6 +177,18 @@ pub trait Store: Send + Sync {
         Ok(false)
     }
 
+    /// Returns the address of the service that has the objects, if the same address of an object leads to others on another service; `None`
+    /// for the usual service of the scheme. Nothing is asked.
+    fn service(&self, url: &RemoteUrl<'_>) -> Option<String> {
+        let _ = url;
+        None
+    }
+
+    /// Returns the address of an object or a prefix without the names that profiles have for it. Nothing is asked.
+    fn usual_address(&self, url: &RemoteUrl<'_>) -> String {
+        format!("{}://{}/{}", url.scheme.usual, url.bucket, url.key)
+    }
+
     /// Returns the settings of the requests.
     fn settings(&self, url: &RemoteUrl<'_>) -> io::Result<StoreSettings> {
         let _ = url;
@@ -210,6 +222,12 @@ pub trait Store: Send + Sync {
     fn losses(&self, url: &RemoteUrl<'_>) -> io::Result<Vec<Problem>> {
         let _ = url;
         Ok(Vec::new())
+    }
+
+    /// Returns the time since an object was written, by the clock of the store; `None` if that is not known, or there is no such object.
+    fn age(&self, url: &RemoteUrl<'_>) -> io::Result<Option<Duration>> {
+        let _ = url;
+        Ok(None)
     }
 
     /// Returns the MD5 of the content of an object, in hexadecimal, if the store knows it.

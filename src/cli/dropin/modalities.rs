@@ -360,7 +360,7 @@ fn some_seed() -> u64 {
 
 /// Decides what to do with an output; `None` skips the run and keeps the existing file.
 pub fn decide(policy: OverwritePolicy, output: &Path) -> Outcome<Option<ExistingOutput>> {
-    let is_there = files::is_taken(output);
+    let is_there = files::try_is_taken(output)?;
     match policy {
         OverwritePolicy::Skip if is_there => Ok(None),
         OverwritePolicy::Override => Ok(Some(ExistingOutput::Replace)),

@@ -173,7 +173,7 @@ fn items(report: &LeakReport) -> Vec<&str> {
 }
 
 fn refuse_existing(path: &Path) -> Outcome<()> {
-    if files::is_taken(path) {
+    if files::try_is_taken(path)? {
         return Err(Failure::usage("writing the excludes", "there is such a file already")
             .on(Subject::path(path))
             .with_hint("give the name of a new file"));

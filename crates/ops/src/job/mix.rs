@@ -47,7 +47,7 @@ pub fn run_mix(plan: &MixPlan, is_written: bool, context: &TaskContext) -> Outco
     let path = Path::new(&plan.output);
     let old = gristmill_storage::read::read_whole(path, 64 << 20);
     let nothing_to_do = matches!(&old, Ok(Some(old)) if old == text.as_bytes());
-    let replaces = files::is_taken(path);
+    let replaces = files::try_is_taken(path)?;
     if files::is_dir(path) {
         return Err(Failure::usage(WHAT, "there is a folder of that name").on(Subject::path(path)));
     }

@@ -211,7 +211,7 @@ fn resolved(path: &Path) -> PathBuf {
 /// Whether there is a file of this name, or a folder with something else than empty folders in it.
 fn holds_something(place: &Path) -> Outcome<bool> {
     if !files::is_dir(place) {
-        return Ok(files::is_taken(place));
+        return files::try_is_taken(place);
     }
     let entries = files::read_dir(place).map_err(|error| Failure::io(WHAT, place, &error))?;
     for entry in entries {

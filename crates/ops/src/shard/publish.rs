@@ -69,7 +69,7 @@ pub(super) fn publish(
             for (position, shard) in set.planned.shards.iter().enumerate() {
                 context.cancel.check()?;
                 let target = set.output.join(&shard.name);
-                if layout.plan.append && files::is_taken(&target) {
+                if layout.plan.append && files::try_is_taken(&target)? {
                     let failure = Failure::data("making the shards visible", "a file of that name appeared meanwhile");
                     return Err(failure.on(Subject::path(target)).with_hint("run the same command again"));
                 }

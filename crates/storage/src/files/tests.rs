@@ -126,3 +126,13 @@ fn the_failure_of_a_store_is_kept_in_the_error() {
     assert_eq!(failure.to_string(), "opening failed on mem://b/x: it is closed");
     assert_eq!((failure.class, failure.hint), (inner.class, inner.hint));
 }
+
+#[test]
+fn a_store_that_does_not_answer_may_have_anything() {
+    let hidden = Path::new("mem://hides-all/a");
+    assert!(is_taken(hidden), "nothing is replaced");
+    let failure = try_is_taken(hidden).unwrap_err();
+    let expected = "looking for files failed on mem://hides-all/a: these credentials may not have it listed";
+    assert_eq!((failure.class.code(), failure.to_string().as_str()), (3, expected));
+    assert!(!try_is_taken("mem://shows-all/a").unwrap() && !try_is_taken("/nonexistent/a").unwrap());
+}

@@ -7,8 +7,9 @@ use super::super::files::{is_taken, metadata};
 use super::super::fs::{rename_here, Fs};
 use super::super::location::{is_remote, RemoteUrl};
 use super::super::read::open_any;
+use super::super::release::remove_or_release;
 use super::super::run_folder::RunFolder;
-use super::super::store::Content;
+use super::super::store::{Condition, Content};
 use super::super::waiting::for_each_at_once;
 use super::list::{Action, Entry, RenameList, State};
 use super::parent_of;
@@ -29,6 +30,8 @@ pub(super) struct Renamer<'a> {
     staging: PathBuf,
     /// Numbers of the entries whose target is on another file system and was written by this process.
     copied: HashSet<usize>,
+    /// Whether anything may have changed.
+    pub(super) has_changed: bool,
 }
 
 /// Size up to which objects are put together, in bytes, and of all larger ones that are.
@@ -64,7 +67,7 @@ pub(super) fn staged_any(staging: &Path, number: usize) -> PathBuf {
 
 impl<'a> Renamer<'a> {
     pub(super) fn new(fs: &'a dyn Fs, own: &'a RunFolder, root: &'a Path, list: &'a RenameList) -> Self {
-        Self { fs, own, root, list, staging: super::staging_of(own), copied: HashSet::new() }
+        Self { fs, own, root, list, staging: super::staging_of(own), copied: HashSet::new(), has_changed: false }
     }
 
     /// Moves everything to its place, durably; the list is kept. `placed` is called for each file that is in place.
@@ -72,6 +75,7 @@ impl<'a> Renamer<'a> {
         let (last, others) = self.split();
         for (number, entry) in &last {
             self.put_aside(*number, entry)?;
+            self.has_changed = true;
         }
         if !last.is_empty() {
             self.sync_folders(&last)?;
@@ -121,7 +125,7 @@ impl<'a> Renamer<'a> {
     /// Ends a completed publish: removes leftovers next to targets on other file systems, then the list.
     pub(super) fn finish(&self) -> Outcome<()> {
         if is_remote(self.own.shown()) {
-            self.fs.remove_file(&super::marker(self.own))?;
+            remove_or_release(self.fs, &super::marker(self.own), Condition::Always)?;
         }
         let mut is_over = self.list.state == State::Done;
         if !is_over && self.leftovers().next().is_some() {

@@ -19,7 +19,9 @@ use super::fs::{BufferedFile, Fs};
 use super::listing::infos_below;
 use super::location::is_remote;
 use super::read::{open_read, read_whole};
+use super::release::remove_or_release;
 use super::run_folder::RunFolder;
+use super::store::Condition;
 use apply::{is_there, Renamer};
 use gristmill_core::problem::Subject;
 use gristmill_core::{Cancel, ExitClass, Failure, Outcome, Progress};
@@ -233,8 +235,16 @@ impl<'a> Publication<'a> {
             let _ = self.fs.remove_file(&self.own.renames());
             return failure;
         }
+        if is_remote(&self.root) && !mover.has_changed && failure.kind.is_some() {
+            // The store refused the first removal, so everything is as before. If the list remains, the next run tries it again.
+            if remove_or_release(self.fs, &marker(self.own), Condition::Always).is_ok() {
+                let _ = self.fs.remove_file(&self.own.renames());
+                let _ = self.fs.remove_dir_all(&self.staging);
+            }
+            return failure;
+        }
         if is_remote(&self.root) {
-            return failure.with_hint("run the same command again: it finishes the publish");
+            return failure.with_further_hint("run the same command again: it finishes the publish");
         }
         let undone = mover
             .backward()

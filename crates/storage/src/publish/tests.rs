@@ -606,6 +606,33 @@ fn only_one_process_locks_an_output_in_a_store() {
 }
 
 #[test]
+fn without_the_right_to_remove_a_new_set_is_made_and_its_lock_released() {
+    let root = Path::new("mem://keeps-all/set");
+    let [one, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    for (state, is_new) in [(&one, true), (&other, false)] {
+        let own = RunFolder::in_state_folder(root, state.path());
+        let lock = crate::lock::DatasetLock::acquire(&RealFs, &own, false).unwrap();
+        let published = publish_objects(root, &own, &RealFs, "new");
+        lock.check("packing").unwrap();
+        drop(lock);
+        let is_of_this = |note: &Problem| note.subject.path.as_ref().is_some_and(|path| path.to_string().starts_with("mem://keeps-all/"));
+        let notes: Vec<Problem> = crate::notices::kept().into_iter().filter(is_of_this).collect();
+        let has_note = |name: &str| notes.iter().any(|note| note.subject == Subject::path(own.shown().join(name)));
+        assert!(has_note("lock"), "{notes:?}");
+        assert!(notes.iter().all(|note| note.hint.as_deref() == Some("they need the right to remove it")), "{notes:?}");
+        assert_eq!(crate::files::read_to_string(own.shown().join("lock")).unwrap(), "released\n");
+        if is_new {
+            published.unwrap();
+            assert!(has_note("publishing") && !own.renames().exists(), "{notes:?}");
+            continue;
+        }
+        // The file that completes the old set would have to be removed first.
+        assert_eq!(published.unwrap_err().hint.as_deref(), Some("they need the right to remove it"));
+        assert!(!own.renames().exists(), "everything is as before");
+    }
+}
+
+#[test]
 fn an_interrupted_publish_is_given_up_if_another_machine_has_published_since() {
     let root = Path::new("mem://published/twice");
     let [one, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());

@@ -1,6 +1,8 @@
 //! Requests: redirects, the token, time limits, and which answers are worth another try.
 
+use super::environment::Environment;
 use super::hf::HubSettings;
+use super::proxy::{proxy_of, NamedProxy};
 use super::retry::{Check, RetryPolicy, Setback};
 use super::secret::Secret;
 use super::tls;
@@ -318,22 +320,19 @@ pub(super) fn setback_of(error: &reqwest::Error, url: &Url) -> Outcome<Setback> 
         }
         is_name |= cause.to_string().contains("dns error");
     }
-    let why = match io_kind {
+    let proxy = proxy_of(url, &Environment::of_process()).filter(|_| error.is_connect());
+    let why = match (io_kind, &proxy) {
         _ if error.is_timeout() && !error.is_connect() => "the server sends nothing".to_owned(),
-        _ if is_name => format!("the name {host} is not known here{}", through_proxy(url)),
-        Some(ErrorKind::ConnectionRefused) => format!("{host} refuses the connection{}", through_proxy(url)),
-        _ if error.is_connect() => format!("{host} cannot be reached{}", through_proxy(url)),
+        (_, Some(proxy)) if is_name => format!("the name of {} is not known here", proxy.text),
+        (Some(ErrorKind::ConnectionRefused), Some(proxy)) => format!("{} refuses the connection", proxy.text),
+        (_, Some(proxy)) => format!("{host} cannot be reached through {}", proxy.text),
+        _ if is_name => format!("the name {host} is not known here"),
+        (Some(ErrorKind::ConnectionRefused), None) => format!("{host} refuses the connection"),
+        _ if error.is_connect() => format!("{host} cannot be reached"),
         _ => "the connection was cut".to_owned(),
     };
-    Ok(Setback::new(why))
-}
-
-/// Returns a remark on the variable that sets a proxy for an address.
-fn through_proxy(url: &Url) -> String {
-    let names = if url.scheme() == "https" { ["HTTPS_PROXY", "https_proxy"] } else { ["HTTP_PROXY", "http_proxy"] };
-    let names = names.into_iter().chain(["ALL_PROXY", "all_proxy"]);
-    let mut set = names.filter(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-    set.next().map(|name| format!(" ({name} is set)")).unwrap_or_default()
+    let hint = |proxy: NamedProxy| format!("check {}; NO_PROXY names hosts without a proxy", proxy.variable);
+    Ok(Setback { hint: proxy.map(hint), ..Setback::new(why) })
 }
 
 #[cfg(test)]

@@ -21,6 +21,8 @@ pub(crate) mod msc;
 #[cfg(feature = "remote")]
 mod network;
 #[cfg(feature = "remote")]
+mod proxy;
+#[cfg(feature = "remote")]
 mod retry;
 #[cfg(feature = "remote")]
 pub(crate) mod s3;
@@ -41,5 +43,7 @@ pub(crate) mod web;
 pub use hf::{address_of, is_hub_url, RepositoryKind, RepositoryUrl};
 #[cfg(feature = "remote")]
 pub use hf::{Digest, Hub, HubSettings, RepositoryFile, Revision, Transfer};
+#[cfg(feature = "remote")]
+pub use msc::{address_in_profile, mapped_path};
 #[cfg(feature = "remote")]
 pub use store_settings::{set_remote_settings, NewObjects, RemoteReads, RemoteSettings};

@@ -20,11 +20,13 @@ pub(super) struct Setback {
     pub(super) why: String,
     /// Time that the server asks to wait.
     pub(super) pause: Option<Duration>,
+    /// What can be done if no later try succeeds, if the reason says it.
+    pub(super) hint: Option<String>,
 }
 
 impl Setback {
     pub(super) fn new(why: impl Into<String>) -> Self {
-        Self { why: why.into(), pause: None }
+        Self { why: why.into(), pause: None, hint: None }
     }
 }
 
@@ -53,8 +55,8 @@ impl RetryPolicy {
         self.tries += 1;
         if self.tries >= MAX_TRIES {
             let why = format!("{}, after {MAX_TRIES} tries", setback.why);
-            return Err(Failure::environment(what, why)
-                .with_hint("run the same command again later: what was downloaded is kept, and the rest is resumed"));
+            let usual = "run the same command again later: what was downloaded is kept, and the rest is resumed";
+            return Err(Failure::environment(what, why).with_hint(setback.hint.as_deref().unwrap_or(usual)));
         }
         if let Some(pause) = setback.pause.filter(|pause| *pause > MAX_TOLD_PAUSE) {
             let why = format!("{}, and asks for a pause of {} seconds", setback.why, pause.as_secs());

@@ -71,12 +71,16 @@ impl RunRanges {
             reading: None,
             sought: Default::default(),
             opener: Latest::start("ranges", wake(), |path: PathBuf| RemovedRanges::open(&path)),
-            row_reader: Latest::start("range-rows", wake(), |(removed, from, count): (Arc<RemovedRanges>, u64, usize)| {
-                removed.documents(from, count)
-            }),
-            page_reader: Stoppable::start("range-page", wake(), |(removed, at): (Arc<RemovedRanges>, DocumentAt), cancel| {
-                (at, page(&removed, at, cancel))
-            }),
+            row_reader: Latest::start(
+                "range-rows",
+                wake(),
+                |(removed, from, count): (Arc<RemovedRanges>, u64, usize)| removed.documents(from, count),
+            ),
+            page_reader: Stoppable::start(
+                "range-page",
+                wake(),
+                |(removed, at): (Arc<RemovedRanges>, DocumentAt), cancel| (at, page(&removed, at, cancel)),
+            ),
             finder: Stoppable::start("first-copy", wake(), |(removed, search, read): CopySearch, cancel| {
                 search.run(&removed, &read, cancel)
             }),

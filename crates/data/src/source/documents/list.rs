@@ -15,6 +15,7 @@ use gristmill_core::text::{count, display_safe, display_safe_bytes};
 use gristmill_core::{Cancel, Failure, Outcome, PackPlan, Problem, ProblemKind, Severity, Subject};
 use gristmill_pycompat::natural_order;
 use gristmill_storage::files;
+use gristmill_storage::location::has_folders;
 use gristmill_storage::read::{open_read, read_whole};
 use gristmill_storage::run_folder::is_beside_output;
 use gristmill_storage::walk::{self, WalkEntry, WalkError};
@@ -263,6 +264,8 @@ fn missing(path: &Path, error: &std::io::Error) -> Failure {
     let failure = Failure::usage(WHAT, failure.why).on(Subject::path(path));
     let is_pattern = path.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[{".contains(byte));
     match is_pattern {
+        true if !has_folders(path) => failure
+            .with_hint("web servers do not list folders: name each file, or a range of numbers such as {000..099}"),
         true => failure.with_hint("a pattern that the shell did not expand: name the folder, and give it by --glob"),
         false => failure,
     }

@@ -342,11 +342,23 @@ fn seen_from(folder: &Path, text: &str, is_relative: bool) -> Outcome<String> {
         (false, Some(url)) => {
             // Neither the query of an address nor a password is shown.
             (url.scheme.check_address)(text)?;
-            return Err(unknown_to_loader(&url));
+            return in_profile(&url).ok_or_else(|| unknown_to_loader(&url));
         }
     };
     let text = seen.to_str().ok_or_else(|| usage("a path that is not UTF-8 cannot be in a metadataset"))?;
     Ok(text.to_owned())
+}
+
+/// Returns the address that the loader opens for one that it does not know, by a profile of multi-storage-client.
+#[cfg(feature = "remote")]
+fn in_profile(url: &RemoteUrl<'_>) -> Option<String> {
+    gristmill_storage::remote::address_in_profile(url)
+}
+
+/// Returns nothing: this build knows no profiles.
+#[cfg(not(feature = "remote"))]
+fn in_profile(_: &RemoteUrl<'_>) -> Option<String> {
+    None
 }
 
 fn unknown_to_loader(url: &RemoteUrl<'_>) -> Failure {

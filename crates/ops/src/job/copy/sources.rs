@@ -223,11 +223,11 @@ fn refuse_overlap(source: &Path, target: &Path, is_overlap: fn(&Path, &Path) -> 
     }
 }
 
-/// Returns a path without links, of which the end may not exist.
+/// Returns a path without links, of which the end may not exist. Two profiles may lead to one bucket.
 fn resolve(path: &Path) -> PathBuf {
     let absolute = files::absolute(path).unwrap_or_else(|_| path.to_owned());
     if is_remote(path) {
-        return absolute;
+        return files::unique_path(&absolute);
     }
     let there = absolute.ancestors().find_map(|folder| Some((folder, files::canonicalize(folder).ok()?)));
     match there {

@@ -54,6 +54,8 @@ pub(super) fn decide(plan: &DedupPlan, hash: &str, layout: &Layout, inputs: &Inp
     }
     for place in layout.places() {
         if holds_something(place) {
+            // A store that does not answer may have something there.
+            files::try_is_taken(place)?;
             let why = match files::is_dir(place) {
                 true => "there is something in it already",
                 false => "there is something of that name already",

@@ -83,7 +83,7 @@ pub fn export_all(
     }
     for (_, _, target) in &targets {
         let path = folder.join(target);
-        if files::is_taken(&path) {
+        if files::try_is_taken(&path)? {
             return Err(Failure::data("exporting", "there is a file of that name already")
                 .on(Subject::path(&path))
                 .with_hint("choose another folder, or move the file away"));

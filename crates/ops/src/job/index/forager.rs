@@ -58,7 +58,7 @@ pub fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexRepor
             .with_hint("name the folder that contains the files"));
     }
     let target = plan.base.join(name);
-    if is_there(&target) {
+    if is_there(&target)? {
         return Err(Failure::data(WHAT, "there is an index already")
             .on(Subject::path(&target))
             .with_hint("take it away to make a new one, or name another with --index-folder"));
@@ -107,10 +107,10 @@ pub fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexRepor
 }
 
 /// Whether there is an index, or another thing of its name. In a store, its files are put one after the other, and the last makes it complete.
-fn is_there(target: &Path) -> bool {
+fn is_there(target: &Path) -> Outcome<bool> {
     match is_remote(target) {
-        true => files::is_taken(target.join(SAMPLE_LOCATIONS)),
-        false => files::is_taken(target),
+        true => files::try_is_taken(target.join(SAMPLE_LOCATIONS)),
+        false => files::try_is_taken(target),
     }
 }
 
@@ -135,7 +135,7 @@ fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: 
     let bytes = out.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
     fs.set_mode(&rows, file_mode)?;
     fs.sync_dir(&draft)?;
-    if is_there(target) {
+    if is_there(target)? {
         return Err(Failure::data(WHAT, "an index appeared while this one was made").on(Subject::path(target)));
     }
     if is_remote(target) {

@@ -82,7 +82,7 @@ pub fn start(plan: RawIndexPlan, options: RunOptions) -> Outcome<Task<IndexRepor
 pub fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
     context.phase_of(Phase::Open, "file", "opening the file");
     let target = plan.target();
-    let is_there = files::is_taken(&target);
+    let is_there = files::try_is_taken(&target)?;
     let is_same = match (files::canonicalize(&plan.source), files::canonicalize(&target)) {
         (Ok(source), Ok(target)) => source == target,
         _ => plan.source == target,

@@ -45,7 +45,7 @@ pub(super) fn index_clean(path: &Path, overwrite: bool, context: &TaskContext) -
     let mut publication = Publication::begin(fs, folder_of(&target), &place.own)?.counting(&context.progress, 2);
     publication.stage_file(&target, lines, mode)?;
     let is_same_copy = publication.changes_nothing()?;
-    if !is_same_copy && !overwrite && files::is_taken(&target) {
+    if !is_same_copy && !overwrite && files::try_is_taken(&target)? {
         return Err(other_copy(&target));
     }
     publication.stage_file(&index_target, draft, mode | 0o600)?;
@@ -73,7 +73,7 @@ pub(super) fn preview_clean(path: &Path, overwrite: bool, context: &TaskContext)
     begin_scan(&file, context);
     let clean = some_left(&file, clean_lines(&file, &context.handles(), &mut |_| Ok(()))?)?;
     let target = clean_path(path);
-    if !overwrite && files::is_taken(&target) {
+    if !overwrite && files::try_is_taken(&target)? {
         let why = "there is a file of this name; another one would be replaced with --force-overwrite only";
         context.problems.report(Problem::note(ProblemKind::AlreadyPrepared, Subject::path(&target), why))?;
     }

@@ -126,7 +126,7 @@ pub(crate) fn run(plan: &RewritePlan, context: &TaskContext) -> Outcome<RewriteR
 
 /// Refuses an output that must not be replaced; returns whether there is one.
 fn refuse_existing(plan: &RewritePlan, output: &Path) -> Outcome<bool> {
-    let is_there = files::is_taken(output);
+    let is_there = files::try_is_taken(output)?;
     match plan.existing {
         ExistingOutput::Refuse(class) if is_there => {
             Err(Failure::new(class, "writing the output", "there is a file of that name already")

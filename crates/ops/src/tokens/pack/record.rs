@@ -121,10 +121,12 @@ pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inpu
     }
     let is_foreign = |path: &Path| files::is_taken(path) && !recorded.iter().any(|known| known.has(path));
     match inputs.outputs.iter().find_map(|output| output.occupied(&is_foreign)) {
-        Some(path) => refuse(
-            format!("{} is there already", display_safe(&path.to_string_lossy())),
-            "--force-overwrite replaces it; or name another output",
-        ),
+        Some(path) => {
+            // A store that does not answer may have something there.
+            files::try_is_taken(&path)?;
+            let why = format!("{} is there already", display_safe(&path.to_string_lossy()));
+            refuse(why, "--force-overwrite replaces it; or name another output")
+        }
         None => Ok(Decision::Run),
     }
 }

@@ -18,6 +18,11 @@ pub(super) fn check(text: &str) -> Outcome<String> {
             .on(Subject::path(address))
             .with_hint("set AZURE_STORAGE_SAS_TOKEN to what follows the question mark"));
     }
+    if RemoteUrl::parse(Path::new(text)).is_some_and(|url| url.bucket.is_empty()) {
+        return Err(Failure::usage("reading the address", "it has no container")
+            .on(Subject::path(text))
+            .with_hint("az://CONTAINER/KEY"));
+    }
     let address = check_mapped(text)?;
     // One that is mapped to a profile is checked there.
     if let Some(url) = RemoteUrl::parse(Path::new(&address)).filter(|url| url.scheme.title == SCHEME.title) {

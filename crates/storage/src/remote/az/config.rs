@@ -129,6 +129,11 @@ impl AzureConfig {
         Ok(Self { account, base, endpoint_source, keys, is_anonymous, access_tier })
     }
 
+    /// Returns the address of the account.
+    pub(super) fn base(&self) -> &str {
+        &self.base
+    }
+
     /// Returns the address of a key, or of the container if the key is empty. `sas` is a signature; an address with one is never shown.
     pub(super) fn url(
         &self,
@@ -147,9 +152,9 @@ impl AzureConfig {
     }
 }
 
-/// Returns a failure about a setting. Callers name the data, so the reason names the setting.
+/// Returns a failure about a setting.
 fn refuse(source: &str, why: &str) -> Failure {
-    Failure::environment(WHAT, format!("{source} {why}")).on(Subject::field(source))
+    Failure::environment(WHAT, format!("it {why}")).on(Subject::field(source))
 }
 
 fn parse_connection(text: &Secret, source: String) -> Outcome<(ConnectionString, String)> {
@@ -183,7 +188,7 @@ fn base_of(address: &str, account: Option<&str>, source: &str) -> Outcome<String
         ["http", "https"].contains(&url.scheme()) && url.has_host() && is_plain && url.fragment().is_none()
     });
     let Some(url) = url else {
-        let why = format!("{source} has to be https://HOST or http://HOST, without a name, password or signature");
+        let why = "it has to be https://HOST or http://HOST, without a name, password or signature";
         return Err(Failure::usage("reading the endpoint", why).on(Subject::field(source)));
     };
     let base = url.as_str().trim_end_matches('/').to_owned();

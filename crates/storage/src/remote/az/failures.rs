@@ -3,6 +3,7 @@
 use super::super::network::WHAT;
 use super::super::s3::{Action, Keys, Refusal};
 use super::client::AzureClient;
+use crate::near::NO_CONTAINER;
 use gristmill_core::text::shell_quote;
 use gristmill_core::{Failure, ProblemKind, Subject};
 
@@ -51,7 +52,7 @@ fn reason(refusal: &Refusal, client: &AzureClient, action: Action, key: &str) ->
     let account = &client.context.config.account;
     match (refusal.status, refusal.code.as_str()) {
         (_, "ContainerNotFound") => {
-            text("there is no such container", &format!("check its name; the account is {account}"))
+            text(NO_CONTAINER, &format!("check its name; the account is {account}"))
         }
         (_, "NoRanges") => text("this server does not answer ranges", "copy the data to a disk"),
         (_, "WrongRange") => text("the store answers with other bytes than were asked for", ""),
@@ -89,7 +90,7 @@ fn reason(refusal: &Refusal, client: &AzureClient, action: Action, key: &str) ->
         ),
         (403, "AuthenticationFailed") => wrong_keys(refusal, client),
         (403, _) => denied(refusal, client, action, key),
-        (404, _) => text("there is no such container", "check its name"),
+        (404, _) => text(NO_CONTAINER, "check its name"),
         _ => text(&refusal.text(), ""),
     }
 }

@@ -41,6 +41,7 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
 
 /// The rows of the store.
 pub(crate) const SCHEME: Scheme = Scheme {
@@ -269,6 +270,14 @@ impl Store for AzureStore {
         copied
     }
 
+    fn service(&self, _: &RemoteUrl<'_>) -> Option<String> {
+        Some(self.client.context.config.base().to_owned())
+    }
+
+    fn usual_address(&self, url: &RemoteUrl<'_>) -> String {
+        format!("az://{}/{}", self.client.container, url.key)
+    }
+
     fn settings(&self, _: &RemoteUrl<'_>) -> io::Result<StoreSettings> {
         self.read_settings()
     }
@@ -285,6 +294,10 @@ impl Store for AzureStore {
     fn end_upload(&self, url: &RemoteUrl<'_>, _: &str) -> io::Result<()> {
         self.known.forget(url.key);
         self.remove_uncommitted_blocks(url.key)
+    }
+
+    fn age(&self, url: &RemoteUrl<'_>) -> io::Result<Option<Duration>> {
+        self.age_of(url.key)
     }
 
     fn md5(&self, url: &RemoteUrl<'_>) -> io::Result<Option<String>> {

@@ -84,8 +84,10 @@ impl AzureTokens {
         let given = (variable("AZURE_TENANT_ID"), variable("AZURE_CLIENT_ID"), variable(SOURCE));
         let (Some(tenant), Some(client), Some(file)) = given else { return Ok(None) };
         let path = self.environment.path(&file);
-        let why = format!("{SOURCE} names {}, which does not exist", path.display());
-        let missing = || Failure::environment(WHAT, why).on(Subject::path(&path));
+        let missing = || {
+            let why = format!("{SOURCE} names it, and there is no such file");
+            Failure::environment(WHAT, why).on(Subject::path(&path))
+        };
         let token = read_local(&path, MAX_FILE_BYTES)?.ok_or_else(missing)?;
         let token = String::from_utf8_lossy(&token).trim().to_owned();
         let form = [
@@ -101,8 +103,8 @@ impl AzureTokens {
         let authority = if authority.contains("://") { authority } else { format!("https://{authority}") };
         let address = format!("{}/{}/oauth2/v2.0/token", authority.trim_end_matches('/'), encode(tenant, ""));
         let url = Url::parse(&address).ok().filter(is_safe).ok_or_else(|| {
-            let why = format!("{AUTHORITY_VARIABLE} may only be https, or lead to this machine");
-            Failure::environment(WHAT, why).on(Subject::field(AUTHORITY_VARIABLE))
+            Failure::environment(WHAT, "it may only be https, or lead to this machine")
+                .on(Subject::field(AUTHORITY_VARIABLE))
         })?;
         let scope = format!("{RESOURCE}/.default");
         let fixed = [("grant_type", "client_credentials"), ("scope", scope.as_str())];
@@ -124,7 +126,7 @@ impl AzureTokens {
         const SOURCE: &str = "IDENTITY_ENDPOINT";
         let variable = |name: &str| self.environment.text(name);
         let (Some(address), Some(header)) = (variable(SOURCE), variable("IDENTITY_HEADER")) else { return Ok(None) };
-        let refuse = |why: &str| Failure::environment(WHAT, format!("{SOURCE}: {why}")).on(Subject::field(SOURCE));
+        let refuse = |why: &str| Failure::environment(WHAT, why).on(Subject::field(SOURCE));
         // The address is one of the machine, without TLS.
         let url = Url::parse(&address).ok().filter(|url| is_safe(url) || is_link_local(url));
         let url = url.ok_or_else(|| refuse("it may only be https, or lead to this machine"))?;

@@ -93,8 +93,7 @@ impl GoogleTokens {
     }
 
     async fn token_of(&self, json: &[u8], subject: &Subject, source: &str) -> Outcome<Option<Keys>> {
-        // Callers name what they read, so the reason names the credentials.
-        let refuse = |why: &str| Failure::environment(WHAT, format!("{source}: {why}")).on(subject.clone());
+        let refuse = |why: &str| Failure::environment(WHAT, why).on(subject.clone());
         let json: Value = serde_json::from_slice(json).map_err(|_| refuse("it is not valid JSON"))?;
         let text = |name: &str| {
             let value = json.get(name).and_then(Value::as_str).filter(|value| !value.is_empty());

@@ -13,8 +13,8 @@ use super::super::files::FileInfo;
 use super::super::location::{check_object_address, RemoteUrl};
 use super::super::read::ReadFile;
 use super::super::store::{
-    Condition, Content, ObjectUpload, RangeRead, Scheme, StagedObject, Store, StoreEntry, StoreGuards, StoreSettings,
-    TakeEntry, UnfinishedUpload, WatchBytes,
+    store_of, Condition, Content, ObjectUpload, RangeRead, Scheme, StagedObject, Store, StoreEntry, StoreGuards,
+    StoreSettings, TakeEntry, UnfinishedUpload, WatchBytes,
 };
 use super::environment::Environment;
 use super::network::Network;
@@ -28,6 +28,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// The row of the store.
 pub(crate) const SCHEME: Scheme = Scheme {
@@ -82,17 +83,42 @@ fn target(config: &MscConfig, name: &str, environment: &Environment) -> Outcome<
     }
 }
 
+/// Returns what the file of multi-storage-client says, without the remotes of rclone.
+fn mappings_of_process() -> Outcome<&'static MscConfig> {
+    static MAPPINGS: OnceLock<Outcome<MscConfig>> = OnceLock::new();
+    MAPPINGS.get_or_init(|| MscConfig::read_own(&Environment::of_process())).as_ref().map_err(Failure::clone)
+}
+
 /// Checks an address of another store; one that is mapped to a profile (`path_mapping`) is replaced by its address there.
 pub(super) fn check_mapped(text: &str) -> Outcome<String> {
-    static MAPPINGS: OnceLock<Outcome<MscConfig>> = OnceLock::new();
     let address = check_object_address(text)?;
     // A file that cannot be read could lead the address elsewhere.
-    let config =
-        MAPPINGS.get_or_init(|| MscConfig::read_own(&Environment::of_process())).as_ref().map_err(Failure::clone)?;
-    match config.mapped(&address) {
+    match mappings_of_process()?.mapped(&address) {
         Some(address) => check(&address, &target_of_process),
         None => Ok(address),
     }
+}
+
+/// Returns the address in a profile that an absolute path of this machine is mapped to. A file of profiles that cannot be read maps none.
+pub fn mapped_path(path: &str) -> Outcome<Option<String>> {
+    let mapped = mappings_of_process().ok().filter(|_| path.starts_with('/')).and_then(|config| config.mapped(path));
+    mapped.map(|address| check(&address, &target_of_process)).transpose()
+}
+
+/// Returns an address of the same object in a profile, if one has it.
+pub fn address_in_profile(url: &RemoteUrl<'_>) -> Option<String> {
+    let names = config_of_process().ok()?.names();
+    let store = store_of(url).ok()?;
+    let wanted = (store.service(url), store.usual_address(url));
+    let whole = format!("{}/{}", url.bucket, url.key);
+    // A profile has a bucket, a prefix in it, or all buckets: the path in it is an end of the whole path.
+    let ends = || std::iter::successors(Some(whole.as_str()), |path| path.split_once('/').map(|(_, below)| below));
+    let addresses = names.flat_map(|name| ends().map(move |path| format!("msc://{name}/{path}")));
+    addresses.into_iter().find(|address| {
+        let path = Path::new(address.as_str());
+        let same = RemoteUrl::parse(path).and_then(|url| Some((store_of(&url).ok()?, url)));
+        same.is_some_and(|(store, url)| (store.service(&url), store.usual_address(&url)) == wanted)
+    })
 }
 
 /// Checks an address; that of a folder of this machine is replaced by its path.
@@ -253,9 +279,24 @@ impl Store for MscStore {
         to.store.copy(&from.url(), &to.url(), watch)
     }
 
+    fn age(&self, url: &RemoteUrl<'_>) -> io::Result<Option<Duration>> {
+        let inner = self.inner(url);
+        inner.store.age(&inner.url())
+    }
+
     fn md5(&self, url: &RemoteUrl<'_>) -> io::Result<Option<String>> {
         let inner = self.inner(url);
         inner.store.md5(&inner.url())
+    }
+
+    fn service(&self, url: &RemoteUrl<'_>) -> Option<String> {
+        let inner = self.inner(url);
+        inner.store.service(&inner.url())
+    }
+
+    fn usual_address(&self, url: &RemoteUrl<'_>) -> String {
+        let inner = self.inner(url);
+        inner.store.usual_address(&inner.url())
     }
 
     fn settings(&self, url: &RemoteUrl<'_>) -> io::Result<StoreSettings> {

@@ -151,8 +151,9 @@ fn keys_are_those_of_the_profile_else_those_of_the_environment() {
     of_file(&json);
     assert!(signature("file", "other").unwrap().contains("Credential=AKIDFILE/"));
     of_file("/nonexistent/keys.json");
-    let failure = Failure::io("reading", "x", &read(&profiles.store("file"), "msc://file/other").unwrap_err());
-    assert!(failure.why.contains("/nonexistent/keys.json"), "{failure}");
+    let failure = read(&profiles.store("file"), "msc://file/other").unwrap_err();
+    let failure = Failure::io("reading", "msc://file/other", &failure);
+    assert!(failure.to_string().ends_with("on /nonexistent/keys.json: there is no such file"), "{failure}");
 }
 
 #[test]
@@ -266,4 +267,18 @@ fn profiles_of_azure_have_a_connection_string_or_the_credentials_of_the_machine(
     let Target::Bucket(settings, _) = wrong.target("p").unwrap() else { panic!("it is a folder") };
     let failure = settings.opener(Network::start(limits()).unwrap(), wrong.environment()).err().unwrap();
     assert!(failure.to_string().contains("profile p") && !failure.to_string().contains("verysecret"), "{failure}");
+}
+
+#[test]
+fn one_object_has_one_address_without_profiles() {
+    let (_server, profiles) = world();
+    let address = |name: &str, key: &str| {
+        let path = PathBuf::from(format!("msc://{name}/{key}"));
+        let (store, url) = (profiles.store(name), RemoteUrl::parse(&path).unwrap());
+        (store.service(&url), store.usual_address(&url))
+    };
+    let of_all = address("all", "b/set/a.tar");
+    assert_eq!(of_all.1, "s3://b/set/a.tar");
+    assert_eq!(of_all, address("below", "a.tar"));
+    assert_eq!(of_all, address("bucket", "set/a.tar"));
 }

@@ -12,7 +12,9 @@ mod speed;
 mod tests;
 
 use super::super::traffic::{count_received, count_sent, CountedRequest};
+use super::environment::Environment;
 use super::http::{asked_pause, certificate_error, host, setback_of};
+use super::proxy;
 use super::retry::Setback;
 use super::store_settings::remote_settings;
 use super::tls;
@@ -96,7 +98,11 @@ impl Network {
     /// Returns the network of the process, and starts it at the first call.
     pub(super) fn of_process() -> Outcome<Arc<Self>> {
         static NETWORK: OnceLock<Outcome<Arc<Network>>> = OnceLock::new();
-        NETWORK.get_or_init(|| Self::start(NetworkLimits::of_process())).clone()
+        let start = || {
+            proxy::check(&Environment::of_process())?;
+            Self::start(NetworkLimits::of_process())
+        };
+        NETWORK.get_or_init(start).clone()
     }
 
     /// Starts the thread.
@@ -308,6 +314,11 @@ fn untrusted(error: &rustls::CertificateError, url: &Url) -> Failure {
             let names = presented.iter().map(|name| name.split('"').nth(1).unwrap_or(name));
             let names: Vec<_> = names.map(|name| display_safe(name).into_owned()).collect();
             format!("it is for {}", names.join(", "))
+        }
+        // The reason of the library that checks certificates has a name only.
+        E::Other(reason) if reason.to_string() == "CaUsedAsEndEntity" => {
+            "it is that of an authority, and the server needs one of its own, which the authority signs (CA:FALSE)"
+                .to_owned()
         }
         _ => "it is not valid".to_owned(),
     };

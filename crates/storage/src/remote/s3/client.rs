@@ -253,6 +253,9 @@ impl S3Client {
     /// Adds what can be done if a request does not succeed.
     fn with_hint(&self, failure: Failure, setback: &Setback) -> Failure {
         let failure = failure.on(Subject::path(self.address("")));
+        if let Some(hint) = &setback.hint {
+            return failure.with_hint(hint);
+        }
         match &self.context.config.endpoint {
             _ if setback.why == BUSY => {
                 failure.with_hint("run it with fewer --connections, or spread the data over more prefixes")

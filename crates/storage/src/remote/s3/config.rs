@@ -41,8 +41,9 @@ impl S3Config {
             _ => endpoint.is_some(),
         };
         let payer = environment.text("AWS_REQUEST_PAYER");
+        let region = region.or_else(|| profiles.own("region").map(str::to_owned));
         Ok(Self {
-            region: region.or_else(|| profiles.own("region").map(str::to_owned)),
+            region: region.map(check_region).transpose()?,
             endpoint,
             base: None,
             is_path_style,
@@ -83,7 +84,8 @@ impl S3Config {
             return Err(refuse("it has no bucket").with_hint("an address is s3://BUCKET or s3://BUCKET/KEY"));
         }
         if bucket.starts_with("arn:") || bucket.ends_with("--x-s3") {
-            return Err(refuse("access points and directory buckets are not supported"));
+            return Err(refuse("access points and directory buckets are not supported")
+                .with_hint("give the address of the bucket, s3://BUCKET/KEY"));
         }
         if !is_name(bucket) || bucket.starts_with('.') {
             return Err(refuse("it has no valid name of a bucket"));
@@ -133,6 +135,16 @@ fn endpoint(
     let is_ignored = environment.is_true("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS");
     let Some((endpoint, source)) = given.or_else(|| (!is_ignored).then(configured).flatten()) else { return Ok(None) };
     check_endpoint(&endpoint, source).map(Some)
+}
+
+/// Checks the name of a region, which is a part of the host.
+fn check_region(region: String) -> Outcome<String> {
+    match region.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-') {
+        true => Ok(region),
+        false => Err(Failure::usage("reading the region", "a region has lower-case letters, digits and '-' only")
+            .on(Subject::field(region))
+            .with_hint("it is from --region, AWS_REGION or the profile; an example is eu-west-1")),
+    }
 }
 
 /// Checks the address of a store, which `source` sets; returns both.
@@ -202,6 +214,10 @@ mod tests {
         assert_eq!(config(flag, &values).unwrap().endpoint.unwrap().1, "--endpoint-url");
         let ignored = [values[0], ("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true")];
         assert!(config(RemoteSettings::default(), &ignored).unwrap().endpoint.is_none());
+        for region in ["x/y", "a.b", "EU"] {
+            let failure = config(RemoteSettings::default(), &[("AWS_REGION", region)]).unwrap_err();
+            assert_eq!((failure.class.code(), failure.subject.field.as_deref()), (2, Some(region)));
+        }
         for wrong in ["ftp://a", "http://u:p@a", "a", "http://a?x"] {
             let failure = config(RemoteSettings::default(), &[("AWS_ENDPOINT_URL", wrong)]).unwrap_err();
             assert_eq!(failure.subject.field.as_deref(), Some("AWS_ENDPOINT_URL"), "{wrong}");

@@ -4,6 +4,7 @@ use super::super::network::WHAT;
 use super::client::{Action, S3Client};
 use super::maker::Maker;
 use super::refusal::Refusal;
+use crate::near::NO_BUCKET;
 use gristmill_core::{Failure, ProblemKind, Subject};
 
 /// Codes of refusals that do not depend on the object.
@@ -45,8 +46,12 @@ fn reason(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> (S
     let text = |why: &str, hint: &str| (why.to_owned(), hint.to_owned());
     let key_end = || refusal.keys.as_ref().map(|keys| keys.id_end()).unwrap_or_default();
     match (refusal.status, refusal.code.as_str()) {
-        (_, "NoSuchBucket") => {
-            text("there is no such bucket", "check its name, and --endpoint-url if the store is not Amazon's")
+        (_, "NoSuchBucket") => match client.context.maker {
+            Maker::Amazon => text(NO_BUCKET, "check its name, and --endpoint-url if the store is not Amazon's"),
+            Maker::Google => text(NO_BUCKET, "check its name"),
+        },
+        (_, "QuotaExceeded") => {
+            text("the quota of the bucket or of its owner is used up", "free some space, or ask for a larger quota")
         }
         (_, "NoRanges") => text(
             "this server does not answer ranges",
@@ -84,7 +89,7 @@ fn reason(refusal: &Refusal, client: &S3Client, action: Action, key: &str) -> (S
         }
         (401 | 403, _) if refusal.keys.is_none() => without_keys(client),
         (401 | 403, _) => denied(client, action, key),
-        (404, _) => text("there is no such bucket", "check its name"),
+        (404, _) => text(NO_BUCKET, "check its name"),
         _ => text(&refusal.text(), ""),
     }
 }

@@ -56,6 +56,7 @@ pub(super) use s3_settings::S3Settings;
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 pub(super) use signature::{encode, insert};
 pub(super) use write::{part_bytes, read_part, send_in_order, write, MAX_PUT_BYTES, MAX_UPLOADS};
@@ -300,6 +301,14 @@ impl Store for S3Store {
         copied
     }
 
+    fn service(&self, _: &RemoteUrl<'_>) -> Option<String> {
+        self.client.context.config.endpoint.as_ref().map(|(address, _)| address.clone())
+    }
+
+    fn usual_address(&self, url: &RemoteUrl<'_>) -> String {
+        format!("{}://{}/{}", self.client.context.maker.scheme(), url.bucket, url.key)
+    }
+
     fn settings(&self, _: &RemoteUrl<'_>) -> io::Result<StoreSettings> {
         self.read_settings()
     }
@@ -318,6 +327,10 @@ impl Store for S3Store {
 
     fn end_upload(&self, url: &RemoteUrl<'_>, id: &str) -> io::Result<()> {
         self.end_one_upload(url.key, id)
+    }
+
+    fn age(&self, url: &RemoteUrl<'_>) -> io::Result<Option<Duration>> {
+        self.age_of(url.key)
     }
 
     fn md5(&self, url: &RemoteUrl<'_>) -> io::Result<Option<String>> {

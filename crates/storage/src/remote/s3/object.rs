@@ -4,6 +4,7 @@ use super::super::super::files::FileInfo;
 use super::super::super::range_read::RangeRead;
 use super::super::super::store::{Condition, TakeEntry};
 use super::super::blocks::{first_of_part, BlockReader, CancelFetch, FetchDone, FetchRange, FirstRequest, BLOCK_UNIT};
+use super::super::dates::parse_http_date;
 use super::super::network::{Answer, Network, Pending};
 use super::super::version::beginnings::Beginnings;
 use super::super::version::known::{take_all, KnownObjects, ListedFolder};
@@ -18,6 +19,7 @@ use std::future::Future;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Sends the requests of a bucket.
 pub(in crate::remote) trait ObjectClient: Send + Sync + 'static {
@@ -126,6 +128,14 @@ impl<C: ObjectClient> Objects<C> {
     pub(in crate::remote) fn version_in(&self, answer: &Answer) -> ObjectVersion {
         let bytes = answer.header("content-length").and_then(|bytes| bytes.parse().ok()).unwrap_or_default();
         ObjectVersion::of(&answer.headers, bytes, (self.client.version_of())(&answer.headers))
+    }
+
+    /// Returns the time since an object was written, by the clock of the store.
+    pub(in crate::remote) fn age_of(&self, key: &str) -> io::Result<Option<Duration>> {
+        let Ok(answer) = self.ask(head(key))? else { return Ok(None) };
+        let time = |name: &str| answer.header(name).and_then(parse_http_date);
+        let age = |written: i64| Some(time("date")?.saturating_sub(written));
+        Ok(time("last-modified").and_then(age).map(|age| Duration::from_nanos(u64::try_from(age).unwrap_or_default())))
     }
 
     /// Opens an object with a request for some of its bytes. `etag`: the version that it has to have.

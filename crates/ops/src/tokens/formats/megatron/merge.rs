@@ -230,12 +230,12 @@ pub(crate) fn run_pair_merge(plan: &PairMergePlan, is_written: bool, context: &T
     let sources = Sources::find(plan, context)?;
     refuse_own_input(&sources, &idx)?;
     let (documents, size) = (sources.sum(|pair| pair.documents), sources.sum(|pair| pair.bytes));
-    let is_kept = !plan.overwrite && (files::is_taken(&bin) || files::is_taken(&idx));
+    let replaces = [files::try_is_taken(&bin)?, files::try_is_taken(&idx)?];
+    let is_kept = !plan.overwrite && replaces.contains(&true);
     let has_size = |path: &Path| files::metadata(path).is_ok_and(|facts| facts.is_file() && facts.len() == size);
     if is_kept && !has_size(&bin) {
         return Err(refuse_existing(&bin));
     }
-    let replaces = [files::is_taken(&bin), files::is_taken(&idx)];
     let mut report = FilesReport {
         output: output.clone(),
         inputs: sources.pairs.len() as u64,

@@ -82,7 +82,7 @@ impl CredentialChain {
     fn find_in_environment(&self) -> Outcome<Option<Keys>> {
         let Some(id) = self.environment.text("AWS_ACCESS_KEY_ID") else { return Ok(None) };
         let Some(secret) = self.environment.text("AWS_SECRET_ACCESS_KEY") else {
-            let why = "AWS_ACCESS_KEY_ID is set, but it is not";
+            let why = "it is not set, and AWS_ACCESS_KEY_ID is";
             return Err(Failure::environment(WHAT, why).on(Subject::field("AWS_SECRET_ACCESS_KEY")));
         };
         let token = self.environment.first(&["AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN"]).map(Secret::new);
@@ -157,9 +157,8 @@ impl CredentialChain {
 /// Reads keys from a file that another program renews.
 fn read_keys(path: &Path) -> Outcome<Keys> {
     let refuse = |why: &str| Failure::environment(WHAT, why).on(Subject::path(path));
-    let why = format!("there is no file {}", path.display());
-    let bytes = read_local(path, MAX_FILE_BYTES)?.ok_or_else(|| refuse(&why))?;
-    parse_keys(&bytes, &path.display().to_string()).ok_or_else(|| refuse(&format!("{} has no keys", path.display())))
+    let bytes = read_local(path, MAX_FILE_BYTES)?.ok_or_else(|| refuse("there is no such file"))?;
+    parse_keys(&bytes, &path.display().to_string()).ok_or_else(|| refuse("it has no keys"))
 }
 
 /// Parses keys as `credential_process` prints them, and as the services of containers and instances answer, which say `Token`.

@@ -143,3 +143,11 @@ fn keys_that_have_ended_are_renewed() {
         server.requests().iter().map(|request| request.headers["x-amz-security-token"].clone()).collect();
     assert_eq!(keys, ["t1", "t1", "t2"]);
 }
+
+#[test]
+fn a_failure_about_a_setting_names_the_setting() {
+    let server = Server::start(&[("k", b"x")]);
+    let failure = failure(read(&store_with(&server, &[("AWS_ACCESS_KEY_ID", "AKIDTEST")]), "k").unwrap_err());
+    let expected = "getting the credentials failed on 'AWS_SECRET_ACCESS_KEY': it is not set, and AWS_ACCESS_KEY_ID is";
+    assert_eq!(failure.to_string(), expected);
+}

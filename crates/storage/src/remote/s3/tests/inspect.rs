@@ -85,3 +85,23 @@ fn a_store_whose_pages_do_not_end_is_not_followed_forever() {
     assert_eq!(store.uploads(&RemoteUrl::parse(&address).unwrap()).unwrap().unwrap(), []);
     assert_eq!(server.requests().len(), 10);
 }
+
+#[test]
+fn the_age_of_an_object_is_by_the_clock_of_the_store() {
+    let server = Server::start(&[("lock", b"x")]);
+    let dates = "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\nDate: Sun, 06 Nov 1994 10:54:37 GMT\r\n".to_owned();
+    server.state.lock().unwrap().faults.push(("HEAD".to_owned(), Fault::Answer(200, dates, String::new())));
+    let address = path("lock");
+    let age = store(&server).age(&RemoteUrl::parse(&address).unwrap()).unwrap();
+    assert_eq!(age, Some(Duration::from_secs(2 * 3600 + 300)));
+}
+
+#[test]
+fn a_store_names_its_service_and_profiles_are_left_out_of_addresses() {
+    let server = Server::start(&[]);
+    let address = path("a/b");
+    let url = RemoteUrl::parse(&address).unwrap();
+    assert_eq!(store(&server).service(&url), Some(server.address.clone()));
+    assert_eq!(S3Store::new(context(&RemoteSettings::default(), &KEYS).unwrap(), "b").service(&url), None);
+    assert_eq!(store(&server).usual_address(&url), "s3://b/a/b");
+}

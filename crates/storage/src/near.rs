@@ -1,0 +1,61 @@
+//! Names in stores that are nearly those that do not exist.
+
+use super::files::first_entries;
+use super::location::RemoteUrl;
+use gristmill_core::did_you_mean::nearest;
+use gristmill_core::Failure;
+use std::path::Path;
+
+/// Reasons of failures about a bucket, or what is in its place, that does not exist.
+pub(super) const NO_BUCKET: &str = "there is no such bucket";
+pub(super) const NO_CONTAINER: &str = "there is no such container";
+/// Maximum number of names that are compared.
+const MAX_NAMES: usize = 1000;
+
+/// Returns a failure about an address that does not exist with the nearest one that does in its hint. The store is asked, if it permits that.
+pub fn with_near_address(failure: Failure) -> Failure {
+    let is_missing = failure.is_missing() || [NO_BUCKET, NO_CONTAINER].contains(&failure.why.as_str());
+    let path = failure.subject.path.clone().filter(|_| is_missing);
+    match path.as_deref().and_then(|path| near_address(Path::new(path))) {
+        Some(near) => failure.with_hint(format!("there is {near}")),
+        None => failure,
+    }
+}
+
+fn near_address(path: &Path) -> Option<String> {
+    let url = RemoteUrl::parse(path)?;
+    // Without the right to list buckets, this one may exist.
+    let buckets = url.scheme.buckets.and_then(|list| list().ok()).unwrap_or_default();
+    if !buckets.is_empty() && buckets.len() <= MAX_NAMES && !buckets.iter().any(|name| name == url.bucket) {
+        let near = nearest(url.bucket, buckets.iter().map(String::as_str))?;
+        return Some(RemoteUrl { bucket: near, ..url }.to_path().to_string_lossy().into_owned());
+    }
+    let folder = path.parent().filter(|folder| RemoteUrl::parse(folder).is_some_and(|url| !url.bucket.is_empty()))?;
+    let entries = first_entries(folder, MAX_NAMES).ok()?;
+    let names = entries.iter().filter_map(|entry| entry.file_name().to_str());
+    let near = nearest(path.file_name()?.to_str()?, names)?;
+    Some(folder.join(near).to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory_store::put;
+    use std::io::ErrorKind;
+
+    #[test]
+    fn an_address_that_does_not_exist_is_compared_with_those_that_do() {
+        put(Path::new("mem://near-names/coco/a.tar"), b"");
+        put(Path::new("mem://near-names/web.jsonl"), b"");
+        let hint = |path: &str| with_near_address(Failure::io("opening", path, &ErrorKind::NotFound.into())).hint;
+        assert_eq!(hint("mem://near-names/coca").unwrap(), "there is mem://near-names/coco");
+        assert_eq!(hint("mem://near-names/coco/b.tar").unwrap(), "there is mem://near-names/coco/a.tar");
+        assert_eq!(hint("mem://near-name/coco").unwrap(), "there is mem://near-names/coco");
+        for far in ["mem://near-names/other", "mem://near-names/none/a", "/near-names/coca"] {
+            assert_eq!(hint(far), None, "{far}");
+        }
+        let other = Failure::environment("opening", "it is archived")
+            .on(gristmill_core::Subject::path("mem://near-names/coca"));
+        assert_eq!(with_near_address(other).hint, None);
+    }
+}

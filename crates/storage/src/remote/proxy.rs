@@ -1,0 +1,96 @@
+//! The proxies that the environment names. The crate that sends requests takes them from there; here they are checked, and named in messages.
+
+use super::environment::Environment;
+use super::network::WHAT;
+use gristmill_core::text::display_safe;
+use gristmill_core::{Failure, Outcome, Subject};
+use reqwest::Url;
+
+/// Variables for addresses with and without TLS, and for both.
+const HTTPS: [&str; 2] = ["HTTPS_PROXY", "https_proxy"];
+const HTTP: [&str; 2] = ["HTTP_PROXY", "http_proxy"];
+const ALL: [&str; 2] = ["ALL_PROXY", "all_proxy"];
+/// Variables with the hosts that are reached without a proxy.
+const NONE: [&str; 2] = ["NO_PROXY", "no_proxy"];
+const SCHEMES: [&str; 6] = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"];
+
+/// A proxy, in words, and the variable that names it.
+pub(super) struct NamedProxy {
+    pub(super) text: String,
+    pub(super) variable: &'static str,
+}
+
+/// Fails if a variable has no address of a proxy. Requests would be sent without one. The value may contain a password, and is not shown.
+pub(super) fn check(environment: &Environment) -> Outcome<()> {
+    for name in HTTPS.into_iter().chain(HTTP).chain(ALL) {
+        if environment.text(name).is_some_and(|value| parse(&value).is_none()) {
+            return Err(Failure::environment(WHAT, "it is not the address of a proxy")
+                .on(Subject::field(name))
+                .with_hint("its form is http://HOST:PORT; unset it to send requests without a proxy"));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the proxy through which an address is reached, if the environment names one.
+pub(super) fn proxy_of(url: &Url, environment: &Environment) -> Option<NamedProxy> {
+    let names = if url.scheme() == "https" { HTTPS } else { HTTP };
+    let set = |name: &&'static str| Some((*name, environment.text(name)?));
+    let (variable, value) = names.iter().chain(&ALL).find_map(set)?;
+    let host = url.host_str()?.trim_matches(['[', ']']);
+    if environment.first(&NONE).is_some_and(|list| is_excluded(host, &list)) {
+        return None;
+    }
+    let proxy = parse(&value)?;
+    let port = proxy.port_or_known_default().map(|port| format!(":{port}")).unwrap_or_default();
+    let text = format!("the proxy {}{port} of {variable}", proxy.host_str()?);
+    Some(NamedProxy { text: display_safe(&text).into_owned(), variable })
+}
+
+fn parse(value: &str) -> Option<Url> {
+    let address = if value.contains("://") { value.to_owned() } else { format!("http://{value}") };
+    Url::parse(&address).ok().filter(|url| url.has_host() && SCHEMES.contains(&url.scheme()))
+}
+
+/// Whether a list of names, ends of names and addresses has a host. A range of addresses counts for each address: it is not known here
+/// whether it has the host.
+fn is_excluded(host: &str, list: &str) -> bool {
+    let is_address = host.parse::<std::net::IpAddr>().is_ok();
+    list.split(',').map(|entry| entry.trim().trim_start_matches('.')).any(|entry| {
+        let is_below = || host.strip_suffix(entry).is_some_and(|rest| rest.ends_with('.'));
+        entry == "*" || !entry.is_empty() && (host == entry || is_below()) || is_address && entry.contains('/')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_proxy_of_an_address_is_named_without_its_password() {
+        let values = [
+            ("HTTPS_PROXY", "http://me:secret@proxy.example:3128"),
+            ("all_proxy", "other"),
+            ("NO_PROXY", "localhost, .inner.example,10.0.0.0/8"),
+        ];
+        let environment = Environment::of(&values);
+        check(&environment).unwrap();
+        let text = |url: &str| proxy_of(&Url::parse(url).unwrap(), &environment).map(|proxy| proxy.text);
+        assert_eq!(text("https://s3.example/b").unwrap(), "the proxy proxy.example:3128 of HTTPS_PROXY");
+        assert_eq!(text("http://s3.example/b").unwrap(), "the proxy other:80 of all_proxy");
+        for url in ["https://inner.example", "https://a.inner.example", "http://localhost:9/b", "http://10.1.2.3"] {
+            assert_eq!(text(url), None, "{url}");
+        }
+        assert!(text("https://notinner.example").is_some());
+    }
+
+    #[test]
+    fn what_is_no_address_of_a_proxy_is_refused_by_the_name_of_its_variable() {
+        for wrong in ["nonsense::", "ftp://h", "http://", "http://me:secret@"] {
+            let failure = check(&Environment::of(&[("HTTP_PROXY", wrong)])).unwrap_err();
+            assert_eq!(failure.subject.field.as_deref(), Some("HTTP_PROXY"), "{wrong}");
+            assert!(!format!("{failure:?}").contains("secret"));
+        }
+        check(&Environment::of(&[("HTTP_PROXY", " "), ("https_proxy", "127.0.0.1:9")])).unwrap();
+    }
+}
