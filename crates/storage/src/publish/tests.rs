@@ -1,6 +1,7 @@
 use super::*;
 use crate::fs::fault::{Fault, FaultFs, Op};
 use crate::fs::RealFs;
+use gristmill_core::Problem;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::os::unix::fs::{symlink, MetadataExt as _};
@@ -615,7 +616,9 @@ fn without_the_right_to_remove_a_new_set_is_made_and_its_lock_released() {
         let published = publish_objects(root, &own, &RealFs, "new");
         lock.check("packing").unwrap();
         drop(lock);
-        let is_of_this = |note: &Problem| note.subject.path.as_ref().is_some_and(|path| path.to_string().starts_with("mem://keeps-all/"));
+        let is_of_this = |note: &Problem| {
+            note.subject.path.as_ref().is_some_and(|path| path.to_string().starts_with("mem://keeps-all/"))
+        };
         let notes: Vec<Problem> = crate::notices::kept().into_iter().filter(is_of_this).collect();
         let has_note = |name: &str| notes.iter().any(|note| note.subject == Subject::path(own.shown().join(name)));
         assert!(has_note("lock"), "{notes:?}");

@@ -274,7 +274,7 @@ impl BlockReader {
 
     fn insert_missing(&self, state: &mut BlockState, wanted: &Range<u64>) -> Vec<(u64, Range<u64>)> {
         let missing = state.missing(wanted, BLOCK_UNIT, self.blocks.bytes);
-        missing.into_iter().map(|range| (state.insert(range.clone()).number, range)).collect()
+        missing.into_iter().map(|range| (state.insert_needed(range.clone()).number, range)).collect()
     }
 
     /// Lets the first requests to other objects depend on how this one is read.
