@@ -36,9 +36,7 @@ pub(crate) fn open(path: &Path) -> Outcome<Opening> {
     let refused = |why: String, hint: &str| Failure::data(WHAT, why).on(Subject::path(path)).with_hint(hint);
     match start_of(&file)? {
         FileStart::Compressed(packed) => match Packing::of(&file)? {
-            Packing::Plain => {
-                return Err(refused(format!("it is compressed with {}", packed.name), packed.command))
-            }
+            Packing::Plain => return Err(refused(format!("it is compressed with {}", packed.name), packed.command)),
             packing => return unpack(path, file, packing, packed.name),
         },
         FileStart::Wide(name) => {
